@@ -33,7 +33,8 @@ export async function openTape(session, stream, name, size) {
       session.notice(t('trace.reading', { name, bytes, size }), { stop });
     }, signal);
     const world = tape.world();
-    const view = world ? await viewOf(world.protocol) : firstView;
+    // What has nothing to show in any view is a list of events all the same.
+    const view = await viewOf(world?.protocol ?? tape.views()[0] ?? firstView.id);
     before = session.view;
     session.setView(view);
     const run = session.openTape(tape, name, world);

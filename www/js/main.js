@@ -153,7 +153,7 @@ class ServentLab extends HTMLElement {
       const view = await viewOf(id);
       // Whoever pressed another key meanwhile wants that.
       if (this.wanted !== id) return;
-      if (!session.setView(view)) this.#first();
+      if (!session.bring(view) && !session.setView(view)) this.#first();
     } catch (why) {
       session.notice(t('view.failed', { why: why instanceof Error ? why.message : String(why) }), { bad: true });
     } finally {

@@ -90,7 +90,7 @@ export class Session extends EventTarget {
   openTape(tape, title, world) {
     const run = world ? this.view.fromWorld(world) : this.view.fromTape?.(tape);
     if (!run) throw new Error(t('trace.elsewhere'));
-    if (world) tape.free();
+    if (run.source !== tape) tape.free();
     // A file exported from a scenario carries it and can be played with.
     this.scenario = run.scenario;
     this.preset = null;
@@ -146,6 +146,28 @@ export class Session extends EventTarget {
     }
     this.emit('view');
     this.touch();
+  }
+
+  /**
+   * Shows the recording that is looked at in another view too; false where it
+   * has nothing to show, or something else is kept there.
+   * @param {View} view
+   */
+  bring(view) {
+    const { run, live, title, speed } = this;
+    if (run?.kind !== 'trace') return false;
+    const tape = /** @type {import('#servent').Tape} */ (run.source).tape();
+    const kept = this.#kept.get(view.id);
+    const same = kept?.run?.kind === 'trace' && kept.run.origin === run.origin;
+    if (same || kept?.log.length || !tape.views().includes(view.id)) {
+      tape.free();
+      return false;
+    }
+    this.setView(view);
+    this.openTape(tape, title);
+    Object.assign(this, { live, speed });
+    this.emit('play');
+    return true;
   }
 
   /** Looks at another world; the one that was looked at waits as it is. @param {View} view true when it was looked at before */

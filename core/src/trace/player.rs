@@ -183,6 +183,24 @@ impl Player {
         self.record(i).filter(|r| r.seq == seq).map(|_| i)
     }
 
+    /// What the node was given as number `i`: when, and the input, or `None`
+    /// where its timers were run. Ends where it cannot be re-executed any more.
+    #[must_use]
+    pub fn given(&self, i: usize) -> Option<(Instant, Option<&Input>)> {
+        let sound = usize::try_from(self.report().inputs).unwrap_or(usize::MAX);
+        let (at, given) = self.given.get(i).filter(|_| i < sound)?;
+        Some(match given {
+            Given::Input(input) => (*at, Some(&**input)),
+            Given::Timeout => (*at, None),
+        })
+    }
+
+    /// The number of records up to an instant.
+    #[must_use]
+    pub fn records_until(&self, at: Instant) -> usize {
+        self.records.partition_point(|(_, r)| r.at <= at)
+    }
+
     /// The digest of the records up to the cursor.
     #[must_use]
     pub fn digest(&self) -> u64 {
@@ -196,7 +214,7 @@ impl Player {
     /// Moves the cursor to an instant.
     pub fn seek(&mut self, to: Instant) {
         self.now = to;
-        self.index = self.records.partition_point(|(_, r)| r.at <= to);
+        self.index = self.records_until(to);
         let given = self.given.partition_point(|(at, _)| *at <= to);
         self.execute_to(given);
     }

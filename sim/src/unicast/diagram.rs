@@ -125,6 +125,14 @@ pub struct Diagram {
 }
 
 impl Diagram {
+    /// Arrows, each in order of time, and marks that were gathered elsewhere.
+    #[must_use]
+    pub fn of(arrows: Vec<Arrow>, marks: Vec<Mark>) -> Self {
+        let ends = |arrow: &Arrow| arrow.due.max(arrow.at.unwrap_or(arrow.due)).since(arrow.sent);
+        let longest = arrows.iter().map(ends).max().unwrap_or_default();
+        Self { arrows, marks, longest, ..Self::default() }
+    }
+
     /// Processes the next record.
     pub fn see(&mut self, world: &World, record: &Record<Event>) {
         if let Event::Datagram(event) = &record.event {
@@ -138,7 +146,7 @@ impl Diagram {
             ..Mark::default()
         };
         let mark = match &record.event {
-            Event::Unicast(event) => of_unicast(event, mark),
+            Event::Unicast(event) => mark.of(event),
             Event::World(event) => Some(Mark { kind: of_world(event), ..mark }),
             Event::App(AppEvent::Wrote { from, last, .. }) => {
                 let before = self.written.last().map_or(0, |(_, count)| *count);
@@ -266,50 +274,55 @@ const fn of_world(event: &Happening) -> &'static str {
     }
 }
 
-fn of_unicast(event: &unicast::Event, mark: Mark) -> Option<Mark> {
-    use unicast::Event as E;
-    let on = |kind, conn: &Conn| Mark { kind, conn: Some(*conn), ..mark.clone() };
-    let span = |kind, conn: &Conn, from: &u64, to: &u64| {
-        let (conn, from, to) = (Some(*conn), Some(*from), Some(*to));
-        Mark { kind, conn, from, to, ..mark.clone() }
-    };
-    Some(match event {
-        E::Task { .. } => Mark { kind: "task", ..mark },
-        E::Opened { conn, side, next, .. } => {
-            Mark { side: Some(*side), next: Some(*next), ..on("opened", conn) }
-        }
-        E::Closing { conn, side, why, .. } => {
-            Mark { side: Some(*side), why: Some(Reason::Ending(*why)), ..on("closing", conn) }
-        }
-        E::Reopened { conn, side, .. } => Mark { side: Some(*side), ..on("reopened", conn) },
-        E::Closed { conn, side, last, why, .. } => Mark {
-            side: Some(*side),
-            last: Some(*last),
-            why: Some(Reason::Ending(*why)),
-            ..on("closed", conn)
-        },
-        E::Delivered { conn, number, .. } => {
-            Mark { seq_no: Some(*number), ..on("delivered", conn) }
-        }
-        E::Acked { conn, highest_acked, highest_sent, .. } => {
-            Mark { ha: Some(*highest_acked), hs: Some(*highest_sent), ..on("acked", conn) }
-        }
-        E::Resent { conn, from, to, why, .. } => {
-            Mark { why: Some(Reason::Again(*why)), ..span("resent", conn, from, to) }
-        }
-        E::Requested { conn, from, to, count, .. } => {
-            Mark { count: Some(*count), ..span("requested", conn, from, to) }
-        }
-        E::FirstRequested { conn, .. } => on("first_requested", conn),
-        E::Undelivered { conn, from, to, .. } => span("undelivered", conn, from, to),
-        E::Duplicate { conn, from, to, .. } => span("duplicate", conn, from, to),
-        E::Rejected { conn, why, .. } => {
-            Mark { why: Some(Reason::Rejection(*why)), ..on("rejected", conn) }
-        }
-        E::PeerUnreachable { .. } => Mark { kind: "unreachable", ..mark },
-        E::Full { .. } => Mark { kind: "full", ..mark },
-        E::Writable { .. } => Mark { kind: "writable", ..mark },
-        // Sending and receiving are drawn as arrows.
-        _ => return None,
-    })
+impl Mark {
+    /// The mark for what happened on a connection, if it has one; `self` says
+    /// when, and to whom.
+    #[must_use]
+    pub fn of(self, event: &unicast::Event) -> Option<Self> {
+        use unicast::Event as E;
+        let on = |kind, conn: &Conn| Mark { kind, conn: Some(*conn), ..self.clone() };
+        let span = |kind, conn: &Conn, from: &u64, to: &u64| {
+            let (conn, from, to) = (Some(*conn), Some(*from), Some(*to));
+            Mark { kind, conn, from, to, ..self.clone() }
+        };
+        Some(match event {
+            E::Task { .. } => Mark { kind: "task", ..self },
+            E::Opened { conn, side, next, .. } => {
+                Mark { side: Some(*side), next: Some(*next), ..on("opened", conn) }
+            }
+            E::Closing { conn, side, why, .. } => {
+                Mark { side: Some(*side), why: Some(Reason::Ending(*why)), ..on("closing", conn) }
+            }
+            E::Reopened { conn, side, .. } => Mark { side: Some(*side), ..on("reopened", conn) },
+            E::Closed { conn, side, last, why, .. } => Mark {
+                side: Some(*side),
+                last: Some(*last),
+                why: Some(Reason::Ending(*why)),
+                ..on("closed", conn)
+            },
+            E::Delivered { conn, number, .. } => {
+                Mark { seq_no: Some(*number), ..on("delivered", conn) }
+            }
+            E::Acked { conn, highest_acked, highest_sent, .. } => {
+                Mark { ha: Some(*highest_acked), hs: Some(*highest_sent), ..on("acked", conn) }
+            }
+            E::Resent { conn, from, to, why, .. } => {
+                Mark { why: Some(Reason::Again(*why)), ..span("resent", conn, from, to) }
+            }
+            E::Requested { conn, from, to, count, .. } => {
+                Mark { count: Some(*count), ..span("requested", conn, from, to) }
+            }
+            E::FirstRequested { conn, .. } => on("first_requested", conn),
+            E::Undelivered { conn, from, to, .. } => span("undelivered", conn, from, to),
+            E::Duplicate { conn, from, to, .. } => span("duplicate", conn, from, to),
+            E::Rejected { conn, why, .. } => {
+                Mark { why: Some(Reason::Rejection(*why)), ..on("rejected", conn) }
+            }
+            E::PeerUnreachable { .. } => Mark { kind: "unreachable", ..self },
+            E::Full { .. } => Mark { kind: "full", ..self },
+            E::Writable { .. } => Mark { kind: "writable", ..self },
+            // Sending and receiving are drawn as arrows.
+            _ => return None,
+        })
+    }
 }

@@ -93,7 +93,9 @@ impl Label {
     const RANGES: usize = 16;
 
     /// The label of a block. `why` finds the reason for a retransmission.
-    pub(super) fn of(block: &Block, why: impl Fn(Conn, u64) -> Option<Why>) -> Self {
+    #[must_use]
+    #[doc(hidden)]
+    pub fn of(block: &Block, why: impl Fn(Conn, u64) -> Option<Why>) -> Self {
         match block {
             Block::Data(data) => Self::Data {
                 conn: data.conn,

@@ -33,5 +33,5 @@ pub use crate::links::datagram::{Burst, Link, Loss, Ratio};
 pub use self::{
     diagram::{Arrow, Cause, Diagram, Fate, Mark, Reason},
     totals::UnicastTotals,
-    view::{Margin, Margins, Receiving, Sending, State, Window},
+    view::{Margin, Margins, Receiving, Sending, State, Window, margins},
 };

@@ -2,13 +2,14 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::net::SocketAddr;
 
 use serde::Serialize;
 
 use super::world::World;
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
-use servent_core::unicast::{Conn, PeerView, ReceiverView, SenderView, WindowView};
+use servent_core::unicast::{Conn, Endpoint, PeerView, ReceiverView, SenderView, WindowView};
 
 /// The most numbers of a receive window that are listed.
 const BITS: usize = 256;
@@ -132,21 +133,27 @@ impl World {
     pub fn margins(&self, node: NodeId) -> Option<Margins> {
         let slot = self.nodes.get(node.0 as usize)?;
         let (up, stalled) = (slot.engine.is_some(), slot.stalled.is_some());
-        let mut margins = Margins { node, up, stalled, peers: Vec::new() };
         let endpoint = slot.engine.as_ref().and_then(|node| node.datagrams());
-        let Some(endpoint) = endpoint else { return Some(margins) };
-        for PeerView { peer: at, rtt, rto, sender, receiver } in endpoint.view() {
-            let Some(peer) = self.node_at(at) else { continue };
-            let receiver = receiver.zip(endpoint.window(at, BITS));
-            margins.peers.push(Margin {
-                peer,
-                name: self.scenario().nodes[peer.0 as usize].name.clone(),
-                rtt,
-                rto,
-                sender: sender.map(Sending::from),
-                receiver: receiver.map(|(view, window)| receiving(view, window)),
-            });
-        }
-        Some(margins)
+        let peers = endpoint.map_or_else(Vec::new, |endpoint| {
+            margins(endpoint, |at| {
+                let peer = self.node_at(at)?;
+                Some((peer, self.scenario().nodes[peer.0 as usize].name.clone()))
+            })
+        });
+        Some(Margins { node, up, stalled, peers })
     }
+}
+
+/// The connections of an endpoint with the nodes that are known.
+pub fn margins(
+    endpoint: &Endpoint,
+    known: impl Fn(SocketAddr) -> Option<(NodeId, String)>,
+) -> Vec<Margin> {
+    let margin = |PeerView { peer: at, rtt, rto, sender, receiver }: PeerView| {
+        let (peer, name) = known(at)?;
+        let receiver = receiver.zip(endpoint.window(at, BITS));
+        let receiver = receiver.map(|(view, window)| receiving(view, window));
+        Some(Margin { peer, name, rtt, rto, sender: sender.map(Sending::from), receiver })
+    };
+    endpoint.view().into_iter().filter_map(margin).collect()
 }

@@ -27,7 +27,7 @@ pub(crate) use self::changes::changes;
 pub(crate) use self::columns::Columns;
 pub(crate) use self::record::{NamedRecord, fitting};
 pub use self::run::Run;
-pub(crate) use self::run::Watching;
+pub(crate) use self::run::{Cast, Watching};
 pub(crate) use self::watched::{
     BranchInfo, NodeInfo, Pin, PinKind, Preset, Survey, Verified, Watched,
 };
@@ -186,15 +186,15 @@ impl<P: Watched> Watching for Lab<P> {
         self.timeline.step_node(node, forward, end)
     }
 
-    fn size(&self) -> usize {
+    fn size(&self, _: Cast) -> usize {
         self.names.len()
     }
 
-    fn nodes(&self) -> Answer {
+    fn nodes(&self, _: Cast) -> Answer {
         give(&P::nodes(self.world(), &self.names))
     }
 
-    fn inspect(&self, node: NodeId) -> Answer {
+    fn inspect(&self, node: NodeId, _: Cast) -> Answer {
         give(&P::look(self.world(), node)?)
     }
 
@@ -207,11 +207,11 @@ impl<P: Watched> Watching for Lab<P> {
         give(&changes(before, after))
     }
 
-    fn record(&self, i: u32) -> Answer {
+    fn record(&self, i: u32, _: Cast) -> Answer {
         self.named(i).map_or(Ok(JsValue::UNDEFINED), |named| give(&named))
     }
 
-    fn records(&self, from: u32, count: u32, filter: &str) -> Answer {
+    fn records(&self, from: u32, count: u32, filter: &str, _: Cast) -> Answer {
         fitting(filter, count, from, |i| self.named(i))
     }
 

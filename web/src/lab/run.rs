@@ -17,6 +17,17 @@ use crate::value::{Answer, give, instant, tree, us};
 /// Events between two readings of the clock.
 const SLICE: u64 = 64;
 
+/// As what a recording is shown: it has one node of its own, and the others are
+/// those that the view is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Cast {
+    /// All there is.
+    #[default]
+    All,
+    /// The ends of its datagrams.
+    Ends,
+}
+
 /// A run that can be inspected at any instant. The methods of [`Run`] document
 /// each of these.
 pub(crate) trait Watching {
@@ -33,12 +44,12 @@ pub(crate) trait Watching {
     fn seek_record(&mut self, i: u32) -> bool;
     fn step(&mut self, forward: bool) -> bool;
     fn step_node(&mut self, node: NodeId, forward: bool) -> bool;
-    fn size(&self) -> usize;
-    fn nodes(&self) -> Answer;
-    fn inspect(&self, node: NodeId) -> Answer;
+    fn size(&self, cast: Cast) -> usize;
+    fn nodes(&self, cast: Cast) -> Answer;
+    fn inspect(&self, node: NodeId, cast: Cast) -> Answer;
     fn diff(&self, node: NodeId) -> Answer;
-    fn record(&self, i: u32) -> Answer;
-    fn records(&self, from: u32, count: u32, filter: &str) -> Answer;
+    fn record(&self, i: u32, cast: Cast) -> Answer;
+    fn records(&self, from: u32, count: u32, filter: &str, cast: Cast) -> Answer;
     fn why(&self, i: u32) -> Answer;
     fn numbers(&self, i: u32) -> Option<Value>;
     fn density(&mut self, bins: u32) -> Vec<u32>;
@@ -58,15 +69,20 @@ pub(crate) trait Watching {
 #[wasm_bindgen]
 pub struct Run {
     of: Rc<RefCell<dyn Watching>>,
+    cast: Cast,
 }
 
 impl Run {
     pub(crate) fn new(of: Rc<RefCell<dyn Watching>>) -> Self {
-        Self { of }
+        Self::cast(of, Cast::All)
+    }
+
+    pub(crate) fn cast(of: Rc<RefCell<dyn Watching>>, cast: Cast) -> Self {
+        Self { of, cast }
     }
 
     fn known(&self, node: u32) -> Result<NodeId, JsError> {
-        known(node, self.of.borrow().size())
+        known(node, self.of.borrow().size(self.cast))
     }
 }
 
@@ -187,7 +203,7 @@ impl Run {
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "NodeInfo[]")]
     pub fn nodes(&self) -> Answer {
-        self.of.borrow().nodes()
+        self.of.borrow().nodes(self.cast)
     }
 
     /// A node's state; `null` while it is down.
@@ -196,7 +212,7 @@ impl Run {
     /// When there is no such node.
     #[wasm_bindgen(unchecked_return_type = "NodeState | null")]
     pub fn inspect(&self, node: u32) -> Answer {
-        self.of.borrow().inspect(self.known(node)?)
+        self.of.borrow().inspect(self.known(node)?, self.cast)
     }
 
     /// The changes at a node made by the input that led to the newest record.
@@ -214,7 +230,7 @@ impl Run {
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "NamedRecord<AnyEvent> | undefined")]
     pub fn record(&self, i: u32) -> Answer {
-        self.of.borrow().record(i)
+        self.of.borrow().record(i, self.cast)
     }
 
     /// Records from number `from` on, at most `count`, that contain every word
@@ -224,7 +240,7 @@ impl Run {
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "NamedRecord<AnyEvent>[]")]
     pub fn records(&self, from: u32, count: u32, filter: &str) -> Answer {
-        self.of.borrow().records(from, count, filter)
+        self.of.borrow().records(from, count, filter, self.cast)
     }
 
     /// The explanation of a record; `undefined` when there is no such record.

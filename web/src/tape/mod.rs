@@ -1,5 +1,8 @@
 //! The tapes of servents: a recorded node is replayed.
 
+mod again;
+mod ends;
+mod ladder;
 mod open;
 mod recorded;
 
@@ -17,6 +20,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsError, JsValue};
 use web_sys::{AbortSignal, ReadableStream};
 
+pub use self::ladder::Ladder;
 use self::recorded::Recorded;
 use crate::lab::{Run, known};
 use crate::queue::Part;
@@ -72,6 +76,28 @@ impl Tape {
     pub fn run(&self) -> Run {
         let of = Rc::clone(&self.of);
         Run::new(of)
+    }
+
+    /// The views that have something to show of it, that with the most events
+    /// first: of `queue`, `routing`, `unicast`, `swarm`.
+    ///
+    /// # Errors
+    /// When a value cannot be represented in JavaScript.
+    #[wasm_bindgen(unchecked_return_type = "string[]")]
+    pub fn views(&self) -> Answer {
+        give(&self.of.borrow().views())
+    }
+
+    /// Its datagrams; `undefined` when it has none. Both share one cursor.
+    #[must_use]
+    pub fn ladder(&self) -> Option<Ladder> {
+        Ladder::of(&self.of)
+    }
+
+    /// The same tape once more, with the same cursor.
+    #[must_use]
+    pub fn tape(&self) -> Tape {
+        Self { of: Rc::clone(&self.of) }
     }
 
     /// The content of a simulated world's file, for the class that can run it;

@@ -1,5 +1,7 @@
 //! The run of a recorded servent.
 
+use std::net::SocketAddr;
+
 use serde::Deserialize;
 use serde_json::Value;
 use servent_core::node::{ConnEvent, Node, WorldEvent};
@@ -10,10 +12,12 @@ use servent_core::trace::qlog::{self, RawRecord};
 use servent_core::trace::why::of_event;
 use servent_core::trace::{Event, NodeId};
 use servent_sim::queue::Tally;
+use servent_sim::unicast::{Margins, margins};
 use wasm_bindgen::{JsError, JsValue};
 
+use super::ends::Ends;
 use crate::lab::{
-    BranchInfo, Columns, NamedRecord, NodeInfo, Verified, Watching, changes, fitting,
+    BranchInfo, Cast, Columns, NamedRecord, NodeInfo, Verified, Watching, changes, fitting,
 };
 use crate::queue::numbers;
 use crate::queue::{Outcome, Part, QueueState, look};
@@ -27,11 +31,13 @@ pub(super) struct Recorded {
     columns: Columns,
     /// The totals of its queue, and how many records they include.
     tally: Option<(Tally, usize)>,
+    /// Its datagrams, once somebody looks at them.
+    ends: Option<Ends>,
 }
 
 impl Recorded {
     pub(super) fn new(player: Player) -> Self {
-        Self { player, columns: Columns::default(), tally: None }
+        Self { player, columns: Columns::default(), tally: None, ends: None }
     }
 
     pub(super) const fn player(&self) -> &Player {
@@ -40,6 +46,59 @@ impl Recorded {
 
     pub(super) fn append(&mut self, bytes: &[u8]) {
         self.player.append(bytes);
+        self.learn();
+    }
+
+    /// What is looked at takes up what is new.
+    fn learn(&mut self) {
+        if let Some(ends) = &mut self.ends {
+            ends.learn(&self.player);
+        }
+    }
+
+    /// Its datagrams; `None` when it has none.
+    pub(super) fn ends(&mut self) -> Option<&Ends> {
+        if self.ends.is_none() {
+            self.ends = Ends::new(&self.player);
+            self.learn();
+        }
+        self.ends.as_ref()
+    }
+
+    /// HA, HS and the windows of one of the ends; of another than its own
+    /// nothing is known.
+    pub(super) fn margins(&self, end: NodeId) -> Margins {
+        let node = self.player.node().filter(|_| end == NodeId(0));
+        let endpoint = node.and_then(Node::datagrams);
+        let of = |peer| {
+            let place = self.ends.as_ref()?.peers().iter().position(|at| *at == peer)?;
+            Some((NodeId(place as u32 + 1), peer.to_string()))
+        };
+        let peers = endpoint.map_or_else(Vec::new, |endpoint| margins(endpoint, of));
+        Margins { node: end, up: end != NodeId(0) || node.is_some(), stalled: false, peers }
+    }
+
+    /// The views that have something to show of it: that with the most events
+    /// first.
+    pub(super) fn views(&self) -> Vec<&'static str> {
+        let start = self.player.start();
+        let mut counts = [("queue", 1), ("routing", 0), ("unicast", 0), ("swarm", 0)];
+        let records = (0..).map_while(|i| self.player.record(i));
+        for area in records.filter_map(|record| record.event.split('"').nth(1)) {
+            let view = match area {
+                "queue" => 0,
+                "routing" => 1,
+                "unicast" => 2,
+                "swarm" | "client" => 3,
+                _ => continue,
+            };
+            counts[view].1 += 1;
+        }
+        if start.is_none_or(|start| start.config.datagrams.is_none()) {
+            counts[2].1 = 0;
+        }
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        counts.iter().filter(|(_, count)| *count > 0).map(|(view, _)| *view).collect()
     }
 
     /// The number it had when it was recorded.
@@ -70,6 +129,24 @@ impl Recorded {
         Some(Outcome::of(tally.until(now), view.as_ref(), now, up))
     }
 
+    /// The ends of its datagrams, senders first.
+    fn parties(&self, ends: &Ends) -> Vec<NodeInfo> {
+        let config = self.player.start().and_then(|start| start.config.datagrams.as_ref());
+        let profile = config.map(|config| config.profile);
+        let info = |id, name: &str, role| NodeInfo {
+            profile,
+            ..NodeInfo::new(NodeId(id), name, role, true)
+        };
+        let own = info(0, self.name(), ends.role());
+        let other = |(id, at): (u32, &SocketAddr)| info(id, &at.to_string(), ends.other_role());
+        let others = (1..).zip(ends.peers()).map(other);
+        if own.role == "receiver" {
+            others.chain([own]).collect()
+        } else {
+            [own].into_iter().chain(others).collect()
+        }
+    }
+
     /// The instant of its first record.
     fn begun(&self) -> Instant {
         self.player.record(0).map_or(Instant::ZERO, |record| record.at)
@@ -79,8 +156,9 @@ impl Recorded {
         self.player.start().map_or("servent", |s| &s.name)
     }
 
-    fn named(&self, i: u32) -> Option<NamedRecord<'_, Value>> {
+    fn named(&self, i: u32, cast: Cast) -> Option<NamedRecord<'_, Value>> {
         let RawRecord { at, node, cause, event, .. } = self.player.record(i as usize)?;
+        let node = if cast == Cast::All { node } else { &NodeId(0) };
         // The page numbers the records it has; on a tape with gaps these are
         // fewer than were numbered when it was written.
         let cause = cause.and_then(|seq| self.player.index_of(seq)).map(|i| i as u64);
@@ -182,17 +260,26 @@ impl Watching for Recorded {
         self.step(forward)
     }
 
-    fn size(&self) -> usize {
-        self.id().0 as usize + 1
+    fn size(&self, cast: Cast) -> usize {
+        match cast {
+            Cast::Ends => 1 + self.ends.as_ref().map_or(0, |ends| ends.peers().len()),
+            _ => self.id().0 as usize + 1,
+        }
     }
 
-    fn nodes(&self) -> Answer {
+    fn nodes(&self, cast: Cast) -> Answer {
+        if let (Cast::Ends, Some(ends)) = (cast, &self.ends) {
+            return give(&self.parties(ends));
+        }
         let dialect = self.player.start().map_or(Dialect::Parq, |start| start.config.dialect);
         let info = NodeInfo::new(self.id(), self.name(), "server", self.player.node().is_some());
         give(&[NodeInfo { dialect: Some(dialect), ..info }])
     }
 
-    fn inspect(&self, _: NodeId) -> Answer {
+    fn inspect(&self, node: NodeId, cast: Cast) -> Answer {
+        if cast == Cast::Ends {
+            return give(&self.margins(node));
+        }
         give(&state(self.player.node())?)
     }
 
@@ -201,16 +288,16 @@ impl Watching for Recorded {
         give(&changes(state(Some(&before))?, state(Some(&after))?))
     }
 
-    fn record(&self, i: u32) -> Answer {
-        self.named(i).map_or(Ok(JsValue::UNDEFINED), |named| give(&named))
+    fn record(&self, i: u32, cast: Cast) -> Answer {
+        self.named(i, cast).map_or(Ok(JsValue::UNDEFINED), |named| give(&named))
     }
 
-    fn records(&self, from: u32, count: u32, filter: &str) -> Answer {
-        fitting(filter, count, from, |i| self.named(i))
+    fn records(&self, from: u32, count: u32, filter: &str, cast: Cast) -> Answer {
+        fitting(filter, count, from, |i| self.named(i, cast))
     }
 
     fn why(&self, i: u32) -> Answer {
-        let (record, named) = (self.player.record(i as usize), self.named(i));
+        let (record, named) = (self.player.record(i as usize), self.named(i, Cast::All));
         let why = record.zip(named).map(|(record, named)| of_event(&record.event, named.cause));
         why.map_or(Ok(JsValue::UNDEFINED), |why| give(&why))
     }

@@ -299,7 +299,7 @@ const PAGE = {
   'trace.reading': (a) => `Reading ${a.name}: ${bytes(a.bytes)}${a.size ? ` of ${bytes(a.size)}` : ''}`,
   'trace.stop': 'Stop reading',
   'trace.stopped': 'reading was stopped',
-  'trace.elsewhere': 'the tape of a servent is shown in the queue view',
+  'trace.elsewhere': 'this recording has nothing that this view could show',
   'trace.simulated': 'A simulated world: it is run again from its scenario and compared with the file.',
   'trace.opened': (a) => `Trace opened: ${count(a.n)} events.`,
   'trace.which': 'Servent',

@@ -17,6 +17,8 @@ const STANDS = [0.2, 0.42, 0.64, 0.84];
 const APART = 1.25;
 /** More words at once would be a grey wall. */
 const WORDS = 150;
+/** How an estimated half is drawn. */
+const DOTS = [2, 5];
 /** A lost one is drawn so far. */
 const LOST_AT = 0.56;
 /** Where a lane is narrower it has no stairs, and where it is narrower still no bitmap. */
@@ -232,7 +234,7 @@ export class Lane {
     }
     ctx.globalAlpha = 1;
     if (to > 0) {
-      stretch(ctx, at(0), at(to));
+      this.#length(ctx, at, to, this.run.guessed(arrow), stroke.dash);
       if (!lost && to === 1) head(ctx, ...at(1), Math.atan2(y1 - y0, x1 - x0), stroke.head);
       if (under && !still) {
         ctx.setLineDash([]);
@@ -243,6 +245,15 @@ export class Lane {
     }
     if (lost) this.#lost(ctx, at(reach), at(1), come >= reach, colours);
     ctx.setLineDash([]);
+  }
+
+  /** What it has come by now. The half at an end that nobody recorded is dotted. @param {CanvasRenderingContext2D} ctx @param {(part: number) => [number, number]} at @param {number} to @param {'start'|'end'|null} guessed @param {number[]} dash */
+  #length(ctx, at, to, guessed, dash) {
+    const middle = guessed ? Math.min(to, 0.5) : to;
+    ctx.setLineDash(guessed === 'start' ? DOTS : dash);
+    stretch(ctx, at(0), at(middle));
+    ctx.setLineDash(guessed === 'end' ? DOTS : dash);
+    if (to > middle) stretch(ctx, at(middle), at(to));
   }
 
   /** @param {CanvasRenderingContext2D} ctx @param {[number, number]} here @param {[number, number]} there @param {boolean} past @param {Palette} colours */

@@ -6,7 +6,7 @@ import { Run } from '#lab/run.js';
 /** The most arrows and marks that are asked for at once. */
 const MOST = 40_000;
 
-/** @extends {Run<import('#servent').Unicast>} */
+/** @extends {Run<import('#servent').Unicast | import('#servent').Ladder>} */
 export class UnicastRun extends Run {
   /** All that is known, by when it was sent. @type {T.Arrow[]} */ arrows = [];
   /** @type {T.Mark[]} */ marks = [];
@@ -17,6 +17,8 @@ export class UnicastRun extends Run {
   /** Counts up whenever arrows or marks are others than before. */
   edition = 0;
   #shape = '';
+  /** The ends whose instants were recorded; all of them in a simulated world. @type {Set<number>|null} */
+  recorded = 'recorded' in this.source ? new Set(this.source.recorded()) : null;
 
   /** @override */
   get home() { return this.nodes.find((n) => n.role === 'sender') ?? this.nodes[0]; }
@@ -49,6 +51,12 @@ export class UnicastRun extends Run {
 
   /** True when what it carries was taken in where it arrived. @param {T.Arrow} arrow */
   taken({ fate, to, at }) { return fate === 'arrived' && at !== null && !this.#refused.has(`${to}/${at}`); }
+
+  /** Which end of an arrow is estimated: that which nobody recorded. @param {T.Arrow} arrow @returns {'start'|'end'|null} */
+  guessed({ from, to }) {
+    if (this.recorded === null) return null;
+    return !this.recorded.has(from) ? 'start' : this.recorded.has(to) ? null : 'end';
+  }
 
   /** @param {number} id */
   arrow(id) { return this.#byId.get(id); }
@@ -114,7 +122,7 @@ export class UnicastRun extends Run {
 
   /** Every instant at which something happens that can be seen. @returns {number[]} */
   instants() {
-    const all = [0];
+    const all = [this.origin];
     for (const arrow of this.arrows) {
       all.push(arrow.sent);
       if (arrow.due !== null) all.push(arrow.due);

@@ -30,8 +30,8 @@ function arrowFacts(arrow, run) {
   return [
     [t('fact.way'), t('fact.way.of', { from: name(arrow.from), to: name(arrow.to), n: arrow.n })],
     [t('fact.carries'), cargo(arrow)],
-    [t('fact.sent'), clock(arrow.sent - run.origin)],
-    [t('fact.fate'), fate(arrow, run.origin, run.now)],
+    [t('fact.sent'), t('fact.at', { at: clock(arrow.sent - run.origin), guessed: run.guessed(arrow) === 'start' })],
+    [t('fact.fate'), fate(arrow, run)],
     [t('fact.bytes'), String(arrow.bytes)],
   ];
 }
@@ -54,6 +54,10 @@ export const unicast = {
   presets() { return stories ??= Unicast.presets(); },
   fromScenario: (scenario) => new UnicastRun(Unicast.fromScenario(scenario)),
   fromWorld: ({ scenario, claim }) => new UnicastRun(Unicast.fromWorld(scenario, claim)),
+  fromTape(tape) {
+    const ladder = tape.ladder();
+    return ladder ? new UnicastRun(ladder) : null;
+  },
   variants(scenario, told = false) {
     const ways = scenario.variants?.length ? scenario.variants : told ? [] : ['unicast3', 'adaptive'].map((profile) => ({ name: profile, profile }));
     return ways.map((/** @type {{name: string, profile: string}} */ { profile }) => ({ name: t(`profile.${profile}`), scenario: { ...scenario, profile } }));

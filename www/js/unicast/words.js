@@ -52,16 +52,17 @@ export const label = (arrow) => joined(arrow.blocks).map((block) => part(block, 
 /** What it carries. @param {T.Arrow} arrow */
 export const cargo = (arrow) => joined(arrow.blocks).map((block) => part(block, false)).join('; ') || t('label.empty');
 
-/** What became of it. @param {T.Arrow} arrow @param {number} origin @param {number} [now] */
-export function fate(arrow, origin, now = Infinity) {
+/** What became of it. @param {T.Arrow} arrow @param {import('./run.js').UnicastRun} run */
+export function fate(arrow, run) {
+  const { origin, now } = run;
   if (!told(arrow.at ?? arrow.due, now)) return t('fate.flying');
   if (arrow.fate === 'lost') return t(`fate.lost.${arrow.why ?? 'chance'}`);
   if (arrow.fate === 'flying' || arrow.at === null) return t('fate.flying');
-  return t(arrow.why === 'delay' ? 'fate.late' : 'fate.arrived', { at: clock(arrow.at - origin) });
+  return t(arrow.why === 'delay' ? 'fate.late' : 'fate.arrived', { at: clock(arrow.at - origin), guessed: run.guessed(arrow) === 'end' });
 }
 
 /** The whole story of an arrow in a sentence. @param {T.Arrow} arrow @param {import('./run.js').UnicastRun} run */
 export function sentence(arrow, run) {
   const name = (/** @type {number} */ id) => run.node(id)?.name ?? '';
-  return t('arrow.sentence', { from: name(arrow.from), to: name(arrow.to), n: arrow.n, at: clock(arrow.sent - run.origin), cargo: cargo(arrow), fate: fate(arrow, run.origin, run.now), copy: arrow.copy_of !== null });
+  return t('arrow.sentence', { from: name(arrow.from), to: name(arrow.to), n: arrow.n, at: clock(arrow.sent - run.origin), cargo: cargo(arrow), fate: fate(arrow, run), copy: arrow.copy_of !== null });
 }

@@ -29,6 +29,12 @@ function counted(name) {
   return { total, count };
 }
 
+/** The datagrams that came in, as they stand on a tape. @param {string} name */
+function arrived(name) {
+  const inputs = [...bytesOf(name).toString('latin1').matchAll(/"datagrams":\{"from":"[^"]*","segment":(\d+),"data":"([0-9a-f]*)"/g)];
+  return inputs.reduce((sum, [, segment, data]) => sum + Math.ceil(data.length / 2 / Number(segment)), 0);
+}
+
 test('there is a tape of every command', { skip }, () => {
   assert.deepEqual(TAPES, COMMANDS.map((name) => `${name}.sqlog`));
 });
@@ -68,6 +74,30 @@ for (const browser of BROWSERS) {
         await page.waitForFunction((/** @type {number} */ all) => document.querySelector('.verdict')?.textContent?.endsWith(`verified ${all}/${all}`), {}, total);
         const { kind, verified, count: seen } = await state(page);
         assert.deepEqual([kind, verified.checked, verified.diverged_at, seen], ['trace', total, null, count]);
+        assert.deepEqual(complaints, []);
+        await page.close();
+      });
+    }
+
+    for (const name of ['send.sqlog', 'receive.sqlog']) {
+      test(`${name} is a picture of its datagrams, and the same run in the view beside it`, async () => {
+        const { page, complaints } = await open(started, '#1/queue?p=rush-hour&t=0');
+        await drop(page, name, bytesOf(name));
+        await page.waitForFunction(() => /** @type {any} */ (document.querySelector('unicast-pane'))?.lanes[0]?.run.arrows.length > 0);
+        const seen = await page.evaluate(() => {
+          const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+          const { run } = session;
+          session.seek(run.horizon);
+          const came = run.arrows.filter((/** @type {any} */ a) => a.to === 0);
+          return { view: session.view.id, came: came.length, whole: came.every((/** @type {any} */ a) => run.guessed(a) === 'start' && a.blocks.length > 0), totals: run.source.totals(), ends: run.nodes.length };
+        });
+        assert.deepEqual([seen.view, seen.came, seen.whole, seen.ends], ['unicast', arrived(name), true, 2]);
+        assert.ok(seen.totals.written > 100 && seen.totals.delivered === seen.totals.written, JSON.stringify(seen.totals));
+        const { now } = await state(page);
+        await page.keyboard.press('1');
+        await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.view.id === 'queue');
+        const beside = await state(page);
+        assert.deepEqual([beside.kind, beside.now], ['trace', now]);
         assert.deepEqual(complaints, []);
         await page.close();
       });

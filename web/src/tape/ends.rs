@@ -1,0 +1,313 @@
+//! The datagrams of a recorded servent as arrows. Its own end of each is on the
+//! tape; the other end is estimated from the round-trip time.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use servent_core::engine::Effect;
+use servent_core::node::{Event, Input, Output};
+use servent_core::time::{Duration, Instant};
+use servent_core::trace::NodeId;
+use servent_core::trace::player::Player;
+use servent_core::unicast::{Conn, Event as Told, Payload, Why};
+use servent_core::wire::unicast::{Packet, Seal};
+use servent_sim::unicast::{
+    Arrow, Cause, DatagramId, Diagram, Fate, Label, Loss, Mark, UnicastTotals,
+};
+
+use super::again::{Again, Step};
+
+/// The way to the other end, before any round trip was measured.
+const UNMEASURED: Duration = Duration::from_millis(1);
+
+/// A datagram at the recorded end.
+struct Seen {
+    at: Instant,
+    peer: u32,
+    ours: bool,
+    bytes: u32,
+    blocks: Vec<Label>,
+    record: u64,
+}
+
+/// A point of the totals.
+#[derive(Clone, Copy, Default)]
+struct Total {
+    at: Instant,
+    written: u64,
+    delivered: u64,
+}
+
+/// What the datagrams of a tape come to.
+pub(super) struct Ends {
+    /// Taken out while it works.
+    again: Option<Again>,
+    seal: Seal,
+    peers: Vec<SocketAddr>,
+    seen: Vec<Seen>,
+    marks: Vec<Mark>,
+    /// Half the smoothed round-trip time with each peer, as it was measured.
+    ways: Vec<Vec<(Instant, Duration)>>,
+    /// Numbers reported missing, and when they were sent again.
+    missing: Vec<(Instant, u32, Conn, u64, u64)>,
+    /// The highest number sent, or received, of each connection.
+    known: BTreeMap<Conn, u64>,
+    /// The highest number of each connection that was acknowledged, or
+    /// delivered.
+    done: BTreeMap<Conn, u64>,
+    totals: Vec<Total>,
+    sends: bool,
+    receives: bool,
+    diagram: Diagram,
+}
+
+impl Ends {
+    /// For a tape with a start, of a servent that sends datagrams.
+    pub(super) fn new(player: &Player) -> Option<Self> {
+        let start = player.start()?;
+        let seal = start.config.datagrams.as_ref()?.seal.clone();
+        Some(Self {
+            again: Some(Again::new(start)),
+            seal,
+            peers: Vec::new(),
+            seen: Vec::new(),
+            marks: Vec::new(),
+            ways: Vec::new(),
+            missing: Vec::new(),
+            known: BTreeMap::new(),
+            done: BTreeMap::new(),
+            totals: Vec::new(),
+            sends: false,
+            receives: false,
+            diagram: Diagram::default(),
+        })
+    }
+
+    /// Takes up what is new on the tape.
+    pub(super) fn learn(&mut self, player: &Player) {
+        let Some(mut again) = self.again.take() else { return };
+        if again.go_on(player, |step| self.see(step, player)) {
+            self.diagram = Diagram::of(self.arrows(), self.marks.clone());
+        }
+        self.again = Some(again);
+    }
+
+    /// The other ends, by their numbers from 1 on.
+    pub(super) fn peers(&self) -> &[SocketAddr] {
+        &self.peers
+    }
+
+    /// What the recorded end does, as one word.
+    pub(super) const fn role(&self) -> &'static str {
+        match (self.sends, self.receives) {
+            (true, true) => "both",
+            (true, false) => "sender",
+            _ => "receiver",
+        }
+    }
+
+    /// What the other ends do.
+    pub(super) const fn other_role(&self) -> &'static str {
+        match (self.sends, self.receives) {
+            (true, true) => "both",
+            (false, true) => "sender",
+            _ => "receiver",
+        }
+    }
+
+    pub(super) const fn diagram(&self) -> &Diagram {
+        &self.diagram
+    }
+
+    /// The totals up to an instant.
+    pub(super) fn totals(&self, at: Instant) -> UnicastTotals {
+        let counted = UnicastTotals::until(&self.diagram, at);
+        let known = self.totals.partition_point(|total| total.at <= at);
+        let Some(i) = known.checked_sub(1) else { return counted };
+        let Total { written, delivered, .. } = self.totals[i];
+        let last = self.totals[..known].iter().rev().take_while(|t| t.delivered == delivered);
+        let last = last.last().filter(|_| delivered > 0).map(|total| total.at);
+        UnicastTotals { written, delivered, last, ..counted }
+    }
+
+    fn peer(&mut self, at: SocketAddr) -> u32 {
+        let known = self.peers.iter().position(|peer| *peer == at);
+        known.unwrap_or_else(|| {
+            self.peers.push(at);
+            self.ways.push(Vec::new());
+            self.peers.len() - 1
+        }) as u32
+            + 1
+    }
+
+    fn see(&mut self, step: &Step<'_>, player: &Player) {
+        let at = step.at;
+        // The newest event by then says most about it.
+        let record = player.records_until(at).saturating_sub(1) as u64;
+        if let Some(Input::Datagrams { from, segment, data }) = step.input {
+            self.datagrams(at, *from, false, *segment, data, record, |_, _| None);
+        }
+        let again: Vec<(Conn, u64, u64, Why)> = step.effects.iter().filter_map(resent).collect();
+        let why = |conn, seq| {
+            let fits =
+                |(c, a, b, _): &&(Conn, u64, u64, Why)| *c == conn && (*a..=*b).contains(&seq);
+            again.iter().find(fits).map(|(.., why)| *why)
+        };
+        for effect in step.effects {
+            match effect {
+                Effect::Event(Event::Unicast(told)) => self.told(at, told, record),
+                Effect::Output(Output::Datagrams { to, segment, data }) => {
+                    self.datagrams(at, *to, true, *segment, data, record, why);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn told(&mut self, at: Instant, told: &Told, record: u64) {
+        let peer = self.peer(told.peer());
+        let mark =
+            Mark { at, seq: record, node: NodeId(0), peer: Some(NodeId(peer)), ..Mark::default() };
+        self.marks.extend(mark.of(told));
+        match told {
+            Told::Rtt { smoothed, .. } => {
+                self.ways[peer as usize - 1].push((at, smoothed.ratio(1, 2)));
+            }
+            Told::Resent { conn, from, to, why: Why::Missing, .. } => {
+                self.missing.push((at, peer, *conn, *from, *to));
+            }
+            Told::Sent { conn, to, .. } => {
+                self.sends = true;
+                self.count(at, *conn, *to, None);
+            }
+            Told::Received { conn, to, .. } => {
+                self.receives = true;
+                self.count(at, *conn, *to, None);
+            }
+            Told::Acked { conn, highest_acked, .. } => {
+                self.count(at, *conn, 0, Some(*highest_acked));
+            }
+            Told::Delivered { conn, number, .. } => self.count(at, *conn, 0, Some(*number)),
+            _ => {}
+        }
+    }
+
+    fn count(&mut self, at: Instant, conn: Conn, known: u64, done: Option<u64>) {
+        let raise = |all: &mut BTreeMap<Conn, u64>, to: u64| {
+            let highest = all.entry(conn).or_default();
+            let more = to.saturating_sub(*highest);
+            *highest += more;
+            more
+        };
+        let written = raise(&mut self.known, known);
+        let delivered = done.map_or(0, |done| raise(&mut self.done, done));
+        if written + delivered > 0 {
+            let before = self.totals.last().copied().unwrap_or_default();
+            let (written, delivered) = (before.written + written, before.delivered + delivered);
+            self.totals.push(Total { at, written, delivered });
+        }
+    }
+
+    fn datagrams(
+        &mut self,
+        at: Instant,
+        peer: SocketAddr,
+        ours: bool,
+        segment: u32,
+        data: &Payload,
+        record: u64,
+        why: impl Fn(Conn, u64) -> Option<Why> + Copy,
+    ) {
+        let peer = self.peer(peer);
+        let each = (segment as usize).max(1);
+        for start in (0..data.len()).step_by(each) {
+            let one = data.slice(start..(start + each).min(data.len()));
+            let packet = Packet::parse(&one, &self.seal).unwrap_or_default();
+            let blocks = packet.blocks.iter().map(|block| Label::of(block, why)).collect();
+            self.seen.push(Seen { at, peer, ours, bytes: one.len() as u32, blocks, record });
+        }
+    }
+
+    /// How long a datagram takes to a peer, as measured by then, or first.
+    fn way(&self, peer: u32, at: Instant) -> Duration {
+        let ways = &self.ways[peer as usize - 1];
+        let known = ways.partition_point(|(when, _)| *when <= at);
+        let (_, way) = ways.get(known.saturating_sub(1)).copied().unwrap_or((at, UNMEASURED));
+        way.max(Duration::from_micros(1))
+    }
+
+    /// All datagrams, by when they were sent.
+    fn arrows(&self) -> Vec<Arrow> {
+        let mut counts: BTreeMap<(u32, bool), u32> = BTreeMap::new();
+        let mut arrows: Vec<Arrow> = Vec::with_capacity(self.seen.len());
+        for (id, seen) in (0_i64..).zip(&self.seen) {
+            let n = counts.entry((seen.peer, seen.ours)).or_default();
+            *n += 1;
+            let way = self.way(seen.peer, seen.at);
+            let (from, to) = if seen.ours { (0, seen.peer) } else { (seen.peer, 0) };
+            let sent = if seen.ours {
+                seen.at
+            } else {
+                Instant::from_micros(seen.at.as_micros().saturating_sub(way.as_micros()))
+            };
+            let due = if seen.ours { seen.at + way } else { seen.at };
+            arrows.push(Arrow {
+                id: DatagramId(id),
+                n: *n,
+                seq: seen.record,
+                from: NodeId(from),
+                to: NodeId(to),
+                sent,
+                due,
+                at: Some(due),
+                fate: Fate::Arrived,
+                why: None,
+                copy_of: None,
+                again: seen.blocks.iter().any(is_again),
+                bytes: seen.bytes,
+                blocks: seen.blocks.clone(),
+            });
+        }
+        self.lose(&mut arrows);
+        arrows.sort_by_key(|arrow| arrow.sent);
+        arrows
+    }
+
+    /// What the other end reported missing was lost: the last one that carried
+    /// it before it was sent again.
+    fn lose(&self, arrows: &mut [Arrow]) {
+        for (at, peer, conn, from, to) in &self.missing {
+            let before = self.seen.partition_point(|seen| seen.at < *at);
+            for number in *from..=*to {
+                let carried = |seen: &Seen| {
+                    seen.ours && seen.peer == *peer && carries(&seen.blocks, *conn, number)
+                };
+                let last = self.seen[..before].iter().rposition(carried);
+                if let Some(arrow) = last.and_then(|last| arrows.get_mut(last)) {
+                    arrow.fate = Fate::Lost;
+                    arrow.why = Some(Cause::Loss(Loss::Chance));
+                }
+            }
+        }
+    }
+}
+
+fn carries(blocks: &[Label], of: Conn, number: u64) -> bool {
+    blocks.iter().any(|label| {
+        matches!(label, Label::Data { conn, from, to, .. }
+            if *conn == of && (*from..=*to).contains(&number))
+    })
+}
+
+const fn is_again(label: &Label) -> bool {
+    matches!(label, Label::Data { again: Some(_), .. })
+}
+
+fn resent(effect: &Effect<Output, Event>) -> Option<(Conn, u64, u64, Why)> {
+    match effect {
+        Effect::Event(Event::Unicast(Told::Resent { conn, from, to, why, .. })) => {
+            Some((*conn, *from, *to, *why))
+        }
+        _ => None,
+    }
+}
