@@ -27,5 +27,5 @@ pub use passages::chapter;
 pub use queue::Queue;
 pub use routing::Routing;
 pub use swarm::Swarm;
-pub use tape::{Ladder, Tape};
+pub use tape::{Ladder, Matrix, Overlay, Tape};
 pub use unicast::Unicast;

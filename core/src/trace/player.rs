@@ -195,6 +195,12 @@ impl Player {
         })
     }
 
+    /// How many inputs and timeouts the node at the cursor has been given.
+    #[must_use]
+    pub fn position(&self) -> Option<usize> {
+        self.cursor.as_ref().map(|(given, _)| *given)
+    }
+
     /// The number of records up to an instant.
     #[must_use]
     pub fn records_until(&self, at: Instant) -> usize {

@@ -39,7 +39,7 @@ pub use self::world::{Routing, World};
 pub use self::{
     chart::{Chart, Journey, Leg, fate},
     net::{Net, Wire},
-    tables::{Row, Tables},
+    tables::{Lives, Row, Tables},
     tally::{KindTally, Tally, TallyView},
     totals::RoutingTotals,
     why::of as why,

@@ -102,7 +102,8 @@ impl Event {
 }
 
 /// The connection id of a client in its `life`-th session.
-pub(super) const fn connection(client: u32, life: u16) -> ConnId {
+#[must_use]
+pub const fn connection(client: u32, life: u16) -> ConnId {
     ConnId((client as u64) << 16 | life as u64)
 }
 

@@ -31,7 +31,7 @@ pub use self::world::{Outcome, Swarm, World};
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
 pub use self::{
-    event::client_of,
+    event::{client_of, connection},
     tally::{Result, Tally},
     view::{Again, Cell, ClientRow, ClientSummary, ClientView, CoordinatorView, Moving, name},
     world::Running,

@@ -26,6 +26,10 @@ pub(crate) enum Cast {
     All,
     /// The ends of its datagrams.
     Ends,
+    /// Its neighbours in the overlay.
+    Neighbours,
+    /// The clients of its swarm.
+    Clients,
 }
 
 /// A run that can be inspected at any instant. The methods of [`Run`] document

@@ -18,7 +18,8 @@ use servent_sim::routing::{self, RoutingTotals, Tables, fate};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsError, JsValue};
 
-use self::searches::Search;
+pub(crate) use self::rows::flights;
+pub(crate) use self::searches::Search;
 use crate::lab::{Lab, Run, Shared, presets};
 use crate::value::{Answer, give, instant, take};
 

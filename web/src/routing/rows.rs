@@ -23,7 +23,7 @@ fn journey(leg: &Leg) -> f64 {
 }
 
 /// `[id, from, to, departs, arrives, kind, fate, guid#, link, seq]`.
-pub(super) fn flights<'a>(legs: impl Iterator<Item = (u32, &'a Leg)>) -> Vec<f64> {
+pub(crate) fn flights<'a>(legs: impl Iterator<Item = (u32, &'a Leg)>) -> Vec<f64> {
     let mut rows = Vec::new();
     for (id, leg) in legs {
         rows.extend_from_slice(&[

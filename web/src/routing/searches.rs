@@ -8,24 +8,24 @@ use servent_sim::routing::{Act, Journey, Scenario};
 
 /// A search or a push.
 #[derive(Serialize)]
-pub(super) struct Search<'a> {
-    pub(super) guid: u32,
-    pub(super) id: Guid,
-    pub(super) kind: &'static str,
-    pub(super) node: u32,
-    pub(super) name: &'a str,
-    pub(super) words: &'a str,
-    pub(super) of: Option<NodeId>,
-    pub(super) at: Instant,
-    pub(super) seq: u64,
-    pub(super) messages: u32,
-    pub(super) duplicates: u32,
-    pub(super) reached: u32,
-    pub(super) hits: u32,
+pub(crate) struct Search<'a> {
+    pub(crate) guid: u32,
+    pub(crate) id: Guid,
+    pub(crate) kind: &'static str,
+    pub(crate) node: u32,
+    pub(crate) name: &'a str,
+    pub(crate) words: &'a str,
+    pub(crate) of: Option<NodeId>,
+    pub(crate) at: Instant,
+    pub(crate) seq: u64,
+    pub(crate) messages: u32,
+    pub(crate) duplicates: u32,
+    pub(crate) reached: u32,
+    pub(crate) hits: u32,
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn of(guid: u32, journey: &'a Journey, names: &'a [String]) -> Self {
+    pub(crate) fn of(guid: u32, journey: &'a Journey, names: &'a [String]) -> Self {
         Self {
             guid,
             id: journey.id,

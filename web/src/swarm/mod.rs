@@ -14,7 +14,7 @@ use servent_sim::swarm;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsError, JsValue};
 
-use self::selection::{Selection, Totals};
+pub(crate) use self::selection::{Selection, Totals};
 use crate::lab::{Lab, Run, Shared, presets};
 use crate::value::{Answer, give, take, us};
 

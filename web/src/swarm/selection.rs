@@ -10,21 +10,21 @@ use servent_sim::swarm::{Event, Swarm, World, client_of, name};
 
 /// Totals at the cursor.
 #[derive(Serialize)]
-pub(super) struct Totals {
+pub(crate) struct Totals {
     #[serde(flatten)]
-    counters: Counters,
-    ratio: u32,
-    source_copies: u64,
-    messages_per_piece: u64,
-    stalled: u32,
-    quarantined: u32,
-    whole: u32,
-    wanting: u32,
+    pub(crate) counters: Counters,
+    pub(crate) ratio: u32,
+    pub(crate) source_copies: u64,
+    pub(crate) messages_per_piece: u64,
+    pub(crate) stalled: u32,
+    pub(crate) quarantined: u32,
+    pub(crate) whole: u32,
+    pub(crate) wanting: u32,
     /// When all clients were complete, or the clock.
-    at: Instant,
-    finished: bool,
+    pub(crate) at: Instant,
+    pub(crate) finished: bool,
     /// The lower bound of that.
-    bound: Duration,
+    pub(crate) bound: Duration,
 }
 
 impl Totals {
@@ -55,7 +55,7 @@ impl Totals {
 
 /// How a transfer was chosen.
 #[derive(Serialize)]
-pub(super) struct Selection {
+pub(crate) struct Selection {
     transfer: u64,
     giver: Option<u32>,
     taker: u32,
@@ -102,7 +102,7 @@ const UNSEEN: Clause = ("unseen", "SW-16", "lines 121–123");
 
 impl Selection {
     /// From the record of an assignment; `None` for any other record.
-    pub(super) fn of(record: &Record<Event>) -> Option<Self> {
+    pub(crate) fn of(record: &Record<Event>) -> Option<Self> {
         let Event::Swarm(told) = &record.event else { return None };
         let Told::Assigned { piece, down, up, put, why, charged, funnel, .. } = told else {
             return None;

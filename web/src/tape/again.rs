@@ -12,12 +12,52 @@ pub(super) struct Step<'a> {
     /// What it was given; `None` where its timers were run.
     pub(super) input: Option<&'a Input>,
     pub(super) effects: &'a [Effect<Output, Event>],
+    /// Records on the tape before it.
+    records: u64,
+}
+
+impl Step<'_> {
+    /// Its events, each with the number of its record; one that is not on the
+    /// tape has that of the record before it.
+    pub(super) fn events(&self) -> impl Iterator<Item = (u64, &Event)> {
+        let mut next = self.records;
+        self.effects.iter().filter_map(move |effect| {
+            let Effect::Event(event) = effect else { return None };
+            next += u64::from(!is_traced(event));
+            Some((next.saturating_sub(1), event))
+        })
+    }
+}
+
+/// True for events that are only there because they are traced.
+const fn is_traced(event: &Event) -> bool {
+    use servent_core::{routing, unicast};
+    match event {
+        Event::Routing(event) => matches!(
+            event,
+            routing::Event::Judged { .. }
+                | routing::Event::Sent { .. }
+                | routing::Event::Overflow { .. }
+        ),
+        Event::Unicast(event) => matches!(
+            event,
+            unicast::Event::Sent { .. }
+                | unicast::Event::Received { .. }
+                | unicast::Event::Delivered { .. }
+                | unicast::Event::Acked { .. }
+                | unicast::Event::AckSent { .. }
+                | unicast::Event::Rtt { .. }
+                | unicast::Event::Task { .. }
+        ),
+        _ => false,
+    }
 }
 
 /// The node of a tape, as far as it has been re-executed.
 pub(super) struct Again {
     node: Node,
     done: usize,
+    records: u64,
 }
 
 impl Again {
@@ -28,7 +68,15 @@ impl Again {
         if let Some(datagrams) = &mut config.datagrams {
             datagrams.trace_messages = true;
         }
-        Self { node: Node::new(config, start.seed), done: 0 }
+        if let Some(coordinator) = &mut config.swarm.coordinator {
+            coordinator.explain = true;
+        }
+        Self { node: Node::new(config, start.seed), done: 0, records: 0 }
+    }
+
+    /// The node as far as it has been re-executed.
+    pub(super) const fn node(&self) -> &Node {
+        &self.node
     }
 
     /// Re-executes what is new on the tape; false when there is nothing.
@@ -39,7 +87,9 @@ impl Again {
                 Some(input) => self.node.handle(at, input.clone(), &mut fx),
                 None => self.node.handle_timeout(at, &mut fx),
             }
-            see(&Step { at, input, effects: fx.as_slice() });
+            let step = Step { at, input, effects: fx.as_slice(), records: self.records };
+            see(&step);
+            self.records += step.events().filter(|(_, event)| !is_traced(event)).count() as u64;
             fx.drain().for_each(drop);
             self.done += 1;
         }

@@ -30,6 +30,16 @@ struct Seen {
     record: u64,
 }
 
+/// Datagrams that came or went together.
+struct Batch<'a> {
+    at: Instant,
+    peer: SocketAddr,
+    ours: bool,
+    segment: u32,
+    data: &'a Payload,
+    record: u64,
+}
+
 /// A point of the totals.
 #[derive(Clone, Copy, Default)]
 struct Total {
@@ -65,7 +75,7 @@ impl Ends {
     /// For a tape with a start, of a servent that sends datagrams.
     pub(super) fn new(player: &Player) -> Option<Self> {
         let start = player.start()?;
-        let seal = start.config.datagrams.as_ref()?.seal.clone();
+        let seal = start.config.datagrams.as_ref()?.seal;
         Some(Self {
             again: Some(Again::new(start)),
             seal,
@@ -145,7 +155,10 @@ impl Ends {
         // The newest event by then says most about it.
         let record = player.records_until(at).saturating_sub(1) as u64;
         if let Some(Input::Datagrams { from, segment, data }) = step.input {
-            self.datagrams(at, *from, false, *segment, data, record, |_, _| None);
+            self.datagrams(
+                &Batch { at, peer: *from, ours: false, segment: *segment, data, record },
+                |_, _| None,
+            );
         }
         let again: Vec<(Conn, u64, u64, Why)> = step.effects.iter().filter_map(resent).collect();
         let why = |conn, seq| {
@@ -157,7 +170,8 @@ impl Ends {
             match effect {
                 Effect::Event(Event::Unicast(told)) => self.told(at, told, record),
                 Effect::Output(Output::Datagrams { to, segment, data }) => {
-                    self.datagrams(at, *to, true, *segment, data, record, why);
+                    let (peer, segment) = (*to, *segment);
+                    self.datagrams(&Batch { at, peer, ours: true, segment, data, record }, why);
                 }
                 _ => {}
             }
@@ -208,18 +222,10 @@ impl Ends {
         }
     }
 
-    fn datagrams(
-        &mut self,
-        at: Instant,
-        peer: SocketAddr,
-        ours: bool,
-        segment: u32,
-        data: &Payload,
-        record: u64,
-        why: impl Fn(Conn, u64) -> Option<Why> + Copy,
-    ) {
-        let peer = self.peer(peer);
-        let each = (segment as usize).max(1);
+    fn datagrams(&mut self, batch: &Batch<'_>, why: impl Fn(Conn, u64) -> Option<Why> + Copy) {
+        let Batch { at, ours, data, record, .. } = *batch;
+        let peer = self.peer(batch.peer);
+        let each = (batch.segment as usize).max(1);
         for start in (0..data.len()).step_by(each) {
             let one = data.slice(start..(start + each).min(data.len()));
             let packet = Packet::parse(&one, &self.seal).unwrap_or_default();

@@ -1,9 +1,13 @@
 //! The tapes of servents: a recorded node is replayed.
 
 mod again;
+mod around;
+mod clients;
 mod ends;
 mod ladder;
+mod matrix;
 mod open;
+mod overlay;
 mod recorded;
 
 use std::cell::RefCell;
@@ -21,6 +25,8 @@ use wasm_bindgen::{JsError, JsValue};
 use web_sys::{AbortSignal, ReadableStream};
 
 pub use self::ladder::Ladder;
+pub use self::matrix::Matrix;
+pub use self::overlay::Overlay;
 use self::recorded::Recorded;
 use crate::lab::{Run, known};
 use crate::queue::Part;
@@ -85,13 +91,27 @@ impl Tape {
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "string[]")]
     pub fn views(&self) -> Answer {
-        give(&self.of.borrow().views())
+        give(&self.of.borrow_mut().views())
     }
 
     /// Its datagrams; `undefined` when it has none. Both share one cursor.
     #[must_use]
     pub fn ladder(&self) -> Option<Ladder> {
         Ladder::of(&self.of)
+    }
+
+    /// The neighbours of its servent in the overlay; `undefined` when there were
+    /// none. Both share one cursor.
+    #[must_use]
+    pub fn overlay(&self) -> Option<Overlay> {
+        Overlay::of(&self.of)
+    }
+
+    /// The clients of its coordinator; `undefined` when there were none. Both
+    /// share one cursor.
+    #[must_use]
+    pub fn matrix(&self) -> Option<Matrix> {
+        Matrix::of(&self.of)
     }
 
     /// The same tape once more, with the same cursor.

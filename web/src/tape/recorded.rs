@@ -6,6 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use servent_core::node::{ConnEvent, Node, WorldEvent};
 use servent_core::queue::{self, Dialect};
+use servent_core::routing;
+use servent_core::swarm::{Policy, manager};
 use servent_core::time::Instant;
 use servent_core::trace::player::Player;
 use servent_core::trace::qlog::{self, RawRecord};
@@ -15,6 +17,8 @@ use servent_sim::queue::Tally;
 use servent_sim::unicast::{Margins, margins};
 use wasm_bindgen::{JsError, JsValue};
 
+use super::around::Around;
+use super::clients::{Came, Clients};
 use super::ends::Ends;
 use crate::lab::{
     BranchInfo, Cast, Columns, NamedRecord, NodeInfo, Verified, Watching, changes, fitting,
@@ -33,11 +37,21 @@ pub(super) struct Recorded {
     tally: Option<(Tally, usize)>,
     /// Its datagrams, once somebody looks at them.
     ends: Option<Ends>,
+    /// The same for its neighbours, and for the clients it coordinates.
+    around: Option<Around>,
+    clients: Option<Clients>,
 }
 
 impl Recorded {
     pub(super) fn new(player: Player) -> Self {
-        Self { player, columns: Columns::default(), tally: None, ends: None }
+        Self {
+            player,
+            columns: Columns::default(),
+            tally: None,
+            ends: None,
+            around: None,
+            clients: None,
+        }
     }
 
     pub(super) const fn player(&self) -> &Player {
@@ -54,6 +68,12 @@ impl Recorded {
         if let Some(ends) = &mut self.ends {
             ends.learn(&self.player);
         }
+        if let Some(around) = &mut self.around {
+            around.learn(&self.player);
+        }
+        if let Some(clients) = &mut self.clients {
+            clients.learn(&self.player);
+        }
     }
 
     /// Its datagrams; `None` when it has none.
@@ -63,6 +83,52 @@ impl Recorded {
             self.learn();
         }
         self.ends.as_ref()
+    }
+
+    /// Its neighbours; `None` for a tape without its start.
+    pub(super) fn around(&mut self) -> Option<&Around> {
+        if self.around.is_none() {
+            self.around = Around::new(&self.player);
+            self.learn();
+        }
+        self.around.as_ref()
+    }
+
+    /// The clients of its coordinator; `None` when it is none.
+    pub(super) fn clients(&mut self) -> Option<&Clients> {
+        if self.clients.is_none() {
+            self.clients = Clients::new(&self.player);
+            self.learn();
+        }
+        self.clients.as_ref()
+    }
+
+    /// The coordinator at the cursor.
+    pub(super) fn coordinator(&self) -> Option<manager::View> {
+        self.player.node()?.swarm(u32::MAX).coordinator.map(|half| half.swarm)
+    }
+
+    /// The pieces of the coordinator's first file, at the end of the tape.
+    pub(super) fn pieces(&self) -> u32 {
+        self.clients.as_ref().map_or(0, Clients::pieces)
+    }
+
+    /// The policy of the coordinator.
+    pub(super) fn policy(&self) -> Option<Policy> {
+        let coordinator = self.player.start()?.config.swarm.coordinator.as_ref();
+        coordinator.map(|config| config.policy)
+    }
+
+    /// The settings of its router.
+    pub(super) fn router(&self) -> routing::Config {
+        self.player.start().map(|start| start.config.overlay.router.clone()).unwrap_or_default()
+    }
+
+    /// The names of itself and its neighbours.
+    pub(super) fn names(&self) -> Vec<String> {
+        let others = self.around.iter().flat_map(|around| around.neighbours());
+        let others = others.map(|(at, _)| at.to_string());
+        [self.name().to_owned()].into_iter().chain(others).collect()
     }
 
     /// HA, HS and the windows of one of the ends; of another than its own
@@ -80,8 +146,7 @@ impl Recorded {
 
     /// The views that have something to show of it: that with the most events
     /// first.
-    pub(super) fn views(&self) -> Vec<&'static str> {
-        let start = self.player.start();
+    pub(super) fn views(&mut self) -> Vec<&'static str> {
         let mut counts = [("queue", 1), ("routing", 0), ("unicast", 0), ("swarm", 0)];
         let records = (0..).map_while(|i| self.player.record(i));
         for area in records.filter_map(|record| record.event.split('"').nth(1)) {
@@ -94,8 +159,14 @@ impl Recorded {
             };
             counts[view].1 += 1;
         }
-        if start.is_none_or(|start| start.config.datagrams.is_none()) {
+        if self.around().is_none_or(|around| around.neighbours().is_empty()) {
+            counts[1].1 = 0;
+        }
+        if self.ends().is_none() {
             counts[2].1 = 0;
+        }
+        if self.clients().is_none_or(|clients| clients.rows().is_empty()) {
+            counts[3].1 = 0;
         }
         counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         counts.iter().filter(|(_, count)| *count > 0).map(|(view, _)| *view).collect()
@@ -147,8 +218,20 @@ impl Recorded {
         }
     }
 
+    /// The clients, and the coordinator as the last one.
+    fn members(&self, clients: &Clients) -> Vec<NodeInfo> {
+        let client = |(id, came): (u32, &Came)| {
+            let name = format!("c{} {}", id + 1, came.peer);
+            NodeInfo::new(NodeId(id), &name, "honest", true)
+        };
+        let mut all: Vec<NodeInfo> = (0..).zip(clients.rows()).map(client).collect();
+        let id = NodeId(all.len() as u32);
+        all.push(NodeInfo::new(id, self.name(), "coordinator", true));
+        all
+    }
+
     /// The instant of its first record.
-    fn begun(&self) -> Instant {
+    pub(super) fn begun(&self) -> Instant {
         self.player.record(0).map_or(Instant::ZERO, |record| record.at)
     }
 
@@ -158,13 +241,18 @@ impl Recorded {
 
     fn named(&self, i: u32, cast: Cast) -> Option<NamedRecord<'_, Value>> {
         let RawRecord { at, node, cause, event, .. } = self.player.record(i as usize)?;
-        let node = if cast == Cast::All { node } else { &NodeId(0) };
+        let coordinator = self.clients.as_ref().map_or(0, |clients| clients.rows().len() as u32);
+        let node = match cast {
+            Cast::All => *node,
+            Cast::Ends | Cast::Neighbours => NodeId(0),
+            Cast::Clients => NodeId(coordinator),
+        };
         // The page numbers the records it has; on a tape with gaps these are
         // fewer than were numbered when it was written.
         let cause = cause.and_then(|seq| self.player.index_of(seq)).map(|i| i as u64);
         let event = serde_json::from_str(event).unwrap_or_default();
         let (seq, node_name) = (i.into(), self.name());
-        Some(NamedRecord { seq, at: *at, node: *node, cause, event, node_name, who: None })
+        Some(NamedRecord { seq, at: *at, node, cause, event, node_name, who: None })
     }
 }
 
@@ -263,13 +351,23 @@ impl Watching for Recorded {
     fn size(&self, cast: Cast) -> usize {
         match cast {
             Cast::Ends => 1 + self.ends.as_ref().map_or(0, |ends| ends.peers().len()),
-            _ => self.id().0 as usize + 1,
+            Cast::Neighbours => 1 + self.around.as_ref().map_or(0, |a| a.neighbours().len()),
+            Cast::Clients => 1 + self.clients.as_ref().map_or(0, |c| c.rows().len()),
+            Cast::All => self.id().0 as usize + 1,
         }
     }
 
     fn nodes(&self, cast: Cast) -> Answer {
-        if let (Cast::Ends, Some(ends)) = (cast, &self.ends) {
-            return give(&self.parties(ends));
+        match (cast, &self.ends, &self.clients) {
+            (Cast::Ends, Some(ends), _) => return give(&self.parties(ends)),
+            (Cast::Clients, _, Some(clients)) => return give(&self.members(clients)),
+            (Cast::Neighbours, ..) => {
+                let role = |id| if id == 0 { "both" } else { "plain" };
+                let info =
+                    |(id, name): (u32, &String)| NodeInfo::new(NodeId(id), name, role(id), true);
+                return give(&(0..).zip(&self.names()).map(info).collect::<Vec<_>>());
+            }
+            _ => {}
         }
         let dialect = self.player.start().map_or(Dialect::Parq, |start| start.config.dialect);
         let info = NodeInfo::new(self.id(), self.name(), "server", self.player.node().is_some());
@@ -277,8 +375,14 @@ impl Watching for Recorded {
     }
 
     fn inspect(&self, node: NodeId, cast: Cast) -> Answer {
-        if cast == Cast::Ends {
-            return give(&self.margins(node));
+        let others = self.size(cast) as u32 - 1;
+        let own = NodeId(if cast == Cast::Clients { others } else { 0 });
+        match cast {
+            Cast::Ends => return give(&self.margins(node)),
+            Cast::Neighbours | Cast::Clients if node != own => return give(&()),
+            Cast::Neighbours => return give(&self.player.node().and_then(Node::overlay)),
+            Cast::Clients => return give(&self.coordinator()),
+            Cast::All => {}
         }
         give(&state(self.player.node())?)
     }
