@@ -1,6 +1,7 @@
 /** `<servent-lab>`: puts the page together and starts it. */
 import '#lab/lesson/panel.js';
 import '#lab/panels/events.js';
+import '#lab/panels/find.js';
 import '#lab/panels/inspector.js';
 import '#lab/timeline/track.js';
 import '#lab/timeline/transport.js';
@@ -67,6 +68,7 @@ class ServentLab extends HTMLElement {
   #build() {
     const { session } = this;
     this.table = el('event-table', { hidden: true });
+    this.find = el('find-bar', { hidden: true });
     this.inspector = el('lab-inspector');
     this.teacher = el('lesson-panel');
     this.transport = el('time-transport');
@@ -75,10 +77,10 @@ class ServentLab extends HTMLElement {
     this.notices = el('div', { class: 'notices' });
     this.panes = el('div', { class: 'panes' }, this.table);
     this.replaceChildren(this.#head(),
-      el('main', { class: 'lab-view' }, el('div', {}, this.story, this.#hint(), this.notices), this.panes),
+      el('main', { class: 'lab-view' }, el('div', {}, this.story, this.#hint(), this.find, this.notices), this.panes),
       this.#side(), this.#time());
     session.addEventListener('frame', () => session.guard(() => { if (session.mode !== 'events') this.#pane().update(); }));
-    for (const part of [this.table, this.inspector, this.track]) part.connect(session);
+    for (const part of [this.table, this.find, this.inspector, this.track]) part.connect(session);
     this.teacher.connect(this.room, () => lessonList(this.room), () => this.#copyClassLink());
     session.addEventListener('lesson', () => this.#hideFuture(this.wished));
     this.transport.connect(session, () => this.live.now());

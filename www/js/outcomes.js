@@ -5,6 +5,11 @@ import { t } from '#lab/strings.js';
 /** @import { Run } from './run.js' */
 /** @import { Session } from './session.js' */
 
+/** Where the line has so much room, in pixels, every figure keeps room to grow. */
+const ROOMY = 640;
+/** A figure that grows beyond its room gets so much at a time, in pixels. */
+const STEP = 24;
+
 /** While it plays the line is read this often, in milliseconds. */
 const READ_MS = 150;
 
@@ -16,6 +21,8 @@ export class Outcomes {
     this.session = session;
     this.node = el('dl', { class: 'outcomes', tabindex: '0', 'aria-label': t('outcomes') });
     // What is shown when the clock stands is what is true then.
+    // What grew for one run need not be so wide for the next.
+    session.addEventListener('run', () => this.node.replaceChildren());
     for (const type of ['play', 'run', 'faults']) session.addEventListener(type, () => { this.#due = 0; session.touch(); });
   }
 
@@ -26,12 +33,21 @@ export class Outcomes {
     this.#due = performance.now() + READ_MS;
     const rows = session.view.outcomes(run);
     if (node.childElementCount !== rows.length) node.replaceChildren(...rows.map(([key]) => el('div', { data: { outcome: key } }, el('dt', { text: t(`outcome.${key}`) }), el('dd', {}))));
+    setAttr(node, 'data-roomy', node.clientWidth >= ROOMY ? '' : null);
     rows.forEach(([key, value], i) => {
       const row = node.children[i];
       setAttr(row, 'data-outcome', key);
       setAttr(row, 'title', t(`outcome.${key}.long`));
       setText(row.firstChild, t(`outcome.${key}`));
+      if (row.lastChild?.textContent === value) return;
       setText(row.lastChild, value);
+      keep(/** @type {HTMLElement} */ (row));
     });
   }
+}
+
+/** What is as wide as it has been stays so: nothing beside it moves to and fro. @param {HTMLElement} row */
+function keep(row) {
+  const wide = row.offsetWidth;
+  if (wide > (parseFloat(row.style.getPropertyValue('--kept')) || 0) + 1) row.style.setProperty('--kept', `${Math.ceil(wide / STEP) * STEP}px`);
 }

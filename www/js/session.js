@@ -11,6 +11,7 @@ import { clock } from '#lab/format.js';
 import { isHidden } from '#lab/future.js';
 import { linkTo } from '#lab/permalink.js';
 import { nearestLoss } from '#lab/search.js';
+import { Sought } from '#lab/sought.js';
 import { speak, storyOf, t, tell } from '#lab/strings.js';
 
 /** @import * as T from './types' */
@@ -57,6 +58,8 @@ export class Session extends EventTarget {
   scenario = null;
   title = '';
   text = '';
+  /** What is looked for among the events, and what was found of it. */
+  sought = new Sought();
   /** Nobody goes beyond this instant while something is asked about it. */
   limit = Infinity;
   /** The lesson one is in, and its step. @type {{id: string, step: number}|null} */
@@ -376,6 +379,14 @@ export class Session extends EventTarget {
     return seq === null ? this.notice(t(by > 0 ? 'time.loss.none' : 'time.loss.first')) : this.seekEvent(seq);
   }
 
+  /** Looks for events; whatever else there is becomes pale. @param {string} query */
+  find(query) {
+    if (query.trim() === this.sought.query) return;
+    this.sought.query = query.trim();
+    this.emit('find');
+    this.touch();
+  }
+
   /** One sentence into the live region: what the newest event says. */
   say() {
     const record = this.current();
@@ -533,6 +544,7 @@ export class Session extends EventTarget {
       this.#moved = false;
       if (this.run) {
         this.#seen = { now: this.run.now, index: this.run.index };
+        this.guard(() => { if (!this.sought.look(this.runs(), [this.branch, this.twins.get(this.branch) ?? 0])) this.#moved = true; });
         this.emit('frame');
       }
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use serde_json::Value;
 use servent_core::id::ConnId;
 use servent_core::node::Event;
 use servent_core::swarm::Event as Told;
@@ -81,6 +82,23 @@ impl Clients {
     /// All that ever came, in order.
     pub(super) fn rows(&self) -> &[Came] {
         &self.rows
+    }
+
+    /// Connections in a record get the numbers that simulated ones have; returns
+    /// the client it is about, or else the coordinator.
+    pub(super) fn rename(&self, event: &mut Value) -> NodeId {
+        let mut about = None;
+        let body = event.get_mut("swarm").and_then(Value::as_object_mut);
+        for (key, value) in body.into_iter().flatten() {
+            let conn =
+                value.as_u64().filter(|_| matches!(&key[..], "client" | "down" | "up" | "by"));
+            let Some(row) = conn.and_then(|conn| self.row(ConnId(conn))) else { continue };
+            *value = connection(row, 0).0.into();
+            if matches!(&key[..], "client" | "down") {
+                about = Some(row);
+            }
+        }
+        NodeId(about.unwrap_or(self.rows.len() as u32))
     }
 
     /// The row of a connection.

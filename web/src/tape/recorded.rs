@@ -241,16 +241,17 @@ impl Recorded {
 
     fn named(&self, i: u32, cast: Cast) -> Option<NamedRecord<'_, Value>> {
         let RawRecord { at, node, cause, event, .. } = self.player.record(i as usize)?;
-        let coordinator = self.clients.as_ref().map_or(0, |clients| clients.rows().len() as u32);
+        let mut event = serde_json::from_str(event).unwrap_or_default();
         let node = match cast {
             Cast::All => *node,
             Cast::Ends | Cast::Neighbours => NodeId(0),
-            Cast::Clients => NodeId(coordinator),
+            Cast::Clients => {
+                self.clients.as_ref().map_or(NodeId(0), |clients| clients.rename(&mut event))
+            }
         };
         // The page numbers the records it has; on a tape with gaps these are
         // fewer than were numbered when it was written.
         let cause = cause.and_then(|seq| self.player.index_of(seq)).map(|i| i as u64);
-        let event = serde_json::from_str(event).unwrap_or_default();
         let (seq, node_name) = (i.into(), self.name());
         Some(NamedRecord { seq, at: *at, node, cause, event, node_name, who: None })
     }

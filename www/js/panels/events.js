@@ -36,6 +36,9 @@ export class EventTable extends HTMLElement {
       if (row?.dataset.seq) session.seekEvent(Number(row.dataset.seq));
     });
     for (const type of ['frame', 'known', 'faults', 'future']) session.addEventListener(type, () => this.update());
+    session.addEventListener('find', () => {
+      if (this.query !== session.sought.query) this.filter.value = session.sought.query;
+    });
     session.addEventListener('view', () => {
       this.#centered = false;
       this.#shape = '';
@@ -56,6 +59,7 @@ export class EventTable extends HTMLElement {
   /** Another filter begins at its first event. */
   #refilter() {
     if (this.frame) this.frame.scrollTop = 0;
+    this.session?.find(this.query);
     this.session?.touch();
     clearTimeout(this.#said);
     this.#said = window.setTimeout(() => announce(this.shown?.textContent ?? ''), SAY_MS);

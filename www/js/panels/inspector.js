@@ -33,12 +33,13 @@ export class LabInspector extends HTMLElement {
   connect(session) {
     this.session = session;
     this.who = el('section', { class: 'who' });
-    this.event = el('section', {});
+    this.event = el('section', { class: 'event' });
     this.changes = el('section', {});
     this.state = el('section', {});
     this.replaceChildren(this.event, this.who, this.changes, this.state);
     for (const type of ['select', 'run', 'faults', 'play']) session.addEventListener(type, () => { this.#shape = ''; this.#due = 0; });
     session.addEventListener('frame', () => this.update());
+    session.addEventListener('play', () => setAttr(this, 'data-playing', session.playing ? '' : null));
   }
 
   update() {

@@ -58,6 +58,8 @@ class BaseCard {
     setAttr(this.node, 'data-selected', on ? '' : null);
     setAttr(this.main, 'aria-pressed', String(on));
   }
+  /** Not what is looked for. @param {boolean} on */
+  pale(on) { setAttr(this.node, 'data-pale', on ? '' : null); }
   /** @param {number} row @param {number} height */
   at(row, height) {
     if (row * height === this.top) return;

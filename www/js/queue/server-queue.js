@@ -239,8 +239,13 @@ export class ServerQueue extends HTMLElement {
 
   /** Selection, and one tab stop a lane. */
   #marks() {
-    const { selection } = /** @type {Session} */ (this.session);
-    for (const [key, view] of this.#cards) view.selected(key === selection.ticket || (selection.name !== '' && view.name === selection.name));
+    const { selection, sought } = /** @type {Session} */ (this.session);
+    const run = this.source();
+    const found = run ? sought.in(run) : null;
+    for (const [key, view] of this.#cards) {
+      view.selected(key === selection.ticket || (selection.name !== '' && view.name === selection.name));
+      view.pale(found !== null && !found.names.has(key) && !found.names.has(view.name));
+    }
     for (const id of LANES) {
       const { list } = this.#lanes[id];
       if (list.querySelector('.card-main[tabindex="0"]:not([hidden])')) continue;

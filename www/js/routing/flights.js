@@ -40,7 +40,7 @@ export class Flights {
     this.edition += 1;
   }
 
-  /** Takes up what became known. @param {import('#servent').Routing} source @param {number} frontier */
+  /** Takes up what became known. @param {import('#servent').Routing | import('#servent').Overlay} source @param {number} frontier */
   learn(source, frontier) {
     if (frontier <= this.known) return;
     // What was in flight has arrived, or was lost sooner than it was due.

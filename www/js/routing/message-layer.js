@@ -11,6 +11,8 @@ import { COS, SIN, Sprites, turnOf } from '#lab/routing/sprites.js';
 const FEW = 260;
 /** Sizes by how many there are: up to so many, so large. */
 const SIZES = /** @type {const} */ ([[1500, 5], [4000, 3.5], [9000, 2.5], [24_000, 2], [60_000, 1.5], [Infinity, 1]]);
+/** How strongly what is not looked for is drawn. */
+const PALE = 0.12;
 /** So many keep their shapes, however close nodes stand. */
 const SHAPED = 5000;
 /** Messages keep to the right of their link, in pixels. */
@@ -20,12 +22,19 @@ const BEFORE_PX = 15;
 /** Where a message stands that does not move. */
 const STILL = 0.62;
 
-/** @typedef {{now: number, faded: number, colours: Palette, still: boolean, scale: number, size: number, follow: number}} Sight */
+/** @typedef {{now: number, faded: number, colours: Palette, still: boolean, scale: number, size: number, follow: number, found: import('../sought.js').Find|null}} Sight */
 
-/** How strongly a drop is drawn: it fades, but what is followed stays. @param {import('./flights.js').Flights} flights @param {number} i @param {{now: number, faded: number, follow: number}} sight */
-export function strength({ due, fate, guid }, i, { now, faded, follow }) {
+/** How strongly a drop is drawn: it fades, but what is followed stays. @param {import('./flights.js').Flights} flights @param {number} i @param {Sight} sight */
+export function strength(flights, i, { now, faded, follow, found }) {
+  const { due, fate, guid } = flights;
+  if (found && !meant(flights, i, { follow, found })) return PALE;
   if (fate[i] > TWICE && guid[i] === follow) return 1;
   return Math.max(0.15, Math.min(1, (1.4 * (due[i] - faded)) / Math.max(1, now - faded)));
+}
+
+/** Whether a message is what is looked for, or else what is followed. @param {import('./flights.js').Flights} flights @param {number} i @param {{follow: number, found: import('../sought.js').Find|null}} sight */
+function meant({ id, seq, guid }, i, { follow, found }) {
+  return found ? found.ids.has(id[i]) || found.seqs.has(seq[i]) : follow < 0 || guid[i] === follow;
 }
 
 /** A list of numbers that grows and is used again. */
@@ -122,7 +131,7 @@ export class MessageLayer {
   /** Signs as shapes. @param {RoutingRun} run @param {Places} places @param {Sight} sight */
   #shapes(run, places, sight) {
     const { ctx, canvas, flying, gone } = this;
-    const { scale, colours, follow, size } = sight;
+    const { scale, colours, found, size } = sight;
     const { flights } = run;
     ctx.setTransform(1, 0, 0, 1, 0, 0);
     ctx.clearRect(0, 0, canvas.width, canvas.height);
@@ -152,13 +161,13 @@ export class MessageLayer {
         let some = false;
         for (let k = 0; k < flying.count; k += 1) {
           const i = flying.list[k];
-          if (flights.kind[i] !== kind || (follow < 0 || flights.guid[i] === follow) !== mine) continue;
+          if (flights.kind[i] !== kind || meant(flights, i, sight) !== mine) continue;
           this.locate(run, i, places, sight);
           shape(ctx, KINDS[kind], this.x, this.y, size, COS[this.turn], SIN[this.turn]);
           some = true;
         }
         if (!some) continue;
-        ctx.globalAlpha = mine ? 1 : 0.45;
+        ctx.globalAlpha = mine ? 1 : found ? PALE : 0.45;
         ctx.stroke();
         ctx.fillStyle = colours[KINDS[kind]];
         ctx.fill();
@@ -172,7 +181,7 @@ export class MessageLayer {
     const { ctx, flying, gone } = this;
     const { width, height } = this.canvas;
     const { flights } = run;
-    const { follow, scale } = sight;
+    const { found, scale } = sight;
     if (!this.#image || this.#image.width !== width || this.#image.height !== height) {
       this.#image = ctx.createImageData(width, height);
       this.#words = new Uint32Array(this.#image.data.buffer);
@@ -192,7 +201,7 @@ export class MessageLayer {
       if (k < 0) {
         const step = Math.floor(strength(flights, i, sight) * 3.99);
         sprite = flights.fate[i] === TWICE ? sprites.of('twice', 8, r * 0.6, 0, step >> 1) : sprites.of('lost', 7, r, 0, step);
-      } else sprite = sprites.of(KINDS[flights.kind[i]], flights.kind[i], r, this.turn, follow < 0 || flights.guid[i] === follow ? 3 : 1);
+      } else sprite = sprites.of(KINDS[flights.kind[i]], flights.kind[i], r, this.turn, meant(flights, i, sight) ? 3 : found ? 0 : 1);
       const x = Math.round(this.x * scale);
       const y = Math.round(this.y * scale);
       const { reach, dx, dy, colour } = sprite;

@@ -98,8 +98,8 @@ export class RoutingPane extends HTMLElement {
       run.learn();
       this.columns[i].hidden = !shown.includes(stage);
       if (this.columns[i].hidden) return;
-      const { selection } = session;
-      stage.paint({ colours, follow: this.follow === 'newest' ? run.newest() : this.follow, selected: (selection.lane ?? 0) === i ? thingOf(selection, run) : null });
+      const { selection, sought } = session;
+      stage.paint({ found: sought.in(run), colours, follow: this.follow === 'newest' ? run.newest() : this.follow, selected: (selection.lane ?? 0) === i ? thingOf(selection, run) : null });
     });
     if (!(/** @type {RoutingRun} */ (session.run).explored)) session.touch();
     this.#words();

@@ -10,13 +10,19 @@ const LEARN_MS = 120;
 /** Records of one instant that are looked through. */
 const INSTANT = 500;
 
-/** @extends {Run<import('#servent').Routing>} */
+/** A recorded overlay is the star that one servent saw. */
+const STAR = /** @type {any} */ ({ shape: 'star', script: [], config: {} });
+
+/** @extends {Run<import('#servent').Routing | import('#servent').Overlay>} */
 export class RoutingRun extends Run {
   flights = new Flights();
   /** @type {T.Search[]} */ searches = [];
   /** Ends of each link, and whether it is whole. */
   links = { a: new Uint32Array(0), b: new Uint32Array(0), up: new Uint8Array(0), count: 0 };
   /** Whether each node runs. @type {Uint8Array} */ up = new Uint8Array(0);
+  /** Where everybody stands, and who is whose neighbour. */
+  places = layout('star', 1, this.links, 0);
+  near = neighbours(1, this.links);
   /** Counts up whenever a link or node is otherwise than before. */
   edition = 0;
   #links = -1;
@@ -24,11 +30,16 @@ export class RoutingRun extends Run {
   #learnt = 0;
   #generation = 0;
 
-  /** @param {import('#servent').Routing} source @param {Record<string, string>} fates the names of what may become of a message, by number */
+  /** @param {import('#servent').Routing | import('#servent').Overlay} source @param {Record<string, string>} fates the names of what may become of a message, by number */
   constructor(source, fates) {
     super(source);
     this.fates = fates;
-    /** @type {T.RoutingScenario} */ this.told = this.scenario;
+    /** @type {T.RoutingScenario} */ this.told = this.scenario ?? STAR;
+    this.#place();
+  }
+
+  /** Where everybody stands. */
+  #place() {
     this.refreshLinks();
     const root = this.told.script.find((step) => step.search)?.search?.node ?? 0;
     this.places = layout(this.told.shape, this.nodes.length, this.links, Math.min(root, this.nodes.length - 1));
@@ -61,6 +72,8 @@ export class RoutingRun extends Run {
   learn(now = false) {
     const frontier = this.raw.frontier();
     if (frontier <= this.flights.known && this.explored === this.#all) return;
+    // What a recording of a running servent learns may have left before what is known.
+    if (this.kind === 'trace' && this.flights.known >= 0) this.flights.clear();
     // What is shown must be known; what is ahead can wait.
     if (!now && this.flights.known > this.now && !this.explored && performance.now() - this.#learnt < LEARN_MS) return;
     this.#learnt = performance.now();
@@ -108,8 +121,15 @@ export class RoutingRun extends Run {
   }
   /** Another branch, another future. */
   get generation() { return this.#generation; }
-  /** The thousands of nodes of an overlay are asked for once. @override */
-  refreshNodes() {}
+  /** The thousands of nodes of a simulated overlay are asked for once; a running servent finds others. @override */
+  refreshNodes() {
+    if (this.kind !== 'trace') return;
+    const many = this.nodes.length;
+    super.refreshNodes();
+    if (this.nodes.length === many) return;
+    this.#links = -1;
+    this.#place();
+  }
 
   /** @param {number} node */
   tables(node) { return this.source.tables(node, 0, 12); }

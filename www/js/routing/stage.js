@@ -5,6 +5,7 @@ import { Camera } from '#lab/routing/camera.js';
 import { TWICE } from '#lab/routing/flights.js';
 import { NetworkLayer } from '#lab/routing/network-layer.js';
 import { pointing } from '#lab/routing/pointer.js';
+import { Veil } from '#lab/routing/veil.js';
 import { drop, title } from '#lab/routing/words.js';
 
 /** @import { Palette } from './look.js' */
@@ -41,15 +42,16 @@ export class Stage {
     this.run = run;
     this.deeds = deeds;
     const layer = (/** @type {string} */ name) => /** @type {HTMLCanvasElement} */ (el('canvas', { class: name, 'aria-hidden': 'true' }));
-    const [below, above] = [layer('network'), layer('messages')];
+    const [below, between, above] = [layer('network'), layer('veil'), layer('messages')];
     this.network = new NetworkLayer(below);
+    this.veil = new Veil(between);
     this.messages = new MessageLayer(above);
     const mark = (/** @type {string} */ name) => el('span', { class: `routing-mark ${name}`, 'aria-hidden': 'true', hidden: true });
     this.marks = { selected: mark('selected'), pointed: mark('pointed') };
     this.words = Array.from({ length: WORDS }, () => el('span', { class: 'routing-word', 'aria-hidden': 'true', hidden: true }));
     this.tip = el('span', { class: 'routing-tip', 'aria-hidden': 'true', hidden: true });
     this.name = el('h2', { class: 'routing-name', hidden: true });
-    this.node = el('div', { class: 'routing-stage' }, below, above, this.marks.pointed, this.marks.selected, ...this.words, this.tip);
+    this.node = el('div', { class: 'routing-stage' }, below, between, above, this.marks.pointed, this.marks.selected, ...this.words, this.tip);
     pointing(this);
   }
 
@@ -71,7 +73,7 @@ export class Stage {
     const scale = run.nodes.length > 1000 && width * height * wanted * wanted > PIXELS ? 1 : wanted;
     if (camera.width !== width || camera.height !== height || this.scale !== scale) {
       this.scale = scale;
-      for (const canvas of [this.network.canvas, this.messages.canvas]) {
+      for (const canvas of [this.network.canvas, this.veil.canvas, this.messages.canvas]) {
         canvas.width = Math.round(width * scale);
         canvas.height = Math.round(height * scale);
       }
@@ -103,11 +105,12 @@ export class Stage {
 
   forget() {
     this.network.forget();
+    this.veil.forget();
     this.messages.forget();
   }
 
-  /** @param {{colours: Palette, follow: number, selected: Thing|null}} how */
-  paint({ colours, follow, selected }) {
+  /** @param {{colours: Palette, follow: number, selected: Thing|null, found: import('../sought.js').Find|null}} how */
+  paint({ colours, follow, selected, found }) {
     const { run, messages } = this;
     const { now } = run;
     if (this.node.clientWidth === 0 || this.node.clientHeight === 0) return;
@@ -120,9 +123,10 @@ export class Stage {
       clearTimeout(this.#rest);
       this.#rest = window.setTimeout(() => this.deeds.touch(), REST_MS + 20);
     }
+    this.veil.paint(places, found, colours, scale);
     const faded = this.faded(now);
     messages.gather(run, now, faded, this.network.stayed);
-    this.sight = { now, faded, colours, scale, follow, still: stillness(), size: MessageLayer.size(messages.count, places.room) };
+    this.sight = { now, faded, colours, scale, follow, found, still: stillness(), size: MessageLayer.size(messages.count, places.room) };
     messages.paint(run, places, this.sight);
     this.#mark('selected', selected);
     this.#mark('pointed', this.pointed);

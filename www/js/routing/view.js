@@ -89,6 +89,10 @@ export const routing = {
   presets() { return stories ??= Routing.presets(); },
   fromScenario: (scenario) => new RoutingRun(Routing.fromScenario(scenario), Routing.codes().fates),
   fromWorld: ({ scenario, claim }) => new RoutingRun(Routing.fromWorld(scenario, claim), Routing.codes().fates),
+  fromTape(tape) {
+    const overlay = tape.overlay();
+    return overlay ? new RoutingRun(overlay, Routing.codes().fates) : null;
+  },
   variants(scenario, told = false) {
     if (told && !LIVES.includes(scenario.id)) return [];
     const life = Number(scenario.config?.query_life ?? 600e6);

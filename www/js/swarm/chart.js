@@ -50,13 +50,15 @@ export function paintChart(canvas, run, colours, { now, end }) {
     ctx.clip();
   }
   ctx.beginPath();
-  curve(ideal, done.length);
+  if (ideal.length) curve(ideal, done.length);
+  else for (const i of [0, done.length - 1]) ctx.lineTo(x(at[i]), base);
   curve(done, done.length, true);
   ctx.closePath();
-  ctx.fillStyle = colours['lost-wash'];
-  ctx.fill();
-  ctx.fillStyle = colours.loss;
-  ctx.fill();
+  if (!ideal.length) ctx.globalAlpha = 0.12;
+  for (const colour of ideal.length ? [colours['lost-wash'], colours.loss] : [colours.held]) {
+    ctx.fillStyle = colour;
+    ctx.fill();
+  }
   ctx.restore();
   // What is still to come is paler.
   for (const [from, to, alpha] of isHidden() ? [[0, x(now), 1]] : [[0, x(now), 1], [x(now), width, 0.35]]) {
@@ -81,7 +83,7 @@ export function paintChart(canvas, run, colours, { now, end }) {
   ctx.stroke();
   ctx.setLineDash([]);
   // What the curves are, where there is room below them.
-  const words = [['bound', 'chart.bound'], ['held', 'chart.held'], ['lost', 'chart.lost']];
+  const words = ideal.length ? [['bound', 'chart.bound'], ['held', 'chart.held'], ['lost', 'chart.lost']] : [['held', 'chart.held']];
   ctx.font = `${colours.size - 1}px ${colours.font}`;
   ctx.textBaseline = 'alphabetic';
   ctx.textAlign = 'right';

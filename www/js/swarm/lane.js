@@ -10,8 +10,11 @@ import { SOURCE, Grid } from '#lab/swarm/grid.js';
 
 /**
  * What is looked at, and how.
- * @typedef {{colours: Palette, selected: number|null, transfer: number|null, pointed: Place|null, cursor: Place|null}} Look
+ * @typedef {{colours: Palette, selected: number|null, transfer: number|null, pointed: Place|null, cursor: Place|null, found: import('../sought.js').Find|null}} Look
  */
+
+/** How much is not seen of whoever is not looked for. */
+const COVER = 0.78;
 
 export class Lane {
   /** @type {Grid} */ grid;
@@ -38,6 +41,24 @@ export class Lane {
     return ids;
   }
 
+  /** True for a client that is not looked for. @param {number} row @param {import('../sought.js').Find|null} found */
+  pale(row, found) { return found !== null && !found.nodes.has(row) && !found.names.has(this.run.rows[row].name); }
+
+  /** Paper over the rows of whoever is not looked for. @param {CanvasRenderingContext2D} ctx @param {Look} look */
+  #veil(ctx, { colours, found }) {
+    if (!found) return;
+    const { grid } = this;
+    const [from, to] = grid.sight;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(grid.x, grid.body, grid.width, grid.height - grid.body);
+    ctx.clip();
+    ctx.globalAlpha = COVER;
+    ctx.fillStyle = colours.paper;
+    for (let row = from; row < to; row += 1) if (this.pale(row, found)) ctx.fillRect(grid.x, grid.yOf(row), grid.width, grid.row);
+    ctx.restore();
+  }
+
   /** @param {CanvasRenderingContext2D} ctx @param {Look} look */
   paint(ctx, look) {
     const { run, grid } = this;
@@ -58,6 +79,7 @@ export class Lane {
     ctx.fillRect(grid.x, grid.body - 2, grid.width, 1);
     ctx.globalAlpha = 1;
     paintFlows(ctx, grid, run, colours, this.chosen(look));
+    this.#veil(ctx, look);
     if (cursor) paintFrame(ctx, grid, colours, cursor);
     if (flow && flow.taker !== SOURCE) paintFrame(ctx, grid, colours, { row: flow.taker, piece: flow.piece });
     ctx.restore();

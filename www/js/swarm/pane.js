@@ -177,8 +177,8 @@ export class SwarmPane extends HTMLElement {
     const colours = this.colours;
     if (!canvas || !colours) return;
     const [width, height] = [scroller.clientWidth, scroller.clientHeight];
-    const { node: chosen, transfer, lane: side } = /** @type {Session} */ (this.session).selection;
-    const look = JSON.stringify([width, height, scroller.scrollTop, scroller.scrollLeft, this.tall, this.wide, this.shown, this.cursor, this.pointed, this.in && this.lanes.indexOf(this.in), chosen, transfer, side, document.activeElement === scroller, colours]);
+    const { selection: { node: chosen, transfer, lane: side }, sought } = /** @type {Session} */ (this.session);
+    const look = JSON.stringify([width, height, scroller.scrollTop, scroller.scrollLeft, this.tall, this.wide, this.shown, this.cursor, this.pointed, this.in && this.lanes.indexOf(this.in), chosen, transfer, side, document.activeElement === scroller, colours, this.both().map(({ run }) => sought.in(run)?.edition)]);
     if (!moved && look === this.#look) return;
     this.#look = look;
     const scale = Math.min(2, devicePixelRatio || 1);
@@ -197,7 +197,7 @@ export class SwarmPane extends HTMLElement {
       const mine = (selection.lane ?? 0) === this.lanes.indexOf(lane);
       const node = selection.node !== null && selection.node < lane.run.rows.length ? selection.node : selection.node === null ? null : SOURCE;
       // A client stands in both swarms, a transfer in one.
-      lane.paint(ctx, { colours, selected: mine || selection.transfer === undefined ? node : null, transfer: mine ? selection.transfer ?? null : null, pointed: this.in === lane || (this.pointed && this.pointed.piece === null) ? this.pointed : null, cursor: focused && lane === this.#current() ? this.cursor : null });
+      lane.paint(ctx, { colours, found: sought.in(lane.run), selected: mine || selection.transfer === undefined ? node : null, transfer: mine ? selection.transfer ?? null : null, pointed: this.in === lane || (this.pointed && this.pointed.piece === null) ? this.pointed : null, cursor: focused && lane === this.#current() ? this.cursor : null });
     }
   }
 

@@ -18,10 +18,12 @@ export const GIVEN = 6;
 const [ROW, TRANSFER, POINT] = [14, 10, 3];
 /** Bits of a row's flags. */
 const [QUARANTINED, WHOLE, FREE, HALTED, ABSENT, WALLED] = [1, 2, 4, 8, 16, 32];
+/** Before a recording begins there is no coordinator. */
+const UNBORN = /** @type {any} */ (Object.freeze({ whole: 0, wanting: 0, at: 0, bound: 0, ratio: 0, stalled: 0, quarantined: 0, source_copies: 0, messages_per_piece: 0, finished: false }));
 /** Points of a curve. */
 const BINS = 200;
 
-/** @extends {Run<import('#servent').Swarm>} */
+/** @extends {Run<import('#servent').Swarm | import('#servent').Matrix>} */
 export class SwarmRun extends Run {
   pieces = 0;
   /** @type {T.Row[]} */ rows = [];
@@ -41,13 +43,15 @@ export class SwarmRun extends Run {
   #branched = 0;
   #known = '';
 
-  /** @param {import('#servent').Swarm} source */
+  /** @param {import('#servent').Swarm | import('#servent').Matrix} source */
   constructor(source) {
     super(source);
+    this.policy = 'policy' in source ? source.policy() : /** @type {T.SwarmPolicy} */ (this.scenario.swarm.policy);
+    this.#size();
+  }
+  #size() {
     const [clients, pieces] = this.source.size();
     this.pieces = pieces;
-    const { swarm } = this.scenario;
-    this.policy = /** @type {T.SwarmPolicy} */ (swarm.policy);
     this.rows = this.nodes.slice(0, clients).map(({ name, role }) => /** @type {T.Row} */ (/** @type {unknown} */ ({ name, role })));
   }
 
@@ -61,6 +65,7 @@ export class SwarmRun extends Run {
   /** Where there is nothing more to see in the curve. */
   get interest() {
     const { at, deadlocked, bound } = this.outcome;
+    if (this.kind === 'trace') return this.horizon;
     return 1.04 * (at ?? (deadlocked === null ? this.progress.end : 1.25 * Math.max(deadlocked, bound)));
   }
 
@@ -73,7 +78,7 @@ export class SwarmRun extends Run {
       this.cells = this.source.cells();
       this.rarity = this.source.rarity();
       this.rarest = this.rarity.reduce((least, n) => Math.min(least, n), Infinity);
-      this.counters = this.source.counters();
+      this.counters = this.source.counters() ?? UNBORN;
       this.#readFlows();
       this.#readRows();
     }
@@ -142,7 +147,8 @@ export class SwarmRun extends Run {
     for (let i = 0; i < points; i += 1) {
       const [at, held, most] = all.subarray(i * POINT, (i + 1) * POINT);
       progress.at.push(at);
-      progress.ideal.push(Math.min(1, most / whole));
+      // What no swarm could beat is not known of a real one.
+      if (this.kind === 'scenario') progress.ideal.push(Math.min(1, most / whole));
       if (held >= 0) progress.done.push(Math.min(1, held / whole));
       progress.end = at;
     }
@@ -167,6 +173,8 @@ export class SwarmRun extends Run {
   /** @override */
   refreshNodes() {
     super.refreshNodes();
+    // Others come to a running one.
+    if (this.nodes.length !== this.rows.length + 1) this.#size();
     this.rows.forEach((row, i) => { row.role = /** @type {any} */ (this.nodes[i]).role; });
   }
   /** @param {T.AnyFault} fault @override */
@@ -184,6 +192,8 @@ export class SwarmRun extends Run {
   /** Connections in a record by the names of their clients. @param {T.LabRecord} record @override */
   named(record) {
     const [body] = Object.values(record.event);
+    // A coordinator tells what happens to its clients.
+    record.node_name = this.node(record.node)?.name ?? record.node_name;
     for (const key of ['client', 'down', 'up', 'by']) {
       const conn = body[key];
       if (typeof conn === 'number') body[key] = this.node(Math.floor(conn / 65536))?.name ?? body[key];

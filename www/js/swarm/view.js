@@ -78,6 +78,10 @@ export const swarm = {
   presets() { return stories ??= Swarm.presets(); },
   fromScenario: (scenario) => new SwarmRun(Swarm.fromScenario(scenario)),
   fromWorld: ({ scenario, claim }) => new SwarmRun(Swarm.fromWorld(scenario, claim)),
+  fromTape(tape) {
+    const matrix = tape.matrix();
+    return matrix ? new SwarmRun(matrix) : null;
+  },
   variants(scenario, told = false) {
     // A story under the old rules is about them, so it is told beside the others.
     if (told && scenario.swarm.policy !== POLICIES[0]) return [];

@@ -17,6 +17,8 @@ const STANDS = [0.2, 0.42, 0.64, 0.84];
 const APART = 1.25;
 /** More words at once would be a grey wall. */
 const WORDS = 150;
+/** How strongly what is not looked for is drawn. */
+const PALE = 0.12;
 /** How an estimated half is drawn. */
 const DOTS = [2, 5];
 /** A lost one is drawn so far. */
@@ -25,7 +27,7 @@ const LOST_AT = 0.56;
 const ROOMY = 430;
 const SLIM = 330;
 
-/** @typedef {{top: number, height: number, axis: Axis, now: number, colours: Palette, selected: number|null, pointed: number|null, still: boolean}} Look */
+/** @typedef {{top: number, height: number, axis: Axis, now: number, colours: Palette, selected: number|null, pointed: number|null, still: boolean, found: import('../sought.js').Find|null}} Look */
 /** @typedef {{x0: number, y0: number, x1: number, y1: number}} Line */
 
 export class Lane {
@@ -206,7 +208,8 @@ export class Lane {
   }
 
   /** @param {CanvasRenderingContext2D} ctx @param {T.Arrow} arrow @param {import('./words.js').Kind} kind @param {Look} look */
-  #arrow(ctx, arrow, kind, { axis, now, colours, selected, pointed, still }) {
+  #arrow(ctx, arrow, kind, { axis, now, colours, selected, pointed, still, found }) {
+    const dim = pale(arrow, found) ? PALE : 1;
     const { x0, y0, x1, y1 } = this.line(arrow, axis);
     const stroke = STROKES[kind];
     const lost = arrow.fate === 'lost';
@@ -228,11 +231,11 @@ export class Lane {
     ctx.lineWidth = stroke.width;
     ctx.setLineDash(stroke.dash);
     if (to < reach || come === 0) {
-      ctx.globalAlpha = 0.26;
+      ctx.globalAlpha = 0.26 * dim;
       stretch(ctx, at(to), at(reach));
       if (!lost) head(ctx, ...at(1), Math.atan2(y1 - y0, x1 - x0), stroke.head);
     }
-    ctx.globalAlpha = 1;
+    ctx.globalAlpha = dim;
     if (to > 0) {
       this.#length(ctx, at, to, this.run.guessed(arrow), stroke.dash);
       if (!lost && to === 1) head(ctx, ...at(1), Math.atan2(y1 - y0, x1 - x0), stroke.head);
@@ -243,7 +246,8 @@ export class Lane {
         ctx.fill();
       }
     }
-    if (lost) this.#lost(ctx, at(reach), at(1), come >= reach, colours);
+    if (lost) this.#lost(ctx, at(reach), at(1), come >= reach, colours, dim);
+    ctx.globalAlpha = 1;
     ctx.setLineDash([]);
   }
 
@@ -256,14 +260,14 @@ export class Lane {
     if (to > middle) stretch(ctx, at(middle), at(to));
   }
 
-  /** @param {CanvasRenderingContext2D} ctx @param {[number, number]} here @param {[number, number]} there @param {boolean} past @param {Palette} colours */
-  #lost(ctx, here, there, past, colours) {
-    ctx.globalAlpha = past ? 0.5 : 0.15;
+  /** @param {CanvasRenderingContext2D} ctx @param {[number, number]} here @param {[number, number]} there @param {boolean} past @param {Palette} colours @param {number} dim */
+  #lost(ctx, here, there, past, colours, dim) {
+    ctx.globalAlpha = dim * (past ? 0.5 : 0.15);
     ctx.setLineDash([1, 6]);
     ctx.lineWidth = 1.25;
     stretch(ctx, here, there);
     ctx.setLineDash([]);
-    ctx.globalAlpha = past ? 1 : 0.3;
+    ctx.globalAlpha = dim * (past ? 1 : 0.3);
     ctx.lineWidth = 5;
     ctx.strokeStyle = colours.paper;
     cross(ctx, ...here, 6);
@@ -274,7 +278,7 @@ export class Lane {
   }
 
   /** Words on the arrows, as many as find room. @param {CanvasRenderingContext2D} ctx @param {{arrow: T.Arrow, kind: import('./words.js').Kind, text: string}[]} list the weightiest first @param {Look} look */
-  #labels(ctx, list, { axis, now, colours, selected, pointed }) {
+  #labels(ctx, list, { axis, now, colours, selected, pointed, found }) {
     const { size, font } = colours;
     /** @type {[number, number, number][]} */
     const taken = [];
@@ -284,6 +288,7 @@ export class Lane {
     const meant = (/** @type {{arrow: T.Arrow}} */ { arrow }) => arrow.id === selected || arrow.id === pointed;
     for (const { arrow, kind, text } of [...list.filter(meant), ...list.filter((one) => !meant(one))]) {
       if (taken.length >= WORDS) break;
+      if (pale(arrow, found)) continue;
       const { x0, y0, x1, y1 } = this.line(arrow, axis);
       const bold = kind === 'again' || kind === 'want' || arrow.id === selected;
       ctx.font = `${bold ? 700 : 550} ${size}px ${font}`;
@@ -357,6 +362,9 @@ export class Lane {
     ctx.globalAlpha = 1;
   }
 }
+
+/** True for what is not looked for. @param {T.Arrow} arrow @param {import('../sought.js').Find|null} found */
+export const pale = ({ id, seq, from, to, sent, at }, found) => found !== null && !found.ids.has(id) && !found.seqs.has(seq) && !found.moments.has(`${from}/${sent}`) && !found.moments.has(`${to}/${at}`);
 
 /** @param {CanvasRenderingContext2D} ctx @param {[number, number]} from @param {[number, number]} to */
 function stretch(ctx, from, to) {

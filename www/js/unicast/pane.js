@@ -159,11 +159,12 @@ export class UnicastPane extends HTMLElement {
 
   /** @param {Lane} lane @returns {import('./lane.js').Look} */
   #lookOf(lane) {
-    const { selection, run } = /** @type {Session} */ (this.session);
+    const { selection, run, sought } = /** @type {Session} */ (this.session);
     const mine = (selection.lane ?? 0) === this.lanes.indexOf(lane);
     return {
       top: this.scroller.scrollTop, height: this.scroller.clientHeight, axis: this.axis, now: run?.now ?? 0, still: stillness(),
       colours: this.colours ??= palette(this), selected: mine ? selection.arrow ?? null : null, pointed: this.#pointedIn === lane ? this.#pointed : null,
+      found: sought.in(lane.run),
     };
   }
   /** @type {import('./look.js').Palette|undefined} */ colours = undefined;
