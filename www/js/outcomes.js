@@ -49,5 +49,5 @@ export class Outcomes {
 /** What is as wide as it has been stays so: nothing beside it moves to and fro. @param {HTMLElement} row */
 function keep(row) {
   const wide = row.offsetWidth;
-  if (wide > (parseFloat(row.style.getPropertyValue('--kept')) || 0) + 1) row.style.setProperty('--kept', `${Math.ceil(wide / STEP) * STEP}px`);
+  if (wide > (parseFloat(getComputedStyle(row).minInlineSize) || 0) + 1) row.style.setProperty('--kept', `${Math.ceil(wide / STEP) * STEP}px`);
 }

@@ -79,6 +79,54 @@ for (const browser of BROWSERS) {
       });
     }
 
+    test('share.sqlog is a map of its neighbours, with every message between it and them', async () => {
+      const { page, complaints } = await open(started, '#1/queue?p=rush-hour&t=0');
+      await drop(page, 'share.sqlog', bytesOf('share.sqlog'));
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('routing-pane'))?.stages[0]?.run.flights.count > 0);
+      const seen = await page.evaluate(() => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        const { run } = session;
+        session.seek(run.horizon);
+        const kinds = [...run.flights.kind.subarray(0, run.flights.count)];
+        const { sent, arrived, flying } = run.counters();
+        return { view: session.view.id, nodes: run.nodes.length, opened: run.records(0, run.count, '').filter((/** @type {any} */ r) => r.event.routing?.what === 'opened').length, queries: kinds.filter((k) => k === 2).length, hits: kinds.filter((k) => k === 3).length, count: run.flights.count, sent, arrived, flying };
+      });
+      assert.equal(seen.view, 'routing');
+      assert.equal(seen.nodes, seen.opened + 1);
+      // The query of the one comes in and goes on to the other, and the hit the way back.
+      assert.ok(seen.queries >= 2 && seen.hits >= 2, JSON.stringify(seen));
+      assert.equal(seen.sent, seen.count);
+      assert.equal(seen.arrived + seen.flying, seen.count);
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.links.count === 2);
+      assert.deepEqual(complaints, []);
+      await page.close();
+    });
+
+    test('swarm-serve.sqlog is the matrix that its coordinator saw', async () => {
+      const { page, complaints } = await open(started, '#1/queue?p=rush-hour&t=0');
+      await drop(page, 'swarm-serve.sqlog', bytesOf('swarm-serve.sqlog'));
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('swarm-pane'))?.lanes[0]?.run.rows.length > 0);
+      const seen = await page.evaluate(() => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        const { run } = session;
+        const told = run.records(0, run.count, '').map((/** @type {any} */ r) => ({ ...r.event.swarm, at: r.at, node: r.node }));
+        const moment = (/** @type {number} */ at) => {
+          session.seek(at);
+          run.refresh();
+          return [...run.cells].filter((cell) => cell === 1 || cell === 6).length;
+        };
+        const arrivals = told.filter((/** @type {any} */ e) => e.what === 'arrived');
+        const half = arrivals[arrivals.length >> 1];
+        const wanted = arrivals.filter((/** @type {any} */ e) => e.at <= half.at).length;
+        return { view: session.view.id, rows: run.rows.length, came: told.filter((/** @type {any} */ e) => e.what === 'registered').length, held: moment(half.at), wanted, share: run.pieces, whole: run.source.outcome().whole, own: arrivals.every((/** @type {any} */ e) => e.node < run.rows.length) };
+      });
+      assert.deepEqual([seen.view, seen.rows, seen.own], ['swarm', seen.came, true]);
+      assert.ok(seen.share >= 40 && seen.held >= 1 && Math.abs(seen.held - seen.wanted) <= seen.share, JSON.stringify(seen));
+      assert.ok(seen.whole >= 1);
+      assert.deepEqual(complaints, []);
+      await page.close();
+    });
+
     for (const name of ['send.sqlog', 'receive.sqlog']) {
       test(`${name} is a picture of its datagrams, and the same run in the view beside it`, async () => {
         const { page, complaints } = await open(started, '#1/queue?p=rush-hour&t=0');
