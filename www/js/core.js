@@ -21,6 +21,9 @@ function carried() {
   return base64 && fetch(`data:application/wasm;base64,${base64}`);
 }
 
+/** The module's bytes, for whoever runs it beside the page. */
+export const bytesOf = async () => (await (carried() || fetch(new URL('pkg/servent_bg.wasm', document.baseURI)))).arrayBuffer();
+
 /** After a panic: a fresh instance. Nothing that was made before may be used any more. */
 export const restart = () => core.__wbg_reset_state();
 
