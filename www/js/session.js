@@ -17,7 +17,7 @@ import { speak, storyOf, t, tell } from '#lab/strings.js';
 /** @import * as T from './types' */
 /** @import { Run } from './run.js' */
 /** @import { View } from './views.js' */
-/** A fault and its moment. One that opened a branch says from which, any other on which it was. @typedef {T.AnyFault & {at: number, from?: number, on?: number}} FaultAt */
+/** A fault and its moment. One that opened a branch says from which, any other on which it was; those of one act have its number. @typedef {T.AnyFault & {at: number, from?: number, on?: number, act?: number}} FaultAt */
 /** One that is done again, or left out. @typedef {FaultAt & {gone?: boolean}} Done */
 
 export const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 300, 1000];
@@ -220,7 +220,7 @@ export class Session extends EventTarget {
   #replay(log, branch) {
     const now = new Map([[0, 0]]);
     let opened = 0;
-    for (const { at, from, on = 0, gone, ...fault } of log) {
+    for (const { at, from, on = 0, gone, act, ...fault } of log) {
       const here = now.get(from ?? on) ?? 0;
       const id = from === undefined ? on : (opened += 1);
       now.set(id, here);
@@ -229,7 +229,7 @@ export class Session extends EventTarget {
       // Only where the future is known a fault opens a branch.
       if (from !== undefined) this.seek(at + 1);
       this.seek(at);
-      this.inject(fault);
+      this.inject(fault, act);
       now.set(id, this.branch);
     }
     if (branch !== undefined) this.useBranch(now.get(branch) ?? 0);
@@ -240,7 +240,8 @@ export class Session extends EventTarget {
   undo() {
     const last = this.log.at(-1);
     if (!last) return this.notice(t('done.nothing'));
-    this.#again(this.log.map((fault) => (fault === last ? { ...fault, gone: true } : fault)), [...this.undone, last]);
+    const same = this.log.filter((fault) => together(fault, last));
+    this.#again(this.log.map((fault) => (same.includes(fault) ? { ...fault, gone: true } : fault)), [...this.undone, ...same]);
     return this.notice(t('done.undone'));
   }
 
@@ -248,14 +249,15 @@ export class Session extends EventTarget {
   redo() {
     const last = this.undone.at(-1);
     if (!last) return this.notice(t('done.nothing.again'));
-    this.#again([...this.log, last], this.undone.slice(0, -1));
+    const same = this.undone.filter((fault) => together(fault, last));
+    this.#again([...this.log, ...same], this.undone.filter((fault) => !same.includes(fault)));
     this.useBranch(last.from === undefined ? last.on ?? 0 : Math.max(0, ...(this.run?.branches() ?? []).map((branch) => branch.id)));
     return this.notice(t('done.redone'));
   }
 
   /** Something that was done happens at another time, or not at all. @param {FaultAt} fault @param {number|null} at */
   change(fault, at) {
-    this.#again(this.log.map((f) => (f === fault ? { ...f, at: at ?? f.at, gone: at === null } : f)), []);
+    this.#again(this.log.map((f) => (together(f, fault) ? { ...f, at: at ?? f.at, gone: at === null } : f)), []);
   }
 
   /** The same scenario with another list of what was done, at the same moment. @param {Done[]} log @param {FaultAt[]} undone */
@@ -428,7 +430,8 @@ export class Session extends EventTarget {
     }
     let from = 0;
     try {
-      this.inject(action.fault);
+      const act = action.more?.length ? 1 + Math.max(0, ...this.log.map((fault) => fault.act ?? 0)) : undefined;
+      for (const fault of [action.fault, ...action.more ?? []]) this.inject(fault, act);
       this.undone = [];
       from = run.index;
       // What is done at an instant can be seen right after it.
@@ -455,8 +458,8 @@ export class Session extends EventTarget {
     return [...new Set(told.map((record) => tell(this.named(record))))].slice(0, TOLD).join(' ');
   }
 
-  /** A fault at this moment, in every run. @param {T.AnyFault} fault */
-  inject(fault) {
+  /** A fault at this moment, in every run. @param {T.AnyFault} fault @param {number} [act] the number of the act it is a part of */
+  inject(fault, act) {
     const { run, other } = this;
     if (!run) return;
     const before = run.branches().length;
@@ -467,7 +470,7 @@ export class Session extends EventTarget {
       run.refreshNodes();
     });
     const where = run.branches().length > before ? { from } : from > 0 ? { on: from } : {};
-    this.log.push({ at: run.now, ...fault, ...where });
+    this.log.push({ at: run.now, ...fault, ...where, ...(act === undefined ? {} : { act }) });
   }
   /** Which branch of the other run belongs to which of the first. @type {Map<number, number>} */
   twins = new Map();
@@ -574,6 +577,9 @@ export class Session extends EventTarget {
   }
   #known = 0;
 }
+
+/** Faults of one act are done, moved and taken back together. @param {FaultAt} a @param {FaultAt} b */
+export const together = (a, b) => a === b || (a.act !== undefined && a.act === b.act);
 
 /** Motion starts by itself only where the user did not ask for stillness. */
 export const mayAutoplay = () => !stillness();

@@ -7,5 +7,5 @@ export type Mode = 'single' | 'compare' | 'events';
 export type LaneName = Card['lane'];
 export type DialectName = Dialect;
 export type LabRecord = NamedRecord<AnyEvent>;
-/** What is selected. `lane`: which of two runs it is in; `arrow`: a datagram; `transfer`: a piece on its way. */
-export interface Selection { node: number | null; ticket: string | null; name: string; lane?: number; arrow?: number; transfer?: number }
+/** What is selected. `lane`: which of two runs it is in; `arrow`: a datagram; `transfer`: a piece on its way; `links`: those of a network that a line crosses. */
+export interface Selection { node: number | null; ticket: string | null; name: string; lane?: number; arrow?: number; transfer?: number; links?: number[] }

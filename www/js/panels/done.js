@@ -1,6 +1,7 @@
 /** What was done to a run: when, to whom, and how to take it back. */
 import { el, icon } from '#lab/dom.js';
 import { openDialog } from '#lab/panels/dialog.js';
+import { together } from '#lab/session.js';
 import { t } from '#lab/strings.js';
 import { words } from '#lab/timeline/words.js';
 
@@ -13,8 +14,10 @@ export function openDone(session) {
   const [undo, redo] = [button('undo'), button('redo')];
   const empty = el('p', { text: t('done.none') });
   const show = () => {
-    const faults = session.faults();
-    list.replaceChildren(...faults.map((fault, i) => row(session, fault, faults[i - 1]?.at ?? 0, show)));
+    const all = session.faults();
+    // An act of many faults is one line.
+    const faults = all.filter((fault, i) => all.findIndex((other) => together(other, fault)) === i);
+    list.replaceChildren(...faults.map((fault, i) => row(session, fault, { least: faults[i - 1]?.at ?? 0, more: all.filter((other) => together(other, fault)).length - 1 }, show)));
     empty.hidden = faults.length > 0;
     undo.disabled = session.log.length === 0;
     redo.disabled = session.undone.length === 0;
@@ -23,12 +26,13 @@ export function openDone(session) {
   openDialog(t('done.title'), el('p', { class: 'soft', text: t('done.hint') }), list, empty, el('div', { class: 'done-tools' }, undo, redo));
 }
 
-/** @param {Session} session @param {FaultAt} fault @param {number} least when the one before it was done @param {() => void} show */
-function row(session, fault, least, show) {
+/** @param {Session} session @param {FaultAt} fault @param {{least: number, more: number}} of when the one before it was done, and how many more belong to it @param {() => void} show */
+function row(session, fault, { least, more }, show) {
   const run = /** @type {import('../run.js').Run} */ (session.run);
   // The core puts a fault for now a microsecond later.
   const pin = run.pins().find(({ kind, at }) => kind === 'fault' && at - fault.at >= 0 && at - fault.at <= 1);
-  const text = pin ? words(run, pin).text : Object.keys(fault)[0];
+  const one = pin ? words(run, pin).text : Object.keys(fault)[0];
+  const text = more ? t('done.more', { one, more }) : one;
   const seconds = (/** @type {number} */ at) => String((at - run.origin) / 1e6);
   const time = el('input', { class: 'input', type: 'number', step: 'any', min: seconds(least), value: seconds(fault.at), 'aria-label': t('done.when', { text }) });
   time.addEventListener('change', () => {

@@ -1,6 +1,7 @@
 /** What is selected, and what can be done to it. */
 import { doing } from '#lab/run.js';
 import { t } from '#lab/strings.js';
+import { broken, halved } from '#lab/routing/parts.js';
 import { linkName, messageName } from '#lab/routing/words.js';
 
 /** @import * as T from './types' */
@@ -52,13 +53,15 @@ export function gesturesOf(session) {
   if (!run || !thing || run.kind !== 'scenario' || thing.kind === 'message') return [];
   const say = (/** @type {string} */ gesture, /** @type {string} */ key) => ({ gesture, text: t(`gesture.${gesture}`), key });
   if (thing.kind === 'link') return [run.links.up[thing.i] ? say('cut', 'D') : say('heal', 'D')];
-  return run.up[thing.i] ? [say('search', 'S'), say('flood', 'F'), say('kill', 'X')] : [say('restart', 'X')];
+  const mend = broken(run).length ? [say('mend', 'M')] : [];
+  return run.up[thing.i] ? [say('search', 'S'), say('flood', 'F'), say('kill', 'X'), say('partition', 'P'), ...mend] : [say('restart', 'X'), ...mend];
 }
 
 /** @param {string} gesture @param {T.Selection} target @param {Session} session @returns {Action|null} */
 export function action(gesture, target, session) {
   const run = /** @type {RoutingRun|null} */ (target.lane === 1 ? session.other : session.run);
   const thing = run ? thingOf(target, run) : null;
+  if (run && (gesture === 'partition' || gesture === 'mend')) return parted(gesture, run, target, thing);
   if (!run || !thing) return null;
   const { name } = target;
   if (gesture === 'cut' || gesture === 'heal') {
@@ -70,4 +73,12 @@ export function action(gesture, target, session) {
   if (gesture === 'search') return { fault: { search: { node, words: run.searches.find((s) => s.kind === 'query')?.words || WORDS } }, name, past: AFTER };
   if (gesture === 'flood') return { fault: { flood: { node, ...FLOOD } }, name, past: AFTER };
   return { fault: doing(gesture, { node }), name, past: AFTER };
+}
+
+/** Many links at once: those between two halves of the network are cut, or all that are cut are mended. @param {'partition'|'mend'} gesture @param {RoutingRun} run @param {T.Selection} target @param {Thing|null} thing @returns {Action|null} */
+function parted(gesture, run, target, thing) {
+  const links = gesture === 'mend' ? broken(run) : target.links ?? (thing?.kind === 'node' ? halved(run, thing.i) : []);
+  if (!links.length) return null;
+  const [fault, ...more] = links.map((i) => doing(gesture === 'mend' ? 'heal' : 'cut', { from: run.links.a[i], to: run.links.b[i] }));
+  return { fault, more, name: t('partition.name', { n: links.length }), past: AFTER };
 }

@@ -10,6 +10,7 @@ import { gesturesOf, NOTHING, selected, selectionOf, thingOf } from '#lab/routin
 import { NodeList } from '#lab/routing/list.js';
 import { Lives } from '#lab/routing/lives.js';
 import { palette } from '#lab/routing/look.js';
+import { crossed } from '#lab/routing/parts.js';
 import { legend } from '#lab/routing/signs.js';
 import { Stage } from '#lab/routing/stage.js';
 import { searchName } from '#lab/routing/words.js';
@@ -44,6 +45,8 @@ export class RoutingPane extends HTMLElement {
     this.bar = el('div', { class: 'routing-bar' },
       el('label', { class: 'routing-follow', title: t('follow.long') }, el('span', { text: t('follow.label') }), this.choice), this.lives.node,
       el('div', { class: 'zoom', role: 'group', 'aria-label': t('routing.zoom.label') }, zoom('out', '−', () => this.enlarge(1 / ZOOM)), zoom('whole', '⤢', () => this.enlarge(0)), zoom('in', '+', () => this.enlarge(ZOOM))));
+    this.line = el('button', { class: 'button small', type: 'button', 'aria-pressed': 'false', data: { draw: 'line' }, text: t('partition.draw'), title: t('partition.draw.long'), on: { click: () => this.draws(!this.drawing) } });
+    this.bar.insertBefore(this.line, this.bar.lastChild);
     this.body = el('div', { class: 'routing-both' });
     this.empty = el('p', { class: 'routing-empty', text: t('routing.empty') });
     this.list = new NodeList({ go: (x, y) => this.move(x, y), choose: (thing) => this.#choose(this.#current(), thing), menu: () => this.#menuHere() });
@@ -67,6 +70,7 @@ export class RoutingPane extends HTMLElement {
       touch: () => session.touch(),
       choose: (stage, thing) => this.#choose(stage, thing),
       menu: (stage) => this.#menu(stage),
+      drawn: this.drawing ? (stage, from, to) => this.#part(stage, from, to) : null,
     }));
     // Other tables leave the picture where it was.
     this.stages.forEach((stage, i) => {
@@ -211,6 +215,22 @@ export class RoutingPane extends HTMLElement {
     if (thing.kind === 'message' && run.flights.guid[thing.i] >= 0) this.followed(run.flights.guid[thing.i]);
     session.select(selectionOf(thing, run, this.stages.indexOf(stage)));
     return undefined;
+  }
+
+  /** The next drag draws a line through the network, or no more. @param {boolean} on */
+  draws(on) {
+    this.drawing = on && this.session?.run?.kind === 'scenario';
+    setAttr(this.line, 'aria-pressed', String(this.drawing));
+    for (const stage of this.stages) stage.deeds.drawn = this.drawing ? (of, from, to) => this.#part(of, from, to) : null;
+    if (this.drawing) this.session?.notice(t('partition.draw.long'));
+  }
+  drawing = false;
+
+  /** Cuts the links that a line crosses, as one act. @param {Stage} stage @param {{x: number, y: number}} from @param {{x: number, y: number}} to */
+  #part(stage, from, to) {
+    this.draws(false);
+    const links = crossed(stage.run, stage.places, from, to);
+    this.session?.gesture('partition', { node: null, ticket: null, name: '', lane: this.stages.indexOf(stage), links });
   }
 
   /** @param {Stage} stage */

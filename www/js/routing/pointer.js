@@ -11,6 +11,8 @@ export function pointing(stage) {
   /** Fingers that are down. @type {Map<number, {x: number, y: number}>} */
   const down = new Map();
   let dragged = false;
+  /** Where a line begins that is being drawn. @type {{x: number, y: number}|null} */
+  let began = null;
   const at = (/** @type {MouseEvent} */ event) => {
     const { left, top } = node.getBoundingClientRect();
     return { x: event.clientX - left, y: event.clientY - top };
@@ -25,11 +27,16 @@ export function pointing(stage) {
     if (event.button !== 0) return;
     down.set(event.pointerId, at(event));
     dragged = down.size > 1;
+    if (stage.deeds.drawn && !dragged) {
+      began = at(event);
+      node.setPointerCapture(event.pointerId);
+    }
   });
   node.addEventListener('pointermove', (/** @type {PointerEvent} */ event) => {
     const here = at(event);
     const before = down.get(event.pointerId);
     if (!before) return point(event.pointerType === 'mouse' ? stage.under(here.x, here.y) : null);
+    if (began) return stage.draw(began, here);
     if (down.size === 2) pinch(event.pointerId, here);
     else if (dragged || Math.hypot(here.x - before.x, here.y - before.y) > DRAG_PX) {
       if (!dragged) node.setPointerCapture(event.pointerId);
@@ -51,6 +58,19 @@ export function pointing(stage) {
     down.set(id, here);
   };
   for (const type of ['pointerup', 'pointercancel']) node.addEventListener(type, (/** @type {PointerEvent} */ event) => down.delete(event.pointerId));
+  node.addEventListener('pointerup', (/** @type {PointerEvent} */ event) => {
+    if (!began) return;
+    const from = began;
+    began = null;
+    // The click that follows chooses nothing.
+    dragged = true;
+    stage.draw(null, from);
+    stage.deeds.drawn?.(stage, from, at(event));
+  });
+  node.addEventListener('pointercancel', () => {
+    began = null;
+    stage.draw(null, { x: 0, y: 0 });
+  });
   node.addEventListener('pointerleave', () => point(null));
   node.addEventListener('click', (/** @type {MouseEvent} */ event) => {
     if (dragged) {

@@ -37,7 +37,7 @@ export class Stage {
   #moved = 0;
   #rest = 0;
 
-  /** @param {RoutingRun} run @param {{touch: () => void, choose: (stage: Stage, thing: Thing|null) => void, menu: (stage: Stage) => void}} deeds */
+  /** @param {RoutingRun} run @param {{touch: () => void, choose: (stage: Stage, thing: Thing|null) => void, menu: (stage: Stage) => void, drawn: ((stage: Stage, from: {x: number, y: number}, to: {x: number, y: number}) => void)|null}} deeds `drawn`: a drag draws a line */
   constructor(run, deeds) {
     this.run = run;
     this.deeds = deeds;
@@ -50,8 +50,9 @@ export class Stage {
     this.marks = { selected: mark('selected'), pointed: mark('pointed') };
     this.words = Array.from({ length: WORDS }, () => el('span', { class: 'routing-word', 'aria-hidden': 'true', hidden: true }));
     this.tip = el('span', { class: 'routing-tip', 'aria-hidden': 'true', hidden: true });
+    this.line = el('span', { class: 'routing-line', 'aria-hidden': 'true', hidden: true });
     this.name = el('h2', { class: 'routing-name', hidden: true });
-    this.node = el('div', { class: 'routing-stage' }, below, between, above, this.marks.pointed, this.marks.selected, ...this.words, this.tip);
+    this.node = el('div', { class: 'routing-stage' }, below, between, above, this.marks.pointed, this.marks.selected, ...this.words, this.line, this.tip);
     pointing(this);
   }
 
@@ -137,6 +138,14 @@ export class Stage {
     if (tip) this.#put(this.tip, this.pointed, 14);
   }
   /** @type {import('./message-layer.js').Sight|null} */ sight = null;
+
+  /** The line that is being drawn. @param {{x: number, y: number}|null} from @param {{x: number, y: number}} to */
+  draw(from, to) {
+    this.line.hidden = from === null;
+    if (!from) return;
+    this.line.style.width = `${Math.hypot(to.x - from.x, to.y - from.y)}px`;
+    this.line.style.transform = `translate(${from.x}px, ${from.y}px) rotate(${Math.atan2(to.y - from.y, to.x - from.x)}rad)`;
+  }
 
   /** Where a thing is; `null` when it cannot be seen. @param {Thing|null} thing @returns {{x: number, y: number}|null} */
   where(thing) {

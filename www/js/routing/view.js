@@ -143,6 +143,8 @@ export const routing = {
       d: () => session.gesture(here?.kind === 'link' && run?.links.up[here.i] === 0 ? 'heal' : 'cut'),
       s: () => session.gesture('search'),
       f: () => session.gesture('flood'),
+      p: () => (here?.kind === 'node' ? session.gesture('partition') : pane()?.draws(true)),
+      m: () => session.gesture('mend'),
       n: () => pane()?.link(),
       g: () => pane()?.next(),
       ArrowDown: () => pane()?.move(0, 1),
@@ -152,7 +154,7 @@ export const routing = {
       0: () => pane()?.enlarge(0),
     };
   },
-  sheet: [['neighbour', ['↑', '↓']], ['link.next', ['N']], ['follow', ['G']], ['cut.link', ['D']], ['kill', ['X']], ['search.here', ['S']], ['flood', ['F']], ['zoom', ['+', '-', '0']]],
+  sheet: [['neighbour', ['↑', '↓']], ['link.next', ['N']], ['follow', ['G']], ['cut.link', ['D']], ['partition', ['P']], ['mend', ['M']], ['kill', ['X']], ['search.here', ['S']], ['flood', ['F']], ['zoom', ['+', '-', '0']]],
   signs,
   form,
   fitting,

@@ -332,6 +332,7 @@ const PAGE = {
   'sweep.finish': 'everybody has all after',
   'sweep.whole': 'clients that have all',
   'sweep.copies': 'copies the source sent',
+  'done.more': (a) => `${a.one} and ${count(a.more)} more`,
   'find.list': 'As a list',
   'find.end': 'Show all again',
   'find.count': (a) => `${a.found} of ${a.of} events${a.more ? ', still looking' : ''}; all else is pale`,

@@ -322,6 +322,7 @@ export const page = {
   'sweep.finish': 'alle haben alles nach',
   'sweep.whole': 'Clients, die alles haben',
   'sweep.copies': 'Kopien aus der Quelle',
+  'done.more': (a) => `${a.one} und ${count(a.more)} weitere`,
   'find.list': 'Als Liste',
   'find.end': 'Alles zeigen',
   'find.count': (a) => `${a.found} von ${a.of} Ereignissen${a.more ? ', Suche läuft noch' : ''}; alles andere ist blass`,
