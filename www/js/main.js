@@ -187,7 +187,6 @@ class ServentLab extends HTMLElement {
       el('div', { class: 'lab-tools' },
         tool('open', 'open', () => pick(session, (text) => this.#teach(text)), 'rare'),
         tool('save', 'save', (e) => openMenu(e.currentTarget, t('tool.save'), [...kinds.map((kind) => ({ text: t(`tool.save.${kind}`), run: () => this.#save(kind) })), { text: t('tool.save.class'), run: () => this.#copyClassLink() }]), 'rare'),
-        tool('sweep', 'sweep', async () => (await import('#lab/sweep/panel.js')).sweepDialog(session), 'rare'),
         tool('lessons', 'lesson', () => lessonList(this.room)), this.projector, this.futureButton, this.themeButton, this.#language(), tool('link', 'link', () => this.#copyLink()), tool('help', 'help', () => sheet(session))));
     this.menu = new Fold('menu', more, {}, icon('logo'), this.here = el('span'));
     this.menu.over('[data-tool="theme"], [data-tool="save"]');

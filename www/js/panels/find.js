@@ -10,7 +10,7 @@ export class FindBar extends HTMLElement {
   connect(session) {
     this.session = session;
     this.input = el('input', { class: 'input', type: 'search', 'aria-label': t('events.filter'), on: { input: () => session.find(this.input.value) } });
-    this.shown = el('output', { class: 'figures' });
+    this.shown = el('output', { class: 'figures', 'aria-live': 'off' });
     this.replaceChildren(this.input, this.shown, el('span', { class: 'spring' }),
       el('button', { class: 'button small', type: 'button', data: { find: 'list' }, text: t('find.list'), on: { click: () => session.setMode('events') } }),
       el('button', { class: 'button small', type: 'button', data: { find: 'end' }, text: t('find.end'), on: { click: () => session.find('') } }));

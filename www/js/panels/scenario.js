@@ -1,5 +1,5 @@
 /** The scenario dialog: stories to begin with, and a form for one's own. */
-import { el } from '#lab/dom.js';
+import { el, icon } from '#lab/dom.js';
 import { storyOf, t } from '#lab/strings.js';
 import { openDialog } from '#lab/panels/dialog.js';
 import { world } from '#lab/panels/fields.js';
@@ -30,6 +30,10 @@ export function scenarioDialog(session) {
   const form = el('form', { class: 'dialog-form', on: { submit: (/** @type {Event} */ e) => { e.preventDefault(); apply(); } } },
     el('div', { class: 'dialog-body own' }, world(draft), ...view.form(draft), error,
       el('div', { class: 'form-foot' }, el('button', { class: 'button primary', type: 'submit', text: t('scenario.apply') }))));
-  const dialog = openDialog(t('scenario.title'), el('section', {}, el('h3', { class: 'section', text: t('scenario.presets') }), stories),
+  const sweep = el('button', {
+    class: 'button sweep-open', type: 'button', data: { tool: 'sweep' }, hidden: !session.scenario, title: t('tool.sweep.long'),
+    on: { click: async () => { dialog.close(); (await import('#lab/sweep/panel.js')).sweepDialog(session); } },
+  }, icon('sweep'), t('tool.sweep'));
+  const dialog = openDialog(t('scenario.title'), sweep, el('section', {}, el('h3', { class: 'section', text: t('scenario.presets') }), stories),
     el('section', {}, el('h3', { class: 'section', text: t('scenario.own') }), form));
 }

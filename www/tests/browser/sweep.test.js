@@ -9,7 +9,9 @@ const SINGLE = process.env.SERVENT_SINGLE;
 
 /** The panel, with all its worlds done. @param {import('puppeteer-core').Page} page */
 async function swept(page) {
-  await page.evaluate(() => /** @type {any} */ (document.querySelector('[data-tool="sweep"]')).click());
+  await page.evaluate(() => /** @type {any} */ (document.querySelector('.lab-head [data-tool="scenario"]')).click());
+  await page.waitForSelector('dialog [data-tool="sweep"]');
+  await page.evaluate(() => /** @type {any} */ (document.querySelector('dialog [data-tool="sweep"]')).click());
   await page.waitForFunction(() => {
     const bar = /** @type {HTMLProgressElement|null} */ (document.querySelector('dialog.sweep progress'));
     return bar && bar.value === bar.max;
