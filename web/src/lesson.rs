@@ -4,7 +4,7 @@ use servent_sim::lesson::{self, LessonView, Reply, Tweak};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsError, JsValue};
 
-use crate::value::{Answer, give, refused, take};
+use crate::value::{Answer, give, take};
 
 /// Seeds a goal is tried with, besides the lesson's own.
 const SEEDS: u64 = 20;
@@ -63,8 +63,7 @@ impl Lesson {
         #[wasm_bindgen(unchecked_param_type = "Partial<Tweak>")] tweak: JsValue,
     ) -> Answer {
         let tweak: Tweak = take(tweak)?;
-        let stage = self.of.stage(step as usize).map_err(refused)?;
-        give(&stage.with(&tweak).map_err(refused)?.scenario)
+        give(&self.of.stage(step as usize)?.with(&tweak)?.scenario)
     }
 
     /// What the core says to an answer.
@@ -78,7 +77,7 @@ impl Lesson {
         #[wasm_bindgen(unchecked_param_type = "Reply")] reply: JsValue,
     ) -> Answer {
         let reply: Reply = take(reply)?;
-        give(&self.of.judge(step as usize, &reply).map_err(refused)?)
+        give(&self.of.judge(step as usize, &reply)?)
     }
 
     /// What is right in a step, for whoever corrects answers on paper.
@@ -87,7 +86,7 @@ impl Lesson {
     /// A sentence when nothing is asked there.
     #[wasm_bindgen(unchecked_return_type = "LessonAnswer")]
     pub fn answer(&self, step: u32) -> Answer {
-        give(&self.of.answer(step as usize).map_err(refused)?)
+        give(&self.of.answer(step as usize)?)
     }
 
     /// How what was done to reach a goal does, with many seeds.
@@ -101,6 +100,6 @@ impl Lesson {
         #[wasm_bindgen(unchecked_param_type = "Partial<Tweak>")] tweak: JsValue,
     ) -> Answer {
         let tweak: Tweak = take(tweak)?;
-        give(&self.of.attempt(step as usize, &tweak, SEEDS).map_err(refused)?)
+        give(&self.of.attempt(step as usize, &tweak, SEEDS)?)
     }
 }

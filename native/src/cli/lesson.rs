@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use servent_sim::lesson::{self, Finding, Lesson, Report, Task, Tweak};
+use servent_sim::lesson::{self, Finding, Lesson, Report, StageError, Task, Tweak};
 
 use super::print;
 use crate::exit::{Exit, Failure};
@@ -108,7 +108,7 @@ fn read(path: &Path) -> Result<Lesson, Failure> {
 
 fn events(path: &Path, step: usize, seed: Option<u64>) -> Result<(), Failure> {
     let lesson = read(path)?;
-    let refused = |why: String| Failure::usage(format!("{}: {why}", path.display()));
+    let refused = |why: StageError| Failure::usage(format!("{}: {why}", path.display()));
     let course = lesson
         .stage(step.saturating_sub(1))
         .and_then(|stage| stage.with(&Tweak { seed, ..Tweak::default() }))

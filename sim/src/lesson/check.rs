@@ -2,11 +2,11 @@
 
 use alloc::collections::BTreeSet;
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::course::Course;
-use super::{Goal, Lesson, Question, Reply, Step, Task, Tweak};
+use super::{Goal, Lesson, Question, Reply, StageError, Step, Task, Tweak};
 use servent_core::time::Instant;
 
 /// What is found out about a lesson.
@@ -34,7 +34,7 @@ pub struct Finding {
 }
 
 /// Runs of one seed, by what was changed of the world and where they end.
-type Played = Vec<((Tweak, Option<Instant>), Result<Course, String>)>;
+type Played = Vec<((Tweak, Option<Instant>), Result<Course, StageError>)>;
 
 /// What is known of a question after some seeds.
 #[derive(Default)]
@@ -95,7 +95,7 @@ impl Lesson {
         played: &'a mut Played,
         tweak: Tweak,
         end: Option<Instant>,
-    ) -> Result<&'a Course, String> {
+    ) -> Result<&'a Course, StageError> {
         let key = (tweak, end);
         let found = played.iter().position(|(known, _)| *known == key);
         let i = found.unwrap_or_else(|| {
@@ -121,7 +121,7 @@ impl Lesson {
                 match holds(tweak, seed) {
                     Ok(true) => None,
                     Ok(false) => Some((seed, String::from("the solution does not reach the goal"))),
-                    Err(why) => Some((seed, why)),
+                    Err(why) => Some((seed, why.to_string())),
                 }
             })
         };
@@ -150,10 +150,10 @@ impl Asked {
     fn see(
         &mut self,
         question: &Question,
-        course: Result<&Course, String>,
+        course: Result<&Course, StageError>,
         answered: impl FnOnce(String),
     ) -> Result<(), String> {
-        let course = course?;
+        let course = course.map_err(|why| why.to_string())?;
         self.kinds.extend(course.facts.iter().map(|fact| fact.kind.clone()));
         let truth = question.of.truth(course).map_err(|why| why.0)?;
         let words = |reply: &Reply| question.of.worded(reply);

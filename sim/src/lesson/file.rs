@@ -12,7 +12,7 @@ use toml::Spanned;
 use super::raw;
 use super::{
     Asked, Choice, Claim, Goal, Item, Kind, Lesson, Measure, Pattern, Question, Setting, Stage,
-    Step, Task, Tempting, Tweak,
+    StageError, Step, Task, Tempting, Tweak,
 };
 use servent_core::time::{Duration, Instant};
 
@@ -88,7 +88,7 @@ fn lesson(raw: raw::Lesson) -> Read<Lesson> {
     let unchanged = plain.set.is_empty() && plain.seed.is_none() && plain.seconds.is_none();
     let preset = preset.filter(|_| unchanged);
     let stage = stage(raw.view, raw.world)?;
-    let told = |why| (0..0, why);
+    let told = |why: StageError| (0..0, why.to_string());
     let known =
         Known { names: stage.names().map_err(told)?, length: stage.length().map_err(told)? };
     let mut steps: Vec<Step> = Vec::new();
@@ -123,7 +123,7 @@ fn lesson(raw: raw::Lesson) -> Read<Lesson> {
 
 fn stage(view: super::Topic, raw: Spanned<raw::World>) -> Read<Stage> {
     let (span, raw) = (raw.span(), raw.into_inner());
-    let at = |why: String| (span.clone(), why);
+    let at = |why: StageError| (span.clone(), why.to_string());
     let stage = match (raw.preset, raw.scenario) {
         (Some(id), None) => Stage::preset(view, id.get_ref()).ok_or_else(|| {
             (
@@ -153,7 +153,7 @@ fn step(
     let at = raw.at.as_ref().map(|at| moment(known, at)).transpose()?;
     let until = raw.until.as_ref().map(|until| moment(known, until)).transpose()?;
     let tweak = Tweak { seed: raw.seed, set: raw.set.clone(), acts: Vec::new() };
-    stage.with(&tweak).map_err(|why| (span, why))?;
+    stage.with(&tweak).map_err(|why| (span, why.to_string()))?;
     let (text, clause) = (raw.text.get_ref().clone(), raw.clause.clone());
     let told = Step { kind, text, at, until, clause, tweak, task: Task::Nothing };
     let count = usize::from(raw.choices.is_some())
@@ -328,7 +328,7 @@ fn goal(known: &Known, stage: &Stage, place: Range<usize>, raw: raw::Step) -> Re
 }
 
 fn tried(stage: &Stage, tweak: &Tweak, span: Range<usize>) -> Read<()> {
-    stage.with(tweak).map(|_| ()).map_err(|why| (span, why))
+    stage.with(tweak).map(|_| ()).map_err(|why| (span, why.to_string()))
 }
 
 fn claim(known: &Known, raw: Spanned<raw::Claim>) -> Read<Claim> {

@@ -30,7 +30,7 @@ pub use self::question::{
     Asked, Choice, Item, Measure, Question, Reply, Tempting, Undecided, Verdict,
 };
 pub use self::shown::{LessonView, QuestionView, StepView, TaskView};
-pub use self::stage::{Stage, Topic, Tweak};
+pub use self::stage::{Stage, StageError, Topic, Tweak};
 pub use self::subject::{Parts, Subject, Totals};
 pub use self::words::{all_in, find_in};
 
@@ -214,43 +214,43 @@ impl Lesson {
     /// The world of a step.
     ///
     /// # Errors
-    /// A sentence when there is no such step, or no world can be made of it.
-    pub fn stage(&self, step: usize) -> Result<Stage, String> {
+    /// There is no such step, or no world can be made of it.
+    pub fn stage(&self, step: usize) -> Result<Stage, StageError> {
         self.stage.with(&self.step(step)?.tweak)
     }
 
     /// What the core says to an answer.
     ///
     /// # Errors
-    /// A sentence when nothing is asked there, or the run does not answer it.
-    pub fn judge(&self, step: usize, reply: &Reply) -> Result<Verdict, String> {
+    /// Nothing is asked there, or the run does not answer it.
+    pub fn judge(&self, step: usize, reply: &Reply) -> Result<Verdict, StageError> {
         let Step { task: Task::Question(question), until, .. } = self.step(step)? else {
-            return Err("nothing is asked in this step".to_string());
+            return Err(StageError::NoQuestion);
         };
         let course = self.stage(step)?.course(*until)?;
-        question.judge(&course, reply).map_err(|why| why.0)
+        Ok(question.judge(&course, reply)?)
     }
 
     /// What is right in a step: computed from a run, as everything that is
     /// said of answers.
     ///
     /// # Errors
-    /// A sentence when nothing is asked there, the run does not answer it, or
-    /// the way to a goal does not lead there.
-    pub fn answer(&self, step: usize) -> Result<LessonAnswer, String> {
+    /// Nothing is asked there, the run does not answer it, or the way to a goal
+    /// does not lead there.
+    pub fn answer(&self, step: usize) -> Result<LessonAnswer, StageError> {
         let Step { task, until, .. } = self.step(step)?;
         match task {
-            Task::Nothing => Err("nothing is asked in this step".to_string()),
+            Task::Nothing => Err(StageError::NoQuestion),
             Task::Question(question) => {
                 let course = self.stage(step)?.course(*until)?;
-                let truth = question.of.truth(&course).map_err(|why| why.0)?;
+                let truth = question.of.truth(&course)?;
                 let (truth, why) = (question.of.worded(&truth), question.right.clone());
                 Ok(LessonAnswer { truth, why, solution: None })
             }
             Task::Goal(goal) => {
                 let attempt = self.attempt(step, &goal.solution, 0)?;
                 if !attempt.right {
-                    return Err(attempt.why);
+                    return Err(StageError::NotReached(attempt.why));
                 }
                 let solution = Some(goal.solution.clone());
                 Ok(LessonAnswer { truth: String::new(), why: attempt.why, solution })
@@ -262,10 +262,10 @@ impl Lesson {
     /// then the smallest others.
     ///
     /// # Errors
-    /// A sentence when there is no goal in this step.
-    pub fn attempt(&self, step: usize, tweak: &Tweak, seeds: u64) -> Result<Attempt, String> {
+    /// There is no goal in this step, or no world can be made of it.
+    pub fn attempt(&self, step: usize, tweak: &Tweak, seeds: u64) -> Result<Attempt, StageError> {
         let Task::Goal(goal) = &self.step(step)?.task else {
-            return Err("there is no goal in this step".to_string());
+            return Err(StageError::NoGoal);
         };
         let no = |tried, failed, why| Ok(Attempt { right: false, tried, failed, why });
         if let Some(why) = goal.refused(tweak) {
@@ -276,7 +276,7 @@ impl Lesson {
         for (tried, seed) in (1..).zip(core::iter::once(own).chain(1..=seeds)) {
             let world = match stage.with(&Tweak { seed: Some(seed), ..tweak.clone() }) {
                 Ok(world) => world,
-                Err(why) => return no(tried, None, why),
+                Err(why) => return no(tried, None, why.to_string()),
             };
             if !goal.claim.holds(&world.course(None)?) {
                 let same = |one: &&Tempting<Tweak>| one.answer.resembles(tweak);
@@ -287,8 +287,8 @@ impl Lesson {
         Ok(Attempt { right: true, tried: seeds + 1, failed: None, why: goal.right.clone() })
     }
 
-    fn step(&self, step: usize) -> Result<&Step, String> {
-        self.steps.get(step).ok_or_else(|| "there is no such step".to_string())
+    fn step(&self, step: usize) -> Result<&Step, StageError> {
+        self.steps.get(step).ok_or(StageError::NoStep)
     }
 }
 

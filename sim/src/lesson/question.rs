@@ -5,6 +5,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use super::claim::{Claim, Pattern};
 use super::course::{Course, Fact};
@@ -118,7 +119,8 @@ pub struct Verdict {
 }
 
 /// Why a run does not answer a question.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
 pub struct Undecided(pub String);
 
 impl Asked {

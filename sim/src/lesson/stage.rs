@@ -2,16 +2,17 @@
 //! a little from step to step.
 
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use thiserror::Error;
 
 use super::course::Course;
+use super::question::Undecided;
 use super::subject::{Subject, after};
-use crate::{At, World, queue, routing, swarm, unicast};
+use crate::{At, ScenarioError, World, queue, routing, swarm, unicast};
 use servent_core::time::{Duration, Instant};
 
 /// The protocol a lesson is about, by the name of its view.
@@ -38,6 +39,47 @@ pub struct Tweak {
     pub set: BTreeMap<String, Value>,
     /// Another seed.
     pub seed: Option<u64>,
+}
+
+/// Why a lesson has no such world, or no answer. Its `Display` is a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum StageError {
+    /// The scenario or an act cannot be read; the parser's message.
+    #[error("{0}")]
+    Data(String),
+    /// The scenario makes no sense.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// A setting leads nowhere in the scenario.
+    #[error("`{way}`: the scenario has no `{step}` there")]
+    NoPlace {
+        /// The whole way.
+        way: String,
+        /// Its part that is not there.
+        step: String,
+    },
+    /// The lesson has fewer steps.
+    #[error("there is no such step")]
+    NoStep,
+    /// The step has no question.
+    #[error("nothing is asked in this step")]
+    NoQuestion,
+    /// The step has no goal.
+    #[error("there is no goal in this step")]
+    NoGoal,
+    /// The stored solution does not reach the goal; why it is wrong.
+    #[error("{0}")]
+    NotReached(String),
+    /// The run does not answer the question.
+    #[error(transparent)]
+    Undecided(#[from] Undecided),
+}
+
+impl From<serde_json::Error> for StageError {
+    fn from(why: serde_json::Error) -> Self {
+        Self::Data(why.to_string())
+    }
 }
 
 /// A world, as data.
@@ -72,8 +114,8 @@ impl Stage {
     /// The world of a scenario that need not have every field.
     ///
     /// # Errors
-    /// A sentence that says what makes no sense in it.
-    pub fn new(view: Topic, scenario: Value) -> Result<Self, String> {
+    /// What makes no sense in it.
+    pub fn new(view: Topic, scenario: Value) -> Result<Self, StageError> {
         let scenario = of_view!(view, whole(scenario, None))?;
         Ok(Self { view, scenario })
     }
@@ -81,8 +123,8 @@ impl Stage {
     /// The same world, no longer than this.
     ///
     /// # Errors
-    /// A sentence that says what makes no sense in it.
-    pub fn shortened(self, length: Duration) -> Result<Self, String> {
+    /// What makes no sense in it.
+    pub fn shortened(self, length: Duration) -> Result<Self, StageError> {
         let scenario = of_view!(self.view, whole(self.scenario, Some(length)))?;
         Ok(Self { scenario, ..self })
     }
@@ -90,8 +132,8 @@ impl Stage {
     /// The world with something changed.
     ///
     /// # Errors
-    /// A sentence that says what makes no sense in it.
-    pub fn with(&self, tweak: &Tweak) -> Result<Self, String> {
+    /// What makes no sense in it.
+    pub fn with(&self, tweak: &Tweak) -> Result<Self, StageError> {
         let mut scenario = self.scenario.clone();
         for (way, value) in &tweak.set {
             *place(&mut scenario, way)? = value.clone();
@@ -103,24 +145,24 @@ impl Stage {
     /// How long it is watched.
     ///
     /// # Errors
-    /// A sentence that says what makes no sense in it.
-    pub fn length(&self) -> Result<Duration, String> {
+    /// What makes no sense in it.
+    pub fn length(&self) -> Result<Duration, StageError> {
         of_view!(self.view, length(self.scenario.clone()))
     }
 
     /// What happens in it, from the beginning to an instant or its end.
     ///
     /// # Errors
-    /// A sentence that says what makes no sense in it.
-    pub fn course(&self, end: Option<Instant>) -> Result<Course, String> {
+    /// What makes no sense in it.
+    pub fn course(&self, end: Option<Instant>) -> Result<Course, StageError> {
         of_view!(self.view, course(self.scenario.clone(), end))
     }
 
     /// What its nodes are called, by their numbers.
     ///
     /// # Errors
-    /// A sentence that says what makes no sense in it.
-    pub fn names(&self) -> Result<Vec<String>, String> {
+    /// What makes no sense in it.
+    pub fn names(&self) -> Result<Vec<String>, StageError> {
         of_view!(self.view, names(self.scenario.clone()))
     }
 }
@@ -129,60 +171,59 @@ fn preset<P: Subject>(id: &str) -> Option<Value> {
     serde_json::to_value(P::preset(id)?).ok()
 }
 
-fn read<P: Subject>(scenario: Value) -> Result<P::Scenario, String> {
-    let scenario = serde_json::from_value(scenario).map_err(|why| why.to_string())?;
-    P::check(&scenario).map_err(|why| why.to_string())?;
+fn read<P: Subject>(scenario: Value) -> Result<P::Scenario, StageError> {
+    let scenario = serde_json::from_value(scenario)?;
+    P::check(&scenario)?;
     Ok(scenario)
 }
 
-fn written<P: Subject>(scenario: &P::Scenario) -> Result<Value, String> {
-    P::check(scenario).map_err(|why| why.to_string())?;
-    serde_json::to_value(scenario).map_err(|why| why.to_string())
+fn written<P: Subject>(scenario: &P::Scenario) -> Result<Value, StageError> {
+    P::check(scenario)?;
+    serde_json::to_value(scenario).map_err(StageError::from)
 }
 
-fn whole<P: Subject>(scenario: Value, length: Option<Duration>) -> Result<Value, String> {
+fn whole<P: Subject>(scenario: Value, length: Option<Duration>) -> Result<Value, StageError> {
     let mut scenario = read::<P>(scenario)?;
     let horizon = P::parts(&mut scenario).horizon;
     *horizon = length.unwrap_or(*horizon);
     written::<P>(&scenario)
 }
 
-fn changed<P: Subject>(scenario: Value, tweak: &Tweak) -> Result<Value, String> {
+fn changed<P: Subject>(scenario: Value, tweak: &Tweak) -> Result<Value, StageError> {
     let mut scenario = read::<P>(scenario)?;
     let parts = P::parts(&mut scenario);
     *parts.seed = tweak.seed.unwrap_or(*parts.seed);
     for act in &tweak.acts {
-        let act: At<P::Fault> =
-            serde_json::from_value(act.clone()).map_err(|why| why.to_string())?;
+        let act: At<P::Fault> = serde_json::from_value(act.clone())?;
         parts.faults.push(act);
     }
     written::<P>(&scenario)
 }
 
-fn length<P: Subject>(scenario: Value) -> Result<Duration, String> {
+fn length<P: Subject>(scenario: Value) -> Result<Duration, StageError> {
     Ok(*P::parts(&mut read::<P>(scenario)?).horizon)
 }
 
-fn course<P: Subject>(scenario: Value, end: Option<Instant>) -> Result<Course, String> {
+fn course<P: Subject>(scenario: Value, end: Option<Instant>) -> Result<Course, StageError> {
     let mut scenario = read::<P>(scenario)?;
     let end = end.unwrap_or(after(*P::parts(&mut scenario).horizon));
-    Course::run::<P>(&scenario, end).map_err(|why| why.to_string())
+    Course::run::<P>(&scenario, end).map_err(StageError::from)
 }
 
-fn names<P: Subject>(scenario: Value) -> Result<Vec<String>, String> {
-    let world = World::<P>::try_new(&read::<P>(scenario)?).map_err(|why| why.to_string())?;
+fn names<P: Subject>(scenario: Value) -> Result<Vec<String>, StageError> {
+    let world = World::<P>::try_new(&read::<P>(scenario)?)?;
     Ok(P::names(&world))
 }
 
 /// The place in a scenario that a way leads to.
-fn place<'a>(mut tree: &'a mut Value, way: &str) -> Result<&'a mut Value, String> {
+fn place<'a>(mut tree: &'a mut Value, way: &str) -> Result<&'a mut Value, StageError> {
     for step in way.split('.') {
         let next = match tree {
             Value::Object(fields) => fields.get_mut(step),
             Value::Array(items) => step.parse::<usize>().ok().and_then(|i| items.get_mut(i)),
             _ => None,
         };
-        tree = next.ok_or_else(|| format!("`{way}`: the scenario has no `{step}` there"))?;
+        tree = next.ok_or_else(|| StageError::NoPlace { way: way.into(), step: step.into() })?;
     }
     Ok(tree)
 }
@@ -205,11 +246,11 @@ mod tests {
         assert_eq!(count(&other), count(&stage).map(|n| n + 1));
         for (way, why) in [("clientz.0", "no `clientz`"), ("clients.9.size", "no `9`")] {
             let set = [(way.to_string(), json!(1))].into_iter().collect();
-            let told = stage.with(&Tweak { set, ..Tweak::default() }).unwrap_err();
+            let told = stage.with(&Tweak { set, ..Tweak::default() }).unwrap_err().to_string();
             assert!(told.contains(why), "{told}");
         }
         let acts = alloc::vec![json!({"crash": {"node": 99}})];
-        let told = stage.with(&Tweak { acts, ..Tweak::default() }).unwrap_err();
+        let told = stage.with(&Tweak { acts, ..Tweak::default() }).unwrap_err().to_string();
         assert!(told.contains("there is no node 99"), "{told}");
     }
 }
