@@ -1,5 +1,5 @@
-//! The core in the browser and in Node: simulated worlds, and tapes of servents
-//! to be replayed.
+//! The core in the browser and in Node: simulated worlds, tapes of servents to be
+//! replayed, and a servent in the page ([`Peer`]).
 //!
 //! A class for each protocol ([`Queue`], [`Routing`], [`Unicast`], [`Swarm`])
 //! has the queries that only its view needs; [`Tape`] is a recorded servent.
@@ -14,6 +14,7 @@ mod lab;
 mod lesson;
 mod panic;
 mod passages;
+mod peer;
 mod queue;
 mod routing;
 mod swarm;
@@ -24,6 +25,7 @@ mod value;
 pub use lab::Run;
 pub use lesson::Lesson;
 pub use passages::chapter;
+pub use peer::Peer;
 pub use queue::Queue;
 pub use routing::Routing;
 pub use swarm::Swarm;

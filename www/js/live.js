@@ -6,7 +6,7 @@ import { t } from '#lab/strings.js';
 /** @import { Run } from './run.js' */
 /** @import { Session } from './session.js' */
 
-/** What `/api/info` says. @typedef {{name: string, version: string, live: boolean, traces?: string[], servents?: {id: string, name: string}[]}} Info */
+/** What `/api/info` says. @typedef {{name: string, version: string, live: boolean, part?: boolean, traces?: string[], servents?: {id: string, name: string}[]}} Info */
 
 /** A tape line is handed on with its neighbours, at most so often, in milliseconds. */
 const GATHER_MS = 100;
@@ -19,7 +19,7 @@ const RS = '\x1e';
 /** Asks the servent that serves the page, if one does. @returns {Promise<Info|null>} */
 export async function info() {
   const api = document.querySelector('meta[name="servent-api"]')?.getAttribute('content');
-  if (api !== 'here') return null;
+  if (api !== 'here' && api !== 'room') return null;
   const answer = await fetch('api/info');
   return answer.ok ? answer.json() : null;
 }

@@ -23,6 +23,7 @@ import { keepOffline } from '#lab/offline.js';
 import { openMenu } from '#lab/panels/menu.js';
 import { scenarioDialog } from '#lab/panels/scenario.js';
 import { linkForClass, linkOf, openLink, viewIn } from '#lab/permalink.js';
+import { enter, enters } from '#lab/peer/enter.js';
 import { Session, mayAutoplay } from '#lab/session.js';
 import { speak, t, tell } from '#lab/strings.js';
 import { keysWanted, nextTheme, projecting, recall, remember, restoreTheme, themeNow, toggleProjector } from '#lab/theme.js';
@@ -49,6 +50,7 @@ class ServentLab extends HTMLElement {
     await speakAsWanted(location.hash);
     lockAsWanted(location.hash);
     this.session.keys = keysWanted();
+    const tape = enters(location.hash) ? await enter(this) : null;
     this.replaceChildren(el('p', { class: 'lab-boot', text: t('app.loading') }));
     try {
       // What a link names is fetched beside the first view, not after it.
@@ -59,6 +61,7 @@ class ServentLab extends HTMLElement {
       this.#build();
       await this.#begin();
       keepOffline();
+      if (tape) this.#lookInside(tape);
     } catch (why) {
       this.replaceChildren(el('div', { class: 'lab-boot', role: 'alert' }, el('div', {}, el('p', { text: t('app.failed', { why: why instanceof Error ? why.message : String(why) }) }), el('p', { text: t('app.failed.hint') }))));
       throw why;
@@ -205,6 +208,19 @@ class ServentLab extends HTMLElement {
     return el('button', { class: 'button plain language', type: 'button', lang: other, 'aria-label': `${other.toUpperCase()}: ${t('tool.language')}`, title: t('tool.language'), data: { tool: 'language' }, on: { click: change } }, other.toUpperCase());
   }
 
+  /** A servent in this page, beside the lab. */
+  async #takePart() {
+    this.session.pause();
+    const tape = await enter(this);
+    if (tape) this.#lookInside(tape);
+  }
+
+  /** What it has recorded until now. @param {Uint8Array} tape */
+  #lookInside(tape) {
+    this.live.stop();
+    openTape(this.session, new Blob([/** @type {any} */ (tape)]).stream(), t('part.title'), tape.length);
+  }
+
   /** One line for whoever is here for the first time. */
   #hint() {
     if (recall('hint') === 'seen') return null;
@@ -236,6 +252,7 @@ class ServentLab extends HTMLElement {
 
   /** Servents and traces of the server behind the page. @param {Info} about */
   #offer(about) {
+    if (about.part) this.views.append(el('button', { class: 'button', type: 'button', data: { view: 'part' }, on: { click: () => this.#takePart() } }, el('span', { text: t('view.part') })));
     const { servents = [], traces = [] } = about;
     if (servents.length + traces.length < 2 || !this.sources) return;
     const group = (/** @type {string} */ label, /** @type {[string, string][]} */ entries) => (entries.length ? el('optgroup', { label }, ...entries.map(([value, text]) => el('option', { value, text }))) : null);

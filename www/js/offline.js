@@ -1,7 +1,7 @@
 /** A hosted copy of the page works without a network after one visit: a worker keeps its files. */
 
 /** Nothing is kept of a page that a servent serves: it would be nothing without it. */
-const hosted = () => document.querySelector('meta[name="servent-api"]')?.getAttribute('content') !== 'here';
+const hosted = () => document.querySelector('meta[name="servent-api"]')?.getAttribute('content') === 'none';
 
 /** Begins when the page is there and idle, so that it costs nobody a moment. */
 export function keepOffline() {

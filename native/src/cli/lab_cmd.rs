@@ -77,6 +77,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             token: token()?,
             readers: Readers::new(settings.lab_readers),
             door: Some(door.clone()),
+            part: None,
         };
         show(&door.url(), arguments.open)?;
         let stop = async move { signals.first().await };

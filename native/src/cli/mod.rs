@@ -22,6 +22,7 @@ mod receive;
 mod received;
 mod replay;
 mod rescan;
+mod room;
 mod search;
 mod send;
 mod share;
@@ -92,6 +93,7 @@ pub(crate) struct Common {
 enum Command {
     Demo(demo::Arguments),
     Share(share::Arguments),
+    Room(room::Arguments),
     Get(get::Arguments),
     Search(search::Arguments),
     Swarm(swarm::Arguments),
@@ -192,6 +194,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Demo(arguments) => demo::run(&common, &arguments),
         Command::Share(arguments) => share::run(&common, &arguments),
+        Command::Room(arguments) => room::run(&common, &arguments),
         Command::Get(arguments) => get::run(&common, &arguments),
         Command::Swarm(arguments) => swarm::run(&common, &arguments),
         Command::Search(arguments) => search::run(&common, &arguments),

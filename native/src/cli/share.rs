@@ -22,11 +22,11 @@ use super::lan::Lan;
 use super::private::{self, Private};
 use super::search;
 use super::start::{self, TraceFlag, address, make, runtime};
-use super::{Common, access_log, print, reach, received, wide};
+use super::{Common, access_log, print, reach, received, room, wide};
 use crate::config::file::Raw;
 use crate::config::{Config, Origin, Settings};
 use crate::exit::Failure;
-use crate::lab::{self, Door, Hub, Live, Page, Readers, Traces};
+use crate::lab::{self, Door, Hub, Live, Page, Part, Readers, Traces};
 use crate::progress::{Voice, bytes, count};
 use crate::signal::Signals;
 
@@ -110,7 +110,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             .next("name a folder: `servent share DIR`, or set `share` in the configuration file"));
     }
     let voice = Voice::new(arguments.json, common.quiet);
-    runtime()?.block_on(share(&config, &arguments.peer, common.damaged(), voice))
+    runtime()?.block_on(share(&config, &arguments.peer, common.damaged(), (voice, false)))
 }
 
 fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> {
@@ -158,11 +158,13 @@ fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> 
     builder.finish()
 }
 
-async fn share(
+/// Shares until it is told to stop. In a `room` the lab's page is what others
+/// open, and its address is what is announced.
+pub(super) async fn share(
     config: &Config,
     peers: &[String],
     damaged_state: DamagedState,
-    voice: Voice,
+    (voice, room): (Voice, bool),
 ) -> Result<(), Failure> {
     let settings = &config.settings;
     let mut signals = Signals::new()?;
@@ -185,7 +187,11 @@ async fn share(
         ..options(config, damaged_state, listener.is_some())
     };
     let handle = Driver::start(known_as(options, identity.as_ref(), private)).await?;
-    announce((voice, settings), &handle.addrs(), identity.as_ref())?;
+    let part = part(&handle, listener.as_ref().map(|(_, door)| door), (room, private));
+    match part.as_ref().and_then(|part| part.url.as_deref()) {
+        Some(url) => room::announce(voice, url)?,
+        None => announce((voice, settings), &handle.addrs(), identity.as_ref())?,
+    }
     for at in peers {
         handle.command(Command::Join { at }).await?;
     }
@@ -199,6 +205,7 @@ async fn share(
         token: token()?,
         readers: Readers::new(settings.lab_readers),
         door: listener.as_ref().map(|(_, door)| door.clone()),
+        part,
     });
     let control = Server::start(&settings.state, hub.clone())?;
     let mut access = None;
@@ -208,10 +215,8 @@ async fn share(
         let address = door.address;
         let written = LabAccess { address, token: hub.token.clone(), pid: std::process::id() };
         access = Some(ControlFile::write(&settings.state, &written)?);
-        announce_lab(voice, &door)?;
-        let until = async {
-            let _ = finished.await;
-        };
+        announce_lab(voice, &door, room)?;
+        let until = async { drop(finished.await) };
         server = Some(tokio::spawn(lab::serve(listener, hub, until)));
     }
 
@@ -320,7 +325,18 @@ fn announce(
     }
 }
 
-fn announce_lab(voice: Voice, door: &Door) -> Result<(), Failure> {
+/// Where the lab's page takes part, and in a room the address to open.
+/// What is shared in private is for no page.
+fn part(handle: &Handle, lab: Option<&Door>, (room, private): (bool, bool)) -> Option<Part> {
+    let page = reach::addresses(&[lab.filter(|_| !private)?.address]);
+    let url = page.first().filter(|_| room).map(|at| format!("http://{at}/"));
+    Part::new(&reach::addresses(&handle.addrs()), url)
+}
+
+fn announce_lab(voice: Voice, door: &Door, room: bool) -> Result<(), Failure> {
+    if room {
+        return room::announce_screen(voice, door);
+    }
     let url = door.url();
     told(voice, &json!({ "event": "lab", "url": url }), &format!("lab {url}"))
 }

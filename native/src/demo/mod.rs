@@ -199,6 +199,7 @@ fn hub(plan: &Plan, handles: &[(&'static str, Handle)], door: &Door) -> Hub {
         token: plan.token.clone(),
         readers: Readers::new(plan.readers),
         door: Some(door.clone()),
+        part: None,
     }
 }
 

@@ -28,7 +28,10 @@ pub(super) struct Window {
 pub(super) async fn info(State(hub): State<Arc<Hub>>, headers: HeaderMap) -> Json<Value> {
     let (name, version) = (&hub.name, env!("CARGO_PKG_VERSION"));
     if !door::may_read(&hub, &headers) {
-        return Json(json!({ "name": name, "version": version, "live": false, "locked": true }));
+        let part = hub.part.is_some();
+        return Json(
+            json!({ "name": name, "version": version, "live": false, "part": part, "locked": true }),
+        );
     }
     let servents: Vec<Value> =
         hub.servents.iter().map(|s| json!({ "id": s.id, "name": s.name })).collect();
@@ -36,6 +39,7 @@ pub(super) async fn info(State(hub): State<Arc<Hub>>, headers: HeaderMap) -> Jso
         "name": name,
         "version": version,
         "live": !hub.servents.is_empty(),
+        "part": hub.part.is_some(),
         "servents": servents,
         "traces": hub.traces.list().into_keys().collect::<Vec<_>>(),
     }))

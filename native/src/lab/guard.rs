@@ -20,14 +20,15 @@ const HEADERS: [(HeaderName, &str); 4] = [
 ];
 
 /// The content security policy. Of inline scripts only the one with this
-/// SHA-256 may run.
-pub(crate) fn policy(script: Option<&[u8]>) -> HeaderValue {
+/// SHA-256 may run; a page that is a `peer` connects to others.
+pub(crate) fn policy(script: Option<&[u8]>, peer: bool) -> HeaderValue {
     let script = script.map_or_else(String::new, |hash| {
         format!(" 'sha256-{}'", data_encoding::BASE64.encode(hash))
     });
+    let sockets = if peer { " ws: wss:" } else { "" };
     let policy = format!(
         "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'{script}; style-src 'self'; \
-         img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; \
+         img-src 'self' data:; font-src 'self'; connect-src 'self'{sockets}; base-uri 'none'; \
          form-action 'none'; frame-ancestors 'none'"
     );
     HeaderValue::try_from(policy).expect("base 64 and these words are visible ASCII")
@@ -48,7 +49,7 @@ pub(crate) async fn guard(request: Request, next: Next) -> Response {
     }
     // The page's index sets a policy with its own script.
     let policed = response.headers_mut().entry(header::CONTENT_SECURITY_POLICY);
-    policed.or_insert_with(|| policy(None));
+    policed.or_insert_with(|| policy(None, false));
     response
 }
 

@@ -8,6 +8,7 @@ mod guard;
 mod listener;
 mod metrics;
 mod page;
+mod part;
 pub(crate) mod swarm;
 mod tape;
 pub(crate) mod traces;
@@ -28,6 +29,7 @@ use tokio::net::TcpListener;
 pub(crate) use self::control::serve as control;
 pub(crate) use self::door::Door;
 pub(crate) use self::page::Page;
+pub(crate) use self::part::Part;
 pub(crate) use self::tape::Readers;
 pub(crate) use self::traces::Traces;
 
@@ -50,6 +52,8 @@ pub(crate) struct Hub {
     pub(crate) readers: Readers,
     /// The address of the page, if it is served.
     pub(crate) door: Option<Door>,
+    /// Where a page takes part, if it can.
+    pub(crate) part: Option<Part>,
 }
 
 /// A servent that runs in this process.
@@ -98,6 +102,7 @@ fn router(hub: Arc<Hub>) -> Router {
         .route("/api/status", get(api::status))
         .route("/api/view", get(api::view))
         .route("/api/queue", get(api::queue))
+        .route("/api/room", get(part::room))
         .route("/api/tape", get(tape::tape))
         .route("/api/traces", get(api::traces))
         .route("/api/traces/{name}", get(api::trace))
@@ -106,6 +111,7 @@ fn router(hub: Arc<Hub>) -> Router {
         .route("/", get(index))
         .route("/{*name}", get(file))
         .route("/api/info", get(api::info))
+        .route("/api/part", get(part::part))
         .merge(known)
         .route("/api/command", post(api::command))
         .route("/metrics", get(metrics::metrics))
@@ -124,12 +130,13 @@ async fn index(hub: State<Arc<Hub>>, given: Query<door::Given>) -> Response {
 }
 
 async fn file(State(hub): State<Arc<Hub>>, Path(name): Path<String>) -> Response {
-    let Some(file) = hub.page.file(&name).await else {
+    let room = hub.part.as_ref().is_some_and(|part| part.url.is_some());
+    let Some(file) = hub.page.file(&name, room).await else {
         return (StatusCode::NOT_FOUND, "no such page\n").into_response();
     };
     let mut answer = ([(header::CONTENT_TYPE, file.kind)], file.bytes).into_response();
     if let Some(script) = file.script {
-        let policy = guard::policy(Some(&script));
+        let policy = guard::policy(Some(&script), hub.part.is_some());
         answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
     }
     answer

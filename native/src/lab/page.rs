@@ -40,14 +40,15 @@ impl Page {
         }
     }
 
-    /// The file of that name; the empty name is the index.
-    pub(crate) async fn file(&self, name: &str) -> Option<File> {
+    /// The file of that name; the empty name is the index, which says that it
+    /// is that of a `room`.
+    pub(crate) async fn file(&self, name: &str, room: bool) -> Option<File> {
         let name = if name.is_empty() { "index.html" } else { name };
         let bytes = self.bytes(name).await?;
         if name != "index.html" {
             return Some(File { kind: kind(name), bytes, script: None });
         }
-        let index = with_api(&String::from_utf8_lossy(&bytes));
+        let index = with_api(&String::from_utf8_lossy(&bytes), room);
         let script = import_map(&index).map(|map| Sha256::digest(map).to_vec());
         Some(File { kind: kind(name), bytes: Bytes::from(index), script })
     }
@@ -63,10 +64,11 @@ impl Page {
     }
 }
 
-/// Marks the page as served with an API: a page from a plain file server says
-/// `none` and makes no API requests.
-fn with_api(index: &str) -> String {
-    let [none, here] = ["none", "here"].map(|is| format!("name=\"servent-api\" content=\"{is}\""));
+/// Marks the page as served with an API, and in a room: a page from a plain file
+/// server says `none` and makes no API requests.
+fn with_api(index: &str, room: bool) -> String {
+    let here = if room { "room" } else { "here" };
+    let [none, here] = ["none", here].map(|is| format!("name=\"servent-api\" content=\"{is}\""));
     index.replacen(&none, &here, 1)
 }
 
@@ -138,10 +140,10 @@ mod tests {
         std::fs::write(www.join("index.html"), index).unwrap();
         std::os::unix::fs::symlink(dir.path().join("secret"), www.join("link")).unwrap();
         let page = Page::new(Some(www));
-        let index = page.file("").await.unwrap().bytes;
+        let index = page.file("", false).await.unwrap().bytes;
         assert_eq!(&index[..], b"<meta name=\"servent-api\" content=\"here\">");
         for name in ["../secret", "link", "/etc/passwd", "a/../../secret", "."] {
-            assert!(page.file(name).await.is_none(), "{name}");
+            assert!(page.file(name, false).await.is_none(), "{name}");
         }
     }
 }

@@ -2,10 +2,11 @@
 import { events } from '#lab/strings/de/events.js';
 import { lesson } from '#lab/strings/de/lesson.js';
 import { page } from '#lab/strings/de/page.js';
+import { peer } from '#lab/strings/de/peer.js';
 import { routing } from '#lab/strings/de/routing.js';
 import { stories } from '#lab/strings/de/stories.js';
 import { swarm } from '#lab/strings/de/swarm.js';
 import { unicast } from '#lab/strings/de/unicast.js';
 
 /** @type {import('#lab/strings.js').Tongue} */
-export const de = { id: 'de', decimal: ',', page: { ...page, ...events, ...lesson, ...stories }, views: { routing, unicast, swarm } };
+export const de = { id: 'de', decimal: ',', page: { ...page, ...events, ...lesson, ...peer, ...stories }, views: { routing, unicast, swarm } };

@@ -5,6 +5,7 @@
  */
 import { bytes, count, lasted, span } from '#lab/format.js';
 import { lesson } from '#lab/strings/lesson.js';
+import { peer } from '#lab/strings/peer.js';
 
 /** @typedef {Record<string, any>} Args */
 
@@ -558,6 +559,7 @@ const WHYS = {
 export const en = {
   ...PAGE,
   ...lesson,
+  ...peer,
   ...EVENTS,
   ...Object.fromEntries(Object.entries(WHYS).map(([key, text]) => [`${key}.why`, text])),
 };

@@ -234,6 +234,7 @@ pub(super) fn hub(handle: &Handle) -> Arc<Hub> {
         token: String::new(),
         readers: Readers::new(0),
         door: None,
+        part: None,
     })
 }
 

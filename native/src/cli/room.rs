@@ -1,0 +1,118 @@
+//! `servent room`: people open a page, and each page is a servent.
+
+use std::io::IsTerminal as _;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use super::share::{share, told};
+use super::start::{TraceFlag, address, runtime};
+use super::{Common, print, reach, wide};
+use crate::config::file::Raw;
+use crate::config::settings::LAB;
+use crate::config::{Config, Origin};
+use crate::exit::Failure;
+use crate::lab::Door;
+use crate::progress::Voice;
+
+/// Open a room: whoever opens its address in a browser is a servent of it.
+///
+/// Nothing is installed and nobody needs an account. Each page gets a name and
+/// takes part in the overlay of this servent: it searches, downloads, waits in
+/// its queue, and shares what is dropped onto it. The room ends with Ctrl-C.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent room ~/Music                           the address and its QR code are printed
+  servent room ~/Music --slots 1                 one download at a time: a queue to watch
+  servent room ~/Music --trace room.sqlog        record it for `servent replay`
+  servent room ~/Music --allow-origin https://room.example.org
+                                                 behind a proxy that speaks https")]
+pub(crate) struct Arguments {
+    /// Folders or files to share with the room.
+    #[arg(value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// Serve the page here; `:PORT` for every address.
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    page: Option<SocketAddr>,
+    /// Listen here for pages and other servents; several are possible.
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    listen: Vec<SocketAddr>,
+    /// Uploads that may run at once.
+    #[arg(long, value_name = "N")]
+    slots: Option<u32>,
+    /// Let pages of this origin take part too; several are possible.
+    #[arg(long, value_name = "ORIGIN")]
+    allow_origin: Vec<String>,
+    #[command(flatten)]
+    trace: TraceFlag,
+    /// Share a home folder, or the whole machine, without being asked.
+    #[arg(long)]
+    yes: bool,
+    /// Tell what happens as one JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+    wide::ask(&arguments.folders, arguments.yes)?;
+    let config = configure(common, arguments)?;
+    let voice = Voice::new(arguments.json, common.quiet);
+    runtime()?.block_on(share(&config, &[], common.damaged(), (voice, true)))
+}
+
+fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> {
+    let mut builder = common.builder()?;
+    let list = |texts: Vec<String>| Raw::List(texts.into_iter().map(Raw::Text).collect());
+    let folders = arguments.folders.iter().map(|path| path.to_string_lossy().into_owned());
+    builder.flag("DIR", "share", list(folders.collect()))?;
+    if !arguments.listen.is_empty() {
+        let listen = arguments.listen.iter().map(ToString::to_string);
+        builder.flag("--listen", "listen", list(listen.collect()))?;
+    }
+    if let Some(slots) = arguments.slots {
+        builder.flag("--slots", "queue.slots", Raw::Integer(i64::from(slots)))?;
+    }
+    if !arguments.allow_origin.is_empty() {
+        builder.flag("--allow-origin", "allow_origin", list(arguments.allow_origin.clone()))?;
+    }
+    arguments.trace.put(&mut builder)?;
+    // Others open the page; what only the host may see needs the link with the key.
+    builder.flag("room", "lab_public", Raw::Boolean(true))?;
+    let page = arguments.page.map(|at| at.to_string());
+    if let Some(page) = page {
+        builder.flag("--page", "lab", Raw::Text(page))?;
+    } else {
+        let every = SocketAddr::from((Ipv4Addr::UNSPECIFIED, LAB.port()));
+        builder.flag("room", "lab", Raw::Text(every.to_string()))?;
+    }
+    let config = builder.finish()?;
+    debug_assert!(*config.origin("lab") != Origin::Default);
+    Ok(config)
+}
+
+/// Prints the address to open, and its QR code on a terminal.
+pub(super) fn announce(voice: Voice, url: &str) -> Result<(), Failure> {
+    told(voice, &json!({ "event": "room", "url": url }), &format!("room {url}"))?;
+    let at = url.strip_prefix("http://").and_then(|rest| rest.split('/').next()?.parse().ok());
+    if let Some(at) = at
+        && voice == Voice::Terminal
+        && std::io::stdout().is_terminal()
+        && let Some(picture) = reach::picture(at, url)
+    {
+        print(format!("{picture}\n"))?;
+    }
+    Ok(())
+}
+
+/// Prints the address of the host's own screen.
+pub(super) fn announce_screen(voice: Voice, door: &Door) -> Result<(), Failure> {
+    let port = door.address.port();
+    let mut here = door.clone();
+    if here.address.ip().is_unspecified() {
+        here.address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    }
+    let url = format!("{}#room", here.url());
+    told(voice, &json!({ "event": "screen", "url": url }), &format!("screen {url}"))
+}

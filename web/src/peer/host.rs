@@ -1,0 +1,535 @@
+//! The host of a node in a page: what happens is handled one thing at a time,
+//! and what the node wants is carried out in order, once what it promises is
+//! saved.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::rc::Rc;
+
+use js_sys::{Array, Date, Uint8Array};
+use servent_core::engine::{Effect, Engine as _, FxOf};
+use servent_core::fetch::{DialError, StoreError};
+use servent_core::id::{ConnId, FetchId, FileIndex};
+use servent_core::node::{
+    self, Answer, Command, Event, FileInfo, FileRef, Hit, Input, Node, Op, Output,
+};
+use servent_core::time::Instant;
+use servent_core::trace::tape::{Start, Writer};
+use servent_core::trace::{NodeId, qlog};
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast as _, JsValue};
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::Blob;
+
+use super::How;
+use super::disk::{self, Disk, Door, RowOf};
+use super::rows;
+use super::socket::{self, Job, Socket};
+
+/// Bytes of tape that are kept; then it ends with a gap.
+const TAPE: usize = 64 << 20;
+/// Hits that are kept; further ones are not told.
+const HITS: usize = 10_000;
+/// The longest timer of a browser, in milliseconds.
+const LONGEST: u64 = i32::MAX as u64;
+/// Connections in total, and uploads at once.
+const CONNECTIONS: u32 = 64;
+const SLOTS: u32 = 2;
+/// Neighbours that are looked for, and the most there may be.
+const DEGREE: [u32; 2] = [3, 16];
+
+/// Something that happened.
+#[allow(clippy::large_enum_variant)] // Handled and dropped one at a time.
+pub(super) enum Happened {
+    Input(Input),
+    Opened(ConnId),
+    Closed(ConnId),
+    Data(ConnId, Uint8Array),
+    /// A connection is free for its next job.
+    Free(ConnId),
+    /// The door has kept so many bytes, or could not.
+    Kept(ConnId, u64, bool),
+    Timer,
+}
+
+pub(super) struct Host {
+    pub(super) node: Node,
+    fx: FxOf<Node>,
+    how: How,
+    pub(super) disk: Disk,
+    sockets: BTreeMap<ConnId, Socket>,
+    waiting: VecDeque<Happened>,
+    outputs: Vec<Output>,
+    changes: Vec<RowOf>,
+    /// Rows are being saved; until they are nothing else is done.
+    saving: bool,
+    /// Someone above is handling what waits.
+    working: bool,
+    last: Instant,
+    tape: Tape,
+    timer: Timer,
+    pub(super) answers: Vec<Answer>,
+    pub(super) hits: Vec<Hit>,
+    searches: u32,
+    pub(super) trouble: Option<String>,
+}
+
+struct Tape {
+    writer: Writer,
+    lines: Vec<String>,
+    bytes: usize,
+    full: bool,
+}
+
+#[derive(Default)]
+struct Timer {
+    id: Option<i32>,
+    rings: Option<Closure<dyn FnMut()>>,
+}
+
+type Shared = Rc<RefCell<Host>>;
+
+impl Host {
+    pub(super) fn new(how: How, seed: u64, files: &Array, door: Door) -> Shared {
+        let config = config(&how.name);
+        let mut restored = rows::restored(&how.rows);
+        let disk = Disk::new(door, &how.rows, files);
+        restored.shared = disk.infos();
+        let now = Instant::from_micros((Date::now() * 1_000.0) as u64);
+        let mut lines = Vec::new();
+        let start = Start::new(NodeId(0), &how.name, seed, config.clone());
+        let writer = Writer::new(now, start, &mut lines);
+        let mut waiting = VecDeque::from([Happened::Input(Input::Start(restored))]);
+        let join = how.own.first().map(|at| Command::Join { at: *at });
+        waiting.extend(join.map(|join| Happened::Input(Input::Command(join))));
+        let host = Rc::new(RefCell::new(Self {
+            node: Node::new(config, seed),
+            fx: FxOf::<Node>::new(),
+            how,
+            disk,
+            sockets: BTreeMap::new(),
+            waiting,
+            outputs: Vec::new(),
+            changes: Vec::new(),
+            saving: false,
+            working: false,
+            last: now,
+            tape: Tape { writer, lines, bytes: 0, full: false },
+            timer: Timer::default(),
+            answers: Vec::new(),
+            hits: Vec::new(),
+            searches: 0,
+            trouble: None,
+        }));
+        let ring = Rc::downgrade(&host);
+        host.borrow_mut().timer.rings = Some(Closure::new(move || {
+            if let Some(host) = ring.upgrade() {
+                Self::happened(&host, [Happened::Timer]);
+            }
+        }));
+        Self::turn(&host);
+        let shared: Vec<_> = host.borrow().disk.infos();
+        shared.iter().for_each(|info| Self::hash_share(&host, info.index));
+        host
+    }
+
+    /// Handles what happened, as soon as its turn comes.
+    pub(super) fn happened(this: &Shared, what: impl IntoIterator<Item = Happened>) {
+        this.borrow_mut().waiting.extend(what);
+        Self::turn(this);
+    }
+
+    /// Handles what waits, until rows have to be saved first.
+    fn turn(this: &Shared) {
+        loop {
+            let mut host = this.borrow_mut();
+            if host.saving || host.working || host.trouble.is_some() {
+                return;
+            }
+            let Some(what) = host.waiting.pop_front() else { break };
+            host.handle(this, what);
+            if host.changes.is_empty() {
+                host.carry_out(this);
+                continue;
+            }
+            host.saving = true;
+            let rows = host.changes.drain(..).map(|(key, text)| {
+                let text = text.map_or(JsValue::NULL, JsValue::from);
+                JsValue::from(Array::of2(&key.into(), &text))
+            });
+            let rows: Array = rows.collect();
+            let saved = host.disk.door.save(&rows);
+            drop(host);
+            let this = Rc::clone(this);
+            spawn_local(async move {
+                let saved = JsFuture::from(saved).await;
+                let mut host = this.borrow_mut();
+                host.saving = false;
+                match saved {
+                    Ok(_) => host.carry_out(&this),
+                    // What could not be saved is not promised: nothing goes on.
+                    Err(why) => host.trouble = Some(words(&why)),
+                }
+                drop(host);
+                Self::turn(&this);
+            });
+            return;
+        }
+        let mut host = this.borrow_mut();
+        host.wind();
+        host.working = true;
+        drop(host);
+        // The page may look at us, and may command something.
+        this.borrow().disk.door.turned();
+        this.borrow_mut().working = false;
+    }
+
+    pub(super) fn now(&self) -> Instant {
+        self.last.max(Instant::from_micros((Date::now() * 1_000.0) as u64))
+    }
+
+    fn handle(&mut self, this: &Shared, what: Happened) {
+        self.last = self.now();
+        let now = self.last;
+        while self.node.poll_timeout().is_some_and(|(at, _)| at <= now) {
+            self.tape.timeout(now);
+            self.node.handle_timeout(now, &mut self.fx);
+            self.gather();
+        }
+        let input = match what {
+            Happened::Timer => None,
+            Happened::Input(
+                input @ (Input::Served { conn, .. } | Input::DiskFailed { conn, .. }),
+            ) => self.sockets.contains_key(&conn).then_some(input),
+            Happened::Input(input) => Some(input),
+            Happened::Opened(conn) => self.sockets.get_mut(&conn).map(|socket| {
+                socket.open = true;
+                // A page does not know its own address.
+                let local = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+                Input::Dialed { conn, local }
+            }),
+            Happened::Data(conn, data) => self.data(this, conn, data),
+            Happened::Closed(conn) => self.closed(this, conn),
+            Happened::Kept(conn, length, kept) => self.kept(conn, length, kept),
+            Happened::Free(conn) => {
+                if let Some(socket) = self.sockets.get_mut(&conn) {
+                    socket.free();
+                }
+                None
+            }
+        };
+        if let Some(input) = input {
+            self.feed(input);
+        }
+        self.resume(this);
+    }
+
+    fn feed(&mut self, input: Input) {
+        self.tape.input(self.last, &input);
+        self.node.handle(self.last, input, &mut self.fx);
+        self.gather();
+    }
+
+    /// Received bytes: the node's, or a download's.
+    fn data(&mut self, this: &Shared, conn: ConnId, data: Uint8Array) -> Option<Input> {
+        let now = self.last.as_micros();
+        let bytes = self.sockets.get_mut(&conn)?.receive(data, now);
+        self.keep(this, conn);
+        bytes.map(|bytes| Input::Bytes { conn, data: bytes.to_vec() })
+    }
+
+    /// Gives the door the next piece of a download, if there is a whole one.
+    fn keep(&mut self, this: &Shared, conn: ConnId) {
+        let now = self.last.as_micros();
+        let Some(socket) = self.sockets.get_mut(&conn) else { return };
+        let Some((part, start, pieces, length)) = socket.piece(now) else { return };
+        let kept = self.disk.door.put(part as f64, start as f64, &pieces);
+        let this = Rc::clone(this);
+        spawn_local(async move {
+            let kept = JsFuture::from(kept).await.is_ok();
+            Self::happened(&this, [Happened::Kept(conn, length, kept)]);
+        });
+    }
+
+    fn kept(&mut self, conn: ConnId, length: u64, kept: bool) -> Option<Input> {
+        let socket = self.sockets.get_mut(&conn)?;
+        if !kept {
+            socket.store_failed();
+            return Some(Input::DiskFailed { conn, why: StoreError::Full });
+        }
+        let bytes = socket.kept(length)?;
+        if socket.gone && !socket.is_storing() {
+            self.waiting.push_front(Happened::Closed(conn));
+        }
+        for data in socket.take_behind().into_iter().rev() {
+            self.waiting.push_front(Happened::Data(conn, data));
+        }
+        Some(Input::Stored { conn, bytes })
+    }
+
+    /// The other end is gone. What it has sent of a download is kept first.
+    fn closed(&mut self, this: &Shared, conn: ConnId) -> Option<Input> {
+        self.sockets.get_mut(&conn)?.gone = true;
+        self.keep(this, conn);
+        if self.sockets.get(&conn).is_some_and(Socket::is_storing) {
+            return None;
+        }
+        let open = self.sockets.remove(&conn)?.open;
+        let failed = Input::DialFailed { conn, why: DialError::Refused };
+        Some(if open { Input::Closed { conn } } else { failed })
+    }
+
+    /// Sorts what the node wants: changes to save first, outputs to carry out.
+    fn gather(&mut self) {
+        self.tape.effects(self.last, self.fx.as_slice());
+        let mut gone = Vec::new();
+        for effect in self.fx.drain() {
+            let Effect::Output(output) = effect else { continue };
+            match &output {
+                Output::Persist(op) => {
+                    self.changes.extend(rows::row(op));
+                    if let Op::FetchGone(fetch) = op {
+                        gone.push(*fetch);
+                    }
+                    continue;
+                }
+                Output::Allocate { fetch, name, size } => {
+                    let now = self.last.as_micros();
+                    self.changes.push(self.disk.allocate(*fetch, (name, *size), now));
+                }
+                Output::Complete { fetch } => self.changes.extend(self.disk.complete(*fetch)),
+                _ => {}
+            }
+            self.outputs.push(output);
+        }
+        // One that is complete is not on this list any more, and keeps its bytes.
+        self.changes.extend(gone.into_iter().filter_map(|fetch| self.disk.give_up(fetch)));
+    }
+
+    fn carry_out(&mut self, this: &Shared) {
+        for output in std::mem::take(&mut self.outputs) {
+            self.act(this, output);
+        }
+    }
+
+    fn act(&mut self, this: &Shared, output: Output) {
+        match output {
+            Output::Dial { conn, to } => match socket::dial(this, conn, &self.url(to)) {
+                Ok(socket) => drop(self.sockets.insert(conn, socket)),
+                Err(why) => self.next(Input::DialFailed { conn, why }),
+            },
+            Output::Write { conn, data } => self.push(this, conn, Job::Write(data)),
+            Output::Close { conn, flush } => match self.sockets.get_mut(&conn) {
+                Some(socket) if flush && socket.open => self.push(this, conn, Job::Close),
+                Some(socket) => socket.cut(),
+                None => {}
+            },
+            Output::Serve { conn, file, start, end } => {
+                let file = match file {
+                    FileRef::Shared(index) => self.disk.shared(index).cloned().map(Blob::from),
+                    _ => None,
+                };
+                let file = file.ok_or(StoreError::Changed);
+                self.push(this, conn, Job::Serve { file, start, end });
+            }
+            Output::Store { conn, file: FileRef::Fetch(fetch), start, end, early } => {
+                self.store(this, conn, fetch, (start, end), &early);
+            }
+            Output::Store { conn, .. } | Output::StoreBody { conn, .. } => {
+                self.next(Input::DiskFailed { conn, why: StoreError::Failed });
+            }
+            Output::Verify { fetch } => self.verify(this, fetch),
+            Output::Hash { fetch, start, .. } => {
+                self.next(Input::Hashed { fetch, start, tth: None });
+            }
+            Output::Judge { conn, .. } => self.next(Input::Judged { conn, good: false }),
+            Output::Answer(answer) => self.answer(answer),
+            // Files are made when their first bytes come; there are neither swarms nor datagrams.
+            _ => {}
+        }
+    }
+
+    /// An input that follows from an output.
+    fn next(&mut self, input: Input) {
+        self.waiting.push_back(Happened::Input(input));
+    }
+
+    fn push(&mut self, this: &Shared, conn: ConnId, job: Job) {
+        if let Some(socket) = self.sockets.get_mut(&conn) {
+            socket::push(this, socket, conn, job);
+        }
+    }
+
+    /// Goes on with the jobs of connections that are free again.
+    fn resume(&mut self, this: &Shared) {
+        for (conn, socket) in &mut self.sockets {
+            socket::work(this, socket, *conn);
+        }
+    }
+
+    fn store(
+        &mut self,
+        this: &Shared,
+        conn: ConnId,
+        fetch: FetchId,
+        range: (u64, u64),
+        early: &[u8],
+    ) {
+        match self.disk.part(fetch) {
+            Err(why) => self.next(Input::DiskFailed { conn, why }),
+            Ok(_) if range.0 == range.1 => self.next(Input::Stored { conn, bytes: 0 }),
+            Ok(part) => {
+                let now = self.last.as_micros();
+                if let Some(socket) = self.sockets.get_mut(&conn) {
+                    socket.store(part, range, now);
+                }
+                let _ = self.data(this, conn, Uint8Array::from(early));
+            }
+        }
+    }
+
+    /// Hashes a download that has all its bytes.
+    fn verify(&mut self, this: &Shared, fetch: FetchId) {
+        let Ok(part) = self.disk.part(fetch) else {
+            return self.next(Input::VerifyFailed { fetch, why: StoreError::Failed });
+        };
+        let file = self.disk.door.file(part as f64, self.disk.size(fetch) as f64);
+        let this = Rc::clone(this);
+        spawn_local(async move {
+            let hashed = async {
+                let file: Blob = JsFuture::from(file).await?.unchecked_into();
+                disk::sha1(&file).await
+            };
+            let input = match hashed.await {
+                Ok(sha1) => Input::Verified { fetch, sha1: Some(sha1) },
+                Err(_) => Input::VerifyFailed { fetch, why: StoreError::Failed },
+            };
+            Self::happened(&this, [Happened::Input(input)]);
+        });
+    }
+
+    fn answer(&mut self, answer: Answer) {
+        if let Answer::Found(hit) = &answer {
+            if self.hits.len() >= HITS {
+                return;
+            }
+            self.hits.push(hit.clone());
+        }
+        self.answers.push(answer);
+    }
+
+    /// Where a page finds a servent: its own by the address it came from, any
+    /// other by its port.
+    fn url(&self, to: SocketAddr) -> String {
+        if self.how.own.contains(&to) { self.how.url.clone() } else { format!("ws://{to}/servent") }
+    }
+
+    /// Sets the one timer.
+    fn wind(&mut self) {
+        let Some(window) = web_sys::window() else { return };
+        if let Some(id) = self.timer.id.take() {
+            window.clear_timeout_with_handle(id);
+        }
+        let (Some((at, _)), Some(rings)) = (self.node.poll_timeout(), &self.timer.rings) else {
+            return;
+        };
+        let wait = at.since(self.now()).as_micros().div_ceil(1_000).min(LONGEST);
+        let set = window.set_timeout_with_callback_and_timeout_and_arguments_0(
+            rings.as_ref().unchecked_ref(),
+            i32::try_from(wait).unwrap_or(i32::MAX),
+        );
+        self.timer.id = set.ok();
+    }
+
+    pub(super) fn add_share(&mut self, file: web_sys::File) -> (FileInfo, FileIndex) {
+        let info = self.disk.share(file);
+        let index = info.index;
+        (info, index)
+    }
+
+    pub(super) fn drop_share(&mut self, index: u32) -> Option<Input> {
+        let index = FileIndex(index);
+        self.disk.unshare(index).then_some(Input::Unshared { index })
+    }
+
+    /// Hashes a shared file beside everything else.
+    pub(super) fn hash_share(this: &Shared, index: FileIndex) {
+        let Some(file) = this.borrow().disk.shared(index).cloned() else { return };
+        let this = Rc::clone(this);
+        spawn_local(async move {
+            let Ok(sha1) = disk::sha1(&file).await else { return };
+            let info = this.borrow_mut().disk.hashed(index, sha1);
+            Self::happened(&this, info.map(|info| Happened::Input(Input::Shared(info))));
+        });
+    }
+
+    /// Takes a complete download off the list.
+    pub(super) fn forget(this: &Shared, part: f64) {
+        let row = this.borrow_mut().disk.forget(part as u64);
+        this.borrow_mut().changes.extend(row);
+        Self::happened(this, [Happened::Timer]);
+    }
+
+    pub(super) fn next_search(&mut self) -> u32 {
+        self.searches += 1;
+        self.searches
+    }
+
+    /// The tape so far, with the digest of everything until now.
+    pub(super) fn tape(&mut self) -> String {
+        let mut lines = self.tape.lines.clone();
+        if !self.tape.full {
+            self.tape.writer.checkpoint(self.last, &mut lines);
+        }
+        lines.iter().map(|line| qlog::frame(line)).collect()
+    }
+}
+
+impl Tape {
+    fn input(&mut self, at: Instant, input: &Input) {
+        self.add(|writer, lines| writer.input(at, input, lines));
+    }
+
+    fn timeout(&mut self, at: Instant) {
+        self.add(|writer, lines| writer.timeout(at, lines));
+    }
+
+    fn effects(&mut self, at: Instant, effects: &[Effect<Output, Event>]) {
+        self.add(|writer, lines| drop(writer.effects(at, effects, lines)));
+        if self.bytes > TAPE && !self.full {
+            self.full = true;
+            self.writer.gap(at, "the page keeps no more", &mut self.lines);
+        }
+    }
+
+    fn add(&mut self, write: impl FnOnce(&mut Writer, &mut Vec<String>)) {
+        if !self.full {
+            let before = self.lines.len();
+            write(&mut self.writer, &mut self.lines);
+            self.bytes += self.lines[before..].iter().map(String::len).sum::<usize>();
+        }
+    }
+}
+
+/// The configuration of a servent that nobody can connect to.
+fn config(name: &str) -> node::Config {
+    let mut config = node::Config::default();
+    let visible = |c: &char| c.is_ascii_graphic() || *c == ' ';
+    let name: String = name.chars().filter(visible).take(32).collect();
+    config.agent = format!("{} (tab) {name}", config.agent);
+    config.callable = false;
+    config.calls_back = false;
+    config.queue.slots = SLOTS;
+    config.limits.connections = CONNECTIONS;
+    config.overlay.enabled = true;
+    config.overlay.firewalled = true;
+    [config.overlay.degree, config.overlay.neighbours] = DEGREE;
+    config.overlay.leaves = 0;
+    config
+}
+
+/// What went wrong, as the browser says it.
+fn words(why: &JsValue) -> String {
+    why.dyn_ref::<js_sys::Error>().map_or_else(|| format!("{why:?}"), |why| why.message().into())
+}

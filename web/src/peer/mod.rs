@@ -1,0 +1,202 @@
+//! A servent in the page: the very [`Node`](servent_core::node::Node) of the
+//! program, on the sockets, files, timers and storage of a browser.
+//!
+//! It records the same tape as the program, and is verified by the same replay.
+
+mod disk;
+mod host;
+mod rows;
+mod socket;
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use js_sys::{Array, Uint8Array};
+use serde::{Deserialize, Serialize};
+use servent_core::fetch::{Get, Source};
+use servent_core::id::FetchId;
+use servent_core::node::{Command, Input, NodeView};
+use servent_core::routing::RouterView;
+use servent_core::wire::http::Target;
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsCast as _, JsError, JsValue};
+
+use self::disk::{Done, Door, ShareView};
+use self::host::{Happened, Host};
+use crate::value::{Answer, give, refused};
+
+/// Which servent it belongs to, and what it remembers.
+#[derive(Deserialize)]
+pub(crate) struct How {
+    /// Its name in tapes, and to its neighbours.
+    name: String,
+    /// The seed of its random numbers, in digits.
+    seed: String,
+    /// The addresses of the servent behind `url`; the first is joined.
+    own: Vec<SocketAddr>,
+    /// Where that servent answers WebSockets.
+    url: String,
+    /// The rows that its door has kept.
+    rows: Vec<(String, String)>,
+}
+
+/// A servent in this page.
+#[wasm_bindgen]
+pub struct Peer(Rc<RefCell<Host>>);
+
+/// What a peer is and does at the moment.
+#[derive(Serialize)]
+struct PeerView {
+    /// Its servent id.
+    servent: String,
+    /// Its time in microseconds since 1970; that of all other instants.
+    now: u64,
+    /// Its queue and its downloads.
+    node: NodeView,
+    /// Its neighbours.
+    overlay: Option<RouterView>,
+    /// What it shares.
+    shares: Vec<ShareView>,
+    /// Downloads that are complete.
+    done: Vec<Done>,
+    /// What cannot be saved, in words.
+    trouble: Option<String>,
+}
+
+#[wasm_bindgen]
+impl Peer {
+    /// Starts a servent. `files` are those it shared before, as pairs of number
+    /// and `File`; `door` keeps what must survive a reload.
+    ///
+    /// # Errors
+    /// When `how` cannot be read.
+    pub fn start(
+        #[wasm_bindgen(unchecked_param_type = "any")] how: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "[number, File][]")] files: Array,
+        #[wasm_bindgen(unchecked_param_type = "any")] door: JsValue,
+    ) -> Result<Peer, JsError> {
+        let how: How = serde_wasm_bindgen::from_value(how)?;
+        let seed = how.seed.parse().map_err(|_| refused("the seed is no number"))?;
+        let host = Host::new(how, seed, &files, door.unchecked_into::<Door>());
+        Ok(Self(host))
+    }
+
+    /// Shares a file from now on; its number.
+    pub fn share(&self, file: web_sys::File) -> u32 {
+        let (info, index) = self.0.borrow_mut().add_share(file);
+        Host::happened(&self.0, [Happened::Input(Input::Shared(info))]);
+        Host::hash_share(&self.0, index);
+        index.0
+    }
+
+    /// Shares a file no longer.
+    pub fn unshare(&self, index: u32) {
+        if let Some(gone) = self.0.borrow_mut().drop_share(index) {
+            Host::happened(&self.0, [Happened::Input(gone)]);
+        }
+    }
+
+    /// Searches for names with all these words; the number of the search, by
+    /// which its hits are known.
+    pub fn search(&self, words: String) -> u32 {
+        let search = self.0.borrow_mut().next_search();
+        self.command(Command::Search { search, words });
+        search
+    }
+
+    /// Sends a search to no further neighbours.
+    #[wasm_bindgen(js_name = endSearch)]
+    pub fn end_search(&self, search: u32) {
+        self.command(Command::EndSearch { search });
+    }
+
+    /// What it was told since this was last asked: `{found: …}`, `{failed: …}`
+    /// and so on. The hits are numbered in the order in which they come.
+    ///
+    /// # Errors
+    /// When a value cannot be represented in JavaScript.
+    #[wasm_bindgen(unchecked_return_type = "any[]")]
+    pub fn answers(&self) -> Answer {
+        let answers = std::mem::take(&mut self.0.borrow_mut().answers);
+        give(&answers)
+    }
+
+    /// Downloads the file that these hits name, all of them sources of it.
+    ///
+    /// # Errors
+    /// None of them can be asked directly.
+    pub fn get(&self, hits: &[u32]) -> Result<(), JsError> {
+        let get = {
+            let host = self.0.borrow();
+            let hits: Vec<_> = hits
+                .iter()
+                .filter_map(|n| host.hits.get(*n as usize))
+                .filter(|h| !h.push)
+                .collect();
+            let Some(first) = hits.first() else {
+                return Err(refused("none of these sources can be reached from here"));
+            };
+            let sources = hits.iter().map(|hit| {
+                let file = Target::File { index: hit.index, name: hit.name.clone() };
+                let target = match hit.sha1 {
+                    Some(sha1) => format!("{}#{file}", Target::Urn(sha1)),
+                    None => file.to_string(),
+                };
+                Source { at: hit.at, target, host: hit.at.to_string() }
+            });
+            let name = first.name.rsplit('/').next().unwrap_or_default().to_owned();
+            Get { name, sha1: first.sha1, sources: sources.collect() }
+        };
+        self.command(Command::Get(get));
+        Ok(())
+    }
+
+    /// Gives up a download and deletes its bytes.
+    pub fn cancel(&self, fetch: u32) {
+        self.command(Command::Cancel { fetch: FetchId(fetch) });
+    }
+
+    /// Takes a complete download off the list, with its bytes.
+    pub fn forget(&self, part: f64) {
+        Host::forget(&self.0, part);
+    }
+
+    /// The page is seen again, or its network is back: what is due is done now.
+    pub fn wake(&self) {
+        Host::happened(&self.0, [Happened::Timer]);
+    }
+
+    /// What it is and does, with `count` places of its queue.
+    ///
+    /// # Errors
+    /// When a value cannot be represented in JavaScript.
+    #[wasm_bindgen(unchecked_return_type = "any")]
+    pub fn view(&self, count: u32) -> Answer {
+        let host = self.0.borrow();
+        give(&PeerView {
+            servent: host.node.servent().to_string(),
+            now: host.now().as_micros(),
+            node: host.node.view(1, count),
+            overlay: host.node.overlay(),
+            shares: host.disk.shares(),
+            done: host.disk.done(),
+            trouble: host.trouble.clone(),
+        })
+    }
+
+    /// Its tape so far.
+    #[must_use]
+    pub fn tape(&self) -> Uint8Array {
+        Uint8Array::from(self.0.borrow_mut().tape().as_bytes())
+    }
+
+    /// Says goodbye to everybody.
+    pub fn stop(&self) {
+        self.command(Command::Stop);
+    }
+
+    fn command(&self, command: Command) {
+        Host::happened(&self.0, [Happened::Input(Input::Command(command))]);
+    }
+}

@@ -1,0 +1,293 @@
+//! The connections of a page: WebSockets, inside of which the bytes of an
+//! ordinary connection travel.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::{Rc, Weak};
+
+use js_sys::{Array, ArrayBuffer, Uint8Array};
+use servent_core::fetch::{DialError, StoreError};
+use servent_core::id::ConnId;
+use servent_core::node::Input;
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast as _, JsValue};
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::{BinaryType, Blob, MessageEvent, WebSocket};
+
+use super::disk::read;
+use super::host::{Happened, Host};
+
+/// The sub-protocol: the name of what travels inside.
+const PROTOCOL: &str = "servent.1";
+/// Bytes of one message. A servent refuses more than four times this.
+const MESSAGE: u32 = 64 * 1024;
+/// Bytes that the browser may hold unsent before no more of a file is read, and
+/// below which it is read on.
+const UNSENT: [u32; 2] = [256 * 1024, 1 << 20];
+/// How often to look whether they are fewer, in milliseconds.
+const UNSENT_WAIT: i32 = 10;
+/// Every how many looks progress is reported.
+const LOOKS: u32 = 20;
+/// Bytes of a download that are saved at a time, and for how many milliseconds
+/// fewer may wait for that.
+const PIECE: u64 = 1 << 20;
+const PIECE_WAIT: u64 = 1_000;
+
+/// A connection.
+pub(super) struct Socket {
+    socket: WebSocket,
+    pub(super) open: bool,
+    jobs: VecDeque<Job>,
+    /// A job that takes time is being done.
+    busy: bool,
+    /// The other end is gone.
+    pub(super) gone: bool,
+    /// Where received bytes go, when not to the node.
+    body: Option<Body>,
+    /// What was received behind that, until it is stored.
+    behind: Vec<Uint8Array>,
+    _events: [Closure<dyn FnMut(JsValue)>; 3],
+}
+
+/// What is to be done on a connection, in order.
+pub(super) enum Job {
+    Write(Vec<u8>),
+    Serve { file: Result<Blob, StoreError>, start: u64, end: u64 },
+    Close,
+}
+
+/// A range of a download that is being received.
+struct Body {
+    part: u64,
+    start: u64,
+    /// Where in the file the next received byte belongs.
+    at: u64,
+    end: u64,
+    /// Received, and not given to the door yet.
+    pieces: Vec<Uint8Array>,
+    waiting: u64,
+    since: u64,
+    /// Bytes that the door has kept.
+    kept: u64,
+}
+
+type Shared = Rc<RefCell<Host>>;
+
+/// Connects; the node learns how that ends.
+pub(super) fn dial(host: &Shared, conn: ConnId, url: &str) -> Result<Socket, DialError> {
+    let socket = WebSocket::new_with_str(url, PROTOCOL).map_err(|_| DialError::Unreachable)?;
+    socket.set_binary_type(BinaryType::Arraybuffer);
+    let event = |then: fn(ConnId, JsValue) -> Happened| {
+        let host: Weak<RefCell<Host>> = Rc::downgrade(host);
+        Closure::new(move |event: JsValue| {
+            if let Some(host) = host.upgrade() {
+                Host::happened(&host, [then(conn, event)]);
+            }
+        })
+    };
+    let opened = event(|conn, _| Happened::Opened(conn));
+    let closed = event(|conn, _| Happened::Closed(conn));
+    let message = event(|conn, event| {
+        let data = event.unchecked_into::<MessageEvent>().data();
+        Happened::Data(conn, Uint8Array::new(data.unchecked_ref::<ArrayBuffer>()))
+    });
+    socket.set_onopen(Some(opened.as_ref().unchecked_ref()));
+    socket.set_onclose(Some(closed.as_ref().unchecked_ref()));
+    socket.set_onmessage(Some(message.as_ref().unchecked_ref()));
+    Ok(Socket {
+        socket,
+        open: false,
+        jobs: VecDeque::new(),
+        busy: false,
+        gone: false,
+        body: None,
+        behind: Vec::new(),
+        _events: [opened, closed, message],
+    })
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        self.socket.set_onopen(None);
+        self.socket.set_onclose(None);
+        self.socket.set_onmessage(None);
+        let _ = self.socket.close(); // It may be closed already.
+    }
+}
+
+impl Socket {
+    /// Closes at once.
+    pub(super) fn cut(&mut self) {
+        self.jobs.clear();
+        let _ = self.socket.close(); // It may be closed already.
+    }
+
+    /// The job that took time is done.
+    pub(super) fn free(&mut self) {
+        self.busy = false;
+    }
+
+    fn send(&self, data: &[u8]) {
+        for message in data.chunks(MESSAGE as usize) {
+            // One that is closing discards it, and its end is told.
+            let _ = self.socket.send_with_u8_array(message);
+        }
+    }
+
+    /// Received bytes: those that are the node's are returned.
+    pub(super) fn receive(&mut self, data: Uint8Array, now: u64) -> Option<Uint8Array> {
+        let Some(body) = &mut self.body else { return Some(data) };
+        let length = u64::from(data.length());
+        let taken = length.min(body.end - body.at);
+        if taken < length {
+            self.behind.push(data.subarray(taken as u32, data.length()));
+        }
+        if taken > 0 {
+            if body.pieces.is_empty() {
+                body.since = now;
+            }
+            body.pieces.push(data.subarray(0, taken as u32));
+            (body.at, body.waiting) = (body.at + taken, body.waiting + taken);
+        }
+        None
+    }
+
+    /// The next bytes belong to a download.
+    pub(super) fn store(&mut self, part: u64, (start, end): (u64, u64), now: u64) {
+        let (pieces, waiting, kept) = (Vec::new(), 0, 0);
+        self.body = Some(Body { part, start, at: start, end, pieces, waiting, since: now, kept });
+    }
+
+    /// What the door should keep now: the part, where, and the bytes.
+    pub(super) fn piece(&mut self, now: u64) -> Option<(u64, u64, Array, u64)> {
+        let gone = self.gone;
+        let body = self.body.as_mut().filter(|body| body.waiting > 0)?;
+        let late = now >= body.since + PIECE_WAIT * 1_000;
+        if body.waiting < PIECE && body.at < body.end && !late && !gone {
+            return None;
+        }
+        let (pieces, length) = (std::mem::take(&mut body.pieces), body.waiting);
+        body.waiting = 0;
+        Some((body.part, body.at - length, pieces.iter().collect(), length))
+    }
+
+    /// The door has kept so many more bytes: how many it has kept of the range.
+    pub(super) fn kept(&mut self, length: u64) -> Option<u64> {
+        let body = self.body.as_mut()?;
+        body.kept += length;
+        let kept = body.kept;
+        if body.at == body.end && !body.is_behind() {
+            self.body = None;
+        }
+        Some(kept)
+    }
+
+    /// True while bytes of a download wait for the door.
+    pub(super) fn is_storing(&self) -> bool {
+        self.body.as_ref().is_some_and(Body::is_behind)
+    }
+
+    /// Nothing more is stored.
+    pub(super) fn store_failed(&mut self) {
+        self.body = None;
+    }
+
+    /// What was received behind a range that is stored now.
+    pub(super) fn take_behind(&mut self) -> Vec<Uint8Array> {
+        if self.body.is_none() { std::mem::take(&mut self.behind) } else { Vec::new() }
+    }
+}
+
+impl Body {
+    /// Something was received that the door has not kept yet.
+    const fn is_behind(&self) -> bool {
+        self.at - self.start > self.kept
+    }
+}
+
+/// Adds a job, and does what can be done.
+pub(super) fn push(host: &Shared, this: &mut Socket, conn: ConnId, job: Job) {
+    this.jobs.push_back(job);
+    work(host, this, conn);
+}
+
+/// Does the jobs of a connection until one takes time.
+pub(super) fn work(host: &Shared, this: &mut Socket, conn: ConnId) {
+    while !this.busy && this.open {
+        match this.jobs.pop_front() {
+            Some(Job::Write(data)) => this.send(&data),
+            Some(Job::Close) => this.cut(),
+            Some(Job::Serve { file: Err(why), .. }) => {
+                later(host, Happened::Input(Input::DiskFailed { conn, why }));
+            }
+            Some(Job::Serve { file: Ok(file), start, end }) => {
+                this.busy = true;
+                let (host, socket) = (Rc::clone(host), this.socket.clone());
+                spawn_local(async move {
+                    let served = serve(&host, conn, (&socket, &file), (start, end)).await;
+                    let input = match served {
+                        Ok(bytes) => Input::Served { conn, bytes },
+                        Err(_) => Input::DiskFailed { conn, why: StoreError::Changed },
+                    };
+                    Host::happened(&host, [Happened::Free(conn), Happened::Input(input)]);
+                });
+            }
+            None => return,
+        }
+    }
+}
+
+/// An input that follows from an output, after those that are being carried out.
+fn later(host: &Shared, what: Happened) {
+    let host = Rc::clone(host);
+    spawn_local(async move { Host::happened(&host, [what]) });
+}
+
+/// Sends a part of a file, as fast as the other end takes it.
+async fn serve(
+    host: &Shared,
+    conn: ConnId,
+    (socket, file): (&WebSocket, &Blob),
+    (start, end): (u64, u64),
+) -> Result<u64, JsValue> {
+    let mut at = start;
+    while at < end {
+        let next = end.min(at + u64::from(MESSAGE));
+        let data = read(file, at, next).await?;
+        if u64::from(data.length()) != next - at {
+            return Err(JsValue::NULL); // The file has shrunk.
+        }
+        if socket.ready_state() != WebSocket::OPEN {
+            break;
+        }
+        socket.send_with_array_buffer_view(&data)?;
+        at = next;
+        if socket.buffered_amount() > UNSENT[1] {
+            drained(host, conn, socket, at - start).await;
+        }
+    }
+    Ok(at - start)
+}
+
+/// Waits until the browser has sent enough of the `given` bytes.
+async fn drained(host: &Shared, conn: ConnId, socket: &WebSocket, given: u64) {
+    let mut looks = 0;
+    while socket.buffered_amount() > UNSENT[0] && socket.ready_state() == WebSocket::OPEN {
+        sleep(UNSENT_WAIT).await;
+        looks += 1;
+        if looks % LOOKS == 0 {
+            let bytes = given.saturating_sub(u64::from(socket.buffered_amount()));
+            Host::happened(host, [Happened::Input(Input::Served { conn, bytes })]);
+        }
+    }
+}
+
+/// Waits for so many milliseconds.
+async fn sleep(ms: i32) {
+    let waited = js_sys::Promise::new(&mut |done, _| {
+        if let Some(window) = web_sys::window() {
+            let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(&done, ms);
+        }
+    });
+    let _ = JsFuture::from(waited).await;
+}

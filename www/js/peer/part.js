@@ -1,0 +1,208 @@
+/** `<part-screen>`: a servent in this page, and what its person does with it. */
+import { Peer } from '#servent';
+import { load } from '#lab/core.js';
+import { el, fill, icon, setAttr, setText } from '#lab/dom.js';
+import { bytes } from '#lab/format.js';
+import { info } from '#lab/live.js';
+import { openDoor } from '#lab/peer/door.js';
+import { SPINS, hueOf, nameMe, personOf } from '#lab/peer/names.js';
+import { Rows } from '#lab/peer/rows.js';
+import { t } from '#lab/strings.js';
+
+/** The screen changes at most so often, in milliseconds; times on it go on by themselves. */
+const SHOW_MS = 200;
+const TICK_MS = 1000;
+/** Places of the own queue that are shown. */
+const PLACES = 20;
+
+/** @typedef {{search: number, name: string, size: number, sha1: string|null, push: boolean, number: number}} Hit */
+/** @typedef {{key: string, name: string, size: number, hits: Hit[]}} Found */
+
+class PartScreen extends HTMLElement {
+  /** @type {Peer|null} */ peer = null;
+  /** @type {Map<string, Found>} */ found = new Map();
+  /** @type {Record<string, Rows>} */ lists = {};
+  search = 0;
+  hits = 0;
+
+  async connectedCallback() {
+    if (this.peer || this.begun) return;
+    this.begun = true;
+    this.#build();
+    try {
+      const [about] = await Promise.all([info(), load()]);
+      if (!about?.part) return void this.#say(t('part.alone'));
+      await this.#start(await (await fetch('api/part')).json());
+    } catch (why) {
+      this.#say(t('part.failed', { why: why instanceof Error ? why.message : String(why) }), true);
+      throw why;
+    }
+  }
+  begun = false;
+
+  /** @param {{port: number, own: string[]}} where */
+  async #start({ port, own }) {
+    const door = await openDoor();
+    const [rows, files] = await Promise.all([door.all('rows'), door.all('files')]);
+    this.door = door;
+    const kept = Object.fromEntries(rows);
+    this.named = kept.me ? JSON.parse(kept.me) : { name: nameMe(), spins: SPINS };
+    if (!kept.me) await door.save([['me', JSON.stringify(this.named)]]);
+    const url = location.protocol === 'https:' ? `wss://${location.host}/servent` : `ws://${location.hostname}:${port}/servent`;
+    const seed = String(crypto.getRandomValues(new BigUint64Array(1))[0]);
+    this.peer = Peer.start({ name: this.named.name, seed, own, url, rows }, files, door);
+    if (door.room() < Number.MAX_VALUE) this.#say(t('part.memory'));
+    door.changed = () => { this.timer ||= window.setTimeout(() => this.#show(), SHOW_MS); };
+    setInterval(() => { if (!this.hidden && document.visibilityState === 'visible') this.#show(); }, TICK_MS);
+    // A tab that slept has missed its timers, and may find its sockets dead.
+    for (const [whom, type] of /** @type {[EventTarget, string][]} */ ([[document, 'visibilitychange'], [window, 'pageshow'], [window, 'online']])) whom.addEventListener(type, () => this.peer?.wake());
+    this.#show();
+    setAttr(this, 'data-ready', '');
+  }
+  timer = 0;
+
+  #build() {
+    const section = (/** @type {string} */ name, /** @type {(Node|null)[]} */ ...inside) => el('section', { class: `part-${name}`, 'aria-label': t(`part.${name}`) }, el('h2', { text: t(`part.${name}`) }), ...inside);
+    const list = (/** @type {string} */ name) => el('ul', { class: 'part-list', data: { list: name } });
+    this.words = el('input', { class: 'input', type: 'search', enterkeyhint: 'search', 'aria-label': t('part.search.words'), placeholder: t('part.search.words') });
+    const form = el('form', { class: 'part-form', on: { submit: (/** @type {Event} */ e) => { e.preventDefault(); this.#search(); } } }, this.words, el('button', { class: 'button primary', text: t('part.search') }));
+    this.picker = el('input', { type: 'file', multiple: true, class: 'part-picker', 'aria-label': t('part.shares.add'), on: { change: () => { this.#share(this.picker.files); this.picker.value = ''; } } });
+    this.drop = el('label', { class: 'part-drop' }, icon('open'), el('span', { text: t('part.shares.add') }), this.picker);
+    this.spin = el('button', { class: 'button small', type: 'button', on: { click: () => this.#spin() } });
+    this.state = el('p', { class: 'part-state', role: 'status' });
+    this.note = el('p', { class: 'part-note', hidden: true });
+    this.me = el('strong');
+    this.dot = el('span', { class: 'part-dot', 'aria-hidden': 'true' });
+    this.lists = Object.fromEntries(['search', 'downloads', 'shares', 'queue', 'neighbours'].map((name) => [name, new Rows(list(name))]));
+    const look = el('button', { class: 'button', type: 'button', title: t('part.look.text'), data: { do: 'look' }, text: t('part.look'), on: { click: () => this.leave(true) } });
+    fill(this,
+      el('header', { class: 'part-head' }, el('h1', { class: 'brand' }, icon('logo'), 'Servent'), el('div', { class: 'part-me' }, this.dot, this.me, this.spin), look),
+      el('main', {},
+        el('div', { class: 'part-lead' }, el('p', { text: t('part.intro') }), this.state, this.note),
+        section('search', form, this.lists.search.list),
+        section('downloads', this.lists.downloads.list),
+        section('shares', this.drop, this.lists.shares.list),
+        section('queue', this.lists.queue.list),
+        section('neighbours', this.lists.neighbours.list)));
+    this.addEventListener('dragover', (e) => { e.preventDefault(); setAttr(this.drop, 'data-over', ''); });
+    this.addEventListener('dragleave', () => setAttr(this.drop, 'data-over', null));
+    this.addEventListener('drop', (e) => {
+      e.preventDefault();
+      e.stopPropagation();
+      setAttr(this.drop, 'data-over', null);
+      this.#share(e.dataTransfer?.files);
+    });
+  }
+
+  /** @param {string} text */
+  #say(text, bad = false) {
+    setText(this.note, text);
+    setAttr(this.note, 'role', bad ? 'alert' : null);
+    this.note.hidden = false;
+  }
+
+  /** @param {FileList|undefined|null} files */
+  #share(files) { for (const file of files ?? []) this.peer?.share(file); }
+
+  #search() {
+    if (!this.peer || !this.words.value.trim()) return;
+    if (this.search) this.peer.endSearch(this.search);
+    this.found.clear();
+    this.search = this.peer.search(this.words.value.trim());
+    this.#show();
+  }
+
+  /** Another name is another beginning: neighbours know us by the one they were told. */
+  async #spin() {
+    if (!this.door || this.named.spins < 1) return;
+    await this.door.save([['me', JSON.stringify({ name: nameMe(), spins: this.named.spins - 1 })]]);
+    location.reload();
+  }
+
+  /** Back to the lab; with `look` this servent's tape is opened there. @param {boolean} look */
+  leave(look) { this.dispatchEvent(new CustomEvent('leave', { detail: look ? this.peer?.tape() ?? null : null })); }
+
+  /** What the node has told since it was last asked. */
+  #hear() {
+    for (const answer of this.peer?.answers() ?? []) {
+      if (!answer.found) continue;
+      const { search, name, size, sha1, push } = answer.found;
+      const number = this.hits++;
+      if (search !== this.search) continue;
+      const key = sha1 ?? `${name}/${size}`;
+      const file = this.found.get(key) ?? { key, name, size, hits: /** @type {Hit[]} */ ([]) };
+      file.hits.push({ search, name, size, sha1, push, number });
+      this.found.set(key, file);
+    }
+  }
+
+  #show() {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    if (!this.peer) return;
+    this.#hear();
+    const view = this.peer.view(PLACES);
+    const links = view.overlay?.links ?? [];
+    setText(this.me, this.named.name);
+    this.dot.style.setProperty('--hue', String(hueOf(this.named.name)));
+    this.spin.hidden = this.named.spins < 1;
+    setText(this.spin, t('part.spin', { n: this.named.spins }));
+    setText(this.state, links.length ? t('part.state.on', { n: links.length }) : t('part.state.off'));
+    setAttr(this.state, 'data-on', links.length > 0 && '');
+    if (view.trouble) this.#say(t('part.stuck', { why: view.trouble }), true);
+    this.#showFound();
+    this.#showDownloads(view);
+    this.lists.shares.show(view.shares, t('part.shares.none'), (file) => ({ key: file.index, name: leaf(file.name), note: bytes(file.size), act: [t('part.drop'), () => this.peer?.unshare(file.index)] }));
+    const { uploads, cards } = view.node.queue;
+    this.lists.queue.show([...uploads, ...cards], t('part.queue.none'), (card) => ({
+      key: card.ticket, name: card.peer, note: card.position ? t('part.queue.waits', { position: card.position, file: leaf(card.file) }) : t('part.queue.gets', { file: leaf(card.file) }),
+      part: card.position ? undefined : (card.sent ?? 0) / Math.max(1, card.end - card.start),
+    }));
+    this.lists.neighbours.show(links, t('part.neighbours.none'), (link) => ({
+      key: link.conn, name: personOf(link.agent) ?? t('part.neighbour.servent'), note: t('part.neighbour', link), hue: hueOf(personOf(link.agent) ?? ''),
+    }));
+  }
+
+  #showFound() {
+    const files = [...this.found.values()].sort((a, b) => b.hits.length - a.hits.length || a.name.localeCompare(b.name));
+    this.lists.search.show(files, t(this.search ? 'part.search.none' : 'part.search.first'), (file) => {
+      const near = file.hits.filter((hit) => !hit.push);
+      const get = /** @type {[string, () => void]} */ ([t('part.get'), () => this.peer?.get(Uint32Array.from(near, (hit) => hit.number))]);
+      return { key: file.key, name: leaf(file.name), note: `${bytes(file.size)} · ${near.length ? t('part.sources', { n: file.hits.length }) : t('part.get.not')}`, act: near.length ? get : undefined, primary: true };
+    });
+  }
+
+  /** @param {any} view */
+  #showDownloads(view) {
+    const going = view.node.fetches.filter((/** @type {any} */ fetch) => fetch.state !== 'done').map((/** @type {any} */ fetch) => ({
+      key: `f${fetch.fetch}`, name: fetch.name, note: progress(fetch, view.now), part: fetch.size ? fetch.have / fetch.size : 0, act: [t('part.cancel'), () => this.peer?.cancel(fetch.fetch)],
+    }));
+    const done = view.done.map((/** @type {any} */ file) => ({
+      key: `d${file.part}`, name: file.name, note: t('part.done', file), act: [t('part.save'), () => this.#save(file)], primary: true, also: [t('part.drop'), () => this.peer?.forget(file.part)],
+    }));
+    this.lists.downloads.show([...going, ...done], t('part.downloads.none'), (row) => row);
+  }
+
+  /** @param {{part: number, name: string, size: number}} file */
+  async #save({ part, name, size }) {
+    const url = URL.createObjectURL(await /** @type {any} */ (this.door).file(part, size));
+    el('a', { href: url, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  }
+}
+
+/** @param {string} name */
+const leaf = (name) => name.slice(name.lastIndexOf('/') + 1);
+
+/** Where a download stands, in words. @param {any} fetch @param {number} now */
+function progress(fetch, now) {
+  const has = (/** @type {string} */ state) => fetch.sources.find((/** @type {any} */ source) => source.state === state);
+  if (fetch.state !== 'running') return t('part.ended', { why: fetch.state });
+  if (has('receiving')) return t('part.receiving', { have: fetch.have, size: fetch.size ?? 0 });
+  const queued = fetch.sources.find((/** @type {any} */ source) => source.position !== null);
+  if (queued) return t('part.place', queued);
+  const waiting = has('waiting');
+  return waiting?.ask_at > now ? t('part.waiting', { in: waiting.ask_at - now }) : t('part.asking');
+}
+
+customElements.define('part-screen', PartScreen);
