@@ -1,5 +1,7 @@
 //! `servent downloads`: the downloads of a running servent.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 use serde_json::Value;
 use servent_core::id::Sha1;
@@ -7,10 +9,11 @@ use servent_core::node::{Get, Source};
 use servent_core::text::Shown;
 
 use super::control::Control;
-use super::get::Wanted;
+use super::get::{self, Wanted};
 use super::start::runtime;
 use super::{Common, print};
-use crate::exit::Failure;
+use crate::config::Config;
+use crate::exit::{Exit, Failure};
 use crate::progress::bytes;
 
 /// Download by the running servent, which goes on when this command has ended.
@@ -51,11 +54,17 @@ struct List {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent downloads add http://10.0.0.7:6346/Music/song.flac http://10.0.0.9/b.iso
+  servent downloads add http://10.0.0.7:6346/Music/        a folder with its tree
+  servent downloads add -i list.txt                        an address a line
   servent downloads add urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB 10.0.0.7:6346")]
 struct Add {
     /// What to download, and where from.
-    #[arg(value_name = "URL", required = true)]
+    #[arg(value_name = "URL", required_unless_present = "input")]
     urls: Vec<String>,
+    /// Those that this file names, one on each line; a line that begins with `#` is a
+    /// comment. `-` is standard input.
+    #[arg(short, long, value_name = "FILE", conflicts_with = "mirrors")]
+    input: Option<PathBuf>,
     /// One more source of the same file.
     #[arg(long = "mirror", value_name = "URL")]
     mirrors: Vec<String>,
@@ -96,7 +105,9 @@ struct Remove {
 }
 
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
-    let config = common.config()?;
+    let mut config = common.config()?;
+    // A folder that nobody answers for is said soon.
+    get::be_patient(&mut config.settings.node.fetch, false);
     let control = Control::of(&config.settings.state);
     let list = Action::List(List::default());
     runtime()?.block_on(async {
@@ -105,7 +116,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
                 let all = control.get("/downloads").await?;
                 print(if list.json { format!("{all}\n") } else { table(&all) })
             }
-            Action::Add(add) => begin(&control, add, common.quiet).await,
+            Action::Add(add) => begin(&config, &control, add, common.quiet).await,
             Action::Pause(which) => each(&control, &which.numbers, "pause").await,
             Action::Resume(resume) => each(&control, &resume.which.numbers, "resume").await,
             Action::Remove(remove) => {
@@ -119,24 +130,39 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     })
 }
 
-async fn begin(control: &Control, add: &Add, quiet: bool) -> Result<(), Failure> {
-    for wanted in Wanted::parse(&add.urls, &add.mirrors)? {
-        let get = wish(&wanted).await?;
-        let body = serde_json::to_value(&get).unwrap_or_default();
-        let number = control.tell("POST", "/downloads", &body).await?;
-        if !quiet {
-            print(format!("{number}  {}\n", Shown(&get.name)))?;
+async fn begin(config: &Config, control: &Control, add: &Add, quiet: bool) -> Result<(), Failure> {
+    let mut all = match &add.urls[..] {
+        [] => Vec::new(),
+        urls => Wanted::parse(urls, &add.mirrors)?,
+    };
+    if let Some(list) = &add.input {
+        all.extend(get::listed(list)?);
+    }
+    let mut unread = Vec::new();
+    for wanted in all {
+        let gets = if wanted.is_folder() {
+            let (gets, troubles) = get::files_below(config, &wanted).await?;
+            unread.extend(troubles);
+            gets
+        } else {
+            vec![wish(&wanted).await?]
+        };
+        for get in gets {
+            let body = serde_json::to_value(&get).unwrap_or_default();
+            let number = control.tell("POST", "/downloads", &body).await?;
+            if !quiet {
+                print(format!("{number}  {}\n", Shown(&get.name)))?;
+            }
         }
     }
-    Ok(())
+    match unread.first() {
+        Some(first) => Err(Failure::new(Exit::Network, format!("not all was found: {first}"))),
+        None => Ok(()),
+    }
 }
 
 /// The request to the servent.
 async fn wish(wanted: &Wanted) -> Result<Get, Failure> {
-    if wanted.is_folder() {
-        return Err(Failure::usage("a servent downloads files, not folders")
-            .next("name its files, or take the folder with `servent get`"));
-    }
     if wanted.places.is_empty() {
         return Err(Failure::usage("a push:// address is good as long as somebody waits for it")
             .next("take it with `servent get`"));

@@ -273,6 +273,7 @@ fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> Options 
         shares: settings.share.clone(),
         accept: settings.accept.clone(),
         download_dir: download_dir(config),
+        tree: true,
         durability: settings.durability,
         node,
         upload_rate: limit(settings.upload_rate),

@@ -31,7 +31,16 @@ fn make_dir(dir: &Path) -> Result<(), StoreFailure> {
 
 /// Held as long as the state is in use.
 #[derive(Debug)]
-pub(super) struct Lock(#[expect(dead_code, reason = "closing it releases the lock")] File);
+pub(super) struct Lock(File);
+
+impl Drop for Lock {
+    /// Closing the file would release the lock only when no copy of it is open,
+    /// and a program that another thread starts at this moment has copies of all
+    /// files until it runs.
+    fn drop(&mut self) {
+        let _ = self.0.unlock(); // Closing it follows.
+    }
+}
 
 impl Lock {
     pub(super) fn take(dir: &Path) -> Result<Self, StoreFailure> {

@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::contract_tests::places;
+use super::open::Lock;
 use super::*;
 use crate::clock::Stopwatch;
 
@@ -60,6 +61,25 @@ fn two_servents_do_not_share_a_state() {
         Err(StoreFailure::Locked { pid, .. }) => assert_eq!(pid, Some(std::process::id())),
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn the_lock_is_free_at_once_even_while_programs_are_started() {
+    let dir = tempfile::tempdir().unwrap();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                // Until it runs, it has a copy of every open file.
+                std::process::Command::new("true").status().unwrap();
+            }
+        });
+        let taken: Vec<_> = (0..2_000).map(|_| Lock::take(dir.path()).map(drop)).collect();
+        over.store(true, Ordering::Relaxed);
+        for one in taken {
+            one.unwrap();
+        }
+    });
 }
 
 #[test]

@@ -186,7 +186,46 @@ fn a_servent_downloads_what_it_is_told_to_over_restarts_too() {
     assert_eq!(numbers(), [] as [u64; 0]);
     crate::program::assert_same(&here.path("mine/film"), &bytes);
     complains(&told(&["downloads", "remove", "0"]), 2, "there is no download 0");
-    complains(&told(&["downloads", "add", "http://127.0.0.1:1/a/"]), 2, "files, not folders");
+    complains(&told(&["downloads", "add", "http://127.0.0.1:1/a/"]), 3, "127.0.0.1");
+}
+
+#[test]
+fn a_servent_downloads_a_folder_with_its_tree_and_a_list() {
+    let (there, here) = (Place::new(), Place::new());
+    there.share("song", 1_000);
+    let (_, bytes) = there.share("film", 20_000);
+    std::fs::create_dir_all(there.path("shared/A/B")).unwrap();
+    std::fs::write(there.path("shared/A/B/deep #1"), "la").unwrap();
+    let source = there.sharing(&["--lab", "off"]);
+    here.share("song", 1_000);
+    let _running = here.sharing(&["--lab", "off", "--downloads", "mine"]);
+    let told = |what: &[&str]| here.run(&[what, &["--state", "state"]].concat());
+    let folder = format!("http://{}/shared/", source.at);
+    let added = told(&["downloads", "add", &folder]);
+    let added = String::from_utf8_lossy(&added.stdout).into_owned();
+    assert_eq!(added, "0  shared/A/B/deep #1\n1  shared/film\n2  shared/song\n");
+    until("all of it is there", || (0..3).all(|n| download(&here, n).0 == "done"));
+    crate::program::assert_same(&here.path("mine/shared/film"), &bytes);
+    crate::program::assert_same(&here.path("mine/shared/A/B/deep #1"), b"la");
+    std::fs::write(here.path("list"), format!("# one\n{folder}film\n{folder}song\n")).unwrap();
+    assert!(told(&["downloads", "add", "-i", "list", "-q"]).stdout.is_empty());
+    until("both are there", || (3..5).all(|n| download(&here, n).0 == "done"));
+    crate::program::assert_same(&here.path("mine/film"), &bytes);
+}
+
+#[test]
+fn what_goes_to_standard_output_is_in_the_status() {
+    let place = Place::new();
+    place.share("film", 3_000_000);
+    let running = place.sharing(&["--lab", "off", "--set", "upload_rate=100000"]);
+    let url = format!("http://{}/get/0/film", running.at);
+    let get = ["get", &url, "-o", "-", "--state", "state", "-q"];
+    let download = Running::start(place.servent(&get));
+    until("it is shown", || {
+        let fetch = status(&place).unwrap()["servents"][1]["view"]["fetches"][0].clone();
+        fetch["name"] == "film" && fetch["have"].as_u64() > Some(0)
+    });
+    download.kill();
 }
 
 #[test]

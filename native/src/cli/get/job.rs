@@ -155,8 +155,10 @@ impl Job {
         }
         let started = Driver::start(self.options(config, &sources, state.as_deref())).await;
         let handle = started.map_err(|error| not_started(error, &self.file))?;
-        let control =
-            state.as_deref().map(|state| Server::start(state, hub(&handle))).transpose()?;
+        // What goes to standard output has no state; `servent status` finds it by
+        // its folder for now.
+        let shown = state.as_deref().or(self.spool.as_ref().map(tempfile::TempDir::path));
+        let control = shown.map(|place| Server::start(place, hub(&handle))).transpose()?;
         let wish = Get { name: name.clone(), sha1: self.wanted.sha1, sources };
         let again = wish.clone();
         let mut push = Pushing::new(self.wanted.push.as_ref());

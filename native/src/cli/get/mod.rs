@@ -22,6 +22,7 @@ use clap::Args;
 use serde_json::json;
 use servent::Rate;
 use servent_core::fetch;
+use servent_core::node::{Get, Source};
 use servent_core::time;
 
 use self::all::All;
@@ -228,7 +229,7 @@ const FIRST_CONTACT: time::Duration = time::Duration::from_secs(10);
 
 /// A wrong address is reported soon, unless the user wants to wait for a
 /// source.
-fn be_patient(fetch: &mut fetch::Config, wait: bool) {
+pub(crate) fn be_patient(fetch: &mut fetch::Config, wait: bool) {
     if wait {
         (fetch.first_contact, fetch.attempts) = (time::Duration::ZERO, u32::MAX);
     } else if fetch.first_contact == time::Duration::ZERO {
@@ -250,6 +251,36 @@ fn folder_to_make(
         Some(folder) => folder.to_path_buf(),
     };
     std::path::absolute(&folder).map_err(|e| Failure::file("use", &folder, &e))
+}
+
+/// Every file below a folder, to be downloaded by a servent that runs; their
+/// names begin with that of the folder. The second part is what could not be
+/// read.
+pub(crate) async fn files_below(
+    config: &Config,
+    wanted: &Wanted,
+) -> Result<(Vec<Get>, Vec<String>), Failure> {
+    let (Some(base), Some(place)) = (&wanted.folder, wanted.places.first()) else {
+        return Ok((Vec::new(), Vec::new()));
+    };
+    make(&states(&config.settings.state))?;
+    let source = place.resolve(None).await?;
+    let way = Way { ca_file: None, credentials: None, rate: None };
+    let found = crawl::crawl(config, base, &source, &way).await?;
+    if found.files.is_empty() && found.troubles.is_empty() {
+        return Err(crawl::Found::nothing(base));
+    }
+    let top = wanted.name.as_ref().map(|_| wanted.file_name() + "/").unwrap_or_default();
+    let get = |(path, target): (String, String)| {
+        let sources = vec![Source { target, ..source.clone() }];
+        Get { name: format!("{top}{path}"), sha1: None, sources }
+    };
+    Ok((found.files.into_iter().map(get).collect(), found.troubles))
+}
+
+/// The downloads that a list names.
+pub(crate) fn listed(file: &Path) -> Result<Vec<Wanted>, Failure> {
+    list::read(file)
 }
 
 /// The file to create. Its folder must exist.
