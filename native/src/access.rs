@@ -22,6 +22,8 @@ pub struct Access {
     pub method: String,
     /// The request target, as received.
     pub target: String,
+    /// The minor version of HTTP/1 it was sent with: 0 or 1.
+    pub minor: u8,
     /// The requested range, `-n` for the last n bytes.
     pub range: Option<String>,
     /// The client's `User-Agent`.
@@ -78,7 +80,7 @@ impl Watch {
             ConnEvent::Accepted { conn, peer } | ConnEvent::Dialing { conn, to: peer } => {
                 self.open.insert(*conn, Open { peer: *peer, asked: None, waited: None });
             }
-            ConnEvent::Request { conn, method, target, range, agent } => {
+            ConnEvent::Request { conn, method, target, range, agent, version } => {
                 self.end(now, *conn, None);
                 let Some(open) = self.open.get_mut(conn) else { return };
                 open.asked = Some(Access {
@@ -86,6 +88,7 @@ impl Watch {
                     peer: open.peer,
                     method: method.clone(),
                     target: target.clone(),
+                    minor: version.0,
                     range: range.clone(),
                     agent: agent.clone(),
                     status: 0,
@@ -136,6 +139,7 @@ mod tests {
     use std::sync::mpsc::{Receiver, sync_channel};
 
     use servent_core::id::Guid;
+    use servent_core::node::Minor;
 
     use super::*;
 
@@ -155,7 +159,8 @@ mod tests {
 
     fn ask(watch: &mut Watch, seconds: u64, method: &str) {
         let (method, target) = (method.to_owned(), "/get/0/a".to_owned());
-        let ask = ConnEvent::Request { conn: CONN, method, target, range: None, agent: None };
+        let (range, agent, version) = (None, None, Minor::default());
+        let ask = ConnEvent::Request { conn: CONN, method, target, range, agent, version };
         watch.conn(at(seconds), &ask);
     }
 

@@ -57,6 +57,8 @@ pub enum ConnEvent {
         target: String,
         range: Option<String>,
         agent: Option<String>,
+        #[serde(default)]
+        version: Minor,
     },
     /// We sent the head of a reply.
     Reply { conn: ConnId, status: u16, start: u64, end: u64 },
@@ -82,6 +84,22 @@ pub enum ConnEvent {
     Incoming { conn: ConnId, name: String, size: Option<u64> },
     /// An uploaded file is complete and is in the inbox under this name.
     Kept { conn: ConnId, name: String, bytes: u64 },
+}
+
+/// The minor version of HTTP/1 of a request: 0 or 1. It is no part of the digest
+/// of a tape, so that those recorded before it was told still agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Minor(pub u8);
+
+impl Default for Minor {
+    fn default() -> Self {
+        Self(1)
+    }
+}
+
+impl core::hash::Hash for Minor {
+    fn hash<H: core::hash::Hasher>(&self, _: &mut H) {}
 }
 
 /// What a host must not do.

@@ -50,7 +50,7 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 pub use self::config::{Config, Limits};
-pub use self::event::{ConnEvent, Event, Limit, Misuse, WorldEvent};
+pub use self::event::{ConnEvent, Event, Limit, Minor, Misuse, WorldEvent};
 pub use self::inbox::{Arriving, Held, InboxLimits, InboxView};
 pub use self::io::{
     Answer, Command, FileInfo, FileRef, Hit, HostRow, Input, Message, Op, Output, Restored, Service,

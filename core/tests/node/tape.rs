@@ -3,7 +3,9 @@
 
 use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::id::{ConnId, FetchId, FileIndex, Guid};
-use servent_core::node::{Command, Config, ConnEvent, FileInfo, Input, Node, Output, Restored};
+use servent_core::node::{
+    Command, Config, ConnEvent, FileInfo, Input, Minor, Node, Output, Restored,
+};
 use servent_core::queue::FileKey;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::player::Player;
@@ -208,6 +210,7 @@ fn records_of_every_engine_come_back_as_they_were() {
             target: "/get/1/\"quoted\\name\"".into(),
             range: None,
             agent: Some("x\u{1f}y".into()),
+            version: Minor(0),
         }),
         Event::Queue(queue::Event::Lost { ticket, why: queue::Loss::TooEarly, length: 3 }),
         Event::Fetch(fetch::Event::Waiting {

@@ -71,11 +71,12 @@ fn line(access: &Access) -> String {
     let agent = access.agent.as_deref().unwrap_or("-");
     let _ = writeln!(
         line,
-        "{} - - [{}] \"{} {}\" {} {bytes} \"-\" \"{}\"",
+        "{} - - [{}] \"{} {} HTTP/1.{}\" {} {bytes} \"-\" \"{}\"",
         host(access.peer),
         date(access.at),
         access.method.escape_default(),
         access.target.escape_default(),
+        access.minor,
         access.status,
         agent.escape_default(),
     );
@@ -105,6 +106,7 @@ mod tests {
             peer: "[::ffff:10.0.0.7]:4711".parse().unwrap(),
             method: "GET".into(),
             target: "/get/0/a\"b\nc".into(),
+            minor: 1,
             range: None,
             agent: Some("curl/8.5".into()),
             status: 206,
@@ -117,7 +119,7 @@ mod tests {
     #[test]
     fn a_request_is_one_line_whatever_it_asks_for() {
         let wanted = "10.0.0.7 - - [22/Nov/2026:23:32:49 +0000] \
-                      \"GET /get/0/a\\\"b\\nc\" 206 10 \"-\" \"curl/8.5\"\n";
+                      \"GET /get/0/a\\\"b\\nc HTTP/1.1\" 206 10 \"-\" \"curl/8.5\"\n";
         assert_eq!(line(&access()), wanted);
         let broken = Access { bytes: None, agent: None, ..access() };
         assert!(line(&broken).ends_with("206 - \"-\" \"-\"\n"));

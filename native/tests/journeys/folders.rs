@@ -137,7 +137,7 @@ fn a_folder_comes_as_one_archive_for_whoever_has_tar() {
     let size = std::fs::metadata(place.path("all.tar")).unwrap().len();
     until("it is in the log as any file", || {
         let log = std::fs::read_to_string(place.path("log")).unwrap();
-        log.contains(&format!("\"GET /?tar\" 200 {size} "))
+        log.contains(&format!("\"GET /?tar HTTP/1.1\" 200 {size} "))
     });
 }
 

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use servent_core::fetch;
 use servent_core::id::{ConnId, FetchId, Guid};
-use servent_core::node::ConnEvent;
+use servent_core::node::{ConnEvent, Minor};
 use servent_core::queue::{Config, Dialect, Event as Queue, Loss};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Event, NodeId, Record};
@@ -54,6 +54,7 @@ fn asks(n: u8) -> [Event; 2] {
         target: "/".into(),
         range: None,
         agent: None,
+        version: Minor::default(),
     };
     [Event::Conn(ConnEvent::Accepted { conn, peer }), Event::Conn(request)]
 }

@@ -18,12 +18,12 @@ use crate::id::{ConnId, FileIndex, Sha1};
 use crate::node::connections::{Phase, Timer, Transfer};
 use crate::node::cx::Cx;
 use crate::node::parts::{Body, Parts, Subject};
-use crate::node::{ConnEvent, FileRef, Output};
+use crate::node::{ConnEvent, FileRef, Minor, Output};
 use crate::queue::Dialect;
 use crate::queue::server::{self, Verdict};
 use crate::thex::Tree;
 use crate::time::{Duration, Instant};
-use crate::wire::http::{Alts, Method, RangeSpec, RequestHead, Target};
+use crate::wire::http::{Alts, Method, RangeSpec, RequestHead, Target, Version};
 use crate::wire::queue as headers;
 
 /// A request for a file body, while the queue decides on it.
@@ -492,6 +492,7 @@ pub(in crate::node) fn heard(conn: ConnId, head: &RequestHead) -> ConnEvent {
         target: clip(&head.target),
         range: head.headers.get("Range").map(clip),
         agent: head.headers.get("User-Agent").map(clip),
+        version: Minor(u8::from(head.version == Version::Http11)),
     }
 }
 
