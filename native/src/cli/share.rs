@@ -227,8 +227,7 @@ pub(super) async fn share(
     };
     drop(watching);
     signals.end_at_next();
-    drop((control, access));
-    drop(lan);
+    drop((control, access, lan));
     if ended.is_ok() {
         handle.stop().await?;
     }
