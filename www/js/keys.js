@@ -97,8 +97,14 @@ export function sheet(session) {
     session.keys = toggle.checked;
     remember('keys', toggle.checked ? 'on' : 'off');
   });
+  const ease = el('input', { type: 'checkbox', checked: session.ease.on, data: { ease: '' } });
+  ease.addEventListener('change', () => {
+    session.ease.on = ease.checked;
+    remember('ease', ease.checked ? 'on' : 'off');
+  });
   openDialog(t('keys.title'),
     el('label', { class: 'check' }, toggle, t('keys.single')),
+    el('label', { class: 'check' }, ease, t('keys.ease')),
     el('dl', { class: 'sheet' }, ...[...SHEET, ...session.view.sheet].map(([key, caps]) => el('div', {}, el('dt', { text: t(`keys.${key}`) }), el('dd', {}, ...caps.map((c) => el('kbd', { text: c })))))),
     el('section', {}, el('h3', { class: 'section', text: t('keys.signs') }), ...session.view.signs()));
 }

@@ -51,6 +51,7 @@ class ServentLab extends HTMLElement {
     lockAsWanted(location.hash);
     this.session.keys = keysWanted();
     const tape = enters(location.hash) ? await enter(this) : null;
+    this.session.ease.on = recall('ease') !== 'off';
     this.replaceChildren(el('p', { class: 'lab-boot', text: t('app.loading') }));
     try {
       // What a link names is fetched beside the first view, not after it.

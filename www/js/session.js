@@ -7,6 +7,7 @@
  */
 import { isPanic, restart } from '#lab/core.js';
 import { announce, stillness } from '#lab/dom.js';
+import { Ease } from '#lab/ease.js';
 import { clock } from '#lab/format.js';
 import { isHidden } from '#lab/future.js';
 import { linkTo } from '#lab/permalink.js';
@@ -50,6 +51,7 @@ export class Session extends EventTarget {
   playing = false;
   speed = 20;
   keys = true;
+  ease = new Ease();
   /** Follow the newest event of a growing trace. */
   live = /** @type {null|{name: string, follow: boolean, lost: boolean}} */ (null);
   selection = NOTHING;
@@ -557,7 +559,7 @@ export class Session extends EventTarget {
 
   /** @param {Run} run @param {number} ms */
   #advance(run, ms) {
-    const us = ms * 1000 * this.speed;
+    const us = ms * 1000 * this.speed * this.ease.factor(run, this.speed, `${this.branch}|${this.log.length}`);
     const to = Math.min(this.end, this.view.ahead?.(this, us) ?? run.now + us);
     this.guard(() => {
       const reached = run.advance(to, SLICE_MS / this.runs().length);

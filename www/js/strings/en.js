@@ -335,6 +335,7 @@ const PAGE = {
   'sweep.whole': 'clients that have all',
   'sweep.copies': 'copies the source sent',
   'done.more': (a) => `${a.one} and ${count(a.more)} more`,
+  'keys.ease': 'Slow down while a fault strikes',
   'find.list': 'As a list',
   'find.end': 'Show all again',
   'find.count': (a) => `${a.found} of ${a.of} events${a.more ? ', still looking' : ''}; all else is pale`,

@@ -51,6 +51,7 @@ export class TimeTransport extends HTMLElement {
       setAttr(this.playing, 'title', t(`time.${sign}`));
     }
     setText(this.speed, times(session.speed));
+    setAttr(this.speed, 'data-eased', session.playing && session.ease.now ? '' : null);
     setText(this.clock, clock(run.now - run.origin));
     setText(this.event, t(isHidden() ? 'time.event.hidden' : 'time.event', { i: run.index, n: run.count }));
     setText(this.digest, t('time.digest', { digest: run.digest }));

@@ -324,6 +324,7 @@ export const page = {
   'sweep.whole': 'Clients, die alles haben',
   'sweep.copies': 'Kopien aus der Quelle',
   'done.more': (a) => `${a.one} und ${count(a.more)} weitere`,
+  'keys.ease': 'Langsamer werden, während etwas gestört wird',
   'find.list': 'Als Liste',
   'find.end': 'Alles zeigen',
   'find.count': (a) => `${a.found} von ${a.of} Ereignissen${a.more ? ', Suche läuft noch' : ''}; alles andere ist blass`,
