@@ -87,6 +87,7 @@
 //! | [`routing`] | the overlay: where each message is sent, and when it is dropped |
 //! | [`unicast`] | reliable, ordered messages over datagrams |
 //! | [`node`] | engines joined behind one byte boundary |
+//! | [`lease`] | which servent of a site leads |
 //! | [`swarm`] | pieces of files exchanged by many peers: coordinator and clients |
 //!
 //! Public items that are not listed here are for the other crates of this
@@ -111,6 +112,7 @@ pub mod host {}
 pub mod id;
 #[doc(hidden)]
 pub mod keyed;
+pub mod lease;
 pub mod node;
 pub mod queue;
 #[doc(hidden)]

@@ -176,7 +176,7 @@ pub enum StoreFailure {
         known: u32,
     },
     /// Another servent of the site leads now.
-    #[error("another servent leads the site in {at} now")]
+    #[error("another servent leads the site in {at} now: start this one again, and it stands by")]
     Replaced {
         /// The database.
         at: String,

@@ -25,5 +25,5 @@ pub use self::library::{LibraryStatus, Outcome};
 pub use self::net::{Credentials, Identity, IdentityError, Origins, Rate};
 pub use self::net::{Descriptors, LAB_CONNECTIONS, raise_descriptors};
 pub use self::seldom::Seldom;
-pub use self::store::{DamagedState, Database, Durability};
+pub use self::store::{DamagedState, Database, Durability, Role, SiteMember, SiteStatus};
 pub use self::tape::{Joined, TraceFile};

@@ -58,6 +58,7 @@ fn every_command_of_the_readme_and_the_docs_is_understood() {
         ("README.md", "dist/servent"),
         ("docs/lessons.md", "servent"),
         ("docs/send-receive.md", "servent"),
+        ("docs/site.md", "servent"),
         ("docs/security.md", "servent"),
         ("docs/trace.md", "servent"),
     ] {

@@ -28,6 +28,7 @@ mod send;
 mod share;
 mod shares;
 mod sim;
+mod site;
 mod start;
 mod state;
 mod status;
@@ -105,6 +106,7 @@ enum Command {
     Rescan(rescan::Arguments),
     Downloads(downloads::Arguments),
     Sim(sim::Arguments),
+    Site(site::Arguments),
     Lesson(lesson::Arguments),
     Replay(replay::Arguments),
     Trace(trace::Arguments),
@@ -205,6 +207,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Remove(arguments) => shares::remove(&common, &arguments),
         Command::Downloads(arguments) => downloads::run(&common, &arguments),
         Command::Rescan(arguments) => rescan::run(&common, &arguments),
+        Command::Site(arguments) => site::run(&common, &arguments),
         Command::Sim(arguments) => sim::run(&common, &arguments),
         Command::Lesson(arguments) => lesson::run(&arguments),
         Command::Trace(arguments) => trace::run(&common, &arguments),

@@ -10,8 +10,8 @@ use clap::Args;
 use directories::UserDirs;
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
-use servent::driver::{Driver, Handle, Options, added_shares};
-use servent::{DamagedState, Database};
+use servent::DamagedState;
+use servent::driver::{Handle, Options, added_shares};
 use servent_core::node::Command;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -22,7 +22,7 @@ use super::lan::Lan;
 use super::private::{self, Private};
 use super::search;
 use super::start::{self, TraceFlag, address, make, runtime};
-use super::{Common, access_log, print, reach, received, room, wide};
+use super::{Common, access_log, print, reach, received, room, site, wide};
 use crate::config::file::Raw;
 use crate::config::{Config, Origin, Settings};
 use crate::exit::Failure;
@@ -46,7 +46,7 @@ use crate::signal::Signals;
   servent share pub --tls-self-made              in private; its fingerprint is printed
   servent share pub --tls-self-made --user ann --password-file secret
   servent share pub --store postgres://servent@db/site
-                                                 the state in a database, for a site
+                                                 one of a site; see docs/site.md
   servent share pub --state /tmp/two --listen 127.0.0.1:0
                                                  a second servent on this machine")]
 pub(crate) struct Arguments {
@@ -183,11 +183,16 @@ pub(super) async fn share(
         access,
         password,
         origins: start::origins(config, listener.as_ref().map(|(_, door)| door)),
-        store: database(settings)?,
+        store: site::database(settings)?,
         ..options(config, damaged_state, listener.is_some())
     };
-    let handle = Driver::start(known_as(options, identity.as_ref(), private)).await?;
-    let part = part(&handle, listener.as_ref().map(|(_, door)| door), (room, private));
+    let options = known_as(options, identity.as_ref(), private);
+    let port = listener.as_ref().map(|(port, _)| port);
+    let Some(handle) = site::start(options, port, &mut signals, voice).await? else {
+        return Ok(());
+    };
+    let door = listener.as_ref().map(|(_, door)| door.clone());
+    let part = part(&handle, door.as_ref(), (room, private));
     match part.as_ref().and_then(|part| part.url.as_deref()) {
         Some(url) => room::announce(voice, url)?,
         None => announce((voice, settings), &handle.addrs(), identity.as_ref())?,
@@ -197,16 +202,7 @@ pub(super) async fn share(
     }
     let lan = settings.lan.then(|| Lan::start(&handle, &handle.addrs())).transpose()?;
 
-    let hub = Arc::new(Hub {
-        name: "servent share".into(),
-        servents: vec![Live { id: "0".into(), name: "servent".into(), handle: handle.clone() }],
-        traces: Traces::new(settings.trace.clone()),
-        page: Page::new(settings.www.clone()),
-        token: token()?,
-        readers: Readers::new(settings.lab_readers),
-        door: listener.as_ref().map(|(_, door)| door.clone()),
-        part,
-    });
+    let hub = hub(settings, &handle, (door, part))?;
     let control = Server::start(&settings.state, hub.clone())?;
     let mut access = None;
     let (done, finished) = oneshot::channel::<()>();
@@ -239,12 +235,22 @@ pub(super) async fn share(
     ended.map_err(Failure::from)
 }
 
-/// The database of the settings.
-fn database(settings: &Settings) -> Result<Option<Database>, Failure> {
-    settings.database().map_err(|why| {
-        Failure::usage(format!("`store` cannot be used: {why}"))
-            .next("name it as postgres://USER@HOST/DATABASE, the password in store_password_file")
-    })
+/// What the lab and the other commands are shown.
+fn hub(
+    settings: &Settings,
+    handle: &Handle,
+    (door, part): (Option<Door>, Option<Part>),
+) -> Result<Arc<Hub>, Failure> {
+    Ok(Arc::new(Hub {
+        name: "servent share".into(),
+        servents: vec![Live { id: "0".into(), name: "servent".into(), handle: handle.clone() }],
+        traces: Traces::new(settings.trace.clone()),
+        page: Page::new(settings.www.clone()),
+        token: token()?,
+        readers: Readers::new(settings.lab_readers),
+        door,
+        part,
+    }))
 }
 
 /// With the identity that others know, and what a private share does without.

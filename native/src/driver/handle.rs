@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -112,6 +113,8 @@ pub(crate) struct Outside {
     pub(crate) disk_trouble: Mutex<Option<StoreError>>,
     pub(crate) access: Option<Mutex<Watch>>,
     pub(crate) trust: Arc<Trust>,
+    /// The database of the site is away.
+    pub(crate) away: AtomicBool,
 }
 
 impl Outside {
@@ -292,6 +295,13 @@ impl Handle {
     #[must_use]
     pub fn counters(&self) -> BTreeMap<&'static str, u64> {
         self.shared.counters.snapshot()
+    }
+
+    /// True while the database of its site is away: nothing new is promised
+    /// then.
+    #[must_use]
+    pub fn is_mute(&self) -> bool {
+        self.shared.away.load(Ordering::Relaxed)
     }
 
     /// The most recent disk error, if any.

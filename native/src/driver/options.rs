@@ -6,11 +6,12 @@ use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use servent_core::node;
+use tokio::sync::watch;
 
 use super::{Coordinate, Datagrams, Password};
 use crate::access::Access;
 use crate::net::{Credentials, Identity, Origins, Rate};
-use crate::store::{DamagedState, Database, Durability};
+use crate::store::{DamagedState, Database, Durability, Role};
 use crate::tape::TraceFile;
 
 /// Everything a servent needs to start.
@@ -29,6 +30,8 @@ pub struct Options {
     /// Remember everything in this database instead, which the servents of a
     /// site share; what is of this machine alone stays in `state_dir`.
     pub store: Option<Database>,
+    /// Is told what this servent does in its site.
+    pub role: Option<watch::Sender<Role>>,
     /// Send and receive datagrams too.
     pub datagrams: Option<Datagrams>,
     /// Shared folders, and single shared files.
@@ -116,6 +119,7 @@ impl Options {
             password: None,
             state_dir: None,
             store: None,
+            role: None,
             datagrams: None,
             shares: Vec::new(),
             node: node::Config::default(),

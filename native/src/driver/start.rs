@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +10,6 @@ use servent_core::node::{Config, Held, Input, Node, Restored, swarm};
 use servent_core::trace::NodeId;
 use servent_core::trace::tape::Start;
 use tokio::net::TcpListener;
-use tokio::runtime::Handle as Runtime;
 use tokio::sync::{Semaphore, broadcast, mpsc, watch};
 
 use super::datagrams::{Datagrams, Messaging, Shared};
@@ -60,21 +60,18 @@ impl Driver {
     /// # Errors
     /// Anything it needs and cannot get; see [`StartError`].
     pub async fn start(options: Options) -> Result<Handle, StartError> {
+        let opened = open_site(&options).await?;
         let listeners = bind(&options)?;
         let addrs = local_addrs(&listeners)?;
         let (room, config) = fit(&options);
         let messaging = options.datagrams.as_ref().map(bind_datagrams).transpose()?;
-        let (mut folders, options) = open_folders(options).await?;
+        let (mut folders, options) = open_folders(options, opened).await?;
         folders.restored.listen = options.announce.or(addrs.first().copied());
 
         let caches = caches(&config, &addrs).await;
         let (clock, rates) = (Clock::new(), Rates::of(&options));
         let seed = options.seed.map_or_else(random_seed, Ok)?;
-        let start = Start::new(NodeId(0), &options.name, seed, config.clone());
-        let file = options.trace.as_ref();
-        let tape = Tape::begin(clock.now(), start, file, options.tape).map_err(|why| {
-            StartError::Trace { path: file.map(|it| it.path.clone()).unwrap_or_default(), why }
-        })?;
+        let tape = begin_tape(&options, &clock, seed, &config)?;
 
         let (reports, reported) = mpsc::channel(REPORTS);
         let (control, controlled) = mpsc::channel(CONTROLS);
@@ -101,6 +98,7 @@ impl Driver {
             disk_trouble: Mutex::default(),
             access: options.access.clone().map(|to| Mutex::new(Watch::new(to))),
             trust: Arc::new(Trust::new(options.ca_file, options.credentials)),
+            away: AtomicBool::new(false),
         });
         let (inbox, held) = folders.inbox.unzip();
         let mut turns = Loop::new(super::turn::Parts {
@@ -131,6 +129,21 @@ impl Driver {
         tokio::spawn(turns.run(first, end));
         Ok(Handle { control, ended, shared: outside })
     }
+}
+
+/// Begins to record, if anything is recorded.
+fn begin_tape(
+    options: &Options,
+    clock: &Clock,
+    seed: u64,
+    config: &Config,
+) -> Result<Option<Tape>, StartError> {
+    let start = Start::new(NodeId(0), &options.name, seed, config.clone());
+    let file = options.trace.as_ref();
+    Tape::begin(clock.now(), start, file, options.tape).map_err(|why| StartError::Trace {
+        path: file.map(|it| it.path.clone()).unwrap_or_default(),
+        why,
+    })
 }
 
 /// Host caches are asked over sockets of their own, unless the node already has
@@ -251,28 +264,34 @@ fn fit(options: &Options) -> (Arc<Semaphore>, Config) {
     (Arc::new(Semaphore::new(most as usize)), config)
 }
 
-/// Opens what remembers the state, if anything does. Waits for it, so not for a
-/// task that others wait for.
-fn open_store(options: &Options) -> Result<(Option<Store>, Remembered), StoreFailure> {
-    let (store, remembered) = match (&options.store, &options.state_dir) {
-        (Some(database), dir) => {
-            let opened = Site::open(database.clone(), dir.as_deref());
-            let (site, remembered) = Runtime::current().block_on(opened)?;
-            (Store::Site(Box::new(site)), remembered)
-        }
-        (None, Some(dir)) => {
-            let (file, remembered) =
-                Embedded::open(dir, options.durability, options.damaged_state)?;
-            (Store::Embedded(Box::new(file)), remembered)
-        }
-        (None, None) => return Ok((None, Remembered::default())),
-    };
-    Ok((Some(store), remembered))
+/// Opens the store of a site, if this servent is one of it, as soon as it leads.
+/// Until then it listens nowhere, so that nobody waits for its answers.
+async fn open_site(options: &Options) -> Result<Option<(Store, Remembered)>, StartError> {
+    let Some(database) = options.store.clone() else { return Ok(None) };
+    drop(bind(options)?); // Whoever stands by shall be able to listen then.
+    let dir = options.state_dir.as_deref();
+    let at = options.announce.or(options.listen.first().copied());
+    let serves = at.map(|at| at.to_string()).unwrap_or_default();
+    let (site, all) = Site::open(database, dir, &serves, options.role.clone()).await?;
+    Ok(Some((Store::Site(Box::new(site)), all)))
 }
 
-async fn open_folders(options: Options) -> Result<(Folders, Options), StartError> {
+/// Opens the store of this machine, if anything is remembered at all.
+fn open_store(options: &Options) -> Result<(Option<Store>, Remembered), StoreFailure> {
+    let Some(dir) = &options.state_dir else { return Ok((None, Remembered::default())) };
+    let (file, remembered) = Embedded::open(dir, options.durability, options.damaged_state)?;
+    Ok((Some(Store::Embedded(Box::new(file))), remembered))
+}
+
+async fn open_folders(
+    options: Options,
+    opened: Option<(Store, Remembered)>,
+) -> Result<(Folders, Options), StartError> {
     let opened = tokio::task::spawn_blocking(move || {
-        let (store, remembered) = open_store(&options)?;
+        let (store, remembered) = match opened {
+            Some((store, remembered)) => (Some(store), remembered),
+            None => open_store(&options)?,
+        };
         let Remembered { servent, queue, mut fetches, trees, paused, parts, files, .. } =
             remembered;
         let Remembered { added, hosts, swarm, .. } = remembered;

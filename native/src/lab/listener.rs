@@ -25,7 +25,7 @@ const END: Duration = Duration::from_secs(5);
 /// Serves until `done` resolves. While [`LAB_CONNECTIONS`] are open, new ones
 /// wait.
 pub(super) async fn serve(
-    listener: TcpListener,
+    listener: &TcpListener,
     router: Router,
     done: impl Future<Output = ()>,
 ) -> io::Result<()> {

@@ -34,6 +34,9 @@ pub(super) async fn metrics(State(hub): State<Arc<Hub>>) -> Response {
                 overlay_rows(overlay, &labels);
             }
         }
+        let mute = hub.servents.iter().any(|live| live.handle.is_mute());
+        gauge!("servent_store_away").set(if mute { 1.0 } else { 0.0 });
+        gauge!("servent_site_leads").set(1.0);
         gauge!("servent_lab_tape_readers").set(f64::from(hub.readers.now()));
         counter!("servent_lab_tape_refused_total").absolute(hub.readers.refused());
     });

@@ -5,6 +5,7 @@ mod api;
 mod control;
 mod door;
 mod guard;
+mod health;
 mod listener;
 mod metrics;
 mod page;
@@ -28,6 +29,7 @@ use tokio::net::TcpListener;
 
 pub(crate) use self::control::serve as control;
 pub(crate) use self::door::Door;
+pub(crate) use self::health::stand_by;
 pub(crate) use self::page::Page;
 pub(crate) use self::part::Part;
 pub(crate) use self::tape::Readers;
@@ -94,7 +96,7 @@ pub(crate) async fn serve(
     hub: Arc<Hub>,
     done: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    listener::serve(listener, router(hub), done).await
+    listener::serve(&listener, router(hub), done).await
 }
 
 fn router(hub: Arc<Hub>) -> Router {
@@ -115,6 +117,8 @@ fn router(hub: Arc<Hub>) -> Router {
         .merge(known)
         .route("/api/command", post(api::command))
         .route("/metrics", get(metrics::metrics))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
         .layer(middleware::from_fn(guard::guard))
         .with_state(hub)
 }

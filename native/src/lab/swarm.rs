@@ -28,7 +28,7 @@ pub(crate) async fn serve(listener: TcpListener, server: Server) -> io::Result<(
         .route("/status", get(status))
         .layer(middleware::from_fn(guard::guard))
         .with_state(server);
-    super::listener::serve(listener, router, std::future::pending()).await
+    super::listener::serve(&listener, router, std::future::pending()).await
 }
 
 /// The swarm's figures, with `clients` of each file.

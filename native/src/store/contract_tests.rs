@@ -78,7 +78,7 @@ impl Bed {
     fn open(&self) -> (Opened<'_>, Remembered) {
         let (store, all) = match &self.database {
             Some(database) => {
-                let (site, all) = self.run(Site::open(database.clone(), None)).unwrap();
+                let (site, all) = self.run(Site::open(database.clone(), None, "", None)).unwrap();
                 (Store::Site(Box::new(site)), all)
             }
             None => {
@@ -88,6 +88,12 @@ impl Bed {
             }
         };
         (Opened { bed: self, store }, all)
+    }
+}
+
+impl Drop for Opened<'_> {
+    fn drop(&mut self) {
+        self.bed.run(self.store.leave());
     }
 }
 

@@ -35,8 +35,8 @@ use tokio::runtime::{Handle as Runtime, RuntimeFlavor};
 pub(crate) use self::backend::Flusher;
 pub(crate) use self::embedded::Embedded;
 pub(crate) use self::rows::{FileRow, PartName};
-pub use self::site::Database;
 pub(crate) use self::site::Site;
+pub use self::site::{Database, Role, SiteMember, SiteStatus};
 use crate::error::StoreFailure;
 
 /// What kind of crash a promise survives.
@@ -152,7 +152,8 @@ impl Store {
     }
 
     /// Waits until a database that was away can be reached again; the next
-    /// commit then saves what is pending. Never returns while it is not away.
+    /// commit then saves what is pending. While it is not away it returns only
+    /// when this servent is replaced.
     ///
     /// # Errors
     /// Another servent has replaced this one.
@@ -160,6 +161,13 @@ impl Store {
         match self {
             Self::Embedded(_) => std::future::pending().await,
             Self::Site(store) => store.returned().await,
+        }
+    }
+
+    /// The last commit is done: lets another servent of the site lead.
+    pub(crate) async fn leave(&mut self) {
+        if let Self::Site(store) = self {
+            store.leave().await;
         }
     }
 

@@ -2,7 +2,7 @@ use super::contract_tests::{Bed, database, places, row, server};
 use super::*;
 
 fn opened(bed: &Bed, database: &Database) -> Result<(Site, Remembered), StoreFailure> {
-    bed.run(Site::open(database.clone(), None))
+    bed.run(Site::open(database.clone(), None, "", None))
 }
 
 fn commit(bed: &Bed, site: &mut Site, numbers: &[u8]) -> Result<Kept, StoreFailure> {
@@ -10,16 +10,19 @@ fn commit(bed: &Bed, site: &mut Site, numbers: &[u8]) -> Result<Kept, StoreFailu
 }
 
 #[test]
-fn whoever_opens_a_site_later_replaces_who_opened_it_before() {
+fn one_leads_and_who_was_replaced_writes_nothing_more() {
     let Some(server) = server() else { return };
     let (bed, (_, database)) = (Bed::new(None), database(server));
     let (mut first, _) = opened(&bed, &database).unwrap();
     assert_eq!(commit(&bed, &mut first, &[1]).unwrap(), Kept::Durable);
+    // The first is silent: its task that renews the lease runs no more.
+    first.silence();
     let (mut second, all) = opened(&bed, &database).unwrap();
     assert_eq!(all.queue, [row(1)]);
     let refused = commit(&bed, &mut first, &[2]).unwrap_err();
     assert!(matches!(refused, StoreFailure::Replaced { .. }), "{refused}");
     assert_eq!(commit(&bed, &mut second, &[3]).unwrap(), Kept::Durable);
+    bed.run(second.leave());
     let (_third, all) = opened(&bed, &database).unwrap();
     assert_eq!(all.queue, [row(1), row(3)], "what the first wrote late is not there");
 }
@@ -76,11 +79,11 @@ fn tables_of_others_and_of_a_newer_program_are_refused_and_not_touched() {
         assert_eq!(server.sql(&url, tables), before, "{alien}");
     }
     let (url, database) = database(server);
-    drop(opened(&bed, &database).unwrap());
+    bed.run(opened(&bed, &database).unwrap().0.leave());
     server.sql(&url, "UPDATE servent.meta SET value = '99' WHERE key = 'schema'");
     let refused = opened(&bed, &database).map(|_| ()).unwrap_err();
     assert!(matches!(refused, StoreFailure::NewerSite { found: 99, .. }), "{refused}");
-    assert_eq!(server.sql(&url, "SELECT fence FROM servent.lease"), "1", "the lease was taken");
+    assert_eq!(server.sql(&url, "SELECT free FROM servent.lease"), "t", "the lease was taken");
 }
 
 #[test]
@@ -117,6 +120,6 @@ fn what_could_not_be_saved_is_saved_when_the_database_is_back() {
     server.sql("postgres", &format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
     bed.run(site.returned()).unwrap();
     assert_eq!(commit(&bed, &mut site, &[]).unwrap(), Kept::Durable);
-    drop(site);
+    bed.run(site.leave());
     assert_eq!(opened(&bed, &database).unwrap().1.queue, [row(1), row(2), row(3)]);
 }

@@ -9,13 +9,13 @@ use servent_core::node::Answer as NodeAnswer;
 use servent_core::node::swarm::{Answer, Config, CoordinatorHalf};
 use servent_core::swarm::{self, FileSpec};
 use servent_core::wire::pdtp::{Text, url_of};
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 
 use super::error::SwarmError;
 use super::{Tally, node_config};
 use crate::driver::{Coordinate, Driver, Handle, Options};
 use crate::files::{CHUNK, Hashed, hash_file};
-use crate::store::Durability;
+use crate::store::{Database, Durability, Role};
 use crate::tape::TraceFile;
 
 /// Everything a coordinator needs to start.
@@ -37,6 +37,11 @@ pub struct ServeOptions {
     pub swarm: swarm::Config,
     /// The folder of the ledger.
     pub state: PathBuf,
+    /// Keep the ledger in this database instead, which several coordinators of
+    /// the same files share: one of them leads, the others stand by.
+    pub store: Option<Database>,
+    /// Is told which of them this one is.
+    pub role: Option<watch::Sender<Role>>,
     /// What kind of crash the ledger survives.
     pub durability: Durability,
     /// Record the tape in this file.
@@ -56,6 +61,8 @@ impl ServeOptions {
             chunk: CHUNK,
             swarm: swarm::Config::default(),
             state: dir.into(),
+            store: None,
+            role: None,
             durability: Durability::Process,
             trace: None,
         }
@@ -149,6 +156,8 @@ pub async fn serve(options: ServeOptions) -> Result<Server, SwarmError> {
         node: node_config(swarm),
         upload_rate: options.upload_rate,
         coordinate: Some(coordinate),
+        store: options.store.clone(),
+        role: options.role.clone(),
         durability: options.durability,
         trace: options.trace.clone(),
         rescan: None,

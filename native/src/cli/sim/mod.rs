@@ -1,5 +1,6 @@
 //! `servent sim`: simulated worlds of servents, checked by oracles.
 
+mod merge;
 mod queue;
 mod routing;
 mod swarm;
@@ -8,13 +9,14 @@ mod unicast;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::Value;
 use servent_core::choose::Choose;
 use servent_core::swarm::Policy;
 use servent_sim::Violation;
 
+use self::merge::{Merge, Shard};
 use super::{Common, print};
 use crate::exit::{Exit, Failure};
 
@@ -35,8 +37,13 @@ use crate::exit::{Exit, Failure};
   servent sim deadlock                  a swarm under the rules of 2004
   servent sim deadlock --policy adaptive
   servent sim random-swarm --sweep 100 --settle   drawn swarms; all must finish
+  servent sim random-queue --sweep 10000 --shard 2/8 --json   an eighth of the seeds, for an array job
+  servent sim merge *.jsonl             joins what the shares have found
   servent sim mine.json                 a scenario of your own")]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
     /// A preset or a file; without one the presets are listed.
     #[arg(value_name = "SCENARIO")]
     scenario: Option<String>,
@@ -47,6 +54,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u64).range(1..))]
     sweep: u64,
+    /// Run only these of the seeds: `I/N` is the I-th of N shares. A run that
+    /// breaks a rule does not end it; how many did is told at the end.
+    #[arg(long, value_name = "I/N", value_parser = Shard::parse)]
+    shard: Option<Shard>,
     /// As one JSON object a run.
     #[arg(long)]
     json: bool,
@@ -61,6 +72,11 @@ pub(crate) struct Arguments {
     /// Print the scenario as JSON, to begin one of your own.
     #[arg(long)]
     show: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Merge(Merge),
 }
 
 /// One run.
@@ -223,6 +239,9 @@ impl Scenario {
 }
 
 pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(Action::Merge(merge)) = &arguments.action {
+        return merge::run(merge);
+    }
     let Some(name) = &arguments.scenario else { return list(arguments.json) };
     let scenario = find(name, arguments.seed)?;
     if arguments.policy.is_some() && !matches!(scenario, Scenario::Swarm(_)) {
@@ -234,7 +253,11 @@ pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure
         return print(format!("{}\n", serde_json::to_string_pretty(&scenario).unwrap_or_default()));
     }
     let first = arguments.seed.unwrap_or(scenario.seed());
+    let mut broken = 0_u64;
     for seed in first..first.saturating_add(arguments.sweep) {
+        if arguments.shard.is_some_and(|shard| !shard.has(seed - first)) {
+            continue;
+        }
         let drawn = Scenario::named(name, Some(seed)).unwrap_or_else(|| scenario.clone());
         let run = drawn.under(arguments.policy).play(seed, arguments.settle);
         if arguments.json {
@@ -242,14 +265,20 @@ pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure
         } else {
             print(sentence(&run))?;
         }
-        if let Some(violation) = run.violations.first() {
+        if arguments.shard.is_some() {
+            broken += u64::from(!run.violations.is_empty());
+        } else if let Some(violation) = run.violations.first() {
             let what = format!("seed {seed}: {violation}");
             let settle = if arguments.settle { " --settle" } else { "" };
             return Err(Failure::new(Exit::Unverified, what)
                 .next(format!("see it again with: servent sim {name}{settle} --seed {seed}")));
         }
     }
-    Ok(())
+    match broken {
+        0 => Ok(()),
+        n => Err(Failure::new(Exit::Unverified, format!("{n} runs of this share broke a rule"))
+            .next("`servent sim merge` names the worst seeds of all shares")),
+    }
 }
 
 /// Parses the name of a policy.

@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
+use servent::Role;
 use servent::swarm::{CHUNK, ServeOptions, Server, serve};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
 
-use super::super::Common;
 use super::super::start::{TraceFlag, address, runtime};
+use super::super::{Common, site};
 
 use super::super::amount::rate;
 use crate::config::file::Raw;
@@ -32,7 +35,8 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 #[command(after_help = "Examples:
   servent swarm serve film.mkv
   servent swarm serve a b --listen :7000 --slots 8 --upload-rate 2M
-  servent swarm serve film.mkv --metrics 127.0.0.1:9100    and: curl http://127.0.0.1:9100/metrics")]
+  servent swarm serve film.mkv --metrics 127.0.0.1:9100    and: curl http://127.0.0.1:9100/metrics
+  servent swarm serve film.mkv --store postgres://servent@db/film   one of several; see docs/site.md")]
 pub(crate) struct Arguments {
     /// The files.
     #[arg(value_name = "FILE", required = true)]
@@ -59,6 +63,10 @@ pub(crate) struct Arguments {
     /// reaches this address.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     metrics: Option<SocketAddr>,
+    /// Keep what everybody gave and took in this database, for several
+    /// coordinators of the same files: postgres://USER@HOST/DATABASE.
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
     #[command(flatten)]
     trace: TraceFlag,
     /// Tell what happens as one JSON object a line.
@@ -81,6 +89,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         };
         builder.flag("--policy", "swarm.policy", Raw::Text(name.into()))?;
     }
+    if let Some(store) = &arguments.store {
+        builder.flag("--store", "store", Raw::Text(store.clone()))?;
+    }
     arguments.trace.put(&mut builder)?;
     let config = builder.finish()?;
     if arguments.slots == 0 || arguments.chunk == 0 {
@@ -95,22 +106,16 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         chunk: arguments.chunk,
         swarm: config.settings.swarm.clone(),
         state: config.settings.state.join("swarm"),
+        store: site::database(&config.settings)?,
+        role: None,
         durability: config.settings.durability,
         trace: config.settings.trace_file(),
     };
     let reporter = Reporter::new(Voice::new(arguments.json, common.quiet), false);
     runtime()?.block_on(async {
         let mut signals = Signals::new()?;
-        let listener = match arguments.metrics {
-            Some(at) => Some(lab::listen(at, true).await.map_err(|why| {
-                let in_use = why.kind() == std::io::ErrorKind::AddrInUse;
-                let exit = if in_use { Exit::PortInUse } else { Exit::Network };
-                Failure::new(exit, format!("cannot serve metrics on {at}: {}", said(&why)))
-                    .next("choose another address with --metrics")
-            })?),
-            None => None,
-        };
-        let server = serve(options).await?;
+        let listener = listen(arguments.metrics).await?;
+        let Some(server) = lead(options, &mut signals, &reporter).await? else { return Ok(()) };
         announce(&reporter, &server);
         if let Some(listener) = listener {
             if let Ok(at) = listener.local_addr() {
@@ -133,6 +138,42 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         }
         withdrawn
     })
+}
+
+async fn listen(metrics: Option<SocketAddr>) -> Result<Option<TcpListener>, Failure> {
+    let Some(at) = metrics else { return Ok(None) };
+    let listener = lab::listen(at, true).await.map_err(|why| {
+        let in_use = why.kind() == std::io::ErrorKind::AddrInUse;
+        let exit = if in_use { Exit::PortInUse } else { Exit::Network };
+        Failure::new(exit, format!("cannot serve metrics on {at}: {}", said(&why)))
+            .next("choose another address with --metrics")
+    })?;
+    Ok(Some(listener))
+}
+
+/// Starts it, as soon as it leads if it is one of several. `None`: a signal
+/// ended it before that.
+async fn lead(
+    mut options: ServeOptions,
+    signals: &mut Signals,
+    reporter: &Reporter,
+) -> Result<Option<Server>, Failure> {
+    if options.store.is_none() {
+        return Ok(Some(serve(options).await?));
+    }
+    let (role, mut plays) = watch::channel(Role::Starting);
+    options.role = Some(role);
+    let told = async {
+        if plays.wait_for(|role| *role == Role::Standby).await.is_ok() {
+            reporter.result(&json!({ "event": "standby" }), "standing by");
+        }
+        std::future::pending::<()>().await
+    };
+    tokio::select! {
+        server = serve(options) => Ok(Some(server?)),
+        () = signals.first() => Ok(None),
+        () = told => Ok(None),
+    }
 }
 
 fn announce(reporter: &Reporter, server: &Server) {

@@ -5,6 +5,7 @@
 //! back, and so is everything later on the same connections.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use servent_core::id::ConnId;
@@ -96,6 +97,7 @@ impl Loop {
     /// held back.
     async fn store_changed(&mut self, now: Instant, kept: Kept) -> Result<(), StoreFailure> {
         self.held.away = kept == Kept::Later;
+        self.outside.away.store(self.held.away, Ordering::Relaxed);
         add(&self.outside.counters.store_outages, u64::from(self.held.away));
         if self.held.away {
             self.feed(now, Input::StoreAway);
@@ -107,6 +109,7 @@ impl Loop {
         }
         self.feed(now, Input::StoreBack);
         self.held.away = self.commit().await? == Kept::Later;
+        self.outside.away.store(self.held.away, Ordering::Relaxed);
         if self.held.away {
             self.feed(now, Input::StoreAway);
         }
@@ -167,6 +170,7 @@ impl Loop {
                 Err(_) => return Ok(()),
             }
         }
+        store.leave().await;
         let Some(flusher) = store.flusher() else { return Ok(()) };
         let flushed = tokio::task::spawn_blocking(move || flusher.flush());
         let flushed = flushed.await.map_err(|_| RunError::Gone)?;

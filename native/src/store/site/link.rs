@@ -6,8 +6,8 @@ use sha2::{Digest as _, Sha256};
 use tokio::task::AbortHandle;
 use tokio_postgres::{Client, Statement};
 
+use super::Database;
 use super::rows::{Memory, Pending, pieces_of};
-use super::{Database, schema};
 use crate::error::StoreFailure;
 use crate::store::Remembered;
 
@@ -48,41 +48,20 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// The first connection: makes the tables where there are none, and takes
-    /// the lease.
-    pub(super) async fn first(site: &Database, holder: &[u8]) -> Result<Self, StoreFailure> {
-        let (mut client, task) = site.connect().await?;
-        schema::prepare(&mut client, site).await?;
-        let take = "UPDATE servent.lease SET holder = $1, fence = fence + 1, beat = 0, free = false
-            WHERE part = 0 RETURNING fence";
-        let row = client.query_one(take, &[&holder]).await.map_err(|e| site.unusable(&e))?;
-        Self::on(site, client, row.get(0), task).await
-    }
-
-    /// A connection in place of one that was lost; `None` when somebody else
-    /// has the lease.
-    pub(super) async fn again(
-        site: &Database,
-        holder: &[u8],
-    ) -> Result<Option<Self>, StoreFailure> {
+    /// A connection for whoever holds the lease, in place of any before it;
+    /// `None` when somebody else holds it.
+    pub(super) async fn open(site: &Database, holder: &[u8]) -> Result<Option<Self>, StoreFailure> {
         let (client, task) = site.connect().await?;
         let take = "UPDATE servent.lease SET fence = fence + 1 WHERE part = 0 AND holder = $1
             RETURNING fence";
         let row = client.query_opt(take, &[&holder]).await.map_err(|e| site.unusable(&e))?;
         match row {
-            Some(row) => Self::on(site, client, row.get(0), task).await.map(Some),
+            Some(row) => {
+                let write = client.prepare(WRITE).await.map_err(|e| site.unusable(&e))?;
+                Ok(Some(Self { client, write, fence: row.get(0), task }))
+            }
             None => Ok(None),
         }
-    }
-
-    async fn on(
-        site: &Database,
-        client: Client,
-        fence: i64,
-        task: AbortHandle,
-    ) -> Result<Self, StoreFailure> {
-        let write = client.prepare(WRITE).await.map_err(|e| site.unusable(&e))?;
-        Ok(Self { client, write, fence, task })
     }
 
     /// Commits all changes or none; false when the lease is not ours any more.

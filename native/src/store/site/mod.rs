@@ -11,18 +11,24 @@
 //! lost one writes nothing either.
 
 mod database;
+mod keeper;
 mod link;
 mod rows;
 mod schema;
+mod status;
 
 use std::path::Path;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 pub use self::database::Database;
+pub use self::keeper::Role;
+use self::keeper::{Keeper, Member};
 use self::link::Link;
 use self::rows::Pending;
+pub use self::status::{SiteMember, SiteStatus};
 use super::open::Lock;
 use super::{Change, Kept, Remembered};
 use crate::error::StoreFailure;
@@ -43,19 +49,24 @@ pub(crate) struct Site {
     pending: Pending,
     /// Tries to reach a database that is away.
     search: Option<JoinHandle<Result<Link, StoreFailure>>>,
+    keeper: Keeper,
     /// The state folder is of one servent alone.
     _lock: Option<Lock>,
 }
 
 impl Site {
-    /// Opens the store of a servent whose own state folder is `dir`, making its tables where there are none, takes its lease
-    /// and reads everything in it.
+    /// Opens the store of a servent whose own state folder is `dir`, making its
+    /// tables where there are none. Waits until this servent leads the site,
+    /// which may be never; then reads everything in it. `serves` is where the
+    /// others see that it listens.
     ///
     /// # Errors
     /// The database cannot be used, or what is in it is not ours.
     pub(crate) async fn open(
         database: Database,
         dir: Option<&Path>,
+        serves: &str,
+        role: Option<watch::Sender<Role>>,
     ) -> Result<(Self, Remembered), StoreFailure> {
         let lock = dir.map(Lock::take).transpose()?;
         let mut holder = [0; 16];
@@ -63,12 +74,39 @@ impl Site {
         if drawn != Ok(holder.len()) {
             return Err(database.away("the system gives no random numbers"));
         }
-        let link = Link::first(&database, &holder).await?;
-        let remembered = link.read(&database).await?;
-        let link = Some(link);
-        let pending = Pending::default();
-        let site = Self { database, holder, link, pending, search: None, _lock: lock };
+        let (mut client, task) = database.connect().await?;
+        let prepared = schema::prepare(&mut client, &database).await;
+        task.abort();
+        prepared?;
+        let member = Member { holder, name: host(), serves: serves.to_owned() };
+        let mut keeper = Keeper::wait(database.clone(), member, role).await;
+        let replaced = || StoreFailure::Replaced { at: database.to_string() };
+        let opened = async {
+            let link = Link::open(&database, &holder).await?.ok_or_else(replaced)?;
+            let remembered = link.read(&database).await?;
+            Ok((link, remembered))
+        };
+        let (link, remembered) = match opened.await {
+            Ok(opened) => opened,
+            Err(why) => {
+                keeper.leave().await;
+                return Err(why);
+            }
+        };
+        let (link, pending) = (Some(link), Pending::default());
+        let site = Self { database, holder, link, pending, search: None, keeper, _lock: lock };
         Ok((site, remembered))
+    }
+
+    /// Lets the lease run out, as if the process were stopped.
+    #[cfg(test)]
+    pub(super) fn silence(&self) {
+        self.keeper.silence();
+    }
+
+    /// Gives the lease back, so that another servent leads at once.
+    pub(crate) async fn leave(&mut self) {
+        self.keeper.leave().await;
     }
 
     /// Commits the changes, after those that could not be committed before.
@@ -98,13 +136,23 @@ impl Site {
     }
 
     /// Waits until a database that was away can be reached again; the next
-    /// commit then saves what is pending. Never returns while it is not away.
+    /// commit then saves what is pending. While it is not away it returns only
+    /// when this servent is replaced.
     ///
     /// # Errors
     /// Another servent has replaced this one.
     pub(crate) async fn returned(&mut self) -> Result<(), StoreFailure> {
-        let Some(search) = &mut self.search else { return std::future::pending().await };
-        let found = search.await;
+        let Self { search, keeper, .. } = self;
+        let search = async {
+            match search {
+                Some(search) => search.await,
+                None => std::future::pending().await,
+            }
+        };
+        let found = tokio::select! {
+            found = search => found,
+            () = keeper.lost() => return Err(self.replaced()),
+        };
         self.search = None;
         match found {
             Ok(link) => self.link = Some(link?),
@@ -138,6 +186,12 @@ impl Drop for Site {
     }
 }
 
+/// The name of this machine.
+fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    if name.trim().is_empty() { "servent".into() } else { name.trim().to_owned() }
+}
+
 /// Tries until the database is back. Each new reason is said once.
 async fn search(
     database: Database,
@@ -146,7 +200,7 @@ async fn search(
 ) -> Result<Link, StoreFailure> {
     let mut last = why.to_string();
     loop {
-        match Link::again(&database, &holder).await {
+        match Link::open(&database, &holder).await {
             Ok(Some(link)) => return Ok(link),
             Ok(None) => return Err(StoreFailure::Replaced { at: database.to_string() }),
             Err(why) => {

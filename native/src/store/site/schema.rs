@@ -64,6 +64,20 @@ pub(super) async fn prepare(client: &mut Client, site: &Database) -> Result<(), 
     txn.commit().await.map_err(failed)
 }
 
+/// The version of the tables, which must be there and known.
+///
+/// # Errors
+/// There are none, or they are somebody else's, or a newer program's.
+pub(super) async fn known(txn: &Transaction<'_>, site: &Database) -> Result<u32, StoreFailure> {
+    match version(txn, site).await? {
+        0 => Err(StoreFailure::Alien { at: site.to_string(), why: "there is none".into() }),
+        found if found > SCHEMA => {
+            Err(StoreFailure::NewerSite { at: site.to_string(), found, known: SCHEMA })
+        }
+        found => Ok(found),
+    }
+}
+
 /// The version of the tables; 0 when there are none.
 async fn version(txn: &Transaction<'_>, site: &Database) -> Result<u32, StoreFailure> {
     let failed = |why| site.unusable(&why);

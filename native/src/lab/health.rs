@@ -1,0 +1,42 @@
+//! For load balancers and watchers: is it alive, and does it serve?
+
+use std::io;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use tokio::net::TcpListener;
+
+use super::{Hub, listener};
+
+/// `GET /healthz`: the process answers.
+pub(super) async fn alive() -> &'static str {
+    "alive\n"
+}
+
+/// `GET /readyz`: it serves, and what it promises is saved.
+pub(super) async fn ready(State(hub): State<Arc<Hub>>) -> impl IntoResponse {
+    if hub.servents.iter().any(|live| live.handle.is_mute()) {
+        (StatusCode::SERVICE_UNAVAILABLE, "the database of the site is away\n")
+    } else {
+        (StatusCode::OK, "ready\n")
+    }
+}
+
+/// Answers for a servent that stands by, at the port that its lab will have.
+pub(crate) async fn stand_by(port: &TcpListener) -> io::Result<()> {
+    let metrics = || async {
+        let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
+        (kind, "# TYPE servent_site_leads gauge\nservent_site_leads 0\n")
+    };
+    let standby = || async { (StatusCode::SERVICE_UNAVAILABLE, "standing by\n") };
+    let router = Router::new()
+        .route("/healthz", get(alive))
+        .route("/readyz", get(standby))
+        .route("/metrics", get(metrics))
+        .fallback(standby);
+    listener::serve(port, router, std::future::pending()).await
+}

@@ -1,0 +1,266 @@
+//! Holds the lease of the site, or waits for it: drives the lease of core over
+//! a connection of its own.
+
+use std::time::Duration;
+
+use servent_core::engine::{Effect, Engine as _, FxOf};
+use servent_core::lease::{Config, Event, Input, Lease, Output, Seen};
+use tokio::sync::{oneshot, watch};
+use tokio::task::{AbortHandle, JoinHandle};
+use tokio_postgres::Client;
+
+use super::Database;
+use crate::clock::Clock;
+use crate::error::StoreFailure;
+
+/// How long an answer about the lease may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long saying goodbye may take.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+/// What a servent of a site does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Role {
+    /// It has not asked yet.
+    #[default]
+    Starting,
+    /// Another one leads; it takes over when that one is silent.
+    Standby,
+    /// It leads.
+    Leading,
+}
+
+/// Whom the others see.
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    pub(super) holder: [u8; 16],
+    pub(super) name: String,
+    pub(super) serves: String,
+}
+
+/// Holds the lease in a task of its own.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    stop: Option<oneshot::Sender<()>>,
+    task: JoinHandle<()>,
+    lost: watch::Receiver<bool>,
+}
+
+impl Keeper {
+    /// Waits until this servent leads.
+    pub(super) async fn wait(
+        database: Database,
+        member: Member,
+        role: Option<watch::Sender<Role>>,
+    ) -> Self {
+        let clock = Clock::new();
+        let lease = Lease::new(Config::default(), clock.now());
+        let mut post = Post { database, member, role, clock, lease, client: None, last: None };
+        while !post.step().await {}
+        let (stop, stopped) = oneshot::channel();
+        let (tell, lost) = watch::channel(false);
+        let task = tokio::spawn(async move {
+            let leading = async { while post.step().await {} };
+            tokio::select! {
+                () = leading => drop(tell.send_replace(true)),
+                _ = stopped => post.leave().await,
+            }
+        });
+        Self { stop: Some(stop), task, lost }
+    }
+
+    /// Waits until somebody else has taken the lease.
+    pub(super) async fn lost(&mut self) {
+        if self.lost.wait_for(|lost| *lost).await.is_err() {
+            std::future::pending().await // Its task has said goodbye.
+        }
+    }
+
+    /// Lets the lease run out.
+    #[cfg(test)]
+    pub(super) fn silence(&self) {
+        self.task.abort();
+    }
+
+    /// Gives the lease back, so that another one leads at once.
+    pub(super) async fn leave(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(()); // It may have lost the lease.
+            let _ = tokio::time::timeout(GOODBYE, &mut self.task).await;
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// The lease, and what it is asked over.
+struct Post {
+    database: Database,
+    member: Member,
+    role: Option<watch::Sender<Role>>,
+    clock: Clock,
+    lease: Lease,
+    client: Option<(Client, AbortHandle)>,
+    /// What was last said about a database that is away.
+    last: Option<String>,
+}
+
+impl Post {
+    /// Waits for the next timer and does what it asks. True when we lead after
+    /// that.
+    async fn step(&mut self) -> bool {
+        if let Some((at, _)) = self.lease.poll_timeout() {
+            tokio::time::sleep_until(self.clock.wake_at(at)).await;
+        }
+        let mut fx = FxOf::<Lease>::new();
+        self.lease.handle_timeout(self.clock.now(), &mut fx);
+        self.obey(fx).await;
+        self.lease.leads()
+    }
+
+    /// Says goodbye.
+    async fn leave(&mut self) {
+        let mut fx = FxOf::<Lease>::new();
+        self.lease.handle(self.clock.now(), Input::Stop, &mut fx);
+        self.obey(fx).await;
+    }
+
+    async fn obey(&mut self, mut fx: FxOf<Lease>) {
+        loop {
+            let effects: Vec<_> = fx.drain().collect();
+            if effects.is_empty() {
+                return;
+            }
+            for effect in effects {
+                let output = match effect {
+                    Effect::Output(output) => output,
+                    Effect::Event(event) => {
+                        self.note(&event);
+                        continue;
+                    }
+                };
+                if let Some(answer) = self.carry_out(output).await {
+                    self.lease.handle(self.clock.now(), answer, &mut fx);
+                }
+            }
+        }
+    }
+
+    fn note(&self, event: &Event) {
+        let at = &self.database;
+        match event {
+            Event::StandsBy { .. } => {
+                tracing::info!("another servent leads the site in {at}");
+                self.play(Role::Standby);
+            }
+            Event::Takes { fence, why } => tracing::info!("taking lease {fence} of {at}: {why}"),
+            Event::Lost => tracing::info!("another servent has the lease of {at}"),
+        }
+    }
+
+    fn play(&self, role: Role) {
+        if let Some(told) = &self.role {
+            told.send_replace(role);
+        }
+    }
+
+    async fn carry_out(&mut self, output: Output) -> Option<Input> {
+        match output {
+            Output::Lead(_) => {
+                self.play(Role::Leading);
+                return None;
+            }
+            Output::Yield => return None,
+            Output::Look | Output::Take(_) | Output::Renew | Output::Free => {}
+        }
+        let why = match tokio::time::timeout(PATIENCE, self.ask(output)).await {
+            Ok(Ok(answer)) => {
+                self.last = None;
+                return Some(answer);
+            }
+            Ok(Err(why)) => why,
+            Err(_) => self.database.away("it does not answer"),
+        };
+        if let Some((_, task)) = self.client.take() {
+            task.abort();
+        }
+        let why = why.to_string();
+        if self.last.as_ref() != Some(&why) && !self.lease.leads() {
+            tracing::warn!("{why}; trying again");
+        }
+        self.last = Some(why);
+        Some(Input::Away)
+    }
+
+    async fn ask(&mut self, output: Output) -> Result<Input, StoreFailure> {
+        if self.client.is_none() {
+            self.client = Some(self.database.connect().await?);
+        }
+        let Self { database, member, client: Some((client, _)), .. } = self else {
+            unreachable!("it was connected just now")
+        };
+        let failed = |why| database.unusable(&why);
+        let Member { holder, name, serves } = member;
+        let holder = &holder[..];
+        // Whoever asks shows that it is there.
+        let there = "WITH there AS (INSERT INTO servent.member VALUES ($1, $2, $3, now(), now())
+            ON CONFLICT (id) DO UPDATE SET seen = now())";
+        match output {
+            Output::Take(Seen { fence, beat, .. }) => {
+                let take = "WITH old AS (DELETE FROM servent.member
+                        WHERE seen < now() - interval '1 day')
+                    UPDATE servent.lease SET holder = $1, fence = fence + 1, beat = 0, free = false
+                    WHERE part = 0 AND fence = $2 AND beat = $3 RETURNING fence";
+                let (fence, beat) = (signed(fence), signed(beat));
+                let row = client.query_opt(take, &[&holder, &fence, &beat]).await;
+                Ok(match row.map_err(failed)? {
+                    Some(row) => Input::Taken(unsigned(row.get(0))),
+                    None => Input::Missed,
+                })
+            }
+            Output::Renew => {
+                let renew = format!(
+                    "{there} UPDATE servent.lease SET beat = beat + 1
+                    WHERE part = 0 AND holder = $1 AND NOT free"
+                );
+                let renewed = client.execute(&renew, &[&holder, name, serves]).await;
+                Ok(if renewed.map_err(failed)? == 1 { Input::Renewed } else { Input::Missed })
+            }
+            Output::Free => {
+                let free = "WITH gone AS (DELETE FROM servent.member WHERE id = $1)
+                    UPDATE servent.lease SET free = true WHERE part = 0 AND holder = $1";
+                client.execute(free, &[&holder]).await.map_err(failed)?;
+                Ok(Input::Renewed)
+            }
+            Output::Look | Output::Lead(_) | Output::Yield => {
+                let look =
+                    format!("{there} SELECT fence, beat, free FROM servent.lease WHERE part = 0");
+                let row =
+                    client.query_one(&look, &[&holder, name, serves]).await.map_err(failed)?;
+                let (fence, beat) = (unsigned(row.get(0)), unsigned(row.get(1)));
+                Ok(Input::Seen(Seen { fence, beat, free: row.get(2) }))
+            }
+        }
+    }
+}
+
+impl Drop for Post {
+    fn drop(&mut self) {
+        if let Some((_, task)) = &self.client {
+            task.abort();
+        }
+    }
+}
+
+/// The database has no unsigned numbers; these are counts.
+fn signed(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+fn unsigned(n: i64) -> u64 {
+    u64::try_from(n).unwrap_or(0)
+}

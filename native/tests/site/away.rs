@@ -1,0 +1,82 @@
+//! The database is away for a while: nothing is promised that is not kept, the
+//! rest goes on, and it resumes by itself.
+
+use crate::members::{Site, Told};
+use crate::program::{Wire, lab_get, until};
+
+#[test]
+fn while_the_database_restarts_nothing_is_promised_and_the_rest_goes_on() {
+    let Some(site) = Site::new() else { return };
+    let one = site.member("one");
+    let _leading = site.leads(&one);
+    let _holder = one.occupy();
+    let told = one.place(None, &[]);
+    site.server.stop();
+    // Whoever asks first is held back, as it was decided before that was known.
+    let mut first = Wire::connect(one.at);
+    first.send("GET /get/0/file HTTP/1.1\r\nHost: h\r\nX-Queue: 1.0\r\n\r\n");
+    until("it is known", || one.ready() == 503);
+    for client in [Some(&told), None] {
+        let (_, reply) = one.ask(client, &[]);
+        assert_eq!((reply.status, reply.header("x-queued")), (503, None), "{reply:?}");
+        assert!(reply.header("retry-after").is_some(), "{reply:?}");
+    }
+    let list = Wire::connect(one.at).get("/", &["Connection: close"]);
+    assert_eq!(list.status, 200, "what promises nothing goes on");
+    site.server.start_again();
+    until("it resumes", || one.ready() == 200);
+    let reply = first.head();
+    let held = Told::of(first, &reply).unwrap_or_else(|| panic!("{reply:?}"));
+    assert_eq!(held.position, 2);
+    assert_eq!(one.place(Some(&told), &[]).key(), told.key(), "nobody is blamed");
+    assert_eq!(one.place(None, &[]).position, 3);
+    let metrics = String::from_utf8(lab_get(one.lab, "/metrics").body).unwrap();
+    assert!(metrics.contains("servent_store_outages_total{servent=\"servent\"} 1"), "{metrics}");
+}
+
+/// All processes of the database stand still, connections stay open.
+#[test]
+fn a_database_that_is_paused_is_left_and_found_again() {
+    let Some(site) = Site::new() else { return };
+    let one = site.member("one");
+    let _leading = site.leads(&one);
+    let _holder = one.occupy();
+    let told = one.place(None, &[]);
+    site.server.signal("STOP");
+    let mut first = Wire::connect(one.at);
+    first.send("GET /get/0/file HTTP/1.1\r\nHost: h\r\nX-Queue: 1.0\r\n\r\n");
+    until("it is known", || one.ready() == 503);
+    assert_eq!(one.ask(Some(&told), &[]).1.header("x-queued"), None);
+    site.server.signal("CONT");
+    until("it resumes", || one.ready() == 200);
+    let reply = first.head();
+    let held = Told::of(first, &reply).unwrap_or_else(|| panic!("{reply:?}"));
+    assert_eq!(held.position, 2);
+    let again = one.place(Some(&told), &[]);
+    assert_eq!(again.key(), told.key());
+    let rows = site.server.sql(&site.url, "SELECT count(*) FROM servent.rows WHERE kind = 1");
+    assert_eq!(rows, "3", "the slot and both places");
+}
+
+/// The password is changed: the new one is read from its file.
+#[test]
+fn a_new_password_is_read_from_its_file() {
+    let Some(site) = Site::new() else { return };
+    let one = site.member("one");
+    let _leading = site.leads(&one);
+    let _holder = one.occupy();
+    let told = one.place(None, &[]);
+    let change = "ALTER USER servent PASSWORD 'another'; SELECT pg_terminate_backend(pid)
+        FROM pg_stat_activity WHERE application_name = 'servent'";
+    site.server.sql(&site.url, change);
+    let mut first = Wire::connect(one.at);
+    first.send("GET /get/0/file HTTP/1.1\r\nHost: h\r\nX-Queue: 1.0\r\n\r\n");
+    until("it is known", || one.ready() == 503);
+    std::fs::write(site.place.path("secret"), "another\n").unwrap();
+    until("it resumes", || one.ready() == 200);
+    let reply = first.head();
+    let held = Told::of(first, &reply).unwrap_or_else(|| panic!("{reply:?}"));
+    assert_eq!(held.position, 2);
+    let again = one.place(Some(&told), &[]);
+    assert_eq!(again.key(), told.key());
+}

@@ -1,0 +1,178 @@
+//! The one that leads is gone, or was only slow: another one leads, and whoever
+//! was told a place has it.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
+use std::process::Stdio;
+use std::time::Duration;
+
+use servent::Clock;
+
+use crate::members::{Site, Told};
+use crate::program::{Running, Wire, assert_same, ended, pause, until};
+
+/// How often the one that leads is killed; more with `SERVENT_TEST_KILLS`.
+fn kills() -> usize {
+    std::env::var("SERVENT_TEST_KILLS").map_or(3, |n| n.parse().expect("a number"))
+}
+
+/// Again and again: clients come, the leader is killed while one more asks, and
+/// the next leader knows all of them.
+#[test]
+fn whoever_was_told_a_place_has_it_after_every_takeover() {
+    let Some(site) = Site::new() else { return };
+    let members = [site.member("one"), site.member("two")];
+    let (clock, mut told, mut took) = (Clock::new(), Vec::<Told>::new(), Vec::new());
+    let mut leading = site.leads(&members[0]);
+    let _holder = members[0].occupy();
+    let mut standing = site.stands_by(&members[1]);
+    for round in 0..kills() {
+        let (old, new) = (&members[round % 2], &members[(round + 1) % 2]);
+        assert_eq!((old.ready(), new.ready()), (200, 503));
+        told.extend((0..5).map(|_| old.place(None, &[])));
+        // One more is told or not told: what it hears decides.
+        let late = std::thread::scope(|scope| {
+            let late = scope.spawn(|| {
+                let asked = std::panic::catch_unwind(|| old.ask(None, &[]));
+                asked.ok().and_then(|(wire, reply)| Told::of(wire, &reply))
+            });
+            pause(Duration::from_millis(3 * (round as u64 % 4)));
+            leading.kill();
+            late.join().unwrap()
+        });
+        let died = clock.now();
+        told.extend(late);
+        standing.event("listening");
+        took.push(clock.now().since(died));
+        let again: Vec<Told> = told.iter().map(|one| new.place(Some(one), &[])).collect();
+        for (before, now) in told.iter().zip(&again) {
+            assert_eq!(before.id, now.id, "round {round}");
+            let (old, new) = (before.position, now.position);
+            assert!(new <= old, "round {round}: {old} has become {new}");
+        }
+        let mut places: Vec<u64> = again.iter().map(|one| one.position).collect();
+        assert!(places.is_sorted(), "round {round}: {places:?}");
+        places.dedup();
+        assert_eq!(places.len(), again.len(), "a place is two's: {places:?}");
+        told = again;
+        (leading, standing) = (standing, site.stands_by(old));
+    }
+    took.sort();
+    println!("takeovers: {took:?}");
+    assert!(took[took.len() * 95 / 100].as_micros() <= 10_000_000, "{took:?}");
+    drop((leading, standing));
+}
+
+/// Whoever said where to reach them is called by the new leader (PQ-12).
+#[test]
+fn the_new_leader_calls_whoever_can_be_called() {
+    let Some(site) = Site::new() else { return };
+    let (one, two) = (site.member("one"), site.member("two"));
+    let leading = site.leads(&one);
+    let _holder = one.occupy();
+    let phone = TcpListener::bind("127.0.0.1:0").unwrap();
+    let node = format!("X-Node: {}", phone.local_addr().unwrap());
+    let told = one.place(None, &[&node]);
+    let mut standing = site.stands_by(&two);
+    leading.kill();
+    standing.event("listening");
+    let (call, _) = phone.accept().unwrap();
+    let mut line = String::new();
+    BufReader::new(call).read_line(&mut line).unwrap();
+    let line = line.to_lowercase();
+    assert!(line.starts_with("queue ") && line.contains(&told.id), "{line}");
+    assert!(line.contains(&two.at.to_string()), "{line}");
+}
+
+/// A goodbye is quicker than a death.
+#[test]
+fn a_leader_that_says_goodbye_is_followed_at_once() {
+    let Some(site) = Site::new() else { return };
+    let (one, two) = (site.member("one"), site.member("two"));
+    let leading = site.leads(&one);
+    let _holder = one.occupy();
+    let told = one.place(None, &[]);
+    let mut standing = site.stands_by(&two);
+    leading.signal("TERM");
+    assert!(leading.end().success());
+    let clock = Clock::new();
+    let left = clock.now();
+    standing.event("listening");
+    let took = clock.now().since(left);
+    println!("after a goodbye: {took:?}");
+    assert!(took.as_micros() < 4_000_000, "{took:?}"); // Two seconds, and a busy machine.
+    assert_eq!(two.place(Some(&told), &[]).key(), told.key());
+}
+
+/// A leader that was stopped, not killed, wakes up when another one leads: it
+/// writes nothing, says so and ends.
+#[test]
+fn a_leader_that_was_only_slow_ends_and_writes_nothing() {
+    let Some(site) = Site::new() else { return };
+    let (one, two) = (site.member("one"), site.member("two"));
+    let mut slow = site.leads(&one);
+    let _holder = one.occupy();
+    let told = one.place(None, &[]);
+    let mut standing = site.stands_by(&two);
+    slow.signal("STOP");
+    standing.event("listening");
+    let again = two.place(Some(&told), &[]);
+    assert_eq!(again.key(), told.key());
+    let places = "SELECT string_agg(encode(id, 'hex'), ',' ORDER BY id) FROM servent.rows
+        WHERE kind = 1";
+    let before = site.server.sql(&site.url, places);
+    // It is asked before it can know.
+    let mut late = Wire::connect(one.at);
+    late.send("GET /get/0/file HTTP/1.1\r\nHost: h\r\nX-Queue: 1.0\r\n\r\n");
+    slow.signal("CONT");
+    assert_eq!(slow.ended().code(), Some(7));
+    assert!(late.closed(), "it has promised something");
+    assert_eq!(site.server.sql(&site.url, places), before);
+}
+
+/// Our own client knows both addresses and gets its file whole.
+#[test]
+fn a_download_goes_on_at_the_new_leader() {
+    let Some(site) = Site::new() else { return };
+    let (one, two) = (site.member("one"), site.member("two"));
+    let bytes = std::fs::read(site.place.path("shared/file")).unwrap();
+    let fast = ["--set", "upload_rate=600000", "--time-scale", "20"];
+    let mut leading = Running::start(site.command(&one, &fast));
+    leading.event("listening");
+    leading.event("hashed");
+    let mut standing = Running::start(site.command(&two, &fast));
+    standing.event("standby");
+    let url = |at| format!("http://{at}/get/0/file");
+    let (first, second) = (url(one.at), url(two.at));
+    let mut get = vec!["get", &first, "--mirror", &second, "-o", "file", "--state", "get"];
+    get.extend(["--wait", "--time-scale", "20"]);
+    let mut get = site.place.servent(&get).stdout(Stdio::null()).spawn().unwrap();
+    until("it downloads", || site.place.path("file.part").exists());
+    pause(Duration::from_millis(300));
+    leading.kill();
+    standing.event("listening");
+    assert!(ended(&mut get).success());
+    assert_same(&site.place.path("file"), &bytes);
+}
+
+/// `servent site status` shows who leads.
+#[test]
+fn the_status_of_a_site_shows_who_leads_and_who_stands_by() {
+    let Some(site) = Site::new() else { return };
+    let (one, two) = (site.member("one"), site.member("two"));
+    let _leading = site.leads(&one);
+    let _holder = one.occupy();
+    one.place(None, &[]);
+    let _standing = site.stands_by(&two);
+    let mut arguments = vec!["site", "status", "--store", &site.url];
+    arguments.extend(["--set", "store_password_file=secret"]);
+    let table = String::from_utf8(site.place.run(&arguments).stdout).unwrap();
+    let line = |role: &str| table.lines().find(|line| line.starts_with(role)).unwrap_or_default();
+    assert!(line("leads").contains(&one.at.to_string()), "{table}");
+    assert!(line("stands by").contains(&two.at.to_string()), "{table}");
+    arguments.push("--json");
+    let json: serde_json::Value =
+        serde_json::from_slice(&site.place.run(&arguments).stdout).unwrap();
+    assert_eq!((&json["led"], &json["places"]), (&true.into(), &2.into()), "{json}");
+    assert_eq!(json["members"][0]["serves"], one.at.to_string());
+}
