@@ -170,6 +170,17 @@ impl Scenario {
         self.clients.iter().map(|group| group.count).sum()
     }
 
+    /// The client whose account each client uses: accounts belong to addresses,
+    /// and a group behind one address shares that of its first.
+    pub(super) fn owners(&self) -> Vec<u32> {
+        let mut owners = Vec::new();
+        for group in &self.clients {
+            let first = owners.len() as u32;
+            owners.extend((0..group.count).map(|i| if group.nat { first } else { first + i }));
+        }
+        owners
+    }
+
     /// Parses a scenario and checks that a world can be made from it.
     ///
     /// # Errors

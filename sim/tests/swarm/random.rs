@@ -170,3 +170,13 @@ fn whatever_is_drawn_nothing_is_lost() {
     }
     assert_eq!(failed, [0; 0], "seeds that fail");
 }
+
+/// Four clients behind one address, whom a liar fails: they share one account,
+/// and what failed for one of them counts for all (SW-27).
+#[test]
+fn clients_behind_one_address_wait_together_for_what_failed() {
+    let scenario = random::draw(&mut Choose::random(165), 165);
+    assert!(scenario.clients.iter().any(|group| group.nat && group.count > 1));
+    let (finished, outcome) = run(&scenario);
+    assert!(finished, "{outcome:?}");
+}

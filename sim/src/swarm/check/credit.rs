@@ -34,14 +34,9 @@ pub(super) struct Credit {
 
 impl Credit {
     pub(super) fn new(scenario: &Scenario) -> Self {
-        let mut owner = alloc::vec::Vec::new();
-        for group in &scenario.clients {
-            let first = owner.len() as u32;
-            owner.extend((0..group.count).map(|i| if group.nat { first } else { first + i }));
-        }
         Self {
             config: scenario.swarm.clone(),
-            owner,
+            owner: scenario.owners(),
             accounts: BTreeMap::new(),
             ratio: scenario.swarm.ratio,
             charged: BTreeSet::new(),

@@ -49,6 +49,8 @@ pub(super) struct Slots {
     config: Config,
     pieces: u32,
     watches: bool,
+    /// The client whose account each client uses.
+    owner: Vec<u32>,
     seats: Vec<Seat>,
     /// Pieces in transit, by downloader and piece; true once the piece has
     /// arrived.
@@ -68,6 +70,7 @@ impl Slots {
         Self {
             pieces: scenario.pieces,
             watches: config.policy == Policy::Adaptive && !config.strict && count <= CLIENTS,
+            owner: scenario.owners(),
             seats: (0..count).map(|_| Seat::default()).collect(),
             moving: BTreeMap::new(),
             failed: BTreeSet::new(),
@@ -223,10 +226,9 @@ impl Slots {
                 if !pair || !usable(down) || down.receiving >= down.most_down {
                     continue;
                 }
-                // A client with this many failures is given nothing more
+                // An account with this many failures is given nothing more
                 // (SW-27).
-                let failed = self.failed.range((taker, 0)..(taker + 1, 0)).count();
-                if failed as u32 >= self.config.quarantine {
+                if self.failures(taker) >= self.config.quarantine {
                     continue;
                 }
                 if let Some(piece) = self.wanted(taker, down, up) {
@@ -236,6 +238,12 @@ impl Slots {
                 }
             }
         }
+    }
+
+    /// How many pieces are to be retried by those who share a client's account.
+    fn failures(&self, client: u32) -> u32 {
+        let owner = |client: u32| self.owner.get(client as usize);
+        self.failed.iter().filter(|(taker, _)| owner(*taker) == owner(client)).count() as u32
     }
 
     /// A piece that one could upload to the other.
