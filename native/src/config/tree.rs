@@ -245,6 +245,7 @@ mod tests {
             ("overlay.router", include_str!("../../../core/src/routing/config.rs")),
             ("swarm", include_str!("../../../core/src/swarm/config.rs")),
             ("unicast", include_str!("../../../core/src/unicast/config.rs")),
+            ("inbox", include_str!("../../../core/src/node/inbox.rs")),
         ];
         let mut declared: Vec<String> = Vec::new();
         for (table, source) in sources {
