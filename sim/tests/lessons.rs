@@ -16,6 +16,7 @@ fn lessons() -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = fs::read_dir(folder)
         .expect("there is a folder of lessons")
         .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.is_file())
         .map(|path| {
             (path.file_name().unwrap().to_string_lossy().into(), fs::read_to_string(path).unwrap())
         })

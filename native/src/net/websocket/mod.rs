@@ -1,5 +1,5 @@
 //! WebSockets (RFC 6455): a page cannot open a plain connection, so a servent
-//! answers an upgrade at [`handshake::PATH`], and what travels inside binary
+//! answers an upgrade at `handshake::PATH`, and what travels inside binary
 //! messages is the byte stream of an ordinary connection. The node is told of an
 //! accepted connection and its bytes, and does not know.
 //!
