@@ -55,9 +55,14 @@ export async function open({ running, server }, hash = '', { width = 1280, heigh
     document.documentElement.dataset.theme = theme;
     /** @type {any} */ (document.querySelector('servent-lab')).session.keys = true;
   }, dark ? 'dark' : 'light');
-  // Colours fade to the other theme.
-  await new Promise((done) => setTimeout(done, 250));
+  await faded(page);
   return { page, complaints };
+}
+
+/** Colours fade to another theme: waits until they have. @param {import('puppeteer-core').Page} page */
+export async function faded(page) {
+  await frame(page);
+  await page.waitForFunction(() => !document.getAnimations().some((one) => one instanceof CSSTransition && one.playState === 'running'));
 }
 
 /** What the page is about, read from its session. @param {import('puppeteer-core').Page} page */

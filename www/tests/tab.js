@@ -89,6 +89,8 @@ const LASTS = /^(emulate|expose|authenticate|create|evaluateOnNewDocument|remove
  */
 export async function tab(running) {
   const page = running.idle.pop() ?? wrapped(await running.browser.newPage(), running);
+  // Nothing is drawn in a tab behind another one.
+  await page.bringToFront();
   await page.mouse.reset();
   return page;
 }

@@ -54,11 +54,9 @@ pub(crate) fn step(context: &Context) -> Result<Outcome> {
         return Ok(Outcome::Skipped(second::joined(&words)));
     }
     let recorded = [
-        ("SERVENT_TRACE", second::chance("servent demo", real_trace)?),
+        ("LAB_TRACE", second::chance("servent demo", real_trace)?),
         ("SERVENT_TAPES", second::chance("tapes of every command", real_tapes)?),
     ];
-    // Built for the first of these.
-    given.variables.push(("SERVENT", paths::target().join("debug/servent")));
     for (variable, (path, note)) in recorded {
         given.variables.push((variable, path));
         words.push(note);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { BROWSERS, frame, open, start, state } from '../browser.js';
+import { BROWSERS, faded, open, start, state } from '../browser.js';
 
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 const RULES = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] };
@@ -16,7 +16,7 @@ async function emulate(page, wanted) {
   const session = await page.createCDPSession();
   await session.send('Emulation.setEmulatedMedia', { features: Object.entries(wanted).map(([name, value]) => ({ name, value })) });
   await page.evaluate(() => { delete document.documentElement.dataset.theme; });
-  await frame(page);
+  await faded(page);
 }
 
 for (const name of BROWSERS.filter((one) => one === 'chromium')) {

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { BROWSERS, drop, open, start, state } from '../browser.js';
 import { WWW } from '../serve.js';
 
-const TRACE = process.env.SERVENT_TRACE;
+const TRACE = process.env.LAB_TRACE;
 
 /** One upload, nobody in line: how `/api/queue` tells it. */
 const QUEUE = {
@@ -54,7 +54,7 @@ function servent(lines, how = {}) {
 }
 
 for (const name of BROWSERS) {
-  describe(name, { skip: !TRACE && 'SERVENT_TRACE names no trace of a servent' }, () => {
+  describe(name, { skip: !TRACE && 'LAB_TRACE names no trace of a servent' }, () => {
     test('follows now, stays where the user goes, returns', async (ctx) => {
       const lines = readFileSync(String(TRACE), 'utf8').split('\x1e').map((line) => line.trim()).filter(Boolean);
       const started = await start(name, { extra: servent(lines) });

@@ -10,7 +10,7 @@ import { after, before, describe, test } from 'node:test';
 import { BROWSERS, start } from '../browser.js';
 import { WWW } from '../serve.js';
 
-const { SERVENT } = process.env;
+const PROGRAM = process.env.SERVENT_PROGRAM;
 const SIZE = 3_000_000;
 
 /** A room on free ports of the loopback, with one song. @param {string[]} more @returns {Promise<any>} */
@@ -18,7 +18,7 @@ async function room(...more) {
   const dir = mkdtempSync(path.join(tmpdir(), 'servent-room-'));
   const song = randomBytes(SIZE);
   writeFileSync(path.join(dir, 'long song.ogg'), song);
-  const run = spawn(String(SERVENT), ['room', path.join(dir, 'long song.ogg'), '--json', '--listen', '127.0.0.1:0', '--page', '127.0.0.1:0', '--state', path.join(dir, 'state'), '--set', `www=${WWW}`, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const run = spawn(String(PROGRAM), ['room', path.join(dir, 'long song.ogg'), '--json', '--listen', '127.0.0.1:0', '--page', '127.0.0.1:0', '--state', path.join(dir, 'state'), '--set', `www=${WWW}`, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
   const facts = /** @type {Record<string, any>} */ ({});
   for await (const line of createInterface({ input: run.stdout })) {
     const fact = JSON.parse(line);
@@ -58,7 +58,7 @@ async function find(page, words) {
 }
 
 for (const name of BROWSERS) {
-  describe(name, { skip: !SERVENT && 'SERVENT names no program' }, () => {
+  describe(name, { skip: !PROGRAM && 'SERVENT_PROGRAM names no program' }, () => {
     /** @type {any} */ let here;
     /** @type {Awaited<ReturnType<typeof start>>} */ let started;
     /** @type {import('puppeteer-core').Browser} */ let browser;

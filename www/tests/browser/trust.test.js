@@ -4,8 +4,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { BROWSERS, drop, frame, open, start, state } from '../browser.js';
 
-const TRACE = process.env.SERVENT_TRACE;
-const skip = !(TRACE && existsSync(TRACE)) && 'SERVENT_TRACE names no recorded run';
+const TRACE = process.env.LAB_TRACE;
+const skip = !(TRACE && existsSync(TRACE)) && 'LAB_TRACE names no recorded run';
 
 /** @param {import('puppeteer-core').Page} page @param {(session: any, ...args: any[]) => any} work @param {...any} args */
 const within = (page, work, ...args) => page.evaluate(`(${work})(document.querySelector('servent-lab').session, ...${JSON.stringify(args)})`);
