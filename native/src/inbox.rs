@@ -47,7 +47,7 @@ impl Inbox {
     ///
     /// # Errors
     /// It cannot be created, read or written.
-    pub(crate) fn open(dir: &Path, durability: Durability) -> io::Result<(Self, Held)> {
+    pub(crate) fn open(dir: &Path, durability: Durability) -> io::Result<(Arc<Self>, Held)> {
         fs::create_dir_all(dir)?;
         let dir = fs::canonicalize(dir)?;
         for entry in fs::read_dir(&dir)? {
@@ -58,14 +58,10 @@ impl Inbox {
                 discard(&entry.path());
             }
         }
-        let inbox = Self { dir, durability, counted: Mutex::new(None) };
+        let inbox = Arc::new(Self { dir, durability, counted: Mutex::new(None) });
         // A folder that cannot be written is better said now than at the first
         // upload.
-        drop(Fresh::new(Arc::new(Self {
-            dir: inbox.dir.clone(),
-            durability,
-            counted: Mutex::new(None),
-        }))?);
+        drop(Fresh::new(Arc::clone(&inbox))?);
         let held = inbox.count()?;
         Ok((inbox, held))
     }
@@ -225,7 +221,6 @@ mod tests {
         let dir = dir.path();
         let (inbox, held) = Inbox::open(dir, Durability::Process).unwrap();
         assert_eq!(held, Held::default());
-        let inbox = Arc::new(inbox);
         for fresh in [Fresh::new, Fresh::named] {
             let before = fs::read_dir(dir).unwrap().count();
             let one = fresh(Arc::clone(&inbox)).unwrap();
@@ -253,7 +248,7 @@ mod tests {
         fs::write(dir.join(".servent-1-0.part"), "half").unwrap();
         fs::write(dir.join(".servent-mine"), "whole").unwrap();
         let (inbox, _) = Inbox::open(dir, Durability::Process).unwrap();
-        let arriving = Fresh::named(Arc::new(inbox)).unwrap();
+        let arriving = Fresh::named(inbox).unwrap();
         let (_, held) = Inbox::open(dir, Durability::Power).unwrap();
         assert_eq!((names(dir).len(), held.bytes), (2, 5));
         drop(arriving);

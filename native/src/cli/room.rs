@@ -64,19 +64,14 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
 
 fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> {
     let mut builder = common.builder()?;
-    let list = |texts: Vec<String>| Raw::List(texts.into_iter().map(Raw::Text).collect());
-    let folders = arguments.folders.iter().map(|path| path.to_string_lossy().into_owned());
-    builder.flag("DIR", "share", list(folders.collect()))?;
-    if !arguments.listen.is_empty() {
-        let listen = arguments.listen.iter().map(ToString::to_string);
-        builder.flag("--listen", "listen", list(listen.collect()))?;
-    }
+    let text = |path: &PathBuf| Raw::Text(path.to_string_lossy().into_owned());
+    // Only what is named here, even if that is nothing.
+    builder.flag("DIR", "share", Raw::List(arguments.folders.iter().map(text).collect()))?;
+    builder.flags("--listen", "listen", &arguments.listen)?;
     if let Some(slots) = arguments.slots {
         builder.flag("--slots", "queue.slots", Raw::Integer(i64::from(slots)))?;
     }
-    if !arguments.allow_origin.is_empty() {
-        builder.flag("--allow-origin", "allow_origin", list(arguments.allow_origin.clone()))?;
-    }
+    builder.flags("--allow-origin", "allow_origin", &arguments.allow_origin)?;
     arguments.trace.put(&mut builder)?;
     // Others open the page; what only the host may see needs the link with the key.
     builder.flag("room", "lab_public", Raw::Boolean(true))?;

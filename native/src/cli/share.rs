@@ -119,10 +119,7 @@ fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> 
     if !arguments.folders.is_empty() {
         builder.flag("DIR", "share", Raw::List(arguments.folders.iter().map(text).collect()))?;
     }
-    if !arguments.listen.is_empty() {
-        let listen = arguments.listen.iter().map(|a| Raw::Text(a.to_string())).collect();
-        builder.flag("--listen", "listen", Raw::List(listen))?;
-    }
+    builder.flags("--listen", "listen", &arguments.listen)?;
     if let Some(slots) = arguments.slots {
         builder.flag("--slots", "queue.slots", Raw::Integer(i64::from(slots)))?;
     }

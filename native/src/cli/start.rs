@@ -61,10 +61,7 @@ impl LabFlags {
         if let Some(lab) = &self.lab {
             builder.flag("--lab", "lab", Raw::Text(lab.clone()))?;
         }
-        if !self.allow_origin.is_empty() {
-            let origins = self.allow_origin.iter().cloned().map(Raw::Text).collect();
-            builder.flag("--allow-origin", "allow_origin", Raw::List(origins))?;
-        }
+        builder.flags("--allow-origin", "allow_origin", &self.allow_origin)?;
         self.who.put(builder)
     }
 }

@@ -117,6 +117,21 @@ impl Builder {
             .map_err(|what| Failure::usage(format!("{flag}: {what}")))
     }
 
+    /// Sets a list from a flag that may be given several times; without it the
+    /// key stays as it is.
+    pub(crate) fn flags(
+        &mut self,
+        flag: &str,
+        key: &str,
+        values: &[impl ToString],
+    ) -> Result<(), Failure> {
+        if values.is_empty() {
+            return Ok(());
+        }
+        let values = values.iter().map(|value| Raw::Text(value.to_string())).collect();
+        self.flag(flag, key, Raw::List(values))
+    }
+
     /// `KEY=VALUE`, as `--set` takes it.
     pub(crate) fn assign(&mut self, text: &str) -> Result<(), Failure> {
         let Some((key, value)) = text.split_once('=') else {

@@ -335,8 +335,7 @@ async fn open_folders(
 
 /// The folder for uploads, and what is in it.
 fn open_inbox(dir: &Path, durability: Durability) -> Result<(Arc<Inbox>, Held), StartError> {
-    let opened = Inbox::open(dir, durability).map_err(|why| StartError::folder(dir, why));
-    opened.map(|(inbox, held)| (Arc::new(inbox), held))
+    Inbox::open(dir, durability).map_err(|why| StartError::folder(dir, why))
 }
 
 fn draw(bytes: &mut [u8]) -> std::io::Result<usize> {

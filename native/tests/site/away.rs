@@ -1,8 +1,26 @@
 //! The database is away for a while: nothing is promised that is not kept, the
 //! rest goes on, and it resumes by itself.
 
-use crate::members::{Site, Told};
+use crate::members::{Member, Site, Told};
 use crate::program::{Wire, lab_get, until};
+
+/// Whoever asks first when the database is away: its place was decided before
+/// that was known, so the reply is held back.
+fn held_back(member: &Member) -> Wire {
+    let mut first = Wire::connect(member.at);
+    first.send("GET /get/0/file HTTP/1.1\r\nHost: h\r\nX-Queue: 1.0\r\n\r\n");
+    until("it is known", || member.ready() == 503);
+    first
+}
+
+/// It is told its place, the second, when the member resumes.
+fn released(member: &Member, mut first: Wire) -> Told {
+    until("it resumes", || member.ready() == 200);
+    let reply = first.head();
+    let held = Told::of(first, &reply).unwrap_or_else(|| panic!("{reply:?}"));
+    assert_eq!(held.position, 2);
+    held
+}
 
 #[test]
 fn while_the_database_restarts_nothing_is_promised_and_the_rest_goes_on() {
@@ -12,10 +30,7 @@ fn while_the_database_restarts_nothing_is_promised_and_the_rest_goes_on() {
     let _holder = one.occupy();
     let told = one.place(None, &[]);
     site.server.stop();
-    // Whoever asks first is held back, as it was decided before that was known.
-    let mut first = Wire::connect(one.at);
-    first.send("GET /get/0/file HTTP/1.1\r\nHost: h\r\nX-Queue: 1.0\r\n\r\n");
-    until("it is known", || one.ready() == 503);
+    let first = held_back(&one);
     for client in [Some(&told), None] {
         let (_, reply) = one.ask(client, &[]);
         assert_eq!((reply.status, reply.header("x-queued")), (503, None), "{reply:?}");
@@ -24,10 +39,7 @@ fn while_the_database_restarts_nothing_is_promised_and_the_rest_goes_on() {
     let list = Wire::connect(one.at).get("/", &["Connection: close"]);
     assert_eq!(list.status, 200, "what promises nothing goes on");
     site.server.start_again();
-    until("it resumes", || one.ready() == 200);
-    let reply = first.head();
-    let held = Told::of(first, &reply).unwrap_or_else(|| panic!("{reply:?}"));
-    assert_eq!(held.position, 2);
+    let _held = released(&one, first);
     assert_eq!(one.place(Some(&told), &[]).key(), told.key(), "nobody is blamed");
     assert_eq!(one.place(None, &[]).position, 3);
     let metrics = String::from_utf8(lab_get(one.lab, "/metrics").body).unwrap();
@@ -43,15 +55,10 @@ fn a_database_that_is_paused_is_left_and_found_again() {
     let _holder = one.occupy();
     let told = one.place(None, &[]);
     site.server.signal("STOP");
-    let mut first = Wire::connect(one.at);
-    first.send("GET /get/0/file HTTP/1.1\r\nHost: h\r\nX-Queue: 1.0\r\n\r\n");
-    until("it is known", || one.ready() == 503);
+    let first = held_back(&one);
     assert_eq!(one.ask(Some(&told), &[]).1.header("x-queued"), None);
     site.server.signal("CONT");
-    until("it resumes", || one.ready() == 200);
-    let reply = first.head();
-    let held = Told::of(first, &reply).unwrap_or_else(|| panic!("{reply:?}"));
-    assert_eq!(held.position, 2);
+    let _held = released(&one, first);
     let again = one.place(Some(&told), &[]);
     assert_eq!(again.key(), told.key());
     let rows = site.server.sql(&site.url, "SELECT count(*) FROM servent.rows WHERE kind = 1");
@@ -69,14 +76,9 @@ fn a_new_password_is_read_from_its_file() {
     let change = "ALTER USER servent PASSWORD 'another'; SELECT pg_terminate_backend(pid)
         FROM pg_stat_activity WHERE application_name = 'servent'";
     site.server.sql(&site.url, change);
-    let mut first = Wire::connect(one.at);
-    first.send("GET /get/0/file HTTP/1.1\r\nHost: h\r\nX-Queue: 1.0\r\n\r\n");
-    until("it is known", || one.ready() == 503);
+    let first = held_back(&one);
     std::fs::write(site.place.path("secret"), "another\n").unwrap();
-    until("it resumes", || one.ready() == 200);
-    let reply = first.head();
-    let held = Told::of(first, &reply).unwrap_or_else(|| panic!("{reply:?}"));
-    assert_eq!(held.position, 2);
+    let _held = released(&one, first);
     let again = one.place(Some(&told), &[]);
     assert_eq!(again.key(), told.key());
 }
