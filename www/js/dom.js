@@ -23,6 +23,19 @@ export function el(tag, props = {}, ...children) {
 }
 
 /**
+ * A part of a picture.
+ * @param {string} tag
+ * @param {Record<string, string|number>} props
+ * @param {...(Node|string)} children
+ */
+export function svg(tag, props, ...children) {
+  const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [key, value] of Object.entries(props)) node.setAttribute(key, String(value));
+  node.append(...children);
+  return node;
+}
+
+/**
  * Replaces what an element holds; nothing stands for nothing.
  * @param {Element} node
  * @param {...(Node|string|null|undefined)} children
@@ -96,15 +109,7 @@ const ICONS = {
  * @returns {SVGElement}
  */
 export function icon(name) {
-  const ns = 'http://www.w3.org/2000/svg';
-  const svg = document.createElementNS(ns, 'svg');
-  svg.setAttribute('viewBox', '0 0 16 16');
-  svg.setAttribute('aria-hidden', 'true');
-  const path = document.createElementNS(ns, 'path');
-  path.setAttribute('fill-rule', 'evenodd');
-  path.setAttribute('d', ICONS[/** @type {keyof typeof ICONS} */ (name)] ?? '');
-  svg.append(path);
-  return svg;
+  return svg('svg', { viewBox: '0 0 16 16', 'aria-hidden': 'true' }, svg('path', { 'fill-rule': 'evenodd', d: ICONS[/** @type {keyof typeof ICONS} */ (name)] ?? '' }));
 }
 
 /** True when the user asked for less motion. */

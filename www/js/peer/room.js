@@ -1,23 +1,14 @@
 /** `<room-screen>`: what the projector shows: the address to open, everybody who is here, and the queue. */
-import { el, fill, icon, setAttr, setText } from '#lab/dom.js';
+import { el, fill, icon, setAttr, setText, svg } from '#lab/dom.js';
 import { hueOf, personOf } from '#lab/peer/names.js';
 import { t } from '#lab/strings.js';
 
 /** Asked so often, in milliseconds. */
 const ASK_MS = 1000;
-const SVG = 'http://www.w3.org/2000/svg';
 /** Everybody stands on rings around the servent: so many on the first, and so many more on each further one. */
 const RING = [10, 8];
 /** Radius of the first ring, and how far the next is; the picture is 200 wide. */
 const RADIUS = [46, 26];
-
-/** @param {string} tag @param {Record<string, string|number>} props @param {(Node|string)[]} children */
-function svg(tag, props, ...children) {
-  const node = document.createElementNS(SVG, tag);
-  for (const [key, value] of Object.entries(props)) node.setAttribute(key, String(value));
-  node.append(...children);
-  return node;
-}
 
 /** A QR code as one path. @param {string[]} rows */
 function code(rows) {

@@ -1,8 +1,7 @@
 /** The signs of the network, explained: below the picture, and in the sheet of keys. */
-import { el } from '#lab/dom.js';
+import { el, svg } from '#lab/dom.js';
 import { t } from '#lab/strings.js';
 
-const NS = 'http://www.w3.org/2000/svg';
 /** Paths in a box of 24 by 12; those with a stroke are lines. @type {Record<string, string>} */
 const PATHS = {
   query: 'M19 6 9 11.5 11 6 9 .5z', hit: 'M5 6l7-5 7 5-7 5z', push: 'M7.5 1.5h9v9h-9z', ping: 'M12 1.5a4.5 4.5 0 1 1 0 9 4.5 4.5 0 0 1 0-9z',
@@ -15,13 +14,8 @@ const ROLES = /** @type {const} */ (['asks', 'shares', 'floods', 'twin', 'down']
 
 /** A small picture of a sign. @param {string} kind */
 function sample(kind) {
-  const svg = document.createElementNS(NS, 'svg');
-  for (const [name, value] of Object.entries({ viewBox: '0 0 24 12', class: 'routing-sample', 'data-kind': kind, 'aria-hidden': 'true' })) svg.setAttribute(name, value);
-  const add = (/** @type {string} */ tag, /** @type {Record<string, string|number>} */ attributes) => {
-    const node = document.createElementNS(NS, tag);
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
-    svg.append(node);
-  };
+  const picture = svg('svg', { viewBox: '0 0 24 12', class: 'routing-sample', 'data-kind': kind, 'aria-hidden': 'true' });
+  const add = (/** @type {string} */ tag, /** @type {Record<string, string|number>} */ attributes) => picture.append(svg(tag, attributes));
   if (PATHS[kind]) add('path', { d: PATHS[kind], class: LINES.includes(kind) ? 'line' : 'full', 'fill-rule': 'evenodd' });
   else if (kind === 'floods') add('path', { d: 'M12 0l1.6 3.2 3.6-.4-2 3.2 2 3.2-3.6-.4L12 12l-1.6-3.2-3.6.4 2-3.2-2-3.2 3.6.4z', class: 'full' });
   else {
@@ -30,7 +24,7 @@ function sample(kind) {
     if (kind === 'shares' || kind === 'twin') add('rect', { x: 7, y: 1, width: 10, height: 10, rx: 2, class: 'round' });
     if (kind === 'twin') add('rect', { x: 5, y: -1, width: 10, height: 10, rx: 2, class: 'round' });
   }
-  return svg;
+  return picture;
 }
 
 /** @param {string} kind */

@@ -1,5 +1,5 @@
 /** Fifty seeds of the open scenario: how its outcome is spread, side by side for each way to run it; a click opens one. */
-import { el, setText } from '#lab/dom.js';
+import { el, setText, svg } from '#lab/dom.js';
 import { count, lasted, percent } from '#lab/format.js';
 import { openDialog } from '#lab/panels/dialog.js';
 import { t } from '#lab/strings.js';
@@ -124,20 +124,12 @@ class Way {
       const at = place(world);
       const height = heaps.get(at) ?? 0;
       heaps.set(at, height + 1);
-      const dot = svg('circle', { cx: at * STACK, cy: HIGH - 7 - height * step, r: world === last ? 4 : 2.6, class: world === last ? 'worst' : world === middle ? 'middle' : '' });
-      dot.append(svg('title', {}, t('sweep.dot', { seed: world.seed, value: words(figure, world.figures?.[figure.key]) })));
+      const dot = svg('circle', { cx: at * STACK, cy: HIGH - 7 - height * step, r: world === last ? 4 : 2.6, class: world === last ? 'worst' : world === middle ? 'middle' : '' },
+        svg('title', {}, t('sweep.dot', { seed: world.seed, value: words(figure, world.figures?.[figure.key]) })));
       dot.addEventListener('click', () => this.open(world));
       return dot;
     });
     const at = x(middle.figures?.[figure.key]);
     strip.replaceChildren(svg('line', { x1: 0, x2: WIDE, y1: HIGH - 2, y2: HIGH - 2 }), svg('line', { x1: at, x2: at, y1: 2, y2: HIGH - 2, class: 'median' }), ...dots);
   }
-}
-
-/** @param {string} name @param {Record<string, string|number>} attributes @param {string} [text] */
-function svg(name, attributes, text) {
-  const node = document.createElementNS('http://www.w3.org/2000/svg', name);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, String(value));
-  if (text) node.textContent = text;
-  return node;
 }

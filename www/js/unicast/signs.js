@@ -1,5 +1,5 @@
 /** The signs of the unicast, explained: below the picture, and in the sheet of keys. */
-import { el } from '#lab/dom.js';
+import { el, svg } from '#lab/dom.js';
 import { t } from '#lab/strings.js';
 import { STROKES } from '#lab/unicast/look.js';
 
@@ -12,22 +12,17 @@ const HEADS = { full: 'M29 1.5 38 6l-9 4.5z', double: 'M29 1.5 38 6l-9 4.5zM21 1
 
 /** A small picture of a sign; the style sheet colours it as it colours the unicast. @param {Sign} kind */
 function sample(kind) {
-  const make = (/** @type {string} */ tag, /** @type {Record<string, string|number>} */ attributes) => {
-    const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
-    return node;
-  };
-  const svg = make('svg', { viewBox: '0 0 40 12', class: 'sample', 'data-kind': kind, 'aria-hidden': 'true' });
+  const picture = svg('svg', { viewBox: '0 0 40 12', class: 'sample', 'data-kind': kind, 'aria-hidden': 'true' });
   if (kind === 'task' || kind === 'acted') {
-    svg.append(make('path', { d: 'M20 0v12', class: 'life' }), make('circle', { cx: 20, cy: 6, r: 3.5, class: kind === 'acted' ? 'full' : 'hollow' }));
-    return svg;
+    picture.append(svg('path', { d: 'M20 0v12', class: 'life' }), svg('circle', { cx: 20, cy: 6, r: 3.5, class: kind === 'acted' ? 'full' : 'hollow' }));
+    return picture;
   }
   const { dash, width, head } = STROKES[kind === 'lost' ? 'data' : kind];
-  svg.append(make('path', { d: kind === 'lost' ? 'M1 6h20' : 'M1 6h35', 'stroke-width': width, 'stroke-dasharray': dash.join(' ') || 'none' }));
-  if (kind === 'lost') svg.append(make('path', { d: 'm17 2 8 8m0-8-8 8', class: 'cross' }));
-  else if (head === 'open') svg.append(make('path', { d: 'm30 2 8 4-8 4', 'stroke-width': width }));
-  else svg.append(make('path', { d: HEADS[head], class: 'full' }));
-  return svg;
+  picture.append(svg('path', { d: kind === 'lost' ? 'M1 6h20' : 'M1 6h35', 'stroke-width': width, 'stroke-dasharray': dash.join(' ') || 'none' }));
+  if (kind === 'lost') picture.append(svg('path', { d: 'm17 2 8 8m0-8-8 8', class: 'cross' }));
+  else if (head === 'open') picture.append(svg('path', { d: 'm30 2 8 4-8 4', 'stroke-width': width }));
+  else picture.append(svg('path', { d: HEADS[head], class: 'full' }));
+  return picture;
 }
 
 /** @param {Sign} kind */
