@@ -1,43 +1,65 @@
 //! The certificates that servers are checked against.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::{ClientConfig, RootCertStore};
+use thiserror::Error;
+
+/// Why nobody could be checked.
+#[derive(Debug, Clone, Error)]
+pub(crate) enum TrustError {
+    /// The file that the user named cannot be read, or is no PEM.
+    #[error("cannot read {}: {why}", path.display())]
+    Pem { path: PathBuf, why: Arc<pem::Error> },
+    /// A certificate in that file cannot be used.
+    #[error("cannot read {}: {why}", path.display())]
+    Certificate { path: PathBuf, why: rustls::Error },
+    /// That file has no certificates.
+    #[error("cannot read {}: no certificate is in it", .0.display())]
+    Empty(PathBuf),
+    /// The system lacks them.
+    #[error("this system has no certificates to check others against")]
+    NoneHere,
+    /// The library has no version of TLS in common with itself: our fault.
+    #[error(transparent)]
+    Library(rustls::Error),
+    /// The server's name cannot be in any certificate.
+    #[error("{0}")]
+    Name(Arc<rustls::pki_types::InvalidDnsNameError>),
+}
 
 /// How we speak TLS with servers: trusting the certificates in a PEM file, or
 /// those of the system.
 ///
 /// # Errors
-/// A sentence: the file cannot be read, or there are no certificates.
-pub(crate) fn trusting(file: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
+/// The file cannot be read, or there are no certificates.
+pub(crate) fn trusting(file: Option<&Path>) -> Result<Arc<ClientConfig>, TrustError> {
     let mut roots = RootCertStore::empty();
     match file {
         Some(file) => {
-            let wrong =
-                |why: &dyn std::fmt::Display| format!("cannot read {}: {why}", file.display());
-            let all = CertificateDer::pem_file_iter(file).map_err(|e| wrong(&e))?;
-            for one in all {
-                let one = one.map_err(|e| wrong(&e))?;
-                roots.add(one).map_err(|e| wrong(&e))?;
+            let pem = |why| TrustError::Pem { path: file.to_owned(), why: Arc::new(why) };
+            for one in CertificateDer::pem_file_iter(file).map_err(pem)? {
+                let added = roots.add(one.map_err(pem)?);
+                added.map_err(|why| TrustError::Certificate { path: file.to_owned(), why })?;
             }
             if roots.is_empty() {
-                return Err(wrong(&"no certificate is in it"));
+                return Err(TrustError::Empty(file.to_owned()));
             }
         }
         None => {
             let found = rustls_native_certs::load_native_certs();
             roots.add_parsable_certificates(found.certs);
             if roots.is_empty() {
-                return Err("this system has no certificates to check others against".into());
+                return Err(TrustError::NoneHere);
             }
         }
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|e| e.to_string())?;
+        .map_err(TrustError::Library)?;
     Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
 }

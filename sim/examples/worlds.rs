@@ -23,11 +23,22 @@ pub(crate) struct Judged {
 pub(crate) type Draw = fn(seed: u64) -> Judged;
 
 /// The protocols by name.
-pub(crate) const PROTOCOLS: [(&str, Draw); 4] =
-    [("queue", queue), ("unicast", unicast), ("routing", routing), ("swarm", swarm)];
+pub(crate) const PROTOCOLS: [(&str, Draw); 5] = [
+    ("queue", queue),
+    ("site", site),
+    ("unicast", unicast),
+    ("routing", routing),
+    ("swarm", swarm),
+];
 
 fn queue(seed: u64) -> Judged {
     let scenario = queue::random::draw(&mut Choose::random(seed), seed);
+    let oracles = queue::check::Oracles::new(&scenario);
+    judge(queue::World::new(&scenario), oracles, Instant::ZERO + scenario.horizon, |_| false)
+}
+
+fn site(seed: u64) -> Judged {
+    let scenario = queue::random::draw_site(&mut Choose::random(seed), seed);
     let oracles = queue::check::Oracles::new(&scenario);
     judge(queue::World::new(&scenario), oracles, Instant::ZERO + scenario.horizon, |_| false)
 }

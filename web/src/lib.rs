@@ -29,5 +29,5 @@ pub use peer::Peer;
 pub use queue::Queue;
 pub use routing::Routing;
 pub use swarm::Swarm;
-pub use tape::{Ladder, Matrix, Overlay, Tape};
+pub use tape::{Ladder, Matrix, Overlay, Tape, Tapes};
 pub use unicast::Unicast;

@@ -7,11 +7,12 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use crate::value::{Answer, give};
 
 /// The texts of `docs/spec`.
-const TEXTS: [&str; 4] = [
+const TEXTS: [&str; 5] = [
     include_str!("../../docs/spec/queue.md"),
     include_str!("../../docs/spec/routing.md"),
     include_str!("../../docs/spec/unicast.md"),
     include_str!("../../docs/spec/swarm.md"),
+    include_str!("../../docs/spec/site.md"),
 ];
 
 /// A passage.

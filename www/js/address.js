@@ -10,8 +10,8 @@ export class Address {
   #timer = 0;
   /** What is shown or begun to be written last; what was begun before it comes too late. */
   #turn = 0;
-  /** What was written last. */
-  own = '';
+  /** What was written last: at first what has led here. */
+  own = location.hash;
 
   /** @param {Session} session */
   constructor(session) {

@@ -4,6 +4,7 @@ import { el } from '#lab/dom.js';
 import { clock } from '#lab/format.js';
 import { isHidden } from '#lab/future.js';
 import { drawing, painted } from '#lab/picture.js';
+import { tapeOf } from '#lab/run.js';
 import { kindOf, matcher } from '#lab/search.js';
 import { t, tell } from '#lab/strings.js';
 
@@ -31,12 +32,13 @@ export async function save(session, kind, { picture, query }) {
   if (!run) return;
   // A simulated link carries bytes, but no packets that could be written down.
   if (kind === 'pcapng' && run.kind === 'scenario') return void session.notice(t('tool.save.nopackets'));
+  if ((kind === 'pcapng' || kind === 'sqlog') && run.together) return void session.notice(t('tool.save.several'));
   const name = `${stem(session, run)}.${kind}`;
   try {
     if (kind === 'png') return download(name, await painted(drawing(picture, session.title)));
     const write = {
       sqlog: () => run.raw.exportSqlog(),
-      pcapng: () => /** @type {Tape} */ (run.source).exportPcapng(),
+      pcapng: () => /** @type {Tape} */ (tapeOf(run.source)).exportPcapng(),
       csv: () => table(session, run, query),
       svg: () => drawing(picture, session.title).text,
     }[kind];

@@ -87,9 +87,12 @@ export class Live {
         this.#cut(lines);
       } else if (this.#run && !this.#run.freed) {
         /** @type {Tape} */ (this.#run.source).append(bytes);
-        this.#run.setOrigin();
-        this.#run.refreshNodes();
-        if (session.run === this.#run) session.emit('known');
+        // Another view may show the same tape.
+        for (const run of new Set([this.#run, session.live ? session.run : null])) {
+          run?.setOrigin();
+          run?.refreshNodes();
+        }
+        if (session.live) session.emit('known');
       } else this.stop();
       this.#return();
     } catch (why) {

@@ -8,9 +8,9 @@ import '#lab/timeline/transport.js';
 import { Lesson } from '#servent';
 import { Address } from '#lab/address.js';
 import { load } from '#lab/core.js';
-import { announce, el, icon, setAttr, setText } from '#lab/dom.js';
+import { announce, el, icon, setAttr, setText, stillness } from '#lab/dom.js';
 import { kinds, save } from '#lab/export.js';
-import { acceptDrops, openAddress, openTape, pick, traceIn } from '#lab/files.js';
+import { acceptDrops, openAddresses, openTape, pick, tracesIn } from '#lab/files.js';
 import { Fold } from '#lab/fold.js';
 import { hide, isHidden } from '#lab/future.js';
 import { listen, sheet } from '#lab/keys.js';
@@ -24,7 +24,7 @@ import { openMenu } from '#lab/panels/menu.js';
 import { scenarioDialog } from '#lab/panels/scenario.js';
 import { linkForClass, linkOf, openLink, viewIn } from '#lab/permalink.js';
 import { enter, enters } from '#lab/peer/enter.js';
-import { Session, mayAutoplay } from '#lab/session.js';
+import { Session } from '#lab/session.js';
 import { speak, t, tell } from '#lab/strings.js';
 import { keysWanted, nextTheme, projecting, recall, remember, restoreTheme, themeNow, toggleProjector } from '#lab/theme.js';
 import { VIEWS, firstView, viewOf } from '#lab/views.js';
@@ -171,7 +171,8 @@ class ServentLab extends HTMLElement {
   #first() {
     const { session } = this;
     session.openPreset(session.view.presets()[0].id);
-    if (mayAutoplay()) session.play();
+    // Motion starts by itself only where the user did not ask for stillness.
+    if (!stillness()) session.play();
   }
 
   #head() {
@@ -232,7 +233,7 @@ class ServentLab extends HTMLElement {
     const words = el('span', {});
     const whole = new Fold('hint', words, { label: t('fold.hint') });
     // What is recorded can be looked at from all sides, and not broken.
-    this.session.addEventListener('run', () => setText(words, t(`${this.session.view.id}.hint${this.session.scenario ? '' : '.trace'}`)));
+    this.session.addEventListener('run', () => setText(words, t(`${this.session.view.id}.hint${this.session.scenario ? '' : this.session.run?.together ? '.together' : '.trace'}`)));
     const hint = el('div', { class: 'hint' }, words, whole.button, el('button', { class: 'button small', type: 'button', text: t('app.hint.close'), on: { click: close } }));
     return hint;
   }
@@ -292,10 +293,10 @@ class ServentLab extends HTMLElement {
   }
 
   async #openHash() {
-    const trace = traceIn(location.hash);
-    if (trace !== null) {
+    const traces = tracesIn(location.hash);
+    if (traces !== null) {
       this.live.stop();
-      return openAddress(this.session, trace);
+      return openAddresses(this.session, traces);
     }
     this.session.setView(await viewOf(viewIn(location.hash)));
     const { opened, problem } = await openLink(this.session, location.hash, (id, step) => this.room.open(id, step));

@@ -11,6 +11,9 @@ export const doing = (name, body) => /** @type {T.AnyFault} */ (/** @type {unkno
 
 /** What answers a view's own questions, and gives the run for all others. @typedef {Queue | Tape | Routing | Overlay | Unicast | Ladder | Swarm | Matrix} Source */
 
+/** The recording a run is made from, once more: of one servent, or of several. @param {Source} source @returns {import('#servent').Tape | import('#servent').Tapes} */
+export const tapeOf = (source) => /** @type {any} */ (source).tapes?.() ?? /** @type {any} */ (source).tape();
+
 /** One run: a scenario that is being simulated, or a trace that is replayed. @template {Source} [S=Source] */
 export class Run {
   /** @param {S} source */
@@ -23,6 +26,12 @@ export class Run {
     this.origin = 0;
     this.setOrigin();
     this.explored = this.kind === 'trace';
+    /** What stands over it while a recording is beside what if. */
+    this.side = '';
+    const tapes = 'tapes' in source ? source.tapes() : undefined;
+    /** Whether several servents were recorded. */
+    this.together = tapes !== undefined;
+    tapes?.free();
     this.freed = false;
   }
   setOrigin() {
@@ -95,6 +104,12 @@ export class Run {
     this.raw.useBranch(id);
     this.raw.seek(now);
     this.explored = false;
+  }
+
+  /** Drops what was asked of a recording. */
+  forget() {
+    this.raw.forget();
+    this.useBranch(0, this.now);
   }
 
   /** Goes on to `us`, but works no longer than `budget` milliseconds. @param {number} us @param {number} budget */

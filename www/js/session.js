@@ -6,14 +6,16 @@
  * `view`, `play` (started, stopped, other speed), `notice`.
  */
 import { isPanic, restart } from '#lab/core.js';
-import { announce, stillness } from '#lab/dom.js';
+import { announce } from '#lab/dom.js';
 import { Ease } from '#lab/ease.js';
 import { clock } from '#lab/format.js';
 import { isHidden } from '#lab/future.js';
 import { linkTo } from '#lab/permalink.js';
 import { nearestLoss } from '#lab/search.js';
+import { tapeOf } from '#lab/run.js';
 import { Sought } from '#lab/sought.js';
 import { speak, storyOf, t, tell } from '#lab/strings.js';
+import { ask, beside } from '#lab/whatif.js';
 
 /** @import * as T from './types' */
 /** @import { Run } from './run.js' */
@@ -88,7 +90,7 @@ export class Session extends EventTarget {
 
   /**
    * Shows a tape.
-   * @param {import('#servent').Tape} tape
+   * @param {import('#servent').Tape | import('#servent').Tapes} tape
    * @param {string} title
    * @param {ReturnType<import('#servent').Tape['world']>} [world] what it is a file of, when that is a simulated world
    */
@@ -140,7 +142,8 @@ export class Session extends EventTarget {
   /** @param {T.Mode} mode */
   setMode(mode) {
     if (mode === this.mode) return;
-    if (mode === 'compare' && !this.scenario) return this.notice(t('compare.trace'));
+    const trace = this.run?.kind === 'trace';
+    if (mode === 'compare' && !this.scenario && !(trace && this.log.length)) return this.notice(t('compare.trace'));
     const rebuild = this.scenario && (mode === 'compare' || this.other !== null) && mode !== 'events';
     this.mode = mode;
     if (rebuild && this.scenario && this.run && (mode === 'compare') !== (this.other !== null)) {
@@ -149,6 +152,7 @@ export class Session extends EventTarget {
       this.openScenario(this.scenario, { preset, faults: this.log, branch });
       this.seek(at);
     }
+    if (trace && mode !== 'events') beside(this, mode === 'compare');
     this.emit('view');
     this.touch();
   }
@@ -159,9 +163,9 @@ export class Session extends EventTarget {
    * @param {View} view
    */
   bring(view) {
-    const { run, live, title, speed } = this;
+    const { run, live, title, speed, log, branch, undone } = this;
     if (run?.kind !== 'trace') return false;
-    const tape = /** @type {import('#servent').Tape} */ (run.source).tape();
+    const tape = tapeOf(run.source);
     const kept = this.#kept.get(view.id);
     const same = kept?.run?.kind === 'trace' && kept.run.origin === run.origin;
     if (same || kept?.log.length || !tape.views().includes(view.id)) {
@@ -170,7 +174,7 @@ export class Session extends EventTarget {
     }
     this.setView(view);
     this.openTape(tape, title);
-    Object.assign(this, { live, speed });
+    Object.assign(this, { live, speed, log, branch, undone });
     this.emit('play');
     return true;
   }
@@ -181,10 +185,16 @@ export class Session extends EventTarget {
     this.pause();
     this.#kept.set(this.view.id, Object.fromEntries(KEPT.map((key) => [key, this[key]])));
     const before = this.#kept.get(view.id);
+    const { run: left, log, branch, undone } = this;
     this.view = view;
     speak(view.strings, view.id);
     Object.assign(this, { run: null, other: null, scenario: null, preset: null, live: null, mode: 'single', title: '', text: '', speed: view.speed, log: [], branch: 0, twins: new Map(), selection: NOTHING }, before);
     this.#kept.delete(view.id);
+    // A recording has the same branches in every view.
+    if (left?.kind === 'trace' && this.run?.kind === 'trace' && left.origin === this.run.origin) {
+      Object.assign(this, { log, branch, undone });
+      this.run.useBranch(branch, this.run.now);
+    }
     this.emit('run');
     this.emit('select');
     this.touch();
@@ -265,9 +275,14 @@ export class Session extends EventTarget {
   /** The same scenario with another list of what was done, at the same moment. @param {Done[]} log @param {FaultAt[]} undone */
   #again(log, undone) {
     const { scenario, preset, branch, run, selection } = this;
-    if (!scenario || !run) return;
+    if (!run) return;
     const { now } = run;
-    this.openScenario(scenario, { preset, faults: log, branch });
+    if (scenario) this.openScenario(scenario, { preset, faults: log, branch });
+    else {
+      run.forget();
+      Object.assign(this, { log: [], branch: 0 });
+      this.#replay(log, branch);
+    }
     this.seek(now);
     this.select(selection);
     this.undone = undone;
@@ -422,7 +437,7 @@ export class Session extends EventTarget {
   gesture(gesture, target = this.selection) {
     const run = this.run;
     if (!run) return;
-    if (run.kind === 'trace') return this.notice(t('gesture.trace'));
+    if (run.kind === 'trace') return ask(this, gesture);
     const action = this.view.action(gesture, target, this);
     if (!action) return this.notice(t(`${this.view.id}.gesture.none`));
     const before = run.branches().length;
@@ -468,7 +483,7 @@ export class Session extends EventTarget {
     const from = this.branch;
     this.guard(() => {
       this.branch = run.fault(fault);
-      if (other) this.twins.set(this.branch, other.fault(fault));
+      if (other?.kind === 'scenario') this.twins.set(this.branch, other.fault(fault));
       run.refreshNodes();
     });
     const where = run.branches().length > before ? { from } : from > 0 ? { on: from } : {};
@@ -582,6 +597,3 @@ export class Session extends EventTarget {
 
 /** Faults of one act are done, moved and taken back together. @param {FaultAt} a @param {FaultAt} b */
 export const together = (a, b) => a === b || (a.act !== undefined && a.act === b.act);
-
-/** Motion starts by itself only where the user did not ask for stillness. */
-export const mayAutoplay = () => !stillness();

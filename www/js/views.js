@@ -18,7 +18,7 @@ import { queue } from '#lab/queue/view.js';
  * @property {() => T.Preset<any>[]} presets
  * @property {(scenario: any) => Run} fromScenario
  * @property {(world: {scenario: any, claim: T.Checkpoint|null}) => Run} fromWorld the file of a simulated world, simulated again
- * @property {(tape: import('#servent').Tape) => Run|null} [fromTape] the tape of a servent; null where it has nothing that could be shown
+ * @property {(tape: import('#servent').Tape | import('#servent').Tapes) => Run|null} [fromTape] the tape of a servent, or those of several; null where it has nothing that could be shown
  * @property {(scenario: any, told?: boolean) => {name: string, scenario: any}[]} variants two ways to run it; with `told`, only where the story is about them
  * @property {() => Pane} pane makes the picture
  * @property {(session: Session) => void} [opened] a story was opened: what it is about can be selected

@@ -115,11 +115,14 @@ impl Given {
     fn share(&self, line: &[Test]) -> Result<Vec<(Test, Error)>> {
         let Some(Test { engine, .. }) = line.first() else { return Ok(Vec::new()) };
         let report = paths::target().join(format!("failed-in-{engine}"));
+        let times = paths::target().join(format!("times-in-{engine}.txt"));
         let node = self
             .node(engine)
             .words("--test-reporter=spec --test-reporter-destination=stdout")
             .words("--test-reporter=./tests/failed.js")
             .arg(format!("--test-reporter-destination={}", report.display()))
+            .words("--test-reporter=./tests/times.js")
+            .arg(format!("--test-reporter-destination={}", times.display()))
             .arg("tests/line.js");
         let Err(why) = line.iter().fold(node, |node, test| node.arg(&test.file)).quiet() else {
             return Ok(Vec::new());

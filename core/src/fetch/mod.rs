@@ -232,7 +232,7 @@ impl Fetches {
                 self.command(fetch, now, fx, |d, cx| d.fail(FetchFailure::Cancelled, cx));
                 self.downloads.remove(&fetch);
             }
-            Input::AskNow { fetch } => self.sources(fetch, client::Input::AskNow, now, fx),
+            Input::AskNow { fetch } => self.ask_now(fetch, now, fx),
             Input::Sleep { fetch, length } => {
                 self.sources(fetch, client::Input::Sleep(length), now, fx);
             }
@@ -267,6 +267,17 @@ impl Fetches {
         self.command(fetch, now, fx, |d, cx| {
             for no in keys_where(&d.sources, |s| s.lost.is_none()) {
                 d.client(no, input, cx);
+            }
+        });
+    }
+
+    /// A user who asks again has patience again: what failed before is not
+    /// counted, so that asking never makes a download end sooner.
+    fn ask_now(&mut self, fetch: FetchId, now: Instant, fx: &mut FxOf<Self>) {
+        self.command(fetch, now, fx, |d, cx| {
+            for no in keys_where(&d.sources, |s| s.lost.is_none()) {
+                d.sources.entry(no).and_modify(|source| source.failures = 0);
+                d.client(no, client::Input::AskNow, cx);
             }
         });
     }

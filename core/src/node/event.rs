@@ -201,4 +201,19 @@ pub enum WorldEvent {
     Clock { offset: i64 },
     /// Its user pressed a button: `ask_now`, `sleep`, `get`, `cancel`.
     User { action: String },
+    /// It leads its site: it took the lease with this fencing number.
+    Leads { fence: u64 },
+    /// It stands by until whoever leads the site is silent.
+    StandsBy,
+    /// Somebody else leads the site: it writes nothing any more, and ends.
+    Replaced,
+    /// The store of the site has what it wrote with this fencing number: all
+    /// that its records before number `until` decided.
+    Saved { fence: u64, until: u64 },
+    /// It cannot reach the store of its site, or can again.
+    StoreAway { away: bool },
+    /// A fault: the store of the site is gone, or there again.
+    Store { away: bool },
+    /// A fault: the way between it and the store is cut, or there again.
+    Apart { apart: bool },
 }

@@ -159,7 +159,7 @@ impl Router {
     ) -> Judgement {
         let mark = self.marks.of_id(message.guid);
         if let Some(first) = self.queries.get(mark) {
-            return match self.goes_on(now, (slot, first), message, query) {
+            return match self.goes_on(now, (slot, first, route), message, query) {
                 Some(slots) => Fate::Onward { slots }.into(),
                 None => Self::twice(first, route),
             };
@@ -167,13 +167,18 @@ impl Router {
         if self.queries.put(now, mark, route) == Err(Full) {
             return Why::Quota.into();
         }
+        // The tables turn at different times: what this one still knows of an
+        // earlier life of the query is over.
+        if let Some(earlier) = self.probed.get_mut(mark) {
+            *earlier = Route::LOCAL;
+        }
         if !self.config.relay {
             return Fate::Local.into();
         }
         let last = self.config.dynamic && message.ttl == 1;
         if last && self.links.at(slot).is_some_and(|link| link.neighbour.relays) {
             // It came to be answered here only, and may come again.
-            let _ = self.probed.put(now, mark, route);
+            let _ = self.probed.renew(now, mark, route);
         }
         self.onward(slot, message, query, |_| true).into()
     }
@@ -202,11 +207,12 @@ impl Router {
     }
 
     /// A query that was here with a TTL of 1 comes again with a larger one: it
-    /// is forwarded to the ultrapeers, once.
+    /// is forwarded to the ultrapeers, once. Its answers take the way it came
+    /// first, while that is there.
     fn goes_on(
         &mut self,
         now: Instant,
-        (slot, first): (u32, Route),
+        (slot, first, route): (u32, Route, Route),
         message: &Message,
         query: &Query,
     ) -> Option<Vec<u32>> {
@@ -216,7 +222,9 @@ impl Router {
             return None;
         }
         let slots = self.onward(slot, message, query, |link| link.neighbour.relays);
-        if slots.is_empty() || self.queries.renew(now, mark, first) == Err(Full) {
+        let gone = first != Route::LOCAL && self.links.by_route(first).is_none();
+        let back = if gone { route } else { first };
+        if slots.is_empty() || self.queries.renew(now, mark, back) == Err(Full) {
             return None;
         }
         if let Some(route) = self.probed.get_mut(mark) {

@@ -7,6 +7,8 @@
 //! A [`tape`] also contains the inputs of a node, so that [`replay`] can run it
 //! again; [`qlog`] is the format of both.
 
+#[doc(hidden)]
+pub mod branch;
 mod cause;
 mod digest;
 mod handover;

@@ -195,6 +195,13 @@ impl Player {
         })
     }
 
+    /// The number of the input, or timeout, that led to record `i`.
+    #[must_use]
+    pub fn led_to(&self, i: usize) -> Option<usize> {
+        let (given, _) = self.records.get(i)?;
+        (*given as usize).checked_sub(1)
+    }
+
     /// How many inputs and timeouts the node at the cursor has been given.
     #[must_use]
     pub fn position(&self) -> Option<usize> {

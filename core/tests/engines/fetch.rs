@@ -376,6 +376,21 @@ fn the_user_can_hurry_or_stop_the_asking() {
     assert_eq!(desk.asked.len(), 3);
 }
 
+/// Each time the user asks, the count of failures begins anew: an impatient
+/// user never makes a download end that would have gone on by itself.
+#[test]
+fn asking_again_never_uses_up_the_patience_with_a_source() {
+    let config = Config { attempts: 3, ..Config::default() };
+    let mut desk = Desk::new(config, Dialect::Parq);
+    desk.input(Input::Get(get(None, &[A])));
+    for _ in 0..20 {
+        let dial = desk.dials().last().unwrap().0;
+        desk.input(Input::DialFailed { conn: dial, why: DialError::Refused });
+        assert!(!lost(&desk, A, SourceTrouble::Unreachable));
+        desk.input(Input::AskNow { fetch: FETCH });
+    }
+}
+
 #[test]
 fn the_user_can_pause_it_and_a_restart_does_not_go_on_with_it() {
     let mut desk = Desk::getting(Some(GOOD), &[A]);

@@ -8,6 +8,7 @@ mod node_support;
 mod swarm_nodes;
 
 mod archive;
+mod branch;
 mod browse;
 mod datagrams;
 mod fetch;

@@ -11,7 +11,21 @@ use tokio::sync::mpsc::{Receiver, channel};
 /// The user at a terminal, asked one question at a time.
 #[derive(Clone)]
 pub(crate) struct Person {
-    lines: Arc<Mutex<Receiver<String>>>,
+    lines: Arc<Mutex<Receiver<Typed>>>,
+}
+
+/// A line, or `None` for the end of the input (Ctrl-D), after which a terminal
+/// can be read again.
+type Typed = Option<String>;
+
+/// A question on the last line of the terminal. Without an answer that line has
+/// no end, and what is said next would stand behind the question.
+struct Unanswered;
+
+impl Drop for Unanswered {
+    fn drop(&mut self) {
+        let _ = writeln!(io::stderr()); // Nobody sees it then.
+    }
 }
 
 impl Person {
@@ -26,8 +40,17 @@ impl Person {
         // A read from a terminal cannot be cancelled, so it has a thread that
         // ends with the program.
         std::thread::spawn(move || {
-            for line in BufReader::new(terminal).lines().map_while(Result::ok) {
-                if send.blocking_send(line).is_err() {
+            let mut terminal = BufReader::new(terminal);
+            loop {
+                let mut line = String::new();
+                let typed = match terminal.read_line(&mut line) {
+                    // One that has hung up has ended for good.
+                    Ok(0) if !terminal.get_ref().is_terminal() => return,
+                    Ok(0) => None,
+                    Ok(_) => Some(line),
+                    Err(_) => return,
+                };
+                if send.blocking_send(typed).is_err() {
                     return;
                 }
             }
@@ -35,19 +58,22 @@ impl Person {
         Some(Self { lines: Arc::new(Mutex::new(lines)) })
     }
 
-    /// Asks, and waits for a line; `None` when there will be none. Dropping the
-    /// future withdraws the question.
+    /// Asks, and waits for a line; `None` when the input ends instead. Dropping
+    /// the future withdraws the question.
     pub(crate) async fn ask(&self, question: &str) -> Option<String> {
         let mut lines = self.lines.lock().await;
         while lines.try_recv().is_ok() {} // Lines typed earlier are no answer.
         // Without standard error nobody sees the question and nobody answers.
         let _ = write!(io::stderr(), "{} ", Lines(question));
-        lines.recv().await
+        let unanswered = Unanswered;
+        let line = lines.recv().await.flatten()?;
+        std::mem::forget(unanswered); // The line was ended by whoever answered.
+        Some(line)
     }
 
-    /// Asks a yes-or-no question.
-    pub(crate) async fn agrees(&self, question: &str) -> bool {
-        let answer = self.ask(&format!("{question} [y/N]")).await;
-        answer.is_some_and(|it| matches!(it.trim().to_lowercase().as_str(), "y" | "yes"))
+    /// Asks a yes-or-no question; `None` when nobody answers it.
+    pub(crate) async fn agrees(&self, question: &str) -> Option<bool> {
+        let answer = self.ask(&format!("{question} [y/N]")).await?;
+        Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 }

@@ -48,20 +48,24 @@ impl Given {
         }
     }
 
-    /// The code of a sender: given, or typed at the terminal.
-    pub(crate) async fn or_asked(&self, typed: Option<&str>) -> Result<Option<Code>, Failure> {
+    /// The code that the other side shows: given, or typed at the terminal.
+    pub(crate) async fn or_asked(
+        &self,
+        typed: Option<&str>,
+        question: &str,
+    ) -> Result<Option<Code>, Failure> {
         let given = self.code(typed)?;
         if self.open || given.is_some() {
             return Ok(given);
         }
         let answer = match Person::present() {
-            Some(person) => person.ask("the code that the receiver shows:").await,
+            Some(person) => person.ask(question).await,
             None => None,
         };
         let Some(answer) = answer else {
             return Err(Failure::usage("there is no code, and no terminal on which to ask for it")
                 .next(
-                    "put what the receiver shows into SERVENT_CODE or a --code-file, \
+                    "put what the other side shows into SERVENT_CODE or a --code-file, \
                  or say --open on both sides to do without",
                 ));
         };

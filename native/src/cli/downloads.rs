@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use serde_json::Value;
+use serde_json::{Value, json};
 use servent_core::id::Sha1;
 use servent_core::node::{Get, Source};
 use servent_core::text::Shown;
 
 use super::control::Control;
-use super::get::{self, Wanted};
+use super::get::{self, Introduced, Wanted, Who};
 use super::start::runtime;
 use super::{Common, print};
 use crate::config::Config;
@@ -56,6 +56,8 @@ struct List {
   servent downloads add http://10.0.0.7:6346/Music/song.flac http://10.0.0.9/b.iso
   servent downloads add http://10.0.0.7:6346/Music/        a folder with its tree
   servent downloads add -i list.txt                        an address a line
+  servent downloads add http://10.0.0.7:6346/Private/ --user ann
+                                                           asks for the password of a private share
   servent downloads add urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB 10.0.0.7:6346")]
 struct Add {
     /// What to download, and where from.
@@ -68,6 +70,8 @@ struct Add {
     /// One more source of the same file.
     #[arg(long = "mirror", value_name = "URL")]
     mirrors: Vec<String>,
+    #[command(flatten)]
+    who: Who,
 }
 
 /// Ask nobody for these downloads until `resume`, over restarts too.
@@ -138,10 +142,17 @@ async fn begin(config: &Config, control: &Control, add: &Add, quiet: bool) -> Re
     if let Some(list) = &add.input {
         all.extend(get::listed(list)?);
     }
+    let who = add.who.introduced(&all).await?;
+    if let Some(Introduced { user, password, hosts }) = &who {
+        let body = json!({ "user": user, "password": password, "hosts": hosts });
+        control.tell("POST", "/credentials", &body).await?;
+    }
     let mut unread = Vec::new();
     for wanted in all {
         let gets = if wanted.is_folder() {
-            let (gets, troubles) = get::files_below(config, &wanted).await?;
+            let (gets, troubles) =
+                get::files_below(config, &wanted, who.as_ref().map(Introduced::credentials))
+                    .await?;
             unread.extend(troubles);
             gets
         } else {

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
@@ -21,6 +22,8 @@ use super::Common;
 use super::amount::size;
 use super::ask::Person;
 use super::code::{self, Given};
+use super::many::{Taking, take};
+use super::questions::Questions;
 use super::start::{address, runtime};
 use super::unicast::{PORT, Tally, Travel, bind, title};
 use crate::exit::{Exit, Failure, said};
@@ -31,6 +34,8 @@ use crate::signal::Signals;
 const SENDERS: usize = 64;
 /// Parallel senders per address, so that one address cannot use up all places.
 const SENDERS_EACH: usize = 32;
+/// How long to wait until senders that were asked about have heard that we stop.
+const GOODBYE: Duration = Duration::from_secs(10);
 /// How many names of an offer are shown.
 const NAMES: usize = 10;
 
@@ -55,6 +60,8 @@ const NAMES: usize = 10;
                                             a code of your own
   servent receive -o inbox/ --open --yes    whatever anybody sends
   servent receive -o song.ogg               one file
+  servent receive --from 10.0.0.7 -o inbox/
+                                            what `servent send --to 3` gives to three
   servent receive --listen 127.0.0.1:7000 | tar x
                                             one stream into a pipe
   servent receive -o inbox/ --loss 5%       lose 5 % on purpose and see it repaired")]
@@ -62,6 +69,10 @@ pub(crate) struct Arguments {
     /// Listen here; port 0 takes any free one. Usually [::]:6348, IPv4 too.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
+    /// Take what `servent send --to N` gives there, together with the others
+    /// whom it is for; the code is the one that it shows.
+    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["listen", "once"])]
+    from: Option<String>,
     /// Write this file, or files into this folder.
     #[arg(short, long, value_name = "FILE|DIR")]
     output: Option<PathBuf>,
@@ -96,6 +107,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     let reporter = Reporter::new(Voice::new(arguments.json, common.quiet), aside);
     let once = arguments.once || !matches!(place, Place::Folder(_));
     let typed = arguments.code.as_ref();
+    if let Some(from) = &arguments.from {
+        return join(common, arguments, (from, place), options, &reporter);
+    }
     let code = arguments.given.code(typed.and_then(Option::as_deref))?;
     let person = match Person::present() {
         person if !arguments.yes && person.is_some() => person,
@@ -103,15 +117,51 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         _ => None,
     };
     let (door, made) = door(code, arguments.given.open)?;
-    let quota = match &place {
-        Place::Folder(folder) => Some(Arc::new(Quota::new(folder.clone(), arguments.inbox_limit))),
-        Place::Output | Place::File(_) => None,
-    };
+    let quota = arguments.quota(&place);
     let (door, writers, begun) = (Arc::new(door), Arc::default(), Arc::default());
-    let seats = Seats::default();
-    let receiver = Receiver { place, once, reporter, person, door, quota, writers, begun, seats };
+    let (seats, questions) = Default::default();
+    let receiver =
+        Receiver { place, once, reporter, person, door, quota, writers, begun, seats, questions };
     let runtime = runtime()?;
     let done = runtime.block_on(receiver.run(arguments.listen, made, options));
+    runtime.shutdown_background(); // A write to a full pipe may never return.
+    done
+}
+
+impl Arguments {
+    fn quota(&self, place: &Place) -> Option<Arc<Quota>> {
+        match place {
+            Place::Folder(folder) => Some(Arc::new(Quota::new(folder.clone(), self.inbox_limit))),
+            Place::Output | Place::File(_) => None,
+        }
+    }
+}
+
+/// Joins a sender that sends to several.
+fn join(
+    common: &Common,
+    arguments: &Arguments,
+    (from, place): (&str, Place),
+    options: Options,
+    reporter: &Reporter,
+) -> Result<(), Failure> {
+    let settings = common.builder()?.finish()?.settings;
+    let typed = arguments.code.as_ref().map(Option::as_deref);
+    if typed == Some(None) {
+        return Err(Failure::usage("with --from the code is the one that the sender shows"));
+    }
+    let person = if arguments.yes { None } else { Person::present() };
+    if person.is_none() && !arguments.yes && arguments.given.open {
+        return Err(nobody());
+    }
+    let quota = arguments.quota(&place);
+    let taking = Taking { place, quota, person, settings: &settings, reporter };
+    let runtime = runtime()?;
+    let done = runtime.block_on(async {
+        let question = "the code that the sender shows:";
+        let code = arguments.given.or_asked(typed.flatten(), question).await?;
+        take(from, code.as_ref(), taking, options).await
+    });
     runtime.shutdown_background(); // A write to a full pipe may never return.
     done
 }
@@ -171,6 +221,7 @@ struct Receiver {
     /// The number of transfers that have begun.
     begun: Arc<AtomicU64>,
     seats: Seats,
+    questions: Questions,
 }
 
 /// The number of senders per address.
@@ -252,7 +303,10 @@ impl Receiver {
                         self.reporter.tell(&fact, &failure.to_string());
                     }
                 }
-                () = signals.first() => break self.stopped(running.len()),
+                () = signals.first() => {
+                    signals.end_at_next();
+                    break self.stopped(&mut running).await;
+                }
             }
         };
         running.shutdown().await;
@@ -319,6 +373,7 @@ impl Receiver {
         }
         self.fits(&transfer, &entries, &title).await?;
         self.agreed(&mut transfer, &entries, &title).await?;
+        let under_way = self.questions.agreed.one();
         let mut tally = Tally::new(&self.reporter, &entries, title.clone(), peer);
         self.reporter.tell(
             &json!({
@@ -334,6 +389,7 @@ impl Receiver {
         let before = endpoint.counters();
         let how = transfer.receive(inbox, |told| tally.told("received", told)).await;
         tally.finish();
+        drop(under_way);
         how.map_err(|why| failed(&why, &transfer, &title, tally.bytes()))?;
         // The socket's counters describe this transfer only if no other ran
         // meanwhile.
@@ -372,30 +428,76 @@ impl Receiver {
     ) -> Result<(), Failure> {
         let Some(person) = &self.person else { return Ok(()) };
         let peer = transfer.peer();
+        let not = |why: &str| format!("{} from {peer} was not taken{why}", Shown(title));
+        let _asked = self.questions.open.one();
+        let fact = json!({ "event": "asking", "name": title, "from": peer });
+        self.reporter.fact(&fact);
         let question = format!("{}take it?", offered(entries, peer));
         let agrees = tokio::select! {
             agrees = person.agrees(&question) => agrees,
-            why = transfer.waiting() => return Err(failed(&why, transfer, title, None)),
+            why = transfer.waiting() => {
+                let why = why.to_string();
+                return Err(Failure::new(Exit::Network, not(&format!(": {}", Shown(&why)))));
+            }
+            () = self.questions.withdrawn() => {
+                transfer.refuse("the receiver was stopped before anybody agreed").await;
+                let why = ": the question was withdrawn, and nothing was written";
+                return Err(Failure::new(Exit::Interrupted, not(why)));
+            }
         };
-        if agrees {
-            return Ok(());
+        match agrees {
+            Some(true) => Ok(()),
+            Some(false) => {
+                transfer.refuse("the receiver said no").await;
+                Err(Failure::new(Exit::Failed, not("")))
+            }
+            None => {
+                transfer.refuse("nobody answered at the receiver").await;
+                Err(Failure::new(Exit::Failed, not(": nobody answered, and nothing was written")))
+            }
         }
-        transfer.refuse("the receiver said no").await;
-        Err(Failure::new(Exit::Failed, format!("{} from {peer} was not taken", Shown(title))))
     }
 
-    fn stopped(&self, running: usize) -> Result<(), Failure> {
-        match (running, self.once) {
-            (0, false) => Ok(()),
-            (0, true) => Err(Failure::new(Exit::Interrupted, "stopped before anybody sent")),
-            (n, _) => Err(Failure::new(Exit::Interrupted, format!("stopped with {n} under way"))
+    /// The user stops it. Whoever waits for an answer is told that there is
+    /// none; what is under way ends with the endpoint.
+    async fn stopped(&self, running: &mut JoinSet<Result<(), Failure>>) -> Result<(), Failure> {
+        let (asked, under_way) = (self.questions.withdraw(), self.questions.agreed.count());
+        let mut unasked = Vec::new();
+        let told = async {
+            while unasked.len() < asked {
+                match running.join_next().await {
+                    Some(Ok(Err(failure))) if failure.exit == Exit::Interrupted => {
+                        unasked.push(failure)
+                    }
+                    Some(_) => {}
+                    None => return,
+                }
+            }
+        };
+        // A sender that is gone does not hear it.
+        let _ = tokio::time::timeout(GOODBYE, told).await;
+        if under_way == 0 && unasked.len() == 1 {
+            return unasked.pop().map_or(Ok(()), Err);
+        }
+        for failure in &unasked {
+            let fact = json!({ "event": "failed", "what": failure.to_string() });
+            self.reporter.tell(&fact, &failure.to_string());
+        }
+        match (under_way, asked, self.once) {
+            (0, 0, false) => Ok(()),
+            (0, 0, true) => Err(Failure::new(Exit::Interrupted, "stopped before anybody sent")),
+            (0, asked, _) => Err(Failure::new(
+                Exit::Interrupted,
+                format!("stopped with {} unanswered; nothing was written", count(asked as u64, "question")),
+            )),
+            (n, ..) => Err(Failure::new(Exit::Interrupted, format!("stopped with {n} under way"))
                 .next("what had arrived of them is in the .part files; sent again, only the rest travels")),
         }
     }
 }
 
 /// The offer, as shown to the user.
-fn offered(entries: &[Entry], peer: SocketAddr) -> String {
+pub(super) fn offered(entries: &[Entry], peer: SocketAddr) -> String {
     let (files, size) = total(entries);
     let size = size.map_or_else(|| String::from("of unknown size"), bytes);
     let mut text = format!("{peer} sends {}, {size}:\n", count(files as u64, "file"));

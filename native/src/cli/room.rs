@@ -101,13 +101,14 @@ pub(super) fn announce(voice: Voice, url: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints the address of the host's own screen.
+/// Prints the addresses of the host's controls and of the screen for everybody.
 pub(super) fn announce_screen(voice: Voice, door: &Door) -> Result<(), Failure> {
     let port = door.address.port();
     let mut here = door.clone();
     if here.address.ip().is_unspecified() {
         here.address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     }
-    let url = format!("{}#room", here.url());
+    let (host, url) = (format!("{}#host", here.url()), format!("{}#room", here.url()));
+    told(voice, &json!({ "event": "host", "url": host }), &format!("host {host}"))?;
     told(voice, &json!({ "event": "screen", "url": url }), &format!("screen {url}"))
 }

@@ -11,8 +11,9 @@ use servent_core::text::Shown;
 use tokio::net::lookup_host;
 
 use super::Common;
-use super::code::Given;
-use super::start::runtime;
+use super::code::{self, Given};
+use super::many::{Giving, give};
+use super::start::{address, runtime};
 use super::unicast::{PORT, Tally, Travel, bind, title};
 use crate::exit::{Exit, Failure, said};
 use crate::progress::{Reporter, Voice, bytes};
@@ -29,6 +30,7 @@ use crate::signal::Signals;
   servent send 10.0.0.7 song.ogg            to the usual port, 6348
   servent send 10.0.0.7 docs/ photos/ a.txt folders with all that is in them
   tar c docs | servent send 10.0.0.7:7000   whatever comes from a pipe
+  servent send --to 3 film.mkv photos/      to three, who run: servent receive --from HOST
   SERVENT_CODE=ocean-pepper-violin servent send 10.0.0.7 song.ogg
                                             without a question
   servent send 127.0.0.1 big --open --loss 5%
@@ -38,12 +40,19 @@ use crate::signal::Signals;
   servent send HOST song.ogg --trace t.sqlog
                                             record it; `servent replay t.sqlog`")]
 pub(crate) struct Arguments {
-    /// Where `servent receive` listens.
-    #[arg(value_name = "HOST[:PORT]")]
-    to: String,
+    /// Where `servent receive` listens; left out with --to.
+    #[arg(value_name = "HOST[:PORT]", required = true)]
+    host: Option<String>,
     /// What to send; `-` or nothing is standard input.
     #[arg(value_name = "FILE|DIR")]
     files: Vec<PathBuf>,
+    /// Send to so many receivers, who run `servent receive --from` this machine
+    /// and pass on to each other what they have. Here the code is shown.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    to: Option<u32>,
+    /// With --to: listen here for them, over UDP and TCP. Usually [::]:6348.
+    #[arg(long, value_name = "ADDRESS", value_parser = address, requires = "to")]
+    listen: Option<SocketAddr>,
     /// The code that the receiver shows; better asked for than written here.
     #[arg(long, value_name = "WORDS", conflicts_with_all = ["open", "code_file"])]
     code: Option<String>,
@@ -59,13 +68,41 @@ pub(crate) struct Arguments {
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
     let options = arguments.travel.options(common)?;
     let reporter = Reporter::new(Voice::new(arguments.json, common.quiet), false);
+    if let Some(receivers) = arguments.to {
+        return to_several(common, arguments, receivers, options, &reporter);
+    }
     let offer = offer(&arguments.files, &reporter)?;
     let runtime = runtime()?;
     let done = runtime.block_on(async {
-        let code = arguments.given.or_asked(arguments.code.as_deref()).await?;
-        send(&arguments.to, &offer, code.as_ref(), options, &reporter).await
+        let question = "the code that the receiver shows:";
+        let code = arguments.given.or_asked(arguments.code.as_deref(), question).await?;
+        let host = arguments.host.as_deref().unwrap_or_default(); // It is required.
+        send(host, &offer, code.as_ref(), options, &reporter).await
     });
     runtime.shutdown_background(); // A read of standard input may never return.
+    done
+}
+
+/// With `--to` what would be the receiver's name is a file too.
+fn to_several(
+    common: &Common,
+    arguments: &Arguments,
+    receivers: u32,
+    options: Options,
+    reporter: &Reporter,
+) -> Result<(), Failure> {
+    let settings = common.builder()?.finish()?.settings;
+    let files: Vec<PathBuf> =
+        arguments.host.iter().map(PathBuf::from).chain(arguments.files.iter().cloned()).collect();
+    let offer = offer(&files, reporter)?;
+    let given = arguments.given.code(arguments.code.as_deref())?;
+    let made = given.is_none() && !arguments.given.open;
+    let code = if made { Some(code::random()?) } else { given };
+    let listen = arguments.listen;
+    let giving = Giving { offer, receivers, listen, code, made, settings: &settings, reporter };
+    let runtime = runtime()?;
+    let done = runtime.block_on(give(giving, options));
+    runtime.shutdown_background();
     done
 }
 
@@ -137,7 +174,7 @@ async fn send(
     Ok(endpoint.shutdown().await?)
 }
 
-async fn resolve(to: &str) -> Result<SocketAddr, Failure> {
+pub(super) async fn resolve(to: &str) -> Result<SocketAddr, Failure> {
     let named = match to.rsplit_once(':') {
         _ if to.parse::<std::net::Ipv6Addr>().is_ok() => format!("[{to}]:{PORT}"),
         Some((_, port)) if port.parse::<u16>().is_ok() => to.to_owned(),

@@ -3,6 +3,8 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::error::SyntaxError;
+
 /// A value as it was written.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Raw {
@@ -23,11 +25,14 @@ pub(crate) struct Entry {
     pub(crate) value: Raw,
 }
 
-/// All entries of a file, or the line number and what is wrong there.
-pub(crate) fn entries(text: &str) -> Result<Vec<Entry>, (usize, String)> {
+/// All entries of a file.
+///
+/// # Errors
+/// It is no TOML.
+pub(crate) fn entries(text: &str) -> Result<Vec<Entry>, SyntaxError> {
     let table = DeTable::parse(text).map_err(|e| {
         let line = e.span().map_or(1, |span| line_of(text, span.start));
-        (line, e.message().to_owned())
+        SyntaxError { line, what: e.message().to_owned() }
     })?;
     let mut out = Vec::new();
     flatten(text, "", table.get_ref(), &mut out);
@@ -80,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_slip_is_found_in_its_line() {
-        let (line, what) = entries("agent = 'x'\nslots = = 2\n").unwrap_err();
+        let SyntaxError { line, what } = entries("agent = 'x'\nslots = = 2\n").unwrap_err();
         assert_eq!(line, 2);
         assert!(!what.is_empty());
     }

@@ -1,6 +1,7 @@
 //! The configuration: defaults < file < environment < flags, every value with
 //! its origin.
 
+mod error;
 mod explain;
 pub(crate) mod file;
 mod print;
@@ -77,13 +78,13 @@ impl Builder {
     }
 
     fn understand(&mut self, path: &Path, text: &str) -> Result<(), Failure> {
-        let at = |line: usize, what: String| {
+        let at = |line: usize, what: &dyn fmt::Display| {
             Failure::new(Exit::Usage, format!("{}:{line}: {what}", path.display()))
                 .next("mend that line; `servent config --explain` shows every key")
         };
-        for entry in file::entries(text).map_err(|(line, what)| at(line, what))? {
+        for entry in file::entries(text).map_err(|why| at(why.line, &why))? {
             let origin = Origin::File { path: path.to_path_buf(), line: entry.line };
-            self.tree.set(&entry.key, entry.value, origin).map_err(|what| at(entry.line, what))?;
+            self.tree.set(&entry.key, entry.value, origin).map_err(|why| at(entry.line, &why))?;
         }
         Ok(())
     }
@@ -143,7 +144,7 @@ impl Builder {
 
     /// The configuration in force.
     pub(crate) fn finish(self) -> Result<Config, Failure> {
-        let settings = self.tree.settings().map_err(Failure::usage)?;
+        let settings = self.tree.settings().map_err(|why| Failure::usage(why.to_string()))?;
         if settings.node.queue.slots == 0 {
             let origin = self.tree.origin("queue.slots");
             return Err(Failure::usage(format!("{origin}: without a slot nobody can download"))

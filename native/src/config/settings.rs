@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use directories::ProjectDirs;
 use serde::{Deserialize, Serialize};
-use servent::{Database, Durability, TraceFile};
+use servent::{Database, DatabaseUrlError, Durability, TraceFile};
 use servent_core::{node, queue, routing, swarm, unicast};
 
 /// Every setting of the program. The fields of [`node::Config`] stand beside
@@ -91,7 +91,7 @@ pub(crate) struct Settings {
 impl Settings {
     /// The database of the site, if there is one; the error says what is wrong
     /// with its address.
-    pub(crate) fn database(&self) -> Result<Option<Database>, String> {
+    pub(crate) fn database(&self) -> Result<Option<Database>, DatabaseUrlError> {
         let Some(url) = &self.store else { return Ok(None) };
         let database = Database::parse(url)?;
         let database = database.with_password_file(self.store_password_file.clone());
@@ -184,15 +184,17 @@ pub(crate) enum Lab {
 pub(crate) const LAB: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 6380);
 
+/// This is no place for the lab.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is neither an address such as {LAB} nor `off`")]
+pub(crate) struct LabError(String);
+
 impl std::str::FromStr for Lab {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
+    type Err = LabError;
+    fn from_str(text: &str) -> Result<Self, LabError> {
         match text {
             "off" => Ok(Self::Off),
-            _ => text
-                .parse()
-                .map(Self::At)
-                .map_err(|_| format!("`{text}` is neither an address such as {LAB} nor `off`")),
+            _ => text.parse().map(Self::At).map_err(|_| LabError(text.to_owned())),
         }
     }
 }

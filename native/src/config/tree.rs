@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::error::{SettingError, Wanted};
 use super::file::Raw;
 use super::settings::Settings;
 use super::{Origin, units};
@@ -109,27 +110,32 @@ impl Tree {
         self.origins.get(key).unwrap_or(&Origin::Default)
     }
 
-    pub(super) fn settings(&self) -> Result<Settings, String> {
-        serde_json::from_value(self.root.clone()).map_err(|e| e.to_string())
+    pub(super) fn settings(&self) -> serde_json::Result<Settings> {
+        serde_json::from_value(self.root.clone())
     }
 
     /// Sets a key; an error if it is unknown or the value does not fit.
-    pub(super) fn set(&mut self, key: &str, raw: Raw, origin: Origin) -> Result<(), String> {
+    pub(super) fn set(&mut self, key: &str, raw: Raw, origin: Origin) -> Result<(), SettingError> {
         if !self.order.iter().any(|k| k == key) {
             return Err(self.unknown(key));
         }
         let old = self.get(key).cloned().unwrap_or_default();
-        let value = coerce(key, &old, raw).map_err(|what| format!("`{key}` {what}"))?;
+        let value = coerce(key, &old, raw)
+            .map_err(|wanted| SettingError::Type { key: key.to_owned(), wanted })?;
         if let Some(slot) = self.slot(key) {
             *slot = value;
         }
-        if let Err(what) = self.settings() {
+        if let Err(why) = self.settings() {
             let number = old.is_number();
             if let Some(slot) = self.slot(key) {
                 *slot = old;
             }
-            let what = if number { "the number is too large" } else { &what };
-            return Err(format!("`{key}`: {what}"));
+            let key = key.to_owned();
+            return Err(if number {
+                SettingError::TooLarge(key)
+            } else {
+                SettingError::Value { key, why }
+            });
         }
         self.origins.insert(key.to_owned(), origin);
         Ok(())
@@ -143,14 +149,12 @@ impl Tree {
         key.split('.').try_fold(&mut self.root, |value, part| value.get_mut(part))
     }
 
-    fn unknown(&self, key: &str) -> String {
+    fn unknown(&self, key: &str) -> SettingError {
         if self.order.iter().any(|k| k.starts_with(&format!("{key}."))) {
-            return format!("`{key}` is a table, not a value; write [{key}] and its keys below");
+            return SettingError::Table(key.to_owned());
         }
-        match near(self.keys(), key) {
-            Some(near) => format!("unknown key `{key}`; did you mean `{near}`?"),
-            None => format!("unknown key `{key}`"),
-        }
+        let near = near(self.keys(), key).map(str::to_owned);
+        SettingError::Unknown { key: key.to_owned(), near }
     }
 }
 
@@ -164,7 +168,7 @@ fn leaves(prefix: &str, value: &Value, out: &mut Vec<String>) {
 }
 
 /// Converts what was written to the type the key had before.
-fn coerce(key: &str, old: &Value, raw: Raw) -> Result<Value, String> {
+fn coerce(key: &str, old: &Value, raw: Raw) -> Result<Value, Wanted> {
     if DURATIONS.contains(&key) {
         return match &raw {
             Raw::Text(text) => units::parse(text),
@@ -172,39 +176,37 @@ fn coerce(key: &str, old: &Value, raw: Raw) -> Result<Value, String> {
             _ => None,
         }
         .map(Value::from)
-        .ok_or_else(|| "is a length of time such as \"30s\", \"250ms\" or \"5m\"".to_owned());
+        .ok_or(Wanted::Duration);
     }
     match (old, raw) {
         (Value::Number(_), Raw::Integer(n)) => {
-            u64::try_from(n).map(Value::from).map_err(|_| "is a whole number, 0 or more".to_owned())
+            u64::try_from(n).map(Value::from).map_err(|_| Wanted::Count)
         }
-        (Value::Number(_), Raw::Text(text)) => text
-            .replace('_', "")
-            .parse::<u64>()
-            .map(Value::from)
-            .map_err(|_| "is a whole number, 0 or more".to_owned()),
-        (Value::Number(_), _) => Err("is a whole number".to_owned()),
+        (Value::Number(_), Raw::Text(text)) => {
+            text.replace('_', "").parse::<u64>().map(Value::from).map_err(|_| Wanted::Count)
+        }
+        (Value::Number(_), _) => Err(Wanted::Number),
         (Value::Bool(_), Raw::Boolean(b)) => Ok(Value::from(b)),
         (Value::Bool(_), Raw::Text(text)) => match text.as_str() {
             "true" | "yes" | "on" | "1" => Ok(Value::from(true)),
             "false" | "no" | "off" | "0" => Ok(Value::from(false)),
-            _ => Err("is `true` or `false`".to_owned()),
+            _ => Err(Wanted::Truth),
         },
-        (Value::Bool(_), _) => Err("is `true` or `false`".to_owned()),
+        (Value::Bool(_), _) => Err(Wanted::Truth),
         (Value::Array(_), Raw::List(items)) => items
             .into_iter()
             .map(|item| match item {
                 Raw::Text(text) => Ok(Value::from(text)),
-                _ => Err("is a list of strings".to_owned()),
+                _ => Err(Wanted::List),
             })
             .collect(),
         (Value::Array(_), Raw::Text(text)) => {
             Ok(text.split(',').map(str::trim).filter(|s| !s.is_empty()).map(Value::from).collect())
         }
-        (Value::Array(_), _) => Err("is a list of strings".to_owned()),
+        (Value::Array(_), _) => Err(Wanted::List),
         (_, Raw::Text(text)) => Ok(Value::from(text)),
-        (_, Raw::Other(what)) => Err(format!("is a string, not {what}")),
-        (_, _) => Err("is a string".to_owned()),
+        (_, Raw::Other(what)) => Err(Wanted::TextNot(what)),
+        (_, _) => Err(Wanted::Text),
     }
 }
 

@@ -1,7 +1,7 @@
 //! How the rest of the program talks to a running servent.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -26,7 +26,7 @@ use crate::access::Watch;
 use crate::counters::Counters;
 use crate::error::{RunError, ShareError, StoreFailure};
 use crate::library::{Ask, LibraryStatus, Outcome, Told};
-use crate::net::Trust;
+use crate::net::{Credentials, Pages, Relayed, Trust};
 use crate::tape::{Joined, Memory};
 
 /// What a handle asks of the node's task.
@@ -97,6 +97,9 @@ pub struct Handle {
     pub(crate) shared: Arc<Outside>,
 }
 
+/// Characters of a line that pages are told.
+const TOLD: usize = 300;
+
 /// What can be read without asking the node's task.
 #[derive(Debug)]
 pub(crate) struct Outside {
@@ -115,6 +118,7 @@ pub(crate) struct Outside {
     pub(crate) trust: Arc<Trust>,
     /// The database of the site is away.
     pub(crate) away: AtomicBool,
+    pub(crate) pages: Option<Arc<Pages>>,
 }
 
 impl Outside {
@@ -274,6 +278,24 @@ impl Handle {
         outcome.await.unwrap_or(Err(ShareError::Gone))
     }
 
+    /// Says these names and passwords to the hosts they are for, across restarts
+    /// too. They are kept in a file of the state folder that only its owner can
+    /// read.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn learn_credentials(&self, credentials: Credentials) -> std::io::Result<()> {
+        self.shared.trust.learn(credentials)
+    }
+
+    /// Forgets all names and passwords.
+    ///
+    /// # Errors
+    /// Their file cannot be removed.
+    pub fn forget_credentials(&self) -> std::io::Result<()> {
+        self.shared.trust.forget()
+    }
+
     /// Copies its current state to a file that must not exist yet.
     ///
     /// # Errors
@@ -295,6 +317,38 @@ impl Handle {
     #[must_use]
     pub fn counters(&self) -> BTreeMap<&'static str, u64> {
         self.shared.counters.snapshot()
+    }
+
+    /// What has passed through it from page to page; `None` when it answers no
+    /// pages.
+    #[must_use]
+    pub fn relayed(&self) -> Option<Relayed> {
+        self.shared.pages.as_ref().map(|pages| pages.relayed())
+    }
+
+    /// Tells every page that can be called a line, without what is no visible
+    /// character; for the host of a room.
+    pub fn tell_pages(&self, line: &str) {
+        let line: String = line.chars().filter(|c| !c.is_control()).take(TOLD).collect();
+        self.shared.pages.iter().for_each(|pages| pages.tell(&line));
+    }
+
+    /// Ends every WebSocket of an address, and answers none of it until
+    /// [`Handle::let_in`]; false when no more addresses can be put out.
+    #[must_use]
+    pub fn put_out(&self, ip: IpAddr) -> bool {
+        self.shared.pages.as_ref().is_some_and(|pages| pages.put_out(ip))
+    }
+
+    /// Answers everybody again who was put out.
+    pub fn let_in(&self) {
+        self.shared.pages.iter().for_each(|pages| pages.let_in());
+    }
+
+    /// How many addresses were put out.
+    #[must_use]
+    pub fn out(&self) -> usize {
+        self.shared.pages.as_ref().map_or(0, |pages| pages.out())
     }
 
     /// True while the database of its site is away: nothing new is promised

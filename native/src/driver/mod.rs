@@ -26,7 +26,7 @@ pub(crate) use self::handle::{Control, Ended, Outside};
 pub use self::handle::{Handle, Neighbourhood, QueueByLanes, Want};
 pub use self::locate::{address_of, has_port};
 pub use self::options::Options;
-pub use self::password::Password;
+pub use self::password::{Password, PasswordError};
 pub use self::start::{Driver, added_shares, export, import, known_hosts};
 pub use self::swarm::Coordinate;
 pub use self::tally::Tally;

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use super::{Coordinate, Datagrams, Password};
 use crate::access::Access;
-use crate::net::{Credentials, Identity, Origins, Rate};
+use crate::net::{Credentials, Identity, Origins, Rate, RelayLimits};
 use crate::store::{DamagedState, Database, Durability, Role};
 use crate::tape::TraceFile;
 
@@ -58,6 +58,8 @@ pub struct Options {
     /// Whose pages may connect by WebSocket; `None`: there are no WebSockets.
     /// With an identity there are none either.
     pub origins: Option<Origins>,
+    /// How much these pages may send each other through us.
+    pub relay: RelayLimits,
     /// Serve only clients that know this password.
     pub password: Option<Password>,
     /// Bytes per second for all uploads together; `None`: no limit.
@@ -116,6 +118,7 @@ impl Options {
             credentials: None,
             identity: None,
             origins: None,
+            relay: RelayLimits::default(),
             password: None,
             state_dir: None,
             store: None,

@@ -16,6 +16,18 @@ use crate::net::{Report, Reports};
 /// Checks at one time: each is expensive on purpose.
 const AT_ONCE: usize = 2;
 
+/// Why a password cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PasswordError {
+    /// Whoever configured it gave a hash that is none.
+    #[error("the hash cannot be read: {0}")]
+    Hash(#[source] argon2::password_hash::phc::Error),
+    /// The system has no random bytes for a salt, or no memory to hash with.
+    #[error("it cannot be hashed: {0}")]
+    System(#[source] argon2::password_hash::Error),
+}
+
 /// A name and the hash of a password.
 #[derive(Debug, Clone)]
 pub struct Password {
@@ -28,15 +40,14 @@ impl Password {
     /// with `$argon2`.
     ///
     /// # Errors
-    /// The hash cannot be read, or the system has no random bytes for a salt;
-    /// the sentence says which.
-    pub fn new(user: &str, secret: &str) -> Result<Self, String> {
+    /// The hash cannot be read, or the system has no random bytes for a salt.
+    pub fn new(user: &str, secret: &str) -> Result<Self, PasswordError> {
         let hash = if secret.starts_with("$argon2") {
-            PasswordHash::new(secret).map_err(|why| format!("the hash cannot be read: {why}"))?;
+            PasswordHash::new(secret).map_err(PasswordError::Hash)?;
             secret.to_owned()
         } else {
             let hash = Argon2::default().hash_password(secret.as_bytes());
-            hash.map_err(|why| format!("it cannot be hashed: {why}"))?.to_string()
+            hash.map_err(PasswordError::System)?.to_string()
         };
         Ok(Self { user: user.to_owned(), hash })
     }
@@ -86,8 +97,7 @@ mod tests {
             }
             assert!(!password.admits("Bearer alice:open: sesame") && !password.admits(""));
         }
-        assert!(
-            Password::new("alice", "$argon2id$nonsense").unwrap_err().contains("cannot be read")
-        );
+        let broken = Password::new("alice", "$argon2id$nonsense").unwrap_err();
+        assert!(matches!(broken, PasswordError::Hash(_)), "{broken}");
     }
 }

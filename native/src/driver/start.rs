@@ -26,7 +26,7 @@ use crate::inbox::Inbox;
 use crate::library::{Change as LibraryChange, Library, Worker};
 use crate::net::caches::Caches;
 use crate::net::udp::Socket;
-use crate::net::{Admission, REPORTS, Reports, Trust, listen, raise_descriptors};
+use crate::net::{Admission, Pages, REPORTS, Reports, Trust, listen, raise_descriptors};
 use crate::store::{Change, DamagedState, Durability, Embedded, Remembered, Site, Store};
 use crate::tape::Tape;
 
@@ -97,8 +97,9 @@ impl Driver {
             tally: Mutex::default(),
             disk_trouble: Mutex::default(),
             access: options.access.clone().map(|to| Mutex::new(Watch::new(to))),
-            trust: Arc::new(Trust::new(options.ca_file, options.credentials)),
+            trust: Arc::new(Trust::new(options.ca_file, options.credentials, options.state_dir)),
             away: AtomicBool::new(false),
+            pages: options.origins.map(|origins| Arc::new(Pages::new(origins, options.relay))),
         });
         let (inbox, held) = folders.inbox.unzip();
         let mut turns = Loop::new(super::turn::Parts {
@@ -121,7 +122,8 @@ impl Driver {
             rates,
             outside: Arc::clone(&outside),
         });
-        let admission = Admission::new(&outside.trust, options.identity, options.origins);
+        let pages = outside.pages.clone();
+        let admission = Admission::new(&outside.trust, options.identity, pages);
         accept_all(listeners, &room, &admission, &reports);
         let mut first = vec![Input::Start(folders.restored)];
         first.extend(held.map(|held| Input::Inbox { held: Some(held) }));

@@ -12,11 +12,11 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use servent::Outcome;
 use servent::driver::Handle;
 use servent::error::{RunError, ShareError};
+use servent::{Credentials, Outcome};
 use servent_core::id::FetchId;
-use servent_core::node::{Command, Get};
+use servent_core::node::{Command, Get, NodeView};
 use tokio::net::UnixListener;
 
 use super::{Hub, api};
@@ -29,6 +29,7 @@ pub(crate) async fn serve(listener: UnixListener, hub: Arc<Hub>) -> io::Result<(
         .route("/rescan", post(rescan))
         .route("/shares", post(share).delete(unshare))
         .route("/state", post(export))
+        .route("/credentials", post(introduce))
         .route("/downloads", get(downloads).post(download))
         .route("/downloads/{number}/{what}", post(change))
         .with_state(hub);
@@ -134,6 +135,34 @@ async fn download(
     })
 }
 
+/// A name and a password for these hosts.
+#[derive(Deserialize)]
+struct Introduction {
+    user: String,
+    password: String,
+    hosts: Vec<String>,
+}
+
+/// `POST /credentials`: says a name and a password to some hosts, as long as
+/// there are downloads. Nothing gives them out again.
+async fn introduce(
+    State(hub): State<Arc<Hub>>,
+    Json(who): Json<Introduction>,
+) -> Result<StatusCode, Refused> {
+    let credentials = Credentials::new(&who.user, &who.password, who.hosts);
+    let learned = servent(&hub)?.learn_credentials(credentials);
+    learned.map_err(|why| (StatusCode::UNPROCESSABLE_ENTITY, why.to_string()))?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Without a download that is not whole nobody needs the passwords.
+fn tidy_up(handle: &Handle, view: &NodeView) -> Result<(), Refused> {
+    if view.fetches.iter().any(|fetch| fetch.state != "done") {
+        return Ok(());
+    }
+    handle.forget_credentials().map_err(|why| (StatusCode::UNPROCESSABLE_ENTITY, why.to_string()))
+}
+
 /// `POST /downloads/NUMBER/WHAT`: pauses, resumes or removes it.
 async fn change(
     State(hub): State<Arc<Hub>>,
@@ -156,7 +185,10 @@ async fn change(
         Some(_) => {
             handle.command(command).await.map_err(ended)?;
             // Afterwards the change is visible to the next request.
-            handle.view(1, 0).await.map_err(ended)?;
+            let view = handle.view(1, 0).await.map_err(ended)?;
+            if what == "remove" {
+                tidy_up(handle, &view)?;
+            }
             Ok(StatusCode::NO_CONTENT)
         }
     }

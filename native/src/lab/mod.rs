@@ -104,7 +104,7 @@ fn router(hub: Arc<Hub>) -> Router {
         .route("/api/status", get(api::status))
         .route("/api/view", get(api::view))
         .route("/api/queue", get(api::queue))
-        .route("/api/room", get(part::room))
+        .route("/api/room", get(part::room).post(part::act))
         .route("/api/tape", get(tape::tape))
         .route("/api/traces", get(api::traces))
         .route("/api/traces/{name}", get(api::trace))

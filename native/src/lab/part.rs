@@ -1,19 +1,51 @@
 //! What a page needs to take part, and what the screen of a room shows.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use qrcode::{Color, EcLevel, QrCode};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use servent_core::node::Command;
 
 use super::Hub;
 
 /// Places of the queue on the screen of a room.
 const PLACES: u32 = 40;
+
+/// What the servents of pages are configured with, by whoever runs the room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Rules {
+    /// Uploads of a page at once.
+    slots: u32,
+    /// Neighbours that a page looks for.
+    degree: u32,
+    /// How far a search goes.
+    ttl: u8,
+}
+
+impl Rules {
+    /// The most of each: a page is no server.
+    const MOST: Self = Self { slots: 16, degree: 8, ttl: 7 };
+
+    fn clamped(self) -> Self {
+        Self {
+            slots: self.slots.clamp(1, Self::MOST.slots),
+            degree: self.degree.clamp(1, Self::MOST.degree),
+            ttl: self.ttl.clamp(1, Self::MOST.ttl),
+        }
+    }
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { slots: 2, degree: 3, ttl: 7 }
+    }
+}
 
 /// Where pages take part.
 #[derive(Debug, Clone)]
@@ -24,6 +56,7 @@ pub(crate) struct Part {
     own: Vec<SocketAddr>,
     /// The address that people open, when this is a room.
     pub(crate) url: Option<String>,
+    rules: Arc<Mutex<Rules>>,
 }
 
 impl Part {
@@ -35,16 +68,22 @@ impl Part {
         if !own.contains(&here) {
             own.push(here);
         }
-        Some(Self { port, own, url })
+        Some(Self { port, own, url, rules: Arc::default() })
+    }
+
+    fn rules(&self) -> MutexGuard<'_, Rules> {
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// `GET /api/part`: for everybody who may open the page.
 pub(super) async fn part(State(hub): State<Arc<Hub>>) -> Response {
-    let Some(Part { port, own, url }) = &hub.part else {
+    let Some(part) = &hub.part else {
         return (StatusCode::NOT_FOUND, "no page can take part here\n").into_response();
     };
-    Json(json!({ "port": port, "own": own, "room": url.is_some() })).into_response()
+    let Part { port, own, url, .. } = part;
+    let rules = *part.rules();
+    Json(json!({ "port": port, "own": own, "room": url.is_some(), "rules": rules })).into_response()
 }
 
 /// `GET /api/room`: what the screen in front of the room shows.
@@ -68,7 +107,66 @@ pub(super) async fn room(State(hub): State<Arc<Hub>>) -> Response {
         })
         .collect();
     let code = part.url.as_deref().map(modules);
-    Json(json!({ "url": part.url, "code": code, "people": people, "view": view })).into_response()
+    let relayed = live.handle.relayed().map(
+        |relayed| json!({ "pages": relayed.pages, "calls": relayed.calls, "bytes": relayed.bytes }),
+    );
+    let shown = json!({
+        "url": part.url, "code": code, "people": people, "view": view, "relayed": relayed,
+        "rules": *part.rules(), "out": live.handle.out(),
+    });
+    Json(shown).into_response()
+}
+
+/// What whoever runs a room can do. No page but the host's can: it needs the key.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Act {
+    /// Say a sentence on every page.
+    Say(String),
+    /// Uploads at once, of the room's servent.
+    Slots(u32),
+    /// What the servents of pages are configured with; they begin with it anew,
+    /// and keep their files and places.
+    Rules(Rules),
+    /// End what this address has here, and answer it no more.
+    PutOut(IpAddr),
+    /// Answer everybody again.
+    LetIn,
+}
+
+/// `POST /api/room`: what the host does.
+pub(super) async fn act(State(hub): State<Arc<Hub>>, Json(act): Json<Act>) -> Response {
+    let (Some(part), Some(live)) = (&hub.part, hub.servent(None)) else {
+        return (StatusCode::NOT_FOUND, "this is no room\n").into_response();
+    };
+    let handle = &live.handle;
+    let done = match act {
+        Act::Say(words) => {
+            handle.tell_pages(&format!("SAY {words}"));
+            Ok(())
+        }
+        Act::Slots(slots) => {
+            let slots = slots.clamp(1, Rules::MOST.slots);
+            handle.command(Command::Slots { slots }).await
+        }
+        Act::Rules(rules) => {
+            *part.rules() = rules.clamped();
+            handle.tell_pages("RULES");
+            Ok(())
+        }
+        Act::PutOut(ip) if handle.put_out(ip) => Ok(()),
+        Act::PutOut(_) => {
+            return (StatusCode::CONFLICT, "no more can be put out\n").into_response();
+        }
+        Act::LetIn => {
+            handle.let_in();
+            Ok(())
+        }
+    };
+    match done {
+        Ok(()) => StatusCode::NO_CONTENT.into_response(),
+        Err(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response(),
+    }
 }
 
 /// A QR code, a line of digits for each row: 1 is dark.
@@ -90,6 +188,13 @@ mod tests {
         assert_eq!(part.own[0], reached[0]);
         assert!(part.own.contains(&"127.0.0.1:6346".parse().unwrap()));
         assert!(Part::new(&[], None).is_none());
+    }
+
+    #[test]
+    fn rules_have_limits() {
+        let rules = Rules { slots: 1_000, degree: 0, ttl: 200 };
+        assert_eq!(rules.clamped(), Rules { slots: 16, degree: 1, ttl: 7 });
+        assert_eq!(Rules::default().clamped(), Rules::default());
     }
 
     #[test]

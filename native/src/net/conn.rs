@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,8 +12,8 @@ use servent_core::node::{Input, StoreError};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::stream::Stream;
-use super::websocket::{Entry, Origins, Said};
-use super::{Job, Outbox, Report, Reports};
+use super::websocket::{Entry, Said, Upgrade, Wish, put_out, put_through};
+use super::{Job, Outbox, Pages, Report, Reports};
 use crate::inbox::Fresh;
 
 /// Bytes per read while message heads are expected.
@@ -46,17 +47,19 @@ pub(super) struct Conn {
     /// told when they have been sent.
     behind: bool,
     /// The connection may still become a WebSocket, for a page of these origins.
-    entry: Option<(Entry, Arc<Origins>)>,
+    entry: Option<(Entry, Arc<Pages>)>,
+    /// It has become one between pages, and the node's part in it is over.
+    leaves: Option<(Upgrade, Arc<Pages>)>,
     /// A file for the inbox that has no name yet.
     pub(super) arriving: Option<Box<Fresh>>,
 }
 
 /// Moves bytes until the connection ends, then reports that. `permit` is the
-/// connection's share of the descriptor limit. With `origins` it may become a
+/// connection's share of the descriptor limit. With `pages` it may become a
 /// WebSocket.
 pub(crate) async fn run(
     id: ConnId,
-    (stream, origins): (Stream, Option<Arc<Origins>>),
+    (stream, pages): (Stream, Option<Arc<Pages>>),
     outbox: Arc<Outbox>,
     reports: Reports,
     permit: OwnedSemaphorePermit,
@@ -64,16 +67,26 @@ pub(crate) async fn run(
     if let Err(why) = stream.tcp().set_nodelay(true) {
         tracing::debug!(?id, %why, "no TCP_NODELAY");
     }
-    let entry = origins.map(|origins| (Entry::default(), origins));
+    let known = pages.clone();
+    let entry = pages.map(|pages| (Entry::default(), pages));
     let (discard, unread, behind) = (false, false, false);
+    let (arriving, leaves) = (None, None);
     let mut conn =
-        Conn { id, stream, outbox, reports, discard, unread, behind, entry, arriving: None };
+        Conn { id, stream, outbox, reports, discard, unread, behind, entry, leaves, arriving };
     let End = conn.work().await;
     if conn.stream.is_refused() {
         let End = Box::pin(conn.goodbye()).await;
     }
     conn.outbox.cut();
-    let Conn { stream, reports, .. } = conn;
+    if let Some(pages) = known {
+        pages.leave(id);
+    }
+    let Conn { stream, reports, leaves, .. } = conn;
+    if let Some((upgrade, pages)) = leaves {
+        let _ = reports.send(Report::Input(Input::Closed { conn: id })).await;
+        let relay = Arc::clone(&pages.relay);
+        return Box::pin(put_through((stream, permit), upgrade, relay)).await;
+    }
     drop(stream);
     drop(permit);
     let _ = reports.send(Report::Input(Input::Closed { conn: id })).await;
@@ -137,7 +150,7 @@ impl Conn {
             Ok(_) if self.discard => Ok(()),
             Ok(data) => match self.entry.take() {
                 None => self.deliver(data).await,
-                Some((entry, origins)) => self.enter(entry.read(data, &origins), origins).await,
+                Some((entry, pages)) => self.enter(entry.read(data, &pages.origins), pages).await,
             },
             Err(why) if why.kind() == io::ErrorKind::WouldBlock => Ok(()),
             Err(_) => Err(End),
@@ -151,23 +164,37 @@ impl Conn {
 
     /// Does what the first bytes of the connection ask for. As long as they are
     /// not whole, the node's deadline for a first head is running.
-    async fn enter(&mut self, said: Said, origins: Arc<Origins>) -> Result<(), End> {
+    async fn enter(&mut self, said: Said, pages: Arc<Pages>) -> Result<(), End> {
         match said {
             Said::More(entry) => {
-                self.entry = Some((entry, origins));
+                self.entry = Some((entry, pages));
                 Ok(())
             }
             Said::Other(data) => self.deliver(data).await,
-            Said::Upgrade(reply, web) => {
+            Said::Upgrade(_) if !pages.admits(self.peer()?) => {
+                self.write(put_out()).await?;
+                Err(Box::pin(self.goodbye()).await)
+            }
+            Said::Upgrade(Upgrade { wish: Wish::Servent, reply, web }) => {
+                pages.enter(self.id, self.peer()?, &self.outbox);
                 self.write(reply).await?;
                 self.stream.upgrade(web);
                 Ok(())
+            }
+            Said::Upgrade(upgrade) => {
+                self.leaves = Some((upgrade, pages));
+                Err(End)
             }
             Said::Refused(reply) => {
                 self.write(reply).await?;
                 Err(Box::pin(self.goodbye()).await)
             }
         }
+    }
+
+    /// Who is at the other end.
+    fn peer(&self) -> Result<IpAddr, End> {
+        self.stream.tcp().peer_addr().map(|peer| peer.ip()).map_err(|_| End)
     }
 
     async fn write(&mut self, data: Vec<u8>) -> Result<(), End> {

@@ -13,8 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::identity::Identity;
 use super::stream::Stream;
-use super::websocket::Origins;
-use super::{Outbox, Report, Reports, Trust, conn};
+use super::{Outbox, Pages, Report, Reports, Trust, conn};
 use crate::Seldom;
 use crate::error::StartError;
 
@@ -72,7 +71,7 @@ pub(crate) struct Admission {
     /// With it, accepted connections are TLS; without it, plain.
     pub(crate) identity: Option<Identity>,
     /// Whose pages may open WebSockets; `None`: there are no WebSockets.
-    pub(crate) origins: Option<Arc<Origins>>,
+    pub(crate) pages: Option<Arc<Pages>>,
 }
 
 impl Admission {
@@ -81,10 +80,10 @@ impl Admission {
     pub(crate) fn new(
         trust: &Arc<Trust>,
         identity: Option<Identity>,
-        origins: Option<Origins>,
+        pages: Option<Arc<Pages>>,
     ) -> Self {
-        let origins = origins.filter(|_| identity.is_none()).map(Arc::new);
-        Self { trust: Arc::clone(trust), identity, origins }
+        let pages = pages.filter(|_| identity.is_none());
+        Self { trust: Arc::clone(trust), identity, pages }
     }
 }
 
@@ -140,7 +139,7 @@ async fn admit(
     if reports.send(accepted).await.is_err() {
         return false;
     }
-    let stream = (stream, admission.origins.clone());
+    let stream = (stream, admission.pages.clone());
     tokio::spawn(conn::run(id, stream, outbox, reports.clone(), permit));
     true
 }

@@ -14,6 +14,7 @@ mod limits;
 pub(crate) mod listen;
 mod outbox;
 mod pace;
+mod pages;
 mod receive;
 mod serve;
 mod stream;
@@ -37,9 +38,10 @@ pub(crate) use self::listen::Admission;
 pub(crate) use self::outbox::{Job, Outbox, ServeFrom};
 pub use self::pace::Rate;
 pub(crate) use self::pace::{Pace, Paces};
+pub(crate) use self::pages::Pages;
 pub(crate) use self::receive::Body;
 pub(crate) use self::trust::Trust;
-pub use self::websocket::Origins;
+pub use self::websocket::{Origins, RelayLimits, Relayed};
 
 /// What other tasks report to the node's task.
 #[derive(Debug)]

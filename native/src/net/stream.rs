@@ -97,7 +97,10 @@ impl Stream {
         let host = str::from_utf8(&rest[..end]).map_err(|_| io::ErrorKind::InvalidInput)?;
         match &self.secure {
             None => {
-                let tls = self.trust.speak_with(host).map_err(|why| self.refuse(host, &why))?;
+                let tls = self
+                    .trust
+                    .speak_with(host)
+                    .map_err(|why| self.refuse(host, &why.to_string()))?;
                 let (host, tls) = (Some(host.to_owned()), tls.into());
                 self.secure = Some(Mutex::new(Secure { host, tls, ended: false }));
             }

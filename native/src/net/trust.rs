@@ -1,15 +1,19 @@
 //! Trust for `https://`: the certificates we check servers against, and the
 //! credentials we present.
 
+use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 use tokio::sync::watch;
 
 use super::Credentials;
-use crate::roots;
+use crate::roots::{self, TrustError};
+
+/// The file of the credentials that are learned while we run.
+const KEPT: &str = "credentials.json";
 
 /// The certificates that servers are checked against, read when they are first
 /// needed.
@@ -17,38 +21,67 @@ use crate::roots;
 pub(crate) struct Trust {
     /// Only those in this file; otherwise the system's.
     file: Option<PathBuf>,
-    config: OnceLock<Result<Arc<ClientConfig>, String>>,
+    config: OnceLock<Result<Arc<ClientConfig>, TrustError>>,
     /// Sent to servers that require a name and a password.
-    credentials: Option<Credentials>,
+    credentials: RwLock<Credentials>,
+    /// The file of those that are learned while we run.
+    kept: Option<PathBuf>,
     /// Why a server was last not trusted.
     refused: watch::Sender<Option<String>>,
 }
 
 impl Trust {
-    pub(crate) fn new(file: Option<PathBuf>, credentials: Option<Credentials>) -> Self {
+    /// In the state folder is the file of credentials that were learned in
+    /// earlier runs.
+    pub(crate) fn new(
+        file: Option<PathBuf>,
+        credentials: Option<Credentials>,
+        state_dir: Option<PathBuf>,
+    ) -> Self {
+        let kept = state_dir.map(|state| state.join(KEPT));
         let refused = watch::Sender::new(None);
-        Self { file, config: OnceLock::new(), credentials, refused }
+        let mut all = match kept.as_deref().map(Credentials::read) {
+            None => Credentials::default(),
+            Some(Ok(all)) => all,
+            Some(Err(error)) => {
+                tracing::warn!(%error, "the names and passwords of downloads cannot be read");
+                Credentials::default()
+            }
+        };
+        all.extend(credentials.unwrap_or_default());
+        Self { file, config: OnceLock::new(), credentials: RwLock::new(all), kept, refused }
+    }
+
+    /// Sends these too, in later runs as well.
+    pub(crate) fn learn(&self, more: Credentials) -> io::Result<()> {
+        let mut all = self.credentials.write().unwrap_or_else(PoisonError::into_inner);
+        all.extend(more);
+        self.kept.as_deref().map_or(Ok(()), |kept| all.write(kept))
+    }
+
+    /// Forgets all of them.
+    pub(crate) fn forget(&self) -> io::Result<()> {
+        let mut all = self.credentials.write().unwrap_or_else(PoisonError::into_inner);
+        *all = Credentials::default();
+        self.kept.as_deref().map_or(Ok(()), |kept| all.write(kept))
     }
 
     /// A request with our credentials added where they belong.
     pub(super) fn introduce(&self, data: Vec<u8>) -> Vec<u8> {
-        match &self.credentials {
-            Some(credentials) => credentials.add(data),
-            None => data,
-        }
+        self.credentials.read().unwrap_or_else(PoisonError::into_inner).add(data)
     }
 
     /// Begins TLS with a server that must prove to be `host` (given with or
     /// without a port).
-    pub(super) fn speak_with(&self, host: &str) -> Result<ClientConnection, String> {
+    pub(super) fn speak_with(&self, host: &str) -> Result<ClientConnection, TrustError> {
         let config = self.config.get_or_init(|| roots::trusting(self.file.as_deref())).clone()?;
         let name = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
             _ => host,
         };
         let name = name.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let name = ServerName::try_from(name).map_err(|e| e.to_string())?;
-        ClientConnection::new(config, name).map_err(|e| e.to_string())
+        let name = ServerName::try_from(name).map_err(|why| TrustError::Name(Arc::new(why)))?;
+        ClientConnection::new(config, name).map_err(TrustError::Library)
     }
 
     /// A server is not trusted.

@@ -8,6 +8,7 @@ use servent_core::id::FetchId;
 use servent_core::node::Op;
 use servent_core::queue::Row;
 
+use super::damage::{RowError, unread};
 use super::rows::{FETCHES, FILES, HOSTS, META, PARTS, QUEUE, SWARM_TARGETS, decode, encode};
 use super::{Change, Durability, Flusher, Remembered, open, rows, swarm, trees, wishes};
 use crate::error::StoreFailure;
@@ -59,26 +60,29 @@ impl Embedded {
     }
 }
 
-/// Reads everything; the error says what is wrong.
-pub(super) fn read(db: &Database) -> Result<Remembered, String> {
-    let txn = db.begin_read().map_err(text)?;
+/// Reads everything.
+///
+/// # Errors
+/// A row is damaged, or the file does not give it.
+pub(super) fn read(db: &Database) -> Result<Remembered, RowError> {
+    let txn = db.begin_read().map_err(unread)?;
     let mut all = Remembered::default();
-    if let Some(id) = txn.open_table(META).map_err(text)?.get("servent").map_err(text)? {
+    if let Some(id) = txn.open_table(META).map_err(unread)?.get("servent").map_err(unread)? {
         all.servent = Some(decode(id.value())?);
     }
-    for row in txn.open_table(QUEUE).map_err(text)?.iter().map_err(text)? {
-        all.queue.push(decode(row.map_err(text)?.1.value())?);
+    for row in txn.open_table(QUEUE).map_err(unread)?.iter().map_err(unread)? {
+        all.queue.push(decode(row.map_err(unread)?.1.value())?);
     }
     all.queue.sort_by_key(|row: &Row| row.arrival);
-    for row in txn.open_table(FETCHES).map_err(text)?.iter().map_err(text)? {
-        all.fetches.push(decode(row.map_err(text)?.1.value())?);
+    for row in txn.open_table(FETCHES).map_err(unread)?.iter().map_err(unread)? {
+        all.fetches.push(decode(row.map_err(unread)?.1.value())?);
     }
-    for row in txn.open_table(PARTS).map_err(text)?.iter().map_err(text)? {
-        let (id, name) = row.map_err(text)?;
+    for row in txn.open_table(PARTS).map_err(unread)?.iter().map_err(unread)? {
+        let (id, name) = row.map_err(unread)?;
         all.parts.push((FetchId(id.value()), decode(name.value())?));
     }
-    for row in txn.open_table(FILES).map_err(text)?.iter().map_err(text)? {
-        let (path, file) = row.map_err(text)?;
+    for row in txn.open_table(FILES).map_err(unread)?.iter().map_err(unread)? {
+        let (path, file) = row.map_err(unread)?;
         all.files.push((rows::path_of(path.value()), decode(file.value())?));
     }
     trees::read_files(&txn, &mut all.files)?;
@@ -87,18 +91,14 @@ pub(super) fn read(db: &Database) -> Result<Remembered, String> {
         // A state from before there was an overlay.
         Err(redb::TableError::TableDoesNotExist(_)) => {}
         table => {
-            for row in table.map_err(text)?.iter().map_err(text)? {
-                all.hosts.push(decode(row.map_err(text)?.1.value())?);
+            for row in table.map_err(unread)?.iter().map_err(unread)? {
+                all.hosts.push(decode(row.map_err(unread)?.1.value())?);
             }
         }
     }
     (all.added, all.paused) = wishes::read(&txn)?;
     all.swarm = swarm::read(&txn)?;
     Ok(all)
-}
-
-pub(super) fn text(why: impl Into<redb::Error>) -> String {
-    why.into().to_string()
 }
 
 fn apply(txn: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {

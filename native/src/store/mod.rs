@@ -10,6 +10,7 @@
 //! end; a power failure may then cost the state.
 
 mod backend;
+mod damage;
 mod embedded;
 mod open;
 mod overlay;
@@ -36,7 +37,7 @@ pub(crate) use self::backend::Flusher;
 pub(crate) use self::embedded::Embedded;
 pub(crate) use self::rows::{FileRow, PartName};
 pub(crate) use self::site::Site;
-pub use self::site::{Database, Role, SiteMember, SiteStatus};
+pub use self::site::{Database, DatabaseUrlError, Role, SiteMember, SiteStatus};
 use crate::error::StoreFailure;
 
 /// What kind of crash a promise survives.

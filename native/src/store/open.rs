@@ -221,7 +221,7 @@ fn read_whole(
         Err(why) => return Err(damaged(why.to_string())),
     };
     check_schema(&db, path)?;
-    let remembered = super::embedded::read(&db).map_err(damaged)?;
+    let remembered = super::embedded::read(&db).map_err(|why| damaged(why.to_string()))?;
     Ok((db, remembered))
 }
 

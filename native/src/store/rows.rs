@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use servent_core::id::{FileIndex, Sha1};
 use servent_core::thex::Tree;
 
+use super::damage::RowError;
+
 /// The version of tables and rows this program writes.
 pub(super) const SCHEMA: u32 = 1;
 
@@ -69,8 +71,8 @@ pub(super) fn encode(row: &impl Serialize) -> Vec<u8> {
     postcard::to_allocvec(row).expect("a row fits in memory and has no maps of unknown length")
 }
 
-pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    postcard::from_bytes(bytes).map_err(|why| format!("a row cannot be read: {why}"))
+pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, RowError> {
+    Ok(postcard::from_bytes(bytes)?)
 }
 
 pub(super) fn key_of(path: &Path) -> &[u8] {

@@ -10,7 +10,7 @@ fn commit(bed: &Bed, site: &mut Site, numbers: &[u8]) -> Result<Kept, StoreFailu
 }
 
 #[test]
-fn one_leads_and_who_was_replaced_writes_nothing_more() {
+fn st_2_one_leads_and_who_was_replaced_writes_nothing_more() {
     let Some(server) = server() else { return };
     let (bed, (_, database)) = (Bed::new(None), database(server));
     let (mut first, _) = opened(&bed, &database).unwrap();
@@ -30,7 +30,7 @@ fn one_leads_and_who_was_replaced_writes_nothing_more() {
 /// The same when it was paused inside the turn: the statement is sent, and
 /// carried out after somebody else has the lease.
 #[test]
-fn a_statement_that_was_held_up_writes_nothing_after_a_takeover() {
+fn st_2_a_statement_that_was_held_up_writes_nothing_after_a_takeover() {
     let Some(server) = server() else { return };
     let (bed, (url, database)) = (Bed::new(None), database(server));
     let (mut first, _) = opened(&bed, &database).unwrap();
@@ -57,7 +57,7 @@ fn a_statement_that_was_held_up_writes_nothing_after_a_takeover() {
 }
 
 #[test]
-fn tables_of_others_and_of_a_newer_program_are_refused_and_not_touched() {
+fn st_1_tables_of_others_and_of_a_newer_program_are_refused_and_not_touched() {
     let Some(server) = server() else { return };
     let bed = Bed::new(None);
     let aliens = [
@@ -87,7 +87,7 @@ fn tables_of_others_and_of_a_newer_program_are_refused_and_not_touched() {
 }
 
 #[test]
-fn a_wrong_password_is_said_and_never_shown() {
+fn st_1_a_wrong_password_is_said_and_never_shown() {
     let Some(server) = server() else { return };
     let (bed, (_, database)) = (Bed::new(None), database(server));
     let dir = tempfile::tempdir().unwrap();
@@ -104,7 +104,7 @@ fn a_wrong_password_is_said_and_never_shown() {
 /// Its connections are cut: what is to be saved meanwhile is saved afterwards,
 /// and what it was not saved for is not said to be.
 #[test]
-fn what_could_not_be_saved_is_saved_when_the_database_is_back() {
+fn st_7_what_could_not_be_saved_is_saved_when_the_database_is_back() {
     let Some(server) = server() else { return };
     let (bed, (url, database)) = (Bed::new(None), database(server));
     let (mut site, _) = opened(&bed, &database).unwrap();

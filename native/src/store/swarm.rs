@@ -7,25 +7,25 @@ use servent_core::swarm::Row;
 use servent_core::wire::pdtp::Hash;
 
 use super::SwarmRows;
-use super::embedded::text;
+use super::damage::{RowError, unread};
 use super::rows::{self, LEDGER, SWARM_PARTS, SWARM_PIECES, SWARM_TARGETS, decode, encode};
 
 /// Reads all of them. A state from before there were swarms has none.
-pub(super) fn read(txn: &ReadTransaction) -> Result<SwarmRows, String> {
+pub(super) fn read(txn: &ReadTransaction) -> Result<SwarmRows, RowError> {
     let mut all = SwarmRows::default();
     match txn.open_table(LEDGER) {
         Err(TableError::TableDoesNotExist(_)) => {}
         table => {
-            for row in table.map_err(text)?.iter().map_err(text)? {
-                all.ledger.push(decode::<Row>(row.map_err(text)?.1.value())?);
+            for row in table.map_err(unread)?.iter().map_err(unread)? {
+                all.ledger.push(decode::<Row>(row.map_err(unread)?.1.value())?);
             }
         }
     }
     match txn.open_table(SWARM_TARGETS) {
         Err(TableError::TableDoesNotExist(_)) => {}
         table => {
-            for row in table.map_err(text)?.iter().map_err(text)? {
-                let (file, path) = row.map_err(text)?;
+            for row in table.map_err(unread)?.iter().map_err(unread)? {
+                let (file, path) = row.map_err(unread)?;
                 all.targets.push((SwarmFile(file.value()), rows::path_of(path.value())));
             }
         }
@@ -33,16 +33,16 @@ pub(super) fn read(txn: &ReadTransaction) -> Result<SwarmRows, String> {
     match txn.open_table(SWARM_PARTS) {
         Err(TableError::TableDoesNotExist(_)) => {}
         table => {
-            for row in table.map_err(text)?.iter().map_err(text)? {
-                all.parts.push(decode::<Part>(row.map_err(text)?.1.value())?);
+            for row in table.map_err(unread)?.iter().map_err(unread)? {
+                all.parts.push(decode::<Part>(row.map_err(unread)?.1.value())?);
             }
         }
     }
     match txn.open_table(SWARM_PIECES) {
         Err(TableError::TableDoesNotExist(_)) => {}
         table => {
-            for row in table.map_err(text)?.iter().map_err(text)? {
-                let (key, digest) = row.map_err(text)?;
+            for row in table.map_err(unread)?.iter().map_err(unread)? {
+                let (key, digest) = row.map_err(unread)?;
                 let (file, piece) = key.value();
                 all.pieces.push(((SwarmFile(file), piece), Hash(digest.value())));
             }

@@ -8,7 +8,7 @@ use redb::{ReadTransaction, ReadableTable as _, TableError, WriteTransaction};
 use servent_core::id::FetchId;
 use servent_core::thex::Tree;
 
-use super::embedded::text;
+use super::damage::{RowError, unread};
 use super::rows::{FETCH_TREES, FILE_TREES, FileRow, decode, encode, key_of};
 
 /// A tree and the modification time of the content it describes: the row is
@@ -19,14 +19,14 @@ type TreeRow = (i64, Arc<Tree>);
 pub(super) fn read_files(
     txn: &ReadTransaction,
     files: &mut [(PathBuf, FileRow)],
-) -> Result<(), String> {
+) -> Result<(), RowError> {
     let table = match txn.open_table(FILE_TREES) {
         // A state from before there were hash trees.
         Err(TableError::TableDoesNotExist(_)) => return Ok(()),
-        table => table.map_err(text)?,
+        table => table.map_err(unread)?,
     };
     for (path, file) in files {
-        if let Some(row) = table.get(key_of(path)).map_err(text)? {
+        if let Some(row) = table.get(key_of(path)).map_err(unread)? {
             let (mtime, tree) = decode::<TreeRow>(row.value())?;
             file.tree = Some(tree).filter(|tree| (mtime, tree.size()) == (file.mtime, file.size));
         }
@@ -53,14 +53,14 @@ pub(super) fn forget_file(txn: &WriteTransaction, path: &Path) -> Result<(), red
 }
 
 /// The trees of downloads.
-pub(super) fn read_fetches(txn: &ReadTransaction) -> Result<Vec<(FetchId, Arc<Tree>)>, String> {
+pub(super) fn read_fetches(txn: &ReadTransaction) -> Result<Vec<(FetchId, Arc<Tree>)>, RowError> {
     let table = match txn.open_table(FETCH_TREES) {
         Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
-        table => table.map_err(text)?,
+        table => table.map_err(unread)?,
     };
     let mut all = Vec::new();
-    for row in table.iter().map_err(text)? {
-        let (fetch, tree) = row.map_err(text)?;
+    for row in table.iter().map_err(unread)? {
+        let (fetch, tree) = row.map_err(unread)?;
         all.push((FetchId(fetch.value()), decode(tree.value())?));
     }
     Ok(all)

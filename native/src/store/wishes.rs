@@ -8,11 +8,11 @@ use redb::{
 };
 use servent_core::id::FetchId;
 
-use super::embedded::text;
+use super::damage::{RowError, unread};
 use super::rows::{PAUSED, SHARES, key_of, path_of};
 
 /// The folders and files that were added, and the downloads that are paused.
-pub(super) fn read(txn: &ReadTransaction) -> Result<(Vec<PathBuf>, Vec<FetchId>), String> {
+pub(super) fn read(txn: &ReadTransaction) -> Result<(Vec<PathBuf>, Vec<FetchId>), RowError> {
     let added = keys(txn, SHARES, path_of)?;
     Ok((added, keys(txn, PAUSED, FetchId)?))
 }
@@ -21,14 +21,14 @@ fn keys<K: Key + 'static, T>(
     txn: &ReadTransaction,
     table: TableDefinition<'_, K, ()>,
     read: impl Fn(K::SelfType<'_>) -> T,
-) -> Result<Vec<T>, String> {
+) -> Result<Vec<T>, RowError> {
     let table = match txn.open_table(table) {
         // A state from before there were such requests.
         Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
-        table => table.map_err(text)?,
+        table => table.map_err(unread)?,
     };
-    let rows = table.iter().map_err(text)?;
-    rows.map(|row| Ok(read(row.map_err(text)?.0.value()))).collect()
+    let rows = table.iter().map_err(unread)?;
+    rows.map(|row| Ok(read(row.map_err(unread)?.0.value()))).collect()
 }
 
 /// Saves or removes a folder or file that the user has added to the shares.

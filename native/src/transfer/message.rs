@@ -12,7 +12,8 @@
 //! | 6 offered | sender | number of entries (4): the end of the offer |
 //! | 7 proof | sender | entry (4), length (8), SHA-256 (32) of that much of it |
 //! | 8 begin | sender | entry (4), starting offset (8) |
-//! | 9 done | sender | nothing: everything was sent |
+//! | 9 done | sender | nothing: everything was sent; all receivers have the parcel |
+//! | 10 parcel | sender | TCP port of its swarm (2), key (32), SHA-256 (32), name: the label of a parcel |
 //! | 16 whole | receiver | nothing: everything was received |
 //! | 17 failed | receiver | why |
 //! | 18 has | receiver | entry (4), length (8): that much of it may exist; asks for a proof |
@@ -21,11 +22,19 @@
 //! | 21 kept | receiver | entry (4): it is stored under its name |
 //! | 22 there | receiver | entry (4): it exists completely |
 //! | 23 meeting | receiver | its half of the key exchange |
+//! | 24 join | receiver | version (1), its half of the key exchange, if it has a code |
 //!
 //! The sender offers everything, the receiver says which of it seems to exist
 //! already, the sender proves that it is the same, and what is missing follows,
 //! file by file. A name ending in `/` is a folder. After a meeting, which is a
 //! key exchange (`secret`), every message is encrypted and authenticated.
+//!
+//! Where one sends to several (`many`), it is the receiver that connects: it
+//! joins, both meet, it says that it is alive, the sender offers everything with
+//! the label of the parcel; the receiver says go, and whole once it has all, and
+//! the sender says done once everybody has.
+
+use std::fmt;
 
 use servent_core::unicast::Payload;
 
@@ -64,6 +73,27 @@ pub(super) enum Message {
     Kept { entry: u32 },
     There { entry: u32 },
     Meeting { told: Vec<u8> },
+    Join { meeting: Vec<u8> },
+    Parcel(Label),
+}
+
+/// What a receiver needs to fetch a parcel and to open it.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Label {
+    /// Where the swarm listens, over TCP.
+    pub(super) port: u16,
+    pub(super) key: [u8; 32],
+    /// The SHA-256 of the encrypted file.
+    pub(super) sum: [u8; 32],
+    /// Its name in the swarm.
+    pub(super) name: String,
+}
+
+/// Hides the key: debug output ends up in logs.
+impl fmt::Debug for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Label")
+    }
 }
 
 impl Message {
@@ -101,6 +131,10 @@ impl Message {
             Self::Kept { entry } => [&[21][..], &entry.to_be_bytes()].concat(),
             Self::There { entry } => [&[22][..], &entry.to_be_bytes()].concat(),
             Self::Meeting { told } => [&[23], &told[..]].concat(),
+            Self::Join { meeting } => [&[24, VERSION], &meeting[..]].concat(),
+            Self::Parcel(Label { port, key, sum, name }) => {
+                [&[10][..], &port.to_be_bytes(), key, sum, text(name).as_bytes()].concat()
+            }
         }
     }
 
@@ -129,7 +163,14 @@ impl Message {
             20 => Self::From { entry: short(&mut rest)?, from: long(&mut rest)? },
             21 => Self::Kept { entry: short(&mut rest)? },
             22 => Self::There { entry: short(&mut rest)? },
+            10 => {
+                let port = u16::from_be_bytes(*rest.split_off(..2)?.first_chunk()?);
+                let key = *rest.split_off(..32)?.first_chunk()?;
+                let sum = *rest.split_off(..32)?.first_chunk()?;
+                Self::Parcel(Label { port, key, sum, name: words(rest) })
+            }
             23 => Self::Meeting { told: rest.to_vec() },
+            24 => Self::Join { meeting: rest.strip_prefix(&[VERSION])?.to_vec() },
             _ => return None,
         })
     }
@@ -153,6 +194,11 @@ fn short(rest: &mut &[u8]) -> Option<u32> {
 
 fn long(rest: &mut &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes(*rest.split_off(..8)?.first_chunk()?))
+}
+
+/// The number of an entry in messages. There are far fewer.
+pub(super) fn number(entry: usize) -> u32 {
+    u32::try_from(entry).unwrap_or(u32::MAX)
 }
 
 /// The start of a text, cut to the length that is used.
@@ -186,6 +232,9 @@ mod tests {
             Message::Kept { entry: 1 },
             Message::There { entry: 1 },
             Message::Meeting { told: vec![8; 33] },
+            Message::Join { meeting: Vec::new() },
+            Message::Join { meeting: vec![6; 33] },
+            Message::Parcel(Label { port: 7, key: [1; 32], sum: [2; 32], name: "ab".into() }),
         ]
     }
 

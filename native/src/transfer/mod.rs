@@ -9,6 +9,7 @@
 //! protocol, whose own sequence numbers and acknowledgements are not.
 
 mod inbox;
+pub mod many;
 mod message;
 mod offer;
 mod quota;

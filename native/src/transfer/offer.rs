@@ -66,6 +66,14 @@ pub enum OfferError {
         /// The system error.
         why: io::Error,
     },
+    /// A parcel cannot be written.
+    #[error("cannot write {}: {why}", path.display())]
+    Write {
+        /// Its file or folder.
+        path: PathBuf,
+        /// The system error.
+        why: io::Error,
+    },
     /// More files than one transfer may have.
     #[error("these are more than {ENTRIES} files and folders, or their names are too long")]
     TooMany,

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use super::inbox::{Candidate, Inbox, There};
-use super::message::Message;
+use super::message::{Message, number};
 use super::offer::{ENTRIES, Entry, NAMES};
 use super::quota::Quota;
 use super::secret::{Door, Meeting, Refused};
@@ -127,7 +127,7 @@ impl Transfer {
     pub async fn hello(connection: Connection, door: &Door) -> Result<Self, ReceiveError> {
         let talk = Talk::over(connection);
         let met = match meet(&talk, door).await {
-            Ok(()) => offered(&talk, door).await,
+            Ok(()) => offered(&talk, Some(door).filter(|door| door.code().is_some())).await,
             Err(why) => Err(why),
         };
         match met {
@@ -457,23 +457,33 @@ impl Shelf {
     }
 }
 
-async fn next(talk: &Talk) -> Result<Message, ReceiveError> {
+pub(super) async fn next(talk: &Talk) -> Result<Message, ReceiveError> {
     match tokio::time::timeout(SILENCE, talk.next()).await {
         Err(_) => Err(ReceiveError::Gone(Lost::Unreachable)),
         Ok(message) => Ok(message?),
     }
 }
 
-/// Admits a sender or refuses it. Whether its code is right shows in its next
-/// message.
+/// Admits a sender or refuses it.
 async fn meet(talk: &Talk, door: &Door) -> Result<(), ReceiveError> {
     let Message::Hello { meeting } = next(talk).await? else { return Err(ReceiveError::Foreign) };
+    admit(talk, door, &meeting, false).await
+}
+
+/// Answers the other side's half of the key exchange; `sends`: we are the sender.
+/// Whether its code is right shows in its next message.
+pub(super) async fn admit(
+    talk: &Talk,
+    door: &Door,
+    meeting: &[u8],
+    sends: bool,
+) -> Result<(), ReceiveError> {
     match door.code() {
         Some(code) if !meeting.is_empty() => {
             let counted = door.count_guess(talk.connection.peer().ip());
             counted.map_err(|Refused| ReceiveError::Guesses)?;
-            let (ours, told) = Meeting::new(code, false);
-            let keys = ours.finish(&meeting).ok_or(ReceiveError::Foreign)?;
+            let (ours, told) = Meeting::new(code, sends);
+            let keys = ours.finish(meeting).ok_or(ReceiveError::Foreign)?;
             talk.put(&Message::Meeting { told }).await?;
             talk.seal(keys).await;
             Ok(())
@@ -484,12 +494,15 @@ async fn meet(talk: &Talk, door: &Door) -> Result<(), ReceiveError> {
 }
 
 /// Receives a sender's offer.
-async fn offered(talk: &Talk, door: &Door) -> Result<Vec<Entry>, ReceiveError> {
-    let (mut all, mut names, mut known) = (Vec::new(), 0, door.code().is_none());
+pub(super) async fn offered(
+    talk: &Talk,
+    mut door: Option<&Door>,
+) -> Result<Vec<Entry>, ReceiveError> {
+    let (mut all, mut names) = (Vec::new(), 0);
     loop {
         let message = next(talk).await?;
-        if !known {
-            known = true;
+        // The first message that could be read: the other side knows the code.
+        if let Some(door) = door.take() {
             door.opened(talk.connection.peer().ip());
         }
         match message {
@@ -508,9 +521,4 @@ async fn offered(talk: &Talk, door: &Door) -> Result<Vec<Entry>, ReceiveError> {
             return Err(ReceiveError::Foreign);
         }
     }
-}
-
-/// The number of an entry in messages. There are at most [`ENTRIES`].
-pub(super) fn number(entry: usize) -> u32 {
-    u32::try_from(entry).unwrap_or(u32::MAX)
 }

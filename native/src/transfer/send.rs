@@ -11,9 +11,8 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncSeekExt as _};
 
-use super::message::{CHUNK, DATA, Message};
-use super::offer::{Entry, Offer};
-use super::receive::number;
+use super::message::{CHUNK, DATA, Message, number};
+use super::offer::Offer;
 use super::secret::{Code, Meeting, TAG};
 use super::talk::{Silence, Talk};
 use super::target::{blocking, digest_of};
@@ -22,8 +21,6 @@ use crate::unicast::{Connection, Lost, Progress};
 
 /// How long to wait for the receiver's close.
 const GOODBYE_WAIT: Duration = Duration::from_secs(2);
-/// Approximate size in bytes of one message of the offer.
-const OFFER: usize = 32_000;
 
 /// Why a transfer did not complete.
 #[derive(Debug, Error)]
@@ -165,18 +162,8 @@ impl Sending<'_> {
     }
 
     async fn offer(&self) -> Result<(), SendFailure> {
-        let (mut part, mut bytes) = (Vec::new(), 0);
-        for entry in self.offer.entries() {
-            bytes += entry.name.len();
-            part.push(Entry::clone(entry));
-            if bytes > OFFER || part.len() * 10 > OFFER {
-                bytes = 0;
-                self.put(&Message::Offer(std::mem::take(&mut part))).await?;
-            }
-        }
-        self.put(&Message::Offer(part)).await?;
-        let entries = number(self.offer.entries().len());
-        self.put(&Message::Offered { entries }).await
+        let said = self.talk.offer(self.offer.entries()).await;
+        said.map_err(|silence| failure(self.talk, silence))
     }
 
     /// Waits until the offer is accepted, and proves what the receiver may

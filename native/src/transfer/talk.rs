@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use servent_core::unicast::Payload;
 
-use super::message::Message;
+use super::message::{Message, number};
+use super::offer::Entry;
 use super::secret::Half;
 use crate::unicast::{Connection, Lost, SendError};
 
 /// How often each side sends a keep-alive, whatever else it sends.
 const ALIVE_EVERY: Duration = Duration::from_secs(5);
+/// Approximate size in bytes of one message of an offer.
+const OFFER: usize = 32_000;
 
 /// One side of a transfer.
 pub(super) struct Talk {
@@ -62,6 +65,21 @@ impl Talk {
     /// Sends a message.
     pub(super) async fn put(&self, message: &Message) -> Result<(), Silence> {
         self.put_bytes(message.encode().into()).await
+    }
+
+    /// Offers these entries.
+    pub(super) async fn offer(&self, entries: &[Entry]) -> Result<(), Silence> {
+        let (mut part, mut bytes) = (Vec::new(), 0);
+        for entry in entries {
+            bytes += entry.name.len();
+            part.push(Entry::clone(entry));
+            if bytes > OFFER || part.len() * 10 > OFFER {
+                bytes = 0;
+                self.put(&Message::Offer(std::mem::take(&mut part))).await?;
+            }
+        }
+        self.put(&Message::Offer(part)).await?;
+        self.put(&Message::Offered { entries: number(entries.len()) }).await
     }
 
     /// Sends a message that is already encoded.

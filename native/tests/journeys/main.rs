@@ -5,6 +5,7 @@ mod program;
 #[path = "../support/swarm_program/mod.rs"]
 mod swarm_program;
 
+mod asked;
 mod carried_folder;
 mod code;
 mod elsewhere;
@@ -17,7 +18,9 @@ mod lying_mirror;
 mod pauses;
 mod queue;
 mod several_downloads;
+mod several_receivers;
 mod slow_reader;
 mod soak;
 mod swarm_source;
+mod turns;
 mod uploads;

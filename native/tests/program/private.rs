@@ -1,10 +1,11 @@
 //! Shares that not everybody may read along.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Output, Stdio};
 
 use data_encoding::BASE64;
 
-use crate::program::{Place, assert_same, complains, finish};
+use crate::program::{Place, Running, Wire, assert_same, complains, finish, until};
 
 fn curl(arguments: &[&str]) -> Output {
     Command::new("curl").args(["-sS", "--max-time", "60"]).args(arguments).output().unwrap()
@@ -135,4 +136,57 @@ fn get_says_who_it_is_and_tells_nobody_else() {
     let wrong = get(&[&film, "-o", "no", "--user", "ann"], Some("open"));
     complains(&wrong, 3, "wants a name and a password");
     complains(&get(&[&film, "-o", "no", "--user", "ann"], None), 2, "there is no password");
+}
+
+#[test]
+fn a_running_servent_downloads_from_private_shares_and_shows_nobody_the_password() {
+    let (there, here) = (Place::new(), Place::new());
+    let (_, bytes) = there.share("film", 2_000_000);
+    std::fs::create_dir(there.path("shared/more")).unwrap();
+    std::fs::write(there.path("shared/more/deep"), "la").unwrap();
+    std::fs::write(there.path("secret"), "open: sesame\n").unwrap();
+    let private = ["--lab", "off", "--user", "ann", "--password-file", "secret"];
+    let source = there.sharing(&[&private[..], &["--limit-rate", "500k"]].concat());
+    here.share("song", 1_000);
+    let sharing = ["--downloads", "mine", "--access-log", "log", "--trace", "run.sqlog"];
+    let mut running = here.sharing(&sharing);
+    let told = |what: &[&str], password: Option<&str>| {
+        let mut told = here.servent(&[&["downloads"], what, &["--state", "state"]].concat());
+        told.envs(password.map(|password| ("SERVENT_PASSWORD", password)));
+        finish(told.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    };
+    let folder = format!("http://{}/shared/", source.at);
+    complains(&told(&["add", &folder], None), 3, "say who you are with --user NAME");
+    complains(&told(&["add", &folder, "--user", "ann"], None), 2, "there is no password");
+    let with = folder.replace("http://", "http://ann:sesame@");
+    complains(&told(&["add", &with], None), 2, "belong into --user");
+    let added = told(&["add", &folder, "--user", "ann"], Some("open: sesame"));
+    assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
+    until("some of it is there", || here.path("mine/shared/film.part").exists());
+    running.signal("INT");
+    running.ended();
+    let shown = |running: &Running| {
+        let list = told(&["list", "--json"], None).stdout;
+        let status = here.run(&["status", "--json", "--state", "state"]).stdout;
+        let lab = Wire::connect(running.lab.unwrap()).get("/api/status", &[]).body;
+        [list, status, lab].concat()
+    };
+    // It was told before the restart.
+    let running = here.sharing(&["--downloads", "mine"]);
+    let list = || String::from_utf8(told(&["list"], None).stdout).unwrap();
+    let whole = || list().lines().any(|line| line.contains(" done ") && line.ends_with("film"));
+    until("all of it is there", whole);
+    assert_same(&here.path("mine/shared/film"), &bytes);
+    assert_same(&here.path("mine/shared/more/deep"), b"la");
+    let mut seen = shown(&running);
+    for file in ["log", "run.sqlog"] {
+        seen.extend(std::fs::read(here.path(file)).unwrap());
+    }
+    for words in ["sesame", &BASE64.encode(b"ann:open: sesame")] {
+        assert!(!seen.windows(words.len()).any(|part| part == words.as_bytes()), "{words}");
+    }
+    let kept = here.path("state/credentials.json");
+    assert_eq!(kept.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(told(&["remove", "--done"], None).status.success());
+    assert!(!kept.exists(), "nothing is left to download");
 }

@@ -23,7 +23,7 @@ fn released(member: &Member, mut first: Wire) -> Told {
 }
 
 #[test]
-fn while_the_database_restarts_nothing_is_promised_and_the_rest_goes_on() {
+fn st_7_while_the_database_restarts_nothing_is_promised_and_the_rest_goes_on() {
     let Some(site) = Site::new() else { return };
     let one = site.member("one");
     let _leading = site.leads(&one);
@@ -48,7 +48,7 @@ fn while_the_database_restarts_nothing_is_promised_and_the_rest_goes_on() {
 
 /// All processes of the database stand still, connections stay open.
 #[test]
-fn a_database_that_is_paused_is_left_and_found_again() {
+fn st_7_a_database_that_is_paused_is_left_and_found_again() {
     let Some(site) = Site::new() else { return };
     let one = site.member("one");
     let _leading = site.leads(&one);
@@ -67,7 +67,7 @@ fn a_database_that_is_paused_is_left_and_found_again() {
 
 /// The password is changed: the new one is read from its file.
 #[test]
-fn a_new_password_is_read_from_its_file() {
+fn st_7_a_new_password_is_read_from_its_file() {
     let Some(site) = Site::new() else { return };
     let one = site.member("one");
     let _leading = site.leads(&one);

@@ -13,7 +13,7 @@ fn blocks(language: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_database_of_the_document_can_be_used_saved_and_brought_back() {
+fn st_6_the_database_of_the_document_can_be_used_saved_and_brought_back() {
     let Some(mut site) = Site::new() else { return };
     for sql in blocks("sql").iter().flat_map(|block| block.split_inclusive(";\n")) {
         site.server.sql("postgres", sql);
@@ -56,7 +56,7 @@ fn the_database_of_the_document_can_be_used_saved_and_brought_back() {
 }
 
 #[test]
-fn the_proxy_of_the_document_understands_its_configuration() {
+fn st_6_the_proxy_of_the_document_understands_its_configuration() {
     let Some(proxy) = ["/usr/sbin/haproxy", "/usr/bin/haproxy"]
         .into_iter()
         .find(|path| std::path::Path::new(path).is_file())
@@ -73,7 +73,7 @@ fn the_proxy_of_the_document_understands_its_configuration() {
 }
 
 #[test]
-fn the_settings_of_the_document_are_settings() {
+fn st_6_the_settings_of_the_document_are_settings() {
     let Some(site) = Site::new() else { return };
     std::fs::write(site.place.path("config.toml"), &blocks("toml")[0]).unwrap();
     let output = site.place.run(&["config", "--config", "config.toml", "--json"]);

@@ -6,7 +6,7 @@ use crate::members::Site;
 use crate::program::{complains, finish};
 
 #[test]
-fn a_site_that_cannot_be_used_is_said_in_one_sentence() {
+fn st_1_a_site_that_cannot_be_used_is_said_in_one_sentence() {
     let Some(site) = Site::new() else { return };
     let one = site.member("one");
     let at = one.at.to_string();

@@ -5,7 +5,7 @@ use crate::program::{assert_same, free_port};
 use crate::swarm_program::{client, coordinator};
 
 #[test]
-fn a_coordinator_that_dies_keeps_its_ledger_and_its_clients_go_on() {
+fn st_5_a_coordinator_that_dies_keeps_its_ledger_and_its_clients_go_on() {
     let Some(site) = Site::new() else { return };
     let at = format!("127.0.0.1:{}", free_port());
     let mut extra = vec!["--upload-rate", "200k", "--store", &site.url];

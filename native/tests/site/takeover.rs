@@ -19,7 +19,7 @@ fn kills() -> usize {
 /// Again and again: clients come, the leader is killed while one more asks, and
 /// the next leader knows all of them.
 #[test]
-fn whoever_was_told_a_place_has_it_after_every_takeover() {
+fn st_2_whoever_was_told_a_place_has_it_after_every_takeover() {
     let Some(site) = Site::new() else { return };
     let members = [site.member("one"), site.member("two")];
     let (clock, mut told, mut took) = (Clock::new(), Vec::<Told>::new(), Vec::new());
@@ -65,7 +65,7 @@ fn whoever_was_told_a_place_has_it_after_every_takeover() {
 
 /// Whoever said where to reach them is called by the new leader (PQ-12).
 #[test]
-fn the_new_leader_calls_whoever_can_be_called() {
+fn st_3_the_new_leader_calls_whoever_can_be_called() {
     let Some(site) = Site::new() else { return };
     let (one, two) = (site.member("one"), site.member("two"));
     let leading = site.leads(&one);
@@ -86,7 +86,7 @@ fn the_new_leader_calls_whoever_can_be_called() {
 
 /// A goodbye is quicker than a death.
 #[test]
-fn a_leader_that_says_goodbye_is_followed_at_once() {
+fn st_2_a_leader_that_says_goodbye_is_followed_at_once() {
     let Some(site) = Site::new() else { return };
     let (one, two) = (site.member("one"), site.member("two"));
     let leading = site.leads(&one);
@@ -107,7 +107,7 @@ fn a_leader_that_says_goodbye_is_followed_at_once() {
 /// A leader that was stopped, not killed, wakes up when another one leads: it
 /// writes nothing, says so and ends.
 #[test]
-fn a_leader_that_was_only_slow_ends_and_writes_nothing() {
+fn st_2_a_leader_that_was_only_slow_ends_and_writes_nothing() {
     let Some(site) = Site::new() else { return };
     let (one, two) = (site.member("one"), site.member("two"));
     let mut slow = site.leads(&one);
@@ -132,7 +132,7 @@ fn a_leader_that_was_only_slow_ends_and_writes_nothing() {
 
 /// Our own client knows both addresses and gets its file whole.
 #[test]
-fn a_download_goes_on_at_the_new_leader() {
+fn st_3_a_download_goes_on_at_the_new_leader() {
     let Some(site) = Site::new() else { return };
     let (one, two) = (site.member("one"), site.member("two"));
     let bytes = std::fs::read(site.place.path("shared/file")).unwrap();
@@ -157,7 +157,7 @@ fn a_download_goes_on_at_the_new_leader() {
 
 /// `servent site status` shows who leads.
 #[test]
-fn the_status_of_a_site_shows_who_leads_and_who_stands_by() {
+fn st_6_the_status_of_a_site_shows_who_leads_and_who_stands_by() {
     let Some(site) = Site::new() else { return };
     let (one, two) = (site.member("one"), site.member("two"));
     let _leading = site.leads(&one);

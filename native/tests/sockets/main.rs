@@ -10,4 +10,5 @@ mod foreign_proxies;
 mod handover;
 mod loopback;
 mod parity;
+mod relay;
 mod websocket;

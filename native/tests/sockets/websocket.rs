@@ -11,7 +11,7 @@ use servent::driver::{Handle, Options};
 use servent_core::time::Duration;
 use tungstenite::client::{IntoClientRequest as _, client};
 use tungstenite::protocol::frame::coding::CloseCode;
-use tungstenite::{Error, Message, WebSocket};
+use tungstenite::{Error, HandshakeError, Message, WebSocket};
 
 const TARGET: &str = "/get/0/file.bin";
 
@@ -25,36 +25,57 @@ const UPGRADE: [(&str, &str); 6] = [
     ("Origin", "http://127.0.0.1:6380"),
 ];
 
-fn admitting(mut options: Options) -> Options {
+pub(crate) fn admitting(mut options: Options) -> Options {
     let allowed = vec![String::from("https://room.example.org")];
     options.origins = Some(Origins { ports: vec![6380], allowed });
     options
 }
 
 /// The bytes of a page, written and read as a stream.
-struct Page {
-    socket: WebSocket<TcpStream>,
+pub(crate) struct Page {
+    pub(crate) socket: WebSocket<TcpStream>,
     read: Vec<u8>,
 }
 
 impl Page {
-    fn open(at: SocketAddr) -> Self {
+    pub(crate) fn open(at: SocketAddr) -> Self {
+        Self::try_open(at, "").expect("an answer")
+    }
+
+    /// Opens a path below that of the servent; `Err` is the status of a refusal.
+    pub(crate) fn try_open(at: SocketAddr, path: &str) -> Result<Self, u16> {
+        Self::knock(at, path).unwrap_or_else(|why| panic!("{why}"))
+    }
+
+    /// `None` when the connection is closed without an answer.
+    pub(crate) fn may_open(at: SocketAddr) -> Option<Self> {
+        Self::knock(at, "").ok()?.ok()
+    }
+
+    /// The outer error is that of the connection.
+    fn knock(at: SocketAddr, path: &str) -> Result<Result<Self, u16>, String> {
         let stream = TcpStream::connect(at).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let mut request = format!("ws://{at}/servent").into_client_request().unwrap();
+        let mut request = format!("ws://{at}/servent{path}").into_client_request().unwrap();
         let headers = request.headers_mut();
         headers.insert("Sec-WebSocket-Protocol", "servent.1".parse().unwrap());
         headers.insert("Origin", "http://127.0.0.1:6380".parse().unwrap());
-        let (socket, response) = client(request, stream).unwrap();
+        let (socket, response) = match client(request, stream) {
+            Ok(opened) => opened,
+            Err(HandshakeError::Failure(Error::Http(refused))) => {
+                return Ok(Err(refused.status().as_u16()));
+            }
+            Err(other) => return Err(other.to_string()),
+        };
         assert_eq!(response.headers()["sec-websocket-protocol"], "servent.1");
-        Self { socket, read: Vec::new() }
+        Ok(Ok(Self { socket, read: Vec::new() }))
     }
 
-    fn send(&mut self, bytes: &[u8]) {
+    pub(crate) fn send(&mut self, bytes: &[u8]) {
         self.socket.send(Message::binary(bytes.to_vec())).unwrap();
     }
 
-    fn take(&mut self, n: usize) -> Vec<u8> {
+    pub(crate) fn take(&mut self, n: usize) -> Vec<u8> {
         while self.read.len() < n {
             match self.socket.read().unwrap() {
                 Message::Binary(data) => self.read.extend_from_slice(&data),
@@ -64,7 +85,7 @@ impl Page {
         self.read.drain(..n).collect()
     }
 
-    fn head(&mut self) -> String {
+    pub(crate) fn head(&mut self) -> String {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             head.extend(self.take(1));
@@ -72,8 +93,23 @@ impl Page {
         String::from_utf8(head).unwrap()
     }
 
+    /// True when a request is answered.
+    pub(crate) fn is_served(&mut self) -> bool {
+        let request = Message::binary(&b"GET /get/0/no HTTP/1.1\r\nHost: x\r\n\r\n"[..]);
+        self.socket.send(request).is_ok()
+            && matches!(self.socket.read(), Ok(Message::Binary(reply)) if !reply.is_empty())
+    }
+
+    pub(crate) fn line(&mut self) -> String {
+        let mut line = Vec::new();
+        while !line.ends_with(b"\n") {
+            line.extend(self.take(1));
+        }
+        String::from_utf8(line).unwrap()
+    }
+
     /// The code with which the servent closes.
-    fn closed(&mut self) -> CloseCode {
+    pub(crate) fn closed(&mut self) -> CloseCode {
         loop {
             match self.socket.read().unwrap() {
                 Message::Close(why) => return why.expect("a code").code,
@@ -85,7 +121,7 @@ impl Page {
 }
 
 /// Runs blocking code beside the servent.
-async fn beside<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
+pub(crate) async fn beside<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
     tokio::task::spawn_blocking(act).await.unwrap()
 }
 

@@ -68,6 +68,21 @@ pub enum Fault {
         /// How long.
         length: Duration,
     },
+    /// The store of the site is gone, or there again.
+    Store {
+        /// Gone, or there again.
+        away: bool,
+        /// While it is gone nobody is refused: it answers when it is back.
+        #[serde(default)]
+        silent: bool,
+    },
+    /// Cuts the way between a member of the site and the store, or mends it.
+    Apart {
+        /// Which.
+        node: NodeId,
+        /// Cut, or mended.
+        apart: bool,
+    },
 }
 
 impl Fault {
@@ -79,6 +94,7 @@ impl Fault {
     /// The nodes it names.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> {
         let (first, second) = match self {
+            Self::Store { .. } => return [None, None].into_iter().flatten(),
             Self::Cut { a, b } => (*a, Some(*b)),
             Self::Crash { node }
             | Self::Restart { node }
@@ -87,6 +103,7 @@ impl Fault {
             | Self::Firewall { node, .. }
             | Self::Clock { node, .. }
             | Self::AskNow { node }
+            | Self::Apart { node, .. }
             | Self::Sleep { node, .. } => (*node, None),
         };
         [Some(first), second].into_iter().flatten()
@@ -114,6 +131,8 @@ mod tests {
             Fault::Clock { node, offset: 5 },
             Fault::AskNow { node },
             Fault::Sleep { node, length: Duration::from_secs(1) },
+            Fault::Store { away: true, silent: true },
+            Fault::Apart { node, apart: true },
         ] {
             let fault = FaultAt { at: Instant::from_secs(7), act: fault };
             let text = serde_json::to_string(&fault).unwrap();

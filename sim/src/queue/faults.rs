@@ -16,6 +16,12 @@ impl<N: Guest> World<Queue<N>> {
     pub(super) fn perform(&mut self, fault: Fault) {
         match fault {
             Fault::Cut { a, b } => self.cut(a, b),
+            Fault::Crash { node } if self.net.is_member(node.0) => self.kill_member(node.0),
+            Fault::Restart { node } if self.net.is_member(node.0) => {
+                self.kill_member(node.0);
+                self.tell(node, WorldEvent::Restarted);
+                self.rise(node.0);
+            }
             Fault::Crash { node } => {
                 self.crash(node.0);
             }
@@ -35,6 +41,14 @@ impl<N: Guest> World<Queue<N>> {
             Fault::Clock { node, offset } => {
                 self.tell(node, WorldEvent::Clock { offset });
                 self.set_clock(node.0, offset);
+            }
+            Fault::Store { away, silent } => {
+                self.tell(NodeId(0), WorldEvent::Store { away });
+                self.set_store(away, silent);
+            }
+            Fault::Apart { node, apart } => {
+                self.tell(node, WorldEvent::Apart { apart });
+                self.set_apart(node.0, apart);
             }
             Fault::AskNow { node } => {
                 let cause = self.tell(node, user("ask_now"));

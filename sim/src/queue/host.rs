@@ -76,7 +76,8 @@ impl Plan {
             profiles.push(Profile {
                 name: numbered(&server.name, i, scenario.servers.len()),
                 role: Role::Server,
-                at: address(0, i),
+                // A site has one address.
+                at: address(0, if scenario.site.is_some() { 0 } else { i }),
                 dialect: config.dialect,
                 config,
                 up: server.up,
@@ -89,7 +90,8 @@ impl Plan {
                 shares: (0..files.len() as u32).collect(),
             });
         }
-        let servers: Vec<SocketAddr> = profiles.iter().map(|p| p.at).collect();
+        let mut servers: Vec<SocketAddr> = profiles.iter().map(|p| p.at).collect();
+        servers.truncate(if scenario.site.is_some() { 1 } else { servers.len() });
         for (g, group) in scenario.clients.iter().enumerate() {
             let mut arrivals = dice.fork("arrivals", g as u64);
             let get = get(&files[g], &servers, &group.servers);

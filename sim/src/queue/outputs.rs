@@ -53,7 +53,8 @@ impl<N: Guest> World<Queue<N>> {
         let mut fx = core::mem::take(&mut self.fx);
         let mut about = core::mem::take(&mut self.net.about);
         let (mut first, mut last) = (None, cause);
-        let mut unsafe_yet = false;
+        let (mut unsafe_yet, mut promises) = (false, false);
+        let member = self.net.is_member(host);
         causes_within(fx.as_slice(), self.next_record(), &mut about);
         for effect in fx.drain() {
             match effect {
@@ -65,6 +66,10 @@ impl<N: Guest> World<Queue<N>> {
                     let seq = self.note(host, why, event);
                     first = first.or(Some(seq));
                     last = Some(seq);
+                }
+                Effect::Output(Output::Persist(op)) if member => {
+                    self.member_changes(host, op);
+                    promises = true;
                 }
                 Effect::Output(Output::Persist(op)) => {
                     let now = self.now();
@@ -83,16 +88,24 @@ impl<N: Guest> World<Queue<N>> {
                         }
                         _ => None,
                     };
-                    self.output(host, output, within.or(last));
+                    let why = within.or(last);
+                    if member {
+                        self.member_says(host, output, promises, why);
+                    } else {
+                        self.output(host, output, why);
+                    }
                 }
             }
         }
         about.clear();
         self.fx = fx;
         self.net.about = about;
+        if member {
+            self.member_turned(host);
+        }
     }
 
-    fn output(&mut self, host: u32, output: Output, cause: Cause) {
+    pub(super) fn output(&mut self, host: u32, output: Output, cause: Cause) {
         match output {
             Output::Dial { conn, to } => self.dial(host, conn, to),
             Output::Write { conn, data } => {
@@ -181,7 +194,8 @@ impl<N: Guest> World<Queue<N>> {
         let start = self.slot(host).starts;
         let plan = &self.net.plan;
         let fail = |why| Due::DialFailed { host, conn, why, start };
-        let Some(target) = plan.addresses.get(&to.ip().to_canonical()).copied() else {
+        let target = plan.addresses.get(&to.ip().to_canonical()).copied();
+        let Some(target) = target.map(|host| self.net.member_for(host).unwrap_or(host)) else {
             let due = fail(DialError::Unreachable);
             return self.plan(self.now() + plan.profile(host).latency, due);
         };

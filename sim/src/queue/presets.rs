@@ -4,7 +4,7 @@ use super::scenario::Scenario;
 
 /// Every preset as JSON, in the order in which they teach best.
 #[doc(hidden)]
-pub const ALL: [&str; 7] = [
+pub const ALL: [&str; 8] = [
     include_str!("presets/one-cut-wire.json"),
     include_str!("presets/rush-hour.json"),
     include_str!("presets/impatient.json"),
@@ -12,6 +12,7 @@ pub const ALL: [&str; 7] = [
     include_str!("presets/aq-vs-parq.json"),
     include_str!("presets/newcomer.json"),
     include_str!("presets/server-restart.json"),
+    include_str!("presets/leader-dies.json"),
 ];
 
 /// The presets, ready to run.

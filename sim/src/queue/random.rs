@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::fault::{Fault, FaultAt};
 use super::scenario::{Group, Scenario, Server};
+use super::site::Site;
 use servent_core::choose::Choose;
 use servent_core::queue::{Config, Dialect, Policy};
 use servent_core::time::{Duration, Instant};
@@ -39,6 +40,58 @@ pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
     scenario.faults.sort_by_key(|f| f.at);
     calm(&mut scenario.faults, nodes);
     scenario
+}
+
+/// Generates a scenario of a site: members that die, sleep and are cut off from
+/// a store that goes away itself, and clients. In the end all of them are there.
+#[must_use]
+pub fn draw_site(choose: &mut Choose, seed: u64) -> Scenario {
+    let one = server(choose);
+    let members = choose.between(2, 4);
+    let servers = (0..members).map(|_| Server { name: "member".into(), ..one.clone() }).collect();
+    let site =
+        Site { latency: Duration::from_micros(choose.between(200, 50_000)), ..Site::default() };
+    let clients: Vec<Group> = (0..choose.between(1, 4)).map(|i| group(choose, i)).collect();
+    let mut scenario = Scenario {
+        id: format!("random-site-{seed}"),
+        title: format!("Site {seed}"),
+        seed,
+        horizon: Duration::from_secs(SAFETY + LIVENESS),
+        servers,
+        site: Some(site),
+        clients,
+        ..Scenario::default()
+    };
+    let nodes = scenario.nodes();
+    let mut at = 0;
+    for _ in 0..choose.below(16) {
+        // Half of them soon after the one before: what goes wrong meets.
+        let soon = choose.chance(1, 2);
+        at = if soon { at + choose.below(8_000_000) } else { choose.below(SAFETY * 1_000_000) };
+        let act =
+            if choose.chance(3, 4) { member_fault(choose, members) } else { fault(choose, nodes) };
+        let at = Instant::from_micros(at.min(SAFETY * 1_000_000));
+        scenario.faults.push(FaultAt { at, act });
+    }
+    scenario.faults.sort_by_key(|f| f.at);
+    calm(&mut scenario.faults, nodes);
+    let at = Instant::from_secs(SAFETY);
+    scenario.faults.push(FaultAt { at, act: Fault::Store { away: false, silent: false } });
+    let mend = |node| FaultAt { at, act: Fault::Apart { node: NodeId(node), apart: false } };
+    scenario.faults.extend((0..members as u32).map(mend));
+    scenario
+}
+
+fn member_fault(choose: &mut Choose, members: u64) -> Fault {
+    let node = NodeId(choose.below(members) as u32);
+    match choose.below(10) {
+        0 | 1 => Fault::Crash { node },
+        2 => Fault::Restart { node },
+        3 => Fault::Stall { node },
+        4 => Fault::Resume { node },
+        5 | 6 => Fault::Apart { node, apart: choose.chance(2, 3) },
+        _ => Fault::Store { away: choose.chance(1, 2), silent: choose.chance(1, 2) },
+    }
 }
 
 fn server(choose: &mut Choose) -> Server {

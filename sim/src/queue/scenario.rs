@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::fault::FaultAt;
+use super::site::Site;
 use crate::error::{self, ScenarioError};
 use servent_core::queue::{self, Dialect, Policy};
 use servent_core::time::Duration;
@@ -30,6 +31,10 @@ pub struct Scenario {
     pub horizon: Duration,
     /// The nodes that share files.
     pub servers: Vec<Server>,
+    /// The servers are members of one site: they share a store and an address,
+    /// and one of them leads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub site: Option<Site>,
     /// The nodes that download, in groups of equal ones.
     pub clients: Vec<Group>,
     /// Faults, in order of time.
@@ -114,6 +119,7 @@ impl Default for Scenario {
             seed: 1,
             horizon: Duration::from_secs(1_800),
             servers: alloc::vec![Server::default()],
+            site: None,
             clients: alloc::vec![Group::default()],
             faults: Vec::new(),
             variants: Vec::new(),
@@ -212,6 +218,10 @@ impl Scenario {
         for (i, FaultAt { act, .. }) in self.faults.iter().enumerate() {
             let named = act.check(self.nodes());
             named.map_err(|why| ScenarioError::at(format!("faults[{i}]"), why))?;
+        }
+        if let Some(site) = &self.site {
+            let checked = error::least("retry", site.retry.as_micros(), 1);
+            checked.map_err(|wrong| wrong.within(format_args!("site")))?;
         }
         Ok(())
     }

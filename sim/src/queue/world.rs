@@ -13,6 +13,7 @@ use super::datagrams::Flight;
 use super::fault::{Fault, FaultAt};
 use super::host::{Machine, Plan, Profile, file_of, get_of};
 use super::scenario::Scenario;
+use super::site;
 use crate::error::ScenarioError;
 use crate::links::datagram::{Direction, Link};
 use crate::links::stream::{LinkRef, Links, Side};
@@ -64,9 +65,23 @@ pub struct Queue<N: Guest = Node> {
     pub(super) flights: BTreeMap<u64, Flight>,
     /// The number of datagrams sent.
     pub(super) launched: u64,
+    /// What the servers share when they are members of a site.
+    pub(super) site: Option<site::State>,
     /// Empty between two events; kept only to reuse its memory.
     pub(super) about: Vec<(ConnId, u64)>,
     guest: PhantomData<N>,
+}
+
+impl<N: Guest> Queue<N> {
+    /// True for a member of a site.
+    pub(super) fn is_member(&self, node: u32) -> bool {
+        self.site.as_ref().is_some_and(|site| site.has(node))
+    }
+
+    /// The member that answers at the address of its site.
+    pub(super) fn member_for(&self, node: u32) -> Option<u32> {
+        self.site.as_ref().filter(|site| site.has(node)).and_then(site::State::route)
+    }
 }
 
 /// A world of servents.
@@ -96,6 +111,8 @@ pub enum Due {
     Datagram { number: u64 },
     /// A finished download has been hashed.
     Hashed { host: u32, fetch: FetchId, start: u32 },
+    /// Something between a member of a site and its store.
+    Site(site::Due),
 }
 
 /// What a bench does with a running world.
@@ -195,7 +212,8 @@ impl<N: Guest> world::World<Queue<N>> {
     /// The node with an address.
     #[must_use]
     pub fn node_at(&self, ip: IpAddr) -> Option<NodeId> {
-        self.net.plan.addresses.get(&ip).map(|host| NodeId(*host))
+        let host = *self.net.plan.addresses.get(&ip)?;
+        Some(NodeId(self.net.member_for(host).unwrap_or(host)))
     }
 }
 
@@ -210,6 +228,8 @@ impl<N: Guest> Protocol for Queue<N> {
     fn new(scenario: &Scenario) -> (Self, Vec<Machine>) {
         let plan = Rc::new(Plan::new(scenario));
         let machines = plan.profiles.iter().map(|p| Machine::new(p.firewalled)).collect();
+        let members = scenario.servers.len();
+        let site = scenario.site.as_ref().map(|s| site::State::new(s, members, &plan.dice));
         let net = Self {
             links: Links::default(),
             plan,
@@ -217,6 +237,7 @@ impl<N: Guest> Protocol for Queue<N> {
             directions: BTreeMap::new(),
             flights: BTreeMap::new(),
             launched: 0,
+            site,
             about: Vec::new(),
             guest: PhantomData,
         };
@@ -261,7 +282,9 @@ impl<N: Guest> Protocol for Queue<N> {
         let shared = world.shared_by(NodeId(node)).cloned().collect();
         let machine = world.own(node);
         let wanted = machine.finished + machine.failed == 0;
-        let restored = node::Restored { listen, shared, ..machine.disk.restored() };
+        let site = world.net.site.as_ref().filter(|site| site.has(node));
+        let saved = site.map_or_else(|| machine.disk.restored(), site::State::restored);
+        let restored = node::Restored { listen, shared, ..saved };
         world.give(node, Input::Start(restored), None);
         if let (Some(get), true) = (get, wanted) {
             world.give(node, Input::Command(node::Command::Get(get)), None);
@@ -270,6 +293,7 @@ impl<N: Guest> Protocol for Queue<N> {
 
     fn happen(world: &mut world::World<Self>, due: Due) {
         match due {
+            Due::Arrive { node } if world.net.is_member(node) => world.rise(node),
             Due::Arrive { node } => world.boot(node, None),
             Due::Deliver { link, from } => world.deliver(link, from),
             Due::Progress { link, from, generation } => world.progress(link, from, generation),
@@ -284,6 +308,7 @@ impl<N: Guest> Protocol for Queue<N> {
             Due::Backlog { link, side } => world.backlog(link, side),
             Due::Datagram { number } => world.land(number),
             Due::Hashed { host, fetch, start } => world.hashed(host, fetch, start),
+            Due::Site(due) => world.site_due(due),
         }
     }
 
@@ -307,6 +332,7 @@ impl<N: Guest> Protocol for Queue<N> {
 
     fn crashed(world: &mut world::World<Self>, node: u32, _: Cause) {
         world.disconnect(node);
+        world.member_ended(node);
     }
 
     fn stalled(world: &mut world::World<Self>, node: u32, _: Cause) {
@@ -315,5 +341,6 @@ impl<N: Guest> Protocol for Queue<N> {
 
     fn resumed(world: &mut world::World<Self>, node: u32, _: Instant, _: Cause) {
         world.release(node);
+        world.member_wakes(node);
     }
 }

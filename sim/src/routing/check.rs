@@ -66,6 +66,8 @@ const PUSH: u64 = 1;
 const SERVENT: u64 = 2;
 const HIT: u64 = 3;
 const OWN: u64 = 4;
+/// A search of a leaf that the node conducts (RT-18).
+const LED: u64 = 5;
 
 /// All oracles over a world.
 #[derive(Debug, Clone, Default)]
@@ -252,6 +254,13 @@ impl Oracles {
             // again.
             self.take(node, (QUERY, number), record.at, None);
         }
+        if said.kind == Kind::Query
+            && record.cause.is_none()
+            && let Some(led) = self.taken(node, (LED, number))
+        {
+            // The next step of a leaf's search: the answers are for the leaf.
+            self.take(node, (QUERY, number), record.at, led.from);
+        }
         if said.kind == Kind::Hit {
             let took = self.taken(node, (QUERY, number));
             let way = |took: &Took| {
@@ -269,7 +278,10 @@ impl Oracles {
             // The node that begins a push may send it to the neighbour that
             // brought the hit.
             let own = self.taken(node, (PUSH, number)).is_some_and(|took| took.from.is_none());
-            if !own && way.is_none_or(|way| way.from != Some(to) || self.is_gone(node, &way)) {
+            let right = |way: &Took| {
+                way.before == Some(to) || (way.from == Some(to) && !self.is_gone(node, way))
+            };
+            if !own && !way.as_ref().is_some_and(right) {
                 found.violation("way_back", "check.not_the_way", told());
             }
         }
@@ -315,10 +327,16 @@ impl Oracles {
             Some(Why::NoRoute | Why::RouteGone | Why::WayItCame) => said.kind == Kind::Push,
             Some(why) => matches!(why, Why::PushLimit | Why::BadAddress),
         };
-        if remembered && !(again && farther) {
+        // A query that comes farther keeps the way it came first, while that
+        // is there.
+        let stays = again && farther && known.is_some_and(|known| !self.is_gone(node, &known));
+        if remembered && !stays {
             self.take(node, key, at, Some(from));
         }
         if said.kind == Kind::Query && remembered {
+            if self.config.dynamic && from >= self.leaves_from {
+                self.take(node, (LED, number), at, Some(from));
+            }
             let probe = self.config.dynamic && said.ttl == 1;
             if let Some(took) = self.took.get_mut(&(u64::from(node) << 32 | key.0, key.1)) {
                 took.probe = probe && !farther;
@@ -353,6 +371,12 @@ impl Oracles {
             });
             if !lives && servent != self.bearers[node as usize] {
                 self.take(node, key, at, Some(from));
+                // An entry lives for up to two lives: the first may still be
+                // the way.
+                let first = way.filter(|way| at < way.at + life + life).and_then(|way| way.from);
+                if let Some(took) = self.took.get_mut(&(u64::from(node) << 32 | key.0, key.1)) {
+                    took.before = first;
+                }
             }
         }
     }

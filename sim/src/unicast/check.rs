@@ -1,7 +1,7 @@
 //! Oracles: what must be true of any run of nodes that send messages, checked
 //! on its records alone.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec::Vec;
 
@@ -208,6 +208,22 @@ impl Oracles {
             message.excused |= wrote || had_parts;
         }
         self.waiting.retain(|direction, _| direction & !u64::from(u32::MAX) != as_sender);
+        self.lost_with(node);
+    }
+
+    /// A reader that crashes loses what it has not acknowledged, in whole
+    /// datagrams that arrived well.
+    fn lost_with(&mut self, reader: u64) {
+        let to_it = |direction: &u64| direction & u64::from(u32::MAX) == reader;
+        let conns: BTreeSet<u64> = (self.messages.iter())
+            .filter(|((direction, _), _)| to_it(direction))
+            .map(|(_, message)| message.conn.0)
+            .collect();
+        for conn in conns {
+            if let Some(sender) = self.senders.get_mut(&conn) {
+                sender.trouble += sender.hs.saturating_sub(sender.ha);
+            }
+        }
     }
 
     /// The messages in a datagram that is lost, delayed or duplicated may be

@@ -44,6 +44,15 @@ fn what_ends_at_one_instant_is_told_in_the_order_it_was_decided() {
     assert_eq!(violations(&random::draw(&mut Choose::random(seed), seed)), []);
 }
 
+/// An impatient user asks again and again while the server cannot be reached:
+/// the download does not end sooner.
+#[test]
+fn a_user_who_asks_again_does_not_make_a_download_end() {
+    for seed in [39_777, 49_900] {
+        assert_eq!(violations(&random::draw(&mut Choose::random(seed), seed)), []);
+    }
+}
+
 #[test]
 fn any_bytes_of_a_fuzzer_draw_a_scenario_that_makes_sense() {
     for len in 0..40u8 {

@@ -40,6 +40,17 @@ fn whatever_is_drawn_no_rule_is_broken() {
     assert_eq!(failed, [0; 0], "seeds that break a rule");
 }
 
+/// A query that comes again after its life, one whose first neighbour is gone,
+/// a leaf's search that outlives its entry, and a way of pushes that lives for
+/// its second life.
+#[test]
+fn queries_that_come_again_and_ways_that_end_keep_the_rules() {
+    for seed in [12_185, 19_485, 13_000, 2_561, 24_696, 30_612] {
+        let found = violations(&random::draw(&mut Choose::random(seed), seed));
+        assert_eq!(found, [], "seed {seed}");
+    }
+}
+
 #[test]
 fn any_bytes_of_a_fuzzer_draw_a_scenario_that_makes_sense() {
     for len in 0..60u8 {

@@ -180,3 +180,13 @@ fn clients_behind_one_address_wait_together_for_what_failed() {
     let (finished, outcome) = run(&scenario);
     assert!(finished, "{outcome:?}");
 }
+
+/// One of an address uses up the credit of both, and what one of them settles
+/// when it leaves lets the others have pieces again (SW-25, SW-27).
+#[test]
+fn clients_behind_one_address_share_what_is_earned_and_what_is_owed() {
+    for seed in [23_048, 24_792] {
+        let (finished, outcome) = run(&random::draw(&mut Choose::random(seed), seed));
+        assert!(finished, "seed {seed}: {outcome:?}");
+    }
+}

@@ -82,6 +82,14 @@ fn last_quarter_of_random_scenarios() {
     judge(3);
 }
 
+/// A reader that crashes loses what it has not acknowledged: sending that again
+/// is no waste.
+#[test]
+fn what_a_crash_lost_may_be_sent_again() {
+    let seed = 32_721;
+    assert_eq!(violations(&random::draw(&mut Choose::random(seed), seed)), []);
+}
+
 #[test]
 fn any_bytes_of_a_fuzzer_draw_a_scenario_that_makes_sense() {
     for len in 0..60u8 {

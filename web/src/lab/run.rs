@@ -56,11 +56,17 @@ pub(crate) trait Watching {
     fn records(&self, from: u32, count: u32, filter: &str, cast: Cast) -> Answer;
     fn why(&self, i: u32) -> Answer;
     fn numbers(&self, i: u32) -> Option<Value>;
+    /// Only recordings tell inputs apart.
+    fn given(&self, _: u32) -> Answer {
+        Ok(JsValue::UNDEFINED)
+    }
     fn density(&mut self, bins: u32) -> Vec<u32>;
     fn pins(&mut self) -> Answer;
     fn fault(&mut self, fault: Value) -> Result<u32, JsError>;
     fn branches(&self) -> Answer;
     fn use_branch(&mut self, id: u32) -> bool;
+    /// A world is made anew instead.
+    fn forget(&mut self) {}
     fn divergence(&self, a: u32, b: u32) -> Option<u32>;
     fn digest(&self) -> u64;
     fn verified(&self) -> Verified;
@@ -267,6 +273,17 @@ impl Run {
         numbers.map_or(Ok(JsValue::UNDEFINED), |numbers| give(&numbers))
     }
 
+    /// What led to record `i` of a recording: in `what` one of `datagram`,
+    /// `connection`, `arrival`, `dial`, `command`, `file`, `timer` and `own`, and
+    /// in `who` the peer. `undefined` in a simulation.
+    ///
+    /// # Errors
+    /// When a value cannot be represented in JavaScript.
+    #[wasm_bindgen(unchecked_return_type = "{ what: string, who?: string } | undefined")]
+    pub fn given(&self, i: u32) -> Answer {
+        self.of.borrow().given(i)
+    }
+
     /// Records per bin, from the start to the horizon.
     #[must_use]
     pub fn density(&self, bins: u32) -> Uint32Array {
@@ -285,9 +302,12 @@ impl Run {
     /// Injects a fault now; returns its branch. If the future is already known,
     /// that is a new one.
     ///
+    /// On a recording it changes one thing that the node was given, wherever the
+    /// cursor is, and always opens a branch: everything else it is given is what
+    /// was recorded.
+    ///
     /// # Errors
-    /// A sentence, when the fault is invalid, names no node of the world, or
-    /// this is a tape.
+    /// A sentence, when the fault is invalid, or names nothing there is.
     pub fn fault(
         &self,
         #[wasm_bindgen(unchecked_param_type = "AnyFault")] fault: JsValue,
@@ -311,6 +331,11 @@ impl Run {
     #[wasm_bindgen(js_name = useBranch)]
     pub fn use_branch(&self, id: u32) -> bool {
         self.of.borrow_mut().use_branch(id)
+    }
+
+    /// Drops all branches of a recording.
+    pub fn forget(&self) {
+        self.of.borrow_mut().forget();
     }
 
     /// The first record in which two branches differ.

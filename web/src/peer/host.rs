@@ -22,10 +22,11 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::Blob;
 
-use super::How;
 use super::disk::{self, Disk, Door, RowOf};
+use super::line::{Line, is_page};
 use super::rows;
 use super::socket::{self, Job, Socket};
+use super::{How, Rules};
 
 /// Bytes of tape that are kept; then it ends with a gap.
 const TAPE: usize = 64 << 20;
@@ -59,6 +60,7 @@ pub(super) struct Host {
     how: How,
     pub(super) disk: Disk,
     sockets: BTreeMap<ConnId, Socket>,
+    pub(super) line: Line,
     waiting: VecDeque<Happened>,
     outputs: Vec<Output>,
     changes: Vec<RowOf>,
@@ -92,10 +94,11 @@ type Shared = Rc<RefCell<Host>>;
 
 impl Host {
     pub(super) fn new(how: How, seed: u64, files: &Array, door: Door) -> Shared {
-        let config = config(&how.name);
+        let config = config(&how.name, how.rules);
         let mut restored = rows::restored(&how.rows);
         let disk = Disk::new(door, &how.rows, files);
         restored.shared = disk.infos();
+        restored.listen = how.line.as_ref().map(|(at, _)| SocketAddr::V4(*at));
         let now = Instant::from_micros((Date::now() * 1_000.0) as u64);
         let mut lines = Vec::new();
         let start = Start::new(NodeId(0), &how.name, seed, config.clone());
@@ -109,6 +112,7 @@ impl Host {
             how,
             disk,
             sockets: BTreeMap::new(),
+            line: Line::default(),
             waiting,
             outputs: Vec::new(),
             changes: Vec::new(),
@@ -129,6 +133,7 @@ impl Host {
             }
         }));
         Self::turn(&host);
+        Line::open(&host);
         let shared: Vec<_> = host.borrow().disk.infos();
         shared.iter().for_each(|info| Self::hash_share(&host, info.index));
         host
@@ -203,12 +208,7 @@ impl Host {
                 input @ (Input::Served { conn, .. } | Input::DiskFailed { conn, .. }),
             ) => self.sockets.contains_key(&conn).then_some(input),
             Happened::Input(input) => Some(input),
-            Happened::Opened(conn) => self.sockets.get_mut(&conn).map(|socket| {
-                socket.open = true;
-                // A page does not know its own address.
-                let local = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-                Input::Dialed { conn, local }
-            }),
+            Happened::Opened(conn) => self.opened(conn, false),
             Happened::Data(conn, data) => self.data(this, conn, data),
             Happened::Closed(conn) => self.closed(this, conn),
             Happened::Kept(conn, length, kept) => self.kept(conn, length, kept),
@@ -231,10 +231,26 @@ impl Host {
         self.gather();
     }
 
+    /// A connection is open, or the page that it calls has answered.
+    fn opened(&mut self, conn: ConnId, answered: bool) -> Option<Input> {
+        let socket = self.sockets.get_mut(&conn)?;
+        socket.open = answered || !socket.calls;
+        // A page does not know its own address.
+        let local = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+        socket.open.then_some(match socket.caller {
+            Some(peer) => Input::Accepted { conn, peer, local: None },
+            None => Input::Dialed { conn, local },
+        })
+    }
+
     /// Received bytes: the node's, or a download's.
     fn data(&mut self, this: &Shared, conn: ConnId, data: Uint8Array) -> Option<Input> {
         let now = self.last.as_micros();
-        let bytes = self.sockets.get_mut(&conn)?.receive(data, now);
+        let socket = self.sockets.get_mut(&conn)?;
+        if !socket.open {
+            return self.opened(conn, true);
+        }
+        let bytes = socket.receive(data, now);
         self.keep(this, conn);
         bytes.map(|bytes| Input::Bytes { conn, data: bytes.to_vec() })
     }
@@ -275,9 +291,13 @@ impl Host {
         if self.sockets.get(&conn).is_some_and(Socket::is_storing) {
             return None;
         }
-        let open = self.sockets.remove(&conn)?.open;
+        let socket = self.sockets.remove(&conn)?;
         let failed = Input::DialFailed { conn, why: DialError::Refused };
-        Some(if open { Input::Closed { conn } } else { failed })
+        match (socket.open, socket.caller) {
+            (true, _) => Some(Input::Closed { conn }),
+            (false, None) => Some(failed),
+            (false, Some(_)) => None, // The node does not know of it.
+        }
     }
 
     /// Sorts what the node wants: changes to save first, outputs to carry out.
@@ -316,7 +336,10 @@ impl Host {
     fn act(&mut self, this: &Shared, output: Output) {
         match output {
             Output::Dial { conn, to } => match socket::dial(this, conn, &self.url(to)) {
-                Ok(socket) => drop(self.sockets.insert(conn, socket)),
+                Ok(mut socket) => {
+                    socket.calls = is_page(to);
+                    self.sockets.insert(conn, socket);
+                }
                 Err(why) => self.next(Input::DialFailed { conn, why }),
             },
             Output::Write { conn, data } => self.push(this, conn, Job::Write(data)),
@@ -419,9 +442,32 @@ impl Host {
         self.answers.push(answer);
     }
 
-    /// Where a page finds a servent: its own by the address it came from, any
-    /// other by its port.
+    /// Somebody calls: the answer is a connection, which the node accepts. One who
+    /// calls more often than there is room for is not answered.
+    pub(super) fn called(this: &Shared, conn: ConnId, ticket: &str, peer: SocketAddr) {
+        let mut host = this.borrow_mut();
+        if host.sockets.len() >= CONNECTIONS as usize {
+            return;
+        }
+        let url = format!("{}/take/{ticket}", host.how.url);
+        if let Ok(mut socket) = socket::dial(this, conn, &url) {
+            socket.caller = Some(peer);
+            host.sockets.insert(conn, socket);
+        }
+    }
+
+    /// Where it waits for calls, when it can be called.
+    pub(super) fn line_url(&self) -> Option<String> {
+        let (at, secret) = self.how.line.as_ref()?;
+        Some(format!("{}/listen/{at}/{secret}", self.how.url))
+    }
+
+    /// Where a page finds a servent: its own by the address it came from, another
+    /// page through that, any other by its port.
     fn url(&self, to: SocketAddr) -> String {
+        if is_page(to) {
+            return format!("{}/call/{to}", self.how.url);
+        }
         if self.how.own.contains(&to) { self.how.url.clone() } else { format!("ws://{to}/servent") }
     }
 
@@ -512,8 +558,8 @@ impl Tape {
     }
 }
 
-/// The configuration of a servent that nobody can connect to.
-fn config(name: &str) -> node::Config {
+/// The configuration of a servent that only pages can connect to.
+fn config(name: &str, rules: Option<Rules>) -> node::Config {
     let mut config = node::Config::default();
     let visible = |c: &char| c.is_ascii_graphic() || *c == ' ';
     let name: String = name.chars().filter(visible).take(32).collect();
@@ -526,6 +572,10 @@ fn config(name: &str) -> node::Config {
     config.overlay.firewalled = true;
     [config.overlay.degree, config.overlay.neighbours] = DEGREE;
     config.overlay.leaves = 0;
+    if let Some(Rules { slots, degree, ttl }) = rules {
+        (config.queue.slots, config.overlay.degree) = (slots, degree);
+        config.overlay.router.max_ttl = ttl.clamp(1, config.overlay.router.max_ttl);
+    }
     config
 }
 

@@ -5,11 +5,12 @@
 
 mod disk;
 mod host;
+mod line;
 mod rows;
 mod socket;
 
 use std::cell::RefCell;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, SocketAddrV4};
 use std::rc::Rc;
 
 use js_sys::{Array, Uint8Array};
@@ -24,6 +25,7 @@ use wasm_bindgen::{JsCast as _, JsError, JsValue};
 
 use self::disk::{Done, Door, ShareView};
 use self::host::{Happened, Host};
+use self::line::Line;
 use crate::value::{Answer, give, refused};
 
 /// Which servent it belongs to, and what it remembers.
@@ -37,8 +39,25 @@ pub(crate) struct How {
     own: Vec<SocketAddr>,
     /// Where that servent answers WebSockets.
     url: String,
+    /// Where other pages call it: an address it has drawn, and the secret by
+    /// which it has that again.
+    line: Option<(SocketAddrV4, String)>,
+    /// What the room wants its servents to be configured with.
+    #[serde(default)]
+    rules: Option<Rules>,
     /// The rows that its door has kept.
     rows: Vec<(String, String)>,
+}
+
+/// What a room wants its servents to be configured with.
+#[derive(Clone, Copy, Deserialize)]
+pub(crate) struct Rules {
+    /// Uploads at once.
+    slots: u32,
+    /// Neighbours that are looked for.
+    degree: u32,
+    /// How far a search goes.
+    ttl: u8,
 }
 
 /// A servent in this page.
@@ -60,6 +79,8 @@ struct PeerView {
     shares: Vec<ShareView>,
     /// Downloads that are complete.
     done: Vec<Done>,
+    /// Other pages can call it.
+    called: bool,
     /// What cannot be saved, in words.
     trouble: Option<String>,
 }
@@ -132,7 +153,7 @@ impl Peer {
             let hits: Vec<_> = hits
                 .iter()
                 .filter_map(|n| host.hits.get(*n as usize))
-                .filter(|h| !h.push)
+                .filter(|h| !h.push || line::is_page(h.at))
                 .collect();
             let Some(first) = hits.first() else {
                 return Err(refused("none of these sources can be reached from here"));
@@ -164,6 +185,7 @@ impl Peer {
 
     /// The page is seen again, or its network is back: what is due is done now.
     pub fn wake(&self) {
+        Line::wake(&self.0);
         Host::happened(&self.0, [Happened::Timer]);
     }
 
@@ -181,6 +203,7 @@ impl Peer {
             overlay: host.node.overlay(),
             shares: host.disk.shares(),
             done: host.disk.done(),
+            called: host.line.is_open(),
             trouble: host.trouble.clone(),
         })
     }

@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::rc::{Rc, Weak};
 
 use js_sys::{Array, ArrayBuffer, Uint8Array};
@@ -18,7 +19,7 @@ use super::disk::read;
 use super::host::{Happened, Host};
 
 /// The sub-protocol: the name of what travels inside.
-const PROTOCOL: &str = "servent.1";
+pub(super) const PROTOCOL: &str = "servent.1";
 /// Bytes of one message. A servent refuses more than four times this.
 const MESSAGE: u32 = 64 * 1024;
 /// Bytes that the browser may hold unsent before no more of a file is read, and
@@ -37,6 +38,10 @@ const PIECE_WAIT: u64 = 1_000;
 pub(super) struct Socket {
     socket: WebSocket,
     pub(super) open: bool,
+    /// Who has called, when it is the answer to a call.
+    pub(super) caller: Option<SocketAddr>,
+    /// It calls another page, and is open when that has answered.
+    pub(super) calls: bool,
     jobs: VecDeque<Job>,
     /// A job that takes time is being done.
     busy: bool,
@@ -97,6 +102,8 @@ pub(super) fn dial(host: &Shared, conn: ConnId, url: &str) -> Result<Socket, Dia
     Ok(Socket {
         socket,
         open: false,
+        caller: None,
+        calls: false,
         jobs: VecDeque::new(),
         busy: false,
         gone: false,

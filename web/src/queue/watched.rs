@@ -1,6 +1,7 @@
 //! What the lab needs to know about worlds of servents.
 
 use serde_json::Value;
+use servent_core::node::WorldEvent;
 use servent_core::time::Duration;
 use servent_core::trace::why::{self, Why};
 use servent_core::trace::{Event, NodeId, Record};
@@ -82,7 +83,11 @@ impl Watched for Queue {
     }
 
     fn is_fault(event: &Event) -> bool {
-        matches!(event, Event::World(_))
+        use WorldEvent::{Leads, Replaced, Saved, StandsBy, StoreAway};
+        let follows = |event: &WorldEvent| {
+            matches!(event, Leads { .. } | Replaced | Saved { .. } | StandsBy | StoreAway { .. })
+        };
+        matches!(event, Event::World(event) if !follows(event))
     }
 
     fn why(record: &Record) -> Why {
@@ -93,7 +98,9 @@ impl Watched for Queue {
         let record = timeline.record(i)?;
         let Event::Queue(event) = &record.event else { return None };
         let earlier = (0..i).rev().filter_map(|j| timeline.record(j));
-        let earlier = earlier.filter(|old| old.node == record.node);
+        // Members of a site have one queue: any of them may have told it.
+        let site = timeline.world().scenario().site.is_some();
+        let earlier = earlier.filter(|old| site || old.node == record.node);
         let told = earlier.filter_map(|old| match &old.event {
             Event::Queue(event) => Some((old.at, event.clone())),
             _ => None,

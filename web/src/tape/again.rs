@@ -9,6 +9,8 @@ use servent_core::trace::tape::Start;
 /// One step of the node.
 pub(super) struct Step<'a> {
     pub(super) at: Instant,
+    /// Its number.
+    pub(super) number: usize,
     /// What it was given; `None` where its timers were run.
     pub(super) input: Option<&'a Input>,
     pub(super) effects: &'a [Effect<Output, Event>],
@@ -87,7 +89,8 @@ impl Again {
                 Some(input) => self.node.handle(at, input.clone(), &mut fx),
                 None => self.node.handle_timeout(at, &mut fx),
             }
-            let step = Step { at, input, effects: fx.as_slice(), records: self.records };
+            let (number, records) = (self.done, self.records);
+            let step = Step { at, number, input, effects: fx.as_slice(), records };
             see(&step);
             self.records += step.events().filter(|(_, event)| !is_traced(event)).count() as u64;
             fx.drain().for_each(drop);

@@ -7,8 +7,9 @@ use std::net::SocketAddr;
 use servent_core::engine::Effect;
 use servent_core::node::{Event, Input, Output};
 use servent_core::time::{Duration, Instant};
-use servent_core::trace::NodeId;
+use servent_core::trace::branch::Place;
 use servent_core::trace::player::Player;
+use servent_core::trace::{Digest, NodeId};
 use servent_core::unicast::{Conn, Event as Told, Payload, Why};
 use servent_core::wire::unicast::{Packet, Seal};
 use servent_sim::unicast::{
@@ -21,13 +22,17 @@ use super::again::{Again, Step};
 const UNMEASURED: Duration = Duration::from_millis(1);
 
 /// A datagram at the recorded end.
-struct Seen {
-    at: Instant,
-    peer: u32,
-    ours: bool,
+pub(super) struct Seen {
+    pub(super) at: Instant,
+    pub(super) peer: u32,
+    pub(super) ours: bool,
     bytes: u32,
     blocks: Vec<Label>,
-    record: u64,
+    pub(super) record: u64,
+    /// Where on the tape.
+    pub(super) place: Place,
+    /// Of its bytes: equal at both ends.
+    pub(super) print: u64,
 }
 
 /// Datagrams that came or went together.
@@ -38,6 +43,8 @@ struct Batch<'a> {
     segment: u32,
     data: &'a Payload,
     record: u64,
+    /// The number of the step.
+    input: usize,
 }
 
 /// A point of the totals.
@@ -66,8 +73,13 @@ pub(super) struct Ends {
     /// delivered.
     done: BTreeMap<Conn, u64>,
     totals: Vec<Total>,
-    sends: bool,
-    receives: bool,
+    /// Numbers that left from here for the first time, and that were delivered
+    /// here.
+    left: Vec<(Instant, u64)>,
+    delivered: Vec<(Instant, u64)>,
+    /// Numbers that left from here, and that arrived.
+    sent: u64,
+    received: u64,
     diagram: Diagram,
 }
 
@@ -87,8 +99,10 @@ impl Ends {
             known: BTreeMap::new(),
             done: BTreeMap::new(),
             totals: Vec::new(),
-            sends: false,
-            receives: false,
+            left: Vec::new(),
+            delivered: Vec::new(),
+            sent: 0,
+            received: 0,
             diagram: Diagram::default(),
         })
     }
@@ -97,7 +111,9 @@ impl Ends {
     pub(super) fn learn(&mut self, player: &Player) {
         let Some(mut again) = self.again.take() else { return };
         if again.go_on(player, |step| self.see(step, player)) {
-            self.diagram = Diagram::of(self.arrows(), self.marks.clone());
+            let mut arrows = self.arrows();
+            arrows.sort_by_key(|arrow| arrow.sent);
+            self.diagram = Diagram::of(arrows, self.marks.clone());
         }
         self.again = Some(again);
     }
@@ -107,18 +123,45 @@ impl Ends {
         &self.peers
     }
 
+    /// All that left or arrived, in the order of the tape.
+    pub(super) fn seen(&self) -> &[Seen] {
+        &self.seen
+    }
+
+    /// What happened at the recorded end.
+    pub(super) fn marks(&self) -> &[Mark] {
+        &self.marks
+    }
+
+    /// When numbers left from here for the first time, and when they were
+    /// delivered here.
+    pub(super) fn flow(&self) -> [&[(Instant, u64)]; 2] {
+        [&self.left, &self.delivered]
+    }
+
+    /// Where the `n`-th datagram of another end stands on the tape.
+    pub(super) fn place(&self, from: NodeId, n: u32) -> Option<Place> {
+        let of = |seen: &&Seen| !seen.ours && seen.peer == from.0;
+        self.seen.iter().filter(of).nth(n.checked_sub(1)? as usize).map(|seen| seen.place)
+    }
+
     /// What the recorded end does, as one word.
     pub(super) const fn role(&self) -> &'static str {
-        match (self.sends, self.receives) {
+        match (self.sent > 0, self.received > 0) {
             (true, true) => "both",
             (true, false) => "sender",
             _ => "receiver",
         }
     }
 
+    /// Whether more arrives here than leaves.
+    pub(super) const fn mostly_receives(&self) -> bool {
+        self.received > self.sent
+    }
+
     /// What the other ends do.
     pub(super) const fn other_role(&self) -> &'static str {
-        match (self.sends, self.receives) {
+        match (self.sent > 0, self.received > 0) {
             (true, true) => "both",
             (false, true) => "sender",
             _ => "receiver",
@@ -151,12 +194,12 @@ impl Ends {
     }
 
     fn see(&mut self, step: &Step<'_>, player: &Player) {
-        let at = step.at;
+        let (at, input) = (step.at, step.number);
         // The newest event by then says most about it.
         let record = player.records_until(at).saturating_sub(1) as u64;
         if let Some(Input::Datagrams { from, segment, data }) = step.input {
             self.datagrams(
-                &Batch { at, peer: *from, ours: false, segment: *segment, data, record },
+                &Batch { at, peer: *from, ours: false, segment: *segment, data, record, input },
                 |_, _| None,
             );
         }
@@ -171,7 +214,8 @@ impl Ends {
                 Effect::Event(Event::Unicast(told)) => self.told(at, told, record),
                 Effect::Output(Output::Datagrams { to, segment, data }) => {
                     let (peer, segment) = (*to, *segment);
-                    self.datagrams(&Batch { at, peer, ours: true, segment, data, record }, why);
+                    let batch = Batch { at, peer, ours: true, segment, data, record, input };
+                    self.datagrams(&batch, why);
                 }
                 _ => {}
             }
@@ -191,46 +235,54 @@ impl Ends {
                 self.missing.push((at, peer, *conn, *from, *to));
             }
             Told::Sent { conn, to, .. } => {
-                self.sends = true;
-                self.count(at, *conn, *to, None);
+                let (new, _) = self.count(at, *conn, *to, None);
+                self.sent += new;
+                self.left.push((at, new));
             }
             Told::Received { conn, to, .. } => {
-                self.receives = true;
-                self.count(at, *conn, *to, None);
+                self.received += self.count(at, *conn, *to, None).0;
             }
             Told::Acked { conn, highest_acked, .. } => {
                 self.count(at, *conn, 0, Some(*highest_acked));
             }
-            Told::Delivered { conn, number, .. } => self.count(at, *conn, 0, Some(*number)),
+            Told::Delivered { conn, number, .. } => {
+                let (_, new) = self.count(at, *conn, 0, Some(*number));
+                self.delivered.push((at, new));
+            }
             _ => {}
         }
     }
 
-    fn count(&mut self, at: Instant, conn: Conn, known: u64, done: Option<u64>) {
+    /// Counts what is new; returns how much was written, and
+    /// how much arrived.
+    fn count(&mut self, at: Instant, conn: Conn, known: u64, done: Option<u64>) -> (u64, u64) {
         let raise = |all: &mut BTreeMap<Conn, u64>, to: u64| {
             let highest = all.entry(conn).or_default();
             let more = to.saturating_sub(*highest);
             *highest += more;
             more
         };
-        let written = raise(&mut self.known, known);
-        let delivered = done.map_or(0, |done| raise(&mut self.done, done));
-        if written + delivered > 0 {
+        let new = raise(&mut self.known, known);
+        let came = done.map_or(0, |done| raise(&mut self.done, done));
+        if new + came > 0 {
             let before = self.totals.last().copied().unwrap_or_default();
-            let (written, delivered) = (before.written + written, before.delivered + delivered);
+            let (written, delivered) = (before.written + new, before.delivered + came);
             self.totals.push(Total { at, written, delivered });
         }
+        (new, came)
     }
 
     fn datagrams(&mut self, batch: &Batch<'_>, why: impl Fn(Conn, u64) -> Option<Why> + Copy) {
-        let Batch { at, ours, data, record, .. } = *batch;
+        let Batch { at, ours, data, record, input, .. } = *batch;
         let peer = self.peer(batch.peer);
         let each = (batch.segment as usize).max(1);
-        for start in (0..data.len()).step_by(each) {
+        for (datagram, start) in (0..data.len()).step_by(each).enumerate() {
             let one = data.slice(start..(start + each).min(data.len()));
             let packet = Packet::parse(&one, &self.seal).unwrap_or_default();
             let blocks = packet.blocks.iter().map(|block| Label::of(block, why)).collect();
-            self.seen.push(Seen { at, peer, ours, bytes: one.len() as u32, blocks, record });
+            let (bytes, place) = (one.len() as u32, Place { input, datagram });
+            let print = print_of(&one);
+            self.seen.push(Seen { at, peer, ours, bytes, blocks, record, place, print });
         }
     }
 
@@ -242,8 +294,8 @@ impl Ends {
         way.max(Duration::from_micros(1))
     }
 
-    /// All datagrams, by when they were sent.
-    fn arrows(&self) -> Vec<Arrow> {
+    /// All datagrams, in the order of the tape.
+    pub(super) fn arrows(&self) -> Vec<Arrow> {
         let mut counts: BTreeMap<(u32, bool), u32> = BTreeMap::new();
         let mut arrows: Vec<Arrow> = Vec::with_capacity(self.seen.len());
         for (id, seen) in (0_i64..).zip(&self.seen) {
@@ -275,7 +327,6 @@ impl Ends {
             });
         }
         self.lose(&mut arrows);
-        arrows.sort_by_key(|arrow| arrow.sent);
         arrows
     }
 
@@ -296,6 +347,12 @@ impl Ends {
             }
         }
     }
+}
+
+fn print_of(bytes: &[u8]) -> u64 {
+    let mut digest = Digest::default();
+    digest.add(&bytes);
+    digest.value()
 }
 
 fn carries(blocks: &[Label], of: Conn, number: u64) -> bool {

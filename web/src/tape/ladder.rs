@@ -1,30 +1,54 @@
-//! The datagrams of a recorded servent, for the page.
+//! The datagrams of recorded servents, for the page.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use servent_sim::unicast::Diagram;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use super::Tape;
 use super::recorded::Recorded;
+use super::several::Several;
+use super::{Tape, Tapes};
 use crate::lab::{Cast, Run, Watching as _, known};
 use crate::value::{Answer, give, instant};
 
 /// The most arrows or marks in one answer.
 const MOST: u32 = 10_000;
 
-/// The datagrams of a recorded servent. Only one end of each was recorded: the
-/// other is estimated from the round-trip time.
+/// Whose datagrams.
+enum Of {
+    One(Rc<RefCell<Recorded>>),
+    Several(Rc<RefCell<Several>>),
+}
+
+/// The datagrams of recorded servents. Where only one end of each was recorded,
+/// the other is estimated from the round-trip time.
 #[wasm_bindgen]
 pub struct Ladder {
-    of: Rc<RefCell<Recorded>>,
+    of: Of,
 }
 
 impl Ladder {
     pub(super) fn of(recorded: &Rc<RefCell<Recorded>>) -> Option<Self> {
         recorded.borrow_mut().ends()?;
-        Some(Self { of: Rc::clone(recorded) })
+        Some(Self { of: Of::One(Rc::clone(recorded)) })
+    }
+
+    pub(super) fn of_several(several: &Rc<RefCell<Several>>) -> Option<Self> {
+        several.borrow().views().contains(&"unicast").then_some(())?;
+        Some(Self { of: Of::Several(Rc::clone(several)) })
+    }
+
+    /// Does something with what is drawn.
+    fn drawn(&self, work: impl FnOnce(&Diagram) -> Answer) -> Answer {
+        match &self.of {
+            Of::One(of) => {
+                let mut of = of.borrow_mut();
+                of.ends().map_or_else(|| give(&[(); 0]), |ends| work(ends.diagram()))
+            }
+            Of::Several(of) => work(&of.borrow().joined().diagram),
+        }
     }
 }
 
@@ -33,20 +57,37 @@ impl Ladder {
     /// The interface common to all runs.
     #[must_use]
     pub fn run(&self) -> Run {
-        let of = Rc::clone(&self.of);
-        Run::cast(of, Cast::Ends)
+        match &self.of {
+            Of::One(of) => Run::cast(Rc::clone(of) as Rc<RefCell<_>>, Cast::Ends),
+            Of::Several(of) => Run::cast(Rc::clone(of) as Rc<RefCell<_>>, Cast::Ends),
+        }
     }
 
-    /// The tape it is from, with the same cursor.
+    /// The tape it is from, with the same cursor; `undefined` for several.
     #[must_use]
-    pub fn tape(&self) -> Tape {
-        Tape { of: Rc::clone(&self.of) }
+    pub fn tape(&self) -> Option<Tape> {
+        match &self.of {
+            Of::One(of) => Some(Tape { of: Rc::clone(of) }),
+            Of::Several(_) => None,
+        }
+    }
+
+    /// The tapes it is from, with the same cursor; `undefined` for one.
+    #[must_use]
+    pub fn tapes(&self) -> Option<Tapes> {
+        match &self.of {
+            Of::One(_) => None,
+            Of::Several(of) => Some(Tapes { of: Rc::clone(of) }),
+        }
     }
 
     /// The ends that were recorded; instants at any other are estimated.
     #[must_use]
     pub fn recorded(&self) -> Vec<u32> {
-        vec![0]
+        match &self.of {
+            Of::One(_) => vec![0],
+            Of::Several(of) => (0..of.borrow().many() as u32).collect(),
+        }
     }
 
     /// HA, HS and the windows of a node.
@@ -55,8 +96,16 @@ impl Ladder {
     /// When there is no such node.
     #[wasm_bindgen(unchecked_return_type = "Margins")]
     pub fn margins(&self, node: u32) -> Answer {
-        let of = self.of.borrow();
-        give(&of.margins(known(node, of.size(Cast::Ends))?))
+        match &self.of {
+            Of::One(of) => {
+                let of = of.borrow();
+                give(&of.margins(known(node, of.size(Cast::Ends))?))
+            }
+            Of::Several(of) => {
+                let of = of.borrow();
+                give(&of.margins(known(node, of.size(Cast::Ends))?))
+            }
+        }
     }
 
     /// The totals at the cursor. What was written and has arrived is counted in
@@ -66,9 +115,17 @@ impl Ladder {
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "UnicastTotals")]
     pub fn totals(&self) -> Answer {
-        let mut of = self.of.borrow_mut();
-        let now = of.now();
-        of.ends().map_or(Ok(JsValue::UNDEFINED), |ends| give(&ends.totals(now)))
+        match &self.of {
+            Of::One(of) => {
+                let mut of = of.borrow_mut();
+                let now = of.now();
+                of.ends().map_or(Ok(JsValue::UNDEFINED), |ends| give(&ends.totals(now)))
+            }
+            Of::Several(of) => {
+                let of = of.borrow();
+                give(&of.joined().totals(of.now()))
+            }
+        }
     }
 
     /// Datagrams in transit between two instants.
@@ -77,21 +134,21 @@ impl Ladder {
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Arrow[]")]
     pub fn arrows(&self, from: f64, to: f64, most: u32) -> Answer {
-        let mut of = self.of.borrow_mut();
-        let Some(ends) = of.ends() else { return give(&[(); 0]) };
-        let most = most.min(MOST) as usize;
-        let arrows = ends.diagram().arrows(instant(from), instant(to), most);
-        give(&arrows.collect::<Vec<_>>())
+        self.drawn(|diagram| {
+            let most = most.min(MOST) as usize;
+            let arrows = diagram.arrows(instant(from), instant(to), most);
+            give(&arrows.collect::<Vec<_>>())
+        })
     }
 
-    /// The events at the recorded end between two instants.
+    /// The events at the recorded ends between two instants.
     ///
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Mark[]")]
     pub fn marks(&self, from: f64, to: f64, most: u32) -> Answer {
-        let mut of = self.of.borrow_mut();
-        let Some(ends) = of.ends() else { return give(&[(); 0]) };
-        give(&ends.diagram().marks(instant(from), instant(to), most.min(MOST) as usize))
+        self.drawn(|diagram| {
+            give(&diagram.marks(instant(from), instant(to), most.min(MOST) as usize))
+        })
     }
 }

@@ -4,11 +4,15 @@ mod again;
 mod around;
 mod clients;
 mod ends;
+mod joined;
 mod ladder;
 mod matrix;
 mod open;
 mod overlay;
 mod recorded;
+mod several;
+mod tapes;
+mod whatif;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -28,6 +32,7 @@ pub use self::ladder::Ladder;
 pub use self::matrix::Matrix;
 pub use self::overlay::Overlay;
 use self::recorded::Recorded;
+pub use self::tapes::Tapes;
 use crate::lab::{Run, known};
 use crate::queue::Part;
 use crate::value::{Answer, give, refused};
@@ -118,6 +123,14 @@ impl Tape {
     #[must_use]
     pub fn tape(&self) -> Tape {
         Self { of: Rc::clone(&self.of) }
+    }
+
+    /// The same tape with a cursor of its own, and without branches.
+    #[must_use]
+    pub fn copy(&self) -> Tape {
+        let of = self.of.borrow();
+        let player = of.branches.recorded(&of.take).clone();
+        Self { of: Rc::new(RefCell::new(Recorded::new(player))) }
     }
 
     /// The content of a simulated world's file, for the class that can run it;

@@ -13,6 +13,8 @@ use servent_core::trace::player::Player;
 use servent_core::trace::qlog::{self, RawRecord};
 use servent_core::trace::why::of_event;
 use servent_core::trace::{Event, NodeId};
+use servent_core::unicast::Profile;
+use servent_sim::At;
 use servent_sim::queue::Tally;
 use servent_sim::unicast::{Margins, margins};
 use wasm_bindgen::{JsError, JsValue};
@@ -20,47 +22,39 @@ use wasm_bindgen::{JsError, JsValue};
 use super::around::Around;
 use super::clients::{Came, Clients};
 use super::ends::Ends;
-use crate::lab::{
-    BranchInfo, Cast, Columns, NamedRecord, NodeInfo, Verified, Watching, changes, fitting,
-};
+use super::whatif::{self, Branches};
+use crate::lab::{Cast, Columns, NamedRecord, NodeInfo, Verified, Watching, changes, fitting};
 use crate::queue::numbers;
 use crate::queue::{Outcome, Part, QueueState, look};
-use crate::value::{Answer, give, refused};
+use crate::value::{Answer, give};
 
 /// How many queue entries are shown in a node's state.
 const CARDS: u32 = 50;
 
-pub(super) struct Recorded {
-    player: Player,
+/// One line of history: what was recorded, or what would have been.
+#[derive(Default)]
+pub(super) struct Take {
+    pub(super) player: Player,
     columns: Columns,
     /// The totals of its queue, and how many records they include.
     tally: Option<(Tally, usize)>,
     /// Its datagrams, once somebody looks at them.
-    ends: Option<Ends>,
+    pub(super) ends: Option<Ends>,
     /// The same for its neighbours, and for the clients it coordinates.
     around: Option<Around>,
     clients: Option<Clients>,
 }
 
-impl Recorded {
+/// A recording, and what if.
+pub(super) struct Recorded {
+    /// The line in use.
+    pub(super) take: Take,
+    pub(super) branches: Branches,
+}
+
+impl Take {
     pub(super) fn new(player: Player) -> Self {
-        Self {
-            player,
-            columns: Columns::default(),
-            tally: None,
-            ends: None,
-            around: None,
-            clients: None,
-        }
-    }
-
-    pub(super) const fn player(&self) -> &Player {
-        &self.player
-    }
-
-    pub(super) fn append(&mut self, bytes: &[u8]) {
-        self.player.append(bytes);
-        self.learn();
+        Self { player, ..Self::default() }
     }
 
     /// What is looked at takes up what is new.
@@ -76,57 +70,90 @@ impl Recorded {
         }
     }
 
+    /// Gathers what was gathered of another.
+    pub(super) fn as_of(&mut self, other: &Self) {
+        let player = &self.player;
+        self.ends = other.ends.as_ref().and_then(|_| Ends::new(player));
+        self.around = other.around.as_ref().and_then(|_| Around::new(player));
+        self.clients = other.clients.as_ref().and_then(|_| Clients::new(player));
+        self.learn();
+    }
+
+    pub(super) fn append(&mut self, bytes: &[u8]) {
+        self.player.append(bytes);
+        self.learn();
+    }
+}
+
+impl Recorded {
+    pub(super) fn new(player: Player) -> Self {
+        Self { take: Take::new(player), branches: Branches::default() }
+    }
+
+    pub(super) const fn player(&self) -> &Player {
+        &self.take.player
+    }
+
+    /// The tape has grown. What branched off it stays as it was.
+    pub(super) fn append(&mut self, bytes: &[u8]) {
+        self.branches.main(&mut self.take).append(bytes);
+    }
+
     /// Its datagrams; `None` when it has none.
     pub(super) fn ends(&mut self) -> Option<&Ends> {
-        if self.ends.is_none() {
-            self.ends = Ends::new(&self.player);
-            self.learn();
+        if self.take.ends.is_none() {
+            self.take.ends = Ends::new(&self.take.player);
+            self.take.learn();
         }
-        self.ends.as_ref()
+        self.take.ends.as_ref()
     }
 
     /// Its neighbours; `None` for a tape without its start.
     pub(super) fn around(&mut self) -> Option<&Around> {
-        if self.around.is_none() {
-            self.around = Around::new(&self.player);
-            self.learn();
+        if self.take.around.is_none() {
+            self.take.around = Around::new(&self.take.player);
+            self.take.learn();
         }
-        self.around.as_ref()
+        self.take.around.as_ref()
     }
 
     /// The clients of its coordinator; `None` when it is none.
     pub(super) fn clients(&mut self) -> Option<&Clients> {
-        if self.clients.is_none() {
-            self.clients = Clients::new(&self.player);
-            self.learn();
+        if self.take.clients.is_none() {
+            self.take.clients = Clients::new(&self.take.player);
+            self.take.learn();
         }
-        self.clients.as_ref()
+        self.take.clients.as_ref()
     }
 
     /// The coordinator at the cursor.
     pub(super) fn coordinator(&self) -> Option<manager::View> {
-        self.player.node()?.swarm(u32::MAX).coordinator.map(|half| half.swarm)
+        self.take.player.node()?.swarm(u32::MAX).coordinator.map(|half| half.swarm)
     }
 
     /// The pieces of the coordinator's first file, at the end of the tape.
     pub(super) fn pieces(&self) -> u32 {
-        self.clients.as_ref().map_or(0, Clients::pieces)
+        self.take.clients.as_ref().map_or(0, Clients::pieces)
     }
 
     /// The policy of the coordinator.
     pub(super) fn policy(&self) -> Option<Policy> {
-        let coordinator = self.player.start()?.config.swarm.coordinator.as_ref();
+        let coordinator = self.take.player.start()?.config.swarm.coordinator.as_ref();
         coordinator.map(|config| config.policy)
     }
 
     /// The settings of its router.
     pub(super) fn router(&self) -> routing::Config {
-        self.player.start().map(|start| start.config.overlay.router.clone()).unwrap_or_default()
+        self.take
+            .player
+            .start()
+            .map(|start| start.config.overlay.router.clone())
+            .unwrap_or_default()
     }
 
     /// The names of itself and its neighbours.
     pub(super) fn names(&self) -> Vec<String> {
-        let others = self.around.iter().flat_map(|around| around.neighbours());
+        let others = self.take.around.iter().flat_map(|around| around.neighbours());
         let others = others.map(|(at, _)| at.to_string());
         [self.name().to_owned()].into_iter().chain(others).collect()
     }
@@ -134,10 +161,10 @@ impl Recorded {
     /// HA, HS and the windows of one of the ends; of another than its own
     /// nothing is known.
     pub(super) fn margins(&self, end: NodeId) -> Margins {
-        let node = self.player.node().filter(|_| end == NodeId(0));
+        let node = self.take.player.node().filter(|_| end == NodeId(0));
         let endpoint = node.and_then(Node::datagrams);
         let of = |peer| {
-            let place = self.ends.as_ref()?.peers().iter().position(|at| *at == peer)?;
+            let place = self.take.ends.as_ref()?.peers().iter().position(|at| *at == peer)?;
             Some((NodeId(place as u32 + 1), peer.to_string()))
         };
         let peers = endpoint.map_or_else(Vec::new, |endpoint| margins(endpoint, of));
@@ -148,7 +175,7 @@ impl Recorded {
     /// first.
     pub(super) fn views(&mut self) -> Vec<&'static str> {
         let mut counts = [("queue", 1), ("routing", 0), ("unicast", 0), ("swarm", 0)];
-        let records = (0..).map_while(|i| self.player.record(i));
+        let records = (0..).map_while(|i| self.take.player.record(i));
         for area in records.filter_map(|record| record.event.split('"').nth(1)) {
             let view = match area {
                 "queue" => 0,
@@ -174,35 +201,41 @@ impl Recorded {
 
     /// The number it had when it was recorded.
     pub(super) fn id(&self) -> NodeId {
-        self.player.start().map_or(NodeId(0), |start| start.node)
+        self.take.player.start().map_or(NodeId(0), |start| start.node)
     }
 
     pub(super) fn queue(&self, part: Part) -> QueueState {
-        let (view, lanes) = self.player.node().map(|n| look(n, part)).unwrap_or_default();
-        QueueState { at: self.player.now(), queue: view.queue, lanes, ..QueueState::default() }
+        let (view, lanes) = self.take.player.node().map(|n| look(n, part)).unwrap_or_default();
+        QueueState { at: self.take.player.now(), queue: view.queue, lanes, ..QueueState::default() }
     }
 
     /// The totals of its queue at the cursor; `None` for a tape without its
     /// start.
     pub(super) fn totals(&mut self) -> Option<Outcome> {
-        let config = &self.player.start()?.config;
+        let config = &self.take.player.start()?.config;
         let up = (config.queue.bandwidth > 0).then_some(config.queue.bandwidth);
         let begun = || (Tally::new(config.queue.slots), 0);
-        let (tally, seen) = self.tally.get_or_insert_with(begun);
-        while let Some(record) = self.player.record(*seen) {
+        let (tally, seen) = self.take.tally.get_or_insert_with(begun);
+        while let Some(record) = self.take.player.record(*seen) {
             if let Ok(said) = serde_json::from_str::<Said>(&record.event) {
                 tally.see(record.at, &said.into());
             }
             *seen += 1;
         }
-        let now = self.player.now();
-        let view = self.player.node().map(|node| look(node, Part::Positions(1, 0)).0);
+        let now = self.take.player.now();
+        let view = self.take.player.node().map(|node| look(node, Part::Positions(1, 0)).0);
         Some(Outcome::of(tally.until(now), view.as_ref(), now, up))
+    }
+
+    /// What it does as an end of datagrams, and by which profile.
+    pub(super) fn part(&self) -> Option<(&'static str, Option<Profile>)> {
+        let config = self.take.player.start()?.config.datagrams.as_ref();
+        Some((self.take.ends.as_ref()?.role(), config.map(|config| config.profile)))
     }
 
     /// The ends of its datagrams, senders first.
     fn parties(&self, ends: &Ends) -> Vec<NodeInfo> {
-        let config = self.player.start().and_then(|start| start.config.datagrams.as_ref());
+        let config = self.take.player.start().and_then(|start| start.config.datagrams.as_ref());
         let profile = config.map(|config| config.profile);
         let info = |id, name: &str, role| NodeInfo {
             profile,
@@ -211,7 +244,7 @@ impl Recorded {
         let own = info(0, self.name(), ends.role());
         let other = |(id, at): (u32, &SocketAddr)| info(id, &at.to_string(), ends.other_role());
         let others = (1..).zip(ends.peers()).map(other);
-        if own.role == "receiver" {
+        if ends.mostly_receives() {
             others.chain([own]).collect()
         } else {
             [own].into_iter().chain(others).collect()
@@ -232,26 +265,26 @@ impl Recorded {
 
     /// The instant of its first record.
     pub(super) fn begun(&self) -> Instant {
-        self.player.record(0).map_or(Instant::ZERO, |record| record.at)
+        self.take.player.record(0).map_or(Instant::ZERO, |record| record.at)
     }
 
     fn name(&self) -> &str {
-        self.player.start().map_or("servent", |s| &s.name)
+        self.take.player.start().map_or("servent", |s| &s.name)
     }
 
-    fn named(&self, i: u32, cast: Cast) -> Option<NamedRecord<'_, Value>> {
-        let RawRecord { at, node, cause, event, .. } = self.player.record(i as usize)?;
+    pub(super) fn named(&self, i: u32, cast: Cast) -> Option<NamedRecord<'_, Value>> {
+        let RawRecord { at, node, cause, event, .. } = self.take.player.record(i as usize)?;
         let mut event = serde_json::from_str(event).unwrap_or_default();
         let node = match cast {
             Cast::All => *node,
             Cast::Ends | Cast::Neighbours => NodeId(0),
             Cast::Clients => {
-                self.clients.as_ref().map_or(NodeId(0), |clients| clients.rename(&mut event))
+                self.take.clients.as_ref().map_or(NodeId(0), |clients| clients.rename(&mut event))
             }
         };
         // The page numbers the records it has; on a tape with gaps these are
         // fewer than were numbered when it was written.
-        let cause = cause.and_then(|seq| self.player.index_of(seq)).map(|i| i as u64);
+        let cause = cause.and_then(|seq| self.take.player.index_of(seq)).map(|i| i as u64);
         let (seq, node_name) = (i.into(), self.name());
         Some(NamedRecord { seq, at: *at, node, cause, event, node_name, who: None })
     }
@@ -292,25 +325,25 @@ impl Watching for Recorded {
     }
 
     fn horizon(&self) -> Instant {
-        self.player.frontier()
+        self.take.player.frontier()
     }
 
     fn frontier(&self) -> Instant {
-        self.player.frontier()
+        self.take.player.frontier()
     }
 
     /// A recorded run counts from the epoch, and nothing happened before its
     /// first record, so the cursor starts there.
     fn now(&self) -> Instant {
-        self.player.now().max(self.begun())
+        self.take.player.now().max(self.begun())
     }
 
     fn index(&self) -> u32 {
-        self.player.index() as u32
+        self.take.player.index() as u32
     }
 
     fn count(&self) -> u32 {
-        self.player.count() as u32
+        self.take.player.count() as u32
     }
 
     /// A recording is already known.
@@ -319,28 +352,28 @@ impl Watching for Recorded {
     }
 
     fn advance(&mut self, to: Instant, _: u64) -> Instant {
-        self.player.seek(to);
+        self.take.player.seek(to);
         self.now()
     }
 
     fn seek(&mut self, to: Instant) {
-        self.player.seek(to);
+        self.take.player.seek(to);
     }
 
     fn seek_record(&mut self, i: u32) -> bool {
-        self.player.seek_record(i as usize)
+        self.take.player.seek_record(i as usize)
     }
 
     fn step(&mut self, forward: bool) -> bool {
-        match (forward, self.player.index()) {
-            (true, i) => self.player.seek_record(i),
+        match (forward, self.take.player.index()) {
+            (true, i) => self.take.player.seek_record(i),
             (false, 0) => false,
             (false, 1) => {
                 let first = self.begun().as_micros();
-                self.player.seek(Instant::from_micros(first.saturating_sub(1)));
+                self.take.player.seek(Instant::from_micros(first.saturating_sub(1)));
                 true
             }
-            (false, i) => self.player.seek_record(i - 2),
+            (false, i) => self.take.player.seek_record(i - 2),
         }
     }
 
@@ -351,15 +384,15 @@ impl Watching for Recorded {
 
     fn size(&self, cast: Cast) -> usize {
         match cast {
-            Cast::Ends => 1 + self.ends.as_ref().map_or(0, |ends| ends.peers().len()),
-            Cast::Neighbours => 1 + self.around.as_ref().map_or(0, |a| a.neighbours().len()),
-            Cast::Clients => 1 + self.clients.as_ref().map_or(0, |c| c.rows().len()),
+            Cast::Ends => 1 + self.take.ends.as_ref().map_or(0, |ends| ends.peers().len()),
+            Cast::Neighbours => 1 + self.take.around.as_ref().map_or(0, |a| a.neighbours().len()),
+            Cast::Clients => 1 + self.take.clients.as_ref().map_or(0, |c| c.rows().len()),
             Cast::All => self.id().0 as usize + 1,
         }
     }
 
     fn nodes(&self, cast: Cast) -> Answer {
-        match (cast, &self.ends, &self.clients) {
+        match (cast, &self.take.ends, &self.take.clients) {
             (Cast::Ends, Some(ends), _) => return give(&self.parties(ends)),
             (Cast::Clients, _, Some(clients)) => return give(&self.members(clients)),
             (Cast::Neighbours, ..) => {
@@ -370,8 +403,9 @@ impl Watching for Recorded {
             }
             _ => {}
         }
-        let dialect = self.player.start().map_or(Dialect::Parq, |start| start.config.dialect);
-        let info = NodeInfo::new(self.id(), self.name(), "server", self.player.node().is_some());
+        let dialect = self.take.player.start().map_or(Dialect::Parq, |start| start.config.dialect);
+        let info =
+            NodeInfo::new(self.id(), self.name(), "server", self.take.player.node().is_some());
         give(&[NodeInfo { dialect: Some(dialect), ..info }])
     }
 
@@ -381,15 +415,15 @@ impl Watching for Recorded {
         match cast {
             Cast::Ends => return give(&self.margins(node)),
             Cast::Neighbours | Cast::Clients if node != own => return give(&()),
-            Cast::Neighbours => return give(&self.player.node().and_then(Node::overlay)),
+            Cast::Neighbours => return give(&self.take.player.node().and_then(Node::overlay)),
             Cast::Clients => return give(&self.coordinator()),
             Cast::All => {}
         }
-        give(&state(self.player.node())?)
+        give(&state(self.take.player.node())?)
     }
 
     fn diff(&self, _: NodeId) -> Answer {
-        let Some([before, after]) = self.player.around_input() else { return give(&[(); 0]) };
+        let Some([before, after]) = self.take.player.around_input() else { return give(&[(); 0]) };
         give(&changes(state(Some(&before))?, state(Some(&after))?))
     }
 
@@ -402,14 +436,14 @@ impl Watching for Recorded {
     }
 
     fn why(&self, i: u32) -> Answer {
-        let (record, named) = (self.player.record(i as usize), self.named(i, Cast::All));
+        let (record, named) = (self.take.player.record(i as usize), self.named(i, Cast::All));
         let why = record.zip(named).map(|(record, named)| of_event(&record.event, named.cause));
         why.map_or(Ok(JsValue::UNDEFINED), |why| give(&why))
     }
 
     fn numbers(&self, i: u32) -> Option<Value> {
         let said = |i: usize| {
-            let record = self.player.record(i)?;
+            let record = self.take.player.record(i)?;
             match serde_json::from_str(&record.event).ok()? {
                 Said::Queue(event) => Some((record.at, event)),
                 _ => None,
@@ -421,48 +455,63 @@ impl Watching for Recorded {
 
     fn density(&mut self, bins: u32) -> Vec<u32> {
         let from = self.begun();
-        let end = self.player.frontier();
-        if !self.columns.serves(end) {
+        let end = self.take.player.frontier();
+        if !self.take.columns.serves(end) {
             // A growing trace gets columns with room to grow.
             let room = end.since(from).ratio(1, 4);
-            self.columns = Columns::new(from, end + room);
+            self.take.columns = Columns::new(from, end + room);
         }
-        while let Some(record) = self.player.record(self.columns.seen() as usize) {
-            self.columns.count(record.at);
+        while let Some(record) = self.take.player.record(self.take.columns.seen() as usize) {
+            self.take.columns.count(record.at);
         }
-        self.columns.density(bins)
+        self.take.columns.density(bins)
     }
 
-    /// A recording has no faults, and the oracles check only worlds.
+    /// What was changed on the branch in use. The oracles check only worlds.
     fn pins(&mut self) -> Answer {
-        give(&[(); 0])
+        give(&self.branches.pins())
     }
 
-    fn fault(&mut self, _: Value) -> Result<u32, JsError> {
-        Err(refused("what was recorded cannot be changed"))
+    fn given(&self, i: u32) -> Answer {
+        whatif::led_to(&self.take.player, i).map_or(Ok(JsValue::UNDEFINED), |cause| give(&cause))
+    }
+
+    fn fault(&mut self, fault: Value) -> Result<u32, JsError> {
+        let At { act, .. } = serde_json::from_value::<At<whatif::Act>>(fault)?;
+        self.branches.branch(&mut self.take, &act)
     }
 
     fn branches(&self) -> Answer {
-        give(&[BranchInfo { id: 0, parent: None, at: Instant::ZERO, name: "main" }])
+        give(&self.branches.list())
     }
 
     fn use_branch(&mut self, id: u32) -> bool {
-        id == 0
+        self.branches.switch(&mut self.take, id as usize)
     }
 
-    fn divergence(&self, _: u32, _: u32) -> Option<u32> {
-        None
+    fn forget(&mut self) {
+        self.use_branch(0);
+        self.branches = Branches::default();
+    }
+
+    fn divergence(&self, a: u32, b: u32) -> Option<u32> {
+        self.branches.divergence(&self.take, a as usize, b as usize)
     }
 
     fn digest(&self) -> u64 {
-        self.player.digest()
+        self.take.player.digest()
     }
 
+    /// Of what was recorded; of a branch nobody claims anything.
     fn verified(&self) -> Verified {
-        let report = self.player.report();
+        if self.branches.is_off() {
+            let text = String::from("what if: this was not recorded");
+            return Verified { text, ..Verified::default() };
+        }
+        let report = self.take.player.report();
         Verified {
             checked: report.verified,
-            total: self.player.checkpoints(),
+            total: self.take.player.checkpoints(),
             diverged_at: report.diverged_at,
             text: report.to_string(),
         }
@@ -470,6 +519,6 @@ impl Watching for Recorded {
 
     /// The lines as they were read.
     fn sqlog(&self) -> String {
-        self.player.lines().iter().map(|line| qlog::frame(line)).collect()
+        self.take.player.lines().iter().map(|line| qlog::frame(line)).collect()
     }
 }

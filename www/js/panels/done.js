@@ -34,7 +34,8 @@ function row(session, fault, { least, more }, show) {
   const one = pin ? words(run, pin).text : Object.keys(fault)[0];
   const text = more ? t('done.more', { one, more }) : one;
   const seconds = (/** @type {number} */ at) => String((at - run.origin) / 1e6);
-  const time = el('input', { class: 'input', type: 'number', step: 'any', min: seconds(least), value: seconds(fault.at), 'aria-label': t('done.when', { text }) });
+  // What was recorded came when it came.
+  const time = el('input', { class: 'input', type: 'number', disabled: run.kind === 'trace', step: 'any', min: seconds(least), value: seconds(fault.at), 'aria-label': t('done.when', { text }) });
   time.addEventListener('change', () => {
     const at = run.origin + Math.round(Number(time.value) * 1e6);
     if (Number.isFinite(at)) session.change(fault, Math.max(least, Math.min(at, session.end)));

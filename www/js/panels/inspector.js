@@ -5,6 +5,7 @@ import { isHidden } from '#lab/future.js';
 import { clauseButton } from '#lab/panels/clause.js';
 import { reason, t, tell } from '#lab/strings.js';
 import { show, tree } from '#lab/panels/tree.js';
+import { questions, questionsOf } from '#lab/whatif.js';
 
 /** @import * as T from '../types' */
 /** @import { Run } from '../run.js' */
@@ -52,7 +53,17 @@ export class LabInspector extends HTMLElement {
     this.#due = session.playing ? performance.now() + PAUSE_MS : 0;
     this.#showEvent();
     this.#showSelection();
-    if (session.playing) return;
+    // Two worlds are compared for what changed: the picture goes first.
+    clearTimeout(this.#later);
+    if (!session.playing) this.#later = window.setTimeout(() => session.guard(() => this.#showNode()));
+  }
+  #later = 0;
+
+  /** What changed at a node, and its state. */
+  #showNode() {
+    const session = /** @type {Session} */ (this.session);
+    const { run } = session;
+    if (!run || session.playing) return;
     const node = session.selection.node ?? session.current()?.node ?? run.home.id;
     const name = run.node(node)?.name ?? run.home.name;
     this.#showChanges(node, name);
@@ -71,7 +82,8 @@ export class LabInspector extends HTMLElement {
     fill(this.event, head,
       el('p', { class: 'sentence' }, el('time', { text: clock(record.at - run.origin) }), tell(record)),
       this.#rule(rule, why, this.#numbers(record.seq, run)),
-      this.#chain(record, run));
+      this.#chain(record, run),
+      session.playing || session.selection.arrow !== undefined ? null : questionsOf(session));
     return undefined;
   }
 
@@ -168,7 +180,7 @@ export class LabInspector extends HTMLElement {
   /** What can be done to the selection as it is now: who was killed cannot be killed again. */
   #offer() {
     const session = /** @type {Session} */ (this.session);
-    const offer = JSON.stringify([session.run?.kind, session.selection.name, session.view.gestures(session)]);
+    const offer = JSON.stringify([session.run?.kind, session.selection.name, session.selection.arrow, session.branch > 0, session.run?.kind === 'trace' ? questions(session) : session.view.gestures(session)]);
     if (this.tools.dataset.offer === offer) return;
     const held = this.tools.contains(document.activeElement);
     this.tools.dataset.offer = offer;
@@ -180,7 +192,7 @@ export class LabInspector extends HTMLElement {
     const session = /** @type {Session} */ (this.session);
     const { run, view, selection } = session;
     const gestures = view.gestures(session);
-    if (run?.kind === 'trace') return selection.name ? el('p', { class: 'facts', text: t('gesture.trace') }) : null;
+    if (run?.kind === 'trace') return selection.arrow === undefined ? null : questionsOf(session);
     if (!gestures.length) return null;
     return el('div', { class: 'gestures', role: 'group', 'aria-label': t('gesture.group', { name: selection.name }) },
       ...gestures.map(({ gesture, text, key }) => el('button', { class: 'button small', type: 'button', data: { gesture }, text, title: key || null, on: { click: () => session.gesture(gesture) } })));

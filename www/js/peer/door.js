@@ -43,6 +43,8 @@ function whole(pieces, size) {
 /** In the browser's storage. */
 class Kept {
   changed = () => {};
+  /** @param {string} _what @param {string} _words */
+  said = (_what, _words) => {};
   /** @param {IDBDatabase} db */
   constructor(db) { this.db = db; }
 
@@ -72,11 +74,15 @@ class Kept {
   keep(index, file) { this.#write('files', (store) => (file ? store.put(file, index) : store.delete(index))).catch(() => {}); }
   room() { return Number.MAX_VALUE; }
   turned() { this.changed(); }
+  /** Whoever runs the room says something. @param {string} what @param {string} words */
+  told(what, words) { this.said(what, words); }
 }
 
 /** In memory: gone with the page. */
 class Held {
   changed = () => {};
+  /** @param {string} _what @param {string} _words */
+  said = (_what, _words) => {};
   /** @type {Map<number, [number, Blob][]>} */ #pieces = new Map();
 
   async all() { return []; }
@@ -90,6 +96,8 @@ class Held {
   keep() {}
   room() { return MEMORY; }
   turned() { this.changed(); }
+  /** Whoever runs the room says something. @param {string} what @param {string} words */
+  told(what, words) { this.said(what, words); }
 }
 
 /** Deletes what tabs have left that nobody has opened for a day. @param {Storage} storage @param {string} id */

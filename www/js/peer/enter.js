@@ -3,7 +3,7 @@ import { el } from '#lab/dom.js';
 import { t } from '#lab/strings.js';
 
 /** @type {Record<string, () => Promise<unknown>>} */
-const SCREENS = { part: () => import('#lab/peer/part.js'), room: () => import('#lab/peer/room.js') };
+const SCREENS = { part: () => import('#lab/peer/part.js'), room: () => import('#lab/peer/room.js'), host: () => import('#lab/peer/host.js') };
 
 /** In a room the page itself is for taking part. */
 const inRoom = () => document.querySelector('meta[name="servent-api"]')?.getAttribute('content') === 'room';
@@ -21,7 +21,7 @@ export const enters = (hash) => screenIn(hash) !== undefined;
  */
 export async function enter(lab) {
   const name = screenIn(location.hash) ?? 'part';
-  document.title = `Servent: ${t(name === 'room' ? 'room.title' : 'view.part')}`;
+  document.title = `Servent: ${t({ room: 'room.title', host: 'host.title' }[name] ?? 'view.part')}`;
   await SCREENS[name]();
   const screen = document.querySelector(`${name}-screen`) ?? el(`${name}-screen`);
   if (!screen.isConnected) document.body.append(screen);

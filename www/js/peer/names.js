@@ -23,3 +23,16 @@ export function personOf(agent) {
   const at = agent.indexOf('(tab) ');
   return at < 0 ? null : agent.slice(at + 6);
 }
+
+/** An address at which other pages call this one, and the secret by which it has that again: nobody else on earth has one of these. */
+export function drawLine() {
+  const [first, a, b, c, high, low] = crypto.getRandomValues(new Uint8Array(6));
+  const port = 1024 + ((high << 8 | low) % (65536 - 1024));
+  return /** @type {const} */ ([`${240 + first % 15}.${a}.${b}.${c}:${port}`, hex(crypto.getRandomValues(new Uint8Array(16)))]);
+}
+
+/** @param {Uint8Array} bytes */
+const hex = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/** True for the address of a page, which is called through the servent of the room. @param {string} at */
+export const isPage = (at) => /^2(4\d|5[0-4])\./.test(at);

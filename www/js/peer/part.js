@@ -5,7 +5,7 @@ import { el, fill, icon, setAttr, setText } from '#lab/dom.js';
 import { bytes } from '#lab/format.js';
 import { info } from '#lab/live.js';
 import { openDoor } from '#lab/peer/door.js';
-import { SPINS, hueOf, nameMe, personOf } from '#lab/peer/names.js';
+import { SPINS, drawLine, hueOf, isPage, nameMe, personOf } from '#lab/peer/names.js';
 import { Rows } from '#lab/peer/rows.js';
 import { t } from '#lab/strings.js';
 
@@ -15,7 +15,7 @@ const TICK_MS = 1000;
 /** Places of the own queue that are shown. */
 const PLACES = 20;
 
-/** @typedef {{search: number, name: string, size: number, sha1: string|null, push: boolean, number: number}} Hit */
+/** @typedef {{search: number, name: string, size: number, sha1: string|null, push: boolean, at: string, number: number}} Hit */
 /** @typedef {{key: string, name: string, size: number, hits: Hit[]}} Found */
 
 class PartScreen extends HTMLElement {
@@ -40,19 +40,21 @@ class PartScreen extends HTMLElement {
   }
   begun = false;
 
-  /** @param {{port: number, own: string[]}} where */
-  async #start({ port, own }) {
+  /** @param {{port: number, own: string[], rules?: {slots: number, degree: number, ttl: number}}} where */
+  async #start({ port, own, rules }) {
     const door = await openDoor();
     const [rows, files] = await Promise.all([door.all('rows'), door.all('files')]);
     this.door = door;
     const kept = Object.fromEntries(rows);
     this.named = kept.me ? JSON.parse(kept.me) : { name: nameMe(), spins: SPINS };
-    if (!kept.me) await door.save([['me', JSON.stringify(this.named)]]);
+    const line = this.named.line ??= drawLine();
+    await door.save([['me', JSON.stringify(this.named)]]);
     const url = location.protocol === 'https:' ? `wss://${location.host}/servent` : `ws://${location.hostname}:${port}/servent`;
     const seed = String(crypto.getRandomValues(new BigUint64Array(1))[0]);
-    this.peer = Peer.start({ name: this.named.name, seed, own, url, rows }, files, door);
+    this.peer = Peer.start({ name: this.named.name, seed, own, url, line, rules, rows }, files, door);
     if (door.room() < Number.MAX_VALUE) this.#say(t('part.memory'));
     door.changed = () => { this.timer ||= window.setTimeout(() => this.#show(), SHOW_MS); };
+    door.said = (what, words) => this.#told(what, words);
     setInterval(() => { if (!this.hidden && document.visibilityState === 'visible') this.#show(); }, TICK_MS);
     // A tab that slept has missed its timers, and may find its sockets dead.
     for (const [whom, type] of /** @type {[EventTarget, string][]} */ ([[document, 'visibilitychange'], [window, 'pageshow'], [window, 'online']])) whom.addEventListener(type, () => this.peer?.wake());
@@ -101,6 +103,14 @@ class PartScreen extends HTMLElement {
     this.note.hidden = false;
   }
 
+  /** Whoever runs the room says something. @param {string} what @param {string} words */
+  #told(what, words) {
+    if (what === 'SAY') this.#say(t('part.said', { words }));
+    if (what === 'OUT') this.#say(t('part.out'), true);
+    // With other rules it is another servent: it begins again, with its files and places.
+    if (what === 'RULES') location.reload();
+  }
+
   /** @param {FileList|undefined|null} files */
   #share(files) { for (const file of files ?? []) this.peer?.share(file); }
 
@@ -115,7 +125,7 @@ class PartScreen extends HTMLElement {
   /** Another name is another beginning: neighbours know us by the one they were told. */
   async #spin() {
     if (!this.door || this.named.spins < 1) return;
-    await this.door.save([['me', JSON.stringify({ name: nameMe(), spins: this.named.spins - 1 })]]);
+    await this.door.save([['me', JSON.stringify({ ...this.named, name: nameMe(), spins: this.named.spins - 1 })]]);
     location.reload();
   }
 
@@ -126,12 +136,12 @@ class PartScreen extends HTMLElement {
   #hear() {
     for (const answer of this.peer?.answers() ?? []) {
       if (!answer.found) continue;
-      const { search, name, size, sha1, push } = answer.found;
+      const { search, name, size, sha1, push, at } = answer.found;
       const number = this.hits++;
       if (search !== this.search) continue;
       const key = sha1 ?? `${name}/${size}`;
       const file = this.found.get(key) ?? { key, name, size, hits: /** @type {Hit[]} */ ([]) };
-      file.hits.push({ search, name, size, sha1, push, number });
+      file.hits.push({ search, name, size, sha1, push, at, number });
       this.found.set(key, file);
     }
   }
@@ -166,9 +176,10 @@ class PartScreen extends HTMLElement {
   #showFound() {
     const files = [...this.found.values()].sort((a, b) => b.hits.length - a.hits.length || a.name.localeCompare(b.name));
     this.lists.search.show(files, t(this.search ? 'part.search.none' : 'part.search.first'), (file) => {
-      const near = file.hits.filter((hit) => !hit.push);
+      const near = file.hits.filter((hit) => !hit.push || isPage(hit.at));
+      const way = near.length > 0 && near.every((hit) => isPage(hit.at)) ? ` · ${t('part.relayed')}` : '';
       const get = /** @type {[string, () => void]} */ ([t('part.get'), () => this.peer?.get(Uint32Array.from(near, (hit) => hit.number))]);
-      return { key: file.key, name: leaf(file.name), note: `${bytes(file.size)} · ${near.length ? t('part.sources', { n: file.hits.length }) : t('part.get.not')}`, act: near.length ? get : undefined, primary: true };
+      return { key: file.key, name: leaf(file.name), note: `${bytes(file.size)} · ${near.length ? t('part.sources', { n: file.hits.length }) : t('part.get.not')}${way}`, act: near.length ? get : undefined, primary: true };
     });
   }
 
@@ -198,7 +209,8 @@ const leaf = (name) => name.slice(name.lastIndexOf('/') + 1);
 function progress(fetch, now) {
   const has = (/** @type {string} */ state) => fetch.sources.find((/** @type {any} */ source) => source.state === state);
   if (fetch.state !== 'running') return t('part.ended', { why: fetch.state });
-  if (has('receiving')) return t('part.receiving', { have: fetch.have, size: fetch.size ?? 0 });
+  const from = has('receiving');
+  if (from) return `${t('part.receiving', { have: fetch.have, size: fetch.size ?? 0 })}${isPage(from.at) ? ` · ${t('part.relayed')}` : ''}`;
   const queued = fetch.sources.find((/** @type {any} */ source) => source.position !== null);
   if (queued) return t('part.place', queued);
   const waiting = has('waiting');

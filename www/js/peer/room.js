@@ -36,9 +36,10 @@ class RoomScreen extends HTMLElement {
     this.code = el('div', { class: 'room-code' });
     this.people = el('h2');
     this.queue = el('p', { class: 'room-queue', role: 'status' });
+    this.relayed = el('p', { class: 'room-queue', hidden: true });
     fill(this,
       el('header', { class: 'part-head' }, el('h1', { class: 'brand' }, icon('logo'), t('room.title')), el('span', { class: 'spring' }), el('button', { class: 'button', type: 'button', text: t('app.title'), on: { click: () => this.dispatchEvent(new CustomEvent('leave', { detail: null })) } })),
-      el('main', {}, el('div', { class: 'room-way' }, el('p', { text: t('room.open') }), this.code, this.address), el('div', { class: 'room-here' }, this.people, this.map, this.queue)));
+      el('main', {}, el('div', { class: 'room-way' }, el('p', { text: t('room.open') }), this.code, this.address), el('div', { class: 'room-here' }, this.people, this.map, this.queue, this.relayed)));
     this.shown = true;
     this.#ask();
   }
@@ -52,7 +53,7 @@ class RoomScreen extends HTMLElement {
   async #show() {
     const answer = await fetch('api/room').catch(() => null);
     if (!answer?.ok) return void setText(this.queue, t(answer?.status === 403 ? 'room.locked' : 'room.gone'));
-    const { url, code: rows, people, view } = await answer.json();
+    const { url, code: rows, people, view, relayed } = await answer.json();
     // Nobody types what every browser adds.
     const shown = url?.replace(/^http:\/\/|\/$/g, '') ?? '';
     if (rows && this.address.textContent !== shown) {
@@ -62,6 +63,8 @@ class RoomScreen extends HTMLElement {
     const { uploads, length } = view.queue;
     setText(this.people, t('room.people', { n: people.length }));
     setText(this.queue, t('room.queue', { uploads: uploads.length, waiting: length }));
+    this.relayed.hidden = !relayed?.bytes;
+    if (relayed) setText(this.relayed, t('room.relayed', relayed));
     setAttr(this.map, 'aria-label', t('room.people', { n: people.length }));
     this.#draw(people, new Set(uploads.map((/** @type {any} */ card) => host(card.peer))));
     return undefined;

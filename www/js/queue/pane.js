@@ -20,8 +20,8 @@ export class QueuePane extends HTMLElement {
   restart() {
     const { session } = this;
     if (!session) return;
-    const two = session.mode === 'compare' && session.other !== null && session.scenario;
-    const names = two ? session.view.variants(session.scenario).map((way) => way.name) : [];
+    const two = session.mode === 'compare' && session.other !== null;
+    const names = !two ? [] : session.scenario ? session.view.variants(session.scenario).map((way) => way.name) : session.runs().map(({ side }) => side);
     this.queues?.forEach((queue, i) => {
       queue.hidden = i === 1 && !two;
       queue.name(names[i] ?? null);

@@ -79,7 +79,8 @@ export const queue = {
   presets() { return stories ??= Queue.presets(); },
   fromScenario: (scenario) => new QueueRun(Queue.fromScenario(scenario)),
   fromWorld: ({ scenario, claim }) => new QueueRun(Queue.fromWorld(scenario, claim)),
-  fromTape: (tape) => new QueueRun(tape),
+  // A queue is that of one servent.
+  fromTape: (tape) => ('lanes' in tape ? new QueueRun(tape) : null),
   variants,
   pane: () => el('queue-pane'),
   outcomes(run) {

@@ -77,7 +77,7 @@ export class RoutingPane extends HTMLElement {
       const old = before[i];
       if (old && old.run.nodes.length === stage.run.nodes.length && old.run.told.shape === stage.run.told.shape) Object.assign(stage.camera, { zoom: old.camera.zoom, x: old.camera.x, y: old.camera.y });
     });
-    const names = runs.length > 1 && session.scenario ? session.view.variants(session.scenario).map((way) => way.name) : [];
+    const names = runs.length < 2 ? [] : session.scenario ? session.view.variants(session.scenario).map((way) => way.name) : runs.map(({ side }) => side);
     this.figures = runs.map(() => el('dl', { class: 'routing-figures' }));
     this.outcomes = runs.map(() => new Outcomes(session));
     this.columns = this.stages.map((stage, i) => {

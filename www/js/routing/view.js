@@ -90,7 +90,7 @@ export const routing = {
   fromScenario: (scenario) => new RoutingRun(Routing.fromScenario(scenario), Routing.codes().fates),
   fromWorld: ({ scenario, claim }) => new RoutingRun(Routing.fromWorld(scenario, claim), Routing.codes().fates),
   fromTape(tape) {
-    const overlay = tape.overlay();
+    const overlay = 'overlay' in tape ? tape.overlay() : null;
     return overlay ? new RoutingRun(overlay, Routing.codes().fates) : null;
   },
   variants(scenario, told = false) {

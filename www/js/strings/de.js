@@ -7,6 +7,7 @@ import { routing } from '#lab/strings/de/routing.js';
 import { stories } from '#lab/strings/de/stories.js';
 import { swarm } from '#lab/strings/de/swarm.js';
 import { unicast } from '#lab/strings/de/unicast.js';
+import { whatif } from '#lab/strings/de/whatif.js';
 
 /** @type {import('#lab/strings.js').Tongue} */
-export const de = { id: 'de', decimal: ',', page: { ...page, ...events, ...lesson, ...peer, ...stories }, views: { routing, unicast, swarm } };
+export const de = { id: 'de', decimal: ',', page: { ...page, ...events, ...lesson, ...peer, ...stories, ...whatif }, views: { routing, unicast, swarm } };

@@ -6,6 +6,7 @@
 import { bytes, count, lasted, span } from '#lab/format.js';
 import { lesson } from '#lab/strings/lesson.js';
 import { peer } from '#lab/strings/peer.js';
+import { whatif } from '#lab/strings/whatif.js';
 
 /** @typedef {Record<string, any>} Args */
 
@@ -21,7 +22,7 @@ const PAGE = {
   'app.panic.link': 'Link to this moment',
   'app.dismiss': 'Dismiss',
   'queue.hint': 'Select a card, cut its wire, and watch what becomes of the place. You can always go back.',
-  'queue.hint.trace': 'A real run, done again from its recording. Select a card, go back event by event, look closer; only a scenario can be broken.',
+  'queue.hint.trace': 'A real run, done again from its recording. Select a card, go back event by event, look closer, and ask what if.',
   'app.hint.close': 'Got it',
   'fold.menu': (a) => `${a.view}: views and tools`,
   'fold.hint': 'The whole hint',
@@ -49,6 +50,7 @@ const PAGE = {
   'tool.save.png': 'Picture as an image (.png)',
   'tool.save.failed': 'Nothing was saved: {why}',
   'tool.save.nopackets': 'Only a recorded run has packets. Record one with “servent share --trace FILE”, open it here, and export that.',
+  'tool.save.several': 'Several recordings together are no file; each of them is one already.',
   'tool.theme': (a) => `Theme: ${a.now}. Change`,
   'tool.theme.system': 'as the system',
   'tool.theme.light': 'light',
@@ -153,7 +155,7 @@ const PAGE = {
   'gesture.done': (a) => `${a.then || `${a.gesture}: ${a.name}.`} ${a.branched ? 'A new branch begins here; the old future is kept.' : 'Press play to see what follows.'}`,
   'queue.gesture.none': 'Select a client first.',
   'gesture.failed': 'This could not be done: {why}',
-  'gesture.trace': 'A recorded run cannot be changed; open a scenario to break things.',
+  'gesture.trace': 'Of a recording you can ask what if: select an arrow that arrived, or step to an event that came from outside.',
   'gesture.group': (a) => `What can happen to ${a.name}`,
 
   'time.play': 'Play',
@@ -191,6 +193,10 @@ const PAGE = {
   'world.firewall.short': 'firewall:',
   'world.clock.short': 'clock:',
   'world.user.short': 'nudged',
+  'world.leads.short': 'leads:', 'world.stands_by.short': 'stands by:',
+  'world.replaced.short': 'replaced:',
+  'world.saved.short': 'saved',
+  'world.store_away.short': 'database:', 'world.store.short': 'database:', 'world.apart.short': 'database:',
   'time.branch': (a) => `${a.name}, from ${a.at}`,
   'time.branch.main': 'main',
   'time.branch.nth': (a) => `what if ${a.n}`,
@@ -302,6 +308,8 @@ const PAGE = {
   'trace.stopped': 'reading was stopped',
   'trace.elsewhere': 'this recording has nothing that this view could show',
   'trace.simulated': 'A simulated world: it is run again from its scenario and compared with the file.',
+  'trace.together': (a) => `${count(a.n)} events of ${a.of} servents, merged by cause.${a.apart ? ` Their clocks differ by ${span(a.apart)}; the picture is on that of the first.` : ''}`,
+  'trace.strangers': 'these servents sent each other nothing; open their recordings one by one',
   'trace.opened': (a) => `Trace opened: ${count(a.n)} events.`,
   'tool.sweep': 'Run what is open with 50 seeds',
   'tool.sweep.long': 'How the outcome is spread, and which seed is the worst',
@@ -312,6 +320,9 @@ const PAGE = {
   'sweep.progress': 'Worlds that were run',
   'sweep.state': (a) => `${count(a.done)} of ${count(a.of)} worlds`,
   'sweep.done': (a) => `all ${count(a.n)} seeds were run`,
+  'sweep.failed': (a) => (a.n === 1 ? 'one world failed' : `${count(a.n)} worlds failed`),
+  'sweep.seed': (a) => `seed ${a.seed}${a.way ? `, ${a.way}` : ''}`,
+  'sweep.ended': 'the worker ended without a word',
   'sweep.never': 'never',
   'sweep.col.figure': 'Figure',
   'sweep.col.median': 'Median',
@@ -353,7 +364,7 @@ const PAGE = {
   'compare.passive': 'All are passive',
   'compare.text': 'Told times as in the text',
   'compare.adaptive': 'Told times as measured',
-  'compare.trace': 'A recorded run cannot be run a second way; open a scenario to compare.',
+  'compare.trace': 'Ask “what if” first: the inspector offers it at every event that came from outside. Then the answer stands beside the recording.',
 
   'keys.title': 'Keys and signs',
   'keys.single': 'Single keys are on',
@@ -474,6 +485,13 @@ const EVENTS = {
   'check.complete': 'a download ended without every byte',
   'check.failed': 'a download failed that could have been finished',
   'check.unfinished': 'a download never ended',
+  'check.leaderless': 'nobody leads the site although somebody could',
+  'check.old_number': 'a lease was taken with a number that is not new',
+  'check.place_gone': 'a place that was told is gone after another member took over',
+  'check.served_twice': 'a place was served again after it had been served',
+  'check.takeover_order': 'the line has another order after another member took over',
+  'check.two_write': 'a member wrote that does not lead any more',
+  'check.unsaved': 'somebody was told a place that is not saved',
 
   'world.cut': (a) => (a.other === undefined || a.other === '' ? `The wire of ${a.node} is cut.` : `The wire between ${a.node} and ${a.other} is cut.`),
   'world.crashed': (a) => `${a.node} is killed; what was not on disk is lost.`,
@@ -483,6 +501,13 @@ const EVENTS = {
   'world.firewall': (a) => (a.closed ? `Nobody can connect to ${a.node} any more.` : `Everybody can connect to ${a.node} again.`),
   'world.clock': (a) => `The clock of ${a.node} is off by ${(a.offset / 1e6).toFixed(1)} s.`,
   'world.user': (a) => `${a.node}: ${USERS[a.action] ?? a.action}.`,
+  'world.leads': (a) => `${a.node} leads the site, with number ${a.fence}.`,
+  'world.stands_by': (a) => `${a.node} stands by until whoever leads is silent.`,
+  'world.replaced': (a) => `${a.node} was replaced: it writes nothing any more, and ends.`,
+  'world.saved': (a) => `The database has what ${a.node} wrote with number ${a.fence}.`,
+  'world.store_away': (a) => (a.away ? `${a.node} cannot reach the database; it promises nothing new.` : `${a.node} reaches the database again.`),
+  'world.store': (a) => (a.away ? 'The database is gone.' : 'The database is back.'),
+  'world.apart': (a) => (a.apart ? `The way between ${a.node} and the database is cut.` : `The way between ${a.node} and the database is mended.`),
 };
 
 /** @type {Record<string, string>} */
@@ -553,6 +578,13 @@ const WHYS = {
   'world.restarted': 'It begins again from what is on disk, and calls those who gave an address.',
   'world.stalled': 'A fault: it takes nothing in and its timers wait.',
   'world.user': 'Somebody pressed a button.',
+  'world.leads': 'It took the lease in the database, which counts a number up. Whoever led before has an older number, and the database takes nothing from it any more.',
+  'world.stands_by': 'It looks at the lease in the database. When that is not renewed for five seconds, it takes it.',
+  'world.replaced': 'It was only slow, not dead. The database refused what it wrote, because another member has a newer number.',
+  'world.saved': 'A reply that promises something leaves only after this.',
+  'world.store_away': 'What promises nothing goes on; whoever asks for a place hears 503 and comes back.',
+  'world.store': 'A fault: nobody can write until the database is back.',
+  'world.apart': 'A fault: what was sent before may still arrive later.',
   'queue.restored': 'What was promised is on disk before it is said, so a restart loses nobody.',
 };
 
@@ -561,6 +593,7 @@ export const en = {
   ...PAGE,
   ...lesson,
   ...peer,
+  ...whatif,
   ...EVENTS,
   ...Object.fromEntries(Object.entries(WHYS).map(([key, text]) => [`${key}.why`, text])),
 };

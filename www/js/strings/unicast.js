@@ -36,6 +36,7 @@ export const unicast = {
   'unicast.mode.events': 'Events',
   'unicast.hint': 'Every arrow is a datagram, time runs down. Select one and drop it, and watch both ends mend the loss. You can always go back.',
   'unicast.pick.trace': 'Select an arrow or an end.',
+  'unicast.hint.together': 'A real run, recorded at both ends. Every arrow is a datagram, time runs down; what left and never arrived was lost on its way. What happened here because of the other end has that as its cause.',
   'unicast.hint.trace': 'A real run. Every arrow is a datagram, time runs down. One end was recorded; the dotted half of an arrow, at the other end, is estimated from the round-trip time.',
   'unicast.pick': 'Select an arrow or an end to see what it carries, why it was sent, and to break things.',
   'unicast.gesture.none': 'Select an arrow first: click it, or press ↓.',

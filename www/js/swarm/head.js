@@ -22,7 +22,7 @@ export class Head {
   update(run, colours, end, words) {
     paintChart(this.canvas, run, colours, { now: run.now, end });
     if (!words) return;
-    setText(this.title, t(`policy.${run.policy}`));
+    setText(this.title, run.side || t(`policy.${run.policy}`));
     setAttr(this.title, 'title', t(`policy.${run.policy}.long`));
     const { counters } = run;
     this.outcomes.update(run);

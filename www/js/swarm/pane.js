@@ -213,7 +213,7 @@ export class SwarmPane extends HTMLElement {
     });
     this.tabs.hidden = both.length === this.lanes.length;
     [...this.tabs.children].forEach((tab, i) => {
-      setText(tab, this.lanes[i] ? t(`policy.${this.lanes[i].run.policy}`) : '');
+      setText(tab, this.lanes[i] ? this.lanes[i].run.side || t(`policy.${this.lanes[i].run.policy}`) : '');
       setAttr(tab, 'aria-pressed', String(i === this.shown));
     });
     setAttr(this.words, 'aria-pressed', String(this.asTable));

@@ -79,7 +79,7 @@ export const swarm = {
   fromScenario: (scenario) => new SwarmRun(Swarm.fromScenario(scenario)),
   fromWorld: ({ scenario, claim }) => new SwarmRun(Swarm.fromWorld(scenario, claim)),
   fromTape(tape) {
-    const matrix = tape.matrix();
+    const matrix = 'matrix' in tape ? tape.matrix() : null;
     return matrix ? new SwarmRun(matrix) : null;
   },
   variants(scenario, told = false) {

@@ -51,22 +51,34 @@ export function sweepDialog(session) {
     session.openScenario({ ...world.scenario, title: t('sweep.title.of', { title: session.title, seed: world.seed }) });
   };
   const charts = ways.map(({ name }, way) => new Way(name, FIGURES[view.id], worlds.filter((world) => world.way === way), open));
+  const failed = el('div', { class: 'sweep-failed', hidden: true });
   body.append(...charts.map((chart) => chart.node));
   let due = 0;
   const show = () => {
     due = 0;
     bar.value = sweep.done;
-    setText(state, sweep.done < worlds.length ? t('sweep.state', { done: sweep.done, of: worlds.length }) : t('sweep.done', { n: SEEDS }));
+    const bad = worlds.filter(({ why }) => why !== undefined);
+    const said = sweep.done < worlds.length ? t('sweep.state', { done: sweep.done, of: worlds.length }) : t('sweep.done', { n: SEEDS });
+    setText(state, bad.length ? `${said}, ${t('sweep.failed', { n: bad.length })}` : said);
+    if (bad.length !== failed.querySelectorAll('li').length) tellFailed(failed, bad, ways, open);
     const scale = spread(view.id, worlds);
     for (const chart of charts) chart.draw(scale);
   };
   const sweep = new Sweep(view.id, worlds, () => { due ||= requestAnimationFrame(show); });
-  const dialog = openDialog(t('sweep.title', { n: SEEDS }), el('p', { class: 'sweep-hint', text: t('sweep.hint') }), el('div', { class: 'sweep-head' }, bar, state), body);
+  const dialog = openDialog(t('sweep.title', { n: SEEDS }), el('p', { class: 'sweep-hint', text: t('sweep.hint') }), el('div', { class: 'sweep-head' }, bar, state), failed, body);
   dialog.classList.add('sweep');
   dialog.addEventListener('close', () => sweep.stop());
   show();
-  sweep.run().then(show);
+  sweep.run().then(show, (why) => { show(); session.guard(() => { throw why; }); });
   return undefined;
+}
+
+/** Worlds that could not be run, each with why; a click opens one. @param {HTMLElement} list @param {World[]} bad @param {{name: string}[]} ways @param {(world: World) => void} open */
+function tellFailed(list, bad, ways, open) {
+  list.hidden = false;
+  list.replaceChildren(el('h3', { text: t('sweep.failed', { n: bad.length }) }), el('ul', {}, ...bad.map((world) => el('li', {},
+    el('button', { class: 'button small', type: 'button', data: { seed: world.seed }, text: t('sweep.seed', { seed: world.seed, way: ways[world.way].name }), on: { click: () => open(world) } }),
+    el('span', { text: world.why ?? '' })))));
 }
 
 /** The least and the most of every figure, the same for all ways. @param {string} view @param {World[]} worlds */

@@ -1,9 +1,10 @@
 /** Many seeds of one scenario, run in workers; where there can be none, between two frames of the page. */
 import * as core from '#servent';
-import { bytesOf } from '#lab/core.js';
+import { bytesOf, isPanic } from '#lab/core.js';
+import { t } from '#lab/strings.js';
 import { counted } from '#lab/sweep/count.js';
 
-/** One world to run, and what it came to. @typedef {{seed: number, way: number, scenario: any, figures?: Record<string, number|null>}} World */
+/** One world to run, and what it came to, or why it could not be run. @typedef {{seed: number, way: number, scenario: any, figures?: Record<string, number|null>, why?: string}} World */
 
 /** More at once would starve the page. */
 const WORKERS = 4;
@@ -28,8 +29,9 @@ export class Sweep {
     const many = Math.min(WORKERS, Math.max(1, navigator.hardwareConcurrency - 1), this.worlds.length);
     const started = await Promise.all(Array.from({ length: many }, () => this.#start()));
     const workers = started.filter((worker) => worker !== null);
-    if (workers.length === 0) await this.#here();
-    else await Promise.all(workers.map((worker) => this.#feed(worker)));
+    await Promise.all(workers.map((worker) => this.#feed(worker)));
+    // Where there is no worker, or none is left.
+    await this.#here();
     this.stop();
   }
 
@@ -64,17 +66,24 @@ export class Sweep {
   /** Gives a worker one world after the other. @param {Worker} worker @returns {Promise<void>} */
   #feed(worker) {
     return new Promise((over) => {
+      /** What it works at. @type {World|null} */
+      let hand = null;
       const give = () => {
         const world = this.worlds[this.#next];
+        hand = world ?? null;
         if (!world || this.#stopped) return over();
         this.#next += 1;
         return worker.postMessage({ id: this.worlds.indexOf(world), view: this.view, scenario: world.scenario });
       };
       worker.addEventListener('message', ({ data }) => {
-        this.#take(this.worlds[data.id], data.figures ?? {});
+        this.#take(this.worlds[data.id], data);
         give();
       });
-      worker.addEventListener('error', () => over());
+      // It has ended, and its world with it.
+      worker.addEventListener('error', ({ message }) => {
+        if (hand) this.#take(hand, { why: message || t('sweep.ended') });
+        over();
+      });
       give();
     });
   }
@@ -83,21 +92,28 @@ export class Sweep {
   async #here() {
     for (; this.#next < this.worlds.length && !this.#stopped; this.#next += 1) {
       const world = this.worlds[this.#next];
-      const run = counted(core, this.view, world.scenario);
-      let step = run.next();
-      while (!step.done && !this.#stopped) {
-        await new Promise((done) => setTimeout(done));
-        step = run.next();
+      try {
+        const run = counted(core, this.view, world.scenario);
+        let step = run.next();
+        while (!step.done && !this.#stopped) {
+          await new Promise((done) => setTimeout(done));
+          step = run.next();
+        }
+        if (step.done) this.#take(world, { figures: step.value });
+        else run.return({});
+      } catch (why) {
+        this.#take(world, { why: why instanceof Error ? why.message : String(why) });
+        // The page's own instance is of no use any more.
+        if (isPanic(why)) throw why;
       }
-      if (step.done) this.#take(world, step.value);
-      else run.return({});
     }
   }
 
-  /** @param {World} world @param {Record<string, number|null>} figures */
-  #take(world, figures) {
+  /** @param {World} world @param {{figures?: Record<string, number|null>, why?: string}} came */
+  #take(world, { figures, why }) {
     if (this.#stopped) return;
-    world.figures = figures;
+    if (figures) world.figures = figures;
+    else world.why = why ?? t('sweep.ended');
     this.done += 1;
     this.told(world);
   }

@@ -18,6 +18,8 @@ addEventListener('message', async ({ data }) => {
     while (!step.done) step = run.next();
     return postMessage({ id, figures: step.value });
   } catch (why) {
+    // After a panic nothing of the instance may be used any more.
+    if (why instanceof Error && (why.name === 'Panic' || why instanceof WebAssembly.RuntimeError)) core?.__wbg_reset_state();
     return postMessage({ id: data.id, why: why instanceof Error ? why.message : String(why) });
   }
 });

@@ -181,10 +181,10 @@ export class TimeTrack extends HTMLElement {
     const run = session?.run;
     if (!session || !run) return;
     const branches = run.branches();
-    const shape = `${length}|${session.branch}|${branches.map((b) => `${b.id}:${b.at}`).join()}`;
+    const shape = `${run.kind}${run.together}|${length}|${session.branch}|${branches.map((b) => `${b.id}:${b.at}`).join()}`;
     if (shape === this.#branchShape) return;
     this.#branchShape = shape;
-    if (branches.length < 2) return void this.branches.replaceChildren(el('p', { class: 'branches-none', text: t('time.branches.none') }));
+    if (branches.length < 2) return void this.branches.replaceChildren(el('p', { class: 'branches-none', text: run.together ? '' : t(run.kind === 'trace' ? 'whatif.branches' : 'time.branches.none') }));
     this.branches.replaceChildren(...branches.map((branch, i) => {
       const name = i === 0 ? t('time.branch.main') : branch.name || t('time.branch.nth', { n: i });
       const at = Math.max(0, branch.parent === null ? 0 : (branch.at - run.origin) / length);

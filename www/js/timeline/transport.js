@@ -70,6 +70,10 @@ export class TimeTransport extends HTMLElement {
   #judge() {
     const run = this.session?.run;
     const { checked, total, diverged_at: diverged } = run ? run.verified() : { checked: 0, total: 0, diverged_at: null };
+    if (run?.kind === 'trace' && (this.session?.branch ?? 0) > 0) {
+      this.verdict.dataset.state = 'branch';
+      return void setText(this.verdict, t('whatif.branch'));
+    }
     if (!run || total === 0) return void setText(this.verdict, '');
     const state = diverged === null ? 'verified' : 'diverged';
     const text = diverged === null ? t('time.verified', { checked, total }) : t('time.diverged', { at: clock(diverged - run.origin) });

@@ -23,9 +23,10 @@ export class Head {
   /** @param {Lane} lane @param {number|null} selected a node @param {boolean} only the one unicast there is */
   update(lane, selected, only) {
     const { run } = lane;
-    setText(this.title, t(`profile.${run.profile}`));
+    setText(this.title, run.side || t(`profile.${run.profile}`));
     setAttr(this.title, 'title', t(`profile.${run.profile}.long`));
     setAttr(this.node, 'data-only', only ? '' : null);
+    setAttr(this.node, 'data-side', run.side ? '' : null);
     this.outcomes.update(run);
     lane.ends().forEach((id, i) => this.ends[i].update(run, id, i === 0 ? 'sender' : 'receiver', selected === id));
   }
@@ -51,11 +52,14 @@ class End {
     const { up, peers } = run.margins(id);
     const half = peers.map((p) => p[side]).find(Boolean) ?? null;
     setText(this.name, node?.name ?? '');
+    setAttr(this.name, 'title', node?.name ?? '');
     setText(this.role, up ? t(`end.${side}${half ? `.${half.state}` : ''}`) : t('end.down'));
     setAttr(this.node, 'data-end', side);
     setAttr(this.node, 'aria-pressed', String(selected));
     setAttr(this.node, 'data-down', up ? null : '');
-    if (!half) setText(this.numbers, t('end.none'));
+    // Of an end that was not recorded nobody knows how it stood.
+    if (run.recorded && !run.recorded.has(id)) setText(this.numbers, '');
+    else if (!half) setText(this.numbers, t('end.none'));
     else if ('ha' in half) setText(this.numbers, t('end.sender.of', { ha: count(half.ha), hs: count(half.hs), rest: half.last - half.hs }));
     else setText(this.numbers, t('end.receiver.of', { next: count(half.next), newest: count(half.newest), missing: half.missing_count }));
     this.#window(half && 'window' in half ? half.window : null);

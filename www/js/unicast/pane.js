@@ -205,7 +205,7 @@ export class UnicastPane extends HTMLElement {
     });
     this.tabs.hidden = both.length === this.lanes.length;
     [...this.tabs.children].forEach((tab, i) => {
-      setText(tab, this.lanes[i] ? t(`profile.${this.lanes[i].run.profile}`) : '');
+      setText(tab, this.lanes[i] ? this.lanes[i].run.side || t(`profile.${this.lanes[i].run.profile}`) : '');
       setAttr(tab, 'aria-pressed', String(i === this.shown));
     });
     const lane = this.#current();

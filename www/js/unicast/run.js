@@ -21,7 +21,7 @@ export class UnicastRun extends Run {
   recorded = 'recorded' in this.source ? new Set(this.source.recorded()) : null;
 
   /** @override */
-  get home() { return this.nodes.find((n) => n.role === 'sender') ?? this.nodes[0]; }
+  get home() { return this.nodes.find((n) => this.recorded?.has(n.id)) ?? this.nodes.find((n) => n.role === 'sender') ?? this.nodes[0]; }
   /** @returns {string} */
   get profile() { return String(this.nodes[0].profile); }
 

@@ -1,19 +1,8 @@
 /** Everybody can use it: axe finds nothing, the keyboard is enough, targets are large, motion is optional. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { violations } from '../axe.js';
 import { BROWSERS, frame, open, press, start, state } from '../browser.js';
-
-const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
-const RULES = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] };
-
-/** @param {import('puppeteer-core').Page} page */
-async function violations(page) {
-  await page.evaluate(AXE);
-  const found = await page.evaluate((rules) => /** @type {any} */ (globalThis).axe.run(document, rules), RULES);
-  return found.violations.map((/** @type {any} */ v) => `${v.id}: ${v.nodes.map((/** @type {any} */ n) => n.target.join(' ')).slice(0, 4).join(' | ')}`);
-}
 
 for (const name of BROWSERS) {
   describe(name, () => {

@@ -1,12 +1,9 @@
 /** Whoever needs the system's own colours, more contrast or less motion gets them in every view. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { violations } from '../axe.js';
 import { BROWSERS, faded, open, start, state } from '../browser.js';
 
-const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
-const RULES = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] };
 const SCENES = ['queue?p=one-cut-wire&t=40000', 'routing?p=round-and-back&t=600', 'unicast?p=lose-middle&t=400', 'swarm?p=two-for-one&t=8000', 'queue?les=cut-the-wire/2'];
 /** What of a picture must be told apart. @type {Record<string, string[]>} */
 const APART = { 'routing-pane': ['paper', 'ink', 'query', 'hit', 'lost'], 'unicast-pane': ['paper', 'ink', 'data', 'again', 'ack'], 'swarm-pane': ['ink', 'held', 'missing', 'flight', 'seed'] };
@@ -32,9 +29,7 @@ for (const name of BROWSERS.filter((one) => one === 'chromium')) {
           for (const hash of SCENES) {
             const { page, complaints } = await open(started, `#1/${hash}`);
             await emulate(page, { [feature]: value, 'prefers-color-scheme': scheme });
-            await page.evaluate(AXE);
-            const found = await page.evaluate((rules) => /** @type {any} */ (globalThis).axe.run(document, rules), RULES);
-            assert.deepEqual(found.violations.map((/** @type {any} */ v) => `${v.id}: ${v.nodes.map((/** @type {any} */ n) => n.target.join(' ')).slice(0, 4).join(' | ')}`), [], hash);
+            assert.deepEqual(await violations(page), [], hash);
             const inks = await page.evaluate(async (apart) => {
               const { inks: of } = await import(/** @type {any} */ ('/js/theme.js'));
               return Object.entries(apart).flatMap(([pane, names]) => {

@@ -3,23 +3,14 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { violations } from '../axe.js';
 import { BROWSERS, drop, frame, open, press, start, state } from '../browser.js';
 import { ANSWERS } from '../lessons.js';
 import { WWW } from '../serve.js';
 
 /** @import { Page } from 'puppeteer-core' */
 
-const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
-const RULES = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] };
 const LESSONS = { queue: 'cut-the-wire', routing: 'way-back', unicast: 'lose-the-middle', swarm: 'two-for-one' };
-
-/** @param {Page} page */
-const violations = async (page) => {
-  await page.evaluate(AXE);
-  const found = await page.evaluate((rules) => /** @type {any} */ (globalThis).axe.run(document, rules), RULES);
-  return found.violations.map((/** @type {any} */ v) => `${v.id}: ${v.nodes.map((/** @type {any} */ n) => n.target.join(' ')).slice(0, 4).join(' | ')}`);
-};
 
 /** Goes on by Tab until something has the focus. @param {Page} page @param {string} selector */
 async function tabTo(page, selector) {

@@ -1,49 +1,9 @@
 /** A page takes part in a real servent's room: it searches, downloads, shares, survives a reload, and its tape is verified. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
 import { BROWSERS, start } from '../browser.js';
-import { WWW } from '../serve.js';
-
-const PROGRAM = process.env.SERVENT_PROGRAM;
-const SIZE = 3_000_000;
-
-/** A room on free ports of the loopback, with one song. @param {string[]} more @returns {Promise<any>} */
-async function room(...more) {
-  const dir = mkdtempSync(path.join(tmpdir(), 'servent-room-'));
-  const song = randomBytes(SIZE);
-  writeFileSync(path.join(dir, 'long song.ogg'), song);
-  const run = spawn(String(PROGRAM), ['room', path.join(dir, 'long song.ogg'), '--json', '--listen', '127.0.0.1:0', '--page', '127.0.0.1:0', '--state', path.join(dir, 'state'), '--set', `www=${WWW}`, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const facts = /** @type {Record<string, any>} */ ({});
-  for await (const line of createInterface({ input: run.stdout })) {
-    const fact = JSON.parse(line);
-    facts[fact.event] = fact;
-    if (facts.screen && facts.hashed) break;
-  }
-  run.stdout.resume();
-  const close = () => new Promise((done) => {
-    run.once('exit', () => done(rmSync(dir, { recursive: true, force: true })));
-    run.kill('SIGINT');
-  });
-  return { song, url: facts.room.url, screen: facts.screen.url, close };
-}
-
-/** @param {import('puppeteer-core').Browser} browser @param {string} url */
-async function join(browser, url, width = 1280) {
-  const page = await browser.newPage();
-  const complaints = /** @type {string[]} */ ([]);
-  page.on('console', (message) => { if (['error', 'warn', 'warning'].includes(message.type())) complaints.push(message.text()); });
-  page.on('pageerror', (error) => complaints.push(String(error)));
-  await page.setViewport({ width, height: 860 });
-  await page.goto(url);
-  await page.waitForSelector('part-screen[data-ready] .part-state[data-on]');
-  return { page, complaints };
-}
+import { PROGRAM, join, room } from '../room.js';
 
 const view = (/** @type {any} */ page) => page.evaluate(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(10));
 
@@ -55,6 +15,28 @@ async function find(page, words) {
     if (found) return;
   }
   assert.fail(`nobody answers ${words}`);
+}
+
+const finished = (/** @type {any} */ page) => page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(1).done.length === 1, { timeout: 60_000 });
+
+/** The SHA-1 of the one complete download. @param {any} page */
+const digest = (page) => page.evaluate(async () => {
+  const screen = /** @type {any} */ (document.querySelector('part-screen'));
+  const [file] = screen.peer.view(1).done;
+  const got = await (await screen.door.file(file.part, file.size)).arrayBuffer();
+  return [...new Uint8Array(await crypto.subtle.digest('SHA-1', got))].map((b) => b.toString(16).padStart(2, '0')).join('');
+});
+
+/** Opens the page's own tape and has all of it verified. @param {any} page */
+async function verified(page) {
+  await page.click('[data-do="look"]');
+  await page.waitForFunction(() => {
+    const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+    if (session?.run?.kind !== 'trace' || session.live) return false;
+    session.seek(session.end);
+    const { checked, total, diverged_at: diverged } = session.run.verified();
+    return total > 0 && checked === total && diverged === null;
+  }, { timeout: 60_000 });
 }
 
 for (const name of BROWSERS) {
@@ -75,24 +57,9 @@ for (const name of BROWSERS) {
       const { page, complaints } = await join(browser, here.url);
       await find(page, 'song');
       await page.click('[data-list="search"] button');
-      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(1).done.length === 1);
-      const [sha1, size] = await page.evaluate(async () => {
-        const screen = /** @type {any} */ (document.querySelector('part-screen'));
-        const [file] = screen.peer.view(1).done;
-        const got = new Uint8Array(await (await screen.door.file(file.part, file.size)).arrayBuffer());
-        const digest = new Uint8Array(await crypto.subtle.digest('SHA-1', got));
-        return [[...digest].map((b) => b.toString(16).padStart(2, '0')).join(''), got.length];
-      });
-      assert.equal(size, SIZE);
-      assert.equal(sha1, createHash('sha1').update(here.song).digest('hex'));
-      await page.click('[data-do="look"]');
-      await page.waitForFunction(() => {
-        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
-        if (session?.run?.kind !== 'trace' || session.live) return false;
-        session.seek(session.end);
-        const { checked, total, diverged_at: diverged } = session.run.verified();
-        return total > 0 && checked === total && diverged === null;
-      });
+      await finished(page);
+      assert.equal(await digest(page), createHash('sha1').update(here.song).digest('hex'));
+      await verified(page);
       assert.deepEqual(complaints, []);
     });
 
@@ -114,6 +81,66 @@ for (const name of BROWSERS) {
       assert.deepEqual([...giver.complaints, ...seeker.complaints], []);
       // Nobody is wider than the screen of a phone.
       assert.ok(await seeker.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    });
+
+    test('two pages download from each other by way of the servent, byte for byte', async () => {
+      const works = [['waltz of one.ogg', randomBytes(1_500_000)], ['tango of two.ogg', randomBytes(2_500_000)]];
+      const pages = [(await join(browser, here.url)), (await join(browser, here.url))];
+      for (const [n, { page }] of pages.entries()) {
+        const [name, data] = works[n];
+        await page.evaluate((/** @type {any} */ called, /** @type {any} */ text) => {
+          const file = new File([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))], called);
+          /** @type {any} */ (document.querySelector('part-screen')).peer.share(file);
+        }, name, data.toString('base64'));
+        await page.waitForFunction(() => { const { shares, called } = /** @type {any} */ (document.querySelector('part-screen')).peer.view(1); return called && shares[0]?.sha1; });
+      }
+      for (const [n, { page }] of pages.entries()) {
+        // A browser draws, and hurries, only the tab in front. The other one serves from behind.
+        await page.bringToFront();
+        const [name, data] = works[1 - n];
+        await find(page, String(name).split(' ')[0]);
+        assert.match(await page.$eval('[data-list="search"] li', (li) => li.textContent ?? ''), /way of the room/);
+        await page.click('[data-list="search"] button');
+        await finished(page);
+        assert.equal(await digest(page), createHash('sha1').update(data).digest('hex'));
+        await verified(page);
+      }
+      const screen = await browser.newPage();
+      await screen.goto(here.screen);
+      await screen.waitForFunction(() => /4\.0 MB/.test(document.querySelector('room-screen')?.textContent ?? ''));
+      assert.deepEqual(pages.flatMap(({ complaints }) => complaints), []);
+      for (const { page } of pages) await page.close();
+    });
+
+    test('the host says a sentence, changes the rules and puts somebody out', async () => {
+      const { page } = await join(browser, here.url);
+      const host = await browser.newPage();
+      await host.goto(here.screen.replace('#room', '#host'));
+      await host.waitForSelector('host-screen .part-list li[data-hue]');
+      await host.type('.host-say input', 'Look at the waltz');
+      await host.click('.host-say button');
+      await page.bringToFront();
+      await page.waitForFunction(() => document.querySelector('.part-note')?.textContent?.includes('Look at the waltz'));
+      await host.bringToFront();
+      await host.$eval('.host-rules input', (/** @type {any} */ input) => { input.value = '5'; });
+      const again = page.waitForNavigation();
+      await host.click('.host-rules button');
+      await again;
+      await page.bringToFront();
+      await page.waitForSelector('part-screen[data-ready] .part-state[data-on]');
+      assert.equal((await view(page)).node.queue.slots, 5);
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(1).called);
+      await host.bringToFront();
+      await host.waitForSelector('.part-list li[data-hue] button');
+      await host.click('.part-list li[data-hue] button');
+      await page.bringToFront();
+      await page.waitForFunction(() => document.querySelector('.part-note')?.getAttribute('role') === 'alert');
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(1).overlay.links.length === 0);
+      await host.bringToFront();
+      await host.waitForSelector('.host-people > .button:not([hidden])');
+      await host.click('.host-people > .button');
+      await host.waitForSelector('.host-people > .button[hidden]', { hidden: true });
+      for (const one of [page, host]) await one.close();
     });
 
     test('the screen shows who is here', async () => {

@@ -64,6 +64,33 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
+    test('a world that cannot be run says why, and counts in no figure', async () => {
+      const { page, complaints } = await open(started, '#1/unicast?m=single&p=lose-middle&t=0');
+      const first = await page.evaluate(() => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        const { postMessage } = Worker.prototype;
+        const first = Number(session.scenario.seed) || 1;
+        // A scenario that the core refuses, for one of the seeds.
+        Worker.prototype.postMessage = function send(/** @type {any} */ what, /** @type {any} */ ...rest) {
+          const bad = what.scenario && Number(what.scenario.seed) === first + 3 ? { ...what, scenario: { ...what.scenario, nodes: [] } } : what;
+          return postMessage.call(this, bad, ...rest);
+        };
+        return first;
+      });
+      await swept(page);
+      const seen = await page.evaluate(() => ({
+        dots: document.querySelectorAll('dialog.sweep section tr:first-child circle').length,
+        said: [...document.querySelectorAll('.sweep-failed li')].map((n) => n.textContent ?? ''),
+        state: document.querySelector('.sweep-state')?.textContent,
+      }));
+      assert.equal(seen.said.length, 2, 'one for each way');
+      for (const words of seen.said) assert.match(words, new RegExp(`^seed ${first + 3}, .{20,}`));
+      assert.equal(seen.dots, 98);
+      assert.match(seen.state ?? '', /2 worlds failed/);
+      assert.deepEqual(complaints, []);
+      await page.close();
+    });
+
     test('the single file sweeps too', { skip: (!SINGLE || !existsSync(SINGLE)) && 'SERVENT_SINGLE names no file' }, async () => {
       const { page, complaints } = await open(started, '#1/unicast?m=single&p=lose-middle&t=0', { url: pathToFileURL(String(SINGLE)).href });
       await swept(page);

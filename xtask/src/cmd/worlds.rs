@@ -16,7 +16,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 1_000)]
     count: u64,
     /// Only this protocol.
-    #[arg(long, value_parser = ["queue", "unicast", "routing", "swarm"])]
+    #[arg(long, value_parser = ["queue", "site", "unicast", "routing", "swarm"])]
     protocol: Option<String>,
     /// The first seed.
     #[arg(long, default_value_t = 1)]

@@ -91,8 +91,11 @@ impl Server {
     }
 
     /// Nobody was answered for a while: whoever waits may ask at once and has
-    /// the full remanence to do so, slots stay reserved for their owners.
+    /// the full remanence to do so, slots stay reserved for their owners. Who
+    /// was found absent meanwhile counts as present again, or a newcomer would
+    /// be served first.
     pub(super) fn excuse(&mut self, now: Instant) {
+        self.claims.clear();
         let later = |length: Duration| now + length.scaled(self.config.time_scale);
         let (reserve, remanence) = (later(self.config.slot_reserve), later(self.config.remanence));
         let owners = self.uploads.values().map(|one| one.entry);
@@ -105,7 +108,10 @@ impl Server {
             if Wheel::has(entry) {
                 entry.not_before = entry.not_before.min(now);
                 entry.deadline = entry.deadline.max(until);
-                let deadline = entry.deadline;
+                let (deadline, seat) = (entry.deadline, entry.seat);
+                if entry.phase == Phase::Waiting {
+                    self.line.set_present(seat, true);
+                }
                 self.wake_at(at, Some(deadline));
             }
         }

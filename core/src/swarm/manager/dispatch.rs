@@ -226,6 +226,11 @@ impl Manager {
             let waiting: Vec<u32> = keys.map(member_of).collect();
             for down in waiting {
                 let Some(source) = self.free_source() else { return };
+                // Another of its address may just have used their credit.
+                let here = self.files[number as usize].member(down).down;
+                if here.is_none_or(|(now_in, _)| now_in != lane) {
+                    continue;
+                }
                 if self.backs_off(now, number, down) || !self.needs_help(now, number, down) {
                     continue;
                 }

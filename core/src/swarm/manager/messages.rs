@@ -162,7 +162,8 @@ impl Manager {
                 file.want(member, 0, 1);
             }
         }
-        self.refresh(now, at, fx);
+        // What it has settled may let others of its address have pieces again.
+        self.refresh_row(now, self.client(at).row, fx);
         self.refresh_alone(now, number, fx);
     }
 
@@ -181,7 +182,7 @@ impl Manager {
             self.fail(now, transfer, Failure::Elsewhere, 0, fx);
         }
         self.announce(number, member, fx);
-        self.refresh(now, at, fx);
+        self.refresh_row(now, self.client(at).row, fx);
         self.refresh_alone(now, number, fx);
         if self.files[number as usize].dirty {
             self.wake(now);

@@ -179,8 +179,12 @@ impl Manager {
         file.fresh_downs.retain(|other| *other != place.member);
         file.starved.remove(&place.member);
         file.vacant.push(place.member);
-        for (piece, own_word) in charged {
-            self.settle_failed(client, (place.file, piece), own_word, fx);
+        if !charged.is_empty() {
+            for (piece, own_word) in charged {
+                self.settle_failed(client, (place.file, piece), own_word, fx);
+            }
+            // Others of its address may be given pieces again (SW-27).
+            self.refresh_row(now, self.client(client).row, fx);
         }
         self.refresh_alone(now, place.file, fx);
     }

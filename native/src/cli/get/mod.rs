@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use servent::Rate;
+use servent::{Credentials, Rate};
 use servent_core::fetch;
 use servent_core::node::{Get, Source};
 use servent_core::time;
@@ -30,7 +30,7 @@ use self::folder::Folder;
 use self::job::{Job, Way};
 pub(crate) use self::job::{NAME, states};
 pub(crate) use self::source::Wanted;
-use self::who::Who;
+pub(crate) use self::who::{Introduced, Who};
 use super::Common;
 use super::amount::rate;
 use super::start::{TraceFlag, address, make, runtime};
@@ -135,7 +135,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     }
     let way = Way {
         ca_file: arguments.ca_file.clone(),
-        credentials: runtime.block_on(arguments.who.credentials(&wanted))?,
+        credentials: runtime
+            .block_on(arguments.who.introduced(&wanted))?
+            .map(|it| it.credentials()),
         rate: arguments.limit_rate.map(Rate::new),
     };
     let several = wanted.len() > 1;
@@ -259,13 +261,14 @@ fn folder_to_make(
 pub(crate) async fn files_below(
     config: &Config,
     wanted: &Wanted,
+    credentials: Option<Credentials>,
 ) -> Result<(Vec<Get>, Vec<String>), Failure> {
     let (Some(base), Some(place)) = (&wanted.folder, wanted.places.first()) else {
         return Ok((Vec::new(), Vec::new()));
     };
     make(&states(&config.settings.state))?;
     let source = place.resolve(None).await?;
-    let way = Way { ca_file: None, credentials: None, rate: None };
+    let way = Way { ca_file: None, credentials, rate: None };
     let found = crawl::crawl(config, base, &source, &way).await?;
     if found.files.is_empty() && found.troubles.is_empty() {
         return Err(crawl::Found::nothing(base));

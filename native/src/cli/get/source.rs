@@ -210,7 +210,10 @@ impl Wanted {
             None => (rest, "/"),
         };
         let (target, otherwise) = target.split_once('#').unwrap_or((target, ""));
-        if host.is_empty() || host.contains('@') {
+        if host.contains('@') {
+            return Err("a name and a password belong into --user and SERVENT_PASSWORD".to_owned());
+        }
+        if host.is_empty() {
             return Err("no host to ask".to_owned());
         }
         if target.bytes().any(|b| b <= b' ' || b == 0x7f) {

@@ -17,7 +17,7 @@ const VARIABLE: &str = "SERVENT_PASSWORD";
 /// A name, and where its password comes from. On the command line others could
 /// read it.
 #[derive(Debug, Args)]
-pub(super) struct Who {
+pub(crate) struct Who {
     /// Say this name and a password to the servers that are named here, where
     /// they want to know. The password is in SERVENT_PASSWORD or --password-file,
     /// or is asked for.
@@ -28,21 +28,34 @@ pub(super) struct Who {
     password_file: Option<PathBuf>,
 }
 
+/// A name and a password, and the servers they are for.
+pub(crate) struct Introduced {
+    pub(crate) user: String,
+    pub(crate) password: String,
+    pub(crate) hosts: Vec<String>,
+}
+
+impl Introduced {
+    pub(crate) fn credentials(&self) -> Credentials {
+        Credentials::new(&self.user, &self.password, self.hosts.iter().cloned())
+    }
+}
+
 impl Who {
-    /// The credentials for the servers of these downloads; asks at the terminal
-    /// for what is missing.
-    pub(super) async fn credentials(
+    /// Who we are to the servers of these downloads; asks at the terminal for
+    /// what is missing.
+    pub(crate) async fn introduced(
         &self,
         wanted: &[Wanted],
-    ) -> Result<Option<Credentials>, Failure> {
+    ) -> Result<Option<Introduced>, Failure> {
         let Some(user) = &self.user else { return Ok(None) };
         if user.contains(':') {
             let what = format!("the name {user} has a colon in it, which no server understands");
             return Err(Failure::usage(what));
         }
         let hosts = wanted.iter().flat_map(|one| one.places.iter().map(|place| place.host.clone()));
-        let password = self.password(user).await?;
-        Ok(Some(Credentials::new(user, &password, hosts)))
+        let (hosts, password) = (hosts.collect(), self.password(user).await?);
+        Ok(Some(Introduced { user: user.clone(), password, hosts }))
     }
 
     async fn password(&self, user: &str) -> Result<String, Failure> {

@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_seed_is_in_exactly_one_share() {
+    fn st_8_every_seed_is_in_exactly_one_share() {
         let shards = ["1/3", "2/3", "3/3"].map(|text| Shard::parse(text).unwrap());
         for place in 0..100 {
             assert_eq!(shards.iter().filter(|shard| shard.has(place)).count(), 1);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_joined_in_any_order_are_the_whole() {
+    fn st_8_shares_joined_in_any_order_are_the_whole() {
         let line = |seed: u64| {
             let violations = if seed % 50 == 7 {
                 json!([{ "oracle": "line", "key": "bad" }])

@@ -160,6 +160,11 @@ impl Scenario {
                 &mut Choose::random(drawn),
                 drawn,
             )))),
+            "random-site" => {
+                let scenario =
+                    servent_sim::queue::random::draw_site(&mut Choose::random(drawn), drawn);
+                Some(Self::Queue(Box::new(scenario)))
+            }
             "random-unicast" => {
                 let scenario =
                     servent_sim::unicast::random::draw(&mut Choose::random(drawn), drawn);

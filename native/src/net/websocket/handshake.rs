@@ -7,10 +7,11 @@ use tungstenite::handshake::server::{Request, create_response, write_response};
 use tungstenite::http::header::{self, HeaderMap, HeaderName};
 
 use super::WebSocket;
+use super::relay::Wish;
 
-/// How an upgrade begins: its path is fixed, so that no other request is held
-/// back for a moment.
-const BEGINS: &[u8] = b"GET /servent HTTP/1.1\r\n";
+/// How an upgrade begins: to the servent itself, or to what it does for pages.
+/// No other request is held back for a moment.
+const BEGINS: [&[u8]; 2] = [b"GET /servent HTTP/1.1\r\n", b"GET /servent/"];
 /// The sub-protocol: the name of what travels inside.
 const PROTOCOL: &str = "servent.1";
 /// Bytes of the head of an upgrade.
@@ -65,10 +66,18 @@ pub(in crate::net) enum Said {
     More(Entry),
     /// No upgrade: the bytes are the node's.
     Other(Vec<u8>),
-    /// An upgrade, the reply, and the connection from then on.
-    Upgrade(Vec<u8>, Box<WebSocket>),
+    /// An upgrade.
+    Upgrade(Upgrade),
     /// An upgrade that is refused, and the reply.
     Refused(Vec<u8>),
+}
+
+/// An upgrade that is admitted.
+pub(in crate::net) struct Upgrade {
+    pub(in crate::net) wish: Wish,
+    /// The reply, and the connection from then on.
+    pub(in crate::net) reply: Vec<u8>,
+    pub(in crate::net) web: Box<WebSocket>,
 }
 
 impl Entry {
@@ -80,12 +89,9 @@ impl Entry {
         } else {
             held.extend(data);
         }
-        let known = held.len().min(BEGINS.len());
-        if held[..known] != BEGINS[..known] {
-            return Said::Other(held);
-        }
-        if known < BEGINS.len() {
-            return Said::More(Self(held));
+        if !BEGINS.iter().any(|begins| held.starts_with(begins)) {
+            let may = BEGINS.iter().any(|begins| begins.starts_with(&held));
+            return if may { Said::More(Self(held)) } else { Said::Other(held) };
         }
         match Request::try_parse(&held) {
             Ok(None) if held.len() < HEAD => Said::More(Self(held)),
@@ -94,7 +100,10 @@ impl Entry {
                 Said::Other(held)
             }
             Ok(Some((used, request))) => match answer(&request, origins) {
-                Ok(reply) => Said::Upgrade(reply, Box::new(WebSocket::new(held.split_off(used)))),
+                Ok((wish, reply)) => {
+                    let web = Box::new(WebSocket::new(held.split_off(used)));
+                    Said::Upgrade(Upgrade { wish, reply, web })
+                }
                 Err(reply) => Said::Refused(reply),
             },
             Err(_) => Said::Refused(refusal("400 Bad Request", "")),
@@ -102,8 +111,8 @@ impl Entry {
     }
 }
 
-/// The reply to an upgrade, or the refusal.
-fn answer(request: &Request, origins: &Origins) -> Result<Vec<u8>, Vec<u8>> {
+/// What an upgrade wants and the reply, or the refusal.
+fn answer(request: &Request, origins: &Origins) -> Result<(Wish, Vec<u8>), Vec<u8>> {
     let headers = request.headers();
     if let Some(origin) = headers.get(header::ORIGIN) {
         let origin = origin.to_str().unwrap_or_default();
@@ -119,19 +128,27 @@ fn answer(request: &Request, origins: &Origins) -> Result<Vec<u8>, Vec<u8>> {
     if !protocols.any(|it| it.trim() == PROTOCOL) {
         return Err(refusal("400 Bad Request", "The sub-protocol here is servent.1.\n"));
     }
+    let Some(wish) = Wish::of(request.uri().path()) else {
+        return Err(refusal("404 Not Found", ""));
+    };
     let mut response = create_response(request).map_err(|_| refusal("400 Bad Request", ""))?;
     let protocol = header::HeaderValue::from_static(PROTOCOL);
     response.headers_mut().insert(header::SEC_WEBSOCKET_PROTOCOL, protocol);
     let mut reply = Vec::new();
     write_response(&mut reply, &response).map_err(|_| refusal("400 Bad Request", ""))?;
-    Ok(reply)
+    Ok((wish, reply))
 }
 
 fn text(headers: &HeaderMap, name: HeaderName) -> &str {
     headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
-fn refusal(status: &str, why: &str) -> Vec<u8> {
+/// What one is told who was put out.
+pub(in crate::net) fn put_out() -> Vec<u8> {
+    refusal("403 Forbidden", "Whoever runs this servent has put you out.\n")
+}
+
+pub(super) fn refusal(status: &str, why: &str) -> Vec<u8> {
     format!(
         "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Type: text/plain\r\n\
          Content-Length: {}\r\n\r\n{why}",
@@ -179,18 +196,75 @@ mod tests {
             let said = Entry::default().read(other.into(), &origins);
             assert!(matches!(said, Said::Other(bytes) if bytes == other.as_bytes()), "{other}");
         }
-        let mut entry = Entry::default();
-        for byte in BEGINS {
-            let Said::More(next) = entry.read(vec![*byte], &origins) else { panic!("held back") };
-            entry = next;
+        for begins in [BEGINS[0], b"GET /servent/x HTTP/1.1\r\n"] {
+            let mut entry = Entry::default();
+            for byte in begins {
+                let Said::More(next) = entry.read(vec![*byte], &origins) else {
+                    panic!("held back")
+                };
+                entry = next;
+            }
+            let said = entry.read(b"Host: x\r\n\r\n".to_vec(), &origins);
+            assert!(matches!(said, Said::Other(bytes) if bytes.starts_with(begins)));
         }
-        let said = entry.read(b"Host: x\r\n\r\n".to_vec(), &origins);
-        assert!(matches!(said, Said::Other(bytes) if bytes.starts_with(BEGINS)));
+    }
+
+    /// WB-6
+    #[test]
+    fn whatever_a_stranger_sends_is_held_for_a_head_and_no_longer() {
+        const ALLOWED: &str = "http://a";
+        let origins = Origins { ports: vec![6380], allowed: vec![ALLOWED.into()] };
+        let upgrade = format!(
+            "GET /servent/call/240.0.0.1:5000 HTTP/1.1\r\nHost: 10.0.0.7:6346\r\n\
+             Origin: {ALLOWED}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
+             Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+             Sec-WebSocket-Protocol: servent.1\r\n\r\n"
+        );
+        let mut rng = servent_core::rng::Rng::new(6);
+        let mut seen = [0; 3];
+        for _ in 0..20_000 {
+            let mut data = upgrade.clone().into_bytes();
+            for _ in 0..rng.below(4) {
+                let at = rng.below(data.len() as u64) as usize;
+                match rng.below(3) {
+                    0 => data[at] = rng.bytes::<1>()[0],
+                    1 => drop(data.remove(at)),
+                    _ => data
+                        .splice(at..at, vec![b'x'; rng.below(2 * HEAD as u64) as usize])
+                        .for_each(drop),
+                }
+            }
+            let mut entry = Entry::default();
+            let mut rest = &data[..];
+            while !rest.is_empty() {
+                let (now, later) = rest.split_at(rng.between(1, rest.len() as u64) as usize);
+                rest = later;
+                match entry.read(now.to_vec(), &origins) {
+                    Said::More(more) => {
+                        assert!(more.0.len() < HEAD, "{} bytes are held", more.0.len());
+                        entry = more;
+                        continue;
+                    }
+                    Said::Other(bytes) => assert!(data.starts_with(&bytes)),
+                    Said::Refused(reply) => {
+                        assert!(reply.starts_with(b"HTTP/1.1 4"));
+                        seen[1] += 1;
+                    }
+                    Said::Upgrade(upgrade) => {
+                        assert!(upgrade.reply.starts_with(b"HTTP/1.1 101 "));
+                        seen[2] += 1;
+                    }
+                }
+                seen[0] += 1;
+                break;
+            }
+        }
+        assert!(seen.iter().all(|count| *count > 1_000), "{seen:?}");
     }
 
     #[test]
     fn a_head_without_an_end_is_refused() {
-        let head = [BEGINS, b"A: ", &vec![b'a'; HEAD]].concat();
+        let head = [BEGINS[0], b"A: ", &vec![b'a'; HEAD]].concat();
         let said = Entry::default().read(head, &Origins::default());
         assert!(matches!(said, Said::Refused(reply) if reply.starts_with(b"HTTP/1.1 431 ")));
     }

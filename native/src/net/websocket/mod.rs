@@ -1,5 +1,5 @@
 //! WebSockets (RFC 6455): a page cannot open a plain connection, so a servent
-//! answers an upgrade at `handshake::PATH`, and what travels inside binary
+//! answers an upgrade at `/servent`, and what travels inside binary
 //! messages is the byte stream of an ordinary connection. The node is told of an
 //! accepted connection and its bytes, and does not know.
 //!
@@ -7,7 +7,12 @@
 //! input and output of its own and so fits between a socket and its reader as
 //! TLS does.
 
+//!
+//! Pages cannot be connected to either: `relay` puts them through to each other.
+
 mod handshake;
+mod relay;
+mod relaying;
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,7 +26,10 @@ use tungstenite::{Error, Message};
 use super::stream::Now;
 
 pub use self::handshake::Origins;
-pub(super) use self::handshake::{Entry, Said};
+pub(super) use self::handshake::{Entry, Said, Upgrade, put_out};
+pub(super) use self::relay::Wish;
+pub use self::relay::{RelayLimits, Relayed};
+pub(super) use self::relaying::{Switchboard, run as put_through};
 
 /// Bytes of a message of a peer. A larger one is refused when it is announced.
 const MESSAGE: usize = 256 * 1024;

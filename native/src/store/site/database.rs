@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 use std::time::Duration;
 
+use thiserror::Error;
 use tokio::task::AbortHandle;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::error::SqlState;
@@ -19,6 +20,26 @@ use crate::roots;
 const PASSWORD: &str = "SERVENT_STORE_PASSWORD";
 /// The longest a connection may take to be opened.
 const CONNECT: Duration = Duration::from_secs(3);
+
+/// What is wrong with the address of a database; whoever wrote it can mend it.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DatabaseUrlError {
+    /// It is the address of something else.
+    #[error("it does not begin with postgres://")]
+    Scheme,
+    /// It is no URL, or has parameters that PostgreSQL does not know.
+    #[error("{}", said(.0))]
+    Syntax(#[source] tokio_postgres::Error),
+    /// Whoever sees the command line or the configuration would know the password.
+    #[error(
+        "a password in it could be read by others: put it in a file (store_password_file) or in {PASSWORD}"
+    )]
+    Password,
+    /// There is nobody to ask.
+    #[error("it names no host")]
+    Host,
+}
 
 /// The PostgreSQL database of a site, and how to open it. What it prints never
 /// contains the password.
@@ -47,19 +68,17 @@ impl Database {
     /// the URL says `sslmode=disable`; their certificates are always checked.
     ///
     /// # Errors
-    /// A sentence: it is no such URL, or a password is in it.
-    pub fn parse(url: &str) -> Result<Self, String> {
+    /// It is no such URL, or a password is in it.
+    pub fn parse(url: &str) -> Result<Self, DatabaseUrlError> {
         if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
-            return Err("it does not begin with postgres://".into());
+            return Err(DatabaseUrlError::Scheme);
         }
-        let mut config = Config::from_str(url).map_err(|why| said(&why))?;
+        let mut config = Config::from_str(url).map_err(DatabaseUrlError::Syntax)?;
         if config.get_password().is_some() {
-            return Err(format!(
-                "a password in it could be read by others: put it in a file (store_password_file) or in {PASSWORD}"
-            ));
+            return Err(DatabaseUrlError::Password);
         }
         if config.get_hosts().is_empty() {
-            return Err("it names no host".into());
+            return Err(DatabaseUrlError::Host);
         }
         let near = |host: &Host| match host {
             Host::Tcp(name) => {
@@ -111,7 +130,8 @@ impl Database {
                 let (client, link) = config.connect(NoTls).await.map_err(|e| self.unusable(&e))?;
                 return Ok((client, tokio::spawn(link).abort_handle()));
             }
-            let tls = roots::trusting(self.roots.as_deref()).map_err(|why| self.away(&why))?;
+            let tls = roots::trusting(self.roots.as_deref())
+                .map_err(|why| self.away(&why.to_string()))?;
             let tls = MakeRustlsConnect::new((*tls).clone());
             let (client, link) = config.connect(tls).await.map_err(|e| self.unusable(&e))?;
             Ok((client, tokio::spawn(link).abort_handle()))
@@ -155,10 +175,9 @@ mod tests {
     #[test]
     fn a_password_in_the_url_is_refused_and_the_rest_of_it_is_not_shown() {
         let refused = Database::parse("postgres://ann:secret@db/servent").unwrap_err();
-        assert!(
-            refused.contains("store_password_file") && !refused.contains("secret"),
-            "{refused}"
-        );
+        assert!(matches!(refused, DatabaseUrlError::Password), "{refused}");
+        let told = refused.to_string();
+        assert!(told.contains("store_password_file") && !told.contains("secret"), "{told}");
         let site = Database::parse("postgres://ann@db:5433/servent?sslmode=disable").unwrap();
         assert_eq!(site.to_string(), "postgres://ann@db:5433/servent");
         for wrong in ["mysql://db/x", "postgres://", "db", "postgres://db/x?nonsense=1"] {

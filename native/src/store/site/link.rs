@@ -116,7 +116,10 @@ impl Link {
         let mut memory = Memory::default();
         for row in rows {
             let taken = memory.take(row.get(0), row.get(1), row.get(2));
-            taken.map_err(|why| StoreFailure::Alien { at: site.to_string(), why })?;
+            taken.map_err(|why| StoreFailure::Alien {
+                at: site.to_string(),
+                why: why.to_string(),
+            })?;
         }
         Ok(memory.remembered())
     }

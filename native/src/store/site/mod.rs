@@ -23,7 +23,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-pub use self::database::Database;
+pub use self::database::{Database, DatabaseUrlError};
 pub use self::keeper::Role;
 use self::keeper::{Keeper, Member};
 use self::link::Link;

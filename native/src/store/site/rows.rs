@@ -13,6 +13,7 @@ use servent_core::queue::Row;
 use servent_core::thex::Tree;
 use servent_core::wire::pdtp::Hash;
 
+use crate::store::damage::RowError;
 use crate::store::rows::{FileRow, decode, encode, key_of, path_of};
 use crate::store::{Change, Remembered};
 
@@ -157,8 +158,8 @@ fn piece_key(file: SwarmFile, piece: u32) -> [u8; 8] {
     key
 }
 
-fn numbered(key: &[u8]) -> Result<u32, String> {
-    let key = key.try_into().map_err(|_| String::from("a key of a row is no number"))?;
+fn numbered(key: &[u8]) -> Result<u32, RowError> {
+    let key = key.try_into().map_err(|_| RowError::Key)?;
     Ok(u32::from_be_bytes(key))
 }
 
@@ -170,8 +171,11 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Takes one row; the error says what is wrong with it.
-    pub(super) fn take(&mut self, kind: i16, key: &[u8], value: &[u8]) -> Result<(), String> {
+    /// Takes one row.
+    ///
+    /// # Errors
+    /// It is damaged, or a newer program's.
+    pub(super) fn take(&mut self, kind: i16, key: &[u8], value: &[u8]) -> Result<(), RowError> {
         let all = &mut self.all;
         match kind {
             _ if kind == Kind::Servent as i16 => all.servent = Some(decode(value)?),
@@ -195,16 +199,15 @@ impl Memory {
             _ if kind == Kind::Ledger as i16 => all.swarm.ledger.push(decode(value)?),
             _ if kind == Kind::SwarmPart as i16 => all.swarm.parts.push(decode(value)?),
             _ if kind == Kind::SwarmPiece as i16 => {
-                let wrong = || String::from("the row of a piece has another length");
-                let (file, piece) = key.split_at_checked(4).ok_or_else(wrong)?;
-                let digest = Hash(value.try_into().map_err(|_| wrong())?);
+                let (file, piece) = key.split_at_checked(4).ok_or(RowError::Piece)?;
+                let digest = Hash(value.try_into().map_err(|_| RowError::Piece)?);
                 let file = SwarmFile(numbered(file)?);
                 all.swarm.pieces.push(((file, numbered(piece)?), digest));
             }
             _ if kind == Kind::SwarmTarget as i16 => {
                 all.swarm.targets.push((SwarmFile(numbered(key)?), path_of(value)));
             }
-            _ => return Err(format!("there are rows of an unknown kind, {kind}")),
+            _ => return Err(RowError::Kind(kind)),
         }
         Ok(())
     }

@@ -60,6 +60,17 @@ impl Meeting {
 }
 
 impl Half {
+    /// A file of numbered chunks, encrypted with a key that is used for nothing
+    /// else.
+    pub(in crate::transfer) fn of(key: &[u8; 32]) -> Self {
+        Self { cipher: ChaCha20Poly1305::new(key.into()), count: 0 }
+    }
+
+    /// Goes to a chunk of it.
+    pub(in crate::transfer) const fn to(&mut self, number: u64) {
+        self.count = number;
+    }
+
     /// Encrypts the next message; `None` when the nonces are used up.
     pub(in crate::transfer) fn seal(&mut self, message: Payload) -> Option<Payload> {
         let mut bytes = message.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));

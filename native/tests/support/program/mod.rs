@@ -3,9 +3,10 @@
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 pub(crate) mod peer;
+pub(crate) mod terminal;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,6 +14,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use serde_json::Value;
+use socket2::{Domain, Socket, Type};
 use tempfile::TempDir;
 
 /// The longest any single step of a test may take. Nothing that works comes
@@ -121,7 +123,11 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(mut command: Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        Self::of(command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap())
+    }
+
+    /// One that was started already, its standard output a pipe.
+    pub(crate) fn of(mut child: Child) -> Self {
         let out = BufReader::new(child.stdout.take().unwrap());
         let (send, lines) = channel();
         std::thread::spawn(move || {
@@ -248,6 +254,16 @@ pub(crate) struct Reply {
 impl Wire {
     pub(crate) fn connect(at: SocketAddr) -> Self {
         let stream = TcpStream::connect_timeout(&at, PATIENCE).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        Self { stream: BufReader::new(stream) }
+    }
+
+    /// From another address of this machine: somebody else.
+    pub(crate) fn connect_from(from: IpAddr, at: SocketAddr) -> Self {
+        let socket = Socket::new(Domain::for_address(at), Type::STREAM, None).unwrap();
+        socket.bind(&SocketAddr::from((from, 0)).into()).unwrap();
+        socket.connect_timeout(&at.into(), PATIENCE).unwrap();
+        let stream = TcpStream::from(socket);
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         Self { stream: BufReader::new(stream) }
     }

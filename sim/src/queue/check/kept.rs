@@ -12,6 +12,8 @@ pub(super) struct Kept {
     /// The start of reservations given up at this instant: the next one
     /// inherits it.
     given_up: Vec<Instant>,
+    /// Reservations that were taken to be lost with a slot.
+    dropped: BTreeMap<u64, Instant>,
     at: Instant,
 }
 
@@ -20,17 +22,25 @@ impl Kept {
     pub(super) fn keep(&mut self, now: Instant, arrival: u64) {
         self.turn_to(now);
         let since = self.given_up.pop().unwrap_or(now);
-        self.since.insert(arrival, since);
+        self.dropped.remove(&arrival);
+        if self.since.insert(arrival, since).is_some() {
+            // It had none, so it was the one that lost it: an address that has
+            // its share loses first, and of who came back after a restart no
+            // record gives the address.
+            self.since.extend(self.dropped.pop_last());
+        }
     }
 
     /// The reservation is given up; the slot stays free.
     pub(super) fn give_up(&mut self, now: Instant, arrival: u64) {
         self.turn_to(now);
+        self.dropped.remove(&arrival);
         self.given_up.extend(self.since.remove(&arrival));
     }
 
     /// The slot is taken by the request it was reserved for.
     pub(super) fn taken(&mut self, arrival: u64) {
+        self.dropped.remove(&arrival);
         self.since.remove(&arrival);
     }
 
@@ -41,6 +51,7 @@ impl Kept {
         while self.since.len() > free as usize {
             let Some((&last, &later)) = self.since.last_key_value() else { return };
             self.since.remove(&last);
+            self.dropped.insert(last, later);
             let oldest = self.since.iter().min_by_key(|&(arrival, since)| (*since, *arrival));
             if let Some((&arrival, &since)) = oldest
                 && since < later

@@ -65,6 +65,9 @@ pub(super) struct Line {
     /// The connection of the last request.
     asking: Option<ConnId>,
     kept: Kept,
+    /// It is stalled, or the store of its site is away: nothing is decided.
+    stalled: bool,
+    away: bool,
     /// The instant of the last record.
     at: Instant,
     /// Places that must be lost before the clock advances.
@@ -82,6 +85,8 @@ impl Line {
             open: BTreeSet::new(),
             asking: None,
             kept: Kept::default(),
+            stalled: false,
+            away: false,
             at: Instant::ZERO,
             doomed: Vec::new(),
         }
@@ -96,10 +101,28 @@ impl Line {
         match &record.event {
             Event::Conn(event) => self.connection(record.at, event),
             Event::Queue(event) => self.queue(record.at, event, found),
-            Event::World(WorldEvent::Crashed) => {
+            Event::World(WorldEvent::Crashed | WorldEvent::Replaced) => {
                 *self = Self::new(&self.config);
             }
+            Event::World(WorldEvent::Stalled) => self.stalled = true,
+            Event::World(WorldEvent::Resumed) => self.stalled = false,
+            Event::World(WorldEvent::StoreAway { away }) => self.store(*away),
             _ => {}
+        }
+    }
+
+    /// The store of its site is away or back. Nobody is blamed for what they
+    /// could not do meanwhile: everybody has the full remanence to come back,
+    /// and no connection is expected.
+    fn store(&mut self, away: bool) {
+        self.away = away;
+        if away {
+            return;
+        }
+        let until = self.at + self.config.remanence.scaled(self.config.time_scale);
+        for place in self.places.values_mut() {
+            place.deadline = Some(place.deadline.map_or(until, |by| by.max(until)));
+            place.sent_away = true;
         }
     }
 
@@ -117,7 +140,7 @@ impl Line {
     /// is present whose request is held open.
     fn judge_the_held(&self, found: &mut Found<'_>) {
         let free = self.free();
-        if free == 0 {
+        if free == 0 || self.away || self.stalled {
             return;
         }
         let there = |p: &&Place| {
@@ -194,11 +217,13 @@ impl Line {
                 self.give_up(now, *ticket);
                 if let Some(place) = self.place(*ticket) {
                     (place.conn, place.deadline, place.held) = (None, Some(*until), false);
+                    place.sent_away = false;
                     place.not_before = now;
                     place.breaks = place.breaks.map(|n| n.saturating_add(1));
                 }
             }
-            Queue::Called { ticket, attempt, .. } => {
+            Queue::Called { ticket, attempt, to } => {
+                self.shares.learn(*ticket, to.ip());
                 if let Some(place) = self.place(*ticket) {
                     place.calls = (*attempt).max(place.calls);
                     if *attempt == 0 {
@@ -310,7 +335,9 @@ impl Line {
     /// close to that it retries (PQ-16).
     fn lapsed(&mut self, now: Instant, ticket: Guid, found: &mut Found<'_>) {
         self.give_up(now, ticket);
-        if self.place(ticket).is_some_and(|place| place.deadline.is_some_and(|by| by > now)) {
+        let Some(place) = self.place(ticket) else { return };
+        // One that was not known has passed.
+        if *place.deadline.get_or_insert(now) > now {
             found.broken("fifo", "check.lapsed_early", &[("ticket", &ticket)]);
         }
     }

@@ -9,12 +9,14 @@ mod kept;
 mod line;
 mod loss;
 mod shares;
+mod site;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use self::download::Downloads;
 use self::line::Line;
+use self::site::Members;
 use super::scenario::Scenario;
 use crate::check::{Found, Oracle, Violation};
 use servent_core::queue::Config;
@@ -27,6 +29,7 @@ pub struct Oracles {
     configs: Vec<Config>,
     lines: BTreeMap<NodeId, Line>,
     downloads: Downloads,
+    site: Option<Members>,
     /// The last record: what is not done by then never will be.
     last: (u64, Instant, NodeId),
     violations: Vec<Violation>,
@@ -37,7 +40,8 @@ impl Oracles {
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         let configs = scenario.servers.iter().map(|s| s.queue).collect();
-        Self { configs, ..Self::default() }
+        let site = scenario.site.as_ref().map(|_| Members::new(scenario.servers.len()));
+        Self { configs, site, ..Self::default() }
     }
 }
 
@@ -47,6 +51,9 @@ impl Oracle for Oracles {
     fn see(&mut self, record: &Record) {
         self.last = (record.seq, record.at, record.node);
         let mut found = Found::at(record, &mut self.violations);
+        if let Some(site) = &mut self.site {
+            site.see(record, &mut found);
+        }
         match &record.event {
             Event::Fetch(event) => self.downloads.see(event, &mut found),
             event if !matches!(event, Event::Queue(_) | Event::Conn(_) | Event::World(_)) => {}
@@ -62,9 +69,12 @@ impl Oracle for Oracles {
 
     /// The run has ended, long enough after its last fault: everything that was
     /// begun must be finished.
-    fn finish(&mut self, _: Instant) {
+    fn finish(&mut self, end: Instant) {
         let mut found = Found::about(self.last, &mut self.violations);
         self.downloads.finish(&mut found);
+        if let Some(site) = &mut self.site {
+            site.finish(end, &mut found);
+        }
     }
 
     fn violations(&self) -> &[Violation] {

@@ -6,8 +6,8 @@ use core::net::IpAddr;
 use servent_core::id::Guid;
 
 /// The addresses of queued requests and uploads. A request that came back after
-/// a restart or a broken transfer counts on its own, because no record gives
-/// its address.
+/// a restart or a broken transfer counts on its own, until it is called and the
+/// record gives its address.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shares {
     peers: BTreeMap<Guid, IpAddr>,
@@ -20,6 +20,13 @@ impl Shares {
         self.go(ticket);
         self.peers.insert(ticket, peer);
         *self.counts.entry(peer).or_default() += 1;
+    }
+
+    /// The address of a request that came back after a restart.
+    pub(super) fn learn(&mut self, ticket: Guid, peer: IpAddr) {
+        if !self.peers.contains_key(&ticket) {
+            self.come(ticket, peer);
+        }
     }
 
     /// It no longer has one.

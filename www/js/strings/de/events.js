@@ -123,6 +123,13 @@ const EVENTS = {
   'check.complete': 'ein Download endete, ohne dass jedes Byte da war',
   'check.failed': 'ein Download scheiterte, der fertig werden konnte',
   'check.unfinished': 'ein Download endete nie',
+  'check.leaderless': 'niemand führt die Site, obwohl jemand könnte',
+  'check.old_number': 'der Vorsitz wurde mit einer Nummer genommen, die nicht neu ist',
+  'check.place_gone': 'ein Platz, der versprochen war, ist fort, seit ein anderer führt',
+  'check.served_twice': 'ein Platz wurde noch einmal bedient, obwohl er schon bedient war',
+  'check.takeover_order': 'die Schlange hat eine andere Reihenfolge, seit ein anderer führt',
+  'check.two_write': 'einer hat geschrieben, der nicht mehr führt',
+  'check.unsaved': 'jemandem wurde ein Platz genannt, der nicht gespeichert ist',
 
   'world.cut': (a) => (a.other === undefined || a.other === '' ? `Die Leitung von ${a.node} ist gekappt.` : `Die Leitung zwischen ${a.node} und ${a.other} ist gekappt.`),
   'world.crashed': (a) => `${a.node} ist abgeschossen; was nicht auf der Platte war, ist verloren.`,
@@ -132,6 +139,13 @@ const EVENTS = {
   'world.firewall': (a) => (a.closed ? `Niemand kann sich mehr mit ${a.node} verbinden.` : `Alle können sich wieder mit ${a.node} verbinden.`),
   'world.clock': (a) => `Die Uhr von ${a.node} geht um ${fixed(a.offset / 1e6, 1)} s falsch.`,
   'world.user': (a) => `${a.node}: ${USERS[a.action] ?? a.action}.`,
+  'world.leads': (a) => `${a.node} führt die Site, mit der Nummer ${a.fence}.`,
+  'world.stands_by': (a) => `${a.node} steht bereit, bis der schweigt, der führt.`,
+  'world.replaced': (a) => `${a.node} ist abgelöst: Er schreibt nichts mehr und endet.`,
+  'world.saved': (a) => `Die Datenbank hat, was ${a.node} mit der Nummer ${a.fence} geschrieben hat.`,
+  'world.store_away': (a) => (a.away ? `${a.node} erreicht die Datenbank nicht und verspricht nichts Neues.` : `${a.node} erreicht die Datenbank wieder.`),
+  'world.store': (a) => (a.away ? 'Die Datenbank ist fort.' : 'Die Datenbank ist wieder da.'),
+  'world.apart': (a) => (a.apart ? `Der Weg zwischen ${a.node} und der Datenbank ist gekappt.` : `Der Weg zwischen ${a.node} und der Datenbank ist wieder frei.`),
 };
 
 /** @type {Record<string, string>} */
@@ -178,6 +192,13 @@ const WHYS = {
   'world.restarted': 'Er beginnt wieder mit dem, was auf der Platte ist, und ruft die, die eine Adresse genannt haben.',
   'world.stalled': 'Ein Eingriff: Nichts kommt mehr hinein, und seine Uhren warten.',
   'world.user': 'Jemand hat einen Knopf gedrückt.',
+  'world.leads': 'Er hat den Vorsitz in der Datenbank genommen, und der zählt eine Nummer hoch. Wer vorher führte, hat eine ältere, und von ihm nimmt die Datenbank nichts mehr an.',
+  'world.stands_by': 'Er sieht nach, ob der Vorsitz in der Datenbank erneuert wird. Bleibt das fünf Sekunden aus, nimmt er ihn.',
+  'world.replaced': 'Er war nur langsam, nicht tot. Die Datenbank hat abgelehnt, was er schrieb, weil ein anderer eine neuere Nummer hat.',
+  'world.saved': 'Eine Antwort, die etwas verspricht, geht erst danach hinaus.',
+  'world.store_away': 'Was nichts verspricht, geht weiter; wer nach einem Platz fragt, hört 503 und kommt wieder.',
+  'world.store': 'Ein Eingriff: Niemand kann schreiben, bis die Datenbank wieder da ist.',
+  'world.apart': 'Ein Eingriff: Was vorher abgeschickt wurde, kann später noch ankommen.',
   'queue.restored': 'Was versprochen wird, ist auf der Platte, bevor es gesagt wird; so verliert ein Neustart niemanden.',
 };
 

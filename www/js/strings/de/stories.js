@@ -9,6 +9,7 @@ const STORIES = {
   'aq-vs-parq': ['Active Queueing gegen PARQ', 'Dieselben zwölf Ankünfte, einmal hält jeder Client seine Verbindung offen, einmal hat jeder eine Nummer in der Hand. Vergleiche, wie lange ein freier Slot wartet und wer auflegen darf.'],
   newcomer: ['Der Neuling', 'Ein Slot wird in genau dem Augenblick frei, in dem jemand Neues kommt. Wer am längsten gewartet hat, hat das Anrecht darauf, und der Neuling geht ans Ende der Schlange.'],
   'server-restart': ['Neustart des Servers', 'Der Server wird mitten in allem abgeschossen und kommt eine Minute später wieder. Er kennt noch jeden Platz, den er versprochen hat, und ruft die zurück, die eine Adresse genannt haben.'],
+  'leader-dies': ['Wer führt, stirbt', 'Zwei Servents sind eine Site mit einer Datenbank; der eine, der führt, wird abgeschossen und kommt erst später wieder. Der andere führt nach ein paar Sekunden weiter, und jeder Platz, der versprochen war, steht noch an seiner Stelle.'],
 
   'round-and-back': ['Im Kreis, und der Rückweg', 'Eine Frage läuft auf beiden Seiten um einen Ring, und wo sich die Wellen treffen, wird die zweite Kopie verworfen. Dann geht die Antwort den Weg zurück, den ihre Frage kam, Verbindung um Verbindung.'],
   ring: ['Eine Flut im Ring', 'Ein Servent fragt, und seine Frage läuft auf beiden Seiten um den Ring. Wo sich die zwei Wellen treffen, wird die zweite Kopie verworfen.'],

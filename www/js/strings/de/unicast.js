@@ -37,6 +37,7 @@ export const unicast = {
   'unicast.mode.compare': 'Vergleich',
   'unicast.mode.events': 'Ereignisse',
   'unicast.hint': 'Jeder Pfeil ist ein Datagramm, die Zeit läuft nach unten. Wähle eines und verwirf es, und sieh, wie beide Enden den Verlust heilen. Zurück geht es immer.',
+  'unicast.hint.together': 'Ein echter Lauf, an beiden Enden aufgezeichnet. Jeder Pfeil ist ein Datagramm, die Zeit läuft nach unten; was abging und nie ankam, ging unterwegs verloren. Was hier wegen des anderen Endes geschah, hat das als Ursache.',
   'unicast.hint.trace': 'Ein echter Lauf. Jeder Pfeil ist ein Datagramm, die Zeit läuft nach unten. Ein Ende wurde aufgezeichnet; die gepunktete Hälfte eines Pfeils, am anderen Ende, ist aus der Umlaufzeit geschätzt.',
   'unicast.pick.trace': 'Wähle einen Pfeil oder ein Ende.',
   'unicast.pick': 'Wähle einen Pfeil oder ein Ende, um zu sehen, was er trägt und warum er gesendet wurde, und um zu stören.',

@@ -1,0 +1,190 @@
+//! What if: a tape with one input changed. What is not changed stays as it was,
+//! to the last record.
+
+use std::net::SocketAddr;
+
+use servent_core::engine::{Effect, Engine, Fx};
+use servent_core::id::ConnId;
+use servent_core::node::{Command, Config, Input, Message, Node, Output, Restored};
+use servent_core::time::{Duration, Instant};
+use servent_core::trace::NodeId;
+use servent_core::trace::branch::{Change, Place, altered};
+use servent_core::trace::player::Player;
+use servent_core::trace::qlog;
+use servent_core::trace::tape::{Start, Writer};
+use servent_core::unicast::{self, Order};
+
+/// A timer of a real servent runs a little late.
+const LATE: Duration = Duration::from_millis(2);
+
+/// A node that is recorded.
+struct Host {
+    node: Node,
+    writer: Writer,
+    lines: Vec<String>,
+    now: Instant,
+}
+
+impl Host {
+    fn new(config: Config) -> Self {
+        let now = Instant::from_secs(1_700_000_000);
+        let start = Start::new(NodeId(0), "alpha", 7, config.clone());
+        let mut lines = Vec::new();
+        let writer = Writer::new(now, start, &mut lines);
+        let mut host = Self { node: Node::new(config, 7), writer, lines, now };
+        host.give(Input::Start(Restored::default()));
+        host
+    }
+
+    fn give(&mut self, input: Input) -> Vec<Output> {
+        let mut fx = Fx::new();
+        self.writer.input(self.now, &input, &mut self.lines);
+        self.node.handle(self.now, input, &mut fx);
+        self.said(fx)
+    }
+
+    /// Time passes, and timers run late.
+    fn wait(&mut self, millis: u64) -> Vec<Output> {
+        let to = self.now + Duration::from_millis(millis);
+        let mut outputs = Vec::new();
+        while let Some((due, _)) = self.node.poll_timeout().filter(|(due, _)| *due + LATE < to) {
+            self.now = self.now.max(due + LATE);
+            let mut fx = Fx::new();
+            self.writer.timeout(self.now, &mut self.lines);
+            self.node.handle_timeout(self.now, &mut fx);
+            outputs.extend(self.said(fx));
+        }
+        self.now = to;
+        outputs
+    }
+
+    fn said(&mut self, mut fx: Fx<Output, servent_core::trace::Event>) -> Vec<Output> {
+        self.writer.effects(self.now, fx.as_slice(), &mut self.lines);
+        let output = |effect| match effect {
+            Effect::Output(output) => Some(output),
+            Effect::Event(_) => None,
+        };
+        fx.drain().filter_map(output).collect()
+    }
+
+    fn tape(mut self) -> Player {
+        self.writer.checkpoint(self.now, &mut self.lines);
+        let mut player = Player::new();
+        self.lines.iter().for_each(|line| player.append(qlog::frame(line).as_bytes()));
+        assert_eq!(player.report().diverged_at, None);
+        player
+    }
+}
+
+/// Forty clients ask one after the other for the same file of two slots.
+fn crowd() -> Player {
+    let mut host = Host::new(Config::default());
+    for i in 0..40 {
+        let conn = ConnId(2 * i);
+        let peer = SocketAddr::from(([10, 0, 0, i as u8], 4_000));
+        host.give(Input::Accepted { conn, peer, local: None });
+        let head = format!("GET /get/1/a HTTP/1.1\r\nX-N: {i}\r\n\r\n");
+        host.give(Input::Bytes { conn, data: head.into_bytes() });
+        host.wait(700 + 90 * i);
+    }
+    host.tape()
+}
+
+/// What one end receives of twenty messages, each in a datagram of its own.
+fn messages() -> Player {
+    let config = unicast::Config { mtu: 600, trace_messages: true, ..Default::default() };
+    let of = || Config { datagrams: Some(config.clone()), ..Config::default() };
+    let (mut one, mut two) = (Host::new(of()), Host::new(of()));
+    let [from, to] = [1, 2].map(|n| SocketAddr::from(([10, 0, 0, n], 7_000)));
+    for n in 0..20_u8 {
+        let data = vec![n; 500].into();
+        let message = Message { order: Order::InOrder, data };
+        let mut sent =
+            one.give(Input::Command(Command::SendMessages { to, messages: [message].into() }));
+        sent.extend(one.give(Input::Flush));
+        sent.extend(one.wait(5));
+        for output in sent {
+            let Output::Datagrams { segment, data, .. } = output else { continue };
+            two.give(Input::Datagrams { from, segment, data });
+            two.give(Input::Flush);
+        }
+        two.wait(7);
+    }
+    two.wait(200);
+    two.tape()
+}
+
+fn records(player: &Player) -> Vec<(Instant, String)> {
+    let all = (0..).map_while(|i| player.record(i));
+    all.map(|record| (record.at, record.event.to_string())).collect()
+}
+
+fn places(player: &Player, is: impl Fn(&Input) -> bool) -> Vec<usize> {
+    let all = (0..).map_while(|i| player.given(i).map(|(_, input)| (i, input)));
+    all.filter(|(_, input)| input.is_some_and(&is)).map(|(i, _)| i).collect()
+}
+
+#[test]
+fn what_is_not_changed_happens_as_it_did() {
+    for tape in [crowd(), messages()] {
+        let wanted = records(&tape);
+        let all = places(&tape, |input| {
+            matches!(input, Input::Accepted { .. } | Input::Bytes { .. } | Input::Datagrams { .. })
+        });
+        assert!(all.len() >= 10 && wanted.len() >= 20, "{} of {}", all.len(), wanted.len());
+        for input in all {
+            let again = altered(&tape, Place::of(input), Change::Delay(Duration::ZERO)).unwrap();
+            assert_eq!(records(&again), wanted, "input {input}");
+            let report = again.report();
+            assert!(report.checkpoints > 0 && report.verified == report.checkpoints, "{report}");
+        }
+    }
+}
+
+#[test]
+fn a_client_that_never_came_or_went_is_missing_from_then_on() {
+    let tape = crowd();
+    let accepted = places(&tape, |input| matches!(input, Input::Accepted { .. }));
+    let asked = places(&tape, |input| matches!(input, Input::Bytes { .. }));
+    let conn = |wanted: u64| format!("\"conn\":{wanted},");
+    for n in [0, 3, 17] {
+        let (at, _) = tape.given(accepted[n]).unwrap();
+        let before: Vec<_> = records(&tape).into_iter().filter(|(when, _)| *when < at).collect();
+        let never = altered(&tape, Place::of(accepted[n]), Change::Lose).unwrap();
+        let told = records(&never);
+        assert_eq!(told[..before.len()], before);
+        assert!(told.iter().all(|(_, event)| !event.contains(&conn(2 * n as u64))), "{told:?}");
+        let broken = altered(&tape, Place::of(asked[n]), Change::Lose).unwrap();
+        let told = records(&broken);
+        assert!(told.iter().any(|(_, event)| event.contains("closed")), "{told:?}");
+        assert_eq!(told[..before.len()], before);
+        let place = Place::of(accepted[n]);
+        assert!(altered(&tape, place, Change::Twice(LATE)).is_none(), "nobody comes twice");
+    }
+    assert!(altered(&tape, Place::of(0), Change::Lose).is_none(), "it did start");
+}
+
+#[test]
+fn a_datagram_that_was_lost_is_missed_and_one_that_is_late_fills_its_gap() {
+    let tape = messages();
+    let came = places(&tape, |input| matches!(input, Input::Datagrams { .. }));
+    let delivered = |player: &Player| {
+        let node = player.clone();
+        let mut at_end = node;
+        at_end.seek(at_end.frontier());
+        let endpoint = at_end.node().and_then(Node::datagrams).unwrap();
+        let view = servent_core::unicast::Endpoint::view(endpoint);
+        format!("{view:?}")
+    };
+    let place = Place::of(came[4]);
+    let whole = delivered(&tape);
+    let lost = altered(&tape, place, Change::Lose).unwrap();
+    assert_ne!(delivered(&lost), whole);
+    assert_ne!(records(&lost), records(&tape));
+    let late = altered(&tape, place, Change::Delay(Duration::from_millis(30))).unwrap();
+    assert!(records(&late) != records(&tape) && records(&late) != records(&lost));
+    let twice = altered(&tape, place, Change::Twice(Duration::from_millis(1))).unwrap();
+    assert!(twice.report().inputs > tape.report().inputs);
+    let none = Place { datagram: 9, ..place };
+    assert!(altered(&tape, none, Change::Lose).is_none(), "there is only one in it");
+}

@@ -1,0 +1,191 @@
+//! `servent send --to N`.
+
+use std::net::{Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use servent::transfer::many::{GiveOptions, Giver, ManyError, Parcel, Step};
+use servent::transfer::{Code, Door, Offer, OfferError, total};
+use servent::unicast::{Connection, Endpoint, Options};
+use servent_core::text::Shown;
+use tokio::task::JoinSet;
+
+use super::super::reach::addresses;
+use super::super::unicast::{PORT, bind, title};
+use super::{failed, parcels};
+use crate::config::Settings;
+use crate::exit::{Exit, Failure};
+use crate::progress::{Reporter, bytes, count};
+use crate::signal::Signals;
+
+/// Connections that are served at once; others wait.
+const GUESTS: usize = 64;
+/// How long receivers may take to hear that all of them have it.
+const GOODBYE: Duration = Duration::from_secs(5);
+
+/// What is given, and to how many.
+pub(in crate::cli) struct Giving<'a> {
+    pub(in crate::cli) offer: Offer,
+    pub(in crate::cli) receivers: u32,
+    /// Where to listen, if not at the usual port.
+    pub(in crate::cli) listen: Option<SocketAddr>,
+    /// What receivers have to know; shown if it was generated.
+    pub(in crate::cli) code: Option<Code>,
+    pub(in crate::cli) made: bool,
+    pub(in crate::cli) settings: &'a Settings,
+    pub(in crate::cli) reporter: &'a Reporter,
+}
+
+/// Gives until all receivers have it.
+pub(in crate::cli) async fn give(giving: Giving<'_>, options: Options) -> Result<(), Failure> {
+    let mut signals = Signals::new()?;
+    let (reporter, settings) = (giving.reporter, giving.settings);
+    let at = giving.listen.unwrap_or_else(|| (Ipv6Addr::UNSPECIFIED, PORT).into());
+    let endpoint = bind(at, options).await?;
+    let (title, shown) = (title(giving.offer.entries(), "a stream"), giving.code.clone());
+    let (folder, offer) = (parcels(settings), giving.offer);
+    let packing = tokio::task::spawn_blocking(move || Parcel::pack(&offer, &folder));
+    let parcel = tokio::select! {
+        packed = packing => packed.map_err(|e| Failure::new(Exit::Failed, e.to_string()))?,
+        () = signals.first() => return Err(stopped(0, giving.receivers)),
+    };
+    let parcel = parcel.map_err(unpacked)?;
+    let (files, size) = total(parcel.entries());
+    let door = giving.code.map_or_else(Door::open, Door::locked);
+    let giver = start(parcel, door, giving.receivers, &endpoint, settings).await?;
+    announce(reporter, &endpoint, shown.filter(|_| giving.made), (&title, giving.receivers));
+    let given = tokio::select! {
+        () = serve(&endpoint, &giver, reporter, giving.receivers) => Ok(()),
+        () = signals.first() => Err(stopped(giver.have(), giving.receivers)),
+    };
+    let sent = giver.server().view(0).await.map_or(0, |(view, _)| view.sent);
+    let left = endpoint.shutdown().await;
+    if let Some(giver) = Arc::into_inner(giver) {
+        giver.stop().await?;
+    }
+    given?;
+    let fact = json!({
+        "event": "sent_all", "name": title, "files": files, "bytes": size,
+        "receivers": giving.receivers, "sent": sent,
+    });
+    let sentence = format!(
+        "{} sent to {}: {}, {}, the same everywhere; {} of it left this machine",
+        Shown(&title),
+        count(u64::from(giving.receivers), "receiver"),
+        count(files as u64, "file"),
+        bytes(size.unwrap_or(0)),
+        bytes(sent),
+    );
+    reporter.result(&fact, &sentence);
+    Ok(left?)
+}
+
+/// Starts the swarm at the same port number, over TCP, or at another one if that
+/// is taken.
+async fn start(
+    parcel: Parcel,
+    door: Door,
+    receivers: u32,
+    endpoint: &Endpoint,
+    settings: &Settings,
+) -> Result<Arc<Giver>, Failure> {
+    let (swarm, durability) = (settings.swarm.clone(), settings.durability);
+    let at = endpoint.local_addr();
+    let taken = std::net::TcpListener::bind(at).is_err();
+    let listen = if taken { SocketAddr::new(at.ip(), 0) } else { at };
+    let options = GiveOptions { receivers, listen, swarm, durability };
+    Ok(Arc::new(Giver::start(parcel, door, options).await?))
+}
+
+fn announce(
+    reporter: &Reporter,
+    endpoint: &Endpoint,
+    made: Option<Code>,
+    (title, receivers): (&str, u32),
+) {
+    let at = endpoint.local_addr();
+    let made = made.map(|code| code.to_string());
+    let fact = json!({ "event": "listening", "address": at, "code": made, "name": title });
+    let first = addresses(&[at]).first().copied().unwrap_or(at);
+    let place = match first {
+        SocketAddr::V4(v4) if v4.port() == PORT => v4.ip().to_string(),
+        other => other.to_string(),
+    };
+    reporter.tell(
+        &fact,
+        &format!(
+            "{} is for {}, who run: servent receive --from {place} -o inbox/",
+            Shown(title),
+            count(u64::from(receivers), "receiver"),
+        ),
+    );
+    if let Some(code) = made {
+        reporter.show(&format!("the code is {code}: tell it to those who are to have it"));
+    }
+}
+
+/// Admits receivers until all of them have it.
+async fn serve(endpoint: &Endpoint, giver: &Arc<Giver>, reporter: &Reporter, receivers: u32) {
+    let mut guests = JoinSet::new();
+    loop {
+        tokio::select! {
+            Some(connection) = endpoint.accept(), if guests.len() < GUESTS => {
+                guests.spawn(guest(connection, Arc::clone(giver), reporter.clone(), receivers));
+            }
+            Some(_) = guests.join_next() => {}
+            () = giver.all_have_it() => break,
+        }
+    }
+    let told = async { while guests.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(GOODBYE, told).await; // All have it; who is gone is not missed.
+    guests.shutdown().await;
+}
+
+async fn guest(connection: Connection, giver: Arc<Giver>, reporter: Reporter, receivers: u32) {
+    let peer = connection.peer();
+    let mut had = false;
+    let how = giver.serve(connection, |step| {
+        let (event, sentence) = match step {
+            Step::Joined => ("joined", format!("{peer} knows the code")),
+            Step::Agreed => ("agreed", format!("{peer} takes it")),
+            Step::Has(have) => {
+                had = true;
+                ("has", format!("{peer} has all of it, {have} of {receivers}"))
+            }
+        };
+        reporter.tell(&json!({ "event": event, "peer": peer, "have": giver.have() }), &sentence);
+    });
+    match how.await {
+        Ok(()) => {}
+        Err(
+            why @ (ManyError::WrongCode
+            | ManyError::OneCode
+            | ManyError::Guesses
+            | ManyError::Enough(_)),
+        ) => {
+            let why = why.to_string();
+            let fact = json!({ "event": "turned_away", "from": peer, "why": why });
+            reporter.tell(&fact, &format!("{peer} was turned away: {why}"));
+        }
+        Err(_) if had => {}
+        Err(why) => {
+            let what = failed(why, peer).to_string();
+            reporter.tell(&json!({ "event": "left", "peer": peer, "what": what }), &what);
+        }
+    }
+}
+
+fn stopped(have: u32, receivers: u32) -> Failure {
+    let what = format!("stopped when {have} of {receivers} had all of it");
+    Failure::new(Exit::Interrupted, what)
+        .next("send it again: those who have a part of it go on from there")
+}
+
+fn unpacked(why: OfferError) -> Failure {
+    match why {
+        OfferError::Read { path, why } => Failure::file("read", &path, &why),
+        OfferError::Write { path, why } => Failure::file("write", &path, &why),
+        other => Failure::new(Exit::Disk, other.to_string()),
+    }
+}

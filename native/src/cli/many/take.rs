@@ -1,0 +1,239 @@
+//! `servent receive --from`.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use data_encoding::HEXLOWER;
+use serde_json::json;
+use servent::Clock;
+use servent::swarm::{Fetch, Progress};
+use servent::transfer::many::{Guest, ManyError, join};
+use servent::transfer::{Code, Inbox, Place, Quota, Told, total};
+use servent::unicast::Options;
+use servent_core::text::Shown;
+
+use super::super::ask::Person;
+use super::super::receive::offered;
+use super::super::send::resolve;
+use super::super::unicast::{bind, title};
+use super::{failed, parcels};
+use crate::config::Settings;
+use crate::exit::{Exit, Failure};
+use crate::progress::{Reporter, StreamProgress, bytes, count, per_second, rate};
+use crate::signal::Signals;
+
+/// How often progress is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How long to wait until the sender has heard that we stop.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+/// Where it goes, and who is asked.
+pub(in crate::cli) struct Taking<'a> {
+    pub(in crate::cli) place: Place,
+    pub(in crate::cli) quota: Option<Arc<Quota>>,
+    pub(in crate::cli) person: Option<Person>,
+    pub(in crate::cli) settings: &'a Settings,
+    pub(in crate::cli) reporter: &'a Reporter,
+}
+
+/// Joins a sender, takes everything, and passes it on until all have it.
+pub(in crate::cli) async fn take(
+    from: &str,
+    code: Option<&Code>,
+    taking: Taking<'_>,
+    options: Options,
+) -> Result<(), Failure> {
+    let mut signals = Signals::new()?;
+    let peer = resolve(from).await?;
+    let any: SocketAddr = match peer {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    let endpoint = bind(any, Options { only: Some(peer), ..options }).await?;
+    let connection =
+        endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
+    let joined = tokio::select! {
+        joined = join(connection, code) => joined.map_err(|why| failed(why, peer)),
+        () = signals.first() => Err(Failure::new(Exit::Interrupted, "stopped before anything was offered")),
+    };
+    let guest = joined?;
+    let mut had = false;
+    let outcome = tokio::select! {
+        outcome = taking.all(&guest, &mut had) => outcome,
+        () = signals.first() => Err(Failure::new(Exit::Interrupted, "stopped before all of it was here")
+            .next("run the same command again: only what is missing travels")),
+    };
+    if had {
+        let folder = guest.folder(&parcels(taking.settings));
+        if let Err(why) = std::fs::remove_dir_all(&folder) {
+            tracing::warn!(folder = %folder.display(), %why, "a parcel stays");
+        }
+        return Ok(endpoint.shutdown().await?); // Whoever is gone now was done with us.
+    }
+    if let Err(failure) = &outcome {
+        let why = match failure.exit {
+            Exit::Interrupted => "the receiver was stopped",
+            Exit::Disk => "the receiver cannot write it",
+            _ => "the receiver does not take it",
+        };
+        // The sender may be gone.
+        let _ = tokio::time::timeout(GOODBYE, guest.refuse(why)).await;
+    }
+    outcome
+}
+
+impl Taking<'_> {
+    /// `had` becomes true once everything is stored.
+    async fn all(&self, guest: &Guest, had: &mut bool) -> Result<(), Failure> {
+        let (peer, title) = (guest.peer(), title(guest.entries(), "a stream"));
+        let inbox = Inbox::new(self.place.clone(), Arc::default()).limited(self.quota.clone());
+        if let Err(why) = inbox.suits(guest.entries()) {
+            return Err(Failure::new(
+                Exit::Failed,
+                format!("{} was not taken: {why}", Shown(&title)),
+            ));
+        }
+        self.agreed(guest, &title).await?;
+        let state = parcels(self.settings);
+        let clock = Clock::new();
+        let begun = clock.now();
+        let (files, size) = total(guest.entries());
+        self.reporter.tell(
+            &json!({ "event": "receiving", "name": title, "files": files, "from": peer, "bytes": size }),
+            &format!("receiving {} from {peer}", Shown(&title)),
+        );
+        let mut fetch =
+            guest.fetch(&state, self.settings.durability).await.map_err(|why| failed(why, peer))?;
+        let last = tokio::select! {
+            last = self.fetched(fetch.as_mut(), &title) => last?,
+            why = gone(guest) => return Err(failed(why, peer)),
+        };
+        let mut carried = 0;
+        let unpacking = guest.unpack(&state, inbox, |told| {
+            if let Told::There(file) = told {
+                carried += file.carried;
+                let name = file.file.map(|path| path.display().to_string());
+                self.reporter.fact(&json!({
+                    "event": "received", "name": name, "bytes": file.length,
+                    "carried": file.carried, "sha256": HEXLOWER.encode(&file.sum),
+                }));
+            }
+        });
+        tokio::select! {
+            unpacked = unpacking => unpacked.map_err(|why| failed(why, peer))?,
+            why = gone(guest) => return Err(failed(why, peer)),
+        }
+        guest.has_it().await.map_err(|why| failed(why, peer))?;
+        *had = true;
+        self.tell(&title, peer, (files, carried), &last, clock.now().since(begun));
+        self.pass_on(guest, fetch).await;
+        Ok(())
+    }
+
+    /// Shows what is offered and asks the user, if there is one to ask.
+    async fn agreed(&self, guest: &Guest, title: &str) -> Result<(), Failure> {
+        let peer = guest.peer();
+        let not = |exit, why: &str| {
+            Err(Failure::new(exit, format!("{} from {peer} was not taken{why}", Shown(title))))
+        };
+        let (_, size) = total(guest.entries());
+        if let (Some(quota), Some(size)) = (self.quota.clone(), size)
+            && !tokio::task::spawn_blocking(move || quota.has_room(size)).await.unwrap_or(false)
+        {
+            return not(Exit::Disk, ": the folder is full");
+        }
+        let Some(person) = &self.person else { return Ok(()) };
+        let question = format!("{}take it?", offered(guest.entries(), peer));
+        tokio::select! {
+            agrees = person.agrees(&question) => match agrees {
+                Some(true) => Ok(()),
+                Some(false) => not(Exit::Failed, ""),
+                None => not(Exit::Failed, ": nobody answered, and nothing was written"),
+            },
+            why = gone(guest) => not(Exit::Network, &format!(": {}", Shown(&why.to_string()))),
+        }
+    }
+
+    /// Waits until the parcel is here.
+    async fn fetched(&self, fetch: Option<&mut Fetch>, title: &str) -> Result<Progress, Failure> {
+        let Some(fetch) = fetch else { return Ok(Progress::default()) };
+        let progress = fetch.progress();
+        let mut tick = tokio::time::interval(LOOK_EVERY);
+        let mut bar: Option<StreamProgress> = None;
+        let last = loop {
+            tokio::select! {
+                ended = fetch.ended() => break ended?,
+                _ = tick.tick() => {}
+            }
+            let now = progress.borrow().clone();
+            let here = now.size * u64::from(now.held) / u64::from(now.pieces.max(1));
+            if now.size > 0 {
+                let bar = bar.get_or_insert_with(|| {
+                    let mut bar = StreamProgress::new(self.reporter, title, Some(now.size));
+                    bar.skip(here);
+                    bar
+                });
+                bar.show(here);
+            }
+            if now.done.is_some() {
+                break now;
+            }
+        };
+        if let Some(bar) = bar {
+            bar.finish();
+        }
+        Ok(last)
+    }
+
+    fn tell(
+        &self,
+        title: &str,
+        peer: SocketAddr,
+        (files, carried): (usize, u64),
+        last: &Progress,
+        took: servent_core::time::Duration,
+    ) {
+        let speed = per_second(last.from_source + last.from_peers, took);
+        let fact = json!({
+            "event": "received_all", "name": title, "files": files, "peer": peer,
+            "carried": carried, "from_sender": last.from_source, "from_others": last.from_peers,
+            "rate": speed,
+        });
+        let mut sentence = format!(
+            "{} received from {peer}: {}, {}, the same on both sides",
+            Shown(title),
+            count(files as u64, "file"),
+            bytes(carried),
+        );
+        if last.from_source + last.from_peers > 0 {
+            sentence.push_str(&format!(
+                "\n  {} of it came from other receivers, {}",
+                bytes(last.from_peers),
+                rate(speed)
+            ));
+        }
+        self.reporter.result(&fact, &sentence);
+    }
+
+    /// Passes pieces on until all have them, or the sender is gone.
+    async fn pass_on(&self, guest: &Guest, fetch: Option<Fetch>) {
+        if fetch.is_some() {
+            let fact = json!({ "event": "passing_on" });
+            self.reporter.tell(&fact, "passing it on until all have it; Ctrl-C ends that");
+        }
+        let _ = guest.done().await; // Either way nobody needs us any more.
+        if let Some(mut fetch) = fetch {
+            fetch.stop().await;
+            let _ = fetch.ended().await; // Everything is stored already.
+        }
+    }
+}
+
+/// Returns when the sender ends it before we have everything.
+async fn gone(guest: &Guest) -> ManyError {
+    match guest.done().await {
+        Ok(()) => ManyError::Foreign, // We do not have it yet.
+        Err(why) => why,
+    }
+}

@@ -1,0 +1,93 @@
+//! Pages that connect by WebSocket: whose they are, how they reach each other,
+//! and what whoever runs the servent can do about them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use servent_core::address::owner;
+use servent_core::id::ConnId;
+
+use super::Outbox;
+use super::websocket::{Origins, RelayLimits, Relayed, Switchboard};
+
+/// Addresses that may be put out.
+const OUT: usize = 256;
+
+/// The pages of a servent.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    pub(super) origins: Origins,
+    pub(super) relay: Arc<Switchboard>,
+    there: Mutex<There>,
+}
+
+#[derive(Debug, Default)]
+struct There {
+    /// Connections to the servent itself, by whom.
+    conns: BTreeMap<ConnId, (IpAddr, Arc<Outbox>)>,
+    /// Who was put out.
+    out: BTreeSet<IpAddr>,
+}
+
+impl Pages {
+    pub(crate) fn new(origins: Origins, limits: RelayLimits) -> Self {
+        let relay = Arc::new(Switchboard::new(limits));
+        Self { origins, relay, there: Mutex::default() }
+    }
+
+    fn there(&self) -> MutexGuard<'_, There> {
+        self.there.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What has passed from page to page.
+    pub(crate) fn relayed(&self) -> Relayed {
+        self.relay.relayed()
+    }
+
+    /// Tells every page a line, which has no line ends in it.
+    pub(crate) fn tell(&self, line: &str) {
+        self.relay.tell(None, line);
+    }
+
+    /// Ends every WebSocket of an address, and answers none of it any more; false
+    /// when that is too many. A /64 network of IPv6 is one address.
+    pub(crate) fn put_out(&self, ip: IpAddr) -> bool {
+        let ip = owner(ip);
+        let mut there = self.there();
+        if there.out.len() >= OUT && !there.out.contains(&ip) {
+            return false;
+        }
+        there.out.insert(ip);
+        let its = there.conns.values().filter(|(of, _)| *of == ip);
+        its.for_each(|(_, outbox)| outbox.cut());
+        drop(there);
+        self.relay.put_out(ip);
+        true
+    }
+
+    /// Answers everybody again.
+    pub(crate) fn let_in(&self) {
+        self.there().out.clear();
+    }
+
+    /// How many addresses were put out.
+    pub(crate) fn out(&self) -> usize {
+        self.there().out.len()
+    }
+
+    /// True for whom was not put out.
+    pub(super) fn admits(&self, ip: IpAddr) -> bool {
+        !self.there().out.contains(&owner(ip))
+    }
+
+    /// A page connects to the servent itself.
+    pub(super) fn enter(&self, conn: ConnId, ip: IpAddr, outbox: &Arc<Outbox>) {
+        self.there().conns.insert(conn, (owner(ip), Arc::clone(outbox)));
+    }
+
+    /// Its connection has ended.
+    pub(super) fn leave(&self, conn: ConnId) {
+        self.there().conns.remove(&conn);
+    }
+}

@@ -1,0 +1,480 @@
+//! Pages cannot listen. Each may hold a line to us, on which it is told that
+//! somebody calls; it answers with a connection of its own, and from then on
+//! what the two send passes through here. Neither node knows: one has dialed,
+//! the other has accepted.
+//!
+//! This is the register of lines and calls, with its limits; `relaying` moves
+//! the bytes.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddrV4};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use servent_core::address::owner;
+use servent_core::time::Instant;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::clock::Clock;
+
+/// The first byte of the addresses at which pages are called: nobody on earth
+/// has one of those (RFC 1112 §4), so a program that does not know of this finds
+/// nobody there.
+const PAGES: std::ops::RangeInclusive<u8> = 240..=254;
+/// The lowest port of such an address, as of all that strangers may dial.
+const PORTS: u16 = 1_024;
+/// Letters of a secret or a ticket.
+const SECRET: usize = 32;
+/// Calls that may wait to be told on one line.
+const TOLD: usize = 64;
+
+/// Limits of what passes through us from page to page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RelayLimits {
+    /// Pages that can be called.
+    pub pages: u32,
+    /// The same of one address; a /64 network of IPv6 counts as one.
+    pub pages_per_ip: u32,
+    /// Calls in total, each of them two connections.
+    pub calls: u32,
+    /// Calls to one page.
+    pub calls_per_page: u32,
+    /// Calls from one address.
+    pub calls_per_ip: u32,
+    /// Bytes of one call, in both directions together; it is ended there, and
+    /// a download goes on with the next one.
+    pub bytes: u64,
+    /// How long a page may take to answer a call.
+    pub answer: Duration,
+    /// How long a page that is gone keeps its address.
+    pub kept: Duration,
+}
+
+impl Default for RelayLimits {
+    fn default() -> Self {
+        Self {
+            pages: 256,
+            pages_per_ip: 64,
+            calls: 512,
+            calls_per_page: 16,
+            calls_per_ip: 64,
+            bytes: 4 << 30,
+            answer: Duration::from_secs(10),
+            kept: Duration::from_secs(600),
+        }
+    }
+}
+
+/// What passes through a servent from page to page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Relayed {
+    /// Pages that can be called now.
+    pub pages: usize,
+    /// Calls now.
+    pub calls: usize,
+    /// Calls that were answered since the start.
+    pub answered: u64,
+    /// Calls and lines that were refused since the start.
+    pub refused: u64,
+    /// Bytes passed on since the start.
+    pub bytes: u64,
+}
+
+/// Why a page is not put through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// The address is no page's.
+    NoPage,
+    /// Somebody else has the address.
+    Taken,
+    /// There are as many as there may be.
+    Full,
+    /// The page has not answered.
+    Silent,
+}
+
+/// The lines and calls of a servent.
+#[derive(Debug)]
+pub(crate) struct Relay<S> {
+    pub(super) limits: RelayLimits,
+    clock: Clock,
+    state: Mutex<State<S>>,
+    answered: AtomicU64,
+    refused: AtomicU64,
+    pub(super) bytes: AtomicU64,
+}
+
+#[derive(Debug)]
+struct State<S> {
+    pages: BTreeMap<SocketAddrV4, Page>,
+    calls: BTreeMap<String, Call<S>>,
+    /// Counts the lines, so that an old one does not hang up the new.
+    lines: u64,
+}
+
+#[derive(Debug)]
+struct Page {
+    secret: String,
+    owner: IpAddr,
+    number: u64,
+    line: Option<mpsc::Sender<String>>,
+    left: Instant,
+}
+
+#[derive(Debug)]
+struct Call<S> {
+    to: SocketAddrV4,
+    owner: IpAddr,
+    /// Where the answer goes, until it is there.
+    answer: Option<oneshot::Sender<S>>,
+}
+
+/// A line that a page holds; it is hung up when this is dropped.
+pub(super) struct Line<S> {
+    relay: Arc<Relay<S>>,
+    at: SocketAddrV4,
+    number: u64,
+    /// What the page is told.
+    pub(super) told: mpsc::Receiver<String>,
+}
+
+/// A call; it is over when this is dropped.
+pub(super) struct Calling<S> {
+    relay: Arc<Relay<S>>,
+    ticket: String,
+    answer: oneshot::Receiver<S>,
+}
+
+impl<S> Relay<S> {
+    pub(crate) fn new(limits: RelayLimits) -> Self {
+        Self {
+            limits,
+            clock: Clock::new(),
+            state: Mutex::new(State { pages: BTreeMap::new(), calls: BTreeMap::new(), lines: 0 }),
+            answered: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<S>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What has passed so far.
+    pub(crate) fn relayed(&self) -> Relayed {
+        let state = self.state();
+        Relayed {
+            pages: state.pages.values().filter(|page| page.line.is_some()).count(),
+            calls: state.calls.len(),
+            answered: self.answered.load(Ordering::Relaxed),
+            refused: self.refused.load(Ordering::Relaxed),
+            bytes: self.bytes.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Tells the pages of one address a line, or all of them. One that does not
+    /// read is not waited for.
+    pub(in crate::net) fn tell(&self, whom: Option<IpAddr>, line: &str) {
+        let state = self.state();
+        let pages = state.pages.values().filter(|page| whom.is_none_or(|ip| page.owner == ip));
+        for told in pages.filter_map(|page| page.line.as_ref()) {
+            let _ = told.try_send(format!("{line}\n"));
+        }
+    }
+
+    /// Tells the pages of an address that they are out, and hangs up.
+    pub(in crate::net) fn put_out(&self, ip: IpAddr) {
+        self.tell(Some(ip), "OUT");
+        self.state().pages.retain(|_, page| page.owner != ip);
+    }
+
+    fn refuse<T>(&self, why: Refused) -> Result<T, Refused> {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        Err(why)
+    }
+
+    /// A page wants to be called at an address it has drawn. Whoever knows the
+    /// secret has it again after a pause, and takes it over from a line that is
+    /// dead and does not know yet.
+    pub(super) fn listen(
+        self: &Arc<Self>,
+        (at, secret): (SocketAddrV4, &str),
+        from: IpAddr,
+    ) -> Result<Line<S>, Refused> {
+        self.listen_at((at, secret), owner(from), self.clock.now())
+    }
+
+    fn listen_at(
+        self: &Arc<Self>,
+        (at, secret): (SocketAddrV4, &str),
+        from: IpAddr,
+        now: Instant,
+    ) -> Result<Line<S>, Refused> {
+        let limits = &self.limits;
+        let mut state = self.state();
+        let live = |page: &Page| page.line.is_some();
+        state.pages.retain(|_, page| live(page) || !is_over(page.left, limits.kept, now));
+        match state.pages.get(&at) {
+            Some(page) if page.secret != secret => return self.refuse(Refused::Taken),
+            Some(_) => {}
+            None => {
+                let of_ip = state.pages.values().filter(|page| page.owner == from).count();
+                if of_ip >= limits.pages_per_ip as usize {
+                    return self.refuse(Refused::Full);
+                }
+                if state.pages.len() >= limits.pages as usize {
+                    // Who is gone gives way to who is here.
+                    let gone = state.pages.iter().filter(|(_, page)| !live(page));
+                    let Some(oldest) = gone.min_by_key(|(_, page)| page.left).map(|(at, _)| *at)
+                    else {
+                        return self.refuse(Refused::Full);
+                    };
+                    state.pages.remove(&oldest);
+                }
+            }
+        }
+        state.lines += 1;
+        let (number, (line, told)) = (state.lines, mpsc::channel(TOLD));
+        let (secret, line) = (secret.to_owned(), Some(line));
+        state.pages.insert(at, Page { secret, owner: from, number, line, left: now });
+        drop(state);
+        Ok(Line { relay: Arc::clone(self), at, number, told })
+    }
+
+    /// Somebody calls a page; it is told.
+    pub(super) fn call(
+        self: &Arc<Self>,
+        to: SocketAddrV4,
+        from: std::net::SocketAddr,
+    ) -> Result<Calling<S>, Refused> {
+        let (owner, limits) = (owner(from.ip()), &self.limits);
+        let mut state = self.state();
+        let Some(line) = state.pages.get(&to).and_then(|page| page.line.clone()) else {
+            return self.refuse(Refused::NoPage);
+        };
+        let to_page = state.calls.values().filter(|call| call.to == to).count();
+        let of_ip = state.calls.values().filter(|call| call.owner == owner).count();
+        if state.calls.len() >= limits.calls as usize
+            || to_page >= limits.calls_per_page as usize
+            || of_ip >= limits.calls_per_ip as usize
+        {
+            return self.refuse(Refused::Full);
+        }
+        let Some(ticket) = ticket() else { return self.refuse(Refused::Full) };
+        if line.try_send(format!("CALL {ticket} {from}\n")).is_err() {
+            return self.refuse(Refused::Silent); // It does not read.
+        }
+        let (answer, answers) = oneshot::channel();
+        state.calls.insert(ticket.clone(), Call { to, owner, answer: Some(answer) });
+        drop(state);
+        Ok(Calling { relay: Arc::clone(self), ticket, answer: answers })
+    }
+
+    /// A page answers a call; where its connection goes.
+    pub(super) fn take(&self, ticket: &str) -> Result<oneshot::Sender<S>, Refused> {
+        let mut state = self.state();
+        let answer = state.calls.get_mut(ticket).and_then(|call| call.answer.take());
+        drop(state);
+        answer.map_or_else(|| self.refuse(Refused::NoPage), Ok)
+    }
+}
+
+/// True when `now` is so much later than `then`.
+fn is_over(then: Instant, length: Duration, now: Instant) -> bool {
+    u128::from(now.as_micros().saturating_sub(then.as_micros())) >= length.as_micros()
+}
+
+impl<S> Drop for Line<S> {
+    fn drop(&mut self) {
+        let mut state = self.relay.state();
+        if let Some(page) = state.pages.get_mut(&self.at)
+            && page.number == self.number
+        {
+            (page.line, page.left) = (None, self.relay.clock.now());
+        }
+    }
+}
+
+impl<S> Calling<S> {
+    /// Waits for the page's connection.
+    pub(super) async fn answered(&mut self) -> Result<S, Refused> {
+        let answer = tokio::time::timeout(self.relay.limits.answer, &mut self.answer).await;
+        match answer {
+            Ok(Ok(stream)) => {
+                self.relay.answered.fetch_add(1, Ordering::Relaxed);
+                Ok(stream)
+            }
+            _ => self.relay.refuse(Refused::Silent),
+        }
+    }
+}
+
+impl<S> Drop for Calling<S> {
+    fn drop(&mut self) {
+        self.relay.state().calls.remove(&self.ticket);
+    }
+}
+
+/// Draws a ticket that nobody can guess.
+fn ticket() -> Option<String> {
+    let mut bytes = [0; SECRET / 2];
+    let drawn = getrandom(&mut bytes, GetRandomFlags::empty());
+    (drawn == Ok(bytes.len())).then(|| bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// What a page asks for when it opens a WebSocket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::net) enum Wish {
+    /// To speak with the servent itself.
+    Servent,
+    /// To be called at this address, which only who knows the secret can have.
+    Listen(SocketAddrV4, String),
+    /// To be put through to the page at this address.
+    Call(SocketAddrV4),
+    /// To answer the call with this ticket.
+    Take(String),
+}
+
+impl Wish {
+    /// Reads the path of an upgrade; `None` for one that means nothing.
+    pub(super) fn of(path: &str) -> Option<Self> {
+        let mut parts = path.strip_prefix("/servent")?.split('/').skip(1);
+        let wish = match (parts.next(), parts.next(), parts.next()) {
+            (None, ..) if path == "/servent" => Self::Servent,
+            (Some("listen"), Some(at), Some(secret)) => {
+                Self::Listen(page(at)?, hex(secret)?.to_owned())
+            }
+            (Some("call"), Some(at), None) => Self::Call(page(at)?),
+            (Some("take"), Some(ticket), None) => Self::Take(hex(ticket)?.to_owned()),
+            _ => return None,
+        };
+        parts.next().is_none().then_some(wish)
+    }
+}
+
+/// The address of a page.
+fn page(text: &str) -> Option<SocketAddrV4> {
+    let at: SocketAddrV4 = text.parse().ok()?;
+    (PAGES.contains(&at.ip().octets()[0]) && at.port() >= PORTS).then_some(at)
+}
+
+fn hex(text: &str) -> Option<&str> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (text.len() == SECRET && digits).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRETS: [&str; 2] =
+        ["00112233445566778899aabbccddeeff", "ffeeddccbbaa99887766554433221100"];
+
+    fn relay(limits: RelayLimits) -> Arc<Relay<u8>> {
+        Arc::new(Relay::new(limits))
+    }
+
+    fn at(n: u8) -> SocketAddrV4 {
+        SocketAddrV4::new([240, 0, 0, n].into(), 5_000)
+    }
+
+    fn ip(n: u8) -> IpAddr {
+        [10, 0, 0, n].into()
+    }
+
+    #[test]
+    fn a_path_says_what_is_wanted_and_nothing_else_is_understood() {
+        let secret = SECRETS[0];
+        let of = |path: &str| Wish::of(path);
+        assert_eq!(of("/servent"), Some(Wish::Servent));
+        let listen = format!("/servent/listen/240.0.0.1:5000/{secret}");
+        assert_eq!(of(&listen), Some(Wish::Listen(at(1), secret.into())));
+        assert_eq!(of("/servent/call/240.0.0.1:5000"), Some(Wish::Call(at(1))));
+        assert_eq!(of(&format!("/servent/take/{secret}")), Some(Wish::Take(secret.into())));
+        for wrong in [
+            "/servents",
+            "/servent/",
+            "/servent/call",
+            "/servent/call/10.0.0.1:6346", // An address of somebody.
+            "/servent/call/240.0.0.1:80",  // A port nobody may dial.
+            "/servent/call/255.255.255.255:5000",
+            "/servent/call/240.0.0.1:5000/x",
+            "/servent/take/short",
+            "/servent/listen/240.0.0.1:5000/0011223344556677889900aabbccddxx",
+            &format!("{listen}/"),
+        ] {
+            assert_eq!(of(wrong), None, "{wrong}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_call_is_told_and_answered_once() {
+        let relay = relay(RelayLimits::default());
+        let mut line = relay.listen((at(1), SECRETS[0]), ip(1)).unwrap();
+        let mut call = relay.call(at(1), "10.0.0.2:1234".parse().unwrap()).unwrap();
+        let told = line.told.recv().await.unwrap();
+        let ticket = told.strip_prefix("CALL ").and_then(|it| it.strip_suffix(" 10.0.0.2:1234\n"));
+        let ticket = ticket.unwrap();
+        relay.take(ticket).unwrap().send(7).unwrap();
+        assert_eq!(call.answered().await, Ok(7));
+        assert_eq!(relay.take(ticket).unwrap_err(), Refused::NoPage);
+        assert_eq!(relay.relayed().calls, 1);
+        drop(call);
+        assert_eq!((relay.relayed().calls, relay.relayed().answered), (0, 1));
+    }
+
+    #[test]
+    fn nobody_takes_the_address_of_another_and_its_owner_has_it_again() {
+        let relay = relay(RelayLimits { kept: Duration::from_secs(60), ..RelayLimits::default() });
+        let line = relay.listen((at(1), SECRETS[0]), ip(1)).unwrap();
+        let other = |later: u64| {
+            let now = relay.clock.now().as_micros() + later * 1_000_000;
+            relay.listen_at((at(1), SECRETS[1]), ip(2), Instant::from_micros(now)).err()
+        };
+        assert_eq!(other(0), Some(Refused::Taken));
+        // A line that has died unnoticed is taken over, and does not hang up the new one.
+        let again = relay.listen((at(1), SECRETS[0]), ip(1)).unwrap();
+        drop(line);
+        assert_eq!(relay.relayed().pages, 1);
+        drop(again);
+        assert_eq!(relay.relayed().pages, 0);
+        assert_eq!(relay.call(at(1), "10.0.0.2:1".parse().unwrap()).err(), Some(Refused::NoPage));
+        assert_eq!(other(30), Some(Refused::Taken));
+        assert_eq!(other(90), None);
+    }
+
+    #[test]
+    fn every_limit_holds() {
+        let limits = RelayLimits {
+            pages: 3,
+            pages_per_ip: 2,
+            calls: 4,
+            calls_per_page: 2,
+            calls_per_ip: 3,
+            ..RelayLimits::default()
+        };
+        let relay = relay(limits);
+        let listen = |n, from| relay.listen((at(n), SECRETS[0]), ip(from));
+        let (one, _two) = (listen(1, 1).unwrap(), listen(2, 1).unwrap());
+        assert_eq!(listen(3, 1).err(), Some(Refused::Full), "of one address");
+        let _three = listen(3, 2).unwrap();
+        assert_eq!(listen(4, 3).err(), Some(Refused::Full), "in total");
+        let call = |to, from: &str| relay.call(at(to), format!("{from}:9").parse().unwrap());
+        let _a = call(1, "10.0.0.9").unwrap();
+        let b = call(1, "10.0.0.9").unwrap();
+        assert_eq!(call(1, "10.0.0.8").err(), Some(Refused::Full), "to one page");
+        let _c = call(2, "10.0.0.9").unwrap();
+        assert_eq!(call(2, "10.0.0.9").err(), Some(Refused::Full), "from one address");
+        let _d = call(2, "10.0.0.8").unwrap();
+        assert_eq!(call(3, "10.0.0.7").err(), Some(Refused::Full), "in total");
+        assert_eq!(relay.relayed().refused, 5);
+        drop(b);
+        assert!(call(3, "10.0.0.7").is_ok());
+        // Who is gone gives way.
+        drop(one);
+        assert!(listen(4, 3).is_ok());
+    }
+}

@@ -1,0 +1,237 @@
+//! The sender's side: admits receivers, tells them of the parcel, and waits
+//! until all of them have it.
+
+use std::net::SocketAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use servent_core::swarm;
+use servent_core::wire::pdtp::Hash;
+use tokio::sync::watch;
+
+use super::super::message::{Label, Message};
+use super::super::receive::{admit, next};
+use super::super::secret::Door;
+use super::super::talk::Talk;
+use super::{ManyError, Parcel};
+use crate::store::Durability;
+use crate::swarm::{CHUNK, ServeOptions, Server, SwarmError, serve};
+use crate::unicast::Connection;
+
+/// Pieces of a parcel that the swarm is asked for at most; larger parcels have
+/// larger pieces.
+const PIECES: u64 = 8_192;
+
+/// How a parcel is given.
+#[derive(Debug, Clone)]
+pub struct GiveOptions {
+    /// The number of receivers that are to have it.
+    pub receivers: u32,
+    /// Where the swarm listens, over TCP.
+    pub listen: SocketAddr,
+    /// The rules of the swarm.
+    pub swarm: swarm::Config,
+    /// What kind of crash the swarm's ledger survives.
+    pub durability: Durability,
+}
+
+/// What happens with a receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// It knows the code.
+    Joined,
+    /// It takes the parcel.
+    Agreed,
+    /// It has all of it, checked. So many have it now.
+    Has(u32),
+}
+
+/// A parcel that is being given.
+pub struct Giver {
+    parcel: Parcel,
+    door: Door,
+    server: Server,
+    label: Label,
+    receivers: u32,
+    seats: Mutex<Seats>,
+    /// How many have it.
+    have: watch::Sender<u32>,
+}
+
+/// The receivers that were admitted.
+#[derive(Debug, Default)]
+struct Seats {
+    /// They are connected, or have it.
+    taken: u32,
+}
+
+/// One of them; free again when it is dropped, unless it has the parcel.
+struct Seat<'a> {
+    of: &'a Giver,
+    kept: bool,
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        if !self.kept {
+            self.of.seats().taken -= 1;
+        }
+    }
+}
+
+impl Giver {
+    /// Starts the swarm.
+    ///
+    /// # Errors
+    /// The parcel cannot be read, or nothing can listen there.
+    pub async fn start(
+        parcel: Parcel,
+        door: Door,
+        options: GiveOptions,
+    ) -> Result<Self, SwarmError> {
+        let GiveOptions { receivers, listen, swarm, durability } = options;
+        let size = std::fs::metadata(&parcel.file).map_or(0, |about| about.len());
+        let chunk = size.div_ceil(PIECES).max(CHUNK).next_power_of_two();
+        let ledger = parcel.folder.join("ledger");
+        let server = serve(ServeOptions {
+            listen: vec![listen],
+            chunk,
+            swarm,
+            durability,
+            ..ServeOptions::under(ledger, parcel.file.clone())
+        })
+        .await?;
+        let port = server.addrs().first().map_or(0, SocketAddr::port);
+        let Hash(sum) = server.files().first().map_or(Hash([0; 32]), |(_, hashed)| hashed.whole);
+        let label = Label { port, key: parcel.key, sum, name: parcel.name() };
+        let (seats, have) = (Mutex::default(), watch::Sender::new(0));
+        Ok(Self { parcel, door, server, label, receivers, seats, have })
+    }
+
+    /// The swarm's coordinator and source.
+    #[must_use]
+    pub const fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// Waits until all receivers have it.
+    pub async fn all_have_it(&self) {
+        let all = |have: &u32| *have >= self.receivers;
+        let _ = self.have.subscribe().wait_for(all).await; // We are its sender.
+    }
+
+    /// How many have it.
+    #[must_use]
+    pub fn have(&self) -> u32 {
+        *self.have.borrow()
+    }
+
+    /// Serves one receiver until all of them have the parcel.
+    ///
+    /// # Errors
+    /// It is not admitted, does not want it, or is gone before it had it.
+    pub async fn serve(
+        &self,
+        connection: Connection,
+        mut told: impl FnMut(Step),
+    ) -> Result<(), ManyError> {
+        let talk = Talk::over(connection);
+        let seat = match self.greet(&talk).await {
+            Ok(seat) => seat,
+            Err(why) => {
+                if let Some(why) = self.refusal(&why) {
+                    stop(&talk, why).await;
+                }
+                return Err(why);
+            }
+        };
+        told(Step::Joined);
+        tokio::select! {
+            how = self.give(&talk, seat, &mut told) => how,
+            silence = talk.stay() => Err(ManyError::silence(&talk, silence)),
+        }
+    }
+
+    /// What a receiver that is not admitted is told.
+    fn refusal(&self, why: &ManyError) -> Option<&'static str> {
+        Some(match why {
+            ManyError::Foreign => "this sender sends to several: `servent receive --from` joins it",
+            // The receiver cannot decrypt an answer, and finds out that way.
+            ManyError::WrongCode => "the code is wrong",
+            ManyError::OneCode if self.door.code().is_some() => {
+                "it wants the code that it shows: receive without --open"
+            }
+            ManyError::OneCode => "it gives to whoever comes: receive with --open",
+            ManyError::Guesses => "there were too many wrong codes; try again in a minute",
+            ManyError::Enough(_) => "as many as it is for are there already",
+            _ => return None,
+        })
+    }
+
+    async fn greet(&self, talk: &Talk) -> Result<Seat<'_>, ManyError> {
+        let Message::Join { meeting } = next(talk).await? else { return Err(ManyError::Foreign) };
+        admit(talk, &self.door, &meeting, true).await?;
+        match next(talk).await? {
+            Message::Alive => self.door.opened(talk.connection.peer().ip()),
+            _ => return Err(ManyError::Foreign),
+        }
+        let mut seats = self.seats();
+        if seats.taken >= self.receivers {
+            return Err(ManyError::Enough(self.receivers));
+        }
+        seats.taken += 1;
+        Ok(Seat { of: self, kept: false })
+    }
+
+    async fn give(
+        &self,
+        talk: &Talk,
+        mut seat: Seat<'_>,
+        told: &mut impl FnMut(Step),
+    ) -> Result<(), ManyError> {
+        let lost = |silence| ManyError::silence(talk, silence);
+        talk.offer(self.parcel.entries()).await.map_err(lost)?;
+        talk.put(&Message::Parcel(self.label.clone())).await.map_err(lost)?;
+        loop {
+            match next(talk).await? {
+                Message::Alive => {}
+                Message::Go => told(Step::Agreed),
+                Message::Whole => break,
+                Message::Failed { why } => return Err(ManyError::Refused(why)),
+                _ => return Err(ManyError::Foreign),
+            }
+        }
+        seat.kept = true;
+        self.have.send_modify(|have| *have += 1);
+        told(Step::Has(self.have()));
+        // It passes pieces on until all have them, or until it wants to end.
+        let stays = async { while let Ok(Message::Alive) = next(talk).await {} };
+        tokio::select! {
+            () = stays => {}
+            () = self.all_have_it() => {
+                if talk.put(&Message::Done).await.is_ok() {
+                    let _ = talk.connection.close().await; // It may be gone.
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn seats(&self) -> MutexGuard<'_, Seats> {
+        self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the swarm and removes the parcel.
+    ///
+    /// # Errors
+    /// It had ended with an error.
+    pub async fn stop(self) -> Result<(), SwarmError> {
+        self.server.stop().await
+    }
+}
+
+/// Tells whoever comes why it gets nothing; senders understand it too.
+async fn stop(talk: &Talk, why: &str) {
+    if talk.put(&Message::Failed { why: why.to_owned() }).await.is_ok() {
+        let _ = talk.connection.close().await; // It may be gone already.
+    }
+}

@@ -1,0 +1,199 @@
+//! A receiver's side: proves that it knows the code, learns of the parcel,
+//! fetches it from the swarm, and takes it apart.
+
+use std::fs::DirBuilder;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use data_encoding::HEXLOWER;
+use servent_core::wire::pdtp::{Hash, url_of};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::unbounded_channel;
+
+use super::super::inbox::Inbox;
+use super::super::message::{Label, Message};
+use super::super::receive::{next, offered};
+use super::super::secret::{Code, Meeting};
+use super::super::talk::Talk;
+use super::super::{Entry, Told};
+use super::ManyError;
+use super::unpack::Unpacking;
+use crate::store::Durability;
+use crate::swarm::{Fetch, GetOptions, get};
+use crate::unicast::Connection;
+
+/// How long pieces are passed on if the sender never says that all have them.
+const SEED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A receiver that was admitted.
+pub struct Guest {
+    talk: Talk,
+    entries: Vec<Entry>,
+    label: Label,
+}
+
+/// Joins a sender.
+///
+/// # Errors
+/// It does not answer, or does not admit us.
+pub async fn join(connection: Connection, code: Option<&Code>) -> Result<Guest, ManyError> {
+    let talk = Talk::over(connection);
+    let lost = |silence| ManyError::silence(&talk, silence);
+    match code {
+        None => talk.put(&Message::Join { meeting: Vec::new() }).await.map_err(lost)?,
+        Some(code) => {
+            let (ours, meeting) = Meeting::new(code, false);
+            talk.put(&Message::Join { meeting }).await.map_err(lost)?;
+            match talk.next().await.map_err(lost)? {
+                Message::Meeting { told } => {
+                    talk.seal(ours.finish(&told).ok_or(ManyError::Foreign)?).await;
+                }
+                other => return Err(early(other)),
+            }
+        }
+    }
+    // The first encrypted message shows that we know the code.
+    talk.put(&Message::Alive).await.map_err(lost)?;
+    let entries = match offered(&talk, None).await {
+        // It cannot read ours, so what it says is about that.
+        Err(why) => return Err(why.into()),
+        Ok(entries) => entries,
+    };
+    match next(&talk).await? {
+        Message::Parcel(label) => Ok(Guest { talk, entries, label }),
+        other => Err(early(other)),
+    }
+}
+
+fn early(said: Message) -> ManyError {
+    match said {
+        Message::Stopped { why } | Message::Failed { why } => ManyError::Refused(why),
+        _ => ManyError::Foreign,
+    }
+}
+
+impl Guest {
+    /// The sender's address.
+    #[must_use]
+    pub fn peer(&self) -> SocketAddr {
+        self.talk.connection.peer()
+    }
+
+    /// What is in the parcel.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The folder below `state` for the parcel while it is incomplete. It is the
+    /// same for the same parcel, so that a later run goes on.
+    #[must_use]
+    pub fn folder(&self, state: &Path) -> PathBuf {
+        state.join(HEXLOWER.encode(&self.label.sum[..16]))
+    }
+
+    /// Keeps the connection alive and waits until the sender says that all
+    /// receivers have the parcel.
+    ///
+    /// # Errors
+    /// The sender stopped or is gone.
+    pub async fn done(&self) -> Result<(), ManyError> {
+        let listen = async {
+            loop {
+                match next(&self.talk).await? {
+                    Message::Alive => {}
+                    Message::Done => return Ok(()),
+                    other => return Err(early(other)),
+                }
+            }
+        };
+        tokio::select! {
+            how = listen => how,
+            silence = self.talk.stay() => Err(ManyError::silence(&self.talk, silence)),
+        }
+    }
+
+    /// Tells the sender that the parcel is not wanted, or could not be kept.
+    pub async fn refuse(&self, why: &str) {
+        if self.talk.put(&Message::Failed { why: why.to_owned() }).await.is_ok() {
+            let _ = self.talk.connection.close().await; // It may be gone already.
+        }
+    }
+
+    /// Takes the parcel: begins to fetch it into [`Guest::folder`], which goes
+    /// on passing pieces to others once it is there. `None`: an earlier run has
+    /// fetched all of it.
+    ///
+    /// # Errors
+    /// The folder cannot be made, or the swarm does not start.
+    pub async fn fetch(
+        &self,
+        state: &Path,
+        durability: Durability,
+    ) -> Result<Option<Fetch>, ManyError> {
+        let lost = |silence| ManyError::silence(&self.talk, silence);
+        self.talk.put(&Message::Go).await.map_err(lost)?;
+        let folder = self.folder(state);
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(ManyError::Write)?;
+        let target = folder.join("parcel");
+        if target.exists() {
+            return Ok(None);
+        }
+        let peer = self.peer();
+        let listen: SocketAddr = match peer {
+            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        };
+        let coordinator = SocketAddr::new(peer.ip(), self.label.port);
+        let options = GetOptions {
+            sha256: Some(Hash(self.label.sum)),
+            listen: Some(listen),
+            seed_for: SEED_FOR,
+            durability,
+            ..GetOptions::under(
+                &folder.join("swarm"),
+                coordinator,
+                url_of(&self.label.name),
+                target,
+            )
+        };
+        Ok(Some(get(options).await?))
+    }
+
+    /// Takes the fetched parcel apart.
+    ///
+    /// # Errors
+    /// A file cannot be written, or is not what was sent.
+    pub async fn unpack(
+        &self,
+        state: &Path,
+        inbox: Inbox,
+        mut told: impl FnMut(Told),
+    ) -> Result<(), ManyError> {
+        let (parcel, key) = (self.folder(state).join("parcel"), self.label.key);
+        let (entries, runtime) = (self.entries.clone(), Handle::current());
+        let (send, mut tells) = unbounded_channel();
+        // The disk may be slow, and the connection has to stay alive.
+        let work = tokio::task::spawn_blocking(move || -> io::Result<()> {
+            let unpacking = Unpacking::new(&parcel, &key, inbox)?;
+            runtime.block_on(unpacking.all(&entries, |it| _ = send.send(it)))
+        });
+        while let Some(it) = tells.recv().await {
+            told(it);
+        }
+        let done = work.await.map_err(io::Error::other).and_then(|done| done);
+        done.map_err(ManyError::Write)
+    }
+
+    /// Tells the sender that everything is stored.
+    ///
+    /// # Errors
+    /// The sender is gone.
+    pub async fn has_it(&self) -> Result<(), ManyError> {
+        let lost = |silence| ManyError::silence(&self.talk, silence);
+        self.talk.put(&Message::Whole).await.map_err(lost)
+    }
+}

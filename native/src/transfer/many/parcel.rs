@@ -1,0 +1,214 @@
+//! The one encrypted file that a swarm carries for `send --to`: everything that
+//! is offered, one file after another. Whoever passes its pieces on cannot read
+//! them without the key, which only those get who know the code.
+//!
+//! It begins with the SHA-256 of each file. Key and name follow from the
+//! content and a secret of the sender's state folder: the same content makes
+//! the same parcel again after a crash, so that what receivers have of it
+//! counts; and no key ever encrypts two contents.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use bytes::BytesMut;
+use data_encoding::HEXLOWER;
+use hkdf::Hkdf;
+use rustix::rand::{GetRandomFlags, getrandom};
+use sha2::{Digest as _, Sha256};
+
+use super::super::message::CHUNK;
+use super::super::offer::{Entry, Offer, OfferError};
+use super::super::secret::{Half, TAG};
+use super::super::target::digest_of;
+
+/// Bytes of a key, a secret and a digest.
+pub(super) const KEY: usize = 32;
+/// Bytes read at a time.
+const READ: usize = 1 << 16;
+
+/// A packed offer. Its folder is removed when it is dropped.
+#[derive(Debug)]
+pub struct Parcel {
+    /// What was packed, with the lengths it was packed with.
+    pub(super) entries: Vec<Entry>,
+    pub(super) key: [u8; KEY],
+    /// Its file, and the folder of everything that belongs to it.
+    pub(super) file: PathBuf,
+    pub(super) folder: PathBuf,
+    /// Locked as long as it is used.
+    _lock: File,
+}
+
+impl Parcel {
+    /// Packs an offer into a folder below `state`. Blocks while it reads
+    /// everything twice.
+    ///
+    /// # Errors
+    /// A file cannot be read or changes, it is a stream, or the parcel cannot be
+    /// written or is in use.
+    pub fn pack(offer: &Offer, state: &Path) -> Result<Self, OfferError> {
+        let (mut entries, mut sums) = (offer.entries().to_vec(), Vec::new());
+        for (at, entry) in entries.iter_mut().enumerate().filter(|(_, it)| !it.is_folder()) {
+            let length = entry.length.ok_or_else(|| stream(&entry.name))?;
+            sums.push(sum_of(offer, at, length)?);
+        }
+        let made = prepare(state, &entries, &sums);
+        let (key, folder, lock) =
+            made.map_err(|why| OfferError::Write { path: state.to_owned(), why })?;
+        let file = folder.join(folder.file_name().unwrap_or_default());
+        let parcel = Self { entries, key, file, folder, _lock: lock };
+        parcel.write(offer, &sums)?;
+        Ok(parcel)
+    }
+
+    /// What is in it.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Its name in the swarm, which nobody can guess.
+    pub(super) fn name(&self) -> String {
+        self.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    fn write(&self, offer: &Offer, sums: &[[u8; KEY]]) -> Result<(), OfferError> {
+        let here = |why| OfferError::Write { path: self.file.clone(), why };
+        let mut how = OpenOptions::new();
+        how.write(true).create(true).truncate(true).mode(0o600);
+        let file = how.open(&self.file).map_err(here)?;
+        let mut sealer = Sealer { half: Half::of(&self.key), chunk: BytesMut::new(), file };
+        for sum in sums {
+            sealer.put(sum).map_err(here)?;
+        }
+        let mut sums = sums.iter();
+        let files = self.entries.iter().enumerate().filter(|(_, entry)| !entry.is_folder());
+        for (at, entry) in files {
+            let path = offer.path(at).unwrap_or(Path::new("")).to_owned();
+            let read = |why| OfferError::Read { path: path.clone(), why };
+            let mut source = File::open(&path).map_err(read)?.take(entry.length.unwrap_or(0));
+            let (mut buffer, mut hash) = (vec![0; READ], Sha256::new());
+            loop {
+                match source.read(&mut buffer).map_err(read)? {
+                    0 => break,
+                    n => {
+                        hash.update(&buffer[..n]);
+                        sealer.put(&buffer[..n]).map_err(here)?;
+                    }
+                }
+            }
+            if sums.next().is_none_or(|sum| hash.finalize()[..] != sum[..]) {
+                return Err(read(io::Error::other("it changes while it is read")));
+            }
+        }
+        sealer.finish().map_err(here)
+    }
+}
+
+impl Drop for Parcel {
+    fn drop(&mut self) {
+        if let Err(why) = fs::remove_dir_all(&self.folder) {
+            tracing::warn!(folder = %self.folder.display(), %why, "a parcel stays");
+        }
+    }
+}
+
+fn stream(name: &str) -> OfferError {
+    let why = io::Error::other("it has no known length; put it into a file first");
+    OfferError::Read { path: name.into(), why }
+}
+
+fn sum_of(offer: &Offer, at: usize, length: u64) -> Result<[u8; KEY], OfferError> {
+    let path = offer.path(at).unwrap_or(Path::new("")).to_owned();
+    let digest = File::open(&path).and_then(|file| digest_of(file, length));
+    match digest {
+        Ok(Some(hash)) => Ok(hash.finalize().into()),
+        Ok(None) => {
+            let why = io::Error::other("it has become shorter since it was offered");
+            Err(OfferError::Read { path, why })
+        }
+        Err(why) => Err(OfferError::Read { path, why }),
+    }
+}
+
+/// The key, the folder and its lock.
+fn prepare(
+    state: &Path,
+    entries: &[Entry],
+    sums: &[[u8; KEY]],
+) -> io::Result<([u8; KEY], PathBuf, File)> {
+    DirBuilder::new().recursive(true).mode(0o700).create(state)?;
+    let keys = Hkdf::<Sha256>::new(None, &secret(&state.join("secret"))?);
+    let mut content = Sha256::new();
+    for entry in entries {
+        content.update((entry.name.len() as u64).to_be_bytes());
+        content.update(&entry.name);
+        content.update(entry.length.unwrap_or(0).to_be_bytes());
+    }
+    sums.iter().for_each(|sum| content.update(sum));
+    let content = content.finalize();
+    let derive = |what: &[u8], into: &mut [u8]| {
+        keys.expand(&[what, &content[..]].concat(), into).map_err(io::Error::other)
+    };
+    let (mut key, mut name) = ([0; KEY], [0; 16]);
+    derive(b"servent parcel key", &mut key)?;
+    derive(b"servent parcel name", &mut name)?;
+    let folder = state.join(HEXLOWER.encode(&name));
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+    let lock = File::create(folder.join("lock"))?;
+    lock.try_lock().map_err(|_| io::Error::other("the same is being sent to several already"))?;
+    Ok((key, folder, lock))
+}
+
+/// The secret of the state folder, made when there is none.
+fn secret(path: &Path) -> io::Result<[u8; KEY]> {
+    let mut secret = [0; KEY];
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(mut file) => {
+            if getrandom(&mut secret, GetRandomFlags::empty())? < KEY {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            file.write_all(&secret)?;
+        }
+        Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {
+            File::open(path)?.read_exact(&mut secret)?;
+        }
+        Err(why) => return Err(why),
+    }
+    Ok(secret)
+}
+
+/// Encrypts a file in chunks.
+struct Sealer {
+    half: Half,
+    chunk: BytesMut,
+    file: File,
+}
+
+impl Sealer {
+    fn put(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            if self.chunk.len() == CHUNK {
+                self.flush()?;
+            }
+            let some = bytes.len().min(CHUNK - self.chunk.len());
+            self.chunk.reserve(some + TAG);
+            self.chunk.extend_from_slice(&bytes[..some]);
+            bytes = &bytes[some..];
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let chunk = std::mem::take(&mut self.chunk).freeze();
+        let sealed = self.half.seal(chunk).ok_or(io::ErrorKind::InvalidData)?;
+        self.file.write_all(&sealed)
+    }
+
+    /// The last chunk, which may be empty: a parcel of folders has a file too.
+    fn finish(mut self) -> io::Result<()> {
+        self.flush()
+    }
+}

@@ -1,0 +1,186 @@
+//! Takes a parcel apart: decrypts it, and stores what is in it and not there
+//! already.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use sha2::{Digest as _, Sha256};
+
+use super::super::inbox::{Candidate, Inbox, There};
+use super::super::message::CHUNK;
+use super::super::offer::Entry;
+use super::super::quota::Quota;
+use super::super::secret::{Half, TAG};
+use super::super::target::{Begun, Target, digest, whole};
+use super::super::{Carried, Told};
+use super::parcel::KEY;
+
+/// A parcel that has arrived.
+pub(super) struct Unpacking {
+    chunks: Chunks,
+    inbox: Inbox,
+    quota: Option<Arc<Quota>>,
+}
+
+impl Unpacking {
+    pub(super) fn new(parcel: &Path, key: &[u8; KEY], inbox: Inbox) -> io::Result<Self> {
+        let file = File::open(parcel)?;
+        let size = file.metadata()?.len();
+        let chunks = Chunks { file, size, half: Half::of(key), last: None };
+        let quota = inbox.quota.clone();
+        Ok(Self { chunks, inbox, quota })
+    }
+
+    /// Stores all of it. Every file is compared with its digest before it gets
+    /// its name.
+    pub(super) async fn all(
+        mut self,
+        entries: &[Entry],
+        mut told: impl FnMut(Told),
+    ) -> io::Result<()> {
+        let files = entries.iter().filter(|entry| !entry.is_folder()).count() as u64;
+        let (mut head, mut at) = (0, files * KEY as u64);
+        let length = entries.iter().filter_map(|entry| entry.length).try_fold(at, u64::checked_add);
+        if length != Some(self.chunks.plain()) {
+            return Err(wrong());
+        }
+        let candidates = self.inbox.survey(entries)?;
+        for (number, (entry, found)) in entries.iter().zip(candidates).enumerate() {
+            let Some(found) = found else { continue };
+            let mut sum = [0; KEY];
+            self.chunks.read(head, &mut sum)?;
+            head += KEY as u64;
+            let length = entry.length.unwrap_or(0);
+            let carried = self.one((number, entry), found, (at, length), sum, &mut told).await?;
+            at += length;
+            told(Told::There(carried));
+        }
+        Ok(())
+    }
+
+    /// Stores one file that is in the parcel at `at`.
+    async fn one(
+        &mut self,
+        (number, entry): (usize, &Entry),
+        mut found: Candidate,
+        (at, length): (u64, u64),
+        sum: [u8; KEY],
+        told: &mut impl FnMut(Told),
+    ) -> io::Result<Carried> {
+        let carried = |carried, file| Carried { entry: number, length, carried, sum, file };
+        let begun: Option<(u64, Begun)> = loop {
+            let path = found.path();
+            match (found.there, path) {
+                (There::Whole, Some(path)) => {
+                    let there = whole(&path, length)?;
+                    if there.is_some_and(|there| there.hash.finalize()[..] == sum) {
+                        return Ok(carried(0, found.name));
+                    }
+                }
+                (There::Part(some), Some(path)) => {
+                    let there = digest(&path, some)?;
+                    let ours = self.hash((at, some))?;
+                    let same = |begun: &Begun| begun.hash.clone().finalize()[..] == ours;
+                    if let Some(begun) = there.filter(same) {
+                        break Some((some, begun));
+                    }
+                }
+                _ => break None,
+            }
+            found = self.inbox.look(entry, found.n)?;
+        };
+        let (from, begun) = begun.unzip();
+        let from = from.unwrap_or(0);
+        let mut target = self.inbox.begin(entry, found, (from, begun.as_ref()))?;
+        told(Told::Begun { entry: number, from });
+        let mut hash = begun.map(|begun| begun.hash).unwrap_or_default();
+        let mut so_far = from;
+        while so_far < length {
+            let bytes = self.chunks.some(at + so_far, length - so_far)?;
+            if let Some(quota) = &self.quota {
+                quota.take(bytes.len() as u64)?;
+            }
+            hash.update(&bytes);
+            target.write(&bytes).await?;
+            so_far += bytes.len() as u64;
+            told(Told::Bytes { entry: number, so_far });
+        }
+        if hash.finalize()[..] != sum {
+            return Err(wrong());
+        }
+        let file = Target::finish(target, length).await?;
+        Ok(carried(length - from, file))
+    }
+
+    /// The digest of a part of the parcel.
+    fn hash(&mut self, (mut at, length): (u64, u64)) -> io::Result<[u8; KEY]> {
+        let (mut hash, end) = (Sha256::new(), at + length);
+        while at < end {
+            let bytes = self.chunks.some(at, end - at)?;
+            hash.update(&bytes);
+            at += bytes.len() as u64;
+        }
+        Ok(hash.finalize().into())
+    }
+}
+
+fn wrong() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "what arrived is not what was sent")
+}
+
+/// A parcel, read by offsets of what is encrypted in it.
+struct Chunks {
+    file: File,
+    size: u64,
+    half: Half,
+    /// The chunk that was decrypted last. Small files are many in one.
+    last: Option<(u64, Bytes)>,
+}
+
+impl Chunks {
+    /// How many bytes are encrypted in it.
+    const fn plain(&self) -> u64 {
+        let chunks = self.size.div_ceil((CHUNK + TAG) as u64);
+        self.size.saturating_sub(chunks * TAG as u64)
+    }
+
+    /// Bytes from this offset on: at least one, at most `most`, which is not 0.
+    fn some(&mut self, at: u64, most: u64) -> io::Result<Bytes> {
+        let (number, from) = (at / CHUNK as u64, at % CHUNK as u64);
+        let chunk = match &self.last {
+            Some((last, chunk)) if *last == number => chunk.clone(),
+            _ => self.open(number)?,
+        };
+        let end = from.saturating_add(most).min(chunk.len() as u64);
+        if end <= from {
+            return Err(wrong());
+        }
+        // Both are at most the length of a chunk.
+        self.last = Some((number, chunk.clone()));
+        Ok(chunk.slice(from as usize..end as usize))
+    }
+
+    fn open(&mut self, number: u64) -> io::Result<Bytes> {
+        let from = number * (CHUNK + TAG) as u64;
+        let most = self.size.saturating_sub(from).min((CHUNK + TAG) as u64);
+        let mut sealed = BytesMut::zeroed(usize::try_from(most).unwrap_or(0));
+        self.file.read_exact_at(&mut sealed, from)?;
+        self.half.to(number);
+        self.half.open(sealed.freeze()).ok_or_else(wrong)
+    }
+
+    fn read(&mut self, mut at: u64, into: &mut [u8]) -> io::Result<()> {
+        let mut done = 0;
+        while done < into.len() {
+            let bytes = self.some(at, (into.len() - done) as u64)?;
+            into[done..done + bytes.len()].copy_from_slice(&bytes);
+            done += bytes.len();
+            at += bytes.len() as u64;
+        }
+        Ok(())
+    }
+}

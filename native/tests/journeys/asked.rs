@@ -1,0 +1,115 @@
+//! `receive` asks before it takes something, at a real terminal: yes, no, and
+//! every way in which a question ends without an answer.
+
+use std::path::Path;
+use std::process::{Child, Output, Stdio};
+
+use crate::program::terminal::{END, INTERRUPT, Terminal};
+use crate::program::{Place, Running, assert_same, complains, finish, noise};
+
+/// A receiver that asks at a terminal, and where it listens.
+fn receiver(place: &Place, more: &[&str]) -> (Terminal, Running, String) {
+    let receive = ["receive", "--open", "--json", "--listen", "127.0.0.1:0"];
+    let (terminal, mut running) = Terminal::start(&place.servent(&[&receive[..], more].concat()));
+    let at = running.event("listening")["address"].as_str().unwrap().to_owned();
+    (terminal, running, at)
+}
+
+fn sending(place: &Place, at: &str) -> Child {
+    let mut command = place.servent(&["send", "--open", at, "song.ogg"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn song(place: &Place) -> Vec<u8> {
+    let bytes = noise(200_000);
+    std::fs::write(place.path("song.ogg"), &bytes).unwrap();
+    bytes
+}
+
+fn succeeds(output: &Output) {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn empty(folder: &Path) -> bool {
+    std::fs::read_dir(folder).unwrap().count() == 0
+}
+
+#[test]
+fn ctrl_c_at_the_question_takes_nothing_and_the_sender_hears_it() {
+    for more in [&["-o", "in/"][..], &["-o", "in/", "--once"], &["-o", "in/new.ogg"]] {
+        let place = Place::new();
+        std::fs::create_dir(place.path("in")).unwrap();
+        song(&place);
+        let (mut terminal, running, at) = receiver(&place, more);
+        let sender = sending(&place, &at);
+        let asked = terminal.shows("take it? [y/N]");
+        assert!(asked.contains("song.ogg  195 KiB"), "{asked}");
+        terminal.types(INTERRUPT);
+        complains(&finish(sender), 3, "the receiver was stopped before anybody agreed");
+        let said = terminal.shows("nothing was written");
+        assert!(
+            said.contains("\nservent: song.ogg from 127.0.0.1:"),
+            "a line of its own: {said:?}"
+        );
+        assert_eq!(running.end().code(), Some(130), "{more:?}");
+        assert!(empty(&place.path("in")));
+    }
+}
+
+#[test]
+fn sigterm_withdraws_the_questions_of_all_senders() {
+    let place = Place::new();
+    song(&place);
+    let (mut terminal, mut running, at) = receiver(&place, &["-o", "in/"]);
+    let senders = [sending(&place, &at), sending(&place, &at)];
+    terminal.shows("take it? [y/N]");
+    for _ in &senders {
+        running.event("asking");
+    }
+    running.signal("TERM");
+    for sender in senders {
+        complains(&finish(sender), 3, "the receiver was stopped before anybody agreed");
+    }
+    terminal.shows("stopped with 2 questions unanswered; nothing was written");
+    assert_eq!(running.end().code(), Some(130));
+    assert!(empty(&place.path("in")));
+}
+
+#[test]
+fn the_end_of_the_input_is_no_answer_and_the_next_question_is_asked_all_the_same() {
+    let place = Place::new();
+    let bytes = song(&place);
+    let (mut terminal, mut running, at) = receiver(&place, &["-o", "in/"]);
+    let refused = sending(&place, &at);
+    terminal.shows("take it? [y/N]");
+    terminal.types(END);
+    complains(&finish(refused), 3, "nobody answered at the receiver");
+    assert!(empty(&place.path("in")));
+    let refused = sending(&place, &at);
+    terminal.shows("take it? [y/N]");
+    terminal.types("n\n");
+    complains(&finish(refused), 3, "the receiver said no");
+    assert!(empty(&place.path("in")));
+    let taken = sending(&place, &at);
+    terminal.shows("take it? [y/N]");
+    terminal.types("y\n");
+    succeeds(&finish(taken));
+    assert_same(&place.path("in/song.ogg"), &bytes);
+    running.event("received");
+    terminal.types(INTERRUPT);
+    assert_eq!(running.end().code(), Some(0), "nobody was waiting");
+}
+
+#[test]
+fn a_sender_that_goes_while_the_question_stands_is_said_to_be_gone() {
+    let place = Place::new();
+    song(&place);
+    let (mut terminal, running, at) = receiver(&place, &["-o", "song2.ogg"]);
+    let sender = Running::of(sending(&place, &at));
+    terminal.shows("take it? [y/N]");
+    sender.signal("INT");
+    let said = terminal.shows("was not taken: the sender stopped: stopped by the user");
+    assert!(said.contains("\nservent: song.ogg from"), "{said:?}");
+    assert_eq!(running.end().code(), Some(3));
+    assert!(!place.path("song2.ogg").exists() && !place.path("song2.ogg.part").exists());
+}

@@ -1,0 +1,262 @@
+//! A site: one leads, nothing is said that is not saved, and no place is lost
+//! or served twice when another one takes over.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use crate::check::Found;
+use servent_core::id::Guid;
+use servent_core::node::WorldEvent;
+use servent_core::queue::Event as Queue;
+use servent_core::time::{Duration, Instant};
+use servent_core::trace::{Event, NodeId, Record};
+
+/// The longest a site may be without one that leads and can, when the store is
+/// there and somebody could.
+const LEADERLESS: Duration = Duration::from_secs(10);
+
+/// What the records say about one member.
+#[derive(Debug, Clone, Copy, Default)]
+struct Member {
+    runs: bool,
+    stalled: bool,
+    apart: bool,
+    leads: bool,
+}
+
+impl Member {
+    /// Nothing keeps it from leading.
+    const fn is_able(self) -> bool {
+        self.runs && !self.stalled && !self.apart
+    }
+}
+
+/// A place as the records of the member that leads know it.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// Its order of arrival, since this record.
+    arrival: (u64, u64),
+    /// The one that the store has.
+    saved: Option<u64>,
+    /// A client has heard of it.
+    told: bool,
+}
+
+/// The members of a site, and what was promised.
+#[derive(Debug, Clone)]
+pub(super) struct Members {
+    all: Vec<Member>,
+    store_away: bool,
+    /// Since when nobody leads although somebody could and nothing goes wrong.
+    without: Option<Instant>,
+    /// The highest number with which something was saved, and by whom.
+    number: (u64, Option<NodeId>),
+    /// Who leads, by the last record that says so.
+    leader: Option<NodeId>,
+    places: BTreeMap<Guid, Place>,
+    /// Those that were served, since which record, and whether the store knows.
+    done: BTreeMap<Guid, (u64, bool)>,
+    /// What the one that leads has restored so far, while it starts.
+    restoring: Option<(Instant, BTreeSet<Guid>)>,
+    /// The last of them, by the order of arrival that the store had.
+    restored: u64,
+    /// The longest time without one that leads.
+    longest: Duration,
+}
+
+impl Members {
+    pub(super) fn new(members: usize) -> Self {
+        Self {
+            all: alloc::vec![Member::default(); members],
+            store_away: false,
+            without: None,
+            number: (0, None),
+            leader: None,
+            places: BTreeMap::new(),
+            done: BTreeMap::new(),
+            restoring: None,
+            restored: 0,
+            longest: Duration::ZERO,
+        }
+    }
+
+    /// The next record, of any node.
+    pub(super) fn see(&mut self, record: &Record, found: &mut Found<'_>) {
+        self.judge_the_gap(record.at, found);
+        if self.restoring.as_ref().is_some_and(|(at, _)| *at < record.at) {
+            self.restored(found);
+        }
+        let node = record.node;
+        let is_member = (node.0 as usize) < self.all.len();
+        match &record.event {
+            Event::World(event) if is_member => self.world(record.at, node, event, found),
+            Event::Queue(event) if self.leader == Some(node) => {
+                self.queue(record.seq, event, found);
+            }
+            Event::Fetch(servent_core::fetch::Event::Queued { ticket: Some(ticket), .. }) => {
+                self.told(*ticket, found);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn finish(&mut self, end: Instant, found: &mut Found<'_>) {
+        self.judge_the_gap(end, found);
+    }
+
+    /// Somebody leads within a bound once nothing goes wrong any more.
+    fn judge_the_gap(&mut self, now: Instant, found: &mut Found<'_>) {
+        if let Some(since) = self.without {
+            self.longest = self.longest.max(now.since(since));
+            if now.since(since) > LEADERLESS {
+                self.without = None;
+                found.broken(
+                    "leaderless",
+                    "check.leaderless",
+                    &[("since", &format_args!("{since:?}"))],
+                );
+            }
+        }
+    }
+
+    fn world(&mut self, now: Instant, node: NodeId, event: &WorldEvent, found: &mut Found<'_>) {
+        use WorldEvent as W;
+        let ends = matches!(event, W::Crashed | W::Replaced) && self.leader == Some(node);
+        if ends || matches!(event, W::Leads { .. }) {
+            self.forget_unsaved();
+        }
+        let one = &mut self.all[node.0 as usize];
+        // A fault starts the clock anew.
+        let mut fault = true;
+        match event {
+            W::Crashed => *one = Member { apart: one.apart, ..Member::default() },
+            W::Restarted | W::StandsBy => one.runs = true,
+            W::Replaced => (one.runs, one.leads) = (false, false),
+            W::Stalled => one.stalled = true,
+            W::Resumed => one.stalled = false,
+            W::Apart { apart } => one.apart = *apart,
+            W::Store { away } => self.store_away = *away,
+            W::Leads { fence } => {
+                one.leads = true;
+                if *fence <= self.number.0 {
+                    found.broken("one_leads", "check.old_number", &[("number", fence)]);
+                }
+                self.leader = Some(node);
+                self.restoring = Some((now, BTreeSet::new()));
+                self.restored = 0;
+            }
+            W::Saved { fence, until } => {
+                self.saved(node, *fence, *until, found);
+                fault = false;
+            }
+            _ => fault = false,
+        }
+        let led = self.all.iter().any(|one| one.leads && one.is_able());
+        let able = self.all.iter().any(|one| one.is_able());
+        if led || !able || self.store_away {
+            self.without = None;
+        } else if self.without.is_none() || fault && !matches!(event, W::StandsBy | W::Replaced) {
+            self.without = Some(now);
+        }
+    }
+
+    /// The member that led has ended: what it had decided and not saved never
+    /// was.
+    fn forget_unsaved(&mut self) {
+        self.places.retain(|_, place| place.saved.is_some());
+        self.done.retain(|_, (_, saved)| *saved);
+        self.restoring = None;
+    }
+
+    /// Writes succeed only for who has taken the lease last.
+    fn saved(&mut self, node: NodeId, fence: u64, until: u64, found: &mut Found<'_>) {
+        let (last, who) = self.number;
+        let another = fence == last && who.is_some_and(|who| who != node);
+        if fence < last || another {
+            found.broken("one_leads", "check.two_write", &[("number", &fence), ("last", &last)]);
+        }
+        if self.leader != Some(node) {
+            found.broken("one_leads", "check.two_write", &[("number", &fence)]);
+        }
+        self.number = (fence.max(last), Some(node));
+        for place in self.places.values_mut().filter(|place| place.arrival.1 < until) {
+            place.saved = Some(place.arrival.0);
+        }
+        for done in self.done.values_mut().filter(|done| done.0 < until) {
+            done.1 = true;
+        }
+    }
+
+    fn queue(&mut self, seq: u64, event: &Queue, found: &mut Found<'_>) {
+        match event {
+            Queue::Arrived { ticket, arrival, .. } | Queue::Returned { ticket, arrival, .. } => {
+                let fresh = Place { arrival: (*arrival, seq), saved: None, told: false };
+                self.places.entry(*ticket).or_insert(fresh).arrival = (*arrival, seq);
+                self.done.remove(ticket);
+            }
+            Queue::Moved { ticket, arrival, .. } => {
+                if let Some(place) = self.places.get_mut(ticket) {
+                    place.arrival = (*arrival, seq);
+                }
+            }
+            Queue::Restored { ticket, arrival, position } => {
+                self.served_again(*ticket, found);
+                if let Some((_, restoring)) = &mut self.restoring {
+                    restoring.insert(*ticket);
+                }
+                let at = (*arrival, seq);
+                let fresh = Place { arrival: at, saved: None, told: false };
+                let place = self.places.entry(*ticket).or_insert(fresh);
+                if let Some(saved) = place.saved.filter(|_| *position > 0) {
+                    if saved < self.restored {
+                        found.broken("fifo", "check.takeover_order", &[("ticket", ticket)]);
+                    }
+                    self.restored = self.restored.max(saved);
+                }
+                (place.arrival, place.saved) = (at, Some(*arrival));
+            }
+            Queue::Lost { ticket, .. } => {
+                self.places.remove(ticket);
+            }
+            Queue::Started { ticket, .. } => self.served_again(*ticket, found),
+            Queue::Finished { ticket, .. } | Queue::Unreserved { ticket, .. } => {
+                self.places.remove(ticket);
+                self.done.insert(*ticket, (seq, false));
+            }
+            _ => {}
+        }
+    }
+
+    /// A slot that was given back, as the store knows, is given to the same
+    /// place again.
+    fn served_again(&self, ticket: Guid, found: &mut Found<'_>) {
+        if self.done.get(&ticket).is_some_and(|(_, saved)| *saved) {
+            found.broken("served_twice", "check.served_twice", &[("ticket", &ticket)]);
+        }
+    }
+
+    /// The new leader has restored everything: whoever was told a place has it.
+    fn restored(&mut self, found: &mut Found<'_>) {
+        let Some((_, restored)) = self.restoring.take() else { return };
+        let missing: Vec<Guid> = self
+            .places
+            .iter()
+            .filter(|(ticket, place)| place.told && !restored.contains(ticket))
+            .map(|(ticket, _)| *ticket)
+            .collect();
+        for ticket in missing {
+            self.places.remove(&ticket);
+            found.broken("kept", "check.place_gone", &[("ticket", &ticket)]);
+        }
+        self.places.retain(|ticket, _| restored.contains(ticket));
+    }
+
+    /// A client hears of its place.
+    fn told(&mut self, ticket: Guid, found: &mut Found<'_>) {
+        let Some(place) = self.places.get_mut(&ticket) else { return };
+        place.told = true;
+        if place.saved.is_none() {
+            found.broken("write_ahead", "check.unsaved", &[("ticket", &ticket)]);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The store of a site, and what its members ask of it.
+
+use super::super::disk::Disk;
+use super::super::world::{self, Guest, Queue};
+use super::Due;
+use crate::world::World;
+use servent_core::lease::{Input, Output, Seen};
+use servent_core::node::{Op, WorldEvent};
+use servent_core::time::{Duration, Instant};
+use servent_core::trace::Event;
+
+use alloc::vec::Vec;
+
+/// How much later than the rest of them a packet arrives that was sent again
+/// after its way was cut, at most.
+const LATE: Duration = Duration::from_secs(1);
+
+/// What the members share.
+#[derive(Debug, Clone)]
+pub(super) struct Shared {
+    pub(super) disk: Disk,
+    lease: Seen,
+    /// The process that holds the lease: of which member, and which of its.
+    holder: Option<(u32, u32)>,
+    mood: Mood,
+    /// Questions that wait because it is silent.
+    waiting: Vec<u64>,
+}
+
+/// How it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mood {
+    There,
+    /// Whoever asks hears at once that it is gone.
+    Gone,
+    /// It answers when it is back.
+    Silent,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        let lease = Seen { fence: 0, beat: 0, free: true };
+        let disk = Disk::default();
+        Self { disk, lease, holder: None, mood: Mood::There, waiting: Vec::new() }
+    }
+}
+
+/// A question and its answer.
+#[derive(Debug, Clone)]
+pub(super) struct Letter {
+    pub(super) member: u32,
+    /// The process that asks.
+    pub(super) start: u32,
+    ask: Ask,
+    pub(super) said: Option<Said>,
+}
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub(super) enum Ask {
+    /// About the lease.
+    Lease(Output),
+    /// For a link for writing, in place of the one before it.
+    Open,
+    /// To write what was decided before the record `until`, over the link
+    /// with this number.
+    Write { fence: u64, ops: Vec<Op>, until: u64 },
+}
+
+/// What is answered.
+#[derive(Debug, Clone)]
+pub(super) enum Said {
+    Lease(Input),
+    Opened(Option<u64>),
+    Written(bool),
+    /// It is gone.
+    Nothing,
+}
+
+impl Shared {
+    fn answer(&mut self, who: (u32, u32), ask: &Ask) -> Said {
+        let ours = self.holder == Some(who);
+        match ask {
+            Ask::Lease(output) => Said::Lease(self.lease(who, ours, *output)),
+            Ask::Open if ours => {
+                self.lease.fence += 1;
+                Said::Opened(Some(self.lease.fence))
+            }
+            Ask::Open => Said::Opened(None),
+            Ask::Write { fence, ops, .. } => {
+                let allowed = ours && *fence == self.lease.fence;
+                if allowed {
+                    ops.iter().for_each(|op| self.disk.write(Instant::ZERO, op.clone()));
+                    self.disk.flush();
+                }
+                Said::Written(allowed)
+            }
+        }
+    }
+
+    fn lease(&mut self, who: (u32, u32), ours: bool, output: Output) -> Input {
+        match output {
+            Output::Take(seen)
+                if (seen.fence, seen.beat) == (self.lease.fence, self.lease.beat) =>
+            {
+                self.lease = Seen { fence: seen.fence + 1, beat: 0, free: false };
+                self.holder = Some(who);
+                Input::Taken(self.lease.fence)
+            }
+            Output::Renew if ours && !self.lease.free => {
+                self.lease.beat += 1;
+                Input::Renewed
+            }
+            Output::Free if ours => {
+                self.lease.free = true;
+                Input::Renewed
+            }
+            Output::Take(_) | Output::Renew | Output::Free => Input::Missed,
+            Output::Look | Output::Lead(_) | Output::Yield => Input::Seen(self.lease),
+        }
+    }
+}
+
+impl<N: Guest> World<Queue<N>> {
+    /// A member asks the store; returns the number of its question.
+    pub(super) fn ask_store(&mut self, member: u32, ask: Ask) -> u64 {
+        let now = self.now();
+        let Some(site) = &mut self.net.site else { return 0 };
+        let start = site.member(member).start;
+        site.sent += 1;
+        let number = site.sent;
+        site.letters.insert(number, Letter { member, start, ask, said: None });
+        let (arrives, waits) = (now + site.plan.latency, now + site.plan.patience);
+        self.plan(arrives, world::Due::Site(Due::Ask(number)));
+        self.plan(waits, world::Due::Site(Due::Patience(number)));
+        number
+    }
+
+    /// A question reaches the store.
+    pub(super) fn asked(&mut self, number: u64) {
+        let now = self.now();
+        let Some(site) = &mut self.net.site else { return };
+        let Some(letter) = site.letters.get(&number) else { return };
+        let (member, start) = (letter.member, letter.start);
+        if site.member(member).apart {
+            return site.member_mut(member).stuck.push(Due::Ask(number));
+        }
+        let said = match site.store.mood {
+            Mood::Silent => return site.store.waiting.push(number),
+            Mood::Gone => Said::Nothing,
+            Mood::There => site.store.answer((member, start), &letter.ask),
+        };
+        let saved = match (&said, &letter.ask) {
+            (Said::Written(true), Ask::Write { fence, until, .. }) => Some((*fence, *until)),
+            _ => None,
+        };
+        if let Some(letter) = site.letters.get_mut(&number) {
+            letter.said = Some(said);
+        }
+        let arrives = now + site.plan.latency;
+        self.plan(arrives, world::Due::Site(Due::Said(number)));
+        if let Some((fence, until)) = saved {
+            self.note(member, None, Event::World(WorldEvent::Saved { fence, until }));
+        }
+    }
+
+    /// The store goes away, or comes back. A silent one then answers what it
+    /// was asked.
+    pub(in crate::queue) fn set_store(&mut self, away: bool, silent: bool) {
+        let now = self.now();
+        let Some(site) = &mut self.net.site else { return };
+        site.store.mood = match (away, silent) {
+            (false, _) => Mood::There,
+            (true, false) => Mood::Gone,
+            (true, true) => Mood::Silent,
+        };
+        let waiting = core::mem::take(&mut site.store.waiting);
+        for number in waiting {
+            self.plan(now, world::Due::Site(Due::Ask(number)));
+        }
+    }
+
+    /// Cuts the way between a member and the store, or mends it. What was sent
+    /// meanwhile arrives then, not always before what is sent afterwards.
+    pub(in crate::queue) fn set_apart(&mut self, member: u32, apart: bool) {
+        let now = self.now();
+        let Some(site) = self.net.site.as_mut().filter(|site| site.has(member)) else { return };
+        site.member_mut(member).apart = apart;
+        if apart {
+            return;
+        }
+        let stuck = core::mem::take(&mut site.member_mut(member).stuck);
+        let late = Duration::from_micros(site.dice.between(0, LATE.as_micros()));
+        for due in stuck {
+            self.plan(now + late, world::Due::Site(due));
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! A page cannot listen. It holds a line to its servent, on which it is told who
+//! calls, and answers each call with a connection of its own: see `relay` of the
+//! program. Its node has listened and accepted, as far as it knows.
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::rc::{Rc, Weak};
+
+use js_sys::{ArrayBuffer, Date, Uint8Array};
+use servent_core::id::ConnId;
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast as _, JsValue};
+use web_sys::{BinaryType, MessageEvent, WebSocket};
+
+use super::host::Host;
+use super::socket::PROTOCOL;
+
+/// Time until a line that was lost is opened again, and the most it grows to, in
+/// milliseconds.
+const AGAIN: [i32; 2] = [500, 30_000];
+/// The servent says something at least every 25 s; a line on which nothing was
+/// said for this long is dead, whatever the browser thinks. In milliseconds.
+const DEAD: f64 = 60_000.0;
+/// Bytes of a line that is not complete.
+const LONGEST: usize = 2_048;
+
+/// Where a page is called.
+#[derive(Default)]
+pub(super) struct Line {
+    socket: Option<WebSocket>,
+    open: bool,
+    /// When something was last heard, in milliseconds.
+    heard: f64,
+    /// How often it could not be opened in a row.
+    failed: u32,
+    /// What was received of the next line.
+    begun: Vec<u8>,
+    /// Calls so far.
+    calls: u64,
+    events: Vec<Closure<dyn FnMut(JsValue)>>,
+}
+
+/// What the servent says.
+enum Told {
+    /// Somebody calls.
+    Call(ConnId, String, SocketAddr),
+    /// For the person: what it is, and words.
+    Said(String, String),
+}
+
+type Shared = Rc<RefCell<Host>>;
+
+/// True when a page is called there.
+pub(super) const fn is_page(at: SocketAddr) -> bool {
+    match at {
+        SocketAddr::V4(at) => matches!(at.ip().octets()[0], 240..=254),
+        SocketAddr::V6(_) => false,
+    }
+}
+
+impl Line {
+    /// True while others can call.
+    pub(super) const fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Opens the line, in the place of any other.
+    pub(super) fn open(this: &Shared) {
+        let Some(url) = this.borrow().line_url() else { return };
+        let Ok(socket) = WebSocket::new_with_str(&url, PROTOCOL) else { return };
+        socket.set_binary_type(BinaryType::Arraybuffer);
+        let event = |then: fn(&Shared, JsValue)| {
+            let host: Weak<RefCell<Host>> = Rc::downgrade(this);
+            Closure::new(move |event: JsValue| {
+                if let Some(host) = host.upgrade() {
+                    then(&host, event);
+                }
+            })
+        };
+        let opened: Closure<dyn FnMut(JsValue)> = event(|host, _| {
+            let mut host = host.borrow_mut();
+            (host.line.open, host.line.failed, host.line.heard) = (true, 0, Date::now());
+        });
+        let closed = event(|host, _| Self::again(host));
+        let message = event(|host, event| {
+            let data = event.unchecked_into::<MessageEvent>().data();
+            let data = Uint8Array::new(data.unchecked_ref::<ArrayBuffer>()).to_vec();
+            let all = host.borrow_mut().line.read(&data);
+            for told in all {
+                match told {
+                    Told::Call(conn, ticket, peer) => Host::called(host, conn, &ticket, peer),
+                    Told::Said(what, words) => host.borrow().disk.door.told(&what, &words),
+                }
+            }
+        });
+        socket.set_onopen(Some(opened.as_ref().unchecked_ref()));
+        socket.set_onclose(Some(closed.as_ref().unchecked_ref()));
+        socket.set_onmessage(Some(message.as_ref().unchecked_ref()));
+        let line = &mut this.borrow_mut().line;
+        line.hang_up();
+        line.heard = Date::now();
+        line.socket = Some(socket);
+        line.events = vec![opened, closed, message];
+    }
+
+    /// The page is seen again: a line that was lost or is dead is opened at once.
+    pub(super) fn wake(this: &Shared) {
+        let line = &this.borrow().line;
+        let dead = Date::now() - line.heard > DEAD;
+        let lost = line.socket.as_ref().is_none_or(|it| it.ready_state() > WebSocket::OPEN);
+        if dead || lost {
+            Self::later(this, 0);
+        }
+    }
+
+    /// The line was lost, or could not be opened.
+    fn again(this: &Shared) {
+        let line = &mut this.borrow_mut().line;
+        line.open = false;
+        let wait = AGAIN[0].saturating_mul(1 << line.failed.min(8)).min(AGAIN[1]);
+        line.failed += 1;
+        Self::later(this, wait);
+    }
+
+    /// Opens the line after so many milliseconds, when nothing else runs.
+    fn later(this: &Shared, ms: i32) {
+        let this = Rc::downgrade(this);
+        let open = Closure::once_into_js(move || {
+            if let Some(this) = this.upgrade() {
+                Self::open(&this);
+            }
+        });
+        if let Some(window) = web_sys::window() {
+            let open = open.unchecked_ref();
+            let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(open, ms);
+        }
+    }
+
+    fn hang_up(&mut self) {
+        self.open = false;
+        self.begun.clear();
+        if let Some(socket) = self.socket.take() {
+            socket.set_onopen(None);
+            socket.set_onclose(None);
+            socket.set_onmessage(None);
+            let _ = socket.close(); // It may be closed already.
+        }
+    }
+
+    /// Reads what the servent says.
+    fn read(&mut self, data: &[u8]) -> Vec<Told> {
+        self.heard = Date::now();
+        self.begun.extend(data);
+        let mut all = Vec::new();
+        while let Some(end) = self.begun.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.begun.drain(..=end).collect();
+            let line = String::from_utf8_lossy(&line[..end]);
+            let (what, words) = line.split_once(' ').unwrap_or((&line, ""));
+            let call = words.split_once(' ').and_then(|(t, at)| Some((t, at.parse().ok()?)));
+            match (what, call) {
+                ("CALL", Some((ticket, peer))) => {
+                    self.calls += 1;
+                    // Those that are accepted are even.
+                    all.push(Told::Call(ConnId(self.calls * 2), ticket.to_owned(), peer));
+                }
+                ("SAY" | "RULES" | "OUT", _) => {
+                    all.push(Told::Said(what.to_owned(), words.to_owned()));
+                }
+                _ => {}
+            }
+        }
+        self.begun.truncate(LONGEST);
+        all
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.hang_up();
+    }
+}

@@ -1,0 +1,227 @@
+//! The datagrams of several recorded servents together: what one of them sent
+//! and another received is one arrow, and both its ends are real.
+
+use std::collections::BTreeMap;
+
+use servent_core::time::Instant;
+use servent_core::trace::NodeId;
+use servent_sim::unicast::{Arrow, Cause, DatagramId, Diagram, Fate, Loss, Mark, UnicastTotals};
+
+use super::ends::{Ends, Seen};
+
+/// Which datagram: of which tape, and its number there.
+type Place = (usize, usize);
+
+/// An instant by the clock of the first servent.
+pub(super) fn moved(at: Instant, by: i64) -> Instant {
+    Instant::from_micros(at.as_micros().saturating_add_signed(by))
+}
+
+/// How far each tape is to be moved, in microseconds, so that nothing arrives
+/// before it was sent. Clocks of one machine agree, and stay as they are.
+pub(super) fn shifts(tapes: &[&Ends]) -> Vec<i64> {
+    let mut shifts = vec![0_i64; tapes.len()];
+    for k in 1..tapes.len() {
+        // The first of those before it that it has talked to.
+        let known = (0..k).find_map(|m| {
+            let (there, back) = (least(tapes[m], tapes[k]), least(tapes[k], tapes[m]));
+            Some((m, there?, back?))
+        });
+        if let Some((m, there, back)) = known {
+            let apart = if there < 0 || back < 0 { (back - there) / 2 } else { 0 };
+            shifts[k] = shifts[m] + apart;
+        }
+    }
+    shifts
+}
+
+/// The shortest way from one to the other by their own clocks, of datagrams
+/// that are unlike all others.
+fn least(from: &Ends, to: &Ends) -> Option<i64> {
+    let once = |ends: &Ends, ours: bool| {
+        let mut seen: BTreeMap<u64, Option<Instant>> = BTreeMap::new();
+        for one in ends.seen().iter().filter(|one| one.ours == ours) {
+            seen.entry(one.print).and_modify(|at| *at = None).or_insert(Some(one.at));
+        }
+        seen
+    };
+    let (sent, came) = (once(from, true), once(to, false));
+    let ways = sent.iter().filter_map(|(print, at)| {
+        let (sent, came) = ((*at)?, (*came.get(print)?)?);
+        Some(came.as_micros() as i64 - sent.as_micros() as i64)
+    });
+    ways.min()
+}
+
+/// What several servents sent each other.
+#[derive(Default)]
+pub(super) struct Joined {
+    /// The node of every other end of every tape: a tape, or somebody who was
+    /// not recorded.
+    pub(super) who: Vec<Vec<NodeId>>,
+    /// Those that were not recorded, by their addresses.
+    pub(super) strangers: Vec<String>,
+    /// What became of each datagram that was sent: where it arrived.
+    pairs: BTreeMap<Place, Place>,
+    /// For each that arrived and is known to the sender's tape, the sending.
+    causes: BTreeMap<Place, Place>,
+    pub(super) diagram: Diagram,
+    /// When numbers were sent for the first time, and delivered.
+    written: Vec<(Instant, u64)>,
+    delivered: Vec<(Instant, u64)>,
+}
+
+impl Joined {
+    /// `seq` gives the number of a tape's record among all of them.
+    pub(super) fn new(tapes: &[&Ends], shifts: &[i64], seq: impl Fn(usize, u64) -> u64) -> Self {
+        let mut joined = Self::default();
+        joined.pair(tapes, shifts);
+        joined.name(tapes);
+        let arrows = joined.arrows(tapes, shifts, &seq);
+        let marks = joined.marks(tapes, shifts, &seq);
+        joined.diagram = Diagram::of(arrows, marks);
+        for (ends, by) in tapes.iter().zip(shifts) {
+            let [sent, delivered] = ends.flow();
+            joined.written.extend(sent.iter().map(|(at, n)| (moved(*at, *by), *n)));
+            joined.delivered.extend(delivered.iter().map(|(at, n)| (moved(*at, *by), *n)));
+        }
+        joined.written.sort_unstable();
+        joined.delivered.sort_unstable();
+        joined
+    }
+
+    /// The tape and its record that sent what arrived there.
+    pub(super) fn cause(&self, tape: usize, input: usize, tapes: &[&Ends]) -> Option<(usize, u64)> {
+        let here = tapes.get(tape)?.seen().iter();
+        let arrived = |(_, one): &(usize, &Seen)| !one.ours && one.place.input == input;
+        let mut all = here.enumerate().filter(arrived).map(|(i, _)| (tape, i));
+        let (from, i) = all.find_map(|place| self.causes.get(&place)).copied()?;
+        Some((from, tapes[from].seen()[i].record))
+    }
+
+    /// The totals up to an instant.
+    pub(super) fn totals(&self, at: Instant) -> UnicastTotals {
+        let counted = UnicastTotals::until(&self.diagram, at);
+        let sum = |all: &[(Instant, u64)]| {
+            all.iter().take_while(|(when, _)| *when <= at).map(|(_, n)| n).sum()
+        };
+        let last = self.delivered.iter().rev().find(|(when, _)| *when <= at).map(|(when, _)| *when);
+        UnicastTotals {
+            written: sum(&self.written),
+            delivered: sum(&self.delivered),
+            last,
+            ..counted
+        }
+    }
+
+    /// Each that arrived was the latest of its like that had been sent by then.
+    fn pair(&mut self, tapes: &[&Ends], shifts: &[i64]) {
+        let mut sent: BTreeMap<u64, Vec<(Instant, Place)>> = BTreeMap::new();
+        for (k, ends) in tapes.iter().enumerate() {
+            for (i, one) in ends.seen().iter().enumerate().filter(|(_, one)| one.ours) {
+                sent.entry(one.print).or_default().push((moved(one.at, shifts[k]), (k, i)));
+            }
+        }
+        for (m, ends) in tapes.iter().enumerate() {
+            for (i, one) in ends.seen().iter().enumerate().filter(|(_, one)| !one.ours) {
+                let at = moved(one.at, shifts[m]);
+                let Some(alike) = sent.get_mut(&one.print) else { continue };
+                let fits = |(when, (k, _)): &(Instant, Place)| *k != m && *when <= at;
+                let Some(found) = alike.iter().rposition(fits) else { continue };
+                let (_, place) = alike.remove(found);
+                self.pairs.insert(place, (m, i));
+                self.causes.insert((m, i), place);
+            }
+        }
+    }
+
+    /// Who the other ends of every tape are.
+    fn name(&mut self, tapes: &[&Ends]) {
+        let mut who: Vec<Vec<Option<NodeId>>> =
+            tapes.iter().map(|ends| vec![None; ends.peers().len()]).collect();
+        for ((k, i), (m, j)) in &self.pairs {
+            let [to, from] =
+                [(*k, *i), (*m, *j)].map(|(tape, i)| tapes[tape].seen()[i].peer as usize - 1);
+            who[*k][to] = Some(NodeId(*m as u32));
+            who[*m][from] = Some(NodeId(*k as u32));
+        }
+        let first = tapes.len() as u32;
+        for (ends, who) in tapes.iter().zip(who) {
+            let named = who.into_iter().zip(ends.peers()).map(|(who, at)| {
+                who.unwrap_or_else(|| {
+                    self.strangers.push(at.to_string());
+                    NodeId(first + self.strangers.len() as u32 - 1)
+                })
+            });
+            let named: Vec<NodeId> = named.collect();
+            self.who.push(named);
+        }
+    }
+
+    fn arrows(
+        &self,
+        tapes: &[&Ends],
+        shifts: &[i64],
+        seq: &impl Fn(usize, u64) -> u64,
+    ) -> Vec<Arrow> {
+        let mut arrows = Vec::new();
+        let mut counts: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();
+        for (k, ends) in tapes.iter().enumerate() {
+            // As the tape by itself would draw them: with one end estimated.
+            for (i, arrow) in ends.arrows().into_iter().enumerate() {
+                let one = &ends.seen()[i];
+                let peer = self.who[k][one.peer as usize - 1];
+                let own = NodeId(k as u32);
+                if !one.ours && self.causes.contains_key(&(k, i)) {
+                    continue;
+                }
+                let (from, to) = if one.ours { (own, peer) } else { (peer, own) };
+                let to_us = |at| moved(at, shifts[k]);
+                let mut arrow = Arrow {
+                    id: DatagramId(arrows.len() as i64),
+                    from,
+                    to,
+                    seq: seq(k, arrow.seq),
+                    sent: to_us(arrow.sent),
+                    due: to_us(arrow.due),
+                    at: arrow.at.map(to_us),
+                    ..arrow
+                };
+                if let Some((m, j)) = self.pairs.get(&(k, i)) {
+                    arrow.due = moved(tapes[*m].seen()[*j].at, shifts[*m]);
+                    (arrow.at, arrow.fate, arrow.why) = (Some(arrow.due), Fate::Arrived, None);
+                } else if one.ours && (peer.0 as usize) < tapes.len() {
+                    (arrow.fate, arrow.why) = (Fate::Lost, Some(Cause::Loss(Loss::Chance)));
+                }
+                arrows.push(arrow);
+            }
+        }
+        arrows.sort_by_key(|arrow| arrow.sent);
+        for arrow in &mut arrows {
+            let n = counts.entry((arrow.from, arrow.to)).or_default();
+            *n += 1;
+            arrow.n = *n;
+        }
+        arrows
+    }
+
+    fn marks(
+        &self,
+        tapes: &[&Ends],
+        shifts: &[i64],
+        seq: &impl Fn(usize, u64) -> u64,
+    ) -> Vec<Mark> {
+        let mut marks = Vec::new();
+        for (k, ends) in tapes.iter().enumerate() {
+            marks.extend(ends.marks().iter().map(|mark| Mark {
+                at: moved(mark.at, shifts[k]),
+                seq: seq(k, mark.seq),
+                node: NodeId(k as u32),
+                peer: mark.peer.map(|peer| self.who[k][peer.0 as usize - 1]),
+                ..mark.clone()
+            }));
+        }
+        marks.sort_by_key(|mark| mark.at);
+        marks
+    }
+}

@@ -1,0 +1,365 @@
+//! The recordings of several servents as one run: everything they did, on one
+//! clock, each event with what caused it, also at another of them.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use serde_json::Value;
+use servent_core::time::Instant;
+use servent_core::trace::{Digest, NodeId};
+use servent_sim::unicast::Margins;
+use wasm_bindgen::{JsError, JsValue};
+
+use super::ends::Ends;
+use super::joined::{Joined, moved, shifts};
+use super::recorded::Recorded;
+use crate::lab::{BranchInfo, Cast, Columns, NamedRecord, NodeInfo, Verified, Watching, fitting};
+use crate::value::{Answer, give, refused};
+
+/// A record: when, of which tape, and its number there.
+type Place = (Instant, usize, usize);
+
+/// Several recordings.
+pub(super) struct Several {
+    tapes: Vec<Rc<RefCell<Recorded>>>,
+    names: Vec<String>,
+    shifts: Vec<i64>,
+    records: Vec<Place>,
+    /// The numbers that the records of each tape have among all.
+    numbers: Vec<Vec<u32>>,
+    joined: Joined,
+    columns: Columns,
+    now: Instant,
+    index: usize,
+}
+
+impl Several {
+    /// Joins them. `names` are those of their files: servents often have the
+    /// same.
+    pub(super) fn new(tapes: Vec<Rc<RefCell<Recorded>>>, names: Vec<String>) -> Self {
+        for tape in &tapes {
+            tape.borrow_mut().ends();
+        }
+        let mut several = Self {
+            shifts: vec![0; tapes.len()],
+            tapes,
+            names,
+            records: Vec::new(),
+            numbers: Vec::new(),
+            joined: Joined::default(),
+            columns: Columns::default(),
+            now: Instant::ZERO,
+            index: 0,
+        };
+        several.shifts = several.with_ends(shifts).unwrap_or(several.shifts);
+        several.sort();
+        let numbers = &several.numbers;
+        let seq = |tape: usize, i: u64| {
+            let number = numbers[tape].get(i as usize).or(numbers[tape].last());
+            number.copied().unwrap_or_default().into()
+        };
+        let shifts = several.shifts.clone();
+        several.joined =
+            several.with_ends(|ends| Joined::new(ends, &shifts, seq)).unwrap_or_default();
+        several.now = several.begun();
+        several
+    }
+
+    /// Does something with the datagrams of all; `None` unless all have some.
+    fn with_ends<T>(&self, work: impl FnOnce(&[&Ends]) -> T) -> Option<T> {
+        let tapes: Vec<_> = self.tapes.iter().map(|tape| tape.borrow()).collect();
+        let ends: Option<Vec<&Ends>> = tapes.iter().map(|tape| tape.take.ends.as_ref()).collect();
+        Some(work(&ends?))
+    }
+
+    /// All records by their instants; of one tape in their order.
+    fn sort(&mut self) {
+        for (k, tape) in self.tapes.iter().enumerate() {
+            let of = tape.borrow();
+            let player = of.player();
+            let place = |i| Some((moved(player.record(i)?.at, self.shifts[k]), k, i));
+            self.records.extend((0..).map_while(place));
+            self.numbers.push(vec![0; player.count()]);
+        }
+        self.records.sort_by_key(|(at, ..)| *at);
+        for (number, (_, tape, i)) in (0..).zip(&self.records) {
+            self.numbers[*tape][*i] = number;
+        }
+    }
+
+    /// The same once more, with a cursor of its own.
+    pub(super) fn copy(&self) -> Self {
+        let copy = |tape: &Rc<RefCell<Recorded>>| {
+            let of = tape.borrow();
+            Rc::new(RefCell::new(Recorded::new(of.player().clone())))
+        };
+        Self::new(self.tapes.iter().map(copy).collect(), self.names.clone())
+    }
+
+    /// How many were recorded.
+    pub(super) const fn many(&self) -> usize {
+        self.tapes.len()
+    }
+
+    /// What they sent each other as datagrams.
+    pub(super) const fn joined(&self) -> &Joined {
+        &self.joined
+    }
+
+    /// By how much the clock of each is ahead of the first, in microseconds.
+    pub(super) fn ahead(&self) -> Vec<f64> {
+        self.shifts.iter().map(|by| -(*by as f64)).collect()
+    }
+
+    /// The views that can show all of them together.
+    pub(super) fn views(&self) -> Vec<&'static str> {
+        let talk = self.joined.who.iter().flatten().any(|who| (who.0 as usize) < self.many());
+        if talk { vec!["unicast"] } else { Vec::new() }
+    }
+
+    /// HA, HS and the windows of one end; of one that was not recorded nothing
+    /// is known.
+    pub(super) fn margins(&self, end: NodeId) -> Margins {
+        let tape = self.tapes.get(end.0 as usize);
+        let Some(tape) = tape else {
+            return Margins { node: end, up: true, stalled: false, peers: Vec::new() };
+        };
+        let mut margins = tape.borrow().margins(NodeId(0));
+        margins.node = end;
+        for margin in &mut margins.peers {
+            let who = self.joined.who[end.0 as usize].get(margin.peer.0 as usize - 1);
+            margin.peer = who.copied().unwrap_or(margin.peer);
+            margin.name = self.name(margin.peer).to_owned();
+        }
+        margins
+    }
+
+    fn name(&self, node: NodeId) -> &str {
+        let all = self.names.iter().chain(&self.joined.strangers);
+        all.map(String::as_str).nth(node.0 as usize).unwrap_or_default()
+    }
+
+    fn begun(&self) -> Instant {
+        self.records.first().map_or(Instant::ZERO, |(at, ..)| *at)
+    }
+
+    fn go(&mut self, at: Instant, index: usize) {
+        (self.now, self.index) = (at, index);
+        for (tape, by) in self.tapes.iter().zip(&self.shifts) {
+            tape.borrow_mut().seek(moved(at, -by));
+        }
+        if let Some((_, tape, i)) = index.checked_sub(1).and_then(|i| self.records.get(i)) {
+            self.tapes[*tape].borrow_mut().seek_record(*i as u32);
+        }
+    }
+
+    /// The record that led to another: of its own tape, or the sending of what
+    /// arrived.
+    fn cause(&self, tape: usize, i: usize, own: Option<u64>) -> Option<u64> {
+        let input = self.tapes[tape].borrow().player().led_to(i);
+        let sent = input.and_then(|input| {
+            self.with_ends(|ends| self.joined.cause(tape, input, ends)).flatten()
+        });
+        let number = |tape: usize, i: u64| self.numbers[tape].get(i as usize).copied();
+        // What was written down late may stand behind what it led to.
+        let here = self.numbers[tape][i];
+        let sent = sent.and_then(|(tape, i)| number(tape, i)).filter(|cause| *cause < here);
+        sent.or_else(|| number(tape, own?)).map(u64::from)
+    }
+
+    fn named(&self, i: u32, cast: Cast) -> Option<NamedRecord<'_, Value>> {
+        let (at, tape, place) = *self.records.get(i as usize)?;
+        let of = self.tapes[tape].borrow();
+        let NamedRecord { event, cause, .. } = of.named(place as u32, cast)?;
+        let cause = self.cause(tape, place, cause);
+        let node = NodeId(tape as u32);
+        let node_name = self.names.get(tape)?;
+        Some(NamedRecord { seq: i.into(), at, node, cause, event, node_name, who: None })
+    }
+
+    fn place(&self, i: u32) -> Option<(usize, u32)> {
+        self.records.get(i as usize).map(|(_, tape, i)| (*tape, *i as u32))
+    }
+}
+
+impl Watching for Several {
+    fn kind(&self) -> &'static str {
+        "trace"
+    }
+
+    fn scenario(&self) -> Answer {
+        Ok(JsValue::UNDEFINED)
+    }
+
+    fn horizon(&self) -> Instant {
+        self.frontier()
+    }
+
+    fn frontier(&self) -> Instant {
+        let ends = self.tapes.iter().zip(&self.shifts);
+        ends.map(|(tape, by)| moved(tape.borrow().frontier(), *by)).max().unwrap_or_default()
+    }
+
+    fn now(&self) -> Instant {
+        self.now.max(self.begun())
+    }
+
+    fn index(&self) -> u32 {
+        self.index as u32
+    }
+
+    fn count(&self) -> u32 {
+        self.records.len() as u32
+    }
+
+    fn explore(&mut self, _: u64) -> bool {
+        true
+    }
+
+    fn advance(&mut self, to: Instant, _: u64) -> Instant {
+        self.seek(to);
+        self.now()
+    }
+
+    fn seek(&mut self, to: Instant) {
+        let index = self.records.partition_point(|(at, ..)| *at <= to);
+        (self.now, self.index) = (to, index);
+        for (tape, by) in self.tapes.iter().zip(&self.shifts) {
+            tape.borrow_mut().seek(moved(to, -by));
+        }
+    }
+
+    fn seek_record(&mut self, i: u32) -> bool {
+        let Some((at, ..)) = self.records.get(i as usize).copied() else { return false };
+        self.go(at, i as usize + 1);
+        true
+    }
+
+    fn step(&mut self, forward: bool) -> bool {
+        match (forward, self.index) {
+            (true, i) => self.seek_record(i as u32),
+            (false, 0) => false,
+            (false, 1) => {
+                let first = self.begun().as_micros();
+                self.seek(Instant::from_micros(first.saturating_sub(1)));
+                true
+            }
+            (false, i) => self.seek_record(i as u32 - 2),
+        }
+    }
+
+    fn step_node(&mut self, node: NodeId, forward: bool) -> bool {
+        let of = |i: &usize| self.records[*i].1 == node.0 as usize;
+        let next = if forward {
+            (self.index..self.records.len()).find(of)
+        } else {
+            (0..self.index.saturating_sub(1)).rev().find(of)
+        };
+        next.is_some_and(|i| self.seek_record(i as u32))
+    }
+
+    fn size(&self, _: Cast) -> usize {
+        self.many() + self.joined.strangers.len()
+    }
+
+    fn nodes(&self, _: Cast) -> Answer {
+        let tapes: Vec<_> = self.tapes.iter().map(|tape| tape.borrow()).collect();
+        let info = |id: u32| {
+            let name = self.name(NodeId(id));
+            let tape = tapes.get(id as usize);
+            let (role, profile) = tape.and_then(|tape| tape.part()).unwrap_or(("receiver", None));
+            NodeInfo { profile, ..NodeInfo::new(NodeId(id), name, role, true) }
+        };
+        let mut all: Vec<NodeInfo> = (0..self.size(Cast::All) as u32).map(info).collect();
+        // Whoever sends stands first.
+        all.sort_by_key(|node| {
+            let tape = tapes.get(node.id.0 as usize);
+            tape.is_none_or(|tape| tape.take.ends.as_ref().is_some_and(Ends::mostly_receives))
+        });
+        give(&all)
+    }
+
+    fn inspect(&self, node: NodeId, _: Cast) -> Answer {
+        give(&self.margins(node))
+    }
+
+    fn diff(&self, node: NodeId) -> Answer {
+        let tape = self.tapes.get(node.0 as usize);
+        tape.map_or_else(|| give(&[(); 0]), |tape| tape.borrow().diff(NodeId(0)))
+    }
+
+    fn record(&self, i: u32, cast: Cast) -> Answer {
+        self.named(i, cast).map_or(Ok(JsValue::UNDEFINED), |named| give(&named))
+    }
+
+    fn records(&self, from: u32, count: u32, filter: &str, cast: Cast) -> Answer {
+        fitting(filter, count, from, |i| self.named(i, cast))
+    }
+
+    fn why(&self, i: u32) -> Answer {
+        let Some((tape, i)) = self.place(i) else { return Ok(JsValue::UNDEFINED) };
+        self.tapes[tape].borrow().why(i)
+    }
+
+    fn numbers(&self, i: u32) -> Option<Value> {
+        let (tape, i) = self.place(i)?;
+        self.tapes[tape].borrow().numbers(i)
+    }
+
+    fn density(&mut self, bins: u32) -> Vec<u32> {
+        let end = self.frontier();
+        if !self.columns.serves(end) {
+            self.columns = Columns::new(self.begun(), end);
+            self.records.iter().for_each(|(at, ..)| self.columns.count(*at));
+        }
+        self.columns.density(bins)
+    }
+
+    fn pins(&mut self) -> Answer {
+        give(&[(); 0])
+    }
+
+    fn fault(&mut self, _: Value) -> Result<u32, JsError> {
+        Err(refused("open one of these recordings alone to ask what if"))
+    }
+
+    fn branches(&self) -> Answer {
+        give(&[BranchInfo { id: 0, parent: None, at: Instant::ZERO, name: "main" }])
+    }
+
+    fn use_branch(&mut self, id: u32) -> bool {
+        id == 0
+    }
+
+    fn divergence(&self, _: u32, _: u32) -> Option<u32> {
+        None
+    }
+
+    fn digest(&self) -> u64 {
+        let mut digest = Digest::default();
+        self.tapes.iter().for_each(|tape| digest.add(&tape.borrow().digest()));
+        digest.value()
+    }
+
+    fn verified(&self) -> Verified {
+        let all: Vec<Verified> = self.tapes.iter().map(|tape| tape.borrow().verified()).collect();
+        let diverged = all.iter().zip(&self.shifts);
+        let diverged = diverged.filter_map(|(one, by)| Some(moved(one.diverged_at?, *by)));
+        let text: Vec<String> = all
+            .iter()
+            .zip(&self.names)
+            .map(|(one, name)| format!("{name}: {}", one.text))
+            .collect();
+        Verified {
+            checked: all.iter().map(|one| one.checked).sum(),
+            total: all.iter().map(|one| one.total).sum(),
+            diverged_at: diverged.min(),
+            text: text.join("; "),
+        }
+    }
+
+    /// Each is a file of its own; together they are none.
+    fn sqlog(&self) -> String {
+        String::new()
+    }
+}

@@ -1,0 +1,88 @@
+//! The recordings of several servents, for the page.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsError, JsValue};
+
+use super::several::Several;
+use super::{Ladder, Tape};
+use crate::lab::{Cast, Run};
+use crate::value::{Answer, give, refused};
+
+/// The recordings of several servents as one run, merged by cause: what one of
+/// them sent and another received is one message.
+#[wasm_bindgen]
+pub struct Tapes {
+    pub(super) of: Rc<RefCell<Several>>,
+}
+
+#[wasm_bindgen]
+impl Tapes {
+    /// Joins recordings; each has a name, such as that of its file. They stay as
+    /// they are, and share no cursor with what is made of them.
+    ///
+    /// # Errors
+    /// When there are fewer than two, or one is of a simulated world.
+    #[wasm_bindgen(constructor)]
+    pub fn new(tapes: Vec<Tape>, names: Vec<String>) -> Result<Tapes, JsError> {
+        if tapes.len() < 2 || tapes.len() != names.len() {
+            return Err(refused("two recordings or more are opened together, each with a name"));
+        }
+        if tapes.iter().any(|tape| tape.of.borrow().player().world().is_some()) {
+            return Err(refused("a simulated world is opened alone"));
+        }
+        let tapes = tapes.iter().map(|tape| tape.copy().of).collect();
+        Ok(Self { of: Rc::new(RefCell::new(Several::new(tapes, names))) })
+    }
+
+    /// The interface common to all runs.
+    #[must_use]
+    pub fn run(&self) -> Run {
+        let of = Rc::clone(&self.of);
+        Run::cast(of, Cast::Ends)
+    }
+
+    /// The views that can show all of them together: of `routing` and
+    /// `unicast`.
+    ///
+    /// # Errors
+    /// When a value cannot be represented in JavaScript.
+    #[wasm_bindgen(unchecked_return_type = "string[]")]
+    pub fn views(&self) -> Answer {
+        give(&self.of.borrow().views())
+    }
+
+    /// By how many microseconds the clock of each is ahead of the first, as far
+    /// as their datagrams tell; what is shown has been set right by that.
+    #[must_use]
+    pub fn ahead(&self) -> Vec<f64> {
+        self.of.borrow().ahead()
+    }
+
+    /// Their datagrams; `undefined` when they sent each other none.
+    #[must_use]
+    pub fn ladder(&self) -> Option<Ladder> {
+        Ladder::of_several(&self.of)
+    }
+
+    /// The same once more, with the same cursor.
+    #[must_use]
+    pub fn tape(&self) -> Tapes {
+        Self { of: Rc::clone(&self.of) }
+    }
+
+    /// The same with a cursor of its own.
+    #[must_use]
+    pub fn copy(&self) -> Tapes {
+        Self { of: Rc::new(RefCell::new(self.of.borrow().copy())) }
+    }
+
+    /// Never a simulated world.
+    #[must_use]
+    #[wasm_bindgen(unchecked_return_type = "undefined")]
+    pub fn world(&self) -> JsValue {
+        JsValue::UNDEFINED
+    }
+}

@@ -1,0 +1,87 @@
+/** `<host-screen>`: for whoever runs the room, and nobody else: who is here, a sentence to everybody, and how the network is configured. */
+import { el, fill, icon, setAttr, setText } from '#lab/dom.js';
+import { hueOf, personOf } from '#lab/peer/names.js';
+import { Rows } from '#lab/peer/rows.js';
+import { t } from '#lab/strings.js';
+
+/** Asked so often, in milliseconds. */
+const ASK_MS = 1000;
+/** What the servents of pages are configured with, and the most of each. */
+const RULES = /** @type {const} */ ({ slots: 16, degree: 8, ttl: 7 });
+
+/** What the host does; the answer is an error, or nothing. @param {unknown} act */
+async function tell(act) {
+  const answer = await fetch('api/room', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(act) }).catch(() => null);
+  return answer?.ok ? '' : t(answer?.status === 403 ? 'room.locked' : 'room.gone');
+}
+
+class HostScreen extends HTMLElement {
+  /** @type {Record<string, any>} */ fields = {};
+
+  connectedCallback() {
+    if (this.shown) return;
+    this.shown = true;
+    const section = (/** @type {string} */ name, /** @type {(Node|null)[]} */ ...inside) => el('section', { class: `host-${name}`, 'aria-label': t(`host.${name}`) }, el('h2', { text: t(`host.${name}`) }), ...inside);
+    const form = (/** @type {() => unknown} */ act, /** @type {(Node|null)[]} */ ...inside) => el('form', { class: 'host-form', on: { submit: (/** @type {Event} */ e) => { e.preventDefault(); this.#do(act()); } } }, ...inside);
+    const number = (/** @type {string} */ name, /** @type {number} */ max) => {
+      this.fields[name] = el('input', { class: 'input', type: 'number', min: '1', max: String(max), value: '', required: true });
+      return el('label', { class: 'host-number' }, el('span', { text: t(`host.${name}`) }), this.fields[name]);
+    };
+    const value = (/** @type {string} */ name) => Number(this.fields[name].value);
+    this.words = el('input', { class: 'input', maxlength: '200', required: true, 'aria-label': t('host.say') });
+    this.list = new Rows(el('ul', { class: 'part-list', data: { list: 'people' } }));
+    this.state = el('p', { class: 'part-state', role: 'status' });
+    this.note = el('p', { class: 'part-note', role: 'alert', hidden: true });
+    this.letIn = el('button', { class: 'button small', type: 'button', hidden: true, on: { click: () => this.#do('let_in') } });
+    fill(this,
+      el('header', { class: 'part-head' }, el('h1', { class: 'brand' }, icon('logo'), t('host.title')), el('span', { class: 'spring' }), el('button', { class: 'button', type: 'button', text: t('app.title'), on: { click: () => this.dispatchEvent(new CustomEvent('leave', { detail: null })) } })),
+      el('main', {},
+        el('div', { class: 'part-lead' }, el('p', { text: t('host.intro') }), this.state, this.note),
+        section('say', form(() => { const say = this.words.value; this.words.value = ''; return { say }; }, this.words, el('button', { class: 'button primary', text: t('host.say.do') }))),
+        section('servent', form(() => ({ slots: value('uploads') }), number('uploads', RULES.slots), el('button', { class: 'button', text: t('host.apply') }))),
+        section('rules', el('p', { class: 'host-text', text: t('host.rules.text') }), form(() => ({ rules: { slots: value('slots'), degree: value('degree'), ttl: value('ttl') } }), ...Object.entries(RULES).map(([name, max]) => number(name, max)), el('button', { class: 'button', text: t('host.rules.do') }))),
+        section('people', this.list.list, this.letIn)));
+    this.#ask();
+  }
+  shown = false;
+
+  /** @param {unknown} act */
+  async #do(act) {
+    const why = await tell(act);
+    setText(this.note, why);
+    this.note.hidden = !why;
+    await this.#show();
+  }
+
+  async #ask() {
+    if (!this.hidden) await this.#show();
+    setTimeout(() => this.#ask(), ASK_MS);
+  }
+
+  async #show() {
+    const answer = await fetch('api/room').catch(() => null);
+    if (!answer?.ok) return void setText(this.state, t(answer?.status === 403 ? 'room.locked' : 'room.gone'));
+    const { people, view, relayed, rules, out } = await answer.json();
+    const { uploads, length } = view.queue;
+    setText(this.state, `${t('room.people', { n: people.length })}. ${t('room.queue', { uploads: uploads.length, waiting: length })}.${relayed?.bytes ? ` ${t('room.relayed', relayed)}.` : ''}`);
+    setAttr(this.state, 'data-on', people.length > 0 && '');
+    const now = /** @type {Record<string, number>} */ ({ uploads: view.queue.slots, ...rules });
+    for (const [name, field] of Object.entries(this.fields)) {
+      // What is being typed is not overwritten, nor what was typed and not sent.
+      if (field.value === '' || field.value === field.dataset.known) field.value = String(now[name]);
+      field.dataset.known = String(now[name]);
+    }
+    setText(this.letIn, t('host.in', { n: out }));
+    if (this.letIn) this.letIn.hidden = !out;
+    this.list?.show(people, t('host.nobody'), (/** @type {any} */ one) => ({
+      key: one.peer, name: personOf(one.agent) ?? one.agent, note: `${one.peer} · ${t('part.neighbour', one)}`, hue: hueOf(personOf(one.agent) ?? ''),
+      act: [t('host.out'), () => this.#do({ put_out: host(one.peer) })],
+    }));
+    return undefined;
+  }
+}
+
+/** The address of a peer without its port. @param {string} peer */
+const host = (peer) => peer.slice(0, peer.lastIndexOf(':')).replace(/^\[|\]$/g, '');
+
+customElements.define('host-screen', HostScreen);

@@ -1,0 +1,119 @@
+/**
+ * A running servent, live: its queue, and on the map its neighbours with every
+ * message between it and them, as they come; whoever pauses stays.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, test } from 'node:test';
+import { BROWSERS, open, start, state } from '../browser.js';
+
+const PROGRAM = process.env.SERVENT_PROGRAM;
+
+/** Runs the program in a place. @param {string} place @param {string[]} words */
+const run = (place, words) => spawn(String(PROGRAM), words, { cwd: place, env: { ...process.env, XDG_CONFIG_HOME: place }, stdio: ['ignore', 'pipe', 'inherit'] });
+
+/**
+ * Shares one file; with what it said first of all that is wanted.
+ * @param {string} place @param {string} name @param {string} file @param {string[]} how @param {string[]} wanted
+ */
+async function share(place, name, file, how, wanted) {
+  mkdirSync(path.join(place, name));
+  writeFileSync(path.join(place, name, file), 'la la');
+  const child = run(place, ['share', name, '--state', `state-${name}`, '--json', '--listen', '127.0.0.1:0', ...how]);
+  /** @type {Record<string, any>} */
+  const told = {};
+  const lines = createInterface({ input: child.stdout });
+  for await (const line of lines) {
+    const one = JSON.parse(line);
+    told[one.event] = one;
+    if (wanted.every((event) => told[event])) break;
+  }
+  // What else it says is not read, and must not stop it.
+  child.stdout.resume();
+  return { child, told };
+}
+
+for (const name of BROWSERS) {
+  describe(name, { skip: !PROGRAM && 'SERVENT_PROGRAM names no program' }, () => {
+    test('the map of a running servent grows as messages come, and whoever pauses stays', async () => {
+      const place = mkdtempSync(path.join(tmpdir(), 'servent-live-'));
+      const children = /** @type {import('node:child_process').ChildProcess[]} */ ([]);
+      const started = await start(name);
+      try {
+        const middle = await share(place, 'middle', 'nothing.txt', ['--lab', '127.0.0.1:0'], ['listening', 'lab', 'hashed']);
+        children.push(middle.child);
+        const leaf = ['--lab', 'off', '--peer', middle.told.listening.at, '--set', 'overlay.degree=1'];
+        children.push((await share(place, 'far', 'a rare thing.txt', leaf, ['listening', 'hashed'])).child);
+        const near = await share(place, 'near', 'something else.txt', leaf, ['listening', 'hashed']);
+        children.push(near.child);
+
+        const { page, complaints } = await open(started, '', { url: middle.told.lab.url });
+        const lab = () => page.evaluate(() => {
+          const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+          return { view: session.view.id, live: session.live?.follow, nodes: session.run.nodes.length, count: session.run.count, index: session.run.index, flights: session.run.flights?.count ?? 0, hits: session.run.source.totals?.()?.messages };
+        });
+        await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.live?.follow);
+        // The neighbours may come after the page.
+        await page.waitForFunction(() => {
+          const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+          return session.run.records(0, session.run.count, '').filter((/** @type {any} */ r) => r.event.routing?.what === 'opened').length >= 2;
+        });
+        await page.keyboard.press('2');
+        await page.waitForFunction(() => {
+          const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+          return session.view.id === 'routing' && session.run.kind === 'trace' && session.run.nodes.length >= 3;
+        });
+        const before = await lab();
+        assert.equal(before.live, true);
+
+        // Somebody searches: the query goes through the middle, and the hit comes back.
+        const search = () => new Promise((done) => {
+          const child = run(place, ['search', 'rare', '--peer', near.told.listening.at, '--wait', '3', '--json', '--state', 'ask', '--set', 'overlay.degree=1']);
+          children.push(child);
+          let said = '';
+          child.stdout.on('data', (bytes) => { said += bytes; });
+          child.on('close', () => done(said));
+        });
+        assert.match(String(await search()), /a rare thing/);
+        await page.waitForFunction((/** @type {number} */ n) => {
+          const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+          const { run } = session;
+          const kinds = [...run.flights.kind.subarray(0, run.flights.count)];
+          return run.flights.count > n && kinds.filter((k) => k === 2).length >= 2 && kinds.filter((k) => k === 3).length >= 2 && run.now === run.horizon;
+        }, {}, before.flights);
+        // What is drawn is what is counted.
+        const sums = await page.evaluate(() => {
+          const { run } = /** @type {any} */ (document.querySelector('servent-lab')).session;
+          const { sent, arrived, flying, dropped } = run.counters();
+          return { sent, arrived, flying, dropped, messages: run.source.totals().messages, drawn: run.flights.count };
+        });
+        assert.deepEqual([sums.sent, sums.messages], [sums.drawn, sums.drawn]);
+        assert.equal(sums.arrived + sums.flying, sums.sent);
+
+        // Whoever goes back stays, while it goes on.
+        await page.click('[data-do="back"]');
+        const there = await state(page);
+        const { flights } = await lab();
+        await search();
+        await page.waitForFunction((/** @type {number} */ n) => /** @type {any} */ (document.querySelector('servent-lab')).session.run.flights.count > n, {}, flights);
+        const still = await state(page);
+        assert.deepEqual([still.now, still.index, (await lab()).live], [there.now, there.index, false]);
+        assert.ok(still.end > there.end, 'the line of time grows');
+        await page.click('.transport .button.small[aria-pressed]');
+        await page.waitForFunction((/** @type {number} */ n) => /** @type {any} */ (document.querySelector('servent-lab')).session.run.now > n, {}, still.now);
+        const { verified } = await state(page);
+        assert.deepEqual([verified.checked, verified.diverged_at], [verified.total, null]);
+        assert.deepEqual(complaints, []);
+        await page.close();
+      } finally {
+        await started.close();
+        for (const child of children) child.kill();
+        rmSync(place, { recursive: true, force: true });
+      }
+    });
+  });
+}

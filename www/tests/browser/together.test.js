@@ -1,0 +1,114 @@
+/**
+ * The recordings of several servents, opened together: one run on one clock,
+ * in which every message has both its ends.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { BROWSERS, frame, open, start, state } from '../browser.js';
+
+const FOLDER = process.env.SERVENT_TAPES;
+const skip = !FOLDER && 'SERVENT_TAPES names no folder of tapes';
+
+/** @param {string} name */
+const bytesOf = (name) => readFileSync(path.join(String(FOLDER), `${name}.sqlog`));
+
+/** The datagrams that came in, as they stand on a tape. @param {string} name */
+function arrived(name) {
+  const inputs = [...bytesOf(name).toString('latin1').matchAll(/"datagrams":\{"from":"[^"]*","segment":(\d+),"data":"([0-9a-f]*)"/g)];
+  return inputs.reduce((sum, [, segment, data]) => sum + Math.ceil(data.length / 2 / Number(segment)), 0);
+}
+
+/** @param {string} name */
+const checkpoints = (name) => bytesOf(name).toString('latin1').split('"servent:checkpoint"').length - 1;
+
+/** Drops several files at once. @param {import('puppeteer-core').Page} page @param {[string, Buffer][]} files */
+const dropAll = (page, files) => page.evaluate((/** @type {[string, string][]} */ all) => {
+  const data = new DataTransfer();
+  for (const [name, base64] of all) data.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], name));
+  dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true }));
+}, files.map(([name, bytes]) => /** @type {[string, string]} */ ([name, bytes.toString('base64')])));
+
+for (const browser of BROWSERS) {
+  describe(browser, { skip }, () => {
+    /** @type {Awaited<ReturnType<typeof start>>} */
+    let started;
+    before(async () => { started = await start(browser); });
+    after(() => started.close());
+
+    test('both ends of a transfer: every arrow is real, and an arrival is caused by a sending', async () => {
+      const { page, complaints } = await open(started, '#1/queue?p=rush-hour&t=0');
+      await dropAll(page, [['send.sqlog', bytesOf('send')], ['receive.sqlog', bytesOf('receive')]]);
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('unicast-pane'))?.lanes[0]?.run.arrows.length > 0);
+      const seen = await page.evaluate(() => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        const { run } = session;
+        session.seek(run.horizon);
+        const { arrows } = run;
+        const all = run.records(0, run.count, '');
+        const came = arrows.filter((/** @type {any} */ a) => a.fate === 'arrived');
+        return {
+          names: run.nodes.map((/** @type {any} */ n) => n.name),
+          guessed: arrows.filter((/** @type {any} */ a) => run.guessed(a)).length,
+          came: came.length,
+          lost: arrows.length - came.length,
+          // The last ones would have arrived after all was over.
+          late: arrows.filter((/** @type {any} */ a) => a.fate === 'lost' && a.at > run.now).length,
+          back: came.filter((/** @type {any} */ a) => a.at < a.sent).length,
+          across: all.filter((/** @type {any} */ r) => r.cause !== null && all[r.cause].node !== r.node).length,
+          order: all.every((/** @type {any} */ r, /** @type {number} */ i) => r.seq === i && (r.cause === null || r.cause < i) && (i === 0 || all[i - 1].at <= r.at)),
+          totals: run.source.totals(),
+        };
+      });
+      assert.deepEqual(seen.names, ['send', 'receive']);
+      assert.deepEqual([seen.guessed, seen.back, seen.order], [0, 0, true]);
+      assert.equal(seen.came, arrived('send') + arrived('receive'));
+      assert.ok(seen.lost > 0 && seen.totals.lost === seen.lost - seen.late, `${seen.lost} were lost, ${JSON.stringify(seen.totals)}`);
+      assert.ok(seen.across > 0, 'what one does is caused by what the other sent');
+      assert.ok(seen.totals.written > 40 && seen.totals.delivered === seen.totals.written, JSON.stringify(seen.totals));
+      const { verified, kind } = await state(page);
+      const all = checkpoints('send') + checkpoints('receive');
+      assert.deepEqual([kind, verified.checked, verified.total, verified.diverged_at], ['trace', all, all, null]);
+
+      // To and fro comes to the same.
+      const pair = await page.evaluate(() => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        const { run } = session;
+        session.seekEvent(Math.floor(run.count / 2));
+        const there = [run.digest, JSON.stringify(run.margins(0)), JSON.stringify(run.margins(1))];
+        session.step(1);
+        session.step(-1);
+        return [there, [run.digest, JSON.stringify(run.margins(0)), JSON.stringify(run.margins(1))]];
+      });
+      assert.deepEqual(pair[0], pair[1]);
+      await frame(page);
+      assert.deepEqual(complaints, []);
+      await page.close();
+    });
+
+    test('a link names both, and those who never met are refused', async () => {
+      const { page } = await open(started, '#1/queue?p=rush-hour&t=0');
+      await dropAll(page, [['send.sqlog', bytesOf('send')], ['get.sqlog', bytesOf('get')]]);
+      await page.waitForFunction(() => /sent each other nothing/.test(document.querySelector('.notice')?.textContent ?? ''));
+      assert.equal((await state(page)).kind, 'scenario', 'what was looked at stays');
+      await page.close();
+
+      const extra = (/** @type {any} */ req, /** @type {any} */ res) => {
+        const name = /^\/tapes\/(\w+)\.sqlog$/.exec(req.url)?.[1];
+        if (!name) return false;
+        res.writeHead(200, { 'content-type': 'application/octet-stream' }).end(bytesOf(name));
+        return true;
+      };
+      const served = await start(browser, { extra });
+      try {
+        const { page: linked, complaints } = await open(served, '#trace=tapes/send.sqlog&trace=tapes/receive.sqlog');
+        await linked.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.nodes.length === 2);
+        assert.deepEqual([(await state(linked)).view, complaints], ['unicast', []]);
+        await linked.close();
+      } finally {
+        await served.close();
+      }
+    });
+  });
+}
