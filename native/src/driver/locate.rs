@@ -40,7 +40,8 @@ pub fn has_port(host: &str) -> bool {
 }
 
 /// The source that a redirect's `Location` names. A redirect from `https://` to
-/// plain HTTP is not followed.
+/// plain HTTP is not followed, nor one to a folder of the same name: its page
+/// would be saved as the file.
 pub(super) async fn moved(from: &Source, to: &str) -> Option<Source> {
     let Place { secure, host, target } = resolve(from, to)?;
     let at = address_of(&host, if secure { 443 } else { 80 }).await.ok()?;
@@ -67,6 +68,12 @@ fn resolve(from: &Source, to: &str) -> Option<Place> {
         _ => return None,
     };
     let authority = there.authority()?;
+    let same_place = there.scheme() == here.scheme()
+        && here.authority().map(|a| a.as_str()) == Some(authority.as_str());
+    let is_folder = there.path().as_str().strip_suffix('/') == Some(here.path().as_str());
+    if same_place && is_folder && here.query().is_none() && here.path().as_str() != "" {
+        return None;
+    }
     if authority.has_userinfo() || authority.host().is_empty() {
         return None;
     }
@@ -112,6 +119,8 @@ mod tests {
             ("/a", "http:///x"),
             ("/a", "%zz"),
             ("/a", "mailto:a@b"),
+            ("/a", "/a/"),
+            ("/a/b", "http://h:1/a/b/"),
         ] {
             assert_eq!(place(from, to), None, "{from} {to}");
         }

@@ -219,8 +219,7 @@ impl Transfer {
             Err(why) => Message::Failed { why: why.to_string() },
         };
         if !matches!(how, Err(ReceiveError::Gone(_))) && self.talk.put(&answer).await.is_ok() {
-            // The result is known; a sender that misses this will ask.
-            let _ = self.talk.connection.close().await;
+            self.talk.end().await;
         }
         how
     }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use bytes::BytesMut;
 use servent_core::unicast::Payload;
@@ -14,13 +13,10 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncSeekExt as _};
 use super::message::{CHUNK, DATA, Message, number};
 use super::offer::Offer;
 use super::secret::{Code, Meeting, TAG};
-use super::talk::{Silence, Talk};
+use super::talk::{GOODBYE_WAIT, Silence, Talk};
 use super::target::{blocking, digest_of};
 use super::{Carried, Told};
 use crate::unicast::{Connection, Lost, Progress};
-
-/// How long to wait for the receiver's close.
-const GOODBYE_WAIT: Duration = Duration::from_secs(2);
 
 /// Why a transfer did not complete.
 #[derive(Debug, Error)]
@@ -118,9 +114,7 @@ impl Sender {
             done = sending.all(&mut told) => done?,
             silence = self.talk.stay() => return Err(failure(&self.talk, silence)),
         }
-        // The receiver has everything; a failing close changes nothing.
-        let _ = self.talk.connection.close().await;
-        let _ = tokio::time::timeout(GOODBYE_WAIT, self.talk.connection.recv()).await;
+        self.talk.end().await;
         Ok(())
     }
 

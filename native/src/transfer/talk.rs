@@ -12,6 +12,8 @@ use crate::unicast::{Connection, Lost, SendError};
 
 /// How often each side sends a keep-alive, whatever else it sends.
 const ALIVE_EVERY: Duration = Duration::from_secs(5);
+/// How long to wait for the other end's close.
+pub(super) const GOODBYE_WAIT: Duration = Duration::from_secs(2);
 /// Approximate size in bytes of one message of an offer.
 const OFFER: usize = 32_000;
 
@@ -80,6 +82,16 @@ impl Talk {
         }
         self.put(&Message::Offer(part)).await?;
         self.put(&Message::Offered { entries: number(entries.len()) }).await
+    }
+
+    /// Ends the talk when all is said: closes our half and stays until the other
+    /// end has closed its half too, so that what it is still unsure of gets
+    /// acknowledged. Waits for that at most [`GOODBYE_WAIT`].
+    pub(super) async fn end(&self) {
+        // The result is known to both: a failing close changes nothing.
+        let _ = self.connection.close().await;
+        let closed = async { while let Ok(Some(_)) = self.connection.recv().await {} };
+        let _ = tokio::time::timeout(GOODBYE_WAIT, closed).await;
     }
 
     /// Sends a message that is already encoded.

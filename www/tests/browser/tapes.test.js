@@ -140,7 +140,9 @@ for (const browser of BROWSERS) {
           return { view: session.view.id, came: came.length, whole: came.every((/** @type {any} */ a) => run.guessed(a) === 'start' && a.blocks.length > 0), totals: run.source.totals(), ends: run.nodes.length };
         });
         assert.deepEqual([seen.view, seen.came, seen.whole, seen.ends], ['unicast', arrived(name), true, 2]);
-        assert.ok(seen.totals.written > 100 && seen.totals.delivered === seen.totals.written, JSON.stringify(seen.totals));
+        const { written, delivered } = seen.totals;
+        // The last acknowledgements may be lost on their way to the sender.
+        assert.ok(written > 100 && (name === 'receive.sqlog' ? delivered === written : delivered > 0 && delivered <= written), JSON.stringify(seen.totals));
         const { now } = await state(page);
         await page.keyboard.press('1');
         await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.view.id === 'queue');
