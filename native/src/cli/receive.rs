@@ -429,7 +429,7 @@ impl Receiver {
         let Some(person) = &self.person else { return Ok(()) };
         let peer = transfer.peer();
         let not = |why: &str| format!("{} from {peer} was not taken{why}", Shown(title));
-        let _asked = self.questions.open.one();
+        let asked = self.questions.open.one();
         let fact = json!({ "event": "asking", "name": title, "from": peer });
         self.reporter.fact(&fact);
         let question = format!("{}take it?", offered(entries, peer));
@@ -445,6 +445,8 @@ impl Receiver {
                 return Err(Failure::new(Exit::Interrupted, not(why)));
             }
         };
+        // It is answered, though the sender may not have heard it yet.
+        drop(asked);
         match agrees {
             Some(true) => Ok(()),
             Some(false) => {
