@@ -18,6 +18,10 @@ use crate::inbox::Fresh;
 
 /// Bytes per read while message heads are expected.
 const READ: usize = 16 * 1024;
+/// The same of whoever fills that at once, as long as there is more: the node
+/// works on it for as long as thousands of small messages take, and meanwhile
+/// everybody else waits.
+const FLOOD: usize = 1024;
 /// A closing connection whose peer accepts nothing for this long is cut.
 const FLUSH_STALL: Duration = Duration::from_secs(10);
 /// How long to wait for the peer's FIN after ours. Closing with unread bytes
@@ -43,6 +47,8 @@ pub(super) struct Conn {
     /// Bytes were reported and the node has not processed them yet. Until then
     /// nothing is read, so that what follows a head goes where the node says.
     unread: bool,
+    /// The most bytes of the next read.
+    portion: usize,
     /// The node was last told that bytes are still unsent. It relies on being
     /// told when they have been sent.
     behind: bool,
@@ -70,9 +76,20 @@ pub(crate) async fn run(
     let known = pages.clone();
     let entry = pages.map(|pages| (Entry::default(), pages));
     let (discard, unread, behind) = (false, false, false);
-    let (arriving, leaves) = (None, None);
-    let mut conn =
-        Conn { id, stream, outbox, reports, discard, unread, behind, entry, leaves, arriving };
+    let (arriving, leaves, portion) = (None, None, READ);
+    let mut conn = Conn {
+        id,
+        stream,
+        outbox,
+        reports,
+        discard,
+        unread,
+        portion,
+        behind,
+        entry,
+        leaves,
+        arriving,
+    };
     let End = conn.work().await;
     if conn.stream.is_refused() {
         let End = Box::pin(conn.goodbye()).await;
@@ -142,9 +159,13 @@ impl Conn {
 
     async fn read(&mut self) -> Result<(), End> {
         let read = BUFFER.with_borrow_mut(|buffer| {
-            let n = self.stream.try_read(buffer)?;
+            let n = self.stream.try_read(&mut buffer[..self.portion])?;
+            self.portion = if n == self.portion { FLOOD } else { READ };
             Ok::<_, io::Error>(buffer[..n].to_vec())
         });
+        if self.stream.is_refused() && !self.discard {
+            return Err(End); // What follows a frame that was wrong is no message.
+        }
         match read {
             Ok(data) if data.is_empty() => Err(End),
             Ok(_) if self.discard => Ok(()),
@@ -175,10 +196,10 @@ impl Conn {
                 self.write(put_out()).await?;
                 Err(Box::pin(self.goodbye()).await)
             }
-            Said::Upgrade(Upgrade { wish: Wish::Servent, reply, web }) => {
+            Said::Upgrade(Upgrade { wish: Wish::Servent, reply, frames }) => {
                 pages.enter(self.id, self.peer()?, &self.outbox);
                 self.write(reply).await?;
-                self.stream.upgrade(web);
+                self.stream.upgrade(frames);
                 Ok(())
             }
             Said::Upgrade(upgrade) => {

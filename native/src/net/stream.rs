@@ -19,7 +19,7 @@ use tokio::net::TcpStream;
 
 use super::identity::Identity;
 use super::trust::Trust;
-use super::websocket::WebSocket;
+use super::websocket::{Frames, WebSocket};
 
 /// How such a request begins.
 const ASKS: &[u8] = b"GET https://";
@@ -30,7 +30,7 @@ pub(super) struct Stream {
     secure: Option<Mutex<Secure>>,
     /// Only on plain connections: browsers trust no certificate of our own, so
     /// `wss://` ends at a proxy in front of us.
-    web: Option<Box<WebSocket>>,
+    web: Option<WebSocket>,
     trust: Arc<Trust>,
 }
 
@@ -65,8 +65,8 @@ impl Stream {
     }
 
     /// From now on bytes travel in the messages of a WebSocket.
-    pub(super) fn upgrade(&mut self, web: Box<WebSocket>) {
-        self.web = Some(web);
+    pub(super) fn upgrade(&mut self, frames: Box<Frames>) {
+        self.web = Some(WebSocket::new(frames));
     }
 
     /// True when the peer broke the rules of WebSockets and is to be told.

@@ -268,6 +268,31 @@ async fn a_page_that_breaks_the_rules_is_closed_with_the_code_for_it() {
     servent.stop().await.unwrap();
 }
 
+/// Whatever it does then, and also when it does nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_broke_the_rules_is_not_heard_any_more() {
+    let state = tempfile::tempdir().unwrap();
+    let mut options = admitting(Options::under(state.path()));
+    // Only what is tested ends the connection.
+    options.node.limits.request_deadline = Duration::from_secs(3_600);
+    let servent = start(options).await;
+    let at = servent.addr().unwrap();
+    beside(move || {
+        let text = [&[0x81, 0x85, 0, 0, 0, 0][..], b"hello"].concat();
+        for more in ["", "GET /get/0/nothing HTTP/1.1\r\nHost: a\r\n\r\n"] {
+            let mut page = Page::open(at);
+            page.socket.get_mut().write_all(&text).unwrap();
+            page.socket.get_mut().write_all(more.as_bytes()).unwrap();
+            let mut said = Vec::new();
+            page.socket.get_mut().read_to_end(&mut said).unwrap();
+            assert_eq!(said, [0x88, 2, 0x03, 0xeb], "a goodbye with 1003, and the end");
+        }
+    })
+    .await;
+    all_gone(&servent).await;
+    servent.stop().await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_handshake_or_a_first_head_that_takes_too_long_is_ended() {
     let state = tempfile::tempdir().unwrap();

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::WebSocket;
-use super::handshake::{Upgrade, refusal};
-use super::relay::{Calling, Line, Refused, Relay, Wish};
+use super::door::frames::Frames;
+use super::door::handshake::{Upgrade, refusal};
+use super::door::relay::{Calling, Line, Refused, Relay, Wish};
 use crate::net::stream::Stream;
 
 /// Bytes that are passed on at a time.
@@ -39,7 +39,7 @@ impl fmt::Debug for Through {
 }
 
 /// The reply to an upgrade, and the connection from then on.
-type Opening = (Vec<u8>, Box<WebSocket>);
+type Opening = (Vec<u8>, Box<Frames>);
 
 /// Pages that reach each other through us.
 pub(in crate::net) type Switchboard = Relay<Through>;
@@ -54,8 +54,8 @@ pub(in crate::net) async fn run(
     let Ok(peer) = stream.tcp().peer_addr() else { return };
     let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
     let through = Through { stream, _permit: permit };
-    let Upgrade { wish, reply, web } = upgrade;
-    let opening = (reply, web);
+    let Upgrade { wish, reply, frames } = upgrade;
+    let opening = (reply, frames);
     // How a connection ends, and why, is all the same to us.
     let _ = match wish {
         Wish::Servent => Ok(()),
@@ -185,9 +185,9 @@ async fn flush(stream: &Stream) -> io::Result<()> {
 }
 
 /// Answers the upgrade.
-async fn open(mut through: Through, (reply, web): Opening) -> io::Result<Through> {
+async fn open(mut through: Through, (reply, frames): Opening) -> io::Result<Through> {
     write(&through.stream, &reply).await?;
-    through.stream.upgrade(web);
+    through.stream.upgrade(frames);
     Ok(through)
 }
 

@@ -10,6 +10,7 @@ mod floods;
 mod line;
 mod outside;
 mod overlay;
+mod strangers;
 mod swarms;
 
 use std::collections::BTreeMap;
@@ -34,6 +35,8 @@ struct Soak {
     end: Instant,
     /// When so many are done it is over, too.
     most: u64,
+    /// There are minutes for it.
+    long: bool,
     kills: AtomicU64,
     over: AtomicBool,
     counts: Mutex<BTreeMap<String, u64>>,
@@ -49,15 +52,11 @@ impl Soak {
             length,
             end: Instant::now(),
             most: number("SOAK_KILLS").unwrap_or(u64::MAX),
+            long: env::var_os("SOAK_SECONDS").is_some(),
             kills: AtomicU64::new(0),
             over: AtomicBool::new(false),
             counts: Mutex::default(),
         }
-    }
-
-    /// True when there are minutes for it.
-    fn long(&self) -> bool {
-        env::var_os("SOAK_SECONDS").is_some()
     }
 
     fn goes_on(&self) -> bool {
@@ -151,7 +150,16 @@ const LANES: [Named; 6] = [
 
 #[test]
 fn what_floods_take_is_given_back() {
-    let soak = Soak::new();
+    floods(&Soak::new());
+}
+
+#[test]
+#[ignore = "run by `cargo xtask campaign`: it takes minutes"]
+fn honest_clients_hardly_notice_floods() {
+    floods(&Soak { long: true, ..Soak::new() });
+}
+
+fn floods(soak: &Soak) {
     let mut flooded = floods::Flooded::new(soak.lane("floods", 0));
     flooded.flood();
     flooded.settled();

@@ -21,9 +21,15 @@ pub(super) fn has(pid: u32) -> Has {
     Has { memory, descriptors: fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count() }
 }
 
-/// The 50th and the 99th of a hundred times, of as many as fit into `length`,
-/// at least twenty.
-pub(super) fn waits(length: Duration, mut once: impl FnMut()) -> (Duration, Duration) {
+/// How long honest clients waited: the 50th and the 99th of a hundred.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waits {
+    pub(super) p50: Duration,
+    pub(super) p99: Duration,
+}
+
+/// As many times as fit into `length`, at least twenty.
+pub(super) fn waits(length: Duration, mut once: impl FnMut()) -> Waits {
     let begun = Instant::now();
     let mut times = Vec::new();
     while times.len() < 20 || begun.elapsed() < length {
@@ -33,5 +39,5 @@ pub(super) fn waits(length: Duration, mut once: impl FnMut()) -> (Duration, Dura
         pause(Duration::from_millis(5));
     }
     times.sort();
-    (times[times.len() / 2], times[(times.len() * 99).div_ceil(100) - 1])
+    Waits { p50: times[times.len() / 2], p99: times[(times.len() * 99).div_ceil(100) - 1] }
 }

@@ -6,7 +6,7 @@ use tungstenite::handshake::machine::TryParse as _;
 use tungstenite::handshake::server::{Request, create_response, write_response};
 use tungstenite::http::header::{self, HeaderMap, HeaderName};
 
-use super::WebSocket;
+use super::frames::Frames;
 use super::relay::Wish;
 
 /// How an upgrade begins: to the servent itself, or to what it does for pages.
@@ -16,6 +16,7 @@ const BEGINS: [&[u8]; 2] = [b"GET /servent HTTP/1.1\r\n", b"GET /servent/"];
 const PROTOCOL: &str = "servent.1";
 /// Bytes of the head of an upgrade.
 const HEAD: usize = 8 * 1024;
+const TOO_LARGE: &str = "431 Request Header Fields Too Large";
 
 /// Whose pages may open WebSockets. A browser lets every page open one to every
 /// address, and says whose page it is; the servent has to choose.
@@ -58,10 +59,10 @@ fn split(authority: &str) -> (&str, u16) {
 
 /// The first bytes of a connection, as long as they may begin an upgrade.
 #[derive(Debug, Default)]
-pub(in crate::net) struct Entry(Vec<u8>);
+pub(crate) struct Entry(Vec<u8>);
 
 /// What the first bytes of a connection say.
-pub(in crate::net) enum Said {
+pub(crate) enum Said {
     /// Not enough yet.
     More(Entry),
     /// No upgrade: the bytes are the node's.
@@ -73,16 +74,16 @@ pub(in crate::net) enum Said {
 }
 
 /// An upgrade that is admitted.
-pub(in crate::net) struct Upgrade {
-    pub(in crate::net) wish: Wish,
+pub(crate) struct Upgrade {
+    pub(crate) wish: Wish,
     /// The reply, and the connection from then on.
-    pub(in crate::net) reply: Vec<u8>,
-    pub(in crate::net) web: Box<WebSocket>,
+    pub(crate) reply: Vec<u8>,
+    pub(crate) frames: Box<Frames>,
 }
 
 impl Entry {
     /// Looks at what has arrived.
-    pub(in crate::net) fn read(self, data: Vec<u8>, origins: &Origins) -> Said {
+    pub(crate) fn read(self, data: Vec<u8>, origins: &Origins) -> Said {
         let Self(mut held) = self;
         if held.is_empty() {
             held = data;
@@ -95,14 +96,15 @@ impl Entry {
         }
         match Request::try_parse(&held) {
             Ok(None) if held.len() < HEAD => Said::More(Self(held)),
-            Ok(None) => Said::Refused(refusal("431 Request Header Fields Too Large", "")),
+            Ok(None) => Said::Refused(refusal(TOO_LARGE, "")),
             Ok(Some((_, request))) if !request.headers().contains_key(header::UPGRADE) => {
                 Said::Other(held)
             }
+            Ok(Some((used, _))) if used > HEAD => Said::Refused(refusal(TOO_LARGE, "")),
             Ok(Some((used, request))) => match answer(&request, origins) {
                 Ok((wish, reply)) => {
-                    let web = Box::new(WebSocket::new(held.split_off(used)));
-                    Said::Upgrade(Upgrade { wish, reply, web })
+                    let frames = Box::new(Frames::new(held.split_off(used)));
+                    Said::Upgrade(Upgrade { wish, reply, frames })
                 }
                 Err(reply) => Said::Refused(reply),
             },
@@ -144,11 +146,11 @@ fn text(headers: &HeaderMap, name: HeaderName) -> &str {
 }
 
 /// What one is told who was put out.
-pub(in crate::net) fn put_out() -> Vec<u8> {
+pub(crate) fn put_out() -> Vec<u8> {
     refusal("403 Forbidden", "Whoever runs this servent has put you out.\n")
 }
 
-pub(super) fn refusal(status: &str, why: &str) -> Vec<u8> {
+pub(crate) fn refusal(status: &str, why: &str) -> Vec<u8> {
     format!(
         "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Type: text/plain\r\n\
          Content-Length: {}\r\n\r\n{why}",
@@ -263,9 +265,12 @@ mod tests {
     }
 
     #[test]
-    fn a_head_without_an_end_is_refused() {
-        let head = [BEGINS[0], b"A: ", &vec![b'a'; HEAD]].concat();
-        let said = Entry::default().read(head, &Origins::default());
-        assert!(matches!(said, Said::Refused(reply) if reply.starts_with(b"HTTP/1.1 431 ")));
+    fn a_head_that_is_too_large_is_refused_with_and_without_its_end() {
+        let head = [BEGINS[0], b"Upgrade: websocket\r\nA: ", &vec![b'a'; HEAD]].concat();
+        for end in ["", "\r\n\r\n"] {
+            let said = Entry::default().read([&head, end.as_bytes()].concat(), &Origins::default());
+            let Said::Refused(reply) = said else { panic!("{end:?}") };
+            assert!(reply.starts_with(b"HTTP/1.1 431 "), "{end:?}");
+        }
     }
 }

@@ -84,7 +84,7 @@ pub struct Relayed {
 
 /// Why a page is not put through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(crate) enum Refused {
     /// The address is no page's.
     NoPage,
     /// Somebody else has the address.
@@ -98,12 +98,12 @@ pub(super) enum Refused {
 /// The lines and calls of a servent.
 #[derive(Debug)]
 pub(crate) struct Relay<S> {
-    pub(super) limits: RelayLimits,
+    pub(crate) limits: RelayLimits,
     clock: Clock,
     state: Mutex<State<S>>,
     answered: AtomicU64,
     refused: AtomicU64,
-    pub(super) bytes: AtomicU64,
+    pub(crate) bytes: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -132,16 +132,16 @@ struct Call<S> {
 }
 
 /// A line that a page holds; it is hung up when this is dropped.
-pub(super) struct Line<S> {
+pub(crate) struct Line<S> {
     relay: Arc<Relay<S>>,
     at: SocketAddrV4,
     number: u64,
     /// What the page is told.
-    pub(super) told: mpsc::Receiver<String>,
+    pub(crate) told: mpsc::Receiver<String>,
 }
 
 /// A call; it is over when this is dropped.
-pub(super) struct Calling<S> {
+pub(crate) struct Calling<S> {
     relay: Arc<Relay<S>>,
     ticket: String,
     answer: oneshot::Receiver<S>,
@@ -177,7 +177,7 @@ impl<S> Relay<S> {
 
     /// Tells the pages of one address a line, or all of them. One that does not
     /// read is not waited for.
-    pub(in crate::net) fn tell(&self, whom: Option<IpAddr>, line: &str) {
+    pub(crate) fn tell(&self, whom: Option<IpAddr>, line: &str) {
         let state = self.state();
         let pages = state.pages.values().filter(|page| whom.is_none_or(|ip| page.owner == ip));
         for told in pages.filter_map(|page| page.line.as_ref()) {
@@ -186,7 +186,7 @@ impl<S> Relay<S> {
     }
 
     /// Tells the pages of an address that they are out, and hangs up.
-    pub(in crate::net) fn put_out(&self, ip: IpAddr) {
+    pub(crate) fn put_out(&self, ip: IpAddr) {
         self.tell(Some(ip), "OUT");
         self.state().pages.retain(|_, page| page.owner != ip);
     }
@@ -199,7 +199,7 @@ impl<S> Relay<S> {
     /// A page wants to be called at an address it has drawn. Whoever knows the
     /// secret has it again after a pause, and takes it over from a line that is
     /// dead and does not know yet.
-    pub(super) fn listen(
+    pub(crate) fn listen(
         self: &Arc<Self>,
         (at, secret): (SocketAddrV4, &str),
         from: IpAddr,
@@ -245,7 +245,7 @@ impl<S> Relay<S> {
     }
 
     /// Somebody calls a page; it is told.
-    pub(super) fn call(
+    pub(crate) fn call(
         self: &Arc<Self>,
         to: SocketAddrV4,
         from: std::net::SocketAddr,
@@ -274,7 +274,7 @@ impl<S> Relay<S> {
     }
 
     /// A page answers a call; where its connection goes.
-    pub(super) fn take(&self, ticket: &str) -> Result<oneshot::Sender<S>, Refused> {
+    pub(crate) fn take(&self, ticket: &str) -> Result<oneshot::Sender<S>, Refused> {
         let mut state = self.state();
         let answer = state.calls.get_mut(ticket).and_then(|call| call.answer.take());
         drop(state);
@@ -300,7 +300,7 @@ impl<S> Drop for Line<S> {
 
 impl<S> Calling<S> {
     /// Waits for the page's connection.
-    pub(super) async fn answered(&mut self) -> Result<S, Refused> {
+    pub(crate) async fn answered(&mut self) -> Result<S, Refused> {
         let answer = tokio::time::timeout(self.relay.limits.answer, &mut self.answer).await;
         match answer {
             Ok(Ok(stream)) => {
@@ -327,7 +327,7 @@ fn ticket() -> Option<String> {
 
 /// What a page asks for when it opens a WebSocket.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::net) enum Wish {
+pub(crate) enum Wish {
     /// To speak with the servent itself.
     Servent,
     /// To be called at this address, which only who knows the secret can have.
@@ -340,7 +340,7 @@ pub(in crate::net) enum Wish {
 
 impl Wish {
     /// Reads the path of an upgrade; `None` for one that means nothing.
-    pub(super) fn of(path: &str) -> Option<Self> {
+    pub(crate) fn of(path: &str) -> Option<Self> {
         let mut parts = path.strip_prefix("/servent")?.split('/').skip(1);
         let wish = match (parts.next(), parts.next(), parts.next()) {
             (None, ..) if path == "/servent" => Self::Servent,
