@@ -77,13 +77,36 @@ fn packages(json: &str) -> Vec<&str> {
     list.lines().filter_map(|line| line.trim().strip_prefix('"')?.split('"').next()).collect()
 }
 
-/// True when a source below `folder` names the crate.
+/// True when a source below `folder` names the crate, or one that such a source
+/// takes from elsewhere.
 fn used(files: &[Text], folder: &str, name: &str) -> bool {
     let name = name.replace('-', "_");
+    let own = |f: &&Text| f.path.starts_with(folder);
+    let taken: Vec<String> = files.iter().filter(own).flat_map(taken).collect();
     files
         .iter()
-        .filter(|f| f.path.starts_with(folder) && f.path.ends_with(".rs"))
+        .filter(|f| own(f) || taken.iter().any(|from| f.path.starts_with(from)))
+        .filter(|f| f.path.ends_with(".rs"))
         .any(|f| f.text.lines().any(|line| words(line).any(|word| word == name)))
+}
+
+/// The modules that a source takes from elsewhere: files, or the folders of those
+/// that have one.
+fn taken(source: &Text) -> Vec<String> {
+    let lines = source.text.lines();
+    let paths = lines.filter_map(|line| line.trim().strip_prefix("#[path = \"")?.split('"').next());
+    let resolved = paths.map(|path| {
+        let mut parts: Vec<&str> = source.path.split('/').collect();
+        parts.pop();
+        for part in path.trim_end_matches("mod.rs").split('/') {
+            match part {
+                ".." => parts.truncate(parts.len().saturating_sub(1)),
+                part => parts.push(part),
+            }
+        }
+        parts.join("/")
+    });
+    resolved.collect()
 }
 
 #[cfg(test)]
@@ -119,6 +142,16 @@ mod tests {
         assert!(unexplained[0].contains("does not say why serde-json"), "{unexplained:?}");
         let nobody = check(&tree(TABLE, "[dependencies]\n", ""));
         assert_eq!(nobody.len(), 2, "{nobody:?}");
+    }
+
+    #[test]
+    fn a_module_from_elsewhere_uses_it_too() {
+        let mut files = tree(TABLE, MANIFEST, "#[path = \"../../b/src/door/mod.rs\"]\nmod door;\n");
+        assert_eq!(check(&files).len(), 1);
+        let inside =
+            Text { path: "b/src/door/hinge.rs".into(), text: "use serde_json::Value;".into() };
+        files.push(inside);
+        assert_eq!(check(&files), [""; 0]);
     }
 
     #[test]
