@@ -1,12 +1,13 @@
 /** A running servent's own tape, as it grows. */
 import { Tape } from '#servent';
 import { t } from '#lab/strings.js';
+import { firstView, viewOf } from '#lab/views.js';
 
 /** @import { QueueRun } from './queue/run.js' */
 /** @import { Run } from './run.js' */
 /** @import { Session } from './session.js' */
 
-/** What `/api/info` says. @typedef {{name: string, version: string, live: boolean, part?: boolean, traces?: string[], servents?: {id: string, name: string}[]}} Info */
+/** What `/api/info` says. @typedef {{name: string, version: string, live: boolean, part?: boolean, traces?: string[], servents?: {id: string, name: string, view?: string}[]}} Info `view`: where a servent is at home */
 
 /** A tape line is handed on with its neighbours, at most so often, in milliseconds. */
 const GATHER_MS = 100;
@@ -42,9 +43,14 @@ export class Live {
     this.stop();
     this.name = about.servents?.find((s) => s.id === id)?.name ?? about.name;
     this.id = id;
+    const home = about.servents?.find((s) => s.id === id)?.view ?? firstView.id;
+    this.#home = home === firstView.id ? null : home;
     this.#wait = AGAIN_MS[0];
     this.#open();
   }
+
+  /** The view to go to as soon as there is something in it. @type {string|null} */
+  #home = null;
 
   /** Every stream begins with the first line of the tape. */
   #open() {
@@ -95,6 +101,7 @@ export class Live {
         if (session.live) session.emit('known');
       } else this.stop();
       this.#return();
+      this.#goHome();
     } catch (why) {
       this.stop();
       session.notice(t('trace.bad', { why: String(why) }), { bad: true });
@@ -102,6 +109,24 @@ export class Live {
     session.touch();
     return undefined;
   }
+
+  /** Who does one thing only is shown where that is at home, unless the user has gone elsewhere. */
+  async #goHome() {
+    const { session } = this;
+    const [home, run] = [this.#home, this.#run];
+    if (!home || !run || run.freed) return;
+    if (session.view.id !== firstView.id) this.#home = null;
+    else if (/** @type {Tape} */ (run.source).views().includes(home)) {
+      this.#home = null;
+      const view = await viewOf(home);
+      if (session.run === run) session.bring(view);
+    } else if (!this.#told) {
+      this.#told = true;
+      session.notice(t('time.live.nothing', { name: String(this.name) }));
+    }
+  }
+  #told = false;
+
   /** The tape as the core knows it. @type {Run|null} */
   #run = null;
 
@@ -174,6 +199,7 @@ export class Live {
     this.#again = 0;
     this.#lost = false;
     this.#back = null;
+    this.#told = false;
   }
 
   #close() {

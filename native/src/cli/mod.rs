@@ -15,6 +15,7 @@ mod get;
 mod lab_cmd;
 mod lan;
 mod lesson;
+mod live;
 mod man;
 mod many;
 mod private;

@@ -22,10 +22,12 @@ use super::Common;
 use super::amount::size;
 use super::ask::Person;
 use super::code::{self, Given};
+use super::live::{Lab, LiveFlags};
 use super::many::{Taking, take};
 use super::questions::Questions;
 use super::start::{address, runtime};
 use super::unicast::{PORT, Tally, Travel, bind, title};
+use crate::config::Config;
 use crate::exit::{Exit, Failure, said};
 use crate::progress::{Reporter, Voice, bytes, count};
 use crate::signal::Signals;
@@ -64,14 +66,15 @@ const NAMES: usize = 10;
                                             what `servent send --to 3` gives to three
   servent receive --listen 127.0.0.1:7000 | tar x
                                             one stream into a pipe
-  servent receive -o inbox/ --loss 5%       lose 5 % on purpose and see it repaired")]
+  servent receive -o inbox/ --loss 5%       lose 5 % on purpose and see it repaired
+  servent receive --lab 127.0.0.1:0 -o inbox/        and watch every datagram in a browser")]
 pub(crate) struct Arguments {
     /// Listen here; port 0 takes any free one. Usually [::]:6348, IPv4 too.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
     /// Take what `servent send --to N` gives there, together with the others
     /// whom it is for; the code is the one that it shows.
-    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["listen", "once"])]
+    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["listen", "once", "lab"])]
     from: Option<String>,
     /// Write this file, or files into this folder.
     #[arg(short, long, value_name = "FILE|DIR")]
@@ -95,6 +98,8 @@ pub(crate) struct Arguments {
     inbox_limit: u64,
     #[command(flatten)]
     travel: Travel,
+    #[command(flatten)]
+    live: LiveFlags,
     /// Tell what happens as one JSON object a line.
     #[arg(long)]
     json: bool,
@@ -102,6 +107,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
     let options = arguments.travel.options(common)?;
+    let config = arguments.config(common)?;
     let place = place(arguments.output.as_deref())?;
     let aside = matches!(place, Place::Output);
     let reporter = Reporter::new(Voice::new(arguments.json, common.quiet), aside);
@@ -123,12 +129,23 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     let receiver =
         Receiver { place, once, reporter, person, door, quota, writers, begun, seats, questions };
     let runtime = runtime()?;
-    let done = runtime.block_on(receiver.run(arguments.listen, made, options));
+    let done = runtime.block_on(async {
+        let lab = arguments.live.open(&config).await?;
+        let options = Options { tape: lab.is_some(), ..options };
+        receiver.run(arguments.listen, made, (options, lab)).await
+    });
     runtime.shutdown_background(); // A write to a full pipe may never return.
     done
 }
 
 impl Arguments {
+    /// What the lab is to be like.
+    fn config(&self, common: &Common) -> Result<Config, Failure> {
+        let mut builder = common.builder()?;
+        self.live.put(&mut builder)?;
+        builder.finish()
+    }
+
     fn quota(&self, place: &Place) -> Option<Arc<Quota>> {
         match place {
             Place::Folder(folder) => Some(Arc::new(Quota::new(folder.clone(), self.inbox_limit))),
@@ -266,7 +283,7 @@ impl Receiver {
         self,
         listen: Option<SocketAddr>,
         made: Option<Code>,
-        options: Options,
+        (options, lab): (Options, Option<Lab>),
     ) -> Result<(), Failure> {
         let mut signals = Signals::new()?;
         let endpoint = Arc::new(listening(listen, options).await?);
@@ -274,6 +291,8 @@ impl Receiver {
         let made = made.map(|code| code.to_string());
         let listening = json!({ "event": "listening", "address": at, "code": made });
         self.reporter.tell(&listening, &format!("listening on UDP {at}"));
+        let handle = endpoint.servent().clone();
+        let _lab = lab.map(|lab| lab.serve(("receive", "unicast"), handle, &self.reporter));
         if let Some(code) = made {
             self.reporter.show(&format!("the code is {code}: tell it to whoever is to send"));
         }

@@ -238,9 +238,11 @@ fn hub(
     handle: &Handle,
     (door, part): (Option<Door>, Option<Part>),
 ) -> Result<Arc<Hub>, Failure> {
+    let (name, handle) = ("servent".into(), handle.clone());
+    let live = Live { id: "0".into(), name, view: "queue", handle };
     Ok(Arc::new(Hub {
         name: "servent share".into(),
-        servents: vec![Live { id: "0".into(), name: "servent".into(), handle: handle.clone() }],
+        servents: vec![live],
         traces: Traces::new(settings.trace.clone()),
         page: Page::new(settings.www.clone()),
         token: token()?,

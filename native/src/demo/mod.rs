@@ -189,6 +189,7 @@ fn hub(plan: &Plan, handles: &[(&'static str, Handle)], door: &Door) -> Hub {
     let live = |(name, handle): &(&'static str, Handle)| Live {
         id: (*name).to_owned(),
         name: (*name).to_owned(),
+        view: "queue",
         handle: handle.clone(),
     };
     Hub {

@@ -33,8 +33,11 @@ pub(super) async fn info(State(hub): State<Arc<Hub>>, headers: HeaderMap) -> Jso
             json!({ "name": name, "version": version, "live": false, "part": part, "locked": true }),
         );
     }
-    let servents: Vec<Value> =
-        hub.servents.iter().map(|s| json!({ "id": s.id, "name": s.name })).collect();
+    let servents: Vec<Value> = hub
+        .servents
+        .iter()
+        .map(|s| json!({ "id": s.id, "name": s.name, "view": s.view }))
+        .collect();
     Json(json!({
         "name": name,
         "version": version,

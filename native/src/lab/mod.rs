@@ -62,6 +62,8 @@ pub(crate) struct Hub {
 pub(crate) struct Live {
     pub(crate) id: String,
     pub(crate) name: String,
+    /// The view that its page begins with.
+    pub(crate) view: &'static str,
     pub(crate) handle: Handle,
 }
 

@@ -46,6 +46,8 @@ pub struct ServeOptions {
     pub durability: Durability,
     /// Record the tape in this file.
     pub trace: Option<TraceFile>,
+    /// Keep the tape in memory for the lab, bounded.
+    pub tape: bool,
 }
 
 impl ServeOptions {
@@ -65,6 +67,7 @@ impl ServeOptions {
             role: None,
             durability: Durability::Process,
             trace: None,
+            tape: false,
         }
     }
 }
@@ -81,6 +84,12 @@ impl Server {
     #[must_use]
     pub fn addrs(&self) -> Vec<SocketAddr> {
         self.handle.addrs()
+    }
+
+    /// The servent that coordinates, for its tape.
+    #[must_use]
+    pub const fn servent(&self) -> &Handle {
+        &self.handle
     }
 
     /// Its files: URL and digests.
@@ -160,6 +169,7 @@ pub async fn serve(options: ServeOptions) -> Result<Server, SwarmError> {
         role: options.role.clone(),
         durability: options.durability,
         trace: options.trace.clone(),
+        tape: options.tape,
         rescan: None,
         ..Options::under(options.state.clone())
     })

@@ -33,12 +33,13 @@ impl Endpoint {
     /// # Errors
     /// The address cannot be bound.
     pub async fn bind(at: SocketAddr, options: Options) -> Result<Self, BindError> {
-        let Options { only, config, loss, seed, backlog, trace, close_deadline } = options;
+        let Options { only, config, loss, seed, backlog, trace, tape, close_deadline } = options;
         let datagrams = Datagrams { listen: at, only, config, loss, seed, backlog, close_deadline };
         let options = driver::Options {
             name: String::from("unicast"),
             datagrams: Some(datagrams),
             trace: trace.map(|file| TraceFile { waits: true, ..file }),
+            tape,
             node: node::Config { http: false, download: false, ..node::Config::default() },
             ..driver::Options::without_folders()
         };
@@ -101,6 +102,12 @@ impl Endpoint {
             }
             came.await;
         }
+    }
+
+    /// The servent it belongs to, for its tape and its view.
+    #[must_use]
+    pub const fn servent(&self) -> &Handle {
+        &self.servent
     }
 
     /// Its counters so far.

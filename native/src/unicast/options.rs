@@ -28,6 +28,8 @@ pub struct Options {
     /// replay`. It contains the messages and is about twice as long as what is
     /// transferred. The endpoint waits for a slow file.
     pub trace: Option<TraceFile>,
+    /// Keep the tape in memory for the lab, bounded.
+    pub tape: bool,
     /// How long a close waits for the last acknowledgement.
     pub close_deadline: Duration,
 }
@@ -41,6 +43,7 @@ impl Default for Options {
             seed: 1,
             backlog: 128,
             trace: None,
+            tape: false,
             close_deadline: Duration::from_secs(5),
         }
     }

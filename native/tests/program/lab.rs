@@ -4,9 +4,9 @@
 use crate::program;
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 
-use program::{PATIENCE, Place, Wire, lab_get, until};
+use program::{PATIENCE, Place, Running, Wire, lab_get, until};
 use serde_json::Value;
 
 #[test]
@@ -50,6 +50,47 @@ fn the_tape_comes_from_its_start_and_goes_on_live() {
     assert!(data.next().unwrap().contains("servent:start"));
     assert_eq!(Wire::connect(running.at).get("/get/0/file", &[]).status, 200);
     assert!(data.any(|line| line.contains("\"queue:started\"")));
+}
+
+/// The lab of a command that has none unless it is wanted.
+fn watched(running: &mut Running, view: &str) -> BufReader<TcpStream> {
+    let url = running.event("lab")["url"].as_str().unwrap().to_owned();
+    let at = url.strip_prefix("http://").unwrap().trim_end_matches('/').parse().unwrap();
+    let info = lab_get(at, "/api/info").json();
+    assert_eq!((&info["live"], &info["servents"][0]["view"]), (&Value::from(true), &view.into()));
+    assert_eq!(lab_get(at, "/api/status").json()["servents"].as_array().unwrap().len(), 1);
+    let mut stream = TcpStream::connect(at).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(b"GET /api/tape HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    BufReader::new(stream)
+}
+
+fn tells(tape: BufReader<TcpStream>, event: &str) {
+    assert!(tape.lines().map_while(Result::ok).any(|line| line.contains(event)), "{event}");
+}
+
+#[test]
+fn a_receiver_and_a_swarms_coordinator_are_watched_while_they_work() {
+    let place = Place::new();
+    place.share("file", 10_000);
+    let words = ["receive", "--open", "--yes", "--json", "--listen", "127.0.0.1:0"];
+    let more = ["-o", "inbox/", "--lab", "127.0.0.1:0"];
+    let mut receiver = Running::start(place.servent(&[&words[..], &more].concat()));
+    let to = receiver.event("listening")["address"].as_str().unwrap().to_owned();
+    let tape = watched(&mut receiver, "unicast");
+    assert!(place.run(&["send", "--open", &to, "shared/file", "-q"]).status.success());
+    tells(tape, "\"unicast:opened\"");
+
+    let words = ["swarm", "serve", "shared/file", "--json", "--listen", "127.0.0.1:0"];
+    let more = ["--state", "s", "--lab", "127.0.0.1:0"];
+    let mut server = Running::start(place.servent(&[&words[..], &more].concat()));
+    let at: SocketAddr = server.event("listening")["at"].as_str().unwrap().parse().unwrap();
+    let tape = watched(&mut server, "swarm");
+    let url = format!("pdtp://{at}/file");
+    assert!(
+        place.run(&["swarm", "get", &url, "-o", "copy", "--state", "c", "-q"]).status.success()
+    );
+    tells(tape, "\"swarm:arrived\"");
 }
 
 #[test]

@@ -4,9 +4,12 @@ import { Run } from '#lab/run.js';
 
 /** @import * as T from '../types' */
 
+/** As often a site changes hands, at most, as far as the picture follows. */
+const LEADS = 1000;
+
 /** @extends {Run<import('#servent').Queue | import('#servent').Tape>} */
 export class QueueRun extends Run {
-  /** The server whose queue is shown. @type {number|null} */ shown = null;
+  /** The server whose queue is shown; without one, whoever leads the site, or the first. @type {number|null} */ shown = null;
   /** Who holds which place, as far as what was shown has said. @type {Map<string, string>} */
   names = new Map();
 
@@ -17,8 +20,36 @@ export class QueueRun extends Run {
   get servers() { return this.nodes.filter((n) => n.role === 'server'); }
   get server() {
     const { servers } = this;
-    return servers.find((n) => n.id === this.shown) ?? servers[0] ?? this.nodes[0];
+    const shown = this.shown ?? this.#leader();
+    return servers.find((n) => n.id === shown) ?? servers[0] ?? this.nodes[0];
   }
+
+  /** Who leads the site at the cursor, or has led it last; null where the servers are none, or nobody has. @returns {number|null} */
+  #leader() {
+    this.#site ??= this.kind === 'scenario' && Boolean(this.scenario?.site);
+    if (!this.#site) return null;
+    const { index } = this;
+    if (index > this.#asked) {
+      this.#asked = this.count;
+      this.#leads = this.records(0, LEADS, '"leads"').map(({ seq, node }) => ({ seq, node }));
+    }
+    return this.#leads.findLast(({ seq }) => seq < index)?.node ?? null;
+  }
+  /** Whether the servers are one site. @type {boolean|null} */ #site = null;
+  /** When somebody began to lead, among the first records, as many as were asked. @type {{seq: number, node: number}[]} */ #leads = [];
+  #asked = -1;
+
+  /** @param {T.AnyFault} fault @override */
+  fault(fault) {
+    this.#asked = -1;
+    return super.fault(fault);
+  }
+  /** @param {number} id @param {number} now @override */
+  useBranch(id, now) {
+    this.#asked = -1;
+    super.useBranch(id, now);
+  }
+
   /** @override */
   get home() { return this.server; }
 

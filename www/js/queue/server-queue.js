@@ -86,7 +86,11 @@ export class ServerQueue extends HTMLElement {
     setText(this.heading, label ?? server.name);
     this.which.hidden = !several;
     if (several) this.which.replaceChildren(...servers.map((n) => el('option', { value: n.id, text: n.name, selected: n === server })));
+    this.#named = server.id;
+    this.#label = label;
   }
+  /** Whose queue it was called, and how. @type {number|null} */ #named = null;
+  /** @type {string|null} */ #label = null;
 
   /** The queue of another server, in every run. */
   #choose() {
@@ -112,6 +116,11 @@ export class ServerQueue extends HTMLElement {
     const session = /** @type {Session} */ (this.session);
     // The projector's type is larger, and its cards with it.
     this.#row = parseFloat(getComputedStyle(document.documentElement).fontSize) * ROW_REM;
+    // A site has another leader, whose queue it is now.
+    if (run.server.id !== this.#named) {
+      this.name(this.#label);
+      this.restart();
+    }
     const state = this.#ask(run);
     const { queue } = state;
     for (const client of state.clients) {

@@ -147,7 +147,7 @@ export const queue = {
 
   place(session) {
     const run = runOf(session);
-    return run && run.servers.length > 1 && run.server !== run.servers[0] ? String(run.server.id) : null;
+    return run && run.shown !== null && run.servers.length > 1 ? String(run.shown) : null;
   },
   replace(session, place) {
     const run = runOf(session);

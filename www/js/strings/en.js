@@ -181,6 +181,7 @@ const PAGE = {
   'time.live.waits': 'Waiting for the servent',
   'time.live.lost': (a) => `${a.name} does not answer. What came in so far stays here; the lab keeps trying.`,
   'time.live.cut': (a) => `${a.name} has worked for so long that its tape no longer reaches back to the start. The picture shows how it stands now; events can be read, but nothing is replayed.`,
+  'time.live.nothing': (a) => `${a.name} waits. As soon as something comes, its picture opens here.`,
   'time.live.again': (a) => `${a.name} is back.`,
   'time.pin.fault': (a) => `Fault at ${a.at}: ${a.text}`,
   'time.pin.violation': (a) => `Rule broken at ${a.at}: ${a.text}`,

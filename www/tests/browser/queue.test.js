@@ -46,6 +46,25 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
+    test('the queue of a site is that of whoever leads it, unless one is chosen', async () => {
+      const { page, complaints } = await open(started, '#1/queue?p=leader-dies&t=0');
+      const shown = (/** @type {number} */ us) => page.evaluate(async (at) => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        session.pause();
+        session.seek(at);
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        const select = /** @type {HTMLSelectElement} */ (document.querySelector('server-queue select'));
+        return [select.value, session.run.server.id, document.querySelectorAll('server-queue .card').length > 0];
+      }, us);
+      assert.deepEqual(await shown(30e6), ['0', 0, true]);
+      assert.deepEqual(await shown(100e6), ['1', 1, true]);
+      assert.deepEqual(await shown(30e6), ['0', 0, true], 'and back');
+      await page.select('server-queue select', '0');
+      assert.deepEqual((await shown(100e6)).slice(0, 2), ['0', 0], 'who was chosen stays');
+      assert.deepEqual(complaints, []);
+      await page.close();
+    });
+
     test('the single file works without a server', { skip: !(process.env.SERVENT_SINGLE && existsSync(process.env.SERVENT_SINGLE)) }, async () => {
       const url = pathToFileURL(String(process.env.SERVENT_SINGLE)).href;
       const { page, complaints } = await open(started, '#1/queue?p=rush-hour&t=60000', { url });

@@ -23,7 +23,11 @@ const run = (place, words) => spawn(String(PROGRAM), words, { cwd: place, env: {
 async function share(place, name, file, how, wanted) {
   mkdirSync(path.join(place, name));
   writeFileSync(path.join(place, name, file), 'la la');
-  const child = run(place, ['share', name, '--state', `state-${name}`, '--json', '--listen', '127.0.0.1:0', ...how]);
+  return heard(run(place, ['share', name, '--state', `state-${name}`, '--json', '--listen', '127.0.0.1:0', ...how]), wanted);
+}
+
+/** A program, and what it has said up to all that is wanted. @param {import('node:child_process').ChildProcessByStdio<null, import('node:stream').Readable, null>} child @param {string[]} wanted */
+async function heard(child, wanted) {
   /** @type {Record<string, any>} */
   const told = {};
   const lines = createInterface({ input: child.stdout });
@@ -107,6 +111,42 @@ for (const name of BROWSERS) {
         await page.waitForFunction((/** @type {number} */ n) => /** @type {any} */ (document.querySelector('servent-lab')).session.run.now > n, {}, still.now);
         const { verified } = await state(page);
         assert.deepEqual([verified.checked, verified.diverged_at], [verified.total, null]);
+        assert.deepEqual(complaints, []);
+        await page.close();
+      } finally {
+        await started.close();
+        for (const child of children) child.kill();
+        rmSync(place, { recursive: true, force: true });
+      }
+    });
+
+    test('a receiver is shown on the ladder as soon as something comes', async () => {
+      const place = mkdtempSync(path.join(tmpdir(), 'servent-live-'));
+      const children = /** @type {import('node:child_process').ChildProcess[]} */ ([]);
+      const started = await start(name);
+      try {
+        writeFileSync(path.join(place, 'song'), Buffer.alloc(20_000, 7));
+        const words = ['receive', '--open', '--yes', '--json', '--listen', '127.0.0.1:0', '-o', 'inbox/', '--lab', '127.0.0.1:0'];
+        const receiver = await heard(run(place, words), ['listening', 'lab']);
+        children.push(receiver.child);
+        const { page, complaints } = await open(started, '', { url: receiver.told.lab.url });
+        await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.live?.follow);
+        const send = () => new Promise((done) => {
+          const child = run(place, ['send', '--open', receiver.told.listening.address, 'song', '-q']);
+          children.push(child);
+          child.on('close', done);
+        });
+        assert.equal(await send(), 0);
+        const arrows = (/** @type {number} */ more) => page.waitForFunction((/** @type {number} */ n) => {
+          const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+          return session.view.id === 'unicast' && session.live?.follow && session.run.kind === 'trace' && session.run.count > n && session.run.now === session.run.horizon;
+        }, {}, more);
+        await arrows(5);
+        const before = (await state(page)).count;
+        assert.equal(await send(), 0, 'it is there already, which is said, too');
+        await arrows(before);
+        const { verified } = await state(page);
+        assert.equal(verified.diverged_at, null);
         assert.deepEqual(complaints, []);
         await page.close();
       } finally {

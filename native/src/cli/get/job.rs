@@ -227,7 +227,7 @@ pub(super) fn not_started(error: StartError, file: &Path) -> Failure {
 
 /// What `servent status` shows of it.
 pub(super) fn hub(handle: &Handle) -> Arc<Hub> {
-    let live = Live { id: NAME.into(), name: NAME.into(), handle: handle.clone() };
+    let live = Live { id: NAME.into(), name: NAME.into(), view: "queue", handle: handle.clone() };
     Arc::new(Hub {
         name: "servent get".into(),
         servents: vec![live],

@@ -11,6 +11,7 @@ use servent::swarm::{CHUNK, ServeOptions, Server, serve};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use super::super::live::LiveFlags;
 use super::super::start::{TraceFlag, address, runtime};
 use super::super::{Common, site};
 
@@ -36,6 +37,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
   servent swarm serve film.mkv
   servent swarm serve a b --listen :7000 --slots 8 --upload-rate 2M
   servent swarm serve film.mkv --metrics 127.0.0.1:9100    and: curl http://127.0.0.1:9100/metrics
+  servent swarm serve film.mkv --lab 127.0.0.1:0    and watch it in a browser
   servent swarm serve film.mkv --store postgres://servent@db/film   one of several; see docs/site.md")]
 pub(crate) struct Arguments {
     /// The files.
@@ -69,6 +71,8 @@ pub(crate) struct Arguments {
     store: Option<String>,
     #[command(flatten)]
     trace: TraceFlag,
+    #[command(flatten)]
+    live: LiveFlags,
     /// Tell what happens as one JSON object a line.
     #[arg(long)]
     json: bool,
@@ -93,6 +97,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         builder.flag("--store", "store", Raw::Text(store.clone()))?;
     }
     arguments.trace.put(&mut builder)?;
+    arguments.live.put(&mut builder)?;
     let config = builder.finish()?;
     if arguments.slots == 0 || arguments.chunk == 0 {
         return Err(Failure::usage("--slots and --chunk must be at least 1"));
@@ -110,13 +115,18 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         role: None,
         durability: config.settings.durability,
         trace: config.settings.trace_file(),
+        tape: false,
     };
     let reporter = Reporter::new(Voice::new(arguments.json, common.quiet), false);
     runtime()?.block_on(async {
         let mut signals = Signals::new()?;
         let listener = listen(arguments.metrics).await?;
+        let lab = arguments.live.open(&config).await?;
+        let options = ServeOptions { tape: lab.is_some(), ..options };
         let Some(server) = lead(options, &mut signals, &reporter).await? else { return Ok(()) };
         announce(&reporter, &server);
+        let _lab =
+            lab.map(|lab| lab.serve(("swarm serve", "swarm"), server.servent().clone(), &reporter));
         if let Some(listener) = listener {
             if let Ok(at) = listener.local_addr() {
                 let fact = json!({ "event": "metrics", "at": at });

@@ -171,6 +171,7 @@ export const page = {
   'time.live.waits': 'Warten auf den Servent',
   'time.live.lost': (a) => `${a.name} antwortet nicht. Was bisher kam, bleibt hier; das Labor versucht es weiter.`,
   'time.live.cut': (a) => `${a.name} läuft schon so lange, dass die Aufzeichnung nicht mehr bis zum Anfang reicht. Das Bild zeigt den jetzigen Stand; Ereignisse sind lesbar, aber nichts wird noch einmal ausgeführt.`,
+  'time.live.nothing': (a) => `${a.name} wartet. Sobald etwas kommt, öffnet sich hier das Bild davon.`,
   'time.live.again': (a) => `${a.name} ist wieder da.`,
   'time.pin.fault': (a) => `Eingriff bei ${a.at}: ${a.text}`,
   'time.pin.violation': (a) => `Regel verletzt bei ${a.at}: ${a.text}`,
