@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::sync::Arc;
 
-use crate::door::relay::{Calling, Line, Refused, Relay, RelayLimits, Wish};
+use crate::door::relay::{Calling, Line, Refused, Relay, RelayLimits, What, Wish};
 
 const LIMITS: RelayLimits = RelayLimits {
     pages: 4,
@@ -14,6 +14,8 @@ const LIMITS: RelayLimits = RelayLimits {
     calls_per_page: 3,
     calls_per_ip: 4,
     bytes: 1_000,
+    signal_bytes: 100,
+    signal: std::time::Duration::from_secs(600),
     answer: std::time::Duration::from_secs(600),
     kept: std::time::Duration::from_secs(600),
 };
@@ -51,7 +53,8 @@ pub(crate) fn run(mut data: &[u8]) {
         let (who, n) = (what & 3, usize::from(what >> 2));
         match op % 9 {
             0 | 1 => play.wish(&format!("/servent/listen/{}/{}", at(n), secret(*what)), who),
-            2 | 3 => play.wish(&format!("/servent/call/{}", at(n)), who),
+            2 => play.wish(&format!("/servent/call/{}", at(n)), who),
+            3 => play.wish(&format!("/servent/signal/{}", at(n)), who),
             4 => {
                 let ticket = play.tickets.get(n).cloned().unwrap_or_else(|| secret(*what));
                 play.wish(&format!("/servent/take/{ticket}"), who);
@@ -71,8 +74,9 @@ pub(crate) fn run(mut data: &[u8]) {
         play.listen();
         let relayed = play.relay.relayed();
         assert!(relayed.pages <= LIMITS.pages as usize && relayed.pages <= play.lines.len());
-        assert_eq!(relayed.calls, play.calls.len());
-        assert!(relayed.calls <= LIMITS.calls as usize);
+        let for_bytes = play.calls.iter().filter(|call| call.what == What::Bytes).count();
+        assert_eq!(relayed.calls, for_bytes);
+        assert!(play.calls.len() <= LIMITS.calls as usize);
     }
     let Play { relay, lines, calls, .. } = play;
     drop((lines, calls));
@@ -108,9 +112,9 @@ impl Play {
                     Err(why) => assert!(!somebody || why == Refused::Taken),
                 }
             }
-            Some(Wish::Call(to)) => {
+            Some(Wish::Call(what, to)) => {
                 assert!(is_page(to));
-                if let Ok(call) = self.relay.call(to, SocketAddr::new(ip(who), 9)) {
+                if let Ok(call) = self.relay.call((what, to), SocketAddr::new(ip(who), 9)) {
                     self.calls.push(call);
                 }
             }
@@ -132,7 +136,8 @@ impl Play {
         for (_, _, line) in &mut self.lines {
             while let Ok(told) = line.told.try_recv() {
                 assert!(told.ends_with('\n') && told.matches('\n').count() == 1, "{told:?}");
-                let Some(call) = told.strip_prefix("CALL ") else {
+                let words = ["CALL ", "SIGNAL "];
+                let Some(call) = words.iter().find_map(|word| told.strip_prefix(word)) else {
                     assert!(["OUT\n", "NOTE all\n"].contains(&&*told), "{told:?}");
                     continue;
                 };

@@ -1,8 +1,8 @@
 //! A scenario from anywhere: refused with a sentence, or a world that runs.
 #![no_main]
 
-use servent_sim::{unicast, routing, swarm};
 use servent_sim::queue::{Scenario, World};
+use servent_sim::{routing, swarm, unicast};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Ok(text) = core::str::from_utf8(data) else { return };

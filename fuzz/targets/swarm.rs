@@ -63,7 +63,8 @@ struct Play {
 impl Play {
     fn begin(&mut self) {
         let hashes: Arc<[Hash]> = (0..PIECES).map(|piece| Hash([piece as u8; 32])).collect();
-        let spec = FileSpec { url: "f".into(), size: PIECES * CHUNK, chunk: CHUNK, hashes, sha256: None };
+        let spec =
+            FileSpec { url: "f".into(), size: PIECES * CHUNK, chunk: CHUNK, hashes, sha256: None };
         self.give(Input::Serve(spec));
         self.give(Input::Source { addr: ([9, 9, 9, 9], 80).into(), slots: 1 });
         for n in 0..3_u8 {

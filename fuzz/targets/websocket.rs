@@ -142,7 +142,7 @@ fn admitted(head: &[u8], wish: &Wish) {
     match wish {
         Wish::Servent => {}
         Wish::Listen(at, secret) => assert!(pages::is_page(*at) && pages::is_secret(secret)),
-        Wish::Call(at) => assert!(pages::is_page(*at)),
+        Wish::Call(_, at) => assert!(pages::is_page(*at)),
         Wish::Take(ticket) => assert!(pages::is_secret(ticket)),
     }
     let Ok(Some((head, _))) = RequestHead::parse(head, &LIMITS) else { return };

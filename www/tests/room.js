@@ -1,4 +1,5 @@
 /** A room of the real program, and pages that join it, for the tests. */
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -32,9 +33,10 @@ export async function room(...more) {
   return { song, url: facts.room.url, screen: facts.screen.url, close };
 }
 
-/** @param {import('puppeteer-core').Browser} browser @param {string} url */
-export async function join(browser, url, width = 1280) {
+/** @param {import('puppeteer-core').Browser} browser @param {string} url @param {() => void} [first] what the page does before anything else */
+export async function join(browser, url, width = 1280, first) {
   const page = await browser.newPage();
+  if (first) await page.evaluateOnNewDocument(first);
   const complaints = /** @type {string[]} */ ([]);
   page.on('console', (message) => { if (['error', 'warn', 'warning'].includes(message.type())) complaints.push(message.text()); });
   page.on('pageerror', (error) => complaints.push(String(error)));
@@ -43,3 +45,32 @@ export async function join(browser, url, width = 1280) {
   await page.waitForSelector('part-screen[data-ready] .part-state[data-on]');
   return { page, complaints };
 }
+
+/** Shares a file of its own, and is ready to be called. @param {any} page @param {string} name @param {Buffer} data */
+export async function give(page, name, data) {
+  await page.evaluate((/** @type {any} */ called, /** @type {any} */ text) => {
+    const file = new File([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))], called);
+    /** @type {any} */ (document.querySelector('part-screen')).peer.share(file);
+  }, name, data.toString('base64'));
+  await page.waitForFunction(() => { const { shares, called } = /** @type {any} */ (document.querySelector('part-screen')).peer.view(1); return called && shares[0]?.sha1; });
+}
+
+/** Searches until the file is there: a neighbour may have come a moment ago. @param {any} page @param {string} words */
+export async function find(page, words) {
+  for (let tries = 0; tries < 40; tries += 1) {
+    await page.$eval('.part-form input', (/** @type {any} */ input, /** @type {string} */ text) => { input.value = text; input.form.requestSubmit(); }, words);
+    const found = await page.waitForSelector('[data-list="search"] li:not(.part-empty)', { timeout: 1500 }).catch(() => null);
+    if (found) return;
+  }
+  assert.fail(`nobody answers ${words}`);
+}
+
+export const finished = (/** @type {any} */ page) => page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(1).done.length === 1, { timeout: 60_000 });
+
+/** The SHA-1 of the one complete download. @param {any} page */
+export const digest = (page) => page.evaluate(async () => {
+  const screen = /** @type {any} */ (document.querySelector('part-screen'));
+  const [file] = screen.peer.view(1).done;
+  const got = await (await screen.door.file(file.part, file.size)).arrayBuffer();
+  return [...new Uint8Array(await crypto.subtle.digest('SHA-1', got))].map((b) => b.toString(16).padStart(2, '0')).join('');
+});

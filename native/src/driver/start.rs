@@ -83,7 +83,7 @@ impl Driver {
                 .asker(),
             None => Arc::new(channel().0), // Nothing is shared, so nothing is scanned.
         };
-        caches.hear(&reports);
+        caches.hear(&reports, options.origins.is_some());
         let outside = Arc::new(Outside {
             addrs,
             answers: broadcast::Sender::new(ANSWERS),

@@ -1,6 +1,6 @@
 //! The UDP sockets for host caches: we ask caches for hosts over them and
 //! answer those who ask us, on the ports where neighbours connect, as the
-//! protocol expects.
+//! protocol expects. Pages ask there for their own address.
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -10,7 +10,9 @@ use bytes::Bytes;
 use servent_core::node::Input;
 use tokio::net::UdpSocket;
 
+use super::stun::Stun;
 use super::{Report, Reports};
+use crate::clock::Clock;
 
 /// The largest datagram that is read.
 const MOST: usize = 2_048;
@@ -41,10 +43,12 @@ impl Caches {
         Self(sockets)
     }
 
-    /// Receives until the node's task ends.
-    pub(crate) fn hear(&self, reports: &Reports) {
+    /// Receives until the node's task ends. Where pages take part they are told
+    /// their address.
+    pub(crate) fn hear(&self, reports: &Reports, pages: bool) {
         for socket in &self.0 {
-            tokio::spawn(hear(Arc::clone(socket), reports.clone()));
+            let stun = pages.then(Stun::default);
+            tokio::spawn(hear(Arc::clone(socket), stun, reports.clone()));
         }
     }
 
@@ -56,7 +60,8 @@ impl Caches {
     }
 }
 
-async fn hear(socket: Arc<UdpSocket>, reports: Reports) {
+async fn hear(socket: Arc<UdpSocket>, mut stun: Option<Stun>, reports: Reports) {
+    let clock = Clock::new();
     let mut buffer = vec![0; MOST];
     loop {
         // An error about one peer is reported on the shared socket; keep going.
@@ -68,6 +73,11 @@ async fn hear(socket: Arc<UdpSocket>, reports: Reports) {
             tokio::task::yield_now().await;
             continue;
         };
+        let told = stun.as_mut().and_then(|it| it.answer(clock.now(), from, &buffer[..length]));
+        if let Some(told) = told {
+            let _ = socket.try_send_to(&told, from); // Or it is lost as in a network.
+            continue;
+        }
         let data = Bytes::copy_from_slice(&buffer[..length]);
         let input = Input::Datagrams { from, segment: length.max(1) as u32, data };
         if reports.send(Report::Input(input)).await.is_err() {

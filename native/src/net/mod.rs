@@ -18,6 +18,7 @@ mod pages;
 mod receive;
 mod serve;
 mod stream;
+mod stun;
 mod trust;
 pub(crate) mod udp;
 mod unacknowledged;

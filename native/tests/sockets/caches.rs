@@ -84,3 +84,39 @@ async fn rt_23_a_peer_may_be_a_cache_and_a_servent_is_one() {
     known.stop().await.unwrap();
     newcomer.stop().await.unwrap();
 }
+
+/// WB-4
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_learns_its_address_and_nobody_does_where_no_pages_are() {
+    // A binding request (RFC 8489 §5), then a ping of the overlay: what was asked first
+    // would be answered first.
+    let request = [&[0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42][..], &[7; 12]].concat();
+    let pinged = |servent: &Handle| {
+        let ggep = extended(b"SCP", &[0]);
+        let ping =
+            Message { guid: Guid([9; 16]), ttl: 1, hops: 0, body: Body::Ping(Ping { ggep }) };
+        let (to, request) = (servent.addr().unwrap(), request.clone());
+        tokio::task::spawn_blocking(move || {
+            let page = UdpSocket::bind("127.0.0.1:0").unwrap();
+            page.set_read_timeout(Some(PATIENCE)).unwrap();
+            page.send_to(&request, to).unwrap();
+            page.send_to(&ping.to_bytes(), to).unwrap();
+            let mut buffer = [0; 2_048];
+            let (length, _) = page.recv_from(&mut buffer).unwrap();
+            (buffer[..length].to_vec(), page.local_addr().unwrap().port())
+        })
+    };
+    let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut options = Options::under(one.path());
+    options.listen = vec!["127.0.0.1:0".parse().unwrap()];
+    options.node.overlay.enabled = true;
+    options.origins = Some(servent::Origins::default());
+    let (room, alone) = (start(options).await, joined(other.path()).await);
+    let (told, port) = pinged(&room).await.unwrap();
+    assert_eq!((told[..2].to_vec(), told[8..20].to_vec()), (vec![1, 1], vec![7; 12]));
+    assert_eq!(u16::from_be_bytes([told[26], told[27]]) ^ 0x2112, port);
+    let (told, _) = pinged(&alone).await.unwrap();
+    assert!(matches!(read(&told).body, Body::Pong(_)));
+    room.stop().await.unwrap();
+    alone.stop().await.unwrap();
+}

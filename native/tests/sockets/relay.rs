@@ -20,7 +20,12 @@ fn listen(at: SocketAddr, page: &str) -> Result<Page, u16> {
 
 /// Calls a page; 0 when it does not answer.
 fn call(at: SocketAddr, page: &str) -> Result<Page, u16> {
-    let mut caller = Page::try_open(at, &format!("/call/{page}"))?;
+    ring(at, "call", page)
+}
+
+/// The same for bytes (`call`), or to arrange another way (`signal`).
+fn ring(at: SocketAddr, what: &str, page: &str) -> Result<Page, u16> {
+    let mut caller = Page::try_open(at, &format!("/{what}/{page}"))?;
     match caller.socket.read() {
         Ok(Message::Binary(answered)) if answered.is_empty() => Ok(caller),
         Ok(Message::Close(_)) => Err(0),
@@ -107,6 +112,7 @@ async fn nobody_is_put_through_to_who_did_not_ask() {
     beside(move || {
         let refused = |path: &str| Page::try_open(at, path).err();
         assert_eq!(refused("/call/240.9.9.9:5000"), Some(404), "an address nobody has");
+        assert_eq!(refused("/signal/240.9.9.9:5000"), Some(404), "the same for a signal");
         assert_eq!(refused("/call/127.0.0.1:6346"), Some(404), "an address of this machine");
         assert_eq!(refused(&format!("/take/{SECRET}")), Some(404), "a ticket nobody was given");
         assert_eq!(refused("/take/../listen"), Some(404));
@@ -132,6 +138,44 @@ async fn nobody_is_put_through_to_who_did_not_ask() {
     })
     .await;
     idle(&servent).await;
+    servent.stop().await.unwrap();
+}
+
+/// WB-4, WB-6
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_arrange_a_way_of_their_own_and_pass_nothing_else_there() {
+    let limits = RelayLimits { signal_bytes: 1_000, ..RelayLimits::default() };
+    let (servent, at, _state) = servent(limits).await;
+    beside(move || {
+        let mut line = listen(at, PAGE).unwrap();
+        for much in [false, true] {
+            let calling = spawn(move || ring(at, "signal", PAGE));
+            let told = line.line();
+            let mut words = told.split(' ');
+            assert_eq!(words.next(), Some("SIGNAL"));
+            let path = format!("/take/{}", words.next().unwrap());
+            let peer: SocketAddr = words.next().unwrap().trim().parse().unwrap();
+            assert!(peer.ip().is_loopback(), "whoever is called learns who calls");
+            let mut called = Page::try_open(at, &path).unwrap();
+            assert_eq!(Page::try_open(at, &path).err(), Some(404), "a signal is answered once");
+            let mut caller = calling.join().unwrap().unwrap();
+            caller.send(b"an offer");
+            assert_eq!(called.take(8), b"an offer");
+            called.send(b"an answer");
+            assert_eq!(caller.take(9), b"an answer");
+            if much {
+                caller.send(&[b'x'; 1_000]);
+                called.take(1_000);
+                caller.closed();
+                called.closed();
+            }
+        }
+    })
+    .await;
+    idle(&servent).await;
+    let relayed = relayed(&servent);
+    assert_eq!((relayed.signalled, relayed.answered, relayed.bytes), (2, 0, 0));
+    assert_eq!(relayed.refused, 3, "two answers and what was too much");
     servent.stop().await.unwrap();
 }
 

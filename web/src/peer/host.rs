@@ -11,34 +11,28 @@ use js_sys::{Array, Date, Uint8Array};
 use servent_core::engine::{Effect, Engine as _, FxOf};
 use servent_core::fetch::{DialError, StoreError};
 use servent_core::id::{ConnId, FetchId, FileIndex};
-use servent_core::node::{
-    self, Answer, Command, Event, FileInfo, FileRef, Hit, Input, Node, Op, Output,
-};
+use servent_core::node::{Answer, Command, FileInfo, FileRef, Hit, Input, Node, Op, Output};
 use servent_core::time::Instant;
-use servent_core::trace::tape::{Start, Writer};
-use servent_core::trace::{NodeId, qlog};
+use servent_core::trace::NodeId;
+use servent_core::trace::tape::Start;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::Blob;
 
+use super::How;
+use super::config::config;
 use super::disk::{self, Disk, Door, RowOf};
-use super::line::{Line, is_page};
+use super::line::Line;
 use super::rows;
 use super::socket::{self, Job, Socket};
-use super::{How, Rules};
+use super::tape::Tape;
+use super::ways::Ways;
 
-/// Bytes of tape that are kept; then it ends with a gap.
-const TAPE: usize = 64 << 20;
 /// Hits that are kept; further ones are not told.
 const HITS: usize = 10_000;
 /// The longest timer of a browser, in milliseconds.
 const LONGEST: u64 = i32::MAX as u64;
-/// Connections in total, and uploads at once.
-const CONNECTIONS: u32 = 64;
-const SLOTS: u32 = 2;
-/// Neighbours that are looked for, and the most there may be.
-const DEGREE: [u32; 2] = [3, 16];
 
 /// Something that happened.
 #[allow(clippy::large_enum_variant)] // Handled and dropped one at a time.
@@ -52,16 +46,30 @@ pub(super) enum Happened {
     /// The door has kept so many bytes, or could not.
     Kept(ConnId, u64, bool),
     Timer,
+    /// The other page says something to arrange a channel.
+    Signal(ConnId, Uint8Array),
+    /// It says nothing more.
+    SignalsOver(ConnId),
+    /// The channel did not open, or cannot.
+    NoChannel(ConnId),
+    /// The channel has ended.
+    ChannelOver(ConnId),
+    Datagram(ConnId, Uint8Array),
+    /// What a channel has to send goes into the send window.
+    Send(ConnId),
+    /// What was unsent at its end had time enough.
+    Lingered(ConnId),
 }
 
 pub(super) struct Host {
     pub(super) node: Node,
     fx: FxOf<Node>,
-    how: How,
+    pub(super) how: How,
     pub(super) disk: Disk,
-    sockets: BTreeMap<ConnId, Socket>,
+    pub(super) sockets: BTreeMap<ConnId, Socket>,
+    pub(super) ways: Ways,
     pub(super) line: Line,
-    waiting: VecDeque<Happened>,
+    pub(super) waiting: VecDeque<Happened>,
     outputs: Vec<Output>,
     changes: Vec<RowOf>,
     /// Rows are being saved; until they are nothing else is done.
@@ -75,13 +83,6 @@ pub(super) struct Host {
     pub(super) hits: Vec<Hit>,
     searches: u32,
     pub(super) trouble: Option<String>,
-}
-
-struct Tape {
-    writer: Writer,
-    lines: Vec<String>,
-    bytes: usize,
-    full: bool,
 }
 
 #[derive(Default)]
@@ -100,9 +101,8 @@ impl Host {
         restored.shared = disk.infos();
         restored.listen = how.line.as_ref().map(|(at, _)| SocketAddr::V4(*at));
         let now = Instant::from_micros((Date::now() * 1_000.0) as u64);
-        let mut lines = Vec::new();
         let start = Start::new(NodeId(0), &how.name, seed, config.clone());
-        let writer = Writer::new(now, start, &mut lines);
+        let tape = Tape::new(now, start);
         let mut waiting = VecDeque::from([Happened::Input(Input::Start(restored))]);
         let join = how.own.first().map(|at| Command::Join { at: *at });
         waiting.extend(join.map(|join| Happened::Input(Input::Command(join))));
@@ -112,6 +112,7 @@ impl Host {
             how,
             disk,
             sockets: BTreeMap::new(),
+            ways: Ways::default(),
             line: Line::default(),
             waiting,
             outputs: Vec::new(),
@@ -119,7 +120,7 @@ impl Host {
             saving: false,
             working: false,
             last: now,
-            tape: Tape { writer, lines, bytes: 0, full: false },
+            tape,
             timer: Timer::default(),
             answers: Vec::new(),
             hits: Vec::new(),
@@ -152,7 +153,7 @@ impl Host {
             if host.saving || host.working || host.trouble.is_some() {
                 return;
             }
-            let Some(what) = host.waiting.pop_front() else { break };
+            let Some(what) = host.waiting.pop_front().or_else(|| host.due()) else { break };
             host.handle(this, what);
             if host.changes.is_empty() {
                 host.carry_out(this);
@@ -194,6 +195,13 @@ impl Host {
         self.last.max(Instant::from_micros((Date::now() * 1_000.0) as u64))
     }
 
+    /// What the node wants to do by now, as at the end of each turn: messages and
+    /// acknowledgements of one turn share datagrams.
+    fn due(&self) -> Option<Happened> {
+        let due = self.node.poll_timeout().is_some_and(|(at, _)| at <= self.now());
+        due.then_some(Happened::Timer)
+    }
+
     fn handle(&mut self, this: &Shared, what: Happened) {
         self.last = self.now();
         let now = self.last;
@@ -218,6 +226,7 @@ impl Host {
                 }
                 None
             }
+            what => self.channel_happened(this, what),
         };
         if let Some(input) = input {
             self.feed(input);
@@ -235,6 +244,10 @@ impl Host {
     fn opened(&mut self, conn: ConnId, answered: bool) -> Option<Input> {
         let socket = self.sockets.get_mut(&conn)?;
         socket.open = answered || !socket.calls;
+        if let Some(channel) = socket.channel() {
+            channel.opened();
+            self.ways.counts.opened += 1;
+        }
         // A page does not know its own address.
         let local = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         socket.open.then_some(match socket.caller {
@@ -291,7 +304,8 @@ impl Host {
         if self.sockets.get(&conn).is_some_and(Socket::is_storing) {
             return None;
         }
-        let socket = self.sockets.remove(&conn)?;
+        let mut socket = self.sockets.remove(&conn)?;
+        self.forget_channel(&mut socket);
         let failed = Input::DialFailed { conn, why: DialError::Refused };
         match (socket.open, socket.caller) {
             (true, _) => Some(Input::Closed { conn }),
@@ -335,17 +349,18 @@ impl Host {
 
     fn act(&mut self, this: &Shared, output: Output) {
         match output {
-            Output::Dial { conn, to } => match socket::dial(this, conn, &self.url(to)) {
-                Ok(mut socket) => {
-                    socket.calls = is_page(to);
-                    self.sockets.insert(conn, socket);
-                }
+            Output::Dial { conn, to } => match self.dial(this, conn, to) {
+                Ok(socket) => drop(self.sockets.insert(conn, socket)),
                 Err(why) => self.next(Input::DialFailed { conn, why }),
             },
             Output::Write { conn, data } => self.push(this, conn, Job::Write(data)),
             Output::Close { conn, flush } => match self.sockets.get_mut(&conn) {
-                Some(socket) if flush && socket.open => self.push(this, conn, Job::Close),
-                Some(socket) => socket.cut(),
+                Some(socket) if flush && socket.open => self.end(this, conn),
+                Some(socket) => {
+                    if socket.cut() {
+                        self.waiting.push_back(Happened::Closed(conn));
+                    }
+                }
                 None => {}
             },
             Output::Serve { conn, file, start, end } => {
@@ -368,17 +383,21 @@ impl Host {
             }
             Output::Judge { conn, .. } => self.next(Input::Judged { conn, good: false }),
             Output::Answer(answer) => self.answer(answer),
-            // Files are made when their first bytes come; there are neither swarms nor datagrams.
+            Output::Datagrams { to, segment, data } => self.post(to, segment, &data),
+            Output::Deliver { from, messages, .. } => self.deliver(from, messages),
+            Output::Refused { to, messages, why } => self.refused(to, messages, why),
+            Output::Writable { to } => self.writable(to),
+            // Files are made when their first bytes come, and there are no swarms.
             _ => {}
         }
     }
 
     /// An input that follows from an output.
-    fn next(&mut self, input: Input) {
+    pub(super) fn next(&mut self, input: Input) {
         self.waiting.push_back(Happened::Input(input));
     }
 
-    fn push(&mut self, this: &Shared, conn: ConnId, job: Job) {
+    pub(super) fn push(&mut self, this: &Shared, conn: ConnId, job: Job) {
         if let Some(socket) = self.sockets.get_mut(&conn) {
             socket::push(this, socket, conn, job);
         }
@@ -389,6 +408,7 @@ impl Host {
         for (conn, socket) in &mut self.sockets {
             socket::work(this, socket, *conn);
         }
+        self.pump();
     }
 
     fn store(
@@ -442,33 +462,10 @@ impl Host {
         self.answers.push(answer);
     }
 
-    /// Somebody calls: the answer is a connection, which the node accepts. One who
-    /// calls more often than there is room for is not answered.
-    pub(super) fn called(this: &Shared, conn: ConnId, ticket: &str, peer: SocketAddr) {
-        let mut host = this.borrow_mut();
-        if host.sockets.len() >= CONNECTIONS as usize {
-            return;
-        }
-        let url = format!("{}/take/{ticket}", host.how.url);
-        if let Ok(mut socket) = socket::dial(this, conn, &url) {
-            socket.caller = Some(peer);
-            host.sockets.insert(conn, socket);
-        }
-    }
-
     /// Where it waits for calls, when it can be called.
     pub(super) fn line_url(&self) -> Option<String> {
         let (at, secret) = self.how.line.as_ref()?;
         Some(format!("{}/listen/{at}/{secret}", self.how.url))
-    }
-
-    /// Where a page finds a servent: its own by the address it came from, another
-    /// page through that, any other by its port.
-    fn url(&self, to: SocketAddr) -> String {
-        if is_page(to) {
-            return format!("{}/call/{to}", self.how.url);
-        }
-        if self.how.own.contains(&to) { self.how.url.clone() } else { format!("ws://{to}/servent") }
     }
 
     /// Sets the one timer.
@@ -524,59 +521,8 @@ impl Host {
 
     /// The tape so far, with the digest of everything until now.
     pub(super) fn tape(&mut self) -> String {
-        let mut lines = self.tape.lines.clone();
-        if !self.tape.full {
-            self.tape.writer.checkpoint(self.last, &mut lines);
-        }
-        lines.iter().map(|line| qlog::frame(line)).collect()
+        self.tape.text(self.last)
     }
-}
-
-impl Tape {
-    fn input(&mut self, at: Instant, input: &Input) {
-        self.add(|writer, lines| writer.input(at, input, lines));
-    }
-
-    fn timeout(&mut self, at: Instant) {
-        self.add(|writer, lines| writer.timeout(at, lines));
-    }
-
-    fn effects(&mut self, at: Instant, effects: &[Effect<Output, Event>]) {
-        self.add(|writer, lines| drop(writer.effects(at, effects, lines)));
-        if self.bytes > TAPE && !self.full {
-            self.full = true;
-            self.writer.gap(at, "the page keeps no more", &mut self.lines);
-        }
-    }
-
-    fn add(&mut self, write: impl FnOnce(&mut Writer, &mut Vec<String>)) {
-        if !self.full {
-            let before = self.lines.len();
-            write(&mut self.writer, &mut self.lines);
-            self.bytes += self.lines[before..].iter().map(String::len).sum::<usize>();
-        }
-    }
-}
-
-/// The configuration of a servent that only pages can connect to.
-fn config(name: &str, rules: Option<Rules>) -> node::Config {
-    let mut config = node::Config::default();
-    let visible = |c: &char| c.is_ascii_graphic() || *c == ' ';
-    let name: String = name.chars().filter(visible).take(32).collect();
-    config.agent = format!("{} (tab) {name}", config.agent);
-    config.callable = false;
-    config.calls_back = false;
-    config.queue.slots = SLOTS;
-    config.limits.connections = CONNECTIONS;
-    config.overlay.enabled = true;
-    config.overlay.firewalled = true;
-    [config.overlay.degree, config.overlay.neighbours] = DEGREE;
-    config.overlay.leaves = 0;
-    if let Some(Rules { slots, degree, ttl }) = rules {
-        (config.queue.slots, config.overlay.degree) = (slots, degree);
-        config.overlay.router.max_ttl = ttl.clamp(1, config.overlay.router.max_ttl);
-    }
-    config
 }
 
 /// What went wrong, as the browser says it.

@@ -44,6 +44,8 @@ pub(super) struct Line {
 enum Told {
     /// Somebody calls.
     Call(ConnId, String, SocketAddr),
+    /// Somebody wants to arrange a channel.
+    Signal(ConnId, String, SocketAddr),
     /// For the person: what it is, and words.
     Said(String, String),
 }
@@ -89,6 +91,9 @@ impl Line {
             for told in all {
                 match told {
                     Told::Call(conn, ticket, peer) => Host::called(host, conn, &ticket, peer),
+                    Told::Signal(conn, ticket, peer) => {
+                        Host::signalled(host, conn, &ticket, peer);
+                    }
                     Told::Said(what, words) => host.borrow().disk.door.told(&what, &words),
                 }
             }
@@ -158,10 +163,14 @@ impl Line {
             let (what, words) = line.split_once(' ').unwrap_or((&line, ""));
             let call = words.split_once(' ').and_then(|(t, at)| Some((t, at.parse().ok()?)));
             match (what, call) {
-                ("CALL", Some((ticket, peer))) => {
+                ("CALL" | "SIGNAL", Some((ticket, peer))) => {
                     self.calls += 1;
                     // Those that are accepted are even.
-                    all.push(Told::Call(ConnId(self.calls * 2), ticket.to_owned(), peer));
+                    let (conn, ticket) = (ConnId(self.calls * 2), ticket.to_owned());
+                    all.push(match what {
+                        "CALL" => Told::Call(conn, ticket, peer),
+                        _ => Told::Signal(conn, ticket, peer),
+                    });
                 }
                 ("SAY" | "RULES" | "OUT", _) => {
                     all.push(Told::Said(what.to_owned(), words.to_owned()));

@@ -3,11 +3,16 @@
 //!
 //! It records the same tape as the program, and is verified by the same replay.
 
+mod channel;
+mod config;
 mod disk;
 mod host;
 mod line;
 mod rows;
+mod signal;
 mod socket;
+mod tape;
+mod ways;
 
 use std::cell::RefCell;
 use std::net::{SocketAddr, SocketAddrV4};
@@ -26,6 +31,7 @@ use wasm_bindgen::{JsCast as _, JsError, JsValue};
 use self::disk::{Done, Door, ShareView};
 use self::host::{Happened, Host};
 use self::line::Line;
+use self::ways::{Counts, WayView};
 use crate::value::{Answer, give, refused};
 
 /// Which servent it belongs to, and what it remembers.
@@ -45,6 +51,9 @@ pub(crate) struct How {
     /// What the room wants its servents to be configured with.
     #[serde(default)]
     rules: Option<Rules>,
+    /// Where a page learns the address it has in the network: a STUN server.
+    #[serde(default)]
+    stun: Option<String>,
     /// The rows that its door has kept.
     rows: Vec<(String, String)>,
 }
@@ -81,6 +90,10 @@ struct PeerView {
     done: Vec<Done>,
     /// Other pages can call it.
     called: bool,
+    /// How its connections reach their other ends.
+    ways: Vec<WayView>,
+    /// What happened on channels to other pages.
+    channels: Counts,
     /// What cannot be saved, in words.
     trouble: Option<String>,
 }
@@ -204,8 +217,16 @@ impl Peer {
             shares: host.disk.shares(),
             done: host.disk.done(),
             called: host.line.is_open(),
+            ways: host.way_views(),
+            channels: host.counts(),
             trouble: host.trouble.clone(),
         })
+    }
+
+    /// Loses so many of a thousand datagrams to other pages from now on; which
+    /// ones is drawn from the seed. To see what that does, and for tests.
+    pub fn lose(&self, per_mille: u32, seed: u32) {
+        self.0.borrow_mut().lose(per_mille, u64::from(seed));
     }
 
     /// Its tape so far.

@@ -1,5 +1,5 @@
-//! The connections of a page: WebSockets, inside of which the bytes of an
-//! ordinary connection travel.
+//! The connections of a page: WebSockets and channels, inside of which the bytes
+//! of an ordinary connection travel.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -15,13 +15,14 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{BinaryType, Blob, MessageEvent, WebSocket};
 
+use super::channel::Channel;
 use super::disk::read;
 use super::host::{Happened, Host};
 
 /// The sub-protocol: the name of what travels inside.
 pub(super) const PROTOCOL: &str = "servent.1";
 /// Bytes of one message. A servent refuses more than four times this.
-const MESSAGE: u32 = 64 * 1024;
+pub(super) const MESSAGE: u32 = 64 * 1024;
 /// Bytes that the browser may hold unsent before no more of a file is read, and
 /// below which it is read on.
 const UNSENT: [u32; 2] = [256 * 1024, 1 << 20];
@@ -36,8 +37,10 @@ const PIECE_WAIT: u64 = 1_000;
 
 /// A connection.
 pub(super) struct Socket {
-    socket: WebSocket,
+    pub(super) wire: Wire,
     pub(super) open: bool,
+    /// Who was dialed, when it is no answer to a call.
+    pub(super) dialed: Option<SocketAddr>,
     /// Who has called, when it is the answer to a call.
     pub(super) caller: Option<SocketAddr>,
     /// It calls another page, and is open when that has answered.
@@ -51,6 +54,19 @@ pub(super) struct Socket {
     body: Option<Body>,
     /// What was received behind that, until it is stored.
     behind: Vec<Uint8Array>,
+}
+
+/// What the bytes of a connection travel on.
+pub(super) enum Wire {
+    /// A WebSocket, to a servent or through ours to another page.
+    Web(Web),
+    /// A channel to another page.
+    Channel(Channel),
+}
+
+/// A WebSocket, and who listens to it.
+pub(super) struct Web {
+    socket: WebSocket,
     _events: [Closure<dyn FnMut(JsValue)>; 3],
 }
 
@@ -79,7 +95,7 @@ struct Body {
 type Shared = Rc<RefCell<Host>>;
 
 /// Connects; the node learns how that ends.
-pub(super) fn dial(host: &Shared, conn: ConnId, url: &str) -> Result<Socket, DialError> {
+pub(super) fn dial(host: &Shared, conn: ConnId, url: &str) -> Result<Wire, DialError> {
     let socket = WebSocket::new_with_str(url, PROTOCOL).map_err(|_| DialError::Unreachable)?;
     socket.set_binary_type(BinaryType::Arraybuffer);
     let event = |then: fn(ConnId, JsValue) -> Happened| {
@@ -99,21 +115,10 @@ pub(super) fn dial(host: &Shared, conn: ConnId, url: &str) -> Result<Socket, Dia
     socket.set_onopen(Some(opened.as_ref().unchecked_ref()));
     socket.set_onclose(Some(closed.as_ref().unchecked_ref()));
     socket.set_onmessage(Some(message.as_ref().unchecked_ref()));
-    Ok(Socket {
-        socket,
-        open: false,
-        caller: None,
-        calls: false,
-        jobs: VecDeque::new(),
-        busy: false,
-        gone: false,
-        body: None,
-        behind: Vec::new(),
-        _events: [opened, closed, message],
-    })
+    Ok(Wire::Web(Web { socket, _events: [opened, closed, message] }))
 }
 
-impl Drop for Socket {
+impl Drop for Web {
     fn drop(&mut self) {
         self.socket.set_onopen(None);
         self.socket.set_onclose(None);
@@ -123,10 +128,40 @@ impl Drop for Socket {
 }
 
 impl Socket {
-    /// Closes at once.
-    pub(super) fn cut(&mut self) {
+    /// A connection that is not open yet.
+    pub(super) const fn new(wire: Wire) -> Self {
+        Self {
+            wire,
+            open: false,
+            dialed: None,
+            caller: None,
+            calls: false,
+            jobs: VecDeque::new(),
+            busy: false,
+            gone: false,
+            body: None,
+            behind: Vec::new(),
+        }
+    }
+
+    /// Closes at once: true for a channel, whose end is not told.
+    pub(super) fn cut(&mut self) -> bool {
         self.jobs.clear();
-        let _ = self.socket.close(); // It may be closed already.
+        match &self.wire {
+            Wire::Web(Web { socket, .. }) => {
+                let _ = socket.close(); // It may be closed already.
+                false
+            }
+            Wire::Channel(_) => true,
+        }
+    }
+
+    /// The channel, if it is one.
+    pub(super) const fn channel(&mut self) -> Option<&mut Channel> {
+        match &mut self.wire {
+            Wire::Channel(channel) => Some(channel),
+            Wire::Web(_) => None,
+        }
     }
 
     /// The job that took time is done.
@@ -134,10 +169,22 @@ impl Socket {
         self.busy = false;
     }
 
-    fn send(&self, data: &[u8]) {
-        for message in data.chunks(MESSAGE as usize) {
-            // One that is closing discards it, and its end is told.
-            let _ = self.socket.send_with_u8_array(message);
+    fn send(&mut self, data: &[u8]) {
+        match &mut self.wire {
+            Wire::Channel(channel) => channel.write(data),
+            Wire::Web(Web { socket, .. }) => {
+                for message in data.chunks(MESSAGE as usize) {
+                    // One that is closing discards it, and its end is told.
+                    let _ = socket.send_with_u8_array(message);
+                }
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        match &mut self.wire {
+            Wire::Channel(channel) => channel.end(),
+            Wire::Web(_) => drop(self.cut()),
         }
     }
 
@@ -189,6 +236,11 @@ impl Socket {
         Some(kept)
     }
 
+    /// Bytes of a download that wait for the door.
+    pub(super) fn behind(&self) -> u64 {
+        self.body.as_ref().map_or(0, |body| body.at - body.start - body.kept)
+    }
+
     /// True while bytes of a download wait for the door.
     pub(super) fn is_storing(&self) -> bool {
         self.body.as_ref().is_some_and(Body::is_behind)
@@ -223,15 +275,22 @@ pub(super) fn work(host: &Shared, this: &mut Socket, conn: ConnId) {
     while !this.busy && this.open {
         match this.jobs.pop_front() {
             Some(Job::Write(data)) => this.send(&data),
-            Some(Job::Close) => this.cut(),
+            Some(Job::Close) => this.end(),
             Some(Job::Serve { file: Err(why), .. }) => {
                 later(host, Happened::Input(Input::DiskFailed { conn, why }));
             }
             Some(Job::Serve { file: Ok(file), start, end }) => {
                 this.busy = true;
-                let (host, socket) = (Rc::clone(host), this.socket.clone());
+                let host = Rc::clone(host);
+                let socket = match &this.wire {
+                    Wire::Web(web) => Some(web.socket.clone()),
+                    Wire::Channel(_) => None,
+                };
                 spawn_local(async move {
-                    let served = serve(&host, conn, (&socket, &file), (start, end)).await;
+                    let served = match socket {
+                        Some(socket) => serve(&host, conn, (&socket, &file), (start, end)).await,
+                        None => serve_channel(&host, conn, &file, (start, end)).await,
+                    };
                     let input = match served {
                         Ok(bytes) => Input::Served { conn, bytes },
                         Err(_) => Input::DiskFailed { conn, why: StoreError::Changed },
@@ -276,6 +335,34 @@ async fn serve(
     Ok(at - start)
 }
 
+/// The same on a channel, as fast as its send window takes it.
+async fn serve_channel(
+    host: &Shared,
+    conn: ConnId,
+    file: &Blob,
+    (start, end): (u64, u64),
+) -> Result<u64, JsValue> {
+    let (mut at, mut told) = (start, start);
+    while at < end {
+        let next = end.min(at + u64::from(MESSAGE));
+        let data = read(file, at, next).await?;
+        if u64::from(data.length()) != next - at {
+            return Err(JsValue::NULL); // The file has shrunk.
+        }
+        let Some(room) = Host::give(host, conn, &data.to_vec()) else { break };
+        at = next;
+        if room.await.is_err() {
+            break; // The connection has ended.
+        }
+        if at - told >= PIECE {
+            told = at;
+            let bytes = (at - start).saturating_sub(Host::unsent(host, conn));
+            Host::happened(host, [Happened::Input(Input::Served { conn, bytes })]);
+        }
+    }
+    Ok(at - start)
+}
+
 /// Waits until the browser has sent enough of the `given` bytes.
 async fn drained(host: &Shared, conn: ConnId, socket: &WebSocket, given: u64) {
     let mut looks = 0;
@@ -290,7 +377,7 @@ async fn drained(host: &Shared, conn: ConnId, socket: &WebSocket, given: u64) {
 }
 
 /// Waits for so many milliseconds.
-async fn sleep(ms: i32) {
+pub(super) async fn sleep(ms: i32) {
     let waited = js_sys::Promise::new(&mut |done, _| {
         if let Some(window) = web_sys::window() {
             let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(&done, ms);

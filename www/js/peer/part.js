@@ -51,7 +51,9 @@ class PartScreen extends HTMLElement {
     await door.save([['me', JSON.stringify(this.named)]]);
     const url = location.protocol === 'https:' ? `wss://${location.host}/servent` : `ws://${location.hostname}:${port}/servent`;
     const seed = String(crypto.getRandomValues(new BigUint64Array(1))[0]);
-    this.peer = Peer.start({ name: this.named.name, seed, own, url, line, rules, rows }, files, door);
+    // The servent tells a page the address it has in the network, for channels to other pages.
+    const stun = `stun:${location.hostname}:${port}`;
+    this.peer = Peer.start({ name: this.named.name, seed, own, url, line, rules, stun, rows }, files, door);
     if (door.room() < Number.MAX_VALUE) this.#say(t('part.memory'));
     door.changed = () => { this.timer ||= window.setTimeout(() => this.#show(), SHOW_MS); };
     door.said = (what, words) => this.#told(what, words);
@@ -169,7 +171,7 @@ class PartScreen extends HTMLElement {
       part: card.position ? undefined : (card.sent ?? 0) / Math.max(1, card.end - card.start),
     }));
     this.lists.neighbours.show(links, t('part.neighbours.none'), (link) => ({
-      key: link.conn, name: personOf(link.agent) ?? t('part.neighbour.servent'), note: t('part.neighbour', link), hue: hueOf(personOf(link.agent) ?? ''),
+      key: link.conn, name: personOf(link.agent) ?? t('part.neighbour.servent'), note: `${t('part.neighbour', link)}${wayTo(view, ({ conn }) => conn === link.conn)}`, hue: hueOf(personOf(link.agent) ?? ''),
     }));
   }
 
@@ -177,7 +179,7 @@ class PartScreen extends HTMLElement {
     const files = [...this.found.values()].sort((a, b) => b.hits.length - a.hits.length || a.name.localeCompare(b.name));
     this.lists.search.show(files, t(this.search ? 'part.search.none' : 'part.search.first'), (file) => {
       const near = file.hits.filter((hit) => !hit.push || isPage(hit.at));
-      const way = near.length > 0 && near.every((hit) => isPage(hit.at)) ? ` · ${t('part.relayed')}` : '';
+      const way = near.length > 0 && near.every((hit) => isPage(hit.at)) ? ` · ${t('part.page')}` : '';
       const get = /** @type {[string, () => void]} */ ([t('part.get'), () => this.peer?.get(Uint32Array.from(near, (hit) => hit.number))]);
       return { key: file.key, name: leaf(file.name), note: `${bytes(file.size)} · ${near.length ? t('part.sources', { n: file.hits.length }) : t('part.get.not')}${way}`, act: near.length ? get : undefined, primary: true };
     });
@@ -186,7 +188,7 @@ class PartScreen extends HTMLElement {
   /** @param {any} view */
   #showDownloads(view) {
     const going = view.node.fetches.filter((/** @type {any} */ fetch) => fetch.state !== 'done').map((/** @type {any} */ fetch) => ({
-      key: `f${fetch.fetch}`, name: fetch.name, note: progress(fetch, view.now), part: fetch.size ? fetch.have / fetch.size : 0, act: [t('part.cancel'), () => this.peer?.cancel(fetch.fetch)],
+      key: `f${fetch.fetch}`, name: fetch.name, note: progress(fetch, view), part: fetch.size ? fetch.have / fetch.size : 0, act: [t('part.cancel'), () => this.peer?.cancel(fetch.fetch)],
     }));
     const done = view.done.map((/** @type {any} */ file) => ({
       key: `d${file.part}`, name: file.name, note: t('part.done', file), act: [t('part.save'), () => this.#save(file)], primary: true, also: [t('part.drop'), () => this.peer?.forget(file.part)],
@@ -205,12 +207,19 @@ class PartScreen extends HTMLElement {
 /** @param {string} name */
 const leaf = (name) => name.slice(name.lastIndexOf('/') + 1);
 
-/** Where a download stands, in words. @param {any} fetch @param {number} now */
-function progress(fetch, now) {
+/** How the connection with this peer leads there, in words: to another page, or else nothing. @param {any} view @param {(way: any) => boolean} is */
+function wayTo(view, is) {
+  const { way = 'servent' } = view.ways.find(is) ?? {};
+  return way === 'servent' ? '' : ` · ${t(`part.way.${way}`)}`;
+}
+
+/** Where a download stands, in words. @param {any} fetch @param {any} view */
+function progress(fetch, view) {
+  const { now } = view;
   const has = (/** @type {string} */ state) => fetch.sources.find((/** @type {any} */ source) => source.state === state);
   if (fetch.state !== 'running') return t('part.ended', { why: fetch.state });
   const from = has('receiving');
-  if (from) return `${t('part.receiving', { have: fetch.have, size: fetch.size ?? 0 })}${isPage(from.at) ? ` · ${t('part.relayed')}` : ''}`;
+  if (from) return `${t('part.receiving', { have: fetch.have, size: fetch.size ?? 0 })}${wayTo(view, ({ peer }) => peer === from.at)}`;
   const queued = fetch.sources.find((/** @type {any} */ source) => source.position !== null);
   if (queued) return t('part.place', queued);
   const waiting = has('waiting');

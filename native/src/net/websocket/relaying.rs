@@ -11,7 +11,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::door::frames::Frames;
 use super::door::handshake::{Upgrade, refusal};
-use super::door::relay::{Calling, Line, Refused, Relay, Wish};
+use super::door::relay::{Calling, Line, Refused, Relay, What, Wish};
 use crate::net::stream::Stream;
 
 /// Bytes that are passed on at a time.
@@ -63,7 +63,7 @@ pub(in crate::net) async fn run(
             Ok(line) => listen(through, line, opening).await,
             Err(why) => refuse(&through.stream, why).await,
         },
-        Wish::Call(to) => match relay.call(to, peer) {
+        Wish::Call(what, to) => match relay.call((what, to), peer) {
             Ok(call) => call_out(through, call, opening, &relay).await,
             Err(why) => refuse(&through.stream, why).await,
         },
@@ -118,11 +118,19 @@ async fn call_out(
     };
     write(&through.stream, b"").await?;
     let (caller, called) = (&through.stream, &answer.stream);
-    let counts = (AtomicU64::new(relay.limits.bytes), &relay.bytes);
+    let (most, total, time) = match call.what {
+        What::Bytes => (relay.limits.bytes, Some(&relay.bytes), Duration::MAX),
+        What::Signal => (relay.limits.signal_bytes, None, relay.limits.signal),
+    };
+    let counts = (AtomicU64::new(most), total);
     let passed = tokio::select! {
         passed = pass(caller, called, &counts) => passed,
         passed = pass(called, caller, &counts) => passed,
+        () = tokio::time::sleep(time) => Ok(()),
     };
+    if call.what == What::Signal && counts.0.load(Ordering::Relaxed) == 0 {
+        let _ = relay.refuse::<()>(Refused::TooMuch); // Counted there.
+    }
     let _ = tokio::join!(end(caller), end(called));
     passed
 }
@@ -131,7 +139,7 @@ async fn call_out(
 async fn pass(
     from: &Stream,
     to: &Stream,
-    (left, total): &(AtomicU64, &AtomicU64),
+    (left, total): &(AtomicU64, Option<&AtomicU64>),
 ) -> io::Result<()> {
     let mut buffer = vec![0; READ];
     loop {
@@ -141,8 +149,12 @@ async fn pass(
             return Ok(());
         }
         write(to, &buffer[..n]).await?;
-        total.fetch_add(n as u64, Ordering::Relaxed);
-        if left.fetch_sub(n as u64, Ordering::Relaxed) <= n as u64 {
+        if let Some(total) = total {
+            total.fetch_add(n as u64, Ordering::Relaxed);
+        }
+        let still = left.load(Ordering::Relaxed).saturating_sub(n as u64);
+        left.store(still, Ordering::Relaxed);
+        if still == 0 {
             return Ok(());
         }
     }
@@ -198,6 +210,7 @@ async fn refuse(stream: &Stream, why: Refused) -> io::Result<()> {
         Refused::NoPage => ("404 Not Found", "No page has this address.\n"),
         Refused::Taken => ("409 Conflict", "Another page has this address.\n"),
         Refused::Full => ("503 Service Unavailable", "There are as many as there may be.\n"),
+        Refused::TooMuch => ("413 Content Too Large", "That is no signal.\n"),
         Refused::Silent => ("504 Gateway Timeout", "The page does not read.\n"),
     };
     write(stream, &refusal(status, text)).await?;

@@ -46,6 +46,11 @@ pub struct RelayLimits {
     /// Bytes of one call, in both directions together; it is ended there, and
     /// a download goes on with the next one.
     pub bytes: u64,
+    /// Bytes by which two pages arrange a way of their own, in both directions
+    /// together: this is no way to pass anything else.
+    pub signal_bytes: u64,
+    /// How long they may take for that.
+    pub signal: Duration,
     /// How long a page may take to answer a call.
     pub answer: Duration,
     /// How long a page that is gone keeps its address.
@@ -61,6 +66,8 @@ impl Default for RelayLimits {
             calls_per_page: 16,
             calls_per_ip: 64,
             bytes: 4 << 30,
+            signal_bytes: 64 << 10,
+            signal: Duration::from_secs(60),
             answer: Duration::from_secs(10),
             kept: Duration::from_secs(600),
         }
@@ -76,7 +83,11 @@ pub struct Relayed {
     pub calls: usize,
     /// Calls that were answered since the start.
     pub answered: u64,
-    /// Calls and lines that were refused since the start.
+    /// The same of calls by which two pages arranged, or tried to arrange, a way
+    /// of their own; they are no part of the other numbers.
+    pub signalled: u64,
+    /// Calls and lines that were refused since the start, and signals that were
+    /// longer than they may be.
     pub refused: u64,
     /// Bytes passed on since the start.
     pub bytes: u64,
@@ -93,6 +104,8 @@ pub(crate) enum Refused {
     Full,
     /// The page has not answered.
     Silent,
+    /// More was said than is needed to arrange a way.
+    TooMuch,
 }
 
 /// The lines and calls of a servent.
@@ -102,6 +115,7 @@ pub(crate) struct Relay<S> {
     clock: Clock,
     state: Mutex<State<S>>,
     answered: AtomicU64,
+    signalled: AtomicU64,
     refused: AtomicU64,
     pub(crate) bytes: AtomicU64,
 }
@@ -126,9 +140,19 @@ struct Page {
 #[derive(Debug)]
 struct Call<S> {
     to: SocketAddrV4,
+    what: What,
     owner: IpAddr,
     /// Where the answer goes, until it is there.
     answer: Option<oneshot::Sender<S>>,
+}
+
+/// What two pages are put through for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum What {
+    /// For what their nodes say to each other.
+    Bytes,
+    /// To arrange a way on which we are not.
+    Signal,
 }
 
 /// A line that a page holds; it is hung up when this is dropped.
@@ -143,6 +167,7 @@ pub(crate) struct Line<S> {
 /// A call; it is over when this is dropped.
 pub(crate) struct Calling<S> {
     relay: Arc<Relay<S>>,
+    pub(crate) what: What,
     ticket: String,
     answer: oneshot::Receiver<S>,
 }
@@ -154,6 +179,7 @@ impl<S> Relay<S> {
             clock: Clock::new(),
             state: Mutex::new(State { pages: BTreeMap::new(), calls: BTreeMap::new(), lines: 0 }),
             answered: AtomicU64::new(0),
+            signalled: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
         }
@@ -168,8 +194,9 @@ impl<S> Relay<S> {
         let state = self.state();
         Relayed {
             pages: state.pages.values().filter(|page| page.line.is_some()).count(),
-            calls: state.calls.len(),
+            calls: state.calls.values().filter(|call| call.what == What::Bytes).count(),
             answered: self.answered.load(Ordering::Relaxed),
+            signalled: self.signalled.load(Ordering::Relaxed),
             refused: self.refused.load(Ordering::Relaxed),
             bytes: self.bytes.load(Ordering::Relaxed),
         }
@@ -191,7 +218,7 @@ impl<S> Relay<S> {
         self.state().pages.retain(|_, page| page.owner != ip);
     }
 
-    fn refuse<T>(&self, why: Refused) -> Result<T, Refused> {
+    pub(crate) fn refuse<T>(&self, why: Refused) -> Result<T, Refused> {
         self.refused.fetch_add(1, Ordering::Relaxed);
         Err(why)
     }
@@ -247,7 +274,7 @@ impl<S> Relay<S> {
     /// Somebody calls a page; it is told.
     pub(crate) fn call(
         self: &Arc<Self>,
-        to: SocketAddrV4,
+        (what, to): (What, SocketAddrV4),
         from: std::net::SocketAddr,
     ) -> Result<Calling<S>, Refused> {
         let (owner, limits) = (owner(from.ip()), &self.limits);
@@ -264,13 +291,17 @@ impl<S> Relay<S> {
             return self.refuse(Refused::Full);
         }
         let Some(ticket) = ticket() else { return self.refuse(Refused::Full) };
-        if line.try_send(format!("CALL {ticket} {from}\n")).is_err() {
+        let word = match what {
+            What::Bytes => "CALL",
+            What::Signal => "SIGNAL",
+        };
+        if line.try_send(format!("{word} {ticket} {from}\n")).is_err() {
             return self.refuse(Refused::Silent); // It does not read.
         }
         let (answer, answers) = oneshot::channel();
-        state.calls.insert(ticket.clone(), Call { to, owner, answer: Some(answer) });
+        state.calls.insert(ticket.clone(), Call { to, what, owner, answer: Some(answer) });
         drop(state);
-        Ok(Calling { relay: Arc::clone(self), ticket, answer: answers })
+        Ok(Calling { relay: Arc::clone(self), what, ticket, answer: answers })
     }
 
     /// A page answers a call; where its connection goes.
@@ -304,7 +335,11 @@ impl<S> Calling<S> {
         let answer = tokio::time::timeout(self.relay.limits.answer, &mut self.answer).await;
         match answer {
             Ok(Ok(stream)) => {
-                self.relay.answered.fetch_add(1, Ordering::Relaxed);
+                let answered = match self.what {
+                    What::Bytes => &self.relay.answered,
+                    What::Signal => &self.relay.signalled,
+                };
+                answered.fetch_add(1, Ordering::Relaxed);
                 Ok(stream)
             }
             _ => self.relay.refuse(Refused::Silent),
@@ -333,7 +368,7 @@ pub(crate) enum Wish {
     /// To be called at this address, which only who knows the secret can have.
     Listen(SocketAddrV4, String),
     /// To be put through to the page at this address.
-    Call(SocketAddrV4),
+    Call(What, SocketAddrV4),
     /// To answer the call with this ticket.
     Take(String),
 }
@@ -347,7 +382,8 @@ impl Wish {
             (Some("listen"), Some(at), Some(secret)) => {
                 Self::Listen(page(at)?, hex(secret)?.to_owned())
             }
-            (Some("call"), Some(at), None) => Self::Call(page(at)?),
+            (Some("call"), Some(at), None) => Self::Call(What::Bytes, page(at)?),
+            (Some("signal"), Some(at), None) => Self::Call(What::Signal, page(at)?),
             (Some("take"), Some(ticket), None) => Self::Take(hex(ticket)?.to_owned()),
             _ => return None,
         };
@@ -392,12 +428,16 @@ mod tests {
         assert_eq!(of("/servent"), Some(Wish::Servent));
         let listen = format!("/servent/listen/240.0.0.1:5000/{secret}");
         assert_eq!(of(&listen), Some(Wish::Listen(at(1), secret.into())));
-        assert_eq!(of("/servent/call/240.0.0.1:5000"), Some(Wish::Call(at(1))));
+        assert_eq!(of("/servent/call/240.0.0.1:5000"), Some(Wish::Call(What::Bytes, at(1))));
+        let signal = Some(Wish::Call(What::Signal, at(1)));
+        assert_eq!(of("/servent/signal/240.0.0.1:5000"), signal);
         assert_eq!(of(&format!("/servent/take/{secret}")), Some(Wish::Take(secret.into())));
         for wrong in [
             "/servents",
             "/servent/",
             "/servent/call",
+            "/servent/signal",
+            "/servent/signal/10.0.0.1:6346",
             "/servent/call/10.0.0.1:6346", // An address of somebody.
             "/servent/call/240.0.0.1:80",  // A port nobody may dial.
             "/servent/call/255.255.255.255:5000",
@@ -414,7 +454,7 @@ mod tests {
     async fn a_call_is_told_and_answered_once() {
         let relay = relay(RelayLimits::default());
         let mut line = relay.listen((at(1), SECRETS[0]), ip(1)).unwrap();
-        let mut call = relay.call(at(1), "10.0.0.2:1234".parse().unwrap()).unwrap();
+        let mut call = relay.call((What::Bytes, at(1)), "10.0.0.2:1234".parse().unwrap()).unwrap();
         let told = line.told.recv().await.unwrap();
         let ticket = told.strip_prefix("CALL ").and_then(|it| it.strip_suffix(" 10.0.0.2:1234\n"));
         let ticket = ticket.unwrap();
@@ -441,7 +481,8 @@ mod tests {
         assert_eq!(relay.relayed().pages, 1);
         drop(again);
         assert_eq!(relay.relayed().pages, 0);
-        assert_eq!(relay.call(at(1), "10.0.0.2:1".parse().unwrap()).err(), Some(Refused::NoPage));
+        let gone = relay.call((What::Bytes, at(1)), "10.0.0.2:1".parse().unwrap());
+        assert_eq!(gone.err(), Some(Refused::NoPage));
         assert_eq!(other(30), Some(Refused::Taken));
         assert_eq!(other(90), None);
     }
@@ -462,7 +503,11 @@ mod tests {
         assert_eq!(listen(3, 1).err(), Some(Refused::Full), "of one address");
         let _three = listen(3, 2).unwrap();
         assert_eq!(listen(4, 3).err(), Some(Refused::Full), "in total");
-        let call = |to, from: &str| relay.call(at(to), format!("{from}:9").parse().unwrap());
+        let call = |to, from: &str| {
+            // What they speak of is all the same to who counts them.
+            let what = if to == 1 { What::Bytes } else { What::Signal };
+            relay.call((what, at(to)), format!("{from}:9").parse().unwrap())
+        };
         let _a = call(1, "10.0.0.9").unwrap();
         let b = call(1, "10.0.0.9").unwrap();
         assert_eq!(call(1, "10.0.0.8").err(), Some(Refused::Full), "to one page");

@@ -1,0 +1,58 @@
+//! The tape of a page's servent, in memory.
+
+use servent_core::engine::Effect;
+use servent_core::node::{Event, Input, Output};
+use servent_core::time::Instant;
+use servent_core::trace::qlog;
+use servent_core::trace::tape::{Start, Writer};
+
+/// Bytes of tape that are kept; then it ends with a gap.
+const TAPE: usize = 64 << 20;
+
+pub(super) struct Tape {
+    writer: Writer,
+    lines: Vec<String>,
+    bytes: usize,
+    full: bool,
+}
+
+impl Tape {
+    pub(super) fn new(now: Instant, start: Start) -> Self {
+        let mut lines = Vec::new();
+        let writer = Writer::new(now, start, &mut lines);
+        Self { writer, lines, bytes: 0, full: false }
+    }
+
+    /// All of it so far, with the digest of everything until now.
+    pub(super) fn text(&mut self, now: Instant) -> String {
+        let mut lines = self.lines.clone();
+        if !self.full {
+            self.writer.checkpoint(now, &mut lines);
+        }
+        lines.iter().map(|line| qlog::frame(line)).collect()
+    }
+
+    pub(super) fn input(&mut self, at: Instant, input: &Input) {
+        self.add(|writer, lines| writer.input(at, input, lines));
+    }
+
+    pub(super) fn timeout(&mut self, at: Instant) {
+        self.add(|writer, lines| writer.timeout(at, lines));
+    }
+
+    pub(super) fn effects(&mut self, at: Instant, effects: &[Effect<Output, Event>]) {
+        self.add(|writer, lines| drop(writer.effects(at, effects, lines)));
+        if self.bytes > TAPE && !self.full {
+            self.full = true;
+            self.writer.gap(at, "the page keeps no more", &mut self.lines);
+        }
+    }
+
+    fn add(&mut self, write: impl FnOnce(&mut Writer, &mut Vec<String>)) {
+        if !self.full {
+            let before = self.lines.len();
+            write(&mut self.writer, &mut self.lines);
+            self.bytes += self.lines[before..].iter().map(String::len).sum::<usize>();
+        }
+    }
+}
