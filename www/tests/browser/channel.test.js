@@ -64,8 +64,29 @@ describe('channels', { skip: !PROGRAM && 'SERVENT_PROGRAM names no program' }, (
     });
   }
 
-  test('nothing has passed through the servent', async () => {
-    const { relayed } = await (await fetch(here.screen.replace('#room', 'api/room'))).json();
-    assert.equal(relayed.bytes, 0);
+  const relayed = async () => (await (await fetch(here.screen.replace('#room', 'api/room'))).json()).relayed.bytes;
+
+  test('nothing has passed through the servent', async () => assert.equal(await relayed(), 0));
+
+  test('where no channel opens the servent passes the bytes on', async () => {
+    // As in a network that separates its devices: nobody says where it may be reached.
+    const alone = () => {
+      const Real = window.RTCPeerConnection;
+      /** @type {any} */ (window).RTCPeerConnection = class extends Real { constructor() { super({ iceTransportPolicy: 'relay' }); } };
+    };
+    const { browser } = /** @type {any} */ (started.get(BROWSERS[0]));
+    const [giver, seeker] = await Promise.all([join(browser, here.url, 1280, alone), join(browser, here.url, 1280, alone)]);
+    const work = randomBytes(SIZE);
+    await give(giver.page, 'etude alone.bin', work);
+    await seeker.page.bringToFront();
+    await find(seeker.page, 'etude');
+    await seeker.page.click('[data-list="search"] button');
+    await finished(seeker.page);
+    assert.equal(await digest(seeker.page), createHash('sha1').update(work).digest('hex'));
+    const { channels } = await view(seeker.page);
+    assert.ok(channels.opened === 0 && channels.failed === 1, JSON.stringify(channels));
+    assert.ok(await relayed() > SIZE);
+    assert.deepEqual([...giver.complaints, ...seeker.complaints], []);
+    for (const { page } of [giver, seeker]) await page.close();
   });
 });
