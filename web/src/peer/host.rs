@@ -354,15 +354,7 @@ impl Host {
                 Err(why) => self.next(Input::DialFailed { conn, why }),
             },
             Output::Write { conn, data } => self.push(this, conn, Job::Write(data)),
-            Output::Close { conn, flush } => match self.sockets.get_mut(&conn) {
-                Some(socket) if flush && socket.open => self.end(this, conn),
-                Some(socket) => {
-                    if socket.cut() {
-                        self.waiting.push_back(Happened::Closed(conn));
-                    }
-                }
-                None => {}
-            },
+            Output::Close { conn, flush } => self.close(this, conn, flush),
             Output::Serve { conn, file, start, end } => {
                 let file = match file {
                     FileRef::Shared(index) => self.disk.shared(index).cloned().map(Blob::from),

@@ -276,8 +276,17 @@ impl Host {
         }
     }
 
-    /// Sends what is to be sent, then closes.
-    pub(super) fn end(&mut self, this: &Shared, conn: ConnId) {
+    /// Closes a connection, with `flush` after what is to be sent.
+    pub(super) fn close(&mut self, this: &Shared, conn: ConnId, flush: bool) {
+        let Some(socket) = self.sockets.get_mut(&conn) else { return };
+        if flush && socket.open {
+            self.end(this, conn);
+        } else if socket.cut() {
+            self.waiting.push_back(Happened::Closed(conn));
+        }
+    }
+
+    fn end(&mut self, this: &Shared, conn: ConnId) {
         self.push(this, conn, Job::Close);
         if self.channel(conn).is_some() {
             let this = Rc::clone(this);
