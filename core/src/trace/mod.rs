@@ -17,6 +17,8 @@ pub mod pcapng;
 #[doc(hidden)]
 pub mod player;
 #[doc(hidden)]
+pub mod players;
+#[doc(hidden)]
 pub mod qlog;
 mod record;
 pub mod replay;

@@ -1,7 +1,7 @@
 //! `servent lab`: serves the page.
 
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use clap::Args;
 use super::control::{Control, token};
 use super::start::{self, address, runtime};
 use super::{Common, print};
+use crate::config::Config;
 use crate::config::file::Raw;
 use crate::exit::{Exit, Failure, said};
 use crate::lab::{self, Hub, Page, Readers, Traces};
@@ -64,27 +65,57 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         {
             return show(url, arguments.open);
         }
-        let mut signals = Signals::new()?;
-        let Some((listener, door)) = start::lab(&config).await? else {
-            return Err(Failure::usage("the lab is switched off")
-                .next("say where it should listen: --listen 127.0.0.1:6380"));
-        };
-        let hub = Hub {
-            name: "servent lab".into(),
-            servents: Vec::new(),
-            traces: Traces::new(arguments.traces.iter().cloned().chain(settings.trace.clone())),
-            page: Page::new(settings.www.clone()),
-            token: token()?,
-            readers: Readers::new(settings.lab_readers),
-            door: Some(door.clone()),
-            part: None,
-        };
-        show(&door.url(), arguments.open)?;
-        let stop = async move { signals.first().await };
-        lab::serve(listener, Arc::new(hub), stop).await.map_err(|e| {
-            let at = door.address;
-            Failure::new(Exit::Network, format!("the lab at {at} ended: {}", said(&e)))
-        })
+        serve(&config, &arguments.traces, (arguments.open, "")).await
+    })
+}
+
+/// Serves the lab with one recording opened in it, at any free port.
+pub(super) fn of_trace(common: &Common, trace: &Path, open: bool) -> Result<(), Failure> {
+    let mut builder = common.builder()?;
+    let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    builder.flag("--lab", "lab", Raw::Text(here.to_string()))?;
+    let config = builder.finish()?;
+    let name = trace.file_name().unwrap_or_default().to_string_lossy();
+    let fragment = format!("#trace=api/traces/{}", escaped(&name));
+    runtime()?.block_on(serve(&config, &[trace.to_owned()], (open, &fragment)))
+}
+
+/// A file's name in a link: what is no letter or digit is written by its bytes,
+/// twice, because the page reads it once and the server reads it once more.
+fn escaped(name: &str) -> String {
+    let byte = |b: u8| match b {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => char::from(b).to_string(),
+        _ => format!("%25{b:02X}"),
+    };
+    name.bytes().map(byte).collect()
+}
+
+async fn serve(
+    config: &Config,
+    traces: &[PathBuf],
+    (open, fragment): (bool, &str),
+) -> Result<(), Failure> {
+    let settings = &config.settings;
+    let mut signals = Signals::new()?;
+    let Some((listener, door)) = start::lab(config).await? else {
+        return Err(Failure::usage("the lab is switched off")
+            .next("say where it should listen: --listen 127.0.0.1:6380"));
+    };
+    let hub = Hub {
+        name: "servent lab".into(),
+        servents: Vec::new(),
+        traces: Traces::new(traces.iter().cloned().chain(settings.trace.clone())),
+        page: Page::new(settings.www.clone()),
+        token: token()?,
+        readers: Readers::new(settings.lab_readers),
+        door: Some(door.clone()),
+        part: None,
+    };
+    show(&format!("{}{fragment}", door.url()), open)?;
+    let stop = async move { signals.first().await };
+    lab::serve(listener, Arc::new(hub), stop).await.map_err(|e| {
+        let at = door.address;
+        Failure::new(Exit::Network, format!("the lab at {at} ended: {}", said(&e)))
     })
 }
 

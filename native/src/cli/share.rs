@@ -110,7 +110,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             .next("name a folder: `servent share DIR`, or set `share` in the configuration file"));
     }
     let voice = Voice::new(arguments.json, common.quiet);
-    runtime()?.block_on(share(&config, &arguments.peer, common.damaged(), (voice, false)))
+    runtime()?.block_on(share(&config, &arguments.peer, common.damaged(), (voice, None)))
 }
 
 fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> {
@@ -161,7 +161,7 @@ pub(super) async fn share(
     config: &Config,
     peers: &[String],
     damaged_state: DamagedState,
-    (voice, room): (Voice, bool),
+    (voice, room): (Voice, Option<&room::Record>),
 ) -> Result<(), Failure> {
     let settings = &config.settings;
     let mut signals = Signals::new()?;
@@ -189,7 +189,11 @@ pub(super) async fn share(
         return Ok(());
     };
     let door = listener.as_ref().map(|(_, door)| door.clone());
-    let part = part(&handle, door.as_ref(), (room, private));
+    let mut part = part(&handle, door.as_ref(), (room.is_some(), private));
+    let recording = room.map(|record| record.begin(settings)).transpose()?;
+    if let Some(part) = &mut part {
+        part.recording.clone_from(&recording);
+    }
     match part.as_ref().and_then(|part| part.url.as_deref()) {
         Some(url) => room::announce(voice, url)?,
         None => announce((voice, settings), &handle.addrs(), identity.as_ref())?,
@@ -208,7 +212,7 @@ pub(super) async fn share(
         let address = door.address;
         let written = LabAccess { address, token: hub.token.clone(), pid: std::process::id() };
         access = Some(ControlFile::write(&settings.state, &written)?);
-        announce_lab(voice, &door, room)?;
+        announce_lab(voice, &door, room.is_some())?;
         let until = async { drop(finished.await) };
         server = Some(tokio::spawn(lab::serve(listener, hub, until)));
     }
@@ -221,8 +225,14 @@ pub(super) async fn share(
     drop(watching);
     signals.end_at_next();
     drop((control, access, lan));
+    if let Some(recording) = &recording {
+        room::collect(&handle, recording).await;
+    }
     if ended.is_ok() {
         handle.stop().await?;
+    }
+    if let (Some(record), Some(recording)) = (room, &recording) {
+        record.keep(settings, recording, voice)?;
     }
     drop(done);
     if let Some(server) = server {

@@ -1,7 +1,7 @@
 //! How the rest of the program talks to a running servent.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -324,6 +324,13 @@ impl Handle {
     #[must_use]
     pub fn relayed(&self) -> Option<Relayed> {
         self.shared.pages.as_ref().map(|pages| pages.relayed())
+    }
+
+    /// True when a page can be called at this address, or could a while ago, and
+    /// this is its secret: who says so is that page.
+    #[must_use]
+    pub fn is_page(&self, at: SocketAddrV4, secret: &str) -> bool {
+        self.shared.pages.as_ref().is_some_and(|pages| pages.has(at, secret))
     }
 
     /// Tells every page that can be called a line, without what is no visible

@@ -5,11 +5,13 @@ mod api;
 mod control;
 mod door;
 mod guard;
+mod hand_in;
 mod health;
 mod listener;
 mod metrics;
 mod page;
 mod part;
+mod recording;
 pub(crate) mod swarm;
 mod tape;
 pub(crate) mod traces;
@@ -19,7 +21,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Path, Query, State};
+use axum::extract::{DefaultBodyLimit, Path, Query, State};
 use axum::http::{StatusCode, header};
 use axum::middleware;
 use axum::response::{Html, IntoResponse as _, Response};
@@ -32,6 +34,7 @@ pub(crate) use self::door::Door;
 pub(crate) use self::health::stand_by;
 pub(crate) use self::page::Page;
 pub(crate) use self::part::Part;
+pub(crate) use self::recording::Recording;
 pub(crate) use self::tape::Readers;
 pub(crate) use self::traces::Traces;
 
@@ -107,16 +110,20 @@ fn router(hub: Arc<Hub>) -> Router {
         .route("/api/view", get(api::view))
         .route("/api/queue", get(api::queue))
         .route("/api/room", get(part::room).post(part::act))
+        .route("/api/room/recording", get(hand_in::recording))
         .route("/api/tape", get(tape::tape))
         .route("/api/traces", get(api::traces))
         .route("/api/traces/{name}", get(api::trace))
         .layer(middleware::from_fn_with_state(Arc::clone(&hub), door::check));
+    let limit = DefaultBodyLimit::max(hand_in::PIECE);
+    let hand_in = post(hand_in::hand_in).layer(limit);
     Router::new()
         .route("/", get(index))
         .route("/{*name}", get(file))
         .route("/api/info", get(api::info))
         .route("/api/part", get(part::part))
         .merge(known)
+        .route("/api/room/tape", hand_in)
         .route("/api/command", post(api::command))
         .route("/metrics", get(metrics::metrics))
         .route("/healthz", get(health::alive))

@@ -10,9 +10,10 @@ use axum::response::{IntoResponse as _, Response};
 use qrcode::{Color, EcLevel, QrCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use servent::driver::Handle;
 use servent_core::node::Command;
 
-use super::Hub;
+use super::{Hub, Recording};
 
 /// Places of the queue on the screen of a room.
 const PLACES: u32 = 40;
@@ -57,6 +58,8 @@ pub(crate) struct Part {
     /// The address that people open, when this is a room.
     pub(crate) url: Option<String>,
     rules: Arc<Mutex<Rules>>,
+    /// What a room can be recorded with.
+    pub(crate) recording: Option<Arc<Recording>>,
 }
 
 impl Part {
@@ -68,7 +71,7 @@ impl Part {
         if !own.contains(&here) {
             own.push(here);
         }
-        Some(Self { port, own, url, rules: Arc::default() })
+        Some(Self { port, own, url, rules: Arc::default(), recording: None })
     }
 
     fn rules(&self) -> MutexGuard<'_, Rules> {
@@ -83,7 +86,11 @@ pub(super) async fn part(State(hub): State<Arc<Hub>>) -> Response {
     };
     let Part { port, own, url, .. } = part;
     let rules = *part.rules();
-    Json(json!({ "port": port, "own": own, "room": url.is_some(), "rules": rules })).into_response()
+    let recorded = part.recording.as_ref().is_some_and(|it| it.recorded().is_some());
+    Json(json!({
+        "port": port, "own": own, "room": url.is_some(), "rules": rules, "recorded": recorded,
+    }))
+    .into_response()
 }
 
 /// `GET /api/room`: what the screen in front of the room shows.
@@ -113,6 +120,7 @@ pub(super) async fn room(State(hub): State<Arc<Hub>>) -> Response {
     let shown = json!({
         "url": part.url, "code": code, "people": people, "view": view, "relayed": relayed,
         "rules": *part.rules(), "out": live.handle.out(),
+        "recorded": part.recording.as_ref().and_then(|recording| recording.recorded()),
     });
     Json(shown).into_response()
 }
@@ -132,6 +140,8 @@ pub(super) enum Act {
     PutOut(IpAddr),
     /// Answer everybody again.
     LetIn,
+    /// Record the room from now on, or delete what was recorded.
+    Record(bool),
 }
 
 /// `POST /api/room`: what the host does.
@@ -158,6 +168,7 @@ pub(super) async fn act(State(hub): State<Arc<Hub>>, Json(act): Json<Act>) -> Re
         Act::PutOut(_) => {
             return (StatusCode::CONFLICT, "no more can be put out\n").into_response();
         }
+        Act::Record(on) => return record(part, handle, on),
         Act::LetIn => {
             handle.let_in();
             Ok(())
@@ -167,6 +178,24 @@ pub(super) async fn act(State(hub): State<Arc<Hub>>, Json(act): Json<Act>) -> Re
         Ok(()) => StatusCode::NO_CONTENT.into_response(),
         Err(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response(),
     }
+}
+
+/// Pages are told, and say so to their people; they hand in their tapes from the
+/// beginning.
+fn record(part: &Part, handle: &Handle, on: bool) -> Response {
+    let Some(recording) = &part.recording else {
+        return (StatusCode::NOT_FOUND, "this is no room\n").into_response();
+    };
+    if on {
+        if let Err(why) = recording.begin() {
+            return (StatusCode::INTERNAL_SERVER_ERROR, format!("{why}\n")).into_response();
+        }
+        handle.tell_pages(&format!("TAPE {}", recording.ask()));
+    } else {
+        recording.forget();
+        handle.tell_pages("TAPE off");
+    }
+    StatusCode::NO_CONTENT.into_response()
 }
 
 /// A QR code, a line of digits for each row: 1 is dark.

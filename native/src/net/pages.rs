@@ -2,7 +2,7 @@
 //! and what whoever runs the servent can do about them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddrV4};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use servent_core::address::owner;
@@ -43,6 +43,11 @@ impl Pages {
     /// What has passed from page to page.
     pub(crate) fn relayed(&self) -> Relayed {
         self.relay.relayed()
+    }
+
+    /// True when a page has this address, and this is its secret.
+    pub(crate) fn has(&self, at: SocketAddrV4, secret: &str) -> bool {
+        self.relay.has(at, secret)
     }
 
     /// Tells every page a line, which has no line ends in it.

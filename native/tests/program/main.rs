@@ -17,6 +17,7 @@ mod overlay;
 mod overlay_hostile;
 mod overlay_hosts;
 mod private;
+mod room;
 mod strangers_words;
 mod survive;
 mod swarm;

@@ -172,7 +172,7 @@ impl Line {
                         _ => Told::Signal(conn, ticket, peer),
                     });
                 }
-                ("SAY" | "RULES" | "OUT", _) => {
+                ("SAY" | "RULES" | "OUT" | "TAPE", _) => {
                     all.push(Told::Said(what.to_owned(), words.to_owned()));
                 }
                 _ => {}

@@ -235,6 +235,21 @@ impl Peer {
         Uint8Array::from(self.0.borrow_mut().tape().as_bytes())
     }
 
+    /// The lines of its tape from that one on, so that it can be handed on piece by
+    /// piece; [`Peer::tape_lines`] says from which line to go on.
+    #[wasm_bindgen(js_name = tapeFrom)]
+    #[must_use]
+    pub fn tape_from(&self, line: u32) -> Uint8Array {
+        Uint8Array::from(self.0.borrow_mut().tape_from(line as usize).as_bytes())
+    }
+
+    /// How many lines its tape has.
+    #[wasm_bindgen(js_name = tapeLines)]
+    #[must_use]
+    pub fn tape_lines(&self) -> u32 {
+        self.0.borrow().tape_lines()
+    }
+
     /// Says goodbye to everybody.
     pub fn stop(&self) {
         self.command(Command::Stop);

@@ -29,6 +29,10 @@ class HostScreen extends HTMLElement {
     };
     const value = (/** @type {string} */ name) => Number(this.fields[name].value);
     this.words = el('input', { class: 'input', maxlength: '200', required: true, 'aria-label': t('host.say') });
+    const act = (/** @type {string} */ name, /** @type {unknown} */ does) => el('button', { class: 'button', type: 'button', text: t(name), on: { click: () => this.#do(does) } });
+    [this.record, this.forget] = [act('host.record.do', { record: true }), act('host.record.forget', { record: false })];
+    this.save = el('a', { class: 'button', href: 'api/room/recording', download: 'room.sqlog', text: t('host.record.save') });
+    this.recorded = el('p', { class: 'host-text', role: 'status' });
     this.list = new Rows(el('ul', { class: 'part-list', data: { list: 'people' } }));
     this.state = el('p', { class: 'part-state', role: 'status' });
     this.note = el('p', { class: 'part-note', role: 'alert', hidden: true });
@@ -40,6 +44,7 @@ class HostScreen extends HTMLElement {
         section('say', form(() => { const say = this.words.value; this.words.value = ''; return { say }; }, this.words, el('button', { class: 'button primary', text: t('host.say.do') }))),
         section('servent', form(() => ({ slots: value('uploads') }), number('uploads', RULES.slots), el('button', { class: 'button', text: t('host.apply') }))),
         section('rules', el('p', { class: 'host-text', text: t('host.rules.text') }), form(() => ({ rules: { slots: value('slots'), degree: value('degree'), ttl: value('ttl') } }), ...Object.entries(RULES).map(([name, max]) => number(name, max)), el('button', { class: 'button', text: t('host.rules.do') }))),
+        section('record', el('p', { class: 'host-text', text: t('host.record.text') }), this.recorded, el('div', { class: 'host-form' }, this.record, this.save, this.forget)),
         section('people', this.list.list, this.letIn)));
     this.#ask();
   }
@@ -61,7 +66,7 @@ class HostScreen extends HTMLElement {
   async #show() {
     const answer = await fetch('api/room').catch(() => null);
     if (!answer?.ok) return void setText(this.state, t(answer?.status === 403 ? 'room.locked' : 'room.gone'));
-    const { people, view, relayed, rules, out } = await answer.json();
+    const { people, view, relayed, rules, out, recorded } = await answer.json();
     const { uploads, length } = view.queue;
     setText(this.state, `${t('room.people', { n: people.length })}. ${t('room.queue', { uploads: uploads.length, waiting: length })}.${relayed?.bytes ? ` ${t('room.relayed', relayed)}.` : ''}`);
     setAttr(this.state, 'data-on', people.length > 0 && '');
@@ -71,6 +76,8 @@ class HostScreen extends HTMLElement {
       if (field.value === '' || field.value === field.dataset.known) field.value = String(now[name]);
       field.dataset.known = String(now[name]);
     }
+    setText(this.recorded, recorded ? t('host.recorded', recorded) : '');
+    for (const [one, on] of /** @type {[any, boolean][]} */ ([[this.record, !recorded], [this.save, recorded], [this.forget, recorded]])) one.hidden = !on;
     setText(this.letIn, t('host.in', { n: out }));
     if (this.letIn) this.letIn.hidden = !out;
     this.list?.show(people, t('host.nobody'), (/** @type {any} */ one) => ({

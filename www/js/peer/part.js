@@ -6,6 +6,7 @@ import { bytes } from '#lab/format.js';
 import { info } from '#lab/live.js';
 import { openDoor } from '#lab/peer/door.js';
 import { SPINS, drawLine, hueOf, isPage, nameMe, personOf } from '#lab/peer/names.js';
+import { Handing } from '#lab/peer/handing.js';
 import { Rows } from '#lab/peer/rows.js';
 import { t } from '#lab/strings.js';
 
@@ -40,8 +41,8 @@ class PartScreen extends HTMLElement {
   }
   begun = false;
 
-  /** @param {{port: number, own: string[], rules?: {slots: number, degree: number, ttl: number}}} where */
-  async #start({ port, own, rules }) {
+  /** @param {{port: number, own: string[], rules?: {slots: number, degree: number, ttl: number}, recorded?: boolean}} where */
+  async #start({ port, own, rules, recorded }) {
     const door = await openDoor();
     const [rows, files] = await Promise.all([door.all('rows'), door.all('files')]);
     this.door = door;
@@ -57,6 +58,9 @@ class PartScreen extends HTMLElement {
     if (door.room() < Number.MAX_VALUE) this.#say(t('part.memory'));
     door.changed = () => { this.timer ||= window.setTimeout(() => this.#show(), SHOW_MS); };
     door.said = (what, words) => this.#told(what, words);
+    this.handing = new Handing(this.peer, line, (on) => { this.recorded.hidden = !on; });
+    if (recorded) this.handing.begin();
+    addEventListener('pagehide', () => this.handing?.last());
     setInterval(() => { if (!this.hidden && document.visibilityState === 'visible') this.#show(); }, TICK_MS);
     // A tab that slept has missed its timers, and may find its sockets dead.
     for (const [whom, type] of /** @type {[EventTarget, string][]} */ ([[document, 'visibilitychange'], [window, 'pageshow'], [window, 'online']])) whom.addEventListener(type, () => this.peer?.wake());
@@ -75,6 +79,7 @@ class PartScreen extends HTMLElement {
     this.spin = el('button', { class: 'button small', type: 'button', on: { click: () => this.#spin() } });
     this.state = el('p', { class: 'part-state', role: 'status' });
     this.note = el('p', { class: 'part-note', hidden: true });
+    this.recorded = el('p', { class: 'part-recorded', hidden: true, role: 'status', text: t('part.recorded') });
     this.me = el('strong');
     this.dot = el('span', { class: 'part-dot', 'aria-hidden': 'true' });
     this.lists = Object.fromEntries(['search', 'downloads', 'shares', 'queue', 'neighbours'].map((name) => [name, new Rows(list(name))]));
@@ -82,7 +87,7 @@ class PartScreen extends HTMLElement {
     fill(this,
       el('header', { class: 'part-head' }, el('h1', { class: 'brand' }, icon('logo'), 'Servent'), el('div', { class: 'part-me' }, this.dot, this.me, this.spin), look),
       el('main', {},
-        el('div', { class: 'part-lead' }, el('p', { text: t('part.intro') }), this.state, this.note),
+        el('div', { class: 'part-lead' }, el('p', { text: t('part.intro') }), this.state, this.recorded, this.note),
         section('search', form, this.lists.search.list),
         section('downloads', this.lists.downloads.list),
         section('shares', this.drop, this.lists.shares.list),
@@ -108,6 +113,7 @@ class PartScreen extends HTMLElement {
   /** Whoever runs the room says something. @param {string} what @param {string} words */
   #told(what, words) {
     if (what === 'SAY') this.#say(t('part.said', { words }));
+    if (what === 'TAPE') words === 'off' ? this.handing?.end() : this.handing?.begin(Number(words) || 0);
     if (what === 'OUT') this.#say(t('part.out'), true);
     // With other rules it is another servent: it begins again, with its files and places.
     if (what === 'RULES') location.reload();

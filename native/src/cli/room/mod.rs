@@ -1,12 +1,16 @@
 //! `servent room`: people open a page, and each page is a servent.
 
+mod record;
+mod replay;
+
 use std::io::IsTerminal as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde_json::json;
 
+pub(super) use self::record::{Record, collect};
 use super::share::{share, told};
 use super::start::{TraceFlag, address, runtime};
 use super::{Common, print, reach, wide};
@@ -23,13 +27,19 @@ use crate::progress::Voice;
 /// takes part in the overlay of this servent: it searches, downloads, waits in
 /// its queue, and shares what is dropped onto it. The room ends with Ctrl-C.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
   servent room ~/Music                           the address and its QR code are printed
   servent room ~/Music --slots 1                 one download at a time: a queue to watch
-  servent room ~/Music --trace room.sqlog        record it for `servent replay`
+  servent room ~/Music --record room.sqlog       record everybody
+  servent room replay room.sqlog --lab           and look at that afterwards
   servent room ~/Music --allow-origin https://room.example.org
-                                                 behind a proxy that speaks https")]
+                                                 behind a proxy that speaks https"
+)]
 pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
     /// Folders or files to share with the room.
     #[arg(value_name = "DIR")]
     folders: Vec<PathBuf>,
@@ -45,6 +55,9 @@ pub(crate) struct Arguments {
     /// Let pages of this origin take part too; several are possible.
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
+    /// Record everybody in this file, for `servent room replay`; pages say so.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     trace: TraceFlag,
     /// Share a home folder, or the whole machine, without being asked.
@@ -55,14 +68,23 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
-    wide::ask(&arguments.folders, arguments.yes)?;
-    let config = configure(common, arguments)?;
-    let voice = Voice::new(arguments.json, common.quiet);
-    runtime()?.block_on(share(&config, &[], common.damaged(), (voice, true)))
+#[derive(Debug, Subcommand)]
+enum Action {
+    Replay(replay::Arguments),
 }
 
-fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> {
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(Action::Replay(arguments)) = &arguments.action {
+        return replay::run(common, arguments);
+    }
+    wide::ask(&arguments.folders, arguments.yes)?;
+    let record = Record::new(arguments.record.clone())?;
+    let config = configure(common, arguments, &record)?;
+    let voice = Voice::new(arguments.json, common.quiet);
+    runtime()?.block_on(share(&config, &[], common.damaged(), (voice, Some(&record))))
+}
+
+fn configure(common: &Common, arguments: &Arguments, record: &Record) -> Result<Config, Failure> {
     let mut builder = common.builder()?;
     let text = |path: &PathBuf| Raw::Text(path.to_string_lossy().into_owned());
     // Only what is named here, even if that is nothing.
@@ -72,6 +94,9 @@ fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> 
         builder.flag("--slots", "queue.slots", Raw::Integer(i64::from(slots)))?;
     }
     builder.flags("--allow-origin", "allow_origin", &arguments.allow_origin)?;
+    if let Some(own) = record.own_tape().filter(|_| arguments.trace.trace.is_none()) {
+        builder.flag("--record", "trace", Raw::Text(own.to_string_lossy().into_owned()))?;
+    }
     arguments.trace.put(&mut builder)?;
     // Others open the page; what only the host may see needs the link with the key.
     builder.flag("room", "lab_public", Raw::Boolean(true))?;

@@ -1,0 +1,83 @@
+//! `servent room replay`: checks the tapes of everybody who was in a room.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Value, json};
+use servent::replay::{Report, bytes};
+use servent_core::text::{Lines, Shown};
+use servent_core::trace::players::tapes;
+
+use crate::cli::replay::{read, sound};
+use crate::cli::{Common, lab_cmd, print};
+use crate::exit::{Exit, Failure};
+
+/// Run every node of a recorded room again and compare its checkpoints.
+///
+/// The recording is what `servent room --record` wrote, or what the host's screen
+/// gave; several traces, one behind the other in a file, are the same.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent room ~/Music --record room.sqlog   record
+  servent room replay room.sqlog             a line for each node
+  servent room replay room.sqlog --lab       and the lab with all of them together")]
+pub(crate) struct Arguments {
+    /// The recording.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Then serve the lab with it, until Ctrl-C.
+    #[arg(long)]
+    lab: bool,
+    /// The same, and show it in the browser.
+    #[arg(long)]
+    open: bool,
+    /// As one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+    let path = &arguments.file;
+    let recording = read(path)?;
+    let reports: Vec<Report> = tapes(&recording).into_iter().map(bytes).collect();
+    let good = reports.iter().filter(|report| sound(report)).count();
+    if arguments.json {
+        let nodes: Vec<Value> = reports.iter().map(node).collect();
+        let all = good == reports.len();
+        print(format!("{}\n", json!({ "nodes": nodes, "verified": all })))?;
+    } else {
+        let names: Vec<String> = reports.iter().map(|it| Shown(name(it)).to_string()).collect();
+        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        for (name, report) in names.iter().zip(&reports) {
+            print(format!("{name:width$}  {}\n", Lines(&report.to_string())))?;
+        }
+        print(format!("{good} of {} tapes verified\n", reports.len()))?;
+    }
+    if reports.iter().all(|report| report.name.is_none()) {
+        let what = format!("{} is not a recording of a room", path.display());
+        return Err(Failure::new(Exit::Foreign, what)
+            .next("record one with `servent room DIR --record FILE`"));
+    }
+    if arguments.lab || arguments.open {
+        lab_cmd::of_trace(common, path, arguments.open)?;
+    }
+    if good < reports.len() {
+        let bad = reports.len() - good;
+        let what = format!("{}: {bad} of {} tapes do not verify", path.display(), reports.len());
+        return Err(Failure::new(Exit::Unverified, what).next(
+            "the lines above say which; a tape that was cut off can still be looked at: `--lab`",
+        ));
+    }
+    Ok(())
+}
+
+fn name(report: &Report) -> &str {
+    report.name.as_deref().unwrap_or("?")
+}
+
+/// What is said of a node as JSON.
+fn node(report: &Report) -> Value {
+    let mut value = serde_json::to_value(report).unwrap_or_default();
+    value["sound"] = sound(report).into();
+    value
+}

@@ -1,0 +1,110 @@
+//! How pages hand in their tapes while a room is recorded, and how its host gets
+//! the recording.
+
+use std::io;
+use std::net::SocketAddrV4;
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Query, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use futures::stream;
+use serde::Deserialize;
+use servent::driver::Handle;
+use servent_core::trace::qlog;
+use tokio::io::AsyncReadExt as _;
+use tokio::task::spawn_blocking;
+
+use super::Hub;
+use super::recording::{Piece, Refused};
+
+/// The longest piece of a tape, in bytes. Pages send half of that.
+pub(super) const PIECE: usize = 2 << 20;
+/// Bytes of the recording that are read at a time.
+const READ: usize = 256 << 10;
+
+/// Whose piece it is, and where it belongs.
+#[derive(Debug, Deserialize)]
+pub(super) struct Given {
+    /// Where the page is called, and the secret by which it has that address.
+    at: SocketAddrV4,
+    secret: String,
+    run: String,
+    from: u64,
+    #[serde(default)]
+    round: u32,
+}
+
+/// `POST /api/room/tape`: a page hands in the next piece of its tape. The answer
+/// is how many bytes of it there are now: with 409 those from which to go on, with
+/// 410 nothing is recorded, and with 507 no more of it is taken.
+pub(super) async fn hand_in(
+    State(hub): State<Arc<Hub>>,
+    Query(given): Query<Given>,
+    data: Bytes,
+) -> Response {
+    let (Some(part), Some(live)) = (&hub.part, hub.servent(None)) else {
+        return (StatusCode::NOT_FOUND, "this is no room\n").into_response();
+    };
+    let Some(recording) = part.recording.clone() else {
+        return (StatusCode::GONE, "nothing is recorded here\n").into_response();
+    };
+    if !live.handle.is_page(given.at, &given.secret) {
+        return (StatusCode::FORBIDDEN, "no page that is here says so\n").into_response();
+    }
+    let taken = spawn_blocking(move || {
+        let Given { at, ref run, from, round, .. } = given;
+        recording.take(&Piece { at, run, from, round, data: &data })
+    });
+    match taken.await.unwrap_or(Err(Refused::Failed)) {
+        Ok(has) => format!("{has}\n").into_response(),
+        Err(Refused::Has(has)) => (StatusCode::CONFLICT, format!("{has}\n")).into_response(),
+        Err(Refused::Off) => (StatusCode::GONE, "nothing is recorded\n").into_response(),
+        Err(Refused::Full | Refused::Failed) => {
+            (StatusCode::INSUFFICIENT_STORAGE, "no more of this is recorded\n").into_response()
+        }
+    }
+}
+
+/// The tape of a servent as a file, as far as it is in memory.
+fn tape_of(handle: &Handle) -> Vec<u8> {
+    let lines = handle.tape().map(|(lines, _)| lines).unwrap_or_default();
+    lines.iter().flat_map(|line| qlog::frame(line).into_bytes()).collect()
+}
+
+/// `GET /api/room/recording`: all tapes in one file, for the host to keep.
+pub(super) async fn recording(State(hub): State<Arc<Hub>>) -> Response {
+    let recording = hub.part.as_ref().and_then(|part| part.recording.clone());
+    let (Some(recording), Some(live)) = (recording, hub.servent(None)) else {
+        return (StatusCode::NOT_FOUND, "this is no room\n").into_response();
+    };
+    if recording.recorded().is_none() {
+        return (StatusCode::NOT_FOUND, "nothing is recorded\n").into_response();
+    }
+    let servent = tape_of(&live.handle);
+    let written = spawn_blocking(move || {
+        let copy = recording.copy();
+        recording.put_together(&servent, &copy)?;
+        let file = std::fs::File::open(&copy)?;
+        // What is read is this one file, even if the next request makes another.
+        std::fs::remove_file(&copy)?;
+        io::Result::Ok(file)
+    });
+    let file = match written.await {
+        Ok(Ok(file)) => tokio::fs::File::from_std(file),
+        Ok(Err(why)) => {
+            return (StatusCode::INTERNAL_SERVER_ERROR, format!("{why}\n")).into_response();
+        }
+        Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    };
+    let chunks = stream::try_unfold(file, |mut file| async move {
+        let mut buffer = vec![0; READ];
+        let n = file.read(&mut buffer).await?;
+        buffer.truncate(n);
+        io::Result::Ok((n > 0).then(|| (Bytes::from(buffer), file)))
+    });
+    let kind = (header::CONTENT_TYPE, "application/qlog+json-seq");
+    let name = (header::CONTENT_DISPOSITION, "attachment; filename=\"room.sqlog\"");
+    ([kind, name], Body::from_stream(chunks)).into_response()
+}

@@ -1,0 +1,79 @@
+//! A room is recorded, and its recording is run again.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::program::{Place, Running};
+
+fn room(place: &Place, extra: &[&str]) -> Command {
+    std::fs::create_dir_all(place.path("songs")).unwrap();
+    std::fs::write(place.path("songs").join("waltz.ogg"), b"one two three").unwrap();
+    let fixed = ["room", "songs", "--json", "--listen", "127.0.0.1:0", "--page", "127.0.0.1:0"];
+    place.servent(&[&fixed[..], extra].concat())
+}
+
+/// What the page's server answers to a piece of a tape: the status line.
+fn hand_in(url: &str, secret: &str) -> String {
+    let host = url.trim_start_matches("http://").trim_end_matches('/');
+    let mut stream = TcpStream::connect(host).unwrap();
+    let query = format!("at=240.0.0.1:5000&secret={secret}&run=a&from=0");
+    let head = format!("POST /api/room/tape?{query} HTTP/1.1\r\nHost: {host}\r\n");
+    write!(stream, "{head}Content-Length: 2\r\nConnection: close\r\n\r\nhi").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.lines().next().unwrap_or_default().to_owned()
+}
+
+/// WB-5
+#[test]
+fn wb_5_a_recording_is_kept_and_every_node_of_it_is_verified() {
+    let place = Place::new();
+    let mut running = Running::start(room(&place, &["--record", "room.sqlog"]));
+    let url = running.event("room")["url"].as_str().unwrap().to_owned();
+    running.event("hashed");
+    // Nobody who is not here adds to it.
+    assert!(hand_in(&url, &"0".repeat(32)).contains("403"));
+    running.signal("INT");
+    let recorded = running.event("recorded");
+    assert_eq!(recorded["tapes"], 1, "{recorded}");
+    assert_eq!(running.ended().code(), Some(0));
+    assert!(!place.path("room.sqlog.parts").exists());
+
+    // Two that follow each other are a recording of two.
+    let tape = std::fs::read(place.path("room.sqlog")).unwrap();
+    std::fs::write(place.path("two.sqlog"), [&tape[..], &tape[..]].concat()).unwrap();
+    let replay = place.run(&["room", "replay", "two.sqlog", "--json"]);
+    assert!(replay.status.success(), "{}", String::from_utf8_lossy(&replay.stderr));
+    let report: Value = serde_json::from_slice(&replay.stdout).unwrap();
+    assert_eq!(report["nodes"].as_array().unwrap().len(), 2);
+    assert_eq!(report["verified"], true);
+    let said = String::from_utf8(place.run(&["room", "replay", "two.sqlog"]).stdout).unwrap();
+    assert!(said.contains("2 of 2 tapes verified"), "{said}");
+
+    // One of them is cut in the middle of a line that others follow.
+    std::fs::write(place.path("cut.sqlog"), [&tape[..tape.len() - 9], b"\n", &tape[..]].concat())
+        .unwrap();
+    let replay = place.run(&["room", "replay", "cut.sqlog"]);
+    assert_eq!(replay.status.code(), Some(5));
+    let said = String::from_utf8(replay.stdout).unwrap();
+    assert!(said.contains("1 of 2 tapes verified"), "{said}");
+    std::fs::write(place.path("none.sqlog"), b"no tape\n").unwrap();
+    assert_eq!(place.run(&["room", "replay", "none.sqlog"]).status.code(), Some(8));
+}
+
+/// WB-10
+#[test]
+fn wb_10_a_room_that_is_not_recorded_takes_no_tapes_and_leaves_none() {
+    let place = Place::new();
+    let mut running = Running::start(room(&place, &[]));
+    let url = running.event("room")["url"].as_str().unwrap().to_owned();
+    running.event("hashed");
+    assert!(hand_in(&url, &"0".repeat(32)).contains("403"));
+    running.signal("INT");
+    assert_eq!(running.ended().code(), Some(0));
+    let names = std::fs::read_dir(place.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(names.into_iter().all(|name| !name.to_string_lossy().contains("sqlog")));
+}

@@ -1,0 +1,98 @@
+/** Hands this servent's tape to the room piece by piece, while that is recorded. */
+
+/** Between two pieces, in milliseconds. */
+const HAND_MS = 2000;
+/** Bytes of one piece; the servent takes twice as many. */
+const PIECE = 1 << 20;
+/** Bytes that a browser sends for a page that is gone. */
+const BEACON = 60_000;
+/** Nothing more is taken: the host has deleted it, or there is too much. */
+const NO_MORE = [404, 410, 413, 507];
+
+/** A name for one tape: a page begins another with every reload. */
+const draw = () => [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+
+export class Handing {
+  #timer = 0;
+  /** The last request, and the last one that was answered. */
+  #round = 0;
+  #answered = 0;
+  #busy = false;
+  #run = draw();
+  /** Lines of the tape that were taken from it, and the bytes of those that the room does not have yet. */
+  #lines = 0;
+  #waiting = new Uint8Array(0);
+  #has = 0;
+
+  /** @param {import('#servent').Peer} peer @param {readonly [string, string]} line where it is called, and the secret of that @param {(on: boolean) => void} tell */
+  constructor(peer, line, tell) { [this.peer, this.line, this.tell] = [peer, line, tell]; }
+
+  /** From now on, and with a `round` at once: the room asks for what there is. */
+  begin(round = 0) {
+    this.#round = Math.max(this.#round, round);
+    if (!this.#timer) this.#timer = window.setInterval(() => this.#hand(), HAND_MS);
+    this.tell(true);
+    this.#hand();
+  }
+
+  end() {
+    clearInterval(this.#timer);
+    this.#timer = 0;
+    this.tell(false);
+    this.#again();
+  }
+
+  /** The page goes: what still fits is sent behind it. */
+  last() {
+    if (!this.#timer || this.#busy) return;
+    this.#gather();
+    if (this.#waiting.length && this.#waiting.length <= BEACON) navigator.sendBeacon(this.#address(), this.#waiting);
+  }
+
+  /** Another tape, from the first line. */
+  #again() {
+    [this.#run, this.#lines, this.#waiting, this.#has] = [draw(), 0, new Uint8Array(0), 0];
+  }
+
+  #gather() {
+    const more = this.peer.tapeFrom(this.#lines);
+    this.#lines = this.peer.tapeLines();
+    const all = new Uint8Array(this.#waiting.length + more.length);
+    all.set(this.#waiting);
+    all.set(more, this.#waiting.length);
+    this.#waiting = all;
+  }
+
+  #address() {
+    const [at, secret] = this.line;
+    return `api/room/tape?${new URLSearchParams({ at, secret, run: this.#run, from: String(this.#has), round: String(this.#round) })}`;
+  }
+
+  /** Until nothing waits; what could not be sent waits for the next time. */
+  async #hand() {
+    if (this.#busy) return;
+    this.#busy = true;
+    try {
+      while (this.#timer) {
+        this.#gather();
+        const round = this.#round;
+        if (!this.#waiting.length && round === this.#answered) return undefined;
+        const piece = this.#waiting.subarray(0, PIECE);
+        const answer = await fetch(this.#address(), { method: 'POST', body: piece });
+        if (NO_MORE.includes(answer.status)) return this.end();
+        // The room has something else of this tape than we think.
+        if (answer.status === 409) return this.#again();
+        if (!answer.ok) return undefined;
+        this.#has += piece.length;
+        this.#waiting = this.#waiting.slice(piece.length);
+        // The room asked for what there was then.
+        if (!this.#waiting.length) this.#answered = round;
+      }
+    } catch {
+      // The servent is not there; it is asked again.
+    } finally {
+      this.#busy = false;
+    }
+    return undefined;
+  }
+}
