@@ -26,7 +26,7 @@ use super::{Common, access_log, print, reach, received, room, site, wide};
 use crate::config::file::Raw;
 use crate::config::{Config, Origin, Settings};
 use crate::exit::Failure;
-use crate::lab::{self, Door, Hub, Live, Page, Part, Readers, Traces};
+use crate::lab::{self, Door, Hub, Live, Page, Part, Readers, Recording, Traces};
 use crate::progress::{Voice, bytes, count};
 use crate::signal::Signals;
 
@@ -190,10 +190,7 @@ pub(super) async fn share(
     };
     let door = listener.as_ref().map(|(_, door)| door.clone());
     let mut part = part(&handle, door.as_ref(), (room.is_some(), private));
-    let recording = room.map(|record| record.begin(settings)).transpose()?;
-    if let Some(part) = &mut part {
-        part.recording.clone_from(&recording);
-    }
+    let recorded = room.map(|record| record.begin(settings, &mut part)).transpose()?;
     match part.as_ref().and_then(|part| part.url.as_deref()) {
         Some(url) => room::announce(voice, url)?,
         None => announce((voice, settings), &handle.addrs(), identity.as_ref())?,
@@ -225,21 +222,29 @@ pub(super) async fn share(
     drop(watching);
     signals.end_at_next();
     drop((control, access, lan));
-    if let Some(recording) = &recording {
-        room::collect(&handle, recording).await;
-    }
-    if ended.is_ok() {
-        handle.stop().await?;
-    }
-    if let (Some(record), Some(recording)) = (room, &recording) {
-        record.keep(settings, recording, voice)?;
-    }
+    close(&handle, room.zip(recorded.as_deref()), ended.is_ok(), (settings, voice)).await?;
     drop(done);
     if let Some(server) = server {
         // A browser that follows the tape would keep its connection open.
         server.abort();
     }
     ended.map_err(Failure::from)
+}
+
+/// Says goodbye; a room that is recorded has the end of everybody's tape then.
+async fn close(
+    handle: &Handle,
+    room: Option<(&room::Record, &Recording)>,
+    runs: bool,
+    (settings, voice): (&Settings, Voice),
+) -> Result<(), Failure> {
+    if let Some((_, recording)) = room {
+        room::collect(handle, recording).await;
+    }
+    if runs {
+        handle.stop().await?;
+    }
+    room.map_or(Ok(()), |(to, recording)| to.keep(settings, recording, voice))
 }
 
 /// What the lab and the other commands are shown.

@@ -5,12 +5,13 @@ use std::io;
 use std::net::SocketAddrV4;
 use std::sync::Arc;
 
+use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::{Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use futures::stream;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use servent::driver::Handle;
 use servent_core::trace::qlog;
 use tokio::io::AsyncReadExt as _;
@@ -36,9 +37,20 @@ pub(super) struct Given {
     round: u32,
 }
 
-/// `POST /api/room/tape`: a page hands in the next piece of its tape. The answer
-/// is how many bytes of it there are now: with 409 those from which to go on, with
-/// 410 nothing is recorded, and with 507 no more of it is taken.
+/// What a page is told about its piece. None of that is an error, which a browser
+/// would show to people who look for one.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Answer {
+    /// It was taken; so many bytes of the tape are there.
+    Has(u64),
+    /// It belongs elsewhere: only so many bytes are there.
+    Only(u64),
+    /// Nothing is recorded, or no more of this.
+    Off,
+}
+
+/// `POST /api/room/tape`: a page hands in the next piece of its tape.
 pub(super) async fn hand_in(
     State(hub): State<Arc<Hub>>,
     Query(given): Query<Given>,
@@ -48,7 +60,7 @@ pub(super) async fn hand_in(
         return (StatusCode::NOT_FOUND, "this is no room\n").into_response();
     };
     let Some(recording) = part.recording.clone() else {
-        return (StatusCode::GONE, "nothing is recorded here\n").into_response();
+        return Json(Answer::Off).into_response();
     };
     if !live.handle.is_page(given.at, &given.secret) {
         return (StatusCode::FORBIDDEN, "no page that is here says so\n").into_response();
@@ -57,14 +69,12 @@ pub(super) async fn hand_in(
         let Given { at, ref run, from, round, .. } = given;
         recording.take(&Piece { at, run, from, round, data: &data })
     });
-    match taken.await.unwrap_or(Err(Refused::Failed)) {
-        Ok(has) => format!("{has}\n").into_response(),
-        Err(Refused::Has(has)) => (StatusCode::CONFLICT, format!("{has}\n")).into_response(),
-        Err(Refused::Off) => (StatusCode::GONE, "nothing is recorded\n").into_response(),
-        Err(Refused::Full | Refused::Failed) => {
-            (StatusCode::INSUFFICIENT_STORAGE, "no more of this is recorded\n").into_response()
-        }
-    }
+    let answer = match taken.await.unwrap_or(Err(Refused::Failed)) {
+        Ok(has) => Answer::Has(has),
+        Err(Refused::Has(has)) => Answer::Only(has),
+        Err(Refused::Off | Refused::Full | Refused::Failed) => Answer::Off,
+    };
+    Json(answer).into_response()
 }
 
 /// The tape of a servent as a file, as far as it is in memory.

@@ -6,8 +6,6 @@ const HAND_MS = 2000;
 const PIECE = 1 << 20;
 /** Bytes that a browser sends for a page that is gone. */
 const BEACON = 60_000;
-/** Nothing more is taken: the host has deleted it, or there is too much. */
-const NO_MORE = [404, 410, 413, 507];
 
 /** A name for one tape: a page begins another with every reload. */
 const draw = () => [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -24,8 +22,15 @@ export class Handing {
   #waiting = new Uint8Array(0);
   #has = 0;
 
+  /** The room knows where we are called, and so who hands something in. */
+  #known = false;
+
   /** @param {import('#servent').Peer} peer @param {readonly [string, string]} line where it is called, and the secret of that @param {(on: boolean) => void} tell */
-  constructor(peer, line, tell) { [this.peer, this.line, this.tell] = [peer, line, tell]; }
+  constructor(peer, line, tell) {
+    this.peer = peer;
+    this.line = line;
+    this.tell = tell;
+  }
 
   /** From now on, and with a `round` at once: the room asks for what there is. */
   begin(round = 0) {
@@ -44,7 +49,7 @@ export class Handing {
 
   /** The page goes: what still fits is sent behind it. */
   last() {
-    if (!this.#timer || this.#busy) return;
+    if (!this.#timer || this.#busy || !this.#known) return;
     this.#gather();
     if (this.#waiting.length && this.#waiting.length <= BEACON) navigator.sendBeacon(this.#address(), this.#waiting);
   }
@@ -70,7 +75,8 @@ export class Handing {
 
   /** Until nothing waits; what could not be sent waits for the next time. */
   async #hand() {
-    if (this.#busy) return;
+    this.#known ||= this.peer.view(0).called;
+    if (this.#busy || !this.#known) return;
     this.#busy = true;
     try {
       while (this.#timer) {
@@ -79,10 +85,12 @@ export class Handing {
         if (!this.#waiting.length && round === this.#answered) return undefined;
         const piece = this.#waiting.subarray(0, PIECE);
         const answer = await fetch(this.#address(), { method: 'POST', body: piece });
-        if (NO_MORE.includes(answer.status)) return this.end();
-        // The room has something else of this tape than we think.
-        if (answer.status === 409) return this.#again();
         if (!answer.ok) return undefined;
+        const told = await answer.json();
+        // The host has deleted it, or there is too much.
+        if (told === 'off') return this.end();
+        // The room has something else of this tape than we think.
+        if ('only' in told) return this.#again();
         this.#has += piece.length;
         this.#waiting = this.#waiting.slice(piece.length);
         // The room asked for what there was then.

@@ -30,7 +30,8 @@ class HostScreen extends HTMLElement {
     const value = (/** @type {string} */ name) => Number(this.fields[name].value);
     this.words = el('input', { class: 'input', maxlength: '200', required: true, 'aria-label': t('host.say') });
     const act = (/** @type {string} */ name, /** @type {unknown} */ does) => el('button', { class: 'button', type: 'button', text: t(name), on: { click: () => this.#do(does) } });
-    [this.record, this.forget] = [act('host.record.do', { record: true }), act('host.record.forget', { record: false })];
+    this.record = act('host.record.do', { record: true });
+    this.forget = act('host.record.forget', { record: false });
     this.save = el('a', { class: 'button', href: 'api/room/recording', download: 'room.sqlog', text: t('host.record.save') });
     this.recorded = el('p', { class: 'host-text', role: 'status' });
     this.list = new Rows(el('ul', { class: 'part-list', data: { list: 'people' } }));

@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use crate::cli::share::told;
 use crate::config::Settings;
 use crate::exit::{Exit, Failure};
-use crate::lab::Recording;
+use crate::lab::{Part, Recording};
 use crate::progress::{Voice, bytes, count};
 
 /// The folder in the state folder for what a host records without keeping it.
@@ -56,16 +56,28 @@ impl Record {
         self.file.as_ref().map(|file| parts(file).join("servent.sqlog"))
     }
 
-    /// Begins, if that was asked for at the start.
-    pub(crate) fn begin(&self, settings: &Settings) -> Result<Arc<Recording>, Failure> {
-        let Some(file) = &self.file else {
-            let recording = Recording::new(settings.state.join(UNKEPT), false);
-            recording.forget(); // What a room left that was cut off.
-            return Ok(Arc::new(recording));
+    /// Lets the pages of a room be recorded, and begins if that was asked for at
+    /// the start.
+    pub(crate) fn begin(
+        &self,
+        settings: &Settings,
+        part: &mut Option<Part>,
+    ) -> Result<Arc<Recording>, Failure> {
+        let recording = match &self.file {
+            None => {
+                let recording = Recording::new(settings.state.join(UNKEPT), false);
+                recording.forget(); // What a room left that was cut off.
+                recording
+            }
+            Some(file) => {
+                let recording = Recording::new(parts(file), true);
+                recording.begin().map_err(|why| Failure::file("create", &parts(file), &why))?;
+                recording
+            }
         };
-        let recording = Recording::new(parts(file), true);
-        recording.begin().map_err(|why| Failure::file("create", &parts(file), &why))?;
-        Ok(Arc::new(recording))
+        let recording = Arc::new(recording);
+        part.iter_mut().for_each(|part| part.recording = Some(Arc::clone(&recording)));
+        Ok(recording)
     }
 
     /// Writes the file at the end, once the servent's own tape is whole.
