@@ -74,8 +74,8 @@ class Kept {
   keep(index, file) { this.#write('files', (store) => (file ? store.put(file, index) : store.delete(index))).catch(() => {}); }
   room() { return Number.MAX_VALUE; }
   turned() { this.changed(); }
-  /** Whoever runs the room says something. @param {string} what @param {string} words */
-  told(what, words) { this.said(what, words); }
+  /** Whoever runs the room says something; heard once the servent is done with it, as it may be asked to do more. @param {string} what @param {string} words */
+  told(what, words) { queueMicrotask(() => this.said(what, words)); }
 }
 
 /** In memory: gone with the page. */
@@ -96,8 +96,8 @@ class Held {
   keep() {}
   room() { return MEMORY; }
   turned() { this.changed(); }
-  /** Whoever runs the room says something. @param {string} what @param {string} words */
-  told(what, words) { this.said(what, words); }
+  /** Whoever runs the room says something; heard once the servent is done with it, as it may be asked to do more. @param {string} what @param {string} words */
+  told(what, words) { queueMicrotask(() => this.said(what, words)); }
 }
 
 /** Deletes what tabs have left that nobody has opened for a day. @param {Storage} storage @param {string} id */
