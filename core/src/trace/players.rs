@@ -91,7 +91,7 @@ mod tests {
 
     /// WB-5
     #[test]
-    fn wb_5_tapes_that_follow_each_other_are_told_apart_however_the_file_comes() {
+    fn tapes_that_follow_each_other_are_told_apart_however_the_file_comes() {
         let file = [tape("a"), tape("b"), tape("c")].concat();
         let parts = tapes(file.as_bytes());
         assert_eq!(parts.len(), 3);

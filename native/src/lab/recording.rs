@@ -252,7 +252,7 @@ mod tests {
 
     /// WB-5
     #[test]
-    fn wb_5_pieces_become_tapes_and_tapes_become_one_file() {
+    fn pieces_become_tapes_and_tapes_become_one_file() {
         let dir = tempfile::tempdir().unwrap();
         let recording = Recording::new(dir.path().join("parts"), true);
         assert_eq!(recording.take(&piece(1, "a", 0, "x")), Err(Refused::Off));
@@ -275,7 +275,7 @@ mod tests {
 
     /// WB-5, WB-6
     #[test]
-    fn wb_6_a_page_fills_no_more_than_its_share() {
+    fn a_page_fills_no_more_than_its_share() {
         let dir = tempfile::tempdir().unwrap();
         let recording = Recording::new(dir.path().join("parts"), true);
         recording.begin().unwrap();
@@ -294,7 +294,7 @@ mod tests {
 
     /// WB-10
     #[test]
-    fn wb_10_what_is_not_kept_is_gone_with_the_room() {
+    fn what_is_not_kept_is_gone_with_the_room() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("parts");
         let recording = Recording::new(folder.clone(), false);

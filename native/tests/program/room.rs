@@ -29,7 +29,7 @@ fn hand_in(url: &str, secret: &str) -> String {
 
 /// WB-5
 #[test]
-fn wb_5_a_recording_is_kept_and_every_node_of_it_is_verified() {
+fn a_recording_is_kept_and_every_node_of_it_is_verified() {
     let place = Place::new();
     let mut running = Running::start(room(&place, &["--record", "room.sqlog"]));
     let url = running.event("room")["url"].as_str().unwrap().to_owned();
@@ -66,7 +66,7 @@ fn wb_5_a_recording_is_kept_and_every_node_of_it_is_verified() {
 
 /// WB-10
 #[test]
-fn wb_10_a_room_that_is_not_recorded_takes_no_tapes_and_leaves_none() {
+fn a_room_that_is_not_recorded_takes_no_tapes_and_leaves_none() {
     let place = Place::new();
     let mut running = Running::start(room(&place, &[]));
     let url = running.event("room")["url"].as_str().unwrap().to_owned();
