@@ -29,6 +29,9 @@ impl Download {
         let Link::Asked { range, .. } = src.link else {
             return self.trouble(no, SourceTrouble::Garbage, cx);
         };
+        if let Some(src) = self.sources.get_mut(&no) {
+            src.reused = false;
+        }
         let (size, sha1, largest) = (self.size, self.sha1, cx.config.largest);
         let reply = reply::read(head, &Asked { range, size, sha1, largest });
         let learnt = reply != Reply::Interim && self.learn(no, head, cx);
@@ -309,11 +312,16 @@ impl Download {
     pub(super) fn closed(&mut self, no: u32, cx: &mut Cx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
         let idle = matches!(src.link, Link::Kept { .. }) && src.waiting().is_none();
+        let stale = core::mem::take(&mut src.reused) && matches!(src.link, Link::Asked { .. });
         if let Some(conn) = src.link.conn() {
             cx.conns.forget(conn);
         }
         src.link.tell_part(self.id, cx);
         src.link = Link::None;
+        if stale {
+            // Closed before it read the request: that is no failure of it.
+            return self.dial(no, cx);
+        }
         if idle && !src.pushed {
             return;
         }

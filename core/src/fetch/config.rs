@@ -10,8 +10,11 @@ use crate::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Config {
-    /// Maximum number of downloads; a further one fails at once.
+    /// Maximum number of downloads at a time; a further one waits its turn.
     pub fetches: u32,
+    /// Maximum number of downloads that wait their turn; a further one fails
+    /// at once.
+    pub fetches_waiting: u32,
     /// Finished downloads that remain in the view.
     pub finished: u32,
     /// Maximum number of sources of one download, given and learnt.
@@ -50,6 +53,11 @@ pub struct Config {
     pub refusal_body: u64,
     /// How many times a source may redirect us before it is given up.
     pub moves: u32,
+    /// Maximum number of connections that finished downloads leave to the next
+    /// ones from the same server.
+    pub spares: u32,
+    /// How long such a connection may be unused.
+    pub spare_time: Duration,
     /// Time for a dial.
     pub dial_deadline: Duration,
     /// Time from a request to the head of its reply.
@@ -85,6 +93,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             fetches: 256,
+            fetches_waiting: 65_536,
             finished: 16,
             sources: 32,
             alts_per_reply: 10,
@@ -101,6 +110,8 @@ impl Default for Config {
             largest: 1 << 44,
             refusal_body: 64 * 1024,
             moves: 10,
+            spares: 0,
+            spare_time: Duration::from_secs(4),
             dial_deadline: Duration::from_secs(30),
             answer_deadline: Duration::from_secs(45),
             stall_rate: 64,

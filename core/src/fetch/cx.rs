@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use core::net::SocketAddr;
 
+use super::spare::Spares;
 use super::{Config, Event, Output};
 use crate::engine::Fx;
 use crate::id::{ConnId, FetchId};
@@ -30,11 +31,13 @@ pub(super) struct Speech {
     pub(super) callback: Option<SocketAddr>,
 }
 
-/// Which source of which download a connection belongs to.
+/// Which source of which download a connection belongs to, and those that
+/// belong to none at the moment.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Conns {
     drawn: u64,
     owner: BTreeMap<ConnId, (FetchId, u32)>,
+    pub(super) spares: Spares,
 }
 
 impl Conns {

@@ -26,7 +26,7 @@ use crate::wire::http::Target;
 /// The state of a download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// Restored, and not started yet.
+    /// It waits its turn.
     Resting,
     /// Sources are asked.
     Running,
@@ -141,6 +141,8 @@ impl Download {
     /// Starts or continues.
     pub(super) fn begin(&mut self, cx: &mut Cx<'_>) {
         self.state = State::Running;
+        // Waiting for a turn is no time in which a source could be reached.
+        self.first_contact = self.first_contact.and_then(|_| first_contact(true, cx));
         let (fetch, name) = (self.id, self.get.name.clone());
         cx.fx.event(Event::Begun { fetch, name: name.clone(), have: self.have.bytes() });
         cx.fx.output(Output::Allocate { fetch, name, size: self.size });
@@ -187,9 +189,11 @@ impl Download {
             self.first_contact = first_contact(self.size.is_none() && !placed, cx);
             self.save(cx);
             self.unpause(cx);
-            self.begin(cx);
+            self.state = State::Resting;
         } else {
             self.save(cx);
+        }
+        if self.state != State::Resting {
             self.wake(cx);
         }
     }
@@ -306,6 +310,19 @@ impl Download {
         src.link = Link::None;
     }
 
+    /// Leaves the connection of a source to the next download from there, if
+    /// nothing is going on on it.
+    fn leave(&mut self, no: u32, cx: &mut Cx<'_>) {
+        let Some(src) = self.sources.get_mut(&no) else { return };
+        let Link::Kept { conn } = src.link else { return };
+        let free = !src.pushed && src.waiting().is_none() && src.usable();
+        let (left, now) = ((src.server(), src.local), cx.now);
+        if free && cx.conns.spares.keep(conn, left, (cx.config, now)) {
+            cx.conns.forget(conn);
+            src.link = Link::None;
+        }
+    }
+
     fn release_all(&mut self, cx: &mut Cx<'_>) {
         for no in self.sources.keys().copied().collect::<Vec<_>>() {
             self.release(no, cx);
@@ -322,6 +339,9 @@ impl Download {
             return false;
         }
         self.state = State::Verifying;
+        for no in self.sources.keys().copied().collect::<Vec<_>>() {
+            self.leave(no, cx);
+        }
         self.release_all(cx);
         self.save(cx);
         cx.fx.event(Event::Verifying { fetch: self.id, bytes: size });
@@ -437,7 +457,8 @@ impl Download {
             front: self.checks.trusted(&self.proven()).front(),
             sources: self.sources.values().map(|s| s.view()).collect(),
             state: alloc::string::String::from(match self.state {
-                State::Resting | State::Running => "running",
+                State::Resting => "waiting",
+                State::Running => "running",
                 State::Verifying => "verifying",
                 State::Done => "done",
                 State::Failed(FetchFailure::NoSource) => "no source",

@@ -188,7 +188,7 @@ pub enum FetchFailure {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Limit {
-    /// Downloads at once.
+    /// Downloads that wait their turn.
     Fetches,
     /// Sources of one download.
     Sources,

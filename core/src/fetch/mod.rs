@@ -24,12 +24,13 @@ mod ranges;
 mod reply;
 mod row;
 mod source;
+mod spare;
 mod talk;
 mod tree;
 mod view;
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -71,6 +72,32 @@ pub struct Fetches {
     downloads: BTreeMap<FetchId, Box<Download>>,
     /// The next deadline of each download.
     due: BTreeMap<FetchId, (Instant, &'static str)>,
+    turns: Turns,
+}
+
+/// Which downloads run, and which wait until there is room for them.
+#[derive(Debug, Clone, Default)]
+struct Turns {
+    running: BTreeSet<FetchId>,
+    resting: BTreeSet<FetchId>,
+    /// False until everything is restored: no turn begins before.
+    began: bool,
+}
+
+impl Turns {
+    /// Notes the state of a download; `None` for one that is gone.
+    fn note(&mut self, fetch: FetchId, state: Option<State>) {
+        let running = matches!(state, Some(State::Running | State::Verifying));
+        let sets =
+            [(&mut self.running, running), (&mut self.resting, state == Some(State::Resting))];
+        for (set, belongs) in sets {
+            if belongs {
+                set.insert(fetch);
+            } else {
+                set.remove(&fetch);
+            }
+        }
+    }
 }
 
 impl Fetches {
@@ -85,6 +112,7 @@ impl Fetches {
             next: 0,
             downloads: BTreeMap::new(),
             due: BTreeMap::new(),
+            turns: Turns::default(),
         }
     }
 
@@ -109,9 +137,10 @@ impl Fetches {
         fx: &mut FxOf<Self>,
         step: impl FnOnce(&mut Download, &mut Cx<'_>),
     ) {
-        let Self { config, speech, conns, downloads, due, .. } = self;
+        let Self { config, speech, conns, downloads, due, turns, .. } = self;
         let Some(download) = downloads.get_mut(&fetch) else { return };
         step(download, &mut Cx { now, config, speech, conns, fx });
+        turns.note(fetch, Some(download.state));
         match download.due() {
             Some(at) => due.insert(fetch, at),
             None => due.remove(&fetch),
@@ -157,12 +186,45 @@ impl Fetches {
         None
     }
 
+    /// Handles what happens on a connection that no download uses; returns the
+    /// input if it is about something else. Whatever a server sends there was
+    /// not asked for.
+    fn about_spare(&mut self, input: Input, fx: &mut FxOf<Self>) -> Option<Input> {
+        match input {
+            Input::Closed { conn } if self.conns.spares.forget(conn) => None,
+            Input::Head { conn, .. } | Input::Garbage { conn }
+                if self.conns.spares.forget(conn) =>
+            {
+                fx.output(Output::Close { conn });
+                None
+            }
+            other => Some(other),
+        }
+    }
+
     fn insert(&mut self, row: PartRow, now: Instant, fx: &mut FxOf<Self>) {
         let fetch = row.fetch;
         self.next = self.next.max(fetch.0.saturating_add(1));
         let Self { config, speech, conns, .. } = self;
         let download = Download::new(row, &Cx { now, config, speech, conns, fx });
         self.downloads.insert(fetch, Box::new(download));
+        self.turns.note(fetch, Some(State::Resting));
+    }
+
+    fn remove(&mut self, fetch: FetchId) {
+        self.downloads.remove(&fetch);
+        self.due.remove(&fetch);
+        self.turns.note(fetch, None);
+    }
+
+    /// Begins downloads that wait, the oldest first, as far as there is room.
+    fn take_turns(&mut self, now: Instant, fx: &mut FxOf<Self>) {
+        while self.turns.began
+            && self.turns.running.len() < self.config.fetches as usize
+            && let Some(&fetch) = self.turns.resting.first()
+        {
+            self.with(fetch, now, fx, Download::begin);
+        }
     }
 
     fn get(&mut self, get: Get, now: Instant, fx: &mut FxOf<Self>) {
@@ -175,7 +237,7 @@ impl Fetches {
         let fetch = FetchId(self.next);
         self.next += 1;
         fx.output(Output::Answer(Answer::Fetching { fetch }));
-        if self.downloads.len() >= self.config.fetches as usize {
+        if self.turns.resting.len() >= self.config.fetches_waiting as usize {
             let why = FetchFailure::TooMany;
             fx.event(Event::Limit { fetch, limit: Limit::Fetches });
             fx.event(Event::Failed { fetch, why });
@@ -185,10 +247,8 @@ impl Fetches {
         let get = Arc::new(get);
         let row = PartRow { fetch, get, size: None, have: Vec::new(), tickets: Vec::new() };
         self.insert(row, now, fx);
-        self.with(fetch, now, fx, |d, cx| {
-            d.save(cx);
-            d.begin(cx);
-        });
+        self.with(fetch, now, fx, Download::save);
+        self.turns.began = true;
     }
 
     /// The remembered download that a command means: of the same name, and of
@@ -215,8 +275,7 @@ impl Fetches {
         let ids = keys_where(&self.downloads, |d| over(d));
         let many = ids.len().saturating_sub(self.config.finished as usize);
         for id in &ids[..many] {
-            self.downloads.remove(id);
-            self.due.remove(id);
+            self.remove(*id);
         }
     }
 
@@ -224,13 +283,10 @@ impl Fetches {
     fn wish(&mut self, wish: Input, now: Instant, fx: &mut FxOf<Self>) {
         match wish {
             Input::Get(get) => self.get(get, now, fx),
-            Input::Cancel { fetch } if self.is_done(fetch) => {
-                self.downloads.remove(&fetch);
-                self.due.remove(&fetch);
-            }
+            Input::Cancel { fetch } if self.is_done(fetch) => self.remove(fetch),
             Input::Cancel { fetch } => {
                 self.command(fetch, now, fx, |d, cx| d.fail(FetchFailure::Cancelled, cx));
-                self.downloads.remove(&fetch);
+                self.remove(fetch);
             }
             Input::AskNow { fetch } => self.ask_now(fetch, now, fx),
             Input::Sleep { fetch, length } => {
@@ -265,6 +321,9 @@ impl Fetches {
     /// Gives the same input to the queue clients of all sources of a download.
     fn sources(&mut self, fetch: FetchId, input: client::Input, now: Instant, fx: &mut FxOf<Self>) {
         self.command(fetch, now, fx, |d, cx| {
+            if d.state == State::Resting {
+                return;
+            }
             for no in keys_where(&d.sources, |s| s.lost.is_none()) {
                 d.client(no, input, cx);
             }
@@ -275,6 +334,9 @@ impl Fetches {
     /// counted, so that asking never makes a download end sooner.
     fn ask_now(&mut self, fetch: FetchId, now: Instant, fx: &mut FxOf<Self>) {
         self.command(fetch, now, fx, |d, cx| {
+            if d.state == State::Resting {
+                return;
+            }
             for no in keys_where(&d.sources, |s| s.lost.is_none()) {
                 d.sources.entry(no).and_modify(|source| source.failures = 0);
                 d.client(no, client::Input::AskNow, cx);
@@ -365,16 +427,13 @@ impl Engine for Fetches {
 
     fn handle(&mut self, now: Instant, input: Input, fx: &mut FxOf<Self>) {
         let Some(input) = self.about_tree(now, input, fx) else { return };
+        let Some(input) = self.about_spare(input, fx) else { return };
         match input {
             Input::Restore(row) => self.insert(row, now, fx),
             Input::RestoreTree(fetch, tree) => {
                 self.with(fetch, now, fx, |d, _| d.checks.restore(d.size, tree));
             }
-            Input::Resume => {
-                for fetch in keys_where(&self.downloads, |d| d.state == State::Resting) {
-                    self.with(fetch, now, fx, Download::begin);
-                }
-            }
+            Input::Resume => self.turns.began = true,
             Input::Listening(at) => self.speech.callback = at,
             Input::Get(_)
             | Input::Cancel { .. }
@@ -429,15 +488,21 @@ impl Engine for Fetches {
                 self.with(fetch, now, fx, Download::unreadable);
             }
         }
+        self.take_turns(now, fx);
     }
 
     fn handle_timeout(&mut self, now: Instant, fx: &mut FxOf<Self>) {
+        for conn in self.conns.spares.expire(now) {
+            fx.output(Output::Close { conn });
+        }
         for fetch in keys_where(&self.due, |(at, _)| *at <= now) {
             self.with(fetch, now, fx, Download::timeout);
         }
+        self.take_turns(now, fx);
     }
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        self.due.values().min().copied()
+        let first = self.due.values().min().copied();
+        [first, self.conns.spares.due()].into_iter().flatten().min()
     }
 }

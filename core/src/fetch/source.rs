@@ -6,6 +6,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use super::cx::Cx;
 use super::ranges::{Range, RangeSet};
+use super::spare::Server;
 use super::{Config, Event, Source, SourceTrouble, SourceView};
 use crate::engine::earlier;
 use crate::id::{ConnId, FetchId, Sha1};
@@ -52,6 +53,9 @@ pub(super) struct Src {
     pub(super) opened: u32,
     /// How many times it redirected us.
     pub(super) moves: u32,
+    /// The current request went over a connection that an earlier download
+    /// left; the server may have closed it meanwhile.
+    pub(super) reused: bool,
     /// Its redirect is being resolved.
     pub(super) away: bool,
     /// Given up, and why.
@@ -152,6 +156,7 @@ impl Src {
             left_out: false,
             opened: 0,
             moves: 0,
+            reused: false,
             away: false,
             lost: None,
         }
@@ -159,6 +164,12 @@ impl Src {
 
     pub(super) const fn at(&self) -> SocketAddr {
         self.source.at
+    }
+
+    /// The server it is at.
+    pub(super) fn server(&self) -> Server {
+        let private = self.source.target.starts_with("https://");
+        Server { at: self.source.at, host: self.source.host.clone(), private }
     }
 
     /// Its first target.

@@ -32,8 +32,17 @@ impl Download {
         }
     }
 
-    fn dial(&mut self, no: u32, cx: &mut Cx<'_>) {
+    /// Connects to a source, over a connection that an earlier download left if
+    /// there is one.
+    pub(super) fn dial(&mut self, no: u32, cx: &mut Cx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
+        if let Some((conn, local)) = cx.conns.spares.take(&src.server()) {
+            (src.local, src.reused) = (local, true);
+            self.first_contact = None;
+            cx.conns.adopt(conn, self.id, no);
+            return self.request(no, conn, cx);
+        }
+        src.reused = false;
         let conn = cx.conns.draw(self.id, no);
         let until = cx.now + cx.config.dial_deadline.scaled(cx.config.time_scale);
         src.link = Link::Dialing { conn, until };

@@ -468,16 +468,6 @@ fn strangers_cannot_make_sources_without_end() {
 }
 
 #[test]
-fn downloads_have_a_limit() {
-    let mut desk = Desk::new(Config { fetches: 1, ..Config::default() }, Dialect::Parq);
-    desk.input(Input::Get(get(None, &[A])));
-    desk.input(Input::Get(get(None, &[B])));
-    let fetch = servent_core::id::FetchId(1);
-    let refused = Answer::Failed { fetch, why: FetchFailure::TooMany };
-    assert_eq!(desk.answers().last(), Some(&refused));
-}
-
-#[test]
 fn an_empty_file_is_whole_at_once() {
     let mut desk = Desk::getting(None, &[A]);
     let first = desk.connect();

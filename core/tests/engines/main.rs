@@ -18,6 +18,7 @@ mod fetch_contract;
 mod fetch_liars;
 mod fetch_names;
 mod fetch_trees;
+mod fetch_turns;
 mod hostile_input;
 mod queue_properties;
 mod queue_rush;

@@ -50,7 +50,8 @@ struct List {
     json: bool,
 }
 
-/// Begin downloads, one for each address, as `servent get` takes them.
+/// Begin downloads, one for each address, as `servent get` takes them. Beyond
+/// fetch.fetches at a time they wait their turn, the oldest first.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent downloads add http://10.0.0.7:6346/Music/song.flac http://10.0.0.9/b.iso

@@ -82,7 +82,7 @@ pub(crate) struct Common {
     /// Say more; twice says everything. `SERVENT_LOG` filters by module.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
-    /// Say nothing but results and errors.
+    /// Say nothing but results and errors; of a download only errors.
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
     /// When the state cannot be read: rename it and begin with an empty one.

@@ -11,6 +11,7 @@ use servent_core::text::Shown;
 use tokio::net::lookup_host;
 
 use super::Common;
+use super::amount::rate;
 use super::code::{self, Given};
 use super::many::{Giving, give};
 use super::start::{address, runtime};
@@ -41,7 +42,7 @@ use crate::signal::Signals;
                                             record it; `servent replay t.sqlog`")]
 pub(crate) struct Arguments {
     /// Where `servent receive` listens; left out with --to.
-    #[arg(value_name = "HOST[:PORT]", required = true)]
+    #[arg(value_name = "HOST[:PORT]", required_unless_present = "to")]
     host: Option<String>,
     /// What to send; `-` or nothing is standard input.
     #[arg(value_name = "FILE|DIR")]
@@ -53,6 +54,10 @@ pub(crate) struct Arguments {
     /// With --to: listen here for them, over UDP and TCP. Usually [::]:6348.
     #[arg(long, value_name = "ADDRESS", value_parser = address, requires = "to")]
     listen: Option<SocketAddr>,
+    /// With --to: bytes a second that all of it may take from this machine, such
+    /// as 500k or 2M. Receivers pass on to each other as fast as they can.
+    #[arg(long, value_name = "RATE", value_parser = rate, requires = "to")]
+    limit_rate: Option<u64>,
     /// The code that the receiver shows; better asked for than written here.
     #[arg(long, value_name = "WORDS", conflicts_with_all = ["open", "code_file"])]
     code: Option<String>,
@@ -94,25 +99,35 @@ fn to_several(
     let settings = common.builder()?.finish()?.settings;
     let files: Vec<PathBuf> =
         arguments.host.iter().map(PathBuf::from).chain(arguments.files.iter().cloned()).collect();
+    if files.iter().all(is_input) {
+        let why = "standard input has no known length, and receivers share a file by its pieces";
+        return Err(Failure::usage(why).next("put it into a file first: servent send --to N FILE"));
+    }
     let offer = offer(&files, reporter)?;
     let given = arguments.given.code(arguments.code.as_deref())?;
     let made = given.is_none() && !arguments.given.open;
     let code = if made { Some(code::random()?) } else { given };
     let listen = arguments.listen;
-    let giving = Giving { offer, receivers, listen, code, made, settings: &settings, reporter };
+    let rate = arguments.limit_rate;
+    let giving =
+        Giving { offer, receivers, listen, rate, code, made, settings: &settings, reporter };
     let runtime = runtime()?;
     let done = runtime.block_on(give(giving, options));
     runtime.shutdown_background();
     done
 }
 
+/// True for what stands for standard input.
+fn is_input(file: impl AsRef<Path>) -> bool {
+    file.as_ref() == Path::new("-")
+}
+
 /// What is to be sent.
 fn offer(files: &[PathBuf], reporter: &Reporter) -> Result<Offer, Failure> {
-    let input = |file: &PathBuf| file.as_path() == Path::new("-");
-    if files.iter().all(input) {
+    if files.iter().all(is_input) {
         return Ok(Offer::input());
     }
-    if files.iter().any(input) {
+    if files.iter().any(is_input) {
         return Err(Failure::usage("standard input goes alone, without files beside it"));
     }
     let offer = Offer::of(files).map_err(|why| match why {

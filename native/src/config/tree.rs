@@ -26,6 +26,7 @@ pub(super) const DURATIONS: &[&str] = &[
     "queue.hammer_pause",
     "fetch.dial_deadline",
     "fetch.answer_deadline",
+    "fetch.spare_time",
     "fetch.stall_window",
     "fetch.tree_deadline",
     "fetch.reconnect",

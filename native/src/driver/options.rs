@@ -41,6 +41,8 @@ pub struct Options {
     /// The folder for files that visitors upload; created if missing. `None`: no
     /// uploads.
     pub accept: Option<PathBuf>,
+    /// Downloads that the state remembers wait until they are asked for again.
+    pub only_asked: bool,
     /// Slashes in the names of downloads create folders there. Otherwise they
     /// are replaced.
     pub tree: bool,
@@ -113,6 +115,7 @@ impl Options {
             announce: None,
             download_dir: PathBuf::new(),
             accept: None,
+            only_asked: false,
             tree: false,
             ca_file: None,
             credentials: None,

@@ -313,6 +313,10 @@ async fn open_folders(
             _ => None,
         };
         let infos = shared.iter().filter_map(info).collect();
+        let paused = match options.only_asked {
+            true => fetches.iter().map(|row| row.fetch).collect(),
+            false => paused,
+        };
         let restored = Restored {
             servent,
             listen: None,

@@ -54,6 +54,58 @@ fn a_list_is_downloaded_a_few_at_a_time() {
     assert_same(&place.path("here/file 07"), &files[7].1);
 }
 
+/// Stopped in the middle, it goes on where it was, and a file that has come by
+/// another way is left alone.
+#[test]
+fn a_list_that_was_stopped_goes_on_where_it_was() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("shared")).unwrap();
+    let files: Vec<_> = (0..3).map(|n| (format!("file {n}"), noise(400_000 + 7 * n))).collect();
+    for (name, bytes) in &files {
+        std::fs::write(place.path("shared").join(name), bytes).unwrap();
+    }
+    let running = place.sharing(&[]);
+    std::fs::write(place.path("list.txt"), list(running.at, &files)).unwrap();
+    let get = ["get", "-i", "list.txt", "-o", "here/", "--state", "get", "--json"];
+    let slowly = [&get[..], &["--limit-rate", "50k"]].concat();
+    let mut first = crate::program::Running::start(place.servent(&slowly));
+    let has = |name: &str| {
+        let part = place.path("here").join(format!("{name}.part"));
+        std::fs::metadata(part).is_ok_and(|part| part.len() > 0)
+    };
+    crate::program::until("two of them have begun", || has("file 0") && has("file 1"));
+    complains(&place.run(&get), 7, "is already running, as process ");
+    first.signal("INT");
+    first.ended();
+    let parts = || {
+        let all = std::fs::read_dir(place.path("here")).unwrap();
+        all.filter(|entry| entry.as_ref().unwrap().path().extension().is_some()).count()
+    };
+    assert!(parts() >= 2);
+
+    std::fs::write(place.path("here/file 0"), &files[0].1).unwrap();
+    let output = place.run(&get);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    for (name, bytes) in &files {
+        assert_same(&place.path("here").join(name), bytes);
+    }
+    assert_eq!(parts(), 0, "{said}");
+    assert!(!place.path("get/get").read_dir().unwrap().any(|_| true));
+}
+
+#[test]
+fn quiet_is_quiet() {
+    let place = Place::new();
+    let files = several(&place, 3);
+    let running = place.sharing(&[]);
+    std::fs::write(place.path("list.txt"), list(running.at, &files)).unwrap();
+    let output = place.run(&["get", "-q", "-i", "list.txt", "-o", "here/", "--state", "get"]);
+    assert!(output.status.success());
+    assert_eq!((&output.stdout[..], &output.stderr[..]), (&b""[..], &b""[..]));
+    assert_same(&place.path("here/file 02"), &files[2].1);
+}
+
 #[test]
 fn the_rate_of_a_command_is_that_of_all_its_downloads_together() {
     let place = Place::new();

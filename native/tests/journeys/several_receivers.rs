@@ -106,6 +106,14 @@ fn a_wrong_code_gets_nothing_and_a_fourth_is_not_admitted() {
     same(&place.path("a"), &files);
 }
 
+#[test]
+fn what_several_share_is_a_file() {
+    let place = Place::new();
+    for nothing in [&["send", "--to", "2"][..], &["send", "--to", "2", "-"]] {
+        complains(&place.run(nothing), 2, "put it into a file first");
+    }
+}
+
 /// How much of incomplete files is stored; they are as long as they will be.
 fn on_the_disk(folder: &Path) -> u64 {
     let Ok(inside) = std::fs::read_dir(folder) else { return 0 };

@@ -198,7 +198,9 @@ fn a_servent_downloads_a_folder_with_its_tree_and_a_list() {
     std::fs::write(there.path("shared/A/B/deep #1"), "la").unwrap();
     let source = there.sharing(&["--lab", "off"]);
     here.share("song", 1_000);
-    let _running = here.sharing(&["--lab", "off", "--downloads", "mine"]);
+    // Two at a time: the third waits its turn.
+    let few = ["--set", "fetch.fetches=2"];
+    let _running = here.sharing(&[&["--lab", "off", "--downloads", "mine"][..], &few].concat());
     let told = |what: &[&str]| here.run(&[what, &["--state", "state"]].concat());
     let folder = format!("http://{}/shared/", source.at);
     let added = told(&["downloads", "add", &folder]);

@@ -223,6 +223,7 @@ function wayTo(view, is) {
 function progress(fetch, view) {
   const { now } = view;
   const has = (/** @type {string} */ state) => fetch.sources.find((/** @type {any} */ source) => source.state === state);
+  if (fetch.state === 'waiting') return t('part.turn');
   if (fetch.state !== 'running') return t('part.ended', { why: fetch.state });
   const from = has('receiving');
   if (from) return `${t('part.receiving', { have: fetch.have, size: fetch.size ?? 0 })}${wayTo(view, ({ peer }) => peer === from.at)}`;

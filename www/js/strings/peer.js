@@ -36,6 +36,7 @@ export const peer = {
   'part.place': (a) => `place ${a.position}${a.length ? ` of ${a.length}` : ''}${a.eta ? `, about ${span(a.eta * 1e6)}` : ''}`,
   'part.receiving': (a) => `${bytes(a.have)} of ${bytes(a.size)}`,
   'part.asking': 'asking',
+  'part.turn': 'waits until another download has ended',
   'part.waiting': (a) => `asks again in ${span(a.in)}`,
   'part.ended': (a) => `ended: ${a.why}`,
   'part.shares': 'What I share',

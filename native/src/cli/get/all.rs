@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::future::ready;
+use std::path::PathBuf;
 
 use futures::FutureExt as _;
 use futures::stream::{self, StreamExt as _};
@@ -12,6 +13,7 @@ use servent_core::time::Instant;
 
 use super::folder::Folder;
 use super::job::{Ended, Job};
+use super::together::Together;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::progress::{Bars, Voice, bytes, count, per_second, rate};
@@ -24,6 +26,8 @@ pub(super) struct All {
     several: bool,
     /// Files that already exist.
     pub(super) there: u64,
+    /// The list they are in, or the first of them.
+    pub(super) key: PathBuf,
     clock: Clock,
     begun: Instant,
 }
@@ -33,7 +37,8 @@ impl All {
     pub(super) fn new(voice: Voice, several: bool) -> Self {
         let clock = Clock::new();
         let begun = clock.now();
-        Self { jobs: Vec::new(), folders: Vec::new(), voice, several, there: 0, clock, begun }
+        let (jobs, folders, key) = (Vec::new(), Vec::new(), PathBuf::new());
+        Self { jobs, folders, voice, several, there: 0, key, clock, begun }
     }
 
     /// Runs all downloads, at most `parallel` at a time; a failure does not
@@ -46,7 +51,7 @@ impl All {
             return self.folders(&[&*folder], config, parallel, Total::default()).await;
         }
         let mut found = Vec::new();
-        let total = self.files(config, parallel, &mut found).await;
+        let total = self.files(config, parallel, &mut found).await?;
         let folders: Vec<&Folder> = self.folders.iter().chain(&found).collect();
         self.folders(&folders, config, parallel, total).await
     }
@@ -78,15 +83,21 @@ impl All {
     }
 
     /// The single files. Some may turn out to be folders.
-    async fn files(&self, config: &Config, parallel: usize, found: &mut Vec<Folder>) -> Total {
+    ///
+    /// # Errors
+    /// The same command is already running.
+    async fn files(
+        &self,
+        config: &Config,
+        parallel: usize,
+        found: &mut Vec<Folder>,
+    ) -> Result<Total, Failure> {
         let bars = Bars::named(self.voice);
         let stopped = Cell::new(false);
+        let ended = Cell::new(0_u64);
         let mut total = Total::default();
-        let mut running = stream::iter(&self.jobs)
-            .take_while(|_| ready(!stopped.get()))
-            .map(|job| job.run(config, &bars).map(move |outcome| (job, outcome)))
-            .buffer_unordered(parallel);
-        while let Some((job, outcome)) = running.next().await {
+        let mut end = |job: &Job, outcome: Result<Ended, Failure>| {
+            ended.set(ended.get() + 1);
             match outcome {
                 Ok(Ended::File(bytes)) => {
                     total.add(&Total { whole: 1, bytes, ..Total::default() });
@@ -98,8 +109,32 @@ impl All {
                     total.add(&Total { failed: 1, exit: Some(failure.exit), ..Total::default() });
                 }
             }
+        };
+        let (together, alone) = Together::of(&self.jobs, &self.key, config);
+        let done = together.run(config, (&bars, parallel), &mut end).await;
+        let done = match done {
+            Err(failure) if failure.exit == Exit::Running => return Err(failure),
+            done => done,
+        };
+        let left = together.len() - ended.get();
+        if done.as_ref().is_err_and(|failure| failure.exit == Exit::Interrupted) {
+            stopped.set(true);
         }
-        total
+        let mut running = stream::iter(alone)
+            .take_while(|_| ready(!stopped.get()))
+            .map(|job| job.run(config, &bars).map(move |outcome| (job, outcome)))
+            .buffer_unordered(parallel);
+        while let Some((job, outcome)) = running.next().await {
+            end(job, outcome);
+        }
+        if let Err(failure) = done {
+            // Of those that had not ended.
+            if failure.exit != Exit::Interrupted {
+                bars.failed(&self.key.to_string_lossy(), &failure.to_string());
+            }
+            total.add(&Total { failed: left, exit: Some(failure.exit), ..Total::default() });
+        }
+        Ok(total)
     }
 }
 

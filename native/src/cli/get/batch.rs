@@ -7,15 +7,17 @@ use std::sync::Arc;
 
 use servent::Clock;
 use servent::driver::Handle;
+use servent_core::fetch;
 use servent_core::id::FetchId;
-use servent_core::node::{Answer, Command, Get};
-use servent_core::trace::Record;
+use servent_core::node::{Answer, Command, FetchView, Get};
+use servent_core::trace::{Event, Record};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{self, channel};
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::BroadcastStream;
 
-use super::told::Troubles;
+use super::job::Whole;
+use super::told::{self, Troubles};
 use crate::exit::{Exit, Failure};
 
 /// The active downloads.
@@ -29,14 +31,15 @@ pub(super) struct Batch<'a> {
     /// Submitted but not numbered yet: numbers are assigned in the same order.
     given: VecDeque<String>,
     numbered: BTreeMap<FetchId, String>,
+    /// Incomplete downloads of earlier commands, by name.
+    earlier: BTreeMap<String, FetchView>,
     troubles: Troubles,
 }
 
 /// A download that has ended.
 pub(super) struct Ended {
     pub(super) name: String,
-    /// The size of the file, if it is complete.
-    pub(super) outcome: Result<u64, Failure>,
+    pub(super) outcome: Result<Whole, Failure>,
 }
 
 /// An event of the batch.
@@ -47,6 +50,13 @@ pub(super) enum News {
         name: String,
         at: SocketAddr,
         what: String,
+    },
+    /// The source of one of them redirects us to `to`.
+    Moved {
+        fetch: FetchId,
+        name: String,
+        at: SocketAddr,
+        to: String,
     },
 }
 
@@ -60,8 +70,16 @@ impl<'a> Batch<'a> {
             records: BroadcastStream::new(handle.records().unwrap_or_else(|| channel(1).1)),
             given: VecDeque::new(),
             numbered: BTreeMap::new(),
+            earlier: BTreeMap::new(),
             troubles: Troubles::default(),
         }
+    }
+
+    /// Remembers which downloads earlier commands left incomplete, so that none
+    /// of them is mistaken for another of the same name.
+    pub(super) fn after(mut self, earlier: Vec<FetchView>) -> Self {
+        self.earlier = earlier.into_iter().map(|view| (view.name.clone(), view)).collect();
+        self
     }
 
     /// The number of active downloads.
@@ -75,6 +93,40 @@ impl<'a> Batch<'a> {
         Ok(self.handle.command(Command::Get(get)).await?)
     }
 
+    /// Ends one of them.
+    pub(super) async fn cancel(&mut self, fetch: FetchId) -> Result<(), Failure> {
+        self.numbered.remove(&fetch);
+        self.troubles.forget(fetch);
+        Ok(self.handle.command(Command::Cancel { fetch }).await?)
+    }
+
+    /// The name of an active download, by its number.
+    pub(super) fn name(&self, fetch: u32) -> Option<&str> {
+        self.numbered.get(&FetchId(fetch)).map(String::as_str)
+    }
+
+    /// A download has got its number. One that an earlier command began under
+    /// the same name from elsewhere is removed.
+    ///
+    /// # Errors
+    /// Bytes of that one are here, and only the user knows whether they belong
+    /// to this file.
+    async fn numbered(&mut self, fetch: FetchId) -> Result<Option<Ended>, Failure> {
+        let Some(name) = self.given.pop_front() else { return Ok(None) };
+        let other = self.earlier.get(&name).filter(|other| other.fetch != fetch.0);
+        if let Some(other) = other {
+            if other.have > 0 {
+                let outcome = Err(told::of_another(&name, other));
+                self.cancel(fetch).await?;
+                return Ok(Some(Ended { name, outcome }));
+            }
+            let fetch = FetchId(other.fetch);
+            self.handle.command(Command::Cancel { fetch }).await?;
+        }
+        self.numbered.insert(fetch, name);
+        Ok(None)
+    }
+
     /// Waits for the next event.
     pub(super) async fn next(&mut self) -> Result<News, Failure> {
         loop {
@@ -82,7 +134,14 @@ impl<'a> Batch<'a> {
                 // Report what went wrong before the failure it led to.
                 biased;
                 Some(record) = self.records.next() => {
-                    let told = record.ok().and_then(|record| self.troubles.note(self.clock.now(), &record));
+                    let Ok(record) = record else { continue };
+                    if let Event::Fetch(fetch::Event::Moved { fetch, at, to }) = &record.event
+                        && let Some(name) = self.numbered.get(fetch)
+                    {
+                        let (name, to) = (name.clone(), to.clone());
+                        return Ok(News::Moved { fetch: *fetch, name, at: *at, to });
+                    }
+                    let told = self.troubles.note(self.clock.now(), &record);
                     if let Some((fetch, at, what)) = told
                         && let Some(name) = self.numbered.get(&fetch)
                     {
@@ -93,13 +152,13 @@ impl<'a> Batch<'a> {
                 answer = self.answers.recv() => answer,
             };
             let (fetch, outcome) = match answer {
-                Ok(Answer::Fetching { fetch }) => {
-                    if let Some(name) = self.given.pop_front() {
-                        self.numbered.insert(fetch, name);
-                    }
-                    continue;
+                Ok(Answer::Fetching { fetch }) => match self.numbered(fetch).await? {
+                    Some(ended) => return Ok(News::Ended(ended)),
+                    None => continue,
+                },
+                Ok(Answer::Fetched { fetch, bytes, sha1 }) => {
+                    (fetch, Ok(Whole { fetch, size: bytes, sha1 }))
                 }
-                Ok(Answer::Fetched { fetch, bytes, .. }) => (fetch, Ok(bytes)),
                 Ok(Answer::Failed { fetch, why }) => (fetch, Err(why)),
                 Ok(_) => continue,
                 // Lost answers cannot be recovered.

@@ -11,7 +11,7 @@ use servent_core::node::{Get, Source};
 use super::all::Total;
 use super::batch::{Batch, Ended, News};
 use super::crawl::{Found, crawl};
-use super::job::{Way, hub, not_started, state_of};
+use super::job::{Way, Whole, hub, not_started, state_of};
 use super::links::Base;
 use super::source::Place;
 use super::told;
@@ -102,7 +102,10 @@ impl Folder {
             }
             match batch.next().await? {
                 News::Trouble { name, at, what } => progress.trouble(&name, at, &what),
-                News::Ended(Ended { name, outcome: Ok(bytes) }) => {
+                News::Moved { name, at, to, .. } => {
+                    progress.trouble(&name, at, &told::moved(&to));
+                }
+                News::Ended(Ended { name, outcome: Ok(Whole { size: bytes, .. }) }) => {
                     (total.whole, total.bytes) = (total.whole + 1, total.bytes + bytes);
                     let passed = clock.now().since(begun);
                     progress.done(&name, bytes, per_second(total.bytes, passed));
@@ -124,6 +127,7 @@ impl Folder {
         node.overlay.enabled = false;
         let most = u32::try_from(parallel).unwrap_or(u32::MAX).saturating_mul(2);
         node.fetch.fetches = node.fetch.fetches.max(most.saturating_add(node.fetch.finished));
+        node.fetch.spares = node.fetch.spares.max(most / 2);
         Options {
             name: "get".into(),
             listen: vec![super::job::listen(None, &[])],

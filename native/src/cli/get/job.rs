@@ -31,7 +31,7 @@ use crate::cli::start::make;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::lab::{Hub, Live, Page, Readers, Traces};
-use crate::progress::{Bars, FetchProgress, Voice, bytes};
+use crate::progress::{Bars, FetchProgress, Voice};
 use crate::signal::Signals;
 
 /// What to download.
@@ -59,10 +59,11 @@ pub(super) struct Way {
 }
 
 /// A download that succeeded.
-struct Whole {
-    fetch: FetchId,
-    size: u64,
-    sha1: Option<Sha1>,
+pub(super) struct Whole {
+    pub(super) fetch: FetchId,
+    /// The size of the file in bytes.
+    pub(super) size: u64,
+    pub(super) sha1: Option<Sha1>,
 }
 
 /// The result of following a download.
@@ -92,7 +93,17 @@ pub(crate) fn states(state: &Path) -> PathBuf {
 /// creates: the same command finds it again, and it does not conflict with a
 /// running `share`.
 pub(super) fn state_of(config: &Config, file: &Path) -> PathBuf {
-    let digest = sha1::Sha1::digest(file.as_os_str().as_encoded_bytes());
+    state_named(config, file.as_os_str().as_encoded_bytes())
+}
+
+/// The same for those of a list that are downloaded into a folder together.
+pub(super) fn state_of_all(config: &Config, folder: &Path, list: &Path) -> PathBuf {
+    let parts = [folder, list].map(|path| path.as_os_str().as_encoded_bytes());
+    state_named(config, &parts.join(&0)) // No path contains a zero.
+}
+
+fn state_named(config: &Config, name: &[u8]) -> PathBuf {
+    let digest = sha1::Sha1::digest(name);
     states(&config.settings.state).join(HEXLOWER.encode(&digest[..8]))
 }
 
@@ -103,7 +114,7 @@ impl Job {
     }
 
     /// The folder it is created in.
-    fn folder(&self) -> &Path {
+    pub(super) fn folder(&self) -> &Path {
         self.file.parent().unwrap_or(Path::new("/"))
     }
 
@@ -123,7 +134,12 @@ impl Job {
         }
     }
 
-    fn options(&self, config: &Config, sources: &[Source], state: Option<&Path>) -> Options {
+    pub(super) fn options(
+        &self,
+        config: &Config,
+        sources: &[Source],
+        state: Option<&Path>,
+    ) -> Options {
         let mut node = config.settings.node.clone();
         // This node is short-lived, so others should not route through it.
         node.overlay.router.relay = false;
@@ -191,20 +207,24 @@ impl Job {
             // Nothing is left to resume.
             let _ = std::fs::remove_dir_all(state);
         }
-        let Whole { fetch, size, sha1 } = match followed {
-            Followed::Whole(whole) => whole,
-            Followed::Folder(base, place) => return self.as_folder(base, place),
-        };
+        match followed {
+            Followed::Whole(whole) => self.whole(&handle, &whole),
+            Followed::Folder(base, place) => self.as_folder(base, place),
+        }
+    }
+
+    /// Reports the file.
+    pub(super) fn whole(&self, handle: &Handle, whole: &Whole) -> Result<Ended, Failure> {
         if self.spool.is_none() {
             // A file of this name may have been created meanwhile.
-            let file = handle.path_of(fetch).unwrap_or_else(|| self.file.clone());
-            told::report(self.voice, &file, size, sha1, self.wanted.sha1.is_some())?;
+            let file = handle.path_of(whole.fetch).unwrap_or_else(|| self.file.clone());
+            told::report(self.voice, &file, whole, self.wanted.sha1.is_some())?;
         }
-        Ok(Ended::File(size))
+        Ok(Ended::File(whole.size))
     }
 
     /// The same download as that of a folder.
-    fn as_folder(&self, base: Base, place: Place) -> Result<Ended, Failure> {
+    pub(super) fn as_folder(&self, base: Base, place: Place) -> Result<Ended, Failure> {
         if self.spool.is_some() {
             return Err(Failure::usage("a folder does not fit into standard output"));
         }
@@ -266,10 +286,7 @@ async fn alone(handle: &Handle, ours: FetchId, name: &str) -> Result<(), Failure
         }
         if other.have > 0 {
             handle.command(Command::Cancel { fetch: ours }).await?;
-            let from: Vec<&str> = other.sources.iter().map(|s| s.at.as_str()).collect();
-            let (have, from) = (bytes(other.have), from.join(" and "));
-            return Err(Failure::new(Exit::Disk, format!("{name}.part has {have} from {from}, perhaps of another file"))
-                .next("if it is the same file, name the other source with --mirror; otherwise choose another name with -o, or take the part away"));
+            return Err(told::of_another(name, &other));
         }
         handle.command(Command::Cancel { fetch: FetchId(other.fetch) }).await?;
     }

@@ -1,5 +1,6 @@
 //! `-i`: downloads listed in a file or on standard input.
 
+use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -22,21 +23,21 @@ pub(super) fn read(file: &Path) -> Result<Vec<Wanted>, Failure> {
 
 fn parse(text: &str, name: &Path) -> Result<Vec<Wanted>, Failure> {
     let mut all: Vec<Wanted> = Vec::new();
+    let mut seen = BTreeSet::new();
     for (n, line) in (1_u64..).zip(text.lines()) {
         let line = line.trim().trim_start_matches('\u{feff}');
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        if !seen.insert(words.clone()) {
+            continue;
+        }
         let wanted = Wanted::parse(&words, &[]).map_err(|mut failure| {
             failure.what = format!("{} line {n}: {}", name.display(), failure.what);
             failure
         })?;
-        for one in wanted {
-            if !all.contains(&one) {
-                all.push(one);
-            }
-        }
+        all.extend(wanted);
     }
     Ok(all)
 }

@@ -11,9 +11,11 @@ mod list;
 mod push;
 mod source;
 mod stdout;
+mod together;
 mod told;
 mod who;
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -46,7 +48,7 @@ use crate::progress::Voice;
 /// and the HOST:PORTs to ask for it. With urn:sha1: the bytes are checked.
 /// An address that ends in `/` is a folder: everything below it is downloaded,
 /// and keeps its tree. Stopped or killed, the same command goes on where it was, with the same
-/// place in line.
+/// place in line. With -q nothing is printed but errors.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent get http://10.0.0.7:6346/Music/song.flac
@@ -142,6 +144,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     };
     let several = wanted.len() > 1;
     let mut all = All::new(voice, several);
+    all.key = list_of(arguments)?.unwrap_or_default();
+    let mut names = BTreeSet::new();
     for wanted in wanted {
         if let Some(base) = &wanted.folder {
             if stdout {
@@ -153,15 +157,14 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             all.folders.push(Folder { base, place, to, way, damaged, voice });
             continue;
         }
-        let (file, spool) = if stdout {
-            let folder = config.settings.state.join("get");
-            make(&folder)?;
-            let spool = tempfile::tempdir_in(&folder);
-            let spool = spool.map_err(|e| Failure::file("make a folder in", &folder, &e))?;
-            (spool.path().join(wanted.file_name()), Some(spool))
-        } else {
-            (destination(&wanted, &config, arguments.output.as_deref())?, None)
+        let output = arguments.output.as_deref();
+        let (file, spool) = match stdout {
+            true => spooled(&wanted, &config)?,
+            false => (destination(&wanted, &config, output)?, None),
         };
+        if all.key.as_os_str().is_empty() {
+            all.key.clone_from(&file);
+        }
         // An existing folder may be the incomplete download of a folder.
         if let Err(there) = absent(&file).or_else(|e| if file.is_dir() { Ok(()) } else { Err(e) }) {
             if !several {
@@ -173,7 +176,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             all.there += 1;
             continue;
         }
-        if all.jobs.iter().any(|job| job.file == file) {
+        if !names.insert(file.clone()) {
             return Err(Failure::usage(format!(
                 "two of the downloads would be {}",
                 file.display()
@@ -184,6 +187,25 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         all.jobs.push(Job { wanted, file, spool, listen, way: way.clone(), damaged, voice });
     }
     runtime.block_on(all.run(&config, arguments.parallel.get()))
+}
+
+/// The file that lists the downloads, if it is one.
+fn list_of(arguments: &Arguments) -> Result<Option<PathBuf>, Failure> {
+    let list = arguments.input.as_deref().filter(|list| *list != Path::new("-"));
+    let whole = |list| std::path::absolute(list).map_err(|e| Failure::file("use", list, &e));
+    list.map(whole).transpose()
+}
+
+/// A file in a temporary folder, for what goes to standard output.
+fn spooled(
+    wanted: &Wanted,
+    config: &Config,
+) -> Result<(PathBuf, Option<tempfile::TempDir>), Failure> {
+    let folder = states(&config.settings.state);
+    make(&folder)?;
+    let spool = tempfile::tempdir_in(&folder);
+    let spool = spool.map_err(|e| Failure::file("make a folder in", &folder, &e))?;
+    Ok((spool.path().join(wanted.file_name()), Some(spool)))
 }
 
 /// The downloads named by the arguments and the list.
@@ -198,8 +220,9 @@ fn wanted(arguments: &Arguments) -> Result<Vec<Wanted>, Failure> {
                 "put all sources of a file into one line of the list, behind its urn:sha1:",
             ));
         }
+        let named = wanted.len();
         for one in list::read(file)? {
-            if !wanted.contains(&one) {
+            if !wanted[..named].contains(&one) {
                 wanted.push(one);
             }
         }

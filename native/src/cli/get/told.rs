@@ -6,10 +6,11 @@ use std::path::Path;
 
 use serde_json::json;
 use servent_core::fetch::{self, FetchFailure, SourceTrouble};
-use servent_core::id::{FetchId, Sha1};
-use servent_core::node::StoreError;
+use servent_core::id::FetchId;
+use servent_core::node::{FetchView, StoreError};
 use servent_core::trace::{Event, Record};
 
+use super::job::Whole;
 use crate::cli::print;
 use crate::exit::{Exit, Failure};
 use crate::progress::{Voice, bytes, length};
@@ -42,7 +43,7 @@ impl Troubles {
                 (*fetch, *at, *why, Some(*ask_at))
             }
             Event::Fetch(fetch::Event::Moved { fetch, at, to }) => {
-                return Some((*fetch, *at, format!("sends us to {to}")));
+                return Some((*fetch, *at, moved(to)));
             }
             Event::Fetch(
                 fetch::Event::KeptBack { fetch, at, why }
@@ -108,6 +109,19 @@ impl Troubles {
     }
 }
 
+/// A source redirects us.
+pub(super) fn moved(to: &str) -> String {
+    format!("sends us to {to}")
+}
+
+/// What is here under a download's name may belong to another file.
+pub(super) fn of_another(name: &str, other: &FetchView) -> Failure {
+    let from: Vec<&str> = other.sources.iter().map(|s| s.at.as_str()).collect();
+    let (have, from) = (bytes(other.have), from.join(" and "));
+    Failure::new(Exit::Disk, format!("{name}.part has {have} from {from}, perhaps of another file"))
+        .next("if it is the same file, name the other source with --mirror; otherwise choose another name with -o, or take the part away")
+}
+
 /// A server could not prove its identity.
 pub(super) fn distrusted(why: String) -> Failure {
     Failure::new(Exit::Network, why)
@@ -132,11 +146,13 @@ fn not_written(file: &Path, why: Option<StoreError>) -> Failure {
 pub(super) fn report(
     voice: Voice,
     file: &Path,
-    size: u64,
-    sha1: Option<Sha1>,
+    &Whole { size, sha1, .. }: &Whole,
     asked: bool,
 ) -> Result<(), Failure> {
     let urn = sha1.map(|sha1| format!("urn:sha1:{sha1}"));
+    if voice == Voice::Quiet {
+        return Ok(());
+    }
     if voice == Voice::Json {
         let done = json!({ "event": "done", "file": file, "bytes": size, "sha1": urn, "verified": asked && urn.is_some() });
         return print(format!("{done}\n"));

@@ -30,6 +30,8 @@ pub(in crate::cli) struct Giving<'a> {
     pub(in crate::cli) receivers: u32,
     /// Where to listen, if not at the usual port.
     pub(in crate::cli) listen: Option<SocketAddr>,
+    /// Bytes per second that this machine may send; `None`: no limit.
+    pub(in crate::cli) rate: Option<u64>,
     /// What receivers have to know; shown if it was generated.
     pub(in crate::cli) code: Option<Code>,
     pub(in crate::cli) made: bool,
@@ -53,7 +55,7 @@ pub(in crate::cli) async fn give(giving: Giving<'_>, options: Options) -> Result
     let parcel = parcel.map_err(unpacked)?;
     let (files, size) = total(parcel.entries());
     let door = giving.code.map_or_else(Door::open, Door::locked);
-    let giver = start(parcel, door, giving.receivers, &endpoint, settings).await?;
+    let giver = start(parcel, door, (giving.receivers, giving.rate), &endpoint, settings).await?;
     announce(reporter, &endpoint, shown.filter(|_| giving.made), (&title, giving.receivers));
     let given = tokio::select! {
         () = serve(&endpoint, &giver, reporter, giving.receivers) => Ok(()),
@@ -86,7 +88,7 @@ pub(in crate::cli) async fn give(giving: Giving<'_>, options: Options) -> Result
 async fn start(
     parcel: Parcel,
     door: Door,
-    receivers: u32,
+    (receivers, upload_rate): (u32, Option<u64>),
     endpoint: &Endpoint,
     settings: &Settings,
 ) -> Result<Arc<Giver>, Failure> {
@@ -94,7 +96,7 @@ async fn start(
     let at = endpoint.local_addr();
     let taken = std::net::TcpListener::bind(at).is_err();
     let listen = if taken { SocketAddr::new(at.ip(), 0) } else { at };
-    let options = GiveOptions { receivers, listen, swarm, durability };
+    let options = GiveOptions { receivers, listen, upload_rate, swarm, durability };
     Ok(Arc::new(Giver::start(parcel, door, options).await?))
 }
 

@@ -28,6 +28,8 @@ pub struct GiveOptions {
     pub receivers: u32,
     /// Where the swarm listens, over TCP.
     pub listen: SocketAddr,
+    /// Bytes per second that are sent from here; `None`: no limit.
+    pub upload_rate: Option<u64>,
     /// The rules of the swarm.
     pub swarm: swarm::Config,
     /// What kind of crash the swarm's ledger survives.
@@ -88,13 +90,14 @@ impl Giver {
         door: Door,
         options: GiveOptions,
     ) -> Result<Self, SwarmError> {
-        let GiveOptions { receivers, listen, swarm, durability } = options;
+        let GiveOptions { receivers, listen, upload_rate, swarm, durability } = options;
         let size = std::fs::metadata(&parcel.file).map_or(0, |about| about.len());
         let chunk = size.div_ceil(PIECES).max(CHUNK).next_power_of_two();
         let ledger = parcel.folder.join("ledger");
         let server = serve(ServeOptions {
             listen: vec![listen],
             chunk,
+            upload_rate,
             swarm,
             durability,
             ..ServeOptions::under(ledger, parcel.file.clone())

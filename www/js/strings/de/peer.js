@@ -34,6 +34,7 @@ export const peer = {
   'part.place': (a) => `Platz ${a.position}${a.length ? ` von ${a.length}` : ''}${a.eta ? `, etwa ${span(a.eta * 1e6)}` : ''}`,
   'part.receiving': (a) => `${bytes(a.have)} von ${bytes(a.size)}`,
   'part.asking': 'fragt an',
+  'part.turn': 'wartet, bis ein anderer Download fertig ist',
   'part.waiting': (a) => `fragt in ${span(a.in)} wieder`,
   'part.ended': (a) => `beendet: ${a.why}`,
   'part.shares': 'Was ich weitergebe',

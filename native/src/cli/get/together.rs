@@ -1,0 +1,266 @@
+//! Many files downloaded by one servent: what starting one takes is then paid
+//! once, and not for each file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use servent::Clock;
+use servent::driver::{Driver, Handle, Options};
+use servent_core::id::FetchId;
+use servent_core::node::{Command, FetchView, Get, Source};
+
+use super::batch::{self, Batch, News};
+use super::job::{Ended, Job, hub, not_started, state_of, state_of_all};
+use super::told;
+use crate::cli::control::Server;
+use crate::cli::start::make;
+use crate::config::Config;
+use crate::exit::{Exit, Failure};
+use crate::progress::{Bars, FetchProgress};
+use crate::signal::Signals;
+
+/// How often progress is shown.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// Files for one folder.
+pub(super) struct Together<'a> {
+    jobs: Vec<&'a Job>,
+    folder: &'a Path,
+    /// Names what is remembered of them, so that the same command finds it
+    /// again.
+    key: &'a Path,
+}
+
+/// Where the files of a command come from so far.
+type Found = BTreeMap<(String, bool), SocketAddr>;
+
+impl<'a> Together<'a> {
+    /// Chooses those of the jobs that one servent can download; the second part
+    /// is the others. `key` is the list they are in.
+    pub(super) fn of(jobs: &'a [Job], key: &'a Path, config: &Config) -> (Self, Vec<&'a Job>) {
+        let folder = jobs.first().map_or(Path::new("/"), |job| job.folder());
+        let fits = |job: &&Job| {
+            let secure = job.wanted.places.iter().any(|place| place.is_secure());
+            // A servent that fails to prove its identity ends a download of its
+            // own, and one of an earlier command is continued where it was.
+            job.spool.is_none()
+                && job.wanted.push.is_none()
+                && !secure
+                && job.folder() == folder
+                && !state_of(config, &job.file).exists()
+        };
+        let (jobs, alone): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(fits);
+        if jobs.len() < 2 {
+            let alone = jobs.into_iter().chain(alone).collect();
+            return (Self { jobs: Vec::new(), folder, key }, alone);
+        }
+        (Self { jobs, folder, key }, alone)
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> u64 {
+        self.jobs.len() as u64
+    }
+
+    /// Downloads them, at most `parallel` at a time, and passes on how each
+    /// ended.
+    ///
+    /// # Errors
+    /// The servent does not start or ends early, or the user stops it.
+    pub(super) async fn run(
+        &self,
+        config: &Config,
+        (bars, parallel): (&Bars, usize),
+        mut end: impl FnMut(&Job, Result<Ended, Failure>),
+    ) -> Result<(), Failure> {
+        let Some(first) = self.jobs.first() else { return Ok(()) };
+        let mut signals = Signals::new()?;
+        let state = state_of_all(config, self.folder, self.key);
+        make(&state)?;
+        let started = Driver::start(self.options(first, config, &state, parallel)).await;
+        let handle = started.map_err(|error| not_started(error, self.key))?;
+        let control = Server::start(&state, hub(&handle))?;
+        let earlier = handle.view(1, 0).await?.fetches;
+        let unasked = self.take_back(&handle, &earlier).await?;
+        let mut running = Running {
+            handle: &handle,
+            batch: Batch::new(&handle, self.folder).after(earlier),
+            jobs: BTreeMap::new(),
+            bars,
+            shown: BTreeMap::new(),
+            found: Found::new(),
+            failed: unasked,
+        };
+        let outcome = tokio::select! {
+            outcome = running.run(&self.jobs, parallel, &mut end) => outcome,
+            () = signals.first() => Err(Failure::new(Exit::Interrupted, "stopped")),
+            ended = handle.ended() => Err(ended.err().map_or_else(|| Failure::new(Exit::Failed, "the servent ended"), Failure::from)),
+        };
+        let failed = running.failed;
+        signals.end_at_next();
+        drop(control);
+        handle.stop().await?;
+        outcome?;
+        if !failed {
+            let _ = std::fs::remove_dir_all(state); // Nothing is left to resume.
+        }
+        Ok(())
+    }
+
+    /// Removes what an earlier command left of files that have come by another
+    /// way. True when there are others that are not in the list any more.
+    async fn take_back(&self, handle: &Handle, earlier: &[FetchView]) -> Result<bool, Failure> {
+        let asked: BTreeSet<String> = self.jobs.iter().map(|job| job.name()).collect();
+        let mut left = false;
+        for view in earlier.iter().filter(|view| !asked.contains(&view.name)) {
+            if self.folder.join(&view.name).exists() {
+                handle.command(Command::Cancel { fetch: FetchId(view.fetch) }).await?;
+            } else {
+                left = true;
+            }
+        }
+        Ok(left)
+    }
+
+    fn options(&self, job: &Job, config: &Config, state: &Path, parallel: usize) -> Options {
+        let mut node = config.settings.node.clone();
+        node.overlay.enabled = false;
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let fetch = &mut node.fetch;
+        let most = count(self.jobs.len()).saturating_add(fetch.finished);
+        fetch.fetches = fetch.fetches.max(most);
+        fetch.spares = fetch.spares.max(count(parallel));
+        Options {
+            node,
+            state_dir: Some(PathBuf::from(state)),
+            only_asked: true,
+            ..job.options(config, &[], None)
+        }
+    }
+}
+
+/// The servent that downloads them.
+struct Running<'a> {
+    handle: &'a Handle,
+    batch: Batch<'a>,
+    /// Those that were begun, by name.
+    jobs: BTreeMap<String, &'a Job>,
+    bars: &'a Bars,
+    /// Those that take long enough to be seen.
+    shown: BTreeMap<String, FetchProgress>,
+    found: Found,
+    /// Something is left to resume.
+    failed: bool,
+}
+
+impl<'a> Running<'a> {
+    async fn run(
+        &mut self,
+        jobs: &[&'a Job],
+        parallel: usize,
+        end: &mut impl FnMut(&Job, Result<Ended, Failure>),
+    ) -> Result<(), Failure> {
+        let clock = Clock::new();
+        let mut waiting = jobs.iter();
+        let mut tick = tokio::time::interval(EVERY);
+        loop {
+            while self.batch.len() < parallel
+                && let Some(job) = waiting.next()
+            {
+                match self.sources(job).await {
+                    Ok(sources) => self.begin(job, sources).await?,
+                    Err(failure) => {
+                        self.failed = true;
+                        end(job, Err(failure));
+                    }
+                }
+            }
+            if self.batch.len() == 0 {
+                return Ok(());
+            }
+            tokio::select! {
+                news = self.batch.next() => self.hear(news?, end).await?,
+                _ = tick.tick() => {
+                    for view in self.handle.view(1, 0).await?.fetches {
+                        if let Some(name) = self.batch.name(view.fetch).map(str::to_owned) {
+                            self.progress(&name).show(clock.now(), &view);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    async fn begin(&mut self, job: &'a Job, sources: Vec<Source>) -> Result<(), Failure> {
+        let name = job.name();
+        self.jobs.insert(name.clone(), job);
+        self.batch.begin(Get { name, sha1: job.wanted.sha1, sources }).await
+    }
+
+    async fn hear(
+        &mut self,
+        news: News,
+        end: &mut impl FnMut(&Job, Result<Ended, Failure>),
+    ) -> Result<(), Failure> {
+        let (name, outcome) = match news {
+            News::Trouble { name, at, what } => {
+                self.progress(&name).trouble(at, &what);
+                return Ok(());
+            }
+            News::Moved { fetch, name, at, to } => {
+                let Some(job) = self.jobs.get(&name) else { return Ok(()) };
+                let Some((base, place)) = job.wanted.sent_to_folder(&to) else {
+                    self.progress(&name).trouble(at, &told::moved(&to));
+                    return Ok(());
+                };
+                self.batch.cancel(fetch).await?;
+                (name, job.as_folder(base, place))
+            }
+            News::Ended(batch::Ended { name, outcome }) => {
+                let Some(job) = self.jobs.get(&name) else { return Ok(()) };
+                let outcome = outcome.and_then(|whole| job.whole(self.handle, &whole));
+                (name, outcome)
+            }
+        };
+        if let Some(progress) = self.shown.remove(&name) {
+            progress.finish();
+        }
+        self.failed |= outcome.is_err();
+        if let Some(job) = self.jobs.remove(&name) {
+            end(job, outcome);
+        }
+        Ok(())
+    }
+
+    fn progress(&mut self, name: &str) -> &mut FetchProgress {
+        let new = || self.bars.download(name);
+        self.shown.entry(name.to_owned()).or_insert_with(new)
+    }
+
+    /// Every source whose host can be resolved, each host once; an error when
+    /// none can.
+    async fn sources(&mut self, job: &Job) -> Result<Vec<Source>, Failure> {
+        let mut sources = Vec::new();
+        let mut unknown = None;
+        for place in &job.wanted.places {
+            let host = (place.host.clone(), place.is_secure());
+            let resolved = match self.found.get(&host) {
+                Some(&at) => Ok(place.source(at, job.wanted.sha1)),
+                None => place.resolve(job.wanted.sha1).await,
+            };
+            match resolved {
+                Ok(source) => {
+                    self.found.insert(host, source.at);
+                    sources.push(source);
+                }
+                Err(failure) => unknown = Some(failure),
+            }
+        }
+        match unknown {
+            Some(failure) if sources.is_empty() => Err(failure),
+            _ => Ok(sources),
+        }
+    }
+}
