@@ -514,16 +514,11 @@ impl Host {
     /// The lines of the tape from that one on, with the digest of everything until
     /// now as the last one; nothing when there are none.
     pub(super) fn tape_from(&mut self, line: usize) -> String {
-        let Tape { writer, lines, full, .. } = &mut self.tape;
-        // Nothing that is not in the digest of the last line is new.
-        if !*full && lines.len() > line.max(1) {
-            writer.checkpoint(self.last, lines);
-        }
-        lines.iter().skip(line).map(|line| qlog::frame(line)).collect()
+        self.tape.text_from(line, self.last)
     }
 
     pub(super) fn tape_lines(&self) -> u32 {
-        u32::try_from(self.tape.lines.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.tape.lines()).unwrap_or(u32::MAX)
     }
 
     /// The tape so far, with the digest of everything until now.

@@ -32,6 +32,21 @@ impl Tape {
         lines.iter().map(|line| qlog::frame(line)).collect()
     }
 
+    /// Its lines from that one on, with the digest of everything until now as the
+    /// last one; nothing when there are none.
+    pub(super) fn text_from(&mut self, line: usize, now: Instant) -> String {
+        // Nothing that is not in the digest of the last line is new.
+        if !self.full && self.lines.len() > line.max(1) {
+            self.writer.checkpoint(now, &mut self.lines);
+        }
+        self.lines.iter().skip(line).map(|line| qlog::frame(line)).collect()
+    }
+
+    /// How many lines it has.
+    pub(super) const fn lines(&self) -> usize {
+        self.lines.len()
+    }
+
     pub(super) fn input(&mut self, at: Instant, input: &Input) {
         self.add(|writer, lines| writer.input(at, input, lines));
     }
