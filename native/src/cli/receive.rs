@@ -409,13 +409,15 @@ impl Receiver {
         let how = transfer.receive(inbox, |told| tally.told("received", told)).await;
         tally.finish();
         drop(under_way);
-        how.map_err(|why| failed(&why, &transfer, &title, tally.bytes()))?;
-        // The socket's counters describe this transfer only if no other ran
-        // meanwhile.
-        let alone = alone && self.begun.load(Ordering::Relaxed) == number;
-        let counters = alone.then(|| endpoint.counters().since(&before));
-        tally.result(("received", "received from"), counters.as_ref());
-        Ok(())
+        if how.is_ok() {
+            // The socket's counters describe this transfer only if no other ran
+            // meanwhile.
+            let alone = alone && self.begun.load(Ordering::Relaxed) == number;
+            let counters = alone.then(|| endpoint.counters().since(&before));
+            tally.result(("received", "received from"), counters.as_ref());
+        }
+        transfer.goodbye().await;
+        how.map_err(|why| failed(&why, &transfer, &title, tally.bytes()))
     }
 
     /// Refuses what the folder has no room for.

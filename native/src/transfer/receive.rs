@@ -219,9 +219,17 @@ impl Transfer {
             Err(why) => Message::Failed { why: why.to_string() },
         };
         if !matches!(how, Err(ReceiveError::Gone(_))) && self.talk.put(&answer).await.is_ok() {
-            self.talk.end().await;
+            // The result is known to both: a failing close changes nothing.
+            let _ = self.talk.connection.close().await;
         }
         how
+    }
+
+    /// Stays until the sender has closed too, so that what it is still unsure of
+    /// gets acknowledged; at most two seconds. To be called when the result has
+    /// been reported.
+    pub async fn goodbye(&self) {
+        self.talk.closed().await;
     }
 
     async fn take(

@@ -84,12 +84,16 @@ impl Talk {
         self.put(&Message::Offered { entries: number(entries.len()) }).await
     }
 
-    /// Ends the talk when all is said: closes our half and stays until the other
-    /// end has closed its half too, so that what it is still unsure of gets
-    /// acknowledged. Waits for that at most [`GOODBYE_WAIT`].
+    /// Ends the talk when all is said: closes our half and waits for the other.
     pub(super) async fn end(&self) {
         // The result is known to both: a failing close changes nothing.
         let _ = self.connection.close().await;
+        self.closed().await;
+    }
+
+    /// Stays until the other end has closed its half, so that what it is still
+    /// unsure of gets acknowledged. Waits for that at most [`GOODBYE_WAIT`].
+    pub(super) async fn closed(&self) {
         let closed = async { while let Ok(Some(_)) = self.connection.recv().await {} };
         let _ = tokio::time::timeout(GOODBYE_WAIT, closed).await;
     }

@@ -10,7 +10,7 @@ import { PROGRAM, digest, find, finished, give, join, room } from '../room.js';
 
 /** Of a thousand datagrams. */
 const LOST = 50;
-const SIZE = 1_500_000;
+const SIZE = 600_000;
 
 const view = (/** @type {any} */ page) => page.evaluate(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(1));
 

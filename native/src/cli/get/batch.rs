@@ -31,6 +31,8 @@ pub(super) struct Batch<'a> {
     /// Submitted but not numbered yet: numbers are assigned in the same order.
     given: VecDeque<String>,
     numbered: BTreeMap<FetchId, String>,
+    /// Redirects of downloads that are not numbered yet.
+    moved: BTreeMap<FetchId, (SocketAddr, String)>,
     /// Incomplete downloads of earlier commands, by name.
     earlier: BTreeMap<String, FetchView>,
     troubles: Troubles,
@@ -70,6 +72,7 @@ impl<'a> Batch<'a> {
             records: BroadcastStream::new(handle.records().unwrap_or_else(|| channel(1).1)),
             given: VecDeque::new(),
             numbered: BTreeMap::new(),
+            moved: BTreeMap::new(),
             earlier: BTreeMap::new(),
             troubles: Troubles::default(),
         }
@@ -135,11 +138,15 @@ impl<'a> Batch<'a> {
                 biased;
                 Some(record) = self.records.next() => {
                     let Ok(record) = record else { continue };
-                    if let Event::Fetch(fetch::Event::Moved { fetch, at, to }) = &record.event
-                        && let Some(name) = self.numbered.get(fetch)
-                    {
-                        let (name, to) = (name.clone(), to.clone());
-                        return Ok(News::Moved { fetch: *fetch, name, at: *at, to });
+                    if let Event::Fetch(fetch::Event::Moved { fetch, at, to }) = &record.event {
+                        let (fetch, at, to) = (*fetch, *at, to.clone());
+                        if let Some(name) = self.numbered.get(&fetch) {
+                            return Ok(News::Moved { fetch, name: name.clone(), at, to });
+                        }
+                        if !self.given.is_empty() {
+                            self.moved.insert(fetch, (at, to));
+                        }
+                        continue;
                     }
                     let told = self.troubles.note(self.clock.now(), &record);
                     if let Some((fetch, at, what)) = told
@@ -154,7 +161,12 @@ impl<'a> Batch<'a> {
             let (fetch, outcome) = match answer {
                 Ok(Answer::Fetching { fetch }) => match self.numbered(fetch).await? {
                     Some(ended) => return Ok(News::Ended(ended)),
-                    None => continue,
+                    None => match (self.moved.remove(&fetch), self.numbered.get(&fetch)) {
+                        (Some((at, to)), Some(name)) => {
+                            return Ok(News::Moved { fetch, name: name.clone(), at, to });
+                        }
+                        _ => continue,
+                    },
                 },
                 Ok(Answer::Fetched { fetch, bytes, sha1 }) => {
                     (fetch, Ok(Whole { fetch, size: bytes, sha1 }))

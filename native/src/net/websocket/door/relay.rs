@@ -214,7 +214,7 @@ impl<S> Relay<S> {
 
     /// True when a page has this address, or had it a while ago, and this is its
     /// secret.
-    pub fn has(&self, at: SocketAddrV4, secret: &str) -> bool {
+    pub(crate) fn has(&self, at: SocketAddrV4, secret: &str) -> bool {
         self.state().pages.get(&at).is_some_and(|page| page.secret == secret)
     }
 
