@@ -10,6 +10,8 @@ import { WWW } from './serve.js';
 
 /** The program to run, if any. */
 export const PROGRAM = process.env.SERVENT_PROGRAM;
+/** Pages that joined, until their room is closed: a tab that stays open would work on beside all later tests. */
+const pages = /** @type {Set<import('puppeteer-core').Page>} */ (new Set());
 /** Bytes of its song. */
 export const SIZE = 3_000_000;
 
@@ -26,16 +28,22 @@ export async function room(...more) {
     if (facts.screen && facts.hashed) break;
   }
   run.stdout.resume();
-  const close = () => new Promise((done) => {
-    run.once('exit', () => done(rmSync(dir, { recursive: true, force: true })));
-    run.kill('SIGINT');
-  });
+  const close = async () => {
+    await new Promise((done) => {
+      run.once('exit', () => done(rmSync(dir, { recursive: true, force: true })));
+      run.kill('SIGINT');
+    });
+    // After the servent: the last thing that its pages hear is that it ends.
+    for (const page of pages) if (!page.isClosed()) await page.close().catch(() => {});
+    pages.clear();
+  };
   return { song, url: facts.room.url, screen: facts.screen.url, close };
 }
 
 /** @param {import('puppeteer-core').Browser} browser @param {string} url @param {() => void} [first] what the page does before anything else */
 export async function join(browser, url, width = 1280, first) {
   const page = await browser.newPage();
+  pages.add(page);
   if (first) await page.evaluateOnNewDocument(first);
   const complaints = /** @type {string[]} */ ([]);
   page.on('console', (message) => { if (['error', 'warn', 'warning'].includes(message.type())) complaints.push(message.text()); });

@@ -86,7 +86,9 @@ describe('channels', { skip: !PROGRAM && 'SERVENT_PROGRAM names no program' }, (
     const { channels } = await view(seeker.page);
     assert.ok(channels.opened === 0 && channels.failed === 1, JSON.stringify(channels));
     assert.ok(await relayed() > SIZE);
-    assert.deepEqual([...giver.complaints, ...seeker.complaints], []);
+    // Firefox itself writes into the console that no way was found.
+    const complaints = [...giver.complaints, ...seeker.complaints].filter((text) => !text.includes('ICE failed'));
+    assert.deepEqual(complaints, []);
     for (const { page } of [giver, seeker]) await page.close();
   });
 });

@@ -60,7 +60,6 @@ for (const name of BROWSERS) {
       await until(async () => (await seen(here)).people.length === 1);
       assert.deepEqual([...giver.complaints, ...seeker.complaints], []);
       await here.end();
-      await seeker.page.close();
       const report = JSON.parse(execFileSync(String(PROGRAM), ['room', 'replay', file, '--json'], { encoding: 'utf8' }));
       assert.equal(report.nodes.length, 3);
       assert.ok(report.verified && report.nodes.every((/** @type {any} */ one) => one.sound && one.inputs > 3), JSON.stringify(report));
