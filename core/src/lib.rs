@@ -3,7 +3,6 @@
 //! Servent shares files between peers: uploads wait in a fair queue (Active
 //! Queueing, PARQ), an overlay finds files (Gnutella), messages travel over
 //! datagrams reliably and in order (UNICAST3), and swarms hand pieces on
-//! (PDTP). This crate decides all of that and does none of it: it opens no
 //! (PDTP). This crate makes every decision and carries out none of them: it
 //! opens no socket or file, starts no thread, reads no clock and draws no
 //! randomness from outside. A *host* passes instants and inputs in, and carries

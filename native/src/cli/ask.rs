@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Write as _};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use servent_core::text::Lines;
 use tokio::sync::Mutex;
@@ -14,7 +14,7 @@ pub(crate) struct Person {
     lines: Arc<Mutex<Receiver<Typed>>>,
 }
 
-/// A line, or `None` for the end of the input (Ctrl-D), after which a terminal
+/// A line without its end, or `None` for the end of the input (Ctrl-D), after which a terminal
 /// can be read again.
 type Typed = Option<String>;
 
@@ -29,12 +29,19 @@ impl Drop for Unanswered {
 }
 
 impl Person {
-    /// The user, if there is a terminal that shows questions. Standard input
-    /// may be the data to be sent, so the terminal itself is read.
+    /// The user, if there is a terminal that shows questions.
     pub(crate) fn present() -> Option<Self> {
+        // One who reads it for the whole program: of two, either could get the
+        // answer to the other's question.
+        static READER: OnceLock<Option<Person>> = OnceLock::new();
         if !io::stderr().is_terminal() {
             return None;
         }
+        READER.get_or_init(Self::reader).clone()
+    }
+
+    /// Reads the terminal itself: standard input may be the data to be sent.
+    fn reader() -> Option<Self> {
         let terminal = File::open("/dev/tty").ok()?;
         let (send, lines) = channel(1);
         // A read from a terminal cannot be cancelled, so it has a thread that
@@ -47,7 +54,7 @@ impl Person {
                     // One that has hung up has ended for good.
                     Ok(0) if !terminal.get_ref().is_terminal() => return,
                     Ok(0) => None,
-                    Ok(_) => Some(line),
+                    Ok(_) => Some(line.trim_end_matches(['\n', '\r']).to_owned()),
                     Err(_) => return,
                 };
                 if send.blocking_send(typed).is_err() {

@@ -1,7 +1,7 @@
 //! Where a share is reached: addresses that others can use, and a QR code of
 //! the first one.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use if_addrs::get_if_addrs;
 use qrcode::render::unicode::Dense1x2;
@@ -16,6 +16,17 @@ pub(super) fn addresses(listen: &[SocketAddr]) -> Vec<SocketAddr> {
     let interfaces = get_if_addrs().unwrap_or_default();
     let ours: Vec<IpAddr> = interfaces.iter().map(|interface| interface.ip()).collect();
     reached(listen, &ours)
+}
+
+/// What others have to type to reach a socket that listens at `at`, which for
+/// IPv6 takes IPv4 too; without the port if that is the `usual` one.
+pub(super) fn place(at: SocketAddr, usual: u16) -> String {
+    let both = [SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), at.port()), at];
+    let listen = if at.ip() == Ipv6Addr::UNSPECIFIED { &both[..] } else { &both[1..] };
+    match addresses(listen).first().copied().unwrap_or(at) {
+        SocketAddr::V4(v4) if v4.port() == usual => v4.ip().to_string(),
+        other => other.to_string(),
+    }
 }
 
 fn reached(listen: &[SocketAddr], ours: &[IpAddr]) -> Vec<SocketAddr> {

@@ -25,6 +25,7 @@ use super::code::{self, Given};
 use super::live::{Lab, LiveFlags};
 use super::many::{Taking, take};
 use super::questions::Questions;
+use super::reach;
 use super::start::{address, runtime};
 use super::unicast::{PORT, Tally, Travel, bind, title};
 use crate::config::Config;
@@ -290,7 +291,10 @@ impl Receiver {
         let at = endpoint.local_addr();
         let made = made.map(|code| code.to_string());
         let listening = json!({ "event": "listening", "address": at, "code": made });
-        self.reporter.tell(&listening, &format!("listening on UDP {at}"));
+        let place = reach::place(at, PORT);
+        let sentence =
+            format!("listening on UDP {at}\nothers send with: servent send {place} FILE");
+        self.reporter.tell(&listening, &sentence);
         let handle = endpoint.servent().clone();
         let _lab = lab.map(|lab| lab.serve(("receive", "unicast"), handle, &self.reporter));
         if let Some(code) = made {

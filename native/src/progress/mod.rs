@@ -26,13 +26,18 @@ pub(crate) enum Voice {
     Quiet,
 }
 
+/// True for a terminal whose lines can be drawn again, which its `TERM` says.
+fn can_draw() -> bool {
+    std::env::var("TERM").is_ok_and(|kind| kind != "dumb")
+}
+
 impl Voice {
     /// Chosen from the flags and from what standard error is.
     pub(crate) fn new(json: bool, quiet: bool) -> Self {
         match (json, quiet) {
             (true, _) => Self::Json,
             (_, true) => Self::Quiet,
-            _ if std::io::stderr().is_terminal() => Self::Terminal,
+            _ if std::io::stderr().is_terminal() && can_draw() => Self::Terminal,
             _ => Self::Lines,
         }
     }

@@ -3,6 +3,7 @@
 
 use std::process::{Output, Stdio};
 
+use crate::program::terminal::Terminal;
 use crate::program::{Place, Running, assert_same, complains, finish, noise};
 
 const CODE: &str = "ocean-pepper-violin";
@@ -54,6 +55,18 @@ fn a_wrong_code_writes_nothing_and_the_right_one_everything() {
     assert_eq!(std::fs::read_dir(place.path("in")).unwrap().count(), 0, "nothing was written");
     succeeds(&send(&place, &at, "Ocean Pepper Violin", &[]));
     assert_same(&place.path("in/letter.txt"), &bytes);
+}
+
+#[test]
+fn a_terminal_that_cannot_draw_shows_the_code_all_the_same() {
+    for kind in ["dumb", "xterm"] {
+        let place = Place::new();
+        let mut command = place.servent(&["receive", "--listen", "127.0.0.1:0"]);
+        let (mut terminal, receiver) = Terminal::start(command.env("TERM", kind));
+        assert!(terminal.shows("tell it").contains("the code is "), "{kind}");
+        receiver.signal("INT");
+        assert_eq!(receiver.end().code(), Some(130));
+    }
 }
 
 #[test]

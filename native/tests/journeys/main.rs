@@ -17,6 +17,7 @@ mod lists;
 mod lying_mirror;
 mod pauses;
 mod queue;
+mod readme;
 mod several_downloads;
 mod several_receivers;
 mod slow_reader;

@@ -6,7 +6,6 @@ use std::time::Duration;
 use serde_json::json;
 use servent_core::address::may_dial;
 use servent_core::node::Hit;
-use servent_core::text::Shown;
 
 use super::source::Wanted;
 use crate::cli::search::{self, Asking, Ended};
@@ -53,7 +52,7 @@ pub(super) async fn sources(
         wanted.add_source(&url)?;
         found += 1;
         let told = json!({ "event": "source", "url": url, "at": at });
-        voice.note(&told, &format!("{at} has it: {}", Shown(&url)));
+        voice.note(&told, &format!("{at} has it: {url}"));
         Ok(if found < ENOUGH { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     };
     let asking = Asking { words: words.clone(), peers, lan, quiet: (FIRST, NEXT), voice };

@@ -11,7 +11,7 @@ use servent::unicast::{Connection, Endpoint, Options};
 use servent_core::text::Shown;
 use tokio::task::JoinSet;
 
-use super::super::reach::addresses;
+use super::super::reach;
 use super::super::unicast::{PORT, bind, title};
 use super::{failed, parcels};
 use crate::config::Settings;
@@ -109,11 +109,7 @@ fn announce(
     let at = endpoint.local_addr();
     let made = made.map(|code| code.to_string());
     let fact = json!({ "event": "listening", "address": at, "code": made, "name": title });
-    let first = addresses(&[at]).first().copied().unwrap_or(at);
-    let place = match first {
-        SocketAddr::V4(v4) if v4.port() == PORT => v4.ip().to_string(),
-        other => other.to_string(),
-    };
+    let place = reach::place(at, PORT);
     reporter.tell(
         &fact,
         &format!(

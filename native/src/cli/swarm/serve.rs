@@ -8,12 +8,13 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use servent::Role;
 use servent::swarm::{CHUNK, ServeOptions, Server, serve};
+use servent_core::wire::pdtp::PORT;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use super::super::live::LiveFlags;
 use super::super::start::{TraceFlag, address, runtime};
-use super::super::{Common, site};
+use super::super::{Common, reach, site};
 
 use super::super::amount::rate;
 use crate::config::file::Raw;
@@ -196,9 +197,9 @@ fn announce(reporter: &Reporter, server: &Server) {
             "event": "file", "name": name, "size": hashed.size,
             "pieces": hashed.pieces.len(), "sha256": hashed.whole.to_string(),
         });
-        let at = server.addrs().first().map_or(0, SocketAddr::port);
+        let at = server.addrs().first().map(|at| reach::place(*at, PORT)).unwrap_or_default();
         let sentence = format!(
-            "{name}, {} in {}, SHA-256 {}\nothers take it with: servent swarm get pdtp://ADDRESS:{at}/{name}",
+            "{name}, {} in {}, SHA-256 {}\nothers take it with: servent swarm get pdtp://{at}/{name}",
             bytes(hashed.size),
             count(hashed.pieces.len() as u64, "piece"),
             hashed.whole,

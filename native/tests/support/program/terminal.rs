@@ -33,7 +33,9 @@ impl Terminal {
         let open = || OpenOptions::new().read(true).write(true).open(&name).unwrap();
         let mut at = Command::new("setsid");
         at.arg("--ctty").arg(command.get_program()).args(command.get_args());
-        at.env_clear().envs(command.get_envs().filter_map(|(key, value)| Some((key, value?))));
+        at.env_clear()
+            .env("TERM", "xterm")
+            .envs(command.get_envs().filter_map(|(key, value)| Some((key, value?))));
         at.current_dir(command.get_current_dir().unwrap());
         let child = at.stdin(open()).stderr(open()).stdout(Stdio::piped()).spawn().unwrap();
         let keyboard = File::from(master);
