@@ -1,6 +1,8 @@
 //! What this machine must have: installed where that can be done, otherwise
 //! one sentence on how to get it.
 
+use std::path::Path;
+
 use anyhow::{Result, bail};
 
 use crate::paths;
@@ -48,37 +50,42 @@ pub(crate) fn apt_install(packages: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Makes sure of tshark, the decoder that some tests hold ours against: in
-/// continuous integration it is installed. Words for the summary when it is
-/// not here; the tests that need it then say that they are left out.
+/// Makes sure of tshark, the decoder that some tests hold ours against.
 pub(crate) fn decoder() -> String {
-    if find(&["tshark"]).is_some() {
-        return String::new();
-    }
-    let why = if in_ci() { apt_install(&["tshark"]).err() } else { None };
-    match why {
-        None if find(&["tshark"]).is_some() => String::new(),
-        None => "without tshark (`sudo apt-get install tshark`)".to_owned(),
-        Some(why) => format!("without tshark: {why:#}").replace('\n', " "),
-    }
+    wanted("tshark", "tshark", || find(&["tshark"]).is_some())
 }
 
-/// Makes sure of PostgreSQL, the store of a site: in continuous integration it
-/// is installed. Words for the summary when it is not here; the tests that need
-/// it then say that they are left out.
+/// Makes sure of PostgreSQL, the store of a site.
 pub(crate) fn database() -> String {
-    let here = || {
+    wanted("PostgreSQL", "postgresql", || {
         let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
         versions.into_iter().any(|version| version.path().join("bin/initdb").is_file())
-    };
+    })
+}
+
+/// Makes sure of `ip`, which lays a cable between two machines of a test.
+pub(crate) fn network() -> String {
+    wanted("ip", "iproute2", || {
+        ["/usr/sbin/ip", "/sbin/ip", "/usr/bin/ip"].iter().any(|at| Path::new(at).exists())
+    })
+}
+
+/// Makes sure of HAProxy, which stands before a site in a test.
+pub(crate) fn proxy() -> String {
+    wanted("HAProxy", "haproxy", || Path::new("/usr/sbin/haproxy").exists())
+}
+
+/// In continuous integration it is installed. Words for the summary when it is
+/// not here; the tests that need it then say that they are left out.
+fn wanted(name: &str, package: &str, here: impl Fn() -> bool) -> String {
     if here() {
         return String::new();
     }
-    let why = if in_ci() { apt_install(&["postgresql"]).err() } else { None };
+    let why = if in_ci() { apt_install(&[package]).err() } else { None };
     match why {
         None if here() => String::new(),
-        None => "without PostgreSQL (`sudo apt-get install postgresql`)".to_owned(),
-        Some(why) => format!("without PostgreSQL: {why:#}").replace('\n', " "),
+        None => format!("without {name} (`sudo apt-get install {package}`)"),
+        Some(why) => format!("without {name}: {why:#}").replace('\n', " "),
     }
 }
 
@@ -88,7 +95,7 @@ pub(crate) fn database() -> String {
 /// When it does not and rustup cannot add it.
 pub(crate) fn rust_target(target: &str) -> Result<()> {
     let sysroot = Tool::new("rustc").words("--print sysroot").quiet()?;
-    let rustlib = std::path::Path::new(sysroot.trim()).join("lib/rustlib");
+    let rustlib = Path::new(sysroot.trim()).join("lib/rustlib");
     if rustlib.join(target).join("lib").is_dir() {
         return Ok(());
     }
