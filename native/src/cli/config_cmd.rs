@@ -67,8 +67,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             Failure::usage("there is no home folder to keep a configuration in")
                 .next("name a file with --config")
         })?;
-        set(&file, wanted)?;
-        let said = format!("{} = {} in {}\n", wanted.key, wanted.value, file.display());
+        let written = set(&file, wanted)?;
+        let said = format!("{} = {written} in {}\n", wanted.key, file.display());
         return if common.quiet { Ok(()) } else { print(said) };
     }
     let config = common.config()?;
@@ -79,7 +79,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     }
 }
 
-fn set(file: &Path, Set { key, value }: &Set) -> Result<(), Failure> {
+/// Sets it; what is written for the value.
+fn set(file: &Path, Set { key, value }: &Set) -> Result<String, Failure> {
     let text = match std::fs::read_to_string(file) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
         text => text.map_err(|e| Failure::file("read", file, &e))?,
@@ -91,7 +92,7 @@ fn set(file: &Path, Set { key, value }: &Set) -> Result<(), Failure> {
     let changed = changed(&text, key, &written)
         .map_err(|what| Failure::new(Exit::Usage, format!("{}: {what}", file.display())))?;
     Builder::of(file, &changed)?.finish()?;
-    replace(file, &changed)
+    replace(file, &changed).map(|()| written)
 }
 
 /// The text of a file with one value changed, everything else as it was.

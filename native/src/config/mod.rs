@@ -6,6 +6,7 @@ mod explain;
 pub(crate) mod file;
 mod print;
 pub(crate) mod settings;
+mod spelling;
 mod tree;
 pub(crate) mod units;
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::error::{SettingError, Wanted};
 use super::file::Raw;
 use super::settings::Settings;
-use super::{Origin, units};
+use super::{Origin, spelling, units};
 
 /// The settings that are durations: microseconds inside, `30s` outside.
 pub(super) const DURATIONS: &[&str] = &[
@@ -197,15 +197,16 @@ fn coerce(key: &str, old: &Value, raw: Raw) -> Result<Value, Wanted> {
         (Value::Array(_), Raw::List(items)) => items
             .into_iter()
             .map(|item| match item {
-                Raw::Text(text) => Ok(Value::from(text)),
+                Raw::Text(text) => Ok(Value::from(spelling::meant(key, &text))),
                 _ => Err(Wanted::List),
             })
             .collect(),
         (Value::Array(_), Raw::Text(text)) => {
-            Ok(text.split(',').map(str::trim).filter(|s| !s.is_empty()).map(Value::from).collect())
+            let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+            Ok(items.map(|item| Value::from(spelling::meant(key, item))).collect())
         }
         (Value::Array(_), _) => Err(Wanted::List),
-        (_, Raw::Text(text)) => Ok(Value::from(text)),
+        (_, Raw::Text(text)) => Ok(Value::from(spelling::meant(key, &text))),
         (_, Raw::Other(what)) => Err(Wanted::TextNot(what)),
         (_, _) => Err(Wanted::Text),
     }
