@@ -30,6 +30,8 @@ pub(super) struct Conn {
     pub(super) phase: Phase,
     /// Received bytes that are not processed yet. No capacity when empty.
     pub(super) unread: Vec<u8>,
+    /// Closed by us after requests were answered on it.
+    pub(super) answered: bool,
     /// The next timeout, and which one it is.
     due: Option<(Instant, Timer)>,
 }
@@ -196,7 +198,7 @@ pub(super) enum Timer {
 
 impl Conn {
     fn new(peer: SocketAddr, phase: Phase) -> Self {
-        Self { peer, local: None, phase, unread: Vec::new(), due: None }
+        Self { peer, local: None, phase, unread: Vec::new(), answered: false, due: None }
     }
 
     /// Adds what was received, copying only when something is already unread.
@@ -384,6 +386,7 @@ impl Connections {
     ) -> Option<Phase> {
         let state = self.open(conn)?;
         let was = core::mem::replace(&mut state.phase, Phase::Closing);
+        state.answered = was.owner() == Owner::Http && !matches!(was, Phase::Dialing(_));
         state.unread = Vec::new();
         self.rest(conn);
         tell(fx, ConnEvent::Closing { conn, why: String::from(why) });

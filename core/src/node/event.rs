@@ -62,6 +62,9 @@ pub enum ConnEvent {
     },
     /// We sent the head of a reply.
     Reply { conn: ConnId, status: u16, start: u64, end: u64 },
+    /// What was to be said could not be saved in time and is not said: another
+    /// reply takes its place.
+    Unsaid { conn: ConnId },
     /// A whole response head was received.
     Response { conn: ConnId, status: u16 },
     /// A `QUEUE` or `GIV` line was received.

@@ -117,6 +117,13 @@ pub enum Input {
     /// Everything can be saved again. Nobody is blamed for what they could not
     /// ask meanwhile.
     StoreBack,
+    /// After [`Input::StoreAway`]: what waited to be said on this connection was
+    /// given up before it could be saved, and nothing of it is said. The host asks [`Node::may_unsay`] first.
+    /// `several`: these were several writes, so that nobody knows any more which
+    /// replies are missing, and the connection must end.
+    ///
+    /// [`Node::may_unsay`]: super::Node::may_unsay
+    Unsaid { conn: ConnId, several: bool },
     /// What is in the inbox, into which visitors may upload files; `None` when
     /// there is none, as before the first of these.
     Inbox { held: Option<Held> },

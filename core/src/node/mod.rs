@@ -204,6 +204,18 @@ impl Node {
         self.swarm.as_ref().map(|swarm| swarm.view(clients, self.now)).unwrap_or_default()
     }
 
+    /// True for a connection on which requests are answered: what waits there
+    /// until it is saved may be given up, and the node says something else
+    /// ([`Input::Unsaid`]).
+    #[must_use]
+    pub fn may_unsay(&self, conn: ConnId) -> bool {
+        self.io.get(conn).is_some_and(|state| match state.phase {
+            Phase::Dialing(_) => false,
+            Phase::Closing => state.answered,
+            ref phase => phase.owner() == Owner::Http,
+        })
+    }
+
     fn look(&self) -> Look<'_> {
         let Self { now, io, http, downloads, config, .. } = self;
         Look { now: *now, io, http, downloads, inbox: &config.inbox }
@@ -275,6 +287,10 @@ impl Node {
             }
             Input::StoreAway => http.store(cx, false),
             Input::StoreBack => http.store(cx, true),
+            Input::Unsaid { conn, several } => {
+                http.unsaid(cx, conn, several);
+                lines::serve(cx, conn, http, &downloads.parts, overlay.as_deref_mut());
+            }
             Input::Start(_) => {}
         }
     }

@@ -117,6 +117,8 @@ fn happening() -> impl Strategy<Value = Result<Input, u64>> {
         1 => Just(Ok(Input::Verified { fetch: FetchId(0), sha1: Some(Sha1([0; 20])) })),
         1 => (conn(), prop::bool::ANY).prop_map(|(conn, good)| Ok(Input::Judged { conn, good })),
         1 => prop_oneof![Just(Ok(Input::StoreAway)), Just(Ok(Input::StoreBack))],
+        1 => (conn(), prop::bool::ANY)
+            .prop_map(|(conn, several)| Ok(Input::Unsaid { conn, several })),
         1 => (0..9u64).prop_map(|start| Ok(Input::Hashed { fetch: FetchId(0), start, tth: None })),
         1 => (0..3u32, 0..9u64).prop_map(|(n, size)| Ok(Input::Shared(FileInfo {
             index: FileIndex(n),
@@ -197,11 +199,15 @@ impl Manners {
             | Input::Stored { conn, .. }
             | Input::BodyEnded { conn, .. }
             | Input::Kept { conn, .. }
+            | Input::Unsaid { conn, .. }
             | Input::DiskFailed { conn, .. } => {
                 let recent = self.open.len().saturating_sub(6);
                 let few = &self.open[recent..];
                 if conn.0 > 0 && !few.is_empty() {
                     *conn = few[conn.0 as usize % few.len()];
+                }
+                if let Input::Unsaid { conn, .. } = input {
+                    self.closed.remove(conn); // Its close is unsaid, too.
                 }
             }
             _ => {}

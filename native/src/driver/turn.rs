@@ -179,6 +179,7 @@ impl Loop {
             let woken = self.wait(&mut batch, &mut flush).await;
             let now = self.clock.now();
             self.timers(now);
+            self.unsay(now);
             match woken {
                 Woken::Control(None | Some(Control::Abort)) => return Ok(false),
                 Woken::Control(Some(control)) => self.control(now, control),
@@ -203,7 +204,8 @@ impl Loop {
     async fn wait(&mut self, batch: &mut Vec<Report>, flush: &mut tokio::time::Interval) -> Woken {
         let now = self.clock.now();
         let wait = |at: Instant| Duration::from_micros(at.since(now).as_micros());
-        let after = self.node.poll_timeout().map(|(at, _)| wait(at));
+        let timer = self.node.poll_timeout().map(|(at, _)| at);
+        let after = timer.into_iter().chain(self.held.due()).min().map(wait);
         let Self { messaging, alarm, controlled, reported, store, .. } = self;
         let back = async {
             match store {

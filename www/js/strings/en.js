@@ -434,6 +434,7 @@ const EVENTS = {
   'conn.dial_failed': (a) => `${a.node} could not connect: ${DIALS[a.why] ?? a.why}.`,
   'conn.request': (a) => `${a.node} is asked: ${a.method} ${a.target}${a.range ? `, ${a.range}` : ''}.`,
   'conn.reply': (a) => `${a.node} answers ${status(a.status)}${a.end > a.start ? `: ${range(a)}` : ''}.`,
+  'conn.unsaid': (a) => `${a.node} could not save in time what it was about to say, and takes it back.`,
   'conn.response': (a) => `${a.node} hears ${status(a.status)}.`,
   'conn.garbled': (a) => `${a.node} gets a datagram it cannot read.`,
   'conn.line': (a) => `${a.node} hears “${a.line}”.`,

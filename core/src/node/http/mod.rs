@@ -14,6 +14,7 @@
 //! | `page` | the list of what we share, for browsers |
 //! | `list` | the same for programs |
 //! | `browse` | the same as hits, for servents |
+//! | `store` | what is said while nothing can be saved |
 //! | `push` | pushes requested of us for servents whose push proxy we are |
 
 mod archive;
@@ -29,6 +30,7 @@ mod push;
 mod reply;
 mod request;
 mod serving;
+mod store;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
@@ -78,14 +80,6 @@ impl Http {
             guard: Guard::default(),
             inbox: Inbox::default(),
             mute: false,
-        }
-    }
-
-    /// Whether places can be saved, from now on.
-    pub(super) fn store(&mut self, cx: &mut Cx<'_>, there: bool) {
-        let was_mute = core::mem::replace(&mut self.mute, !there);
-        if there && was_mute {
-            self.queue(cx, server::Input::Excuse);
         }
     }
 

@@ -40,6 +40,10 @@ impl Form {
     /// For a reply after which the connection closes.
     pub(super) const CLOSE: Self = Self { keep: false, say_keep: false, head_only: false };
 
+    /// For a reply in place of one whose form is not known any more: it says
+    /// that the connection is kept, whatever the client's version.
+    pub(super) const KEEP: Self = Self { keep: true, say_keep: true, head_only: false };
+
     /// For a reply to this request.
     pub(super) fn of(head: &RequestHead, dialect: Dialect) -> Self {
         // Near the front of the queue a client waits on its connection, so any

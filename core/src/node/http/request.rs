@@ -22,7 +22,7 @@ use crate::node::{ConnEvent, FileRef, Minor, Output};
 use crate::queue::Dialect;
 use crate::queue::server::{self, Verdict};
 use crate::thex::Tree;
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::wire::http::{Alts, Method, RangeSpec, RequestHead, Target, Version};
 use crate::wire::queue as headers;
 
@@ -306,9 +306,7 @@ impl Http {
     fn ask_queue(&mut self, cx: &mut Cx<'_>, request: server::Request, asked: Asked) {
         let conn = request.conn;
         if self.mute {
-            let again = MUTE.scaled(cx.config.queue.time_scale);
-            let reply = Writer::of(cx).come_back(UNAVAILABLE, again, asked.form);
-            return self.say(cx, conn, reply);
+            return self.promise_nothing(cx, conn, asked.form);
         }
         if let Some(state) = cx.io.open(conn) {
             // The queue will say again whether there is a place.
@@ -467,11 +465,6 @@ impl Http {
 
 /// The address sends requests too often.
 const TOO_MANY: (u16, &str) = (429, "Too Many Requests");
-
-/// What is to be saved before it is promised cannot be saved now.
-const UNAVAILABLE: (u16, &str) = (503, "Service Unavailable");
-/// When whoever hears that asks again.
-const MUTE: Duration = Duration::from_secs(5);
 
 /// A folder has too many files for one archive.
 const TOO_LARGE: (u16, &str) = (413, "Content Too Large");

@@ -45,6 +45,10 @@ pub enum Input {
     /// its owner (PQ-14). A transfer that we end ourselves (a reader that
     /// stalls, a file that is gone) is [`Input::Gone`] instead.
     Broken { conn: ConnId },
+    /// What was answered on this connection could not be saved, and was not
+    /// said. A transfer that was to begin has not: its slot waits for the client
+    /// to ask again. Its place stays as it is.
+    Unsaid { conn: ConnId },
     /// The connection is closed. Has no effect on a connection without place or
     /// slot.
     Gone { conn: ConnId },

@@ -315,6 +315,7 @@ impl Engine for Server {
             }
             Input::Finished { conn, last } => self.finished(now, conn, last, fx),
             Input::Parted { conn } => self.parted(now, conn, fx),
+            Input::Unsaid { conn } => self.unsaid(now, conn),
             Input::Broken { conn } => {
                 self.served.remove(&conn);
                 self.broken(now, conn, fx);

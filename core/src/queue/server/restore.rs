@@ -99,7 +99,9 @@ impl Server {
         let later = |length: Duration| now + length.scaled(self.config.time_scale);
         let (reserve, remanence) = (later(self.config.slot_reserve), later(self.config.remanence));
         let owners = self.uploads.values().map(|one| one.entry);
-        let reserved = owners.filter(|at| self.places.slab[*at].phase == Phase::Reserved);
+        let awaited =
+            |at: &u32| matches!(self.places.slab[*at].phase, Phase::Reserved | Phase::Pausing);
+        let reserved = owners.filter(awaited);
         let mut excused: alloc::vec::Vec<_> = reserved.map(|at| (at, reserve)).collect();
         let waiting = (1..=self.line.len()).filter_map(|position| self.line.at(position));
         excused.extend(waiting.map(|at| (at, remanence)));

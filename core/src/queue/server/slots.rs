@@ -161,6 +161,26 @@ impl Server {
         self.wake_at(at, Some(until));
     }
 
+    /// A transfer that was granted cannot begin. Whoever has a name or an address
+    /// to be known by may ask for it on any connection; in Active Queueing it is
+    /// this one.
+    pub(super) fn unsaid(&mut self, now: Instant, conn: ConnId) {
+        let Some(at) = self.places.with_conn(conn) else { return };
+        let Entry { phase, arrival, dialect, .. } = self.places.slab[at];
+        if phase != Phase::Uploading {
+            return;
+        }
+        self.rests(arrival);
+        let until = now + self.config.slot_reserve.scaled(self.config.time_scale);
+        let entry = &mut self.places.slab[at];
+        entry.phase = if dialect == Dialect::Active { Phase::Pausing } else { Phase::Reserved };
+        (entry.not_before, entry.deadline) = (now, until);
+        if dialect != Dialect::Active {
+            self.places.unbind(at);
+        }
+        self.wake_at(at, Some(until));
+    }
+
     /// A range was sent, and its connection closes. In Active Queueing the next
     /// range would have to be requested on it (AQ-9).
     pub(super) fn parted(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {

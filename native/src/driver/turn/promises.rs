@@ -2,15 +2,16 @@
 //!
 //! While the database of a site is away nothing new is promised: the node is
 //! told, and answers accordingly. What it had promised before it knew is held
-//! back, and so is everything later on the same connections.
+//! back, and so is everything later on the same connections. A client does not
+//! wait for that for ever: after [`ANSWER_WITHIN`] the node says something else.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use servent_core::id::ConnId;
 use servent_core::node::{Input, Output};
-use servent_core::time::Instant;
+use servent_core::time::{Duration as Span, Instant};
 
 use super::{Loop, TURN};
 use crate::counters::add;
@@ -20,6 +21,10 @@ use crate::store::{Kept, Store};
 
 /// How long flushing the sockets may take after the node has stopped.
 const STOP_WAIT: Duration = Duration::from_secs(3);
+/// How long a reply that promises something waits for a database that is away.
+/// Longer than the store itself waits for an answer, so that a short pause costs
+/// nobody a second request.
+const ANSWER_WITHIN: Span = Span::from_secs(4);
 
 /// What waits for a database that is away. The node is told at once, so there
 /// is little per connection, and the number of connections is limited.
@@ -27,20 +32,52 @@ const STOP_WAIT: Duration = Duration::from_secs(3);
 pub(super) struct Held {
     away: bool,
     outputs: Vec<Output>,
-    conns: BTreeSet<ConnId>,
+    /// The connections of these, and when those that may be answered otherwise
+    /// are.
+    conns: BTreeMap<ConnId, Option<Instant>>,
 }
 
 impl Held {
     /// Holds an output back when it promises something that is not saved, or
     /// follows one that does on the same connection.
-    fn keep(&mut self, (promises, output): (bool, Output)) -> Option<Output> {
+    fn keep(&mut self, now: Instant, (promises, output): (bool, Output)) -> Option<Output> {
         let conn = conn_of(&output);
-        if !promises && !conn.is_some_and(|conn| self.conns.contains(&conn)) {
+        if !promises && !conn.is_some_and(|conn| self.conns.contains_key(&conn)) {
             return Some(output);
         }
-        self.conns.extend(conn);
+        if let Some(conn) = conn {
+            let until = self.conns.entry(conn).or_default();
+            if until.is_none() && matches!(output, Output::Write { .. }) {
+                *until = Some(now + ANSWER_WITHIN);
+            }
+        }
         self.outputs.push(output);
         None
+    }
+
+    /// When somebody has waited long enough.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.conns.values().flatten().min().copied()
+    }
+
+    /// Those who have waited long enough at `now`.
+    fn late(&self, now: Instant) -> Vec<ConnId> {
+        let late = |until: &Option<Instant>| until.is_some_and(|until| until <= now);
+        self.conns.iter().filter(|(_, until)| late(until)).map(|(conn, _)| *conn).collect()
+    }
+
+    /// What is held back on a connection may not be given up.
+    fn insist(&mut self, conn: ConnId) {
+        self.conns.insert(conn, None);
+    }
+
+    /// Gives up what is held back on a connection; returns how many writes that
+    /// were.
+    fn give_up(&mut self, conn: ConnId) -> usize {
+        self.conns.remove(&conn);
+        let its = |output: &mut Output| conn_of(output) == Some(conn);
+        let gone = self.outputs.extract_if(.., its);
+        gone.filter(|output| matches!(output, Output::Write { .. })).count()
     }
 }
 
@@ -71,7 +108,7 @@ impl Loop {
             }
         }
         for output in std::mem::take(&mut self.outputs) {
-            let output = if self.held.away { self.held.keep(output) } else { Some(output.1) };
+            let output = if self.held.away { self.held.keep(now, output) } else { Some(output.1) };
             if let Some(output) = output {
                 self.carry_out(output);
             }
@@ -91,6 +128,18 @@ impl Loop {
             add(&self.outside.counters.trace_lines_dropped, tape.turn(now));
         }
         Ok(())
+    }
+
+    /// Whoever has waited long enough for a promise hears something else.
+    pub(super) fn unsay(&mut self, now: Instant) {
+        for conn in self.held.late(now) {
+            if self.node.may_unsay(conn) {
+                let several = self.held.give_up(conn) > 1;
+                self.feed(now, Input::Unsaid { conn, several });
+            } else {
+                self.held.insist(conn);
+            }
+        }
     }
 
     /// The database went away, or it is back: tells the node, and says what was

@@ -71,6 +71,7 @@ const EVENTS = {
   'conn.dial_failed': (a) => `${a.node} konnte sich nicht verbinden: ${DIALS[a.why] ?? a.why}.`,
   'conn.request': (a) => `${a.node} wird gefragt: ${a.method} ${a.target}${a.range ? `, ${a.range}` : ''}.`,
   'conn.reply': (a) => `${a.node} antwortet ${status(a.status)}${a.end > a.start ? `: ${range(a)}` : ''}.`,
+  'conn.unsaid': (a) => `${a.node} konnte nicht rechtzeitig sichern, was es sagen wollte, und nimmt es zurück.`,
   'conn.response': (a) => `${a.node} hört ${status(a.status)}.`,
   'conn.garbled': (a) => `${a.node} bekommt ein unlesbares Datagramm.`,
   'conn.line': (a) => `${a.node} hört „${a.line}“.`,

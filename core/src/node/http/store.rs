@@ -1,0 +1,70 @@
+//! A store that is away: nothing new is promised, and what was promised before
+//! that was known is taken back.
+
+use super::Http;
+use super::reply::{Form, Writer};
+use super::serving;
+use crate::id::ConnId;
+use crate::node::connections::Phase;
+use crate::node::cx::Cx;
+use crate::node::{ConnEvent, Output};
+use crate::queue::server;
+use crate::time::{Duration, Instant};
+
+/// What is to be saved before it is promised cannot be saved now.
+const UNAVAILABLE: (u16, &str) = (503, "Service Unavailable");
+/// When whoever hears that asks again.
+const MUTE: Duration = Duration::from_secs(5);
+
+impl Http {
+    /// Whether places can be saved, from now on.
+    pub(in crate::node) fn store(&mut self, cx: &mut Cx<'_>, there: bool) {
+        let was_mute = core::mem::replace(&mut self.mute, !there);
+        if there && was_mute {
+            self.queue(cx, server::Input::Excuse);
+        }
+    }
+
+    /// Answers a request whose answer would be a promise.
+    pub(super) fn promise_nothing(&mut self, cx: &mut Cx<'_>, conn: ConnId, form: Form) {
+        let again = MUTE.scaled(cx.config.queue.time_scale);
+        let reply = Writer::of(cx).come_back(UNAVAILABLE, again, form);
+        self.say(cx, conn, reply);
+    }
+
+    /// What was answered on a connection is not said, because it could not be
+    /// saved in time: the client is told to come back. After `several` writes
+    /// nobody knows how many answers it waits for, and the connection ends.
+    pub(in crate::node) fn unsaid(&mut self, cx: &mut Cx<'_>, conn: ConnId, several: bool) {
+        let Some(state) = cx.io.get(conn).filter(|_| self.mute) else { return };
+        let (keep, granted) = match &state.phase {
+            Phase::Closing => (false, false),
+            Phase::Sending(transfer) => (transfer.keep && !several, true),
+            _ => (!several, false),
+        };
+        let closed = matches!(state.phase, Phase::Closing);
+        cx.tell(ConnEvent::Unsaid { conn });
+        if granted {
+            cx.io.rest(conn);
+            if let Some(state) = cx.io.open(conn) {
+                state.phase = Phase::Serving { place_until: Instant::ZERO };
+            }
+        }
+        let form = if keep { Form::KEEP } else { Form::CLOSE };
+        let again = MUTE.scaled(cx.config.queue.time_scale);
+        let reply = Writer::of(cx).come_back(UNAVAILABLE, again, form);
+        let why = reply.why;
+        // The answer comes first: what the queue changes would hold it back.
+        self.write(cx, conn, reply);
+        if granted {
+            self.queue(cx, server::Input::Unsaid { conn });
+        }
+        if closed {
+            cx.fx.output(Output::Close { conn, flush: true });
+        } else if keep {
+            serving::await_request(cx, conn, true);
+        } else {
+            self.close(cx, conn, true, why);
+        }
+    }
+}
