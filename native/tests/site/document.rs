@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::members::Site;
 
 /// The blocks of one language in the document.
-fn blocks(language: &str) -> Vec<String> {
+pub(crate) fn blocks(language: &str) -> Vec<String> {
     let text = include_str!("../../../docs/site.md");
     let begin = format!("```{language}\n");
     let parts = text.split(&begin).skip(1);
@@ -57,19 +57,53 @@ fn st_6_the_database_of_the_document_can_be_used_saved_and_brought_back() {
 
 #[test]
 fn st_6_the_proxy_of_the_document_understands_its_configuration() {
-    let Some(proxy) = ["/usr/sbin/haproxy", "/usr/bin/haproxy"]
-        .into_iter()
-        .find(|path| std::path::Path::new(path).is_file())
-    else {
-        println!("left out: HAProxy is not installed (`sudo apt-get install haproxy`)");
-        return;
-    };
+    let Some(proxy) = crate::proxy::installed() else { return };
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("haproxy.cfg");
     std::fs::write(&file, &blocks("haproxy")[0]).unwrap();
     let checked = Command::new(proxy).args(["-c", "-f"]).arg(&file).output().unwrap();
     let said = String::from_utf8_lossy(&checked.stderr).into_owned();
     assert!(checked.status.success() && !said.contains("WARNING"), "{said}");
+}
+
+/// The unit of the package together with the lines that a site adds to it.
+#[test]
+fn st_6_the_unit_of_the_document_is_one() {
+    let unit = include_str!("../../packaging/servent.service");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("servent.service");
+    let program = env!("CARGO_BIN_EXE_servent");
+    let unit = unit.lines().map(|line| match line.strip_prefix("ExecStart=") {
+        Some(command) => {
+            let rest = command.split_once(' ').map_or("", |(_, rest)| rest);
+            format!("ExecStart={program} {rest}\n")
+        }
+        None => format!("{line}\n"),
+    });
+    std::fs::write(&file, unit.collect::<String>()).unwrap();
+    let added = dir.path().join("servent.service.d");
+    std::fs::create_dir(&added).unwrap();
+    std::fs::write(added.join("site.conf"), &blocks("ini")[0]).unwrap();
+    let checked = Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&file).output();
+    let Ok(checked) = checked else {
+        println!("left out: systemd-analyze is not installed (`sudo apt-get install systemd`)");
+        return;
+    };
+    let said = String::from_utf8_lossy(&checked.stderr).into_owned();
+    assert!(checked.status.success(), "{said}");
+    // A leader that was replaced ends with 7 and is to come back; one that finds a
+    // newer program's tables ends with 8 and is not.
+    let (mut never, key) = (Vec::new(), "RestartPreventExitStatus=");
+    let both = format!("{}\n{}", include_str!("../../packaging/servent.service"), blocks("ini")[0]);
+    for list in both.lines().filter_map(|line| line.strip_prefix(key)) {
+        match list {
+            "" => never.clear(),
+            list => never.extend(list.split(' ').map(str::to_owned)),
+        }
+    }
+    assert!(!never.contains(&"7".to_owned()) && never.contains(&"8".to_owned()), "{never:?}");
+    let ours = said.lines().filter(|line| line.contains("servent.service"));
+    assert_eq!(ours.collect::<Vec<_>>(), Vec::<&str>::new());
 }
 
 #[test]

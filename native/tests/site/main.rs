@@ -12,6 +12,8 @@ mod swarm_program;
 mod away;
 mod document;
 mod members;
+mod proxy;
 mod refused;
 mod swarm;
 mod takeover;
+mod troubles;

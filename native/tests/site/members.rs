@@ -1,8 +1,10 @@
 //! What the tests of a site share: its members, and clients that stand in line.
 
+use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::process::Command;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use socket2::{Domain, Socket, Type};
 
@@ -20,7 +22,7 @@ pub(crate) struct Site {
 pub(crate) struct Member {
     pub(crate) at: SocketAddr,
     pub(crate) lab: SocketAddr,
-    state: String,
+    pub(crate) state: String,
 }
 
 /// One upload at a time, which takes long and is waited for; many questions are
@@ -35,20 +37,37 @@ const BUSY: [&str; 7] = [
     "--set=queue.slot_reserve_contested=10m",
 ];
 
+/// Intervals a twentieth, and files that take a few seconds.
+const FAST: [&str; 4] = ["--set", "upload_rate=600000", "--time-scale", "20"];
+
 impl Site {
     /// `None` where there is no PostgreSQL.
     pub(crate) fn new() -> Option<Self> {
-        let server = Postgres::start()?;
+        Postgres::start().map(Self::with)
+    }
+
+    /// One with this database.
+    pub(crate) fn with(server: Postgres) -> Self {
         let place = Place::new();
         place.share("file", 3_000_000);
         let url = server.database();
         std::fs::copy(server.password_file(), place.path("secret")).unwrap();
-        Some(Self { place, server, url })
+        Self { place, server, url }
     }
 
     pub(crate) fn member(&self, name: &str) -> Member {
         let at = |port| SocketAddr::from(([127, 0, 0, 1], port));
         Member { at: at(free_port()), lab: at(free_port()), state: name.to_owned() }
+    }
+
+    /// A member that writes its warnings to a file.
+    pub(crate) fn logs(&self, member: &Member, wanted: &str) -> (Running, PathBuf) {
+        let log = self.place.path(&format!("{}.log", member.state));
+        let mut command = self.command(member, &[]);
+        command.stdout(Stdio::piped()).stderr(File::create(&log).unwrap());
+        let mut running = Running::of(command.spawn().unwrap());
+        running.event(wanted);
+        (running, log)
     }
 
     pub(crate) fn command(&self, member: &Member, more: &[&str]) -> Command {
@@ -66,6 +85,21 @@ impl Site {
         let mut running = Running::start(self.command(member, &[]));
         running.event("listening");
         running.event("hashed");
+        running
+    }
+
+    /// Starts a member that serves quicker, and waits until it leads.
+    pub(crate) fn leads_fast(&self, member: &Member) -> Running {
+        let mut running = Running::start(self.command(member, &FAST));
+        running.event("listening");
+        running.event("hashed");
+        running
+    }
+
+    /// Starts one like it beside one that leads.
+    pub(crate) fn stands_by_fast(&self, member: &Member) -> Running {
+        let mut running = Running::start(self.command(member, &FAST));
+        running.event("standby");
         running
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use servent::Clock;
 
 use crate::members::{Site, Told};
-use crate::program::{Running, Wire, assert_same, ended, pause, until};
+use crate::program::{Wire, assert_same, ended, pause, until};
 
 /// How often the one that leads is killed; more with `SERVENT_TEST_KILLS`.
 fn kills() -> usize {
@@ -136,12 +136,8 @@ fn st_3_a_download_goes_on_at_the_new_leader() {
     let Some(site) = Site::new() else { return };
     let (one, two) = (site.member("one"), site.member("two"));
     let bytes = std::fs::read(site.place.path("shared/file")).unwrap();
-    let fast = ["--set", "upload_rate=600000", "--time-scale", "20"];
-    let mut leading = Running::start(site.command(&one, &fast));
-    leading.event("listening");
-    leading.event("hashed");
-    let mut standing = Running::start(site.command(&two, &fast));
-    standing.event("standby");
+    let leading = site.leads_fast(&one);
+    let mut standing = site.stands_by_fast(&two);
     let url = |at| format!("http://{at}/get/0/file");
     let (first, second) = (url(one.at), url(two.at));
     let mut get = vec!["get", &first, "--mirror", &second, "-o", "file", "--state", "get"];

@@ -149,6 +149,9 @@ impl Database {
             let why = why.as_db_error().map_or_else(String::new, |e| e.message().to_owned());
             return StoreFailure::Unauthorized { at: self.shown.clone(), why };
         }
+        if why.code() == Some(&SqlState::DISK_FULL) {
+            return self.away("its disk is full");
+        }
         self.away(&said(why))
     }
 

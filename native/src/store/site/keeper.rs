@@ -9,7 +9,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio_postgres::Client;
 
-use super::Database;
+use super::{Database, schema};
 use crate::clock::Clock;
 use crate::error::StoreFailure;
 
@@ -48,25 +48,28 @@ pub(super) struct Keeper {
 
 impl Keeper {
     /// Waits until this servent leads.
+    ///
+    /// # Errors
+    /// A newer program has migrated the tables meanwhile.
     pub(super) async fn wait(
         database: Database,
         member: Member,
         role: Option<watch::Sender<Role>>,
-    ) -> Self {
+    ) -> Result<Self, StoreFailure> {
         let clock = Clock::new();
         let lease = Lease::new(Config::default(), clock.now());
         let mut post = Post { database, member, role, clock, lease, client: None, last: None };
-        while !post.step().await {}
+        while !post.step().await? {}
         let (stop, stopped) = oneshot::channel();
         let (tell, lost) = watch::channel(false);
         let task = tokio::spawn(async move {
-            let leading = async { while post.step().await {} };
+            let leading = async { while post.step().await.is_ok_and(|leads| leads) {} };
             tokio::select! {
                 () = leading => drop(tell.send_replace(true)),
                 _ = stopped => post.leave().await,
             }
         });
-        Self { stop: Some(stop), task, lost }
+        Ok(Self { stop: Some(stop), task, lost })
     }
 
     /// Waits until somebody else has taken the lease.
@@ -112,28 +115,31 @@ struct Post {
 impl Post {
     /// Waits for the next timer and does what it asks. True when we lead after
     /// that.
-    async fn step(&mut self) -> bool {
+    ///
+    /// # Errors
+    /// The tables are a newer program's.
+    async fn step(&mut self) -> Result<bool, StoreFailure> {
         if let Some((at, _)) = self.lease.poll_timeout() {
             tokio::time::sleep_until(self.clock.wake_at(at)).await;
         }
         let mut fx = FxOf::<Lease>::new();
         self.lease.handle_timeout(self.clock.now(), &mut fx);
-        self.obey(fx).await;
-        self.lease.leads()
+        self.obey(fx).await?;
+        Ok(self.lease.leads())
     }
 
     /// Says goodbye.
     async fn leave(&mut self) {
         let mut fx = FxOf::<Lease>::new();
         self.lease.handle(self.clock.now(), Input::Stop, &mut fx);
-        self.obey(fx).await;
+        let _ = self.obey(fx).await; // Whoever goes need not know who comes.
     }
 
-    async fn obey(&mut self, mut fx: FxOf<Lease>) {
+    async fn obey(&mut self, mut fx: FxOf<Lease>) -> Result<(), StoreFailure> {
         loop {
             let effects: Vec<_> = fx.drain().collect();
             if effects.is_empty() {
-                return;
+                return Ok(());
             }
             for effect in effects {
                 let output = match effect {
@@ -143,7 +149,7 @@ impl Post {
                         continue;
                     }
                 };
-                if let Some(answer) = self.carry_out(output).await {
+                if let Some(answer) = self.carry_out(output).await? {
                     self.lease.handle(self.clock.now(), answer, &mut fx);
                 }
             }
@@ -168,20 +174,21 @@ impl Post {
         }
     }
 
-    async fn carry_out(&mut self, output: Output) -> Option<Input> {
+    async fn carry_out(&mut self, output: Output) -> Result<Option<Input>, StoreFailure> {
         match output {
             Output::Lead(_) => {
                 self.play(Role::Leading);
-                return None;
+                return Ok(None);
             }
-            Output::Yield => return None,
+            Output::Yield => return Ok(None),
             Output::Look | Output::Take(_) | Output::Renew | Output::Free => {}
         }
         let why = match tokio::time::timeout(PATIENCE, self.ask(output)).await {
             Ok(Ok(answer)) => {
                 self.last = None;
-                return Some(answer);
+                return Ok(Some(answer));
             }
+            Ok(Err(newer @ StoreFailure::NewerSite { .. })) => return Err(newer),
             Ok(Err(why)) => why,
             Err(_) => self.database.away("it does not answer"),
         };
@@ -193,7 +200,7 @@ impl Post {
             tracing::warn!("{why}; trying again");
         }
         self.last = Some(why);
-        Some(Input::Away)
+        Ok(Some(Input::Away))
     }
 
     async fn ask(&mut self, output: Output) -> Result<Input, StoreFailure> {
@@ -214,9 +221,10 @@ impl Post {
                 let take = "WITH old AS (DELETE FROM servent.member
                         WHERE seen < now() - interval '1 day')
                     UPDATE servent.lease SET holder = $1, fence = fence + 1, beat = 0, free = false
-                    WHERE part = 0 AND fence = $2 AND beat = $3 RETURNING fence";
+                    WHERE part = 0 AND fence = $2 AND beat = $3 AND CURRENT RETURNING fence";
+                let take = take.replace("CURRENT", &schema::current());
                 let (fence, beat) = (signed(fence), signed(beat));
-                let row = client.query_opt(take, &[&holder, &fence, &beat]).await;
+                let row = client.query_opt(&take, &[&holder, &fence, &beat]).await;
                 Ok(match row.map_err(failed)? {
                     Some(row) => Input::Taken(unsigned(row.get(0))),
                     None => Input::Missed,
@@ -225,7 +233,8 @@ impl Post {
             Output::Renew => {
                 let renew = format!(
                     "{there} UPDATE servent.lease SET beat = beat + 1
-                    WHERE part = 0 AND holder = $1 AND NOT free"
+                    WHERE part = 0 AND holder = $1 AND NOT free AND {}",
+                    schema::current()
                 );
                 let renewed = client.execute(&renew, &[&holder, name, serves]).await;
                 Ok(if renewed.map_err(failed)? == 1 { Input::Renewed } else { Input::Missed })
@@ -237,10 +246,15 @@ impl Post {
                 Ok(Input::Renewed)
             }
             Output::Look | Output::Lead(_) | Output::Yield => {
-                let look =
-                    format!("{there} SELECT fence, beat, free FROM servent.lease WHERE part = 0");
+                let look = format!(
+                    "{there} SELECT fence, beat, free, {} FROM servent.lease WHERE part = 0",
+                    schema::current()
+                );
                 let row =
                     client.query_one(&look, &[&holder, name, serves]).await.map_err(failed)?;
+                if !row.get::<_, bool>(3) {
+                    return Err(schema::why_lost(database).await);
+                }
                 let (fence, beat) = (unsigned(row.get(0)), unsigned(row.get(1)));
                 Ok(Input::Seen(Seen { fence, beat, free: row.get(2) }))
             }

@@ -6,8 +6,8 @@ use sha2::{Digest as _, Sha256};
 use tokio::task::AbortHandle;
 use tokio_postgres::{Client, Statement};
 
-use super::Database;
 use super::rows::{Memory, Pending, pieces_of};
+use super::{Database, schema};
 use crate::error::StoreFailure;
 use crate::store::Remembered;
 
@@ -15,12 +15,13 @@ use crate::store::Remembered;
 const LONGEST_ID: usize = 1_024;
 
 /// Everything a turn changes, in one statement. The first part is the fence: it
-/// finds nothing when another servent has taken the lease, and holds back
-/// whoever takes it until this statement is done.
+/// finds nothing when another servent has taken the lease, or the tables are not
+/// of our version (CURRENT), and holds back whoever takes it until this
+/// statement is done.
 const WRITE: &str = "
     WITH held AS MATERIALIZED (
         SELECT 1 FROM servent.lease
-        WHERE part = 0 AND holder = $1 AND fence = $2
+        WHERE part = 0 AND holder = $1 AND fence = $2 AND CURRENT
         FOR SHARE
     ), pieceless AS (
         DELETE FROM servent.rows AS r USING unnest($9::bytea[], $10::bytea[]) AS u (low, high)
@@ -52,12 +53,16 @@ impl Link {
     /// `None` when somebody else holds it.
     pub(super) async fn open(site: &Database, holder: &[u8]) -> Result<Option<Self>, StoreFailure> {
         let (client, task) = site.connect().await?;
-        let take = "UPDATE servent.lease SET fence = fence + 1 WHERE part = 0 AND holder = $1
-            RETURNING fence";
-        let row = client.query_opt(take, &[&holder]).await.map_err(|e| site.unusable(&e))?;
+        let current = schema::current();
+        let take = format!(
+            "UPDATE servent.lease SET fence = fence + 1
+            WHERE part = 0 AND holder = $1 AND {current} RETURNING fence"
+        );
+        let row = client.query_opt(&take, &[&holder]).await.map_err(|e| site.unusable(&e))?;
         match row {
             Some(row) => {
-                let write = client.prepare(WRITE).await.map_err(|e| site.unusable(&e))?;
+                let write = WRITE.replace("CURRENT", &current);
+                let write = client.prepare(&write).await.map_err(|e| site.unusable(&e))?;
                 Ok(Some(Self { client, write, fence: row.get(0), task }))
             }
             None => Ok(None),

@@ -49,6 +49,8 @@ pub(crate) struct Site {
     pending: Pending,
     /// Tries to reach a database that is away.
     search: Option<JoinHandle<Result<Link, StoreFailure>>>,
+    /// Why nothing can be saved, as it was said last.
+    trouble: Option<String>,
     keeper: Keeper,
     /// The state folder is of one servent alone.
     _lock: Option<Lock>,
@@ -79,10 +81,11 @@ impl Site {
         task.abort();
         prepared?;
         let member = Member { holder, name: host(), serves: serves.to_owned() };
-        let mut keeper = Keeper::wait(database.clone(), member, role).await;
-        let replaced = || StoreFailure::Replaced { at: database.to_string() };
+        let mut keeper = Keeper::wait(database.clone(), member, role).await?;
         let opened = async {
-            let link = Link::open(&database, &holder).await?.ok_or_else(replaced)?;
+            let Some(link) = Link::open(&database, &holder).await? else {
+                return Err(schema::why_lost(&database).await);
+            };
             let remembered = link.read(&database).await?;
             Ok((link, remembered))
         };
@@ -94,7 +97,8 @@ impl Site {
             }
         };
         let (link, pending) = (Some(link), Pending::default());
-        let site = Self { database, holder, link, pending, search: None, keeper, _lock: lock };
+        let (search, trouble) = (None, None);
+        let site = Self { database, holder, link, pending, search, trouble, keeper, _lock: lock };
         Ok((site, remembered))
     }
 
@@ -115,24 +119,39 @@ impl Site {
     /// Another servent has replaced this one.
     pub(crate) async fn commit(&mut self, changes: &mut Vec<Change>) -> Result<Kept, StoreFailure> {
         changes.drain(..).for_each(|change| self.pending.add(&change));
-        if self.pending.is_empty() && self.link.is_some() {
+        let Some(link) = &self.link else { return Ok(Kept::Later) };
+        if self.pending.is_empty() {
+            self.mended();
             return Ok(Kept::Durable);
         }
-        let Some(link) = &self.link else { return Ok(Kept::Later) };
         let written = tokio::time::timeout(PATIENCE, link.write(&self.holder, &self.pending)).await;
         let why = match written {
             Ok(Ok(true)) => {
                 self.pending = Pending::default();
+                self.mended();
                 return Ok(Kept::Durable);
             }
-            Ok(Ok(false)) => return Err(self.replaced()),
+            Ok(Ok(false)) => return Err(schema::why_lost(&self.database).await),
             Ok(Err(why)) => self.database.unusable(&why),
             Err(_) => self.database.away("it does not answer"),
         };
-        tracing::warn!("{why}; what would promise something waits until it is back");
+        let why = why.to_string();
+        if self.trouble.as_ref() != Some(&why) {
+            tracing::warn!("{why}; what would promise something waits until it is back");
+        }
+        // One that can be reached and does not write is not asked at once again.
+        let pause = if self.trouble.is_some() { RETRY } else { Duration::ZERO };
         self.link = None;
-        self.search = Some(tokio::spawn(search(self.database.clone(), self.holder, why)));
+        self.trouble = Some(why.clone());
+        self.search = Some(tokio::spawn(search(self.database.clone(), self.holder, why, pause)));
         Ok(Kept::Later)
+    }
+
+    /// Everything is saved.
+    fn mended(&mut self) {
+        if self.trouble.take().is_some() {
+            tracing::info!("the database {} is back", self.database);
+        }
     }
 
     /// Waits until a database that was away can be reached again; the next
@@ -151,20 +170,14 @@ impl Site {
         };
         let found = tokio::select! {
             found = search => found,
-            () = keeper.lost() => return Err(self.replaced()),
+            () = keeper.lost() => return Err(schema::why_lost(&self.database).await),
         };
         self.search = None;
         match found {
             Ok(link) => self.link = Some(link?),
             Err(panic) => std::panic::resume_unwind(panic.into_panic()),
         }
-        tracing::info!("the database {} is back", self.database);
         Ok(())
-    }
-
-    /// What a servent hears that is not the one that leads.
-    fn replaced(&self) -> StoreFailure {
-        StoreFailure::Replaced { at: self.database.to_string() }
     }
 
     /// Why it cannot be copied as a file.
@@ -196,13 +209,14 @@ fn host() -> String {
 async fn search(
     database: Database,
     holder: [u8; 16],
-    why: StoreFailure,
+    mut last: String,
+    pause: Duration,
 ) -> Result<Link, StoreFailure> {
-    let mut last = why.to_string();
+    tokio::time::sleep(pause).await;
     loop {
         match Link::open(&database, &holder).await {
             Ok(Some(link)) => return Ok(link),
-            Ok(None) => return Err(StoreFailure::Replaced { at: database.to_string() }),
+            Ok(None) => return Err(schema::why_lost(&database).await),
             Err(why) => {
                 let why = why.to_string();
                 if why != last {

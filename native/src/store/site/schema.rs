@@ -41,6 +41,13 @@ const STEPS: [&str; SCHEMA as usize] = ["
     );
 "];
 
+/// True in the database while its tables have the version that this program
+/// writes: no statement of ours changes those of another one, which may have
+/// come while we run.
+pub(super) fn current() -> String {
+    format!("EXISTS (SELECT 1 FROM servent.meta WHERE key = 'schema' AND value = '{SCHEMA}')")
+}
+
 /// Makes the tables where there are none, and migrates older ones.
 ///
 /// # Errors
@@ -75,6 +82,20 @@ pub(super) async fn known(txn: &Transaction<'_>, site: &Database) -> Result<u32,
             Err(StoreFailure::NewerSite { at: site.to_string(), found, known: SCHEMA })
         }
         found => Ok(found),
+    }
+}
+
+/// Why a servent may not write any more that did until now: the tables have
+/// become a newer program's, or another servent leads.
+pub(super) async fn why_lost(site: &Database) -> StoreFailure {
+    let newer = async {
+        let (mut client, _task) = site.connect().await?;
+        let txn = client.transaction().await.map_err(|e| site.unusable(&e))?;
+        known(&txn, site).await
+    };
+    match newer.await {
+        Err(newer @ StoreFailure::NewerSite { .. }) => newer,
+        _ => StoreFailure::Replaced { at: site.to_string() },
     }
 }
 

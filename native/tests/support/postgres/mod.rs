@@ -31,6 +31,7 @@ const KEEPER: &str = "
     done
     kill -QUIT $server
     wait $server
+    umount \"$DIR/data\" 2>>\"$LOG\"
     rm -rf \"$DIR\"
 ";
 
@@ -76,10 +77,35 @@ fn user_id(what: &str, of: Option<&str>) -> String {
 impl Postgres {
     /// Starts one; `None` where it is not installed.
     pub(crate) fn start() -> Option<Self> {
+        Self::on(None)
+    }
+
+    /// Starts one on a disk of its own that has so many megabytes; `None` where
+    /// that cannot be had, for which one has to be root.
+    pub(crate) fn start_on_a_disk_of(megabytes: u32) -> Option<Self> {
+        if user_id("-u", None) != "0" {
+            println!("left out: only root can make a small disk");
+            return None;
+        }
+        Self::on(Some(megabytes))
+    }
+
+    fn on(megabytes: Option<u32>) -> Option<Self> {
         let bin = installed()?;
         let dir = tempfile::Builder::new().prefix("servent-postgres").tempdir().unwrap();
         let secret = dir.path().join("secret");
         std::fs::write(&secret, PASSWORD).unwrap();
+        if let Some(megabytes) = megabytes {
+            let data = dir.path().join("data");
+            std::fs::create_dir(&data).unwrap();
+            let size = format!("size={megabytes}m,mode=700");
+            let mut mount = Command::new("mount");
+            mount.args(["-t", "tmpfs", "-o", &size, "servent-test"]).arg(&data);
+            if !mount.status().unwrap().success() {
+                println!("left out: no small disk can be mounted here");
+                return None;
+            }
+        }
         if user_id("-u", None) == "0" {
             let owned = Command::new("chown").args(["-R", "postgres"]).arg(dir.path()).status();
             assert!(owned.unwrap().success());
@@ -177,6 +203,17 @@ impl Postgres {
     fn tell(&self, word: &str) {
         let mut words = self.words.lock().unwrap();
         writeln!(words.as_mut().unwrap(), "{word}").unwrap();
+    }
+
+    /// Fills its disk to the last byte; what is returned makes room again.
+    pub(crate) fn fill_disk(&self) -> impl FnOnce() + '_ {
+        // A whole new file of its log, so that it need not make one.
+        self.sql("postgres", "SELECT pg_switch_wal(); CHECKPOINT; SELECT pg_switch_wal()");
+        self.sql("postgres", "CREATE TABLE makes_a_file_of_the_log (n int)");
+        let filler = self.dir.path().join("data/filler");
+        let mut file = std::fs::File::create(&filler).unwrap();
+        while file.write_all(&[1; 1024]).is_ok() {}
+        move || std::fs::remove_file(filler).unwrap()
     }
 
     /// Stops all its processes without their noticing (`STOP`), or lets them go
