@@ -26,7 +26,7 @@ use crate::access::Watch;
 use crate::counters::Counters;
 use crate::error::{RunError, ShareError, StoreFailure};
 use crate::library::{Ask, LibraryStatus, Outcome, Told};
-use crate::net::{Credentials, Pages, Relayed, Trust};
+use crate::net::{Credentials, Names, Pages, Relayed, Trust};
 use crate::tape::{Joined, Memory};
 
 /// What a handle asks of the node's task.
@@ -116,6 +116,8 @@ pub(crate) struct Outside {
     pub(crate) disk_trouble: Mutex<Option<StoreError>>,
     pub(crate) access: Option<Mutex<Watch>>,
     pub(crate) trust: Arc<Trust>,
+    /// The names of sources.
+    pub(crate) names: Arc<Names>,
     /// The database of the site is away.
     pub(crate) away: AtomicBool,
     pub(crate) pages: Option<Arc<Pages>>,

@@ -98,9 +98,13 @@ impl Driver {
             disk_trouble: Mutex::default(),
             access: options.access.clone().map(|to| Mutex::new(Watch::new(to))),
             trust: Arc::new(Trust::new(options.ca_file, options.credentials, options.state_dir)),
+            names: Arc::default(),
             away: AtomicBool::new(false),
             pages: options.origins.map(|origins| Arc::new(Pages::new(origins, options.relay))),
         });
+        for row in &folders.restored.fetches {
+            row.get.sources.iter().for_each(|source| outside.names.learn(source));
+        }
         let (inbox, held) = folders.inbox.unzip();
         let mut turns = Loop::new(super::turn::Parts {
             clock,

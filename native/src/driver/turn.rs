@@ -301,7 +301,12 @@ impl Loop {
 
     fn control(&mut self, now: Instant, control: Control) {
         match control {
-            Control::Command(command) => self.feed(now, Input::Command(command)),
+            Control::Command(command) => {
+                if let Command::Get(get) = &command {
+                    get.sources.iter().for_each(|source| self.outside.names.learn(source));
+                }
+                self.feed(now, Input::Command(command));
+            }
             Control::View { from, count, reply } => {
                 let _ = reply.send(self.node.view(from, count)); // The asker may be gone.
             }

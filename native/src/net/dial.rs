@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::stream::Stream;
-use super::{Outbox, Report, Reports, Trust, conn};
+use super::{Names, Outbox, Report, Reports, Trust, conn};
 
 /// How long connecting may take.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -21,11 +21,11 @@ pub(crate) async fn run(
     id: ConnId,
     to: SocketAddr,
     outbox: Arc<Outbox>,
-    (room, trust): (Arc<Semaphore>, Arc<Trust>),
+    (room, trust, names): (Arc<Semaphore>, Arc<Trust>, Arc<Names>),
     reports: Reports,
 ) {
     let dialed = tokio::select! {
-        dialed = connect(to, &room) => dialed,
+        dialed = connect(to, &names, &room) => dialed,
         () = cut(&outbox) => {
             let _ = reports.send(Report::Input(Input::Closed { conn: id })).await;
             return;
@@ -51,17 +51,33 @@ async fn cut(outbox: &Outbox) {
     }
 }
 
+/// Connects to an address, or else to another one of its name.
 async fn connect(
     to: SocketAddr,
+    names: &Names,
     room: &Arc<Semaphore>,
 ) -> Result<(TcpStream, SocketAddr, OwnedSemaphorePermit), DialError> {
     let permit = Arc::clone(room).try_acquire_owned().map_err(|_| DialError::NoDescriptor)?;
-    let stream = tokio::time::timeout(DIAL_TIMEOUT, TcpStream::connect(to))
-        .await
-        .map_err(|_| DialError::TimedOut)?
-        .map_err(|why| dial_error(&why))?;
+    let mut dialed = open(names.first(to)).await;
+    if dialed.is_err() {
+        for other in names.others(to).await {
+            if let Ok(stream) = open(other).await {
+                names.reached(to, other);
+                dialed = Ok(stream);
+                break;
+            }
+        }
+    }
+    let stream = dialed?;
     let local = stream.local_addr().map_err(|why| dial_error(&why))?;
     Ok((stream, local, permit))
+}
+
+async fn open(to: SocketAddr) -> Result<TcpStream, DialError> {
+    tokio::time::timeout(DIAL_TIMEOUT, TcpStream::connect(to))
+        .await
+        .map_err(|_| DialError::TimedOut)?
+        .map_err(|why| dial_error(&why))
 }
 
 fn dial_error(why: &io::Error) -> DialError {

@@ -6,10 +6,13 @@
 mod postgres;
 #[path = "../support/program/mod.rs"]
 mod program;
+#[path = "../support/recorded/mod.rs"]
+mod recorded;
 #[path = "../support/swarm_program/mod.rs"]
 mod swarm_program;
 
 mod away;
+mod clients;
 mod document;
 mod members;
 mod proxy;

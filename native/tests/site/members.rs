@@ -38,7 +38,7 @@ const BUSY: [&str; 7] = [
 ];
 
 /// Intervals a twentieth, and files that take a few seconds.
-const FAST: [&str; 4] = ["--set", "upload_rate=600000", "--time-scale", "20"];
+pub(crate) const FAST: [&str; 4] = ["--set", "upload_rate=600000", "--time-scale", "20"];
 
 impl Site {
     /// `None` where there is no PostgreSQL.
@@ -82,32 +82,27 @@ impl Site {
 
     /// Starts a member and waits until it leads.
     pub(crate) fn leads(&self, member: &Member) -> Running {
-        let mut running = Running::start(self.command(member, &[]));
+        self.leads_with(member, &[])
+    }
+
+    /// Starts a member with further flags, and waits until it leads.
+    pub(crate) fn leads_with(&self, member: &Member, more: &[&str]) -> Running {
+        let mut running = Running::start(self.command(member, more));
         running.event("listening");
         running.event("hashed");
         running
     }
 
-    /// Starts a member that serves quicker, and waits until it leads.
-    pub(crate) fn leads_fast(&self, member: &Member) -> Running {
-        let mut running = Running::start(self.command(member, &FAST));
-        running.event("listening");
-        running.event("hashed");
-        running
-    }
-
-    /// Starts one like it beside one that leads.
-    pub(crate) fn stands_by_fast(&self, member: &Member) -> Running {
-        let mut running = Running::start(self.command(member, &FAST));
+    /// Starts one with further flags beside one that leads.
+    pub(crate) fn stands_by_with(&self, member: &Member, more: &[&str]) -> Running {
+        let mut running = Running::start(self.command(member, more));
         running.event("standby");
         running
     }
 
     /// Starts a member beside one that leads.
     pub(crate) fn stands_by(&self, member: &Member) -> Running {
-        let mut running = Running::start(self.command(member, &[]));
-        running.event("standby");
-        running
+        self.stands_by_with(member, &[])
     }
 }
 

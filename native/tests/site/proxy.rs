@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::document::blocks;
-use crate::members::{Member, Site, Told};
+use crate::members::{FAST, Member, Site, Told};
 use crate::program::{Wire, assert_same, ended, free_port, until};
 
 /// Where the proxy is; `None` where it is not installed.
@@ -92,8 +92,8 @@ fn st_3_a_download_through_the_proxy_goes_on_at_the_new_leader() {
     let Some(site) = Site::new() else { return };
     let (_proxy, door, [one, two, _]) = site_behind(program, &site);
     let bytes = std::fs::read(site.place.path("shared/file")).unwrap();
-    let leading = site.leads_fast(&one);
-    let _standing = site.stands_by_fast(&two);
+    let leading = site.leads_with(&one, &FAST);
+    let _standing = site.stands_by_with(&two, &FAST);
     let url = format!("http://{}/get/0/file", door.at);
     until("the proxy has found who leads", || {
         std::panic::catch_unwind(|| Wire::connect(door.at).get("/", &["Connection: close"])).is_ok()

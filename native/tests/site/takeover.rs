@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use servent::Clock;
 
-use crate::members::{Site, Told};
+use crate::members::{FAST, Site, Told};
 use crate::program::{Wire, assert_same, ended, pause, until};
 
 /// How often the one that leads is killed; more with `SERVENT_TEST_KILLS`.
@@ -136,8 +136,8 @@ fn st_3_a_download_goes_on_at_the_new_leader() {
     let Some(site) = Site::new() else { return };
     let (one, two) = (site.member("one"), site.member("two"));
     let bytes = std::fs::read(site.place.path("shared/file")).unwrap();
-    let leading = site.leads_fast(&one);
-    let mut standing = site.stands_by_fast(&two);
+    let leading = site.leads_with(&one, &FAST);
+    let mut standing = site.stands_by_with(&two, &FAST);
     let url = |at| format!("http://{at}/get/0/file");
     let (first, second) = (url(one.at), url(two.at));
     let mut get = vec!["get", &first, "--mirror", &second, "-o", "file", "--state", "get"];

@@ -10,8 +10,8 @@ use servent_core::wire::gnutella::{
 };
 
 use crate::common::{PATIENCE, header};
-
-const GTK: &str = "User-Agent: gtk-gnutella/1.2.3 (2024-03-03; Topless; Linux x86_64)\r\n";
+use crate::recorded::GTK;
+pub(crate) use crate::recorded::gtk_get;
 
 /// gtk-gnutella calls, as leaf or ultrapeer.
 pub(crate) fn gtk_connect(listens: SocketAddr, ultrapeer: bool) -> String {
@@ -83,23 +83,6 @@ pub(crate) fn gtk_accept() -> String {
 /// It does not want a neighbour, with this status line.
 pub(crate) fn gtk_refuse(status: &str) -> String {
     format!("GNUTELLA/0.6 {status}\r\n{GTK}Remote-IP: 127.0.0.1\r\n\r\n")
-}
-
-/// It asks for a file, with these further lines.
-pub(crate) fn gtk_get(urn: &str, server: SocketAddr, lines: &str) -> String {
-    format!(
-        "GET /uri-res/N2R?{urn} HTTP/1.1\r\n\
-         {GTK}\
-         Host: {server}\r\n\
-         X-Features: tls/1.0, fwalt/0.1, queue/1.1\r\n\
-         X-Token: ZnqaHCOFi0Tlz59QVYl9uLsBZeJy/P3OUbtT; +a4=\r\n\
-         Accept-Encoding: deflate\r\n\
-         Upgrade: TLS/1.0\r\n\
-         Connection: Upgrade\r\n\
-         X-Queue: 1.1\r\n\
-         {lines}\
-         X-Downloaded: 0\r\n\r\n"
-    )
 }
 
 /// It has a place in its line for us.

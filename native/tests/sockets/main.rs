@@ -2,6 +2,8 @@
 
 #[path = "../support/common/mod.rs"]
 mod common;
+#[path = "../support/recorded/mod.rs"]
+mod recorded;
 
 mod caches;
 mod foreign;

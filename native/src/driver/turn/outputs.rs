@@ -20,7 +20,9 @@ impl Loop {
                 let outbox = Arc::new(Outbox::default());
                 self.conns.insert(conn, Arc::clone(&outbox));
                 self.people.came(conn, to.ip());
-                let room = (Arc::clone(&self.room), Arc::clone(&self.outside.trust));
+                let room = Arc::clone(&self.room);
+                let (trust, names) = (&self.outside.trust, &self.outside.names);
+                let room = (room, Arc::clone(trust), Arc::clone(names));
                 tokio::spawn(dial::run(conn, to, outbox, room, self.reports.clone()));
             }
             Output::Write { conn, data } => self.push(conn, Job::Write(data)),
