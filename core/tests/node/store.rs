@@ -51,6 +51,24 @@ fn st_7_a_place_that_was_not_told_is_kept_with_its_connection() {
     assert_eq!(var(&reply, "position"), "1", "{reply}");
 }
 
+/// A client that does not hear that it has come closer names the place it knows.
+#[test]
+fn st_7_a_position_that_was_not_told_is_nobodys_fault() {
+    let (mut host, _) = busy();
+    let (first, _) = host.ask("9.9.9.2:1", AQ);
+    let (second, reply) = host.ask("9.9.9.3:1", PQ);
+    let claim =
+        format!("X-Queued: position={}; ID={}\r\n", var(&reply, "position"), var(&reply, "ID"));
+    let min: u64 = header(&reply, "Retry-After").unwrap().parse().unwrap();
+    host.input(Input::Closed { conn: first });
+    host.wait(Duration::from_secs(min));
+    host.say(second, &get(0, &format!("{PQ}{claim}"))); // Nobody hears the answer.
+    unsay(&mut host, second, false);
+    host.input(Input::StoreBack);
+    let again = host.say(second, &get(0, &format!("{PQ}{claim}")));
+    assert_eq!((var(&again, "position"), var(&again, "ID")), ("1", var(&reply, "ID")), "{again}");
+}
+
 #[test]
 fn st_7_a_slot_that_was_not_told_waits_for_its_owner() {
     for (dialect, several) in [(AQ, false), (PQ, false), (PQ, true), ("", true)] {

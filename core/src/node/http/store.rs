@@ -56,7 +56,7 @@ impl Http {
         let why = reply.why;
         // The answer comes first: what the queue changes would hold it back.
         self.write(cx, conn, reply);
-        if granted {
+        if !closed {
             self.queue(cx, server::Input::Unsaid { conn });
         }
         if closed {

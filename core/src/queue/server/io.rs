@@ -47,7 +47,8 @@ pub enum Input {
     Broken { conn: ConnId },
     /// What was answered on this connection could not be saved, and was not
     /// said. A transfer that was to begin has not: its slot waits for the client
-    /// to ask again. Its place stays as it is.
+    /// to ask again. A place stays as it is, and its client may know an older
+    /// position.
     Unsaid { conn: ConnId },
     /// The connection is closed. Has no effect on a connection without place or
     /// slot.

@@ -161,12 +161,15 @@ impl Server {
         self.wake_at(at, Some(until));
     }
 
-    /// A transfer that was granted cannot begin. Whoever has a name or an address
-    /// to be known by may ask for it on any connection; in Active Queueing it is
-    /// this one.
+    /// A position was not told, or a transfer that was granted cannot begin.
+    /// Whoever has a name or an address to be known by may ask for that on any
+    /// connection; in Active Queueing it is this one.
     pub(super) fn unsaid(&mut self, now: Instant, conn: ConnId) {
         let Some(at) = self.places.with_conn(conn) else { return };
         let Entry { phase, arrival, dialect, .. } = self.places.slab[at];
+        if phase == Phase::Waiting {
+            self.places.slab[at].unheard = true;
+        }
         if phase != Phase::Uploading {
             return;
         }
