@@ -3,10 +3,13 @@
 mod everyday;
 mod host;
 mod measure;
+#[path = "../../native/tests/support/postgres/mod.rs"]
+mod postgres;
 mod queue;
 mod report;
 mod routing;
 mod sim;
+mod site;
 mod swarm;
 mod unicast;
 
@@ -55,6 +58,8 @@ enum Area {
     Unicast,
     /// Files from a web server, small and large, `send`, start, idleness.
     Everyday,
+    /// Places kept in a database, and takeovers.
+    Site,
     /// Hold connections in a queue: the client half of `queue`.
     #[command(hide = true)]
     Hold {
@@ -101,6 +106,7 @@ fn run() -> Result<bool> {
         Some(Area::Sim) => sim::run(&mut report, quick)?,
         Some(Area::Page) => sim::page::run(&mut report, quick)?,
         Some(Area::Everyday) => everyday::run(&mut report, quick)?,
+        Some(Area::Site) => site::run(&mut report, quick)?,
         None => {
             queue::run(&mut report, quick)?;
             routing::run(&mut report, quick);
@@ -109,6 +115,7 @@ fn run() -> Result<bool> {
             swarm::run(&mut report, quick)?;
             unicast::run(&mut report, quick)?;
             everyday::run(&mut report, quick)?;
+            site::run(&mut report, quick)?;
         }
     }
     Ok(report.finish())

@@ -43,6 +43,8 @@ counters! {
     commits,
     /// Changes in them.
     changes,
+    /// Microseconds they took.
+    commit_micros,
     /// How often the database of the site went away.
     store_outages,
     /// Lines left out of the trace file.

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde::Serialize;
 use servent_core::id::FetchId;
@@ -23,6 +24,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use super::datagrams::Shared;
 use super::tally::Tally;
 use crate::access::Watch;
+use crate::clock::Clock;
 use crate::counters::Counters;
 use crate::error::{RunError, ShareError, StoreFailure};
 use crate::library::{Ask, LibraryStatus, Outcome, Told};
@@ -118,9 +120,34 @@ pub(crate) struct Outside {
     pub(crate) trust: Arc<Trust>,
     /// The names of sources.
     pub(crate) names: Arc<Names>,
-    /// The database of the site is away.
-    pub(crate) away: AtomicBool,
+    /// Whether changes wait for a database that is away.
+    pub(crate) unsaved: Unsaved,
     pub(crate) pages: Option<Arc<Pages>>,
+}
+
+/// Since when changes wait for a database that is away.
+#[derive(Debug)]
+pub(crate) struct Unsaved {
+    clock: Clock,
+    /// In microseconds of the clock; 0 while everything is saved.
+    since: AtomicU64,
+}
+
+impl Unsaved {
+    /// Everything is saved.
+    pub(crate) const fn new(clock: Clock) -> Self {
+        Self { clock, since: AtomicU64::new(0) }
+    }
+
+    /// Changes wait since then; `None`: none do.
+    pub(crate) fn tell(&self, since: Option<Instant>) {
+        self.since.store(since.map_or(0, Instant::as_micros), Ordering::Relaxed);
+    }
+
+    fn since(&self) -> Option<Instant> {
+        let since = self.since.load(Ordering::Relaxed);
+        (since > 0).then(|| Instant::from_micros(since))
+    }
 }
 
 impl Outside {
@@ -364,7 +391,16 @@ impl Handle {
     /// then.
     #[must_use]
     pub fn is_mute(&self) -> bool {
-        self.shared.away.load(Ordering::Relaxed)
+        self.shared.unsaved.since().is_some()
+    }
+
+    /// How long the oldest change waits that could not be saved yet; zero while
+    /// everything is saved.
+    #[must_use]
+    pub fn lag(&self) -> Duration {
+        let Unsaved { clock, .. } = &self.shared.unsaved;
+        let lag = self.shared.unsaved.since().map(|since| clock.now().since(since));
+        Duration::from_micros(lag.map_or(0, |lag| lag.as_micros()))
     }
 
     /// The most recent disk error, if any.

@@ -22,7 +22,7 @@ mod turn;
 
 pub use self::datagrams::Datagrams;
 pub use self::downloads::safe_path;
-pub(crate) use self::handle::{Control, Ended, Outside};
+pub(crate) use self::handle::{Control, Ended, Outside, Unsaved};
 pub use self::handle::{Handle, Neighbourhood, QueueByLanes, Want};
 pub use self::locate::{address_of, has_port};
 pub use self::options::Options;

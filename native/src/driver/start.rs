@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
@@ -17,7 +16,7 @@ use super::downloads::Downloads;
 use super::people::Rates;
 use super::swarm::SwarmFiles;
 use super::turn::Loop;
-use super::{Handle, Options, Outside};
+use super::{Handle, Options, Outside, Unsaved};
 use crate::access::Watch;
 use crate::clock::Clock;
 use crate::counters::Counters;
@@ -99,12 +98,9 @@ impl Driver {
             access: options.access.clone().map(|to| Mutex::new(Watch::new(to))),
             trust: Arc::new(Trust::new(options.ca_file, options.credentials, options.state_dir)),
             names: Arc::default(),
-            away: AtomicBool::new(false),
+            unsaved: Unsaved::new(clock),
             pages: options.origins.map(|origins| Arc::new(Pages::new(origins, options.relay))),
         });
-        for row in &folders.restored.fetches {
-            row.get.sources.iter().for_each(|source| outside.names.learn(source));
-        }
         let (inbox, held) = folders.inbox.unzip();
         let mut turns = Loop::new(super::turn::Parts {
             clock,
@@ -126,8 +122,7 @@ impl Driver {
             rates,
             outside: Arc::clone(&outside),
         });
-        let pages = outside.pages.clone();
-        let admission = Admission::new(&outside.trust, options.identity, pages);
+        let admission = Admission::new(&outside.trust, options.identity, outside.pages.clone());
         accept_all(listeners, &room, &admission, &reports);
         let mut first = vec![Input::Start(folders.restored)];
         first.extend(held.map(|held| Input::Inbox { held: Some(held) }));

@@ -172,6 +172,7 @@ impl Loop {
     async fn turns(&mut self, first: Vec<Input>) -> Result<bool, RunError> {
         let mut batch = Vec::with_capacity(TURN);
         let now = self.clock.now();
+        first.iter().for_each(|input| self.outside.names.hear(input));
         first.into_iter().for_each(|input| self.feed(now, input));
         self.finish_turn(now).await?;
         let mut flush = tokio::time::interval(FLUSH_EVERY);
@@ -302,10 +303,9 @@ impl Loop {
     fn control(&mut self, now: Instant, control: Control) {
         match control {
             Control::Command(command) => {
-                if let Command::Get(get) = &command {
-                    get.sources.iter().for_each(|source| self.outside.names.learn(source));
-                }
-                self.feed(now, Input::Command(command));
+                let input = Input::Command(command);
+                self.outside.names.hear(&input);
+                self.feed(now, input);
             }
             Control::View { from, count, reply } => {
                 let _ = reply.send(self.node.view(from, count)); // The asker may be gone.

@@ -36,6 +36,8 @@ pub(super) async fn metrics(State(hub): State<Arc<Hub>>) -> Response {
         }
         let mute = hub.servents.iter().any(|live| live.handle.is_mute());
         gauge!("servent_store_away").set(if mute { 1.0 } else { 0.0 });
+        let lag = hub.servents.iter().map(|live| live.handle.lag()).max().unwrap_or_default();
+        gauge!("servent_store_lag_seconds").set(lag.as_secs_f64());
         gauge!("servent_site_leads").set(1.0);
         gauge!("servent_lab_tape_readers").set(f64::from(hub.readers.now()));
         counter!("servent_lab_tape_refused_total").absolute(hub.readers.refused());

@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use servent_core::node::Source;
+use servent_core::node::{Command, Get, Input, Source};
 use tokio::net::lookup_host;
 
 /// Names that are remembered; those of one command are fewer.
@@ -33,8 +33,19 @@ impl Names {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Remembers the names in what the node is given: by the user, or from the
+    /// store. Those that servers name are not among them.
+    pub(crate) fn hear(&self, input: &Input) {
+        let learn = |get: &Get| get.sources.iter().for_each(|source| self.learn(source));
+        match input {
+            Input::Start(restored) => restored.fetches.iter().for_each(|row| learn(&row.get)),
+            Input::Command(Command::Get(get)) => learn(get),
+            _ => {}
+        }
+    }
+
     /// Remembers the name of a source, if it has one and not only an address.
-    pub(crate) fn learn(&self, source: &Source) {
+    fn learn(&self, source: &Source) {
         let mut all = self.all();
         if let Some(name) = name_of(&source.host)
             && (all.len() < MOST || all.contains_key(&source.at))

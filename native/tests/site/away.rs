@@ -25,6 +25,17 @@ fn released(member: &Member, mut first: Wire) -> Wire {
     first
 }
 
+fn metrics(member: &Member) -> String {
+    String::from_utf8(lab_get(member.lab, "/metrics").body).unwrap()
+}
+
+/// One of its figures.
+fn gauge(member: &Member, name: &str) -> f64 {
+    let text = metrics(member);
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
+}
+
 /// A reply that promises nothing.
 fn put_off(reply: &Reply) {
     assert_eq!((reply.status, reply.header("x-queued")), (503, None), "{reply:?}");
@@ -45,11 +56,15 @@ fn st_7_while_the_database_restarts_nothing_is_promised_and_the_rest_goes_on() {
     }
     let list = Wire::connect(one.at).get("/", &["Connection: close"]);
     assert_eq!(list.status, 200, "what promises nothing goes on");
+    let lag = gauge(&one, "servent_store_lag_seconds");
+    until("it falls behind", || gauge(&one, "servent_store_lag_seconds") > lag);
+    assert!(gauge(&one, "servent_store_away") > 0.5);
     site.server.start_again();
     let _held = released(&one, first);
     assert_eq!(one.place(Some(&told), &[]).key(), told.key(), "nobody is blamed");
     assert_eq!(one.place(None, &[]).position, 3);
-    let metrics = String::from_utf8(lab_get(one.lab, "/metrics").body).unwrap();
+    assert!(gauge(&one, "servent_store_lag_seconds").abs() < f64::EPSILON, "all is saved");
+    let metrics = metrics(&one);
     assert!(metrics.contains("servent_store_outages_total{servent=\"servent\"} 1"), "{metrics}");
 }
 

@@ -13,12 +13,13 @@ use crate::{paths, wasm};
 /// `swarm` (makespan against the bound, assignments a second, free riders, and
 /// the same with real processes),
 /// `unicast` (reliable messages over UDP, beside others),
-/// `everyday` (downloads beside curl, aria2 and wget, `send`, start, idleness).
+/// `everyday` (downloads beside curl, aria2 and wget, `send`, start, idleness),
+/// `site` (places kept in PostgreSQL beside the embedded store, takeovers).
 /// Without a name all of them. Exits with an error when a target is missed.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The area.
-    #[arg(value_parser = ["queue", "routing", "sim", "page", "swarm", "unicast", "everyday"])]
+    #[arg(value_parser = ["queue", "routing", "sim", "page", "swarm", "unicast", "everyday", "site"])]
     name: Option<String>,
     /// One JSON object a line instead of tables.
     #[arg(long)]
@@ -33,7 +34,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if wants("sim") || wants("page") {
         wasm::build()?;
     }
-    if ["queue", "swarm", "everyday"].into_iter().any(wants) {
+    if ["queue", "swarm", "everyday", "site"].into_iter().any(wants) {
         super::demo::program()?;
     }
     cargo().words("build --quiet --release --package servent-bench").run()?;

@@ -1,5 +1,6 @@
 //! Carrying out what the node asks for.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use servent_core::fetch::FetchFailure;
@@ -16,15 +17,7 @@ use crate::net::{Body, Job, Outbox, Report, ServeFrom, dial};
 impl Loop {
     pub(super) fn carry_out(&mut self, output: Output) {
         match output {
-            Output::Dial { conn, to } => {
-                let outbox = Arc::new(Outbox::default());
-                self.conns.insert(conn, Arc::clone(&outbox));
-                self.people.came(conn, to.ip());
-                let room = Arc::clone(&self.room);
-                let (trust, names) = (&self.outside.trust, &self.outside.names);
-                let room = (room, Arc::clone(trust), Arc::clone(names));
-                tokio::spawn(dial::run(conn, to, outbox, room, self.reports.clone()));
-            }
+            Output::Dial { conn, to } => self.dial(conn, to),
             Output::Write { conn, data } => self.push(conn, Job::Write(data)),
             Output::Close { conn, flush: true } => self.push(conn, Job::Close),
             Output::Close { conn, flush: false } => {
@@ -88,6 +81,15 @@ impl Loop {
             | Output::Refused { .. }
             | Output::Writable { .. } => unreachable!("sorted out when it was gathered"),
         }
+    }
+
+    fn dial(&mut self, conn: ConnId, to: SocketAddr) {
+        let outbox = Arc::new(Outbox::default());
+        self.conns.insert(conn, Arc::clone(&outbox));
+        self.people.came(conn, to.ip());
+        let (trust, names) = (&self.outside.trust, &self.outside.names);
+        let with = (Arc::clone(&self.room), Arc::clone(trust), Arc::clone(names));
+        tokio::spawn(dial::run(conn, to, outbox, with, self.reports.clone()));
     }
 
     /// Writes the body received on a connection to a download.

@@ -6,7 +6,7 @@
 //! wait for that for ever: after [`ANSWER_WITHIN`] the node says something else.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
 use std::time::Duration;
 
 use servent_core::id::ConnId;
@@ -146,7 +146,7 @@ impl Loop {
     /// held back.
     async fn store_changed(&mut self, now: Instant, kept: Kept) -> Result<(), StoreFailure> {
         self.held.away = kept == Kept::Later;
-        self.outside.away.store(self.held.away, Ordering::Relaxed);
+        self.tell_lag(now);
         add(&self.outside.counters.store_outages, u64::from(self.held.away));
         if self.held.away {
             self.feed(now, Input::StoreAway);
@@ -158,11 +158,16 @@ impl Loop {
         }
         self.feed(now, Input::StoreBack);
         self.held.away = self.commit().await? == Kept::Later;
-        self.outside.away.store(self.held.away, Ordering::Relaxed);
+        self.tell_lag(now);
         if self.held.away {
             self.feed(now, Input::StoreAway);
         }
         Ok(())
+    }
+
+    /// Tells other tasks whether everything is saved, and if not, since when.
+    fn tell_lag(&self, now: Instant) {
+        self.outside.unsaved.tell(self.held.away.then_some(now));
     }
 
     async fn commit(&mut self) -> Result<Kept, StoreFailure> {
@@ -170,11 +175,16 @@ impl Loop {
             self.changes.clear();
             return Ok(Kept::Durable);
         };
-        if !self.changes.is_empty() {
-            add(&self.outside.counters.commits, 1);
-            add(&self.outside.counters.changes, self.changes.len() as u64);
+        let counters = Arc::clone(&self.outside.counters);
+        let changes = self.changes.len() as u64;
+        let begun = self.clock.now();
+        let kept = store.commit(&mut self.changes).await?;
+        if changes > 0 {
+            add(&counters.commits, 1);
+            add(&counters.changes, changes);
+            add(&counters.commit_micros, self.clock.now().since(begun).as_micros());
         }
-        store.commit(&mut self.changes).await
+        Ok(kept)
     }
 
     /// Sends datagrams, and drops the endpoint when everything has been sent.
