@@ -62,9 +62,6 @@ pub enum ConnEvent {
     },
     /// We sent the head of a reply.
     Reply { conn: ConnId, status: u16, start: u64, end: u64 },
-    /// What was to be said could not be saved in time and is not said: another
-    /// reply takes its place.
-    Unsaid { conn: ConnId },
     /// A whole response head was received.
     Response { conn: ConnId, status: u16 },
     /// A `QUEUE` or `GIV` line was received.
@@ -87,6 +84,9 @@ pub enum ConnEvent {
     Incoming { conn: ConnId, name: String, size: Option<u64> },
     /// An uploaded file is complete and is in the inbox under this name.
     Kept { conn: ConnId, name: String, bytes: u64 },
+    /// What was to be said could not be saved in time and is not said: another
+    /// reply takes its place.
+    Unsaid { conn: ConnId },
 }
 
 /// The minor version of HTTP/1 of a request: 0 or 1. It is no part of the digest

@@ -117,6 +117,11 @@ pub enum Input {
     /// Everything can be saved again. Nobody is blamed for what they could not
     /// ask meanwhile.
     StoreBack,
+    /// What is in the inbox, into which visitors may upload files; `None` when
+    /// there is none, as before the first of these.
+    Inbox { held: Option<Held> },
+    /// The answer to [`Output::Keep`]: the file is in the inbox under this name.
+    Kept { conn: ConnId, name: String },
     /// After [`Input::StoreAway`]: what waited to be said on this connection was
     /// given up before it could be saved, and nothing of it is said. The host asks [`Node::may_unsay`] first.
     /// `several`: these were several writes, so that nobody knows any more which
@@ -124,11 +129,6 @@ pub enum Input {
     ///
     /// [`Node::may_unsay`]: super::Node::may_unsay
     Unsaid { conn: ConnId, several: bool },
-    /// What is in the inbox, into which visitors may upload files; `None` when
-    /// there is none, as before the first of these.
-    Inbox { held: Option<Held> },
-    /// The answer to [`Output::Keep`]: the file is in the inbox under this name.
-    Kept { conn: ConnId, name: String },
 }
 
 /// Something a node asks of its host.

@@ -31,11 +31,22 @@ use servent_core::trace::{Cause, Event, NodeId};
 pub trait Guest: Engine<Input = Input, Output = Output, Event = Event> + Clone + Debug {
     /// A guest that has not been started.
     fn born(config: Arc<Config>, seed: u64) -> Self;
+
+    /// What waits on this connection until it is saved may be given up
+    /// ([`Input::Unsaid`]).
+    fn may_unsay(&self, conn: ConnId) -> bool {
+        let _ = conn;
+        false
+    }
 }
 
 impl Guest for Node {
     fn born(config: Arc<Config>, seed: u64) -> Self {
         Self::new(config, seed)
+    }
+
+    fn may_unsay(&self, conn: ConnId) -> bool {
+        Self::may_unsay(self, conn)
     }
 }
 

@@ -62,6 +62,9 @@ fn st_7_nothing_is_told_while_the_store_is_away() {
     let meanwhile = &records[away[0]..away[1]];
     let busy = |r: &Record| matches!(r.event, Event::Conn(ConnEvent::Reply { status: 503, .. }));
     assert!(meanwhile.iter().any(busy), "whoever asks hears so");
+    let unsaid = |r: &&Record| matches!(r.event, Event::Conn(ConnEvent::Unsaid { .. }));
+    let first = meanwhile.iter().find(unsaid).expect("whoever had asked before hears so, too");
+    assert!(first.at <= meanwhile[0].at + Duration::from_secs(5), "{first:?}");
     let told = |r: &Record| {
         matches!(r.event, Event::Fetch(fetch::Event::Queued { .. }))
             && r.at > meanwhile[0].at + Duration::from_secs(1)

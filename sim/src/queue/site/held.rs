@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use servent_core::id::ConnId;
 use servent_core::node::Output;
+use servent_core::time::Instant;
 use servent_core::trace::Cause;
 
 /// One of them.
@@ -16,6 +17,8 @@ pub(super) struct Waiting {
     pub(super) promises: bool,
     pub(super) output: Output,
     pub(super) cause: Cause,
+    /// When it was decided.
+    pub(super) at: Instant,
 }
 
 /// Those of one member, in order.
@@ -51,6 +54,29 @@ impl Held {
             free.extend(self.keep(one));
         }
         free
+    }
+
+    /// Connections on which something was to be said at `before` or earlier.
+    pub(super) fn late(&self, before: Instant) -> BTreeSet<ConnId> {
+        let writes = self.list.iter().filter(|one| one.at <= before);
+        writes
+            .filter_map(|one| match one.output {
+                Output::Write { conn, .. } => Some(conn),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Gives up what waits on a connection; returns how many writes that were.
+    pub(super) fn give_up(&mut self, conn: ConnId) -> usize {
+        self.conns.remove(&conn);
+        let before = self.writes();
+        self.list.retain(|one| conn_of(&one.output) != Some(conn));
+        before - self.writes()
+    }
+
+    fn writes(&self) -> usize {
+        self.list.iter().filter(|one| matches!(one.output, Output::Write { .. })).count()
     }
 
     /// Holds an output back while the store is away, if it must be.

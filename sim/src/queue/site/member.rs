@@ -10,7 +10,11 @@ use crate::world::World;
 use servent_core::engine::{Effect, Engine as _, FxOf};
 use servent_core::lease::{Event as LeaseEvent, Input as Fact, Lease, Output as Wish};
 use servent_core::node::{Input, Op, Output, WorldEvent};
+use servent_core::time::Duration;
 use servent_core::trace::{Cause, Event};
+
+/// How long a reply that promises something waits for a store that is away.
+const ANSWER_WITHIN: Duration = Duration::from_secs(4);
 
 impl<N: Guest> World<Queue<N>> {
     /// A planned event of the site.
@@ -18,11 +22,14 @@ impl<N: Guest> World<Queue<N>> {
         match due {
             Due::Rise(member) => self.rise(member),
             Due::Ask(number) => self.asked(number),
-            Due::Lease(member, _) | Due::Retry(member, _) if self.sleeps(member) => {
+            Due::Lease(member, _) | Due::Retry(member, _) | Due::Unsay(member, _)
+                if self.sleeps(member) =>
+            {
                 self.remember(member, due);
             }
             Due::Lease(member, start) => self.lease_timer(member, start),
             Due::Retry(member, start) => self.open_again(member, start),
+            Due::Unsay(member, start) => self.unsay(member, start),
             Due::Said(number) | Due::Patience(number) => {
                 let Some(site) = &mut self.net.site else { return };
                 let Some(letter) = site.letters.get(&number) else { return };
@@ -292,8 +299,25 @@ impl<N: Guest> World<Queue<N>> {
             Some(self.note(member, None, Event::World(WorldEvent::StoreAway { away: true })));
         let Some(site) = &mut self.net.site else { return };
         let free = site.member_mut(member).held.away();
+        self.plan(now + ANSWER_WITHIN, world::Due::Site(Due::Unsay(member, start)));
         self.say(member, free);
         self.give(member, Input::StoreAway, cause);
+    }
+
+    /// Whoever has waited long enough for a promise hears something else.
+    fn unsay(&mut self, member: u32, start: u32) {
+        let before = self.now() - ANSWER_WITHIN;
+        let Some(site) = &mut self.net.site else { return };
+        let one = site.member(member);
+        if one.start != start || !one.away {
+            return;
+        }
+        for conn in one.held.late(before) {
+            let may = self.slot(member).engine.as_ref().is_some_and(|node| node.may_unsay(conn));
+            let Some(site) = self.net.site.as_mut().filter(|_| may) else { continue };
+            let several = site.member_mut(member).held.give_up(conn) > 1;
+            self.give(member, Input::Unsaid { conn, several }, None);
+        }
     }
 
     /// Everything is written: what was held back is said.
@@ -331,17 +355,25 @@ impl<N: Guest> World<Queue<N>> {
         promises: bool,
         cause: Cause,
     ) {
+        let now = self.now();
         let Some(site) = &mut self.net.site else { return };
         let one = site.member_mut(member);
-        let waiting = Waiting { after: one.made, promises, output, cause };
+        let (start, said) = (one.start, matches!(output, Output::Write { .. }));
+        let waiting = Waiting { after: one.made, promises, output, cause, at: now };
+        let mut late = false;
         let free = if one.away {
-            one.held.keep(waiting)
+            let free = one.held.keep(waiting);
+            late = said && free.is_none();
+            free
         } else if one.held.is_empty() && waiting.after <= one.saved {
             Some(waiting)
         } else {
             one.held.push(waiting);
             None
         };
+        if late {
+            self.plan(now + ANSWER_WITHIN, world::Due::Site(Due::Unsay(member, start)));
+        }
         self.say(member, free.into_iter().collect());
     }
 

@@ -153,4 +153,6 @@ pub enum Due {
     Patience(u64),
     /// A member tries to reach the store again.
     Retry(u32, u32),
+    /// Somebody may have waited long enough for what cannot be saved.
+    Unsay(u32, u32),
 }
