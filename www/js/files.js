@@ -30,10 +30,16 @@ async function openTapes(session, sources) {
   let before = null;
   try {
     const tapes = [];
-    for (const source of sources) tapes.push(await read(session, source, reading));
+    const names = [];
+    for (const source of sources) {
+      const all = await read(session, source, reading);
+      tapes.push(...all);
+      // In the recording of a room everybody has a name; a servent alone is called as its file.
+      names.push(...all.length > 1 ? all.map((one) => one.name()) : [source.name.replace(ENDING, '')]);
+    }
     const name = sources.map((one) => one.name).join(' + ');
     // What they are called is all that is left of them: the core has taken them.
-    const tape = tapes.length > 1 ? new Tapes(tapes, sources.map((one) => one.name.replace(ENDING, ''))) : tapes[0];
+    const tape = tapes.length > 1 ? new Tapes(tapes, distinct(names)) : tapes[0];
     const world = tape.world();
     const views = tape.views();
     if (tapes.length > 1 && !views.length) throw new Error(t('trace.strangers'));
@@ -55,6 +61,16 @@ async function openTapes(session, sources) {
 /** What stands at the end of a file's name. */
 const ENDING = /(\.(sqlog|qlog|json|gz))+$/;
 
+/** Whoever came again has a number behind the name. @param {string[]} names */
+function distinct(names) {
+  const seen = new Map();
+  return names.map((name) => {
+    const n = (seen.get(name) ?? 0) + 1;
+    seen.set(name, n);
+    return n > 1 ? `${name} ${n}` : name;
+  });
+}
+
 /** The most that two clocks differ, in microseconds. @param {Tapes} tapes */
 const apartOf = (tapes) => { const all = tapes.ahead(); return Math.max(...all) - Math.min(...all); };
 
@@ -62,7 +78,7 @@ const apartOf = (tapes) => { const all = tapes.ahead(); return Math.max(...all) 
 function read(session, { stream, name, size }, reading) {
   const stop = { text: t('trace.stop'), run: () => reading.abort(new Error(t('trace.stopped'))) };
   let told = performance.now();
-  return Tape.open(stream, (bytes) => {
+  return Tape.openAll(stream, (bytes) => {
     // A file that is there at once needs no word.
     if (performance.now() - told < TELL_MS) return;
     told = performance.now();

@@ -8,6 +8,8 @@
 //! again; [`qlog`] is the format of both.
 
 #[doc(hidden)]
+pub mod again;
+#[doc(hidden)]
 pub mod branch;
 mod cause;
 mod digest;

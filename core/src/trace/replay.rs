@@ -42,6 +42,16 @@ pub struct Report {
     pub unverified_inputs: u64,
 }
 
+impl Report {
+    /// True for a tape that is whole and was run again as it was recorded.
+    #[must_use]
+    pub const fn is_sound(&self) -> bool {
+        let foreign = self.unknown_version.is_some() || self.name.is_none();
+        let broken = self.damaged > 0 || self.gap_at.is_some();
+        !foreign && !broken && self.diverged_at.is_none() && self.verified > 0
+    }
+}
+
 /// Re-executes the tape of one node, line by line.
 ///
 /// ```

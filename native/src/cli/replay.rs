@@ -46,13 +46,6 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(path).map_err(|e| Failure::file("read", path, &e))
 }
 
-/// True for a tape that is whole and was run again as it was recorded.
-pub(crate) const fn sound(report: &Report) -> bool {
-    let foreign = report.unknown_version.is_some() || report.name.is_none();
-    let broken = report.damaged > 0 || report.gap_at.is_some();
-    !foreign && !broken && report.diverged_at.is_none() && report.verified > 0
-}
-
 /// An error with the exit code that fits the report.
 fn judge(path: &Path, report: &Report) -> Result<(), Failure> {
     let what = |exit| Failure::new(exit, format!("{}: {report}", path.display()));

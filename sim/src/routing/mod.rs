@@ -15,6 +15,7 @@ mod chart;
 pub mod check;
 mod churn;
 mod event;
+mod gathered;
 mod host;
 mod links;
 mod net;
@@ -23,9 +24,12 @@ mod perform;
 pub mod presets;
 pub mod random;
 mod scenario;
+mod streams;
 mod tables;
 mod tally;
+mod together;
 mod totals;
+mod traffic;
 mod why;
 mod world;
 
@@ -38,9 +42,12 @@ pub use self::world::{Routing, World};
 #[doc(hidden)]
 pub use self::{
     chart::{Chart, Journey, Leg, fate},
+    gathered::{Gathered, Link, Passed, unasked},
     net::{Net, Wire},
     tables::{Lives, Row, Tables},
     tally::{KindTally, Tally, TallyView},
+    together::{Together, moved, shifts},
     totals::RoutingTotals,
+    traffic::{Traffic, WAY},
     why::of as why,
 };

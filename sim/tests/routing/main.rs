@@ -7,3 +7,4 @@ mod oracles;
 mod presets;
 mod random;
 mod timeline;
+mod together;

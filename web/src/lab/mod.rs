@@ -279,6 +279,7 @@ impl<P: Watched> Watching for Lab<P> {
             checked: u64::from(sound),
             total: 1,
             diverged_at: (!sound).then_some(claim.at),
+            nodes: None,
             text: text.to_owned(),
         }
     }

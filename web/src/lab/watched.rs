@@ -138,6 +138,9 @@ pub(crate) struct Verified {
     pub(crate) total: u64,
     /// The instant of the first one that is wrong.
     pub(crate) diverged_at: Option<Instant>,
+    /// Of several recorded nodes: how many did all that is on their tapes again,
+    /// and how many there are.
+    pub(crate) nodes: Option<[u32; 2]>,
     /// The result as one sentence.
     pub(crate) text: String,
 }

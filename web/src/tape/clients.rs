@@ -9,11 +9,11 @@ use servent_core::id::ConnId;
 use servent_core::node::Event;
 use servent_core::swarm::Event as Told;
 use servent_core::time::Instant;
+use servent_core::trace::again::{Again, Step};
 use servent_core::trace::player::Player;
 use servent_core::trace::{NodeId, Record};
 use servent_sim::swarm::{Event as Shown, connection};
 
-use super::again::{Again, Step};
 use crate::swarm::Selection;
 
 /// A client.

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use servent_core::engine::Effect;
 use servent_core::node::{Event, Input, Output};
 use servent_core::time::{Duration, Instant};
+use servent_core::trace::again::{Again, Step};
 use servent_core::trace::branch::Place;
 use servent_core::trace::player::Player;
 use servent_core::trace::{Digest, NodeId};
@@ -15,8 +16,6 @@ use servent_core::wire::unicast::{Packet, Seal};
 use servent_sim::unicast::{
     Arrow, Cause, DatagramId, Diagram, Fate, Label, Loss, Mark, UnicastTotals,
 };
-
-use super::again::{Again, Step};
 
 /// The way to the other end, before any round trip was measured.
 const UNMEASURED: Duration = Duration::from_millis(1);
@@ -88,9 +87,14 @@ impl Ends {
     pub(super) fn new(player: &Player) -> Option<Self> {
         let start = player.start()?;
         let seal = start.config.datagrams.as_ref()?.seal;
-        Some(Self {
-            again: Some(Again::new(start)),
-            seal,
+        Some(Self { again: Some(Again::new(start)), seal, ..Self::none() })
+    }
+
+    /// Of a servent that sends none.
+    pub(super) fn none() -> Self {
+        Self {
+            again: None,
+            seal: Seal::None,
             peers: Vec::new(),
             seen: Vec::new(),
             marks: Vec::new(),
@@ -104,7 +108,7 @@ impl Ends {
             sent: 0,
             received: 0,
             diagram: Diagram::default(),
-        })
+        }
     }
 
     /// Takes up what is new on the tape.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use servent_core::time::Instant;
 use servent_core::trace::NodeId;
+use servent_sim::routing::moved;
 use servent_sim::unicast::{Arrow, Cause, DatagramId, Diagram, Fate, Loss, Mark, UnicastTotals};
 
 use super::ends::{Ends, Seen};
@@ -12,45 +13,34 @@ use super::ends::{Ends, Seen};
 /// Which datagram: of which tape, and its number there.
 type Place = (usize, usize);
 
-/// An instant by the clock of the first servent.
-pub(super) fn moved(at: Instant, by: i64) -> Instant {
-    Instant::from_micros(at.as_micros().saturating_add_signed(by))
-}
+/// The datagrams of one end that are unlike all others it sent, or received, and
+/// when that was.
+type Once = BTreeMap<u64, Option<Instant>>;
 
-/// How far each tape is to be moved, in microseconds, so that nothing arrives
-/// before it was sent. Clocks of one machine agree, and stay as they are.
-pub(super) fn shifts(tapes: &[&Ends]) -> Vec<i64> {
-    let mut shifts = vec![0_i64; tapes.len()];
-    for k in 1..tapes.len() {
-        // The first of those before it that it has talked to.
-        let known = (0..k).find_map(|m| {
-            let (there, back) = (least(tapes[m], tapes[k]), least(tapes[k], tapes[m]));
-            Some((m, there?, back?))
-        });
-        if let Some((m, there, back)) = known {
-            let apart = if there < 0 || back < 0 { (back - there) / 2 } else { 0 };
-            shifts[k] = shifts[m] + apart;
+/// The shortest ways of datagrams from one tape to another by their own clocks.
+pub(super) fn ways(tapes: &[&Ends]) -> BTreeMap<(usize, usize), i64> {
+    let once = |ours: bool| move |ends: &&Ends| once(ends, ours);
+    let sent: Vec<Once> = tapes.iter().map(once(true)).collect();
+    let came: Vec<Once> = tapes.iter().map(once(false)).collect();
+    let mut ways = BTreeMap::new();
+    for (k, sent) in sent.iter().enumerate() {
+        for (m, came) in came.iter().enumerate().filter(|(m, _)| *m != k) {
+            let all = sent.iter().filter_map(|(print, at)| {
+                let (sent, came) = ((*at)?, (*came.get(print)?)?);
+                Some(came.as_micros() as i64 - sent.as_micros() as i64)
+            });
+            ways.extend(all.min().map(|way| ((k, m), way)));
         }
     }
-    shifts
+    ways
 }
 
-/// The shortest way from one to the other by their own clocks, of datagrams
-/// that are unlike all others.
-fn least(from: &Ends, to: &Ends) -> Option<i64> {
-    let once = |ends: &Ends, ours: bool| {
-        let mut seen: BTreeMap<u64, Option<Instant>> = BTreeMap::new();
-        for one in ends.seen().iter().filter(|one| one.ours == ours) {
-            seen.entry(one.print).and_modify(|at| *at = None).or_insert(Some(one.at));
-        }
-        seen
-    };
-    let (sent, came) = (once(from, true), once(to, false));
-    let ways = sent.iter().filter_map(|(print, at)| {
-        let (sent, came) = ((*at)?, (*came.get(print)?)?);
-        Some(came.as_micros() as i64 - sent.as_micros() as i64)
-    });
-    ways.min()
+fn once(ends: &Ends, ours: bool) -> Once {
+    let mut seen = Once::new();
+    for one in ends.seen().iter().filter(|one| one.ours == ours) {
+        seen.entry(one.print).and_modify(|at| *at = None).or_insert(Some(one.at));
+    }
+    seen
 }
 
 /// What several servents sent each other.

@@ -1,6 +1,5 @@
 //! The tapes of servents: a recorded node is replayed.
 
-mod again;
 mod around;
 mod clients;
 mod ends;
@@ -22,6 +21,7 @@ use serde::Serialize;
 use serde_json::Value;
 use servent_core::trace::pcapng::Exporter;
 use servent_core::trace::player::Player;
+use servent_core::trace::players::Players;
 use servent_core::trace::tape::Checkpoint;
 use servent_core::trace::{qlog, tape};
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -80,6 +80,33 @@ impl Tape {
     ) -> Result<Tape, JsValue> {
         let (player, read) = open::player(stream, progress, signal).await?;
         Ok(Self::over(player, read == 0)?)
+    }
+
+    /// The same for a file with the tapes of several servents, one behind the
+    /// other, as a room is recorded.
+    ///
+    /// # Errors
+    /// When it contains no valid line, the stream fails, or it was aborted.
+    #[wasm_bindgen(js_name = openAll)]
+    pub async fn open_all(
+        #[wasm_bindgen(unchecked_param_type = "ReadableStream<Uint8Array>")] stream: ReadableStream,
+        #[wasm_bindgen(unchecked_param_type = "((bytes: number) => void) | undefined")]
+        progress: Option<Function>,
+        signal: Option<AbortSignal>,
+    ) -> Result<Vec<Tape>, JsValue> {
+        let (players, read) = open::player::<Players>(stream, progress, signal).await?;
+        let players = players.all();
+        if players.is_empty() {
+            return Ok(vec![Self::over(Player::new(), read == 0)?]);
+        }
+        let tapes = players.into_iter().map(|player| Self::over(player, false));
+        Ok(tapes.collect::<Result<Vec<_>, _>>()?)
+    }
+
+    /// The name of its servent.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.of.borrow().name().to_owned()
     }
 
     /// The interface common to all runs.

@@ -4,17 +4,35 @@ use futures::future::{AbortHandle, Abortable};
 use futures::stream::{self, Stream, TryStreamExt as _};
 use js_sys::{Function, Reflect, Uint8Array};
 use servent_core::trace::player::Player;
+use servent_core::trace::players::Players;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortSignal, ReadableStream, ReadableStreamDefaultReader};
 
-/// The tape in a stream, and its bytes.
-pub(super) async fn player(
+/// What can be read piece by piece.
+pub(super) trait Growing: Default {
+    fn append(&mut self, bytes: &[u8]);
+}
+
+impl Growing for Player {
+    fn append(&mut self, bytes: &[u8]) {
+        self.append(bytes);
+    }
+}
+
+impl Growing for Players {
+    fn append(&mut self, bytes: &[u8]) {
+        self.append(bytes);
+    }
+}
+
+/// The tape in a stream, or all of them, and its bytes.
+pub(super) async fn player<T: Growing>(
     stream: ReadableStream,
     progress: Option<Function>,
     signal: Option<AbortSignal>,
-) -> Result<(Player, u64), JsValue> {
+) -> Result<(T, u64), JsValue> {
     let reader: ReadableStreamDefaultReader = stream.get_reader().unchecked_into();
     let reading = read(chunks(&reader), progress);
     let Some(signal) = signal else { return reading.await };
@@ -37,11 +55,11 @@ async fn given_up(reader: &ReadableStreamDefaultReader, signal: &AbortSignal) ->
     signal.reason()
 }
 
-async fn read(
+async fn read<T: Growing>(
     chunks: impl Stream<Item = Result<Uint8Array, JsValue>>,
     progress: Option<Function>,
-) -> Result<(Player, u64), JsValue> {
-    let start = (Player::new(), 0);
+) -> Result<(T, u64), JsValue> {
+    let start = (T::default(), 0);
     chunks
         .try_fold(start, |(mut player, read), chunk| {
             player.append(&chunk.to_vec());

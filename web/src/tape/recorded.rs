@@ -154,7 +154,7 @@ impl Recorded {
     /// The names of itself and its neighbours.
     pub(super) fn names(&self) -> Vec<String> {
         let others = self.take.around.iter().flat_map(|around| around.neighbours());
-        let others = others.map(|(at, _)| at.to_string());
+        let others = others.map(SocketAddr::to_string);
         [self.name().to_owned()].into_iter().chain(others).collect()
     }
 
@@ -268,7 +268,7 @@ impl Recorded {
         self.take.player.record(0).map_or(Instant::ZERO, |record| record.at)
     }
 
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         self.take.player.start().map_or("servent", |s| &s.name)
     }
 
@@ -513,6 +513,7 @@ impl Watching for Recorded {
             checked: report.verified,
             total: self.take.player.checkpoints(),
             diverged_at: report.diverged_at,
+            nodes: None,
             text: report.to_string(),
         }
     }

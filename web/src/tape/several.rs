@@ -5,13 +5,15 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use serde_json::Value;
+use servent_core::node::{Input, Node};
 use servent_core::time::Instant;
 use servent_core::trace::{Digest, NodeId};
+use servent_sim::routing::{Gathered, Together, Traffic, moved, shifts};
 use servent_sim::unicast::Margins;
 use wasm_bindgen::{JsError, JsValue};
 
 use super::ends::Ends;
-use super::joined::{Joined, moved, shifts};
+use super::joined::{Joined, ways};
 use super::recorded::Recorded;
 use crate::lab::{BranchInfo, Cast, Columns, NamedRecord, NodeInfo, Verified, Watching, fitting};
 use crate::value::{Answer, give, refused};
@@ -27,7 +29,12 @@ pub(super) struct Several {
     records: Vec<Place>,
     /// The numbers that the records of each tape have among all.
     numbers: Vec<Vec<u32>>,
+    /// What they sent each other as datagrams.
     joined: Joined,
+    /// What each tells of the overlay, and all of it as one.
+    gathered: Vec<Gathered>,
+    together: Together,
+    traffic: Traffic,
     columns: Columns,
     now: Instant,
     index: usize,
@@ -40,36 +47,51 @@ impl Several {
         for tape in &tapes {
             tape.borrow_mut().ends();
         }
+        let gathered: Vec<_> = tapes.iter().map(|it| Gathered::of(it.borrow().player())).collect();
         let mut several = Self {
-            shifts: vec![0; tapes.len()],
-            tapes,
+            shifts: Vec::new(),
             names,
             records: Vec::new(),
             numbers: Vec::new(),
             joined: Joined::default(),
+            together: Together::new(&gathered),
+            traffic: Traffic::default(),
             columns: Columns::default(),
             now: Instant::ZERO,
             index: 0,
+            gathered,
+            tapes,
         };
-        several.shifts = several.with_ends(shifts).unwrap_or(several.shifts);
+        several.shifts = several.clocks();
         several.sort();
         let numbers = &several.numbers;
         let seq = |tape: usize, i: u64| {
             let number = numbers[tape].get(i as usize).or(numbers[tape].last());
             number.copied().unwrap_or_default().into()
         };
-        let shifts = several.shifts.clone();
-        several.joined =
-            several.with_ends(|ends| Joined::new(ends, &shifts, seq)).unwrap_or_default();
+        let joined = several.with_ends(|ends| Joined::new(ends, &several.shifts, seq));
+        several.traffic = several.together.traffic(&several.gathered, &several.shifts, seq);
+        several.joined = joined;
         several.now = several.begun();
         several
     }
 
-    /// Does something with the datagrams of all; `None` unless all have some.
-    fn with_ends<T>(&self, work: impl FnOnce(&[&Ends]) -> T) -> Option<T> {
+    /// How far each tape is to be moved, by all that they sent each other.
+    fn clocks(&self) -> Vec<i64> {
+        let messages = self.together.ways(&self.gathered);
+        let datagrams = self.with_ends(ways);
+        shifts(self.many(), |k, m| {
+            let all = [messages.get(&(k, m)), datagrams.get(&(k, m))];
+            all.into_iter().flatten().min().copied()
+        })
+    }
+
+    /// Does something with the datagrams of all.
+    fn with_ends<T>(&self, work: impl FnOnce(&[&Ends]) -> T) -> T {
         let tapes: Vec<_> = self.tapes.iter().map(|tape| tape.borrow()).collect();
-        let ends: Option<Vec<&Ends>> = tapes.iter().map(|tape| tape.take.ends.as_ref()).collect();
-        Some(work(&ends?))
+        let none = Ends::none();
+        let ends = tapes.iter().map(|tape| tape.take.ends.as_ref().unwrap_or(&none));
+        work(&ends.collect::<Vec<_>>())
     }
 
     /// All records by their instants; of one tape in their order.
@@ -111,10 +133,27 @@ impl Several {
         self.shifts.iter().map(|by| -(*by as f64)).collect()
     }
 
+    /// The messages that passed between them, and between them and others.
+    pub(super) const fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
+    /// One that was recorded.
+    pub(super) fn recorded(&self, node: NodeId) -> Option<&Rc<RefCell<Recorded>>> {
+        self.tapes.get(node.0 as usize)
+    }
+
     /// The views that can show all of them together.
     pub(super) fn views(&self) -> Vec<&'static str> {
         let talk = self.joined.who.iter().flatten().any(|who| (who.0 as usize) < self.many());
-        if talk { vec!["unicast"] } else { Vec::new() }
+        let all = [("routing", self.together.is_joined()), ("unicast", talk)];
+        all.into_iter().filter(|(_, shows)| *shows).map(|(view, _)| view).collect()
+    }
+
+    /// The names of all in the overlay.
+    pub(super) fn neighbours(&self) -> Vec<String> {
+        let others = self.together.strangers().iter().map(ToString::to_string);
+        self.names.iter().cloned().chain(others).collect()
     }
 
     /// HA, HS and the windows of one end; of one that was not recorded nothing
@@ -156,9 +195,16 @@ impl Several {
     /// The record that led to another: of its own tape, or the sending of what
     /// arrived.
     fn cause(&self, tape: usize, i: usize, own: Option<u64>) -> Option<u64> {
-        let input = self.tapes[tape].borrow().player().led_to(i);
+        let of = self.tapes[tape].borrow();
+        let input = of.player().led_to(i);
+        let conn = input.and_then(|input| match of.player().given(input)?.1? {
+            Input::Bytes { conn, .. } => Some(*conn),
+            _ => None,
+        });
+        drop(of);
         let sent = input.and_then(|input| {
-            self.with_ends(|ends| self.joined.cause(tape, input, ends)).flatten()
+            let datagram = self.with_ends(|ends| self.joined.cause(tape, input, ends));
+            datagram.or_else(|| self.together.cause((tape, conn?), input, &self.gathered))
         });
         let number = |tape: usize, i: u64| self.numbers[tape].get(i as usize).copied();
         // What was written down late may stand behind what it led to.
@@ -258,11 +304,20 @@ impl Watching for Several {
         next.is_some_and(|i| self.seek_record(i as u32))
     }
 
-    fn size(&self, _: Cast) -> usize {
-        self.many() + self.joined.strangers.len()
+    fn size(&self, cast: Cast) -> usize {
+        let strangers = match cast {
+            Cast::Neighbours => self.together.strangers().len(),
+            _ => self.joined.strangers.len(),
+        };
+        self.many() + strangers
     }
 
-    fn nodes(&self, _: Cast) -> Answer {
+    fn nodes(&self, cast: Cast) -> Answer {
+        if cast == Cast::Neighbours {
+            let role = |id| if (id as usize) < self.many() { "both" } else { "plain" };
+            let info = |(id, name): (u32, &String)| NodeInfo::new(NodeId(id), name, role(id), true);
+            return give(&(0..).zip(&self.neighbours()).map(info).collect::<Vec<_>>());
+        }
         let tapes: Vec<_> = self.tapes.iter().map(|tape| tape.borrow()).collect();
         let info = |id: u32| {
             let name = self.name(NodeId(id));
@@ -279,7 +334,11 @@ impl Watching for Several {
         give(&all)
     }
 
-    fn inspect(&self, node: NodeId, _: Cast) -> Answer {
+    fn inspect(&self, node: NodeId, cast: Cast) -> Answer {
+        if cast == Cast::Neighbours {
+            let Some(tape) = self.recorded(node) else { return give(&()) };
+            return give(&tape.borrow().player().node().and_then(Node::overlay));
+        }
         give(&self.margins(node))
     }
 
@@ -343,6 +402,8 @@ impl Watching for Several {
 
     fn verified(&self) -> Verified {
         let all: Vec<Verified> = self.tapes.iter().map(|tape| tape.borrow().verified()).collect();
+        let sound = |tape: &&Rc<RefCell<Recorded>>| tape.borrow().player().report().is_sound();
+        let sound = self.tapes.iter().filter(sound).count();
         let diverged = all.iter().zip(&self.shifts);
         let diverged = diverged.filter_map(|(one, by)| Some(moved(one.diverged_at?, *by)));
         let text: Vec<String> = all
@@ -354,6 +415,7 @@ impl Watching for Several {
             checked: all.iter().map(|one| one.checked).sum(),
             total: all.iter().map(|one| one.total).sum(),
             diverged_at: diverged.min(),
+            nodes: Some([sound as u32, all.len() as u32]),
             text: text.join("; "),
         }
     }

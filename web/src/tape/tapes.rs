@@ -7,7 +7,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsError, JsValue};
 
 use super::several::Several;
-use super::{Ladder, Tape};
+use super::{Ladder, Overlay, Tape};
 use crate::lab::{Cast, Run};
 use crate::value::{Answer, give, refused};
 
@@ -65,6 +65,13 @@ impl Tapes {
     #[must_use]
     pub fn ladder(&self) -> Option<Ladder> {
         Ladder::of_several(&self.of)
+    }
+
+    /// The overlay that they and their neighbours are; `undefined` when no two of
+    /// them were neighbours.
+    #[must_use]
+    pub fn overlay(&self) -> Option<Overlay> {
+        Overlay::of_several(&self.of)
     }
 
     /// The same once more, with the same cursor.

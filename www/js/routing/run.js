@@ -10,8 +10,9 @@ const LEARN_MS = 120;
 /** Records of one instant that are looked through. */
 const INSTANT = 500;
 
-/** A recorded overlay is the star that one servent saw. */
+/** A recorded overlay is the star that one servent saw, or what several of them were. */
 const STAR = /** @type {any} */ ({ shape: 'star', script: [], config: {} });
+const SEVERAL = /** @type {any} */ ({ shape: 'random', script: [], config: {} });
 
 /** @extends {Run<import('#servent').Routing | import('#servent').Overlay>} */
 export class RoutingRun extends Run {
@@ -34,7 +35,7 @@ export class RoutingRun extends Run {
   constructor(source, fates) {
     super(source);
     this.fates = fates;
-    /** @type {T.RoutingScenario} */ this.told = this.scenario ?? STAR;
+    /** @type {T.RoutingScenario} */ this.told = this.scenario ?? (this.together ? SEVERAL : STAR);
     this.#place();
   }
 

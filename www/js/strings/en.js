@@ -173,7 +173,7 @@ const PAGE = {
   'time.digest': (a) => `digest ${a.digest}`,
   'time.track': 'Time',
   'time.at': (a) => `${a.now} of ${a.end}, event ${a.i}`,
-  'time.verified': (a) => `replay verified ${a.checked}/${a.total}`,
+  'time.verified': (a) => `replay verified ${a.nodes ? `${a.nodes[0]} of ${a.nodes[1]} nodes` : `${a.checked}/${a.total}`}`,
   'time.diverged': (a) => `diverged at ${a.at}`,
   'time.live': 'Live',
   'time.live.on': 'Following live',

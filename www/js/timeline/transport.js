@@ -69,17 +69,18 @@ export class TimeTransport extends HTMLElement {
   /** A replay says how many of its checkpoints agreed. */
   #judge() {
     const run = this.session?.run;
-    const { checked, total, diverged_at: diverged } = run ? run.verified() : { checked: 0, total: 0, diverged_at: null };
+    const { checked, total, nodes, diverged_at: diverged } = run ? run.verified() : { checked: 0, total: 0, nodes: null, diverged_at: null };
     if (run?.kind === 'trace' && (this.session?.branch ?? 0) > 0) {
       this.verdict.dataset.state = 'branch';
       return void setText(this.verdict, t('whatif.branch'));
     }
     if (!run || total === 0) return void setText(this.verdict, '');
-    const state = diverged === null ? 'verified' : 'diverged';
-    const text = diverged === null ? t('time.verified', { checked, total }) : t('time.diverged', { at: clock(diverged - run.origin) });
+    const whole = diverged === null && (!nodes || nodes[0] === nodes[1]);
+    const state = whole ? 'verified' : 'diverged';
+    const text = diverged !== null ? t('time.diverged', { at: clock(diverged - run.origin) }) : t('time.verified', { checked, total, nodes });
     if (this.verdict.textContent === text) return undefined;
     this.verdict.dataset.state = state;
-    this.verdict.replaceChildren(icon(diverged === null ? 'check' : 'alert'), text);
+    this.verdict.replaceChildren(icon(whole ? 'check' : 'alert'), text);
     return undefined;
   }
 }

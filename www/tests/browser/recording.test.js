@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { BROWSERS, start } from '../browser.js';
+import { BROWSERS, drop, open, start } from '../browser.js';
 import { PROGRAM, join, room } from '../room.js';
 
 const screen = 'part-screen';
@@ -67,6 +67,34 @@ for (const name of BROWSERS) {
       // What the seeker did last is on it as well as what the giver did.
       const tape = readFileSync(file, 'latin1');
       assert.ok(tape.includes('poem of mine.txt') && tape.includes('"words":"poem"'));
+
+      // And the lab has all of it on one map.
+      const { page, complaints } = await open(started, '#1/queue?p=rush-hour&t=0');
+      await drop(page, 'class.sqlog', readFileSync(file));
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('routing-pane'))?.stages[0]?.run.flights.count > 0);
+      await page.waitForFunction(() => document.querySelector('.verdict')?.textContent?.endsWith('3 of 3 nodes'));
+      const map = await page.evaluate(() => {
+        const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+        const { run } = session;
+        session.seek(run.horizon);
+        const { flights } = run;
+        const all = run.records(0, run.count, '');
+        const ways = [...flights.kind].map((kind, i) => ({ kind, from: flights.from[i], to: flights.to[i], way: flights.due[i] - flights.sent[i] })).slice(0, flights.count);
+        return {
+          view: session.view.id, nodes: run.nodes.length, names: new Set(run.nodes.map((/** @type {any} */ n) => n.name)).size, links: run.links.count, ways,
+          asked: run.searches.find((/** @type {any} */ one) => one.words === 'poem' && one.hits > 0),
+          across: all.filter((/** @type {any} */ r) => r.cause !== null && all[r.cause].node !== r.node).length,
+        };
+      });
+      // Nobody is there twice: all that they heard is from one another.
+      assert.deepEqual([map.view, map.nodes, map.names], ['routing', 3, 3], JSON.stringify(map));
+      assert.ok(map.links >= 2 && map.across > 0 && map.asked?.node > 0, JSON.stringify(map));
+      // The hit goes from page to servent and from servent to page, and no way is estimated.
+      const hits = map.ways.filter(({ kind }) => kind === 3);
+      assert.ok(hits.some(({ to }) => to === 0) && hits.some(({ from, to }) => from === 0 && to === map.asked.node), JSON.stringify(hits));
+      assert.ok(map.ways.some(({ way }) => way !== 40_000) && hits.every(({ way }) => way !== 40_000), JSON.stringify(map.ways));
+      assert.deepEqual(complaints, []);
+      await page.close();
     }));
 
     test('WB-5, WB-10: the host records from the screen, saves a copy, and deletes it', () => within([], async (here) => {

@@ -8,7 +8,7 @@ use servent::replay::{Report, bytes};
 use servent_core::text::{Lines, Shown};
 use servent_core::trace::players::tapes;
 
-use crate::cli::replay::{read, sound};
+use crate::cli::replay::read;
 use crate::cli::{Common, lab_cmd, print};
 use crate::exit::{Exit, Failure};
 
@@ -40,7 +40,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     let path = &arguments.file;
     let recording = read(path)?;
     let reports: Vec<Report> = tapes(&recording).into_iter().map(bytes).collect();
-    let good = reports.iter().filter(|report| sound(report)).count();
+    let good = reports.iter().filter(|report| report.is_sound()).count();
     if arguments.json {
         let nodes: Vec<Value> = reports.iter().map(node).collect();
         let all = good == reports.len();
@@ -78,6 +78,6 @@ fn name(report: &Report) -> &str {
 /// What is said of a node as JSON.
 fn node(report: &Report) -> Value {
     let mut value = serde_json::to_value(report).unwrap_or_default();
-    value["sound"] = sound(report).into();
+    value["sound"] = report.is_sound().into();
     value
 }

@@ -163,7 +163,7 @@ export const page = {
   'time.digest': (a) => `Prüfsumme ${a.digest}`,
   'time.track': 'Zeit',
   'time.at': (a) => `${a.now} von ${a.end}, Ereignis ${a.i}`,
-  'time.verified': (a) => `Wiederholung bestätigt ${a.checked}/${a.total}`,
+  'time.verified': (a) => `Wiederholung bestätigt ${a.nodes ? `${a.nodes[0]} von ${a.nodes[1]} Knoten` : `${a.checked}/${a.total}`}`,
   'time.diverged': (a) => `weicht ab bei ${a.at}`,
   'time.live': 'Live',
   'time.live.on': 'Live dabei',

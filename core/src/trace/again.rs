@@ -1,39 +1,51 @@
 //! A tape re-executed once more for a picture, with every message as an event.
 
-use servent_core::engine::{Effect, Engine as _, Fx};
-use servent_core::node::{Event, Input, Node, Output};
-use servent_core::time::Instant;
-use servent_core::trace::player::Player;
-use servent_core::trace::tape::Start;
+use super::player::Player;
+use super::tape::Start;
+use crate::engine::{Effect, Engine as _, Fx};
+use crate::node::{Event, Input, Node, Output};
+use crate::time::Instant;
 
 /// One step of the node.
-pub(super) struct Step<'a> {
-    pub(super) at: Instant,
+#[derive(Debug)]
+pub struct Step<'a> {
+    /// When.
+    pub at: Instant,
     /// Its number.
-    pub(super) number: usize,
+    pub number: usize,
     /// What it was given; `None` where its timers were run.
-    pub(super) input: Option<&'a Input>,
-    pub(super) effects: &'a [Effect<Output, Event>],
+    pub input: Option<&'a Input>,
+    /// What came of it, in order.
+    pub effects: &'a [Effect<Output, Event>],
     /// Records on the tape before it.
     records: u64,
 }
 
 impl Step<'_> {
+    /// All that came of it, each with the number of the newest record by then.
+    pub fn numbered(&self) -> impl Iterator<Item = (u64, &Effect<Output, Event>)> {
+        let mut next = self.records;
+        self.effects.iter().map(move |effect| {
+            if let Effect::Event(event) = effect {
+                next += u64::from(!is_traced(event));
+            }
+            (next.saturating_sub(1), effect)
+        })
+    }
+
     /// Its events, each with the number of its record; one that is not on the
     /// tape has that of the record before it.
-    pub(super) fn events(&self) -> impl Iterator<Item = (u64, &Event)> {
-        let mut next = self.records;
-        self.effects.iter().filter_map(move |effect| {
-            let Effect::Event(event) = effect else { return None };
-            next += u64::from(!is_traced(event));
-            Some((next.saturating_sub(1), event))
+    pub fn events(&self) -> impl Iterator<Item = (u64, &Event)> {
+        self.numbered().filter_map(|(record, effect)| match effect {
+            Effect::Event(event) => Some((record, event)),
+            Effect::Output(_) => None,
         })
     }
 }
 
 /// True for events that are only there because they are traced.
 const fn is_traced(event: &Event) -> bool {
-    use servent_core::{routing, unicast};
+    use crate::{routing, unicast};
     match event {
         Event::Routing(event) => matches!(
             event,
@@ -56,7 +68,8 @@ const fn is_traced(event: &Event) -> bool {
 }
 
 /// The node of a tape, as far as it has been re-executed.
-pub(super) struct Again {
+#[derive(Debug, Clone)]
+pub struct Again {
     node: Node,
     done: usize,
     records: u64,
@@ -64,7 +77,8 @@ pub(super) struct Again {
 
 impl Again {
     /// Tracing adds events and changes nothing else.
-    pub(super) fn new(start: &Start) -> Self {
+    #[must_use]
+    pub fn new(start: &Start) -> Self {
         let mut config = start.config.clone();
         config.overlay.router.trace_messages = true;
         if let Some(datagrams) = &mut config.datagrams {
@@ -77,12 +91,13 @@ impl Again {
     }
 
     /// The node as far as it has been re-executed.
-    pub(super) const fn node(&self) -> &Node {
+    #[must_use]
+    pub const fn node(&self) -> &Node {
         &self.node
     }
 
     /// Re-executes what is new on the tape; false when there is nothing.
-    pub(super) fn go_on(&mut self, player: &Player, mut see: impl FnMut(&Step<'_>)) -> bool {
+    pub fn go_on(&mut self, player: &Player, mut see: impl FnMut(&Step<'_>)) -> bool {
         let (before, mut fx) = (self.done, Fx::new());
         while let Some((at, input)) = player.given(self.done) {
             match input {
