@@ -50,6 +50,7 @@ fn a_recording_is_kept_and_every_node_of_it_is_verified() {
     let report: Value = serde_json::from_slice(&replay.stdout).unwrap();
     assert_eq!(report["nodes"].as_array().unwrap().len(), 2);
     assert_eq!(report["verified"], true);
+    assert_eq!(report["merged"]["hits"], 0);
     let said = String::from_utf8(place.run(&["room", "replay", "two.sqlog"]).stdout).unwrap();
     assert!(said.contains("2 of 2 tapes verified"), "{said}");
 

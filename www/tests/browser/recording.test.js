@@ -67,6 +67,8 @@ for (const name of BROWSERS) {
       // What the seeker did last is on it as well as what the giver did.
       const tape = readFileSync(file, 'latin1');
       assert.ok(tape.includes('poem of mine.txt') && tape.includes('"words":"poem"'));
+      // Merged, every hit has its query.
+      assert.ok(report.merged.hits > 0 && report.merged.unasked.length === 0, JSON.stringify(report.merged));
 
       // And the lab has all of it on one map.
       const { page, complaints } = await open(started, '#1/queue?p=rush-hour&t=0');

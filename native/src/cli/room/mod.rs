@@ -1,5 +1,6 @@
 //! `servent room`: people open a page, and each page is a servent.
 
+mod merged;
 mod record;
 mod replay;
 

@@ -8,6 +8,7 @@ use servent::replay::{Report, bytes};
 use servent_core::text::{Lines, Shown};
 use servent_core::trace::players::tapes;
 
+use super::merged::Merged;
 use crate::cli::replay::read;
 use crate::cli::{Common, lab_cmd, print};
 use crate::exit::{Exit, Failure};
@@ -40,11 +41,13 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     let path = &arguments.file;
     let recording = read(path)?;
     let reports: Vec<Report> = tapes(&recording).into_iter().map(bytes).collect();
+    let merged = Merged::of(&recording);
     let good = reports.iter().filter(|report| report.is_sound()).count();
     if arguments.json {
         let nodes: Vec<Value> = reports.iter().map(node).collect();
         let all = good == reports.len();
-        print(format!("{}\n", json!({ "nodes": nodes, "verified": all })))?;
+        let merged = merged.json();
+        print(format!("{}\n", json!({ "nodes": nodes, "verified": all, "merged": merged })))?;
     } else {
         let names: Vec<String> = reports.iter().map(|it| Shown(name(it)).to_string()).collect();
         let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
@@ -52,6 +55,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             print(format!("{name:width$}  {}\n", Lines(&report.to_string())))?;
         }
         print(format!("{good} of {} tapes verified\n", reports.len()))?;
+        merged.print(&names)?;
     }
     if reports.iter().all(|report| report.name.is_none()) {
         let what = format!("{} is not a recording of a room", path.display());
