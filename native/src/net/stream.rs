@@ -23,6 +23,8 @@ use super::websocket::{Frames, WebSocket};
 
 /// How such a request begins.
 const ASKS: &[u8] = b"GET https://";
+/// The code of a WebSocket that ends as it should (RFC 6455 §7.4.1).
+const NORMAL: u16 = 1000;
 
 /// A connection's bytes.
 pub(super) struct Stream {
@@ -176,8 +178,13 @@ impl Stream {
     /// Sends the TLS `close_notify` alert or the closing frame of a WebSocket,
     /// so that the peer can tell the end from a truncation.
     pub(super) fn farewell(&self) {
+        self.farewell_with(NORMAL);
+    }
+
+    /// The same, with a code of its own for the closing frame.
+    pub(super) fn farewell_with(&self, code: u16) {
         if let Some(web) = &self.web {
-            web.farewell(&self.tcp);
+            web.farewell(&self.tcp, code);
         }
         if let Some(secure) = &self.secure {
             lock(secure).tls.send_close_notify();

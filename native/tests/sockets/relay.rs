@@ -132,9 +132,11 @@ async fn nobody_is_put_through_to_who_did_not_ask() {
         let _answer = Page::try_open(at, &path).unwrap();
         assert_eq!(refused(&path), Some(404), "twice");
         assert!(calling.join().unwrap().is_ok());
-        // The one who has the secret takes its address back; the old line ends.
+        // The one who has the secret takes its address back; the old line ends, and
+        // who still reads it learns why.
         let _again = listen(at, PAGE).unwrap();
-        line.closed();
+        assert_eq!(line.line(), "MOVED\n");
+        assert_eq!(line.closed(), CloseCode::Library(4001));
     })
     .await;
     idle(&servent).await;

@@ -35,6 +35,8 @@ pub(super) struct Line {
     failed: u32,
     /// What was received of the next line.
     begun: Vec<u8>,
+    /// Another tab goes on with this servent: this one is called no more.
+    moved: bool,
     /// Calls so far.
     calls: u64,
     events: Vec<Closure<dyn FnMut(JsValue)>>,
@@ -69,6 +71,9 @@ impl Line {
     /// Opens the line, in the place of any other.
     pub(super) fn open(this: &Shared) {
         let Some(url) = this.borrow().line_url() else { return };
+        if this.borrow().line.moved {
+            return;
+        }
         let Ok(socket) = WebSocket::new_with_str(&url, PROTOCOL) else { return };
         socket.set_binary_type(BinaryType::Arraybuffer);
         let event = |then: fn(&Shared, JsValue)| {
@@ -141,6 +146,12 @@ impl Line {
         }
     }
 
+    /// This servent goes on elsewhere.
+    pub(super) fn leave(&mut self) {
+        self.moved = true;
+        self.hang_up();
+    }
+
     fn hang_up(&mut self) {
         self.open = false;
         self.begun.clear();
@@ -171,6 +182,10 @@ impl Line {
                         "CALL" => Told::Call(conn, ticket, peer),
                         _ => Told::Signal(conn, ticket, peer),
                     });
+                }
+                ("MOVED", _) => {
+                    self.moved = true;
+                    all.push(Told::Said(what.to_owned(), String::new()));
                 }
                 ("SAY" | "RULES" | "OUT" | "TAPE", _) => {
                     all.push(Told::Said(what.to_owned(), words.to_owned()));

@@ -250,8 +250,9 @@ impl Peer {
         self.0.borrow().tape_lines()
     }
 
-    /// Says goodbye to everybody.
+    /// Says goodbye to everybody, and is called no more.
     pub fn stop(&self) {
+        self.0.borrow_mut().line.leave();
         self.command(Command::Stop);
     }
 

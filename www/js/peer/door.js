@@ -9,6 +9,8 @@ const MEMORY = 256 << 20;
 /** A tab that was not seen for so long is forgotten, in milliseconds. */
 const FORGOTTEN_MS = 24 * 3600 * 1000;
 const TABS = 'servent.tabs';
+/** A tab whose servent another one takes over answers within this, in milliseconds; nobody else does. */
+const ANSWER_MS = 150;
 const STORES = /** @type {const} */ (['rows', 'files', 'pieces']);
 
 /** @template T @param {IDBRequest<T>} request @returns {Promise<T>} */
@@ -45,11 +47,14 @@ class Kept {
   changed = () => {};
   /** @param {string} _what @param {string} _words */
   said = (_what, _words) => {};
+  /** Another tab goes on with this servent: nothing is written here any more. */
+  moved = false;
   /** @param {IDBDatabase} db */
   constructor(db) { this.db = db; }
 
-  /** @param {typeof STORES[number]} store @param {(store: IDBObjectStore) => void} act */
+  /** @param {typeof STORES[number]} store @param {(store: IDBObjectStore) => void} act @returns {Promise<void>} */
   #write(store, act) {
+    if (this.moved) return Promise.resolve();
     const work = this.db.transaction(store, 'readwrite');
     act(work.objectStore(store));
     return done(work);
@@ -80,6 +85,7 @@ class Kept {
 
 /** In memory: gone with the page. */
 class Held {
+  moved = false;
   changed = () => {};
   /** @param {string} _what @param {string} _words */
   said = (_what, _words) => {};
@@ -112,11 +118,38 @@ function sweep(storage, id) {
   storage.setItem(TABS, JSON.stringify(tabs));
 }
 
-/** The door of this tab: another tab is another servent. @returns {Promise<Kept|Held>} */
-export async function openDoor() {
+/**
+ * A browser that duplicates a tab gives both the same servent. The newer one goes on
+ * with it: the older one is told so, and has stopped when this returns.
+ * @param {string} id @param {() => void} stop what an older tab does
+ */
+async function takeOver(id, stop) {
+  if (!('BroadcastChannel' in window)) return;
+  const channel = new BroadcastChannel(`servent-${id}`);
+  const mine = [Date.now(), Math.random()];
+  const isNewer = (/** @type {number[]} */ [at, dice]) => at > mine[0] || (at === mine[0] && dice > mine[1]);
+  await new Promise((resolve) => {
+    channel.onmessage = ({ data }) => {
+      if (data === 'gone') return resolve(null);
+      if (!isNewer(data)) return channel.postMessage(mine);
+      stop();
+      channel.postMessage('gone');
+      return channel.close();
+    };
+    channel.postMessage(mine);
+    setTimeout(resolve, ANSWER_MS);
+  });
+}
+
+/** The door of this tab: another tab is another servent. @param {() => void} stop what is done when a duplicate of this tab goes on with its servent @returns {Promise<Kept|Held>} */
+export async function openDoor(stop) {
   try {
-    let id = sessionStorage.getItem('servent.tab');
-    if (!id) sessionStorage.setItem('servent.tab', id = String(crypto.getRandomValues(new BigUint64Array(1))[0]));
+    const before = sessionStorage.getItem('servent.tab');
+    const id = before ?? String(crypto.getRandomValues(new BigUint64Array(1))[0]);
+    sessionStorage.setItem('servent.tab', id);
+    const alone = takeOver(id, stop);
+    // Nobody else has an id that was drawn just now.
+    if (before) await alone;
     sweep(localStorage, id);
     const opening = indexedDB.open(`servent-${id}`, 1);
     opening.onupgradeneeded = () => { for (const name of STORES) opening.result.createObjectStore(name); };

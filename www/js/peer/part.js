@@ -43,7 +43,8 @@ class PartScreen extends HTMLElement {
 
   /** @param {{port: number, own: string[], rules?: {slots: number, degree: number, ttl: number}, recorded?: boolean}} where */
   async #start({ port, own, rules, recorded }) {
-    const door = await openDoor();
+    const door = await openDoor(() => this.#moved());
+    if (this.gone) return;
     const [rows, files] = await Promise.all([door.all('rows'), door.all('files')]);
     this.door = door;
     const kept = Object.fromEntries(rows);
@@ -115,9 +116,25 @@ class PartScreen extends HTMLElement {
     if (what === 'SAY') this.#say(t('part.said', { words }));
     if (what === 'TAPE') words === 'off' ? this.handing?.end() : this.handing?.begin(Number(words) || 0);
     if (what === 'OUT') this.#say(t('part.out'), true);
+    if (what === 'MOVED') this.#moved();
     // With other rules it is another servent: it begins again, with its files and places.
     if (what === 'RULES') location.reload();
   }
+
+  /** A duplicate of this tab goes on with its servent: two would tread on each other's places and files. */
+  #moved() {
+    if (this.gone) return;
+    this.gone = true;
+    this.handing?.last();
+    this.handing?.end();
+    if (this.door) this.door.moved = true;
+    this.peer?.stop();
+    setAttr(this, 'data-moved', '');
+    this.#say(t('part.moved'), true);
+    this.note?.append(' ', el('button', { class: 'button small', type: 'button', text: t('part.moved.back'), on: { click: () => location.reload() } }));
+    for (const part of this.querySelectorAll('main > section')) setAttr(part, 'inert', '');
+  }
+  gone = false;
 
   /** @param {FileList|undefined|null} files */
   #share(files) { for (const file of files ?? []) this.peer?.share(file); }
@@ -157,7 +174,7 @@ class PartScreen extends HTMLElement {
   #show() {
     clearTimeout(this.timer);
     this.timer = 0;
-    if (!this.peer) return;
+    if (!this.peer || this.gone) return;
     this.#hear();
     const view = this.peer.view(PLACES);
     const links = view.overlay?.links ?? [];

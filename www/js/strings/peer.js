@@ -52,6 +52,8 @@ export const peer = {
   'part.neighbour': (a) => `${count(a.received)} messages in, ${count(a.sent)} out`,
   'part.said': (a) => `Your host says: ${a.words}`,
   'part.out': 'Your host has ended your part in this room.',
+  'part.moved': 'This servent goes on in another tab: you have duplicated this one.',
+  'part.moved.back': 'Go on here',
   'part.recorded': 'This room is recorded: what you search, share and download here is in the recording.',
   'host.title': 'Host',
   'host.intro': 'This is for you alone: keep it off the projector.',

@@ -118,6 +118,38 @@ for (const name of BROWSERS) {
       for (const one of [page, host]) await one.close();
     });
 
+    for (const told of ['the first tab', 'the servent']) {
+      test(`WB-7: a duplicated tab goes on alone: ${told} says so`, async () => {
+        // Without a way from tab to tab the servent notices that both hold the same line.
+        const first = told === 'the servent' ? () => { delete /** @type {any} */ (window).BroadcastChannel; } : undefined;
+        const one = await join(browser, here.url, 1280, first);
+        await give(one.page, 'mine alone.txt', Buffer.from('one of a kind'));
+        const id = await one.page.evaluate(() => sessionStorage.getItem('servent.tab'));
+        const { servent } = await view(one.page);
+        const two = await browser.newPage();
+        if (first) await two.evaluateOnNewDocument(first);
+        // What a browser does that duplicates a tab.
+        await two.evaluateOnNewDocument((/** @type {any} */ same) => sessionStorage.setItem('servent.tab', same), id);
+        await two.goto(here.url);
+        await one.page.waitForSelector('part-screen[data-moved]');
+        await one.page.bringToFront();
+        assert.match(await one.page.$eval('.part-note', (note) => note.textContent ?? ''), /goes on in another tab/);
+        await two.bringToFront();
+        await two.waitForSelector('part-screen[data-ready] .part-state[data-on]');
+        await two.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(1).called);
+        const after = await view(two);
+        assert.deepEqual([after.servent, after.shares.map((/** @type {any} */ file) => file.name)], [servent, ['mine alone.txt']]);
+        // The first one is over, and the second one keeps the line.
+        await one.page.waitForFunction(() => { const { called, overlay } = /** @type {any} */ (document.querySelector('part-screen')).peer.view(1); return !called && !overlay?.links.length; });
+        assert.equal(await two.$('part-screen[data-moved]'), null);
+        // Whoever wants to goes on there.
+        await one.page.bringToFront();
+        await one.page.click('.part-note button');
+        await two.waitForSelector('part-screen[data-moved]');
+        for (const page of [one.page, two]) await page.close();
+      });
+    }
+
     test('the screen shows who is here', async () => {
       const one = (await join(browser, here.url)).page;
       const screen = await browser.newPage();

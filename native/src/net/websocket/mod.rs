@@ -81,9 +81,9 @@ impl WebSocket {
         self.frames().flush(&mut Now(tcp))
     }
 
-    /// Says goodbye: nothing else follows.
-    pub(super) fn farewell(&self, tcp: &TcpStream) {
-        self.frames().farewell(&mut Now(tcp));
+    /// Says goodbye, with a code: nothing else follows.
+    pub(super) fn farewell(&self, tcp: &TcpStream, code: u16) {
+        self.frames().farewell(&mut Now(tcp), code);
     }
 
     /// True when a mistake of the peer has ended the connection, and it should

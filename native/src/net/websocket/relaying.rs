@@ -11,7 +11,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::door::frames::Frames;
 use super::door::handshake::{Upgrade, refusal};
-use super::door::relay::{Calling, Line, Refused, Relay, What, Wish};
+use super::door::relay::{Calling, Line, MOVED, Refused, Relay, What, Wish};
 use crate::net::stream::Stream;
 
 /// Bytes that are passed on at a time.
@@ -23,6 +23,9 @@ const CHATTER: usize = 4 * 1024;
 const EMPTY: Duration = Duration::from_secs(25);
 /// One who accepts nothing for this long is given up.
 const STALL: Duration = Duration::from_secs(30);
+/// The code with which a line ends that another tab with the same secret has
+/// taken over (RFC 6455 §7.4.2 leaves those from 4000 on to us).
+const MOVED_CODE: u16 = 4001;
 /// How long to wait for a peer to read why it was refused.
 const LINGER: Duration = Duration::from_secs(1);
 
@@ -84,8 +87,13 @@ async fn listen(through: Through, mut line: Line<Through>, opening: Opening) -> 
     loop {
         tokio::select! {
             told = line.told.recv() => match told {
+                Some(told) if told == MOVED => {
+                    write(stream, told.as_bytes()).await?;
+                    stream.farewell_with(MOVED_CODE);
+                    return end(stream).await;
+                }
                 Some(told) => write(stream, told.as_bytes()).await?,
-                // The page has opened another line.
+                // It was put out.
                 None => return end(stream).await,
             },
             () = tokio::time::sleep(EMPTY) => write(stream, b"\n").await?,

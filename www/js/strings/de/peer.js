@@ -50,6 +50,8 @@ export const peer = {
   'part.neighbour': (a) => `${count(a.received)} Nachrichten herein, ${count(a.sent)} hinaus`,
   'part.said': (a) => `Der Gastgeber sagt: ${a.words}`,
   'part.out': 'Der Gastgeber hat deine Teilnahme an diesem Raum beendet.',
+  'part.moved': 'Dieser Servent läuft in einem anderen Tab weiter: du hast diesen dupliziert.',
+  'part.moved.back': 'Hier weitermachen',
   'part.recorded': 'Dieser Raum wird aufgezeichnet: Was du hier suchst, teilst und herunterlädst, ist in der Aufnahme.',
   'host.title': 'Gastgeber',
   'host.intro': 'Das ist nur für dich: Zeig es nicht auf der Leinwand.',

@@ -120,10 +120,10 @@ impl Frames {
         Ok(flushed)
     }
 
-    /// Says goodbye: nothing else follows.
-    pub(crate) fn farewell(&mut self, socket: &mut (impl Read + Write)) {
+    /// Says goodbye, with a code of RFC 6455 §7.4: nothing else follows.
+    pub(crate) fn farewell(&mut self, socket: &mut (impl Read + Write), code: u16) {
         if !self.ended {
-            self.close(socket, CloseCode::Normal);
+            self.close(socket, code.into());
         }
     }
 

@@ -29,6 +29,9 @@ const PORTS: u16 = 1_024;
 const SECRET: usize = 32;
 /// Calls that may wait to be told on one line.
 const TOLD: usize = 64;
+/// What a line is told last when another one with its secret takes its place:
+/// whoever still reads it is a second tab of the same servent.
+pub(crate) const MOVED: &str = "MOVED\n";
 
 /// Limits of what passes through us from page to page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -252,7 +255,12 @@ impl<S> Relay<S> {
         state.pages.retain(|_, page| live(page) || !is_over(page.left, limits.kept, now));
         match state.pages.get(&at) {
             Some(page) if page.secret != secret => return self.refuse(Refused::Taken),
-            Some(_) => {}
+            Some(page) => {
+                // A page that has opened the line again reads this one no more.
+                if let Some(line) = &page.line {
+                    let _ = line.try_send(MOVED.to_owned());
+                }
+            }
             None => {
                 let of_ip = state.pages.values().filter(|page| page.owner == from).count();
                 if of_ip >= limits.pages_per_ip as usize {
