@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use servent::driver::Handle;
 use servent_core::node::Command;
+use servent_core::queue::Policy;
 
 use super::{Hub, Recording};
 
@@ -27,26 +28,43 @@ pub(super) struct Rules {
     degree: u32,
     /// How far a search goes.
     ttl: u8,
+    /// How those who wait for a page are told to ask again.
+    #[serde(default)]
+    policy: Policy,
 }
 
 impl Rules {
     /// The most of each: a page is no server.
-    const MOST: Self = Self { slots: 16, degree: 8, ttl: 7 };
+    const MOST: Self = Self { slots: 16, degree: 8, ttl: 7, policy: Policy::Adaptive };
 
     fn clamped(self) -> Self {
         Self {
             slots: self.slots.clamp(1, Self::MOST.slots),
             degree: self.degree.clamp(1, Self::MOST.degree),
             ttl: self.ttl.clamp(1, Self::MOST.ttl),
+            policy: self.policy,
         }
     }
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { slots: 2, degree: 3, ttl: 7 }
+        Self { slots: 2, degree: 3, ttl: 7, policy: Policy::default() }
     }
 }
+
+/// What whoever runs the room has asked of its pages, also of those that come later.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+struct Wishes {
+    rules: Rules,
+    /// Of a thousand datagrams from page to page so many are lost.
+    loss: u32,
+    /// Nobody searches, downloads or shares for now; what runs goes on.
+    frozen: bool,
+}
+
+/// The most that may be lost of a thousand datagrams.
+const LOSS: u32 = 500;
 
 /// Where pages take part.
 #[derive(Debug, Clone)]
@@ -57,7 +75,7 @@ pub(crate) struct Part {
     own: Vec<SocketAddr>,
     /// The address that people open, when this is a room.
     pub(crate) url: Option<String>,
-    rules: Arc<Mutex<Rules>>,
+    wishes: Arc<Mutex<Wishes>>,
     /// What a room can be recorded with.
     pub(crate) recording: Option<Arc<Recording>>,
 }
@@ -71,11 +89,11 @@ impl Part {
         if !own.contains(&here) {
             own.push(here);
         }
-        Some(Self { port, own, url, rules: Arc::default(), recording: None })
+        Some(Self { port, own, url, wishes: Arc::default(), recording: None })
     }
 
-    fn rules(&self) -> MutexGuard<'_, Rules> {
-        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
+    fn wishes(&self) -> MutexGuard<'_, Wishes> {
+        self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -85,10 +103,11 @@ pub(super) async fn part(State(hub): State<Arc<Hub>>) -> Response {
         return (StatusCode::NOT_FOUND, "no page can take part here\n").into_response();
     };
     let Part { port, own, url, .. } = part;
-    let rules = *part.rules();
+    let Wishes { rules, loss, frozen } = *part.wishes();
     let recorded = part.recording.as_ref().is_some_and(|it| it.recorded().is_some());
     Json(json!({
         "port": port, "own": own, "room": url.is_some(), "rules": rules, "recorded": recorded,
+        "loss": loss, "frozen": frozen,
     }))
     .into_response()
 }
@@ -117,9 +136,11 @@ pub(super) async fn room(State(hub): State<Arc<Hub>>) -> Response {
     let relayed = live.handle.relayed().map(
         |relayed| json!({ "pages": relayed.pages, "calls": relayed.calls, "bytes": relayed.bytes }),
     );
+    let wishes = *part.wishes();
     let shown = json!({
         "url": part.url, "code": code, "people": people, "view": view, "relayed": relayed,
-        "rules": *part.rules(), "out": live.handle.out(),
+        "rules": wishes.rules, "loss": wishes.loss, "frozen": wishes.frozen,
+        "out": live.handle.out(),
         "recorded": part.recording.as_ref().and_then(|recording| recording.recorded()),
     });
     Json(shown).into_response()
@@ -136,6 +157,10 @@ pub(super) enum Act {
     /// What the servents of pages are configured with; they begin with it anew,
     /// and keep their files and places.
     Rules(Rules),
+    /// Lose so many of a thousand datagrams from page to page.
+    Loss(u32),
+    /// Nobody searches, downloads or shares until this is taken back.
+    Freeze(bool),
     /// End what this address has here, and answer it no more.
     PutOut(IpAddr),
     /// Answer everybody again.
@@ -160,8 +185,19 @@ pub(super) async fn act(State(hub): State<Arc<Hub>>, Json(act): Json<Act>) -> Re
             handle.command(Command::Slots { slots }).await
         }
         Act::Rules(rules) => {
-            *part.rules() = rules.clamped();
+            part.wishes().rules = rules.clamped();
             handle.tell_pages("RULES");
+            Ok(())
+        }
+        Act::Loss(loss) => {
+            let loss = loss.min(LOSS);
+            part.wishes().loss = loss;
+            handle.tell_pages(&format!("LOSS {loss}"));
+            Ok(())
+        }
+        Act::Freeze(on) => {
+            part.wishes().frozen = on;
+            handle.tell_pages(if on { "FREEZE on" } else { "FREEZE off" });
             Ok(())
         }
         Act::PutOut(ip) if handle.put_out(ip) => Ok(()),
@@ -221,8 +257,9 @@ mod tests {
 
     #[test]
     fn rules_have_limits() {
-        let rules = Rules { slots: 1_000, degree: 0, ttl: 200 };
-        assert_eq!(rules.clamped(), Rules { slots: 16, degree: 1, ttl: 7 });
+        let policy = Policy::Adaptive;
+        let rules = Rules { slots: 1_000, degree: 0, ttl: 200, policy };
+        assert_eq!(rules.clamped(), Rules { slots: 16, degree: 1, ttl: 7, policy });
         assert_eq!(Rules::default().clamped(), Rules::default());
     }
 

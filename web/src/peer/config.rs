@@ -33,8 +33,9 @@ pub(super) fn config(name: &str, rules: Option<Rules>) -> node::Config {
     [config.overlay.degree, config.overlay.neighbours] = DEGREE;
     config.overlay.leaves = 0;
     config.datagrams = Some(datagrams());
-    if let Some(Rules { slots, degree, ttl }) = rules {
+    if let Some(Rules { slots, degree, ttl, policy }) = rules {
         (config.queue.slots, config.overlay.degree) = (slots, degree);
+        config.queue.policy = policy;
         config.overlay.router.max_ttl = ttl.clamp(1, config.overlay.router.max_ttl);
     }
     config

@@ -187,7 +187,7 @@ impl Line {
                     self.moved = true;
                     all.push(Told::Said(what.to_owned(), String::new()));
                 }
-                ("SAY" | "RULES" | "OUT" | "TAPE", _) => {
+                ("SAY" | "RULES" | "OUT" | "TAPE" | "LOSS" | "FREEZE", _) => {
                     all.push(Told::Said(what.to_owned(), words.to_owned()));
                 }
                 _ => {}

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use servent_core::fetch::{Get, Source};
 use servent_core::id::FetchId;
 use servent_core::node::{Command, Input, NodeView};
+use servent_core::queue::Policy;
 use servent_core::routing::RouterView;
 use servent_core::wire::http::Target;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -67,6 +68,9 @@ pub(crate) struct Rules {
     degree: u32,
     /// How far a search goes.
     ttl: u8,
+    /// How those who wait are told to ask again.
+    #[serde(default)]
+    policy: Policy,
 }
 
 /// A servent in this page.

@@ -8,6 +8,10 @@ import { t } from '#lab/strings.js';
 const ASK_MS = 1000;
 /** What the servents of pages are configured with, and the most of each. */
 const RULES = /** @type {const} */ ({ slots: 16, degree: 8, ttl: 7 });
+/** How those who wait are told to ask again. */
+const POLICIES = /** @type {const} */ (['text', 'adaptive']);
+/** The most datagrams from page to page that are lost, of a hundred. */
+const LOSS = 50;
 
 /** What the host does; the answer is an error, or nothing. @param {unknown} act */
 async function tell(act) {
@@ -23,13 +27,21 @@ class HostScreen extends HTMLElement {
     this.shown = true;
     const section = (/** @type {string} */ name, /** @type {(Node|null)[]} */ ...inside) => el('section', { class: `host-${name}`, 'aria-label': t(`host.${name}`) }, el('h2', { text: t(`host.${name}`) }), ...inside);
     const form = (/** @type {() => unknown} */ act, /** @type {(Node|null)[]} */ ...inside) => el('form', { class: 'host-form', on: { submit: (/** @type {Event} */ e) => { e.preventDefault(); this.#do(act()); } } }, ...inside);
-    const number = (/** @type {string} */ name, /** @type {number} */ max) => {
-      this.fields[name] = el('input', { class: 'input', type: 'number', min: '1', max: String(max), value: '', required: true });
+    const number = (/** @type {string} */ name, /** @type {number} */ max, min = 1) => {
+      this.fields[name] = el('input', { class: 'input', type: 'number', min: String(min), max: String(max), value: '', required: true });
       return el('label', { class: 'host-number' }, el('span', { text: t(`host.${name}`) }), this.fields[name]);
+    };
+    const policy = () => {
+      this.fields.policy = el('select', { class: 'input' }, ...POLICIES.map((one) => el('option', { value: one, text: t(`host.policy.${one}`) })));
+      // Nothing is chosen before it is known what is in force.
+      this.fields.policy.value = '';
+      return el('label', { class: 'host-number' }, el('span', { text: t('host.policy') }), this.fields.policy);
     };
     const value = (/** @type {string} */ name) => Number(this.fields[name].value);
     this.words = el('input', { class: 'input', maxlength: '200', required: true, 'aria-label': t('host.say') });
     const act = (/** @type {string} */ name, /** @type {unknown} */ does) => el('button', { class: 'button', type: 'button', text: t(name), on: { click: () => this.#do(does) } });
+    this.freeze = act('host.freeze.do', { freeze: true });
+    this.thaw = act('host.freeze.end', { freeze: false });
     this.record = act('host.record.do', { record: true });
     this.forget = act('host.record.forget', { record: false });
     this.save = el('a', { class: 'button', href: 'api/room/recording', download: 'room.sqlog', text: t('host.record.save') });
@@ -44,7 +56,9 @@ class HostScreen extends HTMLElement {
         el('div', { class: 'part-lead' }, el('p', { text: t('host.intro') }), this.state, this.note),
         section('say', form(() => { const say = this.words.value; this.words.value = ''; return { say }; }, this.words, el('button', { class: 'button primary', text: t('host.say.do') }))),
         section('servent', form(() => ({ slots: value('uploads') }), number('uploads', RULES.slots), el('button', { class: 'button', text: t('host.apply') }))),
-        section('rules', el('p', { class: 'host-text', text: t('host.rules.text') }), form(() => ({ rules: { slots: value('slots'), degree: value('degree'), ttl: value('ttl') } }), ...Object.entries(RULES).map(([name, max]) => number(name, max)), el('button', { class: 'button', text: t('host.rules.do') }))),
+        section('rules', el('p', { class: 'host-text', text: t('host.rules.text') }), form(() => ({ rules: { slots: value('slots'), degree: value('degree'), ttl: value('ttl'), policy: this.fields.policy.value } }), ...Object.entries(RULES).map(([name, max]) => number(name, max)), policy(), el('button', { class: 'button', text: t('host.rules.do') }))),
+        section('loss', el('p', { class: 'host-text', text: t('host.loss.text') }), form(() => ({ loss: value('loss') * 10 }), number('loss', LOSS, 0), el('button', { class: 'button', text: t('host.apply') }))),
+        section('freeze', el('p', { class: 'host-text', text: t('host.freeze.text') }), el('div', { class: 'host-form' }, this.freeze, this.thaw)),
         section('record', el('p', { class: 'host-text', text: t('host.record.text') }), this.recorded, el('div', { class: 'host-form' }, this.record, this.save, this.forget)),
         section('people', this.list.list, this.letIn)));
     this.#ask();
@@ -67,18 +81,18 @@ class HostScreen extends HTMLElement {
   async #show() {
     const answer = await fetch('api/room').catch(() => null);
     if (!answer?.ok) return void setText(this.state, t(answer?.status === 403 ? 'room.locked' : 'room.gone'));
-    const { people, view, relayed, rules, out, recorded } = await answer.json();
+    const { people, view, relayed, rules, loss, frozen, out, recorded } = await answer.json();
     const { uploads, length } = view.queue;
     setText(this.state, `${t('room.people', { n: people.length })}. ${t('room.queue', { uploads: uploads.length, waiting: length })}.${relayed?.bytes ? ` ${t('room.relayed', relayed)}.` : ''}`);
     setAttr(this.state, 'data-on', people.length > 0 && '');
-    const now = /** @type {Record<string, number>} */ ({ uploads: view.queue.slots, ...rules });
+    const now = /** @type {Record<string, number|string>} */ ({ uploads: view.queue.slots, ...rules, loss: loss / 10 });
     for (const [name, field] of Object.entries(this.fields)) {
       // What is being typed is not overwritten, nor what was typed and not sent.
       if (field.value === '' || field.value === field.dataset.known) field.value = String(now[name]);
       field.dataset.known = String(now[name]);
     }
     setText(this.recorded, recorded ? t('host.recorded', recorded) : '');
-    for (const [one, on] of /** @type {[any, boolean][]} */ ([[this.record, !recorded], [this.save, recorded], [this.forget, recorded]])) one.hidden = !on;
+    for (const [one, on] of /** @type {[any, boolean][]} */ ([[this.record, !recorded], [this.save, recorded], [this.forget, recorded], [this.freeze, !frozen], [this.thaw, frozen]])) one.hidden = !on;
     setText(this.letIn, t('host.in', { n: out }));
     if (this.letIn) this.letIn.hidden = !out;
     this.list?.show(people, t('host.nobody'), (/** @type {any} */ one) => ({

@@ -41,8 +41,8 @@ class PartScreen extends HTMLElement {
   }
   begun = false;
 
-  /** @param {{port: number, own: string[], rules?: {slots: number, degree: number, ttl: number}, recorded?: boolean}} where */
-  async #start({ port, own, rules, recorded }) {
+  /** @param {{port: number, own: string[], rules?: {slots: number, degree: number, ttl: number}, recorded?: boolean, loss?: number, frozen?: boolean}} where */
+  async #start({ port, own, rules, recorded, loss, frozen }) {
     const door = await openDoor(() => this.#moved());
     if (this.gone) return;
     const [rows, files] = await Promise.all([door.all('rows'), door.all('files')]);
@@ -61,6 +61,8 @@ class PartScreen extends HTMLElement {
     door.said = (what, words) => this.#told(what, words);
     this.handing = new Handing(this.peer, line, (on) => { this.recorded.hidden = !on; });
     if (recorded) this.handing.begin();
+    if (loss) this.#lose(loss);
+    if (frozen) this.#freeze(true);
     addEventListener('pagehide', () => this.handing?.last());
     setInterval(() => { if (!this.hidden && document.visibilityState === 'visible') this.#show(); }, TICK_MS);
     // A tab that slept has missed its timers, and may find its sockets dead.
@@ -81,6 +83,7 @@ class PartScreen extends HTMLElement {
     this.state = el('p', { class: 'part-state', role: 'status' });
     this.note = el('p', { class: 'part-note', hidden: true });
     this.recorded = el('p', { class: 'part-recorded', hidden: true, role: 'status', text: t('part.recorded') });
+    this.frozen = el('p', { class: 'part-recorded', hidden: true, role: 'status', text: t('part.frozen') });
     this.me = el('strong');
     this.dot = el('span', { class: 'part-dot', 'aria-hidden': 'true' });
     this.lists = Object.fromEntries(['search', 'downloads', 'shares', 'queue', 'neighbours'].map((name) => [name, new Rows(list(name))]));
@@ -88,7 +91,7 @@ class PartScreen extends HTMLElement {
     fill(this,
       el('header', { class: 'part-head' }, el('h1', { class: 'brand' }, icon('logo'), 'Servent'), el('div', { class: 'part-me' }, this.dot, this.me, this.spin), look),
       el('main', {},
-        el('div', { class: 'part-lead' }, el('p', { text: t('part.intro') }), this.state, this.recorded, this.note),
+        el('div', { class: 'part-lead' }, el('p', { text: t('part.intro') }), this.state, this.recorded, this.frozen, this.note),
         section('search', form, this.lists.search.list),
         section('downloads', this.lists.downloads.list),
         section('shares', this.drop, this.lists.shares.list),
@@ -116,9 +119,22 @@ class PartScreen extends HTMLElement {
     if (what === 'SAY') this.#say(t('part.said', { words }));
     if (what === 'TAPE') words === 'off' ? this.handing?.end() : this.handing?.begin(Number(words) || 0);
     if (what === 'OUT') this.#say(t('part.out'), true);
+    if (what === 'LOSS') this.#lose(Number(words) || 0);
+    if (what === 'FREEZE') this.#freeze(words === 'on');
     if (what === 'MOVED') this.#moved();
     // With other rules it is another servent: it begins again, with its files and places.
     if (what === 'RULES') location.reload();
+  }
+
+  /** So many of a thousand datagrams to other pages are lost from now on; which ones is drawn here. @param {number} loss */
+  #lose(loss) { this.peer?.lose(loss, crypto.getRandomValues(new Uint32Array(1))[0]); }
+
+  /** Nobody does anything for now; what runs goes on. @param {boolean} on */
+  #freeze(on) {
+    if (this.gone) return;
+    setAttr(this, 'data-frozen', on && '');
+    this.frozen.hidden = !on;
+    for (const part of this.querySelectorAll('main > section')) setAttr(part, 'inert', on && '');
   }
 
   /** A duplicate of this tab goes on with its servent: two would tread on each other's places and files. */

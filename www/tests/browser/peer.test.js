@@ -150,6 +150,49 @@ for (const name of BROWSERS) {
       });
     }
 
+    test('WB-5: the host freezes the room, loses datagrams and chooses how a queue is told to ask', async () => {
+      const { page } = await join(browser, here.url);
+      const host = await browser.newPage();
+      await host.goto(here.screen.replace('#room', '#host'));
+      await host.waitForSelector('.host-freeze button:not([hidden])');
+      await host.click('.host-freeze button:not([hidden])');
+      await page.bringToFront();
+      await page.waitForSelector('part-screen[data-frozen]');
+      assert.ok(await page.$eval('.part-form input', (input) => input.closest('[inert]') !== null));
+      // Whoever comes now is frozen, too.
+      await page.reload();
+      await page.waitForSelector('part-screen[data-frozen]');
+      await host.bringToFront();
+      await host.waitForFunction(() => /** @type {any} */ (document.querySelector('.host-freeze button:last-child'))?.checkVisibility());
+      await host.click('.host-freeze button:last-child');
+      await page.bringToFront();
+      await page.waitForSelector('part-screen:not([data-frozen])');
+      assert.equal(await page.$('main [inert], main > [inert]'), null);
+
+      await page.evaluate(() => {
+        const { peer } = /** @type {any} */ (document.querySelector('part-screen'));
+        const lose = peer.lose.bind(peer);
+        peer.lose = (/** @type {number} */ loss, /** @type {number} */ seed) => { /** @type {any} */ (window).lost = loss; lose(loss, seed); };
+      });
+      await host.bringToFront();
+      await host.$eval('.host-loss input', (/** @type {any} */ input) => { input.value = '5'; });
+      await host.click('.host-loss button');
+      await page.bringToFront();
+      await page.waitForFunction(() => /** @type {any} */ (window).lost === 50);
+
+      await host.bringToFront();
+      await host.select('.host-rules select', 'adaptive');
+      const again = page.waitForNavigation();
+      await host.click('.host-rules button');
+      await again;
+      await page.bringToFront();
+      await page.waitForSelector('part-screen[data-ready] .part-state[data-on]');
+      const tape = await page.evaluate(() => new TextDecoder().decode(/** @type {any} */ (document.querySelector('part-screen')).peer.tape()));
+      assert.match(tape, /"policy":"adaptive"/);
+      await fetch(here.screen.replace('#room', 'api/room'), { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"loss":0}' });
+      for (const one of [page, host]) await one.close();
+    });
+
     test('the screen shows who is here', async () => {
       const one = (await join(browser, here.url)).page;
       const screen = await browser.newPage();
