@@ -76,6 +76,8 @@ pub(crate) struct Part {
     /// The address that people open, when this is a room.
     pub(crate) url: Option<String>,
     wishes: Arc<Mutex<Wishes>>,
+    /// Pages share nothing.
+    pub(crate) given: bool,
     /// What a room can be recorded with.
     pub(crate) recording: Option<Arc<Recording>>,
 }
@@ -89,7 +91,7 @@ impl Part {
         if !own.contains(&here) {
             own.push(here);
         }
-        Some(Self { port, own, url, wishes: Arc::default(), recording: None })
+        Some(Self { port, own, url, wishes: Arc::default(), given: false, recording: None })
     }
 
     fn wishes(&self) -> MutexGuard<'_, Wishes> {
@@ -107,7 +109,7 @@ pub(super) async fn part(State(hub): State<Arc<Hub>>) -> Response {
     let recorded = part.recording.as_ref().is_some_and(|it| it.recorded().is_some());
     Json(json!({
         "port": port, "own": own, "room": url.is_some(), "rules": rules, "recorded": recorded,
-        "loss": loss, "frozen": frozen,
+        "loss": loss, "frozen": frozen, "given": part.given,
     }))
     .into_response()
 }

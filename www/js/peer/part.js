@@ -41,12 +41,13 @@ class PartScreen extends HTMLElement {
   }
   begun = false;
 
-  /** @param {{port: number, own: string[], rules?: {slots: number, degree: number, ttl: number}, recorded?: boolean, loss?: number, frozen?: boolean}} where */
-  async #start({ port, own, rules, recorded, loss, frozen }) {
+  /** @param {{port: number, own: string[], rules?: {slots: number, degree: number, ttl: number}, recorded?: boolean, loss?: number, frozen?: boolean, given?: boolean}} where */
+  async #start({ port, own, rules, recorded, loss, frozen, given }) {
     const door = await openDoor(() => this.#moved());
     if (this.gone) return;
     const [rows, files] = await Promise.all([door.all('rows'), door.all('files')]);
     this.door = door;
+    if (given) this.#onlyGiven(files);
     const kept = Object.fromEntries(rows);
     this.named = kept.me ? JSON.parse(kept.me) : { name: nameMe(), spins: SPINS };
     const line = this.named.line ??= drawLine();
@@ -126,6 +127,14 @@ class PartScreen extends HTMLElement {
     if (what === 'RULES') location.reload();
   }
 
+  /** Only the host shares: what was shared here in another room is not, and nothing can be added. @param {unknown[]} files */
+  #onlyGiven(files) {
+    this.given = true;
+    files.length = 0;
+    this.drop.hidden = true;
+  }
+  given = false;
+
   /** So many of a thousand datagrams to other pages are lost from now on; which ones is drawn here. @param {number} loss */
   #lose(loss) { this.peer?.lose(loss, crypto.getRandomValues(new Uint32Array(1))[0]); }
 
@@ -153,7 +162,7 @@ class PartScreen extends HTMLElement {
   gone = false;
 
   /** @param {FileList|undefined|null} files */
-  #share(files) { for (const file of files ?? []) this.peer?.share(file); }
+  #share(files) { if (!this.given) for (const file of files ?? []) this.peer?.share(file); }
 
   #search() {
     if (!this.peer || !this.words.value.trim()) return;
@@ -203,7 +212,7 @@ class PartScreen extends HTMLElement {
     if (view.trouble) this.#say(t('part.stuck', { why: view.trouble }), true);
     this.#showFound();
     this.#showDownloads(view);
-    this.lists.shares.show(view.shares, t('part.shares.none'), (file) => ({ key: file.index, name: leaf(file.name), note: bytes(file.size), act: [t('part.drop'), () => this.peer?.unshare(file.index)] }));
+    this.lists.shares.show(view.shares, t(this.given ? 'part.shares.given' : 'part.shares.none'), (file) => ({ key: file.index, name: leaf(file.name), note: bytes(file.size), act: [t('part.drop'), () => this.peer?.unshare(file.index)] }));
     const { uploads, cards } = view.node.queue;
     this.lists.queue.show([...uploads, ...cards], t('part.queue.none'), (card) => ({
       key: card.ticket, name: card.peer, note: card.position ? t('part.queue.waits', { position: card.position, file: leaf(card.file) }) : t('part.queue.gets', { file: leaf(card.file) }),

@@ -42,6 +42,7 @@ export const peer = {
   'part.shares': 'What I share',
   'part.shares.add': 'Drop files here, or choose some',
   'part.shares.none': 'Nobody can download from you yet.',
+  'part.shares.given': 'In this room only its host shares files.',
   'part.queue': 'My queue',
   'part.queue.none': 'Nobody waits for you.',
   'part.queue.gets': (a) => `gets ${a.file}`,

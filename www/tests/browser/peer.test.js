@@ -193,6 +193,24 @@ for (const name of BROWSERS) {
       for (const one of [page, host]) await one.close();
     });
 
+    test('WB-10: where only given files are shared, a page shares nothing', async () => {
+      const given = await room('--files', 'given');
+      try {
+        const { page } = await join(browser, given.url);
+        await page.evaluate(() => {
+          const data = new DataTransfer();
+          data.items.add(new File(['a diary'], 'diary.txt'));
+          document.querySelector('part-screen')?.dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true }));
+        });
+        await page.waitForFunction(() => document.querySelector('[data-list="shares"]')?.textContent?.includes('only its host'));
+        assert.deepEqual([(await view(page)).shares, await page.$eval('.part-drop', (drop) => drop.checkVisibility())], [[], false]);
+        await find(page, 'song');
+        await page.close();
+      } finally {
+        await given.close();
+      }
+    });
+
     test('the screen shows who is here', async () => {
       const one = (await join(browser, here.url)).page;
       const screen = await browser.newPage();

@@ -8,7 +8,7 @@ use std::io::IsTerminal as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
 pub(super) use self::record::{Record, collect};
@@ -59,6 +59,9 @@ pub(crate) struct Arguments {
     /// Record everybody in this file, for `servent room replay`; pages say so.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Whose files are shared.
+    #[arg(long, value_enum, default_value_t, value_name = "WHOSE")]
+    files: Files,
     #[command(flatten)]
     trace: TraceFlag,
     /// Share a home folder, or the whole machine, without being asked.
@@ -67,6 +70,16 @@ pub(crate) struct Arguments {
     /// Tell what happens as one JSON object a line.
     #[arg(long)]
     json: bool,
+}
+
+/// Whose files are shared in a room.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Files {
+    /// Those of DIR, and whatever is dropped onto a page.
+    #[default]
+    All,
+    /// Only those of DIR: pages offer nobody to share anything.
+    Given,
 }
 
 #[derive(Debug, Subcommand)]
@@ -79,7 +92,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         return replay::run(common, arguments);
     }
     wide::ask(&arguments.folders, arguments.yes)?;
-    let record = Record::new(arguments.record.clone())?;
+    let given = arguments.files == Files::Given;
+    let record = Record::new(arguments.record.clone(), given)?;
     let config = configure(common, arguments, &record)?;
     let voice = Voice::new(arguments.json, common.quiet);
     runtime()?.block_on(share(&config, &[], common.damaged(), (voice, Some(&record))))

@@ -24,10 +24,12 @@ const UNKEPT: &str = "room-recording";
 const LAST: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Where a room is recorded.
+/// Where a room is recorded, and what else its pages are told from the start.
 #[derive(Debug)]
 pub(crate) struct Record {
     file: Option<PathBuf>,
+    /// Pages share nothing.
+    given: bool,
 }
 
 impl Record {
@@ -35,7 +37,7 @@ impl Record {
     ///
     /// # Errors
     /// The tapes of an earlier room are still there.
-    pub(super) fn new(file: Option<PathBuf>) -> Result<Self, Failure> {
+    pub(super) fn new(file: Option<PathBuf>, given: bool) -> Result<Self, Failure> {
         if let Some(file) = &file {
             let parts = parts(file);
             let made = DirBuilder::new().mode(0o700).create(&parts);
@@ -48,7 +50,7 @@ impl Record {
                 _ => Failure::file("create", &parts, &why),
             })?;
         }
-        Ok(Self { file })
+        Ok(Self { file, given })
     }
 
     /// The file of the servent's own tape, unless it has another one.
@@ -76,7 +78,10 @@ impl Record {
             }
         };
         let recording = Arc::new(recording);
-        part.iter_mut().for_each(|part| part.recording = Some(Arc::clone(&recording)));
+        if let Some(part) = part {
+            part.recording = Some(Arc::clone(&recording));
+            part.given = self.given;
+        }
         Ok(recording)
     }
 

@@ -40,6 +40,7 @@ export const peer = {
   'part.shares': 'Was ich weitergebe',
   'part.shares.add': 'Leg Dateien hier ab oder wähle welche',
   'part.shares.none': 'Noch kann niemand etwas von dir herunterladen.',
+  'part.shares.given': 'In diesem Raum teilt nur der Gastgeber Dateien.',
   'part.queue': 'Meine Warteschlange',
   'part.queue.none': 'Niemand wartet auf dich.',
   'part.queue.gets': (a) => `bekommt ${a.file}`,
