@@ -1,5 +1,6 @@
 //! What a page needs to take part, and what the screen of a room shows.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -54,15 +55,20 @@ impl Default for Rules {
 }
 
 /// What whoever runs the room has asked of its pages, also of those that come later.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 struct Wishes {
     rules: Rules,
     /// Of a thousand datagrams from page to page so many are lost.
     loss: u32,
     /// Nobody searches, downloads or shares for now; what runs goes on.
     frozen: bool,
+    /// The names of pages that are cut off from the room's servent.
+    cut: BTreeSet<String>,
 }
 
+/// The most pages that are cut off, and letters of a name.
+const CUT: usize = 64;
+const NAME: usize = 64;
 /// The most that may be lost of a thousand datagrams.
 const LOSS: u32 = 500;
 
@@ -105,11 +111,11 @@ pub(super) async fn part(State(hub): State<Arc<Hub>>) -> Response {
         return (StatusCode::NOT_FOUND, "no page can take part here\n").into_response();
     };
     let Part { port, own, url, .. } = part;
-    let Wishes { rules, loss, frozen } = *part.wishes();
+    let Wishes { rules, loss, frozen, cut } = part.wishes().clone();
     let recorded = part.recording.as_ref().is_some_and(|it| it.recorded().is_some());
     Json(json!({
         "port": port, "own": own, "room": url.is_some(), "rules": rules, "recorded": recorded,
-        "loss": loss, "frozen": frozen, "given": part.given,
+        "loss": loss, "frozen": frozen, "given": part.given, "cut": cut,
     }))
     .into_response()
 }
@@ -138,10 +144,11 @@ pub(super) async fn room(State(hub): State<Arc<Hub>>) -> Response {
     let relayed = live.handle.relayed().map(
         |relayed| json!({ "pages": relayed.pages, "calls": relayed.calls, "bytes": relayed.bytes }),
     );
-    let wishes = *part.wishes();
+    let wishes = part.wishes().clone();
     let shown = json!({
         "url": part.url, "code": code, "people": people, "view": view, "relayed": relayed,
         "rules": wishes.rules, "loss": wishes.loss, "frozen": wishes.frozen,
+        "cut": wishes.cut,
         "out": live.handle.out(),
         "recorded": part.recording.as_ref().and_then(|recording| recording.recorded()),
     });
@@ -163,6 +170,11 @@ pub(super) enum Act {
     Loss(u32),
     /// Nobody searches, downloads or shares until this is taken back.
     Freeze(bool),
+    /// Cut the pages of this name off from the room's servent; other pages reach
+    /// them as before.
+    Cut(String),
+    /// Mend that.
+    Mend(String),
     /// End what this address has here, and answer it no more.
     PutOut(IpAddr),
     /// Answer everybody again.
@@ -200,6 +212,20 @@ pub(super) async fn act(State(hub): State<Arc<Hub>>, Json(act): Json<Act>) -> Re
         Act::Freeze(on) => {
             part.wishes().frozen = on;
             handle.tell_pages(if on { "FREEZE on" } else { "FREEZE off" });
+            Ok(())
+        }
+        Act::Cut(name) => {
+            let mut wishes = part.wishes();
+            if wishes.cut.len() >= CUT || name.len() > NAME {
+                return (StatusCode::CONFLICT, "no more can be cut off\n").into_response();
+            }
+            handle.tell_pages(&format!("CUT {name}"));
+            wishes.cut.insert(name);
+            Ok(())
+        }
+        Act::Mend(name) => {
+            part.wishes().cut.remove(&name);
+            handle.tell_pages(&format!("MEND {name}"));
             Ok(())
         }
         Act::PutOut(ip) if handle.put_out(ip) => Ok(()),

@@ -187,7 +187,7 @@ impl Line {
                     self.moved = true;
                     all.push(Told::Said(what.to_owned(), String::new()));
                 }
-                ("SAY" | "RULES" | "OUT" | "TAPE" | "LOSS" | "FREEZE", _) => {
+                ("SAY" | "RULES" | "OUT" | "TAPE" | "LOSS" | "FREEZE" | "CUT" | "MEND", _) => {
                     all.push(Told::Said(what.to_owned(), words.to_owned()));
                 }
                 _ => {}

@@ -233,6 +233,12 @@ impl Peer {
         self.0.borrow_mut().lose(per_mille, u64::from(seed));
     }
 
+    /// Cuts it off from the servent of the room, or mends that: connections with
+    /// it end, and none is opened. Other pages are reached as before.
+    pub fn cut(&self, off: bool) {
+        Host::cut(&self.0, off);
+    }
+
     /// Its tape so far.
     #[must_use]
     pub fn tape(&self) -> Uint8Array {

@@ -44,6 +44,8 @@ pub(super) struct Ways {
     calls: u16,
     /// Loses so many of a thousand datagrams.
     loss: Option<(u32, Rng)>,
+    /// The room's servent is not to be reached.
+    cut: bool,
     pub(super) counts: Counts,
 }
 
@@ -124,6 +126,9 @@ impl Host {
         conn: ConnId,
         to: SocketAddr,
     ) -> Result<Socket, DialError> {
+        if self.ways.cut && !is_page(to) {
+            return Err(DialError::Unreachable);
+        }
         let now = Date::now();
         self.ways.avoided.retain(|_, until| *until > now);
         let direct = is_page(to) && channel::is_possible() && !self.ways.avoided.contains_key(&to);
@@ -138,6 +143,25 @@ impl Host {
         let mut socket = Socket::new(wire);
         (socket.dialed, socket.calls) = (Some(to), is_page(to) && !direct);
         Ok(socket)
+    }
+
+    /// Cuts us off from the room's servent, or mends that.
+    pub(super) fn cut(this: &Shared, off: bool) {
+        let mut host = this.borrow_mut();
+        if host.ways.cut == off {
+            return;
+        }
+        host.ways.cut = off;
+        let what: Vec<Happened> = if off {
+            let there = |socket: &Socket| socket.dialed.is_some_and(|to| !is_page(to));
+            let sockets = host.sockets.iter().filter(|(_, socket)| there(socket));
+            sockets.map(|(conn, _)| Happened::Closed(*conn)).collect()
+        } else {
+            let join = |at: &SocketAddr| Happened::Input(Input::Command(Command::Join { at: *at }));
+            host.how.own.first().map(join).into_iter().collect()
+        };
+        drop(host);
+        Self::happened(this, what);
     }
 
     /// An address that stands for one more channel to a page: each is another

@@ -81,7 +81,7 @@ class HostScreen extends HTMLElement {
   async #show() {
     const answer = await fetch('api/room').catch(() => null);
     if (!answer?.ok) return void setText(this.state, t(answer?.status === 403 ? 'room.locked' : 'room.gone'));
-    const { people, view, relayed, rules, loss, frozen, out, recorded } = await answer.json();
+    const { people, view, relayed, rules, loss, frozen, out, recorded, cut } = await answer.json();
     const { uploads, length } = view.queue;
     setText(this.state, `${t('room.people', { n: people.length })}. ${t('room.queue', { uploads: uploads.length, waiting: length })}.${relayed?.bytes ? ` ${t('room.relayed', relayed)}.` : ''}`);
     setAttr(this.state, 'data-on', people.length > 0 && '');
@@ -95,9 +95,13 @@ class HostScreen extends HTMLElement {
     for (const [one, on] of /** @type {[any, boolean][]} */ ([[this.record, !recorded], [this.save, recorded], [this.forget, recorded], [this.freeze, !frozen], [this.thaw, frozen]])) one.hidden = !on;
     setText(this.letIn, t('host.in', { n: out }));
     if (this.letIn) this.letIn.hidden = !out;
-    this.list?.show(people, t('host.nobody'), (/** @type {any} */ one) => ({
+    const off = cut.map((/** @type {string} */ name) => ({ off: name }));
+    this.list?.show([...people, ...off], t('host.nobody'), (/** @type {any} */ one) => (one.off ? {
+      key: `off ${one.off}`, name: one.off, note: t('host.cut.off'), act: [t('host.mend'), () => this.#do({ mend: one.off })],
+    } : {
       key: one.peer, name: personOf(one.agent) ?? one.agent, note: `${one.peer} · ${t('part.neighbour', one)}`, hue: hueOf(personOf(one.agent) ?? ''),
       act: [t('host.out'), () => this.#do({ put_out: host(one.peer) })],
+      also: personOf(one.agent) ? [t('host.cut'), () => this.#do({ cut: personOf(one.agent) })] : undefined,
     }));
     return undefined;
   }

@@ -41,8 +41,8 @@ class PartScreen extends HTMLElement {
   }
   begun = false;
 
-  /** @param {{port: number, own: string[], rules?: {slots: number, degree: number, ttl: number}, recorded?: boolean, loss?: number, frozen?: boolean, given?: boolean}} where */
-  async #start({ port, own, rules, recorded, loss, frozen, given }) {
+  /** @param {{port: number, own: string[], rules?: {slots: number, degree: number, ttl: number}, recorded?: boolean, loss?: number, frozen?: boolean, given?: boolean, cut?: string[]}} where */
+  async #start({ port, own, rules, recorded, loss, frozen, given, cut }) {
     const door = await openDoor(() => this.#moved());
     if (this.gone) return;
     const [rows, files] = await Promise.all([door.all('rows'), door.all('files')]);
@@ -64,6 +64,7 @@ class PartScreen extends HTMLElement {
     if (recorded) this.handing.begin();
     if (loss) this.#lose(loss);
     if (frozen) this.#freeze(true);
+    if (cut?.includes(this.named.name)) this.#cut(true);
     addEventListener('pagehide', () => this.handing?.last());
     setInterval(() => { if (!this.hidden && document.visibilityState === 'visible') this.#show(); }, TICK_MS);
     // A tab that slept has missed its timers, and may find its sockets dead.
@@ -122,6 +123,7 @@ class PartScreen extends HTMLElement {
     if (what === 'OUT') this.#say(t('part.out'), true);
     if (what === 'LOSS') this.#lose(Number(words) || 0);
     if (what === 'FREEZE') this.#freeze(words === 'on');
+    if ((what === 'CUT' || what === 'MEND') && words === this.named.name) this.#cut(what === 'CUT');
     if (what === 'MOVED') this.#moved();
     // With other rules it is another servent: it begins again, with its files and places.
     if (what === 'RULES') location.reload();
@@ -137,6 +139,12 @@ class PartScreen extends HTMLElement {
 
   /** So many of a thousand datagrams to other pages are lost from now on; which ones is drawn here. @param {number} loss */
   #lose(loss) { this.peer?.lose(loss, crypto.getRandomValues(new Uint32Array(1))[0]); }
+
+  /** Nothing goes to and fro between this page and the servent of the room but what the host says. @param {boolean} off */
+  #cut(off) {
+    this.peer?.cut(off);
+    this.#say(t(off ? 'part.cut' : 'part.mended'));
+  }
 
   /** Nobody does anything for now; what runs goes on. @param {boolean} on */
   #freeze(on) {

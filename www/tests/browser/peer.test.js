@@ -193,6 +193,37 @@ for (const name of BROWSERS) {
       for (const one of [page, host]) await one.close();
     });
 
+    test('WB-5: the host cuts a page off from the servent of the room, and mends that', async () => {
+      const [{ page }, other] = [await join(browser, here.url), await join(browser, here.url)];
+      const named = await page.$eval('.part-me strong', (n) => n.textContent);
+      const host = await browser.newPage();
+      await host.goto(here.screen.replace('#room', '#host'));
+      const press = async (/** @type {string} */ act) => {
+        await host.bringToFront();
+        const button = `.host-people button[aria-label="${act}: ${named}"]`;
+        await host.waitForSelector(button);
+        await host.click(button);
+        await page.bringToFront();
+      };
+      /** Whether the page is a neighbour of the servent, which no page has as its name. */
+      const linked = (/** @type {boolean} */ wanted) => page.waitForFunction((/** @type {boolean} */ on) => {
+        const links = /** @type {any} */ (document.querySelector('part-screen')).peer.view(1).overlay?.links ?? [];
+        return on === links.some((/** @type {any} */ link) => !link.agent.includes('(tab)'));
+      }, {}, wanted);
+      await linked(true);
+      await press('Cut the link');
+      await linked(false);
+      assert.match(await page.$eval('.part-note', (note) => note.textContent ?? ''), /cut you off/);
+      // What the host says comes through, also after a reload; and others are not cut off.
+      await page.reload();
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen')).peer?.view(1).called);
+      await linked(false);
+      assert.ok((await view(other.page)).overlay.links.some((/** @type {any} */ link) => !link.agent.includes('(tab)')));
+      await press('Mend the link');
+      await linked(true);
+      for (const one of [page, other.page, host]) await one.close();
+    });
+
     test('WB-10: where only given files are shared, a page shares nothing', async () => {
       const given = await room('--files', 'given');
       try {
