@@ -30,6 +30,8 @@ const ALLOWED: &str = "http://a";
 /// The port of our own page.
 const PORT: u16 = 6_380;
 const LIMITS: HeadLimits = HeadLimits { bytes: 8_192, lines: 128 };
+/// The code of a goodbye to who did not (RFC 6455 §7.4.1).
+const GOODBYE: u16 = 1_000;
 /// Codes of a goodbye to who broke the rules: which one, its text, its size.
 const BROKEN: [u16; 3] = [1_002, 1_003, 1_009];
 
@@ -223,7 +225,7 @@ fn hear(mut frames: Frames, mut socket: Socket, told: &Told, (rng, sent): (&mut 
         End::Wrong => assert!(wrong, "{told:?} is wrong"),
         End::Close(_) | End::Text => {}
     }
-    frames.farewell(&mut socket);
+    frames.farewell(&mut socket, GOODBYE);
     socket.room = usize::MAX;
     for _ in 0..4 {
         let _ = frames.flush(&mut socket);

@@ -7,6 +7,7 @@ import { bytes, count, lasted, span } from '#lab/format.js';
 import { lesson } from '#lab/strings/lesson.js';
 import { peer } from '#lab/strings/peer.js';
 import { whatif } from '#lab/strings/whatif.js';
+import { whys } from '#lab/strings/whys.js';
 
 /** @typedef {Record<string, any>} Args */
 
@@ -536,60 +537,6 @@ const FAILURES = { no_source: 'no source is left', disk: 'the disk refuses', cor
 /** @type {Record<string, string>} */
 const USERS = { ask_now: 'its user asks now, allowed or not', sleep: 'its user sends it to sleep', get: 'its user wants a file', cancel: 'its user takes the wish back' };
 
-/** The rule behind an event. @type {Record<string, string>} */
-const WHYS = {
-  'queue.arrived': 'All slots are taken, or somebody with a better claim waits. A new request goes to the end of the one line, whatever language it speaks.',
-  'queue.arrived.active': 'All slots are taken, so the request goes to the end of the one line. In Active Queueing the connection is the place: it must stay open.',
-  'queue.arrived.parq': 'All slots are taken, so the request goes to the end of the one line. It gets a random id: with it the place survives a broken connection.',
-  'queue.arrived.passive': 'This client knows of no queue. It stands in the same line all the same, remembered by its address as long as it keeps asking.',
-  'queue.asked': 'It asked inside its window: not before the time it was told, not after its deadline. So the place is kept.',
-  'queue.told': 'Every answer names the place and when to come back. The further back, the longer the pause: 30 seconds for the first place, 20 more for each behind it, ten minutes at most.',
-  'queue.told.keep': 'Near the head of the line the wire is kept, so that no time is lost when a slot is free.',
-  'queue.entitled': 'As many clients as there are free slots are entitled, counted from the head of the line. Nobody behind them may jump in.',
-  'queue.held': 'A client that waits for its answer is not sent away. It is there, and gets the slot in the instant it is free.',
-  'queue.lapsed': 'A free slot is held for the first in line for a short while only. Whoever does not ask in that time keeps the place, but the slot goes on.',
-  'queue.passed': 'A slot must not stand idle for somebody who is away. The one who is away keeps the place and is served on return.',
-  'queue.started': 'It is among the first in line for whom a slot is free, and it asked.',
-  'queue.continued': 'A finished part does not give the slot away: downloads in pieces keep it.',
-  'queue.finished': 'The last byte of the file has left. Nothing is kept behind that could block the slot.',
-  'queue.reserved': 'A broken transfer keeps its slot for a while, for the same address and the same file.',
-  'queue.unreserved': 'The time for coming back has run out.',
-  'queue.returned': 'A slot whose transfer broke is held a short while only when others wait. The id keeps its place in line.',
-  'queue.away': 'In PARQ the id is the place, not the wire. One broken wire is forgiven, if the client comes back in time.',
-  'queue.moved': 'In Active Queueing a place is for one file. Another file means the end of the line.',
-  'queue.lost': 'A place is kept only by those who obey the rules of their language.',
-  'queue.lost.too_early': 'Asking before the time that was told counts as flooding. The place is lost.',
-  'queue.lost.overdue': 'No request came before the deadline, so the server takes the client for gone.',
-  'queue.lost.connection_lost': 'In Active Queueing the connection is the place: when it drops, the place is gone at once.',
-  'queue.lost.wrong_position': 'The client named a place other than the one it was told, so the id is not trusted.',
-  'queue.lost.broke_too_often': 'At least one broken wire is forgiven; this was one too many.',
-  'queue.lost.unreachable': 'The server called back and nobody answered.',
-  'queue.lost.replaced': 'The client took another place instead of this one.',
-  'queue.refused': 'Every line has an end. Beyond it a client is told when to try again.',
-  'queue.called': 'The client gave an address and its time ran out, so the server connects to it and says that its turn is near.',
-  'fetch.asked': 'A waiting client asks inside its window, and for the bytes it needs by then.',
-  'fetch.queued': 'It was told its place and its window. It will ask again comfortably inside it.',
-  'fetch.waiting': 'Without a place to lose there is only patience: each failure makes the pause longer.',
-  'fetch.called_back': 'The server connected to the address the client had given, because its turn is near.',
-  'fetch.done': 'Every byte is on disk, and where the fingerprint of the file is known it was compared.',
-  'fetch.corrupt': 'A file is only what its fingerprint says. What does not agree is thrown away.',
-  'conn.line': 'One line says that the turn has come: the id of the place, and where the server is now.',
-  'conn.limit': 'Everything a stranger can make us spend has a limit, and reaching it is said.',
-  'world.cut': 'A fault: from here on the connection between the two is gone. What each language makes of it is the story.',
-  'world.crashed': 'A fault: the program is killed. What it had promised was on disk before it was said.',
-  'world.restarted': 'It begins again from what is on disk, and calls those who gave an address.',
-  'world.stalled': 'A fault: it takes nothing in and its timers wait.',
-  'world.user': 'Somebody pressed a button.',
-  'world.leads': 'It took the lease in the database, which counts a number up. Whoever led before has an older number, and the database takes nothing from it any more.',
-  'world.stands_by': 'It looks at the lease in the database. When that is not renewed for five seconds, it takes it.',
-  'world.replaced': 'It was only slow, not dead. The database refused what it wrote, because another member has a newer number.',
-  'world.saved': 'A reply that promises something leaves only after this.',
-  'world.store_away': 'What promises nothing goes on; whoever asks for a place hears 503 and comes back.',
-  'world.store': 'A fault: nobody can write until the database is back.',
-  'world.apart': 'A fault: what was sent before may still arrive later.',
-  'queue.restored': 'What was promised is on disk before it is said, so a restart loses nobody.',
-};
-
 /** @type {Record<string, string | ((a: Args) => string)>} */
 export const en = {
   ...PAGE,
@@ -597,5 +544,5 @@ export const en = {
   ...peer,
   ...whatif,
   ...EVENTS,
-  ...Object.fromEntries(Object.entries(WHYS).map(([key, text]) => [`${key}.why`, text])),
+  ...Object.fromEntries(Object.entries(whys).map(([key, text]) => [`${key}.why`, text])),
 };
