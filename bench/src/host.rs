@@ -219,16 +219,15 @@ pub(crate) fn target_of(server: &Server, name: &str) -> Result<String> {
     loop {
         let index = Client::connect(server.at)
             .and_then(|mut c| {
-                c.stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")?;
+                let ask = "GET /?list HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+                c.stream.write_all(ask.as_bytes())?;
                 let mut text = String::new();
                 c.stream.read_to_string(&mut text)?;
                 Ok(text)
             })
             .unwrap_or_default();
-        let found = index
-            .split('"')
-            .find(|word| word.starts_with("/get/") && word.ends_with(name))
-            .map(str::to_owned);
+        let files = index.lines().filter_map(|line| line.trim().strip_prefix("http://x"));
+        let found = files.filter(|file| file.ends_with(name)).map(str::to_owned).next();
         if let Some(target) = found {
             return Ok(target);
         }
