@@ -23,8 +23,8 @@ export async function start(name, how = {}) {
 /** Waiting looks that often, in milliseconds. To look at every frame makes the browser draw every frame. */
 const LOOK_MS = 40;
 
-/** A page that waits without drawing. @param {import('puppeteer-core').Page} page */
-function patient(page) {
+/** A page that waits without drawing, and so behind another one, too. @param {import('puppeteer-core').Page} page */
+export function patient(page) {
   if (Object.hasOwn(page, 'waitForFunction')) return page;
   const wait = page.waitForFunction.bind(page);
   page.waitForFunction = (/** @type {any} */ what, how = {}, /** @type {any[]} */ ...args) => wait(what, { polling: LOOK_MS, ...how }, ...args);

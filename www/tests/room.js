@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { patient } from './browser.js';
 import { WWW } from './serve.js';
 
 /** The program to run, if any. */
@@ -42,7 +43,7 @@ export async function room(...more) {
 
 /** @param {import('puppeteer-core').Browser} browser @param {string} url @param {() => void} [first] what the page does before anything else */
 export async function join(browser, url, width = 1280, first) {
-  const page = await browser.newPage();
+  const page = patient(await browser.newPage());
   pages.add(page);
   if (first) await page.evaluateOnNewDocument(first);
   const complaints = /** @type {string[]} */ ([]);
@@ -60,7 +61,7 @@ export async function give(page, name, data) {
     const file = new File([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))], called);
     /** @type {any} */ (document.querySelector('part-screen')).peer.share(file);
   }, name, data.toString('base64'));
-  await page.waitForFunction(() => { const { shares, called } = /** @type {any} */ (document.querySelector('part-screen')).peer.view(1); return called && shares[0]?.sha1; });
+  await page.waitForFunction(() => { const { shares, called } = /** @type {any} */ (document.querySelector('part-screen'))?.peer?.view(1); return called && shares[0]?.sha1; });
 }
 
 /** Searches until the file is there: a neighbour may have come a moment ago. @param {any} page @param {string} words */
@@ -73,7 +74,7 @@ export async function find(page, words) {
   assert.fail(`nobody answers ${words}`);
 }
 
-export const finished = (/** @type {any} */ page) => page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(1).done.length === 1, { timeout: 60_000 });
+export const finished = (/** @type {any} */ page) => page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen'))?.peer?.view(1).done.length === 1, { timeout: 60_000 });
 
 /** The SHA-1 of the one complete download. @param {any} page */
 export const digest = (page) => page.evaluate(async () => {

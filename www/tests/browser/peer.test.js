@@ -50,7 +50,7 @@ for (const name of BROWSERS) {
         data.items.add(new File(['a short poem'], 'poem of mine.txt'));
         document.querySelector('part-screen')?.dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true }));
       });
-      await giver.page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(1).shares[0]?.sha1);
+      await giver.page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen'))?.peer?.view(1).shares[0]?.sha1);
       await find(seeker.page, 'poem');
       const before = await view(giver.page);
       await giver.page.reload();
@@ -104,13 +104,13 @@ for (const name of BROWSERS) {
       await page.bringToFront();
       await page.waitForSelector('part-screen[data-ready] .part-state[data-on]');
       assert.equal((await view(page)).node.queue.slots, 5);
-      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(1).called);
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen'))?.peer?.view(1).called);
       await host.bringToFront();
       await host.waitForSelector('.part-list li[data-hue] button');
       await host.click('.part-list li[data-hue] button');
       await page.bringToFront();
       await page.waitForFunction(() => document.querySelector('.part-note')?.getAttribute('role') === 'alert');
-      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(1).overlay.links.length === 0);
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen'))?.peer?.view(1).overlay.links.length === 0);
       await host.bringToFront();
       await host.waitForSelector('.host-people > .button:not([hidden])');
       await host.click('.host-people > .button');
@@ -136,11 +136,11 @@ for (const name of BROWSERS) {
         assert.match(await one.page.$eval('.part-note', (note) => note.textContent ?? ''), /goes on in another tab/);
         await two.bringToFront();
         await two.waitForSelector('part-screen[data-ready] .part-state[data-on]');
-        await two.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(1).called);
+        await two.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen'))?.peer?.view(1).called);
         const after = await view(two);
         assert.deepEqual([after.servent, after.shares.map((/** @type {any} */ file) => file.name)], [servent, ['mine alone.txt']]);
         // The first one is over, and the second one keeps the line.
-        await one.page.waitForFunction(() => { const { called, overlay } = /** @type {any} */ (document.querySelector('part-screen')).peer.view(1); return !called && !overlay?.links.length; });
+        await one.page.waitForFunction(() => { const { called, overlay } = /** @type {any} */ (document.querySelector('part-screen'))?.peer?.view(1); return !called && !overlay?.links.length; });
         assert.equal(await two.$('part-screen[data-moved]'), null);
         // Whoever wants to goes on there.
         await one.page.bringToFront();
@@ -216,7 +216,7 @@ for (const name of BROWSERS) {
       assert.match(await page.$eval('.part-note', (note) => note.textContent ?? ''), /cut you off/);
       // What the host says comes through, also after a reload; and others are not cut off.
       await page.reload();
-      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen')).peer?.view(1).called);
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen'))?.peer?.view(1).called);
       await linked(false);
       assert.ok((await view(other.page)).overlay.links.some((/** @type {any} */ link) => !link.agent.includes('(tab)')));
       await press('Mend the link');
