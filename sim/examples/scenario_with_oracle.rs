@@ -18,11 +18,8 @@ pub(crate) fn main() {
     ];
 
     let (mut world, mut oracles) = (World::new(&scenario), Oracles::new(&scenario));
-    let mut records = Vec::new();
-    while world.next_at().is_some_and(|at| at <= Instant::ZERO + scenario.horizon) {
-        world.step(&mut records);
-        records.drain(..).for_each(|record| oracles.see(&record));
-    }
+    let end = Instant::ZERO + scenario.horizon;
+    world.watch(end, |_| false, |record| oracles.see(record));
     oracles.finish(world.now());
     oracles.violations().iter().for_each(|violation| println!("{violation}"));
     assert!(oracles.violations().is_empty(), "a crash costs nobody his place");

@@ -55,10 +55,6 @@
 //! assert_eq!(oracles.violations(), []); // Each would print as a sentence.
 //! ```
 //!
-//! # Lessons
-//!
-//! [`lesson`] asks somebody what a world will do, and answers from a run of it.
-//!
 //! Public items that are not listed here are for the other crates of this
 //! workspace, and may change at any time.
 #![no_std]
@@ -73,6 +69,7 @@ mod bench;
 mod calendar;
 mod check;
 mod error;
+#[doc(hidden)]
 pub mod lesson;
 mod links;
 pub mod queue;

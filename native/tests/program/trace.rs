@@ -127,6 +127,14 @@ fn scenarios_are_listed_shown_swept_and_checked() {
     assert!(told.contains("9 of 9 messages read, 0 named as undelivered, 1 datagrams lost"));
     let drawn = text(place.run(&["sim", "random-unicast", "--sweep", "3", "--json"]));
     assert_eq!(drawn.matches(r#""violations":[]"#).count(), 3, "{drawn}");
+    for name in ["random-queue", "random-site", "random-routing", "random-swarm"] {
+        let again = format!("servent sim {name} --seed 2: ");
+        let summary = text(place.run(&["sim", name, "--sweep", "3", "--summary"]));
+        assert!(
+            summary.starts_with("3 runs, 0 broke a rule\n") && summary.contains(&again),
+            "{name}: {summary}"
+        );
+    }
     let flood = text(place.run(&["sim", "cycles"]));
     let sums = "1 answers home; 86 messages, 36 useful, 50 duplicate, 0 dropped";
     assert!(flood.contains(sums), "{flood}");

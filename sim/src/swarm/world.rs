@@ -270,11 +270,7 @@ impl World {
     /// checked by the oracles; true when all are complete.
     pub fn run(&mut self, oracles: &mut super::check::Oracles) -> bool {
         let end = Instant::ZERO + self.net.scenario.horizon;
-        let mut fresh = Vec::new();
-        while !self.finished() && self.next_at().is_some_and(|at| at <= end) {
-            self.step(&mut fresh);
-            fresh.drain(..).for_each(|record| oracles.see(&record));
-        }
+        self.watch(end, Self::finished, |record| oracles.see(record));
         self.finished()
     }
 }

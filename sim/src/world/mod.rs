@@ -211,6 +211,21 @@ impl<P: Protocol> World<P> {
         self.now = self.now.max(until);
     }
 
+    /// Runs all events up to and including the instant `until`, or until the
+    /// world is `done`; `see` is shown every record.
+    pub fn watch(
+        &mut self,
+        until: Instant,
+        mut done: impl FnMut(&Self) -> bool,
+        mut see: impl FnMut(&Record<P::Event>),
+    ) {
+        let mut fresh = Vec::new();
+        while !done(self) && self.calendar.next().is_some_and(|at| at <= until) {
+            self.step(&mut fresh);
+            fresh.drain(..).for_each(|record| see(&record));
+        }
+    }
+
     /// Plans a fault. One for the past, or for now, happens in the next
     /// microsecond. Returns it with the instant at which it happens: a scenario
     /// with this fault at that instant gives the same run.

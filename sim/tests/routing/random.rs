@@ -11,11 +11,7 @@ use servent_sim::routing::{Scenario, World, random};
 pub(crate) fn violations(s: &Scenario) -> Vec<Violation> {
     let (mut world, mut oracles) = (World::new(s), Oracles::new(s));
     let end = Instant::ZERO + s.horizon;
-    let mut records = Vec::new();
-    while world.next_at().is_some_and(|at| at <= end) {
-        world.step(&mut records);
-        records.drain(..).for_each(|record| oracles.see(&record));
-    }
+    world.watch(end, |_| false, |record| oracles.see(record));
     oracles.finish(end);
     oracles.violations().to_vec()
 }

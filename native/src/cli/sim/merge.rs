@@ -8,6 +8,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::Run;
 use crate::cli::print;
 use crate::exit::{Exit, Failure};
 
@@ -60,7 +61,7 @@ pub(super) struct Merge {
 
 /// What is known of many runs.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Summary {
+pub(super) struct Summary {
     runs: u64,
     /// Runs that broke a rule.
     broken: u64,
@@ -128,6 +129,13 @@ fn floor(n: u64) -> u64 {
 }
 
 impl Summary {
+    /// Adds a run.
+    pub(super) fn add(&mut self, run: &Run) {
+        let value = serde_json::to_value(run).unwrap_or_default();
+        let added = value.as_object().and_then(|run| self.run(run));
+        debug_assert!(added.is_some(), "a run has what a summary needs");
+    }
+
     /// Adds a run, as [`super::Run`] is written, or another summary.
     fn line(&mut self, text: &str) -> Result<(), String> {
         let value: Value = serde_json::from_str(text).map_err(|why| why.to_string())?;
@@ -179,7 +187,11 @@ impl Summary {
         self.worst.truncate(WORST);
     }
 
-    fn told(&self) -> String {
+    /// As text, or as one JSON object.
+    pub(super) fn told(&self, json: bool) -> String {
+        if json {
+            return format!("{}\n", json!(self));
+        }
         let mut out = format!("{} runs, {} broke a rule\n", self.runs, self.broken);
         for (name, sketch) in &self.sketches {
             let [half, most, nearly] = [50, 90, 99].map(|percent| sketch.quantile(percent));
@@ -190,7 +202,9 @@ impl Summary {
         }
         for Bad { scenario, seed, events, what, .. } in &self.worst {
             let what = what.as_deref().unwrap_or("no rule broken");
-            out.push_str(&format!("{scenario} --seed {seed}: {events} events, {what}\n"));
+            // The name of a drawn scenario ends with its seed.
+            let name = scenario.strip_suffix(&format!("-{seed}")).unwrap_or(scenario);
+            out.push_str(&format!("servent sim {name} --seed {seed}: {events} events, {what}\n"));
         }
         out
     }
@@ -208,7 +222,7 @@ pub(super) fn run(merge: &Merge) -> Result<(), Failure> {
             })?;
         }
     }
-    print(if merge.json { format!("{}\n", json!(all)) } else { all.told() })
+    print(all.told(merge.json))
 }
 
 #[cfg(test)]

@@ -6,25 +6,18 @@ use servent_sim::Oracle as _;
 use servent_sim::queue::check::Oracles;
 use servent_sim::queue::{Role, Scenario, World};
 
-use super::{Outcome, Run};
+use super::{End, Outcome, Run};
 
 /// Runs a scenario to its end, checked by the oracles.
-pub(super) fn play(scenario: Scenario, settle: bool) -> Run {
+pub(super) fn play(scenario: Scenario, how: End) -> Run {
     let mut world: World = World::new(&scenario);
     let mut oracles = Oracles::new(&scenario);
     let end = Instant::ZERO + scenario.horizon;
-    let last = Instant::ZERO + scenario.horizon.ratio(if settle { 10 } else { 1 }, 1);
-    let mut fresh = Vec::new();
-    while let Some(at) = world.next_at().filter(|at| *at <= last) {
-        if at > end && everybody_done(&world) {
-            break;
-        }
-        world.step(&mut fresh);
-        fresh.iter().for_each(|record| oracles.see(record));
-        fresh.clear();
-    }
-    if settle {
-        oracles.finish(world.now());
+    let last = Instant::ZERO + scenario.horizon.ratio(if how == End::Settled { 10 } else { 1 }, 1);
+    world.watch(end, |_| false, |record| oracles.see(record));
+    world.watch(last, everybody_done, |record| oracles.see(record));
+    if how != End::Open {
+        oracles.finish(world.now().max(end));
     }
     let (whole, failed) = outcomes(&world).fold((0, 0), |(w, f), (a, b)| (w + a, f + b));
     Run {

@@ -1,6 +1,7 @@
 //! Runs worlds of routers.
 
 use servent_core::time::Instant;
+use servent_core::trace::Record;
 use servent_sim::Oracle as _;
 use servent_sim::routing::check::Oracles;
 use servent_sim::routing::{AppEvent, Event, Scenario, World};
@@ -12,18 +13,15 @@ pub(super) fn play(scenario: Scenario) -> Run {
     let (mut world, mut oracles) = (World::new(&scenario), Oracles::new(&scenario));
     let end = Instant::ZERO + scenario.horizon;
     let (mut searches, mut answers) = (0, 0);
-    let mut fresh = Vec::new();
-    while world.next_at().is_some_and(|at| at <= end) {
-        world.step(&mut fresh);
-        for record in fresh.drain(..) {
-            oracles.see(&record);
-            match record.event {
-                Event::App(AppEvent::Searched { .. }) => searches += 1,
-                Event::App(AppEvent::Found { .. }) => answers += 1,
-                _ => {}
-            }
+    let see = |record: &Record<Event>| {
+        oracles.see(record);
+        match record.event {
+            Event::App(AppEvent::Searched { .. }) => searches += 1,
+            Event::App(AppEvent::Found { .. }) => answers += 1,
+            _ => {}
         }
-    }
+    };
+    world.watch(end, |_| false, see);
     oracles.finish(end);
     let tally = world.tally(None).map(Box::new);
     Run {

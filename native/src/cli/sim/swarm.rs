@@ -2,33 +2,31 @@
 
 use servent_core::swarm::Policy;
 use servent_core::time::Instant;
+use servent_core::trace::Record;
 use servent_sim::Oracle as _;
 use servent_sim::Violation;
 use servent_sim::swarm::check::Oracles;
-use servent_sim::swarm::{Result, Scenario, Tally, World};
+use servent_sim::swarm::{Event, Result, Scenario, Tally, World};
 
-use super::{Outcome, Run};
+use super::{End, Outcome, Run};
 
-/// Runs a scenario to its end, checked by the oracles. With `settle`, every
-/// client that must get everything has to have it by then.
-pub(super) fn play(scenario: &Scenario, settle: bool) -> Run {
+/// Runs a scenario to its end, checked by the oracles. Unless the
+/// end is open, every client that must get everything has to have it by then.
+pub(super) fn play(scenario: &Scenario, how: End) -> Run {
     let (mut world, mut oracles) = (World::new(scenario), Oracles::new(scenario));
     let mut tally = Tally::new(scenario);
     let end = Instant::ZERO + scenario.horizon;
-    let mut fresh = Vec::new();
-    while !world.finished() && world.next_at().is_some_and(|at| at <= end) {
-        world.step(&mut fresh);
-        for record in fresh.drain(..) {
-            oracles.see(&record);
-            tally.see(&record);
-        }
-    }
+    let see = |record: &Record<Event>| {
+        oracles.see(record);
+        tally.see(record);
+    };
+    world.watch(end, World::finished, see);
     if !world.finished() {
-        world.run_until(end, &mut fresh);
+        world.run_until(end, &mut Vec::new());
     }
     let result = tally.result(&world);
     let mut violations = oracles.violations().to_vec();
-    if settle && !result.finished {
+    if how != End::Open && !result.finished {
         violations.push(unfinished(&world, &result));
     }
     Run {

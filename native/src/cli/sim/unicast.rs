@@ -1,40 +1,35 @@
 //! Runs worlds of nodes that send each other messages.
 
 use servent_core::time::{Duration, Instant};
+use servent_core::trace::Record;
 use servent_core::unicast;
 use servent_sim::Oracle as _;
 use servent_sim::unicast::check::Oracles;
 use servent_sim::unicast::{AppEvent, DatagramEvent, Event, Scenario, World, random};
 
-use super::{Outcome, Run};
+use super::{End, Outcome, Run};
 
-/// Runs a scenario to its end, checked by the oracles. A generated one, or one
-/// with `settle`, has to be finished by then.
-pub(super) fn play(scenario: Scenario, settle: bool) -> Run {
-    let drawn = scenario.horizon == random::SAFETY + random::LIVENESS;
-    let quiet = if drawn { random::QUIET } else { Duration::ZERO };
+/// Runs a scenario to its end, checked by the oracles. Unless the end is open,
+/// everything has to be finished by then.
+pub(super) fn play(scenario: Scenario, how: End) -> Run {
+    let quiet = if how == End::Drawn { random::QUIET } else { Duration::ZERO };
     let (mut world, mut oracles) =
         (World::new(&scenario), Oracles::new(&scenario).quiet_for(quiet));
     let end = Instant::ZERO + scenario.horizon;
     let (mut written, mut read, mut named, mut lost, mut resent) = (0, 0, 0, 0, 0);
-    let mut fresh = Vec::new();
-    while world.next_at().is_some_and(|at| at <= end) {
-        world.step(&mut fresh);
-        for record in fresh.drain(..) {
-            oracles.see(&record);
-            match record.event {
-                Event::App(AppEvent::Wrote { .. }) => written += 1,
-                Event::App(AppEvent::Read { .. }) => read += 1,
-                Event::Datagram(DatagramEvent::Lost { .. }) => lost += 1,
-                Event::Unicast(unicast::Event::Undelivered { from, to, .. }) => {
-                    named += to - from + 1;
-                }
-                Event::Unicast(unicast::Event::Resent { from, to, .. }) => resent += to - from + 1,
-                _ => {}
-            }
+    let see = |record: &Record<Event>| {
+        oracles.see(record);
+        match record.event {
+            Event::App(AppEvent::Wrote { .. }) => written += 1,
+            Event::App(AppEvent::Read { .. }) => read += 1,
+            Event::Datagram(DatagramEvent::Lost { .. }) => lost += 1,
+            Event::Unicast(unicast::Event::Undelivered { from, to, .. }) => named += to - from + 1,
+            Event::Unicast(unicast::Event::Resent { from, to, .. }) => resent += to - from + 1,
+            _ => {}
         }
-    }
-    if drawn || settle {
+    };
+    world.watch(end, |_| false, see);
+    if how != End::Open {
         oracles.finish(end);
     }
     Run {
