@@ -23,6 +23,7 @@
 //! | 22 there | receiver | entry (4): it exists completely |
 //! | 23 meeting | receiver | its half of the key exchange |
 //! | 24 join | receiver | version (1), its half of the key exchange, if it has a code |
+//! | 25 myself | receiver | number (16): the same whenever it comes to this sender |
 //!
 //! The sender offers everything, the receiver says which of it seems to exist
 //! already, the sender proves that it is the same, and what is missing follows,
@@ -30,12 +31,13 @@
 //! key exchange (`secret`), every message is encrypted and authenticated.
 //!
 //! Where one sends to several (`many`), it is the receiver that connects: it
-//! joins, both meet, it says that it is alive, the sender offers everything with
+//! joins, both meet, it says who it is, the sender offers everything with
 //! the label of the parcel; the receiver says go, and whole once it has all, and
 //! the sender says done once everybody has.
 
 use std::fmt;
 
+use servent_core::id::Guid;
 use servent_core::unicast::Payload;
 
 use super::offer::Entry;
@@ -75,6 +77,7 @@ pub(super) enum Message {
     Meeting { told: Vec<u8> },
     Join { meeting: Vec<u8> },
     Parcel(Label),
+    Myself { number: Guid },
 }
 
 /// What a receiver needs to fetch a parcel and to open it.
@@ -132,6 +135,7 @@ impl Message {
             Self::There { entry } => [&[22][..], &entry.to_be_bytes()].concat(),
             Self::Meeting { told } => [&[23], &told[..]].concat(),
             Self::Join { meeting } => [&[24, VERSION], &meeting[..]].concat(),
+            Self::Myself { number } => [&[25], &number.0[..]].concat(),
             Self::Parcel(Label { port, key, sum, name }) => {
                 [&[10][..], &port.to_be_bytes(), key, sum, text(name).as_bytes()].concat()
             }
@@ -170,6 +174,7 @@ impl Message {
                 Self::Parcel(Label { port, key, sum, name: words(rest) })
             }
             23 => Self::Meeting { told: rest.to_vec() },
+            25 => Self::Myself { number: Guid(rest.try_into().ok()?) },
             24 => Self::Join { meeting: rest.strip_prefix(&[VERSION])?.to_vec() },
             _ => return None,
         })
@@ -234,6 +239,7 @@ mod tests {
             Message::Meeting { told: vec![8; 33] },
             Message::Join { meeting: Vec::new() },
             Message::Join { meeting: vec![6; 33] },
+            Message::Myself { number: Guid([5; 16]) },
             Message::Parcel(Label { port: 7, key: [1; 32], sum: [2; 32], name: "ab".into() }),
         ]
     }

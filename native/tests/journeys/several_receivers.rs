@@ -48,14 +48,19 @@ fn same(folder: &Path, files: &[(String, Vec<u8>)]) {
     assert!(folder.join("album/empty").is_dir());
 }
 
+/// How many parcels a receiver has, whole or not.
+fn parcels(place: &Place, name: &str) -> usize {
+    let all = std::fs::read_dir(place.path(&format!("{name}.state/parcels"))).unwrap();
+    all.filter(|it| it.as_ref().unwrap().file_name() != "secret").count()
+}
+
 fn nothing_stays(place: &Place) {
-    let parcels = place.path(".local/state/servent/parcels");
-    for entry in std::fs::read_dir(parcels).unwrap() {
+    let given = place.path(".local/state/servent/parcels");
+    for entry in std::fs::read_dir(given).unwrap() {
         assert_eq!(entry.unwrap().file_name(), "secret");
     }
     for name in ["a", "b", "c"] {
-        let left = std::fs::read_dir(place.path(&format!("{name}.state/parcels"))).unwrap();
-        assert_eq!(left.count(), 0, "{name}");
+        assert_eq!(parcels(place, name), 0, "{name}");
     }
 }
 
@@ -96,13 +101,51 @@ fn a_wrong_code_gets_nothing_and_a_fourth_is_not_admitted() {
     complains(&finish(wrong.spawn().unwrap()), 1, &format!("the code is not that of {at}"));
     assert_eq!(sender.event("turned_away")["why"], "it does not know the code");
     assert_eq!(std::fs::read_dir(place.path("x")).unwrap().count(), 0);
-    assert!(!place.path("x.state/parcels").exists());
+    assert_eq!(parcels(&place, "x"), 0);
     let output = place.run(&["send", "--open", &at, "album"]);
     complains(&output, 3, "`servent receive --from` joins it");
     let mut right = Running::start(receiver(&place, "a", &at, CODE));
     right.event("received_all");
     assert_eq!(sender.end().code(), Some(0));
     assert_eq!(right.end().code(), Some(0));
+    same(&place.path("a"), &files);
+}
+
+#[test]
+fn whoever_comes_again_is_the_same_receiver() {
+    let place = Place::new();
+    let files = album(&place, 300_000);
+    let (mut sender, at) = sender(&place, "2", "127.0.0.1:0");
+    for time in 0..2 {
+        let mut receiver = Running::start(receiver(&place, "a", &at, CODE));
+        receiver.event("received_all");
+        assert_eq!(sender.event("has")["have"], 1, "time {time}");
+        same(&place.path("a"), &files);
+        std::fs::remove_dir_all(place.path("a")).unwrap();
+        receiver.signal("INT"); // It does not pass it on.
+        assert_eq!(receiver.end().code(), Some(0));
+    }
+    // The other seat is still free.
+    let mut other = Running::start(receiver(&place, "b", &at, CODE));
+    other.event("received_all");
+    assert_eq!(sender.event("sent_all")["receivers"], 2);
+    assert_eq!((sender.end().code(), other.end().code()), (Some(0), Some(0)));
+    same(&place.path("b"), &files);
+}
+
+#[test]
+fn whoever_was_killed_need_not_wait_until_the_sender_has_noticed() {
+    let place = Place::new();
+    let files = album(&place, 12_000_000);
+    let (sender, at) = sender(&place, "1", "127.0.0.1:0");
+    let killed = Running::start(receiver(&place, "a", &at, CODE));
+    while on_the_disk(&place.path("a.state/parcels")) < 1_000_000 {
+        pause(Duration::from_millis(2));
+    }
+    killed.kill();
+    let mut again = Running::start(receiver(&place, "a", &at, CODE));
+    again.event("received_all");
+    assert_eq!((sender.end().code(), again.end().code()), (Some(0), Some(0)));
     same(&place.path("a"), &files);
 }
 

@@ -53,8 +53,9 @@ pub(in crate::cli) async fn take(
     let endpoint = bind(any, Options { only: Some(peer), ..options }).await?;
     let connection =
         endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
+    let state = parcels(taking.settings);
     let joined = tokio::select! {
-        joined = join(connection, code) => joined.map_err(|why| failed(why, peer)),
+        joined = join(connection, code, &state) => joined.map_err(|why| failed(why, peer)),
         () = signals.first() => Err(Failure::new(Exit::Interrupted, "stopped before anything was offered")),
     };
     let guest = joined?;

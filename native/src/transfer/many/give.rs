@@ -1,9 +1,12 @@
 //! The sender's side: admits receivers, tells them of the parcel, and waits
 //! until all of them have it.
 
+use std::collections::BTreeMap;
+use std::mem::replace;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use servent_core::id::Guid;
 use servent_core::swarm;
 use servent_core::wire::pdtp::Hash;
 use tokio::sync::watch;
@@ -59,23 +62,31 @@ pub struct Giver {
     have: watch::Sender<u32>,
 }
 
-/// The receivers that were admitted.
+/// The receivers that are connected, or have it, by their numbers.
+type Seats = BTreeMap<Guid, Taken>;
+
+/// Who sits there.
 #[derive(Debug, Default)]
-struct Seats {
-    /// They are connected, or have it.
-    taken: u32,
+struct Taken {
+    /// How many times it has come; only the last connection counts, because
+    /// those before may be dead without our knowing.
+    times: u32,
+    has_it: bool,
 }
 
-/// One of them; free again when it is dropped, unless it has the parcel.
+/// One receiver's seat; free again when it is dropped, unless the receiver has
+/// the parcel or has come again.
 struct Seat<'a> {
     of: &'a Giver,
-    kept: bool,
+    number: Guid,
+    times: u32,
 }
 
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
-        if !self.kept {
-            self.of.seats().taken -= 1;
+        let mut seats = self.of.seats();
+        if seats.get(&self.number).is_some_and(|it| !it.has_it && it.times == self.times) {
+            seats.remove(&self.number);
         }
     }
 }
@@ -173,22 +184,21 @@ impl Giver {
     async fn greet(&self, talk: &Talk) -> Result<Seat<'_>, ManyError> {
         let Message::Join { meeting } = next(talk).await? else { return Err(ManyError::Foreign) };
         admit(talk, &self.door, &meeting, true).await?;
-        match next(talk).await? {
-            Message::Alive => self.door.opened(talk.connection.peer().ip()),
-            _ => return Err(ManyError::Foreign),
-        }
+        let Message::Myself { number } = next(talk).await? else { return Err(ManyError::Foreign) };
+        self.door.opened(talk.connection.peer().ip());
         let mut seats = self.seats();
-        if seats.taken >= self.receivers {
+        if !seats.contains_key(&number) && seats.len() >= self.receivers as usize {
             return Err(ManyError::Enough(self.receivers));
         }
-        seats.taken += 1;
-        Ok(Seat { of: self, kept: false })
+        let taken = seats.entry(number).or_default();
+        taken.times += 1;
+        Ok(Seat { of: self, number, times: taken.times })
     }
 
     async fn give(
         &self,
         talk: &Talk,
-        mut seat: Seat<'_>,
+        seat: Seat<'_>,
         told: &mut impl FnMut(Step),
     ) -> Result<(), ManyError> {
         let lost = |silence| ManyError::silence(talk, silence);
@@ -203,8 +213,9 @@ impl Giver {
                 _ => return Err(ManyError::Foreign),
             }
         }
-        seat.kept = true;
-        self.have.send_modify(|have| *have += 1);
+        if !self.seats().get_mut(&seat.number).is_none_or(|it| replace(&mut it.has_it, true)) {
+            self.have.send_modify(|have| *have += 1);
+        }
         told(Step::Has(self.have()));
         // It passes pieces on until all have them, or until it wants to end.
         let stays = async { while let Ok(Message::Alive) = next(talk).await {} };

@@ -20,6 +20,7 @@ use super::super::secret::{Code, Meeting};
 use super::super::talk::Talk;
 use super::super::{Entry, Told};
 use super::ManyError;
+use super::parcel::number_for;
 use super::unpack::Unpacking;
 use crate::store::Durability;
 use crate::swarm::{Fetch, GetOptions, get};
@@ -35,11 +36,17 @@ pub struct Guest {
     label: Label,
 }
 
-/// Joins a sender.
+/// Joins a sender. What it knows us by when we come again follows from a secret
+/// below `state`.
 ///
 /// # Errors
-/// It does not answer, or does not admit us.
-pub async fn join(connection: Connection, code: Option<&Code>) -> Result<Guest, ManyError> {
+/// It does not answer, or does not admit us; or the secret cannot be made.
+pub async fn join(
+    connection: Connection,
+    code: Option<&Code>,
+    state: &Path,
+) -> Result<Guest, ManyError> {
+    let number = number_for(connection.peer(), state).map_err(ManyError::Write)?;
     let talk = Talk::over(connection);
     let lost = |silence| ManyError::silence(&talk, silence);
     match code {
@@ -56,7 +63,7 @@ pub async fn join(connection: Connection, code: Option<&Code>) -> Result<Guest, 
         }
     }
     // The first encrypted message shows that we know the code.
-    talk.put(&Message::Alive).await.map_err(lost)?;
+    talk.put(&Message::Myself { number }).await.map_err(lost)?;
     let entries = match offered(&talk, None).await {
         // It cannot read ours, so what it says is about that.
         Err(why) => return Err(why.into()),

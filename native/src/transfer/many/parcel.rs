@@ -9,6 +9,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
+use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,7 @@ use bytes::BytesMut;
 use data_encoding::HEXLOWER;
 use hkdf::Hkdf;
 use rustix::rand::{GetRandomFlags, getrandom};
+use servent_core::id::Guid;
 use sha2::{Digest as _, Sha256};
 
 use super::super::message::CHUNK;
@@ -160,6 +162,18 @@ fn prepare(
     let lock = File::create(folder.join("lock"))?;
     lock.try_lock().map_err(|_| io::Error::other("the same is being sent to several already"))?;
     Ok((key, folder, lock))
+}
+
+/// The number by which a sender knows a receiver that comes again. It follows from
+/// a secret of the receiver's state folder and the sender's address, so that two
+/// senders cannot tell that they have the same receiver.
+pub(super) fn number_for(sender: SocketAddr, state: &Path) -> io::Result<Guid> {
+    DirBuilder::new().recursive(true).mode(0o700).create(state)?;
+    let numbers = Hkdf::<Sha256>::new(None, &secret(&state.join("secret"))?);
+    let mut number = [0; 16];
+    let about = format!("servent receiver of {sender}");
+    numbers.expand(about.as_bytes(), &mut number).map_err(io::Error::other)?;
+    Ok(Guid(number))
 }
 
 /// The secret of the state folder, made when there is none.
