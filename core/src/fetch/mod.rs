@@ -36,7 +36,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-pub use self::alts::AltRefusal;
+pub use self::alts::{AltRefusal, may_follow};
 pub use self::config::Config;
 use self::cx::{Conns, Cx, Speech};
 use self::download::{Download, State};

@@ -4,13 +4,16 @@
 //! Meanwhile the source waits; then it continues at the new location. What is
 //! saved of the download names the original source, because tomorrow it may
 //! redirect us elsewhere.
+//!
+//! A redirect is an address that a stranger named: it is judged like one, and
+//! dialed through the gate of such dials.
 
 use alloc::string::String;
 
+use super::alts::may_follow;
 use super::cx::Cx;
 use super::download::{Download, State};
 use super::{Answer, Event, Output, Source, SourceTrouble};
-use crate::address::plausible;
 use crate::queue::client;
 use crate::wire::http::ResponseHead;
 
@@ -42,9 +45,15 @@ impl Download {
         let to = to.filter(|to| !known(to));
         let Some(src) = self.sources.get_mut(&no) else { return };
         src.away = false;
-        // A source far away must not redirect us into our own network.
-        let to = to.filter(|to| plausible(to.at.ip(), src.at().ip()));
         let Some(to) = to else { return self.lose(no, SourceTrouble::Astray, cx) };
+        if to.at != src.at() {
+            let secure = to.target.starts_with("https://");
+            if let Err(why) = may_follow(src.at(), to.at, secure) {
+                cx.fx.event(Event::AltRefused { fetch: self.id, at: to.at, why });
+                return self.lose(no, SourceTrouble::Astray, cx);
+            }
+            src.told = true;
+        }
         src.source = to;
         (src.otherwise, src.failures) = (false, 0);
         cx.fx.event(Event::Source { fetch: self.id, at: src.at() });

@@ -19,7 +19,7 @@ use crate::wire::thex::ThexUri;
 #[derive(Debug, Clone)]
 pub(super) struct Src {
     pub(super) source: Source,
-    /// Another source named it, not the user.
+    /// Another source named it, or redirected us to it, not the user.
     pub(super) told: bool,
     /// It connected to us with `GIV` and cannot be dialed.
     pub(super) pushed: bool,

@@ -211,7 +211,9 @@ impl Downloads {
                 Ok(Some((head, used))) => {
                     state.keep_unread(bytes, used);
                     cx.tell(ConnEvent::Response { conn, status: head.status });
-                    if matches!(head.status, 200 | 206 | 503) {
+                    // Redirects of web servers lead on to others of them, and
+                    // each download follows only a few.
+                    if matches!(head.status, 200 | 206 | 301..=308 | 503) {
                         cx.io.answered(conn);
                     }
                     self.handle(cx, fetch::Input::Head { conn, head });

@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 
 use servent_core::engine::{Effect, Engine as _, Fx, FxOf};
 use servent_core::node::swarm::{self, SwarmFile};
-use servent_core::node::{Command, Config, DialError, Input, Node, Output, Restored};
+use servent_core::node::{
+    Answer, Command, Config, DialError, Get, Input, Node, Output, Restored, Source,
+};
 use servent_core::swarm::client;
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::pdtp::url_of;
@@ -102,4 +104,78 @@ fn nor_at_a_service_or_within_our_own_network() {
         misled.ordered(|_| (peer.into(), port));
         assert_eq!(misled.dials(), 0, "{peer}:{port}");
     }
+}
+
+/// Downloads from a public server that redirects all of them; who is dialed
+/// besides the server. Nobody is there.
+fn redirected(downloads: usize, to: impl Fn(usize) -> SocketAddr) -> BTreeMap<SocketAddr, usize> {
+    let mut node = Node::new(Config::default(), 7);
+    let server: SocketAddr = "80.1.2.3:6346".parse().unwrap();
+    let mut dials = BTreeMap::new();
+    let mut inputs = vec![Input::Start(Restored::default())];
+    inputs.extend((0..downloads).map(|n| {
+        let source =
+            Source { at: server, target: format!("/get/{n}/a"), host: "80.1.2.3:6346".into() };
+        let name = format!("file-{n}");
+        Input::Command(Command::Get(Get { name, sha1: None, sources: vec![source] }))
+    }));
+    inputs.reverse();
+    let (mut now, mut sent) = (Instant::from_secs(1), 0);
+    let end = now + Duration::from_secs(60);
+    loop {
+        let mut fx: FxOf<Node> = Fx::new();
+        match inputs.pop() {
+            Some(input) => node.handle(now, input, &mut fx),
+            None => match node.poll_timeout().filter(|(at, _)| *at < end) {
+                Some((at, _)) => {
+                    now = at.max(now);
+                    node.handle_timeout(now, &mut fx);
+                }
+                None => return dials,
+            },
+        }
+        for effect in fx.drain() {
+            match effect {
+                Effect::Output(Output::Dial { conn, to }) if to == server => {
+                    let local = "81.9.9.9:40000".parse().unwrap();
+                    inputs.push(Input::Dialed { conn, local });
+                }
+                Effect::Output(Output::Dial { conn, to }) => {
+                    *dials.entry(to).or_default() += 1;
+                    inputs.push(Input::DialFailed { conn, why: DialError::Unreachable });
+                }
+                Effect::Output(Output::Write { conn, .. }) => {
+                    let data = b"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n";
+                    inputs.push(Input::Bytes { conn, data: data.to_vec() });
+                }
+                Effect::Output(Output::Answer(Answer::Moved { fetch, from, .. })) => {
+                    let at = to(sent);
+                    sent += 1;
+                    let to = Some(Source { at, target: "/x".into(), host: at.to_string() });
+                    inputs.push(Input::Command(Command::Moved { fetch, from, to }));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn a_redirect_leads_to_no_service_and_not_into_our_own_network() {
+    for to in ["81.1.2.3:22", "81.1.2.3:25", "81.1.2.3:443", "127.0.0.1:80", "10.0.0.1:6346"] {
+        let dials = redirected(20, |_| to.parse().unwrap());
+        assert!(dials.is_empty(), "{dials:?}");
+    }
+    // Web servers may be at their usual port.
+    let web = "81.1.2.3:80".parse().unwrap();
+    assert!(redirected(1, |_| web).contains_key(&web));
+}
+
+#[test]
+fn redirects_knock_at_nobody_again_and_again() {
+    let one = "81.1.2.3:6346".parse().unwrap();
+    let dials = redirected(200, |_| one);
+    assert!((1..=13).contains(&dials[&one]), "{dials:?}");
+    let ports = redirected(200, |n| ([81, 1, 2, 3], 2_000 + n as u16).into());
+    assert!((1..=37).contains(&ports.values().sum::<usize>()), "{ports:?}");
 }

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use fluent_uri::{Uri, UriRef};
+use servent_core::fetch::may_follow;
 use servent_core::node::Source;
 use tokio::net::{TcpStream, lookup_host};
 
@@ -42,10 +43,25 @@ pub fn has_port(host: &str) -> bool {
 /// The source that a redirect's `Location` names. A redirect from `https://` to
 /// plain HTTP is not followed, nor one to a folder of the same name: its page
 /// would be saved as the file.
+///
+/// Nobody is dialed here: a stranger named the place, and the node judges it.
 pub(super) async fn moved(from: &Source, to: &str) -> Option<Source> {
     let Place { secure, host, target } = resolve(from, to)?;
-    let at = address_of(&host, if secure { 443 } else { 80 }).await.ok()?;
+    let port = if secure { 443 } else { 80 };
+    let named = if has_port(&host) { host.clone() } else { format!("{host}:{port}") };
+    let found: Vec<SocketAddr> = lookup_host(named).await.ok()?.collect();
+    let at = best(from.at, &found, secure)?;
     Some(Source { at, target, host })
+}
+
+/// Which of the addresses to ask: one that may be asked, of the family in which
+/// the source that redirects us was reached.
+fn best(from: SocketAddr, found: &[SocketAddr], secure: bool) -> Option<SocketAddr> {
+    let rank = |at: &&SocketAddr| {
+        let refused = **at != from && may_follow(from, **at, secure).is_err();
+        (refused, at.is_ipv4() != from.is_ipv4())
+    };
+    found.iter().min_by_key(rank).copied()
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -124,6 +140,18 @@ mod tests {
         ] {
             assert_eq!(place(from, to), None, "{from} {to}");
         }
+    }
+
+    #[test]
+    fn of_several_addresses_one_that_may_be_asked_is_taken() {
+        let at = |text: &str| text.parse::<SocketAddr>().unwrap();
+        let from = at("80.1.2.3:80");
+        let found = ["10.0.0.1:80", "[2001:db8::1]:80", "81.1.2.3:80"].map(at);
+        assert_eq!(best(from, &found, false), Some(found[2]));
+        assert_eq!(best(from, &found[..2], false), Some(found[1]));
+        // The node says why it does not go there.
+        assert_eq!(best(from, &found[..1], false), Some(found[0]));
+        assert_eq!(best(from, &[], false), None);
     }
 
     #[test]
