@@ -66,6 +66,10 @@ pub struct Config {
     /// [`Config::query_life`]. Further ones are not forwarded: a neighbour that
     /// floods never makes us forget what others rely on (RT-5).
     pub queries_per_link: u32,
+    /// How many of those one neighbour may send at once; the others are spread
+    /// evenly over [`Config::query_life`]. So a flood costs neither memory nor
+    /// the time of others for long. Zero: all of them at once.
+    pub queries_at_once: u32,
     /// Maximum number of other entries remembered for one neighbour: routes of
     /// pushes, hits, pings.
     pub entries_per_link: u32,
@@ -142,6 +146,7 @@ impl Default for Config {
             push_life: Duration::from_secs(1_800),
             duplicate_life: Duration::from_secs(600),
             queries_per_link: 131_072,
+            queries_at_once: 0,
             entries_per_link: 32_768,
             max_ttl: 7,
             hard_ttl: 15,

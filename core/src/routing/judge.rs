@@ -164,7 +164,9 @@ impl Router {
                 None => Self::twice(first, route),
             };
         }
-        if self.queries.put(now, mark, route) == Err(Full) {
+        let pace = (self.queries.pause(), self.config.queries_at_once);
+        let fits = pace.1 == 0 || self.links.asks(now, slot, pace);
+        if !fits || self.queries.put(now, mark, route) == Err(Full) {
             return Why::Quota.into();
         }
         // The tables turn at different times: what this one still knows of an

@@ -10,7 +10,7 @@ use super::proxies::Proxy;
 use super::route::Route;
 use super::{Neighbour, Why};
 use crate::id::{ConnId, Guid};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::wire::gnutella::Keywords;
 
 /// The assumed number of neighbours of a servent that does not say.
@@ -108,6 +108,10 @@ pub(super) struct Links {
     slots: Vec<Option<Box<Link>>>,
     /// How many times each slot was used before.
     used: Vec<u32>,
+    /// Until when the queries of each slot would last at the rate that its quota
+    /// allows. Like the quota it stays with the slot, so that to connect again
+    /// gives nobody more.
+    queries_last: Vec<Instant>,
     by_conn: BTreeMap<ConnId, u32>,
     /// Slots in use, in order.
     open: Vec<u32>,
@@ -135,6 +139,7 @@ impl Links {
         if slot == fresh {
             self.slots.push(None);
             self.used.push(0);
+            self.queries_last.push(now);
         }
         let route = Route::new(slot, self.used[slot as usize]);
         self.slots[slot as usize] = Some(Box::new(Link {
@@ -170,6 +175,23 @@ impl Links {
         self.open.retain(|other| *other != slot);
         self.used[slot as usize] = self.used[slot as usize].wrapping_add(1);
         self.slots[slot as usize].take()
+    }
+
+    /// Counts a query of a slot; false when it has sent too many at once. One is
+    /// allowed in every `pause`, and `at_once` before those last longer.
+    pub(super) fn asks(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        (pause, at_once): (Duration, u32),
+    ) -> bool {
+        let Some(last) = self.queries_last.get_mut(slot as usize) else { return false };
+        let next = now.max(*last) + pause;
+        let fits = next.since(now) <= pause.ratio(at_once.into(), 1);
+        if fits {
+            *last = next;
+        }
+        fits
     }
 
     pub(super) fn slot(&self, conn: ConnId) -> Option<u32> {

@@ -95,6 +95,11 @@ impl Memory {
         self.life
     }
 
+    /// The time between two entries of a slot that spreads its quota evenly.
+    pub(super) fn pause(&self) -> Duration {
+        self.life.ratio(1, self.quota.max(1).into())
+    }
+
     /// An empty table. `quota` is what one slot may insert during a life.
     #[must_use]
     pub fn new(life: Duration, quota: u32) -> Self {

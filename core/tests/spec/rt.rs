@@ -142,6 +142,34 @@ fn rt_5_entries_leave_by_time_and_a_flooder_takes_nobodys_place() {
 }
 
 #[test]
+fn rt_5_a_flood_takes_a_part_of_its_quota_at_once_and_the_rest_over_time() {
+    // One in a second, and ten before that.
+    let even = Config { queries_per_link: 600, queries_at_once: 10, ..config() };
+    let (mut net, [a, _, c]) = middle(&even);
+    let mut id = 100;
+    let mut flood = |net: &mut Net, conn, count: u64| {
+        let mut taken = 0;
+        for _ in 0..count {
+            id += 1;
+            let verdict = net.inject(0, conn, &message(id, 5, 1, Body::Query(query("flood"))));
+            taken += u64::from(matches!(verdict, Some(Verdict::Forward { .. })));
+        }
+        net.run();
+        taken
+    };
+    assert_eq!(flood(&mut net, c, 1_000), 10);
+    let told = Event::Limit { conn: c, why: Why::Quota };
+    assert_eq!(net.told.iter().filter(|other| other.event == told).count(), 1);
+    assert_eq!(flood(&mut net, a, 5), 5, "another's is its own");
+    net.wait(Duration::from_secs(4));
+    assert_eq!(flood(&mut net, c, 1_000), 4);
+    net.wait(Duration::from_secs(60));
+    assert_eq!(flood(&mut net, c, 1_000), 10, "what was not asked is not saved up");
+    let entries = net.routers[0].view().tables[0].young;
+    assert_eq!(entries, 10 + 5 + 4 + 10, "nothing else is remembered of it");
+}
+
+#[test]
 fn rt_6_a_ping_comes_once() {
     let (mut net, [a, b, _]) = middle(&config());
     let ping = message(1, 7, 0, Body::Ping(Ping::default()));

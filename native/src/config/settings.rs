@@ -267,10 +267,11 @@ impl Default for Settings {
     }
 }
 
-/// The usual configuration of an ultrapeer: many neighbours, and searches that
-/// reach farther step by step.
+/// The usual configuration of an ultrapeer: many neighbours, searches that reach
+/// farther step by step, and no floods.
 fn ultrapeer() -> node::Overlay {
-    let router = routing::Config { dynamic: true, links: 128, ..routing::Config::default() };
+    let (dynamic, links, queries_at_once) = (true, 128, 1_024);
+    let router = routing::Config { dynamic, links, queries_at_once, ..routing::Config::default() };
     let (degree, neighbours) = (32, 48);
     node::Overlay { enabled: true, degree, neighbours, router, ..node::Overlay::default() }
 }

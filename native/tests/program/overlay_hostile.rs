@@ -154,6 +154,7 @@ fn a_flood_of_queries_costs_little_and_takes_no_way_of_anybody() {
     let place = Place::new();
     // Our peers answer no pings, however long a busy machine takes.
     let mut few = vec!["--set", "overlay.router.queries_per_link=4_000"];
+    few.extend(["--set", "overlay.router.queries_at_once=0"]);
     few.extend(["--set", "overlay.router.silence=3600s", "--set", "overlay.router.stall=3600s"]);
     let running = share(&place, &few);
     let (mut asks, mut has) = (Peer::join(running.at, ""), Peer::join(running.at, ""));
