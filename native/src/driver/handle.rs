@@ -415,6 +415,13 @@ impl Handle {
         self.shared.trust.refused().await
     }
 
+    /// Why the server of an `https://` URL, given as `HOST` or `HOST:PORT`, failed
+    /// to prove its identity, if it did.
+    #[must_use]
+    pub fn distrusts(&self, host: &str) -> Option<String> {
+        self.shared.trust.refusal(host)
+    }
+
     /// The path of a finished download.
     #[must_use]
     pub fn path_of(&self, fetch: FetchId) -> Option<PathBuf> {

@@ -1,6 +1,7 @@
 //! Trust for `https://`: the certificates we check servers against, and the
 //! credentials we present.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -14,6 +15,8 @@ use crate::roots::{self, TrustError};
 
 /// The file of the credentials that are learned while we run.
 const KEPT: &str = "credentials.json";
+/// Servers that are remembered as not trusted.
+const DISTRUSTED: usize = 1_024;
 
 /// The certificates that servers are checked against, read when they are first
 /// needed.
@@ -26,8 +29,8 @@ pub(crate) struct Trust {
     credentials: RwLock<Credentials>,
     /// The file of those that are learned while we run.
     kept: Option<PathBuf>,
-    /// Why a server was last not trusted.
-    refused: watch::Sender<Option<String>>,
+    /// The servers that were not trusted, by host, and why.
+    refused: watch::Sender<BTreeMap<String, String>>,
 }
 
 impl Trust {
@@ -39,7 +42,7 @@ impl Trust {
         state_dir: Option<PathBuf>,
     ) -> Self {
         let kept = state_dir.map(|state| state.join(KEPT));
-        let refused = watch::Sender::new(None);
+        let refused = watch::Sender::default();
         let mut all = match kept.as_deref().map(Credentials::read) {
             None => Credentials::default(),
             Some(Ok(all)) => all,
@@ -86,15 +89,26 @@ impl Trust {
 
     /// A server is not trusted.
     pub(super) fn refuse(&self, host: &str, why: &str) {
-        self.refused.send_replace(Some(format!("{host} is not to be trusted: {why}")));
+        self.refused.send_modify(|refused| {
+            if refused.len() < DISTRUSTED {
+                let why = format!("{host} is not to be trusted: {why}");
+                refused.insert(host.to_owned(), why);
+            }
+        });
+    }
+
+    /// Why a server is not trusted, if it is not.
+    pub(crate) fn refusal(&self, host: &str) -> Option<String> {
+        self.refused.borrow().get(host).cloned()
     }
 
     /// Waits until a server is not trusted, and says why.
     pub(crate) async fn refused(&self) -> String {
         let mut refused = self.refused.subscribe();
-        match refused.wait_for(Option::is_some).await {
-            Ok(why) => why.clone().unwrap_or_default(),
-            Err(_) => std::future::pending().await,
+        let refused = refused.wait_for(|refused| !refused.is_empty()).await;
+        match refused.ok().and_then(|refused| refused.values().next().cloned()) {
+            Some(why) => why,
+            None => std::future::pending().await, // We are its sender.
         }
     }
 }

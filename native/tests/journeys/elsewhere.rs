@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -105,8 +107,9 @@ fn serve(listener: TcpListener, pages: Pages) {
     });
 }
 
-/// The same behind TLS; the certificate it shows, for `localhost`.
-fn serve_in_private(listener: TcpListener, pages: Pages) -> String {
+/// The same behind TLS; the certificate it shows, for `localhost`, and how many
+/// connections were made.
+fn serve_in_private(listener: TcpListener, pages: Pages) -> (String, Arc<AtomicUsize>) {
     let CertifiedKey { cert, signing_key } =
         generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
@@ -117,9 +120,11 @@ fn serve_in_private(listener: TcpListener, pages: Pages) -> String {
         .with_no_client_auth()
         .with_single_cert(vec![cert.der().clone()], key)
         .unwrap();
-    let config = Arc::new(config);
+    let (config, count) = (Arc::new(config), Arc::new(AtomicUsize::new(0)));
+    let connections = Arc::clone(&count);
     std::thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
+            count.fetch_add(1, Relaxed);
             let (pages, config) = (pages.clone(), Arc::clone(&config));
             std::thread::spawn(move || {
                 let tls = ServerConnection::new(config).unwrap();
@@ -130,7 +135,9 @@ fn serve_in_private(listener: TcpListener, pages: Pages) -> String {
     let text = data_encoding::BASE64.encode(cert.der());
     let lines: Vec<&str> =
         text.as_bytes().chunks(64).map(|line| str::from_utf8(line).unwrap()).collect();
-    format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"))
+    let lines = lines.join("\n");
+    let pem = format!("-----BEGIN CERTIFICATE-----\n{lines}\n-----END CERTIFICATE-----\n");
+    (pem, connections)
 }
 
 fn go(status: u16, to: &str) -> Page {
@@ -188,7 +195,7 @@ fn what_is_private_comes_from_whom_we_trust_only() {
     let port = https.port();
     let pages =
         [("/file", Page::File(bytes.clone())), ("/down", go(302, &format!("http://{http}/file")))];
-    let certificate =
+    let (certificate, _) =
         serve_in_private(private, pages.map(|(path, page)| (path.to_owned(), page)).into());
     std::fs::write(place.path("ca.pem"), certificate).unwrap();
     let pages =
@@ -225,6 +232,33 @@ fn what_is_private_comes_from_whom_we_trust_only() {
         "cannot read none",
     );
     assert!(!place.path("x").exists());
+}
+
+#[test]
+fn a_list_of_private_files_needs_few_connections_and_a_liar_among_them_is_left_out() {
+    const FILES: usize = 40;
+    let place = Place::new();
+    let ((honest, one), (liar, other)) = (listen(), listen());
+    let bytes = |n: usize| noise(20_000 + n);
+    let pages: Pages = (0..FILES).map(|n| (format!("/{n}"), Page::File(bytes(n)))).collect();
+    let (certificate, connections) = serve_in_private(honest, pages.clone());
+    std::fs::write(place.path("ca.pem"), certificate).unwrap();
+    serve_in_private(liar, pages);
+    let mut list: Vec<String> =
+        (0..FILES).map(|n| format!("https://localhost:{}/{n}\n", one.port())).collect();
+    list.extend((0..9).map(|n| format!("https://localhost:{}/x{n}\n", other.port())));
+    std::fs::write(place.path("list.txt"), list.concat()).unwrap();
+    let get = ["get", "-i", "list.txt", "-o", "here/", "--ca-file", "ca.pem", "--state", "get"];
+    let begun = std::time::Instant::now();
+    let output = place.run(&get);
+    complains(&output, 3, "9 of 49 downloads failed");
+    complains(&output, 3, &format!("localhost:{} is not to be trusted", other.port()));
+    for n in 0..FILES {
+        assert_same(&place.path("here").join(n.to_string()), &bytes(n));
+    }
+    let made = connections.load(Relaxed);
+    assert!(made <= 10, "{made} connections for {FILES} files");
+    assert!(begun.elapsed() < Duration::from_secs(15), "whoever is not trusted is waited for");
 }
 
 #[test]

@@ -42,12 +42,9 @@ impl<'a> Together<'a> {
     pub(super) fn of(jobs: &'a [Job], key: &'a Path, config: &Config) -> (Self, Vec<&'a Job>) {
         let folder = jobs.first().map_or(Path::new("/"), |job| job.folder());
         let fits = |job: &&Job| {
-            let secure = job.wanted.places.iter().any(|place| place.is_secure());
-            // A servent that fails to prove its identity ends a download of its
-            // own, and one of an earlier command is continued where it was.
+            // One of an earlier command is continued where it was.
             job.spool.is_none()
                 && job.wanted.push.is_none()
-                && !secure
                 && job.folder() == folder
                 && !state_of(config, &job.file).exists()
         };
@@ -169,7 +166,7 @@ impl<'a> Running<'a> {
             while self.batch.len() < parallel
                 && let Some(job) = waiting.next()
             {
-                match self.sources(job).await {
+                match self.distrusted(job).map_or(Ok(()), Err).and(self.sources(job).await) {
                     Ok(sources) => self.begin(job, sources).await?,
                     Err(failure) => {
                         self.failed = true;
@@ -184,8 +181,16 @@ impl<'a> Running<'a> {
                 news = self.batch.next() => self.hear(news?, end).await?,
                 _ = tick.tick() => {
                     for view in self.handle.view(1, 0).await?.fetches {
-                        if let Some(name) = self.batch.name(view.fetch).map(str::to_owned) {
-                            self.progress(&name).show(clock.now(), &view);
+                        let Some(name) = self.batch.name(view.fetch).map(str::to_owned) else {
+                            continue;
+                        };
+                        match self.jobs.get(&name).and_then(|job| self.distrusted(job)) {
+                            Some(why) => {
+                                // Nothing was received from there, and nothing will be.
+                                self.batch.cancel(FetchId(view.fetch)).await?;
+                                self.ended(&name, Err(why), end);
+                            }
+                            None => self.progress(&name).show(clock.now(), &view),
                         }
                     }
                 }
@@ -224,14 +229,34 @@ impl<'a> Running<'a> {
                 (name, outcome)
             }
         };
-        if let Some(progress) = self.shown.remove(&name) {
+        self.ended(&name, outcome, end);
+        Ok(())
+    }
+
+    fn ended(
+        &mut self,
+        name: &str,
+        outcome: Result<Ended, Failure>,
+        end: &mut impl FnMut(&Job, Result<Ended, Failure>),
+    ) {
+        if let Some(progress) = self.shown.remove(name) {
             progress.finish();
         }
         self.failed |= outcome.is_err();
-        if let Some(job) = self.jobs.remove(&name) {
+        if let Some(job) = self.jobs.remove(name) {
             end(job, outcome);
         }
-        Ok(())
+    }
+
+    /// The failure of a download that has no server that could prove its
+    /// identity.
+    fn distrusted(&self, job: &Job) -> Option<Failure> {
+        let mut last = None;
+        for place in &job.wanted.places {
+            let secure = place.is_secure().then_some(&place.host);
+            last = Some(self.handle.distrusts(secure?)?);
+        }
+        last.map(told::distrusted)
     }
 
     fn progress(&mut self, name: &str) -> &mut FetchProgress {
