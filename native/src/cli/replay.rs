@@ -15,9 +15,9 @@ use crate::exit::{Exit, Failure};
 /// fingerprint must be the recorded one.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  servent share pub --trace run.sqlog    record
-  servent replay run.sqlog               verified 41/41
-  servent send HOST FILE --trace s.sqlog record a transfer
+  servent share pub --trace run.sqlog          record
+  servent replay run.sqlog                     verified 41/41
+  servent send 10.0.0.7 big --trace s.sqlog    record a transfer
   servent replay run.sqlog --json")]
 pub(crate) struct Arguments {
     /// The trace, as `--trace` writes it.

@@ -29,7 +29,8 @@ use crate::signal::Signals;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent send 10.0.0.7 song.ogg            to the usual port, 6348
-  servent send 10.0.0.7 docs/ photos/ a.txt folders with all that is in them
+  servent send 10.0.0.7 docs/ photos/ a.txt
+                                            folders with all that is in them
   tar c docs | servent send 10.0.0.7:7000   whatever comes from a pipe
   servent send --to 3 film.mkv photos/      to three, who run: servent receive --from HOST
   SERVENT_CODE=ocean-pepper-violin servent send 10.0.0.7 song.ogg
@@ -38,7 +39,7 @@ use crate::signal::Signals;
                                             lose 5 % on purpose and see it repaired
   servent send 127.0.0.1 big --open --loss 5% --profile unicast3
                                             the same with the design's fixed timing
-  servent send HOST song.ogg --trace t.sqlog
+  servent send 10.0.0.7 song.ogg --trace t.sqlog
                                             record it; `servent replay t.sqlog`")]
 pub(crate) struct Arguments {
     /// Where `servent receive` listens; left out with --to.

@@ -1,104 +1,19 @@
 //! Every command of the README, executed as it stands there: on the reader's
-//! machine, which has 10.0.0.7 for a neighbour. Both are network namespaces,
-//! with a cable between them and nothing else.
+//! machine, which has 10.0.0.7 for a neighbour.
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
 
 use rcgen::generate_simple_self_signed;
 
-use crate::program::terminal::{INTERRUPT, Terminal};
-use crate::program::{Place, Running, assert_same, finish, noise};
+use crate::machines::{Machine, World, code_in, sends, stop};
+use crate::program::terminal::INTERRUPT;
+use crate::program::{assert_same, noise};
 
-/// Makes the machines and the cable, says their process ids, and lives until
-/// its input ends.
-const MACHINES: &str = "
-ip link set lo up
-unshare -n sleep 600 & there=$!
-while [ $(readlink /proc/$there/ns/net) = $(readlink /proc/$$/ns/net) ]; do sleep 0.02; done
-ip link add here type veth peer name there netns $there
-ip addr add 10.0.0.1/24 dev here && ip link set here up
-nsenter -t $there -n sh -c '
-  ip link set lo up && ip addr add 10.0.0.7/24 dev there && ip link set there up'
-mount --bind hosts /etc/hosts
-echo $$ $there
-read end
-kill $there
-";
 /// What stands in the README for the hash of something that others have.
 const SOMETHING: &str = "PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB";
 /// How lines begin that `native/tests/site` and `xtask` execute.
 const ELSEWHERE: [&str; 3] =
     ["cargo xtask", "dist/servent share /srv/archive", "dist/servent site status"];
-
-/// One of the two machines.
-struct Machine<'a> {
-    place: &'a Place,
-    pid: u32,
-    home: PathBuf,
-}
-
-impl Machine<'_> {
-    /// A line as a shell takes it.
-    fn shell(&self, line: &str) -> Command {
-        let mut command = Command::new("nsenter");
-        command.args(["-t", &self.pid.to_string(), "-U", "--preserve-credentials", "-n", "-m"]);
-        command.arg(format!("--wd={}", self.home.join("work").display())).args(["sh", "-c", line]);
-        let path = format!("{}:/usr/bin:/bin", self.place.path("bin").display());
-        command.env_clear().env("HOME", &self.home).env("PATH", path);
-        command.env("SSL_CERT_FILE", self.place.path("ca.pem")).env("TERM", "xterm");
-        command.current_dir(self.place.dir.path()).stdin(Stdio::null());
-        command
-    }
-
-    /// Executes a line that ends by itself, and succeeds; what it printed.
-    #[track_caller]
-    fn does(&self, line: &str) -> String {
-        self.ends(line, self.begins(&mut self.shell(line)))
-    }
-
-    fn begins(&self, shell: &mut Command) -> Child {
-        shell.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-    }
-
-    #[track_caller]
-    fn ends(&self, line: &str, child: Child) -> String {
-        let output = finish(child);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{line}: {said}");
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    /// Starts what runs until Ctrl-C; waits for a line of it.
-    fn starts(&self, line: &str, until: &str) -> (Running, String) {
-        let mut running = Running::start(self.shell(&format!("exec {line}")));
-        let told = running.line(|line| line.contains(until));
-        (running, told)
-    }
-
-    /// Somebody sits at a terminal and types a line.
-    fn sits(&self, line: &str) -> (Terminal, Running) {
-        Terminal::start(&self.shell(line))
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.home.join("work").join(name)
-    }
-
-    fn has(&self, name: &str, size: usize) -> Vec<u8> {
-        let (file, bytes) = (self.file(name), noise(size));
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        std::fs::write(file, &bytes).unwrap();
-        bytes
-    }
-}
-
-/// Ctrl-C.
-#[track_caller]
-fn stop((running, _): (Running, String)) {
-    running.signal("INT");
-    assert_eq!(running.end().code(), Some(0));
-}
 
 /// The lines of the README that are executed, from the first to the last.
 struct Readme {
@@ -126,62 +41,9 @@ impl Readme {
     }
 }
 
-struct World {
-    place: Place,
-    machines: Child,
-    pids: [u32; 2],
-}
-
-impl World {
-    /// `None` where nothing can lay the cable.
-    fn new() -> Option<Self> {
-        if !["/usr/sbin/ip", "/sbin/ip", "/usr/bin/ip"].iter().any(|at| Path::new(at).exists()) {
-            return None;
-        }
-        let place = Place::new();
-        std::fs::write(place.path("hosts"), "127.0.0.1 localhost\n10.0.0.7 example.org\n").unwrap();
-        std::fs::create_dir(place.path("bin")).unwrap();
-        for (name, script) in [("mpv", "cat > played"), ("xdg-open", "echo $1 > opened")] {
-            let file = place.path("bin").join(name);
-            std::fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
-            let done = Command::new("chmod").arg("+x").arg(file).status().unwrap();
-            assert!(done.success());
-        }
-        for home in ["here", "there", "second", "third"] {
-            let dist = place.path(home).join("work/dist");
-            std::fs::create_dir_all(&dist).unwrap();
-            let program = place.servent(&[]).get_program().to_owned();
-            std::os::unix::fs::symlink(program, dist.join("servent")).unwrap();
-        }
-        let mut shell = Command::new("unshare");
-        shell.args(["-rmn", "sh", "-c", MACHINES]).env_clear();
-        shell.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").current_dir(place.dir.path());
-        let mut machines = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        let mut out = std::io::BufReader::new(machines.stdout.take().unwrap());
-        std::io::BufRead::read_line(&mut out, &mut line).unwrap();
-        let pids: Vec<u32> = line.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
-        Some(Self { place, machines, pids: pids.try_into().expect("two machines") })
-    }
-
-    fn machine(&self, name: &str, pid: u32) -> Machine<'_> {
-        Machine { place: &self.place, pid, home: self.place.path(name) }
-    }
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        drop(self.machines.stdin.take()); // They end with it.
-        let _ = self.machines.wait();
-    }
-}
-
 #[test]
 fn every_command_of_the_readme_does_what_is_said_of_it() {
-    let Some(world) = World::new() else {
-        println!("left out: ip is not installed (`sudo apt-get install iproute2`)");
-        return;
-    };
+    let Some(world) = World::new() else { return };
     let [here, there] = [("here", 0), ("there", 1)].map(|(n, at)| world.machine(n, world.pids[at]));
     let mut readme = Readme::open();
     let song = here.has("../Music/song.ogg", 2_000_000);
@@ -320,15 +182,6 @@ fn recording(here: &Machine, readme: &mut Readme) {
     stop(lab);
 }
 
-/// Somebody sits at a terminal, types a line, and the code when it is asked for.
-fn sends(at: &Machine, line: &str, code: &str) -> Running {
-    let (mut terminal, running) = at.sits(line);
-    terminal.shows("shows: ");
-    terminal.types(&format!("{code}\n"));
-    std::mem::forget(terminal); // Whoever closes it ends the program.
-    running
-}
-
 fn sending(world: &World, [here, there]: [&Machine; 2], readme: &mut Readme) {
     let song = std::fs::read(here.file("song.ogg")).unwrap();
     let (big, photo) = (here.has("big", 3_000_000), here.has("photos/a.jpg", 100_000));
@@ -382,12 +235,6 @@ fn sending(world: &World, [here, there]: [&Machine; 2], readme: &mut Readme) {
         assert_eq!(running.end().code(), Some(0));
         assert_same(&one.file("inbox/film.mkv"), &film);
     }
-}
-
-fn code_in(shown: &str) -> String {
-    let is_code = |word: &&str| word.split('-').count() == 3;
-    let word = shown.split([' ', ':', '\r', '\n']).find(is_code);
-    word.unwrap_or_else(|| panic!("no code in {shown:?}")).to_owned()
 }
 
 fn swarm([here, there]: [&Machine; 2], readme: &mut Readme) {

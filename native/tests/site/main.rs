@@ -14,6 +14,7 @@ mod swarm_program;
 mod away;
 mod clients;
 mod document;
+mod examples;
 mod members;
 mod proxy;
 mod refused;

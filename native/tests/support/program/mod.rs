@@ -2,6 +2,7 @@
 //! folders of its own, on free ports, ended when the test ends.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+pub(crate) mod examples;
 pub(crate) mod peer;
 pub(crate) mod terminal;
 
