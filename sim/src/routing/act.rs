@@ -31,6 +31,9 @@ pub enum Act {
     Cut { from: NodeId, to: NodeId },
     /// The link is restored, as a new connection.
     Heal { from: NodeId, to: NodeId },
+    /// From now on nobody can connect to a node, or everybody can again. What is
+    /// connected stays so, and the node itself connects to whom it likes.
+    Firewall { node: NodeId, closed: bool },
 }
 
 impl Act {
@@ -43,7 +46,8 @@ impl Act {
             Self::Search { node, .. }
             | Self::Flood { node, .. }
             | Self::Kill { node }
-            | Self::Restart { node } => (*node, None),
+            | Self::Restart { node }
+            | Self::Firewall { node, .. } => (*node, None),
         }
     }
 }
@@ -64,6 +68,7 @@ mod tests {
             Act::Restart { node },
             Act::Cut { from, to },
             Act::Heal { from, to },
+            Act::Firewall { node, closed: true },
         ] {
             let act = ActAt { at: Instant::from_secs(7), act };
             let text = serde_json::to_string(&act).unwrap();

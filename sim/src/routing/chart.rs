@@ -124,6 +124,18 @@ pub struct Chart {
     home: Vec<Home>,
     /// When nodes accepted a search, by search.
     taken: BTreeMap<u32, Vec<Instant>>,
+    refusals: Vec<Refusal>,
+}
+
+/// A node could not connect to another one, which is behind a firewall.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refusal {
+    /// When.
+    pub at: Instant,
+    /// Who wanted to connect.
+    pub from: u32,
+    /// Who is behind the firewall.
+    pub by: u32,
 }
 
 /// A hit that reached the searching node: for which search, and from whom.
@@ -159,6 +171,9 @@ impl Chart {
                 if let (Some(journey), Some(of)) = (self.numbers.get(guid), of) {
                     self.home.push(Home { at: record.at, journey: *journey, of: of.0 });
                 }
+            }
+            Event::App(AppEvent::Refused { by }) => {
+                self.refusals.push(Refusal { at: record.at, from: node, by: by.0 });
             }
             Event::App(_) | Event::Routing(_) | Event::World(_) => {}
         }
@@ -252,6 +267,12 @@ impl Chart {
             }
             _ => {}
         }
+    }
+
+    /// All known connections that a firewall prevented, in order.
+    #[must_use]
+    pub fn refusals(&self) -> &[Refusal] {
+        &self.refusals
     }
 
     /// All known messages, in order of departure.

@@ -1,7 +1,7 @@
 //! Oracles: what must be true of any run of an overlay, checked on its records
 //! alone.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -87,6 +87,8 @@ pub struct Oracles {
     took: BTreeMap<(u64, u64), Took>,
     /// When a node last lost its connection to another one.
     closed: BTreeMap<(u32, u32), Instant>,
+    /// Nodes behind a firewall.
+    walled: BTreeSet<u32>,
     /// Searches and pushes begun by each node.
     own: Vec<u32>,
     sent: u64,
@@ -170,7 +172,8 @@ impl Oracles {
             AppEvent::Answered { .. }
             | AppEvent::NoWay { .. }
             | AppEvent::Obeyed { .. }
-            | AppEvent::Flooded { .. } => {}
+            | AppEvent::Flooded { .. }
+            | AppEvent::Refused { .. } => {}
         }
     }
 
@@ -397,6 +400,14 @@ impl Oracles {
         }
     }
 
+    /// Checks that one of two nodes that connect lets the other one in.
+    fn opened(&self, node: u32, wire: u32, found: &mut Found<'_>) {
+        let peer = self.peer(node, wire).filter(|peer| self.walled.contains(peer));
+        if let Some(peer) = peer.filter(|_| self.walled.contains(&node)) {
+            found.violation("firewall", "check.let_in", [("from", format!("{peer}"))]);
+        }
+    }
+
     /// Checks that a table holds no more than the quotas of the neighbours
     /// allow (RT-5).
     fn turned(&self, node: u32, table: Which, entries: u64, found: &mut Found<'_>) {
@@ -427,7 +438,16 @@ impl Oracle for Oracles {
                     *boot += 1;
                 }
             }
+            Event::World(Happening::Firewall { closed: true }) => {
+                self.walled.insert(node);
+            }
+            Event::World(Happening::Firewall { closed: false }) => {
+                self.walled.remove(&node);
+            }
             Event::World(_) => {}
+            Event::Routing(routing::Event::Opened { conn, .. }) => {
+                self.opened(node, wire_of(*conn).0, &mut found);
+            }
             Event::Routing(routing::Event::Closed { conn, .. }) => {
                 if let Some(peer) = self.peer(node, wire_of(*conn).0) {
                     self.closed.insert((node, peer), record.at);

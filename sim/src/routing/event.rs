@@ -3,7 +3,7 @@
 
 use alloc::string::String;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use servent_core::id::Guid;
 use servent_core::routing::{self, Why};
@@ -12,7 +12,7 @@ use servent_core::trace::NodeId;
 use servent_core::wire::gnutella::Kind;
 
 /// An event of a record.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Event {
@@ -32,7 +32,7 @@ pub enum Event {
 ///
 /// `of` is the node a hit comes from or a push is for. `set` is a fingerprint
 /// of a hit's content without its private area; 0 for all other messages.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum MessageEvent {
@@ -74,7 +74,7 @@ pub enum MessageEvent {
 }
 
 /// The outcome for a message, in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It is forwarded.
@@ -86,7 +86,7 @@ pub enum Outcome {
 }
 
 /// Why a message was lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
     /// The link is cut.
@@ -98,7 +98,7 @@ pub enum Loss {
 }
 
 /// User actions and their results.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum AppEvent {
@@ -116,10 +116,12 @@ pub enum AppEvent {
     Obeyed { to: Option<NodeId> },
     /// A query of a flood is sent.
     Flooded { guid: Guid },
+    /// A node could not connect to this one: a firewall lets nobody in.
+    Refused { by: NodeId },
 }
 
 /// Faults and their ends.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum Happening {
@@ -131,4 +133,7 @@ pub enum Happening {
     Cut { to: NodeId },
     /// The link is restored.
     Healed { to: NodeId },
+    /// A firewall was closed, so that nobody can connect to the node, or opened
+    /// again.
+    Firewall { closed: bool },
 }

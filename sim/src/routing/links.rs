@@ -131,7 +131,8 @@ impl World {
         said
     }
 
-    /// Connects two running nodes, unless their link is cut.
+    /// Connects two running nodes, unless their link is cut or both are behind
+    /// firewalls.
     pub(super) fn join(&mut self, wire: u32, cause: Cause) {
         let stage = Arc::clone(&self.net.stage);
         let link = stage.net.wires()[wire as usize];
@@ -141,6 +142,9 @@ impl World {
             return;
         }
         self.sever(wire, Loss::Closed, cause);
+        if !self.is_let_in(wire, cause) {
+            return;
+        }
         Arc::make_mut(&mut self.net.lines).open(wire);
         let conn = self.net.lines.conn(wire);
         for ends in [(link.a, link.b), (link.b, link.a)] {

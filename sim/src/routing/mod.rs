@@ -15,6 +15,7 @@ mod chart;
 pub mod check;
 mod churn;
 mod event;
+mod firewall;
 mod gathered;
 mod host;
 mod links;
@@ -41,7 +42,7 @@ pub use self::world::{Routing, World};
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
 pub use self::{
-    chart::{Chart, Journey, Leg, fate},
+    chart::{Chart, Journey, Leg, Refusal, fate},
     gathered::{Gathered, Link, Passed, unasked},
     net::{Net, Wire},
     tables::{Lives, Row, Tables},

@@ -72,7 +72,7 @@ impl World {
     /// Carries out effects in order; `cause` is the record they follow from.
     pub(super) fn carry(&mut self, host: u32, cause: Cause) {
         let mut fx = core::mem::take(&mut self.fx);
-        let mut answers = Vec::new();
+        let (mut answers, mut wanted) = (Vec::new(), Vec::new());
         for effect in fx.drain() {
             match effect {
                 Effect::Event(routing::Event::Judged { .. } | routing::Event::Sent { .. }) => {}
@@ -98,11 +98,16 @@ impl World {
                     // The last link counts as a hop too.
                     let hops = hops.saturating_add(1);
                     let found = AppEvent::Found { guid, of, files: hit.count().into(), hops };
-                    self.said(host, found, cause);
+                    let seq = self.said(host, found, cause);
+                    let told = hit.quality().push == Some(true);
+                    wanted.extend(of.map(|of| ((of, told), seq)));
                 }
                 Effect::Output(Output::Push { at, .. }) => {
                     let to = node_at((*at.ip()).into()).map(NodeId);
-                    self.said(host, AppEvent::Obeyed { to }, cause);
+                    let seq = self.said(host, AppEvent::Obeyed { to }, cause);
+                    if let Some(to) = to {
+                        let _ = self.dial(host, to.0, Some(seq));
+                    }
                 }
                 Effect::Output(Output::NoWay { servent }) => {
                     if let Some(of) = self.bearer(servent) {
@@ -113,6 +118,9 @@ impl World {
             }
         }
         self.fx = fx;
+        for (what, found) in wanted {
+            self.want(host, what, found);
+        }
         for (guid, hops, (hit, after)) in answers {
             let boot = self.slot(host).starts;
             let reply = Reply { host, boot, guid, hops, hit, cause };
@@ -149,8 +157,9 @@ impl World {
         let criteria = core::str::from_utf8(query.criteria()).ok()?;
         let stage = Arc::clone(&self.net.stage);
         let servent = stage.servents[host as usize];
-        let mut hit =
-            HitBuilder::new(address(host), 100, (*b"SVNT", Quality::default()), servent, HIT);
+        let push = self.is_closed(host).then_some(true);
+        let quality = Quality { push, ..Quality::default() };
+        let mut hit = HitBuilder::new(address(host), 100, (*b"SVNT", quality), servent, HIT);
         let mut latest = Duration::ZERO;
         for index in files {
             let File { name, after, .. } = &stage.plan.files[index.0 as usize];

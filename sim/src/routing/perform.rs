@@ -10,7 +10,7 @@ use crate::error::{ScenarioError, Wrong};
 use servent_core::id::FileIndex;
 use servent_core::routing::Input;
 use servent_core::time::Duration;
-use servent_core::trace::NodeId;
+use servent_core::trace::{Cause, NodeId};
 use servent_core::wire::gnutella::{Body, Message, Payload, Push, Query, Wishes};
 
 impl World {
@@ -20,12 +20,13 @@ impl World {
         match acts[index as usize].act.clone() {
             Act::Search { node, words } => {
                 if self.node(node).is_some() {
-                    let (guid, query) = (self.fresh_guid(), query(&words));
+                    let wishes = Wishes { firewalled: self.is_closed(node.0), ..Wishes::default() };
+                    let (guid, query) = (self.fresh_guid(), Query::new(wishes, &words, &[]));
                     let seq = self.said(node.0, AppEvent::Searched { guid, words }, None);
                     self.give(node.0, Input::Search { guid, query }, Some(seq));
                 }
             }
-            Act::Push { node, of } => self.push(node, of),
+            Act::Push { node, of } => self.push(node, of, None),
             Act::Flood { count, .. } => self.flood(fault, index, count),
             Act::Kill { node } => {
                 self.crash(node.0);
@@ -33,6 +34,7 @@ impl World {
             Act::Restart { node } => self.restart(node.0),
             Act::Cut { from, to } => self.cut(from, to),
             Act::Heal { from, to } => self.heal(from, to),
+            Act::Firewall { node, closed } => self.firewall(node, closed),
         }
     }
 
@@ -54,7 +56,8 @@ impl World {
         }
     }
 
-    fn push(&mut self, node: NodeId, of: NodeId) {
+    /// A node asks another one to connect to it, by push.
+    pub(super) fn push(&mut self, node: NodeId, of: NodeId, cause: Cause) {
         if self.node(node).is_none() {
             return;
         }
@@ -72,7 +75,7 @@ impl World {
         let wire = brought.and_then(|neighbour| self.net.stage.net.between(node.0, *neighbour));
         let via =
             wire.filter(|wire| self.net.lines.is_open(*wire)).map(|wire| self.net.lines.conn(wire));
-        let seq = self.said(node.0, AppEvent::Asked { guid, of }, None);
+        let seq = self.said(node.0, AppEvent::Asked { guid, of }, cause);
         self.give(node.0, Input::Push { guid, push, via }, Some(seq));
     }
 
@@ -88,7 +91,8 @@ impl World {
             }
             let guid = self.fresh_guid();
             let number = count - left + n;
-            let body = Body::Query(query(&format!("flood {number}")));
+            let words = format!("flood {number}");
+            let body = Body::Query(Query::new(Wishes::default(), &words, &[]));
             let ttl = self.net.stage.config.max_ttl;
             let data = Payload::from(Message { guid, ttl, hops: 0, body }.to_bytes());
             let seq = self.said(node.0, AppEvent::Flooded { guid }, None);
@@ -120,8 +124,4 @@ impl World {
             self.join(wire, Some(seq));
         }
     }
-}
-
-fn query(words: &str) -> Query {
-    Query::new(Wishes::default(), words, &[])
 }

@@ -69,6 +69,13 @@ pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
         scenario.config.merge_every = Duration::from_micros(choose.between(1_000, 5_000_000));
         scenario.config.enough = choose.between(1, 8) as u32;
     }
+    // Drawn last: what was drawn before is as it was without firewalls.
+    if choose.chance(1, 4) {
+        for _ in 0..choose.between(1, 6) {
+            let (node, closed) = (node(choose, nodes), choose.chance(3, 4));
+            scenario.faults.push(ActAt { at: moment(choose), act: Act::Firewall { node, closed } });
+        }
+    }
     scenario.script.sort_by_key(|act| act.at);
     scenario.faults.sort_by_key(|act| act.at);
     scenario

@@ -64,9 +64,10 @@ impl AppEvent {
                 Some(("RT-2", "Routing tables §3.6.1.1, own queries"))
             }
             Self::Answered { .. } => Some(("RT-1", "Routing tables §3.6.1.1")),
-            Self::Asked { .. } | Self::NoWay { .. } | Self::Obeyed { .. } => {
-                Some(("RT-3", "Routing tables §3.6.1.2.1"))
-            }
+            Self::Asked { .. }
+            | Self::NoWay { .. }
+            | Self::Obeyed { .. }
+            | Self::Refused { .. } => Some(("RT-3", "Routing tables §3.6.1.2.1")),
             Self::Flooded { .. } => None,
         }
     }
@@ -93,6 +94,7 @@ impl World {
                 AppEvent::Found { of, .. } => *of,
                 AppEvent::Asked { of, .. } | AppEvent::NoWay { of } => Some(*of),
                 AppEvent::Obeyed { to } => *to,
+                AppEvent::Refused { by } => Some(*by),
                 AppEvent::Searched { .. }
                 | AppEvent::Answered { .. }
                 | AppEvent::Flooded { .. } => None,

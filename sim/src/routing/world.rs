@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::act::{Act, ActAt};
 use super::event::{AppEvent, Event, Happening, Loss, MessageEvent};
+use super::firewall::Firewalls;
 use super::host::{Beside, address};
 use super::links::Lines;
 use super::net::Net;
@@ -97,6 +98,7 @@ pub(super) struct Stage {
 #[derive(Debug, Clone)]
 pub struct Routing {
     pub(super) lines: Arc<Lines>,
+    pub(super) firewalls: Arc<Firewalls>,
     pub(super) flights: BTreeMap<u64, Flight>,
     pub(super) replies: BTreeMap<u64, Reply>,
     /// The number of messages sent.
@@ -268,6 +270,7 @@ impl Protocol for Routing {
         let stage = Arc::new(Stage::new(scenario));
         let net = Self {
             lines: Arc::new(Lines::new(stage.net.wires().len())),
+            firewalls: Arc::default(),
             flights: BTreeMap::new(),
             replies: BTreeMap::new(),
             launched: 0,

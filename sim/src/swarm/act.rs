@@ -35,6 +35,9 @@ pub enum Act {
     Heal { from: NodeId, to: NodeId },
     /// The coordinator is killed and restarts from its store.
     RestartCoordinator {},
+    /// From now on nobody can connect to a client, which does not know it, or
+    /// everybody can again.
+    Firewall { client: NodeId, closed: bool },
 }
 
 impl Act {
@@ -48,6 +51,7 @@ impl Act {
             | Self::Resume { client }
             | Self::Passive { client }
             | Self::Active { client }
+            | Self::Firewall { client, .. }
             | Self::Habit { client, .. } => [Some(*client), None],
             Self::Cut { from, to } | Self::Heal { from, to } => [Some(*from), Some(*to)],
             Self::RestartCoordinator {} => [None, None],
@@ -74,6 +78,7 @@ mod tests {
             Act::Cut { from, to },
             Act::Heal { from, to },
             Act::RestartCoordinator {},
+            Act::Firewall { client, closed: true },
         ] {
             let act = ActAt { at: Instant::from_secs(7), act };
             let text = serde_json::to_string(&act).unwrap();

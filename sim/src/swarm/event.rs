@@ -1,7 +1,7 @@
 //! The events of a swarm.
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::scenario::Habit;
 use servent_core::id::ConnId;
@@ -9,7 +9,7 @@ use servent_core::swarm::{self, client};
 use servent_core::trace::NodeId;
 
 /// An event of a record.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Event {
@@ -22,7 +22,7 @@ pub enum Event {
 }
 
 /// Arrivals, departures and faults.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum Happening {
@@ -50,6 +50,9 @@ pub enum Happening {
     Healed { to: NodeId },
     /// The coordinator was killed and restarted.
     Coordinator,
+    /// A firewall was closed, so that nobody can connect to the client, or
+    /// opened again.
+    Firewall { closed: bool },
 }
 
 impl Event {

@@ -182,7 +182,7 @@ impl World {
             expected: !peer.came,
             still: self.still(client),
             passive: peer.passive,
-            firewalled: self.group(client).firewalled && !peer.passive,
+            firewalled: peer.firewalled && !peer.passive,
             held: peer.held,
             done: peer.done.is_some(),
             standing: self.standing(client),

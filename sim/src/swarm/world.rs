@@ -66,6 +66,8 @@ pub struct Peer {
     pub(super) habit: Habit,
     /// No peer can connect to it, and it knows that.
     pub(super) passive: bool,
+    /// Nobody can connect to it, and it does not know.
+    pub(super) firewalled: bool,
     /// The last record about it.
     last: Cause,
 }

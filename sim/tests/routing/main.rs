@@ -2,6 +2,7 @@
 
 mod digests;
 mod dynamic;
+mod firewall;
 mod large;
 mod oracles;
 mod presets;

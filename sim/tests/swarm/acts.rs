@@ -94,6 +94,31 @@ fn a_closed_door_is_told_and_nobody_knocks_any_more() {
     assert!(world.finished());
 }
 
+/// A client that does not know of its firewall is counted as active until five
+/// have failed to connect to it (SW-4).
+#[test]
+fn a_firewall_that_nobody_knows_of_is_found_out() {
+    let client = ONE;
+    let close = [(2, Act::Firewall { client, closed: true })];
+    let (world, records) = run(&Scenario { pieces: 60, ..with(&close) }, 400);
+    let closed = Happening::Firewall { closed: true };
+    assert_eq!(happened(&records, &closed), Some(Instant::from_secs(2)));
+    let passive = records.iter().find(|record| match &record.event {
+        Event::Swarm(swarm::Event::Mode { active, .. }) => record.node == ONE && !*active,
+        _ => false,
+    });
+    assert!(passive.is_some_and(|record| record.at > Instant::from_secs(2)));
+    assert!(world.summary(1).expect("a client").firewalled);
+    assert!(world.finished(), "{:?}", world.outcome());
+    // One that opens in time is never taken for passive.
+    let open = [close[0].clone(), (3, Act::Firewall { client, closed: false })];
+    let (_, records) = run(&Scenario { pieces: 60, ..with(&open) }, 400);
+    assert!(happened(&records, &Happening::Firewall { closed: false }).is_some());
+    assert!(!records.iter().any(|record| {
+        matches!(record.event, Event::Swarm(swarm::Event::Mode { active: false, .. }))
+    }));
+}
+
 #[test]
 fn whoever_begins_to_send_wrong_bytes_is_found_out() {
     let turn = [(3, Act::Habit { client: ONE, habit: Habit::Corrupt })];

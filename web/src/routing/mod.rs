@@ -21,7 +21,7 @@ use wasm_bindgen::{JsError, JsValue};
 pub(crate) use self::rows::flights;
 pub(crate) use self::searches::Search;
 use crate::lab::{Lab, Run, Shared, presets};
-use crate::value::{Answer, give, instant, take};
+use crate::value::{Answer, give, instant, take, us};
 
 /// The most rows in one answer.
 const MOST: u32 = 100_000;
@@ -150,6 +150,25 @@ impl Routing {
         let up = |node| u8::from(lab.world().node(NodeId(node)).is_some());
         let all: Vec<u8> = (0..lab.scenario.nodes).map(up).collect();
         Uint8Array::from(&all[..])
+    }
+
+    /// 1 for every node behind a firewall.
+    #[must_use]
+    pub fn closed(&self) -> Uint8Array {
+        let lab = self.lab.borrow();
+        let closed = |node| u8::from(lab.world().is_closed(node));
+        let all: Vec<u8> = (0..lab.scenario.nodes).map(closed).collect();
+        Uint8Array::from(&all[..])
+    }
+
+    /// Connections that a firewall prevented, three numbers each:
+    /// `[at, from, by]`.
+    #[must_use]
+    pub fn refusals(&self) -> Float64Array {
+        let mut lab = self.lab.borrow_mut();
+        let refusals = lab.surveyed().chart.refusals().iter().take(MOST as usize);
+        let row = |one: &routing::Refusal| [us(one.at), f64::from(one.from), f64::from(one.by)];
+        Float64Array::from(&refusals.flat_map(row).collect::<Vec<_>>()[..])
     }
 
     /// Searches and pushes, without the queries of a flood.

@@ -54,7 +54,8 @@ export function gesturesOf(session) {
   const say = (/** @type {string} */ gesture, /** @type {string} */ key) => ({ gesture, text: t(`gesture.${gesture}`), key });
   if (thing.kind === 'link') return [run.links.up[thing.i] ? say('cut', 'D') : say('heal', 'D')];
   const mend = broken(run).length ? [say('mend', 'M')] : [];
-  return run.up[thing.i] ? [say('search', 'S'), say('flood', 'F'), say('kill', 'X'), say('partition', 'P'), ...mend] : [say('restart', 'X'), ...mend];
+  const wall = say(run.closed[thing.i] ? 'open' : 'firewall', 'W');
+  return run.up[thing.i] ? [say('search', 'S'), say('flood', 'F'), say('kill', 'X'), wall, say('partition', 'P'), ...mend] : [say('restart', 'X'), wall, ...mend];
 }
 
 /** @param {string} gesture @param {T.Selection} target @param {Session} session @returns {Action|null} */
@@ -72,6 +73,7 @@ export function action(gesture, target, session) {
   const node = thing.i;
   if (gesture === 'search') return { fault: { search: { node, words: run.searches.find((s) => s.kind === 'query')?.words || WORDS } }, name, past: AFTER };
   if (gesture === 'flood') return { fault: { flood: { node, ...FLOOD } }, name, past: AFTER };
+  if (gesture === 'firewall' || gesture === 'open') return { fault: { firewall: { node, closed: gesture === 'firewall' } }, name, past: AFTER };
   return { fault: doing(gesture, { node }), name, past: AFTER };
 }
 

@@ -15,15 +15,17 @@ const MOST = 400;
  */
 export function sides(run, places, wide, high) {
   const { px, py, radius, width, height } = places;
-  const { near, nodes } = run;
+  const { near, nodes, closed } = run;
   const inside = [...px.keys()].filter((i) => px[i] > 0 && py[i] > 0 && px[i] < width && py[i] < height);
   if (inside.length > MOST) return [];
-  inside.sort((a, b) => Number(nodes[b].role !== 'plain') - Number(nodes[a].role !== 'plain'));
+  const matters = (/** @type {number} */ i) => Number(nodes[i].role !== 'plain' || closed[i] === 1);
+  inside.sort((a, b) => matters(b) - matters(a));
   /** @type {{i: number, x: number, y: number, w: number}[]} */
   const taken = [];
-  const away = radius * 1.6 + 4;
   for (const i of inside) {
     const w = wide(i) / 2 + 2;
+    // A firewall stands around its node.
+    const away = radius * (closed[i] ? 2.3 : 1.6) + 4;
     /** @type {{i: number, x: number, y: number, w: number}|null} */
     let best = null;
     let least = 1.2;

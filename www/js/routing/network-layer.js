@@ -1,6 +1,7 @@
 /** The layer that stands still: nodes and links, and what the followed search has lit so far. */
 import { TWICE } from '#lab/routing/flights.js';
 import { sides } from '#lab/routing/names.js';
+import { t } from '#lab/strings.js';
 
 /** @import { Palette } from './look.js' */
 /** @import { RoutingRun } from './run.js' */
@@ -219,7 +220,7 @@ export class NetworkLayer {
   }
 
   /** @param {CanvasRenderingContext2D} ctx @param {RoutingRun} run @param {Places} places @param {Look} look */
-  #nodes(ctx, { nodes, up }, { px, py, radius }, { colours }) {
+  #nodes(ctx, { nodes, up, closed }, { px, py, radius }, { colours }) {
     const path = (/** @type {(i: number) => boolean} */ which, /** @type {number} */ r) => {
       ctx.beginPath();
       for (let i = 0; i < px.length; i += 1) {
@@ -239,6 +240,37 @@ export class NetworkLayer {
     ctx.fill();
     if (radius >= DOT) ctx.stroke();
     this.#special(ctx, nodes, up, { px, py, radius }, colours);
+    this.#walls(ctx, closed, { px, py, radius }, colours);
+  }
+
+  /** Behind a firewall: a wall of bricks on each side, open at the corners. @param {CanvasRenderingContext2D} ctx @param {Uint8Array} closed @param {{px: Float32Array, py: Float32Array, radius: number}} places @param {Palette} colours */
+  #walls(ctx, closed, { px, py, radius }, colours) {
+    const r = Math.max(radius, 3.5);
+    const [away, half, thick] = [r * 1.95, r * 1.15, Math.max(2, r * 0.42)];
+    const wall = () => {
+      ctx.beginPath();
+      for (let i = 0; i < closed.length; i += 1) {
+        if (!closed[i]) continue;
+        for (const side of [-away, away]) {
+          ctx.moveTo(px[i] - half, py[i] + side);
+          ctx.lineTo(px[i] + half, py[i] + side);
+          ctx.moveTo(px[i] + side, py[i] - half);
+          ctx.lineTo(px[i] + side, py[i] + half);
+        }
+      }
+      ctx.stroke();
+    };
+    if (!closed.includes(1)) return;
+    ctx.lineCap = 'butt';
+    ctx.strokeStyle = colours.paper;
+    ctx.lineWidth = thick + 3;
+    wall();
+    ctx.strokeStyle = colours.lost;
+    ctx.lineWidth = thick;
+    const gap = Math.max(1, r * 0.12);
+    ctx.setLineDash(radius < DOT ? [] : [(2 * half - 2 * gap) / 3, gap]);
+    wall();
+    ctx.setLineDash([]);
   }
 
   /** Who shares, asks, floods, bears another's id, or is down: each by a sign. @param {CanvasRenderingContext2D} ctx @param {any[]} nodes @param {Uint8Array} up @param {{px: Float32Array, py: Float32Array, radius: number}} places @param {Palette} colours */
@@ -292,14 +324,15 @@ export class NetworkLayer {
 
   /** @param {CanvasRenderingContext2D} ctx @param {RoutingRun} run @param {Places} places @param {Look} look */
   #names(ctx, run, places, { colours, scale }) {
-    const { nodes, up } = run;
-    const { edition } = places;
+    const { nodes, up, closed } = run;
+    const edition = `${places.edition}|${closed.includes(1) ? run.edition : 0}`;
+    const words = (/** @type {number} */ i) => (closed[i] ? t('name.closed', { name: nodes[i].name }) : nodes[i].name);
     ctx.setTransform(scale, 0, 0, scale, 0, 0);
     const font = (/** @type {number} */ i) => `${nodes[i].role === 'plain' ? 550 : 700} ${colours.size}px ${colours.font}`;
     if (this.#sides.edition !== edition) {
       const width = (/** @type {number} */ i) => {
         ctx.font = font(i);
-        return ctx.measureText(nodes[i].name).width;
+        return ctx.measureText(words(i)).width;
       };
       this.#sides = { edition, of: sides(run, places, width, colours.size) };
     }
@@ -310,13 +343,13 @@ export class NetworkLayer {
     ctx.strokeStyle = colours.paper;
     for (const { i, x, y } of this.#sides.of) {
       ctx.font = font(i);
-      ctx.strokeText(nodes[i].name, x, y);
+      ctx.strokeText(words(i), x, y);
       ctx.fillStyle = up[i] ? colours.ink : colours.lost;
-      ctx.fillText(nodes[i].name, x, y);
+      ctx.fillText(words(i), x, y);
     }
   }
   /** Where names stand; those that find no room are left out. */
-  #sides = { edition: -1, of: /** @type {{i: number, x: number, y: number}[]} */ ([]) };
+  #sides = { edition: '', of: /** @type {{i: number, x: number, y: number}[]} */ ([]) };
 }
 
 /** @param {RoutingRun['links']} links @param {Uint8Array} up @param {number} i */

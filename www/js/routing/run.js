@@ -14,6 +14,9 @@ const INSTANT = 500;
 const STAR = /** @type {any} */ ({ shape: 'star', script: [], config: {} });
 const SEVERAL = /** @type {any} */ ({ shape: 'random', script: [], config: {} });
 
+/** @param {Float64Array} rows */
+const triples = (rows) => Array.from({ length: rows.length / 3 }, (_, i) => ({ at: rows[3 * i], from: rows[3 * i + 1], by: rows[3 * i + 2] }));
+
 /** @extends {Run<import('#servent').Routing | import('#servent').Overlay>} */
 export class RoutingRun extends Run {
   flights = new Flights();
@@ -21,6 +24,8 @@ export class RoutingRun extends Run {
   /** Ends of each link, and whether it is whole. */
   links = { a: new Uint32Array(0), b: new Uint32Array(0), up: new Uint8Array(0), count: 0 };
   /** Whether each node runs. @type {Uint8Array} */ up = new Uint8Array(0);
+  /** Whether each node is behind a firewall. @type {Uint8Array} */ closed = new Uint8Array(0);
+  /** Connections that a firewall prevented. @type {{at: number, from: number, by: number}[]} */ refusals = [];
   /** Where everybody stands, and who is whose neighbour. */
   places = layout('star', 1, this.links, 0);
   near = neighbours(1, this.links);
@@ -65,6 +70,8 @@ export class RoutingRun extends Run {
     if (links.count !== count) Object.assign(links, { a: new Uint32Array(count), b: new Uint32Array(count), up: new Uint8Array(count), count });
     for (let i = 0; i < count; i += 1) [links.a[i], links.b[i], links.up[i]] = [rows[i * 3], rows[i * 3 + 1], rows[i * 3 + 2]];
     this.up = this.source.up();
+    // Of a recording it is not known who is behind one.
+    this.closed = 'closed' in this.source ? this.source.closed() : new Uint8Array(this.up.length);
     this.edition += 1;
     return true;
   }
@@ -84,6 +91,7 @@ export class RoutingRun extends Run {
     if (shape !== this.#searched) {
       this.#searched = shape;
       this.searches = this.source.searches();
+      this.refusals = 'refusals' in this.source ? triples(this.source.refusals()) : [];
     }
   }
   #all = false;

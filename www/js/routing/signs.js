@@ -10,7 +10,7 @@ const PATHS = {
 };
 const LINES = ['lost', 'tree', 'twice', 'back'];
 /** Nodes, by what they do. */
-const ROLES = /** @type {const} */ (['asks', 'shares', 'floods', 'twin', 'down']);
+const ROLES = /** @type {const} */ (['asks', 'shares', 'floods', 'twin', 'down', 'closed']);
 
 /** A small picture of a sign. @param {string} kind */
 function sample(kind) {
@@ -21,6 +21,7 @@ function sample(kind) {
   else {
     add('circle', { cx: 12, cy: 6, r: 3, class: 'node' });
     if (kind === 'asks') add('circle', { cx: 12, cy: 6, r: 5.2, class: 'round' });
+    if (kind === 'closed') add('path', { d: 'M8-.5h8M8 12.5h8M5.5 2v8M18.5 2v8', class: 'wall' });
     if (kind === 'shares' || kind === 'twin') add('rect', { x: 7, y: 1, width: 10, height: 10, rx: 2, class: 'round' });
     if (kind === 'twin') add('rect', { x: 5, y: -1, width: 10, height: 10, rx: 2, class: 'round' });
   }

@@ -5,6 +5,7 @@ import { Camera } from '#lab/routing/camera.js';
 import { TWICE } from '#lab/routing/flights.js';
 import { NetworkLayer } from '#lab/routing/network-layer.js';
 import { pointing } from '#lab/routing/pointer.js';
+import { Refused } from '#lab/routing/refused.js';
 import { Veil } from '#lab/routing/veil.js';
 import { drop, title } from '#lab/routing/words.js';
 
@@ -24,6 +25,8 @@ const REST_MS = 140;
 const LINGER = 2.6;
 /** So many drops have their reason beside them. */
 const WORDS = 5;
+/** So many prevented connections are shown at once. */
+const REFUSED = 4;
 /** So many nodes have no names, but when they are enlarged. */
 const NAMELESS = 260;
 /** More pixels than this are not worth their time. */
@@ -49,10 +52,11 @@ export class Stage {
     const mark = (/** @type {string} */ name) => el('span', { class: `routing-mark ${name}`, 'aria-hidden': 'true', hidden: true });
     this.marks = { selected: mark('selected'), pointed: mark('pointed') };
     this.words = Array.from({ length: WORDS }, () => el('span', { class: 'routing-word', 'aria-hidden': 'true', hidden: true }));
+    this.refused = Array.from({ length: REFUSED }, () => new Refused());
     this.tip = el('span', { class: 'routing-tip', 'aria-hidden': 'true', hidden: true });
     this.line = el('span', { class: 'routing-line', 'aria-hidden': 'true', hidden: true });
     this.name = el('h2', { class: 'routing-name', hidden: true });
-    this.node = el('div', { class: 'routing-stage' }, below, between, above, this.marks.pointed, this.marks.selected, ...this.words, this.line, this.tip);
+    this.node = el('div', { class: 'routing-stage' }, below, between, above, this.marks.pointed, this.marks.selected, ...this.refused.flatMap(({ line, word }) => [line, word]), ...this.words, this.line, this.tip);
     pointing(this);
   }
 
@@ -132,6 +136,7 @@ export class Stage {
     this.#mark('selected', selected);
     this.#mark('pointed', this.pointed);
     this.#say();
+    this.#refuse(now, faded);
     const tip = this.pointed ? title(run, this.pointed) : '';
     setText(this.tip, tip);
     this.tip.hidden = tip === '';
@@ -203,6 +208,12 @@ export class Stage {
       }
     }
     for (const word of words.slice(used)) word.hidden = true;
+  }
+
+  /** Connections that a firewall prevented a moment ago. @param {number} now @param {number} faded */
+  #refuse(now, faded) {
+    const fresh = this.run.refusals.filter(({ at }) => at <= now && at > faded).slice(-REFUSED);
+    this.refused.forEach((mark, i) => mark.show(fresh[i], this.places, Math.min(1, (1.4 * (fresh[i]?.at - faded)) / Math.max(1, now - faded))));
   }
 
   /** Beside a thing, within the picture. @param {any} box @param {Thing|null} thing @param {number} away @param {boolean} left of it, where there is room */

@@ -39,6 +39,7 @@ function nodeFacts(run, node) {
   const { now } = run;
   return [
     [t('fact.role'), t(up ? `role.${run.nodes[node].role}` : 'fact.down')],
+    ...(run.closed[node] ? [/** @type {[string, string]} */ ([t('fact.firewall'), t('fact.firewall.closed')])] : []),
     [t('fact.messages'), t('fact.messages.of', { sent, useful, twice: duplicate, dropped, lost })],
     [t('fact.remembers'), t('fact.remembers.of', { n: total })],
     ...rows.map((row) => ({ ...row, left: Math.max(0, (row.expires_at ?? now) - now), life: (row.expires_at ?? now) - row.born_at })).map((row) => /** @type {[string, string, number]} */ ([
@@ -143,6 +144,7 @@ export const routing = {
       d: () => session.gesture(here?.kind === 'link' && run?.links.up[here.i] === 0 ? 'heal' : 'cut'),
       s: () => session.gesture('search'),
       f: () => session.gesture('flood'),
+      w: () => session.gesture(here?.kind === 'node' && run?.closed[here.i] ? 'open' : 'firewall'),
       p: () => (here?.kind === 'node' ? session.gesture('partition') : pane()?.draws(true)),
       m: () => session.gesture('mend'),
       n: () => pane()?.link(),
@@ -154,7 +156,7 @@ export const routing = {
       0: () => pane()?.enlarge(0),
     };
   },
-  sheet: [['neighbour', ['↑', '↓']], ['link.next', ['N']], ['follow', ['G']], ['cut.link', ['D']], ['partition', ['P']], ['mend', ['M']], ['kill', ['X']], ['search.here', ['S']], ['flood', ['F']], ['zoom', ['+', '-', '0']]],
+  sheet: [['neighbour', ['↑', '↓']], ['link.next', ['N']], ['follow', ['G']], ['cut.link', ['D']], ['firewall', ['W']], ['partition', ['P']], ['mend', ['M']], ['kill', ['X']], ['search.here', ['S']], ['flood', ['F']], ['zoom', ['+', '-', '0']]],
   signs,
   form,
   fitting,

@@ -38,7 +38,7 @@ export const linkName = (run, i) => t('link.name', { a: run.name(run.links.a[i])
 
 /** The name of a thing, with what is odd about it. @param {RoutingRun} run @param {Thing} thing */
 export function title(run, { kind, i }) {
-  if (kind === 'node') return t('node.title', { name: run.name(i), role: t(`role.${run.nodes[i].role}`), up: run.up[i] === 1 });
+  if (kind === 'node') return t('node.title', { name: run.name(i), role: t(`role.${run.nodes[i].role}`), up: run.up[i] === 1, closed: run.closed[i] === 1 });
   if (kind === 'link') return t('link.title', { name: linkName(run, i), up: run.links.up[i] === 1 });
   const { fate, due } = run.flights;
   const over = due[i] <= run.now;

@@ -10,7 +10,7 @@ import { SOURCE } from '#lab/swarm/grid.js';
 /** @import { Session } from '../session.js' */
 
 /** To a client, and its keys. */
-const CLIENT = /** @type {const} */ ([['kill', 'X'], ['restart', 'X'], ['stall', 'T'], ['resume', 'T'], ['passive', 'P'], ['active', 'P'], ['corrupt', 'K'], ['honest', 'K']]);
+const CLIENT = /** @type {const} */ ([['kill', 'X'], ['restart', 'X'], ['stall', 'T'], ['resume', 'T'], ['passive', 'P'], ['active', 'P'], ['firewall', 'W'], ['open', 'W'], ['corrupt', 'K'], ['honest', 'K']]);
 /** To the way of a transfer between two clients. */
 const WAY = /** @type {const} */ ([['cut', 'D'], ['heal', 'D']]);
 
@@ -53,7 +53,7 @@ export function gesturesOf(session) {
   const row = run.rows[selection.node];
   if (!row) return [];
   const bad = row.role !== 'honest';
-  const fits = { kill: row.up, restart: !row.up && row.came, stall: row.up && !row.halted, resume: row.halted, passive: row.active, active: !row.active, corrupt: !bad, honest: bad };
+  const fits = { kill: row.up, restart: !row.up && row.came, stall: row.up && !row.halted, resume: row.halted, passive: row.active, active: !row.active, firewall: row.active && !row.firewalled, open: row.firewalled, corrupt: !bad, honest: bad };
   return CLIENT.filter(([gesture]) => fits[gesture]).map(named);
 }
 
@@ -70,5 +70,6 @@ export function action(gesture, target, session) {
   if (node === run.home.id) return gesture === 'restart_coordinator' ? { fault: { restart_coordinator: {} }, name } : null;
   const who = run.rows[node]?.name ?? name;
   if (gesture === 'corrupt' || gesture === 'honest') return { fault: { habit: { client: node, habit: gesture } }, name: who };
+  if (gesture === 'firewall' || gesture === 'open') return { fault: { firewall: { client: node, closed: gesture === 'firewall' } }, name: who };
   return { fault: doing(gesture, { client: node }), name: who };
 }

@@ -47,17 +47,18 @@ for (const name of BROWSERS) {
     after(() => started.close());
 
     test('opens from its tab, with its module only then', async () => {
-      started.server.requests.length = 0;
-      const { page, complaints } = await open(started, '#1/queue?p=rush-hour&t=60000');
-      assert.deepEqual(started.server.requests.filter((r) => r.startsWith('/js/swarm/')), [], 'whoever looks at the queue loads nothing else');
+      const fresh = await start(name, {});
+      const { page, complaints } = await open(fresh, '#1/queue?p=rush-hour&t=60000');
+      assert.deepEqual(fresh.server.requests.filter((r) => r.startsWith('/js/swarm/')), [], 'whoever looks at the queue loads nothing else');
       await page.click('[data-view="swarm"]');
       await drawn(page);
-      assert.ok(started.server.requests.some((r) => r === '/js/swarm/view.js'));
+      assert.ok(fresh.server.requests.some((r) => r === '/js/swarm/view.js'));
       const words = await page.$eval('swarm-pane', (n) => n.textContent ?? '');
       assert.match(words, /adaptive|seed2004/);
       assert.doesNotMatch(words, /undefined|NaN|null|[a-z]+\.[a-z]+\.[a-z]/);
       assert.deepEqual(complaints, []);
       await page.close();
+      await fresh.close();
     });
 
     test('rows, cells, copies and transfers agree with each other', async () => {
@@ -136,7 +137,7 @@ for (const name of BROWSERS) {
         session.addEventListener('notice', (/** @type {any} */ e) => { if (!/(A new branch begins here; the old future is kept|Press play to see what follows)\.$/.test(e.detail.sentence)) refused.push(e.detail.sentence); });
         session.seek(8e6);
         session.select({ node: 2, ticket: null, name: 'x', lane: 0 });
-        for (const gesture of ['stall', 'resume', 'passive', 'active', 'corrupt', 'honest', 'kill', 'restart']) {
+        for (const gesture of ['stall', 'resume', 'passive', 'active', 'firewall', 'open', 'corrupt', 'honest', 'kill', 'restart']) {
           session.run.refresh();
           session.gesture(gesture);
           session.step(1);

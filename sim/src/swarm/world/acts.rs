@@ -32,6 +32,11 @@ impl World {
                 }
             }
             Act::RestartCoordinator {} => self.open_again(),
+            Act::Firewall { client, closed } => {
+                if core::mem::replace(&mut self.peer_mut(client.0).firewalled, closed) != closed {
+                    self.happened(client.0, Happening::Firewall { closed });
+                }
+            }
         }
     }
 

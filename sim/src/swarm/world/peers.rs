@@ -34,6 +34,7 @@ impl Peer {
             done: None,
             habit: group.habit,
             passive: group.passive,
+            firewalled: group.firewalled,
             last: None,
         }
     }
@@ -56,8 +57,10 @@ impl World {
         let first = ip.to_bits().checked_sub(FIRST)?;
         let (group, index) = self.net.scenario.group(NodeId(first))?;
         let last = if group.nat { first + group.count - index } else { first + 1 };
-        let open =
-            |client: &u32| self.up(*client) && !self.peer(*client).passive && !group.firewalled;
+        let open = |client: &u32| {
+            let peer = self.peer(*client);
+            self.up(*client) && !peer.passive && !peer.firewalled
+        };
         (first..last).find(open)
     }
 
