@@ -28,7 +28,7 @@ fn lessons() -> Vec<(String, String)> {
 fn hold(view: Topic) {
     let mut count = 0;
     for (name, text) in lessons() {
-        let lesson = Lesson::parse(&text).unwrap_or_else(|why| panic!("{name}: {why}"));
+        let lesson = Lesson::proofread(&text).unwrap_or_else(|why| panic!("{name}: {why}"));
         if lesson.view != view {
             continue;
         }
@@ -88,11 +88,13 @@ fn what_makes_no_sense_is_refused_at_its_line_and_column() {
         ("same_as = \"guess\"", "same_as = \"riddle\"", "no step before has the id `riddle`"),
         ("about = \"active-1\"", "about = \"active-9\"", "no node `active-9`"),
         ("event = \"queue.started\"", "event = \"started\"", "an area and what happens"),
+        ("event = \"queue.started\"", "event = \"queue.strated\"", "`strated` is none of"),
+        ("event = \"queue.started\"", "event = \"line.started\"", "`line` is none of conn, queue"),
         ("\"clients.2.dialect\"", "\"clients.9.dialect\"", "the scenario has no `9` there"),
         ("do = \"explain\"", "do = \"free\"", "a step that explains"),
     ] {
         let text = whole.replacen(was, is, 1);
-        let why = Lesson::parse(&text).expect_err(is);
+        let why = Lesson::proofread(&text).expect_err(is);
         assert!(why.what.contains(what), "{is}: {why}");
         let far = line_of(&text, is).abs_diff(why.line);
         let at_step = what.contains("the scenario has no");

@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn read(path: &Path) -> Result<Lesson, Failure> {
     let text = std::fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
-    Lesson::parse(&text).map_err(|why| {
+    Lesson::proofread(&text).map_err(|why| {
         let place = format!("{}:{}:{}", path.display(), why.line, why.column);
         Failure::new(Exit::Foreign, format!("{place}: {}", why.what)).next(
             "docs/lessons.md explains every key; `servent lesson show cut-the-wire` prints a \
@@ -142,9 +142,6 @@ fn told(lesson: &Lesson, report: &Report) -> String {
         format!("{id}: {} steps, {asking} of them ask; {} seeds each\n", steps.len(), report.seeds);
     for Finding { step, what, .. } in &report.answers {
         text += &format!("  step {step}: {what}\n");
-    }
-    for Finding { step, what, .. } in &report.notes {
-        text += &format!("  step {step}, to be looked at: {what}\n");
     }
     if report.wrong.is_empty() {
         text += "  every answer holds\n";

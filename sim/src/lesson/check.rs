@@ -1,6 +1,5 @@
 //! Whether a lesson says the truth, for many seeds.
 
-use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -16,8 +15,6 @@ pub struct Report {
     pub seeds: u64,
     /// What is wrong; the smallest seed that shows it.
     pub wrong: Vec<Finding>,
-    /// What may be a slip.
-    pub notes: Vec<Finding>,
     /// What is right in each step that asks, with the lesson's own seed.
     pub answers: Vec<Finding>,
 }
@@ -40,7 +37,6 @@ type Played = Vec<((Tweak, Option<Instant>), Result<Course, StageError>)>;
 #[derive(Default)]
 struct Asked {
     first: Option<Reply>,
-    kinds: BTreeSet<String>,
     done: bool,
 }
 
@@ -70,11 +66,9 @@ impl Lesson {
                 }
             }
         }
-        for (i, (step, asked)) in self.steps.iter().zip(&asked).enumerate() {
-            match &step.task {
-                Task::Question(question) => asked.note(i, question, &mut report),
-                Task::Goal(goal) => self.check_goal(i, step, goal, &mut report),
-                Task::Nothing => {}
+        for (i, step) in self.steps.iter().enumerate() {
+            if let Task::Goal(goal) = &step.task {
+                self.check_goal(i, step, goal, &mut report);
             }
         }
         report
@@ -154,7 +148,6 @@ impl Asked {
         answered: impl FnOnce(String),
     ) -> Result<(), String> {
         let course = course.map_err(|why| why.to_string())?;
-        self.kinds.extend(course.facts.iter().map(|fact| fact.kind.clone()));
         let truth = question.of.truth(course).map_err(|why| why.0)?;
         let words = |reply: &Reply| question.of.worded(reply);
         if self.first.is_none() {
@@ -171,15 +164,5 @@ impl Asked {
         }
         self.first.get_or_insert(truth);
         Ok(())
-    }
-
-    /// Notes events that never happened.
-    fn note(&self, i: usize, question: &Question, report: &mut Report) {
-        let names = question.of.patterns().into_iter().map(|pattern| pattern.event.as_str());
-        let unseen: BTreeSet<&str> = names.filter(|name| !self.kinds.contains(*name)).collect();
-        for event in unseen {
-            let what = format!("no `{event}` ever happens in this world: is it spelt right?");
-            report.notes.push(Finding { step: i + 1, seed: 0, what });
-        }
     }
 }

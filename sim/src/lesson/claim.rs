@@ -86,19 +86,6 @@ impl Claim {
             Self::Not(claim) => !claim.holds(course),
         }
     }
-
-    /// Every pattern in it.
-    pub fn patterns(&self) -> Vec<&Pattern> {
-        match self {
-            Self::Count { pattern, .. } => alloc::vec![pattern],
-            Self::Total { .. } => Vec::new(),
-            Self::Before { first, then } => alloc::vec![first, then],
-            Self::All(claims) | Self::Any(claims) => {
-                claims.iter().flat_map(Self::patterns).collect()
-            }
-            Self::Not(claim) => claim.patterns(),
-        }
-    }
 }
 
 impl Pattern {

@@ -14,6 +14,7 @@ mod raw;
 mod shown;
 mod stage;
 mod subject;
+mod vocabulary;
 mod words;
 
 use alloc::string::{String, ToString as _};

@@ -206,18 +206,6 @@ impl Asked {
         }
     }
 
-    /// Every pattern in it.
-    #[must_use]
-    pub fn patterns(&self) -> Vec<&Pattern> {
-        match self {
-            Self::Choice(choices) => choices.iter().flat_map(|c| c.holds.patterns()).collect(),
-            Self::Number { measure: Measure::Count(pattern) | Measure::Time(pattern), .. }
-            | Self::Point { pattern, .. } => alloc::vec![pattern],
-            Self::Number { .. } => Vec::new(),
-            Self::Order(items) => items.iter().map(|item| &item.pattern).collect(),
-        }
-    }
-
     /// The answer its author thinks right; `None` where the author does not say.
     #[must_use]
     pub fn expected(&self) -> Option<Reply> {

@@ -12,6 +12,7 @@ use thiserror::Error;
 use super::course::Course;
 use super::question::Undecided;
 use super::subject::{Subject, after};
+use super::vocabulary;
 use crate::{At, ScenarioError, World, queue, routing, swarm, unicast};
 use servent_core::time::{Duration, Instant};
 
@@ -165,6 +166,12 @@ impl Stage {
     pub fn names(&self) -> Result<Vec<String>, StageError> {
         of_view!(self.view, names(self.scenario.clone()))
     }
+
+    /// What is wrong with the name of an event; `None` when worlds of this
+    /// protocol have it.
+    pub(super) fn wrong_name(&self, event: &str) -> Option<String> {
+        of_view!(self.view, wrong_name(event))
+    }
 }
 
 fn preset<P: Subject>(id: &str) -> Option<Value> {
@@ -208,6 +215,10 @@ fn course<P: Subject>(scenario: Value, end: Option<Instant>) -> Result<Course, S
     let mut scenario = read::<P>(scenario)?;
     let end = end.unwrap_or(after(*P::parts(&mut scenario).horizon));
     Course::run::<P>(&scenario, end).map_err(StageError::from)
+}
+
+fn wrong_name<P: Subject>(event: &str) -> Option<String> {
+    vocabulary::wrong_name::<P::Event>(event)
 }
 
 fn names<P: Subject>(scenario: Value) -> Result<Vec<String>, StageError> {

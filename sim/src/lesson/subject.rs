@@ -22,7 +22,11 @@ pub type Totals = BTreeMap<String, f64>;
 
 /// A protocol that lessons are about.
 pub trait Subject:
-    Protocol<Scenario: Serialize + DeserializeOwned, Event: Serialize, Fault: DeserializeOwned>
+    Protocol<
+        Scenario: Serialize + DeserializeOwned,
+        Event: Serialize + DeserializeOwned,
+        Fault: DeserializeOwned,
+    >
 {
     /// A preset by its id.
     fn preset(id: &str) -> Option<Self::Scenario>;

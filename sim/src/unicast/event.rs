@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::links::datagram::Loss;
 use servent_core::node::ConnEvent;
@@ -13,7 +13,7 @@ use servent_core::unicast::{self, Conn, Order, Side, Why};
 use servent_core::wire::unicast::Block;
 
 /// An event of a record.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Event {
@@ -31,7 +31,7 @@ pub enum Event {
 
 /// A datagram. For one that was sent: sender, receiver and number, from the top
 /// in 10 + 10 + 32 bits. For a duplicate: a negative number of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DatagramId(pub i64);
 
@@ -45,7 +45,7 @@ impl DatagramId {
 
 /// What happens to a datagram. `sent`, `duplicated`, `delayed` and `lost` are
 /// records of the node that sent it, `arrived` of the receiver.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum DatagramEvent {
@@ -62,7 +62,7 @@ pub enum DatagramEvent {
 }
 
 /// The content of a block, in short.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Label {
     /// Messages `from..=to`; `again` is the reason if they are retransmitted.
@@ -124,7 +124,7 @@ impl Label {
 }
 
 /// What an application does.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum AppEvent {
@@ -142,7 +142,7 @@ pub enum AppEvent {
 }
 
 /// Faults and their ends.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum Happening {

@@ -4,14 +4,14 @@ mod link;
 
 use alloc::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 
 pub use self::link::{Burst, Link, Ratio};
 
 /// Why a datagram was lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
     /// A fault named it.
