@@ -138,7 +138,7 @@ impl Play {
                 assert!(told.ends_with('\n') && told.matches('\n').count() == 1, "{told:?}");
                 let words = ["CALL ", "SIGNAL "];
                 let Some(call) = words.iter().find_map(|word| told.strip_prefix(word)) else {
-                    assert!(["OUT\n", "NOTE all\n"].contains(&&*told), "{told:?}");
+                    assert!(["OUT\n", "MOVED\n", "NOTE all\n"].contains(&&*told), "{told:?}");
                     continue;
                 };
                 let ticket = call.split(' ').next().unwrap_or_default();
