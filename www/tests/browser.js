@@ -1,23 +1,34 @@
 /** Real browsers for the tests: those of the system, headless, each with a fresh profile. */
 import { serve } from './serve.js';
-import { tab, use } from './tab.js';
+import { show, tab, use } from './tab.js';
 
 /** The browsers to test in: `BROWSERS=chromium,firefox`. */
 export const BROWSERS = /** @type {('chromium'|'firefox')[]} */ ((process.env.BROWSERS ?? 'chromium,firefox').split(','));
 
 /**
- * A browser, and a server for the page of which it has nothing yet.
+ * A browser, and a server for the page: the one of all tests in this process,
+ * of which the browser has most files already; or, where it is said how it is
+ * to be, one of which it has nothing yet.
  * @param {'chromium'|'firefox'} name
  * @param {Parameters<typeof serve>[0]} [how]
  */
-export async function start(name, how = {}) {
-  const server = await serve(how);
+export async function start(name, how) {
+  const server = await (how ? serve(how) : shared ??= serve({ extra: forgetful, lasting: true }));
   const { running, release } = await use(name);
   const close = async () => {
     await release();
-    server.close();
+    if (how) server.close();
   };
   return { browser: running.browser, running, server, close };
+}
+/** @type {ReturnType<typeof serve>|undefined} */
+let shared;
+
+/** A worker that keeps nothing: the next test would find it. @param {any} req @param {any} res */
+function forgetful({ url }, res) {
+  if (url !== '/sw.js') return false;
+  res.writeHead(200, { 'content-type': 'text/javascript' }).end();
+  return true;
 }
 
 /** Waiting looks that often, in milliseconds. To look at every frame makes the browser draw every frame. */
@@ -36,15 +47,14 @@ export function patient(page) {
  * is gathered.
  * @param {Awaited<ReturnType<typeof start>>} started
  * @param {string} [hash]
- * @param {{width?: number, height?: number, dark?: boolean, url?: string}} [how]
+ * @param {{width?: number, height?: number, dark?: boolean, url?: string, fresh?: boolean}} [how] `fresh`: its files are loaded, as for a visitor who comes for the first time
  */
-export async function open({ running, server }, hash = '', { width = 1280, height = 800, dark = false, url } = {}) {
+export async function open({ running, server }, hash = '', { width = 1280, height = 800, dark = false, url, fresh = false } = {}) {
   const page = patient(await tab(running));
   const complaints = /** @type {string[]} */ ([]);
   page.on('console', (message) => { if (['error', 'warn', 'warning'].includes(message.type())) complaints.push(message.text()); });
   page.on('pageerror', (error) => complaints.push(String(error)));
-  await page.setViewport({ width, height });
-  await page.goto((url ?? server.url) + hash);
+  await show(page, url ?? server.url, hash, { width, height, fresh });
   await page.waitForFunction(() => {
     const lab = /** @type {any} */ (document.querySelector('servent-lab'));
     return lab?.session?.run && document.querySelector('.transport');
@@ -53,9 +63,13 @@ export async function open({ running, server }, hash = '', { width = 1280, heigh
   await page.evaluate((theme) => {
     localStorage.clear();
     document.documentElement.dataset.theme = theme;
-    /** @type {any} */ (document.querySelector('servent-lab')).session.keys = true;
+    const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
+    session.keys = true;
+    // What is painted has its colours from the style sheet.
+    session.emit('theme');
   }, dark ? 'dark' : 'light');
-  await faded(page);
+  // Light is what the browsers of the tests begin with.
+  await (dark ? faded(page) : frame(page));
   return { page, complaints };
 }
 

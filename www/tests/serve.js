@@ -10,10 +10,10 @@ export const WWW = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const TYPES = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript', '.wasm': 'application/wasm', '.json': 'application/json' };
 
 /**
- * @param {{root?: string, extra?: (req: any, res: any) => boolean}} [how]
+ * @param {{root?: string, extra?: (req: any, res: any) => boolean, lasting?: boolean}} [how] `lasting`: as long as the process
  * @returns {Promise<{url: string, requests: string[], close: () => void}>}
  */
-export function serve({ root = WWW, extra } = {}) {
+export function serve({ root = WWW, extra, lasting = false } = {}) {
   const requests = /** @type {string[]} */ ([]);
   const server = createServer(async (req, res) => {
     if (extra?.(req, res)) return;
@@ -31,6 +31,7 @@ export function serve({ root = WWW, extra } = {}) {
     createReadStream(file).pipe(res);
   });
   return new Promise((resolve) => {
+    if (lasting) server.unref();
     server.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => {
       const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
       resolve({ url: `http://127.0.0.1:${port}/`, requests, close: () => { server.close(); server.closeAllConnections(); } });

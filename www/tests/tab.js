@@ -2,7 +2,8 @@
  * One browser for all tests of a process, and one tab that they use one after
  * the other. To start a browser or a tab costs more than most tests do.
  */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -45,6 +46,15 @@ function nothing() {
 /** A browser may take that long to close, in milliseconds. */
 const CLOSE_MS = 2000;
 
+/** Ends a browser and its helpers, which would write to its profile for a while: they are one group. @param {number|undefined} pid */
+function killed(pid) {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It ended by itself.
+  }
+}
+
 /** @param {'chromium'|'firefox'} name @returns {Promise<Running>} */
 async function launch(name) {
   const empty = await nothing();
@@ -62,10 +72,10 @@ async function launch(name) {
   const end = async () => {
     // Nothing of it is kept: what it would still put in order may take it half a minute.
     await Promise.race([browser.close(), new Promise((done) => setTimeout(done, CLOSE_MS))]);
-    browser.process()?.kill('SIGKILL');
+    killed(browser.process()?.pid);
     empty.close();
-    // A browser's helpers may write for a while after it has ended.
-    rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+    // Helpers that still end may write to it for a moment, for which nobody waits.
+    spawn('sh', ['-c', 'sleep 1; rm -rf "$0"', profile], { detached: true, stdio: 'ignore' }).unref();
   };
   return { browser, idle: [], nothing: empty.url, end };
 }
@@ -107,6 +117,12 @@ export async function use(name) {
 
 /** What outlasts the document: after any of these a tab is not used again. */
 const LASTS = /^(emulate|expose|authenticate|create|evaluateOnNewDocument|removeE|set(?!Viewport$|Content$))/;
+/** A page is loaded anew after it was used so often: what it forgets may still lie in its memory. */
+const USES = 8;
+
+/** Where a tab is, and how it can be used again. @typedef {{at: string, uses: number, size: string, fresh: boolean, nothing: string}} Use */
+/** @type {WeakMap<Page, Use>} */
+const used = new WeakMap();
 
 /**
  * A tab as good as new: the one that is free, or another. To close it is to
@@ -114,23 +130,93 @@ const LASTS = /^(emulate|expose|authenticate|create|evaluateOnNewDocument|remove
  * @param {Running} running
  */
 export async function tab(running) {
-  const page = running.idle.pop() ?? wrapped(await running.browser.newPage(), running);
+  const page = running.idle.pop() ?? await made(running);
   // Nothing is drawn in a tab behind another one.
   await page.bringToFront();
   await page.mouse.reset();
   return page;
 }
 
+/** @param {Running} running */
+async function made(running) {
+  const page = await running.browser.newPage();
+  // So that the page can be begun again without being loaded.
+  await page.evaluateOnNewDocument(() => {
+    const heard = /** @type {[EventTarget, any[]][]} */ ([]);
+    for (const target of [window, document]) {
+      const add = target.addEventListener;
+      target.addEventListener = (/** @type {any[]} */ ...args) => {
+        heard.push([target, args]);
+        add.apply(target, /** @type {any} */ (args));
+      };
+    }
+    /** @type {any} */ (globalThis).unheard = () => {
+      for (const [target, args] of heard.splice(0)) target.removeEventListener(.../** @type {[any, any, any]} */ (args));
+      // Nothing that was to be done later is done.
+      for (let i = window.setTimeout(() => {}); i > 0; i -= 1) clearTimeout(i);
+      for (let i = requestAnimationFrame(() => {}); i > 0; i -= 1) cancelAnimationFrame(i);
+    };
+  });
+  used.set(page, { at: '', uses: 0, size: '', fresh: false, nothing: running.nothing });
+  return wrapped(page, running);
+}
+
+/**
+ * Shows the page of an address. Where the tab has it already, its element is
+ * made anew: to load and link its scripts costs more than most tests do.
+ * @param {Page} page @param {string} url without a fragment @param {string} hash @param {{width: number, height: number, fresh: boolean}} how
+ */
+export async function show(page, url, hash, { width, height, fresh }) {
+  const use = /** @type {Use} */ (used.get(page));
+  const size = `${width}×${height}`;
+  if (use.size !== size) await page.setViewport({ width, height });
+  const again = !fresh && use.at === url && use.uses < USES;
+  // Another fragment alone would load nothing.
+  if (!again && use.at) await page.goto(use.nothing);
+  if (!again) await page.goto(url + hash);
+  Object.assign(use, { size, fresh, at: url, uses: again ? use.uses + 1 : 0 });
+  if (!again) return;
+  await page.evaluate((fragment) => {
+    history.replaceState(null, '', location.pathname + fragment);
+    document.body.append(document.createElement('servent-lab'));
+  }, hash);
+}
+
+/** Takes a page back to where it was before its element came. @param {Page} page */
+const emptied = (page) => page.evaluate(() => {
+  const lab = /** @type {any} */ (document.querySelector('servent-lab'));
+  if (!lab?.session || !('unheard' in globalThis)) return false;
+  lab.session.pause();
+  lab.live.stop();
+  /** @type {any} */ (globalThis).unheard();
+  for (const open of document.querySelectorAll('dialog[open]')) /** @type {HTMLDialogElement} */ (open).close();
+  for (const node of [...document.body.children]) {
+    // The page speaks through one region as long as it lives.
+    if (node.hasAttribute('aria-live')) node.textContent = '';
+    else node.remove();
+  }
+  const root = document.documentElement;
+  for (const { name } of [...root.attributes]) if (name !== 'lang') root.removeAttribute(name);
+  localStorage.clear();
+  sessionStorage.clear();
+  scrollTo(0, 0);
+  return true;
+});
+
 /** @param {Page} page @param {Running} running */
 function wrapped(page, running) {
   const own = /** @type {any} */ (page);
+  const use = /** @type {Use} */ (used.get(page));
   const close = page.close.bind(page);
   let spent = false;
   for (let proto = Object.getPrototypeOf(page); proto && proto !== Object.prototype; proto = Object.getPrototypeOf(proto)) {
     for (const name of Object.getOwnPropertyNames(proto)) {
-      if (!LASTS.test(name) || typeof Object.getOwnPropertyDescriptor(proto, name)?.value !== 'function' || Object.hasOwn(own, name)) continue;
+      if (typeof Object.getOwnPropertyDescriptor(proto, name)?.value !== 'function' || Object.hasOwn(own, name)) continue;
       const method = own[name].bind(page);
-      own[name] = (/** @type {any[]} */ ...args) => { spent = true; return method(...args); };
+      if (LASTS.test(name)) own[name] = (/** @type {any[]} */ ...args) => { spent = true; return method(...args); };
+      // Whoever does these goes elsewhere, or wants another screen.
+      else if (['goto', 'reload', 'goBack', 'goForward', 'setContent'].includes(name)) own[name] = (/** @type {any[]} */ ...args) => { use.at = ''; return method(...args); };
+      else if (name === 'setViewport') own[name] = (/** @type {any[]} */ ...args) => { use.size = ''; return method(...args); };
     }
   }
   const listening = /** @type {[any, any][]} */ ([]);
@@ -140,8 +226,10 @@ function wrapped(page, running) {
     for (const [type, handler] of listening.splice(0)) page.off(type, handler);
     if (spent) return close();
     try {
-      await page.evaluate(() => localStorage.clear());
-      await page.goto(running.nothing);
+      if (use.fresh || !use.at || use.uses >= USES || !await emptied(page)) {
+        await page.evaluate(() => localStorage.clear());
+        await page.goto(running.nothing);
+      }
       running.idle.push(page);
     } catch {
       // It is of no use to the next test: perhaps it crashed.

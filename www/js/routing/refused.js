@@ -18,12 +18,13 @@ export class Refused {
     if (!refusal) return;
     const { from, by } = refusal;
     const [dx, dy] = [px[by] - px[from], py[by] - py[from]];
-    const long = Math.max(0, Math.hypot(dx, dy) - Math.max(radius, 3.5) * WALL);
+    const [all, r] = [Math.max(1, Math.hypot(dx, dy)), Math.max(radius, 3.5)];
+    const long = Math.max(0, all - r - r * WALL);
     line.style.opacity = word.style.opacity = String(Math.max(0.15, strength));
     line.style.width = `${long}px`;
-    line.style.transform = `translate(${px[from]}px, ${py[from]}px) rotate(${Math.atan2(dy, dx)}rad)`;
+    line.style.transform = `translate(${px[from] + (dx * r) / all}px, ${py[from] + (dy * r) / all}px) rotate(${Math.atan2(dy, dx)}rad)`;
     setText(word, t('refused.word'));
-    const part = long / Math.max(1, Math.hypot(dx, dy));
+    const part = (r + long) / all;
     const [wide, high] = [word.offsetWidth, word.offsetHeight];
     const [x, y] = [px[from] + dx * part * 0.8, py[from] + dy * part * 0.8];
     word.style.transform = `translate(${Math.max(2, Math.min(width - wide - 2, Math.round(x - wide / 2)))}px, ${Math.max(2, Math.min(height - high - 2, Math.round(y - high / 2)))}px)`;

@@ -22,7 +22,7 @@ for (const name of BROWSERS) {
   describe(name, () => {
     /** @type {Awaited<ReturnType<typeof start>>} */
     let started;
-    before(async () => { started = await start(name); });
+    before(async () => { started = await start(name, {}); });
     after(() => started.close());
 
     test('what an older build kept is removed, and nothing of others', async () => {

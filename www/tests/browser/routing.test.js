@@ -48,17 +48,18 @@ for (const name of BROWSERS) {
     after(() => started.close());
 
     test('opens by a key, with its module only then', async () => {
-      started.server.requests.length = 0;
-      const { page, complaints } = await open(started, '#1/queue?p=rush-hour&t=60000');
-      assert.deepEqual(started.server.requests.filter((r) => r.startsWith('/js/routing/')), [], 'whoever looks at the queue loads nothing else');
+      const fresh = await start(name, {});
+      const { page, complaints } = await open(fresh, '#1/queue?p=rush-hour&t=60000');
+      assert.deepEqual(fresh.server.requests.filter((r) => r.startsWith('/js/routing/')), [], 'whoever looks at the queue loads nothing else');
       await page.keyboard.press('2');
       await drawn(page);
-      assert.ok(started.server.requests.some((r) => r === '/js/routing/view.js'));
+      assert.ok(fresh.server.requests.some((r) => r === '/js/routing/view.js'));
       const words = await page.$eval('routing-pane', (n) => n.textContent ?? '');
       assert.match(words, /duplicate/);
       assert.doesNotMatch(words, /undefined|NaN|null|[a-z]+\.[a-z]+\.[a-z]/);
       assert.deepEqual(complaints, []);
       await page.close();
+      await fresh.close();
     });
 
     test('what is drawn is what the core says: in flight, arrived, dropped', async () => {

@@ -29,12 +29,12 @@ for (const name of BROWSERS) {
     after(() => started.close());
 
     test('opens by a key, with its module only then, and leads back to where the queue was left', async () => {
-      started.server.requests.length = 0;
-      const { page, complaints } = await open(started, '#1/queue?p=rush-hour&t=60000');
-      assert.deepEqual(started.server.requests.filter((r) => r.startsWith('/js/unicast/')), [], 'whoever looks at the queue loads nothing else');
+      const fresh = await start(name, {});
+      const { page, complaints } = await open(fresh, '#1/queue?p=rush-hour&t=60000');
+      assert.deepEqual(fresh.server.requests.filter((r) => r.startsWith('/js/unicast/')), [], 'whoever looks at the queue loads nothing else');
       await page.keyboard.press('3');
       await drawn(page);
-      assert.ok(started.server.requests.some((r) => r === '/js/unicast/view.js'));
+      assert.ok(fresh.server.requests.some((r) => r === '/js/unicast/view.js'));
       const words = await page.$eval('unicast-pane', (n) => n.textContent ?? '');
       assert.match(words, /unicast3/);
       assert.match(words, /adaptive/);
@@ -45,6 +45,7 @@ for (const name of BROWSERS) {
       assert.deepEqual([back.view, back.now], ['queue', 60e6]);
       assert.deepEqual(complaints, []);
       await page.close();
+      await fresh.close();
     });
 
     test('a drop by key changes the future and keeps the old one', async () => {
