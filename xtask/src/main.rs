@@ -4,6 +4,7 @@ mod browsers;
 mod cmd;
 mod digests;
 mod machine;
+mod mutants;
 mod offline;
 mod page_tests;
 mod paths;
@@ -36,6 +37,7 @@ enum Command {
     Conformance(cmd::conformance::Args),
     Dist(cmd::dist::Args),
     Fuzz(cmd::fuzz::Args),
+    Mutants(cmd::mutants::Args),
     Soak(cmd::soak::Args),
     Worlds(cmd::worlds::Args),
 }
@@ -51,6 +53,7 @@ fn main() -> std::process::ExitCode {
         Command::Conformance(args) => cmd::conformance::run(&args),
         Command::Dist(args) => cmd::dist::run(&args),
         Command::Fuzz(args) => cmd::fuzz::run(&args),
+        Command::Mutants(args) => cmd::mutants::run(&args),
         Command::Soak(args) => cmd::soak::run(&args),
         Command::Worlds(args) => cmd::worlds::run(&args),
     };

@@ -119,6 +119,15 @@ impl Tool {
         Ok(text)
     }
 
+    /// Runs it; what it printed, whether it succeeds or not.
+    pub(crate) fn said(mut self) -> Result<String> {
+        let out = self
+            .command
+            .output()
+            .with_context(|| format!("`{}` could not be started", self.shown))?;
+        Ok(String::from_utf8_lossy(&out.stdout).into_owned())
+    }
+
     /// True when it runs and succeeds; its output is dropped.
     pub(crate) fn works(mut self) -> bool {
         self.command

@@ -6,6 +6,7 @@ pub(crate) mod conformance;
 pub(crate) mod demo;
 pub(crate) mod dist;
 pub(crate) mod fuzz;
+pub(crate) mod mutants;
 pub(crate) mod page;
 pub(crate) mod soak;
 pub(crate) mod test;
