@@ -20,6 +20,7 @@ mod fetch_names;
 mod fetch_trees;
 mod fetch_turns;
 mod hostile_input;
+mod queue_corners;
 mod queue_properties;
 mod queue_rush;
 mod queue_scenarios;
