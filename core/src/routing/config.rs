@@ -118,6 +118,11 @@ pub struct Config {
     pub push_targets: u32,
     /// Maximum number of entries of a neighbour's keyword table.
     pub keyword_entries: u32,
+    /// How many keyword tables and changes of its table a neighbour may send at
+    /// once; whoever goes on sending more is disconnected. Zero: no limit.
+    pub tables_at_once: u32,
+    /// The time in which it may send one more.
+    pub tables_every: Duration,
     /// Maximum number of our own concurrent searches.
     pub searches: u32,
     /// Emit an event for every message, not only for faults.
@@ -168,6 +173,8 @@ impl Default for Config {
             push_window: Duration::from_secs(30),
             push_targets: 256,
             keyword_entries: 1 << 20,
+            tables_at_once: 0,
+            tables_every: Duration::from_secs(10),
             searches: 64,
             trace_messages: false,
             time_scale: 1,

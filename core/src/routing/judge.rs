@@ -2,10 +2,10 @@
 
 use alloc::vec::Vec;
 
-use super::links::Link;
+use super::links::{Even, Link};
 use super::memory::{Effects, Full};
 use super::route::Route;
-use super::{Ending, Event, Output, PushRouting, Router, Verdict, Why};
+use super::{Config, Ending, Event, Output, PushRouting, Router, Verdict, Why};
 use crate::id::{ConnId, Guid};
 use crate::time::Instant;
 use crate::wire::gnutella::{
@@ -106,7 +106,7 @@ impl Router {
         let route = link.route;
         match &message.body {
             Body::Bye(_) => return Fate::Local.into(),
-            Body::Qrp(qrp) => return self.judge_qrp(slot, qrp, fx),
+            Body::Qrp(qrp) => return self.judge_qrp(now, slot, qrp, fx),
             Body::Vendor(vendor) => return self.judge_vendor(slot, message.guid, vendor),
             Body::Ping(_) | Body::Pong(_) | Body::Push(_) | Body::Query(_) | Body::Hit(_) => {}
         }
@@ -164,9 +164,8 @@ impl Router {
                 None => Self::twice(first, route),
             };
         }
-        let pace = (self.queries.pause(), self.config.queries_at_once);
-        let fits = pace.1 == 0 || self.links.asks(now, slot, pace);
-        if !fits || self.queries.put(now, mark, route) == Err(Full) {
+        let even = Even { pause: self.queries.pause(), at_once: self.config.queries_at_once };
+        if !self.links.asks(now, slot, even) || self.queries.put(now, mark, route) == Err(Full) {
             return Why::Quota.into();
         }
         // The tables turn at different times: what this one still knows of an
@@ -379,7 +378,21 @@ impl Router {
         Ok(link.route.slot().into_iter().collect())
     }
 
-    fn judge_qrp(&mut self, slot: u32, qrp: &Qrp, fx: &mut Effects) -> Judgement {
+    fn judge_qrp(&mut self, now: Instant, slot: u32, qrp: &Qrp, fx: &mut Effects) -> Judgement {
+        let Config { tables_at_once: at_once, tables_every, time_scale, .. } = self.config;
+        let even = Even { pause: tables_every.scaled(time_scale), at_once };
+        // Only these cost time and memory.
+        let costs = match qrp {
+            Qrp::Reset { .. } => true,
+            Qrp::Patch { seq, count, .. } => seq >= count,
+        };
+        if costs && !self.links.tells(now, slot, even) {
+            if let Some(link) = self.links.at_mut(slot) {
+                link.keywords = None; // It would not be true.
+            }
+            let fate = Fate::Drop { why: Why::Quota };
+            return Judgement { fate, strike: Some(code::IMPROPER) };
+        }
         let limits = KeywordsLimits { entries: self.config.keyword_entries };
         let Some(link) = self.links.at_mut(slot) else { return Why::NoRoute.into() };
         let conn = link.conn;

@@ -102,16 +102,41 @@ impl Link {
     }
 }
 
+/// Until when what a slot has sent would last if it were sent evenly.
+#[derive(Debug, Clone, Copy)]
+struct Paces {
+    queries: Instant,
+    tables: Instant,
+}
+
+/// One in every `pause`, and `at_once` before those last longer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Even {
+    pub(super) pause: Duration,
+    /// Zero: no limit.
+    pub(super) at_once: u32,
+}
+
+impl Even {
+    fn takes(self, now: Instant, last: &mut Instant) -> bool {
+        let next = now.max(*last) + self.pause;
+        let fits = next.since(now) <= self.pause.ratio(self.at_once.into(), 1);
+        if fits {
+            *last = next;
+        }
+        fits || self.at_once == 0
+    }
+}
+
 /// All neighbours.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Links {
     slots: Vec<Option<Box<Link>>>,
     /// How many times each slot was used before.
     used: Vec<u32>,
-    /// Until when the queries of each slot would last at the rate that its quota
-    /// allows. Like the quota it stays with the slot, so that to connect again
-    /// gives nobody more.
-    queries_last: Vec<Instant>,
+    /// Like a quota this stays with the slot, so that to connect again gives
+    /// nobody more.
+    paces: Vec<Paces>,
     by_conn: BTreeMap<ConnId, u32>,
     /// Slots in use, in order.
     open: Vec<u32>,
@@ -139,7 +164,7 @@ impl Links {
         if slot == fresh {
             self.slots.push(None);
             self.used.push(0);
-            self.queries_last.push(now);
+            self.paces.push(Paces { queries: now, tables: now });
         }
         let route = Route::new(slot, self.used[slot as usize]);
         self.slots[slot as usize] = Some(Box::new(Link {
@@ -177,21 +202,14 @@ impl Links {
         self.slots[slot as usize].take()
     }
 
-    /// Counts a query of a slot; false when it has sent too many at once. One is
-    /// allowed in every `pause`, and `at_once` before those last longer.
-    pub(super) fn asks(
-        &mut self,
-        now: Instant,
-        slot: u32,
-        (pause, at_once): (Duration, u32),
-    ) -> bool {
-        let Some(last) = self.queries_last.get_mut(slot as usize) else { return false };
-        let next = now.max(*last) + pause;
-        let fits = next.since(now) <= pause.ratio(at_once.into(), 1);
-        if fits {
-            *last = next;
-        }
-        fits
+    /// Counts a query of a slot; false when it has sent too many at once.
+    pub(super) fn asks(&mut self, now: Instant, slot: u32, even: Even) -> bool {
+        self.paces.get_mut(slot as usize).is_some_and(|paces| even.takes(now, &mut paces.queries))
+    }
+
+    /// The same for a keyword table, or a change of one.
+    pub(super) fn tells(&mut self, now: Instant, slot: u32, even: Even) -> bool {
+        self.paces.get_mut(slot as usize).is_some_and(|paces| even.takes(now, &mut paces.tables))
     }
 
     pub(super) fn slot(&self, conn: ConnId) -> Option<u32> {

@@ -170,6 +170,26 @@ fn rt_5_a_flood_takes_a_part_of_its_quota_at_once_and_the_rest_over_time() {
 }
 
 #[test]
+fn rt_14_whoever_floods_with_keyword_tables_is_told_so_and_left() {
+    let few = Config { tables_at_once: 4, ..config() };
+    let (mut net, [_, _, c]) = middle(&few);
+    let reset = || Body::Qrp(Qrp::Reset { length: 65_536, infinity: 7 });
+    let taken = |net: &mut Net, count: u64| {
+        let told = (0..count).map(|n| net.inject(0, c, &message(500 + n, 1, 0, reset())));
+        told.filter(|verdict| *verdict == Some(Verdict::Local)).count()
+    };
+    assert_eq!(taken(&mut net, 10), 4);
+    net.wait(Duration::from_secs(20));
+    assert_eq!(taken(&mut net, 10), 2, "one in ten seconds");
+    net.wait(Duration::from_secs(100));
+    assert_eq!(taken(&mut net, 4), 4);
+    assert_eq!(net.routers[0].counters().dropped_of(Kind::Qrp, Why::Quota), 14);
+    taken(&mut net, 40);
+    let left = |event: &Event| matches!(event, Event::Closed { conn, .. } if *conn == c);
+    assert!(net.told.iter().any(|told| left(&told.event)), "it goes on and on");
+}
+
+#[test]
 fn rt_6_a_ping_comes_once() {
     let (mut net, [a, b, _]) = middle(&config());
     let ping = message(1, 7, 0, Body::Ping(Ping::default()));

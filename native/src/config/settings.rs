@@ -270,8 +270,13 @@ impl Default for Settings {
 /// The usual configuration of an ultrapeer: many neighbours, searches that reach
 /// farther step by step, and no floods.
 fn ultrapeer() -> node::Overlay {
-    let (dynamic, links, queries_at_once) = (true, 128, 1_024);
-    let router = routing::Config { dynamic, links, queries_at_once, ..routing::Config::default() };
+    let router = routing::Config {
+        dynamic: true,
+        links: 128,
+        queries_at_once: 1_024,
+        tables_at_once: 8,
+        ..routing::Config::default()
+    };
     let (degree, neighbours) = (32, 48);
     node::Overlay { enabled: true, degree, neighbours, router, ..node::Overlay::default() }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::Lane;
 use super::outside::{Has, Waits, has, waits};
-use super::strangers::{Flood, TO_A_RECEIVER, TO_A_SHARE};
+use super::strangers::{Flood, TO_A_LAB, TO_A_RECEIVER, TO_A_SHARE};
 use crate::program::{Running, Wire, assert_same, finish, pause, until};
 
 /// Strangers of each flood.
@@ -24,8 +24,11 @@ const SHORTLY: Duration = Duration::from_secs(2);
 pub(super) struct Flooded<'a> {
     lane: Lane<'a>,
     share: Running,
+    /// One with a lab. It keeps what happens in memory, up to a limit, so other
+    /// floods go to the one without.
+    lab: Running,
     receiver: (Running, SocketAddr),
-    before: [Has; 2],
+    before: [Has; 3],
     /// When the last flood ended.
     since: Instant,
 }
@@ -35,47 +38,60 @@ impl<'a> Flooded<'a> {
         let place = &lane.place;
         place.share("rare thing", 1_000);
         std::fs::write(place.path("shared/big"), vec![7; 4_000_000]).unwrap();
-        let words = ["share", "shared", "--json", "--state", "s", "--listen", "127.0.0.1:0"];
-        let more = ["--lab", "off", "--slots", "4", "--set", "overlay.degree=0"];
         // Pages may come, too.
         let pages = ["--allow-origin", "http://room.example"];
-        let mut share =
-            Running::start(logged(place.servent(&[&words[..], &more, &pages].concat()), "share"));
-        share.at = share.event("listening")["at"].as_str().unwrap().parse().unwrap();
-        share.event("hashed");
+        let mut share = shares(&lane, "share", &[&["--lab", "off"][..], &pages].concat());
+        let mut lab = shares(&lane, "lab", &["--lab", "127.0.0.1:0"]);
+        let url = lab.event("lab")["url"].as_str().unwrap().to_owned();
+        lab.lab = url.split('/').nth(2).unwrap().parse().ok();
+        for running in [&mut share, &mut lab] {
+            running.event("hashed");
+        }
         let words = ["receive", "--open", "--yes", "--json", "--listen", "127.0.0.1:0"];
         let receive = place.servent(&[&words[..], &["-o", "inbox/"]].concat());
         let mut receiver = Running::start(logged(receive, "receive"));
         let at = receiver.event("listening")["address"].as_str().unwrap().parse().unwrap();
-        let before = [has(share.pid()), has(receiver.pid())];
-        Self { lane, share, receiver: (receiver, at), before, since: Instant::now() }
+        let before = [has(share.pid()), has(receiver.pid()), has(lab.pid())];
+        Self { lane, share, lab, receiver: (receiver, at), before, since: Instant::now() }
     }
 
     pub(super) fn flood(&mut self) {
-        let at = self.share.at;
         println!("{:<30} {:>10} {:>10} {:>9} {:>11} files", "", "p50", "p99", "x quiet", "memory");
+        let (at, pid) = (self.share.at, self.share.pid());
+        self.before[0] = self.floods("share", (at, at, pid), &TO_A_SHARE);
+        self.carry();
+        let (at, pid) = (self.lab.at, self.lab.pid());
+        self.before[2] = self.floods("lab", (at, self.lab.lab.unwrap(), pid), &TO_A_LAB);
+        self.since = Instant::now();
+        for log in ["share.log", "lab.log", "receive.log"] {
+            let size = std::fs::metadata(self.lane.place.path(log)).unwrap().len();
+            println!("{log}: {size} bytes");
+            assert!(size < 100_000, "{log} has {size} bytes");
+        }
+    }
+
+    /// Floods to one address, while somebody honest downloads from the other; what
+    /// the process had before.
+    fn floods(
+        &self,
+        name: &str,
+        (at, to, pid): (SocketAddr, SocketAddr, u32),
+        floods: &[(&str, Flood)],
+    ) -> Has {
         let honest = || {
             let reply = Wire::connect(at).get("/get/1/rare%20thing", &["Connection: close"]);
             assert_eq!((reply.status, reply.body.len()), (200, 1_000));
         };
         let quiet = waits(self.length(), honest);
-        self.before[0] = has(self.share.pid());
-        let pid = self.share.pid();
-        row("share, quiet", (quiet, quiet), pid);
-        for (name, flood) in TO_A_SHARE {
-            let during = while_it_lasts(at, flood, || waits(self.length(), honest));
+        let before = has(pid);
+        row(&format!("{name}, quiet"), (quiet, quiet), pid);
+        for (name, flood) in floods {
+            let during = while_it_lasts(to, *flood, || waits(self.length(), honest));
             row(name, (during, quiet), pid);
             self.bearable(name, quiet, during);
-            let before = self.before[0].descriptors;
-            until("descriptors are back", || has(pid).descriptors <= before);
+            until("descriptors are back", || has(pid).descriptors <= before.descriptors);
         }
-        self.carry();
-        self.since = Instant::now();
-        for log in ["share.log", "receive.log"] {
-            let size = std::fs::metadata(self.lane.place.path(log)).unwrap().len();
-            println!("{log}: {size} bytes");
-            assert!(size < 100_000, "{log} has {size} bytes");
-        }
+        before
     }
 
     fn length(&self) -> Duration {
@@ -117,7 +133,7 @@ impl<'a> Flooded<'a> {
 
     /// Descriptors are all back; memory, a minute later, nearly so.
     pub(super) fn settled(self) {
-        let pids = [self.share.pid(), self.receiver.0.pid()];
+        let pids = [self.share.pid(), self.receiver.0.pid(), self.lab.pid()];
         for (pid, before) in pids.into_iter().zip(self.before) {
             until("descriptors are back", || has(pid).descriptors <= before.descriptors);
         }
@@ -125,12 +141,23 @@ impl<'a> Flooded<'a> {
             return;
         }
         pause(Duration::from_secs(60).saturating_sub(self.since.elapsed()));
-        for (pid, before) in pids.into_iter().zip(self.before) {
+        // What the lab keeps of honest clients grows, too, up to its limit.
+        for (pid, before) in pids.into_iter().zip(self.before).take(2) {
             let after = has(pid);
             println!("memory before {} KiB, a minute after {} KiB", before.memory, after.memory);
             assert!(after.memory * 10 <= before.memory * 12, "{after:?} of {before:?}");
         }
     }
+}
+
+/// A servent that shares and looks for nobody.
+fn shares(lane: &Lane, name: &str, more: &[&str]) -> Running {
+    let words = ["share", "shared", "--json", "--state", name, "--listen", "127.0.0.1:0"];
+    let alone = ["--slots", "4", "--set", "overlay.degree=0"];
+    let share = lane.place.servent(&[&words[..], &alone, more].concat());
+    let mut share = Running::start(logged(share, name));
+    share.at = share.event("listening")["at"].as_str().unwrap().parse().unwrap();
+    share
 }
 
 /// What an honest client waited and what the process had, as a row of a table.

@@ -1,31 +1,39 @@
 //! What strangers do to a servent that does not want to know them.
 
 use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
+use servent_core::id::{FileIndex, Guid};
 use servent_core::rng::Rng;
+use servent_core::wire::gnutella::{Body, HitBuilder, Message, Ping, Push, Qrp, Quality};
 use socket2::{Domain, Socket, Type};
 
 use crate::program::pause;
-use crate::program::peer::{Peer, query};
+use crate::program::peer::{Peer, guid, query};
 
 /// What one stranger does until it is over; the number tells strangers apart.
 pub(super) type Flood = fn(SocketAddr, u64, &AtomicBool);
 
 /// Against who shares.
-pub(super) const TO_A_SHARE: [(&str, Flood); 9] = [
+pub(super) const TO_A_SHARE: [(&str, Flood); 11] = [
     ("slow heads", half_heads),
     ("requests for nothing", not_found),
     ("requests for a slot", slots),
     ("queries", queries),
+    ("pings, hits and pushes", answers),
+    ("keyword tables", keyword_tables),
     ("datagrams", datagrams),
     ("connections", connections),
     ("bad bytes", bad_bytes),
     ("WebSocket upgrades", upgrades),
     ("WebSockets, one after another", web_sockets),
 ];
+
+/// Against the lab of who shares.
+pub(super) const TO_A_LAB: [(&str, Flood); 2] =
+    [("slow heads at the lab", half_heads), ("connections to the lab", connections)];
 
 /// Against who receives files.
 pub(super) const TO_A_RECEIVER: [(&str, Flood); 1] = [("first words", first_words)];
@@ -79,7 +87,9 @@ fn connections(at: SocketAddr, stranger: u64, _: &AtomicBool) {
     drop(from(at, stranger));
 }
 
-fn queries(at: SocketAddr, stranger: u64, over: &AtomicBool) {
+/// A neighbour that sends a hundred messages after the other, by their numbers, and
+/// reads what comes.
+fn neighbour(at: SocketAddr, stranger: u64, over: &AtomicBool, say: impl Fn(u64) -> Vec<u8>) {
     let mut peer = Peer::join(at, "");
     peer.stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
     let reading = peer.stream.try_clone().unwrap();
@@ -92,13 +102,40 @@ fn queries(at: SocketAddr, stranger: u64, over: &AtomicBool) {
         });
         let mut n = stranger << 32;
         while !over.load(Relaxed) {
-            let many: Vec<u8> =
-                (0..100).flat_map(|more| query(n + more, "rare thing").to_bytes()).collect();
+            let many: Vec<u8> = (0..100).flat_map(|more| say(n + more)).collect();
             n += 100;
             if !peer.send(&many) {
                 return;
             }
         }
+    });
+}
+
+fn queries(at: SocketAddr, stranger: u64, over: &AtomicBool) {
+    neighbour(at, stranger, over, |n| query(n, "rare thing").to_bytes());
+}
+
+/// Pings, answers to questions that nobody asked, and pushes to nobody.
+fn answers(at: SocketAddr, stranger: u64, over: &AtomicBool) {
+    let nowhere = SocketAddrV4::new(Ipv4Addr::new(240, 0, 0, 1), 6_346);
+    let nobody = Guid([9; 16]);
+    let mut hit = HitBuilder::new(nowhere, 1, (*b"TEST", Quality::default()), nobody, 4_096);
+    assert!(hit.add(FileIndex(1), 10, "an answer", None));
+    let hit = Body::Hit(hit.finish().unwrap());
+    let index = FileIndex(1);
+    let push = Push { servent: nobody, index, at: nowhere, ggep: Default::default() };
+    let bodies = [Body::Ping(Ping::default()), hit, Body::Push(push)];
+    neighbour(at, stranger, over, |n| {
+        let body = bodies[n as usize % bodies.len()].clone();
+        Message { guid: guid(n), ttl: 5, hops: 1, body }.to_bytes()
+    });
+}
+
+/// The largest keyword tables, each forgotten for the next.
+fn keyword_tables(at: SocketAddr, stranger: u64, over: &AtomicBool) {
+    neighbour(at, stranger, over, |n| {
+        let body = Body::Qrp(Qrp::Reset { length: 1 << 20, infinity: 7 });
+        Message { guid: guid(n), ttl: 1, hops: 0, body }.to_bytes()
     });
 }
 
