@@ -154,8 +154,12 @@ pub(crate) fn per_second(so_far: u64, passed: Duration) -> u64 {
 
 fn line(so_far: u64, of: Option<u64>, per_second: u64) -> String {
     let Some(of) = of else { return format!("{}, {}", bytes(so_far), rate(per_second)) };
-    let left = of.saturating_sub(so_far).checked_div(per_second).unwrap_or(0);
-    format!("{} of {}, {}, {} left", bytes(so_far), bytes(of), rate(per_second), length(left))
+    let mut line = format!("{} of {}, {}", bytes(so_far), bytes(of), rate(per_second));
+    let left = of.saturating_sub(so_far).checked_div(per_second);
+    if let Some(left) = left.filter(|seconds| *seconds > 0) {
+        line.push_str(&format!(", {} left", length(left)));
+    }
+    line
 }
 
 #[cfg(test)]
@@ -166,6 +170,8 @@ mod tests {
     fn a_line_tells_what_is_known() {
         assert_eq!(line(2_048, None, 1_024), "2.0 KiB, 1.0 KiB/s");
         assert_eq!(line(2_048, Some(4_096), 1_024), "2.0 KiB of 4.0 KiB, 1.0 KiB/s, 2 s left");
+        assert_eq!(line(0, Some(4_096), 0), "0 B of 4.0 KiB, 0 B/s", "nobody knows");
+        assert_eq!(line(4_096, Some(4_096), 1_024), "4.0 KiB of 4.0 KiB, 1.0 KiB/s");
         assert_eq!(per_second(1_000, Duration::from_millis(500)), 2_000);
         assert_eq!(per_second(0, Duration::ZERO), 0);
     }
