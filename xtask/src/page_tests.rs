@@ -53,15 +53,18 @@ pub(crate) fn step(context: &Context) -> Result<Outcome> {
     if engines.is_empty() {
         return Ok(Outcome::Skipped(second::joined(&words)));
     }
-    let recorded = [
-        ("LAB_TRACE", second::chance("servent demo", real_trace)?),
-        ("SERVENT_TAPES", second::chance("tapes of every command", real_tapes)?),
-    ];
-    for (variable, (path, note)) in recorded {
+    cargo().words("build --quiet --workspace --bin servent").quiet()?;
+    // They mostly wait.
+    let recorded = std::thread::scope(|scope| {
+        let tapes = scope.spawn(|| second::chance("tapes of every command", real_tapes));
+        let trace = second::chance("servent demo", real_trace);
+        [("LAB_TRACE", trace), ("SERVENT_TAPES", tapes.join().expect("it does not break off"))]
+    });
+    for (variable, made) in recorded {
+        let (path, note) = made?;
         given.variables.push((variable, path));
         words.push(note);
     }
-    // Built when the first of those was made.
     given.variables.push(("SERVENT_PROGRAM", paths::target().join("debug/servent")));
 
     let mut lines = vec![tests("node", NODE)?];
@@ -158,7 +161,6 @@ fn tests(folder: &str, engine: &'static str) -> Result<Vec<Test>> {
 
 /// The tape of a servent on real sockets, for the page to follow.
 fn real_trace() -> Result<PathBuf> {
-    cargo().words("build --quiet --workspace --bin servent").quiet()?;
     let kept = emptied("demo-for-browsers")?;
     Tool::new(paths::target().join("debug/servent"))
         .words("demo --seconds 12 --json --lab 127.0.0.1:0 --keep")

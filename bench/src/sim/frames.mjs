@@ -1,12 +1,13 @@
-// Plays a story in Chromium without a GPU and counts the frames it draws.
-// Arguments: the folder of the page's tests, a fragment, seconds, the speed.
+// Plays a story in a browser without a GPU and counts the frames it draws.
+// Arguments: the folder of the page's tests, the browser, a fragment, seconds,
+// the speed.
 // Prints `{frames, seconds, longest}`, the last in milliseconds.
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const [tests, fragment, seconds, speed] = process.argv.slice(2);
+const [tests, name, fragment, seconds, speed] = process.argv.slice(2);
 const { open, start } = await import(pathToFileURL(path.join(tests, 'browser.js')).href);
-const started = await start('chromium');
+const started = await start(name);
 try {
   const { page } = await open(started, fragment);
   const found = await page.evaluate(async (wanted, pace) => {

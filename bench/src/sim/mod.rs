@@ -1,6 +1,6 @@
 //! The simulator: events a second, native and as WebAssembly; seeks.
 
-mod frames;
+mod felt;
 pub(crate) mod page;
 mod routing;
 

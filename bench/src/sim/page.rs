@@ -1,4 +1,5 @@
-//! The page: what it weighs, how fast it seeks.
+//! The page: what it weighs, how fast its module seeks, and what is felt of it
+//! in browsers.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use anyhow::{Context as _, Result};
 use crate::measure::{median, percentile};
 use crate::report::{Report, Target};
 
-/// Weights, the first picture, and seeks in the module.
+/// Weights, seeks in the module, and the page in browsers.
 pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
     report.note("the page");
     let root = PathBuf::from(std::env::var_os("SERVENT_ROOT").context("use `cargo xtask bench`")?);
@@ -15,7 +16,6 @@ pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
         let weight = ("page", format!("{what}, uncompressed"), "KiB");
         report.add(weight, kib(bytes(&root.join(path))?), ("", None), &Target::None);
     }
-    super::frames::picture(report, &root, quick)?;
 
     let scenario = super::crowd(if quick { 500 } else { 2_000 });
     let Some(mut lab) = super::in_node(&scenario, 1, 200)? else { return Ok(()) };
@@ -28,7 +28,8 @@ pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
         &Target::AtMost(50.0),
     );
     super::routing::run(report, quick)?;
-    super::frames::run(report, &root, quick)
+    let crowd = super::written(&scenario)?;
+    super::felt::run(report, &root, crowd.path(), quick)
 }
 
 fn kib(bytes: u64) -> f64 {

@@ -9,7 +9,7 @@ use crate::{paths, wasm};
 ///
 /// Areas: `queue` (decisions, memory, journeys, latency, uploads, held connections),
 /// `routing` (messages a second, memory of a GUID, pauses, floods),
-/// `sim` (events a second, native and WebAssembly), `page` (sizes, seek),
+/// `sim` (events a second, native and WebAssembly), `page` (sizes, and in both browsers first picture, keys, seeks, frames, traces),
 /// `swarm` (makespan against the bound, assignments a second, free riders, and
 /// the same with real processes),
 /// `unicast` (reliable messages over UDP, beside others),
@@ -31,7 +31,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let wants = |area| args.name.as_deref().is_none_or(|name| name == area);
-    if wants("sim") || wants("page") {
+    if wants("page") {
+        super::page::build()?;
+    } else if wants("sim") {
         wasm::build()?;
     }
     if ["queue", "swarm", "everyday", "site"].into_iter().any(wants) {
