@@ -79,6 +79,10 @@ impl Hosts {
             None => Host::new(at, named, now),
         };
         (host.named, host.heard) = (host.named || named, now);
+        // Whoever names it wants it now, unless the host itself asked for a pause.
+        if named && host.refusals == 0 {
+            host.next = now;
+        }
         if host.saved.is_none_or(|saved| now.since(saved) >= SAVE_EVERY) {
             host.saved = Some(now);
             changed.put = Some(HostRow { at, heard: now });
@@ -190,6 +194,12 @@ mod tests {
         assert_eq!(take(now), None);
         now += retry;
         assert_eq!(take(now), Some(at(1)));
+        assert_eq!(hosts.take(now, retry, |host| host != at(1)), None);
+        hosts.learn(now, at(1), true, 3);
+        assert_eq!(hosts.take(now, retry, |_| false), Some(at(1)), "named again: at once");
+        hosts.refused(now, at(1), retry);
+        hosts.learn(now, at(1), true, 3);
+        assert_eq!(hosts.take(now, retry, |host| host != at(1)), None, "it asked for a pause");
         assert_eq!(hosts.next(|_| false), Some(now));
     }
 
