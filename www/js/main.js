@@ -86,7 +86,10 @@ class ServentLab extends HTMLElement {
     session.addEventListener('frame', () => session.guard(() => { if (session.mode !== 'events') this.#pane().update(); }));
     for (const part of [this.table, this.find, this.inspector, this.track]) part.connect(session);
     this.teacher.connect(this.room, () => lessonList(this.room), () => this.#copyClassLink());
-    session.addEventListener('lesson', () => this.#hideFuture(this.wished));
+    session.addEventListener('lesson', () => {
+      this.#unsaid();
+      this.#hideFuture(this.wished);
+    });
     this.transport.connect(session, () => this.live.now());
     session.addEventListener('run', () => this.#showRun());
     session.addEventListener('view', () => this.#showView());
@@ -307,6 +310,7 @@ class ServentLab extends HTMLElement {
 
   #showRun() {
     const { session } = this;
+    if (this.named.textContent !== session.title) this.#unsaid();
     setText(this.story.children[0], session.title);
     setText(this.named, session.title);
     this.named.parentElement.hidden = !session.title;
@@ -423,6 +427,9 @@ class ServentLab extends HTMLElement {
     this.notices.replaceChildren(node);
     if (!bad) setTimeout(() => node.remove(), 6000);
   }
+
+  /** What was said of another world is over. */
+  #unsaid() { this.notices.querySelector('.notice:not(.bad)')?.remove(); }
 }
 
 customElements.define('servent-lab', ServentLab);

@@ -108,6 +108,16 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
+    test('what was said of the world before is gone when a lesson begins', async () => {
+      const { page } = await open(started, '#1/queue?p=one-cut-wire&t=20000');
+      await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.gesture('restart'); });
+      await page.waitForSelector('.notice');
+      await page.evaluate(() => { location.hash = '#1/queue?les=cut-the-wire/2'; });
+      await page.waitForSelector('.lesson-choice');
+      assert.equal(await page.$('.notice'), null);
+      await page.close();
+    });
+
     test('a step is a link, and a reload leads back to it', async () => {
       const { page } = await open(started, '#1/unicast?les=lose-the-middle/5');
       await page.waitForSelector('.lesson-choice');
