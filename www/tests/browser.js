@@ -47,14 +47,14 @@ export function patient(page) {
  * is gathered.
  * @param {Awaited<ReturnType<typeof start>>} started
  * @param {string} [hash]
- * @param {{width?: number, height?: number, dark?: boolean, url?: string, fresh?: boolean}} [how] `fresh`: its files are loaded, as for a visitor who comes for the first time
+ * @param {{width?: number, height?: number, dark?: boolean, url?: string}} [how]
  */
-export async function open({ running, server }, hash = '', { width = 1280, height = 800, dark = false, url, fresh = false } = {}) {
+export async function open({ running, server }, hash = '', { width = 1280, height = 800, dark = false, url } = {}) {
   const page = patient(await tab(running));
   const complaints = /** @type {string[]} */ ([]);
   page.on('console', (message) => { if (['error', 'warn', 'warning'].includes(message.type())) complaints.push(message.text()); });
   page.on('pageerror', (error) => complaints.push(String(error)));
-  await show(page, url ?? server.url, hash, { width, height, fresh });
+  await show(page, url ?? server.url, hash, { width, height });
   await page.waitForFunction(() => {
     const lab = /** @type {any} */ (document.querySelector('servent-lab'));
     return lab?.session?.run && document.querySelector('.transport');

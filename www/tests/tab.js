@@ -120,7 +120,7 @@ const LASTS = /^(emulate|expose|authenticate|create|evaluateOnNewDocument|remove
 /** A page is loaded anew after it was used so often: what it forgets may still lie in its memory. */
 const USES = 8;
 
-/** Where a tab is, and how it can be used again. @typedef {{at: string, uses: number, size: string, fresh: boolean, nothing: string}} Use */
+/** Where a tab is, and how it can be used again. @typedef {{at: string, uses: number, size: string}} Use */
 /** @type {WeakMap<Page, Use>} */
 const used = new WeakMap();
 
@@ -157,24 +157,22 @@ async function made(running) {
       for (let i = requestAnimationFrame(() => {}); i > 0; i -= 1) cancelAnimationFrame(i);
     };
   });
-  used.set(page, { at: '', uses: 0, size: '', fresh: false, nothing: running.nothing });
+  used.set(page, { at: '', uses: 0, size: '' });
   return wrapped(page, running);
 }
 
 /**
  * Shows the page of an address. Where the tab has it already, its element is
  * made anew: to load and link its scripts costs more than most tests do.
- * @param {Page} page @param {string} url without a fragment @param {string} hash @param {{width: number, height: number, fresh: boolean}} how
+ * @param {Page} page @param {string} url without a fragment @param {string} hash @param {{width: number, height: number}} how
  */
-export async function show(page, url, hash, { width, height, fresh }) {
+export async function show(page, url, hash, { width, height }) {
   const use = /** @type {Use} */ (used.get(page));
   const size = `${width}×${height}`;
   if (use.size !== size) await page.setViewport({ width, height });
-  const again = !fresh && use.at === url && use.uses < USES;
-  // Another fragment alone would load nothing.
-  if (!again && use.at) await page.goto(use.nothing);
+  const again = use.at === url;
   if (!again) await page.goto(url + hash);
-  Object.assign(use, { size, fresh, at: url, uses: again ? use.uses + 1 : 0 });
+  Object.assign(use, { size, at: url, uses: again ? use.uses + 1 : 0 });
   if (!again) return;
   await page.evaluate((fragment) => {
     history.replaceState(null, '', location.pathname + fragment);
@@ -226,7 +224,7 @@ function wrapped(page, running) {
     for (const [type, handler] of listening.splice(0)) page.off(type, handler);
     if (spent) return close();
     try {
-      if (use.fresh || !use.at || use.uses >= USES || !await emptied(page)) {
+      if (!use.at || use.uses >= USES || !await emptied(page)) {
         await page.evaluate(() => localStorage.clear());
         await page.goto(running.nothing);
       }

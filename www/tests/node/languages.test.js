@@ -19,7 +19,7 @@ const PAIRS = /** @type {[string, Sentences, Sentences][]} */ ([
 ]);
 
 /** What is the same in both: names, units, signs, and words that German has too. */
-const SAME = /^(\W|\d|AQ|PARQ|passive?|Slots?|Server|Client|Clients|Download|Downloads|Live|Servent|Name|Routing|Synchron|Ring|Ping|Pong|Push|GUID|Bytes|unicast3|HA|HS|ms|s|B|kB|MB|CLOSED?)*$/i;
+const SAME = /^(\W|\d|AQ|PARQ|passive?|Slots?|Server|Client|Clients|Download|Downloads|Live|Servent|Name|Routing|Synchron|Ring|Ping|Pong|Push|GUID|Firewall|Bytes|unicast3|HA|HS|ms|s|B|kB|MB|CLOSED?)*$/i;
 /** Words of English that are none of German. */
 const ENGLISH = /\b(the|and|of|is|are|it|its|with|from|to|by|for|that|this|has|have|not|which|who|what|when|nobody|somebody|asks?|gets?|place|line|piece|message|nothing)\b/i;
 
