@@ -10,6 +10,7 @@
 //! instants are in microseconds. Invalid arguments throw an `Error` with a
 //! sentence; what does not exist is `undefined`.
 
+mod group;
 mod lab;
 mod lesson;
 mod panic;

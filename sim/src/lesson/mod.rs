@@ -9,6 +9,7 @@ mod check;
 mod claim;
 mod course;
 mod file;
+pub mod group;
 mod question;
 mod raw;
 mod shown;

@@ -61,7 +61,7 @@ pub fn find_in(id: &str, language: &str) -> Option<Lesson> {
     all_in(language).into_iter().find(|lesson| lesson.id == id)
 }
 
-fn words(pairs: &str) -> BTreeMap<String, String> {
+pub(super) fn words(pairs: &str) -> BTreeMap<String, String> {
     let read = toml::from_str::<Pairs>(pairs).map(|pairs| pairs.text).unwrap_or_default();
     read.into_iter().map(|Pair { en, de }| (en, de)).collect()
 }
