@@ -220,10 +220,15 @@ class ServentLab extends HTMLElement {
     if (tape) this.#lookInside(tape);
   }
 
-  /** What it has recorded until now. @param {Uint8Array} tape */
-  #lookInside(tape) {
+  /** What it has recorded until now, or a world made of that. @param {Uint8Array|{scenario: any}} tape */
+  async #lookInside(tape) {
     this.live.stop();
-    openTape(this.session, new Blob([/** @type {any} */ (tape)]).stream(), t('part.title'), tape.length);
+    if ('scenario' in tape) {
+      this.session.setView(await viewOf('queue'));
+      this.session.mode = 'compare';
+      return this.session.openScenario(tape.scenario);
+    }
+    return openTape(this.session, new Blob([/** @type {any} */ (tape)]).stream(), t('part.title'), tape.length);
   }
 
   /** One line for whoever is here for the first time. */

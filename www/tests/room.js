@@ -17,9 +17,12 @@ const pages = /** @type {Set<import('puppeteer-core').Page>} */ (new Set());
 export const SIZE = 3_000_000;
 
 /** A room on free ports of the loopback, with one song. @param {string[]} more @returns {Promise<any>} */
-export async function room(...more) {
+export const room = (...more) => roomWith(SIZE, more);
+
+/** The same with a song of so many bytes. @param {number} size @param {string[]} more @returns {Promise<any>} */
+export async function roomWith(size, more) {
   const dir = mkdtempSync(path.join(tmpdir(), 'servent-room-'));
-  const song = randomBytes(SIZE);
+  const song = randomBytes(size);
   writeFileSync(path.join(dir, 'long song.ogg'), song);
   const run = spawn(String(PROGRAM), ['room', path.join(dir, 'long song.ogg'), '--json', '--listen', '127.0.0.1:0', '--page', '127.0.0.1:0', '--state', path.join(dir, 'state'), '--set', `www=${WWW}`, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
   const facts = /** @type {Record<string, any>} */ ({});
@@ -38,7 +41,7 @@ export async function room(...more) {
     for (const page of pages) if (!page.isClosed()) await page.close().catch(() => {});
     pages.clear();
   };
-  return { song, url: facts.room.url, screen: facts.screen.url, close };
+  return { song, url: facts.room.url, screen: facts.screen.url, code: facts.code?.code, pid: run.pid, close };
 }
 
 /** @param {import('puppeteer-core').Browser} browser @param {string} url @param {() => void} [first] what the page does before anything else */

@@ -191,6 +191,9 @@ pub(super) async fn share(
     let door = listener.as_ref().map(|(_, door)| door.clone());
     let mut part = part(&handle, door.as_ref(), (room.is_some(), private));
     let recorded = room.map(|record| record.begin(settings, &mut part)).transpose()?;
+    room.map_or(Ok(()), |record| record.draw_code(&handle, voice))?;
+    room.map_or(Ok(()), |record| record.explain_check(voice))?;
+    let _awake = room.map(|_| room::Awake::begin());
     match part.as_ref().and_then(|part| part.url.as_deref()) {
         Some(url) => room::announce(voice, url)?,
         None => announce((voice, settings), &handle.addrs(), identity.as_ref())?,

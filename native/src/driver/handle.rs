@@ -376,6 +376,17 @@ impl Handle {
         self.shared.pages.as_ref().is_some_and(|pages| pages.put_out(ip))
     }
 
+    /// The code that pages need to take part; `None` when they need none.
+    #[must_use]
+    pub fn code(&self) -> Option<String> {
+        self.shared.pages.as_ref()?.code()
+    }
+
+    /// Draws another code that pages need from now on, or lets them in without one.
+    pub fn renew_code(&self, needed: bool) {
+        self.shared.pages.iter().for_each(|pages| pages.renew_code(needed));
+    }
+
     /// Answers everybody again who was put out.
     pub fn let_in(&self) {
         self.shared.pages.iter().for_each(|pages| pages.let_in());

@@ -4,6 +4,7 @@
 use std::io;
 use std::net::SocketAddrV4;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::body::{Body, Bytes};
@@ -16,12 +17,17 @@ use servent::driver::Handle;
 use servent_core::trace::qlog;
 use tokio::io::AsyncReadExt as _;
 use tokio::task::spawn_blocking;
+use tokio::time::{sleep, timeout};
 
 use super::Hub;
-use super::recording::{Piece, Refused};
+use super::recording::{Piece, Recording, Refused};
 
 /// The longest piece of a tape, in bytes. Pages send half of that.
 pub(super) const PIECE: usize = 2 << 20;
+/// How long pages may take to hand in the end of their tapes, and how often it is
+/// looked whether all have.
+const LAST: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(50);
 /// Bytes of the recording that are read at a time.
 const READ: usize = 256 << 10;
 
@@ -77,8 +83,23 @@ pub(super) async fn hand_in(
     Json(answer).into_response()
 }
 
+/// Asks all pages for what they have, and waits a little for it.
+pub(crate) async fn collect(handle: &Handle, recording: &Recording) {
+    let round = recording.ask();
+    handle.tell_pages(&format!("TAPE {round}"));
+    let pages = || handle.relayed().map_or(0, |relayed| relayed.pages);
+    let all = async {
+        while recording.answered(round) < pages() {
+            sleep(LOOK).await;
+        }
+    };
+    if timeout(LAST, all).await.is_err() {
+        tracing::info!("a page has not handed in the end of its tape");
+    }
+}
+
 /// The tape of a servent as a file, as far as it is in memory.
-fn tape_of(handle: &Handle) -> Vec<u8> {
+pub(super) fn tape_of(handle: &Handle) -> Vec<u8> {
     let lines = handle.tape().map(|(lines, _)| lines).unwrap_or_default();
     lines.iter().flat_map(|line| qlog::frame(line).into_bytes()).collect()
 }

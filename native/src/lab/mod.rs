@@ -2,6 +2,7 @@
 //! process, recorded traces, and the data of `servent status`.
 
 mod api;
+mod class;
 mod control;
 mod door;
 mod guard;
@@ -14,6 +15,7 @@ mod part;
 mod recording;
 pub(crate) mod swarm;
 mod tape;
+mod teach;
 pub(crate) mod traces;
 
 use std::io;
@@ -31,6 +33,7 @@ use tokio::net::TcpListener;
 
 pub(crate) use self::control::serve as control;
 pub(crate) use self::door::Door;
+pub(crate) use self::hand_in::collect;
 pub(crate) use self::health::stand_by;
 pub(crate) use self::page::Page;
 pub(crate) use self::part::Part;
@@ -124,6 +127,7 @@ fn router(hub: Arc<Hub>) -> Router {
         .route("/api/part", get(part::part))
         .merge(known)
         .route("/api/room/tape", hand_in)
+        .route("/api/room/page", post(teach::page).layer(DefaultBodyLimit::max(teach::SAID)))
         .route("/api/command", post(api::command))
         .route("/metrics", get(metrics::metrics))
         .layer(middleware::from_fn(guard::guard))

@@ -11,10 +11,13 @@ use axum::response::{IntoResponse as _, Response};
 use qrcode::{Color, EcLevel, QrCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use servent::Clock;
 use servent::driver::Handle;
 use servent_core::node::Command;
 use servent_core::queue::Policy;
 
+use super::class::Class;
+use super::teach::{Teach, teach};
 use super::{Hub, Recording};
 
 /// Places of the queue on the screen of a room.
@@ -62,6 +65,8 @@ struct Wishes {
     loss: u32,
     /// Nobody searches, downloads or shares for now; what runs goes on.
     frozen: bool,
+    /// People type their names.
+    typed: bool,
     /// The names of pages that are cut off from the room's servent.
     cut: BTreeSet<String>,
 }
@@ -82,8 +87,12 @@ pub(crate) struct Part {
     /// The address that people open, when this is a room.
     pub(crate) url: Option<String>,
     wishes: Arc<Mutex<Wishes>>,
+    class: Arc<Mutex<Class>>,
+    pub(super) clock: Clock,
     /// Pages share nothing.
     pub(crate) given: bool,
+    /// Pages try what a room needs of its network.
+    pub(crate) check: bool,
     /// What a room can be recorded with.
     pub(crate) recording: Option<Arc<Recording>>,
 }
@@ -97,7 +106,51 @@ impl Part {
         if !own.contains(&here) {
             own.push(here);
         }
-        Some(Self { port, own, url, wishes: Arc::default(), given: false, recording: None })
+        Some(Self {
+            port,
+            own,
+            url,
+            wishes: Arc::default(),
+            class: Arc::default(),
+            clock: Clock::new(),
+            given: false,
+            check: false,
+            recording: None,
+        })
+    }
+
+    pub(super) fn class(&self) -> MutexGuard<'_, Class> {
+        self.class.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// People type their names.
+    pub(super) fn is_typed(&self) -> bool {
+        self.wishes().typed
+    }
+
+    /// Lets people type their names, or draws them.
+    pub(crate) fn type_names(&self, typed: bool) {
+        self.wishes().typed = typed;
+    }
+
+    /// Changes what is said of the rules; false when it was so before.
+    pub(super) fn change_rules(&self, degree: Option<u32>, ttl: Option<u8>) -> bool {
+        let mut wishes = self.wishes();
+        let Rules { degree: d, ttl: t, .. } = wishes.rules;
+        let rules = Rules { degree: degree.unwrap_or(d), ttl: ttl.unwrap_or(t), ..wishes.rules };
+        let changed = rules.clamped() != wishes.rules;
+        wishes.rules = rules.clamped();
+        changed
+    }
+
+    /// Records the room from now on, if it is not recorded yet.
+    pub(super) fn record(&self, handle: &Handle) -> std::io::Result<()> {
+        let Some(recording) = self.recording.as_ref().filter(|it| it.recorded().is_none()) else {
+            return Ok(());
+        };
+        recording.begin()?;
+        handle.tell_pages(&format!("TAPE {}", recording.ask()));
+        Ok(())
     }
 
     fn wishes(&self) -> MutexGuard<'_, Wishes> {
@@ -111,11 +164,14 @@ pub(super) async fn part(State(hub): State<Arc<Hub>>) -> Response {
         return (StatusCode::NOT_FOUND, "no page can take part here\n").into_response();
     };
     let Part { port, own, url, .. } = part;
-    let Wishes { rules, loss, frozen, cut } = part.wishes().clone();
+    let Wishes { rules, loss, frozen, typed, cut } = part.wishes().clone();
+    let code = hub.servent(None).is_some_and(|live| live.handle.code().is_some());
     let recorded = part.recording.as_ref().is_some_and(|it| it.recorded().is_some());
     Json(json!({
         "port": port, "own": own, "room": url.is_some(), "rules": rules, "recorded": recorded,
         "loss": loss, "frozen": frozen, "given": part.given, "cut": cut,
+        "typed": typed, "code": code,
+        "check": part.check,
     }))
     .into_response()
 }
@@ -148,7 +204,9 @@ pub(super) async fn room(State(hub): State<Arc<Hub>>) -> Response {
     let shown = json!({
         "url": part.url, "code": code, "people": people, "view": view, "relayed": relayed,
         "rules": wishes.rules, "loss": wishes.loss, "frozen": wishes.frozen,
-        "cut": wishes.cut,
+        "cut": wishes.cut, "typed": wishes.typed,
+        "secret": live.handle.code(),
+        "projected": part.class().projected(), "class": part.class().private(part.clock.now()),
         "out": live.handle.out(),
         "recorded": part.recording.as_ref().and_then(|recording| recording.recorded()),
     });
@@ -181,6 +239,12 @@ pub(super) enum Act {
     LetIn,
     /// Record the room from now on, or delete what was recorded.
     Record(bool),
+    /// Draw another code that pages need to come in, or need none.
+    Code(bool),
+    /// Let people type their names, or draw them.
+    Typed(bool),
+    /// Teach.
+    Teach(Teach),
 }
 
 /// `POST /api/room`: what the host does.
@@ -214,14 +278,9 @@ pub(super) async fn act(State(hub): State<Arc<Hub>>, Json(act): Json<Act>) -> Re
             handle.tell_pages(if on { "FREEZE on" } else { "FREEZE off" });
             Ok(())
         }
-        Act::Cut(name) => {
-            let mut wishes = part.wishes();
-            if wishes.cut.len() >= CUT || name.len() > NAME {
-                return (StatusCode::CONFLICT, "no more can be cut off\n").into_response();
-            }
-            handle.tell_pages(&format!("CUT {name}"));
-            wishes.cut.insert(name);
-            Ok(())
+        Act::Cut(name) if cut(part, handle, &name) => Ok(()),
+        Act::Cut(_) => {
+            return (StatusCode::CONFLICT, "no more can be cut off\n").into_response();
         }
         Act::Mend(name) => {
             part.wishes().cut.remove(&name);
@@ -233,6 +292,21 @@ pub(super) async fn act(State(hub): State<Arc<Hub>>, Json(act): Json<Act>) -> Re
             return (StatusCode::CONFLICT, "no more can be put out\n").into_response();
         }
         Act::Record(on) => return record(part, handle, on),
+        Act::Code(needed) => {
+            handle.renew_code(needed);
+            Ok(())
+        }
+        Act::Typed(typed) => {
+            part.type_names(typed);
+            handle.tell_pages("CLASS");
+            Ok(())
+        }
+        Act::Teach(act) => {
+            return match teach(part, handle, act).await {
+                Ok(()) => StatusCode::NO_CONTENT.into_response(),
+                Err(refused) => refused.into_response(),
+            };
+        }
         Act::LetIn => {
             handle.let_in();
             Ok(())
@@ -244,6 +318,17 @@ pub(super) async fn act(State(hub): State<Arc<Hub>>, Json(act): Json<Act>) -> Re
     }
 }
 
+/// Cuts the pages of this name off; false when that is too much.
+fn cut(part: &Part, handle: &Handle, name: &str) -> bool {
+    let mut wishes = part.wishes();
+    let fits = wishes.cut.len() < CUT && name.len() <= NAME;
+    if fits {
+        handle.tell_pages(&format!("CUT {name}"));
+        wishes.cut.insert(name.to_owned());
+    }
+    fits
+}
+
 /// Pages are told, and say so to their people; they hand in their tapes from the
 /// beginning.
 fn record(part: &Part, handle: &Handle, on: bool) -> Response {
@@ -251,10 +336,9 @@ fn record(part: &Part, handle: &Handle, on: bool) -> Response {
         return (StatusCode::NOT_FOUND, "this is no room\n").into_response();
     };
     if on {
-        if let Err(why) = recording.begin() {
+        if let Err(why) = part.record(handle) {
             return (StatusCode::INTERNAL_SERVER_ERROR, format!("{why}\n")).into_response();
         }
-        handle.tell_pages(&format!("TAPE {}", recording.ask()));
     } else {
         recording.forget();
         handle.tell_pages("TAPE off");

@@ -12,7 +12,7 @@ use servent_core::node::{Input, StoreError};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::stream::Stream;
-use super::websocket::{Entry, Said, Upgrade, Wish, put_out, put_through};
+use super::websocket::{Entry, Said, Upgrade, Wish, put_out, put_through, uninvited};
 use super::{Job, Outbox, Pages, Report, Reports};
 use crate::inbox::Fresh;
 
@@ -196,7 +196,13 @@ impl Conn {
                 self.write(put_out()).await?;
                 Err(Box::pin(self.goodbye()).await)
             }
-            Said::Upgrade(Upgrade { wish: Wish::Servent, reply, frames }) => {
+            Said::Upgrade(Upgrade { ref code, .. })
+                if !pages.knows(self.peer()?, code.as_deref()) =>
+            {
+                self.write(uninvited()).await?;
+                Err(Box::pin(self.goodbye()).await)
+            }
+            Said::Upgrade(Upgrade { wish: Wish::Servent, reply, frames, .. }) => {
                 pages.enter(self.id, self.peer()?, &self.outbox);
                 self.write(reply).await?;
                 self.stream.upgrade(frames);

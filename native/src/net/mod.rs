@@ -5,6 +5,7 @@
 mod alarm;
 mod arrive;
 pub(crate) mod caches;
+mod code;
 mod conn;
 mod cork;
 mod credentials;

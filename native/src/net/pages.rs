@@ -9,6 +9,7 @@ use servent_core::address::owner;
 use servent_core::id::ConnId;
 
 use super::Outbox;
+use super::code::Code;
 use super::websocket::{Origins, RelayLimits, Relayed, Switchboard};
 
 /// Addresses that may be put out.
@@ -20,6 +21,7 @@ pub(crate) struct Pages {
     pub(super) origins: Origins,
     pub(super) relay: Arc<Switchboard>,
     there: Mutex<There>,
+    code: Code,
 }
 
 #[derive(Debug, Default)]
@@ -33,7 +35,7 @@ struct There {
 impl Pages {
     pub(crate) fn new(origins: Origins, limits: RelayLimits) -> Self {
         let relay = Arc::new(Switchboard::new(limits));
-        Self { origins, relay, there: Mutex::default() }
+        Self { origins, relay, there: Mutex::default(), code: Code::new() }
     }
 
     fn there(&self) -> MutexGuard<'_, There> {
@@ -79,6 +81,23 @@ impl Pages {
     /// How many addresses were put out.
     pub(crate) fn out(&self) -> usize {
         self.there().out.len()
+    }
+
+    /// The code that pages need; `None` when they need none.
+    pub(crate) fn code(&self) -> Option<String> {
+        self.code.get()
+    }
+
+    /// Draws another code that pages need from now on, or lets them in without. Who
+    /// is here stays, and is told.
+    pub(crate) fn renew_code(&self, needed: bool) {
+        self.code.renew(needed);
+        self.tell("CLASS");
+    }
+
+    /// True when somebody at this address says the code, or needs none.
+    pub(super) fn knows(&self, ip: IpAddr, code: Option<&str>) -> bool {
+        self.code.fits(ip, code)
     }
 
     /// True for whom was not put out.

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::program::{Place, Running};
+use crate::program::{Place, Running, until};
 
 fn room(place: &Place, extra: &[&str]) -> Command {
     std::fs::create_dir_all(place.path("songs")).unwrap();
@@ -77,4 +77,31 @@ fn a_room_that_is_not_recorded_takes_no_tapes_and_leaves_none() {
     assert_eq!(running.ended().code(), Some(0));
     let names = std::fs::read_dir(place.path("")).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(names.into_iter().all(|name| !name.to_string_lossy().contains("sqlog")));
+}
+
+#[test]
+fn wb_9_the_machine_stays_awake_while_a_room_is_open_and_no_longer() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::new();
+    let (bin, asked) = (place.path("bin"), place.path("asked"));
+    std::fs::create_dir(&bin).unwrap();
+    let tool = bin.join("systemd-inhibit");
+    std::fs::write(&tool, format!("#!/bin/sh\necho $$ $@ > {}\nexec cat\n", asked.display()))
+        .unwrap();
+    std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = room(&place, &["--code"]);
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{}:{path}", bin.display()));
+    let mut running = Running::start(command);
+    assert_eq!(running.event("code")["code"].as_str().unwrap().len(), 5);
+    let said = || std::fs::read_to_string(&asked).unwrap_or_default();
+    until("the machine is asked to stay awake", || said().ends_with('\n'));
+    let said = said();
+    let (pid, what) = said.split_once(' ').unwrap();
+    assert!(what.starts_with("--what=sleep:idle") && what.ends_with("cat\n"), "{said}");
+    let process = std::path::PathBuf::from(format!("/proc/{pid}"));
+    assert!(process.exists());
+    running.signal("INT");
+    assert_eq!(running.ended().code(), Some(0));
+    assert!(!process.exists());
 }

@@ -132,7 +132,7 @@ async fn all_gone(servent: &Handle) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_gets_a_file_byte_for_byte_and_asks_again() {
+async fn wb_1_a_page_gets_a_file_byte_for_byte_and_asks_again() {
     let (files, bytes) = shared("file.bin", 3_000_000);
     let state = tempfile::tempdir().unwrap();
     let servent = start(admitting(sharing(state.path(), files.path(), 1, 1))).await;
@@ -180,7 +180,7 @@ async fn a_page_becomes_a_neighbour_and_leaves() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_upgrade_that_is_not_allowed_is_told_why() {
+async fn wb_1_an_upgrade_that_is_not_allowed_is_told_why() {
     let state = tempfile::tempdir().unwrap();
     let servent = start(admitting(Options::under(state.path()))).await;
     let at = servent.addr().unwrap();
@@ -231,7 +231,7 @@ async fn an_upgrade_that_is_not_allowed_is_told_why() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_that_breaks_the_rules_is_closed_with_the_code_for_it() {
+async fn wb_1_a_page_that_breaks_the_rules_is_closed_with_the_code_for_it() {
     let state = tempfile::tempdir().unwrap();
     let servent = start(admitting(Options::under(state.path()))).await;
     let at = servent.addr().unwrap();

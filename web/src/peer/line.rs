@@ -21,6 +21,9 @@ const AGAIN: [i32; 2] = [500, 30_000];
 /// The servent says something at least every 25 s; a line on which nothing was
 /// said for this long is dead, whatever the browser thinks. In milliseconds.
 const DEAD: f64 = 60_000.0;
+/// What whoever runs the room says to pages, see `part` of the page.
+const SAID: [&str; 10] =
+    ["SAY", "RULES", "OUT", "TAPE", "LOSS", "FREEZE", "CUT", "MEND", "CLASS", "RESET"];
 /// Bytes of a line that is not complete.
 const LONGEST: usize = 2_048;
 
@@ -187,7 +190,7 @@ impl Line {
                     self.moved = true;
                     all.push(Told::Said(what.to_owned(), String::new()));
                 }
-                ("SAY" | "RULES" | "OUT" | "TAPE" | "LOSS" | "FREEZE" | "CUT" | "MEND", _) => {
+                (what, _) if SAID.contains(&what) => {
                     all.push(Told::Said(what.to_owned(), words.to_owned()));
                 }
                 _ => {}

@@ -233,6 +233,12 @@ impl Peer {
         self.0.borrow_mut().lose(per_mille, u64::from(seed));
     }
 
+    /// Where its servent answers WebSockets from now on, for connections that it
+    /// opens later; the code of a room is part of that.
+    pub fn at(&self, url: String) {
+        self.0.borrow_mut().how.url = url;
+    }
+
     /// Cuts it off from the servent of the room, or mends that: connections with
     /// it end, and none is opened. Other pages are reached as before.
     pub fn cut(&self, off: bool) {

@@ -77,6 +77,16 @@ class Kept {
   forget(part) { this.#write('pieces', (store) => store.delete(ofPart(part))).catch(() => {}); }
   /** @param {number} index @param {File} [file] */
   keep(index, file) { this.#write('files', (store) => (file ? store.put(file, index) : store.delete(index))).catch(() => {}); }
+  /** Everything is deleted, and this tab is another servent when it is loaded again. */
+  async erase() {
+    this.moved = true;
+    this.db.close();
+    sessionStorage.removeItem('servent.tab');
+    await new Promise((resolve) => {
+      const gone = indexedDB.deleteDatabase(this.db.name);
+      gone.onsuccess = gone.onerror = gone.onblocked = resolve;
+    });
+  }
   room() { return Number.MAX_VALUE; }
   turned() { this.changed(); }
   /** Whoever runs the room says something; heard once the servent is done with it, as it may be asked to do more. @param {string} what @param {string} words */
@@ -100,6 +110,7 @@ class Held {
   /** @param {number} part */
   forget(part) { this.#pieces.delete(part); }
   keep() {}
+  async erase() {}
   room() { return MEMORY; }
   turned() { this.changed(); }
   /** Whoever runs the room says something; heard once the servent is done with it, as it may be asked to do more. @param {string} what @param {string} words */

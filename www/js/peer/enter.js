@@ -17,7 +17,7 @@ export const enters = (hash) => screenIn(hash) !== undefined;
 /**
  * Shows the screen in the place of the lab, until the user goes back; then what the servent has recorded.
  * @param {HTMLElement} lab
- * @returns {Promise<Uint8Array|null>}
+ * @returns {Promise<Uint8Array|{scenario: any}|null>}
  */
 export async function enter(lab) {
   const name = screenIn(location.hash) ?? 'part';

@@ -2,6 +2,7 @@
 import { el, fill, icon, setAttr, setText } from '#lab/dom.js';
 import { hueOf, personOf } from '#lab/peer/names.js';
 import { Rows } from '#lab/peer/rows.js';
+import { Teaching, pageRows } from '#lab/peer/teach.js';
 import { t } from '#lab/strings.js';
 
 /** Asked so often, in milliseconds. */
@@ -46,6 +47,13 @@ class HostScreen extends HTMLElement {
     this.forget = act('host.record.forget', { record: false });
     this.save = el('a', { class: 'button', href: 'api/room/recording', download: 'room.sqlog', text: t('host.record.save') });
     this.recorded = el('p', { class: 'host-text', role: 'status' });
+    this.secret = el('p', { class: 'host-secret', role: 'status' });
+    this.newCode = act('host.code.new', { code: true });
+    this.noCode = act('host.code.none', { code: false });
+    this.drawn = act('host.names.drawn', { typed: false });
+    this.typed = act('host.names.typed', { typed: true });
+    this.teaching = new Teaching((teach) => this.#do(teach), (found) => this.dispatchEvent(new CustomEvent('leave', { detail: found })));
+    this.pages = new Rows(el('ul', { class: 'part-list', data: { list: 'pages' } }));
     this.list = new Rows(el('ul', { class: 'part-list', data: { list: 'people' } }));
     this.state = el('p', { class: 'part-state', role: 'status' });
     this.note = el('p', { class: 'part-note', role: 'alert', hidden: true });
@@ -54,13 +62,17 @@ class HostScreen extends HTMLElement {
       el('header', { class: 'part-head' }, el('h1', { class: 'brand' }, icon('logo'), t('host.title')), el('span', { class: 'spring' }), el('button', { class: 'button', type: 'button', text: t('app.title'), on: { click: () => this.dispatchEvent(new CustomEvent('leave', { detail: null })) } })),
       el('main', {},
         el('div', { class: 'part-lead' }, el('p', { text: t('host.intro') }), this.state, this.note),
+        this.teaching.node,
+        section('pages', this.pages.list),
+        section('code', el('p', { class: 'host-text', text: t('host.code.text') }), this.secret, el('div', { class: 'host-form' }, this.newCode, this.noCode, this.drawn, this.typed)),
         section('say', form(() => { const say = this.words.value; this.words.value = ''; return { say }; }, this.words, el('button', { class: 'button primary', text: t('host.say.do') }))),
         section('servent', form(() => ({ slots: value('uploads') }), number('uploads', RULES.slots), el('button', { class: 'button', text: t('host.apply') }))),
         section('rules', el('p', { class: 'host-text', text: t('host.rules.text') }), form(() => ({ rules: { slots: value('slots'), degree: value('degree'), ttl: value('ttl'), policy: this.fields.policy.value } }), ...Object.entries(RULES).map(([name, max]) => number(name, max)), policy(), el('button', { class: 'button', text: t('host.rules.do') }))),
         section('loss', el('p', { class: 'host-text', text: t('host.loss.text') }), form(() => ({ loss: value('loss') * 10 }), number('loss', LOSS, 0), el('button', { class: 'button', text: t('host.apply') }))),
         section('freeze', el('p', { class: 'host-text', text: t('host.freeze.text') }), el('div', { class: 'host-form' }, this.freeze, this.thaw)),
         section('record', el('p', { class: 'host-text', text: t('host.record.text') }), this.recorded, el('div', { class: 'host-form' }, this.record, this.save, this.forget)),
-        section('people', this.list.list, this.letIn)));
+        section('people', this.list.list, this.letIn),
+        section('reset', el('p', { class: 'host-text', text: t('host.reset.text') }), el('div', { class: 'host-form' }, el('button', { class: 'button', type: 'button', text: t('host.reset.do'), on: { click: () => { if (confirm(t('host.reset.sure'))) this.#do({ teach: 'reset' }); } } })))));
     this.#ask();
   }
   shown = false;
@@ -81,7 +93,7 @@ class HostScreen extends HTMLElement {
   async #show() {
     const answer = await fetch('api/room').catch(() => null);
     if (!answer?.ok) return void setText(this.state, t(answer?.status === 403 ? 'room.locked' : 'room.gone'));
-    const { people, view, relayed, rules, loss, frozen, out, recorded, cut } = await answer.json();
+    const { people, view, relayed, rules, loss, frozen, out, recorded, cut, typed, secret, class: told } = await answer.json();
     const { uploads, length } = view.queue;
     setText(this.state, `${t('room.people', { n: people.length })}. ${t('room.queue', { uploads: uploads.length, waiting: length })}.${relayed?.bytes ? ` ${t('room.relayed', relayed)}.` : ''}`);
     setAttr(this.state, 'data-on', people.length > 0 && '');
@@ -91,8 +103,12 @@ class HostScreen extends HTMLElement {
       if (field.value === '' || field.value === field.dataset.known) field.value = String(now[name]);
       field.dataset.known = String(now[name]);
     }
+    this.teaching?.show(told);
+    this.pages?.show(told.pages, t('host.nobody'), (/** @type {any} */ page) => pageRows({ ...told, pages: [page] }, (act) => this.#do(act))[0]);
+    setText(this.secret, secret ?? t('host.code.free'));
+    setText(this.newCode, t(secret ? 'host.code.new' : 'host.code.begin'));
     setText(this.recorded, recorded ? t('host.recorded', recorded) : '');
-    for (const [one, on] of /** @type {[any, boolean][]} */ ([[this.record, !recorded], [this.save, recorded], [this.forget, recorded], [this.freeze, !frozen], [this.thaw, frozen]])) one.hidden = !on;
+    for (const [one, on] of /** @type {[any, boolean][]} */ ([[this.record, !recorded], [this.save, recorded], [this.forget, recorded], [this.freeze, !frozen], [this.thaw, frozen], [this.noCode, secret !== null], [this.drawn, typed], [this.typed, !typed]])) one.hidden = !on;
     setText(this.letIn, t('host.in', { n: out }));
     if (this.letIn) this.letIn.hidden = !out;
     const off = cut.map((/** @type {string} */ name) => ({ off: name }));

@@ -8,6 +8,17 @@ const draw = (words) => words[crypto.getRandomValues(new Uint32Array(1))[0] % wo
 /** A new name. */
 export const nameMe = () => `${draw(FIRST)} ${draw(SECOND)}`;
 
+/** Letters of a name that somebody types. */
+const LONGEST = 24;
+/** What neighbours are told has no other letters than these; the German ones have a spelling. */
+const SPELT = /** @type {Record<string, string>} */ ({ ä: 'ae', ö: 'oe', ü: 'ue', Ä: 'Ae', Ö: 'Oe', Ü: 'Ue', ß: 'ss' });
+
+/** A typed name as neighbours are told it; nothing when nothing is left. @param {string} typed */
+export function spell(typed) {
+  const spelt = typed.normalize('NFC').replace(/[äöüÄÖÜß]/g, (letter) => SPELT[letter]).normalize('NFKD');
+  return spelt.replace(/[^ -~]/g, '').replace(/\s+/g, ' ').trim().slice(0, LONGEST).trim();
+}
+
 /** How often a new name may be drawn. */
 export const SPINS = 3;
 

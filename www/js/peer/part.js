@@ -5,14 +5,19 @@ import { el, fill, icon, setAttr, setText } from '#lab/dom.js';
 import { bytes } from '#lab/format.js';
 import { info } from '#lab/live.js';
 import { openDoor } from '#lab/peer/door.js';
-import { SPINS, drawLine, hueOf, isPage, nameMe, personOf } from '#lab/peer/names.js';
+import { SPINS, drawLine, hueOf, isPage, nameMe, personOf, spell } from '#lab/peer/names.js';
+import { CheckPanel } from '#lab/peer/check.js';
+import { ClassPanel } from '#lab/peer/class.js';
 import { Handing } from '#lab/peer/handing.js';
+import { Pulse } from '#lab/peer/pulse.js';
 import { Rows } from '#lab/peer/rows.js';
 import { t } from '#lab/strings.js';
 
 /** The screen changes at most so often, in milliseconds; times on it go on by themselves. */
 const SHOW_MS = 200;
 const TICK_MS = 1000;
+/** Rows of each list that everybody sees while they look at this page. */
+const MIRRORED = 12;
 /** Places of the own queue that are shown. */
 const PLACES = 20;
 
@@ -41,8 +46,8 @@ class PartScreen extends HTMLElement {
   }
   begun = false;
 
-  /** @param {{port: number, own: string[], rules?: {slots: number, degree: number, ttl: number}, recorded?: boolean, loss?: number, frozen?: boolean, given?: boolean, cut?: string[]}} where */
-  async #start({ port, own, rules, recorded, loss, frozen, given, cut }) {
+  /** @param {{port: number, own: string[], rules?: {slots: number, degree: number, ttl: number}, recorded?: boolean, loss?: number, frozen?: boolean, given?: boolean, cut?: string[], typed?: boolean, code?: boolean, room?: boolean, check?: boolean}} where */
+  async #start({ port, own, rules, recorded, loss, frozen, given, cut, typed, code, room, check }) {
     const door = await openDoor(() => this.#moved());
     if (this.gone) return;
     const [rows, files] = await Promise.all([door.all('rows'), door.all('files')]);
@@ -51,8 +56,10 @@ class PartScreen extends HTMLElement {
     const kept = Object.fromEntries(rows);
     this.named = kept.me ? JSON.parse(kept.me) : { name: nameMe(), spins: SPINS };
     const line = this.named.line ??= drawLine();
-    await door.save([['me', JSON.stringify(this.named)]]);
-    const url = location.protocol === 'https:' ? `wss://${location.host}/servent` : `ws://${location.hostname}:${port}/servent`;
+    this.ws = location.protocol === 'https:' ? `wss://${location.host}/servent` : `ws://${location.hostname}:${port}/servent`;
+    if (code) this.named.code = await this.#askCode(this.named.code);
+    await this.#remember();
+    const url = this.#url();
     const seed = String(crypto.getRandomValues(new BigUint64Array(1))[0]);
     // The servent tells a page the address it has in the network, for channels to other pages.
     const stun = `stun:${location.hostname}:${port}`;
@@ -65,6 +72,9 @@ class PartScreen extends HTMLElement {
     if (loss) this.#lose(loss);
     if (frozen) this.#freeze(true);
     if (cut?.includes(this.named.name)) this.#cut(true);
+    this.#typed(typed ?? false);
+    if (check) this.#check();
+    if (room) this.pulse = new Pulse(this.peer, line, () => this.#about(), (answer) => this.#heard(answer));
     addEventListener('pagehide', () => this.handing?.last());
     setInterval(() => { if (!this.hidden && document.visibilityState === 'visible') this.#show(); }, TICK_MS);
     // A tab that slept has missed its timers, and may find its sockets dead.
@@ -87,13 +97,20 @@ class PartScreen extends HTMLElement {
     this.recorded = el('p', { class: 'part-recorded', hidden: true, role: 'status', text: t('part.recorded') });
     this.frozen = el('p', { class: 'part-recorded', hidden: true, role: 'status', text: t('part.frozen') });
     this.me = el('strong');
+    this.name = el('input', { class: 'input', maxlength: '24', autocomplete: 'nickname', required: true, 'aria-label': t('part.name'), placeholder: t('part.name') });
+    this.naming = el('form', { class: 'host-form part-naming', hidden: true, on: { submit: (/** @type {Event} */ e) => { e.preventDefault(); this.#rename(spell(this.name.value)); } } }, this.name, el('button', { class: 'button', text: t('part.name.do') }));
+    this.code = el('input', { class: 'input part-code', maxlength: '12', autocapitalize: 'characters', autocomplete: 'off', spellcheck: 'false', required: true, 'aria-label': t('part.code') });
+    this.coding = el('form', { class: 'host-form part-coding', hidden: true }, this.code, el('button', { class: 'button primary', text: t('part.code.do') }));
+    this.shown = el('p', { class: 'part-recorded', hidden: true, role: 'status', text: t('part.mirrored') });
+    this.class = new ClassPanel(() => { this.pulse?.now(); });
     this.dot = el('span', { class: 'part-dot', 'aria-hidden': 'true' });
     this.lists = Object.fromEntries(['search', 'downloads', 'shares', 'queue', 'neighbours'].map((name) => [name, new Rows(list(name))]));
     const look = el('button', { class: 'button', type: 'button', title: t('part.look.text'), data: { do: 'look' }, text: t('part.look'), on: { click: () => this.leave(true) } });
     fill(this,
       el('header', { class: 'part-head' }, el('h1', { class: 'brand' }, icon('logo'), 'Servent'), el('div', { class: 'part-me' }, this.dot, this.me, this.spin), look),
       el('main', {},
-        el('div', { class: 'part-lead' }, el('p', { text: t('part.intro') }), this.state, this.recorded, this.frozen, this.note),
+        el('div', { class: 'part-lead' }, el('p', { text: t('part.intro') }), this.state, this.coding, this.naming, this.recorded, this.frozen, this.shown, this.note),
+        this.class.node,
         section('search', form, this.lists.search.list),
         section('downloads', this.lists.downloads.list),
         section('shares', this.drop, this.lists.shares.list),
@@ -125,6 +142,8 @@ class PartScreen extends HTMLElement {
     if (what === 'FREEZE') this.#freeze(words === 'on');
     if ((what === 'CUT' || what === 'MEND') && words === this.named.name) this.#cut(what === 'CUT');
     if (what === 'MOVED') this.#moved();
+    if (what === 'CLASS') this.pulse?.now();
+    if (what === 'RESET') this.#reset();
     // With other rules it is another servent: it begins again, with its files and places.
     if (what === 'RULES') location.reload();
   }
@@ -151,13 +170,96 @@ class PartScreen extends HTMLElement {
     if (this.gone) return;
     setAttr(this, 'data-frozen', on && '');
     this.frozen.hidden = !on;
-    for (const part of this.querySelectorAll('main > section')) setAttr(part, 'inert', on && '');
+    for (const part of this.querySelectorAll('main > section:not(.part-class)')) setAttr(part, 'inert', on && '');
+  }
+
+  /** Where the servent answers WebSockets, with the code of the room. */
+  #url() { return `${this.ws}${this.named.code ? `/in/${this.named.code}` : ''}`; }
+  ws = '';
+
+  #remember() { return this.door?.save([['me', JSON.stringify(this.named)]]); }
+
+  /** Asks until the code is right; one that was typed before may still be. @param {string|undefined} known @returns {Promise<string>} */
+  async #askCode(known) {
+    const opens = (/** @type {string} */ code) => new Promise((done) => {
+      const socket = new WebSocket(`${this.ws}/in/${encodeURIComponent(code)}`, 'servent.1');
+      socket.onopen = () => { socket.close(); done(true); };
+      socket.onerror = () => done(false);
+    });
+    if (known && await opens(known)) return known;
+    setText(this.state, t('part.code.text'));
+    this.coding.hidden = false;
+    setAttr(this, 'data-coding', '');
+    this.code.focus();
+    for (;;) {
+      await new Promise((typed) => { this.coding.onsubmit = (/** @type {Event} */ e) => { e.preventDefault(); typed(null); }; });
+      const code = this.code.value.replace(/[^\da-z]/gi, '').toUpperCase();
+      if (code && await opens(code)) {
+        this.coding.hidden = true;
+        this.note.hidden = true;
+        setAttr(this, 'data-coding', null);
+        return code;
+      }
+      this.#say(t('part.code.wrong'), true);
+      this.code.select();
+    }
+  }
+
+  /** The network is tried, before a class comes. */
+  #check() {
+    const peer = /** @type {Peer} */ (this.peer);
+    this.check = new CheckPanel(peer);
+    this.class?.node.before(this.check.node);
+    setInterval(() => {
+      this.#hear();
+      this.check?.look(peer.view(0));
+    }, TICK_MS);
+  }
+
+  /** What the servent of the room is told of this page. */
+  #about() { return { name: this.named.name, ...this.class?.about(), ...this.check?.about(), ...this.shown?.hidden ? {} : { shows: this.#shows() } }; }
+
+  /** What this page shows, while everybody looks at it. */
+  #shows() {
+    const sections = [...this.querySelectorAll('main > section:not(.part-class)')].map((section) => ({
+      title: section.querySelector('h2')?.textContent ?? '',
+      rows: [...section.querySelectorAll('.part-list > li:not(.part-empty)')].slice(0, MIRRORED).map((row) => ({ name: row.querySelector('b')?.textContent?.slice(0, 100), note: row.querySelector('small')?.textContent?.slice(0, 200) })),
+    }));
+    return { state: this.state.textContent, sections };
+  }
+
+  /** Where the class stands. @param {any} answer */
+  #heard({ class: { mirrored, ...told }, code, typed }) {
+    if (this.gone) return false;
+    this.class?.hear(told);
+    this.shown.hidden = !mirrored;
+    this.#typed(typed);
+    if (code !== null && code !== this.named.code) {
+      this.named.code = code;
+      this.#remember();
+      this.peer?.at(this.#url());
+    }
+    return mirrored;
+  }
+
+  /** People may type their names here. @param {boolean} on */
+  #typed(on) { this.naming.hidden = !on; }
+
+  /** The host wants everybody to begin as somebody new. */
+  async #reset() {
+    this.gone = true;
+    this.pulse?.end();
+    this.handing?.end();
+    this.peer?.stop();
+    await this.door?.erase();
+    location.reload();
   }
 
   /** A duplicate of this tab goes on with its servent: two would tread on each other's places and files. */
   #moved() {
     if (this.gone) return;
     this.gone = true;
+    this.pulse?.end();
     this.handing?.last();
     this.handing?.end();
     if (this.door) this.door.moved = true;
@@ -182,8 +284,16 @@ class PartScreen extends HTMLElement {
 
   /** Another name is another beginning: neighbours know us by the one they were told. */
   async #spin() {
-    if (!this.door || this.named.spins < 1) return;
-    await this.door.save([['me', JSON.stringify({ ...this.named, name: nameMe(), spins: this.named.spins - 1 })]]);
+    if (this.named.spins < 1) return;
+    this.named.spins -= 1;
+    await this.#rename(nameMe());
+  }
+
+  /** @param {string} name */
+  async #rename(name) {
+    if (!name) return;
+    this.named.name = name;
+    await this.#remember();
     location.reload();
   }
 
@@ -196,7 +306,10 @@ class PartScreen extends HTMLElement {
       if (!answer.found) continue;
       const { search, name, size, sha1, push, at } = answer.found;
       const number = this.hits++;
-      if (search !== this.search) continue;
+      if (search !== this.search) {
+        this.check?.found({ name, number });
+        continue;
+      }
       const key = sha1 ?? `${name}/${size}`;
       const file = this.found.get(key) ?? { key, name, size, hits: /** @type {Hit[]} */ ([]) };
       file.hits.push({ search, name, size, sha1, push, at, number });
@@ -247,9 +360,15 @@ class PartScreen extends HTMLElement {
       key: `f${fetch.fetch}`, name: fetch.name, note: progress(fetch, view), part: fetch.size ? fetch.have / fetch.size : 0, act: [t('part.cancel'), () => this.peer?.cancel(fetch.fetch)],
     }));
     const done = view.done.map((/** @type {any} */ file) => ({
-      key: `d${file.part}`, name: file.name, note: t('part.done', file), act: [t('part.save'), () => this.#save(file)], primary: true, also: [t('part.drop'), () => this.peer?.forget(file.part)],
+      key: `d${file.part}`, name: file.name, note: t('part.done', file), act: [t('part.save'), () => this.#save(file)], primary: true,
+      ...this.given || view.shares.some((/** @type {any} */ one) => one.size === file.size && leaf(one.name) === file.name) ? { also: [t('part.drop'), () => this.peer?.forget(file.part)] } : { also: [t('part.hand'), () => this.#handOn(file)], third: [t('part.drop'), () => this.peer?.forget(file.part)] },
     }));
     this.lists.downloads.show([...going, ...done], t('part.downloads.none'), (row) => row);
+  }
+
+  /** Shares what was downloaded: whoever has something can give it. @param {{part: number, name: string, size: number}} file */
+  async #handOn({ part, name, size }) {
+    this.peer?.share(new File([await /** @type {any} */ (this.door).file(part, size)], name));
   }
 
   /** @param {{part: number, name: string, size: number}} file */

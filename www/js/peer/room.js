@@ -1,6 +1,8 @@
 /** `<room-screen>`: what the projector shows: the address to open, everybody who is here, and the queue. */
 import { el, fill, icon, setAttr, setText, svg } from '#lab/dom.js';
+import { load } from '#lab/core.js';
 import { hueOf, personOf } from '#lab/peer/names.js';
+import { lessonOf, paragraphs, tallies } from '#lab/peer/steps.js';
 import { t } from '#lab/strings.js';
 
 /** Asked so often, in milliseconds. */
@@ -34,16 +36,21 @@ class RoomScreen extends HTMLElement {
     if (this.shown) return;
     this.address = el('p', { class: 'room-address' });
     this.code = el('div', { class: 'room-code' });
+    this.secret = el('p', { class: 'room-secret', hidden: true });
+    this.front = el('section', { class: 'room-front', hidden: true, 'aria-live': 'polite' });
+    load().then(() => { this.ready = true; });
     this.people = el('h2');
     this.queue = el('p', { class: 'room-queue', role: 'status' });
     this.relayed = el('p', { class: 'room-queue', hidden: true });
     fill(this,
       el('header', { class: 'part-head' }, el('h1', { class: 'brand' }, icon('logo'), t('room.title')), el('span', { class: 'spring' }), el('button', { class: 'button', type: 'button', text: t('app.title'), on: { click: () => this.dispatchEvent(new CustomEvent('leave', { detail: null })) } })),
-      el('main', {}, el('div', { class: 'room-way' }, el('p', { text: t('room.open') }), this.code, this.address), el('div', { class: 'room-here' }, this.people, this.map, this.queue, this.relayed)));
+      el('main', {}, el('div', { class: 'room-way' }, el('p', { text: t('room.open') }), this.code, this.address, this.secret), this.front, el('div', { class: 'room-here' }, this.people, this.map, this.queue, this.relayed)));
     this.shown = true;
     this.#ask();
   }
   shown = false;
+  ready = false;
+  fronted = '';
 
   async #ask() {
     if (!this.hidden) await this.#show();
@@ -53,7 +60,10 @@ class RoomScreen extends HTMLElement {
   async #show() {
     const answer = await fetch('api/room').catch(() => null);
     if (!answer?.ok) return void setText(this.queue, t(answer?.status === 403 ? 'room.locked' : 'room.gone'));
-    const { url, code: rows, people, view, relayed } = await answer.json();
+    const { url, code: rows, people, view, relayed, secret, projected } = await answer.json();
+    setText(this.secret, secret ? t('room.code', { code: secret }) : '');
+    this.secret.hidden = !secret;
+    this.#showFront(projected);
     // Nobody types what every browser adds.
     const shown = url?.replace(/^http:\/\/|\/$/g, '') ?? '';
     if (rows && this.address.textContent !== shown) {
@@ -70,6 +80,25 @@ class RoomScreen extends HTMLElement {
     return undefined;
   }
 
+  /** A lesson, or one page for everybody, stands before the map. @param {{lesson: any, mirror: any}} projected */
+  #showFront(projected) {
+    const { lesson: going, mirror } = projected;
+    const shown = JSON.stringify(projected);
+    if (!this.ready || shown === this.fronted) return;
+    this.fronted = shown;
+    this.front.hidden = !going && !mirror;
+    setAttr(this, 'data-front', !this.front.hidden && '');
+    if (mirror) return void fill(this.front, ...mirrored(mirror));
+    const lesson = going && lessonOf(going.id);
+    if (!lesson) return;
+    const { step } = going;
+    const one = lesson.steps[step];
+    const tells = ['reveal', 'explain', 'debrief'].includes(one.do);
+    fill(this.front, el('p', { class: 'class-name' }, el('strong', { text: lesson.title }), ` ${t('lesson.step', { n: step + 1, of: lesson.steps.length })}`), el('h2', { text: t(`class.${one.do}`) }), ...(one.do === 'explain' ? [] : paragraphs(one.text)),
+      one.choices.length ? el('ol', { class: 'room-choices' }, ...one.choices.map((/** @type {any} */ choice) => el('li', { text: choice.text }))) : null,
+      ...(tells ? tallies(lesson, going, step) : []), one.do === 'explain' ? el('p', { class: 'class-concept', text: lesson.concept }) : null);
+  }
+
   /** @param {{peer: string, agent: string}[]} people @param {Set<string>} busy */
   #draw(people, busy) {
     const lines = people.map((_, n) => svg('line', { x1: 100, y1: 100, x2: spot(n, people.length)[0], y2: spot(n, people.length)[1], class: 'room-link' }));
@@ -84,6 +113,13 @@ class RoomScreen extends HTMLElement {
     });
     this.map.replaceChildren(...lines, svg('g', { transform: 'translate(100 100)', class: 'room-servent' }, svg('circle', { r: 10 })), ...all);
   }
+}
+
+/** What a page shows, for everybody. @param {{name: string, shows: any}} page */
+function mirrored({ name, shows }) {
+  const sections = (shows?.sections ?? []).filter((/** @type {any} */ one) => one.rows.length);
+  return [el('h2', { text: t('room.mirror', { name }) }), el('p', { text: shows?.state ?? '' }),
+    ...sections.map((/** @type {any} */ one) => el('div', { class: 'room-mirror' }, el('h3', { text: one.title }), el('ul', { class: 'part-list' }, ...one.rows.map((/** @type {any} */ row) => el('li', {}, el('span', { class: 'part-words' }, el('b', { text: row.name }), el('small', { text: row.note })))))))];
 }
 
 /** @param {string} address */

@@ -2,7 +2,7 @@
 import { el, fill, setAttr, setText } from '#lab/dom.js';
 
 /** @typedef {[string, () => void]} Act */
-/** @typedef {{key: string|number, name: string, note: string, part?: number, hue?: number, act?: Act, also?: Act, primary?: boolean}} Row */
+/** @typedef {{key: string|number, name: string, note: string, part?: number, hue?: number, act?: Act, also?: Act, third?: Act, primary?: boolean}} Row */
 
 export class Rows {
   /** @type {Map<string|number, {node: any, name: any, note: any, bar: any, acts: any, said: string, does: Act[]}>} */ #rows = new Map();
@@ -30,7 +30,7 @@ export class Rows {
   }
 
   /** @param {Row} row */
-  #update({ key, name, note, part, hue, act, also, primary }) {
+  #update({ key, name, note, part, hue, act, also, third, primary }) {
     const known = this.#rows.get(key) ?? this.#make(key);
     setText(known.name, name);
     setText(known.note, note);
@@ -38,7 +38,7 @@ export class Rows {
     if (part !== undefined) known.bar.style.setProperty('--part', String(Math.min(1, part)));
     known.node.style.setProperty('--hue', String(hue ?? 0));
     setAttr(known.node, 'data-hue', hue === undefined ? null : '');
-    const acts = /** @type {Act[]} */ ([act, also].filter(Boolean));
+    const acts = /** @type {Act[]} */ ([act, also, third].filter(Boolean));
     known.does = acts;
     const said = acts.map(([text]) => text).join('\n');
     if (said !== known.said) {

@@ -38,7 +38,7 @@ describe('channels', { skip: !PROGRAM && 'SERVENT_PROGRAM names no program' }, (
   });
 
   for (const [n, pair] of PAIRS.entries()) {
-    test(`${pair.join(' and ')}, with loss`, async () => {
+    test(`wb_4_in_order_and_once_with_loss_${pair.join('_and_')}`, async () => {
       const joined = await Promise.all(pair.map((name) => join(/** @type {any} */ (started.get(name)).browser, here.url)));
       const pages = joined.map(({ page }) => page);
       const works = /** @type {[string, Buffer][]} */ ([[`prelude${n} one.bin`, randomBytes(SIZE)], [`nocturne${n} two.bin`, randomBytes(SIZE)]]);
@@ -68,7 +68,7 @@ describe('channels', { skip: !PROGRAM && 'SERVENT_PROGRAM names no program' }, (
 
   test('nothing has passed through the servent', async () => assert.equal(await relayed(), 0));
 
-  test('where no channel opens the servent passes the bytes on', async () => {
+  test('wb_4_where_no_channel_opens_the_servent_passes_the_bytes_on', async () => {
     // As in a network that separates its devices: nobody says where it may be reached.
     const alone = () => {
       const Real = window.RTCPeerConnection;

@@ -33,7 +33,7 @@ for (const name of BROWSERS) {
       await here.close();
     });
 
-    test('a page searches, downloads byte for byte, and its tape is verified', async () => {
+    test('wb_2_a_page_searches_downloads_byte_for_byte_and_its_tape_is_verified', async () => {
       const { page, complaints } = await join(browser, here.url);
       await find(page, 'song');
       await page.click('[data-list="search"] button');
@@ -63,7 +63,7 @@ for (const name of BROWSERS) {
       assert.ok(await seeker.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
     });
 
-    test('two pages download from each other by way of the servent, byte for byte', async () => {
+    test('wb_3_two_pages_download_from_each_other_by_way_of_the_servent_byte_for_byte', async () => {
       const works = [['waltz of one.ogg', randomBytes(1_500_000)], ['tango of two.ogg', randomBytes(2_500_000)]];
       // A browser that has no channels, of which there are some.
       const without = () => { delete /** @type {any} */ (window).RTCPeerConnection; };
@@ -106,8 +106,8 @@ for (const name of BROWSERS) {
       assert.equal((await view(page)).node.queue.slots, 5);
       await page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen'))?.peer?.view(1).called);
       await host.bringToFront();
-      await host.waitForSelector('.part-list li[data-hue] button');
-      await host.click('.part-list li[data-hue] button');
+      await host.waitForSelector('[data-list="people"] li[data-hue] button');
+      await host.click('[data-list="people"] li[data-hue] button');
       await page.bringToFront();
       await page.waitForFunction(() => document.querySelector('.part-note')?.getAttribute('role') === 'alert');
       await page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen'))?.peer?.view(1).overlay.links.length === 0);
@@ -150,7 +150,7 @@ for (const name of BROWSERS) {
       });
     }
 
-    test('WB-5: the host freezes the room, loses datagrams and chooses how a queue is told to ask', async () => {
+    test('wb_5_the_host_freezes_the_room_loses_datagrams_and_chooses_how_a_queue_is_told_to_ask', async () => {
       const { page } = await join(browser, here.url);
       const host = await browser.newPage();
       await host.goto(here.screen.replace('#room', '#host'));
@@ -193,7 +193,7 @@ for (const name of BROWSERS) {
       for (const one of [page, host]) await one.close();
     });
 
-    test('WB-5: the host cuts a page off from the servent of the room, and mends that', async () => {
+    test('wb_5_the_host_cuts_a_page_off_from_the_servent_of_the_room_and_mends_that', async () => {
       const [{ page }, other] = [await join(browser, here.url), await join(browser, here.url)];
       const named = await page.$eval('.part-me strong', (n) => n.textContent);
       const host = await browser.newPage();
@@ -224,7 +224,7 @@ for (const name of BROWSERS) {
       for (const one of [page, other.page, host]) await one.close();
     });
 
-    test('WB-10: where only given files are shared, a page shares nothing', async () => {
+    test('wb_10_where_only_given_files_are_shared_a_page_shares_nothing', async () => {
       const given = await room('--files', 'given');
       try {
         const { page } = await join(browser, given.url);

@@ -46,7 +46,7 @@ for (const name of BROWSERS) {
       rmSync(folder, { recursive: true, force: true });
     });
 
-    test('WB-5: every tape is in the recording, and every node is verified', () => within(['--record', file], async (here) => {
+    test('wb_5_every_tape_is_in_the_recording_and_every_node_is_verified', () => within(['--record', file], async (here) => {
       const { browser } = started;
       const [giver, seeker] = [await join(browser, here.url), await join(browser, here.url)];
       for (const { page } of [giver, seeker]) await page.waitForSelector('.part-recorded:not([hidden])');
@@ -99,7 +99,7 @@ for (const name of BROWSERS) {
       await page.close();
     }));
 
-    test('WB-5, WB-10: the host records from the screen, saves a copy, and deletes it', () => within([], async (here) => {
+    test('wb_10_the_host_records_from_the_screen_saves_a_copy_and_deletes_it', () => within([], async (here) => {
       const { browser } = started;
       const one = await join(browser, here.url);
       assert.ok(await one.page.$('.part-recorded[hidden]'));

@@ -172,7 +172,8 @@ fn unlisted(root: &Path, known: &BTreeSet<&Id>) -> Vec<String> {
 
 /// Every test that begins with a requirement's id.
 fn tests(root: &Path) -> Result<Shown> {
-    let rust = Regex::new(r"(?m)^\s*fn (([a-z]{2})_([0-9]+)_\w+)\(").expect("a constant pattern");
+    let rust = Regex::new(r"(?m)^\s*(?:async )?fn (([a-z]{2})_([0-9]+)_\w+)\(")
+        .expect("a constant pattern");
     let js = Regex::new(r#"(?m)^\s*(?:test|it)\(\s*["'`](([a-z]{2})_([0-9]+)_\w+)"#)
         .expect("a constant pattern");
     let mut shown = Shown::new();

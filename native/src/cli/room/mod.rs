@@ -1,5 +1,6 @@
 //! `servent room`: people open a page, and each page is a servent.
 
+mod awake;
 mod merged;
 mod record;
 mod replay;
@@ -11,6 +12,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
+pub(super) use self::awake::Awake;
+use self::record::Begin;
 pub(super) use self::record::{Record, collect};
 use super::share::{share, told};
 use super::start::{TraceFlag, address, runtime};
@@ -33,6 +36,8 @@ use crate::progress::Voice;
     after_help = "Examples:
   servent room ~/Music                           the address and its QR code are printed
   servent room ~/Music --slots 1                 one download at a time: a queue to watch
+  servent room --check                           does the network let pages take part?
+  servent room ~/Music --code --names typed      a code to come in, and names that are typed
   servent room ~/Music --record room.sqlog       record everybody
   servent room replay room.sqlog --lab           and look at that afterwards
   servent room ~/Music --allow-origin https://room.example.org
@@ -62,6 +67,17 @@ pub(crate) struct Arguments {
     /// Whose files are shared.
     #[arg(long, value_enum, default_value_t, value_name = "WHOSE")]
     files: Files,
+    /// Try the network days before: open the room on two devices, and each says what
+    /// works, what does not, and the way round.
+    #[arg(long)]
+    check: bool,
+    /// Let nobody in who does not type the code that is printed and stands on the
+    /// screen; the host's screen changes it.
+    #[arg(long)]
+    code: bool,
+    /// Whether names are drawn, or people type them.
+    #[arg(long, value_enum, default_value_t, value_name = "HOW")]
+    names: Names,
     #[command(flatten)]
     trace: TraceFlag,
     /// Share a home folder, or the whole machine, without being asked.
@@ -82,6 +98,16 @@ enum Files {
     Given,
 }
 
+/// Where the names in a room come from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Names {
+    /// From a list; each may draw three times.
+    #[default]
+    Drawn,
+    /// People may type what they like.
+    Typed,
+}
+
 #[derive(Debug, Subcommand)]
 enum Action {
     Replay(replay::Arguments),
@@ -93,7 +119,11 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     }
     wide::ask(&arguments.folders, arguments.yes)?;
     let given = arguments.files == Files::Given;
-    let record = Record::new(arguments.record.clone(), given)?;
+    let (code, typed) = (arguments.code, arguments.names == Names::Typed);
+    let record = Record::new(
+        arguments.record.clone(),
+        Begin { given, code, typed, check: arguments.check },
+    )?;
     let config = configure(common, arguments, &record)?;
     let voice = Voice::new(arguments.json, common.quiet);
     runtime()?.block_on(share(&config, &[], common.damaged(), (voice, Some(&record))))

@@ -5,31 +5,44 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::json;
 use servent::driver::Handle;
-use tokio::time::{sleep, timeout};
 
 use crate::cli::share::told;
 use crate::config::Settings;
 use crate::exit::{Exit, Failure};
-use crate::lab::{Part, Recording};
+use crate::lab::{self, Part, Recording};
 use crate::progress::{Voice, bytes, count};
 
 /// The folder in the state folder for what a host records without keeping it.
 const UNKEPT: &str = "room-recording";
-/// How long pages may take to hand in the end of their tapes when a room closes,
-/// and how often it is looked whether all have.
-const LAST: Duration = Duration::from_secs(5);
-const LOOK: Duration = Duration::from_millis(50);
+/// What to do with `--check`.
+const CHECK: &str = "\
+Open the address of the room on two devices of the network where the room will be; \
+each says what works.
+When a device cannot open it at all: a firewall on this machine shuts port 6380, or the network
+keeps devices apart (usual for guests). The way round is another network, or the hotspot of a
+phone or of this machine; and without any network, a recording: servent room replay FILE --lab";
 
 /// Where a room is recorded, and what else its pages are told from the start.
 #[derive(Debug)]
 pub(crate) struct Record {
     file: Option<PathBuf>,
-    /// Pages share nothing.
-    given: bool,
+    begin: Begin,
+}
+
+/// What pages are told from the start.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begin {
+    /// They share nothing.
+    pub(super) given: bool,
+    /// They need a code.
+    pub(super) code: bool,
+    /// People type their names.
+    pub(super) typed: bool,
+    /// They try the network.
+    pub(super) check: bool,
 }
 
 impl Record {
@@ -37,7 +50,7 @@ impl Record {
     ///
     /// # Errors
     /// The tapes of an earlier room are still there.
-    pub(super) fn new(file: Option<PathBuf>, given: bool) -> Result<Self, Failure> {
+    pub(super) fn new(file: Option<PathBuf>, begin: Begin) -> Result<Self, Failure> {
         if let Some(file) = &file {
             let parts = parts(file);
             let made = DirBuilder::new().mode(0o700).create(&parts);
@@ -50,12 +63,27 @@ impl Record {
                 _ => Failure::file("create", &parts, &why),
             })?;
         }
-        Ok(Self { file, given })
+        Ok(Self { file, begin })
     }
 
     /// The file of the servent's own tape, unless it has another one.
     pub(super) fn own_tape(&self) -> Option<PathBuf> {
         self.file.as_ref().map(|file| parts(file).join("servent.sqlog"))
+    }
+
+    /// Says what to try before a class comes, and what it means when it does not work.
+    pub(crate) fn explain_check(&self, voice: Voice) -> Result<(), Failure> {
+        if !self.begin.check || voice == Voice::Json {
+            return Ok(());
+        }
+        told(voice, &json!(null), CHECK)
+    }
+
+    /// Draws the code that pages need, if they need one; it is on the screen, too.
+    pub(crate) fn draw_code(&self, handle: &Handle, voice: Voice) -> Result<(), Failure> {
+        handle.renew_code(self.begin.code);
+        let Some(code) = handle.code() else { return Ok(()) };
+        told(voice, &json!({ "event": "code", "code": code }), &format!("code {code}"))
     }
 
     /// Lets the pages of a room be recorded, and begins if that was asked for at
@@ -80,7 +108,9 @@ impl Record {
         let recording = Arc::new(recording);
         if let Some(part) = part {
             part.recording = Some(Arc::clone(&recording));
-            part.given = self.given;
+            part.given = self.begin.given;
+            part.type_names(self.begin.typed);
+            part.check = self.begin.check;
         }
         Ok(recording)
     }
@@ -127,17 +157,7 @@ pub(crate) async fn collect(handle: &Handle, recording: &Recording) {
     if recording.recorded().is_none_or(|recorded| !recorded.kept) {
         return;
     }
-    let round = recording.ask();
-    handle.tell_pages(&format!("TAPE {round}"));
-    let pages = || handle.relayed().map_or(0, |relayed| relayed.pages);
-    let all = async {
-        while recording.answered(round) < pages() {
-            sleep(LOOK).await;
-        }
-    };
-    if timeout(LAST, all).await.is_err() {
-        tracing::info!("a page has not handed in the end of its tape");
-    }
+    lab::collect(handle, recording).await;
 }
 
 /// Where the tapes of pages are until the room closes.

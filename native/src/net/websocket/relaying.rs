@@ -57,7 +57,7 @@ pub(in crate::net) async fn run(
     let Ok(peer) = stream.tcp().peer_addr() else { return };
     let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
     let through = Through { stream, _permit: permit };
-    let Upgrade { wish, reply, frames } = upgrade;
+    let Upgrade { wish, reply, frames, .. } = upgrade;
     let opening = (reply, frames);
     // How a connection ends, and why, is all the same to us.
     let _ = match wish {

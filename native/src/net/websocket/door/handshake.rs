@@ -76,6 +76,8 @@ pub(crate) enum Said {
 /// An upgrade that is admitted.
 pub(crate) struct Upgrade {
     pub(crate) wish: Wish,
+    /// The code of the room that it says, between `/servent/in/` and the rest.
+    pub(crate) code: Option<String>,
     /// The reply, and the connection from then on.
     pub(crate) reply: Vec<u8>,
     pub(crate) frames: Box<Frames>,
@@ -102,9 +104,9 @@ impl Entry {
             }
             Ok(Some((used, _))) if used > HEAD => Said::Refused(refusal(TOO_LARGE, "")),
             Ok(Some((used, request))) => match answer(&request, origins) {
-                Ok((wish, reply)) => {
+                Ok((wish, code, reply)) => {
                     let frames = Box::new(Frames::new(held.split_off(used)));
-                    Said::Upgrade(Upgrade { wish, reply, frames })
+                    Said::Upgrade(Upgrade { wish, code, reply, frames })
                 }
                 Err(reply) => Said::Refused(reply),
             },
@@ -113,8 +115,11 @@ impl Entry {
     }
 }
 
+/// What an upgrade wants, the code that it says, and the reply.
+type Answer = (Wish, Option<String>, Vec<u8>);
+
 /// What an upgrade wants and the reply, or the refusal.
-fn answer(request: &Request, origins: &Origins) -> Result<(Wish, Vec<u8>), Vec<u8>> {
+fn answer(request: &Request, origins: &Origins) -> Result<Answer, Vec<u8>> {
     let headers = request.headers();
     if let Some(origin) = headers.get(header::ORIGIN) {
         let origin = origin.to_str().unwrap_or_default();
@@ -130,7 +135,8 @@ fn answer(request: &Request, origins: &Origins) -> Result<(Wish, Vec<u8>), Vec<u
     if !protocols.any(|it| it.trim() == PROTOCOL) {
         return Err(refusal("400 Bad Request", "The sub-protocol here is servent.1.\n"));
     }
-    let Some(wish) = Wish::of(request.uri().path()) else {
+    let (code, path) = code_in(request.uri().path());
+    let Some(wish) = Wish::of(&path) else {
         return Err(refusal("404 Not Found", ""));
     };
     let mut response = create_response(request).map_err(|_| refusal("400 Bad Request", ""))?;
@@ -138,7 +144,18 @@ fn answer(request: &Request, origins: &Origins) -> Result<(Wish, Vec<u8>), Vec<u
     response.headers_mut().insert(header::SEC_WEBSOCKET_PROTOCOL, protocol);
     let mut reply = Vec::new();
     write_response(&mut reply, &response).map_err(|_| refusal("400 Bad Request", ""))?;
-    Ok((wish, reply))
+    Ok((wish, code, reply))
+}
+
+/// The code in a path, and the path without it.
+fn code_in(path: &str) -> (Option<String>, String) {
+    match path.strip_prefix("/servent/in/") {
+        None => (None, path.to_owned()),
+        Some(rest) => {
+            let end = rest.find('/').unwrap_or(rest.len());
+            (Some(rest[..end].to_owned()), format!("/servent{}", &rest[end..]))
+        }
+    }
 }
 
 fn text(headers: &HeaderMap, name: HeaderName) -> &str {
@@ -148,6 +165,11 @@ fn text(headers: &HeaderMap, name: HeaderName) -> &str {
 /// What one is told who was put out.
 pub(crate) fn put_out() -> Vec<u8> {
     refusal("403 Forbidden", "Whoever runs this servent has put you out.\n")
+}
+
+/// What one is told who does not know the code of the room.
+pub(crate) fn uninvited() -> Vec<u8> {
+    refusal("401 Unauthorized", "This room needs its code.\n")
 }
 
 pub(crate) fn refusal(status: &str, why: &str) -> Vec<u8> {
@@ -209,6 +231,14 @@ mod tests {
             let said = entry.read(b"Host: x\r\n\r\n".to_vec(), &origins);
             assert!(matches!(said, Said::Other(bytes) if bytes.starts_with(begins)));
         }
+    }
+
+    #[test]
+    fn wb_8_the_code_of_a_room_stands_before_what_is_wanted() {
+        let code = Some(String::from("AB2C3"));
+        assert_eq!(code_in("/servent/in/AB2C3"), (code.clone(), "/servent".into()));
+        assert_eq!(code_in("/servent/in/AB2C3/call/x"), (code, "/servent/call/x".into()));
+        assert_eq!(code_in("/servent/call/x"), (None, "/servent/call/x".into()));
     }
 
     /// WB-6
