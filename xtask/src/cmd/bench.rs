@@ -14,12 +14,13 @@ use crate::{paths, wasm};
 /// the same with real processes),
 /// `unicast` (reliable messages over UDP, beside others),
 /// `everyday` (downloads beside curl, aria2 and wget, `send`, start, idleness),
-/// `site` (places kept in PostgreSQL beside the embedded store, takeovers).
+/// `site` (places kept in PostgreSQL beside the embedded store, takeovers),
+/// `room` (pages in real browsers: a download beside `fetch()`, hits, a crowd, lost datagrams).
 /// Without a name all of them. Exits with an error when a target is missed.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The area.
-    #[arg(value_parser = ["queue", "routing", "sim", "page", "swarm", "unicast", "everyday", "site"])]
+    #[arg(value_parser = ["queue", "routing", "sim", "page", "swarm", "unicast", "everyday", "site", "room"])]
     name: Option<String>,
     /// One JSON object a line instead of tables.
     #[arg(long)]
@@ -30,6 +31,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+    if args.name.as_deref() == Some("room") {
+        return room(args);
+    }
     let wants = |area| args.name.as_deref().is_none_or(|name| name == area);
     if wants("page") {
         super::page::build()?;
@@ -52,5 +56,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.quick {
         bench = bench.arg("--quick");
     }
-    bench.run()
+    bench.run()?;
+    if args.name.is_none() { room(args) } else { Ok(()) }
+}
+
+fn room(args: &Args) -> Result<()> {
+    let flag = |on: bool| u8::from(on).to_string();
+    super::room::run("room.js", &[("JSON_LINES", flag(args.json)), ("QUICK", flag(args.quick))])
 }

@@ -6,15 +6,35 @@ use crate::run::cargo;
 
 /// Run what takes too long for every change: real minutes, thousands of files.
 ///
-/// These are the ignored tests among the journeys, one after the other,
-/// with a release build.
+/// These are the ignored tests among the journeys, one after the other, and `room`:
+/// many pages in one room under churn. All with a release build.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Only those whose names contain this.
     filter: Option<String>,
+    /// Pages in the room.
+    #[arg(long, default_value_t = 40)]
+    tabs: u32,
+    /// How long pages come, go, sleep and are cut off there.
+    #[arg(long, default_value_t = 600)]
+    seconds: u32,
+    /// The seed of what happens to which page.
+    #[arg(long, default_value_t = 1)]
+    seed: u32,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+    if args.filter.as_deref() != Some("room") {
+        journeys(args)?;
+    }
+    if args.filter.as_deref().is_none_or(|filter| filter == "room") {
+        let numbers = [("TABS", args.tabs), ("SECONDS", args.seconds), ("SEED", args.seed)];
+        super::room::run("churn.js", &numbers.map(|(name, n)| (name, n.to_string())))?;
+    }
+    Ok(())
+}
+
+fn journeys(args: &Args) -> Result<()> {
     let tests = cargo().words("test --release --package servent --test journeys --");
     let tests = tests.words("--ignored --nocapture --test-threads 1");
     args.filter.iter().fold(tests, |tests, filter| tests.arg(filter)).run()

@@ -8,6 +8,7 @@ pub(crate) mod dist;
 pub(crate) mod fuzz;
 pub(crate) mod mutants;
 pub(crate) mod page;
+pub(crate) mod room;
 pub(crate) mod soak;
 pub(crate) mod test;
 pub(crate) mod tidy;
