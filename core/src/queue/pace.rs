@@ -30,18 +30,16 @@ pub const fn retry_after(position: u32) -> Duration {
 /// `Retry-After` of a passive client: the same, limited to 250 s so that it is
 /// shorter than the 300 s a passive place is kept (PARQ §5, PQ-11).
 #[must_use]
-pub(crate) const fn passive_retry(position: u32) -> Duration {
-    let (grown, most) = (growing(position), PASSIVE_RETRY_MAX);
-    if grown.as_micros() < most.as_micros() { grown } else { most }
+pub(crate) fn passive_retry(position: u32) -> Duration {
+    growing(position).min(PASSIVE_RETRY_MAX)
 }
 
 /// How long a PARQ place is kept without a request: 300 s, but at least a
 /// minute more than `Retry-After`, so that a client that obeys is never dropped
 /// (PQ-4).
 #[must_use]
-pub const fn lifetime(retry_after: Duration) -> Duration {
-    let us = retry_after.as_micros().saturating_add(LIFETIME_SLACK.as_micros());
-    if us > REMANENCE.as_micros() { Duration::from_micros(us) } else { REMANENCE }
+pub fn lifetime(retry_after: Duration) -> Duration {
+    (retry_after + LIFETIME_SLACK).max(REMANENCE)
 }
 
 /// Active Queueing's `pollMin`: 45 s times a factor that grows to 5 with the
@@ -60,7 +58,7 @@ pub(crate) const fn poll_max(position: u32) -> Duration {
 /// What a client of `dialect` at `position` is told: the time before which it
 /// must not ask, and the time by which it must have asked.
 #[must_use]
-pub const fn window(dialect: Dialect, position: u32) -> (Duration, Duration) {
+pub fn window(dialect: Dialect, position: u32) -> (Duration, Duration) {
     match dialect {
         Dialect::Active => (poll_min(position), poll_max(position)),
         Dialect::Parq | Dialect::Parq11 => {

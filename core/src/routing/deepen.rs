@@ -284,3 +284,17 @@ impl Router {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_horizon_grows_with_every_hop_and_link() {
+        let reached: Vec<u64> = (0..4).map(|ttl| horizon(4, ttl)).collect();
+        assert_eq!(reached, [0, 1, 1 + 3, 1 + 3 + 9]);
+        assert_eq!((horizon(0, 3), horizon(2, 3)), (3, 3), "a chain at least");
+        assert_eq!(horizon(1_000, 2), horizon(64, 2), "whatever a neighbour says");
+        assert_eq!(horizon(3, 200), horizon(3, 8));
+    }
+}

@@ -90,3 +90,16 @@ pub enum Ending {
     /// We sent a Bye.
     Given { code: u16 },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_of_a_connection_names_it() {
+        let limit = Event::Limit { conn: ConnId(7), why: Why::Duplicate };
+        assert_eq!(limit.conn(), Some(ConnId(7)));
+        let turned = Event::Turned { table: super::super::Which::Queries, entries: 1 };
+        assert_eq!(turned.conn(), None);
+    }
+}

@@ -93,3 +93,77 @@ fn worth(message: &Message) -> usize {
     };
     class * HOPS + within
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::{FileIndex, Guid};
+    use crate::wire::gnutella::{Body, HitBuilder, Payload, Ping, Pong, Push, Quality};
+    use crate::wire::gnutella::{Query, Wishes};
+    use core::net::{Ipv4Addr, SocketAddrV4};
+
+    const AT: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(192, 0, 2, 1), 6346);
+
+    fn message(hops: u8, body: Body) -> Message {
+        Message { guid: Guid([1; 16]), ttl: 3, hops, body }
+    }
+
+    fn ping() -> Message {
+        message(0, Body::Ping(Ping::default()))
+    }
+
+    fn query(hops: u8) -> Message {
+        message(hops, Body::Query(Query::new(Wishes::default(), "rare", &[])))
+    }
+
+    fn hit(hops: u8) -> Message {
+        let mut hit = HitBuilder::new(AT, 1, (*b"TEST", Quality::default()), Guid([2; 16]), 4_096);
+        assert!(hit.add(FileIndex(1), 10, "rare", None));
+        message(hops, Body::Hit(hit.finish().expect("one file")))
+    }
+
+    /// From the least valuable to the most.
+    fn ladder() -> Vec<Message> {
+        let pong = Pong { at: AT, files: 1, kilobytes: 1, ggep: Payload::new() };
+        let servent = Guid([3; 16]);
+        let push = Push { servent, index: FileIndex(1), at: AT, ggep: Payload::new() };
+        let pong = message(0, Body::Pong(pong));
+        let push = message(0, Body::Push(push));
+        Vec::from([query(0), query(1), query(9), ping(), pong, hit(9), hit(1), hit(0), push])
+    }
+
+    #[test]
+    fn what_is_worth_most_leaves_first_and_what_is_worth_least_is_dropped_first() {
+        let mut flow = Flow::default();
+        let ladder = ladder();
+        let all: u64 = ladder.iter().map(|one| one.len() as u64).sum();
+        for one in ladder.iter().rev() {
+            assert!(flow.keep(one, all as u32).is_empty(), "what fits to the byte is kept");
+        }
+        assert_eq!(flow.bytes(), all);
+        let more = ping();
+        assert_eq!(flow.keep(&more, all as u32), [ladder[0].clone()]);
+        let left = all + more.len() as u64 - ladder[0].len() as u64;
+        assert_eq!(flow.bytes(), left);
+        let sent: Vec<Message> = core::iter::from_fn(|| flow.next(u32::MAX)).collect();
+        let mut expected: Vec<Message> = ladder[1..].iter().rev().cloned().collect();
+        expected.insert(6, more);
+        assert_eq!(sent, expected);
+        assert_eq!((flow.bytes(), flow.under_way()), (0, left));
+    }
+
+    #[test]
+    fn nothing_is_given_to_the_host_beyond_the_window_or_before_what_waits() {
+        let (mut flow, one) = (Flow::default(), ping());
+        let length = one.len() as u32;
+        assert!(flow.leave(&one, 1) && !flow.leave(&one, length));
+        assert_eq!(flow.under_way(), u64::from(length));
+        assert!(flow.leave(&one, length + 1));
+        flow.keep(&one, 1_000);
+        assert_eq!(flow.next(2 * length), None);
+        assert!(!flow.backlog(u64::from(2 * length)) && flow.backlog(5));
+        assert!(!flow.leave(&one, 1_000), "another waits");
+        assert_eq!(flow.next(6), Some(one));
+        assert_eq!(flow.next(1_000), None);
+    }
+}

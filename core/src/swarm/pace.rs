@@ -113,6 +113,7 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     const PIECE: u64 = 1_000_000;
 
@@ -154,5 +155,53 @@ mod tests {
             pace.completed(now, PIECE, (took, took), 8);
         }
         assert!(pace.at_once() <= 2, "{}", pace.at_once());
+    }
+
+    /// Windows of eight transfers, each so long in all and for its bytes, in
+    /// milliseconds; how many are at once after each.
+    fn windows(pace: &mut Pace, now: &mut Instant, each: &[(u64, u64, u64)]) -> Vec<u32> {
+        let ms = Duration::from_millis;
+        let window = |&(every, took, all): &(u64, u64, u64)| {
+            for _ in 0..8 {
+                *now += ms(every);
+                pace.completed(*now, PIECE, (ms(took), ms(all)), 8);
+            }
+            pace.at_once()
+        };
+        each.iter().map(window).collect()
+    }
+
+    #[test]
+    fn the_first_transfer_shows_how_many_fill_the_time() {
+        let ms = Duration::from_millis;
+        for (took, all, begin) in [(100, 100, 1), (100, 101, 2), (100, 300, 3), (1, 500, 8)] {
+            let mut pace = Pace::new();
+            let changed = pace.completed(Instant::ZERO, PIECE, (ms(took), ms(all)), 8);
+            assert_eq!((pace.at_once(), changed), (begin, begin > 1), "{took} of {all}");
+        }
+    }
+
+    #[test]
+    fn one_more_is_tried_where_time_is_left_and_kept_for_three_percent() {
+        let ms = Duration::from_millis;
+        let mut now = Instant::from_secs(9);
+        let begun = || {
+            let mut pace = Pace::new();
+            pace.completed(now, PIECE, (ms(100), ms(100)), 8);
+            pace
+        };
+        // 97 % of the time, and overhead of 3 %, are where nothing is tried.
+        let (mut full, mut idle, mut bare) = (begun(), begun(), begun());
+        let (mut one, mut two) = (now, now);
+        assert_eq!(windows(&mut full, &mut one, &[(1_000, 970, 1_000)]), [1]);
+        assert_eq!(windows(&mut idle, &mut two, &[(1_000, 960, 1_000)]), [2]);
+        // Goodput of 1 MB/s at first: 1.03 of it is enough, less is not.
+        assert_eq!(windows(&mut idle, &mut two, &[(970, 900, 1_000)]), [3]);
+        assert_eq!(windows(&mut idle, &mut two, &[(960, 900, 1_000)]), [2]);
+        // Then one window of rest, after the next failure two.
+        let same = (960, 900, 1_000);
+        assert_eq!(windows(&mut idle, &mut two, &[same; 8]), [2, 3, 2, 2, 2, 3, 2, 2]);
+        assert_eq!(windows(&mut bare, &mut now, &[(1_000, 800, 823)]), [1]);
+        assert_eq!(windows(&mut bare, &mut now, &[(1_000, 800, 824)]), [2]);
     }
 }

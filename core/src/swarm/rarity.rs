@@ -175,4 +175,21 @@ mod tests {
             assert_eq!(rarity.rarest(&a, &b, &mut dice), Some(1));
         }
     }
+
+    #[test]
+    fn none_of_the_rarest_is_preferred() {
+        let (mut dice, mut rarity) = (Rng::new(5), Rarity::new(64));
+        let mut common = Bits::none(64);
+        for piece in 10..64 {
+            common.insert(piece);
+            (0..=u32::from(piece >= 40)).for_each(|_| rarity.more(piece));
+        }
+        let mut found = [0; 64];
+        for _ in 0..600 {
+            let piece = rarity.rarest(&common, &common, &mut dice).unwrap();
+            assert_eq!(rarity.copies(piece), 1);
+            found[piece as usize] += 1;
+        }
+        assert!(found[10..40].iter().all(|times| (1..60).contains(times)), "{found:?}");
+    }
 }

@@ -162,4 +162,70 @@ mod tests {
         window.stalled(now, 20);
         assert_eq!(window.bytes(), 2_800);
     }
+
+    /// A window of so many bytes that lost something at the beginning of time
+    /// while it was 1010 datagrams wide; it is back at that after 9.115 s.
+    fn cubic(bytes: u64) -> Cubic {
+        let (since, recovered) = (Instant::ZERO, 0);
+        Cubic { mtu: 1_400, bytes, slow_until: 0, before: 1_414_000, since, recovered }
+    }
+
+    #[test]
+    fn grows_along_the_curve_of_the_rfc() {
+        for (ms, bytes) in [
+            (0, 989_910),
+            (4_000, 1_339_059),
+            (9_115, 1_414_000),
+            (10_115, 1_414_560),
+            (20_000, 2_136_226),
+            (100_000, 421_815_891),
+            (200_000, 421_815_891),
+        ] {
+            assert_eq!(cubic(0).target(Instant::from_micros(ms * 1_000)), bytes, "{ms} ms");
+        }
+    }
+
+    #[test]
+    fn a_round_takes_its_share_of_the_way_to_the_curve() {
+        let after = |bytes: u64, ms: u64| {
+            let mut cubic = cubic(bytes);
+            cubic.acked(Instant::from_micros(ms * 1_000), 14_000);
+            cubic.bytes - bytes
+        };
+        assert_eq!(after(989_800, 4_000), 4_940, "of what is acknowledged, not all at once");
+        assert_eq!(after(2_000_000, 100_000), 14_000, "no more than what is acknowledged");
+        assert_eq!(after(2_000_000, 9_115), 140, "beyond the curve a hundredth");
+        assert_eq!(after(1_414_000, 9_115), 140, "and on it");
+        assert_eq!(after(1 << 40, 9_115), 0, "up to a limit");
+    }
+
+    #[test]
+    fn one_loss_a_round_and_a_stall_step_back_and_no_further_than_two_datagrams() {
+        let now = Instant::from_secs(1);
+        let config = Config { congestion: Congestion::Cubic, ..Config::default() };
+        let mut window = Window::new(&config, [192, 0, 2, 1].into());
+        window.acked(now, 1_000, false);
+        assert_eq!(window.bytes(), 14_000, "it was not in use");
+        window.lost(now, 1, 10);
+        assert_eq!(window.bytes(), 9_800);
+        window.lost(now, 10, 20);
+        assert_eq!(window.bytes(), 9_800, "it was sent before");
+        window.lost(now, 11, 20);
+        assert_eq!(window.bytes(), 6_860);
+        window.stalled(now, 30);
+        window.lost(now, 30, 40);
+        assert_eq!(window.bytes(), 2_800, "one step");
+        window.acked(now, 1_000, true);
+        assert_eq!(window.bytes(), 3_800, "slow start");
+        window.acked(now, 14_000, true);
+        assert_eq!(window.bytes(), 6_860 * 7 / 10, "which ends below where it stalled");
+        for seq in [31, 41, 51] {
+            window.lost(now, seq, seq + 9);
+        }
+        assert_eq!(window.bytes(), 2_800);
+        let near = Window::new(&config, [127, 0, 0, 1].into());
+        assert_eq!(near.bytes(), u64::MAX, "nothing is lost on the way to oneself");
+        let config = Config { congestion: Congestion::Fixed(5_000), ..config };
+        assert_eq!(Window::new(&config, [192, 0, 2, 1].into()).bytes(), 5_000);
+    }
 }

@@ -109,4 +109,35 @@ mod tests {
         assert_eq!(rtt.timeout(40), Duration::from_secs(2));
         assert_eq!(rtt.probe(40, Duration::ZERO), Duration::from_secs(2));
     }
+
+    #[test]
+    fn a_probe_waits_two_to_two_and_a_half_round_trips_and_the_delay() {
+        let ms = Duration::from_millis;
+        let mut rtt = Rtt::new(&Config::default());
+        assert_eq!((rtt.probe(0, ms(10)), rtt.probe(1, ms(10))), (ms(135), ms(270)));
+        rtt.sample(ms(80));
+        assert_eq!(rtt.probe(0, ms(0)), ms(200), "no more than that, however it varies");
+        rtt.sample(ms(80));
+        rtt.sample(ms(80));
+        assert_eq!(rtt.probe(0, ms(0)), ms(170));
+        (0..100).for_each(|_| rtt.sample(ms(80)));
+        assert_eq!(rtt.probe(0, ms(0)), ms(160), "no less, however steady it is");
+        let mut far = Rtt::new(&Config::default());
+        far.sample(ms(3_000));
+        assert_eq!(far.probe(0, ms(1_000)), ms(7_500), "longer than the longest timeout");
+    }
+
+    #[test]
+    fn a_timeout_keeps_a_margin_on_a_steady_path_and_a_least_length() {
+        let ms = Duration::from_millis;
+        let steady = |each: Duration| {
+            let mut rtt = Rtt::new(&Config::default());
+            (0..100).for_each(|_| rtt.sample(each));
+            rtt
+        };
+        assert_eq!((steady(ms(80)).timeout(0), steady(ms(80)).timeout(2)), (ms(100), ms(400)));
+        assert_eq!(steady(ms(1)).timeout(0), ms(5));
+        assert_eq!(steady(ms(0)).smoothed(), Duration::from_micros(1));
+        assert_eq!(steady(Duration::from_secs(7_200)).smoothed(), Duration::from_secs(3_600));
+    }
 }

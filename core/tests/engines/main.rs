@@ -31,6 +31,7 @@ mod routing_scenarios;
 mod swarm_contract;
 mod swarm_liars;
 mod unicast_contract;
+mod unicast_corners;
 mod unicast_ends;
 mod unicast_loss;
 mod unicast_order;

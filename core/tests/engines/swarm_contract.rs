@@ -370,3 +370,46 @@ fn sw_17_a_client_tells_where_it_listens_from_now_on() {
     assert_eq!(give(&mut client, now, client::Input::Listen { port: None }), []);
     assert_eq!(give(&mut client, now, client::Input::Listen { port: Some(8) }), [says(Some(8))]);
 }
+
+#[test]
+fn a_client_says_what_it_is_busy_with() {
+    let now = Instant::from_secs(5);
+    let mut client = a_client_that_let_somebody_in(now);
+    assert_eq!((client.running(), client.progress("f")), ((0, 0), Some((1, PIECES as u32))));
+    give(&mut client, now, comes(1));
+    give(&mut client, now, word());
+    assert_eq!(client.running(), (0, 1));
+    let done = Outcome::Whole { hash: None, took: Duration::from_secs(1) };
+    give(&mut client, now, client::Input::Ended { job: Job(0), outcome: done });
+    assert_eq!(client.running(), (0, 0));
+}
+
+#[test]
+fn who_is_gone_before_the_word_about_it_is_not_served_and_others_are() {
+    let now = Instant::from_secs(5);
+    for (gone, served) in [(1, false), (3, true)] {
+        let mut client = a_client_that_let_somebody_in(now);
+        give(&mut client, now, comes(1));
+        give(&mut client, now, client::Input::Gone { conn: ConnId(gone) });
+        assert_eq!(serves(&give(&mut client, now, word())), served, "{gone} is gone");
+    }
+}
+
+#[test]
+fn pieces_of_another_size_are_other_pieces() {
+    let now = Instant::from_secs(5);
+    let mut client = a_client();
+    let want = client::Input::Want { url: "f".into(), chunk: CHUNK + 1, have: vec![0] };
+    give(&mut client, now, want);
+    give(&mut client, now, client::Input::Online { coordinator: IpAddr::from([80, 0, 0, 99]) });
+    let told = Message::TellInfo {
+        url: "f".into(),
+        size: Some(PIECES * CHUNK),
+        chunk_size: Some(CHUNK),
+        streaming: false,
+        sha256: None,
+        gone: None,
+    };
+    give(&mut client, now, client::Input::Message(told));
+    assert_eq!(client.progress("f"), Some((0, PIECES as u32)));
+}

@@ -146,3 +146,25 @@ fn a_long_life_with_few_entries_stays_small() {
     compare(&line, &model);
     assert!(line.blocks.len() <= 2 * 3 + 5, "{} blocks for 600 entries", line.blocks.len());
 }
+
+#[test]
+fn who_returns_to_the_front_is_in_the_way_of_nobody_who_still_moves_up() {
+    let (mut line, mut model) = (Line::new(), Model::default());
+    for number in 0..10 {
+        apply(&mut line, &mut model, number, Step::Push(1));
+    }
+    // Those in front leave; four others move up, and leave too.
+    for _ in 0..4 {
+        apply(&mut line, &mut model, 0, Step::Remove(0));
+    }
+    apply(&mut line, &mut model, 0, Step::Close);
+    apply(&mut line, &mut model, 10, Step::Push(1));
+    for _ in 0..4 {
+        apply(&mut line, &mut model, 0, Step::Remove(0));
+    }
+    apply(&mut line, &mut model, 11, Step::Front(1));
+    for number in 12..20 {
+        apply(&mut line, &mut model, number, Step::Push(1));
+        compare(&line, &model);
+    }
+}

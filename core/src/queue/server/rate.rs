@@ -79,6 +79,10 @@ mod tests {
             now += Duration::from_secs(1_000);
         };
         assert_eq!(rate.measured(), None);
+        rate.time = ENOUGH;
+        rate.sent(1_000);
+        assert_eq!(rate.measured(), Some(4_000));
+        rate = Rate::default();
         run(&mut rate, 5, 3_000);
         assert_eq!(rate.measured(), Some(3_000));
         run(&mut rate, 5, 3_000);

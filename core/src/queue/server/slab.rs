@@ -12,7 +12,6 @@ const CHUNK: usize = 512;
 pub(super) struct Slab<T> {
     chunks: Vec<Vec<Cell<T>>>,
     free: Option<u32>,
-    len: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -23,12 +22,7 @@ enum Cell<T> {
 
 impl<T> Slab<T> {
     pub(super) const fn new() -> Self {
-        Self { chunks: Vec::new(), free: None, len: 0 }
-    }
-
-    #[cfg(test)]
-    pub(super) const fn len(&self) -> usize {
-        self.len
+        Self { chunks: Vec::new(), free: None }
     }
 
     /// The key of the next value to be stored.
@@ -52,7 +46,6 @@ impl<T> Slab<T> {
     /// # Panics
     /// When there are 2³² values already.
     pub(super) fn insert(&mut self, thing: T) -> u32 {
-        self.len += 1;
         if let Some(key) = self.free {
             let cell = self.cell_mut(key);
             if let Cell::Empty { next } = core::mem::replace(cell, Cell::Full(thing)) {
@@ -79,7 +72,6 @@ impl<T> Slab<T> {
         let next = self.free;
         let old = core::mem::replace(self.cell_mut(key), Cell::Empty { next });
         self.free = Some(key);
-        self.len -= 1;
         match old {
             Cell::Full(thing) => thing,
             Cell::Empty { .. } => unreachable!("removed twice"),
@@ -131,7 +123,6 @@ mod tests {
                         prop_assert_eq!(model.insert(key, at), None);
                     }
                 }
-                prop_assert_eq!(slab.len(), model.len());
             }
             for (key, thing) in model {
                 prop_assert_eq!(slab[key], thing);

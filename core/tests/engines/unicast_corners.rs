@@ -1,0 +1,121 @@
+//! Rules of messages over datagrams that only show in a corner.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use crate::unicast_support;
+
+use servent_core::unicast::{Config, Ending, Event, Input, Order, Payload, Side};
+use servent_core::wire::unicast::{Block, Close, Conn, Packet};
+use unicast_support::{Fate, PROFILES, World, addr, config, has_data};
+
+fn conn(world: &World) -> Conn {
+    world.receiver(1, 0).expect("something arrived").conn
+}
+
+fn close(world: &mut World) {
+    world.input(0, Input::Close { peer: addr(1) });
+    world.flush(0);
+}
+
+/// What the answers to CLOSE say was delivered; the first `lost` of them do
+/// not arrive.
+fn answers(world: &mut World, lost: usize) -> Rc<RefCell<Vec<u64>>> {
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let note = Rc::clone(&seen);
+    world.hook(move |_, packet| {
+        let closed = packet.blocks.iter().find_map(|block| match block {
+            Block::Closed { upto, .. } => Some(*upto),
+            _ => None,
+        });
+        let Some(upto) = closed else { return Fate::Pass };
+        note.borrow_mut().push(upto);
+        if note.borrow().len() <= lost { Fate::Drop } else { Fate::Pass }
+    });
+    seen
+}
+
+#[test]
+fn a_send_window_takes_what_fits_to_the_byte() {
+    for profile in PROFILES {
+        let limits = Config { send_bytes: 1_000, max_message: 400, ..config(profile) };
+        let mut world = World::new(limits, 2, 1);
+        for length in [400, 400, 201, 200, 1] {
+            let payload = Payload::from(vec![7; length]);
+            world.input(0, Input::Send { peer: addr(1), payload, order: Order::InOrder });
+        }
+        let refused: Vec<usize> = world.nodes[0].refused.iter().map(|one| one.len()).collect();
+        assert_eq!(refused, [201, 1], "{profile:?}");
+    }
+}
+
+#[test]
+fn what_the_last_word_of_a_receiver_covers_was_delivered() {
+    for (upto, lost) in [(1, vec![(2, 3)]), (3, vec![])] {
+        for profile in PROFILES {
+            let mut world = World::pair(profile);
+            world.send_all(0, 1, 1..=3);
+            // On their way, and nothing has come back.
+            let conn = world.sender(0, 1).expect("it sends").conn;
+            let closed = Block::Closed { conn, upto };
+            world.inject(0, addr(1), Packet { blocks: vec![closed] });
+            let undelivered = world.found(0, |event| match event {
+                Event::Undelivered { from, to, .. } => Some((*from, *to)),
+                _ => None,
+            });
+            let found: Vec<(u64, u64)> = undelivered.into_iter().map(|(_, lost)| lost).collect();
+            assert_eq!(found, lost, "{profile:?}");
+        }
+    }
+}
+
+#[test]
+fn a_close_that_comes_again_is_answered_as_before() {
+    for profile in PROFILES {
+        let mut world = World::pair(profile);
+        world.send_all(0, 1, 1..=3);
+        world.run_secs(2);
+        let seen = answers(&mut world, 2);
+        close(&mut world);
+        world.run_secs(90);
+        let seen = seen.borrow();
+        assert!(seen.len() > 2 && seen.iter().all(|upto| *upto == 3), "{profile:?}: {seen:?}");
+    }
+}
+
+#[test]
+fn what_is_given_up_after_everything_arrived_was_finished() {
+    for (last, ending) in [(3, Ending::Finished), (5, Ending::Abandoned)] {
+        for profile in PROFILES {
+            let mut world = World::pair(profile);
+            world.send_all(0, 1, 1..=3);
+            world.run_secs(2);
+            let close = Close { conn: conn(&world), last, abandoned: true };
+            world.inject(1, addr(0), Packet { blocks: vec![Block::Close(close)] });
+            let ended = world.found(1, |event| match event {
+                Event::Closed { side: Side::Receiver, why, .. } => Some(*why),
+                _ => None,
+            });
+            let whys: Vec<Ending> = ended.into_iter().map(|(_, why)| why).collect();
+            assert_eq!(whys, [ending], "{profile:?} {last}");
+        }
+    }
+}
+
+#[test]
+fn what_could_not_be_delivered_is_counted() {
+    for profile in PROFILES {
+        let mut world = World::pair(profile);
+        world.send_all(0, 1, 1..=3);
+        world.run_secs(2);
+        world.hook(
+            |from, packet| {
+                if from == 0 && has_data(packet) { Fate::Drop } else { Fate::Pass }
+            },
+        );
+        world.send_all(0, 1, 4..=8);
+        close(&mut world);
+        world.run_secs(90);
+        assert_eq!(world.nodes[0].endpoint.counters().undelivered, 5, "{profile:?}");
+    }
+}
