@@ -164,7 +164,9 @@ mod tests {
         let window = |&(every, took, all): &(u64, u64, u64)| {
             for _ in 0..8 {
                 *now += ms(every);
-                pace.completed(*now, PIECE, (ms(took), ms(all)), 8);
+                let before = pace.at_once();
+                let changed = pace.completed(*now, PIECE, (ms(took), ms(all)), 8);
+                assert_eq!(changed, pace.at_once() != before);
             }
             pace.at_once()
         };

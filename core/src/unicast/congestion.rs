@@ -83,7 +83,7 @@ impl Window {
     pub(super) fn stalled(&mut self, now: Instant, sent: u64) {
         if let Self::Cubic(cubic) = self {
             cubic.before = cubic.bytes;
-            cubic.slow_until = (cubic.bytes * 7 / 10).max(2 * cubic.mtu);
+            cubic.slow_until = cubic.bytes * 7 / 10;
             cubic.bytes = 2 * cubic.mtu;
             cubic.since = now;
             cubic.recovered = sent;
