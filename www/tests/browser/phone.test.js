@@ -162,6 +162,9 @@ for (const name of BROWSERS) {
       assert.equal(await page.$eval('.lab-time > .fold', (n) => getComputedStyle(n, '::before').content), '""');
       assert.equal(await page.$eval('.branch', (n) => n.checkVisibility()), false);
       await page.click('[data-unfold="time"]');
+      // While the future is found out the lanes are drawn again and again.
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.explored);
+      await frame(page);
       await page.click('.branch');
       assert.equal((await state(page)).branch, 0);
       await page.close();
