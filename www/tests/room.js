@@ -25,6 +25,9 @@ export async function roomWith(size, more) {
   const song = randomBytes(size);
   writeFileSync(path.join(dir, 'long song.ogg'), song);
   const run = spawn(String(PROGRAM), ['room', path.join(dir, 'long song.ogg'), '--json', '--listen', '127.0.0.1:0', '--page', '127.0.0.1:0', '--state', path.join(dir, 'state'), '--set', `www=${WWW}`, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
+  // Whatever else goes wrong, no servent stays behind.
+  const end = () => run.kill('SIGINT');
+  process.once('exit', end);
   const facts = /** @type {Record<string, any>} */ ({});
   for await (const line of createInterface({ input: run.stdout })) {
     const fact = JSON.parse(line);
@@ -35,7 +38,8 @@ export async function roomWith(size, more) {
   const close = async () => {
     await new Promise((done) => {
       run.once('exit', () => done(rmSync(dir, { recursive: true, force: true })));
-      run.kill('SIGINT');
+      process.removeListener('exit', end);
+      end();
     });
     // After the servent: the last thing that its pages hear is that it ends.
     for (const page of pages) if (!page.isClosed()) await page.close().catch(() => {});
