@@ -58,6 +58,9 @@ impl Download {
                 self.size = Some(0);
                 self.finish_if_whole(cx);
             }
+            Reply::Told(Told::Busy { .. }) if head.headers.get("Location").is_some() => {
+                self.sent_on(no, head, cx);
+            }
             Reply::Told(told) => {
                 self.told(no, told, head, cx);
                 // The range it was asked for is free for others again.
@@ -176,7 +179,7 @@ impl Download {
     fn told(&mut self, no: u32, told: Told, head: &ResponseHead, cx: &mut Cx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
         let Some(conn) = src.link.conn() else { return };
-        src.failures = 0;
+        (src.failures, src.moves, src.beside) = (0, 0, None);
         match told {
             Told::Place(place) => {
                 self.client(no, client::Input::Told(place), cx);
@@ -207,7 +210,7 @@ impl Download {
         }
     }
 
-    fn waiting(&self, no: u32, why: SourceTrouble, cx: &mut Cx<'_>) {
+    pub(super) fn waiting(&self, no: u32, why: SourceTrouble, cx: &mut Cx<'_>) {
         let src = &self.sources[&no];
         if let Some(ask_at) = src.client.ask_at() {
             cx.fx.event(Event::Waiting { fetch: self.id, at: src.at(), why, ask_at });
@@ -345,6 +348,7 @@ impl Download {
             return self.lose(no, why, cx);
         }
         let mut pause = src.pause(cx.config);
+        self.back_home(no, cx);
         if self.first_contact.is_some() {
             pause = pause.min(cx.config.first_contact.ratio(1, 5).scaled(cx.config.time_scale));
         }

@@ -272,7 +272,9 @@ impl Download {
         let tickets = self.sources.values().filter(|s| s.lost.is_none() && !s.pushed);
         let tickets = tickets.filter_map(|s| {
             let Remembered { ticket, told, not_before, deadline } = s.client.remembered()?;
-            Some(Ticket { at: s.at(), ticket, told, not_before, deadline })
+            // A restart asks where the user said.
+            let at = s.home.as_ref().map_or(s.at(), |(home, _)| home.at);
+            Some(Ticket { at, ticket, told, not_before, deadline })
         });
         let most = cx.config.pieces as usize;
         if self.have.as_slice().len() > most {

@@ -13,6 +13,7 @@ use alloc::string::String;
 use super::alts::may_follow;
 use super::cx::Cx;
 use super::download::{Download, State};
+use super::source::Src;
 use super::{Answer, Event, Output, Source, SourceTrouble};
 use crate::queue::client;
 use crate::wire::http::ResponseHead;
@@ -21,7 +22,8 @@ use crate::wire::http::ResponseHead;
 const LONGEST: usize = 4_096;
 
 impl Download {
-    /// A source redirects us.
+    /// A source redirects us. One that says so with 503 is a member of a site that
+    /// leaves its clients to another one.
     pub(super) fn sent_on(&mut self, no: u32, head: &ResponseHead, cx: &mut Cx<'_>) {
         let to = head.headers.get("Location").filter(|to| to.len() <= LONGEST).map(String::from);
         self.release(no, cx);
@@ -31,7 +33,7 @@ impl Download {
         let Some(to) = to.filter(|_| src.moves <= cx.config.moves && !src.pushed) else {
             return self.lose(no, SourceTrouble::Astray, cx);
         };
-        src.away = true;
+        src.away = Some(matches!(head.status, 307 | 503));
         let (fetch, from, at) = (self.id, src.source.clone(), src.at());
         cx.fx.event(Event::Moved { fetch, at, to: to.clone() });
         cx.fx.output(Output::Answer(Answer::Moved { fetch, from, to }));
@@ -39,13 +41,23 @@ impl Download {
 
     /// The host reports where that leads.
     pub(super) fn moved(&mut self, from: &Source, to: Option<Source>, cx: &mut Cx<'_>) {
-        let away = self.sources.iter().find(|(_, s)| s.away && s.source == *from);
+        let away = self.sources.iter().find(|(_, s)| s.away.is_some() && s.source == *from);
         let Some(no) = away.map(|(&no, _)| no) else { return };
-        let known = |to: &Source| self.sources.values().any(|s| s.source == *to);
-        let to = to.filter(|to| !known(to));
+        let of_site = |s: &Src, to: &Source| s.at() == to.at && (s.home.is_some() || s.told);
+        let known = |to: &Source| self.sources.values().any(|s| s.source == *to || of_site(s, to));
+        let beside = to.as_ref().filter(|to| known(to)).map(|to| to.at);
+        let to = to.filter(|_| beside.is_none());
         let Some(src) = self.sources.get_mut(&no) else { return };
-        src.away = false;
+        let temporary = src.away.take() == Some(true);
+        if let (true, Some(at)) = (temporary, beside) {
+            // We ask that one already.
+            (src.beside, src.moves) = (Some(at), 0);
+            let pause = cx.config.busy_retry.scaled(cx.config.time_scale);
+            self.client(no, client::Input::Busy(Some(pause)), cx);
+            return self.waiting(no, SourceTrouble::Busy, cx);
+        }
         let Some(to) = to else { return self.lose(no, SourceTrouble::Astray, cx) };
+        let told = src.told;
         if to.at != src.at() {
             let secure = to.target.starts_with("https://");
             if let Err(why) = may_follow(src.at(), to.at, secure) {
@@ -54,11 +66,37 @@ impl Download {
             }
             src.told = true;
         }
-        src.source = to;
+        let from = core::mem::replace(&mut src.source, to);
+        if temporary {
+            src.home.get_or_insert((from, told));
+        }
         (src.otherwise, src.failures) = (false, 0);
         cx.fx.event(Event::Source { fetch: self.id, at: src.at() });
         if self.state == State::Running {
             self.client(no, client::Input::Want, cx);
         }
+    }
+
+    /// A source has failed. When another member of its site sent us there, we ask
+    /// that one again. When another source is a member that left us to this one,
+    /// the place is claimed there.
+    pub(super) fn back_home(&mut self, no: u32, cx: &mut Cx<'_>) {
+        let Some(src) = self.sources.get_mut(&no) else { return };
+        let at = src.at();
+        if let Some(home) = src.home.take() {
+            (src.source, src.told, src.moves) = (home.0, home.1, 0);
+            let at = src.at();
+            return cx.fx.event(Event::Source { fetch: self.id, at });
+        }
+        let Some(place) = src.client.remembered() else { return };
+        let heir = self.sources.iter().find(|(_, other)| {
+            other.usable() && other.beside == Some(at) && other.client.remembered().is_none()
+        });
+        let Some(heir) = heir.map(|(&no, _)| no) else { return };
+        if let Some(other) = self.sources.get_mut(&heir) {
+            other.beside = None;
+            other.client.restore(place, cx.now);
+        }
+        self.client(heir, client::Input::AskNow, cx);
     }
 }

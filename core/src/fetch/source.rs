@@ -56,8 +56,13 @@ pub(super) struct Src {
     /// The current request went over a connection that an earlier download
     /// left; the server may have closed it meanwhile.
     pub(super) reused: bool,
-    /// Its redirect is being resolved.
-    pub(super) away: bool,
+    /// Its redirect is being resolved; true when that is a temporary one.
+    pub(super) away: Option<bool>,
+    /// Where it was before another member of its site was named, and whether a
+    /// stranger had named that: there we ask again when that one is gone.
+    pub(super) home: Option<(Source, bool)>,
+    /// The source of ours that it named as the one to ask.
+    pub(super) beside: Option<SocketAddr>,
     /// Given up, and why.
     pub(super) lost: Option<SourceTrouble>,
 }
@@ -157,7 +162,9 @@ impl Src {
             opened: 0,
             moves: 0,
             reused: false,
-            away: false,
+            away: None,
+            home: None,
+            beside: None,
             lost: None,
         }
     }
@@ -219,7 +226,7 @@ impl Src {
     /// True when it is doing nothing and is not about to.
     pub(super) fn idle(&self) -> bool {
         self.usable()
-            && !self.away
+            && self.away.is_none()
             && matches!(self.link, Link::None | Link::Kept { .. })
             && self.client.ask_at().is_none()
     }

@@ -22,7 +22,7 @@ impl Download {
         }
         let Some(src) = self.sources.get(&no) else { return };
         match src.link {
-            _ if src.away => {}
+            _ if src.away.is_some() => {}
             Link::None if src.pushed => self.lose(no, SourceTrouble::Disconnected, cx),
             Link::None if self.choose(no, cx.config).is_none() => self.rest(no, cx),
             Link::None => self.dial(no, cx),

@@ -14,8 +14,12 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{Engine, FxOf};
 use crate::time::{Duration, Instant};
 
+pub mod division;
+mod parts;
 #[cfg(test)]
 mod tests;
+
+pub use self::parts::{PARTS, Part};
 
 /// How often is looked, and how long is waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

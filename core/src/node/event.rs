@@ -87,6 +87,9 @@ pub enum ConnEvent {
     /// What was to be said could not be saved in time and is not said: another
     /// reply takes its place.
     Unsaid { conn: ConnId },
+    /// What is asked for belongs to another member of the site, or to none at
+    /// the moment: the client is told where to ask.
+    Elsewhere { conn: ConnId, to: Option<SocketAddr> },
 }
 
 /// The minor version of HTTP/1 of a request: 0 or 1. It is no part of the digest

@@ -5,6 +5,7 @@
 //! [`Output::Store`] hand a range to the host, which reports progress.
 #![allow(missing_docs)] // The fields of a variant are named by what they hold.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -16,6 +17,8 @@ use super::inbox::Held;
 use super::swarm::{self, SwarmFile};
 use crate::fetch::{self, DialError, FetchFailure, Get, PartRow, Source, StoreError};
 use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1, Tth};
+use crate::lease::Part;
+use crate::lease::division::Leader;
 use crate::queue::{FileKey, Row};
 use crate::thex::Tree;
 use crate::time::{Duration, Instant};
@@ -129,6 +132,16 @@ pub enum Input {
     ///
     /// [`Node::may_unsay`]: super::Node::may_unsay
     Unsaid { conn: ConnId, several: bool },
+    /// This servent is a member of a divided site: who answers for each part of
+    /// it, as [`Part`] counts them. Only parts that [`Input::Leads`] has given it
+    /// are its own, until this says otherwise: then their places and slots are
+    /// let go, and stay in the store for whoever leads them next.
+    ///
+    /// [`Part`]: crate::lease::Part
+    Divided { leaders: Vec<Leader> },
+    /// This servent leads these parts of its site from now on. `queue`: their
+    /// places and slots, as the store remembers them, in order of arrival.
+    Leads { parts: BTreeSet<Part>, queue: Vec<Row> },
 }
 
 /// Something a node asks of its host.

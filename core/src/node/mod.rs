@@ -291,6 +291,8 @@ impl Node {
                 http.unsaid(cx, conn, several);
                 lines::serve(cx, conn, http, &downloads.parts, overlay.as_deref_mut());
             }
+            Input::Divided { leaders } => http.divided(cx, leaders),
+            Input::Leads { parts, queue } => http.leads(cx, &parts, queue),
             Input::Start(_) => {}
         }
     }

@@ -24,6 +24,7 @@ impl Event {
             Self::Called { attempt: 0, .. } => ("QA-2", "PARQ §4"),
             Self::Called { .. } => ("PQ-8", "PARQ §4"),
             Self::Restored { .. } => ("PQ-12", "PARQ §6"),
+            Self::Released { .. } => ("ST-4", "A site, more uplinks"),
             Self::Slots { .. } => ("AQ-3", "Active Queueing, the reply"),
         }
     }

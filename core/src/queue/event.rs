@@ -74,6 +74,9 @@ pub enum Event {
     Restored { ticket: Guid, arrival: u64, position: u32 },
     /// The number of slots changed.
     Slots { slots: u32 },
+    /// Its file belongs to another servent of the site from now on, which keeps
+    /// the place. `uploads`: what is being sent is sent to its end here.
+    Released { ticket: Guid, uploads: bool },
 }
 
 /// Why a place is gone.

@@ -426,6 +426,7 @@ const EVENTS = {
   'queue.refused': (a) => `${name(a)} gets no place: ${REFUSALS[a.why] ?? a.why}.`,
   'queue.called': (a) => `The server calls ${name(a)} back${a.attempt > 1 ? `, try ${a.attempt}` : ''}.`,
   'queue.restored': (a) => `The place of ${name(a)} comes back from the disk: ${a.position}.`,
+  'queue.released': (a) => `${name(a)} belongs to another servent of the site from now on; ${a.uploads ? 'what is being sent is sent to its end here' : 'its place goes along'}.`,
   'queue.slots': (a) => `There are now ${plural(a.slots, 'upload slot', 'upload slots')}.`,
 
   'conn.started': (a) => `${a.node} starts${a.restored_places ? `, with ${plural(a.restored_places, 'place', 'places')} remembered from before` : ''}.`,
@@ -435,6 +436,7 @@ const EVENTS = {
   'conn.dial_failed': (a) => `${a.node} could not connect: ${DIALS[a.why] ?? a.why}.`,
   'conn.request': (a) => `${a.node} is asked: ${a.method} ${a.target}${a.range ? `, ${a.range}` : ''}.`,
   'conn.reply': (a) => `${a.node} answers ${status(a.status)}${a.end > a.start ? `: ${range(a)}` : ''}.`,
+  'conn.elsewhere': (a) => (a.to ? `${a.node} says to ask ${a.to} for that.` : `${a.node} says to ask again soon: nobody serves that at the moment.`),
   'conn.unsaid': (a) => `${a.node} could not save in time what it was about to say, and takes it back.`,
   'conn.response': (a) => `${a.node} hears ${status(a.status)}.`,
   'conn.garbled': (a) => `${a.node} gets a datagram it cannot read.`,

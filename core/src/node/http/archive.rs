@@ -39,9 +39,12 @@ pub(super) enum Asked {
     TooMany,
 }
 
+/// The query that asks for an archive.
+pub(super) const QUERY: &str = "tar";
+
 /// True when a query asks for an archive.
 fn is_wanted(query: &str) -> bool {
-    query.split('&').next() == Some("tar")
+    query.split('&').next() == Some(QUERY)
 }
 
 /// The name of a file in the archive of a folder: it begins with that folder's

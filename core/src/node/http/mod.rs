@@ -14,6 +14,7 @@
 //! | `page` | the list of what we share, for browsers |
 //! | `list` | the same for programs |
 //! | `browse` | the same as hits, for servents |
+//! | `site` | which files belong to which member of a site |
 //! | `store` | what is said while nothing can be saved |
 //! | `push` | pushes requested of us for servents whose push proxy we are |
 
@@ -30,10 +31,12 @@ mod push;
 mod reply;
 mod request;
 mod serving;
+mod site;
 mod store;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use self::give::Inbox;
@@ -48,6 +51,7 @@ use super::cx::Cx;
 use super::{ConnEvent, Event, Op, Output};
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::id::{ConnId, FileIndex, Guid};
+use crate::lease::division::Leader;
 use crate::queue::server::{self, Server};
 use crate::queue::{self, Loss};
 use crate::rng::Rng;
@@ -68,6 +72,8 @@ pub(super) struct Http {
     /// Nothing can be saved now, so nothing can be promised.
     mute: bool,
     inbox: Inbox,
+    /// Who answers for each part of the site; `None`: we answer for everything.
+    division: Option<Vec<Leader>>,
 }
 
 impl Http {
@@ -80,6 +86,7 @@ impl Http {
             guard: Guard::default(),
             inbox: Inbox::default(),
             mute: false,
+            division: None,
         }
     }
 

@@ -5,6 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
+use core::net::SocketAddr;
 
 use data_encoding::BASE64;
 
@@ -161,6 +162,28 @@ impl<'a> Writer<'a> {
         let mut head = self.head(status, reason);
         head.header("Retry-After", Seconds(retry_after));
         text_reply(status, head, ("text/plain", text), form)
+    }
+
+    /// The file is at another member of the site. A plain client is redirected
+    /// (RFC 9110 §15.4.8). One that queues may not follow that: it hears that there
+    /// is no slot here, and of another source.
+    pub(super) fn elsewhere(
+        self,
+        file: &Described<'_>,
+        (at, name): (SocketAddr, &Target),
+        (dialect, again): (Dialect, Duration),
+        form: Form,
+    ) -> Reply {
+        let plain = dialect == Dialect::Passive;
+        let status = if plain { 307 } else { 503 };
+        let mut head = self.head(status, if plain { "Temporary Redirect" } else { "Elsewhere" });
+        file.describe(&mut head);
+        // Without a scheme, so that it is that of this connection.
+        head.header("Location", format_args!("//{at}{name}"));
+        if !plain {
+            head.header("Retry-After", Seconds(again));
+        }
+        text_reply(status, head, ("text/plain", format!("Ask {at} for it.\n")), form)
     }
 
     /// The head of the reply to a `HEAD` of this file.

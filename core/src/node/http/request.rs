@@ -15,6 +15,7 @@ use super::push::PushWish;
 use super::reply::{Described, Form, Reply, Writer};
 use crate::engine::{Effect, Engine as _, Fx};
 use crate::id::{ConnId, FileIndex, Sha1};
+use crate::lease::division::Leader;
 use crate::node::connections::{Phase, Timer, Transfer};
 use crate::node::cx::Cx;
 use crate::node::parts::{Body, Parts, Subject};
@@ -235,7 +236,9 @@ impl Http {
 
     /// The shared file with this content, or else a download of ours.
     fn content(&self, cx: &Cx<'_>, sha1: Sha1, parts: &Parts) -> Option<Subject> {
-        let part = || parts.by_sha1(sha1).filter(|_| cx.config.share_parts);
+        // Another member of a site has no part of our download.
+        let ours = |subject: &Subject| self.leader(subject.key) == Leader::Us;
+        let part = || parts.by_sha1(sha1).filter(|it| cx.config.share_parts && ours(it));
         self.files.by_sha1(sha1).map(Subject::from).or_else(part)
     }
 
@@ -297,7 +300,11 @@ impl Http {
         let partial = range.is_some() || end < subject.size;
         let piece = start > 0 && !matches!(range, None | Some(RangeSpec::From(_)));
         let asked = Asked { subject, start, end, partial, piece, dialect, form };
-        self.ask_queue(cx, request, asked);
+        match self.leader(asked.subject.key) {
+            Leader::Us => self.ask_queue(cx, request, asked),
+            leader if !self.hammers(cx, conn, form) => self.elsewhere(cx, conn, &asked, leader),
+            _ => {}
+        }
     }
 
     /// Lets the queue decide, and carries out its other effects in order, so
@@ -424,12 +431,18 @@ impl Http {
         refused
     }
 
-    fn described<'a>(&self, cx: &Cx<'_>, conn: ConnId, subject: &'a Subject) -> Described<'a> {
+    pub(super) fn described<'a>(
+        &self,
+        cx: &Cx<'_>,
+        conn: ConnId,
+        subject: &'a Subject,
+    ) -> Described<'a> {
         let mut alternates = Alts::default();
         let peer = cx.io.get(conn).map(|c| c.peer.ip().to_canonical());
         if let (&Body::File(FileRef::Shared(index)), Some(peer)) = (&subject.body, peer) {
             let most = cx.config.limits.alternates_told as usize;
-            alternates.0.extend(self.files.alternates(index, peer).take(most));
+            let members = self.members().into_iter();
+            alternates.0.extend(members.chain(self.files.alternates(index, peer)).take(most));
         }
         Described { subject, alternates }
     }

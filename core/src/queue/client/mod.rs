@@ -228,7 +228,11 @@ impl Client {
     }
 
     fn busy(&mut self, now: Instant, retry_after: Option<Duration>, fx: &mut FxOf<Self>) {
-        self.lose(PlaceLoss::Refused, fx);
+        // Another member of a site may have the place, or its store be away for a
+        // moment: the id costs nothing, and whoever knows it gives the place back.
+        if self.remembered().is_none() {
+            self.lose(PlaceLoss::Refused, fx);
+        }
         self.ask_at = Some(schedule::retry(&self.config, retry_after, now).max(self.asleep));
     }
 

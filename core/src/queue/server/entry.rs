@@ -59,6 +59,8 @@ pub(super) struct Entry {
     pub(super) patience: Patience,
     /// The store has a row for it.
     pub(super) saved: bool,
+    /// Its file is another servent's by now: only what is being sent is left.
+    pub(super) released: bool,
     /// The port of its `X-Node`; the address is `peer` (decision §2.9).
     pub(super) call_port: Option<NonZeroU16>,
     pub(super) told: u32,
@@ -94,6 +96,7 @@ impl Entry {
             unheard: false,
             patience: Patience::Untried,
             saved: false,
+            released: false,
             call_port: None,
             told: 0,
             seat: 0,

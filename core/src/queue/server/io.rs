@@ -15,6 +15,16 @@ pub enum Input {
     Restore(Row),
     /// Everything is restored: deadlines count from now, owners are called.
     Resume,
+    /// More is restored while others wait: like [`Input::Resume`], for the rows
+    /// since the last of these.
+    Joined,
+    /// The files of these parts of the site belong to another servent from now
+    /// on ([`Part::bit`]). Their places and slots are let go without a word to
+    /// the store, which keeps them for that one; what is being sent is sent to
+    /// its end.
+    ///
+    /// [`Part::bit`]: crate::lease::Part::bit
+    Release { parts: u64 },
     /// For a while no request could be answered. Nobody is blamed for that:
     /// whoever has a place or a slot waiting has the time to come that a
     /// restart would give.

@@ -72,7 +72,7 @@
 //! `turns` reserve slots for clients; `shares` counts the slots of each
 //! address; `holds` keeps the requests that are held; `throttle` limits
 //! addresses that ask too often; `rate` and `estimate` estimate when a slot may
-//! come. `request`, `slots`, `absence` and `restore` are the rules.
+//! come. `request`, `slots`, `absence`, `restore` and `release` are the rules.
 
 mod absence;
 mod call_back;
@@ -85,6 +85,7 @@ mod io;
 mod line;
 mod places;
 mod rate;
+mod release;
 mod request;
 mod restore;
 mod shares;
@@ -269,6 +270,9 @@ impl Server {
     /// connection, so they are never saved.
     fn save(&mut self, at: u32, fx: &mut Effects) {
         let entry = &mut self.places.slab[at];
+        if entry.released {
+            return;
+        }
         if entry.dialect != Dialect::Active {
             entry.saved = true;
             fx.output(Output::Save(entry.row()));
@@ -305,7 +309,13 @@ impl Engine for Server {
         self.rate.turn_to(now);
         match input {
             Input::Restore(row) => self.restore(now, row, fx),
-            Input::Resume => self.resume(now, fx),
+            Input::Resume => {
+                // Claims made between restored rows may be outranked by later rows.
+                self.claims.clear();
+                self.resume(now, fx);
+            }
+            Input::Joined => self.resume(now, fx),
+            Input::Release { parts } => self.release(parts, fx),
             Input::Excuse => self.excuse(now),
             Input::Request(request) => self.request(now, request, fx),
             Input::Answer { conn } => self.answer(now, conn, fx),

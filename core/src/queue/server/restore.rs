@@ -50,18 +50,21 @@ impl Server {
             0
         };
         fx.event(Event::Restored { ticket, arrival, position });
+        // The numbers that the store has must be of one count.
+        if arrival != row.arrival {
+            self.save(at, fx);
+        }
     }
 
     /// Everything is restored. No client is blamed for our absence: those that
     /// wait may ask at once and have the full remanence to do so; slots are
     /// reserved for their owners; clients that can be called are called.
     pub(super) fn resume(&mut self, now: Instant, fx: &mut Effects) {
-        // Claims made between restored rows may be outranked by later rows.
-        self.claims.clear();
         let reserve = now + self.config.slot_reserve.scaled(self.config.time_scale);
         let owners: alloc::vec::Vec<u32> = self.uploads.values().map(|one| one.entry).collect();
         for at in owners {
-            if self.places.slab[at].phase == Phase::Reserved {
+            let entry = &self.places.slab[at];
+            if entry.phase == Phase::Reserved && !Wheel::has(entry) {
                 self.places.slab[at].deadline = reserve;
                 self.await_or_call(now, at, fx);
                 if self.config.policy == Policy::Adaptive

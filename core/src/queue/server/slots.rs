@@ -144,7 +144,8 @@ impl Server {
         self.progress(conn, self.places.slab[at].bytes);
         // A client that had a file before probably wants another; when nobody
         // waits, it gets that anyway.
-        let several = last && !self.served.insert(conn);
+        let last = last || self.places.slab[at].released;
+        let several = last && !self.places.slab[at].released && !self.served.insert(conn);
         let between_files = several && self.length() > 0 && self.turn_has(now, at, 1);
         if last && !between_files {
             return self.end_upload(at, fx);
@@ -202,8 +203,10 @@ impl Server {
         let entry = &self.places.slab[at];
         let adaptive = self.config.policy == Policy::Adaptive;
         let named = entry.dialect != Dialect::Passive || !adaptive;
-        let reserves =
-            entry.dialect != Dialect::Active && named && entry.breaks < self.config.slot_breaks;
+        let reserves = entry.dialect != Dialect::Active
+            && named
+            && !entry.released
+            && entry.breaks < self.config.slot_breaks;
         if entry.phase != Phase::Uploading || !reserves {
             return self.gone(now, conn, fx);
         }
@@ -296,7 +299,7 @@ impl Server {
         fx.event(Event::Returned { ticket, arrival, position });
     }
 
-    fn leave_slot(&mut self, at: u32) {
+    pub(super) fn leave_slot(&mut self, at: u32) {
         let Entry { arrival, peer, .. } = self.places.slab[at];
         self.rests(arrival);
         if self.uploads.remove(&arrival).is_some() {

@@ -8,6 +8,8 @@ use core::iter::successors;
 use super::*;
 use crate::fetch::{DialError, Get, PartRow, Source, StoreError, Ticket};
 use crate::id::{FetchId, FileIndex, FileKey, Guid, Sha1, Tth};
+use crate::lease::Part;
+use crate::lease::division::Leader;
 use crate::node::swarm::{self, SwarmFile};
 use crate::node::{Command, FileInfo, Held, HostRow, Message, Restored};
 use crate::queue::{Dialect, Row, RowState};
@@ -199,7 +201,11 @@ fn next_input(input: &Input) -> Option<Input> {
         Input::Verified { .. } => Input::Hashed { fetch, start: LARGE, tth: Some(Tth([0xcd; 24])) },
         Input::Hashed { .. } => Input::Judged { conn, good: true },
         Input::Judged { .. } => Input::StoreAway,
-        Input::StoreAway => Input::StoreBack,
+        Input::StoreAway => Input::Divided { leaders: [Leader::Us, Leader::At(at)].into() },
+        Input::Divided { .. } => {
+            Input::Leads { parts: [Part(0), Part(63)].into(), queue: restored().queue }
+        }
+        Input::Leads { .. } => Input::StoreBack,
         Input::StoreBack => Input::Unsaid { conn, several: true },
         Input::Unsaid { .. } => Input::Inbox { held: Some(Held { files: 3, bytes: LARGE }) },
         Input::Inbox { .. } => Input::Kept { conn, name: "a \"name\"\n".into() },

@@ -62,6 +62,7 @@ const EVENTS = {
   'queue.refused': (a) => `${Name(a)} bekommt keinen Platz: ${REFUSALS[a.why] ?? a.why}.`,
   'queue.called': (a) => `Der Server ruft ${name(a)} zurück${a.attempt > 1 ? `, Versuch ${a.attempt}` : ''}.`,
   'queue.restored': (a) => `Der Platz von ${name(a)} kommt von der Platte wieder: ${a.position}.`,
+  'queue.released': (a) => `${Name(a)} gehört von jetzt an zu einem anderen Servent der Site; ${a.uploads ? 'was gerade gesendet wird, wird hier zu Ende gesendet' : 'der Platz geht mit'}.`,
   'queue.slots': (a) => `Jetzt gibt es ${plural(a.slots, 'Upload-Slot', 'Upload-Slots')}.`,
 
   'conn.started': (a) => `${a.node} startet${a.restored_places ? ` und erinnert sich an ${plural(a.restored_places, 'Platz', 'Plätze')} von vorher` : ''}.`,
@@ -71,6 +72,7 @@ const EVENTS = {
   'conn.dial_failed': (a) => `${a.node} konnte sich nicht verbinden: ${DIALS[a.why] ?? a.why}.`,
   'conn.request': (a) => `${a.node} wird gefragt: ${a.method} ${a.target}${a.range ? `, ${a.range}` : ''}.`,
   'conn.reply': (a) => `${a.node} antwortet ${status(a.status)}${a.end > a.start ? `: ${range(a)}` : ''}.`,
+  'conn.elsewhere': (a) => (a.to ? `${a.node} verweist dafür auf ${a.to}.` : `${a.node} bittet, bald wieder zu fragen: Das bedient im Moment niemand.`),
   'conn.unsaid': (a) => `${a.node} konnte nicht rechtzeitig sichern, was es sagen wollte, und nimmt es zurück.`,
   'conn.response': (a) => `${a.node} hört ${status(a.status)}.`,
   'conn.garbled': (a) => `${a.node} bekommt ein unlesbares Datagramm.`,
@@ -200,6 +202,7 @@ const WHYS = {
   'world.store_away': 'Was nichts verspricht, geht weiter; wer nach einem Platz fragt, hört 503 und kommt wieder.',
   'world.store': 'Ein Eingriff: Niemand kann schreiben, bis die Datenbank wieder da ist.',
   'world.apart': 'Ein Eingriff: Was vorher abgeschickt wurde, kann später noch ankommen.',
+  'queue.released': 'Die Dateien einer Site sind unter seinen Servents aufgeteilt; ein Teil zieht mit allen Plätzen um.',
   'queue.restored': 'Was versprochen wird, ist auf der Platte, bevor es gesagt wird; so verliert ein Neustart niemanden.',
 };
 

@@ -1,0 +1,150 @@
+//! A divided site: which files are ours to queue for, and where to ask for the
+//! others.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use super::Http;
+use super::archive;
+use super::reply::Writer;
+use super::request::Asked;
+use super::serving;
+use crate::id::ConnId;
+use crate::lease::division::Leader;
+use crate::lease::{PARTS, Part};
+use crate::node::connections::Phase;
+use crate::node::cx::Cx;
+use crate::node::parts::{Body, Subject};
+use crate::node::{ConnEvent, FileRef};
+use crate::queue::{FileKey, Row, server};
+use crate::time::{Duration, Instant};
+use crate::wire::http::Target;
+
+/// When a client that queues asks again, if it does not understand where it was
+/// told to ask.
+const AGAIN: Duration = Duration::from_secs(60);
+/// Nobody leads the part.
+const BETWEEN: (u16, &str) = (503, "Changing Hands");
+/// When whoever hears that asks again.
+const SOON: Duration = Duration::from_secs(2);
+
+impl Http {
+    /// Who answers for each part of the site, from now on.
+    pub(in crate::node) fn divided(&mut self, cx: &mut Cx<'_>, leaders: Vec<Leader>) {
+        let before = self.ours();
+        let leader = |part: Part| match leaders.get(usize::from(part.0)).copied() {
+            // Its places are not restored yet.
+            Some(Leader::Us) if self.division.is_none() || before & part.bit() == 0 => {
+                Leader::Nobody
+            }
+            some => some.unwrap_or_default(),
+        };
+        self.division = Some(Part::all().map(leader).collect());
+        let parts = before & !self.ours();
+        if parts == 0 {
+            return;
+        }
+        self.queue(cx, server::Input::Release { parts });
+        let gone = |asked: &Asked| Part::of(asked.subject.key).bit() & parts != 0;
+        let held = self.held.iter().filter(|(_, asked)| gone(asked));
+        let held: Vec<ConnId> = held.map(|(conn, _)| *conn).collect();
+        for conn in held {
+            let Some(asked) = self.held.remove(&conn) else { continue };
+            let Some(state) = cx.io.open(conn) else { continue };
+            state.phase = Phase::Serving { place_until: Instant::ZERO };
+            let leader = self.leader(asked.subject.key);
+            self.elsewhere(cx, conn, &asked, leader);
+            serving::await_request(cx, conn, true);
+        }
+    }
+
+    /// These parts are ours from now on.
+    pub(in crate::node) fn leads(
+        &mut self,
+        cx: &mut Cx<'_>,
+        parts: &BTreeSet<Part>,
+        rows: Vec<Row>,
+    ) {
+        let nobody = || (0..PARTS).map(|_| Leader::Nobody).collect();
+        let division = self.division.get_or_insert_with(nobody);
+        for part in parts {
+            if let Some(leader) = division.get_mut(usize::from(part.0)) {
+                *leader = Leader::Us;
+            }
+        }
+        for row in rows {
+            self.queue(cx, server::Input::Restore(row));
+        }
+        self.queue(cx, server::Input::Joined);
+    }
+
+    /// The parts that are ours, as a set.
+    fn ours(&self) -> u64 {
+        let Some(division) = &self.division else { return u64::MAX };
+        let ours = Part::all().zip(division).filter(|(_, leader)| **leader == Leader::Us);
+        ours.fold(0, |set, (part, _)| set | part.bit())
+    }
+
+    /// Who answers for a file.
+    pub(super) fn leader(&self, file: FileKey) -> Leader {
+        let part = usize::from(Part::of(file).0);
+        self.division.as_ref().map_or(Leader::Us, |division| division[part])
+    }
+
+    /// The other members of the site.
+    pub(super) fn members(&self) -> BTreeSet<SocketAddr> {
+        let leaders = self.division.iter().flatten();
+        let others = leaders.filter_map(|leader| match leader {
+            Leader::At(at) => Some(*at),
+            Leader::Us | Leader::Nobody => None,
+        });
+        others.collect()
+    }
+
+    /// Tells a client where to ask for a file that is not ours.
+    pub(super) fn elsewhere(
+        &mut self,
+        cx: &mut Cx<'_>,
+        conn: ConnId,
+        asked: &Asked,
+        leader: Leader,
+    ) {
+        let Asked { subject, dialect, form, .. } = asked;
+        let to = if let Leader::At(at) = leader { Some(at) } else { None };
+        cx.tell(ConnEvent::Elsewhere { conn, to });
+        let writer = Writer::of(cx);
+        let Some(at) = to else {
+            let again = SOON.scaled(cx.config.queue.time_scale);
+            return self.say(cx, conn, writer.come_back(BETWEEN, again, *form));
+        };
+        let file = self.described(cx, conn, subject);
+        let to = (at, &self.known_everywhere(subject));
+        let again = AGAIN.scaled(cx.config.queue.time_scale);
+        let reply = writer.elsewhere(&file, to, (*dialect, again), *form);
+        self.say(cx, conn, reply);
+    }
+
+    /// A name of a file that means the same at every member; numbers do not.
+    fn known_everywhere(&self, subject: &Subject) -> Target {
+        let by_name = |path: &str| Target::Path { path: path.into(), query: "".into() };
+        match &subject.body {
+            Body::Folder(folder) => {
+                Target::Path { path: folder.clone(), query: archive::QUERY.into() }
+            }
+            Body::File(FileRef::Shared(index)) => {
+                let info = self.files.get(*index);
+                // Of several files of one name, it leads to one.
+                let named = info.filter(|info| {
+                    self.files.by_path(&info.name).is_some_and(|first| first.index == *index)
+                });
+                match (named, subject.sha1) {
+                    (Some(info), _) => by_name(&info.name),
+                    (None, Some(sha1)) => Target::Urn(sha1),
+                    (None, None) => by_name(info.map_or("", |info| &info.name)),
+                }
+            }
+            Body::File(_) => subject.sha1.map_or_else(|| by_name(""), Target::Urn),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! A divided site: two members, and a part that goes from one to the other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::node_support;
+
+use node_support::{Host, config, get, header, status, var};
+use servent_core::id::{FileKey, Guid};
+use servent_core::lease::Part;
+use servent_core::lease::division::Leader;
+use servent_core::node::{Input, Op};
+use servent_core::queue::{Policy, Row, RowState};
+use servent_core::time::Duration;
+
+const AQ: &str = "X-Queue: 0.1\r\n";
+const PQ: &str = "X-Queue: 1.0\r\n";
+const OTHER: &str = "9.9.8.1:6347";
+
+/// The part of the only file.
+fn part() -> Part {
+    Part::of(FileKey(100))
+}
+
+fn leaders(its: Leader) -> Input {
+    let of = |one: Part| if one == part() { its } else { Leader::Nobody };
+    Input::Divided { leaders: Part::all().map(of).collect() }
+}
+
+fn leads(queue: Vec<Row>) -> Input {
+    Input::Leads { parts: BTreeSet::from([part()]), queue }
+}
+
+/// A member that leads the part of its file.
+fn member() -> Host {
+    let mut host = Host::new(config(), &[200_000]);
+    host.stalled = true;
+    host.input(leaders(Leader::Nobody));
+    host.input(leads(Vec::new()));
+    host
+}
+
+/// What the store remembers after these changes.
+fn rows(host: &Host) -> Vec<Row> {
+    let mut rows: BTreeMap<Guid, Row> = BTreeMap::new();
+    for op in &host.ops {
+        match op {
+            Op::Queue(row) => drop(rows.insert(row.ticket, *row)),
+            Op::QueueGone(ticket) => drop(rows.remove(ticket)),
+            _ => {}
+        }
+    }
+    let mut rows: Vec<Row> = rows.into_values().collect();
+    rows.sort_by_key(|row| row.arrival);
+    rows
+}
+
+#[test]
+fn st_4_a_request_at_the_wrong_member_hears_where_to_ask() {
+    let mut host = Host::new(config(), &[200_000]);
+    host.input(leaders(Leader::At(OTHER.parse().unwrap())));
+    let (_, reply) = host.ask("9.9.9.1:1", "");
+    assert_eq!(status(&reply), 307, "{reply}");
+    assert_eq!(header(&reply, "Location"), Some("//9.9.8.1:6347/file%200.bin"), "{reply}");
+    for dialect in [AQ, PQ] {
+        let (_, reply) = host.ask("9.9.9.2:1", dialect);
+        assert_eq!((status(&reply), header(&reply, "X-Queued")), (503, None), "{reply}");
+        assert_eq!(header(&reply, "X-Alt"), Some(OTHER), "{reply}");
+        assert!(header(&reply, "Retry-After").is_some(), "{reply}");
+    }
+    // It has the file, and says so.
+    let conn = host.accept("9.9.9.3:1");
+    let head = "HEAD /get/0/file%200.bin HTTP/1.1\r\nHost: h\r\n\r\n";
+    assert_eq!(status(&host.say(conn, head)), 200);
+    assert!(rows(&host).is_empty(), "it has promised something");
+}
+
+#[test]
+fn st_4_while_a_part_changes_hands_nothing_is_promised() {
+    // That it is ours is only said: its places are not here yet.
+    for its in [Leader::Nobody, Leader::Us] {
+        let mut host = Host::new(config(), &[200_000]);
+        host.input(leaders(its));
+        for dialect in ["", AQ, PQ] {
+            let (_, reply) = host.ask("9.9.9.1:1", dialect);
+            assert_eq!((status(&reply), header(&reply, "Location")), (503, None), "{reply}");
+            assert!(header(&reply, "Retry-After").is_some(), "{reply}");
+        }
+        assert!(rows(&host).is_empty(), "it has promised something");
+    }
+}
+
+#[test]
+fn st_4_a_place_moves_with_its_part_and_keeps_its_order() {
+    let (mut one, mut two) = (member(), member());
+    let (_, reply) = one.ask("9.9.9.1:1", PQ);
+    assert_eq!(status(&reply), 200);
+    let places: Vec<String> =
+        (2..5).map(|n| var(&one.ask(&format!("9.9.9.{n}:1"), PQ).1, "ID").to_owned()).collect();
+    let before = one.ops.len();
+    one.input(leaders(Leader::At(OTHER.parse().unwrap())));
+    assert_eq!(one.ops.len(), before, "the rows are another's now");
+    assert_eq!(one.node.view(1, 9).queue.length, 0);
+    // The other one has a client of its own, of a part that it has always led.
+    two.input(leaders(Leader::Nobody));
+    two.input(leads(rows(&one)));
+    for (n, id) in places.iter().enumerate() {
+        let conn = two.accept(&format!("9.9.9.{}:2", n + 2));
+        let reply = two.say(conn, &get(0, &format!("{PQ}X-Queued: ID={id}\r\n")));
+        let told = (var(&reply, "ID"), var(&reply, "position"));
+        assert_eq!(told, (id.as_str(), &*(n + 1).to_string()), "{reply}");
+    }
+    // Its owner was being served, and goes on.
+    let owner = rows(&one)[0].ticket;
+    let conn = two.accept("9.9.9.1:2");
+    let reply = two.say(conn, &get(0, &format!("{PQ}X-Queued: ID={owner}\r\n")));
+    assert_eq!(status(&reply), 200, "{reply}");
+}
+
+/// Numbers of arrival are each member's own: what is restored behind others is
+/// saved with the new ones, or the next member would mix them up.
+#[test]
+fn st_4_order_survives_a_second_move() {
+    let (mut one, mut two) = (member(), member());
+    one.ask("9.9.9.1:1", PQ);
+    let first: Vec<String> =
+        (2..6).map(|n| var(&one.ask(&format!("9.9.9.{n}:1"), PQ).1, "ID").to_owned()).collect();
+    for n in 10..30 {
+        two.ask(&format!("9.9.9.{n}:1"), PQ); // Its numbers are ahead.
+    }
+    two.input(leaders(Leader::Nobody));
+    two.ops.clear();
+    two.input(leads(rows(&one)));
+    // One of them asks before the next move, the others do not.
+    let conn = two.accept("9.9.9.2:2");
+    two.say(conn, &get(0, &format!("{PQ}X-Queued: ID={}\r\n", first[0])));
+    let waiting = rows(&two).into_iter().filter(|row| row.state == RowState::Waiting);
+    let order: Vec<String> = waiting.map(|row| row.ticket.to_string()).collect();
+    assert_eq!(order, first);
+}
+
+#[test]
+fn st_4_an_upload_goes_on_to_its_end_where_it_runs() {
+    let mut one = member();
+    let (conn, reply) = one.ask("9.9.9.1:1", PQ);
+    assert_eq!(status(&reply), 200);
+    one.input(leaders(Leader::At(OTHER.parse().unwrap())));
+    assert!(!one.hung_up.contains(&conn));
+    let before = one.ops.len();
+    one.input(Input::Served { conn, bytes: 200_000 });
+    assert_eq!(one.ops.len(), before, "the row is another's");
+    assert_eq!(one.node.view(1, 9).queue.uploads.len(), 0, "its slot is free");
+    let reply = one.say(conn, &get(0, PQ));
+    assert_eq!((status(&reply), header(&reply, "X-Alt")), (503, Some(OTHER)), "{reply}");
+}
+
+#[test]
+fn st_4_a_request_that_is_held_hears_where_to_ask() {
+    let mut config = config();
+    config.queue.policy = Policy::Adaptive;
+    let mut one = Host::new(config, &[200_000]);
+    one.stalled = true;
+    one.input(leaders(Leader::Nobody));
+    one.input(leads(Vec::new()));
+    one.ask("9.9.9.1:1", PQ);
+    let (plain, reply) = one.ask("9.9.9.2:1", "");
+    assert_eq!(reply, "", "it is held");
+    one.input(leaders(Leader::At(OTHER.parse().unwrap())));
+    let reply = one.heard(plain);
+    assert_eq!(status(&reply), 307, "{reply}");
+    one.wait(Duration::from_secs(600));
+    assert_eq!(one.heard(plain), "", "nothing else follows");
+}
+
+/// A place of Active Queueing is its connection's and in no store.
+#[test]
+fn st_4_a_place_of_active_queueing_ends_with_its_connection() {
+    let mut one = member();
+    one.ask("9.9.9.1:1", PQ);
+    let (conn, reply) = one.ask("9.9.9.2:1", AQ);
+    assert_eq!(var(&reply, "position"), "1");
+    one.input(leaders(Leader::At(OTHER.parse().unwrap())));
+    assert!(one.hung_up.contains(&conn));
+}
