@@ -98,6 +98,7 @@ fn sentence(key: &str) -> &str {
         "check.old_number" => "a lease was taken with a number that is not new",
         "check.place_gone" => "a place that was told is gone after another member took over",
         "check.served_twice" => "a place was served again after it had been served",
+        "check.not_its_part" => "a member gives a place for a file of another member",
         "check.takeover_order" => "the line has another order after another member took over",
         "check.two_write" => "a member wrote that does not lead any more",
         "check.unsaved" => "somebody was told a place that is not saved",

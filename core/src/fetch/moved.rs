@@ -13,7 +13,7 @@ use alloc::string::String;
 use super::alts::may_follow;
 use super::cx::Cx;
 use super::download::{Download, State};
-use super::source::Src;
+use super::source::{Link, Src};
 use super::{Answer, Event, Output, Source, SourceTrouble};
 use crate::queue::client;
 use crate::wire::http::ResponseHead;
@@ -44,17 +44,25 @@ impl Download {
         let away = self.sources.iter().find(|(_, s)| s.away.is_some() && s.source == *from);
         let Some(no) = away.map(|(&no, _)| no) else { return };
         let of_site = |s: &Src, to: &Source| s.at() == to.at && (s.home.is_some() || s.told);
-        let known = |to: &Source| self.sources.values().any(|s| s.source == *to || of_site(s, to));
+        let known = |to: &Source| {
+            let mut asked = self.sources.values().filter(|s| s.usable());
+            asked.any(|s| s.source == *to || of_site(s, to))
+        };
         let beside = to.as_ref().filter(|to| known(to)).map(|to| to.at);
         let to = to.filter(|_| beside.is_none());
         let Some(src) = self.sources.get_mut(&no) else { return };
         let temporary = src.away.take() == Some(true);
         if let (true, Some(at)) = (temporary, beside) {
-            // We ask that one already.
+            // We ask that one already, and it has our place.
             (src.beside, src.moves) = (Some(at), 0);
+            if let Some(place) = src.client.remembered() {
+                self.hand_over(no, place, |other| other.at() == at, cx);
+            }
             let pause = cx.config.busy_retry.scaled(cx.config.time_scale);
             self.client(no, client::Input::Busy(Some(pause)), cx);
-            return self.waiting(no, SourceTrouble::Busy, cx);
+            self.waiting(no, SourceTrouble::Busy, cx);
+            // The range it was asked for is free for others again.
+            return self.wake(cx);
         }
         let Some(to) = to else { return self.lose(no, SourceTrouble::Astray, cx) };
         let told = src.told;
@@ -88,15 +96,31 @@ impl Download {
             let at = src.at();
             return cx.fx.event(Event::Source { fetch: self.id, at });
         }
-        let Some(place) = src.client.remembered() else { return };
-        let heir = self.sources.iter().find(|(_, other)| {
-            other.usable() && other.beside == Some(at) && other.client.remembered().is_none()
+        if let Some(place) = src.client.remembered() {
+            self.hand_over(no, place, |other| other.beside == Some(at), cx);
+        }
+    }
+
+    /// Another member of the site is asked for a place from now on.
+    fn hand_over(
+        &mut self,
+        no: u32,
+        place: client::Remembered,
+        to: impl Fn(&Src) -> bool,
+        cx: &mut Cx<'_>,
+    ) {
+        let heir = self.sources.iter().find(|(other, src)| {
+            let idle = matches!(src.link, Link::None | Link::Kept { .. }) && src.away.is_none();
+            let has_none = src.client.remembered().is_none();
+            **other != no && src.usable() && idle && has_none && to(src)
         });
         let Some(heir) = heir.map(|(&no, _)| no) else { return };
-        if let Some(other) = self.sources.get_mut(&heir) {
-            other.beside = None;
-            other.client.restore(place, cx.now);
+        if let Some(src) = self.sources.get_mut(&no) {
+            src.client = Src::new(cx.config, src.source.clone()).client;
         }
+        let Some(other) = self.sources.get_mut(&heir) else { return };
+        other.beside = None;
+        other.client.restore(place, cx.now);
         self.client(heir, client::Input::AskNow, cx);
     }
 }

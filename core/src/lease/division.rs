@@ -149,7 +149,12 @@ pub struct Division {
     /// The other members, what their beat was, and since when.
     others: BTreeMap<Guid, Other>,
     ours: BTreeMap<Part, Ours>,
+    /// Where those serve that are there, and whose each part is among them.
+    there: Vec<SocketAddr>,
+    owners: Vec<SocketAddr>,
     told: Vec<Leader>,
+    /// The leases as they were when nothing was left to do about them.
+    settled: Option<BTreeMap<Part, Hold>>,
     /// The store could not be asked since the last look: silence proves nothing.
     blind: bool,
     next: Option<Instant>,
@@ -184,7 +189,10 @@ impl Division {
             at,
             others: BTreeMap::new(),
             ours: BTreeMap::new(),
+            there: Vec::new(),
+            owners: Vec::new(),
             told: Vec::new(),
+            settled: None,
             blind: false,
             next: Some(now),
         }
@@ -206,10 +214,14 @@ impl Division {
             return fx.output(Output::Yield);
         }
         self.watch(now, board, fx);
+        self.divide();
+        if self.settled.as_ref() == Some(&board.parts) {
+            return;
+        }
         let (mut hush, mut free) = (BTreeSet::new(), BTreeSet::new());
         let mut claims = Vec::new();
         for part in Part::all() {
-            let owned = self.owner(part) == Some(self.at);
+            let owned = self.owners[usize::from(part.0)] == self.at;
             match self.ours.get_mut(&part) {
                 Some(state @ Ours::Leads) if !owned => {
                     *state = Ours::Hushes;
@@ -228,6 +240,8 @@ impl Division {
             }
         }
         self.tell(board, fx);
+        let done = hush.is_empty() && free.is_empty() && claims.is_empty();
+        self.settled = done.then(|| board.parts.clone());
         if !hush.is_empty() {
             fx.output(Output::Hush(hush));
         }
@@ -273,9 +287,16 @@ impl Division {
         self.others.get(&id).is_some_and(|other| other.there)
     }
 
-    fn owner(&self, part: Part) -> Option<SocketAddr> {
+    /// Whose each part is.
+    fn divide(&mut self) {
         let others = self.others.values().filter(|other| other.there).map(|other| other.at);
-        part.owner(others.chain([self.at]))
+        let there: Vec<SocketAddr> = others.chain([self.at]).collect();
+        if there != self.there {
+            let owner = |part: Part| part.owner(there.iter().copied()).unwrap_or(self.at);
+            self.owners = Part::all().map(owner).collect();
+            self.settled = None;
+            self.there = there;
+        }
     }
 
     /// Tells the host who leads which part, when that has changed.
@@ -313,6 +334,7 @@ impl Engine for Division {
             Input::Seen(board) => self.seen(now, &board, fx),
             Input::Taken(parts) if parts.is_empty() => {}
             Input::Taken(parts) => {
+                self.settled = None;
                 self.ours.extend(parts.iter().map(|part| (*part, Ours::Leads)));
                 for part in &parts {
                     if let Some(told) = self.told.get_mut(usize::from(part.0)) {
@@ -322,11 +344,15 @@ impl Engine for Division {
                 fx.output(Output::Lead(parts));
             }
             Input::Quiet(parts) => {
+                self.settled = None;
                 let quiet = |part: &Part| (*part, Ours::Quiet);
                 self.ours.extend(parts.iter().map(quiet));
                 fx.output(Output::Free(parts));
             }
-            Input::Freed(parts) => self.ours.retain(|part, _| !parts.contains(part)),
+            Input::Freed(parts) => {
+                self.settled = None;
+                self.ours.retain(|part, _| !parts.contains(part));
+            }
             Input::Away => self.blind = true,
         }
     }

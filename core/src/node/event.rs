@@ -222,4 +222,7 @@ pub enum WorldEvent {
     Store { away: bool },
     /// A fault: the way between it and the store is cut, or there again.
     Apart { apart: bool },
+    /// It leads these parts of its site and no other: a bit for each, the first 32
+    /// in `low`.
+    Parts { low: u32, high: u32 },
 }

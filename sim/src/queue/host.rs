@@ -76,8 +76,7 @@ impl Plan {
             profiles.push(Profile {
                 name: numbered(&server.name, i, scenario.servers.len()),
                 role: Role::Server,
-                // A site has one address.
-                at: address(0, if scenario.site.is_some() { 0 } else { i }),
+                at: address(0, if scenario.has_one_address() { 0 } else { i }),
                 dialect: config.dialect,
                 config,
                 up: server.up,
@@ -91,7 +90,7 @@ impl Plan {
             });
         }
         let mut servers: Vec<SocketAddr> = profiles.iter().map(|p| p.at).collect();
-        servers.truncate(if scenario.site.is_some() { 1 } else { servers.len() });
+        servers.truncate(if scenario.has_one_address() { 1 } else { servers.len() });
         for (g, group) in scenario.clients.iter().enumerate() {
             let mut arrivals = dice.fork("arrivals", g as u64);
             let get = get(&files[g], &servers, &group.servers);

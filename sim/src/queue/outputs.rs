@@ -1,5 +1,6 @@
 //! Carrying out the outputs of nodes.
 
+use alloc::format;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
@@ -9,7 +10,7 @@ use crate::links::stream::{End, Intake, Link, LinkRef, Packet, Side, Store};
 use crate::world::World;
 use servent_core::engine::Effect;
 use servent_core::id::{ConnId, FetchId, Sha1};
-use servent_core::node::{Answer, DialError, FileRef, Input, Output};
+use servent_core::node::{Answer, Command, DialError, FileRef, Input, Output, Source};
 use servent_core::time::Duration;
 use servent_core::trace::{Cause, Event, NodeId, Subject, subjects};
 
@@ -41,6 +42,12 @@ fn causes_within(list: &[Effect<Output, Event>], next: u64, about: &mut Vec<(Con
         Some(Subject::Conn(conn)) => Some((conn, seq)),
         _ => None,
     }));
+}
+
+/// The source that a `Location` of these worlds names.
+fn leads_to(location: &str) -> Option<Source> {
+    let (host, path) = location.strip_prefix("//")?.split_once('/')?;
+    Some(Source { at: host.parse().ok()?, target: format!("/{path}"), host: host.into() })
 }
 
 impl<N: Guest> World<Queue<N>> {
@@ -150,6 +157,10 @@ impl<N: Guest> World<Queue<N>> {
     }
 
     fn answered(&mut self, host: u32, answer: Answer) {
+        if let Answer::Moved { fetch, from, to } = &answer {
+            let (fetch, from, to) = (*fetch, from.clone(), leads_to(to));
+            return self.give(host, Input::Command(Command::Moved { fetch, from, to }), None);
+        }
         let h = self.own_mut(host);
         match &answer {
             Answer::Fetching { fetch } if !h.fetches.contains(fetch) => h.fetches.push(*fetch),

@@ -82,6 +82,28 @@ pub fn draw_site(choose: &mut Choose, seed: u64) -> Scenario {
     scenario
 }
 
+/// The same for a site that is divided among its members: each client knows some
+/// of them, and every other group another file.
+#[must_use]
+pub fn draw_divided(choose: &mut Choose, seed: u64) -> Scenario {
+    let mut scenario = draw_site(choose, seed);
+    scenario.id = format!("random-divided-{seed}");
+    scenario.title = format!("Divided site {seed}");
+    if let Some(site) = &mut scenario.site {
+        site.divided = true;
+    }
+    let members = scenario.servers.len() as u64;
+    while scenario.clients.len() < 3 {
+        scenario.clients.push(group(choose, scenario.clients.len() as u64));
+    }
+    for group in &mut scenario.clients {
+        if choose.chance(2, 3) {
+            group.servers = [choose.below(members) as u32].into();
+        }
+    }
+    scenario
+}
+
 fn member_fault(choose: &mut Choose, members: u64) -> Fault {
     let node = NodeId(choose.below(members) as u32);
     match choose.below(10) {

@@ -226,6 +226,11 @@ impl Scenario {
         Ok(())
     }
 
+    /// True when whoever leads answers at the one address of all servers.
+    pub(super) fn has_one_address(&self) -> bool {
+        self.site.as_ref().is_some_and(|site| !site.divided)
+    }
+
     /// The variant of that name.
     #[must_use]
     pub fn variant(&self, name: &str) -> Option<Self> {

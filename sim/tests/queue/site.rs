@@ -10,7 +10,7 @@ use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Event, NodeId, Record};
 use servent_sim::Oracle as _;
 use servent_sim::queue::check::Oracles;
-use servent_sim::queue::{Fault, FaultAt, Scenario, Server, Site, presets, random};
+use servent_sim::queue::{Fault, FaultAt, Group, Scenario, Server, Site, presets, random};
 
 use crate::presets::{judge, run};
 
@@ -20,6 +20,17 @@ use crate::presets::{judge, run};
 fn st_2_drawn_sites_keep_every_promise() {
     for seed in 1..=40 {
         let s = random::draw_site(&mut Choose::random(seed), seed);
+        s.check().expect("a drawn scenario makes sense");
+        judge(&s);
+    }
+}
+
+/// The same for sites that are divided: the lines of a file are at one member, and
+/// whoever asks another one ends up there.
+#[test]
+fn st_4_drawn_divided_sites_keep_every_promise() {
+    for seed in 1..=8 {
+        let s = random::draw_divided(&mut Choose::random(seed), seed);
         s.check().expect("a drawn scenario makes sense");
         judge(&s);
     }
@@ -176,5 +187,72 @@ fn the_oracles_of_a_site_speak_up() {
     let early = verdict(early);
     assert!(has(&early, "check.unsaved"), "{early:?}");
     let nobody = after(vec![(5, 0, Event::World(W::Crashed)), (20, 2, hears(1))]);
+    assert!(has(&nobody, "check.leaderless"), "{nobody:?}");
+}
+
+/// What the oracles find in a made-up history of a divided site with two members
+/// and clients of one file.
+fn divided(history: Vec<(u64, u32, Event)>) -> Vec<&'static str> {
+    let servers = vec![Server::default(), Server::default()];
+    let site = Some(Site { divided: true, ..Site::default() });
+    let clients = vec![Group { count: 3, ..Group::default() }];
+    let s = Scenario { servers, site, clients, ..Scenario::default() };
+    let mut oracles = Oracles::new(&s);
+    let both = [0, 1].map(|node| (0, node, Event::World(W::StandsBy)));
+    for (seq, (at, node, event)) in both.into_iter().chain(history).enumerate() {
+        let at = Instant::from_secs(at);
+        oracles.see(&Record { seq: seq as u64, at, node: NodeId(node), cause: None, event });
+    }
+    oracles.violations().iter().map(|v| v.key).collect()
+}
+
+/// A member leads everything, or nothing.
+fn parts(all: bool) -> Event {
+    let set = if all { u32::MAX } else { 0 };
+    Event::World(W::Parts { low: set, high: set })
+}
+
+/// One leads everything, and has told two clients their places; then this.
+fn divided_after(more: Vec<(u64, u32, Event)>) -> Vec<&'static str> {
+    let told = [(1, 0, parts(true)), (2, 0, arrives(3)), (2, 0, arrives(4)), (3, 0, saved(1))];
+    let hears = [(4, 2, hears(3)), (4, 3, hears(4))];
+    divided(told.into_iter().chain(hears).chain(more).collect())
+}
+
+const DIVIDED: [&str; 6] = [
+    "check.two_write",
+    "check.not_its_part",
+    "check.place_gone",
+    "check.served_twice",
+    "check.unsaved",
+    "check.leaderless",
+];
+
+#[test]
+fn st_4_parts_that_change_hands_break_no_rule() {
+    let away = vec![(5, 0, parts(false))];
+    let there = [(6, 1, parts(true)), (6, 1, restored(3, 1)), (6, 1, restored(4, 2))];
+    let found = divided_after(away.into_iter().chain(there).chain([(7, 1, saved(3))]).collect());
+    assert!(found.iter().all(|key| !DIVIDED.contains(key)), "{found:?}");
+}
+
+#[test]
+fn the_oracles_of_a_divided_site_speak_up() {
+    let gone = vec![(5, 0, parts(false)), (6, 1, parts(true)), (6, 1, restored(4, 2))];
+    let gone = divided_after(gone.into_iter().chain([(7, 1, saved(3))]).collect());
+    assert!(has(&gone, "check.place_gone"), "{gone:?}");
+    let stranger = divided_after(vec![(5, 1, arrives(5))]);
+    assert!(has(&stranger, "check.not_its_part"), "{stranger:?}");
+    let both = vec![(5, 1, parts(true)), (5, 1, restored(3, 1)), (5, 1, restored(4, 2))];
+    let both =
+        divided_after(both.into_iter().chain([(6, 0, arrives(5)), (7, 0, saved(1))]).collect());
+    assert!(has(&both, "check.two_write"), "{both:?}");
+    let served = Event::Queue(Queue::Finished { ticket: ticket(3), free: 1 });
+    let twice = vec![(5, 0, served), (6, 0, saved(1)), (7, 0, parts(false)), (8, 1, parts(true))];
+    let twice = divided_after(twice.into_iter().chain([(8, 1, restored(3, 1))]).collect());
+    assert!(has(&twice, "check.served_twice"), "{twice:?}");
+    let early = divided(vec![(1, 0, parts(true)), (2, 0, arrives(3)), (3, 2, hears(3))]);
+    assert!(has(&early, "check.unsaved"), "{early:?}");
+    let nobody = divided_after(vec![(5, 0, Event::World(W::Crashed)), (20, 2, hears(3))]);
     assert!(has(&nobody, "check.leaderless"), "{nobody:?}");
 }

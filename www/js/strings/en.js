@@ -197,7 +197,7 @@ const PAGE = {
   'world.user.short': 'nudged',
   'world.leads.short': 'leads:', 'world.stands_by.short': 'stands by:',
   'world.replaced.short': 'replaced:',
-  'world.saved.short': 'saved',
+  'world.saved.short': 'saved', 'world.parts.short': 'parts',
   'world.store_away.short': 'database:', 'world.store.short': 'database:', 'world.apart.short': 'database:',
   'time.branch': (a) => `${a.name}, from ${a.at}`,
   'time.branch.main': 'main',
@@ -398,6 +398,8 @@ const PAGE = {
 /** A range without an end reaches beyond every number a page can hold. */
 const range = (/** @type {Args} */ a) => (a.end > Number.MAX_SAFE_INTEGER ? `bytes from ${count(a.start)} on` : `bytes ${count(a.start)}–${count(Math.max(a.start, a.end - 1))}`);
 
+/** How many bits of a number are set. */
+const ones = (/** @type {number} */ n) => n.toString(2).replaceAll('0', '').length;
 const name = (/** @type {Args} */ a) => a.who ?? a.peer ?? 'a client';
 
 /** A number of HTTP and what it means. @param {number} code */
@@ -492,6 +494,7 @@ const EVENTS = {
   'check.unfinished': 'a download never ended',
   'check.leaderless': 'nobody leads the site although somebody could',
   'check.old_number': 'a lease was taken with a number that is not new',
+  'check.not_its_part': 'a member gives a place for a file of another member',
   'check.place_gone': 'a place that was told is gone after another member took over',
   'check.served_twice': 'a place was served again after it had been served',
   'check.takeover_order': 'the line has another order after another member took over',
@@ -512,6 +515,7 @@ const EVENTS = {
   'world.saved': (a) => `The database has what ${a.node} wrote with number ${a.fence}.`,
   'world.store_away': (a) => (a.away ? `${a.node} cannot reach the database; it promises nothing new.` : `${a.node} reaches the database again.`),
   'world.store': (a) => (a.away ? 'The database is gone.' : 'The database is back.'),
+  'world.parts': (a) => `${a.node} now leads ${plural(ones(a.low) + ones(a.high), 'part', 'parts')} of the site.`,
   'world.apart': (a) => (a.apart ? `The way between ${a.node} and the database is cut.` : `The way between ${a.node} and the database is mended.`),
 };
 

@@ -50,6 +50,7 @@ export const whys = {
   'world.saved': 'A reply that promises something leaves only after this.',
   'world.store_away': 'What promises nothing goes on; whoever asks for a place hears 503 and comes back.',
   'world.store': 'A fault: nobody can write until the database is back.',
+  'world.parts': 'The files of a site are divided into parts. Everybody computes from the addresses of those who are there who leads which.',
   'world.apart': 'A fault: what was sent before may still arrive later.',
   'queue.released': 'The files of a site are divided among its servents; a part moves with all its places.',
   'queue.restored': 'What was promised is on disk before it is said, so a restart loses nobody.',

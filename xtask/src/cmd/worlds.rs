@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use crate::run::cargo;
 
 /// What can be drawn.
-const PROTOCOLS: [&str; 5] = ["queue", "site", "unicast", "routing", "swarm"];
+const PROTOCOLS: [&str; 6] = ["queue", "site", "divided", "unicast", "routing", "swarm"];
 
 /// Draw random worlds of the protocols on all cores and let the oracles judge
 /// them.

@@ -78,6 +78,11 @@ impl Scenario {
                     servent_sim::queue::random::draw_site(&mut Choose::random(drawn), drawn);
                 Some(Self::Queue(Box::new(scenario)))
             }
+            "random-divided" => {
+                let scenario =
+                    servent_sim::queue::random::draw_divided(&mut Choose::random(drawn), drawn);
+                Some(Self::Queue(Box::new(scenario)))
+            }
             "random-unicast" => {
                 let scenario =
                     servent_sim::unicast::random::draw(&mut Choose::random(drawn), drawn);

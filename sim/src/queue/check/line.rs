@@ -2,6 +2,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
+use core::net::IpAddr;
 
 use super::kept::Kept;
 use super::loss;
@@ -90,6 +91,11 @@ impl Line {
             at: Instant::ZERO,
             doomed: Vec::new(),
         }
+    }
+
+    /// The address of a place that is restored.
+    pub(super) fn knows(&mut self, ticket: Guid, peer: IpAddr) {
+        self.shares.come(ticket, peer);
     }
 
     pub(super) fn see(&mut self, record: &Record, found: &mut Found<'_>) {
@@ -249,6 +255,7 @@ impl Line {
                 self.shares.go(*ticket);
                 self.slots_agree(*ticket, *free, found);
             }
+            Queue::Released { ticket, uploads } => self.released(now, *ticket, *uploads),
             Queue::Slots { slots } => self.config.slots = *slots,
             _ => {}
         }
@@ -367,6 +374,16 @@ impl Line {
         self.shares.go(ticket);
         if length != self.places.len() as u32 {
             found.broken("length", "check.length", &[("ticket", &ticket), ("length", &length)]);
+        }
+    }
+
+    /// Another member of the site has its place from now on.
+    fn released(&mut self, now: Instant, ticket: Guid, uploads: bool) {
+        self.give_up(now, ticket);
+        self.leave(ticket);
+        if !uploads {
+            self.uploads.remove(&ticket);
+            self.shares.go(ticket);
         }
     }
 

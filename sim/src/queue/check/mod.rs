@@ -4,6 +4,7 @@
 //! the records say, and reports a violation when two records contradict each
 //! other.
 
+mod divided;
 mod download;
 mod kept;
 mod line;
@@ -13,13 +14,16 @@ mod site;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::net::IpAddr;
 
+use self::divided::Division;
 use self::download::Downloads;
 use self::line::Line;
 use self::site::Members;
 use super::scenario::Scenario;
 use crate::check::{Found, Oracle, Violation};
-use servent_core::queue::Config;
+use servent_core::id::Guid;
+use servent_core::queue::{Config, Event as Queue};
 use servent_core::time::Instant;
 use servent_core::trace::{Event, NodeId, Record};
 
@@ -30,6 +34,9 @@ pub struct Oracles {
     lines: BTreeMap<NodeId, Line>,
     downloads: Downloads,
     site: Option<Members>,
+    division: Option<Division>,
+    /// The addresses of places, by which another server restores them.
+    peers: BTreeMap<Guid, IpAddr>,
     /// The last record: what is not done by then never will be.
     last: (u64, Instant, NodeId),
     violations: Vec<Violation>,
@@ -40,8 +47,11 @@ impl Oracles {
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         let configs = scenario.servers.iter().map(|s| s.queue).collect();
-        let site = scenario.site.as_ref().map(|_| Members::new(scenario.servers.len()));
-        Self { configs, site, ..Self::default() }
+        let divided = scenario.site.as_ref().is_some_and(|site| site.divided);
+        let whole = scenario.site.as_ref().filter(|_| !divided);
+        let site = whole.map(|_| Members::new(scenario.servers.len()));
+        let division = divided.then(|| Division::new(scenario));
+        Self { configs, site, division, ..Self::default() }
     }
 }
 
@@ -54,6 +64,9 @@ impl Oracle for Oracles {
         if let Some(site) = &mut self.site {
             site.see(record, &mut found);
         }
+        if let Some(division) = &mut self.division {
+            division.see(record, &mut found);
+        }
         match &record.event {
             Event::Fetch(event) => self.downloads.see(event, &mut found),
             event if !matches!(event, Event::Queue(_) | Event::Conn(_) | Event::World(_)) => {}
@@ -61,6 +74,18 @@ impl Oracle for Oracles {
                 let config = self.configs.get(record.node.0 as usize);
                 if let Some(config) = config {
                     let line = self.lines.entry(record.node).or_insert_with(|| Line::new(config));
+                    match &record.event {
+                        Event::Queue(
+                            Queue::Arrived { ticket, peer, .. }
+                            | Queue::Started { ticket, peer, .. },
+                        ) => drop(self.peers.insert(*ticket, *peer)),
+                        Event::Queue(Queue::Restored { ticket, .. }) => {
+                            if let Some(peer) = self.peers.get(ticket) {
+                                line.knows(*ticket, *peer);
+                            }
+                        }
+                        _ => {}
+                    }
                     line.see(record, &mut found);
                 }
             }
@@ -74,6 +99,9 @@ impl Oracle for Oracles {
         self.downloads.finish(&mut found);
         if let Some(site) = &mut self.site {
             site.finish(end, &mut found);
+        }
+        if let Some(division) = &mut self.division {
+            division.finish(end, &mut found);
         }
     }
 

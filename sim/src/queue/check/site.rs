@@ -17,16 +17,16 @@ const LEADERLESS: Duration = Duration::from_secs(10);
 
 /// What the records say about one member.
 #[derive(Debug, Clone, Copy, Default)]
-struct Member {
-    runs: bool,
-    stalled: bool,
-    apart: bool,
-    leads: bool,
+pub(super) struct Member {
+    pub(super) runs: bool,
+    pub(super) stalled: bool,
+    pub(super) apart: bool,
+    pub(super) leads: bool,
 }
 
 impl Member {
     /// Nothing keeps it from leading.
-    const fn is_able(self) -> bool {
+    pub(super) const fn is_able(self) -> bool {
         self.runs && !self.stalled && !self.apart
     }
 }

@@ -4,10 +4,12 @@ use alloc::vec::Vec;
 
 use super::super::world::{self, Guest, Queue};
 use super::held::Waiting;
+use super::parts::Divided;
 use super::store::{Ask, Said};
 use super::{Due, Held};
 use crate::world::World;
 use servent_core::engine::{Effect, Engine as _, FxOf};
+use servent_core::lease::division::{Division, Input as PartsFact};
 use servent_core::lease::{Event as LeaseEvent, Input as Fact, Lease, Output as Wish};
 use servent_core::node::{Input, Op, Output, WorldEvent};
 use servent_core::time::Duration;
@@ -69,6 +71,9 @@ impl<N: Guest> World<Queue<N>> {
     pub(in crate::queue) fn rise(&mut self, member: u32) {
         let now = self.now();
         let Some(site) = &mut self.net.site else { return };
+        if site.plan.divided {
+            return self.rise_divided(member);
+        }
         let lease = Lease::new(site.plan.lease, now);
         let one = site.member_mut(member);
         if one.lease.is_some() {
@@ -89,7 +94,7 @@ impl<N: Guest> World<Queue<N>> {
         (one.away, one.under_way, one.made, one.saved) = (false, 0, 0, 0);
         one.pending.clear();
         one.late.clear();
-        one.held = Held::default();
+        (one.held, one.divided) = (Held::default(), Divided::default());
         if site.route == Some(member) {
             site.route = None;
         }
@@ -97,7 +102,7 @@ impl<N: Guest> World<Queue<N>> {
 
     /// A member is killed, whether it leads or stands by.
     pub(in crate::queue) fn kill_member(&mut self, member: u32) {
-        let runs = self.net.site.as_ref().is_some_and(|site| site.member(member).lease.is_some());
+        let runs = self.net.site.as_ref().is_some_and(|site| site.member(member).runs());
         if !self.crash(member) && runs {
             self.note(member, None, Event::World(WorldEvent::Crashed));
             self.member_ended(member);
@@ -106,7 +111,7 @@ impl<N: Guest> World<Queue<N>> {
 
     /// Another member leads: this one writes nothing any more, and ends. It is
     /// started again.
-    fn replaced(&mut self, member: u32) {
+    pub(super) fn replaced(&mut self, member: u32) {
         let now = self.now();
         let cause = Some(self.note(member, None, Event::World(WorldEvent::Replaced)));
         if self.slot(member).engine.is_some() {
@@ -122,11 +127,13 @@ impl<N: Guest> World<Queue<N>> {
 
     // The lease.
 
-    fn arm_lease(&mut self, member: u32) {
+    pub(super) fn arm_lease(&mut self, member: u32) {
         let Some(site) = &mut self.net.site else { return };
         let one = site.member_mut(member);
         // One question at a time.
-        let at = one.lease.as_ref().and_then(Lease::poll_timeout).filter(|_| one.asking.is_none());
+        let division = one.divided.division.as_ref().and_then(Division::poll_timeout);
+        let at = one.lease.as_ref().and_then(Lease::poll_timeout).or(division);
+        let at = at.filter(|_| one.asking.is_none());
         let Some((at, _)) = at else { return };
         let start = one.start;
         if one.armed.is_none_or(|armed| at < armed) {
@@ -149,6 +156,12 @@ impl<N: Guest> World<Queue<N>> {
             let mut fx = FxOf::<Lease>::new();
             lease.handle_timeout(now, &mut fx);
             self.obey_lease(member, &mut fx);
+        } else if one.asking.is_none()
+            && let Some(division) = &mut one.divided.division
+        {
+            let mut fx = FxOf::<Division>::new();
+            division.handle_timeout(now, &mut fx);
+            self.obey_division(member, &mut fx);
         }
         self.arm_lease(member);
     }
@@ -184,7 +197,12 @@ impl<N: Guest> World<Queue<N>> {
     // Writing.
 
     fn open(&mut self, member: u32) {
-        let number = self.ask_store(member, Ask::Open);
+        let Some(site) = &self.net.site else { return };
+        let ask = match &site.member(member).divided.division {
+            Some(_) => Ask::Rows(site.member(member).divided.writes()),
+            None => Ask::Open,
+        };
+        let number = self.ask_store(member, ask);
         if let Some(site) = &mut self.net.site {
             site.member_mut(member).writing = Some(number);
         }
@@ -213,6 +231,11 @@ impl<N: Guest> World<Queue<N>> {
         }
         if one.asking == Some(number) {
             one.asking = None;
+            if one.divided.division.is_some() {
+                let fact = if let Said::Parts(fact) = said { fact } else { PartsFact::Away };
+                self.division_fact(member, fact);
+                return self.hush(member);
+            }
             let fact = if let Said::Lease(fact) = said { fact } else { Fact::Away };
             return self.lease_fact(member, fact);
         }
@@ -224,7 +247,14 @@ impl<N: Guest> World<Queue<N>> {
             Said::Opened(Some(fence)) => self.opened_link(member, fence),
             Said::Opened(None) | Said::Written(false) => self.replaced(member),
             Said::Written(true) => self.written(member),
-            Said::Lease(_) | Said::Nothing => self.store_is_away(member),
+            Said::Rows(fences, rows) => {
+                self.rows_read(member, fences, rows);
+                let away = self.net.site.as_ref().is_some_and(|site| site.member(member).away);
+                if !self.write_on(member) && away {
+                    self.store_is_back(member);
+                }
+            }
+            Said::Lease(_) | Said::Parts(_) | Said::Nothing => self.store_is_away(member),
         }
     }
 
@@ -247,10 +277,13 @@ impl<N: Guest> World<Queue<N>> {
     }
 
     /// Writes what is pending; false when nothing is.
-    fn write_on(&mut self, member: u32) -> bool {
+    pub(super) fn write_on(&mut self, member: u32) -> bool {
         let until = self.next_record();
         let Some(site) = &mut self.net.site else { return false };
         let one = site.member_mut(member);
+        if one.divided.division.is_some() {
+            return self.write_parts(member, until);
+        }
         let Some(fence) = one.fence.filter(|_| one.writing.is_none() && !one.pending.is_empty())
         else {
             return false;
@@ -280,6 +313,7 @@ impl<N: Guest> World<Queue<N>> {
         let ready = one.held.ready(one.saved);
         self.say(member, ready);
         self.write_on(member);
+        self.hush(member);
     }
 
     /// The store does not answer: nothing new is promised until it is back.
@@ -290,6 +324,7 @@ impl<N: Guest> World<Queue<N>> {
         let one = site.member_mut(member);
         let start = one.start;
         (one.fence, one.under_way) = (None, 0);
+        one.divided.fences.clear();
         let was = core::mem::replace(&mut one.away, true);
         self.plan(again, world::Due::Site(Due::Retry(member, start)));
         if was || self.slot(member).engine.is_none() {
@@ -330,6 +365,7 @@ impl<N: Guest> World<Queue<N>> {
             Some(self.note(member, None, Event::World(WorldEvent::StoreAway { away: false })));
         self.say(member, ready);
         self.give(member, Input::StoreBack, cause);
+        self.hush(member);
     }
 
     fn say(&mut self, member: u32, ready: Vec<Waiting>) {

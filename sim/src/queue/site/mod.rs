@@ -4,10 +4,12 @@
 //! node changes is written to the store over a link, conditional on a fencing
 //! number, and what depends on it is said when the store has it. The store can
 //! be slow, silent or gone, the way to it can be cut, and what is on that way
-//! arrives late. The address of the site belongs to whoever led last.
+//! arrives late. The address of the site belongs to whoever led last; in a divided
+//! site every member runs a node at an address of its own.
 
 mod held;
 mod member;
+mod parts;
 mod store;
 
 use alloc::collections::BTreeMap;
@@ -16,6 +18,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use self::held::Held;
+use self::parts::Divided;
 use self::store::{Letter, Shared};
 use servent_core::lease::{self, Lease};
 use servent_core::node::{Op, Restored};
@@ -39,6 +42,9 @@ pub struct Site {
     /// Time after which a member that ended because it was replaced is started
     /// again.
     pub restart: Duration,
+    /// All members serve, each its own part of the files, at an address of its
+    /// own.
+    pub divided: bool,
 }
 
 impl Default for Site {
@@ -49,6 +55,7 @@ impl Default for Site {
             patience: Duration::from_secs(2),
             retry: Duration::from_millis(500),
             restart: Duration::from_secs(1),
+            divided: false,
         }
     }
 }
@@ -90,9 +97,9 @@ impl State {
         (node as usize) < self.members.len()
     }
 
-    /// What the store remembers.
+    /// What the store remembers for who leads the whole site.
     pub(super) fn restored(&self) -> Restored {
-        self.store.disk.restored()
+        if self.plan.divided { Restored::default() } else { self.store.disk.restored() }
     }
 
     fn member(&self, node: u32) -> &Member {
@@ -136,6 +143,15 @@ struct Member {
     saved: u64,
     /// Outputs that wait for changes before them.
     held: Held,
+    /// Its part of a site that is divided.
+    divided: Divided,
+}
+
+impl Member {
+    /// A process of it runs.
+    const fn runs(&self) -> bool {
+        self.lease.is_some() || self.divided.division.is_some()
+    }
 }
 
 /// A planned event of a site.

@@ -4,12 +4,19 @@ use super::super::disk::Disk;
 use super::super::world::{self, Guest, Queue};
 use super::Due;
 use crate::world::World;
-use servent_core::lease::{Input, Output, Seen};
+use servent_core::id::Guid;
+use servent_core::lease::division::{
+    Board, Claim, Hold, Input as PartsInput, Output as PartsOutput, Seat,
+};
+use servent_core::lease::{Input, Output, Part, Seen};
 use servent_core::node::{Op, WorldEvent};
+use servent_core::queue::Row;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Event;
 
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
+use core::net::SocketAddr;
 
 /// How much later than the rest of them a packet arrives that was sent again
 /// after its way was cut, at most.
@@ -19,6 +26,7 @@ const LATE: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub(super) struct Shared {
     pub(super) disk: Disk,
+    board: Board,
     lease: Seen,
     /// The process that holds the lease: of which member, and which of its.
     holder: Option<(u32, u32)>,
@@ -40,8 +48,8 @@ enum Mood {
 impl Default for Shared {
     fn default() -> Self {
         let lease = Seen { fence: 0, beat: 0, free: true };
-        let disk = Disk::default();
-        Self { disk, lease, holder: None, mood: Mood::There, waiting: Vec::new() }
+        let (disk, board) = (Disk::default(), Board::default());
+        Self { disk, board, lease, holder: None, mood: Mood::There, waiting: Vec::new() }
     }
 }
 
@@ -65,6 +73,13 @@ pub(super) enum Ask {
     /// To write what was decided before the record `until`, over the link
     /// with this number.
     Write { fence: u64, ops: Vec<Op>, until: u64 },
+    /// About who is there and who leads what.
+    Parts(PartsOutput),
+    /// For what it remembers of these parts, over the link for writing. That link
+    /// replaces the one before it.
+    Rows(BTreeSet<Part>),
+    /// To write what belongs to these parts.
+    WriteParts { fences: BTreeMap<Part, u64>, ops: Vec<Op>, until: u64 },
 }
 
 /// What is answered.
@@ -73,12 +88,22 @@ pub(super) enum Said {
     Lease(Input),
     Opened(Option<u64>),
     Written(bool),
+    Parts(PartsInput),
+    /// The numbers and rows of those that are still the asker's.
+    Rows(BTreeMap<Part, u64>, Vec<Row>),
     /// It is gone.
     Nothing,
 }
 
+/// How the board names a process of a member.
+pub(super) fn process((member, start): (u32, u32)) -> Guid {
+    let number = (u128::from(member) << 32) | u128::from(start);
+    Guid((number + 1).to_be_bytes())
+}
+
 impl Shared {
-    fn answer(&mut self, who: (u32, u32), ask: &Ask) -> Said {
+    fn answer(&mut self, who: (u32, u32), at: SocketAddr, ask: &Ask) -> Said {
+        let us = process(who);
         let ours = self.holder == Some(who);
         match ask {
             Ask::Lease(output) => Said::Lease(self.lease(who, ours, *output)),
@@ -94,6 +119,63 @@ impl Shared {
                     self.disk.flush();
                 }
                 Said::Written(allowed)
+            }
+            Ask::Parts(output) => Said::Parts(self.parts((us, at), output)),
+            Ask::Rows(parts) => {
+                let mut fences = BTreeMap::new();
+                for (part, hold) in &mut self.board.parts {
+                    if hold.holder == Some(us) && parts.contains(part) {
+                        hold.fence += 1;
+                        fences.insert(*part, hold.fence);
+                    }
+                }
+                let mut rows = self.disk.restored().queue;
+                rows.retain(|row| fences.contains_key(&Part::of(row.file)));
+                Said::Rows(fences, rows)
+            }
+            Ask::WriteParts { fences, ops, .. } => {
+                let ours = |(part, fence): (&Part, &u64)| {
+                    let held = Hold { fence: *fence, holder: Some(us) };
+                    self.board.parts.get(part) == Some(&held)
+                };
+                let allowed = fences.iter().all(ours);
+                if allowed {
+                    ops.iter().for_each(|op| self.disk.write(Instant::ZERO, op.clone()));
+                    self.disk.flush();
+                }
+                Said::Written(allowed)
+            }
+        }
+    }
+
+    fn parts(&mut self, (us, at): (Guid, SocketAddr), output: &PartsOutput) -> PartsInput {
+        match output {
+            PartsOutput::Take(claims) => {
+                let mut taken = BTreeSet::new();
+                for Claim { part, seen } in claims {
+                    let never = Hold { fence: 0, holder: None };
+                    let hold = self.board.parts.entry(*part).or_insert(never);
+                    if hold == seen {
+                        *hold = Hold { fence: seen.fence + 1, holder: Some(us) };
+                        taken.insert(*part);
+                    }
+                }
+                PartsInput::Taken(taken)
+            }
+            PartsOutput::Free(parts) => {
+                for part in parts {
+                    if let Some(hold) = self.board.parts.get_mut(part) {
+                        hold.holder = hold.holder.filter(|holder| *holder != us);
+                    }
+                }
+                PartsInput::Freed(parts.clone())
+            }
+            _ => {
+                match self.board.members.iter_mut().find(|seat| seat.id == us) {
+                    Some(seat) => seat.beat += 1,
+                    None => self.board.members.push(Seat { id: us, at, beat: 0 }),
+                }
+                PartsInput::Seen(self.board.clone())
             }
         }
     }
@@ -148,10 +230,16 @@ impl<N: Guest> World<Queue<N>> {
         let said = match site.store.mood {
             Mood::Silent => return site.store.waiting.push(number),
             Mood::Gone => Said::Nothing,
-            Mood::There => site.store.answer((member, start), &letter.ask),
+            Mood::There => {
+                let at = self.net.plan.profile(member).at;
+                site.store.answer((member, start), at, &letter.ask)
+            }
         };
         let saved = match (&said, &letter.ask) {
             (Said::Written(true), Ask::Write { fence, until, .. }) => Some((*fence, *until)),
+            (Said::Written(true), Ask::WriteParts { fences, until, .. }) => {
+                Some((fences.values().max().copied().unwrap_or_default(), *until))
+            }
             _ => None,
         };
         if let Some(letter) = site.letters.get_mut(&number) {

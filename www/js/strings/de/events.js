@@ -8,6 +8,8 @@ import { plural } from '#lab/strings/de/words.js';
 /** A range without an end reaches beyond every number a page can hold. */
 const range = (/** @type {Args} */ a) => (a.end > Number.MAX_SAFE_INTEGER ? `Bytes ab ${count(a.start)}` : `Bytes ${count(a.start)}–${count(Math.max(a.start, a.end - 1))}`);
 
+/** Wie viele Bits einer Zahl gesetzt sind. */
+const ones = (/** @type {number} */ n) => n.toString(2).replaceAll('0', '').length;
 const name = (/** @type {Args} */ a) => a.who ?? a.peer ?? 'ein Client';
 /** At the beginning of a sentence. */
 const Name = (/** @type {Args} */ a) => a.who ?? a.peer ?? 'Ein Client';
@@ -128,6 +130,7 @@ const EVENTS = {
   'check.unfinished': 'ein Download endete nie',
   'check.leaderless': 'niemand führt die Site, obwohl jemand könnte',
   'check.old_number': 'der Vorsitz wurde mit einer Nummer genommen, die nicht neu ist',
+  'check.not_its_part': 'ein Servent gibt einen Platz für eine Datei, die einem anderen gehört',
   'check.place_gone': 'ein Platz, der versprochen war, ist fort, seit ein anderer führt',
   'check.served_twice': 'ein Platz wurde noch einmal bedient, obwohl er schon bedient war',
   'check.takeover_order': 'die Schlange hat eine andere Reihenfolge, seit ein anderer führt',
@@ -148,6 +151,7 @@ const EVENTS = {
   'world.saved': (a) => `Die Datenbank hat, was ${a.node} mit der Nummer ${a.fence} geschrieben hat.`,
   'world.store_away': (a) => (a.away ? `${a.node} erreicht die Datenbank nicht und verspricht nichts Neues.` : `${a.node} erreicht die Datenbank wieder.`),
   'world.store': (a) => (a.away ? 'Die Datenbank ist fort.' : 'Die Datenbank ist wieder da.'),
+  'world.parts': (a) => `${a.node} führt jetzt ${plural(ones(a.low) + ones(a.high), 'Teil', 'Teile')} der Site.`,
   'world.apart': (a) => (a.apart ? `Der Weg zwischen ${a.node} und der Datenbank ist gekappt.` : `Der Weg zwischen ${a.node} und der Datenbank ist wieder frei.`),
 };
 
@@ -201,6 +205,7 @@ const WHYS = {
   'world.saved': 'Eine Antwort, die etwas verspricht, geht erst danach hinaus.',
   'world.store_away': 'Was nichts verspricht, geht weiter; wer nach einem Platz fragt, hört 503 und kommt wieder.',
   'world.store': 'Ein Eingriff: Niemand kann schreiben, bis die Datenbank wieder da ist.',
+  'world.parts': 'Die Dateien einer Site sind in Teile geteilt. Wer von denen, die da sind, einen Teil führt, rechnet jeder für sich aus ihren Adressen aus.',
   'world.apart': 'Ein Eingriff: Was vorher abgeschickt wurde, kann später noch ankommen.',
   'queue.released': 'Die Dateien einer Site sind unter seinen Servents aufgeteilt; ein Teil zieht mit allen Plätzen um.',
   'queue.restored': 'Was versprochen wird, ist auf der Platte, bevor es gesagt wird; so verliert ein Neustart niemanden.',

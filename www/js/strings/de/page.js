@@ -188,6 +188,7 @@ export const page = {
   'world.stands_by.short': 'in Bereitschaft:',
   'world.replaced.short': 'abgelöst:',
   'world.saved.short': 'gespeichert',
+  'world.parts.short': 'Teile',
   'world.store_away.short': 'Datenbank:',
   'world.store.short': 'Datenbank:',
   'world.apart.short': 'Datenbank:',

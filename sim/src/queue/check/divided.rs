@@ -1,0 +1,315 @@
+//! A divided site: every part has one leader, a file's line is at one member, and
+//! a place that was told goes along when its part moves.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+use super::super::host::Plan;
+use super::super::scenario::Scenario;
+use super::site::Member;
+use crate::check::Found;
+use servent_core::id::Guid;
+use servent_core::lease::{PARTS, Part};
+use servent_core::node::WorldEvent;
+use servent_core::queue::{Dialect, Event as Queue};
+use servent_core::time::{Duration, Instant};
+use servent_core::trace::{Event, NodeId, Record};
+
+/// The longest a part may be without one that leads and can, when the store is
+/// there and somebody could.
+const LEADERLESS: Duration = Duration::from_secs(10);
+
+/// A place as the records of the member that leads its part know it.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    part: Part,
+    at: NodeId,
+    /// The record that made it.
+    since: u64,
+    saved: bool,
+    told: bool,
+}
+
+/// The members of a divided site, and what was promised.
+#[derive(Debug, Clone)]
+pub(super) struct Division {
+    all: Vec<Member>,
+    /// The parts that each of them says it leads.
+    parts: Vec<u64>,
+    store_away: bool,
+    /// Since when nobody leads a part although somebody could and nothing goes
+    /// wrong.
+    without: BTreeMap<Part, Instant>,
+    /// Which part a client's file belongs to.
+    part_of: BTreeMap<IpAddr, Part>,
+    /// Who took a part last, at which record.
+    owner: BTreeMap<Part, (NodeId, u64)>,
+    places: BTreeMap<Guid, Place>,
+    /// Those that were served, where and since which record, and whether the store
+    /// knows.
+    done: BTreeMap<Guid, (NodeId, u64, bool)>,
+    /// What a member decided of a part that another one has taken meanwhile, and
+    /// the last record of that.
+    strays: BTreeMap<NodeId, u64>,
+    /// What is being sent to its end by who does not lead its part any more.
+    released: BTreeSet<(NodeId, Guid)>,
+    /// Places that were there when a member took their part, until it has
+    /// restored them.
+    restoring: Option<(Instant, NodeId, BTreeSet<Guid>)>,
+}
+
+impl Division {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let plan = Plan::new(scenario);
+        let file = |name: &str| plan.files.iter().find(|file| file.name == name);
+        let part_of = plan
+            .profiles
+            .iter()
+            .filter_map(|one| Some((one.at.ip(), Part::of(file(&one.get.as_ref()?.name)?.key))));
+        let members = scenario.servers.len();
+        Self {
+            part_of: part_of.collect(),
+            all: alloc::vec![Member::default(); members],
+            parts: alloc::vec![0; members],
+            store_away: false,
+            without: BTreeMap::new(),
+            owner: BTreeMap::new(),
+            places: BTreeMap::new(),
+            done: BTreeMap::new(),
+            strays: BTreeMap::new(),
+            released: BTreeSet::new(),
+            restoring: None,
+        }
+    }
+
+    /// The next record, of any node.
+    pub(super) fn see(&mut self, record: &Record, found: &mut Found<'_>) {
+        self.judge_the_gaps(record.at, found);
+        if self.restoring.as_ref().is_some_and(|(at, ..)| *at < record.at) {
+            self.restored(found);
+        }
+        let node = record.node;
+        match &record.event {
+            Event::World(event) if (node.0 as usize) < self.all.len() => {
+                self.world(record, node, event, found);
+            }
+            Event::Queue(event) => self.queue(record.seq, node, event, found),
+            Event::Fetch(servent_core::fetch::Event::Queued { ticket: Some(ticket), .. }) => {
+                self.told(*ticket, found);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn finish(&mut self, end: Instant, found: &mut Found<'_>) {
+        self.judge_the_gaps(end, found);
+    }
+
+    fn judge_the_gaps(&mut self, now: Instant, found: &mut Found<'_>) {
+        let Some(since) = self.without.values().min().copied() else { return };
+        if now.since(since) > LEADERLESS {
+            self.without.clear();
+            found.broken(
+                "leaderless",
+                "check.leaderless",
+                &[("since", &format_args!("{since:?}"))],
+            );
+        }
+    }
+
+    fn world(&mut self, record: &Record, node: NodeId, event: &WorldEvent, found: &mut Found<'_>) {
+        use WorldEvent as W;
+        let one = &mut self.all[node.0 as usize];
+        // A fault starts the clocks anew.
+        let mut fault = true;
+        match event {
+            W::Crashed | W::Replaced => {
+                *one = Member { apart: one.apart, ..Member::default() };
+                self.parts[node.0 as usize] = 0;
+                self.ended(node);
+                fault = matches!(event, W::Crashed);
+            }
+            W::StandsBy => one.runs = true,
+            W::Stalled => one.stalled = true,
+            W::Resumed => one.stalled = false,
+            W::Apart { apart } => one.apart = *apart,
+            W::Store { away } => self.store_away = *away,
+            W::Parts { low, high } => {
+                let parts = u64::from(*low) | (u64::from(*high) << 32);
+                self.leads(record, node, parts, found);
+                fault = false;
+            }
+            W::Saved { until, .. } => {
+                self.saved(node, *until, found);
+                fault = false;
+            }
+            _ => fault = false,
+        }
+        self.who_leads(record.at, fault);
+    }
+
+    /// What a member that has ended had decided and not saved never was.
+    fn ended(&mut self, node: NodeId) {
+        self.places.retain(|_, place| place.at != node || place.saved);
+        self.done.retain(|_, (at, _, saved)| *at != node || *saved);
+        self.strays.remove(&node);
+        self.released.retain(|(at, _)| *at != node);
+    }
+
+    fn who_leads(&mut self, now: Instant, fault: bool) {
+        let able: Vec<u64> = self
+            .parts
+            .iter()
+            .zip(&self.all)
+            .filter(|(_, one)| one.is_able())
+            .map(|(parts, _)| *parts)
+            .collect();
+        let led = able.iter().fold(0, |all, parts| all | parts);
+        if able.is_empty() || self.store_away {
+            return self.without.clear();
+        }
+        for part in (0..PARTS).map(Part) {
+            if led & part.bit() != 0 {
+                self.without.remove(&part);
+            } else if fault {
+                self.without.insert(part, now);
+            } else {
+                self.without.entry(part).or_insert(now);
+            }
+        }
+    }
+
+    /// A member leads these parts: what was told of those that it did not lead
+    /// before must be there.
+    fn leads(&mut self, record: &Record, node: NodeId, parts: u64, found: &mut Found<'_>) {
+        let before = core::mem::replace(&mut self.parts[node.0 as usize], parts);
+        let new = parts & !before;
+        for part in (0..PARTS).map(Part).filter(|part| new & part.bit() != 0) {
+            self.owner.insert(part, (node, record.seq));
+        }
+        if new == 0 {
+            return;
+        }
+        if self.restoring.as_ref().is_some_and(|(_, who, _)| *who != node) {
+            self.restored(found);
+        }
+        // What the one before had decided and not saved never was.
+        let moved = |place: &Place| new & place.part.bit() != 0;
+        self.places.retain(|_, place| !moved(place) || place.saved);
+        let due = self.places.iter().filter(|(_, place)| moved(place) && place.told);
+        let due = due.map(|(ticket, _)| *ticket);
+        let restoring = self.restoring.get_or_insert((record.at, node, BTreeSet::new()));
+        restoring.2.extend(due);
+    }
+
+    /// Writes succeed only for who has taken a part last.
+    fn saved(&mut self, node: NodeId, until: u64, found: &mut Found<'_>) {
+        if self.strays.get(&node).is_some_and(|stray| *stray < until) {
+            found.broken("one_leads", "check.two_write", &[("number", &0)]);
+        }
+        for place in self.places.values_mut().filter(|place| place.at == node) {
+            place.saved |= place.since < until;
+        }
+        for (_, since, saved) in self.done.values_mut().filter(|(at, ..)| *at == node) {
+            *saved |= *since < until;
+        }
+    }
+
+    fn queue(&mut self, seq: u64, node: NodeId, event: &Queue, found: &mut Found<'_>) {
+        match event {
+            Queue::Arrived { ticket, peer, dialect, .. } => {
+                let Some(part) = self.part_of.get(peer).copied() else { return };
+                self.done.remove(ticket);
+                // In Active Queueing nothing is saved.
+                if *dialect != Dialect::Active {
+                    self.decides(seq, node, part, found);
+                    self.stands(
+                        *ticket,
+                        Place { part, at: node, since: seq, saved: false, told: false },
+                    );
+                }
+            }
+            Queue::Started { ticket, peer, .. } => {
+                self.served_again(*ticket, found);
+                if !self.places.contains_key(ticket)
+                    && let Some(part) = self.part_of.get(peer).copied()
+                {
+                    self.stands(
+                        *ticket,
+                        Place { part, at: node, since: seq, saved: false, told: false },
+                    );
+                }
+            }
+            Queue::Restored { ticket, .. } => {
+                self.served_again(*ticket, found);
+                if let Some((_, _, due)) = &mut self.restoring {
+                    due.remove(ticket);
+                }
+                if let Some(place) = self.places.get_mut(ticket) {
+                    (place.at, place.saved) = (node, true);
+                }
+            }
+            Queue::Released { ticket, uploads: true } => {
+                self.released.insert((node, *ticket));
+            }
+            Queue::Lost { ticket, .. } => drop(self.gone(node, *ticket)),
+            Queue::Finished { ticket, .. } | Queue::Unreserved { ticket, .. } => {
+                if !self.released.remove(&(node, *ticket)) && self.gone(node, *ticket) {
+                    self.done.insert(*ticket, (node, seq, false));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn stands(&mut self, ticket: Guid, place: Place) {
+        self.places.insert(ticket, place);
+    }
+
+    /// A place that this member has is no more.
+    fn gone(&mut self, node: NodeId, ticket: Guid) -> bool {
+        let its = self.places.get(&ticket).is_some_and(|place| place.at == node);
+        if its {
+            self.places.remove(&ticket);
+        }
+        its
+    }
+
+    /// A member gives a place in the line of a file: it says that it leads its
+    /// part, and if another one has taken it meanwhile, nothing of that is saved.
+    fn decides(&mut self, seq: u64, node: NodeId, part: Part, found: &mut Found<'_>) {
+        if self.parts[node.0 as usize] & part.bit() == 0 {
+            found.broken("one_line", "check.not_its_part", &[("part", &part.0)]);
+        }
+        if self.owner.get(&part).is_some_and(|(owner, _)| *owner != node) {
+            self.strays.insert(node, seq);
+        }
+    }
+
+    /// A slot that was given back, as the store knows, is given to the same
+    /// place again.
+    fn served_again(&self, ticket: Guid, found: &mut Found<'_>) {
+        if self.done.get(&ticket).is_some_and(|(_, _, saved)| *saved) {
+            found.broken("served_twice", "check.served_twice", &[("ticket", &ticket)]);
+        }
+    }
+
+    /// A member has restored the parts it took.
+    fn restored(&mut self, found: &mut Found<'_>) {
+        let Some((_, _, missing)) = self.restoring.take() else { return };
+        for ticket in missing {
+            self.places.remove(&ticket);
+            found.broken("kept", "check.place_gone", &[("ticket", &ticket)]);
+        }
+    }
+
+    /// A client hears of its place.
+    fn told(&mut self, ticket: Guid, found: &mut Found<'_>) {
+        let Some(place) = self.places.get_mut(&ticket) else { return };
+        place.told = true;
+        if !place.saved {
+            found.broken("write_ahead", "check.unsaved", &[("ticket", &ticket)]);
+        }
+    }
+}
