@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::node_support;
 
 use node_support::{Host, config, get, header, status, var};
-use servent_core::id::{FileKey, Guid};
+use servent_core::id::{ConnId, FileKey, Guid};
 use servent_core::lease::Part;
 use servent_core::lease::division::Leader;
-use servent_core::node::{Input, Op};
+use servent_core::node::{Answer, Command, Get, Input, Op, Source};
 use servent_core::queue::{Policy, Row, RowState};
 use servent_core::time::Duration;
 
@@ -180,4 +180,46 @@ fn st_4_a_place_of_active_queueing_ends_with_its_connection() {
     assert_eq!(var(&reply, "position"), "1");
     one.input(leaders(Leader::At(OTHER.parse().unwrap())));
     assert!(one.hung_up.contains(&conn));
+}
+
+const FIRST: &str = "9.9.8.9:6347";
+const ID: &str = "ba032a149e78f1cc25c3b4268af3606b";
+
+/// It connects; what it says there.
+fn connects(host: &mut Host, to: &str) -> (ConnId, String) {
+    let (conn, at) = host.dials.pop().expect("it dials");
+    assert_eq!(at, to.parse().unwrap());
+    host.input(Input::Dialed { conn, local: "9.9.9.9:7".parse().unwrap() });
+    (conn, host.heard(conn))
+}
+
+/// Our own download goes where a member sends it, and has its place there. When
+/// that member is gone, it asks the first one again and says the same id.
+#[test]
+fn st_4_a_download_goes_where_it_is_sent_and_back_with_its_place() {
+    let mut host = Host::new(config(), &[]);
+    let at = FIRST.parse().unwrap();
+    let source = Source { at, target: "/file".into(), host: FIRST.into() };
+    let get = Get { name: "file".into(), sha1: None, sources: [source].into() };
+    host.input(Input::Command(Command::Get(get)));
+    let (conn, asked) = connects(&mut host, FIRST);
+    assert!(asked.starts_with("GET /file "), "{asked}");
+    let elsewhere = format!("Retry-After: 60\r\nLocation: //{OTHER}/file\r\n");
+    let reply = format!("HTTP/1.1 503 Elsewhere\r\n{elsewhere}Content-Length: 0\r\n\r\n");
+    host.input(Input::Bytes { conn, data: reply.into() });
+    let Some(Answer::Moved { fetch, from, to }) = host.answers.last().cloned() else {
+        panic!("{:?}", host.answers)
+    };
+    assert_eq!(to, format!("//{OTHER}/file"));
+    let there = Source { at: OTHER.parse().unwrap(), ..from.clone() };
+    host.input(Input::Command(Command::Moved { fetch, from, to: Some(there) }));
+    let (conn, _) = connects(&mut host, OTHER);
+    let place = format!("X-Queued: ID={ID}; position=1; lifetime=100; length=1\r\n");
+    let reply =
+        format!("HTTP/1.1 503 Queued\r\nRetry-After: 1\r\n{place}Content-Length: 0\r\n\r\n");
+    host.input(Input::Bytes { conn, data: reply.into() });
+    host.input(Input::Closed { conn });
+    host.wait(Duration::from_secs(60));
+    let (_, asked) = connects(&mut host, FIRST);
+    assert!(asked.contains(ID), "{asked}");
 }

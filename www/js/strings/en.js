@@ -400,6 +400,7 @@ const range = (/** @type {Args} */ a) => (a.end > Number.MAX_SAFE_INTEGER ? `byt
 
 /** How many bits of a number are set. */
 const ones = (/** @type {number} */ n) => n.toString(2).replaceAll('0', '').length;
+
 const name = (/** @type {Args} */ a) => a.who ?? a.peer ?? 'a client';
 
 /** A number of HTTP and what it means. @param {number} code */

@@ -8,8 +8,9 @@ import { plural } from '#lab/strings/de/words.js';
 /** A range without an end reaches beyond every number a page can hold. */
 const range = (/** @type {Args} */ a) => (a.end > Number.MAX_SAFE_INTEGER ? `Bytes ab ${count(a.start)}` : `Bytes ${count(a.start)}–${count(Math.max(a.start, a.end - 1))}`);
 
-/** Wie viele Bits einer Zahl gesetzt sind. */
+/** How many bits of a number are set. */
 const ones = (/** @type {number} */ n) => n.toString(2).replaceAll('0', '').length;
+
 const name = (/** @type {Args} */ a) => a.who ?? a.peer ?? 'ein Client';
 /** At the beginning of a sentence. */
 const Name = (/** @type {Args} */ a) => a.who ?? a.peer ?? 'Ein Client';
