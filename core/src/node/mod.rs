@@ -280,11 +280,7 @@ impl Node {
                 (None, Some(overlay)) => overlay.heard(cx, http, from, &data),
                 (None, None) => {}
             },
-            Input::Flush => {
-                if let Some(datagrams) = datagrams {
-                    datagrams.flush(now, fx);
-                }
-            }
+            Input::Flush => datagrams.iter_mut().for_each(|it| it.flush(now, fx)),
             Input::StoreAway => http.store(cx, false),
             Input::StoreBack => http.store(cx, true),
             Input::Unsaid { conn, several } => {

@@ -255,11 +255,16 @@ impl Division {
             }
             Queue::Lost { ticket, .. } => drop(self.gone(node, *ticket)),
             Queue::Finished { ticket, .. } | Queue::Unreserved { ticket, .. } => {
-                if !self.released.remove(&(node, *ticket)) && self.gone(node, *ticket) {
-                    self.done.insert(*ticket, (node, seq, false));
-                }
+                self.served(seq, node, *ticket);
             }
             _ => {}
+        }
+    }
+
+    /// A slot is given back, by who has its place.
+    fn served(&mut self, seq: u64, node: NodeId, ticket: Guid) {
+        if !self.released.remove(&(node, ticket)) && self.gone(node, ticket) {
+            self.done.insert(ticket, (node, seq, false));
         }
     }
 
