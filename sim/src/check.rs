@@ -83,6 +83,7 @@ fn sentence(key: &str) -> &str {
         "check.idle_held" => "a slot was free while somebody entitled to it was held",
         "check.lapsed_early" => "a slot was taken away too early",
         "check.length" => "the line is not as long as was said",
+        "check.let_in" => "two nodes are connected although each is behind a firewall",
         "check.lost" => "a place was lost for a reason that the events do not bear out",
         "check.lost_silently" => "a message is lost and nobody was told",
         "check.never_seen" => "something was called a duplicate that had never come before",
@@ -209,8 +210,9 @@ mod tests {
     ];
 
     /// Histories that are wrong in one way each.
-    const LIES: [&str; 4] = [
+    const LIES: [&str; 5] = [
         include_str!("../tests/queue/oracles.rs"),
+        include_str!("../tests/routing/firewall.rs"),
         include_str!("../tests/routing/oracles.rs"),
         include_str!("../tests/swarm/oracles.rs"),
         include_str!("../tests/unicast/oracles.rs"),
