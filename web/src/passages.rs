@@ -7,12 +7,13 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use crate::value::{Answer, give};
 
 /// The texts of `docs/spec`.
-const TEXTS: [&str; 5] = [
+const TEXTS: [&str; 6] = [
     include_str!("../../docs/spec/queue.md"),
     include_str!("../../docs/spec/routing.md"),
     include_str!("../../docs/spec/unicast.md"),
     include_str!("../../docs/spec/swarm.md"),
     include_str!("../../docs/spec/site.md"),
+    include_str!("../../docs/spec/browser.md"),
 ];
 
 /// A passage.

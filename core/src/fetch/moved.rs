@@ -45,8 +45,8 @@ impl Download {
         let Some(no) = away.map(|(&no, _)| no) else { return };
         let of_site = |s: &Src, to: &Source| s.at() == to.at && (s.home.is_some() || s.told);
         let known = |to: &Source| {
-            let mut asked = self.sources.values().filter(|s| s.usable());
-            asked.any(|s| s.source == *to || of_site(s, to))
+            let mut asked = self.sources.iter().filter(|(_, s)| s.usable());
+            asked.any(|(&other, s)| s.source == *to || other != no && of_site(s, to))
         };
         let beside = to.as_ref().filter(|to| known(to)).map(|to| to.at);
         let to = to.filter(|_| beside.is_none());

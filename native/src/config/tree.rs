@@ -49,6 +49,7 @@ pub(super) const DURATIONS: &[&str] = &[
     "overlay.retry",
     "overlay.refused",
     "overlay.router.step_every",
+    "overlay.router.tables_every",
     "overlay.router.search_life",
     "overlay.router.merge_every",
     "overlay.router.query_life",

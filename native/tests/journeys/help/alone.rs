@@ -4,8 +4,12 @@ use super::{ALONE, Stage};
 use crate::machines::{World, stop};
 
 /// What would take minutes here is executed with smaller numbers.
-const LESS: [(&str, &str); 3] =
-    [("--sweep 10000", "--sweep 80"), ("--sweep 100", "--sweep 2"), ("--seeds 1000", "--seeds 30")];
+const LESS: [(&str, &str); 4] = [
+    ("--sweep 10000", "--sweep 80"),
+    ("--sweep 1000", "--sweep 20"),
+    ("--sweep 100", "--sweep 2"),
+    ("--seeds 1000", "--seeds 30"),
+];
 
 #[test]
 fn examples_of_commands_that_need_nobody_else() {
@@ -48,7 +52,7 @@ fn simulated(stage: &mut Stage) {
         "servent sim rush-hour --sweep 100",
         "servent sim random-unicast --sweep 100",
         "servent sim random-routing --sweep 100",
-        "servent sim random-swarm --sweep 100 --settle",
+        "servent sim random-swarm --sweep 1000 --summary",
         "servent sim random-queue --sweep 10000 --shard 2/8 --json",
         "servent sim random-queue --sweep 10000 --shard 1/4 --json > 1.jsonl",
     ] {

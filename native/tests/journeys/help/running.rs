@@ -94,12 +94,15 @@ fn rooms(stage: &mut Stage) {
     for line in [
         "servent room ~/Music",
         "servent room ~/Music --slots 1",
+        "servent room ~/Music --code --names typed",
         "servent room ~/Music --record room.sqlog",
         "servent room ~/Music --allow-origin https://room.example.org",
     ] {
         let line = stage.says(line);
         stop(stage.here.starts(&line, "hashed"));
     }
+    let line = stage.says("servent room --check");
+    stop(stage.here.starts(&line, "two devices"));
     assert!(stage.does("servent room replay room.sqlog").contains("verified"));
     let line = stage.says("servent room replay room.sqlog --lab");
     stop(stage.here.starts(&line, "lab http://"));
