@@ -67,34 +67,23 @@ impl Scenario {
 
     /// A preset, or a scenario generated from its seed.
     pub(super) fn named(name: &str, seed: Option<u64>) -> Option<Self> {
-        let drawn = seed.unwrap_or(1);
+        let seed = seed.unwrap_or(1);
+        let choose = &mut Choose::random(seed);
+        let queue = |scenario| Some(Self::Queue(Box::new(scenario)));
         match name {
-            "random-queue" => Some(Self::Queue(Box::new(servent_sim::queue::random::draw(
-                &mut Choose::random(drawn),
-                drawn,
-            )))),
-            "random-site" => {
-                let scenario =
-                    servent_sim::queue::random::draw_site(&mut Choose::random(drawn), drawn);
-                Some(Self::Queue(Box::new(scenario)))
-            }
-            "random-divided" => {
-                let scenario =
-                    servent_sim::queue::random::draw_divided(&mut Choose::random(drawn), drawn);
-                Some(Self::Queue(Box::new(scenario)))
-            }
+            "random-queue" => queue(servent_sim::queue::random::draw(choose, seed)),
+            "random-site" => queue(servent_sim::queue::random::draw_site(choose, seed)),
+            "random-divided" => queue(servent_sim::queue::random::draw_divided(choose, seed)),
             "random-unicast" => {
-                let scenario =
-                    servent_sim::unicast::random::draw(&mut Choose::random(drawn), drawn);
+                let scenario = servent_sim::unicast::random::draw(choose, seed);
                 Some(Self::Unicast(Box::new(scenario)))
             }
             "random-routing" => {
-                let scenario =
-                    servent_sim::routing::random::draw(&mut Choose::random(drawn), drawn);
+                let scenario = servent_sim::routing::random::draw(choose, seed);
                 Some(Self::Routing(Box::new(scenario)))
             }
             "random-swarm" => {
-                let scenario = servent_sim::swarm::random::draw(&mut Choose::random(drawn), drawn);
+                let scenario = servent_sim::swarm::random::draw(choose, seed);
                 Some(Self::Swarm(Box::new(scenario)))
             }
             _ => Self::all().find(|scenario| scenario.shown().id == name),
