@@ -6,12 +6,9 @@ const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'
 /** Of what passes nothing is listed, and no rule of these reads the style sheets as text. */
 const RULES = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'], resultTypes: ['violations'], preload: false };
 
-/** Those that look at colours: in the dark the document is the same as in the light. */
-const DARK = { ...RULES, runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } };
-
-/** A line for each rule that is broken. @param {import('puppeteer-core').Page} page @param {boolean} [dark] everything else was judged of the same document in the light */
-export async function violations(page, dark = false) {
+/** A line for each rule that is broken. @param {import('puppeteer-core').Page} page */
+export async function violations(page) {
   if (!await page.evaluate(() => 'axe' in globalThis)) await page.evaluate(AXE);
-  const found = await page.evaluate((rules) => /** @type {any} */ (globalThis).axe.run(document, rules), dark ? DARK : RULES);
+  const found = await page.evaluate((rules) => /** @type {any} */ (globalThis).axe.run(document, rules), RULES);
   return found.violations.map((/** @type {any} */ v) => `${v.id}: ${v.nodes.map((/** @type {any} */ n) => n.target.join(' ')).slice(0, 4).join(' | ')}`);
 }

@@ -16,47 +16,47 @@ for (const name of BROWSERS) {
         test(`axe finds nothing at ${width} px, ${dark ? 'dark' : 'light'}`, { skip: name !== 'chromium' && 'it judges the document and its styles, which are the same here' }, async () => {
           const { page } = await open(started, '#1/queue?p=rush-hour&t=60000', { width, dark });
           await frame(page);
-          assert.deepEqual(await violations(page, dark), [], 'queue');
+          assert.deepEqual(await violations(page), [], 'queue');
           if (width < 700) {
             const folds = ['story', 'hint', 'time', 'side', 'menu'];
             for (const part of folds) await page.click(`[data-unfold="${part}"]`);
-            assert.deepEqual(await violations(page, dark), [], 'unfolded');
+            assert.deepEqual(await violations(page), [], 'unfolded');
             for (const part of folds.reverse()) await page.click(`[data-unfold="${part}"]`);
           }
           for (const view of ['compare', 'events']) {
             await press(page, `[data-mode="${view}"]`);
             await frame(page);
-            assert.deepEqual(await violations(page, dark), [], view);
+            assert.deepEqual(await violations(page), [], view);
           }
           await press(page, '[data-view="routing"]');
           await page.waitForFunction(() => /** @type {any} */ (document.querySelector('routing-pane'))?.stages[0]?.run.flights.count);
           await frame(page);
-          assert.deepEqual(await violations(page, dark), [], 'routing');
+          assert.deepEqual(await violations(page), [], 'routing');
           await page.focus('.routing-list');
           await page.keyboard.press('ArrowDown');
           await frame(page);
-          assert.deepEqual(await violations(page, dark), [], 'a node is selected');
+          assert.deepEqual(await violations(page), [], 'a node is selected');
           await press(page, '[data-view="unicast"]');
           await page.waitForFunction(() => /** @type {any} */ (document.querySelector('unicast-pane'))?.lanes[0]?.run.arrows.length);
           await frame(page);
-          assert.deepEqual(await violations(page, dark), [], 'unicast');
+          assert.deepEqual(await violations(page), [], 'unicast');
           await page.keyboard.press('ArrowDown');
           await page.focus('.arrow-list');
           await frame(page);
-          assert.deepEqual(await violations(page, dark), [], 'an arrow is selected');
+          assert.deepEqual(await violations(page), [], 'an arrow is selected');
           await page.keyboard.press('?');
           await page.waitForSelector('dialog[open]');
-          assert.deepEqual(await violations(page, dark), [], 'keys');
+          assert.deepEqual(await violations(page), [], 'keys');
           await page.keyboard.press('Escape');
           await press(page, '[data-tool="scenario"]');
           await page.waitForSelector('dialog[open]');
-          assert.deepEqual(await violations(page, dark), [], 'scenario');
+          assert.deepEqual(await violations(page), [], 'scenario');
           await page.keyboard.press('Escape');
           await press(page, '[data-view="swarm"]');
           await page.waitForFunction(() => /** @type {any} */ (document.querySelector('swarm-pane'))?.lanes[0]?.run.stamp);
           await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.pause(); session.seek(4e6); });
           await frame(page);
-          assert.deepEqual(await violations(page, dark), [], 'swarm');
+          assert.deepEqual(await violations(page), [], 'swarm');
           await page.evaluate(() => {
             const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
             const pane = /** @type {any} */ (document.querySelector('swarm-pane'));
@@ -67,15 +67,15 @@ for (const name of BROWSERS) {
           await page.keyboard.press('Enter');
           await page.waitForSelector('.funnel');
           await press(page, '.funnel summary');
-          assert.deepEqual(await violations(page, dark), [], 'a transfer is selected');
+          assert.deepEqual(await violations(page), [], 'a transfer is selected');
           // A phone shows either the inspector or what stands around the picture.
           if (width < 700) await page.click('[data-unfold="side"]');
           await page.click('[data-table]');
           await page.waitForSelector('.swarm-table button');
-          assert.deepEqual(await violations(page, dark), [], 'swarm as a table');
+          assert.deepEqual(await violations(page), [], 'swarm as a table');
           await press(page, '[data-tool="scenario"]');
           await page.waitForSelector('dialog[open]');
-          assert.deepEqual(await violations(page, dark), [], 'scenario of a swarm');
+          assert.deepEqual(await violations(page), [], 'scenario of a swarm');
           await page.close();
         });
       }
