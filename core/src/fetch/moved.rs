@@ -46,10 +46,11 @@ impl Download {
         let of_site = |s: &Src, to: &Source| s.at() == to.at && (s.home.is_some() || s.told);
         let known = |to: &Source| {
             let mut asked = self.sources.iter().filter(|(_, s)| s.usable());
-            asked.any(|(&other, s)| s.source == *to || other != no && of_site(s, to))
+            asked.any(|(&other, s)| other != no && (s.source == *to || of_site(s, to)))
         };
         let beside = to.as_ref().filter(|to| known(to)).map(|to| to.at);
-        let to = to.filter(|_| beside.is_none());
+        // One that redirects us to itself leads nowhere.
+        let to = to.filter(|to| beside.is_none() && to != from);
         let Some(src) = self.sources.get_mut(&no) else { return };
         let temporary = src.away.take() == Some(true);
         if let (true, Some(at)) = (temporary, beside) {

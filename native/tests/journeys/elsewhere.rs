@@ -176,10 +176,11 @@ fn whoever_sends_us_round_in_circles_or_nowhere_is_given_up_at_once() {
     let pages = [
         ("/round", go(302, "/round?")),
         ("/round?", go(302, "/round")),
+        ("/again", go(307, "/again")),
         ("/no", go(302, "file:///etc/passwd")),
     ];
     serve(listener, pages.map(|(path, page)| (path.to_owned(), page)).into());
-    for path in ["round", "no"] {
+    for path in ["round", "again", "no"] {
         let url = format!("http://{at}/{path}");
         let output = place.run(&["get", &url, "-o", "file", "--state", "get"]);
         complains(&output, 3, "sends us to where nothing can be had");
