@@ -15,18 +15,6 @@ import { WWW } from '../serve.js';
 const ENGLISH = /\b(the|and|of|is|are|it|its|with|from|to|by|for|that|this|has|have|not|which|who|what|when|nobody|somebody|asks?|gets?|place|line|piece|message|nothing)\b/i;
 /** A sentence without what it quotes: a request, or what is searched for. @param {string} sentence */
 const quoteless = (sentence) => sentence.replace(/„[^“]*“|: [A-Z]+ \/.*/g, '');
-/**
- * A record but for names, and for how large its numbers are: of those that are
- * alike one is enough. A story may have a hundred thousand.
- * @param {any} record
- */
-const shapeOf = (record) => JSON.stringify(record, (_, value) => {
-  if (typeof value === 'number') return Math.max(-1, Math.min(value, 2));
-  return typeof value === 'string' && !/^[a-z_]+$/.test(value) ? 's' : value;
-});
-/** One record of each shape, with its place. @param {any[]} records @param {Set<string>} seen */
-const distinct = (records, seen) => [...records.entries()].filter(([, record]) => seen.size < seen.add(shapeOf(record)).size);
-
 /** @param {(language: string) => void} each */
 const inBoth = (each) => [null, de].forEach((tongue) => { speakIn(tongue); each(tongue?.id ?? 'en'); });
 
@@ -40,15 +28,14 @@ for (const [name, strings] of /** @type {[string, any][]} */ ([['Queue', {}], ['
     after(() => speakIn(null));
 
     test('every event of every story reads as a sentence', () => {
-      const seen = new Set();
       for (const { id, scenario } of World.presets()) {
         const lab = World.fromScenario(scenario).run();
         lab.seek(lab.horizon());
         assert.ok(lab.count() > 25, id);
-        const records = distinct(lab.records(0, lab.count(), ''), seen);
+        const records = lab.records(0, lab.count(), '');
         inBoth((language) => {
           speak(strings, name.toLowerCase());
-          for (const [, record] of records) {
+          for (const record of records) {
             const sentence = tell(record);
             assert.match(sentence, /^\S.*[.]$/, JSON.stringify(record));
             assert.doesNotMatch(sentence, /undefined|NaN|null|\[object|_/, JSON.stringify(record));
@@ -60,11 +47,11 @@ for (const [name, strings] of /** @type {[string, any][]} */ ([['Queue', {}], ['
     });
 
     test('every event that obeys a clause is explained', () => {
-      const [silent, seen] = [new Set(), new Set()];
+      const silent = new Set();
       for (const { scenario } of World.presets()) {
         const lab = World.fromScenario(scenario).run();
         lab.seek(lab.horizon());
-        for (const [i] of distinct(lab.records(0, lab.count(), ''), seen)) {
+        for (let i = 0; i < lab.count(); i += 1) {
           const why = lab.why(i);
           if (why.clause) inBoth(() => { speak(strings, name.toLowerCase()); if (!reason(why.key, why.args)) silent.add(why.key); });
         }
