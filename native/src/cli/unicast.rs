@@ -194,11 +194,11 @@ impl<'a> Tally<'a> {
             "peer": self.peer,
             "bytes": it.length,
             "carried": it.carried,
-            "sha256": sum,
+            "blake3": sum,
         });
         if self.entries.len() <= NAMED {
             let (shown, size) = (Shown(&name), bytes(it.length));
-            self.reporter.tell(&fact, &format!("{shown}: {size}{}, sha256 {sum}", before(it)));
+            self.reporter.tell(&fact, &format!("{shown}: {size}{}, blake3 {sum}", before(it)));
         } else {
             self.reporter.fact(&fact);
         }
@@ -236,7 +236,7 @@ impl<'a> Tally<'a> {
             "peer": peer,
             "bytes": length,
             "carried": carried,
-            "sha256": sum,
+            "blake3": sum,
             "micros": took.as_micros(),
             "rate": speed,
             "counters": counters,
@@ -254,7 +254,7 @@ impl<'a> Tally<'a> {
         let mut sentence =
             format!("{} {verb} {peer}: {files}{size}{speed}, the same on both sides", Shown(&name));
         if let Some(sum) = sum {
-            let _ = write!(sentence, "\n  sha256 {sum}");
+            let _ = write!(sentence, "\n  blake3 {sum}");
         }
         if let Some(counters) = counters {
             let _ = write!(sentence, "\n{}", repairs(counters));

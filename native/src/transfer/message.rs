@@ -5,12 +5,12 @@
 //! |---|---|---|
 //! | 0 hello | sender | version (1), its half of the key exchange, if it has a code |
 //! | 1 data | sender | bytes of the current file |
-//! | 2 end | sender | length (8) and SHA-256 (32) of the whole file |
+//! | 2 end | sender | length (8) and BLAKE3 digest (32) of the whole file |
 //! | 3 alive | both | nothing: a keep-alive |
 //! | 4 stopped | sender | why |
 //! | 5 offer | sender | entries: length (8; all ones: unknown), bytes of the name (2), name |
 //! | 6 offered | sender | number of entries (4): the end of the offer |
-//! | 7 proof | sender | entry (4), length (8), SHA-256 (32) of that much of it |
+//! | 7 proof | sender | entry (4), length (8), BLAKE3 digest (32) of that much of it |
 //! | 8 begin | sender | entry (4), starting offset (8) |
 //! | 9 done | sender | nothing: everything was sent; all receivers have the parcel |
 //! | 10 parcel | sender | TCP port of its swarm (2), key (32), SHA-256 (32), name: the label of a parcel |
@@ -43,7 +43,7 @@ use servent_core::unicast::Payload;
 use super::offer::Entry;
 
 /// The protocol version in a hello.
-pub(super) const VERSION: u8 = 2;
+pub(super) const VERSION: u8 = 3;
 /// The type byte of a data message.
 pub(super) const DATA: u8 = 1;
 /// The most data bytes in one message.

@@ -1,5 +1,5 @@
 //! Files, folders and streams over [reliable unicast](crate::unicast), verified
-//! end to end: a file ends with its length and SHA-256, and the receiver
+//! end to end: a file ends with its length and BLAKE3 digest, and the receiver
 //! confirms when that is what arrived. What the receiver already has, complete
 //! or in part, is not sent again once the sender has proved that it is the
 //! same.
@@ -8,6 +8,8 @@
 //! change anything: each message is encrypted (`secret`) above the unicast
 //! protocol, whose own sequence numbers and acknowledgements are not.
 
+mod ahead;
+mod behind;
 mod inbox;
 pub mod many;
 mod message;
@@ -60,7 +62,7 @@ pub struct Carried {
     pub length: u64,
     /// How many of these bytes were transferred.
     pub carried: u64,
-    /// Its SHA-256, the same on both sides.
+    /// Its BLAKE3 digest, the same on both sides.
     pub sum: [u8; 32],
     /// At the receiver the file's path; `None` for standard output.
     pub file: Option<PathBuf>,

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
-
-use tokio::fs::File;
 
 use super::message::NAME;
 use crate::files::number;
@@ -177,13 +174,6 @@ impl Offer {
     /// The path of an entry; `None` for standard input.
     pub(super) fn path(&self, entry: usize) -> Option<&Path> {
         self.from.get(entry).and_then(Option::as_deref)
-    }
-
-    pub(super) async fn open(&self, entry: usize) -> io::Result<File> {
-        match self.path(entry) {
-            Some(path) => File::open(path).await,
-            None => Ok(File::from_std(io::stdin().as_fd().try_clone_to_owned()?.into())),
-        }
     }
 }
 

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
+use super::behind::PATIENCE;
 use super::inbox::{Candidate, Inbox, There};
 use super::message::{Message, number};
 use super::offer::{ENTRIES, Entry, NAMES};
@@ -104,7 +104,6 @@ struct Open {
     entry: usize,
     from: u64,
     length: u64,
-    hash: Sha256,
     target: Target,
 }
 
@@ -214,6 +213,12 @@ impl Transfer {
             silence = talk.stay() => Err(silence.into()),
             () = writer.taken_over() => Err(ReceiveError::Gone(Lost::Replaced)),
         };
+        // What has arrived need not come again.
+        if let Some(open) = &mut self.open
+            && let Err(why) = open.target.settle().await
+        {
+            tracing::debug!(%why, "the last bytes are not written");
+        }
         let answer = match &how {
             Ok(()) => Message::Whole,
             Err(why) => Message::Failed { why: why.to_string() },
@@ -241,7 +246,7 @@ impl Transfer {
         self.survey(inbox).await?;
         let quota = inbox.quota();
         loop {
-            match self.next().await? {
+            match self.next_or_write().await? {
                 Message::Proof { entry, length, sum } => {
                     self.proven(inbox, entry, (length, sum), told).await?;
                 }
@@ -254,10 +259,9 @@ impl Transfer {
                     if let Some(quota) = &quota {
                         quota.take(bytes.len() as u64).map_err(ReceiveError::Write)?;
                     }
-                    open.hash.update(&bytes);
-                    open.target.write(&bytes).await.map_err(ReceiveError::Write)?;
                     open.length += bytes.len() as u64;
                     self.received += bytes.len() as u64;
+                    open.target.write(bytes).await.map_err(ReceiveError::Write)?;
                     told(Told::Bytes { entry: open.entry, so_far: open.length });
                 }
                 Message::End { length, sum } => self.end(length, sum, told).await?,
@@ -313,7 +317,7 @@ impl Transfer {
             return Ok(());
         }
         let digest = self.digest(&found, length).await.map_err(ReceiveError::Write)?;
-        let Some(begun) = digest.filter(|begun| begun.hash.clone().finalize()[..] == sum) else {
+        let Some(begun) = digest.filter(|begun| begun.hash.finalize() == sum) else {
             let next = inbox.with(move |inbox| inbox.look(&of, found.n)).await?;
             self.has(at, &next).await?;
             if next.there == There::Nothing {
@@ -398,8 +402,7 @@ impl Transfer {
         if let Some(part) = target.part() {
             inbox.writers().enter(part, &self.writer);
         }
-        let hash = begun.map(|begun| begun.hash).unwrap_or_default();
-        self.open = Some(Open { entry: at, from, length: from, hash, target });
+        self.open = Some(Open { entry: at, from, length: from, target });
         Ok(())
     }
 
@@ -409,8 +412,9 @@ impl Transfer {
         sum: [u8; 32],
         told: &mut impl FnMut(Told),
     ) -> Result<(), ReceiveError> {
-        let open = self.open.as_ref().ok_or(ReceiveError::Foreign)?;
-        if length != open.length || sum != *open.hash.clone().finalize() {
+        let open = self.open.as_mut().ok_or(ReceiveError::Foreign)?;
+        let written = open.target.settle().await.map_err(ReceiveError::Write)?;
+        if length != open.length || sum != written {
             return Err(ReceiveError::Different);
         }
         let Some(Open { entry, from, target, .. }) = self.open.take() else {
@@ -421,6 +425,20 @@ impl Transfer {
         self.talk.put(&Message::Kept { entry: number(entry) }).await?;
         told(Told::There(Carried { entry, length, carried: length - from, sum, file }));
         Ok(())
+    }
+
+    /// The next message, or why there will be none. While the sender pauses,
+    /// what has come is written.
+    async fn next_or_write(&mut self) -> Result<Message, ReceiveError> {
+        let next = next(&self.talk);
+        tokio::pin!(next);
+        if let Ok(message) = tokio::time::timeout(PATIENCE, &mut next).await {
+            return message;
+        }
+        if let Some(open) = &mut self.open {
+            open.target.hurry().await.map_err(ReceiveError::Write)?;
+        }
+        next.await
     }
 
     /// The next message, or why there will be none.

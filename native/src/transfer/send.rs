@@ -1,18 +1,19 @@
 //! The sending side of a transfer.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Seek as _};
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
 
-use bytes::BytesMut;
+use blake3::Hasher;
 use servent_core::unicast::Payload;
-use sha2::{Digest as _, Sha256};
 use thiserror::Error;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncSeekExt as _};
 
-use super::message::{CHUNK, DATA, Message, number};
+use super::ahead::Ahead;
+use super::message::{Message, number};
 use super::offer::Offer;
-use super::secret::{Code, Meeting, TAG};
+use super::secret::{Code, Meeting};
 use super::talk::{GOODBYE_WAIT, Silence, Talk};
 use super::target::{blocking, digest_of};
 use super::{Carried, Told};
@@ -77,7 +78,7 @@ struct Sending<'a> {
 /// Where sending an entry starts.
 enum Start {
     /// After this many bytes, with their digest so far.
-    From(u64, Sha256),
+    From(u64, Box<Hasher>),
     /// Nowhere: the receiver has all of it.
     Whole,
 }
@@ -171,14 +172,16 @@ impl Sending<'_> {
                 Message::Go => self.begun = true,
                 Message::Has { entry, length } => {
                     let hash = self.prove(entry as usize, length).await?;
-                    let sum = hash.clone().finalize().into();
+                    let sum = hash.finalize().into();
                     self.put(&Message::Proof { entry, length, sum }).await?;
                     proofs.insert(entry, (length, hash));
                 }
                 Message::From { entry, from } => {
                     let start = match (proofs.remove(&entry), from) {
-                        (Some(_), 0) => Start::From(0, Sha256::new()),
-                        (Some((length, hash)), from) if from == length => Start::From(from, hash),
+                        (Some(_), 0) => Start::From(0, Box::default()),
+                        (Some((length, hash)), from) if from == length => {
+                            Start::From(from, Box::new(hash))
+                        }
                         _ => return Err(SendFailure::Foreign),
                     };
                     self.there.insert(entry as usize, start);
@@ -196,7 +199,7 @@ impl Sending<'_> {
     }
 
     /// Sends the digest of the start of a file.
-    async fn prove(&self, entry: usize, length: u64) -> Result<Sha256, SendFailure> {
+    async fn prove(&self, entry: usize, length: u64) -> Result<Hasher, SendFailure> {
         let of = self.offer.entries().get(entry).and_then(|entry| entry.length);
         let path = self.offer.path(entry).filter(|_| of.is_some_and(|of| length <= of));
         let path = path.ok_or(SendFailure::Foreign)?.to_owned();
@@ -215,8 +218,8 @@ impl Sending<'_> {
             let (from, hash) = match self.there.remove(&at) {
                 Some(Start::Whole) => continue,
                 _ if entry.is_folder() => continue,
-                Some(Start::From(from, hash)) => (from, hash),
-                None => (0, Sha256::new()),
+                Some(Start::From(from, hash)) => (from, *hash),
+                None => (0, Hasher::new()),
             };
             let begin = Message::Begin { entry: number(at), from };
             self.say(begin.encode().into(), told).await?;
@@ -230,44 +233,43 @@ impl Sending<'_> {
     async fn file(
         &mut self,
         entry: usize,
-        (from, mut hash): (u64, Sha256),
+        (from, hash): (u64, Hasher),
         length: Option<u64>,
         told: &mut impl FnMut(Told),
     ) -> Result<(), SendFailure> {
-        let mut file = match self.open(entry, from).await {
-            Ok(file) => file,
+        let mut ahead = match self.open(entry, from).await {
+            Ok(file) => Ahead::begin(file, hash, length.map(|length| length.saturating_sub(from))),
             Err(why) => return Err(self.unreadable(entry, why).await),
         };
         let mut so_far = from;
-        loop {
-            let room = length.map_or(u64::MAX, |length| length - so_far);
-            let next = chunk(&mut file, room);
-            let chunk = match self.meanwhile(next, told).await? {
-                Ok(chunk) if chunk.len() == 1 && room > 0 && length.is_some() => Err(shorter()),
-                chunk => chunk,
-            };
-            let chunk = match chunk {
-                Ok(chunk) if chunk.len() == 1 => break,
-                Ok(chunk) => chunk,
+        let sum = loop {
+            let messages = match self.meanwhile(ahead.next(), told).await? {
+                Ok(Ok(messages)) => messages,
+                Ok(Err(sum)) => break sum,
                 Err(why) => return Err(self.unreadable(entry, why).await),
             };
-            hash.update(&chunk[1..]);
-            so_far += chunk.len() as u64 - 1;
-            self.say(chunk, told).await?;
-            told(Told::Bytes { entry, so_far });
-        }
-        let sum = hash.finalize().into();
+            for message in messages {
+                so_far += message.len() as u64 - 1;
+                self.say(message, told).await?;
+                told(Told::Bytes { entry, so_far });
+            }
+        };
         let carried = Carried { entry, length: so_far, carried: so_far - from, sum, file: None };
         self.pending.insert(entry, carried);
         self.say(Message::End { length: so_far, sum }.encode().into(), told).await
     }
 
-    async fn open(&self, entry: usize, from: u64) -> io::Result<tokio::fs::File> {
-        let mut file = self.offer.open(entry).await?;
-        if from > 0 {
-            file.seek(io::SeekFrom::Start(from)).await?;
-        }
-        Ok(file)
+    async fn open(&self, entry: usize, from: u64) -> io::Result<File> {
+        let path = self.offer.path(entry).map(Path::to_owned);
+        blocking(move || {
+            let Some(path) = path else {
+                return Ok(io::stdin().as_fd().try_clone_to_owned()?.into());
+            };
+            let mut file = File::open(path)?;
+            file.seek(io::SeekFrom::Start(from))?;
+            Ok(file)
+        })
+        .await
     }
 
     /// Waits for the receiver's final confirmation.
@@ -347,24 +349,6 @@ impl Sending<'_> {
         let _ = self.put(&Message::Stopped { why: why.to_string() }).await;
         SendFailure::Read { path, why }
     }
-}
-
-/// The next chunk after its type byte; only the type byte at the end, or when
-/// there is no room for more.
-async fn chunk(from: &mut (impl AsyncRead + Unpin), room: u64) -> io::Result<Payload> {
-    let most = usize::try_from(room).unwrap_or(CHUNK).min(CHUNK);
-    let mut chunk = BytesMut::with_capacity(most + 1 + TAG);
-    chunk.extend([DATA]);
-    while chunk.len() <= most {
-        let mut rest = (&mut *from).take((most + 1 - chunk.len()) as u64);
-        match rest.read_buf(&mut chunk).await? {
-            0 => break,
-            // A pipe's bytes are sent as they come; a file fills the chunk.
-            n if n < CHUNK / 8 => break,
-            _ => {}
-        }
-    }
-    Ok(chunk.freeze())
 }
 
 fn shorter() -> io::Error {

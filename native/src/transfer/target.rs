@@ -1,17 +1,17 @@
 //! The file that a transfer writes to. It is called `NAME.part` until it is
 //! complete, and no existing file is ever overwritten.
 
-use std::fs::{self, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use blake3::Hasher;
 use rustix::fs::OFlags;
-use sha2::{Digest as _, Sha256};
-use tokio::fs::File;
-use tokio::io::AsyncWriteExt as _;
+use servent_core::unicast::Payload;
 
+use super::behind::Behind;
 use crate::files::{number, rename_new};
 
 /// How many names are tried for one file.
@@ -27,7 +27,7 @@ const READ: usize = 1 << 16;
 /// when it was read.
 #[derive(Debug, Clone)]
 pub(super) struct Begun {
-    pub(super) hash: Sha256,
+    pub(super) hash: Hasher,
     stamp: Stamp,
 }
 
@@ -36,7 +36,7 @@ type Stamp = (u64, i64, i64);
 
 /// An open file.
 pub(super) struct Target {
-    file: File,
+    file: Behind,
     /// Its name until it is complete, and after that.
     names: Option<(PathBuf, PathBuf)>,
 }
@@ -45,7 +45,7 @@ impl Target {
     /// Writes to standard output.
     pub(super) fn output() -> io::Result<Self> {
         let out = io::stdout().as_fd().try_clone_to_owned()?;
-        Ok(Self { file: File::from_std(out.into()), names: None })
+        Ok(Self { file: Behind::new(out.into(), Hasher::new(), true), names: None })
     }
 
     /// Creates a new file that will have this name, which must be free.
@@ -56,7 +56,8 @@ impl Target {
         let part = part_of(name);
         let file = OpenOptions::new().write(true).create_new(true).open(&part)?;
         lock(&file)?;
-        Ok(Self { file: File::from_std(file), names: Some((part, name.to_owned())) })
+        let file = Behind::new(file, Hasher::new(), false);
+        Ok(Self { file, names: Some((part, name.to_owned())) })
     }
 
     /// Opens the partial file of an earlier transfer, to continue after its
@@ -71,7 +72,7 @@ impl Target {
         lock(&file)?;
         if let Some(begun) = begun.filter(|begun| stamp(&file).ok() != Some(begun.stamp)) {
             let now = digest_of(file.try_clone()?, from)?;
-            if now.is_none_or(|now| now.finalize() != begun.hash.clone().finalize()) {
+            if now.is_none_or(|now| now.finalize() != begun.hash.finalize()) {
                 let what =
                     format!("another transfer has changed {}; send it again", part.display());
                 return Err(io::Error::other(what));
@@ -79,7 +80,9 @@ impl Target {
         }
         file.set_len(from)?;
         file.seek(io::SeekFrom::End(0))?;
-        Ok(Self { file: File::from_std(file), names: Some((part, name.to_owned())) })
+        let hash = begun.map(|begun| begun.hash.clone()).unwrap_or_default();
+        let file = Behind::new(file, hash, false);
+        Ok(Self { file, names: Some((part, name.to_owned())) })
     }
 
     /// The path of the file while it is incomplete.
@@ -87,23 +90,35 @@ impl Target {
         self.names.as_ref().map(|(part, _)| part.as_path())
     }
 
-    pub(super) async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all(bytes).await?;
-        if self.names.is_none() {
-            self.file.flush().await?; // A reader of the pipe waits for it.
-        }
-        Ok(())
+    /// Takes the next bytes, to be written soon.
+    pub(super) async fn write(&mut self, bytes: Payload) -> io::Result<()> {
+        self.file.write(bytes).await
+    }
+
+    /// No more may come for a while: what has come is written.
+    pub(super) async fn hurry(&mut self) -> io::Result<()> {
+        self.file.hurry().await
+    }
+
+    /// Waits until all is written; returns the digest of the whole file.
+    pub(super) async fn settle(&mut self) -> io::Result<[u8; 32]> {
+        self.file.settle().await.map(|(_, sum)| sum)
     }
 
     /// The file is complete and gets its name, or a similar one if that is
     /// taken.
     pub(super) async fn finish(mut self, length: u64) -> io::Result<Option<PathBuf>> {
-        self.file.flush().await?;
+        let (file, _) = self.file.settle().await?;
         let Some((part, wish)) = self.names else { return Ok(None) };
-        if length >= LARGE {
-            self.file.sync_data().await?;
-        }
-        blocking(move || name_it(&part, &wish)).await.map(Some)
+        let file = file.try_clone()?;
+        blocking(move || {
+            if length >= LARGE {
+                file.sync_data()?;
+            }
+            name_it(&part, &wish)
+        })
+        .await
+        .map(Some)
     }
 }
 
@@ -152,36 +167,38 @@ pub(super) fn digest(path: &Path, length: u64) -> io::Result<Option<Begun>> {
     Ok(digest_of(file, length)?.map(|hash| Begun { hash, stamp }))
 }
 
-fn stamp(file: &fs::File) -> io::Result<Stamp> {
+fn stamp(file: &File) -> io::Result<Stamp> {
     let about = file.metadata()?;
     Ok((about.len(), about.mtime(), about.mtime_nsec()))
 }
 
 /// The same for any path, even while it is written to.
 pub(super) fn whole(path: &Path, length: u64) -> io::Result<Option<Begun>> {
-    let file = fs::File::open(path)?;
+    let file = File::open(path)?;
     let stamp = stamp(&file)?;
     Ok(digest_of(file, length)?.map(|hash| Begun { hash, stamp }))
 }
 
-pub(super) fn digest_of(file: fs::File, length: u64) -> io::Result<Option<Sha256>> {
-    let (mut hash, mut left) = (Sha256::new(), file.take(length));
+pub(super) fn digest_of(file: File, length: u64) -> io::Result<Option<Hasher>> {
+    let (mut hash, mut left) = (Hasher::new(), file.take(length));
     let mut buffer = vec![0; READ];
     loop {
         match left.read(&mut buffer)? {
             0 => return Ok((left.limit() == 0).then_some(hash)),
-            n => hash.update(&buffer[..n]),
+            n => {
+                hash.update(&buffer[..n]);
+            }
         }
     }
 }
 
 /// Opens a file, but does not follow a link.
-fn open(options: &mut OpenOptions, path: &Path) -> io::Result<fs::File> {
+fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     options.custom_flags(i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0)).open(path)
 }
 
 /// Locks a file against other transfers.
-fn lock(file: &fs::File) -> io::Result<()> {
+fn lock(file: &File) -> io::Result<()> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(io::ErrorKind::AlreadyExists.into()),
         Err(TryLockError::Error(why)) => Err(why),

@@ -117,7 +117,7 @@ impl Taking<'_> {
                 let name = file.file.map(|path| path.display().to_string());
                 self.reporter.fact(&json!({
                     "event": "received", "name": name, "bytes": file.length,
-                    "carried": file.carried, "sha256": HEXLOWER.encode(&file.sum),
+                    "carried": file.carried, "blake3": HEXLOWER.encode(&file.sum),
                 }));
             }
         });

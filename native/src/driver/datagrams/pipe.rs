@@ -159,13 +159,14 @@ impl Pipe {
     }
 
     /// The task has passed on that many bytes: senders waiting for room may go
-    /// on.
+    /// on once there is plenty of it, so that they are woken once for many
+    /// messages.
     pub(crate) fn passed_on(&self, bytes: usize) {
         let mut state = self.lock();
         state.outbox_bytes -= bytes;
-        let room = state.room();
+        let plenty = state.outbox.len() <= OUTBOX.0 / 2 && state.outbox_bytes <= OUTBOX.1 / 2;
         drop(state);
-        if room {
+        if plenty {
             self.writable.notify_waiters();
         }
     }

@@ -2,7 +2,7 @@
 //! is offered, one file after another. Whoever passes its pieces on cannot read
 //! them without the key, which only those get who know the code.
 //!
-//! It begins with the SHA-256 of each file. Key and name follow from the
+//! It begins with the BLAKE3 digest of each file. Key and name follow from the
 //! content and a secret of the sender's state folder: the same content makes
 //! the same parcel again after a crash, so that what receivers have of it
 //! counts; and no key ever encrypts two contents.
@@ -13,6 +13,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use blake3::Hasher;
 use bytes::BytesMut;
 use data_encoding::HEXLOWER;
 use hkdf::Hkdf;
@@ -91,7 +92,7 @@ impl Parcel {
             let path = offer.path(at).unwrap_or(Path::new("")).to_owned();
             let read = |why| OfferError::Read { path: path.clone(), why };
             let mut source = File::open(&path).map_err(read)?.take(entry.length.unwrap_or(0));
-            let (mut buffer, mut hash) = (vec![0; READ], Sha256::new());
+            let (mut buffer, mut hash) = (vec![0; READ], Hasher::new());
             loop {
                 match source.read(&mut buffer).map_err(read)? {
                     0 => break,
@@ -101,7 +102,7 @@ impl Parcel {
                     }
                 }
             }
-            if sums.next().is_none_or(|sum| hash.finalize()[..] != sum[..]) {
+            if sums.next().is_none_or(|sum| hash.finalize() != *sum) {
                 return Err(read(io::Error::other("it changes while it is read")));
             }
         }

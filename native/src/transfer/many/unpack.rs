@@ -7,8 +7,8 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use blake3::Hasher;
 use bytes::{Bytes, BytesMut};
-use sha2::{Digest as _, Sha256};
 
 use super::super::inbox::{Candidate, Inbox, There};
 use super::super::message::CHUNK;
@@ -77,14 +77,14 @@ impl Unpacking {
             match (found.there, path) {
                 (There::Whole, Some(path)) => {
                     let there = whole(&path, length)?;
-                    if there.is_some_and(|there| there.hash.finalize()[..] == sum) {
+                    if there.is_some_and(|there| there.hash.finalize() == sum) {
                         return Ok(carried(0, found.name));
                     }
                 }
                 (There::Part(some), Some(path)) => {
                     let there = digest(&path, some)?;
                     let ours = self.hash((at, some))?;
-                    let same = |begun: &Begun| begun.hash.clone().finalize()[..] == ours;
+                    let same = |begun: &Begun| begun.hash.finalize() == ours;
                     if let Some(begun) = there.filter(same) {
                         break Some((some, begun));
                     }
@@ -97,19 +97,17 @@ impl Unpacking {
         let from = from.unwrap_or(0);
         let mut target = self.inbox.begin(entry, found, (from, begun.as_ref()))?;
         told(Told::Begun { entry: number, from });
-        let mut hash = begun.map(|begun| begun.hash).unwrap_or_default();
         let mut so_far = from;
         while so_far < length {
             let bytes = self.chunks.some(at + so_far, length - so_far)?;
             if let Some(quota) = &self.quota {
                 quota.take(bytes.len() as u64)?;
             }
-            hash.update(&bytes);
-            target.write(&bytes).await?;
             so_far += bytes.len() as u64;
+            target.write(bytes).await?;
             told(Told::Bytes { entry: number, so_far });
         }
-        if hash.finalize()[..] != sum {
+        if target.settle().await? != sum {
             return Err(wrong());
         }
         let file = Target::finish(target, length).await?;
@@ -118,7 +116,7 @@ impl Unpacking {
 
     /// The digest of a part of the parcel.
     fn hash(&mut self, (mut at, length): (u64, u64)) -> io::Result<[u8; KEY]> {
-        let (mut hash, end) = (Sha256::new(), at + length);
+        let (mut hash, end) = (Hasher::new(), at + length);
         while at < end {
             let bytes = self.chunks.some(at, end - at)?;
             hash.update(&bytes);

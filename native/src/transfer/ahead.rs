@@ -1,0 +1,94 @@
+//! Reading what is sent: a block ahead of the sending, and summed meanwhile, on
+//! a thread that may wait for the disk.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+
+use blake3::Hasher;
+use servent_core::unicast::Payload;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use super::message::{CHUNK, DATA};
+use super::secret::TAG;
+
+/// Data messages read together: handing one to another thread costs as much as
+/// sending it.
+const BLOCK: usize = 16;
+
+/// A file, or a stream, of which the next messages are being read.
+pub(super) struct Ahead {
+    reading: JoinHandle<io::Result<Read>>,
+}
+
+/// What was read, and with what it goes on.
+struct Read {
+    file: File,
+    /// Of everything so far.
+    hash: Hasher,
+    /// Bytes to come; `None` for a stream, which goes on until it ends.
+    left: Option<u64>,
+    /// Data messages; none at the end.
+    messages: Vec<Payload>,
+}
+
+impl Ahead {
+    /// Begins to read at the file's position, after what has this digest.
+    pub(super) fn begin(file: File, hash: Hasher, left: Option<u64>) -> Self {
+        let read = Read { file, hash, left, messages: Vec::new() };
+        Self { reading: spawn_blocking(|| read.more()) }
+    }
+
+    /// The next data messages; none at the end. Dropping the future loses nothing.
+    ///
+    /// # Errors
+    /// It cannot be read, or is shorter than was said.
+    pub(super) async fn next(&mut self) -> io::Result<Result<Vec<Payload>, [u8; 32]>> {
+        let mut read = (&mut self.reading).await.map_err(io::Error::other)??;
+        let messages = std::mem::take(&mut read.messages);
+        if messages.is_empty() {
+            return Ok(Err(read.hash.finalize().into()));
+        }
+        self.reading = spawn_blocking(|| read.more());
+        Ok(Ok(messages))
+    }
+}
+
+impl Read {
+    fn more(mut self) -> io::Result<Self> {
+        while self.messages.len() < BLOCK {
+            let message = self.message()?;
+            if message.len() == 1 {
+                break;
+            }
+            self.hash.update(&message[1..]);
+            self.messages.push(message.into());
+            // What comes through a pipe is sent as it comes.
+            if self.left.is_none() {
+                break;
+            }
+        }
+        Ok(self)
+    }
+
+    /// The next message, with room for its seal; only its type byte at the end.
+    fn message(&mut self) -> io::Result<Vec<u8>> {
+        let mut message = Vec::with_capacity(1 + CHUNK + TAG);
+        message.push(DATA);
+        match &mut self.left {
+            Some(left) => {
+                let most = (*left).min(CHUNK as u64);
+                let got = (&self.file).take(most).read_to_end(&mut message)? as u64;
+                if got < most {
+                    return Err(io::Error::other("it has become shorter since it was offered"));
+                }
+                *left -= got;
+            }
+            None => {
+                message.resize(1 + CHUNK, 0);
+                let got = self.file.read(&mut message[1..])?;
+                message.truncate(1 + got);
+            }
+        }
+        Ok(message)
+    }
+}
