@@ -220,7 +220,6 @@ pub(crate) async fn ask(
         listen: vec![SocketAddr::from(([0, 0, 0, 0], 0))],
         node,
         trace: config.settings.trace_file(),
-        tape: true,
         ..Options::under(&state)
     };
     let handle = Driver::start(options).await?;

@@ -120,14 +120,16 @@ impl Downloads {
         !taken && self.names.values().all(|other| other != name)
     }
 
-    /// Opens or creates a download's file. The change contains its name if a
-    /// file of the chosen name has appeared meanwhile.
+    /// Opens or creates a download's file. The change contains its name if it
+    /// is not the one [`Downloads::naming`] chose: a file of that name has
+    /// appeared meanwhile.
     pub(crate) fn allocate(
         &mut self,
         fetch: FetchId,
         name: &str,
         size: Option<u64>,
     ) -> Option<Change> {
+        let chosen = self.names.get(&fetch).cloned();
         if !matches!(self.open.get(&fetch), Some(Ok(_))) {
             self.naming(fetch, name);
             let opened = self.open_part(fetch);
@@ -139,7 +141,8 @@ impl Downloads {
             self.open.insert(fetch, Err(why));
         }
         let name = self.names.get(&fetch)?.clone();
-        Some(Change::Part(fetch, PartName { name, whole: false }))
+        let news = chosen.as_ref() != Some(&name);
+        news.then_some(Change::Part(fetch, PartName { name, whole: false }))
     }
 
     fn open_part(&mut self, fetch: FetchId) -> io::Result<PartFile> {

@@ -89,10 +89,10 @@ fn a_download_that_rests_goes_on_in_the_same_file() {
     downloads.allocate(FetchId(2), "b.bin", Some(5)).unwrap();
     downloads.rest_without(FetchId(2));
     assert!(!dir.path().join("b.bin.part").exists());
-    downloads.allocate(FetchId(2), "b.bin", Some(5)).unwrap();
+    assert!(downloads.allocate(FetchId(2), "b.bin", Some(5)).is_none(), "it has its name");
     downloads.part(FetchId(2)).unwrap().write_at(b"x", 0).unwrap();
     downloads.forget(FetchId(2)).unwrap();
-    downloads.allocate(FetchId(1), "a.bin", Some(5)).unwrap();
+    assert!(downloads.allocate(FetchId(1), "a.bin", Some(5)).is_none(), "it has its name");
     downloads.part(FetchId(1)).unwrap().write_at(b"lo", 3).unwrap();
     downloads.complete(FetchId(1)).unwrap();
     assert_eq!(fs::read(dir.path().join("a.bin")).unwrap(), b"hello");
@@ -117,7 +117,7 @@ fn a_crash_before_the_name_is_remembered_or_right_after_leaves_no_file() {
     let (parts, mut rows) = (vec![(fetch, named)], [fetch_row(Vec::new())]);
     let (mut downloads, _) =
         Downloads::restore((dir.path(), false), Durability::Process, parts, &mut rows);
-    downloads.allocate(fetch, "a.bin", Some(5)).unwrap();
+    assert!(downloads.allocate(fetch, "a.bin", Some(5)).is_none(), "it is saved");
     downloads.part(fetch).unwrap().write_at(b"hello", 0).unwrap();
     downloads.complete(fetch).unwrap();
     assert_eq!(fs::read(dir.path().join("a.bin")).unwrap(), b"hello");

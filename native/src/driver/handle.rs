@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::Serialize;
+use servent_core::fetch;
 use servent_core::id::FetchId;
 use servent_core::node::swarm::{SwarmFile, SwarmView};
 use servent_core::node::{Answer, Command, LaneTotals, NodeView, StoreError};
@@ -107,6 +108,8 @@ const TOLD: usize = 300;
 pub(crate) struct Outside {
     pub(crate) addrs: Vec<SocketAddr>,
     pub(crate) answers: broadcast::Sender<Answer>,
+    /// What happens to downloads.
+    pub(crate) fetching: broadcast::Sender<fetch::Event>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) library: Arc<Mutex<LibraryStatus>>,
     pub(crate) library_asks: Arc<Sender<Ask>>,
@@ -158,6 +161,9 @@ impl Outside {
             access.lock().unwrap_or_else(PoisonError::into_inner).note(now, event);
         }
         match event {
+            Event::Fetch(event) if self.fetching.receiver_count() > 0 => {
+                let _ = self.fetching.send(event.clone()); // They may be gone by now.
+            }
             Event::Swarm(event) => {
                 self.tally.lock().unwrap_or_else(PoisonError::into_inner).count(event);
             }
@@ -265,6 +271,12 @@ impl Handle {
     #[must_use]
     pub fn tape(&self) -> Option<Joined> {
         self.shared.memory.as_ref().map(|memory| memory.join())
+    }
+
+    /// Subscribes to what happens to downloads from now on.
+    #[must_use]
+    pub fn fetching(&self) -> broadcast::Receiver<fetch::Event> {
+        self.shared.fetching.subscribe()
     }
 
     /// Subscribes to records from now on, when the tape is kept in memory.

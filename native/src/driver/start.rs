@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use servent_core::node::{Config, Held, Input, Node, Restored, swarm};
@@ -22,7 +22,7 @@ use crate::clock::Clock;
 use crate::counters::Counters;
 use crate::error::{StartError, StoreFailure};
 use crate::inbox::Inbox;
-use crate::library::{Change as LibraryChange, Library, Worker};
+use crate::library::{Ask, Change as LibraryChange, Library, Worker};
 use crate::net::caches::Caches;
 use crate::net::udp::Socket;
 use crate::net::{Admission, Pages, REPORTS, Reports, Trust, listen, raise_descriptors};
@@ -59,6 +59,7 @@ impl Driver {
     /// # Errors
     /// Anything it needs and cannot get; see [`StartError`].
     pub async fn start(options: Options) -> Result<Handle, StartError> {
+        Library::check(&options.shares)?;
         let opened = open_site(&options).await?;
         let listeners = bind(&options)?;
         let addrs = local_addrs(&listeners)?;
@@ -76,16 +77,12 @@ impl Driver {
         let (control, controlled) = mpsc::channel(CONTROLS);
         let (end, ended) = watch::channel(None);
         let status = folders.library.status();
-        let asker = match &options.state_dir {
-            Some(dir) => Worker::start(folders.library, options.rescan, reports.clone())
-                .map_err(|why| StartError::folder(dir, why))?
-                .asker(),
-            None => Arc::new(channel().0), // Nothing is shared, so nothing is scanned.
-        };
+        let asker = scan(folders.library, &options, &reports)?;
         caches.hear(&reports, options.origins.is_some());
         let outside = Arc::new(Outside {
             addrs,
             answers: broadcast::Sender::new(ANSWERS),
+            fetching: broadcast::Sender::new(ANSWERS),
             counters: Arc::new(Counters::default()),
             library: status,
             library_asks: asker,
@@ -129,6 +126,20 @@ impl Driver {
         first.extend(turns.coordinate(options.coordinate));
         tokio::spawn(turns.run(first, end));
         Ok(Handle { control, ended, shared: outside })
+    }
+}
+
+/// Begins to scan what is shared; returns where to ask for more.
+fn scan(
+    library: Library,
+    options: &Options,
+    reports: &Reports,
+) -> Result<Arc<Sender<Ask>>, StartError> {
+    match &options.state_dir {
+        Some(dir) => Worker::start(library, options.rescan, reports.clone())
+            .map(|worker| worker.asker())
+            .map_err(|why| StartError::folder(dir, why)),
+        None => Ok(Arc::new(channel().0)), // Nothing is shared, so nothing is scanned.
     }
 }
 

@@ -33,6 +33,14 @@ pub(crate) struct Library {
 }
 
 impl Library {
+    /// Whether there is what the user named, before anything else is opened.
+    ///
+    /// # Errors
+    /// A share that does not exist or cannot be read.
+    pub(crate) fn check(shares: &[PathBuf]) -> Result<(), StartError> {
+        Shares::open(shares, &[]).map(drop)
+    }
+
     /// Opens the shares, including what was `added` in an earlier run, and
     /// scans them once.
     ///

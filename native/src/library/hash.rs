@@ -64,11 +64,12 @@ fn read(
     end: u64,
     mut each: impl FnMut(&[u8]) -> bool,
 ) -> io::Result<bool> {
-    let most = usize::try_from(end - start).unwrap_or(CHUNK).min(CHUNK);
+    let length = file.metadata()?.len().min(end).saturating_sub(start);
+    let most = usize::try_from(length).unwrap_or(CHUNK).min(CHUNK);
     let mut buffer = vec![0; most];
     let mut at = start;
     while at < end {
-        let most = usize::try_from(end - at).unwrap_or(CHUNK).min(CHUNK);
+        let most = usize::try_from(end - at).unwrap_or(CHUNK).min(buffer.len());
         let n = match file.read_at(&mut buffer[..most], at) {
             Ok(0) => break,
             Ok(n) => n,

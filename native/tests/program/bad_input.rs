@@ -124,6 +124,9 @@ fn a_state_folder_that_is_in_use() {
     let twice =
         place.run(&["share", "shared", "--state", "state", "--listen", &at, "--lab", "off"]);
     complains(&twice, 7, "in use by another servent");
+    // What was mistyped is said first.
+    let typo = place.run(&["share", "sharde", "--state", "state", "--listen", &at, "--lab", "off"]);
+    complains(&typo, 4, "cannot share sharde");
     assert_eq!(Wire::connect(running.at).get("/get/0/a", &[]).status, 200);
 }
 

@@ -3,16 +3,14 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 
 use servent::Clock;
 use servent::driver::Handle;
 use servent_core::fetch;
 use servent_core::id::FetchId;
 use servent_core::node::{Answer, Command, FetchView, Get};
-use servent_core::trace::{Event, Record};
+use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::broadcast::{self, channel};
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::BroadcastStream;
 
@@ -27,7 +25,7 @@ pub(super) struct Batch<'a> {
     folder: &'a Path,
     clock: Clock,
     answers: broadcast::Receiver<Answer>,
-    records: BroadcastStream<Arc<Record>>,
+    fetching: BroadcastStream<fetch::Event>,
     /// Submitted but not numbered yet: numbers are assigned in the same order.
     given: VecDeque<String>,
     numbered: BTreeMap<FetchId, String>,
@@ -69,7 +67,7 @@ impl<'a> Batch<'a> {
             folder,
             clock: Clock::new(),
             answers: handle.answers(),
-            records: BroadcastStream::new(handle.records().unwrap_or_else(|| channel(1).1)),
+            fetching: BroadcastStream::new(handle.fetching()),
             given: VecDeque::new(),
             numbered: BTreeMap::new(),
             moved: BTreeMap::new(),
@@ -136,9 +134,9 @@ impl<'a> Batch<'a> {
             let answer = tokio::select! {
                 // Report what went wrong before the failure it led to.
                 biased;
-                Some(record) = self.records.next() => {
-                    let Ok(record) = record else { continue };
-                    if let Event::Fetch(fetch::Event::Moved { fetch, at, to }) = &record.event {
+                Some(event) = self.fetching.next() => {
+                    let Ok(event) = event else { continue };
+                    if let fetch::Event::Moved { fetch, at, to } = &event {
                         let (fetch, at, to) = (*fetch, *at, to.clone());
                         if let Some(name) = self.numbered.get(&fetch) {
                             return Ok(News::Moved { fetch, name: name.clone(), at, to });
@@ -148,7 +146,7 @@ impl<'a> Batch<'a> {
                         }
                         continue;
                     }
-                    let told = self.troubles.note(self.clock.now(), &record);
+                    let told = self.troubles.note(self.clock.now(), &event);
                     if let Some((fetch, at, what)) = told
                         && let Some(name) = self.numbered.get(&fetch)
                     {

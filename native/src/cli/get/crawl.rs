@@ -57,7 +57,6 @@ pub(super) async fn crawl(
         name: "get".into(),
         download_dir: spool.path().to_path_buf(),
         node,
-        tape: true,
         ca_file: way.ca_file.clone(),
         credentials: way.credentials.clone(),
         download_rate: way.rate.clone(),

@@ -138,7 +138,6 @@ impl Folder {
             download_rate: self.way.rate.clone(),
             node,
             durability: config.settings.durability,
-            tape: true,
             damaged_state: self.damaged,
             state_dir: Some(state.to_path_buf()),
             ..Options::without_folders()

@@ -13,9 +13,7 @@ use servent::{Clock, Credentials, DamagedState, Rate};
 use servent_core::fetch::{self, FetchFailure};
 use servent_core::id::{FetchId, Sha1};
 use servent_core::node::{Answer, Command, Get, Source};
-use servent_core::trace::Event;
 use sha1::Digest as _;
-use tokio::sync::broadcast::channel;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::BroadcastStream;
@@ -150,7 +148,6 @@ impl Job {
             node,
             durability: config.settings.durability,
             trace: config.settings.trace_file(),
-            tape: true,
             ca_file: self.way.ca_file.clone(),
             credentials: self.way.credentials.clone(),
             download_rate: self.way.rate.clone(),
@@ -322,7 +319,7 @@ impl Following<'_> {
         let (mut ours, mut poured) = (None, 0);
         let handle = self.handle;
         let mut answers = handle.answers();
-        let mut records = BroadcastStream::new(handle.records().unwrap_or_else(|| channel(1).1));
+        let mut fetching = BroadcastStream::new(handle.fetching());
         let mut troubles = Troubles::default();
         handle.command(Command::Get(wish)).await?;
         let mut tick = tokio::time::interval(self.every());
@@ -330,17 +327,17 @@ impl Following<'_> {
             tokio::select! {
                 // Report what went wrong before the failure it led to.
                 biased;
-                Some(Ok(record)) = records.next() => {
-                    if let Event::Fetch(fetch::Event::Moved { fetch, to, .. }) = &record.event
+                Some(Ok(event)) = fetching.next() => {
+                    if let fetch::Event::Moved { fetch, to, .. } = &event
                         && let Some((base, place)) = self.job.wanted.sent_to_folder(to)
                     {
                         handle.command(Command::Cancel { fetch: *fetch }).await?;
                         return Ok(Followed::Folder(base, place));
                     }
-                    if let Some((_, at, what)) = troubles.note(clock.now(), &record) {
+                    if let Some((_, at, what)) = troubles.note(clock.now(), &event) {
                         self.progress.trouble(at, &what);
                     }
-                    if self.pour.is_some() && told::is_corrupt(&record, poured) {
+                    if self.pour.is_some() && told::is_corrupt(&event, poured) {
                         return Err(Failure::new(Exit::Unverified, "the bytes that were written are not the file asked for"));
                     }
                 }

@@ -8,7 +8,6 @@ use serde_json::json;
 use servent_core::fetch::{self, FetchFailure, SourceTrouble};
 use servent_core::id::FetchId;
 use servent_core::node::{FetchView, StoreError};
-use servent_core::trace::{Event, Record};
 
 use super::job::Whole;
 use crate::cli::print;
@@ -23,32 +22,28 @@ use servent_core::time::Instant;
 pub(super) struct Troubles(BTreeMap<(FetchId, SocketAddr), SourceTrouble>);
 
 /// True when the `first` bytes of a download include wrong ones.
-pub(super) const fn is_corrupt(record: &Record, first: u64) -> bool {
-    match record.event {
-        Event::Fetch(fetch::Event::Corrupt { .. }) => true,
-        Event::Fetch(fetch::Event::PieceWrong { start, .. }) => start < first,
+pub(super) const fn is_corrupt(event: &fetch::Event, first: u64) -> bool {
+    match event {
+        fetch::Event::Corrupt { .. } => true,
+        fetch::Event::PieceWrong { start, .. } => *start < first,
         _ => false,
     }
 }
 
 impl Troubles {
-    /// Notes what a record says; returns the sentence, if it is new.
+    /// Notes what has happened; returns the sentence, if it is new.
     pub(super) fn note(
         &mut self,
         now: Instant,
-        record: &Record,
+        event: &fetch::Event,
     ) -> Option<(FetchId, SocketAddr, String)> {
-        let (fetch, at, why, ask_at) = match &record.event {
-            Event::Fetch(fetch::Event::Waiting { fetch, at, why, ask_at }) => {
-                (*fetch, *at, *why, Some(*ask_at))
-            }
-            Event::Fetch(fetch::Event::Moved { fetch, at, to }) => {
+        let (fetch, at, why, ask_at) = match event {
+            fetch::Event::Waiting { fetch, at, why, ask_at } => (*fetch, *at, *why, Some(*ask_at)),
+            fetch::Event::Moved { fetch, at, to } => {
                 return Some((*fetch, *at, moved(to)));
             }
-            Event::Fetch(
-                fetch::Event::KeptBack { fetch, at, why }
-                | fetch::Event::SourceLost { fetch, at, why, .. },
-            ) => (*fetch, *at, *why, None),
+            fetch::Event::KeptBack { fetch, at, why }
+            | fetch::Event::SourceLost { fetch, at, why, .. } => (*fetch, *at, *why, None),
             _ => return None,
         };
         if self.0.insert((fetch, at), why) == Some(why) {
