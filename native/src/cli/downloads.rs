@@ -1,5 +1,6 @@
 //! `servent downloads`: the downloads of a running servent.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -159,17 +160,30 @@ async fn begin(config: &Config, control: &Control, add: &Add, quiet: bool) -> Re
         } else {
             vec![wish(&wanted).await?]
         };
-        for get in gets {
-            let body = serde_json::to_value(&get).unwrap_or_default();
-            let number = control.tell("POST", "/downloads", &body).await?;
-            if !quiet {
-                print(format!("{number}  {}\n", Shown(&get.name)))?;
-            }
+        let mut numbers = Vec::with_capacity(gets.len());
+        for get in &gets {
+            let body = serde_json::to_value(get).unwrap_or_default();
+            numbers.push(control.tell("POST", "/downloads", &body).await?);
+        }
+        if !quiet {
+            print(begun(&wanted, &gets, &numbers))?;
         }
     }
     match unread.first() {
         Some(first) => Err(Failure::new(Exit::Network, format!("not all was found: {first}"))),
         None => Ok(()),
+    }
+}
+
+/// What has begun, in one line for each address.
+fn begun<N: Display>(wanted: &Wanted, gets: &[Get], numbers: &[N]) -> String {
+    match (gets, numbers) {
+        ([get], [number]) => format!("{number}  {}\n", Shown(&get.name)),
+        (_, [first, .., last]) => {
+            let folder = wanted.file_name();
+            format!("{first}-{last}  {} files of {}/\n", gets.len(), Shown(&folder))
+        }
+        _ => String::new(),
     }
 }
 

@@ -127,7 +127,8 @@ fn managed(stage: &mut Stage) {
     stage.does("servent downloads pause 3 4");
     stage.does("servent downloads remove 3");
     stage.does("servent downloads add http://10.0.0.7:6346/Music/song.flac");
-    stage.does("servent downloads add http://10.0.0.7:6346/Music/");
+    let told = stage.does("servent downloads add http://10.0.0.7:6346/Music/");
+    assert!(told.lines().count() == 1, "one line for a folder: {told}");
     let line = filled_in(
         stage,
         "servent downloads add urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB 10.0.0.7:6346",
