@@ -156,6 +156,13 @@ mod tests {
             if n > 10_000 && n % 100 == 0 {
                 assert!(table.bytes() <= 40 * n, "{} at {n}", table.bytes() / n);
             }
+            if n % 1_000 == 0 {
+                let shards = if n <= LARGE { 1 } else { SHARDS };
+                assert_eq!((table.len(), table.shards.len()), (n, shards));
+                let entries: usize = table.shards.iter().map(HashTable::allocation_size).sum();
+                assert!(entries >= 16 * n);
+                assert_eq!(table.bytes() - entries, shards * size_of::<Shard>());
+            }
         }
     }
 }

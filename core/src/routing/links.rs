@@ -239,3 +239,115 @@ impl Links {
         &self.open
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::gnutella::Qrp;
+
+    fn link(links: &mut Links, conn: u64, spent: impl Fn(u32) -> u32) -> Option<u32> {
+        let peer = SocketAddr::from(([80, 0, 0, 1], 6_346));
+        let of = (ConnId(conn), peer, Neighbour::default());
+        links.open(Instant::from_secs(1), of, 3, spent)
+    }
+
+    /// The keyword table of a file, as a neighbour receives it.
+    fn received(name: &str) -> Keywords {
+        let (mut ours, mut theirs) = (Keywords::new(8), Keywords::new(8));
+        ours.add(name);
+        for message in ours.messages() {
+            if let Qrp::Patch { seq, count, compressor, bits, data } = message {
+                theirs.patch((seq, count), compressor, bits, &data).unwrap();
+            }
+        }
+        theirs
+    }
+
+    #[test]
+    fn the_free_slot_that_has_spent_the_least_is_taken_and_no_more_than_there_may_be() {
+        let mut links = Links::default();
+        let nothing = |_: u32| 0;
+        let slots = [1, 2, 3, 4].map(|conn| link(&mut links, conn, nothing));
+        assert_eq!(slots, [Some(0), Some(1), Some(2), None]);
+        assert_eq!((links.len(), links.slots()), (3, &[0, 1, 2][..]));
+        for conn in [1, 2, 9] {
+            assert_eq!(links.close(ConnId(conn)).is_some(), conn != 9);
+        }
+        assert_eq!((links.len(), links.slots()), (1, &[2][..]));
+        assert_eq!(link(&mut links, 5, |slot| 9 - slot), Some(1), "it has spent less");
+        assert_eq!((links.slot(ConnId(5)), links.slot(ConnId(1))), (Some(1), None));
+        assert!(links.iter().map(|link| link.conn.0).eq([5, 3]), "in the order of slots");
+        // A slot that was never used is better than one whose quota is spent.
+        let mut links = Links::default();
+        link(&mut links, 1, nothing);
+        links.close(ConnId(1));
+        assert_eq!(link(&mut links, 2, |slot| u32::from(slot == 0)), Some(1));
+    }
+
+    #[test]
+    fn a_route_leads_to_one_neighbour_and_never_to_the_next_in_its_slot() {
+        let mut links = Links::default();
+        link(&mut links, 1, |_| 0);
+        let route = links.at(0).unwrap().route;
+        assert_eq!(links.by_route(route).map(|link| link.conn), Some(ConnId(1)));
+        links.close(ConnId(1));
+        assert!(links.by_route(route).is_none() && links.at(0).is_none());
+        link(&mut links, 2, |_| 0);
+        assert!(links.by_route(route).is_none() && links.by_route(Route::LOCAL).is_none());
+    }
+
+    #[test]
+    fn each_limit_is_told_once_until_the_generations_change() {
+        let mut links = Links::default();
+        link(&mut links, 1, |_| 0);
+        let link = links.at_mut(0).unwrap();
+        for _ in 0..2 {
+            for why in Why::ALL {
+                assert!(link.tell(why), "{why:?} for the first time");
+            }
+            assert!(Why::ALL.into_iter().all(|why| !link.tell(why)));
+            link.strikes = 3;
+            link.turn();
+            assert_eq!(link.strikes, 0);
+        }
+    }
+
+    #[test]
+    fn a_leaf_is_judged_by_its_keywords_and_an_ultrapeer_only_at_the_last_hop() {
+        let mut links = Links::default();
+        link(&mut links, 1, |_| 0);
+        let link = links.at_mut(0).unwrap();
+        assert_eq!(link.degree(), USUAL);
+        link.neighbour.degree = Some(31);
+        assert_eq!(link.degree(), 31);
+        assert!(link.could_match(b"cedar", true) && !link.promises(b"cedar"), "nothing is known");
+        assert!(!link.is_leaf_with_keywords());
+        link.keywords = Some(Box::new(Keywords::new(8)));
+        assert!(link.could_match(b"cedar", true), "its table has only begun");
+        assert!(!link.is_leaf_with_keywords() && !link.promises(b"cedar"));
+        link.keywords = Some(Box::new(received("amber")));
+        for relays in [false, true] {
+            link.neighbour.relays = relays;
+            assert_eq!(link.is_leaf_with_keywords(), !relays);
+            assert_eq!(link.could_match(b"cedar", false), relays);
+            assert!(!link.could_match(b"cedar", true) && link.could_match(b"amber", true));
+            assert!(link.promises(b"amber") && !link.promises(b"cedar"));
+            assert!(!link.could_match(&[0xff], true), "no text, no words");
+        }
+    }
+
+    #[test]
+    fn evenly_sent_is_a_pause_between_two_and_so_many_at_once() {
+        let (now, pause) = (Instant::from_secs(100), Duration::from_secs(10));
+        let even = Even { pause, at_once: 2 };
+        let mut links = Links::default();
+        link(&mut links, 1, |_| 0);
+        let mut asks = |at: u64| links.asks(now + Duration::from_secs(at), 0, even);
+        let took = [0, 0, 0, 9, 10, 10, 40, 40, 40].map(&mut asks);
+        assert_eq!(took, [true, true, false, false, true, false, true, true, false]);
+        assert!(links.tells(now, 0, even), "tables are counted apart");
+        let all = Even { at_once: 0, ..even };
+        assert!((0..9).all(|_| links.asks(now, 0, all)), "no limit");
+        assert!(!links.asks(now, 7, even), "nobody is there");
+    }
+}

@@ -302,4 +302,44 @@ mod tests {
         assert_eq!(memory.put(Instant::from_secs(10), marks.of(&[&[5]]), route(5)), Ok(()));
         assert_eq!(memory.spent(5), 1);
     }
+
+    #[test]
+    fn an_entry_takes_its_memory_in_either_generation() {
+        let marks = Marks::new(&mut Rng::new(1));
+        let mut memory = Memory::new(Duration::from_secs(10), u32::MAX);
+        assert_eq!(memory.bytes(), 0);
+        let fill = |memory: &mut Memory, now, from: u32| {
+            for n in from..from + 1_000 {
+                memory.put(now, marks.of(&[&n.to_le_bytes()]), route(1)).unwrap();
+            }
+            memory.bytes()
+        };
+        let young = fill(&mut memory, Instant::ZERO, 0);
+        assert!(young >= 16 * 1_000);
+        memory.run(Instant::from_secs(10));
+        assert_eq!((memory.len(), memory.bytes()), ((0, 1_000), young));
+        assert_eq!(fill(&mut memory, Instant::from_secs(11), 1_000), 2 * young);
+    }
+
+    #[test]
+    fn what_is_renewed_lives_on_with_its_new_route_and_costs_once_a_life() {
+        let (marks, now) = (Marks::new(&mut Rng::new(1)), Instant::from_secs(1));
+        let mut memory = Memory::new(Duration::from_secs(10), 1);
+        let (mark, other) = (marks.of(&[b"x"]), marks.of(&[b"y"]));
+        memory.renew(now, mark, route(1)).unwrap();
+        let until = now + Duration::from_secs(20);
+        assert_eq!(memory.find(mark), Some((route(1), true, Some(until))));
+        memory.renew(now, mark, route(2)).unwrap();
+        assert_eq!((memory.get(mark), memory.len()), (Some(route(2)), (1, 0)));
+        assert_eq!(memory.renew(now, other, route(1)), Err(Full));
+        assert!(memory.run(now + Duration::from_secs(10)));
+        assert_eq!(memory.find(mark), Some((route(2), false, Some(until))));
+        *memory.get_mut(mark).unwrap() = route(3);
+        assert_eq!(memory.get(mark), Some(route(3)), "an older one can be changed too");
+        assert_eq!(
+            (memory.get(other), memory.find(other), memory.get_mut(other)),
+            (None, None, None)
+        );
+        assert_eq!((memory.pause(), memory.life()), (Duration::from_secs(10), memory.life));
+    }
 }

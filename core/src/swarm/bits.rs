@@ -122,6 +122,17 @@ mod tests {
     use super::*;
     use alloc::collections::BTreeSet;
 
+    /// The same numbers as bits and as the set of the standard library, drawn
+    /// from `0..span`.
+    fn drawn(dice: &mut Rng, count: u64, span: u64) -> (Bits, BTreeSet<u32>) {
+        let (mut bits, mut model) = (Bits::default(), BTreeSet::new());
+        for _ in 0..count {
+            let n = dice.below(span) as u32;
+            assert_eq!(bits.insert(n), model.insert(n));
+        }
+        (bits, model)
+    }
+
     #[test]
     fn a_set_of_bits_is_a_set() {
         let (mut dice, mut bits, mut model) = (Rng::new(1), Bits::none(10), BTreeSet::new());
@@ -135,16 +146,51 @@ mod tests {
             assert_eq!(bits.contains(n), model.contains(&n));
         }
         assert!(bits.iter().eq(model.iter().copied()));
-        assert_eq!(bits.len() as usize, model.len());
-        let even = (0..150).map(|n| 2 * n).fold(Bits::default(), |mut set, n| {
-            set.insert(n);
-            set
-        });
-        let both: alloc::vec::Vec<u32> = model.iter().copied().filter(|n| n % 2 == 0).collect();
-        assert!(bits.both(&even).eq(both.iter().copied()));
-        assert_eq!((bits.common(&even) as usize, bits.meets(&even)), (both.len(), true));
-        let found = bits.some_of(&even, &mut dice).unwrap();
-        assert!(both.contains(&found));
-        assert_eq!(bits.some_of(&Bits::none(300), &mut dice), None);
+        assert!((0..400).all(|n| bits.contains(n) == model.contains(&n)));
+        for n in 0..300 {
+            assert_eq!((bits.len() as usize, bits.is_empty()), (model.len(), model.is_empty()));
+            assert_eq!(bits.remove(n), model.remove(&n));
+        }
+        assert!(bits.is_empty() && !bits.remove(9_000) && !bits.contains(9_000));
+    }
+
+    #[test]
+    fn two_sets_of_any_size_are_joined_and_compared_as_sets_are() {
+        let mut dice = Rng::new(2);
+        for _ in 0..300 {
+            let (count, span) = (dice.below(60), dice.between(1, 400));
+            let (a, left) = drawn(&mut dice, count, span);
+            let (count, span) = (dice.below(60), dice.between(1, 400));
+            let (b, right) = drawn(&mut dice, count, span);
+            let both: BTreeSet<u32> = left.intersection(&right).copied().collect();
+            assert!(a.both(&b).eq(both.iter().copied()));
+            assert_eq!((a.common(&b) as usize, a.meets(&b)), (both.len(), !both.is_empty()));
+            let found = a.some_of(&b, &mut dice);
+            assert_eq!(found.is_some(), !both.is_empty());
+            assert!(found.is_none_or(|n| both.contains(&n)), "{found:?} of {both:?}");
+            let mut all = a.clone();
+            all.add(&b);
+            assert!(all.iter().eq(left.union(&right).copied()));
+        }
+    }
+
+    #[test]
+    fn some_number_of_two_sets_is_in_any_word_of_them() {
+        let (mut dice, mut bits) = (Rng::new(3), Bits::default());
+        [5, 70, 191].into_iter().for_each(|n| assert!(bits.insert(n)));
+        let found: BTreeSet<u32> =
+            (0..100).filter_map(|_| bits.some_of(&bits, &mut dice)).collect();
+        assert!(found.into_iter().eq([5, 70, 191]));
+    }
+
+    #[test]
+    fn a_view_shows_a_word_for_every_64_pieces_of_the_file() {
+        for (pieces, words) in [(0, 0), (1, 1), (64, 1), (65, 2), (300, 5)] {
+            assert_eq!(Bits::none(pieces).words(), alloc::vec![0; words]);
+        }
+        let mut bits = Bits::none(65);
+        bits.insert(64);
+        bits.insert(3);
+        assert_eq!(bits.words(), [8, 1]);
     }
 }

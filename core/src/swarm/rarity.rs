@@ -136,26 +136,55 @@ impl Rarity {
 mod tests {
     use super::*;
 
+    /// The pieces of both sets that have the fewest copies, looked up one by one.
+    fn rarest_of(rarity: &Rarity, a: &Bits, b: &Bits) -> Vec<u32> {
+        let both: Vec<u32> = (0..PIECES).filter(|n| a.contains(*n) && b.contains(*n)).collect();
+        let least = both.iter().map(|piece| rarity.copies(*piece)).min();
+        both.into_iter().filter(|piece| Some(rarity.copies(*piece)) == least).collect()
+    }
+
+    const PIECES: u32 = 40;
+
     #[test]
     fn the_order_follows_the_copies() {
-        let (mut dice, mut rarity) = (Rng::new(3), Rarity::new(40));
-        let mut all = Bits::none(40);
-        (0..40).for_each(|piece| assert!(all.insert(piece)));
+        let (mut dice, mut rarity) = (Rng::new(3), Rarity::new(PIECES));
+        let mut copies = [0; PIECES as usize];
+        let draw = |dice: &mut Rng, tenths: u64| {
+            let mut set = Bits::none(PIECES);
+            (0..PIECES).filter(|_| dice.chance(tenths, 10)).for_each(|n| _ = set.insert(n));
+            set
+        };
         for _ in 0..3_000 {
-            let piece = dice.below(40) as u32;
-            if rarity.copies(piece) > 0 && dice.chance(2, 5) {
+            let piece = dice.below(PIECES.into()) as u32;
+            if copies[piece as usize] > 0 && dice.chance(2, 5) {
                 rarity.fewer(piece);
+                copies[piece as usize] -= 1;
             } else {
                 rarity.more(piece);
+                copies[piece as usize] += 1;
             }
-            let sorted = rarity.order.windows(2);
-            assert!(sorted.into_iter().all(|w| rarity.copies(w[0]) <= rarity.copies(w[1])));
-            let least = (0..40).map(|piece| rarity.copies(piece)).min();
-            let found = rarity.rarest(&all, &all, &mut dice).unwrap();
-            assert_eq!(Some(rarity.copies(found)), least);
-            let unseen = rarity.unseen(&all, &mut dice);
-            assert_eq!(unseen.map(|p| rarity.copies(p)), Some(0).filter(|_| least == Some(0)));
+            assert!((0..PIECES).all(|piece| rarity.copies(piece) == copies[piece as usize]));
+            assert!(rarity.order.is_sorted_by_key(|piece| copies[*piece as usize]));
+            for class in 0..copies.iter().max().unwrap() + 3 {
+                let fewer = copies.iter().filter(|copies| **copies < class).count();
+                assert_eq!(rarity.begin(class) as usize, fewer, "{class} copies begin there");
+            }
+            let tenths = dice.between(1, 10);
+            let (a, b) = (draw(&mut dice, tenths), draw(&mut dice, 9));
+            let rarest = rarest_of(&rarity, &a, &b);
+            let found = rarity.rarest(&a, &b, &mut dice);
+            assert_eq!(found.is_some(), !rarest.is_empty());
+            assert!(found.is_none_or(|piece| rarest.contains(&piece)));
+            let any = Rarity::random(&a, &b, &mut dice);
+            assert_eq!(any.is_some(), !rarest.is_empty());
+            assert!(any.is_none_or(|piece| a.contains(piece) && b.contains(piece)));
+            let fresh: Vec<u32> = a.iter().filter(|piece| rarity.copies(*piece) == 0).collect();
+            let unseen = rarity.unseen(&a, &mut dice);
+            assert_eq!(unseen.is_some(), !fresh.is_empty());
+            assert!(unseen.is_none_or(|piece| fresh.contains(&piece)));
+            assert_eq!(rarity.has_unseen(), copies.contains(&0));
         }
+        assert_eq!(rarity.copies(PIECES), 0, "a piece that is not there has no copies");
     }
 
     #[test]
@@ -176,20 +205,44 @@ mod tests {
         }
     }
 
+    /// How often each piece is drawn.
+    fn times(mut draw: impl FnMut() -> Option<u32>) -> [u32; 64] {
+        let mut found = [0; 64];
+        (0..900).for_each(|_| found[draw().unwrap() as usize] += 1);
+        found
+    }
+
     #[test]
     fn none_of_the_rarest_is_preferred() {
-        let (mut dice, mut rarity) = (Rng::new(5), Rarity::new(64));
-        let mut common = Bits::none(64);
-        for piece in 10..64 {
-            common.insert(piece);
-            (0..=u32::from(piece >= 40)).for_each(|_| rarity.more(piece));
+        // Many in common, and few: the order is walked, or all are compared.
+        for (from, to) in [(10, 64), (30, 50)] {
+            let (mut dice, mut rarity) = (Rng::new(5), Rarity::new(64));
+            let mut common = Bits::none(64);
+            for piece in from..to {
+                common.insert(piece);
+                (0..=u32::from(piece >= 40)).for_each(|_| rarity.more(piece));
+            }
+            let found = times(|| rarity.rarest(&common, &common, &mut dice));
+            let each = 900 / (40 - from);
+            let (rare, rest) = found[from as usize..].split_at((40 - from) as usize);
+            assert!(rare.iter().all(|times| (each / 3..2 * each).contains(times)), "{found:?}");
+            assert!(rest.iter().all(|times| *times == 0));
+            let found = times(|| Rarity::random(&common, &common, &mut dice));
+            let each = 900 / (to - from);
+            let drawn = &found[from as usize..to as usize];
+            assert!(drawn.iter().all(|times| (each / 3..2 * each).contains(times)), "{found:?}");
         }
-        let mut found = [0; 64];
-        for _ in 0..600 {
-            let piece = rarity.rarest(&common, &common, &mut dice).unwrap();
-            assert_eq!(rarity.copies(piece), 1);
-            found[piece as usize] += 1;
-        }
-        assert!(found[10..40].iter().all(|times| (1..60).contains(times)), "{found:?}");
+    }
+
+    #[test]
+    fn any_piece_that_nobody_has_may_be_the_next_from_the_source() {
+        let (mut dice, mut rarity, mut need) = (Rng::new(6), Rarity::new(64), Bits::none(64));
+        (0..64).for_each(|piece| _ = need.insert(piece));
+        (0..34).for_each(|piece| rarity.more(piece));
+        let found = times(|| rarity.unseen(&need, &mut dice));
+        assert!(found[..34].iter().all(|times| *times == 0));
+        assert!(found[34..].iter().all(|times| (15..60).contains(times)), "{found:?}");
+        (34..64).for_each(|piece| rarity.more(piece));
+        assert_eq!((rarity.unseen(&need, &mut dice), rarity.has_unseen()), (None, false));
     }
 }

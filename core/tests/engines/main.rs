@@ -10,6 +10,8 @@ mod hostile;
 mod queue_support;
 #[path = "../support/routing_support/mod.rs"]
 mod routing_support;
+#[path = "../support/swarm_support/mod.rs"]
+mod swarm_support;
 #[path = "../support/unicast_support/mod.rs"]
 mod unicast_support;
 
@@ -20,6 +22,7 @@ mod fetch_names;
 mod fetch_trees;
 mod fetch_turns;
 mod hostile_input;
+mod pinned;
 mod queue_corners;
 mod queue_properties;
 mod queue_rush;

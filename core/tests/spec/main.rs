@@ -24,6 +24,7 @@ mod rt;
 mod rt_peers;
 mod sw;
 mod sw_credit;
+mod sw_crowd;
 mod sw_ends;
 mod sw_source;
 mod uc;

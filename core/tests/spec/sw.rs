@@ -281,6 +281,31 @@ fn sw_11_the_ratio_rises_while_stalled_clients_would_leave_slots_idle() {
 }
 
 #[test]
+fn sw_11_the_ratio_falls_while_credit_finds_nothing_to_take_and_comes_back() {
+    let mut swarm = Swarm::with_source(Config::default(), 4, 0);
+    for client in [1, 2] {
+        swarm.comes(client, 7_000);
+        swarm.wants_piece(client, 3);
+    }
+    let ratio = |swarm: &Swarm| swarm.manager.pace(0).expect("the file").0;
+    let mut expected = 2_000;
+    for _ in 0..12 {
+        assert_eq!(ratio(&swarm), expected);
+        swarm.secs(8);
+        expected = (expected - expected / 10).max(1_000);
+    }
+    // Somebody could give, if anybody wanted what it has.
+    swarm.comes(3, 7_003);
+    swarm.has(3, 0..1);
+    for _ in 0..12 {
+        assert_eq!(ratio(&swarm), expected);
+        swarm.secs(8);
+        expected = expected - expected / 8 + 2_000 / 8;
+    }
+    assert!((1_700..2_000).contains(&expected), "{expected}");
+}
+
+#[test]
 fn sw_12_a_client_sets_its_limits_below_the_hard_one() {
     let mut swarm = Swarm::new(Config::default(), 64);
     swarm.comes(1, 7_001);

@@ -33,6 +33,9 @@ pub(crate) struct Args {
     /// that come by are tried.
     #[arg(long, default_value_t = 20)]
     patience: u64,
+    /// Only with the tests of core: those of sim are slow, and many.
+    #[arg(long)]
+    core: bool,
     /// Only those that survived the last time.
     #[arg(long)]
     again: bool,
@@ -58,7 +61,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let scratch = mutants::prepare(&all)?;
     println!("building the tests, and running each alone");
-    let programs = mutants::reached(&scratch)?;
+    let packages: &[&str] =
+        if args.core { &["servent-core"] } else { &["servent-core", "servent-sim"] };
+    let programs = mutants::reached(&scratch, packages)?;
     let mut survived =
         last.iter().filter(|_| args.again).map(|s| (*s).to_owned()).collect::<BTreeSet<_>>();
     for folder in FOLDERS {

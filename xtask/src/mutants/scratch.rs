@@ -165,11 +165,14 @@ impl Scratch {
         Ok(failed)
     }
 
-    /// Builds the tests; their programs, each with the folder of its package.
-    pub(crate) fn tests(&self) -> Result<Vec<(PathBuf, PathBuf)>> {
+    /// Builds the tests of packages; their programs, each with the folder of
+    /// its package.
+    pub(crate) fn tests(&self, packages: &[&str]) -> Result<Vec<(PathBuf, PathBuf)>> {
         let build = "test --message-format json-render-diagnostics --no-run --lib --tests";
-        let output =
-            self.cargo(build).words("--package servent-core --package servent-sim").quiet()?;
+        let build = packages
+            .iter()
+            .fold(self.cargo(build), |build, package| build.words("--package").arg(package));
+        let output = build.quiet()?;
         let mut programs = Vec::new();
         for line in output.lines() {
             if let Ok(Built { executable: Some(program), manifest_path }) =

@@ -34,16 +34,16 @@ pub(super) struct Test {
     pub(super) reaches: BTreeSet<u32>,
 }
 
-/// Runs every test once, alone, with no mutant on. What is known of a program
-/// that is not built anew is kept.
-pub(crate) fn reached(scratch: &Scratch) -> Result<Vec<Program>> {
+/// Runs every test of these packages once, alone, with no mutant on. What is
+/// known of a program that is not built anew is kept.
+pub(crate) fn reached(scratch: &Scratch, packages: &[&str]) -> Result<Vec<Program>> {
     let kept = paths::target().join("mutants/reached.json");
     let known: Vec<Program> = fs::read(&kept)
         .ok()
         .and_then(|text| serde_json::from_slice(&text).ok())
         .unwrap_or_default();
     let mut programs = Vec::new();
-    for (path, folder) in scratch.tests()? {
+    for (path, folder) in scratch.tests(packages)? {
         let built = fs::metadata(&path)?.modified()?;
         let same = |old: &&Program| old.path == path && old.built == built;
         if let Some(old) = known.iter().find(same) {
@@ -54,7 +54,9 @@ pub(crate) fn reached(scratch: &Scratch) -> Result<Vec<Program>> {
         program.tests = program.measure()?;
         programs.push(program);
     }
-    fs::write(&kept, serde_json::to_string(&programs)?)?;
+    let others = known.iter().filter(|old| programs.iter().all(|new| new.path != old.path));
+    let all: Vec<&Program> = programs.iter().chain(others).collect();
+    fs::write(&kept, serde_json::to_string(&all)?)?;
     Ok(programs)
 }
 

@@ -232,3 +232,149 @@ impl Claims {
         (until <= now).then(|| (self.by_arrival[&arrival].entry, arrival))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+    use crate::time::Duration;
+
+    /// All claims as a plain list, in order of arrival.
+    type Model = Vec<(u64, Claim)>;
+
+    fn peer(n: u64) -> IpAddr {
+        IpAddr::from([10, 0, 0, n as u8])
+    }
+
+    fn at(s: u64) -> Instant {
+        Instant::from_secs(s)
+    }
+
+    fn within(model: &[(u64, Claim)], peer: IpAddr) -> usize {
+        model.iter().filter(|(_, claim)| !claim.beyond && claim.peer == peer).count()
+    }
+
+    fn add(claims: &mut Claims, model: &mut Model, arrival: u64, dice: &mut Rng) {
+        let (since, open) = (at(dice.below(50)), dice.below(60));
+        let claim = Claim {
+            entry: arrival as u32 * 3,
+            peer: peer(dice.below(4)),
+            beyond: dice.chance(1, 3),
+            since,
+            open_at: since + Duration::from_secs(open),
+            until: at(dice.below(99)),
+        };
+        claims.add(arrival, claim);
+        model.push((arrival, claim));
+        model.sort_by_key(|(arrival, _)| *arrival);
+    }
+
+    /// The last beyond a share goes, or the last of all; the slot that was free
+    /// for the longest is gone, and its claimant gets the other one.
+    fn drop_last(model: &mut Model) {
+        let beyond = model.iter().rposition(|(_, claim)| claim.beyond);
+        let Some(last) = beyond.or_else(|| model.len().checked_sub(1)) else { return };
+        let (_, gone) = model.remove(last);
+        let oldest = model.iter_mut().min_by_key(|(arrival, claim)| (claim.since, *arrival));
+        if let Some((_, claim)) = oldest.filter(|(_, claim)| claim.since < gone.since) {
+            let opens = claim.open_at.since(claim.since);
+            (claim.since, claim.open_at) = (gone.since, gone.since + opens);
+        }
+    }
+
+    /// Whoever has more than so many within its share keeps the first of them.
+    fn demote_all(model: &mut [(u64, Claim)], most: usize) {
+        for n in 0..4 {
+            let of = |(_, claim): &&mut (u64, Claim)| !claim.beyond && claim.peer == peer(n);
+            model.iter_mut().filter(of).skip(most).for_each(|(_, claim)| claim.beyond = true);
+        }
+    }
+
+    fn compare(claims: &Claims, model: &[(u64, Claim)], dice: &mut Rng) {
+        let times = |claim: &Claim| (claim.entry, claim.since, claim.open_at, claim.beyond);
+        assert!(claims.all().map(times).eq(model.iter().map(|(_, claim)| times(claim))));
+        assert_eq!(claims.len() as usize, model.len());
+        for n in 0..4 {
+            assert_eq!(claims.within_of(peer(n)) as usize, within(model, peer(n)));
+        }
+        let inside = model.iter().filter(|(_, claim)| !claim.beyond).count();
+        assert_eq!(claims.within() as usize, inside);
+        for arrival in 0..40 {
+            let found = model.iter().find(|(other, _)| *other == arrival);
+            assert_eq!(claims.has(arrival), found.is_some());
+            assert_eq!(claims.is_within(arrival), found.is_some_and(|(_, claim)| !claim.beyond));
+        }
+        let first = model.iter().map(|(arrival, claim)| (claim.until, *arrival)).min();
+        assert_eq!(claims.next(), first.map(|(until, _)| until));
+        for now in [0, dice.below(99), 99].map(at) {
+            let due = first.filter(|(until, _)| *until <= now);
+            let due = due.map(|(_, arrival)| (arrival as u32 * 3, arrival));
+            assert_eq!(claims.due(now), due);
+            let arrival = Some(dice.below(40)).filter(|_| dice.chance(2, 3));
+            let who = Turn { arrival, beyond: dice.chance(1, 2), slots: dice.below(9) as u32 };
+            turn(claims, model, who, now);
+        }
+    }
+
+    /// Who comes before somebody: those with less than their share before those
+    /// with all of it, and among equals whoever arrived first.
+    fn turn(claims: &Claims, model: &[(u64, Claim)], who: Turn, now: Instant) {
+        let own = (who.beyond, who.arrival.unwrap_or(u64::MAX));
+        let before: Vec<_> = model.iter().filter(|(a, c)| (c.beyond, *a) < own).collect();
+        let open = |claim: &Claim| claim.open_at <= now;
+        let kept = before.iter().filter(|(_, c)| who.arrival.is_none() || !open(c)).count();
+        assert_eq!(claims.let_in(who, now), kept < who.slots as usize, "{who:?}");
+        let passed = before.iter().filter(|(_, c)| before.len() >= who.slots as usize && open(c));
+        assert!(claims.passed_by(who, now).eq(passed.map(|(_, claim)| claim.entry)));
+    }
+
+    #[test]
+    fn claims_are_what_a_plain_list_of_them_says() {
+        let mut dice = Rng::new(1);
+        let (mut claims, mut model) = (Claims::default(), Model::new());
+        for _ in 0..3_000 {
+            let arrival = dice.below(40);
+            let known = model.iter().position(|(other, _)| *other == arrival);
+            match (dice.below(12), known) {
+                (0..5, None) => add(&mut claims, &mut model, arrival, &mut dice),
+                (0..3, Some(place)) => {
+                    claims.remove(arrival, false);
+                    model.remove(place);
+                }
+                (3..6, _) => {
+                    assert_eq!(claims.promote(arrival), known.is_some());
+                    known.into_iter().for_each(|place| model[place].1.beyond = false);
+                }
+                (6, _) => {
+                    let most = dice.below(4) as usize;
+                    while claims.demote(|_| most as u32) {}
+                    demote_all(&mut model, most);
+                }
+                (7, _) => {
+                    claims.drop_last();
+                    drop_last(&mut model);
+                }
+                _ => {}
+            }
+            compare(&claims, &model, &mut dice);
+        }
+        claims.clear();
+        compare(&claims, &[], &mut dice);
+    }
+
+    #[test]
+    fn a_slot_whose_claim_ended_has_been_free_since_then_for_the_next_claim_only() {
+        let (mut claims, mut dice) = (Claims::default(), Rng::new(2));
+        let mut model = Model::new();
+        (0..2).for_each(|arrival| add(&mut claims, &mut model, arrival, &mut dice));
+        claims.remove(0, true);
+        claims.remove(1, false);
+        assert_eq!(claims.inherit(at(500)), model[0].1.since);
+        assert_eq!(claims.inherit(at(500)), at(500), "there was but one");
+        claims.bequeath(at(7));
+        claims.settled();
+        assert_eq!(claims.inherit(at(501)), at(501));
+        claims.bequeath(at(8));
+        assert_eq!(claims.inherit(at(502)), at(8));
+    }
+}

@@ -213,3 +213,57 @@ impl File {
         runs
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    #[test]
+    fn what_is_here_and_what_is_missing_make_up_the_file() {
+        let mut dice = Rng::new(1);
+        for _ in 0..500 {
+            let (size, chunk) = (dice.below(300), dice.below(40));
+            let mut file = File::new("f".into(), chunk, false);
+            file.size = size;
+            let pieces = if chunk == 0 { 0 } else { size.div_ceil(chunk) };
+            assert_eq!(u64::from(file.pieces()), pieces);
+            (0..pieces).filter(|_| dice.chance(1, 2)).for_each(|n| file.keep(n as u32));
+            let here = |byte: u64| file.have.contains((byte / chunk) as u32);
+            for wanted in [true, false] {
+                let runs = file.runs(wanted);
+                let bytes = runs.iter().flat_map(|run| run.start..run.end.unwrap());
+                let found = (0..if chunk == 0 { 0 } else { size }).filter(|n| here(*n) == wanted);
+                assert!(bytes.eq(found), "{runs:?}");
+                assert!(runs.windows(2).all(|two| two[0].end.unwrap() < two[1].start));
+            }
+            assert_eq!(file.held, file.have.len());
+            if pieces > 0 {
+                file.keep(0);
+                file.keep(0);
+                assert_eq!(file.held, file.have.len(), "a piece counts once");
+            }
+        }
+    }
+
+    #[test]
+    fn a_span_is_in_the_piece_that_all_of_its_bytes_are_in() {
+        let mut dice = Rng::new(2);
+        for _ in 0..4_000 {
+            let (size, chunk) = (dice.below(60), dice.below(25));
+            let mut file = File::new("f".into(), chunk, false);
+            file.size = size;
+            let (start, end) = (dice.below(size + 2), dice.below(size + 3));
+            let span = Span { start, end: Some(end).filter(|_| dice.chance(4, 5)) };
+            let end = span.end.unwrap_or(size);
+            let inside = chunk > 0 && start < end && end <= size;
+            let one = inside.then(|| (start / chunk, (end - 1) / chunk));
+            let one = one.filter(|(first, last)| first == last).map(|(piece, _)| piece as u32);
+            assert_eq!(file.piece_of(span), one, "{span:?} of {size} by {chunk}");
+            if let Some(piece) = one {
+                let first = u64::from(piece) * chunk;
+                assert_eq!(file.span(piece), Span::new(first, size.min(first + chunk)));
+            }
+        }
+    }
+}

@@ -193,7 +193,7 @@ impl Client {
 }
 
 impl File {
-    fn new(url: Text, chunk: u64, whole: bool) -> Self {
+    pub(super) fn new(url: Text, chunk: u64, whole: bool) -> Self {
         Self {
             url,
             size: 0,

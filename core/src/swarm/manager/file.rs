@@ -408,3 +408,39 @@ impl File {
 pub(super) const fn member_of(key: &(u64, u64)) -> u32 {
     key.1 as u32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    /// A span, and the bytes it means, of a file of so many bytes.
+    fn span(dice: &mut Rng, size: u64) -> (Span, core::ops::Range<u64>) {
+        let (start, end) = (dice.below(size + 2), dice.below(size + 3));
+        let end = Some(end).filter(|_| dice.chance(4, 5));
+        (Span { start, end }, start..end.unwrap_or(size))
+    }
+
+    #[test]
+    fn a_span_touches_and_holds_the_pieces_that_a_look_at_each_byte_finds() {
+        let mut dice = Rng::new(1);
+        for _ in 0..4_000 {
+            let (size, chunk) = (dice.below(60), dice.between(1, 25));
+            let hashes = (0..size.div_ceil(chunk)).map(|_| crate::wire::pdtp::Hash([0; 32]));
+            let (url, hashes) = ("f".into(), hashes.collect());
+            let file = File::new(FileSpec { url, size, chunk, hashes, sha256: None }, 2_000);
+            let (span, bytes) = span(&mut dice, size);
+            let inside = bytes.end <= size && (bytes.start < bytes.end || bytes == (0..0));
+            let piece = |n: u32| (0..size).filter(move |byte| byte / chunk == u64::from(n));
+            let all = 0..size.div_ceil(chunk) as u32;
+            let touched = all.clone().filter(|n| piece(*n).any(|byte| bytes.contains(&byte)));
+            let held = all.clone().filter(|n| piece(*n).all(|byte| bytes.contains(&byte)));
+            let found = file.pieces_of(span, false);
+            assert_eq!(found.map(Vec::from_iter), inside.then(|| touched.clone().collect()));
+            let found = file.pieces_of(span, true);
+            assert_eq!(found.map(Vec::from_iter), inside.then(|| held.collect()), "{span:?}");
+            let one = touched.clone().next().filter(|_| inside && touched.count() == 1);
+            assert_eq!(file.piece_of(span), one, "{span:?} of {size} by {chunk}");
+        }
+    }
+}

@@ -218,3 +218,7 @@ impl Line {
         out(Whole { seq: self.next + last as u64, order: Order::AtOnce, payload });
     }
 }
+
+#[cfg(test)]
+#[path = "line_tests.rs"]
+mod tests;

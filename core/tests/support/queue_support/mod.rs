@@ -9,6 +9,7 @@ use servent_core::queue::server::{Input, Output, Request, Server, Verdict};
 use servent_core::queue::{Config, Dialect, Event, FileKey, Loss, Place, Refusal, Row};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
+use servent_core::trace::Digest;
 
 /// A server, its clock, and everything it ever said.
 pub struct Bench {
@@ -16,6 +17,8 @@ pub struct Bench {
     pub now: Instant,
     pub events: Vec<Event>,
     pub outputs: Vec<Output>,
+    /// Of everything it ever did, and of when it wanted to be called.
+    pub digest: Digest,
     next_conn: u64,
 }
 
@@ -80,8 +83,8 @@ pub fn config(slots: u32) -> Config {
 impl Bench {
     pub fn new(config: Config) -> Self {
         let server = Server::new(config, Rng::new(7));
-        let (events, outputs) = (Vec::new(), Vec::new());
-        Self { server, now: Instant::from_secs(1_000_000), events, outputs, next_conn: 0 }
+        let (events, outputs, digest) = (Vec::new(), Vec::new(), Digest::default());
+        Self { server, now: Instant::from_secs(1_000_000), events, outputs, digest, next_conn: 0 }
     }
 
     /// A client that was never here: own address, own connection.
@@ -115,6 +118,8 @@ impl Bench {
     }
 
     fn take(&mut self, fx: &mut Fx<Output, Event>) -> Vec<Output> {
+        self.digest.add(&self.server.poll_timeout());
+        fx.as_slice().iter().for_each(|effect| self.digest.add(effect));
         let outputs: Vec<Output> = fx.outputs().cloned().collect();
         self.events.extend(fx.events().cloned());
         self.outputs.extend(outputs.iter().cloned());

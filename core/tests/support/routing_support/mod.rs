@@ -9,6 +9,7 @@ use servent_core::id::{ConnId, FileIndex, Guid};
 use servent_core::rng::Rng;
 use servent_core::routing::{Config, Event, Input, Neighbour, Output, Router, Verdict};
 use servent_core::time::{Duration, Instant};
+use servent_core::trace::Digest;
 use servent_core::wire::gnutella::{
     Body, FrameLimits, Framer, Hit, HitBuilder, Kind, Message, Payload, Pong, Push, Quality, Query,
     Wishes, matches,
@@ -38,6 +39,8 @@ pub struct Net {
     pub pushed: Vec<(usize, Push)>,
     pub hosts: BTreeSet<(usize, SocketAddr)>,
     pub no_way: Vec<usize>,
+    /// Of everything the routers ever did, and of when they wanted to be called.
+    pub digest: Digest,
 }
 
 pub fn config() -> Config {
@@ -90,6 +93,7 @@ impl Net {
             pushed: Vec::new(),
             hosts: BTreeSet::new(),
             no_way: Vec::new(),
+            digest: Digest::default(),
         };
         for node in 0..nodes {
             net.routers.push(Router::new(config.clone(), Rng::new(5).fork("node", node as u64)));
@@ -163,14 +167,22 @@ impl Net {
 
     /// Joins two; the connection's number at both ends.
     pub fn link(&mut self, a: usize, b: usize) -> (ConnId, ConnId) {
+        self.link_as((a, neighbour(a)), (b, neighbour(b)))
+    }
+
+    /// Joins two that say this about themselves.
+    pub fn link_as(
+        &mut self,
+        (a, one): (usize, Neighbour),
+        (b, other): (usize, Neighbour),
+    ) -> (ConnId, ConnId) {
         let ends = (ConnId(self.conns), ConnId(self.conns + 1));
         self.conns += 2;
         self.wires.insert((a, ends.0), (b, ends.1));
         self.wires.insert((b, ends.1), (a, ends.0));
-        let open =
-            |conn, peer| Input::Opened { conn, peer: address(peer), neighbour: neighbour(peer) };
-        self.give(a, open(ends.0, b));
-        self.give(b, open(ends.1, a));
+        let open = |conn, peer, neighbour| Input::Opened { conn, peer: address(peer), neighbour };
+        self.give(a, open(ends.0, b, other));
+        self.give(b, open(ends.1, a, one));
         ends
     }
 
@@ -205,7 +217,9 @@ impl Net {
     }
 
     fn obey(&mut self, node: usize, mut fx: Fx<Output, Event>) {
+        self.digest.add(&self.routers[node].poll_timeout());
         for effect in fx.drain() {
+            self.digest.add(&effect);
             match effect {
                 Effect::Event(event) => self.told.push(Told { node, event }),
                 Effect::Output(output) => self.output(node, output),
@@ -285,6 +299,11 @@ impl Net {
 
     /// The id of the ping that is out to a neighbour.
     pub fn ping_out(&self, node: usize, conn: ConnId) -> Guid {
+        self.find_ping(node, conn).expect("it was pinged")
+    }
+
+    /// The same, if it was ever pinged.
+    pub fn find_ping(&self, node: usize, conn: ConnId) -> Option<Guid> {
         let ping = |told: &Told| match &told.event {
             Event::Sent { guid, kind: Kind::Ping, to, .. }
                 if told.node == node && to.contains(&conn) =>
@@ -293,7 +312,7 @@ impl Net {
             }
             _ => None,
         };
-        self.told.iter().rev().find_map(ping).expect("it was pinged")
+        self.told.iter().rev().find_map(ping)
     }
 
     /// A pong of somebody for that ping.

@@ -12,6 +12,7 @@ use servent_core::rng::Rng;
 use servent_core::swarm::manager::ClientView;
 use servent_core::swarm::{Config, Event, FileSpec, Input, Manager, Output, Pick, Row};
 use servent_core::time::{Duration, Instant};
+use servent_core::trace::Digest;
 use servent_core::wire::pdtp::{
     About, Completed, Extensions, Hash, Message, Method, Reason, Span, Text, Transfer,
 };
@@ -27,6 +28,8 @@ pub struct Swarm {
     /// The store, and in which order it was written to.
     pub rows: BTreeMap<IpAddr, Row>,
     pub closed: Vec<u64>,
+    /// Of everything it ever said, and of when it wanted to be called.
+    pub digest: Digest,
     pieces: u32,
 }
 
@@ -59,6 +62,7 @@ impl Swarm {
             events: Vec::new(),
             rows: BTreeMap::new(),
             closed: Vec::new(),
+            digest: Digest::default(),
             pieces,
         };
         let hashes: Vec<Hash> = (0..pieces).map(hash).collect();
@@ -70,13 +74,18 @@ impl Swarm {
     }
 
     pub fn input(&mut self, input: Input) {
-        let mut fx = Fx::new();
-        self.manager.handle(self.now, input, &mut fx);
-        self.carry_out(fx);
+        self.give(input);
         self.settle();
     }
 
-    fn settle(&mut self) {
+    /// Something that happens at the same instant as what follows.
+    pub fn give(&mut self, input: Input) {
+        let mut fx = Fx::new();
+        self.manager.handle(self.now, input, &mut fx);
+        self.carry_out(fx);
+    }
+
+    pub fn settle(&mut self) {
         while self.manager.poll_timeout().is_some_and(|(at, _)| at <= self.now) {
             let mut fx = Fx::new();
             self.manager.handle_timeout(self.now, &mut fx);
@@ -85,7 +94,9 @@ impl Swarm {
     }
 
     fn carry_out(&mut self, mut fx: Fx<Output, Event>) {
+        self.digest.add(&self.manager.poll_timeout());
         for effect in fx.drain() {
+            self.digest.add(&effect);
             match effect {
                 Effect::Event(event) => self.events.push(event),
                 Effect::Output(Output::Send { conn, message }) => {

@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
+use servent_core::trace::Digest;
 use servent_core::unicast::{
     Config, Congestion, Endpoint, Event, Input, Order, Output, Payload, PeerView, Profile,
     ReceiverView, SenderView,
@@ -79,6 +80,9 @@ pub struct World {
     number: u64,
     pub datagrams: u64,
     pub lost: u64,
+    /// Of everything the endpoints ever did, and of when they wanted to be
+    /// called.
+    pub digest: Digest,
     seed: u64,
 }
 
@@ -116,6 +120,7 @@ impl World {
             number: 0,
             datagrams: 0,
             lost: 0,
+            digest: Digest::default(),
             seed,
         };
         for n in 0..nodes {
@@ -191,7 +196,9 @@ impl World {
 
     fn carry_out(&mut self, n: usize, mut fx: Fx<Output, Event>) {
         let mut taken: BTreeMap<SocketAddr, (u64, u64)> = BTreeMap::new();
+        self.digest.add(&self.nodes[n].endpoint.poll_timeout());
         for effect in fx.drain() {
+            self.digest.add(&effect);
             match effect {
                 Effect::Event(event) => self.nodes[n].events.push((self.now, event)),
                 Effect::Output(Output::Packet { peer, packet }) => self.launch(n, peer, packet),

@@ -1,0 +1,188 @@
+//! The transfer manager in a crowd: whoever could give or take is found, however
+//! many could not.
+
+use crate::swarm_support;
+
+use servent_core::swarm::{Config, Event, FileSpec, Input, Policy, Row};
+use servent_core::time::Instant;
+use servent_core::wire::pdtp::{Hash, Message, Method, Span};
+use swarm_support::{CHUNK, Swarm, hash, ip, url};
+
+const CROWD: std::ops::Range<u64> = 2..150;
+/// One of the crowd, wherever the order puts it.
+const ONES: [u64; 6] = [2, 31, 60, 89, 118, 149];
+
+fn swarm(config: &Config) -> Swarm {
+    Swarm::with_source(config.clone(), 4, 0)
+}
+
+/// Everybody has the first piece, and one of them the last one instead.
+fn one_has_the_last(one: u64, port: u16, config: &Config) -> Swarm {
+    let mut swarm = swarm(config);
+    for client in CROWD {
+        swarm.comes(client, port);
+        swarm.has(client, if client == one { 3..4 } else { 0..1 });
+    }
+    swarm
+}
+
+#[test]
+fn sw_18_the_only_one_with_a_needed_piece_is_found_in_any_crowd() {
+    for rarest in [true, false] {
+        let config = Config { rarest, ..Config::default() };
+        for one in ONES {
+            let mut swarm = one_has_the_last(one, 7_000, &config);
+            swarm.comes(1, 7_001);
+            swarm.has(1, 0..1);
+            swarm.wants_piece(1, 3);
+            assert_eq!(swarm.order(1).about.peer, ip(one), "an active one");
+            let mut swarm = one_has_the_last(one, 0, &config);
+            swarm.comes(1, 7_001);
+            swarm.has(1, 0..1);
+            swarm.wants_piece(1, 3);
+            let order = swarm.order(one);
+            assert_eq!((order.method, order.about.peer), (Method::Put, ip(1)), "a passive one");
+        }
+    }
+}
+
+#[test]
+fn sw_18_to_the_letter_the_crowd_is_searched_to_its_end() {
+    let seed = Config { policy: Policy::Seed2004, ..Config::default() };
+    for one in ONES {
+        let mut swarm = one_has_the_last(one, 7_000, &seed);
+        swarm.comes(1, 7_001);
+        swarm.wants_piece(1, 3);
+        assert_eq!(swarm.order(1).about.peer, ip(one));
+    }
+}
+
+#[test]
+fn sw_13_the_only_one_that_waits_for_a_piece_is_found_in_any_crowd() {
+    // With credit, and without.
+    for free_pieces in [1, 0] {
+        let config = Config { free_pieces, ..Config::default() };
+        for one in ONES {
+            let mut swarm = swarm(&config);
+            for client in CROWD {
+                swarm.comes(client, 7_000);
+                swarm.wants_piece(client, if client == one { 1 } else { 2 });
+            }
+            swarm.comes(1, 7_001);
+            swarm.has(1, 1..2);
+            assert_eq!(swarm.order(one).about.peer, ip(1), "{free_pieces}");
+        }
+    }
+}
+
+#[test]
+fn sw_15_in_a_crowd_too_a_passive_client_gets_nothing_from_passive_ones() {
+    let mut swarm = swarm(&Config::default());
+    for client in CROWD {
+        let passive = client % 2 == 0;
+        swarm.comes(client, if passive { 0 } else { 7_000 });
+        swarm.has(client, if passive { 3..4 } else { 0..1 });
+    }
+    swarm.comes(1, 0);
+    swarm.has(1, 0..1);
+    swarm.wants_piece(1, 3);
+    assert!(swarm.orders(1).is_empty() && CROWD.into_iter().all(|n| swarm.orders(n).is_empty()));
+    swarm.comes(200, 7_200);
+    swarm.has(200, 3..4);
+    assert_eq!(swarm.order(1).about.peer, ip(200), "an active one came");
+}
+
+#[test]
+fn sw_15_in_a_crowd_too_a_passive_client_gives_to_active_ones_only() {
+    for one in ONES {
+        let mut swarm = swarm(&Config::default());
+        for client in CROWD {
+            swarm.comes(client, if client == one { 7_000 } else { 0 });
+            swarm.wants_piece(client, 1);
+        }
+        swarm.comes(1, 0);
+        swarm.has(1, 1..2);
+        assert_eq!(swarm.order(1).about.peer, ip(one));
+    }
+}
+
+/// The events of free pieces.
+fn free(swarm: &Swarm) -> usize {
+    swarm.saw(|event| matches!(event, Event::Free { .. }).then_some(())).len()
+}
+
+/// A second file, of two pieces.
+fn with_another_file() -> Swarm {
+    let mut swarm = Swarm::new(Config::default(), 4);
+    let hashes: Vec<Hash> = (0..2).map(hash).collect();
+    let (url, size) = ("other".into(), 2 * CHUNK);
+    let spec = FileSpec { url, size, chunk: CHUNK, hashes: hashes.into(), sha256: None };
+    swarm.input(Input::Serve(spec));
+    swarm.comes(1, 7_001);
+    swarm
+}
+
+#[test]
+fn sw_7_whoever_has_a_piece_of_any_file_has_none_free() {
+    let mut swarm = with_another_file();
+    swarm.say(1, Message::Provide { url: "other".into(), span: Span::ALL });
+    swarm.wants(1);
+    assert_eq!(free(&swarm), 0);
+    swarm.comes(2, 7_002);
+    swarm.wants(2);
+    swarm.say(2, Message::Request { url: "other".into(), span: Span::ALL });
+    assert_eq!(free(&swarm), 1, "and nobody has two");
+}
+
+#[test]
+fn sw_7_an_address_that_gave_or_took_before_has_none_free() {
+    for (downloads, uploads) in [(1, 0), (0, 1)] {
+        let mut swarm = Swarm::new(Config::default(), 4);
+        let (owner, seen) = (ip(1), Instant::from_secs(999));
+        swarm.input(Input::Restore(Row {
+            owner,
+            bytes_down: 0,
+            bytes_up: 0,
+            downloads,
+            uploads,
+            grants: 0,
+            free: false,
+            failures: 0,
+            reporters: Vec::new(),
+            faded: seen,
+            seen,
+        }));
+        swarm.comes(1, 7_001);
+        swarm.wants(1);
+        assert_eq!(free(&swarm), 0, "{downloads} {uploads}");
+    }
+}
+
+#[test]
+fn sw_27_a_piece_from_elsewhere_ends_the_transfer_of_that_piece_alone() {
+    let mut swarm = with_another_file();
+    swarm.wants(1);
+    let (first, second) = {
+        let orders = swarm.orders(1);
+        (orders[0].clone(), orders[1].clone())
+    };
+    // The same number in another file, and another number in this one.
+    swarm.say(1, Message::Provide { url: "other".into(), span: Span::new(0, 2 * CHUNK) });
+    let failed = |swarm: &Swarm| swarm.saw(|e| matches!(e, Event::Failed { .. }).then_some(()));
+    assert!(failed(&swarm).is_empty());
+    swarm.say(1, Message::Provide { url: url(), span: first.about.span });
+    assert_eq!(failed(&swarm).len(), 1);
+    swarm.got(1, &second);
+    assert_eq!(failed(&swarm).len(), 1);
+    // What is known to be here and waits for the uploader's word goes on too.
+    let mut swarm = Swarm::with_source(Config::default(), 4, 0);
+    swarm.comes(2, 7_002);
+    swarm.has(2, 0..4);
+    swarm.comes(3, 7_003);
+    swarm.wants_piece(3, 1);
+    let order = swarm.order(3);
+    swarm.got(3, &order);
+    swarm.has(3, 1..2);
+    swarm.gave(2, 3, &order);
+    assert_eq!((failed(&swarm).len(), swarm.view(2).uploads), (0, 1));
+}
