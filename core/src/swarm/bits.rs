@@ -56,9 +56,7 @@ impl Bits {
 
     /// Adds all numbers of another set.
     pub fn add(&mut self, other: &Self) {
-        if self.words.len() < other.words.len() {
-            self.words.resize(other.words.len(), 0);
-        }
+        self.words.resize(self.words.len().max(other.words.len()), 0);
         for (word, more) in self.words.iter_mut().zip(&other.words) {
             *word |= more;
         }

@@ -239,4 +239,24 @@ mod tests {
         assert!(ledger.purge(a).is_some());
         assert_eq!((ledger.len(), ledger.purge(a)), (0, None));
     }
+
+    #[test]
+    fn more_reporters_than_are_remembered_add_nothing() {
+        let mut ledger = Ledger::default();
+        let at = ledger.open([10, 0, 0, 1].into(), Instant::ZERO);
+        let entry = ledger.get_mut(at);
+        (0..40).for_each(|n| entry.blame([10, 0, 1, n].into()));
+        assert_eq!((entry.failures() as usize, entry.row.reporters.len()), (REPORTERS, REPORTERS));
+    }
+
+    #[test]
+    fn a_row_from_the_store_is_of_the_network_whatever_address_it_names() {
+        let mut ledger = Ledger::default();
+        let at = ledger.open("2001:db8::5".parse().unwrap(), Instant::ZERO);
+        let row = ledger.get(at).row.clone();
+        assert!(ledger.purge(at).is_some());
+        let owner = "2001:db8::9".parse().unwrap();
+        let at = ledger.put(Row { owner, ..row.clone() });
+        assert_eq!((ledger.get(at).row.owner, ledger.of(owner)), (row.owner, Some(at)));
+    }
 }

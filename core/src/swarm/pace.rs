@@ -206,4 +206,19 @@ mod tests {
         assert_eq!(windows(&mut bare, &mut now, &[(1_000, 800, 823)]), [1]);
         assert_eq!(windows(&mut bare, &mut now, &[(1_000, 800, 824)]), [2]);
     }
+
+    #[test]
+    fn three_percent_more_is_enough_and_a_byte_less_is_not() {
+        let (mut pace, mut now) = (Pace::new(), Instant::from_secs(9));
+        let ms = Duration::from_millis;
+        pace.completed(now, PIECE, (ms(100), ms(100)), 8);
+        let mut window = |bytes: u64| {
+            for _ in 0..8 {
+                now += ms(1_000);
+                pace.completed(now, bytes, (ms(900), ms(1_000)), 8);
+            }
+            pace.at_once()
+        };
+        assert_eq!([1_000_000, 1_030_000, 1_060_899].map(&mut window), [2, 3, 2]);
+    }
 }

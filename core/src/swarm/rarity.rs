@@ -103,10 +103,8 @@ impl Rarity {
     /// The first piece that fits, class by class, each from a random position.
     fn walk(&self, fits: impl Fn(u32) -> bool, rng: &mut Rng) -> Option<u32> {
         let mut from = 0;
-        let end = self.order.len() as u32;
-        while from < end {
-            let class = self.copies(self.order[from as usize]);
-            let to = self.begin(class + 1);
+        while let Some(first) = self.order.get(from as usize) {
+            let to = self.begin(self.copies(*first) + 1);
             let turn = rng.below((to - from).into()) as u32;
             let places = (from + turn..to).chain(from..from + turn);
             let mut pieces = places.map(|at| self.order[at as usize]);

@@ -413,3 +413,80 @@ fn pieces_of_another_size_are_other_pieces() {
     give(&mut client, now, client::Input::Message(told));
     assert_eq!(client.progress("f"), Some((0, PIECES as u32)));
 }
+
+/// The coordinator orders a transfer of a piece with a peer.
+fn order(
+    client: &mut Client,
+    now: Instant,
+    peer: u8,
+    (method, piece): (Method, u64),
+) -> Vec<Output> {
+    let (peer, peer_id) = (IpAddr::from([80, 0, 0, peer]), "c1".into());
+    let span = Span::new(piece * CHUNK, (piece + 1) * CHUNK);
+    let about = About { peer, url: "f".into(), span, peer_id };
+    let order = Transfer { about, port: 7_000, method, hash: None };
+    give(client, now, client::Input::Message(Message::Transfer(order)))
+}
+
+#[test]
+fn what_waits_to_be_sent_is_sent_although_another_transfer_takes_too_long() {
+    let (begin, later) = (Instant::from_secs(5), Instant::from_secs(50));
+    let mut client = a_client_that_let_somebody_in(begin);
+    order(&mut client, begin, 4, (Method::Get, 1));
+    assert!(matches!(order(&mut client, later, 2, (Method::Put, 0))[..], [Output::Push { .. }]));
+    assert_eq!(order(&mut client, later, 3, (Method::Put, 0)), [], "one at a time");
+    let (mut fx, late) = (Fx::new(), begin + Duration::from_secs(90));
+    client.handle_timeout(late, &mut fx);
+    let outputs = outputs(fx);
+    assert!(matches!(outputs[..], [Output::Abort { job: Job(0) }, Output::Send(_)]));
+    let done = Outcome::Whole { hash: None, took: Duration::from_secs(1) };
+    let next = give(&mut client, late, client::Input::Ended { job: Job(1), outcome: done });
+    assert!(next.iter().any(|output| matches!(output, Output::Push { job: Job(2), .. })));
+}
+
+/// The coordinator announces the peer with this id.
+fn word_about(id: &str) -> client::Input {
+    let peer = IpAddr::from([80, 0, 0, 2]);
+    let about = About { peer, url: "f".into(), span: Span::new(0, CHUNK), peer_id: id.into() };
+    client::Input::Message(Message::TellVerify { about, authorized: true })
+}
+
+/// That peer comes.
+fn comes_as(conn: u64, id: &str) -> client::Input {
+    let client::Input::Incoming(request) = comes(conn) else { unreachable!() };
+    client::Input::Incoming(Request { peer_id: id.into(), ..request })
+}
+
+#[test]
+fn sw_3_everybody_who_is_announced_in_time_is_let_in_unasked_and_nobody_afterwards() {
+    let now = Instant::from_secs(5);
+    let mut client = a_client_that_let_somebody_in(now);
+    // It remembers three.
+    for id in ["c1", "c2", "c3", "c4"] {
+        assert_eq!(give(&mut client, now, word_about(id)), []);
+    }
+    let end = now + Duration::from_secs(90);
+    let last = end - Duration::from_micros(1);
+    assert!(serves(&give(&mut client, last, comes_as(2, "c2"))));
+    // One at a time is served; the next waits for its turn, but is let in.
+    assert_eq!(give(&mut client, last, comes_as(3, "c3")), []);
+    assert_eq!(client.running(), (0, 2));
+    give(&mut client, last, comes_as(1, "c1"));
+    assert_eq!(client.running(), (0, 2), "the first of four was forgotten");
+    give(&mut client, end, comes_as(4, "c4"));
+    assert_eq!(client.running(), (0, 2), "its time is over");
+}
+
+#[test]
+fn what_waits_to_be_sent_is_sent_although_another_transfer_is_given_up() {
+    let now = Instant::from_secs(5);
+    let mut client = a_client_that_let_somebody_in(now);
+    assert!(matches!(order(&mut client, now, 2, (Method::Put, 0))[..], [Output::Push { .. }]));
+    assert_eq!(order(&mut client, now, 3, (Method::Put, 0)), [], "one at a time");
+    assert!(matches!(order(&mut client, now, 4, (Method::Get, 1))[..], [Output::Fetch { .. }]));
+    let again = order(&mut client, now, 5, (Method::Get, 1));
+    assert!(matches!(again[..], [Output::Abort { job: Job(2) }, Output::Fetch { .. }]));
+    let done = Outcome::Whole { hash: None, took: Duration::from_secs(1) };
+    let next = give(&mut client, now, client::Input::Ended { job: Job(0), outcome: done });
+    assert!(next.iter().any(|output| matches!(output, Output::Push { job: Job(1), .. })));
+}

@@ -1,7 +1,10 @@
 //! A client of a swarm stops asking whoever gave it wrong pieces.
 
 use servent_core::engine::{Effect, Engine as _, Fx};
-use servent_core::swarm::client::{Client, Config, Event, Ignored, Input, Job, Outcome, Output};
+use servent_core::id::ConnId;
+use servent_core::swarm::client::{
+    Client, Config, Event, Ignored, Input, Job, Outcome, Output, Request,
+};
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::pdtp::{
     About, Completed, Hash, Message, Method, Reason, Span, Transfer, url_of,
@@ -102,5 +105,31 @@ fn what_the_coordinator_judges_wrong_counts_once() {
             let (url, hash_ok) = (url_of("film"), false);
             bench.give(Input::Message(Message::HashVerify { url, span, hash_ok }));
         }
+    }
+}
+
+#[test]
+fn a_liar_may_fetch_and_is_not_let_in_to_give() {
+    let mut bench = Bench::new();
+    for _ in 0..3 {
+        let (job, _) = bench.ordered("81.2.2.2", "liar", Some(RIGHT)).unwrap();
+        bench.ends(job, Hash([9; 32]));
+    }
+    let (job, _) = bench.ordered("81.2.2.3", "honest", Some(RIGHT)).unwrap();
+    bench.ends(job, RIGHT);
+    for (method, span, status) in [
+        (Method::Put, Span::new(0, CHUNK), Some(403)),
+        (Method::Get, Span::new(3 * CHUNK, 4 * CHUNK), None),
+    ] {
+        let mut fx = Fx::new();
+        let (conn, url) = (ConnId(1), url_of("film"));
+        let (peer, peer_id) = ("81.2.2.2".parse().unwrap(), "liar".into());
+        let request = Request { conn, peer, peer_id, method, url, span };
+        bench.client.handle(bench.now, Input::Incoming(request), &mut fx);
+        let refused = fx.outputs().find_map(|output| match output {
+            Output::Refuse { status, .. } => Some(*status),
+            _ => None,
+        });
+        assert_eq!(refused, status, "{method:?}");
     }
 }

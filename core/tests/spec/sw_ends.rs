@@ -4,8 +4,9 @@
 use crate::swarm_support;
 
 use servent_core::swarm::{Config, Event, Failure, Pick, Policy, Refusal};
+use servent_core::time::Duration;
 use servent_core::wire::pdtp::{About, Hash, Message, Method, Reason, Span};
-use swarm_support::{Swarm, from_source, hash, ip, name, piece_of, url};
+use swarm_support::{Swarm, from_source, hash, ip, name, number, piece_of, url};
 
 fn config(policy: Policy) -> Config {
     Config { policy, default_download: 1, default_upload: 1, ..Config::default() }
@@ -60,7 +61,7 @@ fn sw_20_else_the_fastest_is_asked() {
         swarm.comes(client, 7_000);
         swarm.wants_piece(client, 0);
         let order = swarm.order(client);
-        swarm.pass(servent_core::time::Duration::from_millis(millis));
+        swarm.pass(Duration::from_millis(millis));
         swarm.both(client, &order);
         if client == 3 {
             // Nobody else is free for the next.
@@ -167,6 +168,44 @@ fn sw_24_if_the_hash_is_right_then_the_earlier_uploader_failed() {
 }
 
 #[test]
+fn sw_24_who_added_nothing_to_a_piece_is_not_held_for_its_beginning() {
+    let (mut swarm, first) = fetching(config(Policy::Adaptive));
+    for client in [2, 4] {
+        swarm.comes(client, 7_000);
+        swarm.has(client, 0..4);
+    }
+    swarm.report(3, &first.about, None, Some(40), Some(Reason::Data));
+    let rest = swarm.order(3);
+    // The second breaks off before its first byte; the third sends the rest.
+    swarm.report(3, &rest.about, None, Some(40), Some(Reason::Data));
+    let last = swarm.order(3);
+    assert_eq!(last.about.span, rest.about.span);
+    let third = number(&last.about.peer_id).unwrap();
+    swarm.gave(third, 3, &last);
+    swarm.report(3, &last.about, Some(Hash([255; 32])), None, None);
+    let again = swarm.order(3);
+    swarm.gave(third, 3, &again);
+    swarm.got(3, &again);
+    let blamed = swarm.saw(|e| match e {
+        Event::Blamed { client, .. } => Some(client.0),
+        _ => None,
+    });
+    assert_eq!(blamed.iter().filter(|client| **client == 1).count(), 2, "{blamed:?}");
+}
+
+#[test]
+fn sw_23_a_piece_that_is_all_there_and_failed_begins_anew() {
+    for (offset, from) in [(99, 99), (100, 0), (150, 0), (0, 0)] {
+        let (mut swarm, first) = fetching(config(Policy::Adaptive));
+        swarm.comes(2, 7_002);
+        swarm.has(2, 0..4);
+        swarm.report(3, &first.about, None, Some(offset), Some(Reason::Data));
+        let start = first.about.span.start;
+        assert_eq!(swarm.order(3).about.span, Span::new(start + from, start + 100), "{offset}");
+    }
+}
+
+#[test]
 fn sw_24_if_it_is_still_wrong_then_the_current_one_failed() {
     let (mut swarm, again) = two_uploaders();
     swarm.gave(2, 3, &again);
@@ -216,6 +255,23 @@ fn sw_25_three_reporters_bring_quarantine_and_time_ends_it() {
     swarm.secs(700);
     assert!(!swarm.view(1).quarantined, "failures fade");
     assert_eq!(swarm.order(6).about.peer, ip(1));
+}
+
+#[test]
+fn sw_25_failures_that_fade_at_once_bring_quarantine_for_no_time() {
+    let fades = Config { failure_decay: Duration::ZERO, ..config(Policy::Adaptive) };
+    let mut swarm = Swarm::with_source(fades, 4, 0);
+    swarm.comes(1, 7_001);
+    swarm.has(1, 0..4);
+    for client in 3..6 {
+        swarm.comes(client, 7_000);
+        swarm.wants_piece(client, 0);
+        let order = swarm.order(client);
+        swarm.failed(client, &order, Reason::Data);
+    }
+    assert!(swarm.view(1).quarantined);
+    swarm.pass(Duration::from_micros(1));
+    assert!(!swarm.view(1).quarantined);
 }
 
 #[test]

@@ -14,7 +14,8 @@ use crate::paths;
 ///
 /// The changes are those of cargo-mutants, which is installed when it is
 /// missing. All are compiled into one copy of the sources, and each is switched
-/// on for the tests that come by it, the quickest first.
+/// on for the tests that come by it, first those that come by the most in the
+/// least time.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Only this folder of `core/src`.
@@ -29,8 +30,8 @@ pub(crate) struct Args {
     /// Only those whose line contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// How long, in seconds, the tests of one may take together: the quickest
-    /// that come by are tried.
+    /// How long, in seconds, the tests of one may take together: the first of
+    /// those that come by are tried.
     #[arg(long, default_value_t = 20)]
     patience: u64,
     /// Only with the tests of core: those of sim are slow, and many.

@@ -1,4 +1,5 @@
-//! Every mutant against the tests that reach it, the quickest first.
+//! Every mutant against the tests that reach it, first those that reach the
+//! most in the least time.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt as _;
@@ -55,14 +56,15 @@ pub(crate) fn judge(
     })
 }
 
-/// One mutant against the quickest tests that take `patience` together.
+/// One mutant against the first tests that take `patience` together.
 fn alone(programs: &[Program], id: u32, patience: Duration) -> Result<Verdict> {
     let mut tests: Vec<(usize, &Test)> = Vec::new();
     for (number, program) in programs.iter().enumerate() {
         let reach = program.tests.iter().filter(|test| test.reaches.contains(&id));
         tests.extend(reach.map(|test| (number, test)));
     }
-    tests.sort_by_key(|(_, test)| test.took);
+    // What reaches much in little time sees most.
+    tests.sort_by_key(|(_, test)| test.took / test.reaches.len().max(1) as u32);
     let mut left = patience;
     let tried = tests.iter().take_while(|(_, test)| {
         let fits = test.took <= left;

@@ -46,3 +46,27 @@ impl Liars {
         Giver::of(about).and_then(|giver| self.0.get(&giver)).is_some_and(|wrong| *wrong >= WRONG)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::pdtp::Span;
+
+    fn about(n: usize) -> About {
+        let peer = IpAddr::from([80, 0, (n / 256) as u8, n as u8]);
+        About { peer, url: "f".into(), span: Span::ALL, peer_id: "c".into() }
+    }
+
+    #[test]
+    fn inventing_peers_makes_nobody_forget_a_liar_or_remember_more() {
+        let (mut liars, of) = (Liars::new(), |n| Giver::of(&about(n)).unwrap());
+        (0..REMEMBERED + 5).for_each(|n| liars.blame(of(n)));
+        assert_eq!(liars.0.len(), REMEMBERED);
+        for _ in 0..2 {
+            assert!(!liars.has(&about(0)));
+            liars.blame(of(0));
+            liars.blame(of(REMEMBERED));
+        }
+        assert!(liars.has(&about(0)) && !liars.has(&about(REMEMBERED)));
+    }
+}

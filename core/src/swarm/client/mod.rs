@@ -183,7 +183,8 @@ impl File {
 
     fn span(&self, piece: u32) -> Span {
         let start = u64::from(piece) * self.chunk;
-        Span::new(start, (start + self.chunk).min(self.size))
+        // Size and chunk are the coordinator's words: the sum may be any.
+        Span::new(start, start.saturating_add(self.chunk).min(self.size))
     }
 
     /// The piece that a span is in.
@@ -191,7 +192,7 @@ impl File {
         let piece = u32::try_from(span.start.checked_div(self.chunk)?).ok()?;
         let whole = self.span(piece);
         let end = span.end.unwrap_or(self.size);
-        (piece < self.pieces() && span.start < end && Some(end) <= whole.end).then_some(piece)
+        (span.start < end && Some(end) <= whole.end).then_some(piece)
     }
 
     fn keep(&mut self, piece: u32) {
@@ -265,5 +266,17 @@ mod tests {
                 assert_eq!(file.span(piece), Span::new(first, size.min(first + chunk)));
             }
         }
+    }
+
+    #[test]
+    fn no_size_that_a_coordinator_names_is_too_large_to_reckon_with() {
+        let half = 1 << 63;
+        let mut file = File::new("f".into(), half, false);
+        file.size = u64::MAX;
+        assert_eq!((file.pieces(), file.span(1)), (2, Span::new(half, u64::MAX)));
+        assert_eq!(file.piece_of(Span { start: half, end: None }), Some(1));
+        file.size = half;
+        assert_eq!(file.piece_of(Span { start: half, end: None }), None);
+        assert_eq!(file.piece_of(Span { start: u64::MAX, end: Some(u64::MAX) }), None);
     }
 }

@@ -181,11 +181,10 @@ impl Client {
         }
     }
 
-    /// Reports when a file is complete.
+    /// Reports when a file whose pieces are known is complete.
     pub(super) fn finish(&mut self, at: usize, fx: &mut Effects) {
         let file = &mut self.files[at];
-        let whole = file.chunk > 0 && file.held == file.pieces();
-        if whole && !core::mem::replace(&mut file.done, true) {
+        if file.held == file.pieces() && !core::mem::replace(&mut file.done, true) {
             fx.output(Output::Done { url: file.url.clone() });
             fx.event(Event::Done);
         }

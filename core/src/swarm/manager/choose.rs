@@ -103,7 +103,7 @@ fn pick(file: &File, up: u32) -> Pick {
 }
 
 /// Selects an uploader for one piece that failed before, other than those that
-/// failed it (SW-14).
+/// failed it (SW-14). The member itself is none: it does not have the piece.
 pub(super) fn uploader_again(
     file: &File,
     down: u32,
@@ -116,8 +116,7 @@ pub(super) fn uploader_again(
         for stalled in [true, false] {
             let class = &file.ups[up_class(active, stalled)];
             let mut walk = class.iter().take(taste.walk()).map(member_of);
-            let fits =
-                |up: &u32| *up != down && file.member(*up).have.contains(piece) && !failed(*up);
+            let fits = |up: &u32| file.member(*up).have.contains(piece) && !failed(*up);
             if let Some(member) = walk.find(fits) {
                 let why = if stalled { Pick::Stalled } else { Pick::Fastest };
                 return Some(Choice { member, piece, why });
@@ -125,7 +124,7 @@ pub(super) fn uploader_again(
         }
         let holders = &file.holders[piece as usize];
         let mut both = holders.both(&file.up_bits[usize::from(active)]);
-        if let Some(member) = both.find(|up| *up != down && !failed(*up)) {
+        if let Some(member) = both.find(|up| !failed(*up)) {
             return Some(Choice { member, piece, why: pick(file, member) });
         }
     }

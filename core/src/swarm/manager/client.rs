@@ -182,3 +182,22 @@ pub(super) struct Transfer {
     pub(super) admitted: bool,
     pub(super) funnel: Option<super::super::event::Funnel>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_an_average_in_which_the_last_transfer_counts_a_quarter() {
+        let peer = [10, 0, 0, 1].into();
+        let mut client = Client::new(ConnId(1), peer, 0, Instant::ZERO);
+        let mut rate = |bytes, ms| {
+            client.measured(bytes, Duration::from_millis(ms));
+            client.rate
+        };
+        assert_eq!(rate(1_000_000, 1_000), 1_000_000);
+        assert_eq!(rate(1_000_000, 500), 1_250_000);
+        assert_eq!(rate(0, 500), 937_500);
+        assert_eq!(rate(1, 0), 937_500 - 234_375 + 250_000, "a microsecond at least");
+    }
+}

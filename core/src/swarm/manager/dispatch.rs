@@ -12,6 +12,7 @@
 //! source.
 
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 use core::net::IpAddr;
 
 use super::super::config::Policy;
@@ -80,11 +81,11 @@ impl Manager {
             let member = file.member_mut(at);
             member.fresh_up = false;
             if let Some((class, key)) = member.up {
-                order[class].push((u64::from(u32::MAX - member.newest), key.1));
+                order[class].push((Reverse(member.newest), key.1, at));
             }
         }
         order.iter_mut().for_each(|keys| keys.sort_unstable());
-        order.iter().flatten().map(member_of).collect()
+        order.iter().flatten().map(|(_, _, at)| *at).collect()
     }
 
     /// Members that newly wait, those with credit first, the longest waiting

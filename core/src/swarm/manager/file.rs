@@ -214,7 +214,7 @@ impl File {
     /// The byte range of a piece.
     pub(super) fn span(&self, piece: u32) -> (u64, u64) {
         let start = u64::from(piece) * self.spec.chunk;
-        (start, (start + self.spec.chunk).min(self.spec.size))
+        (start, start.saturating_add(self.spec.chunk).min(self.spec.size))
     }
 
     /// The pieces that a span touches, or with `whole` those that lie in it;
@@ -238,7 +238,7 @@ impl File {
     pub(super) fn piece_of(&self, span: Span) -> Option<u32> {
         let piece = u32::try_from(span.start / self.spec.chunk).ok()?;
         let end = span.end.unwrap_or(self.spec.size);
-        let (_, last) = if piece < self.pieces { self.span(piece) } else { return None };
+        let (_, last) = self.span(piece);
         (end <= last && span.start < end).then_some(piece)
     }
 

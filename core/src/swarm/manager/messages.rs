@@ -113,9 +113,10 @@ impl Manager {
         }
         if file.tick.is_none() {
             let every = file.piece_time(self.config.piece_time);
-            let next = now + every.ratio(self.config.ratio_every.into(), 1);
-            file.tick = Some(next.max(now + Duration::from_micros(1)));
-            self.agenda.add(next.max(now + Duration::from_micros(1)), Due::Ratio(number));
+            let every = every.ratio(self.config.ratio_every.into(), 1);
+            let next = now + every.max(Duration::from_micros(1));
+            file.tick = Some(next);
+            self.agenda.add(next, Due::Ratio(number));
         }
         self.announce(number, member, fx);
         self.refresh(now, at, fx);

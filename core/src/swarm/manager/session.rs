@@ -171,9 +171,7 @@ impl Manager {
         if let Some((chosen, _)) = first {
             file.retries.remove(&(chosen, place.member));
         }
-        if wanted > 0 {
-            file.want(place.member, 0, wanted);
-        }
+        file.want(place.member, 0, wanted);
         file.members[place.member as usize] = None;
         file.fresh_ups.retain(|other| *other != place.member);
         file.fresh_downs.retain(|other| *other != place.member);

@@ -111,7 +111,7 @@ impl Manager {
     fn purge(&mut self, now: Instant, row: u32, fx: &mut Effects) {
         let purge = self.config.purge;
         let Some(entry) = self.ledger.find(row) else { return };
-        if !entry.clients.is_empty() || entry.in_flight > 0 {
+        if !entry.clients.is_empty() {
             return;
         }
         let end = entry.row.seen + purge;

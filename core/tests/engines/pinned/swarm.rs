@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::{IpAddr, SocketAddr};
 
+use servent_core::engine::Engine as _;
 use servent_core::id::ConnId;
 use servent_core::rng::Rng;
 use servent_core::swarm::manager::{FileView, View};
@@ -337,6 +338,12 @@ impl Life {
         if self.dice.chance(3, 4) {
             self.swarm.settle();
         }
+        // What comes next may come at the very instant of a timer.
+        let next = self.swarm.manager.poll_timeout().map(|(at, _)| at);
+        let soon = next.filter(|at| at.since(self.swarm.now) < Duration::from_secs(1));
+        if let Some(at) = soon.filter(|_| self.dice.chance(1, 12)) {
+            self.swarm.now = self.swarm.now.max(at);
+        }
         self.listen();
     }
 
@@ -362,6 +369,7 @@ impl Life {
     }
 
     fn look(&mut self) {
+        self.swarm.manager.explain(self.dice.chance(2, 3));
         let (manager, now) = (&self.swarm.manager, self.swarm.now);
         let view = manager.view(0, u32::MAX, now);
         self.judge(&view);
@@ -377,6 +385,7 @@ impl Life {
                 manager.failed(conn, file).for_each(|failed| digest.add(&failed));
             }
         }
+        digest.add(&format!("{:?}", manager.counters()));
         digest.add(&(manager.pace(0), manager.pace(7), manager.copies(0, 1), manager.copies(7, 1)));
         for pending in &self.pending {
             let (id, About { url, span, .. }) = (name(pending.down), &pending.order.about);

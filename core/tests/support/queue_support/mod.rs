@@ -120,6 +120,7 @@ impl Bench {
     fn take(&mut self, fx: &mut Fx<Output, Event>) -> Vec<Output> {
         self.digest.add(&self.server.poll_timeout());
         fx.as_slice().iter().for_each(|effect| self.digest.add(effect));
+        fx.events().for_each(|event| self.digest.add(&(event.id(), event.clause())));
         let outputs: Vec<Output> = fx.outputs().cloned().collect();
         self.events.extend(fx.events().cloned());
         self.outputs.extend(outputs.iter().cloned());

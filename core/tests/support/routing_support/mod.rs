@@ -220,6 +220,9 @@ impl Net {
         self.digest.add(&self.routers[node].poll_timeout());
         for effect in fx.drain() {
             self.digest.add(&effect);
+            if let Effect::Event(event) = &effect {
+                self.digest.add(&(event.id(), event.clause()));
+            }
             match effect {
                 Effect::Event(event) => self.told.push(Told { node, event }),
                 Effect::Output(output) => self.output(node, output),

@@ -97,6 +97,9 @@ impl Swarm {
         self.digest.add(&self.manager.poll_timeout());
         for effect in fx.drain() {
             self.digest.add(&effect);
+            if let Effect::Event(event) = &effect {
+                self.digest.add(&(event.id(), event.clause(), event.clients()));
+            }
             match effect {
                 Effect::Event(event) => self.events.push(event),
                 Effect::Output(Output::Send { conn, message }) => {

@@ -199,6 +199,9 @@ impl World {
         self.digest.add(&self.nodes[n].endpoint.poll_timeout());
         for effect in fx.drain() {
             self.digest.add(&effect);
+            if let Effect::Event(event) = &effect {
+                self.digest.add(&(event.id(), event.clause()));
+            }
             match effect {
                 Effect::Event(event) => self.nodes[n].events.push((self.now, event)),
                 Effect::Output(Output::Packet { peer, packet }) => self.launch(n, peer, packet),
