@@ -62,6 +62,7 @@ fn request(conn: ConnId, peer: [u8; 4], ticket: Option<Guid>) -> Request {
         told: None,
         callback: None,
         waits: false,
+        sleeps: false,
     }
 }
 

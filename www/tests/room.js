@@ -48,11 +48,11 @@ export async function roomWith(size, more) {
   return { song, url: facts.room.url, screen: facts.screen.url, code: facts.code?.code, pid: run.pid, close };
 }
 
-/** @param {import('puppeteer-core').Browser} browser @param {string} url @param {() => void} [first] what the page does before anything else */
-export async function join(browser, url, width = 1280, first) {
+/** @param {import('puppeteer-core').Browser} browser @param {string} url @param {(...with_: any[]) => void} [first] what the page does before anything else @param {unknown[]} using with what */
+export async function join(browser, url, width = 1280, first = undefined, ...using) {
   const page = patient(await browser.newPage());
   pages.add(page);
-  if (first) await page.evaluateOnNewDocument(first);
+  if (first) await page.evaluateOnNewDocument(first, ...using);
   const complaints = /** @type {string[]} */ ([]);
   page.on('console', (message) => { if (['error', 'warn', 'warning'].includes(message.type())) complaints.push(message.text()); });
   page.on('pageerror', (error) => complaints.push(String(error)));

@@ -143,6 +143,7 @@ impl Line {
             told: known.map(|w| w.told),
             callback: None,
             waits: false,
+            sleeps: false,
         };
         self.server.handle(self.now, Input::Request(request), &mut self.fx);
         let mut place = None;

@@ -27,6 +27,8 @@ pub(super) struct Speech {
     pub(super) agent: String,
     /// The queueing dialect we announce.
     pub(super) dialect: Dialect,
+    /// Whether we say that we may sleep.
+    pub(super) sleeps: bool,
     /// `X-Node`.
     pub(super) callback: Option<SocketAddr>,
 }

@@ -73,6 +73,9 @@ pub enum Input {
     Hashed { fetch: FetchId, start: u64, tth: Option<Tth> },
     /// What [`Output::Verify`] or [`Output::Hash`] named cannot be read.
     VerifyFailed { fetch: FetchId, why: StoreError },
+    /// The host slept, or its network was away: no source is blamed for what
+    /// failed meanwhile, and what waits only because of that is asked at once.
+    Woke,
     /// Where [`Answer::Moved`] leads; `None` when it leads nowhere.
     Moved { fetch: FetchId, from: Source, to: Option<Source> },
     /// A download that was restored is paused.

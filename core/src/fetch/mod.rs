@@ -105,9 +105,10 @@ impl Fetches {
     /// queueing dialect we announce.
     #[must_use]
     pub fn new(config: Config, agent: String, dialect: Dialect) -> Self {
+        let sleeps = config.place.sleeps;
         Self {
             config,
-            speech: Speech { agent, dialect, callback: None },
+            speech: Speech { agent, dialect, sleeps, callback: None },
             conns: Conns::default(),
             next: 0,
             downloads: BTreeMap::new(),
@@ -344,6 +345,19 @@ impl Fetches {
         });
     }
 
+    /// The host slept, or its network was away: what failed meanwhile says nothing
+    /// about any source.
+    fn woke(&mut self, now: Instant, fx: &mut FxOf<Self>) {
+        for fetch in keys_where(&self.downloads, |d| d.state == State::Running) {
+            self.with(fetch, now, fx, |d, cx| {
+                for no in keys_where(&d.sources, |s| s.lost.is_none()) {
+                    d.sources.entry(no).and_modify(|source| source.failures = 0);
+                    d.client(no, client::Input::Woke, cx);
+                }
+            });
+        }
+    }
+
     fn giv(
         &mut self,
         (conn, peer): (ConnId, SocketAddr),
@@ -484,6 +498,7 @@ impl Engine for Fetches {
             Input::RestorePaused(fetch) => {
                 self.with(fetch, now, fx, |d, _| d.state = State::Paused);
             }
+            Input::Woke => self.woke(now, fx),
             Input::VerifyFailed { fetch, .. } => {
                 self.with(fetch, now, fx, Download::unreadable);
             }

@@ -255,6 +255,7 @@ impl Src {
             length: place.and_then(|p| p.length),
             ask_at: self.client.ask_at().map(Instant::as_micros),
             deadline: place.map(|p| p.deadline.as_micros()),
+            lost: self.client.lost(),
             eta: place.and_then(|p| p.eta).map(Duration::as_secs_ceil),
         }
     }

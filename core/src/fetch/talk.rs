@@ -12,7 +12,7 @@ use super::{Config, Event, Output, SourceTrouble, keys_where};
 use crate::id::ConnId;
 use crate::queue::client;
 use crate::wire::http::{Alts, HeadWriter, RangeSpec};
-use crate::wire::queue::write_claim;
+use crate::wire::queue::{write_claim, write_sleeps};
 
 impl Download {
     /// The queue client of a source says it is time to ask.
@@ -99,6 +99,9 @@ impl Download {
         head.header("Range", range);
         let callback = cx.speech.callback.and_then(|at| reached_at(at, src.local));
         write_claim(&mut head, cx.speech.dialect, src.client.claim(), callback);
+        if cx.speech.sleeps {
+            write_sleeps(&mut head);
+        }
         if let Some(sha1) = self.sha1 {
             head.header("X-Gnutella-Content-URN", format_args!("urn:sha1:{sha1}"));
             self.mesh(no, &mut head, cx.config);

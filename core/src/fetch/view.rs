@@ -6,6 +6,8 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
+use crate::queue::client::PlaceLoss;
+
 /// The state of a download.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FetchView {
@@ -41,6 +43,8 @@ pub struct SourceView {
     pub ask_at: Option<u64>,
     /// When our place would be lost.
     pub deadline: Option<u64>,
+    /// Why the place before this one is gone, until it sends (WB-7).
+    pub lost: Option<PlaceLoss>,
     /// Estimated seconds until a slot, according to the server.
     pub eta: Option<u64>,
 }

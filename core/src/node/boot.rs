@@ -8,7 +8,10 @@ use super::{
 use crate::fetch;
 use crate::id::Guid;
 use crate::queue::server;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
+
+/// Who waits in our queue is not blamed when nothing could be answered for so long.
+const ABSENCE: Duration = Duration::from_secs(30);
 
 impl Node {
     /// Restores what the store remembered: places and slots first, then
@@ -77,6 +80,9 @@ impl Node {
         if let Command::Stop = command {
             return self.stop(now, fx);
         }
+        if let Command::Woke { slept } = command {
+            return self.woke(now, slept, fx);
+        }
         if let Command::Listening { at } = command {
             self.us.listen = Some(at);
         }
@@ -112,6 +118,7 @@ impl Node {
                 return;
             }
             Command::Slots { slots } => return http.queue(cx, server::Input::Slots(slots)),
+            Command::Policy { policy } => return http.queue(cx, server::Input::Policy(policy)),
             Command::SendMessages { .. }
             | Command::TakenMessages { .. }
             | Command::CloseMessages { .. }
@@ -129,6 +136,19 @@ impl Node {
             }
         };
         downloads.handle(cx, input);
+    }
+
+    /// We did not run for a while, or could reach nobody.
+    fn woke(&mut self, now: Instant, slept: Duration, fx: &mut Effects) {
+        let Self { config, us, io, http, downloads, overlay, .. } = self;
+        let cx = &mut Cx::new(now, config, us, io, fx);
+        if slept >= ABSENCE {
+            http.queue(cx, server::Input::Excuse);
+        }
+        downloads.handle(cx, fetch::Input::Woke);
+        if let Some(overlay) = overlay {
+            overlay.command(cx, http, Command::Woke { slept });
+        }
     }
 
     /// Says goodbye. The engines are not told: to them it is as if the power
@@ -172,7 +192,7 @@ const fn needs(command: &Command) -> Option<Service> {
         | Command::AskNow { .. }
         | Command::Sleep { .. }
         | Command::ExpectGiv { .. } => Some(Service::Downloads),
-        Command::Giv { .. } | Command::Slots { .. } => Some(Service::Http),
+        Command::Giv { .. } | Command::Slots { .. } | Command::Policy { .. } => Some(Service::Http),
         Command::Join { .. }
         | Command::Nearby { .. }
         | Command::Search { .. }
@@ -183,7 +203,7 @@ const fn needs(command: &Command) -> Option<Service> {
         | Command::CloseMessages { .. }
         | Command::ForgetMessages { .. } => Some(Service::Datagrams),
         Command::Swarm(_) => Some(Service::Swarm),
-        Command::Listening { .. } | Command::Stop => None,
+        Command::Listening { .. } | Command::Stop | Command::Woke { .. } => None,
     }
 }
 

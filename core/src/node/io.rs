@@ -19,7 +19,7 @@ use crate::fetch::{self, DialError, FetchFailure, Get, PartRow, Source, StoreErr
 use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1, Tth};
 use crate::lease::Part;
 use crate::lease::division::Leader;
-use crate::queue::{FileKey, Row};
+use crate::queue::{FileKey, Policy, Row};
 use crate::thex::Tree;
 use crate::time::{Duration, Instant};
 use crate::unicast::{Conn, Order, Payload, Refusal, Side};
@@ -398,6 +398,14 @@ pub enum Command {
     Pause { fetch: FetchId },
     /// Continue a download that is paused, or that ended without its file.
     Resume { fetch: FetchId },
+    /// The host did not run for so long, as the tab of a browser that was put to
+    /// sleep; or only its network was away (zero). What failed meanwhile says
+    /// nothing: sources and neighbours are tried at once, as far as they
+    /// themselves want no pause. Whoever waits in our queue is not blamed for
+    /// what could not be answered. May come before timers that are due (WB-7).
+    Woke { slept: Duration },
+    /// Tell whoever waits by this rule when to ask, from now on.
+    Policy { policy: Policy },
 }
 
 /// What a node tells its user.

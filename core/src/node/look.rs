@@ -33,6 +33,7 @@ impl Look<'_> {
         NodeView {
             queue: QueueView {
                 slots: raw.slots,
+                policy: raw.policy,
                 free: raw.free,
                 length: raw.length,
                 capacity: raw.capacity,

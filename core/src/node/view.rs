@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::inbox::InboxView;
 use crate::fetch::FetchView;
-use crate::queue::Dialect;
+use crate::queue::{Dialect, Policy};
 
 /// The state of a whole node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -33,6 +33,8 @@ pub struct NodeView {
 pub struct QueueView {
     /// Upload slots.
     pub slots: u32,
+    /// How whoever waits is told when to ask.
+    pub policy: Policy,
     /// Slots that nobody uses.
     pub free: u32,
     /// Places in the queue, in total.

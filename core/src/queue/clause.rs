@@ -25,6 +25,7 @@ impl Event {
             Self::Called { .. } => ("PQ-8", "PARQ §4"),
             Self::Restored { .. } => ("PQ-12", "PARQ §6"),
             Self::Released { .. } => ("ST-4", "A site, more uplinks"),
+            Self::Policy { .. } => ("QA-1", "PARQ §4"),
             Self::Slots { .. } => ("AQ-3", "Active Queueing, the reply"),
         }
     }

@@ -55,6 +55,14 @@ pub struct Config {
     pub remanence: Duration,
     /// Disconnections allowed in the synchronous part; at least 1 (PARQ §4).
     pub breaks_allowed: u8,
+    /// Time between the earliest and the latest instant that a client is told
+    /// that may wake only once a minute: longer than that minute (WB-7).
+    pub sleep_window: Duration,
+    /// Disconnections of such a client that are allowed in the synchronous part.
+    pub sleep_breaks: u8,
+    /// Maximum number of lost places whose clients are told why, when they come
+    /// back.
+    pub losses_remembered: u32,
     /// How long a slot is reserved for the owner of a broken transfer (PQ-14).
     pub slot_reserve: Duration,
     /// How long an adaptive server reserves a slot for the owner of a broken
@@ -123,6 +131,9 @@ impl Default for Config {
             early_tolerance: Duration::from_secs(1),
             remanence: Duration::from_secs(300),
             breaks_allowed: 1,
+            sleep_window: Duration::from_secs(180),
+            sleep_breaks: 32,
+            losses_remembered: 1_024,
             slot_reserve: Duration::from_secs(300),
             slot_reserve_contested: Duration::from_secs(5),
             entitled_reserve: Duration::from_secs(60),

@@ -5,7 +5,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-use super::Dialect;
+use super::{Dialect, Loss, Policy};
 use crate::id::{ConnId, Guid};
 use crate::time::{Duration, Instant};
 
@@ -77,26 +77,8 @@ pub enum Event {
     /// Its file belongs to another servent of the site from now on, which keeps
     /// the place. `uploads`: what is being sent is sent to its end here.
     Released { ticket: Guid, uploads: bool },
-}
-
-/// Why a place is gone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Loss {
-    /// It asked before it was allowed to (AQ-5, PQ-7).
-    TooEarly,
-    /// It did not ask in time (AQ-6, PQ-8).
-    Overdue,
-    /// The connection that held the place was closed (AQ-7).
-    ConnectionLost,
-    /// It named a position that it was never told (PQ-6).
-    WrongPosition,
-    /// Its connection broke too often in the synchronous part (PQ-10).
-    BrokeTooOften,
-    /// It did not respond to calls (PQ-8).
-    Unreachable,
-    /// It took another place instead.
-    Replaced,
+    /// Whoever waits is told by another rule when to ask, from now on.
+    Policy { policy: Policy },
 }
 
 /// Why a request got no place.

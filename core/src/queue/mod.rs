@@ -22,11 +22,11 @@ use core::net::{IpAddr, SocketAddr};
 use serde::{Deserialize, Serialize};
 
 pub use self::config::{Config, Policy};
-pub use self::event::{Event, Loss, Refusal};
+pub use self::event::{Event, Refusal};
 pub use crate::id::FileKey;
 use crate::id::Guid;
 use crate::time::Instant;
-pub use crate::wire::queue::{Dialect, Place};
+pub use crate::wire::queue::{Dialect, Loss, Place};
 
 /// A place in the queue as it is written to the store, so that what a client
 /// was told survives a crash (PQ-12). All instants are absolute.

@@ -50,6 +50,7 @@ fn client_input() -> impl Strategy<Value = client::Input> {
         Just(I::Rest),
         Just(I::Called),
         Just(I::AskNow),
+        Just(I::Woke),
         Just(I::Served(Some(id()))),
         Just(I::Served(None)),
         (0..100_000_000_u64).prop_map(|us| I::Broken(Duration::from_micros(us))),
@@ -65,6 +66,7 @@ fn fetch_input() -> impl Strategy<Value = fetch::Input> {
     use fetch::Input as I;
     let conn = || (0..12_u64).prop_map(|n| ConnId(n * 4 + 1));
     prop_oneof![
+        1 => Just(I::Woke),
         1 => Just(I::Get(get(Some(GOOD), &["80.1.1.1:6346", "80.2.2.2:6346"]))),
         4 => conn().prop_map(|conn| I::Dialed { conn, local: LOCAL }),
         1 => conn().prop_map(|conn| I::DialFailed { conn, why: DialError::Refused }),

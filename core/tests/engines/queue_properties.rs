@@ -91,7 +91,7 @@ fn requests() -> impl Strategy<Value = Input> {
     let called = prop::option::of(peers().prop_map(|ip| SocketAddr::new(ip, 6346)));
     (conns(), peers(), dialects(), file, any::<u64>(), ticket, told, called).prop_map(
         |(conn, peer, dialect, file, bytes, ticket, told, callback)| {
-            let waits = bytes % 3 != 0;
+            let (waits, sleeps) = (bytes % 3 != 0, bytes % 5 == 0);
             Input::Request(Request {
                 conn,
                 peer,
@@ -102,6 +102,7 @@ fn requests() -> impl Strategy<Value = Input> {
                 told,
                 callback,
                 waits,
+                sleeps,
             })
         },
     )

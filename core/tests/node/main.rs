@@ -26,6 +26,7 @@ mod pair;
 mod queue;
 mod queue_order;
 mod site;
+mod slept;
 mod store;
 mod swarm;
 mod tape;

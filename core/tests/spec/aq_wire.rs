@@ -39,6 +39,7 @@ fn ours() -> Place {
         lifetime: S(120),
         eta: Some(S(99)),
         keep: true,
+        lost: None,
     }
 }
 

@@ -31,3 +31,4 @@ mod uc;
 mod uc_congestion;
 mod uc_ends;
 mod uc_life;
+mod wb;

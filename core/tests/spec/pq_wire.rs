@@ -45,6 +45,7 @@ fn ours(dialect: Dialect) -> Place {
         lifetime: S(660),
         eta: Some(S(4200)),
         keep: false,
+        lost: None,
     }
 }
 
@@ -198,13 +199,13 @@ proptest! {
         let place = Place {
             dialect, ticket: Guid(ticket), position, length: position.saturating_add(more), limit: 1,
             retry_after: Duration::from_micros(wait), lifetime: Duration::from_micros(lifetime),
-            eta: eta.map(Duration::from_secs), keep,
+            eta: eta.map(Duration::from_secs), keep, lost: None,
         };
         let told = Told::parse(&response(&written(&place)));
         prop_assert_eq!(told, Told::Place(ToldPlace {
             dialect, ticket: Some(place.ticket), position: Some(position),
             length: Some(place.length), limit: None, retry_after: Some(place.retry_after),
-            lifetime: Some(place.lifetime), eta: place.eta, keep,
+            lifetime: Some(place.lifetime), eta: place.eta, keep, lost: None,
         }));
     }
 

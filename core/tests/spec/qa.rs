@@ -133,6 +133,7 @@ fn asks(bench: &mut Bench, client: &Client) -> Vec<Output> {
         told: client.told,
         callback: None,
         waits: true,
+        sleeps: false,
     }));
     said.into_iter().filter(|one| matches!(one, Output::Reply { .. })).collect()
 }

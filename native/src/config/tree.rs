@@ -14,6 +14,7 @@ use super::{Origin, spelling, units};
 pub(super) const DURATIONS: &[&str] = &[
     "queue.early_tolerance",
     "queue.remanence",
+    "queue.sleep_window",
     "queue.hold",
     "queue.hold_plain",
     "queue.slot_reserve",

@@ -1,7 +1,7 @@
 //! What a page needs to take part, and what the screen of a room shows.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Json;
@@ -69,9 +69,11 @@ struct Wishes {
     typed: bool,
     /// The names of pages that are cut off from the room's servent.
     cut: BTreeSet<String>,
+    /// The addresses of pages of which neither reaches the other.
+    apart: BTreeSet<[SocketAddrV4; 2]>,
 }
 
-/// The most pages that are cut off, and letters of a name.
+/// The most pages that are cut off, and pairs that are, and letters of a name.
 const CUT: usize = 64;
 const NAME: usize = 64;
 /// The most that may be lost of a thousand datagrams.
@@ -164,13 +166,13 @@ pub(super) async fn part(State(hub): State<Arc<Hub>>) -> Response {
         return (StatusCode::NOT_FOUND, "no page can take part here\n").into_response();
     };
     let Part { port, own, url, .. } = part;
-    let Wishes { rules, loss, frozen, typed, cut } = part.wishes().clone();
+    let Wishes { rules, loss, frozen, typed, cut, apart } = part.wishes().clone();
     let code = hub.servent(None).is_some_and(|live| live.handle.code().is_some());
     let recorded = part.recording.as_ref().is_some_and(|it| it.recorded().is_some());
     Json(json!({
         "port": port, "own": own, "room": url.is_some(), "rules": rules, "recorded": recorded,
         "loss": loss, "frozen": frozen, "given": part.given, "cut": cut,
-        "typed": typed, "code": code,
+        "apart": apart, "typed": typed, "code": code,
         "check": part.check,
     }))
     .into_response()
@@ -204,7 +206,7 @@ pub(super) async fn room(State(hub): State<Arc<Hub>>) -> Response {
     let shown = json!({
         "url": part.url, "code": code, "people": people, "view": view, "relayed": relayed,
         "rules": wishes.rules, "loss": wishes.loss, "frozen": wishes.frozen,
-        "cut": wishes.cut, "typed": wishes.typed,
+        "cut": wishes.cut, "apart": wishes.apart, "typed": wishes.typed,
         "secret": live.handle.code(),
         "projected": part.class().projected(), "class": part.class().private(part.clock.now()),
         "out": live.handle.out(),
@@ -221,6 +223,8 @@ pub(super) enum Act {
     Say(String),
     /// Uploads at once, of the room's servent.
     Slots(u32),
+    /// How whoever waits for the room's servent is told when to ask again.
+    Policy(Policy),
     /// What the servents of pages are configured with; they begin with it anew,
     /// and keep their files and places.
     Rules(Rules),
@@ -233,6 +237,10 @@ pub(super) enum Act {
     Cut(String),
     /// Mend that.
     Mend(String),
+    /// Cut the link between these two pages, and let them make no other.
+    Part([SocketAddrV4; 2]),
+    /// Let these two make one again.
+    Join([SocketAddrV4; 2]),
     /// End what this address has here, and answer it no more.
     PutOut(IpAddr),
     /// Answer everybody again.
@@ -262,6 +270,7 @@ pub(super) async fn act(State(hub): State<Arc<Hub>>, Json(act): Json<Act>) -> Re
             let slots = slots.clamp(1, Rules::MOST.slots);
             handle.command(Command::Slots { slots }).await
         }
+        Act::Policy(policy) => handle.command(Command::Policy { policy }).await,
         Act::Rules(rules) => {
             part.wishes().rules = rules.clamped();
             handle.tell_pages("RULES");
@@ -278,13 +287,10 @@ pub(super) async fn act(State(hub): State<Arc<Hub>>, Json(act): Json<Act>) -> Re
             handle.tell_pages(if on { "FREEZE on" } else { "FREEZE off" });
             Ok(())
         }
-        Act::Cut(name) if cut(part, handle, &name) => Ok(()),
-        Act::Cut(_) => {
-            return (StatusCode::CONFLICT, "no more can be cut off\n").into_response();
-        }
-        Act::Mend(name) => {
-            part.wishes().cut.remove(&name);
-            handle.tell_pages(&format!("MEND {name}"));
+        Act::Cut(_) | Act::Mend(_) | Act::Part(_) | Act::Join(_) => {
+            if !links(part, handle, act) {
+                return (StatusCode::CONFLICT, "no more can be cut off\n").into_response();
+            }
             Ok(())
         }
         Act::PutOut(ip) if handle.put_out(ip) => Ok(()),
@@ -318,15 +324,44 @@ pub(super) async fn act(State(hub): State<Arc<Hub>>, Json(act): Json<Act>) -> Re
     }
 }
 
-/// Cuts the pages of this name off; false when that is too much.
-fn cut(part: &Part, handle: &Handle, name: &str) -> bool {
+/// Cuts links or mends them, which pages do that are told; false when that is too much.
+fn links(part: &Part, handle: &Handle, act: Act) -> bool {
     let mut wishes = part.wishes();
-    let fits = wishes.cut.len() < CUT && name.len() <= NAME;
-    if fits {
-        handle.tell_pages(&format!("CUT {name}"));
-        wishes.cut.insert(name.to_owned());
+    match act {
+        Act::Cut(name) => {
+            let fits = wishes.cut.len() < CUT && name.len() <= NAME;
+            if fits {
+                handle.tell_pages(&format!("CUT {name}"));
+                wishes.cut.insert(name);
+            }
+            return fits;
+        }
+        Act::Mend(name) => {
+            wishes.cut.remove(&name);
+            handle.tell_pages(&format!("MEND {name}"));
+        }
+        Act::Part(pages) => {
+            let [one, other] = sorted(pages);
+            let fits = wishes.apart.len() < CUT && one != other;
+            if fits {
+                wishes.apart.insert([one, other]);
+                handle.tell_pages(&format!("PART {one} {other}"));
+            }
+            return fits;
+        }
+        Act::Join(pages) => {
+            let [one, other] = sorted(pages);
+            wishes.apart.remove(&[one, other]);
+            handle.tell_pages(&format!("JOIN {one} {other}"));
+        }
+        _ => {}
     }
-    fits
+    true
+}
+
+fn sorted(mut pages: [SocketAddrV4; 2]) -> [SocketAddrV4; 2] {
+    pages.sort_unstable();
+    pages
 }
 
 /// Pages are told, and say so to their people; they hand in their tapes from the

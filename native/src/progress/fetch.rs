@@ -271,6 +271,7 @@ mod tests {
             have,
             front: have,
             sources: vec![SourceView {
+                lost: None,
                 at: "10.0.0.1:6346".into(),
                 state: state.into(),
                 position: (state == "queued").then_some(3),

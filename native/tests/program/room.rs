@@ -54,6 +54,17 @@ fn a_recording_is_kept_and_every_node_of_it_is_verified() {
     let said = String::from_utf8(place.run(&["room", "replay", "two.sqlog"]).stdout).unwrap();
     assert!(said.contains("2 of 2 tapes verified"), "{said}");
 
+    // It can be given away, under other names.
+    let export = place.run(&["room", "export", "two.sqlog", "shown.sqlog", "--json"]);
+    assert!(export.status.success(), "{}", String::from_utf8_lossy(&export.stderr));
+    let replay = place.run(&["room", "replay", "shown.sqlog"]);
+    assert!(replay.status.success(), "{}", String::from_utf8_lossy(&replay.stdout));
+    let shown = std::fs::read_to_string(place.path("shown.sqlog")).unwrap();
+    assert!(String::from_utf8(tape.clone()).unwrap().contains("waltz"));
+    assert!(!shown.contains("waltz") && shown.contains(".ogg"));
+    let again = place.run(&["room", "export", "two.sqlog", "shown.sqlog"]);
+    assert_eq!(again.status.code(), Some(4), "nothing is replaced");
+
     // One of them is cut in the middle of a line that others follow.
     std::fs::write(place.path("cut.sqlog"), [&tape[..tape.len() - 9], b"\n", &tape[..]].concat())
         .unwrap();

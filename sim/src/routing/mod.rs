@@ -14,6 +14,7 @@ mod act;
 mod chart;
 pub mod check;
 mod churn;
+mod disguise;
 mod event;
 mod firewall;
 mod gathered;
@@ -43,6 +44,7 @@ pub use self::world::{Routing, World};
 #[doc(hidden)]
 pub use self::{
     chart::{Chart, Journey, Leg, Refusal, fate},
+    disguise::{Disguised, disguise},
     gathered::{Gathered, Link, Passed, unasked},
     net::{Net, Wire},
     tables::{Lives, Row, Tables},

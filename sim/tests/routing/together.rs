@@ -9,13 +9,14 @@ use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::{ConnId, FileIndex};
 use servent_core::node::{Command, Config, FileInfo, Input, Node, Output, Restored};
 use servent_core::queue::FileKey;
+use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
 use servent_core::trace::player::Player;
 use servent_core::trace::qlog;
 use servent_core::trace::tape::{Start, Writer};
 use servent_core::wire::gnutella::Kind;
-use servent_sim::routing::{Gathered, Together, Traffic, fate, shifts, unasked};
+use servent_sim::routing::{Gathered, Together, Traffic, disguise, fate, shifts, unasked};
 
 /// How long bytes take.
 const LATENCY: Duration = Duration::from_millis(3);
@@ -264,4 +265,57 @@ fn what_was_said_causes_what_was_heard() {
     let other = tapes[0].links()[0].conn;
     let step = tapes[0].passed().iter().find(|one| !one.ours).unwrap().step;
     assert_eq!(together.cause((0, other), step, &tapes), None);
+}
+
+/// What a tape has been given and has said, as text: also what is in bytes on it.
+fn read(tape: &str) -> String {
+    let bytes = |hex: &str| -> Vec<u8> {
+        let digits = hex.as_bytes().chunks_exact(2);
+        digits.filter_map(|d| u8::from_str_radix(std::str::from_utf8(d).ok()?, 16).ok()).collect()
+    };
+    let hex = tape.split('"').filter(|word| {
+        word.len() > 8 && word.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    });
+    let said: Vec<u8> = hex.flat_map(bytes).collect();
+    (tape.to_owned() + &String::from_utf8_lossy(&said)).to_lowercase()
+}
+
+#[test]
+fn wb_10_a_recording_under_other_names_tells_the_same_and_is_verified() {
+    let mut wires = Wires::new(3);
+    wires.share(2, "Waltz of Annabella.ogg");
+    for k in 0..2 {
+        wires.command(k, Command::Join { at: at(k + 1) });
+        wires.run(2);
+    }
+    wires.command(0, Command::Search { search: 1, words: "annabella waltz".into() });
+    wires.run(5);
+    let tapes = |players: &[Player]| players.iter().map(Gathered::of).collect::<Vec<_>>();
+    let players: Vec<Player> = (0..3).map(|k| wires.tape(k)).collect();
+    let all = disguise(&players, Rng::new(3));
+    let again: Vec<Player> = all
+        .iter()
+        .map(|one| {
+            let mut player = Player::new();
+            player.append(one.tape.as_bytes());
+            assert!(player.report().is_sound(), "{}", player.report());
+            assert_eq!((one.changed, one.left_out), (0, 0), "{}", one.name);
+            let said = read(&one.tape);
+            for word in ["waltz", "annabella", "10.0.0.1:", "10.0.0.2:", "10.0.0.3:"] {
+                assert!(!said.contains(word), "{word}");
+            }
+            player
+        })
+        .collect();
+    let (before, now) = (tapes(&players), tapes(&again));
+    let shape = |tapes: &[Gathered]| {
+        let legs = picture(tapes).2;
+        legs.legs().iter().map(|leg| (leg.kind, leg.from, leg.to, leg.fate)).collect::<Vec<_>>()
+    };
+    assert_eq!(now[0].hits().len(), 1, "what was found is found");
+    assert!(read(&all[2].tape).contains(".ogg"), "of what kind a file is is no secret");
+    assert_eq!(shape(&before), shape(&now));
+    // Without the tape between them, the others have heard nothing that can be said.
+    let two = disguise(&[&players[..1], &players[2..]].concat(), Rng::new(3));
+    assert!(two.iter().all(|one| one.left_out > 0 && !read(&one.tape).contains("waltz")));
 }

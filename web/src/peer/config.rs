@@ -26,6 +26,8 @@ pub(super) fn config(name: &str, rules: Option<Rules>) -> node::Config {
     config.agent = format!("{} (tab) {name}", config.agent);
     config.callable = false;
     config.calls_back = false;
+    // A browser wakes a tab that nobody looks at once a minute.
+    config.fetch.place.sleeps = true;
     config.queue.slots = SLOTS;
     config.limits.connections = CONNECTIONS;
     config.overlay.enabled = true;

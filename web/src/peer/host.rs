@@ -12,7 +12,7 @@ use servent_core::engine::{Effect, Engine as _, FxOf};
 use servent_core::fetch::{DialError, StoreError};
 use servent_core::id::{ConnId, FetchId, FileIndex};
 use servent_core::node::{Answer, Command, FileInfo, FileRef, Hit, Input, Node, Op, Output};
-use servent_core::time::Instant;
+use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
 use servent_core::trace::tape::Start;
 use wasm_bindgen::closure::Closure;
@@ -31,6 +31,9 @@ use super::ways::Ways;
 
 /// Hits that are kept; further ones are not told.
 const HITS: usize = 10_000;
+/// A timer that is this late was not only slowed down, as those of a hidden page
+/// are: the page was put to sleep.
+const SLEPT: Duration = Duration::from_secs(90);
 /// The longest timer of a browser, in milliseconds.
 const LONGEST: u64 = i32::MAX as u64;
 
@@ -46,6 +49,8 @@ pub(super) enum Happened {
     /// The door has kept so many bytes, or could not.
     Kept(ConnId, u64, bool),
     Timer,
+    /// The page is seen again, or its network is back.
+    Woke,
     /// The other page says something to arrange a channel.
     Signal(ConnId, Uint8Array),
     /// It says nothing more.
@@ -130,6 +135,7 @@ impl Host {
         let ring = Rc::downgrade(&host);
         host.borrow_mut().timer.rings = Some(Closure::new(move || {
             if let Some(host) = ring.upgrade() {
+                Line::look(&host);
                 Self::happened(&host, [Happened::Timer]);
             }
         }));
@@ -205,13 +211,14 @@ impl Host {
     fn handle(&mut self, this: &Shared, what: Happened) {
         self.last = self.now();
         let now = self.last;
+        self.woke(now, matches!(what, Happened::Woke));
         while self.node.poll_timeout().is_some_and(|(at, _)| at <= now) {
             self.tape.timeout(now);
             self.node.handle_timeout(now, &mut self.fx);
             self.gather();
         }
         let input = match what {
-            Happened::Timer => None,
+            Happened::Timer | Happened::Woke => None,
             Happened::Input(
                 input @ (Input::Served { conn, .. } | Input::DiskFailed { conn, .. }),
             ) => self.sockets.contains_key(&conn).then_some(input),
@@ -232,6 +239,27 @@ impl Host {
             self.feed(input);
         }
         self.resume(this);
+    }
+
+    /// Tells the node that nothing could be done for a while, before it does what is
+    /// overdue by now.
+    fn woke(&mut self, now: Instant, told: bool) {
+        let due = self.node.poll_timeout().map_or(now, |(at, _)| at);
+        let slept = now.since(due);
+        if told || slept >= SLEPT {
+            self.feed(Input::Command(Command::Woke { slept }));
+        }
+    }
+
+    /// WebSockets on which nothing was received since then are dead, whatever the
+    /// browser thinks.
+    pub(super) fn dead(this: &Shared, since: f64) {
+        let host = this.borrow();
+        let silent = host.sockets.iter().filter(|(_, socket)| socket.is_silent(since));
+        let mut all: Vec<_> = silent.map(|(conn, _)| Happened::Closed(*conn)).collect();
+        drop(host);
+        all.push(Happened::Woke);
+        Self::happened(this, all);
     }
 
     fn feed(&mut self, input: Input) {
@@ -260,6 +288,7 @@ impl Host {
     fn data(&mut self, this: &Shared, conn: ConnId, data: Uint8Array) -> Option<Input> {
         let now = self.last.as_micros();
         let socket = self.sockets.get_mut(&conn)?;
+        socket.heard = Date::now();
         if !socket.open {
             return self.opened(conn, true);
         }

@@ -18,12 +18,17 @@ use super::socket::PROTOCOL;
 /// Time until a line that was lost is opened again, and the most it grows to, in
 /// milliseconds.
 const AGAIN: [i32; 2] = [500, 30_000];
-/// The servent says something at least every 25 s; a line on which nothing was
-/// said for this long is dead, whatever the browser thinks. In milliseconds.
-const DEAD: f64 = 60_000.0;
+/// The servent says something at least every 25 s. After this long without a word
+/// it is asked for one, in milliseconds.
+const QUIET: f64 = 40_000.0;
+/// Whoever has not answered after this long is not there any more, whatever the
+/// browser thinks: sockets of phones stay open while they are dead.
+const ANSWER: i32 = 2_500;
 /// What whoever runs the room says to pages, see `part` of the page.
-const SAID: [&str; 10] =
-    ["SAY", "RULES", "OUT", "TAPE", "LOSS", "FREEZE", "CUT", "MEND", "CLASS", "RESET"];
+const SAID: [&str; 12] = [
+    "SAY", "RULES", "OUT", "TAPE", "LOSS", "FREEZE", "CUT", "MEND", "PART", "JOIN", "CLASS",
+    "RESET",
+];
 /// Bytes of a line that is not complete.
 const LONGEST: usize = 2_048;
 
@@ -34,6 +39,8 @@ pub(super) struct Line {
     open: bool,
     /// When something was last heard, in milliseconds.
     heard: f64,
+    /// When it was asked for a word, while that is not checked.
+    asked: Option<f64>,
     /// How often it could not be opened in a row.
     failed: u32,
     /// What was received of the next line.
@@ -116,14 +123,58 @@ impl Line {
         line.events = vec![opened, closed, message];
     }
 
-    /// The page is seen again: a line that was lost or is dead is opened at once.
+    /// The page is seen again: a line that was lost is opened at once, and one that
+    /// seems open has to show that it is.
     pub(super) fn wake(this: &Shared) {
-        let line = &this.borrow().line;
-        let dead = Date::now() - line.heard > DEAD;
-        let lost = line.socket.as_ref().is_none_or(|it| it.ready_state() > WebSocket::OPEN);
-        if dead || lost {
-            Self::later(this, 0);
+        let lost = |it: &WebSocket| it.ready_state() > WebSocket::OPEN;
+        if this.borrow().line.socket.as_ref().is_none_or(lost) {
+            Self::later(this, 0, Self::open);
+        } else if this.borrow().line.open {
+            Self::ask(this);
+        } else if Date::now() - this.borrow().line.heard > f64::from(ANSWER) {
+            Self::renew(this, Date::now());
         }
+    }
+
+    /// A line on which nothing was said for long has to show that it is open.
+    pub(super) fn look(this: &Shared) {
+        if Date::now() - this.borrow().line.heard > QUIET {
+            Self::wake(this);
+        }
+    }
+
+    /// The line is dead, and so is every socket to the servent on which nothing was
+    /// heard since then: all are opened anew.
+    fn renew(this: &Shared, since: f64) {
+        Self::open(this);
+        Host::dead(this, since);
+    }
+
+    /// Asks the servent for a word.
+    fn ask(this: &Shared) {
+        let line = &mut this.borrow_mut().line;
+        let Some(socket) = line.socket.as_ref().filter(|_| line.open && line.asked.is_none())
+        else {
+            return;
+        };
+        // One that is closing discards it, and its end is told.
+        let _ = socket.send_with_u8_array(b"\n");
+        line.asked = Some(Date::now());
+        Self::later(this, ANSWER, Self::check);
+    }
+
+    /// Without an answer the line is dead.
+    fn check(this: &Shared) {
+        let asked = this.borrow_mut().line.unanswered();
+        if let Some(asked) = asked {
+            Self::renew(this, asked);
+        }
+    }
+
+    /// When it was asked for a word, if there was none since.
+    fn unanswered(&mut self) -> Option<f64> {
+        let (open, heard) = (self.open, self.heard);
+        self.asked.take().filter(|asked| open && heard < *asked)
     }
 
     /// The line was lost, or could not be opened.
@@ -132,20 +183,20 @@ impl Line {
         line.open = false;
         let wait = AGAIN[0].saturating_mul(1 << line.failed.min(8)).min(AGAIN[1]);
         line.failed += 1;
-        Self::later(this, wait);
+        Self::later(this, wait, Self::open);
     }
 
-    /// Opens the line after so many milliseconds, when nothing else runs.
-    fn later(this: &Shared, ms: i32) {
+    /// Does something after so many milliseconds, when nothing else runs.
+    fn later(this: &Shared, ms: i32, then: fn(&Shared)) {
         let this = Rc::downgrade(this);
-        let open = Closure::once_into_js(move || {
+        let then = Closure::once_into_js(move || {
             if let Some(this) = this.upgrade() {
-                Self::open(&this);
+                then(&this);
             }
         });
         if let Some(window) = web_sys::window() {
-            let open = open.unchecked_ref();
-            let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(open, ms);
+            let then = then.unchecked_ref();
+            let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(then, ms);
         }
     }
 
@@ -156,7 +207,7 @@ impl Line {
     }
 
     fn hang_up(&mut self) {
-        self.open = false;
+        (self.open, self.asked) = (false, None);
         self.begun.clear();
         if let Some(socket) = self.socket.take() {
             socket.set_onopen(None);

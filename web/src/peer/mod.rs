@@ -200,10 +200,12 @@ impl Peer {
         Host::forget(&self.0, part);
     }
 
-    /// The page is seen again, or its network is back: what is due is done now.
+    /// The page is seen again, or its network is back: what is due is done now,
+    /// what was put off because it failed too, and a connection that only seems to
+    /// be open is found out.
     pub fn wake(&self) {
+        Host::happened(&self.0, [Happened::Woke]);
         Line::wake(&self.0);
-        Host::happened(&self.0, [Happened::Timer]);
     }
 
     /// What it is and does, with `count` places of its queue.
@@ -243,6 +245,17 @@ impl Peer {
     /// it end, and none is opened. Other pages are reached as before.
     pub fn cut(&self, off: bool) {
         Host::cut(&self.0, off);
+    }
+
+    /// Cuts it off from another page, or mends that: connections that it has made to
+    /// that address end, and it makes none.
+    ///
+    /// # Errors
+    /// That is no address.
+    pub fn apart(&self, page: &str, off: bool) -> Result<(), JsError> {
+        let page = page.parse().map_err(|_| refused("that is no address of a page"))?;
+        Host::apart(&self.0, page, off);
+        Ok(())
     }
 
     /// Its tape so far.

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::rc::{Rc, Weak};
 
-use js_sys::{Array, ArrayBuffer, Uint8Array};
+use js_sys::{Array, ArrayBuffer, Date, Uint8Array};
 use servent_core::fetch::{DialError, StoreError};
 use servent_core::id::ConnId;
 use servent_core::node::Input;
@@ -50,6 +50,8 @@ pub(super) struct Socket {
     busy: bool,
     /// The other end is gone.
     pub(super) gone: bool,
+    /// When something was last received, or it was dialed, in milliseconds.
+    pub(super) heard: f64,
     /// Where received bytes go, when not to the node.
     body: Option<Body>,
     /// What was received behind that, until it is stored.
@@ -129,7 +131,7 @@ impl Drop for Web {
 
 impl Socket {
     /// A connection that is not open yet.
-    pub(super) const fn new(wire: Wire) -> Self {
+    pub(super) fn new(wire: Wire) -> Self {
         Self {
             wire,
             open: false,
@@ -139,6 +141,7 @@ impl Socket {
             jobs: VecDeque::new(),
             busy: false,
             gone: false,
+            heard: Date::now(),
             body: None,
             behind: Vec::new(),
         }
@@ -154,6 +157,11 @@ impl Socket {
             }
             Wire::Channel(_) => true,
         }
+    }
+
+    /// True for a WebSocket on which nothing was received since then.
+    pub(super) fn is_silent(&self, since: f64) -> bool {
+        matches!(self.wire, Wire::Web(_)) && self.heard < since
     }
 
     /// The channel, if it is one.

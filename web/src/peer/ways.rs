@@ -2,7 +2,7 @@
 //! to other pages on a channel, and through ours to those that no channel reaches.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::rc::Rc;
 
@@ -46,6 +46,8 @@ pub(super) struct Ways {
     loss: Option<(u32, Rng)>,
     /// The room's servent is not to be reached.
     cut: bool,
+    /// Pages that are not to be reached.
+    apart: BTreeSet<SocketAddr>,
     pub(super) counts: Counts,
 }
 
@@ -126,7 +128,7 @@ impl Host {
         conn: ConnId,
         to: SocketAddr,
     ) -> Result<Socket, DialError> {
-        if self.ways.cut && !is_page(to) {
+        if (self.ways.cut && !is_page(to)) || self.ways.apart.contains(&to) {
             return Err(DialError::Unreachable);
         }
         let now = Date::now();
@@ -162,6 +164,22 @@ impl Host {
         };
         drop(host);
         Self::happened(this, what);
+    }
+
+    /// Ends every connection to another page that was dialed here, and dials none; or
+    /// does again. What that page has dialed is for it to end.
+    pub(super) fn apart(this: &Shared, page: SocketAddr, off: bool) {
+        let mut host = this.borrow_mut();
+        if !off {
+            host.ways.apart.remove(&page);
+            drop(host);
+            return Self::happened(this, [Happened::Woke]);
+        }
+        host.ways.apart.insert(page);
+        let dialed = host.sockets.iter().filter(|(_, socket)| socket.dialed == Some(page));
+        let all: Vec<Happened> = dialed.map(|(conn, _)| Happened::Closed(*conn)).collect();
+        drop(host);
+        Self::happened(this, all);
     }
 
     /// An address that stands for one more channel to a page: each is another

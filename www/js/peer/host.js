@@ -32,11 +32,11 @@ class HostScreen extends HTMLElement {
       this.fields[name] = el('input', { class: 'input', type: 'number', min: String(min), max: String(max), value: '', required: true });
       return el('label', { class: 'host-number' }, el('span', { text: t(`host.${name}`) }), this.fields[name]);
     };
-    const policy = () => {
-      this.fields.policy = el('select', { class: 'input' }, ...POLICIES.map((one) => el('option', { value: one, text: t(`host.policy.${one}`) })));
+    const policy = (/** @type {string} */ name) => {
+      this.fields[name] = el('select', { class: 'input' }, ...POLICIES.map((one) => el('option', { value: one, text: t(`host.policy.${one}`) })));
       // Nothing is chosen before it is known what is in force.
-      this.fields.policy.value = '';
-      return el('label', { class: 'host-number' }, el('span', { text: t('host.policy') }), this.fields.policy);
+      this.fields[name].value = '';
+      return el('label', { class: 'host-number' }, el('span', { text: t('host.policy') }), this.fields[name]);
     };
     const value = (/** @type {string} */ name) => Number(this.fields[name].value);
     this.words = el('input', { class: 'input', maxlength: '200', required: true, 'aria-label': t('host.say') });
@@ -54,6 +54,10 @@ class HostScreen extends HTMLElement {
     this.typed = act('host.names.typed', { typed: true });
     this.teaching = new Teaching((teach) => this.#do(teach), (found) => this.dispatchEvent(new CustomEvent('leave', { detail: found })));
     this.pages = new Rows(el('ul', { class: 'part-list', data: { list: 'pages' } }));
+    const page = (/** @type {string} */ which) => el('select', { class: 'input', required: true, 'aria-label': t(`host.links.${which}`) });
+    this.one = page('one');
+    this.other = page('other');
+    this.links = new Rows(el('ul', { class: 'part-list', data: { list: 'links' } }));
     this.list = new Rows(el('ul', { class: 'part-list', data: { list: 'people' } }));
     this.state = el('p', { class: 'part-state', role: 'status' });
     this.note = el('p', { class: 'part-note', role: 'alert', hidden: true });
@@ -66,16 +70,33 @@ class HostScreen extends HTMLElement {
         section('pages', this.pages.list),
         section('code', el('p', { class: 'host-text', text: t('host.code.text') }), this.secret, el('div', { class: 'host-form' }, this.newCode, this.noCode, this.drawn, this.typed)),
         section('say', form(() => { const say = this.words.value; this.words.value = ''; return { say }; }, this.words, el('button', { class: 'button primary', text: t('host.say.do') }))),
-        section('servent', form(() => ({ slots: value('uploads') }), number('uploads', RULES.slots), el('button', { class: 'button', text: t('host.apply') }))),
-        section('rules', el('p', { class: 'host-text', text: t('host.rules.text') }), form(() => ({ rules: { slots: value('slots'), degree: value('degree'), ttl: value('ttl'), policy: this.fields.policy.value } }), ...Object.entries(RULES).map(([name, max]) => number(name, max)), policy(), el('button', { class: 'button', text: t('host.rules.do') }))),
+        section('servent', form(() => ({ slots: value('uploads') }), number('uploads', RULES.slots), el('button', { class: 'button', text: t('host.apply') })), form(() => ({ policy: this.fields.waits.value }), policy('waits'), el('button', { class: 'button', text: t('host.apply') }))),
+        section('rules', el('p', { class: 'host-text', text: t('host.rules.text') }), form(() => ({ rules: { slots: value('slots'), degree: value('degree'), ttl: value('ttl'), policy: this.fields.policy.value } }), ...Object.entries(RULES).map(([name, max]) => number(name, max)), policy('policy'), el('button', { class: 'button', text: t('host.rules.do') }))),
         section('loss', el('p', { class: 'host-text', text: t('host.loss.text') }), form(() => ({ loss: value('loss') * 10 }), number('loss', LOSS, 0), el('button', { class: 'button', text: t('host.apply') }))),
         section('freeze', el('p', { class: 'host-text', text: t('host.freeze.text') }), el('div', { class: 'host-form' }, this.freeze, this.thaw)),
         section('record', el('p', { class: 'host-text', text: t('host.record.text') }), this.recorded, el('div', { class: 'host-form' }, this.record, this.save, this.forget)),
+        section('links', el('p', { class: 'host-text', text: t('host.links.text') }), form(() => ({ part: [this.one.value, this.other.value] }), this.one, this.other, el('button', { class: 'button', text: t('host.cut') })), this.links.list),
         section('people', this.list.list, this.letIn),
         section('reset', el('p', { class: 'host-text', text: t('host.reset.text') }), el('div', { class: 'host-form' }, el('button', { class: 'button', type: 'button', text: t('host.reset.do'), on: { click: () => { if (confirm(t('host.reset.sure'))) this.#do({ teach: 'reset' }); } } })))));
     this.#ask();
   }
   shown = false;
+
+  /** Which links between pages are cut, and which pages there are to choose from. @param {{at: string, name: string}[]} pages @param {[string, string][]} apart */
+  #showLinks(pages, apart) {
+    const known = JSON.stringify(pages.map(({ at, name }) => [at, name]));
+    if (known !== this.choices) {
+      this.choices = known;
+      for (const field of [this.one, this.other]) {
+        const chosen = field.value;
+        fill(field, ...pages.map(({ at, name }) => el('option', { value: at, text: name })));
+        field.value = pages.some(({ at }) => at === chosen) ? chosen : '';
+      }
+    }
+    const named = (/** @type {string} */ at) => pages.find((page) => page.at === at)?.name ?? at;
+    this.links?.show(apart, t('host.links.none'), (/** @type {[string, string]} */ pair) => ({ key: pair.join(' '), name: pair.map(named).join(' – '), note: '', act: [t('host.mend'), () => this.#do({ join: pair })] }));
+  }
+  choices = '';
 
   /** @param {unknown} act */
   async #do(act) {
@@ -93,11 +114,11 @@ class HostScreen extends HTMLElement {
   async #show() {
     const answer = await fetch('api/room').catch(() => null);
     if (!answer?.ok) return void setText(this.state, t(answer?.status === 403 ? 'room.locked' : 'room.gone'));
-    const { people, view, relayed, rules, loss, frozen, out, recorded, cut, typed, secret, class: told } = await answer.json();
+    const { people, view, relayed, rules, loss, frozen, out, recorded, cut, apart, typed, secret, class: told } = await answer.json();
     const { uploads, length } = view.queue;
     setText(this.state, `${t('room.people', { n: people.length })}. ${t('room.queue', { uploads: uploads.length, waiting: length })}.${relayed?.bytes ? ` ${t('room.relayed', relayed)}.` : ''}`);
     setAttr(this.state, 'data-on', people.length > 0 && '');
-    const now = /** @type {Record<string, number|string>} */ ({ uploads: view.queue.slots, ...rules, loss: loss / 10 });
+    const now = /** @type {Record<string, number|string>} */ ({ uploads: view.queue.slots, waits: view.queue.policy, ...rules, loss: loss / 10 });
     for (const [name, field] of Object.entries(this.fields)) {
       // What is being typed is not overwritten, nor what was typed and not sent.
       if (field.value === '' || field.value === field.dataset.known) field.value = String(now[name]);
@@ -105,6 +126,7 @@ class HostScreen extends HTMLElement {
     }
     this.teaching?.show(told);
     this.pages?.show(told.pages, t('host.nobody'), (/** @type {any} */ page) => pageRows({ ...told, pages: [page] }, (act) => this.#do(act))[0]);
+    this.#showLinks(told.pages, apart);
     setText(this.secret, secret ?? t('host.code.free'));
     setText(this.newCode, t(secret ? 'host.code.new' : 'host.code.begin'));
     setText(this.recorded, recorded ? t('host.recorded', recorded) : '');

@@ -46,8 +46,8 @@ class PartScreen extends HTMLElement {
   }
   begun = false;
 
-  /** @param {{port: number, own: string[], rules?: {slots: number, degree: number, ttl: number}, recorded?: boolean, loss?: number, frozen?: boolean, given?: boolean, cut?: string[], typed?: boolean, code?: boolean, room?: boolean, check?: boolean}} where */
-  async #start({ port, own, rules, recorded, loss, frozen, given, cut, typed, code, room, check }) {
+  /** @param {{port: number, own: string[], rules?: {slots: number, degree: number, ttl: number}, recorded?: boolean, loss?: number, frozen?: boolean, given?: boolean, cut?: string[], apart?: [string, string][], typed?: boolean, code?: boolean, room?: boolean, check?: boolean}} where */
+  async #start({ port, own, rules, recorded, loss, frozen, given, cut, apart, typed, code, room, check }) {
     const door = await openDoor(() => this.#moved());
     if (this.gone) return;
     const [rows, files] = await Promise.all([door.all('rows'), door.all('files')]);
@@ -72,13 +72,15 @@ class PartScreen extends HTMLElement {
     if (loss) this.#lose(loss);
     if (frozen) this.#freeze(true);
     if (cut?.includes(this.named.name)) this.#cut(true);
+    for (const pair of apart ?? []) this.#apart(pair, true);
     this.#typed(typed ?? false);
     if (check) this.#check();
     if (room) this.pulse = new Pulse(this.peer, line, () => this.#about(), (answer) => this.#heard(answer));
     addEventListener('pagehide', () => this.handing?.last());
     setInterval(() => { if (!this.hidden && document.visibilityState === 'visible') this.#show(); }, TICK_MS);
     // A tab that slept has missed its timers, and may find its sockets dead.
-    for (const [whom, type] of /** @type {[EventTarget, string][]} */ ([[document, 'visibilitychange'], [window, 'pageshow'], [window, 'online']])) whom.addEventListener(type, () => this.peer?.wake());
+    const wakes = /** @type {[EventTarget, string][]} */ ([[document, 'visibilitychange'], [document, 'resume'], [window, 'pageshow'], [window, 'online']]);
+    for (const [whom, type] of wakes) whom.addEventListener(type, () => { if (type === 'online' || document.visibilityState === 'visible') this.peer?.wake(); });
     this.#show();
     setAttr(this, 'data-ready', '');
   }
@@ -141,6 +143,7 @@ class PartScreen extends HTMLElement {
     if (what === 'LOSS') this.#lose(Number(words) || 0);
     if (what === 'FREEZE') this.#freeze(words === 'on');
     if ((what === 'CUT' || what === 'MEND') && words === this.named.name) this.#cut(what === 'CUT');
+    if (what === 'PART' || what === 'JOIN') this.#apart(words.split(' '), what === 'PART');
     if (what === 'MOVED') this.#moved();
     if (what === 'CLASS') this.pulse?.now();
     if (what === 'RESET') this.#reset();
@@ -163,6 +166,14 @@ class PartScreen extends HTMLElement {
   #cut(off) {
     this.peer?.cut(off);
     this.#say(t(off ? 'part.cut' : 'part.mended'));
+  }
+
+  /** Two pages do not reach each other, or do again; this one may be one of them. @param {string[]} pages @param {boolean} off */
+  #apart(pages, off) {
+    const mine = pages.indexOf(this.named.line[0]);
+    if (mine < 0 || pages.length !== 2) return;
+    this.peer?.apart(pages[1 - mine], off);
+    this.#say(t(off ? 'part.apart' : 'part.joined'));
   }
 
   /** Nobody does anything for now; what runs goes on. @param {boolean} on */
@@ -397,7 +408,7 @@ function progress(fetch, view) {
   const from = has('receiving');
   if (from) return `${t('part.receiving', { have: fetch.have, size: fetch.size ?? 0 })}${wayTo(view, ({ peer }) => peer === from.at)}`;
   const queued = fetch.sources.find((/** @type {any} */ source) => source.position !== null);
-  if (queued) return t('part.place', queued);
+  if (queued) return `${t('part.place', queued)}${queued.lost ? `. ${t('part.lost', queued)}` : ''}`;
   const waiting = has('waiting');
   return waiting?.ask_at > now ? t('part.waiting', { in: waiting.ask_at - now }) : t('part.asking');
 }

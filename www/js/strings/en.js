@@ -430,6 +430,7 @@ const EVENTS = {
   'queue.called': (a) => `The server calls ${name(a)} back${a.attempt > 1 ? `, try ${a.attempt}` : ''}.`,
   'queue.restored': (a) => `The place of ${name(a)} comes back from the disk: ${a.position}.`,
   'queue.released': (a) => `${name(a)} belongs to another servent of the site from now on; ${a.uploads ? 'what is being sent is sent to its end here' : 'its place goes along'}.`,
+  'queue.policy': (a) => (a.policy === 'adaptive' ? 'Whoever waits is now told by measurement when to ask again.' : 'Whoever waits is now told by position when to ask again.'),
   'queue.slots': (a) => `There are now ${plural(a.slots, 'upload slot', 'upload slots')}.`,
 
   'conn.started': (a) => `${a.node} starts${a.restored_places ? `, with ${plural(a.restored_places, 'place', 'places')} remembered from before` : ''}.`,
@@ -458,7 +459,7 @@ const EVENTS = {
   'fetch.asked': (a) => `${a.node} asks for ${range(a)}.`,
   'fetch.queued': (a) => `${a.node} stands in line at place ${a.position}${a.length ? ` of ${a.length}` : ''}.`,
   'fetch.waiting': (a) => `${a.node} finds the source ${TROUBLES[a.why] ?? a.why} and tries again later.`,
-  'fetch.place_lost': (a) => `${a.node} has lost its place in line: ${a.why === 'refused' ? 'the server refused it' : 'the connection was the place'}.`,
+  'fetch.place_lost': (a) => `${a.node} has lost its place in line: ${a.why === 'refused' ? 'the server refused it' : LOSSES[a.why] ?? a.why}.`,
   'fetch.call_unknown': (a) => `${a.node} is called back for a place it does not know.`,
   'fetch.giv_unknown': (a) => `${a.node} is offered a file it did not ask for.`,
   'fetch.alt_refused': (a) => `${a.node} was told of a source at ${a.at} and does not try it.`,

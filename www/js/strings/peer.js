@@ -3,6 +3,18 @@ import { bytes, count, span } from '#lab/format.js';
 
 /** @import { Args } from './en.js' */
 
+/** Why a place in line is gone. @type {Record<string, string>} */
+const PLACE_GONE = {
+  too_early: 'this page asked too early',
+  overdue: 'this page had not asked in time',
+  connection_lost: 'the connection was the place',
+  wrong_position: 'this page named a place that it was never told',
+  broke_too_often: 'the connection broke too often',
+  unreachable: 'this page did not answer',
+  replaced: 'this page took another one',
+  refused: 'the servent does not know it any more',
+};
+
 /** @type {Record<string, string | ((a: Args) => string)>} */
 export const peer = {
   'view.part': 'Take part',
@@ -34,6 +46,7 @@ export const peer = {
   'part.cancel': 'Give up',
   'part.done': (a) => `complete and verified, ${bytes(a.size)}`,
   'part.place': (a) => `place ${a.position}${a.length ? ` of ${a.length}` : ''}${a.eta ? `, about ${span(a.eta * 1e6)}` : ''}`,
+  'part.lost': (a) => `The place before is gone: ${PLACE_GONE[a.lost] ?? a.lost}.`,
   'part.receiving': (a) => `${bytes(a.have)} of ${bytes(a.size)}`,
   'part.asking': 'asking',
   'part.turn': 'waits until another download has ended',
@@ -55,6 +68,8 @@ export const peer = {
   'part.out': 'Your host has ended your part in this room.',
   'part.frozen': 'Your host has frozen the room: look up. What runs goes on.',
   'part.cut': 'Your host has cut you off from the servent of the room. Who reaches you now, and how?',
+  'part.apart': 'Your host has cut the link between you and another page. What it says reaches you by way of others, if at all.',
+  'part.joined': 'You and the other page reach each other again.',
   'part.mended': 'You reach the servent of the room again.',
   'part.moved': 'This servent goes on in another tab: you have duplicated this one.',
   'part.moved.back': 'Go on here',
@@ -164,6 +179,11 @@ export const peer = {
   'host.nobody': 'Nobody yet.',
   'host.out': 'Put out',
   'host.cut': 'Cut the link',
+  'host.links': 'Links between pages',
+  'host.links.text': 'These two make no connection with each other until you mend that; a search still comes by way of others.',
+  'host.links.one': 'One page',
+  'host.links.other': 'The other page',
+  'host.links.none': 'No link between pages is cut',
   'host.cut.off': 'cut off from the servent of the room',
   'host.mend': 'Mend the link',
   'host.in': (a) => `Let everybody in again (${a.n} out)`,

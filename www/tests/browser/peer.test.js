@@ -224,6 +224,44 @@ for (const name of BROWSERS) {
       for (const one of [page, other.page, host]) await one.close();
     });
 
+    test('wb_5_the_host_cuts_the_link_between_two_pages_and_says_how_whoever_waits_is_told', async () => {
+      const [giver, seeker] = [await join(browser, here.url), await join(browser, here.url)];
+      const polka = randomBytes(300_000);
+      await give(giver.page, 'polka of one.ogg', polka);
+      const names = await Promise.all([giver, seeker].map(({ page }) => page.$eval('.part-me strong', (n) => n.textContent ?? '')));
+      const host = await browser.newPage();
+      await host.goto(here.screen.replace('#room', '#host'));
+      for (const [n, which] of ['One page', 'The other page'].entries()) {
+        await host.waitForFunction((/** @type {string} */ label, /** @type {string} */ named) => [...document.querySelectorAll(`select[aria-label="${label}"] option`)].some((one) => one.textContent === named), {}, which, names[n]);
+        await host.$eval(`select[aria-label="${which}"]`, (/** @type {any} */ field, named) => { field.value = [...field.options].find((/** @type {any} */ one) => one.textContent === named).value; }, names[n]);
+      }
+      await host.click('.host-links form button');
+      for (const { page } of [giver, seeker]) {
+        await page.bringToFront();
+        await page.waitForFunction(() => /cut the link between you and another page/.test(document.querySelector('.part-note')?.textContent ?? ''));
+      }
+      // The servent between them still answers for both; but neither calls the other.
+      await find(seeker.page, 'polka');
+      await seeker.page.click('[data-list="search"] button');
+      await seeker.page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(1).node.fetches[0]?.sources[0]?.state === 'waiting');
+      assert.equal((await view(seeker.page)).ways.some((/** @type {any} */ way) => way.way !== 'servent'), false);
+      await host.bringToFront();
+      await host.waitForSelector('[data-list="links"] button');
+      await host.click('[data-list="links"] button');
+      await seeker.page.bringToFront();
+      await finished(seeker.page);
+      assert.equal(await digest(seeker.page), createHash('sha1').update(polka).digest('hex'));
+      await host.bringToFront();
+      await host.select('.host-servent select', 'text');
+      await host.click('.host-servent form:last-of-type button');
+      const policy = async () => (await host.evaluate(async () => (await (await fetch('api/room')).json()).view.queue.policy));
+      while (await policy() !== 'text') await new Promise((next) => setTimeout(next, 100));
+      await host.select('.host-servent select', 'adaptive');
+      await host.click('.host-servent form:last-of-type button');
+      while (await policy() !== 'adaptive') await new Promise((next) => setTimeout(next, 100));
+      for (const one of [giver.page, seeker.page, host]) await one.close();
+    });
+
     test('wb_10_where_only_given_files_are_shared_a_page_shares_nothing', async () => {
       const given = await room('--files', 'given');
       try {

@@ -296,6 +296,7 @@ impl Http {
             told: claim.told,
             callback: headers::callback(&head.headers).filter(|_| cx.config.calls_back),
             waits: headers::waits(&head.headers, dialect),
+            sleeps: headers::sleeps(&head.headers),
         };
         let partial = range.is_some() || end < subject.size;
         let piece = start > 0 && !matches!(range, None | Some(RangeSpec::From(_)));

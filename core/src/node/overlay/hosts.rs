@@ -148,6 +148,14 @@ impl Hosts {
         }
     }
 
+    /// What failed so far says nothing about any host, because we slept: each may
+    /// be tried now that did not refuse us.
+    pub(super) fn forgive(&mut self, now: Instant) {
+        for host in self.list.iter_mut().filter(|host| host.refusals == 0) {
+            (host.failures, host.next) = (0, host.next.min(now));
+        }
+    }
+
     /// A host to try now that is not `known` already: first those the user
     /// named, then the one heard of last.
     pub(super) fn take(
@@ -179,6 +187,22 @@ mod tests {
 
     fn at(n: u16) -> SocketAddr {
         SocketAddr::from(([80, 0, 0, 1], n))
+    }
+
+    #[test]
+    fn whoever_slept_tries_at_once_whom_it_did_not_reach_but_not_who_refused() {
+        let (mut hosts, retry) = (Hosts::default(), Duration::from_secs(30));
+        let now = Instant::from_secs(1_000);
+        for n in [1, 2] {
+            hosts.learn(now, at(n), false, 9);
+            assert!(hosts.take(now, retry, |host| host != at(n)).is_some());
+            hosts.tried(at(n), false);
+        }
+        hosts.refused(now, at(2), retry);
+        assert_eq!(hosts.take(now, retry, |_| false), None);
+        hosts.forgive(now);
+        assert_eq!(hosts.take(now, retry, |_| false), Some(at(1)));
+        assert_eq!(hosts.take(now, retry, |_| false), None);
     }
 
     #[test]

@@ -202,6 +202,10 @@ impl Overlay {
                     self.look_around(cx);
                 }
             }
+            Command::Woke { .. } => {
+                self.hosts.forgive(cx.now);
+                self.look_around(cx);
+            }
             Command::Search { search, words } => {
                 let guid = self.draw();
                 if self.searches.len() >= SEARCHES {

@@ -21,6 +21,9 @@ pub struct Config {
     /// The longest wait that a server may ask of us; a place that requires a
     /// longer one is not taken.
     pub longest: Duration,
+    /// Whether this host may sleep: it wakes only once a minute while nobody looks,
+    /// and servers are told, so that they give wider windows (WB-7).
+    pub sleeps: bool,
     /// Divides every interval above.
     pub time_scale: u32,
 }
@@ -33,6 +36,7 @@ impl Default for Config {
             shortest: Duration::from_secs(1),
             lifetime_slack: Duration::from_secs(60),
             longest: Duration::from_secs(24 * 3_600),
+            sleeps: false,
             time_scale: 1,
         }
     }

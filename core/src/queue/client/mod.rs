@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::config::Config;
 use self::schedule::outlives_connection;
-use super::Dialect;
+use super::{Dialect, Loss};
 use crate::engine::{Engine, FxOf};
 use crate::id::Guid;
 use crate::time::{Duration, Instant};
@@ -43,6 +43,10 @@ pub enum Input {
     AskNow,
     /// The user wants no request for this long.
     Sleep(Duration),
+    /// The host slept, or its network was away: what failed meanwhile says
+    /// nothing, so a pause after a failure ends. What the server wants is waited
+    /// for as before.
+    Woke,
 }
 
 /// What a client asks of its owner.
@@ -79,6 +83,32 @@ pub enum PlaceLoss {
     ConnectionLost,
     /// The server answered as if we had none.
     Refused,
+    /// We asked too early, says the server.
+    TooEarly,
+    /// We did not ask in time.
+    Overdue,
+    /// We named another position than it told us.
+    WrongPosition,
+    /// Our connection broke too often.
+    BrokeTooOften,
+    /// It called us in vain.
+    Unreachable,
+    /// We took another place instead.
+    Replaced,
+}
+
+impl From<Loss> for PlaceLoss {
+    fn from(why: Loss) -> Self {
+        match why {
+            Loss::TooEarly => Self::TooEarly,
+            Loss::Overdue => Self::Overdue,
+            Loss::ConnectionLost => Self::ConnectionLost,
+            Loss::WrongPosition => Self::WrongPosition,
+            Loss::BrokeTooOften => Self::BrokeTooOften,
+            Loss::Unreachable => Self::Unreachable,
+            Loss::Replaced => Self::Replaced,
+        }
+    }
 }
 
 /// A place as the store keeps it.
@@ -138,14 +168,25 @@ pub struct Client {
     config: Config,
     place: Option<Place>,
     ask_at: Option<Instant>,
+    /// The server wants no request before.
+    allowed: Instant,
     asleep: Instant,
+    /// Why the place before this one is gone.
+    lost: Option<PlaceLoss>,
 }
 
 impl Client {
     /// Without a place, and with nothing to request.
     #[must_use]
     pub const fn new(config: Config) -> Self {
-        Self { config, place: None, ask_at: None, asleep: Instant::ZERO }
+        Self {
+            config,
+            place: None,
+            ask_at: None,
+            allowed: Instant::ZERO,
+            asleep: Instant::ZERO,
+            lost: None,
+        }
     }
 
     /// Our place, or the one we had before the transfer began.
@@ -158,6 +199,12 @@ impl Client {
     #[must_use]
     pub const fn ask_at(&self) -> Option<Instant> {
         self.ask_at
+    }
+
+    /// Why the place that we had before is gone, until a transfer begins.
+    #[must_use]
+    pub const fn lost(&self) -> Option<PlaceLoss> {
+        self.lost
     }
 
     /// The place, if it survives a restart of ours (PQ-12).
@@ -185,6 +232,7 @@ impl Client {
         let Remembered { ticket, told, not_before, deadline } = row;
         let longest = self.config.longest.ratio(1, u64::from(self.config.time_scale.max(1)));
         let not_before = not_before.min(now + longest);
+        self.allowed = not_before;
         self.place = Some(Place {
             dialect: Dialect::Parq,
             ticket: Some(ticket),
@@ -205,6 +253,9 @@ impl Client {
             Dialect::Active | Dialect::Passive => None,
             Dialect::Parq | Dialect::Parq11 => self.place.and_then(|p| p.ticket),
         });
+        if let Some(why) = told.lost.filter(|_| ticket != self.claim().ticket) {
+            self.lose(why.into(), fx);
+        }
         self.place = Some(Place {
             dialect: told.dialect,
             ticket,
@@ -215,6 +266,7 @@ impl Client {
             deadline: window.deadline,
             served: false,
         });
+        self.allowed = window.not_before;
         let ask_at = window.ask_at.max(self.asleep);
         self.ask_at = Some(ask_at);
         fx.event(Event::Queued {
@@ -233,11 +285,12 @@ impl Client {
         if self.remembered().is_none() {
             self.lose(PlaceLoss::Refused, fx);
         }
-        self.ask_at = Some(schedule::retry(&self.config, retry_after, now).max(self.asleep));
+        self.allowed = schedule::retry(&self.config, retry_after, now);
+        self.ask_at = Some(self.allowed.max(self.asleep));
     }
 
     fn served(&mut self, ticket: Option<Guid>) {
-        self.ask_at = None;
+        (self.ask_at, self.lost, self.allowed) = (None, None, Instant::ZERO);
         match (&mut self.place, ticket) {
             (Some(place), id) => {
                 place.served = true;
@@ -277,7 +330,19 @@ impl Client {
 
     fn lose(&mut self, why: PlaceLoss, fx: &mut FxOf<Self>) {
         if let Some(Place { served: false, .. }) = mem::take(&mut self.place) {
+            self.lost = Some(why);
             fx.event(Event::Lost { why });
+        }
+    }
+
+    /// A request that was put off because of a failure is made as soon as the
+    /// server allows it.
+    fn woke(&mut self, now: Instant, fx: &mut FxOf<Self>) {
+        let Some(due) = self.ask_at else { return };
+        let due = due.min(self.allowed.max(self.asleep).max(now));
+        self.ask_at = Some(due);
+        if due <= now {
+            self.ask(fx);
         }
     }
 
@@ -311,6 +376,7 @@ impl Engine for Client {
             Input::Served(ticket) => self.served(ticket),
             Input::Broken(pause) => self.broken(now, pause, fx),
             Input::Called | Input::AskNow => self.ask(fx),
+            Input::Woke => self.woke(now, fx),
             Input::Sleep(length) => {
                 self.asleep = now + length;
                 self.ask_at = self.ask_at.map(|at| at.max(self.asleep));

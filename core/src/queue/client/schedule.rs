@@ -86,6 +86,7 @@ mod tests {
             lifetime: max.map(Duration::from_millis),
             eta: None,
             keep: true,
+            lost: None,
         }
     }
 

@@ -25,7 +25,9 @@ impl Server {
         }
         entry.breaks = entry.breaks.saturating_add(1);
         // PARQ §4: at least one disconnection has to be allowed.
-        if entry.breaks > self.config.breaks_allowed.max(1) {
+        let allowed = self.config.breaks_allowed.max(1);
+        let allowed = if entry.sleeps { self.config.sleep_breaks.max(allowed) } else { allowed };
+        if entry.breaks > allowed {
             return self.lose(at, Loss::BrokeTooOften, fx);
         }
         self.go_away(now, at, fx);
@@ -50,8 +52,8 @@ impl Server {
         self.places.unbind(at);
         let held = now + self.config.remanence.scaled(self.config.time_scale);
         let entry = &mut self.places.slab[at];
-        let until =
-            held.max(entry.not_before + pace::LIFETIME_SLACK.scaled(self.config.time_scale));
+        let slack = if entry.sleeps { self.config.sleep_window } else { pace::LIFETIME_SLACK };
+        let until = held.max(entry.not_before + slack.scaled(self.config.time_scale));
         (entry.deadline, entry.unheard) = (until, true);
         // It may reconnect early, but gets no slot before its time.
         entry.not_before = now;

@@ -57,6 +57,8 @@ pub(super) struct Entry {
     /// we were restarted.
     pub(super) unheard: bool,
     pub(super) patience: Patience,
+    /// It may wake only once a minute (WB-7).
+    pub(super) sleeps: bool,
     /// The store has a row for it.
     pub(super) saved: bool,
     /// Its file is another servent's by now: only what is being sent is left.
@@ -95,6 +97,7 @@ impl Entry {
             call_booked: false,
             unheard: false,
             patience: Patience::Untried,
+            sleeps: false,
             saved: false,
             released: false,
             call_port: None,

@@ -4,7 +4,7 @@
 use core::net::{IpAddr, SocketAddr};
 
 use crate::id::{ConnId, Guid};
-use crate::queue::{Dialect, FileKey, Loss, Place, Refusal, Row};
+use crate::queue::{Dialect, FileKey, Loss, Place, Policy, Refusal, Row};
 use crate::time::Duration;
 
 /// Something that happened in the queue or in a slot.
@@ -65,6 +65,9 @@ pub enum Input {
     Gone { conn: ConnId },
     /// The number of upload slots from now on.
     Slots(u32),
+    /// How whoever waits is told when to ask, from now on; what was told before
+    /// holds.
+    Policy(Policy),
     /// A call is over: `ok` when the `QUEUE` line was delivered.
     CallDone { ticket: Guid, ok: bool },
 }
@@ -90,6 +93,8 @@ pub struct Request {
     pub callback: Option<SocketAddr>,
     /// It waits for a late answer: it said so, or is a plain client.
     pub waits: bool,
+    /// It said that it may wake only once a minute (WB-7).
+    pub sleeps: bool,
 }
 
 /// Something for the host to do, in order.

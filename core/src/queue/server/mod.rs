@@ -56,6 +56,11 @@
 //! Queueing, where a client closes its connection to say that it has lost
 //! interest.
 //!
+//! **Sleepers.** A client that says that it may wake only once a minute, as the
+//! tab of a browser does, gets windows that are `sleep_window` wide or wider, its
+//! connection may break `sleep_breaks` times, and whoever comes back too late is
+//! told why its place is gone (WB-7; `gone`).
+//!
 //! **The store.** Every durable change is an [`Output::Save`] or
 //! [`Output::Forget`] before the reply that promises it (PQ-12). After a
 //! restart no client is blamed for our absence: those that wait may ask at
@@ -79,6 +84,7 @@ mod call_back;
 mod claims;
 mod entry;
 mod estimate;
+mod gone;
 mod holds;
 mod index;
 mod io;
@@ -101,6 +107,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 use self::claims::Claims;
 use self::entry::Entry;
+use self::gone::Gone;
 use self::holds::Holds;
 pub use self::io::{Input, Output, Request, Verdict};
 use self::line::Line;
@@ -157,6 +164,7 @@ type Effects = Fx<Output, Event>;
 ///         told: None,
 ///         callback: None,
 ///         waits: false,
+///         sleeps: false,
 ///     }), &mut fx);
 /// }
 /// let verdicts: Vec<_> = fx.outputs().filter_map(|output| match output {
@@ -184,6 +192,7 @@ pub struct Server {
     holds: Holds,
     /// When places were called to come early, by arrival.
     called_back: BTreeMap<u64, Instant>,
+    gone: Gone,
     requests: Throttle,
     calls: Throttle,
     /// When the next call may be made.
@@ -219,6 +228,7 @@ impl Server {
             rate: Rate::default(),
             holds: Holds::default(),
             called_back: BTreeMap::new(),
+            gone: Gone::default(),
             requests,
             calls,
             next_call: Instant::ZERO,
@@ -261,7 +271,9 @@ impl Server {
     /// A place in the queue is lost.
     fn lose(&mut self, at: u32, why: Loss, fx: &mut Effects) {
         self.leave_line(at, true);
-        let ticket = self.places.slab[at].ticket;
+        let entry = self.places.slab[at];
+        let ticket = entry.ticket;
+        self.remember_loss(&entry, why);
         self.discard(at, fx);
         fx.event(Event::Lost { ticket, why, length: self.line.len() });
     }
@@ -339,6 +351,10 @@ impl Engine for Server {
                 self.config.slots = slots;
                 self.shares.resize(&self.config);
                 fx.event(Event::Slots { slots });
+            }
+            Input::Policy(policy) => {
+                self.config.policy = policy;
+                fx.event(Event::Policy { policy });
             }
             Input::CallDone { ticket, ok } => self.call_done(now, ticket, ok, fx),
         }

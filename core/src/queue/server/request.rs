@@ -175,6 +175,7 @@ impl Server {
         }
         entry.bytes = request.bytes;
         entry.file = request.file;
+        entry.sleeps = request.sleeps;
         if request.dialect != Dialect::Passive {
             entry.dialect = request.dialect;
         }
@@ -284,8 +285,19 @@ impl Server {
         self.save(at, fx);
         fx.event(Event::Told { ticket, dialect, position, length, not_before, deadline, keep });
         let limit = self.config.slots;
-        let place =
-            Place { dialect, ticket, position, length, limit, retry_after, lifetime, eta, keep };
+        let lost = self.why_gone(request).filter(|_| request.ticket != Some(ticket));
+        let place = Place {
+            dialect,
+            ticket,
+            position,
+            length,
+            limit,
+            retry_after,
+            lifetime,
+            eta,
+            keep,
+            lost,
+        };
         fx.output(Output::Reply { conn: request.conn, verdict: Verdict::Wait(place) });
     }
 
@@ -293,7 +305,7 @@ impl Server {
     /// by which it must have asked.
     fn window(&self, now: Instant, at: u32, position: u32, keep: bool) -> (Duration, Duration) {
         let (dialect, scale) = (self.places.slab[at].dialect, self.config.time_scale);
-        let (earliest, latest) = match self.config.policy {
+        let (earliest, mut latest) = match self.config.policy {
             Policy::Text => pace::window(dialect, position),
             Policy::Adaptive => {
                 let left = self.expected(at, now);
@@ -301,6 +313,9 @@ impl Server {
                 pace::adaptive(dialect, position, left, keep)
             }
         };
+        if self.places.slab[at].sleeps {
+            latest = latest.max(earliest + self.config.sleep_window);
+        }
         (earliest.scaled(scale), latest.scaled(scale))
     }
 

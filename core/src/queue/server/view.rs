@@ -8,7 +8,7 @@ use super::claims::Claim;
 use super::entry::{Entry, Phase};
 use super::slots::Upload;
 use crate::id::{ConnId, Guid};
-use crate::queue::{Dialect, FileKey};
+use crate::queue::{Dialect, FileKey, Policy};
 use crate::time::{Duration, Instant};
 
 /// The state of the upload queue at one instant.
@@ -17,6 +17,8 @@ use crate::time::{Duration, Instant};
 pub struct View {
     /// Upload slots.
     pub slots: u32,
+    /// How whoever waits is told when to ask.
+    pub policy: Policy,
     /// Slots that nobody uses.
     pub free: u32,
     /// The length of the queue.
@@ -155,6 +157,7 @@ impl Server {
         let until = from.saturating_add(count).min(self.line.len().saturating_add(1));
         View {
             slots: self.config.slots,
+            policy: self.config.policy,
             free: self.free(),
             length: self.line.len(),
             capacity: self.config.capacity,

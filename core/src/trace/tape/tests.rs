@@ -12,7 +12,7 @@ use crate::lease::Part;
 use crate::lease::division::Leader;
 use crate::node::swarm::{self, SwarmFile};
 use crate::node::{Command, FileInfo, Held, HostRow, Message, Restored};
-use crate::queue::{Dialect, Row, RowState};
+use crate::queue::{Dialect, Policy, Row, RowState};
 use crate::swarm::FileSpec;
 use crate::thex::Tree;
 use crate::time::Duration;
@@ -177,7 +177,9 @@ fn next_command(command: &Command) -> Option<Command> {
         }
         Command::Moved { .. } => Command::Pause { fetch },
         Command::Pause { .. } => Command::Resume { fetch },
-        Command::Resume { .. } => return None,
+        Command::Resume { .. } => Command::Woke { slept: Duration::from_secs(90) },
+        Command::Woke { .. } => Command::Policy { policy: Policy::Adaptive },
+        Command::Policy { .. } => return None,
     })
 }
 

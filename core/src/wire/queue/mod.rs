@@ -1,18 +1,20 @@
 //! The headers of Active Queueing and PARQ, and the `QUEUE` and `GIV` lines.
 
 mod line;
+mod loss;
 mod place;
 mod seconds;
 mod told;
 mod vars;
 
 pub use self::line::Line;
-pub use self::place::{Claim, Dialect, Place, write_claim, write_place};
+pub use self::loss::Loss;
+pub use self::place::{Claim, Dialect, Place, write_claim, write_place, write_sleeps};
 pub use self::told::{Told, ToldPlace};
 
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
 pub use self::{
-    place::{callback, spoken, waits},
+    place::{callback, sleeps, spoken, waits},
     seconds::Seconds,
 };

@@ -1,9 +1,11 @@
 //! What a request says about queueing, and what a queued client is told.
 
+use core::fmt;
 use core::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use super::loss::Loss;
 use super::seconds::Seconds;
 use super::vars::{Vars, first};
 use crate::id::Guid;
@@ -46,6 +48,8 @@ pub struct Place {
     pub eta: Option<Duration>,
     /// Keep the connection (synchronous part), or close it after the reply.
     pub keep: bool,
+    /// Why the place is gone that the request claimed, and this one is new (WB-7).
+    pub lost: Option<Loss>,
 }
 
 /// The highest level that a request announces in `X-Queue` (AQ-1, PQ-3). A
@@ -122,8 +126,22 @@ pub fn waits(headers: &Headers, dialect: Dialect) -> bool {
     }
 }
 
+/// True when a client says that it may wake only once a minute, as a browser's
+/// hidden tab does (WB-7).
+#[must_use]
+pub fn sleeps(headers: &Headers) -> bool {
+    headers.lists("X-Features", SLEEP)
+}
+
 /// How a client announces that it waits.
 const HOLD: &str = "hold/1.0";
+/// How a client announces that it may sleep.
+const SLEEP: &str = "sleep/1.0";
+
+/// Says in a request that whoever sends it may sleep (WB-7).
+pub fn write_sleeps(head: &mut HeadWriter) {
+    head.header("X-Features", SLEEP);
+}
 
 /// Writes the queueing headers of a request: our level, the place we hold, and
 /// our callback address. A client that is called back sends the same headers
@@ -166,7 +184,7 @@ pub fn write_claim(
 /// downloader needs position, pollMin and pollMax in the same one; and never a
 /// bare version, which it takes for plain busy.
 pub fn write_place(head: &mut HeadWriter, place: &Place) {
-    let Place { position, length, limit, ticket, .. } = place;
+    let Place { position, length, limit, .. } = place;
     let retry_after = Seconds(place.retry_after);
     let lifetime = Seconds(place.lifetime);
     match place.dialect {
@@ -186,21 +204,7 @@ pub fn write_place(head: &mut HeadWriter, place: &Place) {
             } else {
                 head.header("X-Features", "queue/1.1");
             }
-            match place.eta.map(|eta| eta.as_secs_ceil()) {
-                Some(eta) => head.header(
-                    "X-Queued",
-                    format_args!(
-                        "position={position}; length={length}; ETA={eta}; \
-                         lifetime={lifetime}; ID={ticket}"
-                    ),
-                ),
-                None => head.header(
-                    "X-Queued",
-                    format_args!(
-                        "position={position}; length={length}; lifetime={lifetime}; ID={ticket}"
-                    ),
-                ),
-            };
+            head.header("X-Queued", Queued(place));
         }
     }
     head.header("Retry-After", retry_after);
@@ -208,6 +212,21 @@ pub fn write_place(head: &mut HeadWriter, place: &Place) {
         head.header("Connection", "close");
     }
     head.header("Content-Length", 0);
+}
+
+/// The settings of PARQ's `X-Queued`.
+struct Queued<'a>(&'a Place);
+
+impl fmt::Display for Queued<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Place { position, length, lifetime, ticket, eta, lost, .. } = self.0;
+        write!(f, "position={position}; length={length}; ")?;
+        if let Some(eta) = eta {
+            write!(f, "ETA={}; ", eta.as_secs_ceil())?;
+        }
+        write!(f, "lifetime={}; ID={ticket}", Seconds(*lifetime))?;
+        lost.map_or(Ok(()), |why| write!(f, "; lost={why}"))
+    }
 }
 
 /// A number of decimal digits that fits into 32 bits.

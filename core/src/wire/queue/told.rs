@@ -1,9 +1,9 @@
 //! What a server answers to a request that it does not serve now.
 
-use super::Dialect;
 use super::place::{level, number};
 use super::seconds::Seconds;
 use super::vars::{Vars, first};
+use super::{Dialect, Loss};
 use crate::id::Guid;
 use crate::time::Duration;
 use crate::wire::http::ResponseHead;
@@ -53,6 +53,8 @@ pub struct ToldPlace {
     pub eta: Option<Duration>,
     /// The server keeps the connection.
     pub keep: bool,
+    /// Why the place is gone that we claimed: this one is new (WB-7).
+    pub lost: Option<Loss>,
 }
 
 impl ToldPlace {
@@ -68,6 +70,7 @@ impl ToldPlace {
             lifetime: None,
             eta: None,
             keep: head.keep_alive(),
+            lost: None,
         }
     }
 }
@@ -99,6 +102,8 @@ impl Told {
                 first(&mut place.lifetime, value, Seconds::parse);
             } else if is("ETA") {
                 first(&mut place.eta, value, Seconds::parse);
+            } else if is("lost") {
+                first(&mut place.lost, value, Loss::parse);
             }
         }
         if place.ticket.is_none() && place.position.is_none() {

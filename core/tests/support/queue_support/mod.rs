@@ -12,6 +12,7 @@ use servent_core::time::{Duration, Instant};
 use servent_core::trace::Digest;
 
 /// A server, its clock, and everything it ever said.
+#[derive(Clone)]
 pub struct Bench {
     pub server: Server,
     pub now: Instant,
@@ -34,6 +35,7 @@ pub struct Client {
     pub told: Option<u32>,
     pub callback: Option<SocketAddr>,
     pub waits: bool,
+    pub sleeps: bool,
 }
 
 impl Client {
@@ -49,6 +51,7 @@ impl Client {
             told: self.told,
             callback: self.callback,
             waits: self.waits,
+            sleeps: self.sleeps,
         }
     }
 }
@@ -103,6 +106,7 @@ impl Bench {
             told: None,
             callback: None,
             waits: false,
+            sleeps: false,
         }
     }
 

@@ -1,6 +1,7 @@
 //! `servent room`: people open a page, and each page is a servent.
 
 mod awake;
+mod export;
 mod merged;
 mod record;
 mod replay;
@@ -111,11 +112,14 @@ enum Names {
 #[derive(Debug, Subcommand)]
 enum Action {
     Replay(replay::Arguments),
+    Export(export::Arguments),
 }
 
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
-    if let Some(Action::Replay(arguments)) = &arguments.action {
-        return replay::run(common, arguments);
+    match &arguments.action {
+        Some(Action::Replay(arguments)) => return replay::run(common, arguments),
+        Some(Action::Export(arguments)) => return export::run(arguments),
+        None => {}
     }
     wide::ask(&arguments.folders, arguments.yes)?;
     let given = arguments.files == Files::Given;

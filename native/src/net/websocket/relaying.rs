@@ -16,7 +16,8 @@ use crate::net::stream::Stream;
 
 /// Bytes that are passed on at a time.
 const READ: usize = 16 * 1024;
-/// Bytes that a page may send on its line, which is for what it is told.
+/// Bytes that a page may send on its line, which is for what it is told: each asks
+/// for a word, by which the page sees that the line is open.
 const CHATTER: usize = 4 * 1024;
 /// How often a line on which nothing is told gets an empty one: proxies end
 /// connections on which nothing happens for a minute.
@@ -103,7 +104,12 @@ async fn listen(through: Through, mut line: Line<Through>, opening: Opening) -> 
                 match read(stream, &mut buffer)? {
                     Some(0) => return Ok(()),
                     Some(n) if n > chatter => return end(stream).await,
-                    read => chatter -= read.unwrap_or(0),
+                    read => {
+                        chatter -= read.unwrap_or(0);
+                        if read.is_some() {
+                            write(stream, b"\n").await?;
+                        }
+                    }
                 }
             }
         }

@@ -104,6 +104,8 @@ fn rooms(stage: &mut Stage) {
     let line = stage.says("servent room --check");
     stop(stage.here.starts(&line, "two devices"));
     assert!(stage.does("servent room replay room.sqlog").contains("verified"));
+    let told = stage.does("servent room export room.sqlog shown.sqlog");
+    assert!(told.contains("under other names, all verified"), "{told}");
     let line = stage.says("servent room replay room.sqlog --lab");
     stop(stage.here.starts(&line, "lab http://"));
 }

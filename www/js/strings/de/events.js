@@ -66,6 +66,7 @@ const EVENTS = {
   'queue.called': (a) => `Der Server ruft ${name(a)} zurück${a.attempt > 1 ? `, Versuch ${a.attempt}` : ''}.`,
   'queue.restored': (a) => `Der Platz von ${name(a)} kommt von der Platte wieder: ${a.position}.`,
   'queue.released': (a) => `${Name(a)} gehört von jetzt an zu einem anderen Servent der Site; ${a.uploads ? 'was gerade gesendet wird, wird hier zu Ende gesendet' : 'der Platz geht mit'}.`,
+  'queue.policy': (a) => (a.policy === 'adaptive' ? 'Wer wartet, erfährt jetzt nach Messung, wann er wieder fragen soll.' : 'Wer wartet, erfährt jetzt nach dem Platz, wann er wieder fragen soll.'),
   'queue.slots': (a) => `Jetzt gibt es ${plural(a.slots, 'Upload-Slot', 'Upload-Slots')}.`,
 
   'conn.started': (a) => `${a.node} startet${a.restored_places ? ` und erinnert sich an ${plural(a.restored_places, 'Platz', 'Plätze')} von vorher` : ''}.`,
@@ -94,7 +95,7 @@ const EVENTS = {
   'fetch.asked': (a) => `${a.node} fragt nach: ${range(a)}.`,
   'fetch.queued': (a) => `${a.node} steht an, auf Platz ${a.position}${a.length ? ` von ${a.length}` : ''}.`,
   'fetch.waiting': (a) => `${a.node} findet die Quelle ${TROUBLES[a.why] ?? a.why} und versucht es später wieder.`,
-  'fetch.place_lost': (a) => `${a.node} hat den Platz in der Schlange verloren: ${a.why === 'refused' ? 'der Server hat ihn verweigert' : 'die Verbindung war der Platz'}.`,
+  'fetch.place_lost': (a) => `${a.node} hat den Platz in der Schlange verloren: ${a.why === 'refused' ? 'der Server hat ihn verweigert' : LOSSES[a.why] ?? a.why}.`,
   'fetch.call_unknown': (a) => `${a.node} wird für einen unbekannten Platz zurückgerufen.`,
   'fetch.giv_unknown': (a) => `${a.node} bekommt eine Datei angeboten, um die nicht gebeten wurde.`,
   'fetch.alt_refused': (a) => `${a.node} hört von einer Quelle bei ${a.at} und versucht sie nicht.`,

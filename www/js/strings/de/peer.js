@@ -1,6 +1,18 @@
 /** The sentences of those who take part, and of the room's screen, in German. */
 import { bytes, count, span } from '#lab/format.js';
 
+/** Why a place in line is gone. @type {Record<string, string>} */
+const PLACE_GONE = {
+  too_early: 'Diese Seite hat zu früh gefragt',
+  overdue: 'Diese Seite hat nicht rechtzeitig gefragt',
+  connection_lost: 'Die Verbindung war der Platz',
+  wrong_position: 'Diese Seite hat einen Platz genannt, der nie zugesagt war',
+  broke_too_often: 'Die Verbindung brach zu oft ab',
+  unreachable: 'Diese Seite hat nicht geantwortet',
+  replaced: 'Diese Seite hat einen anderen genommen',
+  refused: 'Der Servent kennt ihn nicht mehr',
+};
+
 /** @type {import('./words.js').Sentences} */
 export const peer = {
   'view.part': 'Mitmachen',
@@ -32,6 +44,7 @@ export const peer = {
   'part.cancel': 'Aufgeben',
   'part.done': (a) => `vollständig und geprüft, ${bytes(a.size)}`,
   'part.place': (a) => `Platz ${a.position}${a.length ? ` von ${a.length}` : ''}${a.eta ? `, etwa ${span(a.eta * 1e6)}` : ''}`,
+  'part.lost': (a) => `Der Platz davor ist weg: ${PLACE_GONE[a.lost] ?? a.lost}.`,
   'part.receiving': (a) => `${bytes(a.have)} von ${bytes(a.size)}`,
   'part.asking': 'fragt an',
   'part.turn': 'wartet, bis ein anderer Download fertig ist',
@@ -53,6 +66,8 @@ export const peer = {
   'part.out': 'Der Gastgeber hat deine Teilnahme an diesem Raum beendet.',
   'part.frozen': 'Der Gastgeber hat den Raum angehalten: Schau auf. Was läuft, läuft weiter.',
   'part.cut': 'Der Gastgeber hat dich vom Servent des Raums getrennt. Wer erreicht dich jetzt, und wie?',
+  'part.apart': 'Der Gastgeber hat die Verbindung zwischen dir und einer anderen Seite getrennt. Was sie sagt, erreicht dich über andere, wenn überhaupt.',
+  'part.joined': 'Du und die andere Seite, ihr erreicht euch wieder.',
   'part.mended': 'Du erreichst den Servent des Raums wieder.',
   'part.moved': 'Dieser Servent läuft in einem anderen Tab weiter: du hast diesen dupliziert.',
   'part.moved.back': 'Hier weitermachen',
@@ -162,6 +177,11 @@ export const peer = {
   'host.nobody': 'Noch niemand.',
   'host.out': 'Hinauswerfen',
   'host.cut': 'Verbindung trennen',
+  'host.links': 'Verbindungen zwischen Seiten',
+  'host.links.text': 'Diese beiden verbinden sich nicht miteinander, bis du das flickst; eine Suche kommt weiter über andere.',
+  'host.links.one': 'Eine Seite',
+  'host.links.other': 'Die andere Seite',
+  'host.links.none': 'Zwischen Seiten ist keine Verbindung getrennt',
   'host.cut.off': 'vom Servent des Raums getrennt',
   'host.mend': 'Verbindung flicken',
   'host.in': (a) => `Alle wieder einlassen (${a.n} draußen)`,

@@ -1,0 +1,63 @@
+//! Why places are gone, for whoever comes back for one (WB-7).
+
+use alloc::collections::{BTreeMap, VecDeque};
+
+use super::entry::Entry;
+use super::{Request, Server};
+use crate::id::Guid;
+use crate::queue::{Dialect, Loss};
+
+/// The places that were lost last, the oldest of them first.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Gone {
+    why: BTreeMap<Guid, Loss>,
+    order: VecDeque<Guid>,
+}
+
+impl Gone {
+    fn note(&mut self, ticket: Guid, why: Loss, most: usize) {
+        if self.why.insert(ticket, why).is_none() {
+            self.order.push_back(ticket);
+        }
+        while self.order.len() > most {
+            if let Some(oldest) = self.order.pop_front() {
+                self.why.remove(&oldest);
+            }
+        }
+    }
+}
+
+impl Server {
+    /// Remembers why a place is gone, if its client knows of it and can name it.
+    pub(super) fn remember_loss(&mut self, entry: &Entry, why: Loss) {
+        let named = matches!(entry.dialect, Dialect::Parq | Dialect::Parq11) && entry.told > 0;
+        if named {
+            self.gone.note(entry.ticket, why, self.config.losses_remembered as usize);
+        }
+    }
+
+    /// Why the place is gone that this request claims. Only clients that know
+    /// more than PARQ are told: those that announce `hold` or `sleep`.
+    pub(super) fn why_gone(&self, request: &Request) -> Option<Loss> {
+        let knows = request.dialect == Dialect::Parq && (request.waits || request.sleeps);
+        let claimed = request.ticket.filter(|_| knows)?;
+        self.gone.why.get(&claimed).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_losses_are_remembered_than_there_may_be() {
+        let mut gone = Gone::default();
+        for n in 0..5 {
+            gone.note(Guid([n; 16]), Loss::Overdue, 3);
+        }
+        gone.note(Guid([4; 16]), Loss::TooEarly, 3);
+        let known = |n| gone.why.get(&Guid([n; 16])).copied();
+        assert_eq!((known(1), known(2)), (None, Some(Loss::Overdue)));
+        assert_eq!((known(4), gone.order.len()), (Some(Loss::TooEarly), 3));
+    }
+}

@@ -1,0 +1,34 @@
+//! A host that did not run for a while, and says so.
+
+use crate::node_support;
+
+use node_support::{Host, config, status, var};
+use servent_core::node::{Command, Input};
+use servent_core::time::Duration;
+
+const PQ: &str = "X-Queue: 1.0\r\n";
+
+#[test]
+fn wb_7_who_waits_for_a_host_that_slept_keeps_its_place() {
+    for (slept, kept) in [(Duration::from_secs(900), true), (Duration::ZERO, false)] {
+        let mut config = config();
+        config.limits.reader_rate = 0;
+        let mut host = Host::new(config, &[100_000]);
+        host.stalled = true;
+        let (_, reply) = host.ask("9.9.9.1:1", PQ);
+        assert_eq!(status(&reply), 200, "the only slot is taken");
+        let (conn, told) = host.ask("9.9.9.2:1", PQ);
+        host.input(Input::Closed { conn });
+        // Nothing runs for a quarter of an hour, and then the host says so.
+        host.now += Duration::from_secs(900);
+        host.input(Input::Command(Command::Woke { slept }));
+        host.wait(Duration::from_secs(1));
+        let claim = format!(
+            "{PQ}X-Queued: position={}; ID={}\r\n",
+            var(&told, "position"),
+            var(&told, "ID")
+        );
+        let (_, again) = host.ask("9.9.9.2:1", &claim);
+        assert_eq!(var(&again, "ID") == var(&told, "ID"), kept, "{slept:?}\n{again}");
+    }
+}

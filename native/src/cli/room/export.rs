@@ -1,0 +1,99 @@
+//! `servent room export`: a recording that may be given away.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use rustix::rand::{GetRandomFlags, getrandom};
+use serde_json::json;
+use servent::replay::bytes;
+use servent_core::rng::Rng;
+use servent_core::text::Shown;
+use servent_core::trace::players::Players;
+use servent_sim::routing::{Disguised, disguise};
+
+use crate::cli::print;
+use crate::cli::replay::read;
+use crate::exit::{Exit, Failure};
+
+/// Write a recording under other names: pseudonyms for people, addresses, files and
+/// words of searches.
+///
+/// Every node is run again with them, so the new recording verifies as the old one
+/// does. What was said by somebody who is on no tape is left out. What files consist
+/// of is not changed, and neither are their hashes.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent room export room.sqlog shown.sqlog   give shown.sqlog away, not room.sqlog")]
+pub(crate) struct Arguments {
+    /// The recording.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Where to write the other one; a file that is there is not replaced.
+    #[arg(value_name = "OUT")]
+    out: PathBuf,
+    /// As one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let Arguments { file, out, json } = arguments;
+    let recording = read(file)?;
+    let mut players = Players::default();
+    players.append(&recording);
+    let all = disguise(&players.all(), Rng::new(seed()?));
+    if all.is_empty() {
+        let what = format!("{} is not a recording of a room", file.display());
+        return Err(Failure::new(Exit::Foreign, what)
+            .next("record one with `servent room DIR --record FILE`"));
+    }
+    let good = all.iter().filter(|one| bytes(one.tape.as_bytes()).is_sound()).count();
+    if good < all.len() {
+        let what = format!("{good} of {} nodes verify under other names", all.len());
+        return Err(Failure::new(Exit::Unverified, what).next("keep the recording: this is a bug"));
+    }
+    write(out, &all).map_err(|why| match why.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Failure::new(Exit::Disk, format!("{} is there already", out.display()))
+                .next("name another file, or delete that one")
+        }
+        _ => Failure::file("write", out, &why),
+    })?;
+    tell(&all, *json)
+}
+
+/// Every pseudonym is drawn from it, and nobody keeps it.
+fn seed() -> Result<u64, Failure> {
+    let mut seed = [0; 8];
+    match getrandom(&mut seed, GetRandomFlags::empty()) {
+        Ok(8) => Ok(u64::from_le_bytes(seed)),
+        _ => Err(Failure::new(Exit::Failed, "the system has no random numbers")),
+    }
+}
+
+fn write(out: &Path, all: &[Disguised]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(out)?;
+    all.iter().try_for_each(|one| file.write_all(one.tape.as_bytes()))?;
+    file.sync_all()
+}
+
+fn tell(all: &[Disguised], json: bool) -> Result<(), Failure> {
+    if json {
+        let node = |one: &Disguised| {
+            let Disguised { name, steps, changed, left_out, .. } = one;
+            json!({ "name": name, "steps": steps, "changed": changed, "left_out": left_out })
+        };
+        let nodes: Vec<_> = all.iter().map(node).collect();
+        return print(format!("{}\n", json!({ "nodes": nodes })));
+    }
+    for Disguised { name, steps, changed, left_out, .. } in all {
+        let name = Shown(name);
+        let same = steps - changed;
+        print(format!(
+            "{name}: {same} of {steps} steps as they were, {left_out} connections with whoever is on no tape left out\n"
+        ))?;
+    }
+    print(format!("{} nodes under other names, all verified\n", all.len()))
+}
