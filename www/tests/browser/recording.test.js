@@ -99,6 +99,37 @@ for (const name of BROWSERS) {
       await page.close();
     }));
 
+    test('wb_10_what_is_given_away_has_other_names_verifies_and_tells_the_same', () => within(['--record', path.join(folder, 'kept.sqlog')], async (here) => {
+      const { browser } = started;
+      const [kept, shown] = ['kept.sqlog', 'shown.sqlog'].map((of) => path.join(folder, of));
+      const [giver, seeker] = [await join(browser, here.url), await join(browser, here.url)];
+      const names = await Promise.all([giver, seeker].map(({ page }) => page.$eval('.part-me strong', (n) => n.textContent ?? '')));
+      await giver.page.evaluate((/** @type {string} */ of) => /** @type {any} */ (document.querySelector(of)).peer.share(new File(['some verses'], 'poem of mine.txt')), screen);
+      await giver.page.waitForFunction((/** @type {string} */ of) => /** @type {any} */ (document.querySelector(of)).peer.view(1).shares[0]?.sha1, {}, screen);
+      // From page to page, and from the servent.
+      for (const words of ['poem', 'song']) {
+        await seeker.page.bringToFront();
+        await find(seeker.page, words);
+        await seeker.page.click('[data-list="search"] button');
+      }
+      await seeker.page.waitForFunction((/** @type {string} */ of) => /** @type {any} */ (document.querySelector(of)).peer.view(1).done.length === 2, { timeout: 60_000 }, screen);
+      await until(async () => (await seen(here)).recorded?.tapes === 3);
+      await here.end();
+      const program = (/** @type {string[]} */ ...line) => JSON.parse(execFileSync(String(PROGRAM), ['room', ...line, '--json'], { encoding: 'utf8' }));
+      const { nodes } = program('export', kept, shown);
+      assert.equal(nodes.length, 3);
+      // Nothing that happened between them is different.
+      for (const { name: node, steps, changed } of nodes) assert.ok(steps > 20 && changed === 0, `${node}: ${changed} of ${steps} steps`);
+      const [before, now] = [program('replay', kept), program('replay', shown)];
+      assert.ok(now.verified && before.merged.hits > 0, JSON.stringify(now));
+      assert.deepEqual([now.merged.hits, now.merged.unasked.length], [before.merged.hits, 0]);
+      const [old, tape] = [kept, shown].map((of) => readFileSync(of, 'latin1'));
+      const hex = (/** @type {string} */ words) => Buffer.from(words).toString('hex');
+      const said = [...names, 'poem', 'long song', ...names.map(hex), hex('poem'), hex('song')];
+      assert.deepEqual(said.filter((words) => !old.includes(words)), [], 'what was said is on the tapes that are kept');
+      assert.deepEqual(said.filter((words) => tape.includes(words)), [], 'and on no other');
+    }));
+
     test('wb_10_the_host_records_from_the_screen_saves_a_copy_and_deletes_it', () => within([], async (here) => {
       const { browser } = started;
       const one = await join(browser, here.url);
