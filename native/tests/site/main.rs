@@ -15,6 +15,7 @@ mod away;
 mod clients;
 mod document;
 mod examples;
+mod kills;
 mod members;
 mod proxy;
 mod refused;

@@ -28,7 +28,7 @@ pub(crate) struct Member {
 /// One upload at a time, which takes long and is waited for; many questions are
 /// no offence.
 const BUSY: [&str; 7] = [
-    "--slots=1",
+    "--set=queue.slots=1",
     "--set=upload_rate=20000",
     "--set=queue.hammer_requests=100000",
     "--set=queue.per_ip=10000",
@@ -131,7 +131,11 @@ impl Member {
 
     /// Asks for the file, with what was told before.
     pub(crate) fn ask(&self, told: Option<&Told>, more: &[&str]) -> (Wire, Reply) {
-        let mut wire = Wire::connect(self.at);
+        Self::ask_on(Wire::connect(self.at), told, more)
+    }
+
+    /// The same on a connection that is there.
+    pub(crate) fn ask_on(mut wire: Wire, told: Option<&Told>, more: &[&str]) -> (Wire, Reply) {
         let mut text = String::from("GET /get/0/file HTTP/1.1\r\nHost: h\r\nX-Queue: 1.0\r\n");
         if let Some(told) = told {
             text.push_str(&format!("X-Queued: ID={}\r\n", told.id));

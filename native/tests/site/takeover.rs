@@ -8,60 +8,8 @@ use std::time::Duration;
 
 use servent::Clock;
 
-use crate::members::{FAST, Site, Told};
+use crate::members::{FAST, Site};
 use crate::program::{Wire, assert_same, ended, pause, until};
-
-/// How often the one that leads is killed; more with `SERVENT_TEST_KILLS`.
-fn kills() -> usize {
-    std::env::var("SERVENT_TEST_KILLS").map_or(3, |n| n.parse().expect("a number"))
-}
-
-/// Again and again: clients come, the leader is killed while one more asks, and
-/// the next leader knows all of them.
-#[test]
-fn st_2_whoever_was_told_a_place_has_it_after_every_takeover() {
-    let Some(site) = Site::new() else { return };
-    let members = [site.member("one"), site.member("two")];
-    let (clock, mut told, mut took) = (Clock::new(), Vec::<Told>::new(), Vec::new());
-    let mut leading = site.leads(&members[0]);
-    let _holder = members[0].occupy();
-    let mut standing = site.stands_by(&members[1]);
-    for round in 0..kills() {
-        let (old, new) = (&members[round % 2], &members[(round + 1) % 2]);
-        assert_eq!((old.ready(), new.ready()), (200, 503));
-        told.extend((0..5).map(|_| old.place(None, &[])));
-        // One more is told or not told: what it hears decides.
-        let late = std::thread::scope(|scope| {
-            let late = scope.spawn(|| {
-                let asked = std::panic::catch_unwind(|| old.ask(None, &[]));
-                asked.ok().and_then(|(wire, reply)| Told::of(wire, &reply))
-            });
-            pause(Duration::from_millis(3 * (round as u64 % 4)));
-            leading.kill();
-            late.join().unwrap()
-        });
-        let died = clock.now();
-        told.extend(late);
-        standing.event("listening");
-        took.push(clock.now().since(died));
-        let again: Vec<Told> = told.iter().map(|one| new.place(Some(one), &[])).collect();
-        for (before, now) in told.iter().zip(&again) {
-            assert_eq!(before.id, now.id, "round {round}");
-            let (old, new) = (before.position, now.position);
-            assert!(new <= old, "round {round}: {old} has become {new}");
-        }
-        let mut places: Vec<u64> = again.iter().map(|one| one.position).collect();
-        assert!(places.is_sorted(), "round {round}: {places:?}");
-        places.dedup();
-        assert_eq!(places.len(), again.len(), "a place is two's: {places:?}");
-        told = again;
-        (leading, standing) = (standing, site.stands_by(old));
-    }
-    took.sort();
-    println!("takeovers: {took:?}");
-    assert!(took[took.len() * 95 / 100].as_micros() <= 10_000_000, "{took:?}");
-    drop((leading, standing));
-}
 
 /// Whoever said where to reach them is called by the new leader (PQ-12).
 #[test]
