@@ -38,9 +38,10 @@ pub struct FetchId(pub u32);
 #[serde(transparent)]
 pub struct NodeId(pub u32);
 
-/// Identifies a file's content, whatever its URL is: equal keys mean equal
-/// content. The host derives it from path, size and mtime, so that it does not
-/// change when the SHA-1 becomes known, nor over a restart.
+/// Identifies a file for the queue. The host derives it so that it does not change
+/// when the SHA-1 becomes known, nor over a restart: from path, size and mtime, so
+/// that equal keys mean equal content whatever the URLs are; or, where several
+/// machines share a line, from the name, so that it is the same at all of them.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]

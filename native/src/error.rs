@@ -58,6 +58,11 @@ pub enum StartError {
     /// The store cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreFailure),
+    /// The other servents of a divided site would not know where to send clients.
+    #[error(
+        "clients of the other servents of a divided site cannot be sent to every address: name the one that reaches this servent with --listen ADDRESS:PORT, or as `announce`"
+    )]
+    Nowhere,
     /// The system has no random bytes, so no secret could be drawn.
     #[error("the system gives no random numbers: {0}")]
     Dice(#[source] io::Error),
@@ -181,6 +186,22 @@ pub enum StoreFailure {
         /// The database.
         at: String,
     },
+    /// Other servents of a divided site have taken our part of it.
+    #[error(
+        "other servents of the site in {at} have taken the files of this one over: start it again, and it gets its part of them back"
+    )]
+    TakenOver {
+        /// The database.
+        at: String,
+    },
+    /// The servents of the site go about it in another way.
+    #[error("{}", mode(at, *divided))]
+    OtherMode {
+        /// The database.
+        at: String,
+        /// They divide the files; otherwise one of them leads.
+        divided: bool,
+    },
     /// A database cannot be copied as a file.
     #[error("the state is in {at}: copy it as a database (pg_dump --schema servent)")]
     NoFile {
@@ -195,6 +216,18 @@ pub enum StoreFailure {
         /// The error of the database.
         why: String,
     },
+}
+
+fn mode(at: &str, divided: bool) -> String {
+    if divided {
+        format!(
+            "the servents of the site in {at} divide the files: start this one with --divide, too, or stop all of them first"
+        )
+    } else {
+        format!(
+            "one servent leads the site in {at} and the others stand by: start this one without --divide, or stop all of them first"
+        )
+    }
 }
 
 fn by(pid: Option<u32>) -> String {

@@ -26,6 +26,6 @@ pub use self::net::{Credentials, Identity, IdentityError, Origins, Rate, RelayLi
 pub use self::net::{Descriptors, LAB_CONNECTIONS, raise_descriptors};
 pub use self::seldom::Seldom;
 pub use self::store::{
-    DamagedState, Database, DatabaseUrlError, Durability, Role, SiteMember, SiteStatus,
+    DamagedState, Database, DatabaseUrlError, Durability, Role, SiteMember, SiteStatus, Standing,
 };
 pub use self::tape::{Joined, TraceFile};

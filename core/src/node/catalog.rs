@@ -39,7 +39,7 @@ impl Catalog {
     pub(super) fn put(&mut self, info: FileInfo) {
         let old = self.take(info.index);
         let alternates = match old {
-            Some(old) if old.info.key == info.key => old.alternates,
+            Some(old) if old.info.is_the_content_of(&info) => old.alternates,
             _ => Vec::new(),
         };
         if let Some(sha1) = info.sha1 {
@@ -303,5 +303,9 @@ mod tests {
         assert_eq!(all(&c).len(), 2, "only the holder itself may say that it has it no more");
         c.unlearn(FileIndex(1), "1.1.1.1:6341".parse().unwrap(), "1.1.1.1".parse().unwrap());
         assert_eq!(all(&c).len(), 1);
+        c.put(FileInfo { sha1: None, ..info(1, 1, 1) });
+        assert_eq!(all(&c).len(), 1, "it is still the same");
+        c.put(FileInfo { size: 2, ..info(1, 1, 1) });
+        assert_eq!(all(&c).len(), 0, "they have what it was");
     }
 }

@@ -275,7 +275,7 @@ pub struct FileInfo {
     pub size: u64,
     /// Its SHA-1, once known.
     pub sha1: Option<Sha1>,
-    /// Identifies its content, for the queue.
+    /// Identifies it for the queue; its content, or its name.
     pub key: FileKey,
     /// When it was last changed, on a host whose time is Unix time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -286,6 +286,12 @@ pub struct FileInfo {
 }
 
 impl FileInfo {
+    /// False when its content has changed, as far as can be seen.
+    pub(super) fn is_the_content_of(&self, other: &Self) -> bool {
+        let seen = |info: &Self| (info.key, info.size, info.modified);
+        seen(self) == seen(other)
+    }
+
     /// Its name without folders.
     #[must_use]
     pub fn leaf(&self) -> &str {

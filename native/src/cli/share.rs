@@ -47,6 +47,8 @@ use crate::signal::Signals;
   servent share pub --tls-self-made --user ann --password-file secret
   servent share pub --store postgres://servent@db/site
                                                  one of a site; see docs/site.md
+  servent share pub --store postgres://servent@db/site --divide --listen 10.0.0.7:6346
+                                                 one that serves its part of the files
   servent share pub --state /tmp/two --listen 127.0.0.1:0
                                                  a second servent on this machine")]
 pub(crate) struct Arguments {
@@ -87,6 +89,10 @@ pub(crate) struct Arguments {
     /// postgres://USER@HOST/DATABASE, without the password.
     #[arg(long, value_name = "URL")]
     store: Option<String>,
+    /// All servents of that site serve, each a part of the files; otherwise one
+    /// leads and the others stand by.
+    #[arg(long)]
+    divide: bool,
     #[command(flatten)]
     private: Private,
     #[command(flatten)]
@@ -108,6 +114,10 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     if nothing && added_shares(&config.settings.state).unwrap_or_default().is_empty() {
         return Err(Failure::usage("nothing to share")
             .next("name a folder: `servent share DIR`, or set `share` in the configuration file"));
+    }
+    if config.settings.divide && config.settings.store.is_none() {
+        return Err(Failure::usage("the files of no site can be divided")
+            .next("name its database, too: --store postgres://USER@HOST/DATABASE --divide"));
     }
     let voice = Voice::new(arguments.json, common.quiet);
     runtime()?.block_on(share(&config, &arguments.peer, common.damaged(), (voice, None)))
@@ -139,6 +149,9 @@ fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> 
     }
     if let Some(store) = &arguments.store {
         builder.flag("--store", "store", Raw::Text(store.clone()))?;
+    }
+    if arguments.divide {
+        builder.flag("--divide", "divide", Raw::Boolean(true))?;
     }
     if let Some(folder) = &arguments.accept {
         builder.flag("--accept", "accept", text(folder))?;
@@ -292,6 +305,8 @@ fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> Options 
     Options {
         name: "servent".into(),
         listen: settings.listen.clone(),
+        announce: settings.announce,
+        divide: settings.divide,
         shares: settings.share.clone(),
         accept: settings.accept.clone(),
         download_dir: download_dir(config),

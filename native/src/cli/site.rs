@@ -17,7 +17,7 @@ use crate::lab;
 use crate::progress::{Voice, count};
 use crate::signal::Signals;
 
-/// Several servents that share one database, of which one leads.
+/// Several servents that share one database: one leads, or each its part.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent site status                             who leads, who stands by
@@ -32,7 +32,8 @@ enum Action {
     Status(Status),
 }
 
-/// Show who leads the site and who stands by, as its database knows it.
+/// Show who leads the site or which part of it, and who stands by, as its
+/// database knows it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent site status")]
@@ -73,14 +74,24 @@ pub(crate) fn database(settings: &Settings) -> Result<Option<Database>, Failure>
 }
 
 fn table(status: &SiteStatus) -> String {
-    let SiteStatus { database, fence, places, members, led, .. } = status;
-    let places = count(u64::try_from(*places).unwrap_or(0), "place");
+    let SiteStatus { database, fence, places, members, led, divided, nobodys, .. } = status;
+    let number = |n: i64| u64::try_from(n).unwrap_or(0);
+    let places = count(number(*places), "place");
     let mut out = format!("{database}: {places} in line, lease {fence}\n");
-    if !led {
+    if *divided {
+        out = format!("{database}: {places} in line, divided\n");
+        if !led {
+            out.push_str(&format!("nobody leads {}\n", count(number(*nobodys), "part")));
+        }
+    } else if !led {
         out.push_str("nobody leads\n");
     }
-    for SiteMember { name, serves, leads, silent, since } in members {
-        let role = if *leads { "leads" } else { "stands by" };
+    for SiteMember { name, serves, leads, parts, silent, since } in members {
+        let role = match (leads, divided) {
+            (_, true) => count(number(*parts), "part"),
+            (true, false) => "leads".into(),
+            (false, false) => "stands by".into(),
+        };
         out.push_str(&format!(
             "{role:<10} {name:<20} {serves:<22} last seen {silent:.1} s ago, here for {since:.0} s\n"
         ));
@@ -88,9 +99,9 @@ fn table(status: &SiteStatus) -> String {
     out
 }
 
-/// Starts a servent. One of a site first stands by, until it leads: it tells so,
-/// and answers at the port of the lab that it is not ready. `None`: a signal
-/// ended it before that.
+/// Starts a servent. One of a site first stands by, until it leads, unless the
+/// site is divided: it tells so, and answers at the port of the lab that it is not
+/// ready. `None`: a signal ended it before that.
 pub(crate) async fn start(
     mut options: Options,
     port: Option<&TcpListener>,

@@ -118,6 +118,7 @@ impl From<StartError> for Failure {
             StartError::Store(StoreFailure::Io { why, .. }) => (Exit::Disk, Some(why)),
             StartError::Store(failure) => (store(failure), None),
             StartError::Dice(_) => (Exit::Failed, None),
+            StartError::Nowhere => (Exit::Usage, None),
             StartError::Share { why, .. }
             | StartError::Folder { why, .. }
             | StartError::Trace { why, .. } => (Exit::Disk, Some(why)),
@@ -181,13 +182,15 @@ impl From<&RunError> for Failure {
 
 fn store(failure: &StoreFailure) -> Exit {
     match failure {
-        StoreFailure::Locked { .. } | StoreFailure::Replaced { .. } => Exit::Running,
+        StoreFailure::Locked { .. }
+        | StoreFailure::Replaced { .. }
+        | StoreFailure::TakenOver { .. } => Exit::Running,
         StoreFailure::Damaged { .. }
         | StoreFailure::Newer { .. }
         | StoreFailure::Alien { .. }
         | StoreFailure::NewerSite { .. } => Exit::Foreign,
         StoreFailure::Away { .. } | StoreFailure::Unauthorized { .. } => Exit::Network,
-        StoreFailure::NoFile { .. } => Exit::Usage,
+        StoreFailure::NoFile { .. } | StoreFailure::OtherMode { .. } => Exit::Usage,
         _ => Exit::Disk,
     }
 }

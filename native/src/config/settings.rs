@@ -15,6 +15,9 @@ use servent_core::{node, queue, routing, swarm, unicast};
 pub(crate) struct Settings {
     /// Addresses to listen on.
     pub(crate) listen: Vec<SocketAddr>,
+    /// The address at which others reach this servent, when it is none of `listen`:
+    /// that of a router which forwards a port to it, or one of several.
+    pub(crate) announce: Option<SocketAddr>,
     /// Say in the local network that we are here, and hear of others there.
     pub(crate) lan: bool,
     /// Folders to share.
@@ -31,6 +34,10 @@ pub(crate) struct Settings {
     /// Trust that database only with a certificate of this file (PEM), not with
     /// one the system trusts.
     pub(crate) store_ca: Option<PathBuf>,
+    /// Divide the files of that site among its servents: all of them serve, each
+    /// its part, and send clients to each other. Otherwise one of them leads, and
+    /// the others stand by.
+    pub(crate) divide: bool,
     /// What a promise survives: the end of the `process`, or of the `power`.
     pub(crate) durability: Durability,
     /// Where downloads go that name no file of their own. Those of `share` go
@@ -232,12 +239,14 @@ impl Default for Settings {
                 SocketAddr::from(([0, 0, 0, 0], 6346)),
                 SocketAddr::from(([0u16; 8], 6346)),
             ],
+            announce: None,
             lan: false,
             share: Vec::new(),
             state,
             store: None,
             store_password_file: None,
             store_ca: None,
+            divide: false,
             durability: Durability::default(),
             downloads: PathBuf::from("."),
             accept: None,

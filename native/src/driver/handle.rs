@@ -30,6 +30,7 @@ use crate::counters::Counters;
 use crate::error::{RunError, ShareError, StoreFailure};
 use crate::library::{Ask, LibraryStatus, Outcome, Told};
 use crate::net::{Credentials, Names, Pages, Relayed, Trust};
+use crate::store::Standing;
 use crate::tape::{Joined, Memory};
 
 /// What a handle asks of the node's task.
@@ -125,6 +126,8 @@ pub(crate) struct Outside {
     pub(crate) names: Arc<Names>,
     /// Whether changes wait for a database that is away.
     pub(crate) unsaved: Unsaved,
+    /// How many parts of a divided site it leads.
+    pub(crate) standing: Mutex<Option<Standing>>,
     pub(crate) pages: Option<Arc<Pages>>,
 }
 
@@ -154,6 +157,11 @@ impl Unsaved {
 }
 
 impl Outside {
+    /// The division of the site is this.
+    pub(crate) fn stands(&self, standing: Standing) {
+        *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = Some(standing);
+    }
+
     /// Counts an event.
     pub(crate) fn note(&self, now: Instant, event: &Event) {
         self.counters.count(event);
@@ -415,6 +423,12 @@ impl Handle {
     #[must_use]
     pub fn is_mute(&self) -> bool {
         self.shared.unsaved.since().is_some()
+    }
+
+    /// How many parts of its site it leads, if that is divided.
+    #[must_use]
+    pub fn standing(&self) -> Option<Standing> {
+        *self.shared.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How long the oldest change waits that could not be saved yet; zero while

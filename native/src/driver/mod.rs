@@ -9,6 +9,7 @@
 
 pub(crate) mod datagrams;
 pub(crate) mod downloads;
+mod folders;
 mod handle;
 mod hashing;
 mod locate;

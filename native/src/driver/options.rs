@@ -30,6 +30,10 @@ pub struct Options {
     /// Remember everything in this database instead, which the servents of a
     /// site share; what is of this machine alone stays in `state_dir`.
     pub store: Option<Database>,
+    /// Divide the files of that site among its servents, instead of having one
+    /// lead: the database then has the lines alone, the rest is in `state_dir`.
+    /// The others send clients to the address at which they reach this servent.
+    pub divide: bool,
     /// Is told what this servent does in its site.
     pub role: Option<watch::Sender<Role>>,
     /// Send and receive datagrams too.
@@ -125,6 +129,7 @@ impl Options {
             password: None,
             state_dir: None,
             store: None,
+            divide: false,
             role: None,
             datagrams: None,
             shares: Vec::new(),

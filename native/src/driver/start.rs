@@ -5,28 +5,26 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
-use servent_core::node::{Config, Held, Input, Node, Restored, swarm};
+use servent_core::node::{Config, Input, Node};
 use servent_core::trace::NodeId;
 use servent_core::trace::tape::Start;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, broadcast, mpsc, watch};
 
 use super::datagrams::{Datagrams, Messaging, Shared};
-use super::downloads::Downloads;
+use super::folders::{self, Opened};
 use super::people::Rates;
-use super::swarm::SwarmFiles;
 use super::turn::Loop;
 use super::{Handle, Options, Outside, Unsaved};
 use crate::access::Watch;
 use crate::clock::Clock;
 use crate::counters::Counters;
 use crate::error::{StartError, StoreFailure};
-use crate::inbox::Inbox;
-use crate::library::{Ask, Change as LibraryChange, Library, Worker};
+use crate::library::{Ask, Library, Worker};
 use crate::net::caches::Caches;
 use crate::net::udp::Socket;
 use crate::net::{Admission, Pages, REPORTS, Reports, Trust, listen, raise_descriptors};
-use crate::store::{Change, DamagedState, Durability, Embedded, Remembered, Site, Store};
+use crate::store::{DamagedState, Durability, Embedded};
 use crate::tape::Tape;
 
 /// Connections above the limit the node is told, so that it can still answer
@@ -41,18 +39,6 @@ const ANSWERS: usize = 1_024;
 #[derive(Debug)]
 pub struct Driver;
 
-/// What was restored from the folders.
-struct Folders {
-    store: Option<Store>,
-    library: Library,
-    downloads: Downloads,
-    swarm: SwarmFiles,
-    inbox: Option<(Arc<Inbox>, Held)>,
-    restored: Restored,
-    shared: Vec<LibraryChange>,
-    changes: Vec<Change>,
-}
-
 impl Driver {
     /// Starts a servent.
     ///
@@ -65,8 +51,8 @@ impl Driver {
         let addrs = local_addrs(&listeners)?;
         let (room, config) = fit(&options);
         let messaging = options.datagrams.as_ref().map(bind_datagrams).transpose()?;
-        let (mut folders, options) = open_folders(options, opened).await?;
-        folders.restored.listen = options.announce.or(addrs.first().copied());
+        let (mut folders, options) = folders::open(options, opened).await?;
+        let standing = folders.listen(options.announce, &addrs)?;
 
         let caches = caches(&config, &addrs).await;
         let (clock, rates) = (Clock::new(), Rates::of(&options));
@@ -96,9 +82,9 @@ impl Driver {
             trust: Arc::new(Trust::new(options.ca_file, options.credentials, options.state_dir)),
             names: Arc::default(),
             unsaved: Unsaved::new(clock),
+            standing: Mutex::new(standing),
             pages: options.origins.map(|origins| Arc::new(Pages::new(origins, options.relay))),
         });
-        let (inbox, held) = folders.inbox.unzip();
         let mut turns = Loop::new(super::turn::Parts {
             clock,
             node: Node::new(config, seed),
@@ -107,7 +93,7 @@ impl Driver {
             store: folders.store,
             downloads: folders.downloads,
             swarm: folders.swarm,
-            inbox,
+            inbox: folders.inbox,
             shared: folders.shared,
             changes: folders.changes,
             tape,
@@ -122,7 +108,7 @@ impl Driver {
         let admission = Admission::new(&outside.trust, options.identity, outside.pages.clone());
         accept_all(listeners, &room, &admission, &reports);
         let mut first = vec![Input::Start(folders.restored)];
-        first.extend(held.map(|held| Input::Inbox { held: Some(held) }));
+        first.extend(folders.first);
         first.extend(turns.coordinate(options.coordinate));
         tokio::spawn(turns.run(first, end));
         Ok(Handle { control, ended, shared: outside })
@@ -180,6 +166,16 @@ fn accept_all(
         let room = (Arc::clone(room), admission.clone());
         tokio::spawn(listen::accept(listener, Arc::clone(&numbers), room, reports.clone()));
     }
+}
+
+/// Opens the store of a site, if this servent is one of it: of one that is led,
+/// as soon as it leads. Until then it listens nowhere, so that nobody waits for
+/// its answers.
+async fn open_site(options: &Options) -> Result<Opened, StartError> {
+    if options.store.is_some() {
+        drop(bind(options)?); // Whoever stands by shall be able to listen then.
+    }
+    Ok(Opened::of(options).await?)
 }
 
 /// Binds the listening sockets.
@@ -274,84 +270,6 @@ fn fit(options: &Options) -> (Arc<Semaphore>, Config) {
     let most = most.min(wanted);
     config.limits.connections = config.limits.connections.min(most - SPARE.min(most / 2));
     (Arc::new(Semaphore::new(most as usize)), config)
-}
-
-/// Opens the store of a site, if this servent is one of it, as soon as it leads.
-/// Until then it listens nowhere, so that nobody waits for its answers.
-async fn open_site(options: &Options) -> Result<Option<(Store, Remembered)>, StartError> {
-    let Some(database) = options.store.clone() else { return Ok(None) };
-    drop(bind(options)?); // Whoever stands by shall be able to listen then.
-    let dir = options.state_dir.as_deref();
-    let at = options.announce.or(options.listen.first().copied());
-    let serves = at.map(|at| at.to_string()).unwrap_or_default();
-    let (site, all) = Site::open(database, dir, &serves, options.role.clone()).await?;
-    Ok(Some((Store::Site(Box::new(site)), all)))
-}
-
-/// Opens the store of this machine, if anything is remembered at all.
-fn open_store(options: &Options) -> Result<(Option<Store>, Remembered), StoreFailure> {
-    let Some(dir) = &options.state_dir else { return Ok((None, Remembered::default())) };
-    let (file, remembered) = Embedded::open(dir, options.durability, options.damaged_state)?;
-    Ok((Some(Store::Embedded(Box::new(file))), remembered))
-}
-
-async fn open_folders(
-    options: Options,
-    opened: Option<(Store, Remembered)>,
-) -> Result<(Folders, Options), StartError> {
-    let opened = tokio::task::spawn_blocking(move || {
-        let (store, remembered) = match opened {
-            Some((store, remembered)) => (Some(store), remembered),
-            None => open_store(&options)?,
-        };
-        let Remembered { servent, queue, mut fetches, trees, paused, parts, files, .. } =
-            remembered;
-        let Remembered { added, hosts, swarm, .. } = remembered;
-        let (library, shared) = Library::open(&options.shares, &added, files)?;
-        let (downloads, changes) = Downloads::restore(
-            (&options.download_dir, options.tree),
-            options.durability,
-            parts,
-            &mut fetches,
-        );
-        let inbox = options.accept.as_deref().map(|dir| open_inbox(dir, options.durability));
-        let inbox = inbox.transpose()?;
-        let (files, parts) = SwarmFiles::restore(options.durability, &swarm);
-        let swarm = swarm::Restored { ledger: swarm.ledger, parts };
-        let info = |change: &LibraryChange| match change {
-            LibraryChange::Shared(shared, _) => Some(shared.info.clone()),
-            _ => None,
-        };
-        let infos = shared.iter().filter_map(info).collect();
-        let paused = match options.only_asked {
-            true => fetches.iter().map(|row| row.fetch).collect(),
-            false => paused,
-        };
-        let restored = Restored {
-            servent,
-            listen: None,
-            queue,
-            fetches,
-            trees,
-            paused,
-            shared: infos,
-            hosts,
-            swarm,
-        };
-        Ok((
-            Folders { store, library, downloads, swarm: files, inbox, restored, shared, changes },
-            options,
-        ))
-    });
-    match opened.await {
-        Ok(opened) => opened,
-        Err(panic) => std::panic::resume_unwind(panic.into_panic()),
-    }
-}
-
-/// The folder for uploads, and what is in it.
-fn open_inbox(dir: &Path, durability: Durability) -> Result<(Arc<Inbox>, Held), StartError> {
-    Inbox::open(dir, durability).map_err(|why| StartError::folder(dir, why))
 }
 
 fn draw(bytes: &mut [u8]) -> std::io::Result<usize> {

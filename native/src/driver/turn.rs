@@ -107,7 +107,7 @@ enum Woken {
     Timer,
     Datagrams,
     Flush,
-    Store(Result<(), StoreFailure>),
+    Store(Result<Option<Input>, StoreFailure>),
 }
 
 impl Loop {
@@ -189,7 +189,7 @@ impl Loop {
                     self.flush_aside();
                     self.look_into_inbox();
                 }
-                Woken::Store(back) => back?,
+                Woken::Store(news) => self.hear_of_site(now, news?),
                 Woken::Timer | Woken::Datagrams => {}
             }
             if let Some(mut messaging) = self.messaging.take() {
@@ -208,9 +208,9 @@ impl Loop {
         let timer = self.node.poll_timeout().map(|(at, _)| at);
         let after = timer.into_iter().chain(self.held.due()).min().map(wait);
         let Self { messaging, alarm, controlled, reported, store, .. } = self;
-        let back = async {
+        let news = async {
             match store {
-                Some(store) => store.returned().await,
+                Some(store) => store.news().await,
                 None => std::future::pending().await,
             }
         };
@@ -224,10 +224,20 @@ impl Loop {
             biased; // The timer is set only if nothing else is ready.
             control = controlled.recv() => Woken::Control(control),
             _ = flush.tick() => Woken::Flush,
-            back = back => Woken::Store(back),
+            news = news => Woken::Store(news),
             _ = reported.recv_many(batch, TURN) => Woken::Reports,
             () = datagrams => Woken::Datagrams,
             () = alarm.ring(after) => Woken::Timer,
+        }
+    }
+
+    /// The database is back, or others lead other parts of the site.
+    fn hear_of_site(&mut self, now: Instant, news: Option<Input>) {
+        if let Some(lines) = self.store.as_mut().and_then(Store::lines) {
+            self.outside.stands(lines.standing());
+        }
+        if let Some(input) = news {
+            self.feed(now, input);
         }
     }
 

@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
+use servent::Standing;
 use tokio::net::TcpListener;
 
 use super::{Hub, listener};
@@ -21,9 +22,16 @@ pub(super) async fn alive() -> &'static str {
 pub(super) async fn ready(State(hub): State<Arc<Hub>>) -> impl IntoResponse {
     if hub.servents.iter().any(|live| live.handle.is_mute()) {
         (StatusCode::SERVICE_UNAVAILABLE, "the database of the site is away\n")
+    } else if hub.servents.iter().filter_map(|live| live.handle.standing()).any(is_lost) {
+        (StatusCode::SERVICE_UNAVAILABLE, "it has not heard of the site yet\n")
     } else {
         (StatusCode::OK, "ready\n")
     }
+}
+
+/// A member of a divided site that could answer nobody, and send nobody on.
+const fn is_lost(standing: Standing) -> bool {
+    standing.ours == 0 && standing.others == 0
 }
 
 /// Answers for a servent that stands by, at the port that its lab will have.

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use metrics::{Label, counter, gauge};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde::Serialize;
+use servent::Standing;
 use servent::driver::Neighbourhood;
 use servent_core::node::NodeView;
 
@@ -30,6 +31,9 @@ pub(super) async fn metrics(State(hub): State<Arc<Hub>>) -> Response {
                 counter!(format!("servent_{name}_total"), labels.clone()).absolute(value);
             }
             gauges(view, &labels);
+            if let Some(standing) = live.handle.standing() {
+                parts(standing, &labels);
+            }
             if let Some(overlay) = overlay {
                 overlay_rows(overlay, &labels);
             }
@@ -43,6 +47,16 @@ pub(super) async fn metrics(State(hub): State<Arc<Hub>>) -> Response {
         counter!("servent_lab_tape_refused_total").absolute(hub.readers.refused());
     });
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], handle.render()).into_response()
+}
+
+/// Who leads the parts of a divided site, as far as this member knows.
+fn parts(standing: Standing, labels: &[Label]) {
+    let Standing { ours, others, nobodys } = standing;
+    for (whose, count) in [("ours", ours), ("others", others), ("nobodys", nobodys)] {
+        let whose = Label::new("whose", whose);
+        let labels = labels.iter().cloned().chain([whose]).collect::<Vec<_>>();
+        gauge!("servent_site_parts", labels).set(f64::from(count));
+    }
 }
 
 fn gauges(view: &NodeView, labels: &[Label]) {

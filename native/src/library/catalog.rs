@@ -11,7 +11,7 @@ use servent_core::text::Lines;
 use super::hash::hashes_of;
 use super::scan::{Found, Share, Walk};
 use super::shares::Shares;
-use super::{Change, LibraryStatus, Outcome, ShareError, Shared};
+use super::{Change, Keys, LibraryStatus, Outcome, ShareError, Shared};
 use crate::error::StartError;
 use crate::store::FileRow;
 
@@ -22,6 +22,7 @@ const MOST_FILES: usize = 200_000;
 #[derive(Debug)]
 pub(crate) struct Library {
     shares: Shares,
+    keys: Keys,
     remembered: BTreeMap<PathBuf, FileRow>,
     shared: BTreeMap<PathBuf, Arc<Shared>>,
     next: u32,
@@ -49,12 +50,13 @@ impl Library {
     pub(crate) fn open(
         shares: &[PathBuf],
         added: &[PathBuf],
-        remembered: Vec<(PathBuf, FileRow)>,
+        (remembered, keys): (Vec<(PathBuf, FileRow)>, Keys),
     ) -> Result<(Self, Vec<Change>), StartError> {
         let shares = Shares::open(shares, added)?;
         let next = remembered.iter().map(|(_, row)| row.index.0 + 1).max().unwrap_or(0);
         let mut library = Self {
             shares,
+            keys,
             remembered: remembered.into_iter().collect(),
             shared: BTreeMap::new(),
             next,
@@ -138,7 +140,7 @@ impl Library {
         let hashes = known
             .filter(|row| row.size == found.size && row.mtime == found.mtime)
             .map_or((None, None), |row| (row.sha1, row.tree.clone()));
-        let shared = Shared::new(found, index, hashes);
+        let shared = Shared::new(found, index, hashes, self.keys);
         self.remembered.insert(path.clone(), shared.row());
         shared
     }
@@ -203,7 +205,8 @@ impl Library {
             size: old.info.size,
             mtime: old.mtime,
         };
-        let shared = Arc::new(Shared::new(&found, old.info.index, (Some(sha1), Some(tree.into()))));
+        let hashes = (Some(sha1), Some(tree.into()));
+        let shared = Arc::new(Shared::new(&found, old.info.index, hashes, self.keys));
         let row = shared.row();
         self.remembered.insert(path.clone(), row.clone());
         self.shared.insert(path.clone(), Arc::clone(&shared));

@@ -15,7 +15,7 @@ mod worker;
 
 use std::fs::File;
 use std::hash::Hasher as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -101,10 +101,45 @@ pub struct LibraryStatus {
     pub warnings: Vec<String>,
 }
 
+/// What the queue knows a file by. Not its SHA-1: that becomes known while
+/// clients already queue for the file, and after a restart the key must be the
+/// one a saved place was taken with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Keys {
+    /// Its path, size and time on this machine: equal keys mean equal content.
+    #[default]
+    Paths,
+    /// Its name in URLs: the same at every servent of a site, wherever its folder
+    /// is there, and while a change of the file has not reached all of them. Whoever
+    /// waits for a file that changes meanwhile waits for what it becomes.
+    Names,
+}
+
+impl Keys {
+    fn of(self, found: &Found) -> FileKey {
+        match self {
+            Self::Paths => {
+                key_of(&found.root.path().join(&found.relative), found.size, found.mtime)
+            }
+            Self::Names => {
+                let mut digest = Digest::default();
+                digest.add(&found.name);
+                FileKey(digest.finish())
+            }
+        }
+    }
+}
+
+fn key_of(path: &Path, size: u64, mtime: i64) -> FileKey {
+    let mut digest = Digest::default();
+    digest.add(&(path.as_os_str().as_encoded_bytes(), size, mtime));
+    FileKey(digest.finish())
+}
+
 impl Shared {
-    fn new(found: &Found, index: FileIndex, (sha1, tree): Hashes) -> Self {
+    fn new(found: &Found, index: FileIndex, (sha1, tree): Hashes, keys: Keys) -> Self {
         let name = found.name.clone();
-        let key = key_of(found);
+        let key = keys.of(found);
         let modified = u64::try_from(found.mtime / 1_000).ok().map(Instant::from_micros);
         let info = FileInfo { index, name, size: found.size, sha1, key, modified, tree };
         let (root, relative) = (Arc::clone(&found.root), found.relative.clone());
@@ -119,6 +154,11 @@ impl Shared {
     /// The path under which it is remembered.
     pub(crate) fn path(&self) -> PathBuf {
         self.root.path().join(&self.relative)
+    }
+
+    /// What the queue of a site knew it by before its tables had version 2.
+    pub(crate) fn former_key(&self) -> FileKey {
+        key_of(&self.path(), self.info.size, self.mtime)
     }
 
     /// Opens it, if it is still the file the node was told about.
@@ -138,16 +178,6 @@ impl Shared {
     fn is(&self, file: &File) -> bool {
         file.metadata().is_ok_and(|m| m.len() == self.info.size && mtime(&m) == self.mtime)
     }
-}
-
-/// Equal keys mean equal content. Not derived from the SHA-1: that becomes
-/// known while clients already queue for the file, and after a restart the key
-/// must be the one a saved place was taken with.
-fn key_of(found: &Found) -> FileKey {
-    let path = found.root.path().join(&found.relative);
-    let mut digest = Digest::default();
-    digest.add(&(path.as_os_str().as_encoded_bytes(), found.size, found.mtime));
-    FileKey(digest.finish())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use super::*;
 
 fn open(dir: &std::path::Path, rows: Vec<(PathBuf, FileRow)>) -> (Library, Vec<Change>) {
-    Library::open(&[dir.to_owned()], &[], rows).unwrap()
+    Library::open(&[dir.to_owned()], &[], (rows, Keys::Paths)).unwrap()
 }
 
 fn names(changes: &[Change]) -> BTreeSet<(u32, String)> {
@@ -55,6 +55,25 @@ fn files_keep_their_numbers_and_hashes_over_a_restart() {
     assert_eq!(changed.unhashed().len(), 3, "its hash does not");
 }
 
+/// At two machines, one of which has a newer version already.
+#[test]
+fn st_4_a_file_of_a_site_is_known_by_its_name_wherever_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let keys = ["one/pub", "two/elsewhere/pub"].map(|folder| {
+        let folder = dir.path().join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("file"), folder.to_str().unwrap()).unwrap();
+        [Keys::Names, Keys::Paths].map(|keys| {
+            let (_, changes) =
+                Library::open(std::slice::from_ref(&folder), &[], (Vec::new(), keys)).unwrap();
+            let Some(Change::Shared(shared, _)) = changes.first() else { panic!("{changes:?}") };
+            shared.info.key
+        })
+    });
+    let [[name, path], [same_name, other_path]] = keys;
+    assert!(name == same_name && path != other_path && name != path, "{keys:?}");
+}
+
 #[test]
 fn a_file_that_changed_is_not_served() {
     let dir = tempfile::tempdir().unwrap();
@@ -74,7 +93,8 @@ fn a_file_that_changed_is_not_served() {
 
 #[test]
 fn a_folder_that_is_not_there_is_a_clear_error() {
-    let error = Library::open(&["/nowhere/at/all".into()], &[], Vec::new()).unwrap_err();
+    let error =
+        Library::open(&["/nowhere/at/all".into()], &[], (Vec::new(), Keys::Paths)).unwrap_err();
     assert!(error.to_string().starts_with("cannot share /nowhere/at/all: "), "{error}");
 }
 
@@ -83,7 +103,8 @@ fn a_single_file_can_be_shared_without_its_neighbours() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a"), "abc").unwrap();
     fs::write(dir.path().join("b"), "abc").unwrap();
-    let (library, changes) = Library::open(&[dir.path().join("a")], &[], Vec::new()).unwrap();
+    let (library, changes) =
+        Library::open(&[dir.path().join("a")], &[], (Vec::new(), Keys::Paths)).unwrap();
     assert_eq!(names(&changes), BTreeSet::from([(0, "a".into())]));
     assert_eq!(library.status().lock().unwrap().bytes, 3);
 }
@@ -104,7 +125,8 @@ fn what_is_added_is_shared_until_it_is_taken_away() {
 
     // An added share that is missing at the next start may come back.
     fs::rename(at("two"), at("away")).unwrap();
-    let (mut library, changes) = Library::open(&[at("one")], &[at("two")], Vec::new()).unwrap();
+    let (mut library, changes) =
+        Library::open(&[at("one")], &[at("two")], (Vec::new(), Keys::Paths)).unwrap();
     let warnings = library.status().lock().unwrap().warnings.clone();
     assert!(changes.len() == 1 && warnings[0].contains("/two: "), "{warnings:?}");
     fs::rename(at("away"), at("two")).unwrap();
@@ -129,7 +151,7 @@ fn links_that_lead_out_are_named_for_what_they_are() {
     fs::write(at("pub/inside"), "two names, both here").unwrap();
     fs::hard_link(at("pub/inside"), at("pub/inside too")).unwrap();
     let warnings = || {
-        let (library, _) = Library::open(&[at("pub")], &[], Vec::new()).unwrap();
+        let (library, _) = Library::open(&[at("pub")], &[], (Vec::new(), Keys::Paths)).unwrap();
         library.status().lock().unwrap().warnings.clone()
     };
     let said = warnings();

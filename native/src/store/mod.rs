@@ -1,5 +1,6 @@
 //! Durable state: `state.redb` in the state folder, or a database that the
-//! servents of a site share ([`site`]).
+//! servents of a site share ([`site`]), or both: of a divided site the lines are
+//! in the database, and what is of one machine stays there.
 //!
 //! The guarantee is that nothing a peer was told is lost when the process dies,
 //! even by `kill -9`: a transaction is handed to the system, in order, before
@@ -26,7 +27,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use servent_core::id::{FetchId, Guid};
 use servent_core::node::swarm::{Part, SwarmFile};
-use servent_core::node::{HostRow, Op, PartRow};
+use servent_core::node::{HostRow, Input, Op, PartRow};
 use servent_core::queue::Row;
 use servent_core::swarm as swarm_engine;
 use servent_core::thex::Tree;
@@ -36,8 +37,8 @@ use tokio::runtime::{Handle as Runtime, RuntimeFlavor};
 pub(crate) use self::backend::Flusher;
 pub(crate) use self::embedded::Embedded;
 pub(crate) use self::rows::{FileRow, PartName};
-pub(crate) use self::site::Site;
-pub use self::site::{Database, DatabaseUrlError, Role, SiteMember, SiteStatus};
+pub use self::site::{Database, DatabaseUrlError, Role, SiteMember, SiteStatus, Standing};
+pub(crate) use self::site::{Lines, Site};
 use crate::error::StoreFailure;
 
 /// What kind of crash a promise survives.
@@ -110,11 +111,14 @@ pub(crate) struct Remembered {
 }
 
 /// The open store: a file of this machine, or a database that a site shares.
-/// Only one servent at a time can have it.
+/// Only one servent at a time can have it, unless the site is divided: then the
+/// database has the lines, and each servent those of its parts, and the file the
+/// rest.
 #[derive(Debug)]
 pub(crate) enum Store {
     Embedded(Box<Embedded>),
     Site(Box<Site>),
+    Divided(Option<Box<Embedded>>, Box<Lines>),
 }
 
 /// What became of a commit.
@@ -136,39 +140,54 @@ impl Store {
     pub(crate) async fn commit(&mut self, changes: &mut Vec<Change>) -> Result<Kept, StoreFailure> {
         match self {
             Self::Embedded(store) => {
-                // With the stronger durability it waits for the disk, and the
-                // runtime is told so; what arrives meanwhile shares the next
-                // transaction.
-                let waits = store.durability() == Durability::Power;
-                if waits && Runtime::current().runtime_flavor() == RuntimeFlavor::MultiThread {
-                    tokio::task::block_in_place(|| store.commit(changes))?;
-                } else {
-                    store.commit(changes)?;
-                }
+                commit_here(store, changes)?;
                 changes.clear();
                 Ok(Kept::Durable)
             }
             Self::Site(store) => store.commit(changes).await,
+            Self::Divided(own, lines) => {
+                let of_lines = |change| match change {
+                    Change::Node(op) => lines.add(op).map(Change::Node),
+                    other => Some(other),
+                };
+                let ours: Vec<Change> = changes.drain(..).filter_map(of_lines).collect();
+                if let Some(own) = own.as_ref().filter(|_| !ours.is_empty()) {
+                    commit_here(own, &ours)?;
+                }
+                lines.commit().await
+            }
         }
     }
 
     /// Waits until a database that was away can be reached again; the next
     /// commit then saves what is pending. While it is not away it returns only
-    /// when this servent is replaced.
+    /// when this servent is replaced, or with what the node of a member is to
+    /// know of a divided site.
     ///
     /// # Errors
     /// Another servent has replaced this one.
-    pub(crate) async fn returned(&mut self) -> Result<(), StoreFailure> {
+    pub(crate) async fn news(&mut self) -> Result<Option<Input>, StoreFailure> {
         match self {
             Self::Embedded(_) => std::future::pending().await,
-            Self::Site(store) => store.returned().await,
+            Self::Site(store) => store.returned().await.map(|()| None),
+            Self::Divided(_, lines) => lines.news().await,
+        }
+    }
+
+    /// The lines of a divided site.
+    pub(crate) fn lines(&mut self) -> Option<&mut Lines> {
+        match self {
+            Self::Divided(_, lines) => Some(lines),
+            Self::Embedded(_) | Self::Site(_) => None,
         }
     }
 
     /// The last commit is done: lets another servent of the site lead.
     pub(crate) async fn leave(&mut self) {
-        if let Self::Site(store) = self {
-            store.leave().await;
+        match self {
+            Self::Embedded(_) => {}
+            Self::Site(store) => store.leave().await,
+            Self::Divided(_, lines) => lines.leave().await,
         }
     }
 
@@ -178,6 +197,7 @@ impl Store {
         match self {
             Self::Embedded(store) => Some(store.flusher()),
             Self::Site(_) => None,
+            Self::Divided(own, _) => own.as_ref().map(|own| own.flusher()),
         }
     }
 
@@ -190,6 +210,7 @@ impl Store {
         match self {
             Self::Embedded(store) => store.copy_to(to),
             Self::Site(store) => Err(store.no_file()),
+            Self::Divided(_, lines) => Err(lines.no_file()),
         }
     }
 
@@ -198,12 +219,27 @@ impl Store {
         match self {
             Self::Embedded(store) => store.io_error(why),
             Self::Site(store) => store.failed(&why.to_string()),
+            Self::Divided(Some(own), _) => own.io_error(why),
+            Self::Divided(None, lines) => lines.failed(&why.to_string()),
         }
     }
 }
 
+/// Commits to the file of this machine. With the stronger durability it waits for
+/// the disk, and the runtime is told so; what arrives meanwhile shares the next
+/// transaction.
+fn commit_here(store: &Embedded, changes: &[Change]) -> Result<(), StoreFailure> {
+    let waits = store.durability() == Durability::Power;
+    if waits && Runtime::current().runtime_flavor() == RuntimeFlavor::MultiThread {
+        return tokio::task::block_in_place(|| store.commit(changes));
+    }
+    store.commit(changes)
+}
+
 #[cfg(test)]
 mod contract_tests;
+#[cfg(test)]
+mod divided_tests;
 #[cfg(test)]
 mod site_tests;
 #[cfg(test)]

@@ -86,6 +86,46 @@ fn st_1_tables_of_others_and_of_a_newer_program_are_refused_and_not_touched() {
     assert_eq!(server.sql(&url, "SELECT free FROM servent.lease"), "t", "the lease was taken");
 }
 
+/// As the first version of the program made them.
+const VERSION_1: &str = "
+    CREATE SCHEMA servent;
+    CREATE TABLE servent.meta (key text PRIMARY KEY, value text NOT NULL);
+    INSERT INTO servent.meta VALUES ('program', 'servent'), ('schema', '1');
+    CREATE TABLE servent.rows (
+        kind smallint NOT NULL, id bytea NOT NULL, key bytea, value bytea NOT NULL,
+        PRIMARY KEY (kind, id)
+    );
+    CREATE TABLE servent.lease (
+        part integer PRIMARY KEY, holder bytea NOT NULL, fence bigint NOT NULL,
+        beat bigint NOT NULL, free boolean NOT NULL
+    ) WITH (fillfactor = 20);
+    INSERT INTO servent.lease VALUES (0, '', 4, 0, true);
+    CREATE TABLE servent.member (
+        id bytea PRIMARY KEY, name text NOT NULL, serves text NOT NULL,
+        joined timestamptz NOT NULL, seen timestamptz NOT NULL
+    );
+";
+
+#[test]
+fn st_1_tables_of_an_older_program_are_migrated_with_what_is_in_them() {
+    let Some(server) = server() else { return };
+    let (bed, (url, database)) = (Bed::new(None), database(server));
+    server.sql(&url, VERSION_1);
+    let value = data_encoding::HEXLOWER.encode(&super::rows::encode(&row(1)));
+    let id = "01".repeat(16);
+    server
+        .sql(&url, &format!("INSERT INTO servent.rows VALUES (1, '\\x{id}', NULL, '\\x{value}')"));
+    // They are shown as they are before anybody migrates them.
+    let seen = bed.run(database.status()).unwrap();
+    assert_eq!((seen.schema, seen.places, seen.divided), (1, 1, false));
+    let (mut site, all) = opened(&bed, &database).unwrap();
+    assert_eq!(all.queue, [row(1)]);
+    assert_eq!(bed.run(database.status()).unwrap().schema, 2);
+    commit(&bed, &mut site, &[1, 2]).unwrap();
+    bed.run(site.leave());
+    assert_eq!(opened(&bed, &database).unwrap().1.queue, [row(1), row(2)]);
+}
+
 #[test]
 fn st_1_a_wrong_password_is_said_and_never_shown() {
     let Some(server) = server() else { return };

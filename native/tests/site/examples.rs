@@ -2,7 +2,7 @@
 
 use crate::members::Site;
 use crate::program::examples::Examples;
-use crate::program::{Running, noise};
+use crate::program::{Running, noise, until};
 
 #[test]
 fn st_6_the_examples_of_the_help_work() {
@@ -37,11 +37,22 @@ fn st_6_the_examples_of_the_help_work() {
     share.extend(["--listen", "127.0.0.1:0", "--lab", "off"].map(str::to_owned));
     let share = starts(share, "hashed");
     let line = "servent site status --store postgres://servent@db/site --json";
-    assert!(does(words(line)).contains("\"leads\":true"));
+    let status = words(line);
+    assert!(does(status.clone()).contains("\"leads\":true"));
     for (key, value) in [("store", &site.url[..]), ("store_password_file", "secret")] {
         does(["config", "set", key, value].map(str::to_owned).to_vec());
     }
     assert!(does(words("servent site status")).contains("leads"));
+    share.signal("INT");
+    assert!(share.end().success());
+    let line =
+        "servent share pub --store postgres://servent@db/site --divide --listen 10.0.0.7:6346";
+    let mut share = words(line);
+    let at = share.iter_mut().find(|word| word.starts_with("10.")).unwrap();
+    "127.0.0.1:0".clone_into(at);
+    share.extend(["--lab", "off"].map(str::to_owned));
+    let share = starts(share, "hashed");
+    until("it has all parts", || does(status.clone()).contains("\"parts\":64"));
     drop(share);
     let serve = "servent swarm serve film.mkv --store postgres://servent@db/film";
     let mut serve = words(serve);

@@ -13,6 +13,7 @@ mod swarm_program;
 
 mod away;
 mod clients;
+mod divided;
 mod document;
 mod examples;
 mod kills;

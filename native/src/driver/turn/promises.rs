@@ -224,8 +224,8 @@ impl Loop {
         let Some(store) = &mut self.store else { return Ok(()) };
         while store.commit(&mut self.changes).await? == Kept::Later {
             // Nobody was told of what is pending, so nobody loses anything.
-            match tokio::time::timeout_at(deadline, store.returned()).await {
-                Ok(back) => back?,
+            match tokio::time::timeout_at(deadline, store.news()).await {
+                Ok(news) => drop(news?),
                 Err(_) => return Ok(()),
             }
         }

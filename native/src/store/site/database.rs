@@ -155,6 +155,11 @@ impl Database {
         self.away(&said(why))
     }
 
+    /// What is in it is not ours, or damaged.
+    pub(super) fn alien(&self, why: &str) -> StoreFailure {
+        StoreFailure::Alien { at: self.shown.clone(), why: why.to_owned() }
+    }
+
     /// The database cannot be used now.
     pub(super) fn away(&self, why: &str) -> StoreFailure {
         StoreFailure::Away { at: self.shown.clone(), why: why.to_owned() }

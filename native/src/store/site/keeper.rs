@@ -9,14 +9,15 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio_postgres::Client;
 
-use super::{Database, schema};
+use super::Database;
+use super::schema::{self, Mode};
 use crate::clock::Clock;
 use crate::error::StoreFailure;
 
 /// How long an answer about the lease may take.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// How long saying goodbye may take.
-const GOODBYE: Duration = Duration::from_secs(2);
+pub(super) const GOODBYE: Duration = Duration::from_secs(2);
 
 /// What a servent of a site does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,7 +51,8 @@ impl Keeper {
     /// Waits until this servent leads.
     ///
     /// # Errors
-    /// A newer program has migrated the tables meanwhile.
+    /// A newer program has migrated the tables meanwhile, or the others divide
+    /// the files.
     pub(super) async fn wait(
         database: Database,
         member: Member,
@@ -117,7 +119,7 @@ impl Post {
     /// that.
     ///
     /// # Errors
-    /// The tables are a newer program's.
+    /// The tables are a newer program's, or of a site that divides its files.
     async fn step(&mut self) -> Result<bool, StoreFailure> {
         if let Some((at, _)) = self.lease.poll_timeout() {
             tokio::time::sleep_until(self.clock.wake_at(at)).await;
@@ -188,7 +190,9 @@ impl Post {
                 self.last = None;
                 return Ok(Some(answer));
             }
-            Ok(Err(newer @ StoreFailure::NewerSite { .. })) => return Err(newer),
+            Ok(Err(other @ (StoreFailure::NewerSite { .. } | StoreFailure::OtherMode { .. }))) => {
+                return Err(other);
+            }
             Ok(Err(why)) => why,
             Err(_) => self.database.away("it does not answer"),
         };
@@ -222,7 +226,7 @@ impl Post {
                         WHERE seen < now() - interval '1 day')
                     UPDATE servent.lease SET holder = $1, fence = fence + 1, beat = 0, free = false
                     WHERE part = 0 AND fence = $2 AND beat = $3 AND CURRENT RETURNING fence";
-                let take = take.replace("CURRENT", &schema::current());
+                let take = take.replace("CURRENT", &schema::current(Mode::Led));
                 let (fence, beat) = (signed(fence), signed(beat));
                 let row = client.query_opt(&take, &[&holder, &fence, &beat]).await;
                 Ok(match row.map_err(failed)? {
@@ -234,7 +238,7 @@ impl Post {
                 let renew = format!(
                     "{there} UPDATE servent.lease SET beat = beat + 1
                     WHERE part = 0 AND holder = $1 AND NOT free AND {}",
-                    schema::current()
+                    schema::current(Mode::Led)
                 );
                 let renewed = client.execute(&renew, &[&holder, name, serves]).await;
                 Ok(if renewed.map_err(failed)? == 1 { Input::Renewed } else { Input::Missed })
@@ -248,12 +252,12 @@ impl Post {
             Output::Look | Output::Lead(_) | Output::Yield => {
                 let look = format!(
                     "{there} SELECT fence, beat, free, {} FROM servent.lease WHERE part = 0",
-                    schema::current()
+                    schema::current(Mode::Led)
                 );
                 let row =
                     client.query_one(&look, &[&holder, name, serves]).await.map_err(failed)?;
                 if !row.get::<_, bool>(3) {
-                    return Err(schema::why_lost(database).await);
+                    return Err(schema::why_lost(database, Mode::Led).await);
                 }
                 let (fence, beat) = (unsigned(row.get(0)), unsigned(row.get(1)));
                 Ok(Input::Seen(Seen { fence, beat, free: row.get(2) }))
@@ -271,10 +275,10 @@ impl Drop for Post {
 }
 
 /// The database has no unsigned numbers; these are counts.
-fn signed(n: u64) -> i64 {
+pub(super) fn signed(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-fn unsigned(n: i64) -> u64 {
+pub(super) fn unsigned(n: i64) -> u64 {
     u64::try_from(n).unwrap_or(0)
 }

@@ -6,8 +6,10 @@ use sha2::{Digest as _, Sha256};
 use tokio::task::AbortHandle;
 use tokio_postgres::{Client, Statement};
 
+use super::Database;
+use super::reach::Opens;
 use super::rows::{Memory, Pending, pieces_of};
-use super::{Database, schema};
+use super::schema::{self, Mode};
 use crate::error::StoreFailure;
 use crate::store::Remembered;
 
@@ -48,12 +50,14 @@ pub(super) struct Link {
     task: AbortHandle,
 }
 
-impl Link {
-    /// A connection for whoever holds the lease, in place of any before it;
-    /// `None` when somebody else holds it.
-    pub(super) async fn open(site: &Database, holder: &[u8]) -> Result<Option<Self>, StoreFailure> {
+impl Opens for Link {
+    const MODE: Mode = Mode::Led;
+
+    /// For whoever holds the lease; `None` when somebody else holds it.
+    async fn open(site: &Database, holder: &[u8; 16]) -> Result<Option<Self>, StoreFailure> {
+        let holder = &holder[..];
         let (client, task) = site.connect().await?;
-        let current = schema::current();
+        let current = schema::current(Mode::Led);
         let take = format!(
             "UPDATE servent.lease SET fence = fence + 1
             WHERE part = 0 AND holder = $1 AND {current} RETURNING fence"
@@ -65,16 +69,22 @@ impl Link {
                 let write = client.prepare(&write).await.map_err(|e| site.unusable(&e))?;
                 Ok(Some(Self { client, write, fence: row.get(0), task }))
             }
-            None => Ok(None),
+            None => {
+                task.abort();
+                Ok(None)
+            }
         }
     }
+}
 
+impl Link {
     /// Commits all changes or none; false when the lease is not ours any more.
     pub(super) async fn write(
         &self,
-        holder: &[u8],
+        holder: &[u8; 16],
         pending: &Pending,
     ) -> Result<bool, tokio_postgres::Error> {
+        let holder = &holder[..];
         let ids: Vec<Cow<'_, [u8]>> = pending.rows.keys().map(|(_, key)| id_of(key)).collect();
         let (mut gone_kinds, mut gone_ids) = (Vec::new(), Vec::new());
         let (mut kinds, mut put_ids, mut keys, mut values) =
@@ -121,10 +131,7 @@ impl Link {
         let mut memory = Memory::default();
         for row in rows {
             let taken = memory.take(row.get(0), row.get(1), row.get(2));
-            taken.map_err(|why| StoreFailure::Alien {
-                at: site.to_string(),
-                why: why.to_string(),
-            })?;
+            taken.map_err(|why| site.alien(&why.to_string()))?;
         }
         Ok(memory.remembered())
     }

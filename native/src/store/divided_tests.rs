@@ -1,0 +1,236 @@
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use servent_core::id::FileKey;
+use servent_core::lease::Part;
+use servent_core::lease::division::Leader;
+
+use super::contract_tests::{Bed, database, places, row, server};
+use super::site::Standing;
+use super::*;
+use crate::clock::Stopwatch;
+
+/// A member of a divided site, and what it has heard.
+struct Member<'a> {
+    bed: &'a Bed,
+    lines: Lines,
+    leads: BTreeSet<Part>,
+    rows: Vec<Row>,
+    ended: Option<StoreFailure>,
+}
+
+impl<'a> Member<'a> {
+    fn new(bed: &'a Bed, database: &Database, n: u8) -> Self {
+        let mut lines = bed.run(Lines::open(database.clone())).unwrap();
+        lines.serves(([192, 0, 2, n], 6346).into());
+        Self { bed, lines, leads: BTreeSet::new(), rows: Vec::new(), ended: None }
+    }
+
+    /// Hears what there is to hear.
+    fn hear(&mut self) {
+        while self.ended.is_none() {
+            let news =
+                async { tokio::time::timeout(Duration::from_millis(20), self.lines.news()).await };
+            match self.bed.run(news) {
+                Err(_) => return,
+                Ok(Err(why)) => self.ended = Some(why),
+                Ok(Ok(Some(Input::Leads { parts, queue }))) => {
+                    self.leads.extend(parts);
+                    self.rows.extend(queue);
+                }
+                Ok(Ok(Some(Input::Divided { leaders }))) => {
+                    self.leads.retain(|part| leaders[usize::from(part.0)] == Leader::Us);
+                }
+                Ok(Ok(_)) => {}
+            }
+        }
+    }
+
+    /// Saves that this row is new.
+    fn put(&mut self, row: Row) -> Result<Kept, StoreFailure> {
+        assert_eq!(self.lines.add(Op::Queue(row)), None);
+        self.bed.run(self.lines.commit())
+    }
+}
+
+/// All of them hear what there is until `holds`.
+fn until(
+    members: &mut [&mut Member<'_>],
+    mut holds: impl FnMut(&mut [&mut Member<'_>]) -> bool,
+) -> Duration {
+    let watch = Stopwatch::start();
+    while !holds(members) {
+        assert!(watch.elapsed() < Duration::from_secs(30), "it does not come to that");
+        members.iter_mut().for_each(|member| member.hear());
+    }
+    watch.elapsed()
+}
+
+fn all() -> BTreeSet<Part> {
+    Part::all().collect()
+}
+
+/// Together they lead everything, and nothing twice.
+fn divided(members: &mut [&mut Member<'_>]) -> bool {
+    let led: Vec<Part> = members.iter().flat_map(|member| member.leads.iter().copied()).collect();
+    led.len() == all().len() && led.iter().copied().collect::<BTreeSet<_>>() == all()
+}
+
+/// They know of each other what each of them leads.
+fn settled(members: &mut [&mut Member<'_>]) -> bool {
+    divided(members) && members.iter().all(|member| member.lines.standing().nobodys == 0)
+}
+
+/// A row whose file is in one of these parts.
+fn row_in(parts: &BTreeSet<Part>, n: u8) -> Row {
+    let mut keys = (0..).map(FileKey);
+    let file = keys.find(|key| parts.contains(&Part::of(*key))).unwrap();
+    Row { file, ..row(n) }
+}
+
+#[test]
+fn st_4_members_divide_the_parts_and_who_is_silent_hands_its_own_over_with_its_lines() {
+    let Some(server) = server() else { return };
+    let (bed, (_, database)) = (Bed::new(None), database(server));
+    let mut one = Member::new(&bed, &database, 1);
+    until(&mut [&mut one], divided);
+    let mut two = Member::new(&bed, &database, 2);
+    until(&mut [&mut one, &mut two], |both| settled(both) && !both[1].leads.is_empty());
+    for member in [&one, &two] {
+        let ours = u16::try_from(member.leads.len()).unwrap();
+        let standing = Standing { ours, others: 64 - ours, nobodys: 0 };
+        assert_eq!(member.lines.standing(), standing);
+    }
+    let (first, second) = (row_in(&one.leads, 1), row_in(&two.leads, 2));
+    assert_eq!(one.put(first).unwrap(), Kept::Durable);
+    assert_eq!(two.put(second).unwrap(), Kept::Durable);
+    one.lines.silence();
+    let took = until(&mut [&mut two], divided);
+    assert!(took < Duration::from_secs(10), "{took:?}");
+    assert_eq!(two.rows, [first], "its own were never away");
+    assert_eq!(two.put(Row { told: 9, ..first }).unwrap(), Kept::Durable);
+    // It wakes up.
+    let refused = one.put(Row { told: 7, ..first }).unwrap_err();
+    assert!(matches!(refused, StoreFailure::TakenOver { .. }), "{refused}");
+    bed.run(two.lines.leave());
+    let mut three = Member::new(&bed, &database, 3);
+    // It hears of the silent one's parts later, because that one could be there.
+    until(&mut [&mut three], divided);
+    three.rows.sort_by_key(|row| row.arrival);
+    assert_eq!(
+        three.rows,
+        [Row { told: 9, ..first }, second],
+        "what was written late is not there"
+    );
+}
+
+#[test]
+fn st_4_a_member_that_says_goodbye_is_followed_at_once() {
+    let Some(server) = server() else { return };
+    let (bed, (_, database)) = (Bed::new(None), database(server));
+    let (mut one, mut two) = (Member::new(&bed, &database, 1), Member::new(&bed, &database, 2));
+    until(&mut [&mut one, &mut two], divided);
+    let first = row_in(&one.leads, 1);
+    one.put(first).unwrap();
+    bed.run(one.lines.leave());
+    let took = until(&mut [&mut two], divided);
+    assert!(took < Duration::from_secs(3), "{took:?}"); // Two, and a busy machine.
+    assert_eq!(two.rows, [first]);
+}
+
+/// A place that goes is gone for whoever leads its part next, and one that is for
+/// another file is in that file's part.
+#[test]
+fn st_4_a_place_is_in_one_part_and_goes_with_it() {
+    let Some(server) = server() else { return };
+    let (bed, (url, database)) = (Bed::new(None), database(server));
+    let mut one = Member::new(&bed, &database, 1);
+    until(&mut [&mut one], divided);
+    let (low, high) = (BTreeSet::from([Part(3)]), BTreeSet::from([Part(60)]));
+    let rows = [row_in(&low, 1), row_in(&low, 2), row_in(&low, 3)];
+    for row in rows {
+        one.put(row).unwrap();
+    }
+    one.put(Row { file: row_in(&high, 0).file, ..rows[2] }).unwrap();
+    assert_eq!(one.lines.add(Op::QueueGone(rows[0].ticket)), None);
+    assert_eq!(bed.run(one.lines.commit()).unwrap(), Kept::Durable);
+    let parts = "SELECT string_agg(part::text, ' ' ORDER BY id) FROM servent.rows";
+    assert_eq!(server.sql(&url, parts), "3 60");
+    assert!(one.lines.add(Op::Servent(Guid([1; 16]))).is_some(), "that is of its machine");
+}
+
+/// A statement that is on its way while another member takes the part.
+#[test]
+fn st_4_a_statement_that_was_held_up_writes_nothing_after_its_part_was_taken() {
+    let Some(server) = server() else { return };
+    let (bed, (url, database)) = (Bed::new(None), database(server));
+    let mut one = Member::new(&bed, &database, 1);
+    until(&mut [&mut one], divided);
+    let (mine, lost) =
+        (row_in(&BTreeSet::from([Part(1)]), 1), row_in(&BTreeSet::from([Part(5)]), 2));
+    let refused = std::thread::scope(|scope| {
+        let taking = scope.spawn(|| {
+            server.sql(
+                &url,
+                "BEGIN; UPDATE servent.part SET fence = fence + 1, holder = 'x' WHERE part = 5;
+                SELECT pg_sleep(1); COMMIT",
+            )
+        });
+        let waits = "SELECT count(*) FROM pg_locks WHERE relation = 'servent.part'::regclass
+            AND mode = 'RowExclusiveLock'";
+        while server.sql(&url, waits) == "0" {}
+        one.lines.add(Op::Queue(mine));
+        let refused = one.put(lost);
+        taking.join().unwrap();
+        refused
+    });
+    assert!(matches!(refused, Err(StoreFailure::TakenOver { .. })), "{refused:?}");
+    assert_eq!(server.sql(&url, "SELECT count(*) FROM servent.rows"), "0", "all or nothing");
+}
+
+/// All servents of a site do the same; when nobody is in it, the next one says
+/// what that is, and every place is kept.
+#[test]
+fn st_4_a_site_is_led_or_divided_and_keeps_its_places_when_that_changes() {
+    let Some(server) = server() else { return };
+    let (bed, (url, database)) = (Bed::new(None), database(server));
+    let led = || bed.run(Site::open(database.clone(), None, "", None));
+    let (mut site, _) = led().unwrap();
+    let file = row_in(&BTreeSet::from([Part(7)]), 0).file;
+    let mut changes = vec![Change::Node(Op::Queue(Row { file, ..row(1) }))];
+    bed.run(site.commit(&mut changes)).unwrap();
+    let refused = bed.run(Lines::open(database.clone())).map(|_| ()).unwrap_err();
+    assert!(matches!(refused, StoreFailure::OtherMode { divided: false, .. }), "{refused}");
+    bed.run(site.leave());
+    let mut one = Member::new(&bed, &database, 1);
+    until(&mut [&mut one], divided);
+    assert_eq!(one.rows, [Row { file, ..row(1) }]);
+    let refused = led().map(|_| ()).unwrap_err();
+    assert!(matches!(refused, StoreFailure::OtherMode { divided: true, .. }), "{refused}");
+    // Who led before and only slept finds nothing of his own.
+    let refused = bed.run(site.commit(&mut places([2]))).unwrap_err();
+    assert!(matches!(refused, StoreFailure::OtherMode { divided: true, .. }), "{refused}");
+    bed.run(one.lines.leave());
+    assert_eq!(led().unwrap().1.queue, [Row { file, ..row(1) }]);
+    assert_eq!(server.sql(&url, "SELECT value FROM servent.meta WHERE key = 'mode'"), "led");
+}
+
+/// Its connections are cut for less than the others' patience: it goes on with
+/// its parts, and what was to be saved meanwhile is saved.
+#[test]
+fn st_4_a_member_whose_connection_was_cut_goes_on_with_its_parts() {
+    let Some(server) = server() else { return };
+    let (bed, (url, database)) = (Bed::new(None), database(server));
+    let mut one = Member::new(&bed, &database, 1);
+    until(&mut [&mut one], divided);
+    server.sql(
+        &url,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    );
+    assert_eq!(one.put(row(1)).unwrap(), Kept::Later);
+    until(&mut [&mut one], |one| bed.run(one[0].lines.commit()).unwrap() == Kept::Durable);
+    assert!(one.ended.is_none() && one.leads == all());
+    assert_eq!(server.sql(&url, "SELECT count(*) FROM servent.rows"), "1");
+    assert_eq!(one.put(row(2)).unwrap(), Kept::Durable);
+}

@@ -1,0 +1,146 @@
+//! What the database of a divided site knows of its members and their parts, and
+//! what a member says there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use servent_core::id::Guid;
+use servent_core::lease::Part;
+use servent_core::lease::division::{Board, Claim, Hold, Seat};
+use servent_core::queue::Row;
+use tokio_postgres::Client;
+use tokio_postgres::types::ToSql;
+
+use super::Database;
+use super::keeper::{Member, signed, unsigned};
+use super::rows::Kind;
+use super::schema::{self, Mode, number_of};
+use crate::error::StoreFailure;
+use crate::store::rows::decode;
+
+/// Whoever was here before at the same address is not any more; nor is who was
+/// last seen long ago.
+const JOIN: &str = "DELETE FROM servent.member
+    WHERE id <> $1 AND serves = $2 OR seen < now() - interval '1 day'";
+
+/// Whoever looks shows that it is there.
+const LOOK: &str = "WITH there AS (
+        INSERT INTO servent.member AS m (id, name, serves, joined, seen)
+        VALUES ($1, $2, $3, now(), now())
+        ON CONFLICT (id) DO UPDATE SET seen = now(), beat = m.beat + 1
+    )
+    SELECT CURRENT, id, serves, beat, NULL::smallint FROM servent.member
+    UNION ALL SELECT CURRENT, holder, NULL, fence, part FROM servent.part";
+
+/// In order, so that nobody waits for somebody who waits for him.
+const TAKE: &str = "WITH seen AS MATERIALIZED (
+        SELECT p.part FROM servent.part AS p
+        JOIN unnest($2::smallint[], $3::bigint[], $4::bytea[]) AS c (part, fence, holder)
+        ON p.part = c.part AND p.fence = c.fence AND p.holder IS NOT DISTINCT FROM c.holder
+        WHERE CURRENT ORDER BY p.part FOR UPDATE OF p
+    )
+    UPDATE servent.part AS p SET holder = $1, fence = p.fence + 1
+    FROM seen WHERE p.part = seen.part RETURNING p.part, p.fence";
+
+const FREE: &str = "UPDATE servent.part SET holder = NULL WHERE holder = $1 AND part = ANY ($2)";
+
+const LEAVE: &str = "WITH gone AS (DELETE FROM servent.member WHERE id = $1)
+    UPDATE servent.part SET holder = NULL WHERE holder = $1";
+
+const ROWS: &str = "SELECT value FROM servent.rows WHERE kind = $1 AND part = ANY ($2)";
+
+/// A member's connection to the board.
+pub(super) struct Desk<'a> {
+    pub(super) database: &'a Database,
+    pub(super) client: &'a Client,
+    pub(super) member: &'a Member,
+}
+
+impl Desk<'_> {
+    async fn tell(
+        &self,
+        statement: &str,
+        with: &[&(dyn ToSql + Sync)],
+    ) -> Result<(), StoreFailure> {
+        let told = self.client.execute(statement, with).await;
+        told.map(drop).map_err(|why| self.database.unusable(&why))
+    }
+
+    fn us(&self) -> &[u8] {
+        &self.member.holder
+    }
+
+    /// A new process begins.
+    pub(super) async fn join(&self) -> Result<(), StoreFailure> {
+        self.tell(JOIN, &[&self.us(), &self.member.serves]).await
+    }
+
+    /// Counts our beat up and reads the board.
+    pub(super) async fn look(&self) -> Result<Board, StoreFailure> {
+        let Self { database, client, member } = self;
+        let look = LOOK.replace("CURRENT", &schema::current(Mode::Divided));
+        let rows = client.query(&look, &[&self.us(), &member.name, &member.serves]).await;
+        let rows = rows.map_err(|why| database.unusable(&why))?;
+        if rows.first().is_some_and(|row| !row.get::<_, bool>(0)) {
+            return Err(schema::why_lost(database, Mode::Divided).await);
+        }
+        let mut board = Board::default();
+        for row in rows {
+            let id = row.get::<_, Option<&[u8]>>(1).and_then(|id| Some(Guid(id.try_into().ok()?)));
+            let count = unsigned(row.get(3));
+            match (row.get::<_, Option<i16>>(4), id) {
+                (Some(part), holder) => {
+                    board.parts.insert(part_of(part), Hold { fence: count, holder });
+                }
+                (None, Some(id)) => {
+                    let at: Option<SocketAddr> = row.get::<_, &str>(2).parse().ok();
+                    board.members.extend(at.map(|at| Seat { id, at, beat: count }));
+                }
+                (None, None) => {}
+            }
+        }
+        Ok(board)
+    }
+
+    /// Takes leases that are still as they were seen, and returns their new
+    /// numbers.
+    pub(super) async fn take(&self, claims: &[Claim]) -> Result<BTreeMap<Part, i64>, StoreFailure> {
+        let take = TAKE.replace("CURRENT", &schema::current(Mode::Divided));
+        let parts: Vec<i16> = claims.iter().map(|claim| number_of(claim.part)).collect();
+        let fences: Vec<i64> = claims.iter().map(|claim| signed(claim.seen.fence)).collect();
+        let holders = claims.iter().map(|claim| claim.seen.holder.as_ref().map(|it| &it.0[..]));
+        let holders: Vec<Option<&[u8]>> = holders.collect();
+        let taken = self.client.query(&take, &[&self.us(), &parts, &fences, &holders]).await;
+        let taken = taken.map_err(|why| self.database.unusable(&why))?;
+        Ok(taken.iter().map(|row| (part_of(row.get(0)), row.get(1))).collect())
+    }
+
+    /// Gives parts back.
+    pub(super) async fn free(&self, parts: &BTreeSet<Part>) -> Result<(), StoreFailure> {
+        let parts: Vec<i16> = parts.iter().copied().map(number_of).collect();
+        self.tell(FREE, &[&self.us(), &parts]).await
+    }
+
+    /// Gives everything back and leaves the board.
+    pub(super) async fn leave(&self) -> Result<(), StoreFailure> {
+        self.tell(LEAVE, &[&self.us()]).await
+    }
+
+    /// The places and slots of these parts, in order of arrival.
+    pub(super) async fn rows(&self, parts: &[Part]) -> Result<Vec<Row>, StoreFailure> {
+        let parts: Vec<i16> = parts.iter().copied().map(number_of).collect();
+        let found = self.client.query(ROWS, &[&(Kind::Queue as i16), &parts]).await;
+        let mut rows = Vec::new();
+        for row in found.map_err(|why| self.database.unusable(&why))? {
+            let row = decode::<Row>(row.get(0));
+            rows.push(row.map_err(|why| self.database.alien(&why.to_string()))?);
+        }
+        rows.sort_by_key(|row| row.arrival);
+        Ok(rows)
+    }
+}
+
+/// A part as core counts them.
+pub(super) fn part_of(number: i16) -> Part {
+    Part(u16::try_from(number).unwrap_or(u16::MAX))
+}

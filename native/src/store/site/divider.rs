@@ -1,0 +1,291 @@
+//! Takes and gives back parts of a divided site: drives the division of core
+//! over a connection of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use servent_core::engine::{Effect, Engine as _, FxOf};
+use servent_core::id::Guid;
+use servent_core::lease::division::{Division, Event, Input, Leader, Output};
+use servent_core::lease::{Config, PARTS, Part};
+use servent_core::queue::Row;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{AbortHandle, JoinHandle};
+use tokio_postgres::Client;
+
+use super::Database;
+use super::board::Desk;
+use super::keeper::{GOODBYE, Member, PATIENCE};
+use crate::clock::Clock;
+use crate::error::StoreFailure;
+
+/// What changes in the division, in order.
+#[derive(Debug)]
+pub(super) enum News {
+    /// Who leads which part.
+    Divide(Vec<Leader>),
+    /// We lead these parts, with these numbers; what the database remembers of
+    /// them.
+    Lead(BTreeMap<Part, i64>, Vec<Row>),
+    /// These are to be given back, as soon as what was promised for them is saved.
+    Hush(BTreeSet<Part>),
+}
+
+/// Looks at the board in a task of its own.
+#[derive(Debug)]
+pub(super) struct Divider {
+    news: mpsc::Receiver<News>,
+    quiet: mpsc::Sender<BTreeSet<Part>>,
+    stop: Option<oneshot::Sender<()>>,
+    task: JoinHandle<()>,
+}
+
+impl Divider {
+    /// Joins the site; `at` is where this member serves.
+    pub(super) fn start(database: Database, member: Member, at: SocketAddr) -> Self {
+        let (tell, news) = mpsc::channel(usize::from(PARTS));
+        // A part is given back once before it is taken again.
+        let (quiet, mut quieted) = mpsc::channel(usize::from(PARTS));
+        let (stop, stopped) = oneshot::channel();
+        let clock = Clock::new();
+        let us = (Guid(member.holder), at);
+        let division = Division::new(Config::default(), us, clock.now());
+        let (taken, to_lead) = (BTreeMap::new(), BTreeMap::new());
+        let (client, joined, last) = (None, false, None);
+        let mut post =
+            Post { database, member, clock, division, client, joined, taken, to_lead, tell, last };
+        let task = tokio::spawn(async move {
+            tokio::select! {
+                () = post.attend(&mut quieted) => {}
+                _ = stopped => post.leave().await,
+            }
+        });
+        Self { news, quiet, stop: Some(stop), task }
+    }
+
+    /// The next change; `None` when we were taken for dead, or the site is
+    /// another one by now.
+    pub(super) async fn news(&mut self) -> Option<News> {
+        self.news.recv().await
+    }
+
+    /// What was promised for these parts is saved, and nothing more is.
+    pub(super) fn quiet(&self, parts: BTreeSet<Part>) {
+        let _ = self.quiet.try_send(parts); // Whoever ends gives everything back.
+    }
+
+    /// Says nothing any more, as if the process were stopped.
+    #[cfg(test)]
+    pub(super) fn silence(&self) {
+        self.task.abort();
+    }
+
+    /// Gives everything back, so that others lead it at once.
+    pub(super) async fn leave(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(()); // It may have ended.
+            let _ = tokio::time::timeout(GOODBYE, &mut self.task).await;
+        }
+    }
+}
+
+impl Drop for Divider {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// The division, and what it is asked over.
+struct Post {
+    database: Database,
+    member: Member,
+    clock: Clock,
+    division: Division,
+    client: Option<(Client, AbortHandle)>,
+    joined: bool,
+    /// The numbers of what was taken last.
+    taken: BTreeMap<Part, i64>,
+    /// Parts whose rows are not read yet.
+    to_lead: BTreeMap<Part, i64>,
+    tell: mpsc::Sender<News>,
+    /// What was last said about a database that is away.
+    last: Option<String>,
+}
+
+/// We are not in the site any more.
+struct Over;
+
+impl Post {
+    /// Runs until we are not in the site any more.
+    async fn attend(&mut self, quieted: &mut mpsc::Receiver<BTreeSet<Part>>) {
+        loop {
+            let Some((at, _)) = self.division.poll_timeout() else { return };
+            let quiet = tokio::select! {
+                biased;
+                () = tokio::time::sleep_until(self.clock.wake_at(at)) => None,
+                quiet = quieted.recv() => quiet,
+            };
+            let (now, mut fx) = (self.clock.now(), FxOf::<Division>::new());
+            match quiet {
+                Some(parts) => self.division.handle(now, Input::Quiet(parts), &mut fx),
+                None => self.division.handle_timeout(now, &mut fx),
+            }
+            if self.obey(fx).await.is_err() || self.lead().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Says goodbye.
+    async fn leave(&mut self) {
+        let mut fx = FxOf::<Division>::new();
+        self.division.handle(self.clock.now(), Input::Stop, &mut fx);
+        let _ = self.obey(fx).await; // Whoever goes need not know who comes.
+    }
+
+    async fn obey(&mut self, mut fx: FxOf<Division>) -> Result<(), Over> {
+        loop {
+            let effects: Vec<_> = fx.drain().collect();
+            if effects.is_empty() {
+                return Ok(());
+            }
+            for effect in effects {
+                let output = match effect {
+                    Effect::Output(output) => output,
+                    Effect::Event(event) => {
+                        self.note(&event);
+                        continue;
+                    }
+                };
+                if let Some(answer) = self.carry_out(output).await? {
+                    self.division.handle(self.clock.now(), answer, &mut fx);
+                }
+            }
+        }
+    }
+
+    fn note(&self, event: &Event) {
+        let site = &self.database;
+        match event {
+            Event::Came { at } => tracing::info!("{at} is in the site of {site}"),
+            Event::Went { at, why } => tracing::info!("{at} is gone from the site: {why}"),
+            Event::Lost { part } => tracing::info!("part {} is led by another servent", part.0),
+        }
+    }
+
+    /// Does what the division wants; what it asked is answered.
+    async fn carry_out(&mut self, output: Output) -> Result<Option<Input>, Over> {
+        match output {
+            Output::Divide(leaders) => self.report(News::Divide(leaders)).await?,
+            Output::Lead(parts) => {
+                let numbers = std::mem::take(&mut self.taken);
+                self.to_lead.extend(numbers.into_iter().filter(|(part, _)| parts.contains(part)));
+            }
+            Output::Hush(parts) => {
+                self.to_lead.retain(|part, _| !parts.contains(part));
+                self.report(News::Hush(parts)).await?;
+            }
+            Output::Yield => return Err(Over),
+            Output::Leave => {
+                let left = async { self.desk().await?.leave().await };
+                if let Ok(Err(why)) = tokio::time::timeout(PATIENCE, left).await {
+                    tracing::info!("the others do not hear that this servent goes: {why}");
+                }
+            }
+            Output::Look | Output::Take(_) | Output::Free(_) => {
+                let answer = tokio::time::timeout(PATIENCE, self.ask(output)).await;
+                let answer =
+                    answer.unwrap_or_else(|_| Err(self.database.away("it does not answer")));
+                return self.heard(answer).map(|answer| Some(answer.unwrap_or(Input::Away)));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn report(&self, news: News) -> Result<(), Over> {
+        self.tell.send(news).await.map_err(|_| Over)
+    }
+
+    /// Reads what the database remembers of new parts, all at once, so that their
+    /// order of arrival is kept.
+    async fn lead(&mut self) -> Result<(), Over> {
+        if self.to_lead.is_empty() {
+            return Ok(());
+        }
+        let parts: Vec<Part> = self.to_lead.keys().copied().collect();
+        let read = async { self.desk().await?.rows(&parts).await };
+        // A long line takes longer than a beat may.
+        let read = tokio::time::timeout(2 * PATIENCE, read).await;
+        let read = read.unwrap_or_else(|_| Err(self.database.away("it does not answer")));
+        if let Some(rows) = self.heard(read)? {
+            let numbers = std::mem::take(&mut self.to_lead);
+            self.report(News::Lead(numbers, rows)).await?;
+        }
+        Ok(())
+    }
+
+    /// `None`: the database is away.
+    fn heard<T>(&mut self, answer: Result<T, StoreFailure>) -> Result<Option<T>, Over> {
+        let why = match answer {
+            Ok(answer) => {
+                self.last = None;
+                return Ok(Some(answer));
+            }
+            Err(
+                StoreFailure::NewerSite { .. }
+                | StoreFailure::OtherMode { .. }
+                | StoreFailure::Alien { .. },
+            ) => return Err(Over),
+            Err(why) => why.to_string(),
+        };
+        if let Some((_, task)) = self.client.take() {
+            task.abort();
+        }
+        if self.last.as_ref() != Some(&why) {
+            tracing::info!("the board of the site cannot be read: {why}");
+        }
+        self.last = Some(why);
+        Ok(None)
+    }
+
+    /// The connection, opened if there is none.
+    async fn desk(&mut self) -> Result<Desk<'_>, StoreFailure> {
+        if self.client.is_none() {
+            self.client = Some(self.database.connect().await?);
+        }
+        let Self { database, member, client: Some((client, _)), joined, .. } = self else {
+            unreachable!("it was connected just now")
+        };
+        let desk = Desk { database, client, member };
+        if !*joined {
+            desk.join().await?;
+            *joined = true;
+        }
+        Ok(desk)
+    }
+
+    async fn ask(&mut self, output: Output) -> Result<Input, StoreFailure> {
+        let desk = self.desk().await?;
+        Ok(match output {
+            Output::Take(claims) => {
+                let taken = desk.take(&claims).await?;
+                let parts = taken.keys().copied().collect();
+                self.taken = taken;
+                Input::Taken(parts)
+            }
+            Output::Free(parts) => {
+                desk.free(&parts).await?;
+                Input::Freed(parts)
+            }
+            _ => Input::Seen(desk.look().await?),
+        })
+    }
+}
+
+impl Drop for Post {
+    fn drop(&mut self) {
+        if let Some((_, task)) = &self.client {
+            task.abort();
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! The lines of a divided site: what a member has saved of the places and slots
+//! of its parts, and what it hears of the division.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use serde::Serialize;
+use servent_core::id::Guid;
+use servent_core::lease::Part;
+use servent_core::lease::division::Leader;
+use servent_core::node::{Input, Op};
+use servent_core::queue::Row;
+
+use super::divider::{Divider, News};
+use super::keeper::Member;
+use super::part_link::{Line, PartLink};
+use super::reach::{PATIENCE, Reach};
+use super::schema::{self, Mode};
+use super::{Database, draw, host, prepare};
+use crate::error::StoreFailure;
+use crate::store::Kept;
+use crate::store::rows::encode;
+
+/// How many parts of its site a member leads, as far as it knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Standing {
+    /// Parts that it leads.
+    pub ours: u16,
+    /// Parts that others lead.
+    pub others: u16,
+    /// Parts that nobody leads: they change hands.
+    pub nobodys: u16,
+}
+
+/// The lines of a member.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    database: Database,
+    member: Member,
+    at: SocketAddr,
+    reach: Reach<PartLink>,
+    /// The numbers with which it writes.
+    fences: BTreeMap<Part, i64>,
+    /// Which part the row of a place belongs to.
+    places: BTreeMap<Guid, Part>,
+    pending: BTreeMap<Guid, Line>,
+    /// Parts that are given back when all is saved.
+    hushed: BTreeSet<Part>,
+    leaders: Vec<Leader>,
+    /// Looks at the board as soon as it is asked for news.
+    divider: Option<Divider>,
+}
+
+impl Lines {
+    /// Opens the database of a divided site, making its tables where there are
+    /// none.
+    ///
+    /// # Errors
+    /// The database cannot be used, what is in it is not ours, or the others do
+    /// not divide the files.
+    pub(crate) async fn open(database: Database) -> Result<Self, StoreFailure> {
+        let holder = draw(&database)?;
+        prepare(&database, Mode::Divided).await?;
+        let reach = Reach::open(&database, holder).await?;
+        let member = Member { holder, name: host(), serves: String::new() };
+        Ok(Self {
+            database,
+            member,
+            at: SocketAddr::from(([0; 4], 0)),
+            reach,
+            fences: BTreeMap::new(),
+            places: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            hushed: BTreeSet::new(),
+            leaders: Part::all().map(|_| Leader::Nobody).collect(),
+            divider: None,
+        })
+    }
+
+    /// Where clients of the other members are sent for its parts. To be said
+    /// before it is asked for news.
+    pub(crate) fn serves(&mut self, at: SocketAddr) {
+        (self.at, self.member.serves) = (at, at.to_string());
+    }
+
+    /// Who leads which part, for a node that has heard nothing yet.
+    pub(crate) fn divided(&self) -> Input {
+        Input::Divided { leaders: self.leaders.clone() }
+    }
+
+    /// How many parts are whose.
+    pub(crate) fn standing(&self) -> Standing {
+        let mut standing = Standing::default();
+        for leader in &self.leaders {
+            *match leader {
+                Leader::Us => &mut standing.ours,
+                Leader::At(_) => &mut standing.others,
+                Leader::Nobody => &mut standing.nobodys,
+            } += 1;
+        }
+        standing
+    }
+
+    /// Adds a change of the queue to those before it; gives others back.
+    pub(crate) fn add(&mut self, op: Op) -> Option<Op> {
+        match op {
+            Op::Queue(row) => {
+                let part = Part::of(row.file);
+                let line = self.pending.entry(row.ticket).or_default();
+                line.parts.extend(self.places.insert(row.ticket, part));
+                line.parts.insert(part);
+                line.row = Some((part, encode(&row)));
+            }
+            Op::QueueGone(ticket) => {
+                // Of what was never saved there is nothing to forget.
+                if let Some(part) = self.places.remove(&ticket) {
+                    let line = self.pending.entry(ticket).or_default();
+                    line.parts.insert(part);
+                    line.row = None;
+                }
+            }
+            other => return Some(other),
+        }
+        None
+    }
+
+    /// Commits what was added, all of it or nothing.
+    ///
+    /// # Errors
+    /// A part of it is another member's.
+    pub(crate) async fn commit(&mut self) -> Result<Kept, StoreFailure> {
+        let Some(link) = self.reach.link() else { return Ok(Kept::Later) };
+        if self.pending.is_empty() {
+            self.reach.mended();
+            self.settle();
+            return Ok(Kept::Durable);
+        }
+        let parts = self.pending.values().flat_map(|line| line.parts.iter().copied());
+        let number = |part| (part, self.fences.get(&part).copied().unwrap_or_default());
+        let fences = parts.map(number).collect();
+        let written = link.write(&self.member.holder, &fences, &self.pending);
+        let written = tokio::time::timeout(PATIENCE, written).await;
+        let kept = self.reach.judge(written).await?;
+        if kept == Kept::Durable {
+            self.pending.clear();
+            self.settle();
+        }
+        Ok(kept)
+    }
+
+    /// Everything is saved: gives back what is to be given back.
+    fn settle(&mut self) {
+        let parts = std::mem::take(&mut self.hushed);
+        if parts.is_empty() {
+            return;
+        }
+        self.fences.retain(|part, _| !parts.contains(part));
+        self.places.retain(|_, part| !parts.contains(part));
+        if let Some(divider) = &self.divider {
+            divider.quiet(parts);
+        }
+    }
+
+    /// Waits for what the node is to know of the division, or until a database
+    /// that was away can be reached again (`None`); the next commit then saves
+    /// what is pending.
+    ///
+    /// # Errors
+    /// Others have taken this member's parts.
+    pub(crate) async fn news(&mut self) -> Result<Option<Input>, StoreFailure> {
+        let divider = self.divider.get_or_insert_with(|| {
+            Divider::start(self.database.clone(), self.member.clone(), self.at)
+        });
+        let news = tokio::select! {
+            found = self.reach.found() => {
+                found?;
+                let fences = self.reach.link().map(|link| link.fences.clone());
+                self.count(fences.unwrap_or_default());
+                return Ok(None);
+            }
+            news = divider.news() => news,
+        };
+        match news {
+            Some(news) => Ok(self.hear(news)),
+            None => Err(schema::why_lost(&self.database, Mode::Divided).await),
+        }
+    }
+
+    /// Numbers only grow: of two for one part the larger is the later one.
+    fn count(&mut self, fences: BTreeMap<Part, i64>) {
+        for (part, fence) in fences {
+            let known = self.fences.entry(part).or_default();
+            *known = fence.max(*known);
+        }
+    }
+
+    fn hear(&mut self, news: News) -> Option<Input> {
+        match news {
+            News::Divide(leaders) => {
+                let known = self.leaders.iter().zip(&leaders).map(|pair| match pair {
+                    // The node does not have its places yet.
+                    (Leader::Nobody | Leader::At(_), Leader::Us) => Leader::Nobody,
+                    (_, leader) => *leader,
+                });
+                self.leaders = known.collect();
+                Some(Input::Divided { leaders })
+            }
+            News::Lead(fences, queue) => {
+                let parts: BTreeSet<Part> = fences.keys().copied().collect();
+                self.count(fences);
+                for part in &parts {
+                    self.leaders[usize::from(part.0)] = Leader::Us;
+                }
+                let place = |row: &Row| (row.ticket, Part::of(row.file));
+                self.places.extend(queue.iter().map(place));
+                Some(Input::Leads { parts, queue })
+            }
+            News::Hush(parts) => {
+                self.hushed.extend(parts);
+                if self.pending.is_empty() && self.reach.link().is_some() {
+                    self.settle();
+                }
+                None
+            }
+        }
+    }
+
+    /// Gives everything back, so that others lead it at once.
+    pub(crate) async fn leave(&mut self) {
+        if let Some(divider) = &mut self.divider {
+            divider.leave().await;
+        }
+    }
+
+    /// Says nothing any more, as if the process were stopped.
+    #[cfg(test)]
+    pub(in crate::store) fn silence(&self) {
+        if let Some(divider) = &self.divider {
+            divider.silence();
+        }
+    }
+
+    /// It cannot be used, because of `why`.
+    pub(in crate::store) fn failed(&self, why: &str) -> StoreFailure {
+        self.database.away(why)
+    }
+
+    /// Why it cannot be copied as a file.
+    pub(in crate::store) fn no_file(&self) -> StoreFailure {
+        StoreFailure::NoFile { at: self.database.to_string() }
+    }
+}
