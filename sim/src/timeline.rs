@@ -31,7 +31,7 @@ pub struct Keyframes {
 
 impl Default for Keyframes {
     fn default() -> Self {
-        Self { every: 2_048, most: 128 }
+        Self { every: 4_096, most: 128 }
     }
 }
 
