@@ -29,7 +29,8 @@ const NORMAL: u16 = 1000;
 /// A connection's bytes.
 pub(super) struct Stream {
     tcp: TcpStream,
-    secure: Option<Mutex<Secure>>,
+    /// Apart, because most connections have none and it is large.
+    secure: Option<Box<Mutex<Secure>>>,
     /// Only on plain connections: browsers trust no certificate of our own, so
     /// `wss://` ends at a proxy in front of us.
     web: Option<WebSocket>,
@@ -57,7 +58,7 @@ impl Stream {
     ) -> Result<Self, rustls::Error> {
         let Some(identity) = identity else { return Ok(Self::new(tcp, trust)) };
         let tls = ServerConnection::new(identity.config())?.into();
-        let secure = Some(Mutex::new(Secure { host: None, tls, ended: false }));
+        let secure = Some(Box::new(Mutex::new(Secure { host: None, tls, ended: false })));
         Ok(Self { tcp, secure, web: None, trust })
     }
 
@@ -104,7 +105,7 @@ impl Stream {
                     .speak_with(host)
                     .map_err(|why| self.refuse(host, &why.to_string()))?;
                 let (host, tls) = (Some(host.to_owned()), tls.into());
-                self.secure = Some(Mutex::new(Secure { host, tls, ended: false }));
+                self.secure = Some(Box::new(Mutex::new(Secure { host, tls, ended: false })));
             }
             Some(secure) if lock(secure).host.as_deref() == Some(host) => {}
             Some(_) => return Err(io::ErrorKind::InvalidInput.into()),
