@@ -128,7 +128,7 @@ pub(crate) enum Kept {
     Durable,
     /// The database is away. The changes are remembered and will be committed,
     /// in order, when it is back; nothing that depends on them may be said
-    /// before [`Store::returned`].
+    /// before [`Store::news`].
     Later,
 }
 
