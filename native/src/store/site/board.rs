@@ -23,13 +23,15 @@ use crate::store::rows::decode;
 const JOIN: &str = "DELETE FROM servent.member
     WHERE id <> $1 AND serves = $2 OR seen < now() - interval '1 day'";
 
-/// Whoever looks shows that it is there.
+/// Whoever looks shows that it is there. Who has nothing to hand over and was
+/// silent for long is left out: a new process would wait for it.
 const LOOK: &str = "WITH there AS (
         INSERT INTO servent.member AS m (id, name, serves, joined, seen)
         VALUES ($1, $2, $3, now(), now())
         ON CONFLICT (id) DO UPDATE SET seen = now(), beat = m.beat + 1
     )
     SELECT CURRENT, id, serves, beat, NULL::smallint FROM servent.member
+    WHERE seen > now() - interval '20 seconds' OR id IN (SELECT holder FROM servent.part)
     UNION ALL SELECT CURRENT, holder, NULL, fence, part FROM servent.part";
 
 /// In order, so that nobody waits for somebody who waits for him.
