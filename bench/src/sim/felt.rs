@@ -45,8 +45,8 @@ struct Opened {
 /// What `npm run frames` prints of a view; milliseconds.
 #[derive(Deserialize)]
 struct Drawn {
-    draw_p50: f64,
     draw_p95: f64,
+    draw_most: f64,
     key_p50: f64,
     key_p95: f64,
 }
@@ -127,14 +127,15 @@ impl Page<'_> {
             serde_json::from_slice(&out)?;
         let views = all.remove(self.name).unwrap_or_default();
         for view in VIEWS {
-            let Drawn { draw_p50, draw_p95, key_p50, key_p95 } =
+            let Drawn { draw_p95, draw_most, key_p50, key_p95 } =
                 serde_json::from_value(views[view].clone())?;
             let key = ("page", self.case(&format!("key to frame p95, {view}")), "ms");
             report.add(key, key_p95, ("its median", Some(key_p50)), &Target::AtMost(100.0));
-            // The bar is that of ten thousand nodes and their messages.
+            // The bar is that of ten thousand nodes and two thousand messages; the
+            // longest frame has nine times as many.
             let bar = if view == "routing" { Target::AtMost(6.0) } else { Target::None };
             let draw = ("page", self.case(&format!("script of a frame p95, {view}")), "ms");
-            report.add(draw, draw_p95, ("its median", Some(draw_p50)), &bar);
+            report.add(draw, draw_p95, ("the longest of all", Some(draw_most)), &bar);
         }
         Ok(())
     }
