@@ -252,7 +252,7 @@ impl Router {
         search.steps = search.steps.saturating_add(1);
         let wanted = (search.share(left.len(), &self.config), farthest);
         // Do not always start with the same neighbour.
-        let first = usize::from(guid.0[0]) % left.len();
+        let first = usize::from(guid.0[0]);
         let mut deepest = 1;
         for at in 0..search.width.min(left.len()) {
             let slot = left[(first + at) % left.len()];
@@ -296,5 +296,44 @@ mod tests {
         assert_eq!((horizon(0, 3), horizon(2, 3)), (3, 3), "a chain at least");
         assert_eq!(horizon(1_000, 2), horizon(64, 2), "whatever a neighbour says");
         assert_eq!(horizon(3, 200), horizon(3, 8));
+    }
+
+    fn search(results: u32, reached: u64, from: Route) -> Deepening {
+        let query = Query::new(crate::wire::gnutella::Wishes::default(), "amber", &[]);
+        Deepening {
+            query,
+            from,
+            hops: 0,
+            until: Instant::ZERO,
+            asked: Vec::from([from]),
+            reached,
+            results,
+            steps: 0,
+            before: 0,
+            width: 0,
+        }
+    }
+
+    #[test]
+    fn the_rest_is_sought_where_it_should_be_if_all_servents_are_alike() {
+        let config = Config { enough: 150, ..Config::default() };
+        let share =
+            |results, reached, left| search(results, reached, Route::LOCAL).share(left, &config);
+        assert_eq!(share(50, 1_000, 4), 500, "two more for each that was reached, by four");
+        assert_eq!(share(50, 1_001, 4), 501, "rounded up");
+        assert_eq!(share(149, 1, 2), 0);
+        assert_eq!(share(200, 1_000, 4), 0, "nothing is missing");
+        assert_eq!(share(0, 9, 5), WIDEST / 5);
+        assert_eq!((share(1, 9_000_000, 1), share(1, 0, 0)), (WIDEST, 149));
+    }
+
+    #[test]
+    fn fewer_results_are_enough_for_a_leaf_when_half_of_the_neighbours_were_asked() {
+        let config = Config { enough: 9, enough_rare: 3, ..Config::default() };
+        let leaf = Route::new(1, 1);
+        let enough = |results, from, left| search(results, 1, from).enough(left, &config);
+        assert!(enough(3, leaf, 1) && !enough(2, leaf, 1) && !enough(3, leaf, 2));
+        assert!(!enough(8, leaf, 2) && enough(9, leaf, 2));
+        assert!(!enough(8, Route::LOCAL, 1) && enough(9, Route::LOCAL, 1));
     }
 }

@@ -166,4 +166,19 @@ mod tests {
         assert_eq!(flow.next(6), Some(one));
         assert_eq!(flow.next(1_000), None);
     }
+
+    #[test]
+    fn a_push_leaves_before_any_hit_and_a_pong_after_any() {
+        for hops in 0..=9 {
+            let mut flow = Flow::default();
+            let ladder = ladder();
+            let (pong, push) = (&ladder[4], &ladder[8]);
+            let hit = hit(hops);
+            for one in [pong, &hit, push] {
+                flow.keep(one, u32::MAX);
+            }
+            let order: Vec<Message> = core::iter::from_fn(|| flow.next(u32::MAX)).collect();
+            assert!(order.iter().eq([push, &hit, pong]));
+        }
+    }
 }

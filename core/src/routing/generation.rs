@@ -165,4 +165,11 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn keys_are_spread_by_64_bits_of_their_hash_and_over_shards_by_others() {
+        let mark = Mark::of(7 << 64 | 0x0123_4567_89ab_cdef);
+        assert_eq!(mark.home(), 0x0123_4567_89ab_cdef);
+        assert_eq!((mark.shard(1), mark.shard(4), mark.shard(256)), (0, 3, 7));
+    }
 }

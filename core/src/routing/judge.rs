@@ -223,8 +223,7 @@ impl Router {
             return None;
         }
         let slots = self.onward(slot, message, query, |link| link.neighbour.relays);
-        let gone = first != Route::LOCAL && self.links.by_route(first).is_none();
-        let back = if gone { route } else { first };
+        let back = if self.links.by_route(first).is_some() { first } else { route };
         if slots.is_empty() || self.queries.renew(now, mark, back) == Err(Full) {
             return None;
         }

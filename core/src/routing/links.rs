@@ -190,8 +190,8 @@ impl Links {
             dropped: 0,
         }));
         self.by_conn.insert(conn, slot);
-        let place = self.open.partition_point(|other| *other < slot);
-        self.open.insert(place, slot);
+        self.open.push(slot);
+        self.open.sort_unstable();
         Some(slot)
     }
 

@@ -59,10 +59,8 @@ impl Marks {
             hasher.write(part);
         }
         // The boundaries of the components count too.
-        if parts.len() > 1 {
-            for part in parts {
-                hasher.write(&(part.len() as u32).to_le_bytes());
-            }
+        for part in parts {
+            hasher.write(&(part.len() as u32).to_le_bytes());
         }
         Mark::of(crate::keyed::finish(&hasher))
     }
@@ -285,8 +283,11 @@ mod tests {
         while let Some(next) = memory.next() {
             assert!(next > now);
             now = next;
+            let left = memory.dying.len();
             memory.run(now);
+            assert_eq!(memory.dying.len(), left.saturating_sub(SWEEP), "step by step");
         }
+        assert_eq!(memory.dying.capacity(), 0);
         assert!(memory.dying.is_empty() && now.since(Instant::from_secs(100)).as_secs() == 0);
     }
 

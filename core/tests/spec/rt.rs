@@ -306,8 +306,12 @@ fn rt_13_pings_are_answered_with_remembered_pongs_and_not_passed_on() {
     assert!(pongs.iter().filter(|(_, _, hops)| *hops == 3).count() == 3, "one hop more: {pongs:?}");
     let pings = |told: &&routing_support::Told| matches!(told.event, Event::Judged { kind: Kind::Ping, .. } if told.node != 0);
     assert_eq!(net.told[mark..].iter().filter(pings).count(), 0, "nothing is passed on");
-    let again = message(10, 7, 0, Body::Ping(Ping::default()));
-    assert_eq!(net.inject(0, a, &again), drop(Why::TooSoon));
+    let ping = |n| message(n, 7, 0, Body::Ping(Ping::default()));
+    assert_eq!(net.inject(0, a, &ping(10)), drop(Why::TooSoon));
+    net.wait(Duration::from_micros(999_999));
+    assert_eq!(net.inject(0, a, &ping(11)), drop(Why::TooSoon));
+    net.wait(Duration::from_micros(1));
+    assert_eq!(net.inject(0, a, &ping(12)), Some(Verdict::Local), "one a second");
 }
 
 #[test]
@@ -460,6 +464,20 @@ fn pushes_at_third_parties_have_their_bounds() {
     assert_eq!(push("80.9.9.8:6346"), Some(Verdict::Local), "another target");
     net.wait(Duration::from_secs(31));
     assert!(net.inject(0, a, &message(99, 5, 1, push_of(0))) == Some(Verdict::Local));
+}
+
+#[test]
+fn pushes_at_more_targets_than_are_counted_are_not_obeyed() {
+    let (mut net, [a, ..]) = middle(&Config { push_targets: 2, ..config() });
+    let mut push = |id, at: &str| {
+        let Body::Push(push) = push_of(0) else { unreachable!() };
+        let body = Body::Push(Push { at: at.parse().unwrap(), ..push });
+        net.inject(0, a, &message(id, 5, 1, body))
+    };
+    assert_eq!(push(1, "80.9.9.1:6346"), Some(Verdict::Local));
+    assert_eq!(push(2, "80.9.9.2:6346"), Some(Verdict::Local));
+    assert_eq!(push(3, "80.9.9.3:6346"), drop(Why::PushLimit));
+    assert_eq!(push(4, "80.9.9.2:6347"), Some(Verdict::Local), "it is counted already");
 }
 
 #[test]

@@ -4,10 +4,16 @@
 use crate::routing_support;
 
 use routing_support::{Net, address, config, guid, hit_of, message, neighbour, query, servent};
+use servent_core::engine::{Engine as _, Fx};
 use servent_core::id::{ConnId, FileIndex};
-use servent_core::routing::{Config, Event, Input, Neighbour, PushRouting, Verdict, Why};
+use servent_core::rng::Rng;
+use servent_core::routing::{
+    Breakage, Config, Event, Input, Neighbour, Output, PushRouting, Router, Verdict, Why,
+};
 use servent_core::time::Duration;
-use servent_core::wire::gnutella::{Body, Keywords, Kind, Payload, Push};
+use servent_core::wire::gnutella::{
+    Body, Compressor, FrameError, Keywords, Kind, Payload, PayloadError, Push, Qrp,
+};
 
 /// A router with neighbours 1, 2 and 3, and their connections.
 fn middle(config: &Config) -> (Net, [ConnId; 3]) {
@@ -195,6 +201,109 @@ fn rt_18_what_came_to_look_may_come_again_and_go_farther_once() {
     assert_eq!(net.inject(0, all[0], &ask(3)), Some(on));
     assert_eq!(net.seen.len(), looked, "it was looked at before");
     assert_eq!(net.inject(0, all[0], &ask(4)), Some(Verdict::Drop { why: Why::Duplicate }));
+}
+
+#[test]
+fn rt_18_what_came_again_is_answered_where_it_came_first_while_that_is_there() {
+    for leaves in [false, true] {
+        let (mut net, all, _) = leading(3, 0, &config());
+        let ask = |ttl| message(1, ttl, 0, Body::Query(query("some thing")));
+        net.inject(0, all[0], &ask(1));
+        if leaves {
+            net.give(0, Input::Closed { conn: all[0] });
+        }
+        net.inject(0, all[1], &ask(3));
+        let hit = message(1, 5, 1, Body::Hit(hit_of(9, "some thing")));
+        let to = vec![if leaves { all[1] } else { all[0] }];
+        assert_eq!(net.inject(0, all[2], &hit), Some(Verdict::Forward { to }));
+    }
+}
+
+#[test]
+fn rt_21_the_last_byte_that_one_neighbour_may_send_for_a_query_is_passed_on() {
+    let hit = |n| message(1, 5, 1, Body::Hit(hit_of(9, &format!("some thing {n}"))));
+    let bytes = hit(0).len() as u32;
+    for (most, passed) in [(2 * bytes, 2), (2 * bytes - 1, 1)] {
+        let few = Config { hit_bytes_per_query: most, ..config() };
+        let (mut net, [a, b, _]) = middle(&few);
+        net.inject(0, a, &message(1, 5, 1, Body::Query(query("some thing"))));
+        let took =
+            (0..5).filter(|n| matches!(net.inject(0, b, &hit(*n)), Some(Verdict::Forward { .. })));
+        assert_eq!(took.count(), passed);
+    }
+}
+
+#[test]
+fn rt_14_a_table_in_many_parts_counts_once() {
+    let few = Config { tables_at_once: 4, ..config() };
+    let (mut net, [a, ..]) = middle(&few);
+    let mut said = |body| net.inject(0, a, &message(900, 1, 0, Body::Qrp(body)));
+    assert_eq!(said(Qrp::Reset { length: 128, infinity: 7 }), Some(Verdict::Local));
+    let part = |seq, count: u8| {
+        let data = Payload::from(vec![0; 128 / usize::from(count)]);
+        Qrp::Patch { seq, count, compressor: Compressor::None, bits: 8, data }
+    };
+    for seq in 1..=8 {
+        assert_eq!(said(part(seq, 8)), Some(Verdict::Local), "part {seq}");
+    }
+    assert_eq!([said(part(1, 1)), said(part(1, 1))], [Some(Verdict::Local), Some(Verdict::Local)]);
+    assert_eq!(said(part(1, 1)), Some(Verdict::Drop { why: Why::Quota }));
+}
+
+/// The words of the Bye that a neighbour hears for its first fault.
+fn words_for(fault: impl Fn(ConnId) -> Vec<Input>) -> String {
+    let conn = ConnId(7);
+    let strict = Config { strikes: 1, ..config() };
+    let (mut router, mut fx) = (Router::new(strict, Rng::new(1)), Fx::new());
+    let now = servent_core::time::Instant::from_secs(1_000);
+    router.handle(now, Input::Opened { conn, peer: address(1), neighbour: neighbour(1) }, &mut fx);
+    fault(conn).into_iter().for_each(|input| router.handle(now, input, &mut fx));
+    let bye = |output: &Output| match output {
+        Output::Send { message, .. } => match &message.body {
+            Body::Bye(bye) => Some(bye.text.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    fx.outputs().find_map(bye).expect("a goodbye")
+}
+
+#[test]
+fn rt_11_a_bye_says_in_words_what_the_fault_was() {
+    let says = |conn, ttl| {
+        let message = message(5, ttl, 0, Body::Query(query("some thing")));
+        Input::Message { conn, message }
+    };
+    assert_eq!(words_for(|conn| vec![says(conn, 200)]), "A TTL too large");
+    assert_eq!(words_for(|conn| vec![says(conn, 3), says(conn, 3)]), "Too many duplicates");
+    let (kind, why) = (Kind::Hit, PayloadError::Short);
+    let improper = |conn| vec![Input::Improper { conn, kind, why }];
+    assert_eq!(words_for(improper), "Too many improper messages");
+    let broken = |why| move |conn| vec![Input::Broken { conn, why }];
+    let frame = |error| broken(Breakage::Frame(error));
+    assert_eq!(words_for(frame(FrameError::TooLong(9))), "A message too large");
+    assert_eq!(words_for(frame(FrameError::Kind(9))), "An unknown message");
+    assert_eq!(words_for(broken(Breakage::Deflate)), "The stream cannot be read");
+    assert_eq!(words_for(|_| vec![Input::Shutdown]), "Closing");
+}
+
+#[test]
+fn whoever_reads_nothing_is_counted_what_it_lost() {
+    let small = Config { window: 1, queue: 150, ..config() };
+    let (mut net, [a, b, _]) = middle(&small);
+    net.give(0, Input::Backlog { conn: b, bytes: 1 });
+    let dropped = |net: &Net| {
+        let view = net.routers[0].view();
+        view.links.iter().find(|link| link.conn == b).expect("it is there").dropped
+    };
+    let mut lost = Vec::new();
+    for n in 0..12 {
+        net.give(0, Input::Message { conn: a, message: message(n, 5, 1, Body::Query(query("x"))) });
+        lost.push(dropped(&net));
+    }
+    let waiting = net.routers[0].view().links.iter().map(|link| link.waiting).max();
+    assert!(waiting.is_some_and(|bytes| bytes <= 150) && lost[0] == 0 && lost[11] >= 2);
+    assert!(lost.windows(2).all(|two| two[1] - two[0] <= 1), "{lost:?}");
 }
 
 #[test]

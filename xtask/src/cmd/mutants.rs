@@ -18,9 +18,9 @@ use crate::paths;
 /// least time.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only this folder of `core/src`.
+    /// Only these folders of `core/src`.
     #[arg(value_parser = FOLDERS)]
-    folder: Option<String>,
+    folders: Vec<String>,
     /// Only so many of each folder, drawn.
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let last = fs::read_to_string(&survivors).unwrap_or_default();
     let last: BTreeSet<&str> = last.lines().collect();
     let wanted = |m: &Mutant| {
-        args.folder.as_ref().is_none_or(|folder| m.folder() == folder)
+        (args.folders.is_empty() || args.folders.iter().any(|folder| m.folder() == folder))
             && args.only.as_ref().is_none_or(|text| m.name.contains(text))
             && (!args.again || last.contains(&m.name[..]))
     };

@@ -229,6 +229,7 @@ impl Life {
         let shown = (&view, server.view(2, 3, now), server.lanes(&windows, now));
         self.bench.digest.add(&format!("{shown:?}"));
         let server = &self.bench.server;
+        self.bench.digest.add(server.config());
         self.bench.digest.add(&(server.length(), server.free(), server.has_room()));
     }
 

@@ -64,7 +64,7 @@ fn config(dice: &mut Rng) -> Config {
         queue: dice.between(100, 900) as u32,
         pongs: dice.between(1, 4) as u32,
         pongs_per_ping: dice.between(1, 4) as u32,
-        strikes: dice.between(3, 9) as u32,
+        strikes: dice.between(1, 6) as u32,
         pushes_per_target: dice.between(1, 2) as u32,
         push_targets: dice.between(1, 3) as u32,
         tables_at_once: *dice.pick(&[0, 3]).unwrap(),
@@ -318,10 +318,13 @@ impl Life {
             let router = &self.net.routers[node];
             let digest = &mut self.net.digest;
             let mut view = router.view();
+            let bytes: u64 = view.tables.iter().map(|table| table.bytes).sum();
+            assert_eq!(router.table_bytes() as u64, bytes);
             // How much memory that takes depends on the machine.
             view.tables.iter_mut().for_each(|table| table.bytes = 0);
             digest.add(&serde_json::to_string(&view).expect("a view is data"));
             digest.add(&(router.links(), router.proxies()));
+            digest.add(router.config());
             for table in TABLES {
                 ids.iter().for_each(|id| digest.add(&format!("{:?}", router.recall(table, *id))));
                 digest.add(&format!("{:?}", router.recall(table, servent(node))));

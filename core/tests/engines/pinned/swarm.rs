@@ -386,6 +386,7 @@ impl Life {
             }
         }
         digest.add(&format!("{:?}", manager.counters()));
+        digest.add(manager.config());
         digest.add(&(manager.pace(0), manager.pace(7), manager.copies(0, 1), manager.copies(7, 1)));
         for pending in &self.pending {
             let (id, About { url, span, .. }) = (name(pending.down), &pending.order.about);

@@ -169,6 +169,7 @@ impl Life {
         for node in &self.world.nodes {
             let endpoint = &node.endpoint;
             digest.add(&serde_json::to_string(&endpoint.view()).expect("a view is data"));
+            digest.add(endpoint.config());
             digest.add(&(endpoint.counters(), endpoint.held(), endpoint.tombstones()));
             for peer in (0..self.world.nodes.len()).map(addr) {
                 digest.add(&(endpoint.room(peer), endpoint.rtt(peer), endpoint.sending(peer)));
