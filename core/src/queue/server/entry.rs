@@ -33,6 +33,17 @@ pub(super) enum Patience {
     Proven,
 }
 
+/// What the store has of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stored {
+    Nothing,
+    /// A row.
+    Row,
+    /// A row that is another servent's by now, as its file is: only what is being
+    /// sent is left here.
+    Released,
+}
+
 /// A place. About 150 bytes, because there may be a million of them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
@@ -59,10 +70,8 @@ pub(super) struct Entry {
     pub(super) patience: Patience,
     /// It may wake only once a minute (WB-7).
     pub(super) sleeps: bool,
-    /// The store has a row for it.
-    pub(super) saved: bool,
-    /// Its file is another servent's by now: only what is being sent is left.
-    pub(super) released: bool,
+    /// What the store has of it.
+    pub(super) stored: Stored,
     /// The port of its `X-Node`; the address is `peer` (decision §2.9).
     pub(super) call_port: Option<NonZeroU16>,
     pub(super) told: u32,
@@ -98,8 +107,7 @@ impl Entry {
             unheard: false,
             patience: Patience::Untried,
             sleeps: false,
-            saved: false,
-            released: false,
+            stored: Stored::Nothing,
             call_port: None,
             told: 0,
             seat: 0,

@@ -106,7 +106,7 @@ mod wheel;
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use self::claims::Claims;
-use self::entry::Entry;
+use self::entry::{Entry, Stored};
 use self::gone::Gone;
 use self::holds::Holds;
 pub use self::io::{Input, Output, Request, Verdict};
@@ -282,13 +282,14 @@ impl Server {
     /// connection, so they are never saved.
     fn save(&mut self, at: u32, fx: &mut Effects) {
         let entry = &mut self.places.slab[at];
-        if entry.released {
+        if entry.stored == Stored::Released {
             return;
         }
         if entry.dialect != Dialect::Active {
-            entry.saved = true;
+            entry.stored = Stored::Row;
             fx.output(Output::Save(entry.row()));
-        } else if core::mem::take(&mut entry.saved) {
+        } else if entry.stored == Stored::Row {
+            entry.stored = Stored::Nothing;
             fx.output(Output::Forget(entry.ticket));
         }
     }
@@ -297,7 +298,7 @@ impl Server {
     fn discard(&mut self, at: u32, fx: &mut Effects) {
         self.wake_at(at, None);
         let entry = self.places.remove(at);
-        if entry.saved {
+        if entry.stored == Stored::Row {
             fx.output(Output::Forget(entry.ticket));
         }
     }

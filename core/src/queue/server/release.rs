@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::entry::{Entry, Phase};
+use super::entry::{Entry, Phase, Stored};
 use super::{Effects, Output, Server};
 use crate::lease::Part;
 use crate::queue::{Dialect, Event, Loss};
@@ -21,10 +21,10 @@ impl Server {
             let conn = self.places.slab[at].conn();
             let uploads = phase == Phase::Uploading;
             fx.event(Event::Released { ticket, uploads });
-            self.places.slab[at].saved = false;
+            self.places.slab[at].stored = Stored::Nothing;
             match phase {
                 Phase::Uploading => {
-                    self.places.slab[at].released = true;
+                    self.places.slab[at].stored = Stored::Released;
                     continue;
                 }
                 Phase::Waiting => self.leave_line(at, true),

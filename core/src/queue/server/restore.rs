@@ -1,6 +1,6 @@
 //! After a restart (PQ-12).
 
-use super::entry::{Entry, Phase};
+use super::entry::{Entry, Phase, Stored};
 use super::slots::Upload;
 use super::wheel::Wheel;
 use super::{Effects, Output, Server};
@@ -33,7 +33,7 @@ impl Server {
         entry.told = row.told;
         (entry.not_before, entry.deadline) = (row.not_before, row.deadline);
         entry.breaks = row.breaks;
-        (entry.unheard, entry.saved) = (true, true);
+        (entry.unheard, entry.stored) = (true, Stored::Row);
         entry.set_callback(row.callback);
         entry.phase = match row.state {
             RowState::Waiting => Phase::Waiting,

@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 
-use super::entry::{Entry, Phase};
+use super::entry::{Entry, Phase, Stored};
 use super::{Effects, Output, Request, Server, Verdict};
 use crate::id::ConnId;
 use crate::queue::{Dialect, Event, FileKey, Policy};
@@ -144,8 +144,9 @@ impl Server {
         self.progress(conn, self.places.slab[at].bytes);
         // A client that had a file before probably wants another; when nobody
         // waits, it gets that anyway.
-        let last = last || self.places.slab[at].released;
-        let several = last && !self.places.slab[at].released && !self.served.insert(conn);
+        let released = self.places.slab[at].stored == Stored::Released;
+        let last = last || released;
+        let several = last && !released && !self.served.insert(conn);
         let between_files = several && self.length() > 0 && self.turn_has(now, at, 1);
         if last && !between_files {
             return self.end_upload(at, fx);
@@ -205,7 +206,7 @@ impl Server {
         let named = entry.dialect != Dialect::Passive || !adaptive;
         let reserves = entry.dialect != Dialect::Active
             && named
-            && !entry.released
+            && entry.stored != Stored::Released
             && entry.breaks < self.config.slot_breaks;
         if entry.phase != Phase::Uploading || !reserves {
             return self.gone(now, conn, fx);
