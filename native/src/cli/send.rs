@@ -15,7 +15,7 @@ use super::amount::rate;
 use super::code::{self, Given};
 use super::many::{Giving, give};
 use super::start::{address, runtime};
-use super::unicast::{PORT, Tally, Travel, bind, title};
+use super::unicast::{PORT, Tally, Travel, bind, enlarged, title};
 use crate::exit::{Exit, Failure, said};
 use crate::progress::{Reporter, Voice, bytes};
 use crate::signal::Signals;
@@ -157,7 +157,8 @@ async fn send(
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     };
-    let endpoint = bind(any, Options { only: Some(peer), ..options }).await?;
+    let options = Options { only: Some(peer), ..enlarged(options, peer) };
+    let endpoint = bind(any, options).await?;
     let connection =
         endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
     let (from, title) = (endpoint.local_addr(), title(offer.entries(), "standard input"));

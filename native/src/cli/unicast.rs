@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use data_encoding::HEXLOWER;
 use serde_json::json;
 use servent::transfer::{Carried, Entry, Told, total};
-use servent::unicast::{BindError, Congestion, Counters, Endpoint, Loss, Options};
+use servent::unicast::{BindError, Config, Congestion, Counters, Endpoint, Loss, Options};
 use servent_core::text::Shown;
 use servent_core::time::Duration;
 
@@ -33,7 +33,8 @@ pub(crate) struct Travel {
     /// not. Not on the loopback, where there are none.
     #[arg(long, value_name = "NAME")]
     congestion: Option<CongestionName>,
-    /// The largest datagram in bytes, 200 to 65000.
+    /// The largest datagram in bytes, 200 to 65000. Within this machine the default is
+    /// the largest, unless some are to be lost.
     #[arg(long, value_name = "N")]
     mtu: Option<u32>,
     /// Lose this share of all datagrams here, in and out, to see it repaired.
@@ -96,6 +97,17 @@ impl Travel {
         let (loss, seed) = (self.loss, self.seed);
         Ok(Options { config, loss, seed, trace, ..Options::default() })
     }
+}
+
+/// Within one machine no link cuts a datagram: fewer and larger ones cost less.
+/// Whoever loses some to see them repaired wants to see many.
+pub(crate) fn enlarged(options: Options, to: SocketAddr) -> Options {
+    let Options { mut config, loss, .. } = options;
+    let within = to.ip().to_canonical().is_loopback();
+    if within && loss == Loss::NONE && config.mtu == Config::default().mtu {
+        config.mtu = *MTU.end();
+    }
+    Options { config, ..options }
 }
 
 /// Binds; the error says what is wrong with an address.
