@@ -256,7 +256,9 @@ impl Division {
     /// Who is there: whoever has beaten within our patience.
     fn watch(&mut self, now: Instant, board: &Board, fx: &mut FxOf<Self>) {
         let blind = core::mem::take(&mut self.blind);
-        let seats = board.members.iter().filter(|seat| seat.id != self.us);
+        // Whoever was at our address before is not there any more.
+        let other = |seat: &&Seat| seat.id != self.us && seat.at != self.at;
+        let seats = board.members.iter().filter(other);
         let mut others = BTreeMap::new();
         for &Seat { id, at, beat } in seats {
             let before = self.others.remove(&id);

@@ -184,6 +184,24 @@ fn st_4_parts_go_to_their_owners_and_come_back() {
     assert_eq!(world.yields, 0);
 }
 
+/// Its own seat of before is still on the board: it sends nobody to itself, and has
+/// its parts back before the others miss it.
+#[test]
+fn st_4_who_comes_back_at_once_does_not_wait_for_itself() {
+    let mut world = World::new();
+    world.run(2);
+    world.members[1] = None;
+    world.told[1].clear();
+    world.start(1);
+    for _ in 0..20 {
+        world.step();
+        assert!(!world.told[1].contains(&Leader::At(at(1))));
+    }
+    let owner = |part: Part| part.owner((0..MEMBERS).map(at));
+    let led = |part: Part| world.told[1][usize::from(part.0)] == Leader::Us;
+    assert!(Part::all().all(|part| led(part) == (owner(part) == Some(at(1)))));
+}
+
 #[test]
 fn st_4_who_was_taken_for_dead_and_was_not_ends() {
     let mut world = World::new();

@@ -31,6 +31,16 @@ struct Place {
     told: bool,
 }
 
+/// A place whose slot was given back.
+#[derive(Debug, Clone, Copy)]
+struct Done {
+    place: Place,
+    /// The record of that.
+    since: u64,
+    /// The store knows.
+    saved: bool,
+}
+
 /// The members of a divided site, and what was promised.
 #[derive(Debug, Clone)]
 pub(super) struct Division {
@@ -46,9 +56,8 @@ pub(super) struct Division {
     /// Who took a part last, at which record.
     owner: BTreeMap<Part, (NodeId, u64)>,
     places: BTreeMap<Guid, Place>,
-    /// Those that were served, where and since which record, and whether the store
-    /// knows.
-    done: BTreeMap<Guid, (NodeId, u64, bool)>,
+    /// Those that were served.
+    done: BTreeMap<Guid, Done>,
     /// What a member decided of a part that another one has taken meanwhile, and
     /// the last record of that.
     strays: BTreeMap<NodeId, u64>,
@@ -152,7 +161,7 @@ impl Division {
     /// What a member that has ended had decided and not saved never was.
     fn ended(&mut self, node: NodeId) {
         self.places.retain(|_, place| place.at != node || place.saved);
-        self.done.retain(|_, (at, _, saved)| *at != node || *saved);
+        self.done.retain(|_, done| done.place.at != node || done.saved);
         self.strays.remove(&node);
         self.released.retain(|(at, _)| *at != node);
     }
@@ -211,8 +220,8 @@ impl Division {
         for place in self.places.values_mut().filter(|place| place.at == node) {
             place.saved |= place.since < until;
         }
-        for (_, since, saved) in self.done.values_mut().filter(|(at, ..)| *at == node) {
-            *saved |= *since < until;
+        for done in self.done.values_mut().filter(|done| done.place.at == node) {
+            done.saved |= done.since < until;
         }
     }
 
@@ -257,14 +266,22 @@ impl Division {
             Queue::Finished { ticket, .. } | Queue::Unreserved { ticket, .. } => {
                 self.served(seq, node, *ticket);
             }
+            // Its slot was taken from it before it had got anything worth it.
+            Queue::Returned { ticket, .. } => {
+                if let Some(done) = self.done.remove(ticket) {
+                    self.stands(*ticket, done.place);
+                }
+            }
             _ => {}
         }
     }
 
     /// A slot is given back, by who has its place.
     fn served(&mut self, seq: u64, node: NodeId, ticket: Guid) {
-        if !self.released.remove(&(node, ticket)) && self.gone(node, ticket) {
-            self.done.insert(ticket, (node, seq, false));
+        if !self.released.remove(&(node, ticket))
+            && let Some(place) = self.gone(node, ticket)
+        {
+            self.done.insert(ticket, Done { place, since: seq, saved: false });
         }
     }
 
@@ -273,12 +290,9 @@ impl Division {
     }
 
     /// A place that this member has is no more.
-    fn gone(&mut self, node: NodeId, ticket: Guid) -> bool {
-        let its = self.places.get(&ticket).is_some_and(|place| place.at == node);
-        if its {
-            self.places.remove(&ticket);
-        }
-        its
+    fn gone(&mut self, node: NodeId, ticket: Guid) -> Option<Place> {
+        self.places.get(&ticket).filter(|place| place.at == node)?;
+        self.places.remove(&ticket)
     }
 
     /// A member gives a place in the line of a file: it says that it leads its
@@ -295,7 +309,7 @@ impl Division {
     /// A slot that was given back, as the store knows, is given to the same
     /// place again.
     fn served_again(&self, ticket: Guid, found: &mut Found<'_>) {
-        if self.done.get(&ticket).is_some_and(|(_, _, saved)| *saved) {
+        if self.done.get(&ticket).is_some_and(|done| done.saved) {
             found.broken("served_twice", "check.served_twice", &[("ticket", &ticket)]);
         }
     }

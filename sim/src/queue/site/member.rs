@@ -365,6 +365,8 @@ impl<N: Guest> World<Queue<N>> {
             Some(self.note(member, None, Event::World(WorldEvent::StoreAway { away: false })));
         self.say(member, ready);
         self.give(member, Input::StoreBack, cause);
+        // Parts that came meanwhile are read.
+        self.write_on(member);
         self.hush(member);
     }
 
