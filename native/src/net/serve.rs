@@ -17,18 +17,17 @@ use super::conn::{Conn, End};
 use super::outbox::ServeFrom;
 use super::pace::Paces;
 use super::unacknowledged::unacknowledged;
+use super::websocket::OURS;
 use crate::clock::Stopwatch;
 
 /// Bytes handed to the system in one call, so that one upload does not keep a
 /// worker from the others.
 const CHUNK: u64 = 1 << 20;
-/// Bytes encrypted at a time: as much as TLS buffers for a full socket.
-const COPIED: usize = 32 << 10;
 /// How often progress is reported at most; it is also reported at the end.
 pub(super) const REPORT_EVERY: Duration = Duration::from_millis(100);
 
 thread_local! {
-    static COPY: RefCell<Vec<u8>> = RefCell::new(vec![0; COPIED]);
+    static COPY: RefCell<Vec<u8>> = RefCell::new(vec![0; OURS]);
 }
 
 impl ServeFrom {
@@ -124,7 +123,7 @@ impl Conn {
         }
         let count = usize::try_from(most).unwrap_or(usize::MAX);
         COPY.with_borrow_mut(|buffer| {
-            let count = count.min(buffer.len());
+            let count = count.min(self.stream.takes());
             let read = file.read_at(&mut buffer[..count], *at)?;
             let sent = if read == 0 { 0 } else { self.stream.try_write(&buffer[..read])? };
             *at += sent as u64;

@@ -19,10 +19,12 @@ use tokio::net::TcpStream;
 
 use super::identity::Identity;
 use super::trust::Trust;
-use super::websocket::{Frames, WebSocket};
+use super::websocket::{Frames, OURS, WebSocket};
 
 /// How such a request begins.
 const ASKS: &[u8] = b"GET https://";
+/// Bytes that TLS takes at a time.
+const ENCRYPTED: usize = 32 << 10;
 /// The code of a WebSocket that ends as it should (RFC 6455 §7.4.1).
 const NORMAL: u16 = 1000;
 
@@ -65,6 +67,12 @@ impl Stream {
     /// True when no byte may bypass what is between us and the socket.
     pub(super) const fn is_wrapped(&self) -> bool {
         self.secure.is_some() || self.web.is_some()
+    }
+
+    /// Bytes that it takes at a time at most: a message, or as much as TLS buffers for
+    /// a full socket.
+    pub(super) const fn takes(&self) -> usize {
+        if self.web.is_some() { OURS } else { ENCRYPTED }
     }
 
     /// From now on bytes travel in the messages of a WebSocket.

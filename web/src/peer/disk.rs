@@ -88,6 +88,8 @@ pub(super) struct Disk {
     shared: BTreeMap<FileIndex, (File, FileInfo)>,
     parts: BTreeMap<FetchId, Part>,
     done: BTreeMap<u64, Done>,
+    /// What is hashed of downloads that come from their first byte on.
+    begun: BTreeMap<u64, Begun>,
 }
 
 /// A row to be saved: its name and its text; without text it is deleted.
@@ -105,7 +107,8 @@ impl Disk {
                 done.extend(row.map(|row| (row.part, row)));
             }
         }
-        let mut disk = Self { door, shared: BTreeMap::new(), parts, done };
+        let (shared, begun) = (BTreeMap::new(), BTreeMap::new());
+        let mut disk = Self { door, shared, parts, done, begun };
         for pair in files.iter() {
             let pair: Array = pair.unchecked_into();
             if let (Some(index), Ok(file)) = (pair.get(0).as_f64(), pair.get(1).dyn_into()) {
@@ -190,6 +193,25 @@ impl Disk {
         if fits { Ok(part.part) } else { Err(StoreError::Full) }
     }
 
+    /// Hashes the next bytes of a download as they come. What came before others are
+    /// there is read again at the end, and all of it when something comes twice.
+    pub(super) fn take_in(&mut self, part: u64, start: u64, bytes: &Array) {
+        if start == 0 {
+            self.begun.insert(part, Begun::default());
+        }
+        let Some(begun) = self.begun.get_mut(&part) else { return };
+        if start < begun.upto {
+            self.begun.remove(&part);
+        } else if start == begun.upto {
+            bytes.iter().for_each(|piece| begun.add(&piece.unchecked_into()));
+        }
+    }
+
+    /// What is hashed of a download by now.
+    pub(super) fn begun(&mut self, part: u64) -> Begun {
+        self.begun.remove(&part).unwrap_or_default()
+    }
+
     /// The size of a download.
     pub(super) fn size(&self, fetch: FetchId) -> u64 {
         self.parts.get(&fetch).and_then(|part| part.size).unwrap_or(0)
@@ -207,6 +229,7 @@ impl Disk {
     /// A download was given up: its bytes go.
     pub(super) fn give_up(&mut self, fetch: FetchId) -> Option<RowOf> {
         let part = self.parts.remove(&fetch)?;
+        self.begun.remove(&part.part);
         self.door.forget(part.part as f64);
         Some((format!("part/{}", fetch.0), None))
     }
@@ -225,14 +248,32 @@ pub(super) async fn read(file: &Blob, start: u64, end: u64) -> Result<Uint8Array
     Ok(Uint8Array::new(&JsFuture::from(slice.array_buffer()).await?))
 }
 
-/// The SHA-1 of a file.
-pub(super) async fn sha1(file: &Blob) -> Result<Sha1, JsValue> {
-    let (mut hasher, size) = (Hasher::new(), file.size() as u64);
-    let mut at = 0;
-    while at < size {
-        let end = size.min(at + HASHED);
-        hasher.update(read(file, at, end).await?.to_vec());
-        at = end;
+/// The SHA-1 of the first bytes of a file.
+#[derive(Default)]
+pub(super) struct Begun {
+    hasher: Hasher,
+    upto: u64,
+    buffer: Vec<u8>,
+}
+
+impl Begun {
+    fn add(&mut self, bytes: &Uint8Array) {
+        let length = bytes.length() as usize;
+        if self.buffer.len() < length {
+            self.buffer.resize(length, 0);
+        }
+        bytes.copy_to(&mut self.buffer[..length]);
+        self.hasher.update(&self.buffer[..length]);
+        self.upto += length as u64;
     }
-    Ok(Sha1(hasher.finalize().into()))
+
+    /// The SHA-1 of the whole file.
+    pub(super) async fn finish(mut self, file: &Blob) -> Result<Sha1, JsValue> {
+        let size = file.size() as u64;
+        while self.upto < size {
+            let end = size.min(self.upto + HASHED);
+            self.add(&read(file, self.upto, end).await?);
+        }
+        Ok(Sha1(self.hasher.finalize().into()))
+    }
 }

@@ -22,7 +22,7 @@ use web_sys::Blob;
 
 use super::How;
 use super::config::config;
-use super::disk::{self, Disk, Door, RowOf};
+use super::disk::{Begun, Disk, Door, RowOf};
 use super::line::Line;
 use super::rows;
 use super::socket::{self, Job, Socket};
@@ -302,6 +302,7 @@ impl Host {
         let now = self.last.as_micros();
         let Some(socket) = self.sockets.get_mut(&conn) else { return };
         let Some((part, start, pieces, length)) = socket.piece(now) else { return };
+        self.disk.take_in(part, start, &pieces);
         let kept = self.disk.door.put(part as f64, start as f64, &pieces);
         let this = Rc::clone(this);
         spawn_local(async move {
@@ -459,11 +460,12 @@ impl Host {
             return self.next(Input::VerifyFailed { fetch, why: StoreError::Failed });
         };
         let file = self.disk.door.file(part as f64, self.disk.size(fetch) as f64);
+        let begun = self.disk.begun(part);
         let this = Rc::clone(this);
         spawn_local(async move {
             let hashed = async {
                 let file: Blob = JsFuture::from(file).await?.unchecked_into();
-                disk::sha1(&file).await
+                begun.finish(&file).await
             };
             let input = match hashed.await {
                 Ok(sha1) => Input::Verified { fetch, sha1: Some(sha1) },
@@ -522,7 +524,7 @@ impl Host {
         let Some(file) = this.borrow().disk.shared(index).cloned() else { return };
         let this = Rc::clone(this);
         spawn_local(async move {
-            let Ok(sha1) = disk::sha1(&file).await else { return };
+            let Ok(sha1) = Begun::default().finish(&file).await else { return };
             let info = this.borrow_mut().disk.hashed(index, sha1);
             Self::happened(&this, info.map(|info| Happened::Input(Input::Shared(info))));
         });

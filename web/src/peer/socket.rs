@@ -28,11 +28,13 @@ pub(super) const MESSAGE: u32 = 64 * 1024;
 const UNSENT: [u32; 2] = [256 * 1024, 1 << 20];
 /// How often to look whether they are fewer, in milliseconds.
 const UNSENT_WAIT: i32 = 10;
+/// Bytes given to a channel after which progress is reported.
+const GIVEN: u64 = 1 << 20;
 /// Every how many looks progress is reported.
 const LOOKS: u32 = 20;
 /// Bytes of a download that are saved at a time, and for how many milliseconds
 /// fewer may wait for that.
-const PIECE: u64 = 1 << 20;
+const PIECE: u64 = 4 << 20;
 const PIECE_WAIT: u64 = 1_000;
 
 /// A connection.
@@ -362,7 +364,7 @@ async fn serve_channel(
         if room.await.is_err() {
             break; // The connection has ended.
         }
-        if at - told >= PIECE {
+        if at - told >= GIVEN {
             told = at;
             let bytes = (at - start).saturating_sub(Host::unsent(host, conn));
             Host::happened(host, [Happened::Input(Input::Served { conn, bytes })]);

@@ -36,10 +36,10 @@ impl Server {
         }
     }
 
-    /// Why the place is gone that this request claims. Only clients that know
-    /// more than PARQ are told: those that announce `hold` or `sleep`.
+    /// Why the place is gone that this request claims. Only clients that announce
+    /// `sleep` are told: others may not know the setting.
     pub(super) fn why_gone(&self, request: &Request) -> Option<Loss> {
-        let knows = request.dialect == Dialect::Parq && (request.waits || request.sleeps);
+        let knows = request.dialect == Dialect::Parq && request.sleeps;
         let claimed = request.ticket.filter(|_| knows)?;
         self.gone.why.get(&claimed).copied()
     }

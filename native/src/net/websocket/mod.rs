@@ -19,7 +19,7 @@ use tokio::net::TcpStream;
 
 use super::stream::Now;
 
-pub(super) use self::door::frames::Frames;
+pub(super) use self::door::frames::{Frames, OURS};
 pub use self::door::handshake::Origins;
 pub(super) use self::door::handshake::{Entry, Said, Upgrade, put_out, uninvited};
 pub(super) use self::door::relay::Wish;

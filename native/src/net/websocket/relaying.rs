@@ -15,7 +15,7 @@ use super::door::relay::{Calling, Line, MOVED, Refused, Relay, What, Wish};
 use crate::net::stream::Stream;
 
 /// Bytes that are passed on at a time.
-const READ: usize = 16 * 1024;
+const READ: usize = 64 * 1024;
 /// Bytes that a page may send on its line, which is for what it is told: each asks
 /// for a word, by which the page sees that the line is open.
 const CHATTER: usize = 4 * 1024;

@@ -10,9 +10,10 @@ use tungstenite::{Error, Message};
 
 /// Bytes of a message of a peer. A larger one is refused when it is announced.
 pub(crate) const MESSAGE: usize = 256 * 1024;
-/// Bytes of a message of ours. A page is told of each message, so they should
-/// not be small; none is sent before it is whole, so they should not be large.
-const OURS: usize = 64 * 1024;
+/// Bytes of a message of ours. A page is told of each message, which costs its
+/// browser a tenth of a millisecond, so they should not be small; none is sent
+/// before it is whole, so they should not be large.
+pub(crate) const OURS: usize = 128 * 1024;
 /// Bytes read from the socket at a time.
 const READ: usize = 16 * 1024;
 /// Messages without bytes for us (pings, empty ones) that are read before other
