@@ -7,7 +7,9 @@ use std::net::IpAddr;
 
 use queue_support::{Bench, Client, Got, config, secs};
 use servent_core::queue::Dialect::{Active, Parq, Parq11, Passive};
-use servent_core::queue::Event;
+use servent_core::queue::server::{Input, Output};
+use servent_core::queue::{Config, Event, Row};
+use servent_core::time::Duration;
 
 #[test]
 fn pq_16_all_dialects_are_served_strictly_in_order_of_arrival() {
@@ -204,4 +206,57 @@ fn pq_16_every_slot_is_reserved_for_its_own_full_time() {
     assert_eq!(bench.ask(&mut last).place().position, 3, "the second has not");
     bench.pass(secs(1));
     assert_eq!(bench.ask(&mut heads[0]), Got::Slot);
+}
+
+#[test]
+fn pq_10_a_place_far_behind_is_held_until_its_client_may_ask_and_a_minute_more() {
+    let mut bench = Bench::new(config(1));
+    bench.upload(Parq);
+    (0..24).for_each(|_| drop(bench.queue(Parq)));
+    let client = bench.queue(Parq);
+    bench.gone(&client);
+    bench.pass(secs(660) - Duration::from_micros(1));
+    assert!(bench.position(&client) > 0, "it was told to come in ten minutes");
+    bench.pass(secs(1));
+    assert_eq!(bench.position(&client), 0);
+}
+
+#[test]
+fn pq_15_with_many_slots_an_estimate_is_what_is_left_at_the_rate_of_all() {
+    // Up to sixteen slots are reckoned one by one, each with its part of the rate.
+    for (slots, first, second) in [(16, 17, 17), (17, 17, 18), (20, 20, 21)] {
+        let mut bench = Bench::new(Config { bandwidth: 1_000, ..config(slots) });
+        (0..slots).for_each(|_| drop(bench.upload(Parq)));
+        let told = [(); 2].map(|()| bench.arrive(Parq).1.place().eta);
+        assert_eq!(told, [Some(secs(first)), Some(secs(second))], "{slots} slots");
+    }
+}
+
+#[test]
+fn pq_12_a_row_that_is_here_is_not_restored_twice_and_one_of_a_connection_not_at_all() {
+    let mut bench = Bench::new(config(1));
+    bench.upload(Parq);
+    let client = bench.queue(Parq);
+    let row = *bench.store().iter().find(|row| Some(row.ticket) == client.ticket).unwrap();
+    assert_eq!(bench.input(Input::Restore(row)), []);
+    let ticket = servent_core::id::Guid([9; 16]);
+    let bound = Row { dialect: Active, ticket, ..row };
+    assert_eq!(bench.input(Input::Restore(bound)), [Output::Forget(ticket)]);
+    assert_eq!(bench.server.length(), 1);
+    bench.input(Input::Restore(Row { ticket, ..row }));
+    assert_eq!(bench.server.length(), 2);
+}
+
+#[test]
+fn pq_4_the_last_instant_of_a_lifetime_is_in_time() {
+    for (late, lost) in [(0, 0), (1, 1)] {
+        let mut bench = Bench::new(config(1));
+        bench.upload(Parq);
+        let (mut client, got) = bench.arrive(Parq);
+        // The request is there before the timer runs.
+        bench.now = bench.now + got.place().lifetime + Duration::from_micros(late);
+        client.told = None;
+        bench.ask(&mut client).place();
+        assert_eq!(bench.lost().len(), lost);
+    }
 }

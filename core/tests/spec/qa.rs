@@ -186,6 +186,29 @@ fn qa_3_who_does_not_say_that_it_waits_is_answered_at_once() {
 }
 
 #[test]
+fn qa_7_with_nobody_waiting_no_slot_waits_for_a_next_file() {
+    let mut bench = Bench::new(adaptive(1));
+    let mut client = bench.upload(Passive);
+    for _ in 0..3 {
+        bench.finish(&client);
+        let view = bench.server.view(1, 0, bench.now);
+        assert_eq!((view.uploads.len(), view.free), (0, 1));
+        assert_eq!(bench.ask(&mut client), Got::Slot);
+    }
+}
+
+#[test]
+fn qa_3_with_no_time_to_hold_everybody_is_answered_at_once() {
+    let (hold, hold_plain) = (secs(0), secs(0));
+    let mut bench = Bench::new(Config { hold, hold_plain, ..adaptive(1) });
+    bench.upload(Parq);
+    for dialect in [Parq, Passive] {
+        let (client, said) = patient(&mut bench, dialect);
+        assert_eq!(replies(&said), [(client.conn, false)]);
+    }
+}
+
+#[test]
 fn qa_3_held_requests_are_bounded_in_number_and_for_each_address() {
     let mut bench = Bench::new(Config { holds: 3, holds_per_ip: 2, ..adaptive(1) });
     bench.upload(Parq);

@@ -110,6 +110,9 @@ mod tests {
         assert_eq!(ask(Some(120_000), Some(45_000)), 120_000);
         assert_eq!(ask(Some(0), Some(0)), 1_000);
         assert_eq!(window(&Config::default(), &told(Some(u64::MAX), None), NOW), None);
+        let day = Config::default().longest.as_millis();
+        assert!(window(&Config::default(), &told(Some(day), None), NOW).is_some());
+        assert_eq!(window(&Config::default(), &told(Some(day + 1), None), NOW), None);
     }
 
     proptest! {

@@ -297,6 +297,8 @@ mod tests {
         for n in 0..4 {
             assert_eq!(claims.within_of(peer(n)) as usize, within(model, peer(n)));
         }
+        let some = (0..4).filter(|n| within(model, peer(*n)) > 0).count();
+        assert_eq!(claims.within.len(), some, "nothing is kept of addresses without claims");
         let inside = model.iter().filter(|(_, claim)| !claim.beyond).count();
         assert_eq!(claims.within() as usize, inside);
         for arrival in 0..40 {

@@ -168,3 +168,20 @@ fn who_returns_to_the_front_is_in_the_way_of_nobody_who_still_moves_up() {
         compare(&line, &model);
     }
 }
+
+#[test]
+fn an_empty_block_is_given_back_unless_the_next_entry_goes_there() {
+    let mut line = Line::new();
+    let seats: Vec<u32> = (0..3 * SEATS as u32).map(|entry| line.push(entry, 1)).collect();
+    let last = line.blocks.len() - 1;
+    let of = |block: usize| seats.iter().copied().filter(move |seat| split(*seat).0 == block);
+    let gone = |line: &Line| line.blocks.iter().filter(|block| block.is_none()).count();
+    for (count, block) in (0..last).enumerate() {
+        of(block).skip(1).for_each(|seat| line.remove(seat));
+        assert_eq!(gone(&line), count);
+        line.remove(of(block).next().expect("a seat"));
+        assert!(gone(&line) == count + 1 && line.blocks[block].is_none());
+    }
+    of(last).for_each(|seat| line.remove(seat));
+    assert_eq!((line.len(), gone(&line)), (0, last), "the last one stays");
+}

@@ -91,4 +91,19 @@ mod tests {
         let measured = rate.measured().unwrap();
         assert!((1_000..1_300).contains(&measured), "{measured}");
     }
+
+    #[test]
+    fn what_was_measured_long_ago_counts_less_however_rarely_it_is_looked_at() {
+        let (mut rate, mut now) = (Rate::default(), Instant::from_secs(100));
+        rate.turn_to(now);
+        rate.begin();
+        for bytes in [30_000; 20].into_iter().chain([3_000; 20]) {
+            now += Duration::from_secs(3);
+            rate.turn_to(now);
+            rate.sent(bytes);
+        }
+        let measured = rate.measured().unwrap();
+        assert!((1_000..2_000).contains(&measured), "{measured}");
+        assert_eq!(rate.now(), now);
+    }
 }

@@ -112,8 +112,11 @@ mod tests {
         for _ in 0..60 {
             assert_eq!(throttle.count(peer(1), now), None);
         }
+        assert_eq!(throttle.refused(peer(1), now), None);
         assert_eq!(throttle.count(peer(1), now), Some(minute));
-        assert_eq!(throttle.count(peer(2), now), None);
+        assert_eq!(throttle.refused(peer(1), now), Some(minute));
+        assert_eq!(throttle.refused(peer(1), now + minute), None);
+        assert_eq!((throttle.refused(peer(2), now), throttle.count(peer(2), now)), (None, None));
         let later = now + Duration::from_secs(59);
         assert_eq!(throttle.count(peer(1), later), Some(Duration::from_secs(1)));
         assert_eq!(throttle.count(peer(1), now + minute), None);
