@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use crate::unicast_support;
 
-use servent_core::unicast::{Config, Ending, Event, Input, Order, Payload, Side};
-use servent_core::wire::unicast::{Block, Close, Conn, Packet};
-use unicast_support::{Fate, PROFILES, World, addr, config, has_data};
+use servent_core::unicast::{Config, Ending, Event, Input, Order, Payload, Profile, Side};
+use servent_core::wire::unicast::{Block, Close, Conn, Data, Message, Packet};
+use unicast_support::{Fate, PROFILES, World, addr, config, has_data, message};
 
 fn conn(world: &World) -> Conn {
     world.receiver(1, 0).expect("something arrived").conn
@@ -117,5 +117,27 @@ fn what_could_not_be_delivered_is_counted() {
         close(&mut world);
         world.run_secs(90);
         assert_eq!(world.nodes[0].endpoint.counters().undelivered, 5, "{profile:?}");
+    }
+}
+
+#[test]
+fn a_small_message_that_waits_does_not_keep_the_datagram_it_came_in() {
+    // A quarter of the datagram is the border.
+    for (length, copied) in [(349, true), (350, false)] {
+        let mut world = World::pair(Profile::Adaptive);
+        let datagram = Payload::from(vec![7; 1_400]);
+        let mut say = |seq, payload| {
+            let message = Message { order: Order::InOrder, continues: false, more: false, payload };
+            let (conn, first, messages) = (Conn(5), seq == 1, vec![message]);
+            let data = Data { conn, seq, first, again: false, token: None, messages };
+            let packet = Packet { blocks: vec![Block::Data(data)] };
+            world.input(0, Input::Packet { peer: addr(1), packet, bytes: 1_400 });
+        };
+        say(1, message(1));
+        say(3, datagram.slice(100..100 + length));
+        say(2, message(2));
+        let got = &world.nodes[0].got[2].payload;
+        assert_eq!(got.len(), length);
+        assert_eq!(datagram.as_ptr_range().contains(&got.as_ptr()), !copied, "{length}");
     }
 }

@@ -212,7 +212,7 @@ fn pq_16_every_slot_is_reserved_for_its_own_full_time() {
 fn pq_10_a_place_far_behind_is_held_until_its_client_may_ask_and_a_minute_more() {
     let mut bench = Bench::new(config(1));
     bench.upload(Parq);
-    (0..24).for_each(|_| drop(bench.queue(Parq)));
+    (0..24).for_each(|_| _ = bench.queue(Parq));
     let client = bench.queue(Parq);
     bench.gone(&client);
     bench.pass(secs(660) - Duration::from_micros(1));
@@ -226,7 +226,7 @@ fn pq_15_with_many_slots_an_estimate_is_what_is_left_at_the_rate_of_all() {
     // Up to sixteen slots are reckoned one by one, each with its part of the rate.
     for (slots, first, second) in [(16, 17, 17), (17, 17, 18), (20, 20, 21)] {
         let mut bench = Bench::new(Config { bandwidth: 1_000, ..config(slots) });
-        (0..slots).for_each(|_| drop(bench.upload(Parq)));
+        (0..slots).for_each(|_| _ = bench.upload(Parq));
         let told = [(); 2].map(|()| bench.arrive(Parq).1.place().eta);
         assert_eq!(told, [Some(secs(first)), Some(secs(second))], "{slots} slots");
     }
