@@ -113,7 +113,7 @@ test('every rule the core can find broken in a swarm has a sentence', async () =
 
 test('every reason the core declares reads as words', async () => {
   const reasons = /** @type {[string, string, string, string, any][]} */ ([
-    ['core/src/queue/event.rs', 'Loss', 'queue', 'lost', {}], ['core/src/queue/event.rs', 'Refusal', 'queue', 'refused', {}], ['core/src/fetch/io.rs', 'DialError', 'conn', 'dial_failed', {}],
+    ['core/src/wire/queue/loss.rs', 'Loss', 'queue', 'lost', {}], ['core/src/queue/client/mod.rs', 'PlaceLoss', 'fetch', 'place_lost', {}], ['core/src/queue/event.rs', 'Refusal', 'queue', 'refused', {}], ['core/src/fetch/io.rs', 'DialError', 'conn', 'dial_failed', {}],
     ['core/src/fetch/event.rs', 'SourceTrouble', 'fetch', 'source_lost', {}], ['core/src/fetch/event.rs', 'FetchFailure', 'fetch', 'failed', {}],
     ['core/src/unicast/event.rs', 'Why', 'unicast', 'resent', unicast], ['core/src/unicast/event.rs', 'Rejection', 'unicast', 'rejected', unicast], ['core/src/unicast/event.rs', 'Ending', 'unicast', 'closed', unicast],
     ['sim/src/links/datagram/mod.rs', 'Loss', 'datagram', 'lost', unicast], ['sim/src/routing/event.rs', 'Loss', 'message', 'lost', routing], ['core/src/routing/io.rs', 'Why', 'message', 'judged', routing], ['core/src/routing/io.rs', 'Why', 'routing', 'limit', routing],
