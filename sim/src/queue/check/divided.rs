@@ -240,7 +240,7 @@ impl Division {
                 }
             }
             Queue::Started { ticket, peer, .. } => {
-                self.served_again(*ticket, found);
+                self.served_again(seq, node, *ticket, found);
                 if !self.places.contains_key(ticket)
                     && let Some(part) = self.part_of.get(peer).copied()
                 {
@@ -251,7 +251,7 @@ impl Division {
                 }
             }
             Queue::Restored { ticket, .. } => {
-                self.served_again(*ticket, found);
+                self.served_again(seq, node, *ticket, found);
                 if let Some((_, _, due)) = &mut self.restoring {
                     due.remove(ticket);
                 }
@@ -307,9 +307,13 @@ impl Division {
     }
 
     /// A slot that was given back, as the store knows, is given to the same
-    /// place again.
-    fn served_again(&self, ticket: Guid, found: &mut Found<'_>) {
-        if self.done.get(&ticket).is_some_and(|done| done.saved) {
+    /// place again. Who does not lead its part any more and does not know that can
+    /// save nothing of it, and so says nothing.
+    fn served_again(&mut self, seq: u64, node: NodeId, ticket: Guid, found: &mut Found<'_>) {
+        let Some(done) = self.done.get(&ticket).filter(|done| done.saved) else { return };
+        if self.owner.get(&done.place.part).is_some_and(|(owner, _)| *owner != node) {
+            self.strays.insert(node, seq);
+        } else {
             found.broken("served_twice", "check.served_twice", &[("ticket", &ticket)]);
         }
     }
