@@ -26,6 +26,7 @@ fn told(dice: &mut Rng) -> ToldPlace {
         lifetime: lifetime.filter(|_| some & 2 == 0),
         eta: eta.filter(|_| some & 4 == 0),
         keep: dice.chance(1, 2),
+        lost: None,
     }
 }
 
