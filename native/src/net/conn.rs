@@ -328,6 +328,7 @@ impl Conn {
         }
     }
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;
