@@ -20,6 +20,14 @@ pub(super) struct Ahead {
     reading: JoinHandle<io::Result<Read>>,
 }
 
+/// What comes next of it.
+pub(super) enum Next {
+    /// Data messages, at least one.
+    Messages(Vec<Payload>),
+    /// Nothing: this is the digest of all of it.
+    End([u8; 32]),
+}
+
 /// What was read, and with what it goes on.
 struct Read {
     file: File,
@@ -38,18 +46,19 @@ impl Ahead {
         Self { reading: spawn_blocking(|| read.more()) }
     }
 
-    /// The next data messages; none at the end. Dropping the future loses nothing.
+    /// What comes next; nothing may be asked for after the end. Dropping the future
+    /// loses nothing.
     ///
     /// # Errors
     /// It cannot be read, or is shorter than was said.
-    pub(super) async fn next(&mut self) -> io::Result<Result<Vec<Payload>, [u8; 32]>> {
+    pub(super) async fn next(&mut self) -> io::Result<Next> {
         let mut read = (&mut self.reading).await.map_err(io::Error::other)??;
         let messages = std::mem::take(&mut read.messages);
         if messages.is_empty() {
-            return Ok(Err(read.hash.finalize().into()));
+            return Ok(Next::End(read.hash.finalize().into()));
         }
         self.reading = spawn_blocking(|| read.more());
-        Ok(Ok(messages))
+        Ok(Next::Messages(messages))
     }
 }
 

@@ -10,7 +10,7 @@ use blake3::Hasher;
 use servent_core::unicast::Payload;
 use thiserror::Error;
 
-use super::ahead::Ahead;
+use super::ahead::{Ahead, Next};
 use super::message::{Message, number};
 use super::offer::Offer;
 use super::secret::{Code, Meeting};
@@ -244,8 +244,8 @@ impl Sending<'_> {
         let mut so_far = from;
         let sum = loop {
             let messages = match self.meanwhile(ahead.next(), told).await? {
-                Ok(Ok(messages)) => messages,
-                Ok(Err(sum)) => break sum,
+                Ok(Next::Messages(messages)) => messages,
+                Ok(Next::End(sum)) => break sum,
                 Err(why) => return Err(self.unreadable(entry, why).await),
             };
             for message in messages {
