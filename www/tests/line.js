@@ -4,8 +4,12 @@
  */
 import path from 'node:path';
 import { test } from 'node:test';
+import { endAll } from './program.js';
 import { end, keep } from './tab.js';
 
 keep();
 for (const file of process.argv.slice(2)) await import(path.resolve(file));
-test('the browser ends', end);
+test('the browser ends, and what a failed test left running', async () => {
+  endAll();
+  await end();
+});

@@ -1,16 +1,14 @@
 /** A room of the real program, and pages that join it, for the tests. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { patient } from './browser.js';
+import { end, heard, run } from './program.js';
 import { WWW } from './serve.js';
 
-/** The program to run, if any. */
-export const PROGRAM = process.env.SERVENT_PROGRAM;
+export { PROGRAM } from './program.js';
 /** Pages that joined, until their room is closed: a tab that stays open would work on beside all later tests. */
 const pages = /** @type {Set<import('puppeteer-core').Page>} */ (new Set());
 /** Bytes of its song. */
@@ -24,28 +22,16 @@ export async function roomWith(size, more) {
   const dir = mkdtempSync(path.join(tmpdir(), 'servent-room-'));
   const song = randomBytes(size);
   writeFileSync(path.join(dir, 'long song.ogg'), song);
-  const run = spawn(String(PROGRAM), ['room', path.join(dir, 'long song.ogg'), '--json', '--listen', '127.0.0.1:0', '--page', '127.0.0.1:0', '--state', path.join(dir, 'state'), '--set', `www=${WWW}`, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
-  // Whatever else goes wrong, no servent stays behind.
-  const end = () => run.kill('SIGINT');
-  process.once('exit', end);
-  const facts = /** @type {Record<string, any>} */ ({});
-  for await (const line of createInterface({ input: run.stdout })) {
-    const fact = JSON.parse(line);
-    facts[fact.event] = fact;
-    if (facts.screen && facts.hashed) break;
-  }
-  run.stdout.resume();
+  const child = run(['room', path.join(dir, 'long song.ogg'), '--json', '--listen', '127.0.0.1:0', '--page', '127.0.0.1:0', '--state', path.join(dir, 'state'), '--set', `www=${WWW}`, ...more]);
+  const facts = await heard(child, ['screen', 'hashed']);
   const close = async () => {
-    await new Promise((done) => {
-      run.once('exit', () => done(rmSync(dir, { recursive: true, force: true })));
-      process.removeListener('exit', end);
-      end();
-    });
+    await end(child);
+    rmSync(dir, { recursive: true, force: true });
     // After the servent: the last thing that its pages hear is that it ends.
     for (const page of pages) if (!page.isClosed()) await page.close().catch(() => {});
     pages.clear();
   };
-  return { song, url: facts.room.url, screen: facts.screen.url, code: facts.code?.code, pid: run.pid, close };
+  return { song, url: facts.room.url, screen: facts.screen.url, code: facts.code?.code, pid: child.pid, close };
 }
 
 /** @param {import('puppeteer-core').Browser} browser @param {string} url @param {(...with_: any[]) => void} [first] what the page does before anything else @param {unknown[]} using with what */

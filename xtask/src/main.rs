@@ -13,6 +13,7 @@ mod second;
 mod single;
 mod steps;
 mod tidy;
+mod tree;
 mod types;
 mod wasm;
 

@@ -4,6 +4,7 @@
 //! measures time runs afterwards, one browser at a time.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Error, Result, anyhow};
 
@@ -12,6 +13,9 @@ use crate::run::{Tool, cargo};
 use crate::steps::{Context, Outcome};
 use crate::{machine, paths, second};
 
+/// One file of tests takes half a minute at most, all of them eight.
+const FILE: Duration = Duration::from_mins(4);
+const LINE: Duration = Duration::from_mins(20);
 /// Who runs the tests that need no browser.
 const NODE: &str = "node";
 
@@ -109,30 +113,29 @@ fn one_by_one(line: &[Test], given: &Given) -> Vec<(Test, Error)> {
 
 impl Given {
     fn run(&self, test: &Test) -> Result<()> {
-        self.node(test.engine).arg("--test").arg(&test.file).quiet()?;
+        self.node(test.engine).arg("--test").arg(&test.file).ends_within(FILE).quiet()?;
         Ok(())
     }
 
-    /// All of them in one process and one browser; those that failed. Where the
-    /// process does not say which, that is all of them.
+    /// All of them in one process and one browser; those that failed, or were not
+    /// come to. Where the process does not say which, that is all of them.
     fn share(&self, line: &[Test]) -> Result<Vec<(Test, Error)>> {
         let Some(Test { engine, .. }) = line.first() else { return Ok(Vec::new()) };
-        let report = paths::target().join(format!("failed-in-{engine}"));
+        let report = paths::target().join(format!("passed-in-{engine}"));
         let times = paths::target().join(format!("times-in-{engine}.txt"));
         let node = self
             .node(engine)
             .words("--test-reporter=spec --test-reporter-destination=stdout")
-            .words("--test-reporter=./tests/failed.js")
+            .words("--test-reporter=./tests/passed.js")
             .arg(format!("--test-reporter-destination={}", report.display()))
             .words("--test-reporter=./tests/times.js")
             .arg(format!("--test-reporter-destination={}", times.display()))
             .arg("tests/line.js");
-        let Err(why) = line.iter().fold(node, |node, test| node.arg(&test.file)).quiet() else {
-            return Ok(Vec::new());
-        };
-        let named = std::fs::read_to_string(&report).unwrap_or_default();
+        let node = line.iter().fold(node, |node, test| node.arg(&test.file)).ends_within(LINE);
+        let Err(why) = node.quiet() else { return Ok(Vec::new()) };
+        let passed = std::fs::read_to_string(&report).unwrap_or_default();
         let mut failed: Vec<_> =
-            line.iter().filter(|test| named.lines().any(|file| file == test.file)).collect();
+            line.iter().filter(|test| passed.lines().all(|file| file != test.file)).collect();
         if failed.is_empty() {
             failed = line.iter().collect();
         }
@@ -143,7 +146,9 @@ impl Given {
     }
 
     fn node(&self, engine: &str) -> Tool {
-        let node = Tool::new("node").within(paths::www()).env("BROWSERS", engine);
+        // What a failed test leaves open would keep the process for ever.
+        let node = Tool::new("node").arg("--test-force-exit").within(paths::www());
+        let node = node.env("BROWSERS", engine);
         self.variables.iter().fold(node, |node, (name, path)| node.env(name, path))
     }
 }

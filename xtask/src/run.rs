@@ -1,17 +1,29 @@
 //! Running other programs: never with our standard input, always with an
-//! error that names the whole command.
+//! error that names the whole command, never without an end.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::io::PipeReader;
+use std::io::{PipeReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+
+use crate::tree;
+
+/// What runs without being seen may take that long, unless more is said:
+/// several times what the longest takes on a small machine that is busy.
+const PATIENCE: Duration = Duration::from_mins(30);
+/// How long a silence after a program's end means that it has said everything:
+/// what it left behind may hold its outputs open.
+pub(crate) const AFTERWARDS: Duration = Duration::from_secs(5);
 
 /// A program about to be run in the root of the repository.
 pub(crate) struct Tool {
     command: Command,
     shown: String,
+    patience: Duration,
 }
 
 /// A program that runs.
@@ -21,6 +33,11 @@ pub(crate) struct Started {
 }
 
 impl Started {
+    /// Its number.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits for its end.
     pub(crate) fn end(mut self) -> Result<()> {
         succeeded(&self.shown, self.child.wait()?)
@@ -50,7 +67,13 @@ impl Tool {
     fn named(path: &OsStr, shown: &str) -> Self {
         let mut command = Command::new(path);
         command.current_dir(crate::paths::root()).stdin(Stdio::null());
-        Self { command, shown: shown.to_owned() }
+        Self { command, shown: shown.to_owned(), patience: PATIENCE }
+    }
+
+    /// How long [`Tool::quiet`] waits for its end.
+    pub(crate) fn ends_within(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
     }
 
     /// Adds one argument.
@@ -105,18 +128,33 @@ impl Tool {
         Ok((output, Started { child, shown: self.shown }))
     }
 
-    /// Runs it and keeps its output; a failure shows all of it.
+    /// Runs it and keeps its output; a failure shows all of it. One that does
+    /// not end in time is ended, with everything it has started.
     pub(crate) fn quiet(mut self) -> Result<String> {
-        let out = self
+        self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self
             .command
-            .output()
+            .spawn()
             .with_context(|| format!("`{}` could not be started", self.shown))?;
-        let text = String::from_utf8_lossy(&out.stdout).into_owned();
-        if !out.status.success() {
-            let errors = String::from_utf8_lossy(&out.stderr);
-            bail!("`{}` failed ({})\n{text}{errors}", self.shown, out.status);
+        let id = child.id();
+        let (said, errors) = (child.stdout.take().map(read), child.stderr.take().map(read));
+        let (end, ended) = channel();
+        std::thread::spawn(move || end.send(child.wait()));
+        let status = ended.recv_timeout(self.patience);
+        if status.is_err() {
+            tree::end(id);
         }
-        Ok(text)
+        let (text, errors) = (all(said), all(errors));
+        match status {
+            Err(_) => {
+                let limit = self.patience.as_secs();
+                bail!("`{}` did not end within {limit} s\n{text}{errors}", self.shown)
+            }
+            Ok(status) => match status? {
+                status if status.success() => Ok(text),
+                status => bail!("`{}` failed ({status})\n{text}{errors}", self.shown),
+            },
+        }
     }
 
     /// Runs it; what it printed, whether it succeeds or not.
@@ -135,5 +173,55 @@ impl Tool {
             .stderr(Stdio::null())
             .status()
             .is_ok_and(|status| status.success())
+    }
+}
+
+/// Reads one output of a program, beside whatever else happens.
+fn read(mut from: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (pass, parts) = channel();
+    std::thread::spawn(move || {
+        let mut part = vec![0; 1 << 16];
+        while let Ok(n @ 1..) = from.read(&mut part) {
+            if pass.send(part[..n].to_vec()).is_err() {
+                break;
+            }
+        }
+    });
+    parts
+}
+
+/// What was read, when the program has ended.
+fn all(parts: Option<Receiver<Vec<u8>>>) -> String {
+    let mut bytes = Vec::new();
+    if let Some(parts) = parts {
+        while let Ok(part) = parts.recv_timeout(AFTERWARDS) {
+            bytes.extend(part);
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str) -> Tool {
+        Tool::new("sh").arg("-c").arg(script)
+    }
+
+    #[test]
+    fn what_does_not_end_is_ended_with_what_it_started_and_named() {
+        let tool = sh("echo begun; sleep 61 & echo $!; wait").ends_within(Duration::from_secs(1));
+        let why = tool.quiet().expect_err("it waits for ever").to_string();
+        assert!(why.contains("did not end within 1 s\nbegun\n"), "{why}");
+        let id: u32 = why.lines().last().and_then(|id| id.parse().ok()).expect(&why);
+        let gone = || !sh(&format!("kill -0 {id} 2>&-")).works();
+        assert!((0..50).any(|_| gone() || sh("sleep 0.1").works() && gone()));
+    }
+
+    #[test]
+    fn what_is_left_behind_with_our_pipe_is_not_waited_for() {
+        let said = sh("sleep 20 & echo done").quiet();
+        assert_eq!(said.expect("it ended"), "done\n");
     }
 }

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Error, Result, bail};
 
-use crate::paths;
-use crate::run::{Tool, cargo};
+use crate::run::{AFTERWARDS, Tool, cargo};
+use crate::{paths, tree};
 
 /// The package whose tests use real sockets, processes and time, as cargo
 /// names it where it lists what failed.
@@ -20,8 +20,8 @@ const PROGRAM: &str = "-p servent ";
 /// How the summary calls it. Searched for by people: do not change lightly.
 pub(crate) const ALONE: &str = "passed only when run alone";
 
-/// How long a silence after cargo's end means that it has said everything.
-const AFTERWARDS: Duration = Duration::from_secs(5);
+/// A test that says nothing for so long will not say anything any more.
+const SILENCE: Duration = Duration::from_mins(10);
 
 /// Runs every test of the workspace and gives failed ones of the program
 /// their second chance. The words for the summary; empty when none needed it.
@@ -105,6 +105,7 @@ struct Failure {
 /// Runs it, shows what it says and remembers which tests failed.
 fn watched(tool: Tool) -> Result<std::result::Result<(), Failure>> {
     let (output, child) = tool.joined()?;
+    let id = child.id();
     let (say, heard) = channel();
     let ended = say.clone();
     std::thread::spawn(move || {
@@ -115,14 +116,18 @@ fn watched(tool: Tool) -> Result<std::result::Result<(), Failure>> {
     let (mut report, mut end) = (Report::default(), None);
     loop {
         // A process that a failed test left behind may keep the pipe open.
-        let patience = if end.is_some() { AFTERWARDS } else { Duration::MAX };
+        let patience = if end.is_some() { AFTERWARDS } else { SILENCE };
         match heard.recv_timeout(patience) {
             Ok(Said::End(how)) => end = Some(how),
             Ok(Said::Line(line)) => {
                 std::io::stdout().write_all(&[&line[..], b"\n"].concat())?;
                 report.line(&String::from_utf8_lossy(&line));
             }
-            Err(_) => break,
+            Err(_) if end.is_some() => break,
+            Err(_) => {
+                tree::end(id);
+                bail!("cargo said nothing for {} s, and was ended", SILENCE.as_secs());
+            }
         }
     }
     let end = end.context("nobody waited for cargo's end")?;

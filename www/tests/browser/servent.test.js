@@ -3,18 +3,12 @@
  * message between it and them, as they come; whoever pauses stays.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { describe, test } from 'node:test';
 import { BROWSERS, open, start, state } from '../browser.js';
-
-const PROGRAM = process.env.SERVENT_PROGRAM;
-
-/** Runs the program in a place. @param {string} place @param {string[]} words */
-const run = (place, words) => spawn(String(PROGRAM), words, { cwd: place, env: { ...process.env, XDG_CONFIG_HOME: place }, stdio: ['ignore', 'pipe', 'inherit'] });
+import { PROGRAM, end, heard, run } from '../program.js';
 
 /**
  * Shares one file; with what it said first of all that is wanted.
@@ -23,29 +17,17 @@ const run = (place, words) => spawn(String(PROGRAM), words, { cwd: place, env: {
 async function share(place, name, file, how, wanted) {
   mkdirSync(path.join(place, name));
   writeFileSync(path.join(place, name, file), 'la la');
-  return heard(run(place, ['share', name, '--state', `state-${name}`, '--json', '--listen', '127.0.0.1:0', ...how]), wanted);
+  return saying(run(['share', name, '--state', `state-${name}`, '--json', '--listen', '127.0.0.1:0', ...how], place), wanted);
 }
 
-/** A program, and what it has said up to all that is wanted. @param {import('node:child_process').ChildProcessByStdio<null, import('node:stream').Readable, null>} child @param {string[]} wanted */
-async function heard(child, wanted) {
-  /** @type {Record<string, any>} */
-  const told = {};
-  const lines = createInterface({ input: child.stdout });
-  for await (const line of lines) {
-    const one = JSON.parse(line);
-    told[one.event] = one;
-    if (wanted.every((event) => told[event])) break;
-  }
-  // What else it says is not read, and must not stop it.
-  child.stdout.resume();
-  return { child, told };
-}
+/** A program, with what it has said up to all that is wanted. @param {import('../program.js').Child} child @param {string[]} wanted */
+const saying = async (child, wanted) => ({ child, told: await heard(child, wanted) });
 
 for (const name of BROWSERS) {
   describe(name, { skip: !PROGRAM && 'SERVENT_PROGRAM names no program' }, () => {
     test('the map of a running servent grows as messages come, and whoever pauses stays', async () => {
       const place = mkdtempSync(path.join(tmpdir(), 'servent-live-'));
-      const children = /** @type {import('node:child_process').ChildProcess[]} */ ([]);
+      const children = /** @type {import('../program.js').Child[]} */ ([]);
       const started = await start(name);
       try {
         const middle = await share(place, 'middle', 'nothing.txt', ['--lab', '127.0.0.1:0'], ['listening', 'lab', 'hashed']);
@@ -76,7 +58,7 @@ for (const name of BROWSERS) {
 
         // Somebody searches: the query goes through the middle, and the hit comes back.
         const search = () => new Promise((done) => {
-          const child = run(place, ['search', 'rare', '--peer', near.told.listening.at, '--wait', '3', '--json', '--state', 'ask', '--set', 'overlay.degree=1']);
+          const child = run(['search', 'rare', '--peer', near.told.listening.at, '--wait', '3', '--json', '--state', 'ask', '--set', 'overlay.degree=1'], place);
           children.push(child);
           let said = '';
           child.stdout.on('data', (bytes) => { said += bytes; });
@@ -115,24 +97,24 @@ for (const name of BROWSERS) {
         await page.close();
       } finally {
         await started.close();
-        for (const child of children) child.kill();
+        for (const child of children) await end(child);
         rmSync(place, { recursive: true, force: true });
       }
     });
 
     test('a receiver is shown on the ladder as soon as something comes', async () => {
       const place = mkdtempSync(path.join(tmpdir(), 'servent-live-'));
-      const children = /** @type {import('node:child_process').ChildProcess[]} */ ([]);
+      const children = /** @type {import('../program.js').Child[]} */ ([]);
       const started = await start(name);
       try {
         writeFileSync(path.join(place, 'song'), Buffer.alloc(20_000, 7));
         const words = ['receive', '--open', '--yes', '--json', '--listen', '127.0.0.1:0', '-o', 'inbox/', '--lab', '127.0.0.1:0'];
-        const receiver = await heard(run(place, words), ['listening', 'lab']);
+        const receiver = await saying(run(words, place), ['listening', 'lab']);
         children.push(receiver.child);
         const { page, complaints } = await open(started, '', { url: receiver.told.lab.url });
         await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.live?.follow);
         const send = () => new Promise((done) => {
-          const child = run(place, ['send', '--open', receiver.told.listening.address, 'song', '-q']);
+          const child = run(['send', '--open', receiver.told.listening.address, 'song', '-q'], place);
           children.push(child);
           child.on('close', done);
         });
@@ -151,7 +133,7 @@ for (const name of BROWSERS) {
         await page.close();
       } finally {
         await started.close();
-        for (const child of children) child.kill();
+        for (const child of children) await end(child);
         rmSync(place, { recursive: true, force: true });
       }
     });

@@ -77,8 +77,9 @@ for (const name of BROWSERS) {
       });
     }
 
-    for (const frozen of name === 'chromium' ? [false, true] : [false]) test(`wb_7_a_page_that_slept_is_back_at_its_place_at_once_though_its_sockets_${frozen ? 'were_closed' : 'seem_open'}`, async () => {
+    for (const frozen of name === 'chromium' ? [false, true] : [false]) test(`wb_7_a_page_that_slept_is_back_at_its_place_at_once_though_its_sockets_${frozen ? 'were_closed' : 'seem_open'}`, async (t) => {
       const { page, line, minute, close, complaints } = await waiting(12, 10);
+      t.after(close);
       const before = line.count();
       await asleep(page, frozen, async () => {
         line.die();
@@ -93,11 +94,11 @@ for (const name of BROWSERS) {
       const { tickets, lost } = await places(page);
       assert.deepEqual([tickets.length, lost], [1, 0]);
       assert.deepEqual(complaints.flat().filter((said) => !/Back-Forward Cache/.test(said)), []);
-      await close();
     });
 
-    test('wb_7_a_page_that_slept_for_too_long_hears_why_its_place_is_gone', async () => {
+    test('wb_7_a_page_that_slept_for_too_long_hears_why_its_place_is_gone', async (t) => {
       const { page, line, minute, close } = await waiting(25, 60);
+      t.after(close);
       const told = await source(page);
       await asleep(page, name === 'chromium', async () => {
         line.die();
@@ -107,7 +108,6 @@ for (const name of BROWSERS) {
       await page.waitForFunction(() => /this page had not asked in time/.test(document.querySelector('[data-list="downloads"]')?.textContent ?? ''));
       const { tickets, lost } = await places(page);
       assert.deepEqual([tickets.length, lost], [2, 1]);
-      await close();
     });
   });
 }

@@ -1,26 +1,20 @@
 /** The page of `servent share --accept`: a visitor uploads files. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { describe, test } from 'node:test';
 import { BROWSERS, drop, start } from '../browser.js';
-
-const PROGRAM = process.env.SERVENT_PROGRAM;
+import { PROGRAM, end, heard, run } from '../program.js';
 
 /** Shares a folder, and takes files of at most a million bytes. @param {string} place */
 async function share(place) {
   mkdirSync(path.join(place, 'music'));
   writeFileSync(path.join(place, 'music', 'song.ogg'), 'la la');
   const words = ['share', 'music', '--accept', 'inbox', '--listen', '127.0.0.1:0', '--lab', 'off', '--state', 'state', '--json', '--set', 'inbox.file_bytes=1000000'];
-  const child = spawn(String(PROGRAM), words, { cwd: place, env: { ...process.env, XDG_CONFIG_HOME: place }, stdio: ['ignore', 'pipe', 'inherit'] });
-  for await (const line of createInterface({ input: child.stdout })) {
-    const told = JSON.parse(line);
-    if (told.event === 'listening') return { child, url: `http://${told.at}/` };
-  }
-  throw new Error('it does not listen');
+  const child = run(words, place);
+  const { listening } = await heard(child, ['listening']);
+  return { child, url: `http://${listening.at}/` };
 }
 
 for (const name of BROWSERS) {
@@ -78,7 +72,7 @@ for (const name of BROWSERS) {
         // The browser goes on with other tests.
         for (const page of pages) await page.close();
         await started.close();
-        child.kill();
+        await end(child);
         rmSync(place, { recursive: true, force: true });
       }
     });
