@@ -93,7 +93,7 @@ pub(crate) fn nginx(dir: &Path, work: &Path) -> Result<Option<Server>> {
              http {{ access_log off; sendfile on; tcp_nopush on; client_body_temp_path {work_text};\n\
              proxy_temp_path {work_text}; fastcgi_temp_path {work_text}; uwsgi_temp_path {work_text};\n\
              scgi_temp_path {work_text};\n\
-             server {{ listen 127.0.0.1:{port}; root {dir_text}; }} }}\n"
+             server {{ listen 127.0.0.1:{port}; root {dir_text}; autoindex on; }} }}\n"
         ),
     )?;
     let child = Command::new("nginx")

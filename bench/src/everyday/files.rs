@@ -40,7 +40,8 @@ pub(super) fn large(report: &mut Report, quick: bool) -> Result<()> {
     Ok(())
 }
 
-/// Many small files by `get -i`, by aria2 and by wget.
+/// Many small files: a list of addresses by `get -i` and by aria2, a folder by
+/// `get` and by `wget -r`.
 pub(super) fn small(report: &mut Report, quick: bool) -> Result<()> {
     let (count, rounds) = if quick { (500, 1) } else { (5_000, 3) };
     let dir = tempfile::tempdir()?;
@@ -61,9 +62,13 @@ pub(super) fn small(report: &mut Report, quick: bool) -> Result<()> {
     }
     fs::write(dir.path().join("list"), list)?;
 
-    for (tool, arguments) in
-        [("aria2c", &["-q", "-i", "../list"][..]), ("wget", &["-q", "-i", "../list"][..])]
-    {
+    let at = format!("http://{}/", nginx.at);
+    let list = ["-i", "../list"];
+    let folders = ["-r", "-np", "-nH", &at];
+    for (tool, theirs_are, ours_are, what) in [
+        ("aria2c", &list[..], &list[..], "get -i"),
+        ("wget", &folders[..], &[at.as_str()][..], "get of a folder"),
+    ] {
         if !is_here(tool) {
             report.note(&format!("no {tool} here: left out"));
             continue;
@@ -73,15 +78,15 @@ pub(super) fn small(report: &mut Report, quick: bool) -> Result<()> {
             let speed = |took: f64| f64::from(count) / took;
             let to = folder(dir.path(), "ours")?;
             let mut ours = program(&to)?;
-            ours.args(["get", "-q", "--state", "../state", "-i", "../list"]);
+            ours.args(["get", "-q", "--state", "../state"]).args(ours_are);
             let ours = emptied(&share, &to, seconds(ours)?)?;
             let to = folder(dir.path(), "theirs")?;
             let mut theirs = quiet(Command::new(tool), &to);
-            theirs.args(arguments);
+            theirs.arg("-q").args(theirs_are);
             let theirs = emptied(&share, &to, seconds(theirs)?)?;
             pairs.push((speed(ours), speed(theirs)));
         }
-        let case = format!("get -i of {count} small files");
+        let case = format!("{what}, {count} small files");
         let wanted = Target::RatioAtLeast(1.0);
         report.add_pairs(("everyday", case, "files/s"), tool, &pairs, &wanted);
     }
