@@ -4,6 +4,7 @@
 mod access;
 mod clock;
 mod counters;
+pub mod dice;
 pub mod driver;
 pub mod error;
 mod files;

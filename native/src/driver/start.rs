@@ -19,6 +19,7 @@ use super::{Handle, Options, Outside, Unsaved};
 use crate::access::Watch;
 use crate::clock::Clock;
 use crate::counters::Counters;
+use crate::dice;
 use crate::error::{StartError, StoreFailure};
 use crate::library::{Ask, Library, Worker};
 use crate::net::caches::Caches;
@@ -272,38 +273,11 @@ fn fit(options: &Options) -> (Arc<Semaphore>, Config) {
     (Arc::new(Semaphore::new(most as usize)), config)
 }
 
-fn draw(bytes: &mut [u8]) -> std::io::Result<usize> {
-    Ok(rustix::rand::getrandom(bytes, rustix::rand::GetRandomFlags::empty())?)
-}
-
-/// A seed that nobody can guess.
+/// A seed that nobody can guess: tickets are derived from it, so without real
+/// random bytes there is no servent.
 ///
 /// # Errors
-/// The system has no random bytes.
+/// The system has none.
 fn random_seed() -> Result<u64, StartError> {
-    seed_from(draw)
-}
-
-/// Tickets are derived from the seed, so without real random bytes there is no
-/// servent.
-fn seed_from(draw: impl FnOnce(&mut [u8]) -> std::io::Result<usize>) -> Result<u64, StartError> {
-    let mut seed = [0; 8];
-    match draw(&mut seed) {
-        Ok(8) => Ok(u64::from_le_bytes(seed)),
-        Ok(_) => Err(StartError::Dice(std::io::ErrorKind::UnexpectedEof.into())),
-        Err(why) => Err(StartError::Dice(why)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn without_real_dice_there_is_no_servent() {
-        for none in [Ok(0), Ok(7), Err(std::io::ErrorKind::Unsupported.into())] {
-            assert!(matches!(seed_from(|_| none), Err(StartError::Dice(_))));
-        }
-        assert_ne!(random_seed().unwrap(), random_seed().unwrap());
-    }
+    Ok(u64::from_le_bytes(dice::draw().map_err(StartError::Dice)?))
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::rand::{GetRandomFlags, getrandom};
 use servent_core::address::owner;
 use servent_core::time::{Duration, Instant};
 
 use crate::clock::Clock;
+use crate::dice;
 
 /// Wrong codes that an address may say in a minute; then it is not listened to for
 /// the rest of that minute.
@@ -83,14 +83,12 @@ fn plain(said: &str) -> String {
 }
 
 fn draw() -> Option<String> {
-    let mut bytes = [0; 4 * LENGTH];
-    (getrandom(&mut bytes, GetRandomFlags::empty()) == Ok(bytes.len())).then(|| {
-        let letter = |four: &[u8]| {
-            let n = four.iter().fold(0, |n, byte| n << 8 | usize::from(*byte));
-            char::from(LETTERS[n % LETTERS.len()])
-        };
-        bytes.chunks(4).map(letter).collect()
-    })
+    let letter = |four: &[u8]| {
+        let n = four.iter().fold(0, |n, byte| n << 8 | usize::from(*byte));
+        char::from(LETTERS[n % LETTERS.len()])
+    };
+    let bytes = dice::draw::<{ 4 * LENGTH }>().ok()?;
+    Some(bytes.chunks(4).map(letter).collect())
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rustix::rand::{GetRandomFlags, getrandom};
 use serde_json::json;
+use servent::dice;
 use servent::replay::bytes;
 use servent_core::rng::Rng;
 use servent_core::text::Shown;
@@ -66,11 +66,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Every pseudonym is drawn from it, and nobody keeps it.
 fn seed() -> Result<u64, Failure> {
-    let mut seed = [0; 8];
-    match getrandom(&mut seed, GetRandomFlags::empty()) {
-        Ok(8) => Ok(u64::from_le_bytes(seed)),
-        _ => Err(Failure::new(Exit::Failed, "the system has no random numbers")),
-    }
+    let seed = dice::draw().map(u64::from_le_bytes);
+    seed.map_err(|_| Failure::new(Exit::Failed, "the system has no random numbers"))
 }
 
 fn write(out: &Path, all: &[Disguised]) -> io::Result<()> {

@@ -43,6 +43,7 @@ use self::schema::Mode;
 pub use self::status::{SiteMember, SiteStatus};
 use super::open::Lock;
 use super::{Change, Kept, Remembered};
+use crate::dice;
 use crate::error::StoreFailure;
 
 /// The open store.
@@ -158,13 +159,7 @@ async fn prepare(database: &Database, mode: Mode) -> Result<(), StoreFailure> {
 
 /// Draws what nobody else has drawn: the name of this process in the site.
 fn draw(database: &Database) -> Result<[u8; 16], StoreFailure> {
-    let mut holder = [0; 16];
-    let drawn = rustix::rand::getrandom(&mut holder, rustix::rand::GetRandomFlags::empty());
-    if drawn == Ok(holder.len()) {
-        Ok(holder)
-    } else {
-        Err(database.away("the system gives no random numbers"))
-    }
+    dice::draw().map_err(|_| database.away("the system gives no random numbers"))
 }
 
 /// The name of this machine.

@@ -17,7 +17,6 @@ use blake3::Hasher;
 use bytes::BytesMut;
 use data_encoding::HEXLOWER;
 use hkdf::Hkdf;
-use rustix::rand::{GetRandomFlags, getrandom};
 use servent_core::id::Guid;
 use sha2::{Digest as _, Sha256};
 
@@ -25,6 +24,7 @@ use super::super::message::CHUNK;
 use super::super::offer::{Entry, Offer, OfferError};
 use super::super::secret::{Half, TAG};
 use super::super::target::digest_of;
+use crate::dice;
 
 /// Bytes of a key, a secret and a digest.
 pub(super) const KEY: usize = 32;
@@ -182,9 +182,7 @@ fn secret(path: &Path) -> io::Result<[u8; KEY]> {
     let mut secret = [0; KEY];
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Ok(mut file) => {
-            if getrandom(&mut secret, GetRandomFlags::empty())? < KEY {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
+            secret = dice::draw()?;
             file.write_all(&secret)?;
         }
         Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {

@@ -4,8 +4,9 @@ use std::fmt;
 use std::io;
 
 use bip39::Language;
-use rustix::rand::{GetRandomFlags, getrandom};
 use thiserror::Error;
+
+use crate::dice;
 
 /// Words in a generated code: eleven bits each.
 const WORDS: usize = 3;
@@ -37,13 +38,9 @@ impl Code {
         let list = Language::English.word_list();
         let mut words = Vec::new();
         for _ in 0..WORDS {
-            let mut dice = [0; 2];
-            if getrandom(&mut dice, GetRandomFlags::empty())? < dice.len() {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
             // The length of the list is a power of two, so all words are
             // equally likely.
-            words.push(list[usize::from(u16::from_be_bytes(dice)) % list.len()]);
+            words.push(list[usize::from(u16::from_be_bytes(dice::draw()?)) % list.len()]);
         }
         Ok(Self(words.join("-")))
     }

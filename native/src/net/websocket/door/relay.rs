@@ -12,12 +12,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::rand::{GetRandomFlags, getrandom};
 use servent_core::address::owner;
 use servent_core::time::Instant;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
+use crate::dice;
 
 /// The first byte of the addresses at which pages are called: nobody on earth
 /// has one of those (RFC 1112 §4), so a program that does not know of this finds
@@ -369,9 +369,8 @@ impl<S> Drop for Calling<S> {
 
 /// Draws a ticket that nobody can guess.
 fn ticket() -> Option<String> {
-    let mut bytes = [0; SECRET / 2];
-    let drawn = getrandom(&mut bytes, GetRandomFlags::empty());
-    (drawn == Ok(bytes.len())).then(|| bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    let bytes = dice::draw::<{ SECRET / 2 }>().ok()?;
+    Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// What a page asks for when it opens a WebSocket.
