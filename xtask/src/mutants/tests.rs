@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Mutex;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,11 @@ use crate::paths;
 pub(super) const WORKERS: usize = 2;
 /// What a process of tests may allocate, in KiB.
 const MEMORY: u64 = 6_000_000;
+/// How many times its processor time a process may take by the clock, on a machine
+/// that does other work too.
+const OTHER_WORK: u64 = 40;
+/// What `timeout` says of a process that did not end by the clock.
+pub(super) const STUCK: i32 = 124;
 
 /// A program of tests.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -30,6 +35,7 @@ pub(crate) struct Program {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Test {
     pub(super) name: String,
+    /// Processor time, to a thousandth of a second.
     pub(super) took: Duration,
     pub(super) reaches: BTreeSet<u32>,
 }
@@ -80,14 +86,17 @@ impl Program {
     }
 
     fn alone(&self, name: &str, file: &Path) -> Result<Test> {
-        let began = now();
         let _ = fs::remove_file(file);
-        let mut command = self.command(Duration::from_secs(900));
-        let ended = command.arg(name).env("MUTANT_REACHED", file).status()?;
-        let took = began.elapsed();
-        if !ended.success() {
+        let measured = "TIMEFORMAT='%U %S'; time \"$0\" \"$@\" 2> /dev/null";
+        let mut command = self.command(Duration::from_secs(900), measured);
+        command.arg(name).env("MUTANT_REACHED", file).stderr(Stdio::piped());
+        let ended = command.output()?;
+        if !ended.status.success() {
             bail!("{name} fails with no mutant on");
         }
+        let took = String::from_utf8(ended.stderr)?;
+        let took = took.split_whitespace().map(str::parse::<f64>).sum::<Result<f64, _>>();
+        let took = Duration::from_secs_f64(took.context("bash's time says no time")?);
         let text = fs::read_to_string(file).unwrap_or_default();
         let reaches =
             text.lines().map(str::parse).collect::<Result<_, _>>().context("no numbers")?;
@@ -96,23 +105,21 @@ impl Program {
 
     /// Runs the tests of these names with a mutant on.
     pub(super) fn with(&self, mutant: u32, names: &[&str], limit: Duration) -> Result<ExitStatus> {
-        Ok(self.command(limit).args(names).env("MUTANT", mutant.to_string()).status()?)
+        let wall = OTHER_WORK * (limit.as_secs() + 1);
+        let mut command = self.command(limit, &format!("exec timeout {wall} \"$0\" \"$@\""));
+        Ok(command.args(names).env("MUTANT", mutant.to_string()).status()?)
     }
 
-    /// The limit is one of processor time: a busy machine changes no verdict.
-    fn command(&self, limit: Duration) -> Command {
+    /// The limit is one of processor time: a busy machine changes no verdict. Only
+    /// the soft one: the signal of the other is also that of a machine without memory.
+    fn command(&self, limit: Duration, run: &str) -> Command {
         let seconds = limit.as_secs() + 1;
-        let script = format!("ulimit -v {MEMORY}; ulimit -t {seconds}; exec \"$0\" \"$@\"");
-        let mut command = Command::new("sh");
-        command.arg("-c").arg(script).arg(&self.path).args(["--exact", "--test-threads", "1"]);
+        let mut command = Command::new("bash");
+        command.arg("-c").arg(format!("ulimit -v {MEMORY}; ulimit -S -t {seconds}; {run}"));
+        command.arg(&self.path).args(["--exact", "--test-threads", "1"]);
         command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
         command.env("PROPTEST_MAX_SHRINK_ITERS", "0").env("PROPTEST_FAILURE_PERSISTENCE", "off");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
-}
-
-#[allow(clippy::disallowed_methods)] // How long a test takes decides only when it runs.
-fn now() -> Instant {
-    Instant::now()
 }

@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::tests::{Program, Test, WORKERS};
+use super::tests::{Program, STUCK, Test, WORKERS};
 
 /// What came of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Caught,
-    /// No end within several times what the tests usually take.
+    /// No end within several times the processor time that the tests usually take.
     TimedOut,
     /// So many tests that come by were not tried: they take too long.
     Survived {
@@ -24,10 +24,10 @@ pub(crate) enum Verdict {
 
 /// What the first tests may take together; each further round four times that.
 const FIRST: Duration = Duration::from_millis(30);
-/// What they may take beyond their usual time: many times what most take.
+/// What they may take beyond thrice their usual time: many times what most take.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Signals of the system when a process has used up its time.
-const OUT_OF_TIME: [i32; 2] = [9, 24];
+/// The signal of the system when a process has used up its processor time.
+const OUT_OF_TIME: i32 = 24;
 
 /// Judges the mutants of these numbers.
 pub(crate) fn judge(
@@ -90,9 +90,12 @@ fn alone(programs: &[Program], id: u32, patience: Duration) -> Result<Verdict> {
                 continue;
             }
             let usual: Duration = of_it().map(|test| test.took).sum();
-            let ended = program.with(id, &names, PATIENCE + usual)?;
-            if ended.signal().is_some_and(|signal| OUT_OF_TIME.contains(&signal)) {
+            let ended = program.with(id, &names, PATIENCE + 3 * usual)?;
+            if ended.signal() == Some(OUT_OF_TIME) {
                 return Ok(Verdict::TimedOut);
+            }
+            if ended.code() == Some(STUCK) {
+                return Ok(Verdict::Survived { untried: untried + tests.len() });
             }
             if !ended.success() {
                 return Ok(Verdict::Caught);
