@@ -18,7 +18,7 @@ use crate::paths;
 /// least time.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only these folders of `core/src`.
+    /// Only these folders of `core/src`, in this order.
     #[arg(value_parser = FOLDERS)]
     folders: Vec<String>,
     /// Only so many of each folder, drawn.
@@ -67,7 +67,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let programs = mutants::reached(&scratch, packages)?;
     let mut survived =
         last.iter().filter(|_| args.again).map(|s| (*s).to_owned()).collect::<BTreeSet<_>>();
-    for folder in FOLDERS {
+    let named = args.folders.iter().map(|folder| &folder[..]);
+    let folders: Vec<&str> =
+        if args.folders.is_empty() { FOLDERS.to_vec() } else { named.collect() };
+    for folder in folders {
         let of_it: Vec<u32> =
             chosen.iter().copied().filter(|id| all[id].folder() == folder).collect();
         let of_it = drawn(of_it, args.sample, args.seed);

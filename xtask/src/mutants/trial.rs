@@ -25,7 +25,7 @@ pub(crate) enum Verdict {
 /// What the first tests may take together; each further round four times that.
 const FIRST: Duration = Duration::from_millis(30);
 /// What they may take beyond thrice their usual time: many times what most take.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_millis(500);
 /// The signal of the system when a process has used up its processor time.
 const OUT_OF_TIME: i32 = 24;
 
