@@ -89,6 +89,32 @@ fn alone_in_line_an_address_has_every_slot() {
 }
 
 #[test]
+fn alone_in_line_an_address_is_served_in_its_order() {
+    let mut bench = Bench::new(config(2));
+    let running = [from(&mut bench, GREEDY, Parq).0, from(&mut bench, GREEDY, Parq).0];
+    let (mut waits, got) = from(&mut bench, GREEDY, Parq);
+    got.place();
+    bench.finish(&running[0]);
+    assert_eq!(from(&mut bench, GREEDY, Parq).1.place().position, 2, "no newcomer passes it");
+    bench.pass(secs(60));
+    assert_eq!(bench.ask(&mut waits), Got::Slot);
+}
+
+#[test]
+fn a_slot_is_reserved_for_the_first_other_behind_as_many_as_sixty_three() {
+    for (ahead, reserved) in [(63, true), (64, false)] {
+        let mut bench = Bench::new(Config { hammer_requests: 1_000, ..config(2) });
+        from(&mut bench, GREEDY, Parq);
+        let running = bench.upload(Parq);
+        (0..ahead).for_each(|_| _ = from(&mut bench, GREEDY, Active).1.place());
+        let other = bench.queue(Active);
+        bench.finish(&running);
+        let kept = bench.server.view(1, 0, bench.now).kept;
+        assert_eq!(kept.iter().any(|one| one.peer == other.peer), reserved, "{ahead}");
+    }
+}
+
+#[test]
 fn the_share_can_be_set_and_a_network_of_ipv6_has_one() {
     let mut bench = Bench::new(Config { slots_per_ip: 1, ..config(4) });
     for host in 0..4_u16 {

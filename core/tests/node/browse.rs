@@ -163,3 +163,25 @@ fn rt_24_a_list_waits_for_a_slow_reader_but_not_for_ever() {
     host.wait(Duration::from_secs(121));
     assert!(host.hung_up.contains(&conn) && host.hit(Limit::ReaderRate));
 }
+
+#[test]
+fn the_page_tells_a_visitor_its_own_places_in_line() {
+    let mut host = Host::new(config(), &[100_000]);
+    host.stalled = true;
+    let queues = "X-Queue: 1.0\r\n";
+    for (peer, expected) in
+        [("9.9.9.1:1", 200), ("9.9.9.2:1", 503), ("9.9.9.3:1", 503), ("9.9.9.3:2", 503)]
+    {
+        assert_eq!(status(&host.ask(peer, queues).1), expected);
+    }
+    for (peer, told) in [
+        ("9.9.9.2:7", "You are number 1 of 3 in line for an upload slot."),
+        ("9.9.9.3:7", "You have 2 places in line for an upload slot; the first is number 2 of 3."),
+        ("9.9.9.1:7", "All upload slots are taken; 3 in line."),
+    ] {
+        let conn = host.accept(peer);
+        let (_, page) = answer(&mut host, conn, &asks("1.1", "text/html"));
+        let page = String::from_utf8_lossy(&page).into_owned();
+        assert!(page.contains(told), "{peer}: {page}");
+    }
+}

@@ -110,3 +110,16 @@ fn asking_for_trees_without_end_is_hammering() {
     assert_eq!((answers[0], answers[199]), (200, 429));
     assert_eq!(body(&mut host, "9.9.9.3:1", &n2x(&urn)).0, 200, "others get it");
 }
+
+#[test]
+fn whoever_has_the_slot_may_ask_for_trees_as_often_as_it_needs() {
+    let mut config = config();
+    config.queue.hammer_requests = 10;
+    let (mut host, tree) = host_with(config);
+    host.stalled = true;
+    let (_, taken) = host.ask("9.9.9.1:1", "X-Queue: 0.1\r\n");
+    assert_eq!(status(&taken), 200, "the only slot");
+    let urn = format!("urn:bitprint:{}.{}", node_support::sha(0), tree.root());
+    let mut last = |peer| (0..40).map(|_| body(&mut host, peer, &n2x(&urn)).0).last();
+    assert_eq!((last("9.9.9.1:2"), last("9.9.9.2:1")), (Some(200), Some(429)));
+}

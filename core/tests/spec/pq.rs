@@ -75,6 +75,21 @@ fn pq_3_a_passive_client_is_remembered_by_its_address() {
 }
 
 #[test]
+fn pq_3_a_passive_client_is_found_among_many_others_of_its_address() {
+    let mut bench = Bench::new(Config { hammer_requests: 1_000, ..config(1) });
+    bench.upload(Active);
+    let mut passive = bench.queue(Passive);
+    for _ in 0..100 {
+        let mut other = bench.client(Parq);
+        other.peer = passive.peer;
+        bench.ask(&mut other).place();
+    }
+    passive.conn = bench.conn();
+    let place = bench.ask(&mut passive).place();
+    assert_eq!((place.position, place.length), (1, 101));
+}
+
+#[test]
 fn pq_3_a_passive_client_that_stays_away_for_300_seconds_is_forgotten() {
     let mut bench = Bench::new(config(1));
     bench.upload(Parq);

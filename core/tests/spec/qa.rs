@@ -368,6 +368,21 @@ fn qa_2_it_is_called_a_moment_before_the_slot_is_expected() {
 }
 
 #[test]
+fn qa_2_calls_to_one_place_keep_their_distance() {
+    let mut bench = Bench::new(Config { bandwidth: 1_000, ..adaptive(1) });
+    let running = uploading(&mut bench, 20_000);
+    callable(&mut bench, Parq11);
+    let mut called = Vec::new();
+    // The upload stands still just before its end.
+    for second in 1..=130 {
+        bench.pass(secs(1));
+        let said = bench.input(Input::Progress { conn: running.conn, bytes: 18_000 });
+        called.extend(calls(&said).iter().map(|_| second));
+    }
+    assert_eq!(called, [1, 61, 121], "a minute each");
+}
+
+#[test]
 fn qa_2_a_call_to_come_early_is_none_of_those_after_which_a_place_is_lost() {
     let mut bench = Bench::new(Config { bandwidth: 1_000, ..adaptive(1) });
     let running = uploading(&mut bench, 400_000);

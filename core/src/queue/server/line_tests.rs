@@ -145,6 +145,8 @@ fn a_long_life_with_few_entries_stays_small() {
     }
     compare(&line, &model);
     assert!(line.blocks.len() <= 2 * 3 + 5, "{} blocks for 600 entries", line.blocks.len());
+    let sums = [&line.taken, &line.present, &line.bytes].map(Sums::len);
+    assert_eq!(sums, [line.blocks.len(); 3]);
 }
 
 #[test]

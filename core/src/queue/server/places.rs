@@ -263,6 +263,7 @@ mod tests {
     use crate::time::Instant;
     use core::net::{Ipv4Addr, Ipv6Addr};
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
     use std::vec::Vec;
 
     /// Two IPv4 addresses, two of one IPv6 network, one of another.
@@ -316,6 +317,9 @@ mod tests {
                     let found = places.with_conn(ConnId(n));
                     prop_assert_eq!(Vec::from_iter(found), find(&|e| e.conn() == Some(ConnId(n))));
                 }
+                let networks = all.iter().map(|&at| places.slab[at].peer);
+                let networks: BTreeSet<_> = networks.filter(IpAddr::is_ipv6).map(owner).collect();
+                prop_assert_eq!(places.networks.len(), networks.len(), "of nobody else");
                 for n in 0..5 {
                     let of = find(&|e| owner(e.peer) == owner(peer(n)));
                     prop_assert_eq!(places.count_of(peer(n)) as usize, of.len());

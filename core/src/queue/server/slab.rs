@@ -129,4 +129,13 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn the_next_key_is_known_across_chunks() {
+        let mut slab = Slab::new();
+        for at in 0..3 * CHUNK as u32 + 7 {
+            assert_eq!(slab.next_key(), at);
+            assert_eq!(slab.insert(at), at);
+        }
+    }
 }

@@ -21,6 +21,12 @@ impl Sums {
         self.total
     }
 
+    /// How many numbers there are.
+    #[cfg(test)]
+    pub(super) const fn len(&self) -> usize {
+        self.tree.len()
+    }
+
     /// Appends a zero.
     pub(super) fn push(&mut self) {
         let i = self.tree.len() + 1;

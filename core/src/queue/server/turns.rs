@@ -107,8 +107,8 @@ impl Server {
                 rank += 1;
             } else if self.has_its_share(peer) {
                 (rank, passed_over) = (rank + 1, passed_over + 1);
-            } else if self.claims.promote(arrival) || self.claim(now, at, false, fx) {
-                rank += 1;
+            } else if !self.claims.promote(arrival) {
+                self.claim(now, at, false, fx);
             }
         }
     }

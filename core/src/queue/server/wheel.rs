@@ -176,4 +176,17 @@ mod tests {
             prop_assert!(model.is_empty());
         }
     }
+
+    #[test]
+    fn the_end_of_all_time_is_a_deadline_like_any_other() {
+        let mut slab = Slab::new();
+        let key = slab.insert(Entry::sample());
+        let mut wheel = Wheel::new(Duration::from_micros(1));
+        wheel.set(&mut slab, key, Some(Instant::MAX));
+        assert!(wheel.next() >= Some(Instant::MAX - Duration::from_micros(1)));
+        wheel.set(&mut slab, key, Some(Instant::from_secs(1)));
+        assert_eq!(wheel.next(), Some(Instant::from_secs(1)));
+        wheel.set(&mut slab, key, None);
+        assert_eq!(wheel.next(), None);
+    }
 }
