@@ -5,7 +5,13 @@ use std::rc::Rc;
 
 use crate::unicast_support;
 
-use servent_core::unicast::{Config, Ending, Event, Input, Order, Payload, Profile, Side};
+use servent_core::engine::{Engine as _, Fx};
+use servent_core::rng::Rng;
+use servent_core::time::{Duration, Instant};
+use servent_core::unicast::{
+    Config, Ending, Endpoint, Event, Input, Order, Output, Payload, Profile, Side,
+};
+use servent_core::wire::unicast::{Ack, Request};
 use servent_core::wire::unicast::{Block, Close, Conn, Data, Message, Packet};
 use unicast_support::{Fate, PROFILES, World, addr, config, has_data, message};
 
@@ -140,4 +146,96 @@ fn a_small_message_that_waits_does_not_keep_the_datagram_it_came_in() {
         assert_eq!(got.len(), length);
         assert_eq!(datagram.as_ptr_range().contains(&got.as_ptr()), !copied, "{length}");
     }
+}
+
+/// Message `seq` of a connection, alone.
+fn say(conn: Conn, seq: u64, token: Option<u64>) -> Packet {
+    let payload = message(seq);
+    let whole = Message { order: Order::InOrder, continues: false, more: false, payload };
+    let (first, again, messages) = (seq == 1, false, vec![whole]);
+    Packet { blocks: vec![Block::Data(Data { conn, seq, first, again, token, messages })] }
+}
+
+/// Every block that node 1 sends from now on.
+fn said(world: &mut World) -> Rc<RefCell<Vec<Block>>> {
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let note = Rc::clone(&seen);
+    world.hook(move |from, packet| {
+        if from == 1 {
+            note.borrow_mut().extend(packet.blocks.iter().cloned());
+        }
+        Fate::Pass
+    });
+    seen
+}
+
+#[test]
+fn what_comes_after_the_end_is_acknowledged_if_it_was_before_it() {
+    for profile in PROFILES {
+        let mut world = World::pair(profile);
+        world.send_all(0, 1, 1..=3);
+        world.run_secs(2);
+        let conn = conn(&world);
+        close(&mut world);
+        world.run_secs(90);
+        let seen = said(&mut world);
+        world.inject(1, addr(0), say(conn, 3, None));
+        world.inject(1, addr(0), say(conn, 4, None));
+        let seen = seen.borrow();
+        let [Block::Ack(Ack { upto: 3, .. }), Block::Closed { upto: 3, .. }] = seen[..] else {
+            panic!("{profile:?}: {seen:?}")
+        };
+    }
+}
+
+#[test]
+fn a_connection_that_was_replaced_does_not_come_back() {
+    for profile in PROFILES {
+        let mut world = World::pair(profile);
+        let seen = said(&mut world);
+        let (old, new) = (Conn(5), Conn(6));
+        world.inject(1, addr(0), say(old, 1, None));
+        world.inject(1, addr(0), say(new, 1, None));
+        world.run_secs(1);
+        let token = seen.borrow().iter().find_map(|block| match block {
+            Block::Request(Request { conn, token }) if *conn == new => Some(*token),
+            _ => None,
+        });
+        world.inject(1, addr(0), say(new, 1, Some(token.expect("it has to show itself"))));
+        assert_eq!((conn(&world), world.nodes[1].got.len()), (new, 2), "{profile:?}");
+        seen.borrow_mut().clear();
+        world.inject(1, addr(0), say(old, 2, None));
+        world.run_secs(1);
+        let asks = |block: &Block| matches!(block, Block::Request(_));
+        assert!(!seen.borrow().iter().any(asks), "{profile:?}: nobody asks how it began");
+        assert_eq!((conn(&world), world.nodes[1].got.len()), (new, 2), "{profile:?}");
+    }
+}
+
+#[test]
+fn of_many_peers_due_at_once_the_host_is_given_some_at_a_time() {
+    let (mut now, mut fx) = (Instant::from_secs(1_000), Fx::new());
+    let mut endpoint = Endpoint::new(config(Profile::Adaptive), Rng::new(1));
+    for n in 0..600_u32 {
+        let ip = std::net::Ipv4Addr::from_bits(0x0a01_0000 + n);
+        let (payload, order) = (message(1), Order::InOrder);
+        let send = Input::Send { peer: (ip, 7_000).into(), payload, order };
+        endpoint.handle(now, send, &mut fx);
+    }
+    endpoint.handle(now, Input::Flush, &mut fx);
+    fx.drain().for_each(drop);
+    // Nobody answers, and all are to be asked again in the same instant.
+    let mut batches = Vec::new();
+    let (first, _) = endpoint.poll_timeout().expect("an answer is missing");
+    while let Some((at, _)) = endpoint.poll_timeout()
+        && at < first + Duration::from_millis(1)
+    {
+        assert!(at > now, "time must move");
+        now = at;
+        endpoint.handle_timeout(now, &mut fx);
+        let sent = fx.outputs().filter(|one| matches!(one, Output::Packet { .. })).count();
+        batches.push((now.since(first).as_micros(), sent));
+        fx.drain().for_each(drop);
+    }
+    assert_eq!(batches, [(0, 256), (100, 256), (200, 88)]);
 }

@@ -28,16 +28,25 @@ fn first(conn: u64, token: Option<u64>) -> Packet {
     Packet { blocks: vec![Block::Data(data)] }
 }
 
-fn length(packet: &Packet) -> usize {
+fn length(packet: &Packet, seal: &Seal) -> usize {
     let mut bytes = Vec::new();
-    packet.encode(&Seal::None, &mut bytes);
+    packet.encode(seal, &mut bytes);
     bytes.len()
+}
+
+fn alone(block: Block) -> Packet {
+    Packet { blocks: vec![block] }
+}
+
+/// Hosts of one network.
+fn network(host: u16) -> SocketAddr {
+    SocketAddr::from(([0x2001, 0xdb8, 0, 0, 0, 0, 0, host], 7_000))
 }
 
 /// What a stranger's datagram brings about.
 fn heard(endpoint: &mut Endpoint, from: SocketAddr, packet: Packet) -> Vec<Output> {
     let (now, mut fx) = (Instant::from_secs(1), Fx::new());
-    let bytes = length(&packet) as u32;
+    let bytes = length(&packet, &endpoint.config().seal) as u32;
     endpoint.handle(now, Input::Packet { peer: from, packet, bytes }, &mut fx);
     endpoint.handle(now, Input::Flush, &mut fx);
     let outputs = fx.drain().filter_map(|effect| match effect {
@@ -49,60 +58,91 @@ fn heard(endpoint: &mut Endpoint, from: SocketAddr, packet: Packet) -> Vec<Outpu
 
 #[test]
 fn one_datagram_leaves_nothing_behind_and_is_answered_by_a_shorter_one() {
-    let mut endpoint = Endpoint::new(wary(Profile::Adaptive), Rng::new(1));
-    let close = Block::Close(Close { conn: Conn(9), last: 5, abandoned: false });
-    let probe = Block::Probe { conn: Conn(9), sent: 1_000 };
-    for n in 0..2_000_u32 {
-        let from = SocketAddr::new(std::net::Ipv4Addr::from_bits(0x5000_0000 + n).into(), 7_000);
-        let forged = first(u64::from(n), (n % 2 == 0).then_some(u64::from(n)));
-        let alone = |block: &Block| Packet { blocks: vec![block.clone()] };
-        for packet in [forged, alone(&close), alone(&probe)] {
-            let most = length(&packet);
-            for output in heard(&mut endpoint, from, packet) {
-                let Output::Packet { packet, peer } = output else { panic!("{output:?}") };
-                assert!(peer == from && length(&packet) <= most);
+    for seal in [Seal::None, Seal::Checksum, Seal::Key(1, 2)] {
+        let mut endpoint = Endpoint::new(Config { seal, ..wary(Profile::Adaptive) }, Rng::new(1));
+        let seal = endpoint.config().seal.clone();
+        let close = Block::Close(Close { conn: Conn(9), last: 5, abandoned: false });
+        let probe = Block::Probe { conn: Conn(9), sent: 1_000 };
+        for n in 0..2_000_u32 {
+            let ip = std::net::Ipv4Addr::from_bits(0x5000_0000 + n);
+            let from = SocketAddr::new(ip.into(), 7_000);
+            let forged = first(u64::from(n), (n % 2 == 0).then_some(u64::from(n)));
+            for packet in [forged, alone(close.clone()), alone(probe.clone())] {
+                let most = length(&packet, &seal);
+                for output in heard(&mut endpoint, from, packet) {
+                    let Output::Packet { packet, peer } = output else { panic!("{output:?}") };
+                    assert!(peer == from && length(&packet, &seal) <= most);
+                }
             }
         }
+        assert_eq!((endpoint.view().len(), endpoint.held(), endpoint.tombstones()), (0, 0, 0));
+        assert_eq!(endpoint.poll_timeout(), None, "not even somebody to forget");
     }
-    assert_eq!((endpoint.view().len(), endpoint.held(), endpoint.tombstones()), (0, 0, 0));
-    assert_eq!(endpoint.poll_timeout(), None, "not even somebody to forget");
 }
 
-/// Brings back what it is asked for.
-fn proves(endpoint: &mut Endpoint, from: SocketAddr, conn: u64) -> Vec<Output> {
-    let asked = heard(endpoint, from, first(conn, None)).into_iter().find_map(|one| match one {
+#[test]
+fn a_token_counts_only_on_a_first_message() {
+    let mut endpoint = Endpoint::new(wary(Profile::Adaptive), Rng::new(1));
+    let token = asked(&mut endpoint, addr(0), 1);
+    let mut later = first(1, token);
+    let Block::Data(data) = &mut later.blocks[0] else { panic!("{later:?}") };
+    (data.seq, data.first) = (2, false);
+    heard(&mut endpoint, addr(0), later);
+    assert_eq!((endpoint.view().len(), endpoint.poll_timeout()), (0, None), "nobody is known");
+    assert!(delivers(&heard(&mut endpoint, addr(0), first(1, token))));
+}
+
+/// The token that a first message without one is answered with.
+fn asked(endpoint: &mut Endpoint, from: SocketAddr, conn: u64) -> Option<u64> {
+    heard(endpoint, from, first(conn, None)).into_iter().find_map(|one| match one {
         Output::Packet { packet, .. } => packet.blocks.into_iter().find_map(|block| match block {
             Block::Request(Request { token, .. }) => Some(token),
             _ => None,
         }),
         _ => None,
-    });
-    heard(endpoint, from, first(conn, asked))
+    })
+}
+
+/// Brings back what it is asked for.
+fn proves(endpoint: &mut Endpoint, from: SocketAddr, conn: u64) -> Vec<Output> {
+    let token = asked(endpoint, from, conn);
+    heard(endpoint, from, first(conn, token))
+}
+
+fn delivers(said: &[Output]) -> bool {
+    said.iter().any(|one| matches!(one, Output::Deliver { .. }))
 }
 
 #[test]
 fn the_token_opens_a_window_for_its_address_and_its_connection_alone() {
     let mut endpoint = Endpoint::new(wary(Profile::Adaptive), Rng::new(1));
-    let delivers = |said: &[Output]| said.iter().any(|one| matches!(one, Output::Deliver { .. }));
     assert!(delivers(&proves(&mut endpoint, addr(0), 1)));
-    let Output::Packet { packet, .. } = &heard(&mut endpoint, addr(1), first(2, None))[0] else {
-        panic!("no answer")
-    };
-    let Block::Request(Request { token, .. }) = packet.blocks[0] else { panic!("{packet:?}") };
-    assert!(!delivers(&heard(&mut endpoint, addr(2), first(2, Some(token)))));
-    assert!(!delivers(&heard(&mut endpoint, addr(1), first(3, Some(token)))));
-    assert!(delivers(&heard(&mut endpoint, addr(1), first(2, Some(token)))));
+    let token = asked(&mut endpoint, addr(1), 2);
+    assert!(!delivers(&heard(&mut endpoint, addr(2), first(2, token))));
+    assert!(!delivers(&heard(&mut endpoint, addr(1), first(3, token))));
+    assert!(delivers(&heard(&mut endpoint, addr(1), first(2, token))));
 }
 
 #[test]
 fn one_address_has_no_more_than_its_peers_and_others_come_in() {
     let config = Config { peers_per_ip: 3, ..wary(Profile::Adaptive) };
     let mut endpoint = Endpoint::new(config, Rng::new(1));
-    let delivers = |said: &[Output]| said.iter().any(|o| matches!(o, Output::Deliver { .. }));
-    let network = |n: u16| SocketAddr::from(([0x2001, 0xdb8, 0, 0, 0, 0, 0, n], 7_000));
     let in_all = (1..=9).filter(|n| delivers(&proves(&mut endpoint, network(*n), 1))).count();
     assert_eq!(in_all, 3);
     assert!(delivers(&proves(&mut endpoint, addr(0), 1)));
+}
+
+#[test]
+fn whoever_leaves_makes_room_for_one_more_of_its_address() {
+    let config = Config { peers_per_ip: 3, ..wary(Profile::Adaptive) };
+    let mut endpoint = Endpoint::new(config, Rng::new(1));
+    let come = |endpoint: &mut Endpoint, hosts: std::ops::RangeInclusive<u16>| {
+        hosts.filter(|host| delivers(&proves(endpoint, network(*host), 1))).collect::<Vec<_>>()
+    };
+    assert_eq!(come(&mut endpoint, 1..=4), [1, 2, 3]);
+    let close = Block::Close(Close { conn: Conn(1), last: 1, abandoned: false });
+    heard(&mut endpoint, network(1), alone(close));
+    assert_eq!(come(&mut endpoint, 5..=7), [5]);
 }
 
 #[test]
