@@ -163,6 +163,29 @@ fn pq_16_a_client_that_moves_to_another_address_takes_its_place_along() {
     assert_eq!(bench.server.view(1, 1, bench.now).places[0].peer, client.peer);
 }
 
+/// Two of one address, whose share is a single slot: the second is next because
+/// the first is away, and the first is back before it asks.
+#[test]
+fn pq_16_of_two_at_one_address_too_the_first_is_first() {
+    let mut bench = Bench::new(config(1));
+    let running = bench.upload(Parq);
+    let mut first = bench.queue(Parq);
+    let mut second = bench.client(Parq);
+    second.peer = first.peer;
+    bench.ask(&mut second).place();
+    bench.gone(&first);
+    bench.finish(&running);
+    let entitled = |event: &Event| match event {
+        Event::Entitled { ticket } => Some(*ticket),
+        _ => None,
+    };
+    assert_eq!(bench.events.iter().rev().find_map(entitled), second.ticket);
+    first.conn = bench.conn();
+    assert_eq!(bench.ask(&mut first), Got::Slot);
+    bench.pass(secs(60));
+    assert_eq!(bench.ask(&mut second).place().position, 1);
+}
+
 /// A line whose first four, of Active Queueing, have just vanished: those
 /// behind were told to stay away longer than a slot is reserved.
 fn after_four_vanished(bench: &mut Bench, behind: usize) -> Vec<Client> {

@@ -31,7 +31,8 @@ fn st_2_drawn_sites_keep_every_promise() {
 fn st_4_drawn_divided_sites_keep_every_promise() {
     // Who came back at once sent its clients to itself; whose slot was taken back
     // unused, or given once more by who only slept, was said to be served twice.
-    for seed in (1..=8).chain([96, 156, 626]) {
+    // Of two at one address the first had to wait because of the second (367).
+    for seed in (1..=8).chain([96, 156, 367, 626]) {
         let s = random::draw_divided(&mut Choose::random(seed), seed);
         s.check().expect("a drawn scenario makes sense");
         judge(&s);

@@ -11,7 +11,9 @@
 //!
 //! An address that has its share of the slots ([`super::shares`]) gets a
 //! further claim only when nobody else in the queue wants the slot, and loses
-//! that claim to any client that comes and has less.
+//! that claim to any client that comes and has less. Among the clients of one
+//! address the order is that of the queue as well: what is reserved for a later
+//! one does not count for the share of an earlier one that comes back.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -121,6 +123,14 @@ impl Claims {
     /// How many of those an address has.
     pub(super) fn within_of(&self, peer: IpAddr) -> u32 {
         self.within.get(&owner(peer)).copied().unwrap_or(0)
+    }
+
+    /// How many of those it has for clients that came before this one; a newcomer
+    /// comes after all.
+    pub(super) fn within_before(&self, peer: IpAddr, arrival: Option<u64>) -> u32 {
+        let Some(arrival) = arrival else { return self.within_of(peer) };
+        let counts = |claim: &Claim| !claim.beyond && owner(claim.peer) == owner(peer);
+        self.by_arrival.range(..arrival).filter(|(_, claim)| counts(claim)).count() as u32
     }
 
     /// True when a client without a claim may have one of its free slots: fewer
@@ -296,6 +306,11 @@ mod tests {
         assert_eq!(claims.len() as usize, model.len());
         for n in 0..4 {
             assert_eq!(claims.within_of(peer(n)) as usize, within(model, peer(n)));
+            assert_eq!(claims.within_before(peer(n), None), claims.within_of(peer(n)));
+            let arrival = dice.below(41);
+            let before = &model[..model.partition_point(|(other, _)| *other < arrival)];
+            let found = claims.within_before(peer(n), Some(arrival));
+            assert_eq!(found as usize, within(before, peer(n)));
         }
         let some = (0..4).filter(|n| within(model, peer(*n)) > 0).count();
         assert_eq!(claims.within.len(), some, "nothing is kept of addresses without claims");

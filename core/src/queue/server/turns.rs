@@ -41,7 +41,10 @@ impl Server {
     }
 
     fn turn(&self, arrival: Option<u64>, peer: IpAddr) -> Turn {
-        let beyond = self.has_its_share(peer);
+        // What is reserved for a later client of its address is no reason to pass
+        // it over: among those of one address, too, the first is first.
+        let before = self.claims.within_before(peer, arrival);
+        let beyond = self.shares.of(peer) + before >= self.shares.share();
         Turn { arrival, beyond, slots: if beyond { self.free() } else { self.free_within() } }
     }
 
