@@ -7,6 +7,8 @@
 #[allow(dead_code)]
 #[path = "../../native/src/clock.rs"]
 mod clock;
+#[path = "../../native/src/dice.rs"]
+mod dice;
 #[allow(dead_code)]
 #[path = "../../native/src/net/websocket/door/mod.rs"]
 mod door;
