@@ -396,12 +396,7 @@ impl Endpoint {
     /// too early just waits again.
     fn rearm(&mut self, now: Instant, at: u32, wake: Option<Instant>, next: Option<Instant>) {
         let next = next.map(|next| next.max(now + Duration::from_micros(1)));
-        let stays = match (wake, next) {
-            (Some(wake), Some(next)) => wake <= next,
-            (None, None) => true,
-            _ => false,
-        };
-        if stays {
+        if wake.zip(next).is_some_and(|(wake, next)| wake <= next) {
             return;
         }
         if let Some(wake) = wake {

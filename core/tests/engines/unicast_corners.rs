@@ -150,7 +150,10 @@ fn a_small_message_that_waits_does_not_keep_the_datagram_it_came_in() {
 
 /// Message `seq` of a connection, alone.
 fn say(conn: Conn, seq: u64, token: Option<u64>) -> Packet {
-    let payload = message(seq);
+    say_this(conn, seq, token, message(seq))
+}
+
+fn say_this(conn: Conn, seq: u64, token: Option<u64>, payload: Payload) -> Packet {
     let whole = Message { order: Order::InOrder, continues: false, more: false, payload };
     let (first, again, messages) = (seq == 1, false, vec![whole]);
     Packet { blocks: vec![Block::Data(Data { conn, seq, first, again, token, messages })] }
@@ -238,4 +241,70 @@ fn of_many_peers_due_at_once_the_host_is_given_some_at_a_time() {
         fx.drain().for_each(drop);
     }
     assert_eq!(batches, [(0, 256), (100, 256), (200, 88)]);
+}
+
+#[test]
+fn a_first_message_is_asked_for_again_although_nothing_else_is_left_of_the_peer() {
+    let mut world = World::pair(Profile::Adaptive);
+    world.send(1, 0, 1);
+    world.run_secs(1);
+    // Twice within a round trip: the second request has to wait.
+    for _ in 0..2 {
+        world.inject(1, addr(0), say(Conn(9), 5, None));
+    }
+    world.input(1, Input::Forget { peer: addr(0), side: Side::Sender });
+    world.flush(1);
+    world.run_secs(1);
+    assert_eq!(world.count(1, |event| matches!(event, Event::FirstRequested { .. })), 2);
+}
+
+#[test]
+fn a_receive_window_takes_what_fits_to_the_byte() {
+    for profile in PROFILES {
+        let limits = Config { recv_bytes: 1_000, max_message: 500, ..config(profile) };
+        let mut world = World::new(limits, 2, 1);
+        world.nodes[1].takes = false;
+        for (seq, length, got) in [(1, 400, 1), (2, 400, 2), (3, 201, 2), (3, 200, 3), (4, 1, 3)] {
+            let payload = Payload::from(vec![7; length]);
+            world.inject(1, addr(0), say_this(Conn(5), seq, None, payload));
+            assert_eq!(world.nodes[1].got.len(), got, "{profile:?}: {length} bytes as {seq}");
+        }
+    }
+}
+
+#[test]
+fn what_waits_from_all_peers_together_fits_to_the_byte() {
+    for profile in PROFILES {
+        let mut world = World::new(Config { recv_total: 1_000, ..config(profile) }, 2, 1);
+        for peer in [0, 7] {
+            world.inject(1, addr(peer), say(Conn(5), 1, None));
+        }
+        for (peer, seq, length, held) in
+            [(0, 3, 600, 600), (7, 3, 401, 600), (7, 3, 400, 1_000), (0, 4, 1, 1_000)]
+        {
+            let payload = Payload::from(vec![7; length]);
+            world.inject(1, addr(peer), say_this(Conn(5), seq, None, payload));
+            assert_eq!(world.nodes[1].endpoint.held(), held, "{profile:?}: {length} bytes");
+        }
+    }
+}
+
+#[test]
+fn a_close_that_overtook_the_last_message_waits_for_it() {
+    for profile in PROFILES {
+        let mut world = World::pair(profile);
+        for seq in 1..=2 {
+            world.inject(1, addr(0), say(Conn(5), seq, None));
+        }
+        let close = Close { conn: Conn(5), last: 3, abandoned: false };
+        world.inject(1, addr(0), Packet { blocks: vec![Block::Close(close)] });
+        world.inject(1, addr(0), say(Conn(5), 3, None));
+        assert_eq!(world.numbers(1, 0), [1, 2, 3], "{profile:?}");
+        let ended = world.found(1, |event| match event {
+            Event::Closed { side: Side::Receiver, last, why, .. } => Some((*last, *why)),
+            _ => None,
+        });
+        let ended: Vec<(u64, Ending)> = ended.into_iter().map(|(_, ended)| ended).collect();
+        assert_eq!(ended, [(3, Ending::Finished)], "{profile:?}");
+    }
 }

@@ -60,7 +60,6 @@ fn heard(endpoint: &mut Endpoint, from: SocketAddr, packet: Packet) -> Vec<Outpu
 fn one_datagram_leaves_nothing_behind_and_is_answered_by_a_shorter_one() {
     for seal in [Seal::None, Seal::Checksum, Seal::Key(1, 2)] {
         let mut endpoint = Endpoint::new(Config { seal, ..wary(Profile::Adaptive) }, Rng::new(1));
-        let seal = endpoint.config().seal.clone();
         let close = Block::Close(Close { conn: Conn(9), last: 5, abandoned: false });
         let probe = Block::Probe { conn: Conn(9), sent: 1_000 };
         for n in 0..2_000_u32 {

@@ -186,6 +186,16 @@ fn qa_3_who_does_not_say_that_it_waits_is_answered_at_once() {
 }
 
 #[test]
+fn qa_3_without_a_hold_everybody_is_answered_at_once() {
+    let nothing = servent_core::time::Duration::ZERO;
+    let mut bench = Bench::new(Config { hold: nothing, hold_plain: nothing, ..adaptive(1) });
+    bench.upload(Parq);
+    for dialect in [Parq, Parq11, Passive] {
+        assert_eq!(patient(&mut bench, dialect).1.len(), 1, "{dialect:?}");
+    }
+}
+
+#[test]
 fn qa_7_with_nobody_waiting_no_slot_waits_for_a_next_file() {
     let mut bench = Bench::new(adaptive(1));
     let mut client = bench.upload(Passive);

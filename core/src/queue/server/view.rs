@@ -201,9 +201,7 @@ impl Server {
     }
 
     fn lane(&self, entry: &Entry, now: Instant) -> Lane {
-        // A client that was told to disconnect and may not ask yet is not late,
-        // even when a free slot was reserved for it in vain.
-        let late = !self.line.is_present(entry.seat) && now >= entry.not_before;
+        let late = !self.line.is_present(entry.seat);
         if entry.conn().is_some() {
             Lane::Sync
         } else if entry.unheard || late || now > entry.deadline {

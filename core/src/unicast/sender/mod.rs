@@ -314,7 +314,7 @@ impl Sender {
     /// True when a number was sent less than a round trip ago.
     fn is_fresh(&self, seq: u64, rtt: &Rtt, now: Instant) -> bool {
         let slot = self.window.get((seq - self.base) as usize);
-        slot.is_some_and(|slot| slot.sends > 0 && now < slot.sent_at + rtt.smoothed())
+        slot.is_some_and(|slot| now < slot.sent_at + rtt.smoothed())
     }
 
     /// The receiver ignored everything before it knew us ([`Config::prove`]):
