@@ -40,6 +40,14 @@ pub(super) struct Test {
     pub(super) reaches: BTreeSet<u32>,
 }
 
+impl Test {
+    /// How much it sees of what it reaches: a digest of all that was said is
+    /// another after the smallest change.
+    pub(super) fn sees(&self) -> u32 {
+        if self.name.starts_with("pinned::") { 8 } else { 1 }
+    }
+}
+
 /// Runs every test of these packages once, alone, with no mutant on. What is
 /// known of a program that is not built anew is kept.
 pub(crate) fn reached(scratch: &Scratch, packages: &[&str]) -> Result<Vec<Program>> {

@@ -64,7 +64,7 @@ fn alone(programs: &[Program], id: u32, patience: Duration) -> Result<Verdict> {
         tests.extend(reach.map(|test| (number, test)));
     }
     // What reaches much in little time sees most.
-    tests.sort_by_key(|(_, test)| test.took / test.reaches.len().max(1) as u32);
+    tests.sort_by_key(|(_, test)| test.took / (test.sees() * test.reaches.len().max(1) as u32));
     let mut left = patience;
     let tried = tests.iter().take_while(|(_, test)| {
         let fits = test.took <= left;
