@@ -18,15 +18,18 @@ use tempfile::TempDir;
 pub(crate) const PASSWORD: &str = "word of the tests";
 /// The longest it may take to start, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// How often another port is tried because somebody has taken the one before.
+const PORTS: u32 = 20;
+/// What the server's log says when it ends for that reason.
+const TAKEN: &str = "could not create any TCP/IP sockets";
 
-/// Ends the server when the standard input ends, which is when the test's
-/// process does.
+/// Starts the server on a port and stops it, by words; ends it when the standard
+/// input ends, which is when the test's process does.
 const KEEPER: &str = "
-    \"$@\" >>\"$LOG\" 2>&1 & server=$!
-    while read -r word; do
+    while read -r word port; do
         case $word in
             stop) kill -INT $server; wait $server ;;
-            start) \"$@\" >>\"$LOG\" 2>&1 & server=$! ;;
+            start) \"$@\" -p $port >>\"$LOG\" 2>&1 & server=$! ;;
         esac
     done
     kill -QUIT $server
@@ -124,13 +127,13 @@ impl Postgres {
         init.arg("--pwfile").arg(&secret).arg("--pgdata").arg(&data);
         let made = init.current_dir("/").output().unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let port = free_port();
         let mut keeper = Command::new("sh");
         keeper.args(["-c", KEEPER, "keeper"]);
         let server = unprivileged(&bin.join("postgres"));
         keeper.arg(server.get_program()).args(server.get_args());
-        keeper.arg("-D").arg(&data).arg("-p").arg(port.to_string()).arg("-k").arg(dir.path());
+        keeper.arg("-D").arg(&data).arg("-k").arg(dir.path());
         keeper.args(["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=60"]);
+        keeper.args(["-c", "lc_messages=C"]);
         keeper
             .env("DIR", dir.path())
             .env("LOG", dir.path().join("log"))
@@ -138,27 +141,46 @@ impl Postgres {
             .process_group(0);
         let mut keeper = keeper.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let words = Mutex::new(keeper.stdin.take());
-        let started = Self { dir, bin, keeper, words, port };
-        started.wait();
-        Some(started)
+        let mut started = Self { dir, bin, keeper, words, port: 0 };
+        for _ in 0..PORTS {
+            started.port = free_port();
+            if started.starts() {
+                return Some(started);
+            }
+        }
+        panic!("no port can be had: {}", started.log());
     }
 
-    /// Waits until it answers.
-    pub(crate) fn wait(&self) {
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
+    }
+
+    /// True when this very server answers. It is asked over its socket in a folder
+    /// of its own: on a port somebody else's could answer.
+    fn is_ready(&self) -> bool {
         let port = self.port.to_string();
         let mut ready = Command::new(self.bin.join("pg_isready"));
-        ready.args(["-q", "-h", "127.0.0.1", "-p", &port]);
+        ready.arg("-q").arg("-h").arg(self.dir.path()).args(["-p", &port]);
+        ready.status().unwrap().success()
+    }
+
+    /// Starts it and waits until it answers; false when somebody else has its
+    /// port.
+    fn starts(&self) -> bool {
+        let taken = || self.log().matches(TAKEN).count();
+        let before = taken();
+        self.tell(&format!("start {}", self.port));
         let (_never_used, pause) = channel::<()>();
         for _ in 0..PATIENCE.as_millis() / 50 {
-            if ready.status().unwrap().success() {
-                return;
+            if self.is_ready() {
+                return true;
+            }
+            if taken() > before {
+                return false;
             }
             let _ = pause.recv_timeout(Duration::from_millis(50)); // Nothing is ever sent.
         }
-        panic!(
-            "it does not start: {}",
-            std::fs::read_to_string(self.dir.path().join("log")).unwrap()
-        );
+        panic!("it does not start: {}", self.log());
     }
 
     /// A new and empty database; the words after `postgres://`.
@@ -173,7 +195,8 @@ impl Postgres {
     pub(crate) fn sql(&self, database: &str, text: &str) -> String {
         let database = database.rsplit('/').next().unwrap();
         let mut psql = Command::new(self.bin.join("psql"));
-        psql.args(["-qAtX", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-U", "servent"]);
+        psql.args(["-qAtX", "-v", "ON_ERROR_STOP=1", "-U", "servent"]);
+        psql.arg("-h").arg(self.dir.path());
         psql.args(["-p", &self.port.to_string(), "-d", database, "-c", text]);
         let told = psql.env("PGPASSWORD", PASSWORD).output().unwrap();
         assert!(told.status.success(), "{text}: {}", String::from_utf8_lossy(&told.stderr));
@@ -188,16 +211,14 @@ impl Postgres {
     /// Stops it, as for maintenance; it answers nobody when this returns.
     pub(crate) fn stop(&self) {
         self.tell("stop");
-        let port = self.port.to_string();
-        let mut ready = Command::new(self.bin.join("pg_isready"));
-        ready.args(["-q", "-h", "127.0.0.1", "-p", &port]);
-        while ready.status().unwrap().success() {}
+        while self.is_ready() {}
     }
 
-    /// Starts it again.
+    /// Starts it again, on the port that everybody knows: whoever has taken it
+    /// meanwhile is waited for.
     pub(crate) fn start_again(&self) {
-        self.tell("start");
-        self.wait();
+        let again = (0..PORTS).any(|_| self.starts());
+        assert!(again, "its port cannot be had again: {}", self.log());
     }
 
     fn tell(&self, word: &str) {
@@ -247,7 +268,14 @@ impl Drop for Postgres {
     }
 }
 
-/// A port nobody listens on right now.
+/// A port nobody listens on right now, below those that the system gives to
+/// connections: nobody is given it before the server has it, or while it is
+/// stopped.
 fn free_port() -> u16 {
-    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id().wrapping_mul(37);
+    let next = || first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+    let ports = std::iter::repeat_with(|| 10_000 + u16::try_from(next() % 2_000).unwrap());
+    let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    ports.take(2_000).find(free).expect("some port is free")
 }
