@@ -115,7 +115,8 @@ pub enum Input {
     Judged { conn: ConnId, good: bool },
     /// What is to be saved cannot be saved for now. Until
     /// [`Input::StoreBack`], requests that would be promised something are told
-    /// to come back, and nobody loses a place for being late.
+    /// to come back, and nobody loses a place for being late. Requests that are
+    /// held are answered when their time is over, as always.
     StoreAway,
     /// Everything can be saved again. Nobody is blamed for what they could not
     /// ask meanwhile.

@@ -7,6 +7,7 @@ use node_support::{Host, config, get, header, status, var};
 use servent_core::engine::{Engine as _, Fx};
 use servent_core::id::ConnId;
 use servent_core::node::{Input, Output};
+use servent_core::queue::Policy;
 use servent_core::time::Duration;
 
 const AQ: &str = "X-Queue: 0.1\r\n";
@@ -114,4 +115,27 @@ fn st_7_a_goodbye_that_was_not_said_is_said_again() {
     assert_eq!((status(&reply), header(&reply, "Connection")), (503, Some("close")));
     // What we say as a client is nobody's answer.
     assert!(host.node.may_unsay(holder) && !host.node.may_unsay(ConnId(77)));
+}
+
+/// Nothing is promised by holding a request: that goes on while the store is
+/// away, and ends when it would have ended.
+#[test]
+fn st_7_whoever_is_held_while_the_store_is_away_is_answered_when_the_hold_ends() {
+    let mut config = config();
+    config.queue.policy = Policy::Adaptive;
+    let mut host = Host::new(config, &[100_000]);
+    host.stalled = true;
+    host.ask("9.9.9.1:1", AQ);
+    let (ours, reply) = host.ask("9.9.9.2:1", &format!("{PQ}X-Features: hold/1.0\r\n"));
+    let (plain, another) = host.ask("9.9.9.3:1", "");
+    assert_eq!((reply, another), (String::new(), String::new()), "both are held");
+    host.input(Input::StoreAway);
+    host.wait(Duration::from_secs(20));
+    assert_eq!((host.heard(ours), status(&host.heard(plain))), (String::new(), 503));
+    host.wait(Duration::from_secs(5));
+    assert_eq!(var(&host.heard(ours), "position"), "1");
+    unsay(&mut host, ours, false);
+    host.input(Input::StoreBack);
+    let reply = host.say(ours, &get(0, PQ));
+    assert_eq!(var(&reply, "position"), "1", "it came first: {reply}");
 }

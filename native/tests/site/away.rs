@@ -85,6 +85,43 @@ fn st_7_whoever_is_promised_nothing_in_time_is_told_so() {
     assert_eq!(slot.head().status, 200, "its slot has waited for it");
 }
 
+/// Holding a request promises nothing, so it goes on; when it ends, whoever was held
+/// hears what everybody hears, and has not lost its place in line.
+#[test]
+fn st_7_whoever_is_held_is_held_no_longer_than_otherwise() {
+    let Some(site) = Site::new() else { return };
+    let one = site.member("one");
+    let _leading = site.leads_with(&one, &["--set=queue.hold=6s", "--set=queue.hold_plain=6s"]);
+    let _holder = one.occupy();
+    let hold = |dialect: &str| {
+        let mut wire = Wire::connect(one.at);
+        wire.send(&format!("GET /get/0/file HTTP/1.1\r\nHost: h\r\n{dialect}\r\n"));
+        wire
+    };
+    let mut ours = hold("X-Queue: 1.0\r\nX-Features: hold/1.0\r\n");
+    let length =
+        || lab_get(one.lab, "/api/view").json()["queue"]["length"].as_u64().unwrap_or_default();
+    until("it is held", || length() == 1);
+    let mut plain = hold("");
+    until("both are held", || length() == 2);
+    site.server.stop();
+    let mut first = Wire::connect(one.at);
+    first.send("GET /get/0/file HTTP/1.1\r\nHost: h\r\nX-Queue: 1.0\r\n\r\n");
+    until("it is known", || one.ready() == 503);
+    put_off(&ours.reply());
+    put_off(&plain.reply());
+    put_off(&first.reply());
+    site.server.start_again();
+    until("it resumes", || one.ready() == 200);
+    for (position, mut wire) in [(1.0, ours), (3.0, first)] {
+        wire.send("GET /get/0/file HTTP/1.1\r\nHost: h\r\nX-Queue: 1.0\r\n\r\n");
+        let reply = wire.head();
+        let told = reply.number("x-queued", "position").unwrap_or_default();
+        assert!((told - position).abs() < 0.1, "{position}: {reply:?}");
+    }
+    assert_eq!(length(), 3);
+}
+
 /// All processes of the database stand still, connections stay open.
 #[test]
 fn st_7_a_database_that_is_paused_is_left_and_found_again() {

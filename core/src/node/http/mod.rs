@@ -109,13 +109,20 @@ impl Http {
 
     /// The queue's next deadline.
     pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        // Who is not answered must not lose a place for not asking.
-        if self.mute { None } else { self.queue.poll_timeout() }
+        if self.mute {
+            // Who is not answered must not lose a place for not asking; who is held
+            // need not wait any longer than otherwise.
+            return self.queue.next_answer().map(|(at, _)| (at, "hold"));
+        }
+        self.queue.poll_timeout()
     }
 
     /// Runs the queue's expired timers.
     pub(super) fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
         if self.mute {
+            while let Some((_, conn)) = self.queue.next_answer().filter(|(at, _)| *at <= cx.now) {
+                self.queue(cx, server::Input::Answer { conn });
+            }
             return;
         }
         let mut said = Fx::new();

@@ -19,9 +19,16 @@ use crate::time::{Duration, Instant};
 /// when a timer is late.
 const SLACK: Duration = Duration::from_secs(5);
 
+/// A held request, and when it is answered at the latest.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    request: Request,
+    until: Instant,
+}
+
 /// The held requests, by the arrival of their entries.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Holds(BTreeMap<u64, Request>);
+pub(super) struct Holds(BTreeMap<u64, Held>);
 
 impl Holds {
     pub(super) fn is_empty(&self) -> bool {
@@ -34,12 +41,12 @@ impl Holds {
 
     /// Removes the held request of the entry with this arrival.
     pub(super) fn remove(&mut self, arrival: u64) -> Option<Request> {
-        self.0.remove(&arrival)
+        self.0.remove(&arrival).map(|held| held.request)
     }
 
     fn of(&self, peer: IpAddr) -> usize {
         let peer = owner(peer);
-        self.0.values().filter(|held| owner(held.peer) == peer).count()
+        self.0.values().filter(|held| owner(held.request.peer) == peer).count()
     }
 }
 
@@ -81,7 +88,7 @@ impl Server {
         (entry.not_before, entry.deadline) = (now, until + SLACK.scaled(scale));
         (entry.calls, entry.call_booked) = (0, false);
         let Entry { ticket, arrival, seat, told, .. } = *entry;
-        self.holds.0.insert(arrival, *request);
+        self.holds.0.insert(arrival, Held { request: *request, until });
         if told == 0 {
             // It asks once and waits, as it should: that is no hammering,
             // unless that is in vain.
@@ -143,12 +150,26 @@ impl Server {
         }
     }
 
+    /// The held request that is to be answered first, by [`Input::Answer`] if no
+    /// timers are run: its connection, and when.
+    ///
+    /// [`Input::Answer`]: super::Input::Answer
+    #[must_use]
+    pub fn next_answer(&self) -> Option<(Instant, ConnId)> {
+        let waits = |conn| {
+            let at = self.places.with_conn(conn);
+            at.is_some_and(|at| self.places.slab[at].phase == Phase::Waiting)
+        };
+        let held = self.holds.0.values().map(|held| (held.until, held.request.conn));
+        held.filter(|(_, conn)| waits(*conn)).min()
+    }
+
     /// Gives slots to held requests, in order of arrival.
     pub(super) fn serve_held(&mut self, now: Instant, fx: &mut Effects) {
         while self.free_within() > 0 {
             let next = self.holds.0.iter().find_map(|(&arrival, held)| {
-                let at = self.places.with_conn(held.conn);
-                at.is_none_or(|at| self.is_next(at, now)).then_some((arrival, at, *held))
+                let at = self.places.with_conn(held.request.conn);
+                at.is_none_or(|at| self.is_next(at, now)).then_some((arrival, at, held.request))
             });
             let Some((arrival, at, request)) = next else { return };
             let Some(at) = at else {
