@@ -87,7 +87,7 @@ pub(super) struct Loop {
     /// To be committed at the end of the turn.
     changes: Vec<Change>,
     /// To be carried out after that; true when it follows a change that the
-    /// same input made.
+    /// same input made, and that a database which is away keeps waiting.
     outputs: Vec<(bool, Output)>,
     /// What waits for a database that is away.
     held: Held,
@@ -273,7 +273,7 @@ impl Loop {
         if let Some(tape) = &mut self.tape {
             tape.effects(now, self.fx.as_slice());
         }
-        let before = self.changes.len();
+        let (mut seen, mut promises) = (self.changes.len(), false);
         for effect in self.fx.drain() {
             match effect {
                 Effect::Event(event) => {
@@ -304,7 +304,11 @@ impl Loop {
                         }
                         _ => {}
                     }
-                    self.outputs.push((self.changes.len() > before, output));
+                    if let Some(store) = &self.store {
+                        promises |= self.changes[seen..].iter().any(|one| store.waits_for(one));
+                    }
+                    seen = self.changes.len();
+                    self.outputs.push((promises, output));
                 }
             }
         }

@@ -159,6 +159,27 @@ impl Store {
         }
     }
 
+    /// True for a change that waits for a database that is away, and everything
+    /// that it promises with it. What is in a file of this machine is saved all
+    /// the same, and what a coordinator notes promises nothing to its clients:
+    /// they are told which piece to take next.
+    pub(crate) const fn waits_for(&self, change: &Change) -> bool {
+        use servent_core::node::swarm::Op as Swarm;
+        match self {
+            Self::Embedded(_) => false,
+            Self::Site(_) => {
+                !matches!(change, Change::Node(Op::Swarm(Swarm::Ledger(_) | Swarm::LedgerGone(_))))
+            }
+            Self::Divided(..) => matches!(change, Change::Node(Op::Queue(_) | Op::QueueGone(_))),
+        }
+    }
+
+    /// True when what a user wants is remembered in a file of this machine,
+    /// whatever becomes of a database.
+    pub(crate) const fn has_own(&self) -> bool {
+        !matches!(self, Self::Site(_))
+    }
+
     /// Waits until a database that was away can be reached again; the next
     /// commit then saves what is pending. While it is not away it returns only
     /// when this servent is replaced, or with what the node of a member is to

@@ -14,7 +14,9 @@ use servent_core::lease::Part;
 use servent_core::trace::Digest;
 
 use crate::members::{Member, Site, Told};
-use crate::program::{Reply, Running, Wire, assert_same, complains, finish, lab_get, noise, until};
+use crate::program::{
+    Place, Reply, Running, Wire, assert_same, complains, finish, lab_get, noise, until,
+};
 
 /// The files that every member has, each in a folder of its own.
 const FILES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
@@ -265,6 +267,31 @@ fn st_4_whoever_asks_any_member_gets_the_whole_file_though_its_member_dies() {
         assert!(output.status.success(), "{to}: {said} {output:?}");
         assert_same(&dir.join(&to), &content(name));
     }
+}
+
+/// What a member downloads for itself is in its own state folder, and promises
+/// nothing to anybody.
+#[test]
+fn st_7_a_member_goes_on_downloading_while_the_database_is_away() {
+    let Some(divided) = Divided::new() else { return };
+    let (there, member) = (Place::new(), &divided.members[0]);
+    let (_, bytes) = there.share("film", 2_000_000);
+    let source = there.sharing(&["--lab", "off"]);
+    let _running = divided.start(member, &["--downloads", "mine"]);
+    divided.settled(1);
+    divided.site.server.stop();
+    let mut first = Wire::connect(member.at);
+    first.send("GET /shared/a HTTP/1.1\r\nHost: h\r\nX-Queue: 1.0\r\n\r\n");
+    until("it is known", || member.ready() == 503);
+    let here = &divided.site.place;
+    let url = format!("http://{}/shared/film", source.at);
+    let added = here.run(&["downloads", "add", &url, "--state", &member.state]);
+    assert_eq!(String::from_utf8_lossy(&added.stdout), "0  film\n");
+    until("it is whole", || here.path("mine/film").exists());
+    assert_same(&here.path("mine/film"), &bytes);
+    assert_eq!(member.ready(), 503);
+    divided.site.server.start_again();
+    until("it resumes", || member.ready() == 200);
 }
 
 /// All servents of a site do the same.

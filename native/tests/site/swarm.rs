@@ -1,7 +1,7 @@
 //! A coordinator that keeps its ledger in a database.
 
 use crate::members::Site;
-use crate::program::{assert_same, free_port};
+use crate::program::{assert_same, free_port, until};
 use crate::swarm_program::{client, coordinator};
 
 #[test]
@@ -14,7 +14,7 @@ fn st_5_a_coordinator_that_dies_keeps_its_ledger_and_its_clients_go_on() {
     let mut clients = ["one", "two"].map(|name| client(&site.place, server.at, name, &[]));
     clients[0].event("progress");
     let ledger = "SELECT count(*) FROM servent.rows WHERE kind = 10";
-    crate::program::until("the ledger is kept", || site.server.sql(&site.url, ledger) != "0");
+    until("the ledger is kept", || site.server.sql(&site.url, ledger) != "0");
     server.kill();
     // The one that comes waits until the dead one's lease is over.
     let (again, _) = coordinator(&site.place, 1_500_000, &at, &extra);
@@ -24,4 +24,31 @@ fn st_5_a_coordinator_that_dies_keeps_its_ledger_and_its_clients_go_on() {
         assert_same(&site.place.path(name), &bytes);
     }
     drop(again);
+}
+
+/// To take the next piece from somebody is no promise: whoever is in the swarm and
+/// whoever comes goes on, and what they gave and took is kept as soon as it can be.
+#[test]
+fn st_7_a_swarm_goes_on_while_the_database_of_its_coordinator_is_away() {
+    let Some(site) = Site::new() else { return };
+    let at = format!("127.0.0.1:{}", free_port());
+    let mut extra = vec!["--upload-rate", "200k", "--store", &site.url];
+    extra.extend(["--set", "store_password_file=secret"]);
+    let (server, bytes) = coordinator(&site.place, 1_500_000, &at, &extra);
+    let mut one = client(&site.place, server.at, "one", &[]);
+    one.event("progress");
+    let ledger = || {
+        let rows = "SELECT md5(string_agg(r::text, '' ORDER BY r::text)) FROM servent.rows r";
+        site.server.sql(&site.url, &format!("{rows} WHERE kind = 10"))
+    };
+    until("the ledger is kept", || !ledger().is_empty());
+    site.server.stop();
+    let mut two = client(&site.place, server.at, "two", &[]);
+    for (name, client) in [("one", &mut one), ("two", &mut two)] {
+        client.event("done");
+        assert_same(&site.place.path(name), &bytes);
+    }
+    site.server.start_again();
+    let before = ledger();
+    until("what they gave and took is kept", || ledger() != before);
 }

@@ -113,7 +113,7 @@ impl Loop {
                 self.carry_out(output);
             }
         }
-        if !self.held.away {
+        if !self.held.away || self.store.as_ref().is_some_and(Store::has_own) {
             for (outcome, told) in self.wished.drain(..) {
                 let _ = told.send(Ok(outcome)); // The asker may be gone.
             }
