@@ -2,6 +2,7 @@
 
 mod outputs;
 mod promises;
+mod suspended;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
@@ -15,6 +16,7 @@ use servent_core::unicast::Endpoint;
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use self::promises::Held;
+use self::suspended::Suspended;
 use super::datagrams::Messaging;
 use super::downloads::Downloads;
 use super::people::{People, Rates};
@@ -97,6 +99,7 @@ pub(super) struct Loop {
     taken: Vec<ConnId>,
     /// Connections that read nothing more until their credentials are checked.
     judging: BTreeSet<ConnId>,
+    suspended: Suspended,
     stopped: bool,
 }
 
@@ -142,6 +145,7 @@ impl Loop {
             wished: Vec::new(),
             taken: Vec::new(),
             judging: BTreeSet::new(),
+            suspended: Suspended::default(),
             stopped: false,
         };
         for change in parts.shared {
@@ -179,6 +183,10 @@ impl Loop {
         while !self.stopped {
             let woken = self.wait(&mut batch, &mut flush).await;
             let now = self.clock.now();
+            // Before what is overdue by now.
+            if let Some(woke) = self.suspended.hear(self.clock.suspended()) {
+                self.feed(now, Input::Command(woke));
+            }
             self.timers(now);
             self.unsay(now);
             match woken {
