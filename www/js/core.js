@@ -3,17 +3,26 @@ import init, * as core from '#servent';
 
 /** @type {Promise<unknown>|null} */
 let loading = null;
+/** @type {Promise<WebAssembly.Module>|null} */
+let compiling = null;
 
 /** Loads the module; what is imported from `#servent` works from then on. */
 export async function load() {
-  loading ??= init({ module_or_path: carried() ?? new URL('pkg/servent_bg.wasm', document.baseURI) });
+  loading ??= compiled().then((module) => init({ module_or_path: module }));
   try {
     await loading;
   } catch (why) {
-    loading = null;
+    loading = compiling = null;
     throw why;
   }
 }
+
+/** The module, compiled once: for the page, and for a worker of the same origin. */
+export const compiled = () => (compiling ??= WebAssembly.compileStreaming(carried() || fetch(where()))
+  // Whoever serves it may not say what it is.
+  .catch(async () => WebAssembly.compile(await bytesOf())));
+
+const where = () => new URL('pkg/servent_bg.wasm', document.baseURI);
 
 /** The module in the single file: a page from `file://` may fetch nothing beside it. */
 function carried() {
@@ -22,7 +31,7 @@ function carried() {
 }
 
 /** The module's bytes, for whoever runs it beside the page. */
-export const bytesOf = async () => (await (carried() || fetch(new URL('pkg/servent_bg.wasm', document.baseURI)))).arrayBuffer();
+export const bytesOf = async () => (await (carried() || fetch(where()))).arrayBuffer();
 
 /** After a panic: a fresh instance. Nothing that was made before may be used any more. */
 export const restart = () => core.__wbg_reset_state();

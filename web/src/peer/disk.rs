@@ -17,9 +17,6 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, File};
 
-/// Bytes hashed at a time: the page is drawn in between.
-const HASHED: u64 = 1 << 20;
-
 #[wasm_bindgen]
 extern "C" {
     /// What keeps rows, files and pieces.
@@ -27,12 +24,16 @@ extern "C" {
     /// Saves rows, `[name, text | null]` each, all or none of them.
     #[wasm_bindgen(method)]
     pub(super) fn save(this: &Door, rows: &Array) -> Promise;
-    /// Keeps the bytes of a download from `start` on.
+    /// Keeps the bytes of a download from `start` on, and takes them away: their
+    /// buffers are empty from then on.
     #[wasm_bindgen(method)]
     pub(super) fn put(this: &Door, part: f64, start: f64, bytes: &Array) -> Promise;
-    /// A download as one `Blob`.
+    /// The SHA-1 of a download that has all its bytes.
     #[wasm_bindgen(method)]
-    pub(super) fn file(this: &Door, part: f64, size: f64) -> Promise;
+    pub(super) fn digest(this: &Door, part: f64, size: f64) -> Promise;
+    /// The SHA-1 of a file.
+    #[wasm_bindgen(method)]
+    pub(super) fn hash(this: &Door, file: &File) -> Promise;
     /// Deletes the bytes of a download.
     #[wasm_bindgen(method)]
     pub(super) fn forget(this: &Door, part: f64);
@@ -88,8 +89,6 @@ pub(super) struct Disk {
     shared: BTreeMap<FileIndex, (File, FileInfo)>,
     parts: BTreeMap<FetchId, Part>,
     done: BTreeMap<u64, Done>,
-    /// What is hashed of downloads that come from their first byte on.
-    begun: BTreeMap<u64, Begun>,
 }
 
 /// A row to be saved: its name and its text; without text it is deleted.
@@ -107,8 +106,7 @@ impl Disk {
                 done.extend(row.map(|row| (row.part, row)));
             }
         }
-        let (shared, begun) = (BTreeMap::new(), BTreeMap::new());
-        let mut disk = Self { door, shared, parts, done, begun };
+        let mut disk = Self { door, shared: BTreeMap::new(), parts, done };
         for pair in files.iter() {
             let pair: Array = pair.unchecked_into();
             if let (Some(index), Ok(file)) = (pair.get(0).as_f64(), pair.get(1).dyn_into()) {
@@ -193,25 +191,6 @@ impl Disk {
         if fits { Ok(part.part) } else { Err(StoreError::Full) }
     }
 
-    /// Hashes the next bytes of a download as they come. What came before others are
-    /// there is read again at the end, and all of it when something comes twice.
-    pub(super) fn take_in(&mut self, part: u64, start: u64, bytes: &Array) {
-        if start == 0 {
-            self.begun.insert(part, Begun::default());
-        }
-        let Some(begun) = self.begun.get_mut(&part) else { return };
-        if start < begun.upto {
-            self.begun.remove(&part);
-        } else if start == begun.upto {
-            bytes.iter().for_each(|piece| begun.add(&piece.unchecked_into()));
-        }
-    }
-
-    /// What is hashed of a download by now.
-    pub(super) fn begun(&mut self, part: u64) -> Begun {
-        self.begun.remove(&part).unwrap_or_default()
-    }
-
     /// The size of a download.
     pub(super) fn size(&self, fetch: FetchId) -> u64 {
         self.parts.get(&fetch).and_then(|part| part.size).unwrap_or(0)
@@ -229,7 +208,6 @@ impl Disk {
     /// A download was given up: its bytes go.
     pub(super) fn give_up(&mut self, fetch: FetchId) -> Option<RowOf> {
         let part = self.parts.remove(&fetch)?;
-        self.begun.remove(&part.part);
         self.door.forget(part.part as f64);
         Some((format!("part/{}", fetch.0), None))
     }
@@ -248,32 +226,35 @@ pub(super) async fn read(file: &Blob, start: u64, end: u64) -> Result<Uint8Array
     Ok(Uint8Array::new(&JsFuture::from(slice.array_buffer()).await?))
 }
 
-/// The SHA-1 of the first bytes of a file.
-#[derive(Default)]
-pub(super) struct Begun {
-    hasher: Hasher,
-    upto: u64,
-    buffer: Vec<u8>,
+/// The SHA-1 that the door has answered with.
+pub(super) async fn hashed(answer: Promise) -> Option<Sha1> {
+    let digest: Uint8Array = JsFuture::from(answer).await.ok()?.dyn_into().ok()?;
+    digest.to_vec().try_into().ok().map(Sha1)
 }
 
-impl Begun {
-    fn add(&mut self, bytes: &Uint8Array) {
-        let length = bytes.length() as usize;
-        if self.buffer.len() < length {
-            self.buffer.resize(length, 0);
-        }
-        bytes.copy_to(&mut self.buffer[..length]);
-        self.hasher.update(&self.buffer[..length]);
-        self.upto += length as u64;
+/// The SHA-1 of bytes that come one after the other. For the worker behind the
+/// door: what takes long is not done where the page is drawn.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct FileHash(Hasher);
+
+#[wasm_bindgen]
+impl FileHash {
+    /// Of nothing.
+    #[wasm_bindgen(constructor)]
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
     }
 
-    /// The SHA-1 of the whole file.
-    pub(super) async fn finish(mut self, file: &Blob) -> Result<Sha1, JsValue> {
-        let size = file.size() as u64;
-        while self.upto < size {
-            let end = size.min(self.upto + HASHED);
-            self.add(&read(file, self.upto, end).await?);
-        }
-        Ok(Sha1(self.hasher.finalize().into()))
+    /// Adds the next bytes.
+    pub fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The SHA-1 of all of them.
+    #[must_use]
+    pub fn finish(self) -> Vec<u8> {
+        self.0.finalize().to_vec()
     }
 }

@@ -22,7 +22,7 @@ use web_sys::Blob;
 
 use super::How;
 use super::config::config;
-use super::disk::{Begun, Disk, Door, RowOf};
+use super::disk::{self, Disk, Door, RowOf};
 use super::line::Line;
 use super::rows;
 use super::socket::{self, Job, Socket};
@@ -302,7 +302,6 @@ impl Host {
         let now = self.last.as_micros();
         let Some(socket) = self.sockets.get_mut(&conn) else { return };
         let Some((part, start, pieces, length)) = socket.piece(now) else { return };
-        self.disk.take_in(part, start, &pieces);
         let kept = self.disk.door.put(part as f64, start as f64, &pieces);
         let this = Rc::clone(this);
         spawn_local(async move {
@@ -459,17 +458,12 @@ impl Host {
         let Ok(part) = self.disk.part(fetch) else {
             return self.next(Input::VerifyFailed { fetch, why: StoreError::Failed });
         };
-        let file = self.disk.door.file(part as f64, self.disk.size(fetch) as f64);
-        let begun = self.disk.begun(part);
+        let answer = self.disk.door.digest(part as f64, self.disk.size(fetch) as f64);
         let this = Rc::clone(this);
         spawn_local(async move {
-            let hashed = async {
-                let file: Blob = JsFuture::from(file).await?.unchecked_into();
-                begun.finish(&file).await
-            };
-            let input = match hashed.await {
-                Ok(sha1) => Input::Verified { fetch, sha1: Some(sha1) },
-                Err(_) => Input::VerifyFailed { fetch, why: StoreError::Failed },
+            let input = match disk::hashed(answer).await {
+                Some(sha1) => Input::Verified { fetch, sha1: Some(sha1) },
+                None => Input::VerifyFailed { fetch, why: StoreError::Failed },
             };
             Self::happened(&this, [Happened::Input(input)]);
         });
@@ -522,9 +516,10 @@ impl Host {
     /// Hashes a shared file beside everything else.
     pub(super) fn hash_share(this: &Shared, index: FileIndex) {
         let Some(file) = this.borrow().disk.shared(index).cloned() else { return };
+        let answer = this.borrow().disk.door.hash(&file);
         let this = Rc::clone(this);
         spawn_local(async move {
-            let Ok(sha1) = Begun::default().finish(&file).await else { return };
+            let Some(sha1) = disk::hashed(answer).await else { return };
             let info = this.borrow_mut().disk.hashed(index, sha1);
             Self::happened(&this, info.map(|info| Happened::Input(Input::Shared(info))));
         });

@@ -1,8 +1,9 @@
 /**
  * What a servent in the page keeps across a reload: rows of text, shared files,
- * and pieces of downloads. Where the browser gives no storage, memory does, with
- * a limit that is known before a download begins.
+ * and, by a worker, pieces of downloads. Where the browser gives no storage,
+ * memory does, with a limit that is known before a download begins.
  */
+import { compiled } from '#lab/core.js';
 
 /** Bytes that one download may have in memory. */
 const MEMORY = 256 << 20;
@@ -25,34 +26,74 @@ const done = (work) => new Promise((resolve, reject) => {
   work.onerror = work.onabort = () => reject(work.error ?? new Error('nothing was saved'));
 });
 
-/** All pieces of a download. @param {number} part */
-const ofPart = (part) => IDBKeyRange.bound([part, 0], [part, Number.MAX_VALUE]);
-
-/** One file of pieces that follow each other and may overlap. @param {[number, Blob][]} pieces @param {number} size */
-function whole(pieces, size) {
-  const blobs = [];
-  let at = 0;
-  for (const [start, piece] of pieces.sort(([a], [b]) => a - b)) {
-    if (start > at) throw new Error('a piece is missing');
-    if (start + piece.size <= at) continue;
-    blobs.push(start < at ? piece.slice(at - start) : piece);
-    at = start + piece.size;
-  }
-  if (at < size) throw new Error('the end is missing');
-  return new Blob(blobs).slice(0, size);
-}
-
-/** In the browser's storage. */
-class Kept {
+/** What is the same with storage and without: pieces of downloads, and what the servent tells. */
+class Door {
   changed = () => {};
   /** @param {string} _what @param {string} _words */
   said = (_what, _words) => {};
   /** Another tab goes on with this servent: nothing is written here any more. */
   moved = false;
-  /** @param {IDBDatabase} db */
-  constructor(db) { this.db = db; }
+  #keeper = new Worker(import.meta.resolve('#lab/peer/keeper.js'), { type: 'module' });
+  /** @type {Map<number, {resolve: (value: any) => void, reject: (why: Error) => void}>} */ #asked = new Map();
+  #asks = 0;
 
-  /** @param {typeof STORES[number]} store @param {(store: IDBObjectStore) => void} act @returns {Promise<void>} */
+  /** @param {string|null} name of what it keeps @param {number[]} parts downloads that are known; others are deleted */
+  constructor(name, parts) {
+    this.#keeper.onmessage = ({ data: { id, value, why } }) => {
+      const asked = this.#asked.get(id);
+      this.#asked.delete(id);
+      why === undefined ? asked?.resolve(value) : asked?.reject(new Error(why));
+    };
+    this.#keeper.onerror = ({ message }) => {
+      for (const { reject } of this.#asked.values()) reject(new Error(message));
+      this.#asked.clear();
+    };
+    this.started = compiled().then((module) => this.#ask('start', [{ module, at: import.meta.resolve('#servent'), name, parts }]));
+  }
+
+  /** @param {string} act @param {unknown[]} args @param {ArrayBuffer[]} [taken] @returns {Promise<any>} */
+  #ask(act, args, taken = []) {
+    return new Promise((resolve, reject) => {
+      const id = this.#asks++;
+      this.#asked.set(id, { resolve, reject });
+      this.#keeper.postMessage({ id, act, args }, taken);
+    });
+  }
+
+  /** What it is given is gone from here. @param {number} part @param {number} start @param {Uint8Array<ArrayBuffer>[]} bytes */
+  put(part, start, bytes) {
+    // What came in one message may be of two ranges.
+    const whole = bytes.map((piece) => (piece.length === piece.buffer.byteLength ? piece : piece.slice()));
+    return this.#ask('put', [part, start, whole], whole.map(({ buffer }) => buffer));
+  }
+  /** @param {number} part @param {number} size @returns {Promise<Uint8Array>} */
+  digest(part, size) { return this.#ask('digest', [part, size]); }
+  /** @param {Blob} file @returns {Promise<Uint8Array>} */
+  hash(file) { return this.#ask('hash', [file]); }
+  /** A download, whole. @param {number} part @param {number} size @returns {Promise<Blob>} */
+  file(part, size) { return this.#ask('file', [part, size]); }
+  /** @param {number} part */
+  forget(part) { this.#ask('forget', [part]).catch(() => {}); }
+  /** Nothing is written here any more. */
+  leave() {
+    this.moved = true;
+    this.#keeper.terminate();
+  }
+  turned() { this.changed(); }
+  /** Whoever runs the room says something; heard once the servent is done with it, as it may be asked to do more. @param {string} what @param {string} words */
+  told(what, words) { queueMicrotask(() => this.said(what, words)); }
+}
+
+/** In the browser's storage. */
+class Kept extends Door {
+  /** @param {IDBDatabase} db @param {[string, string][]} rows */
+  constructor(db, rows) {
+    super(db.name, partsOf(rows));
+    this.db = db;
+    this.rows = rows;
+  }
+
+  /** @param {'rows'|'files'} store @param {(store: IDBObjectStore) => void} act @returns {Promise<void>} */
   #write(store, act) {
     if (this.moved) return Promise.resolve();
     const work = this.db.transaction(store, 'readwrite');
@@ -60,61 +101,50 @@ class Kept {
     return done(work);
   }
 
-  /** @param {typeof STORES[number]} store @returns {Promise<[any, any][]>} */
-  async all(store, range = undefined) {
-    const from = this.db.transaction(store).objectStore(store);
-    const [keys, values] = await Promise.all([answered(from.getAllKeys(range)), answered(from.getAll(range))]);
-    return keys.map((key, i) => [key, values[i]]);
-  }
-
+  files() { return all(this.db, 'files'); }
   /** @param {[string, string|null][]} rows */
   save(rows) { return this.#write('rows', (store) => { for (const [key, text] of rows) text === null ? store.delete(key) : store.put(text, key); }); }
-  /** @param {number} part @param {number} start @param {Uint8Array<ArrayBuffer>[]} bytes */
-  put(part, start, bytes) { return this.#write('pieces', (store) => store.put(new Blob(bytes), [part, start])); }
-  /** @param {number} part @param {number} size */
-  async file(part, size) { return whole((await this.all('pieces', /** @type {any} */ (ofPart(part)))).map(([[, start], piece]) => [start, piece]), size); }
-  /** @param {number} part */
-  forget(part) { this.#write('pieces', (store) => store.delete(ofPart(part))).catch(() => {}); }
   /** @param {number} index @param {File} [file] */
   keep(index, file) { this.#write('files', (store) => (file ? store.put(file, index) : store.delete(index))).catch(() => {}); }
   /** Everything is deleted, and this tab is another servent when it is loaded again. */
   async erase() {
-    this.moved = true;
+    this.leave();
     this.db.close();
     sessionStorage.removeItem('servent.tab');
-    await new Promise((resolve) => {
-      const gone = indexedDB.deleteDatabase(this.db.name);
-      gone.onsuccess = gone.onerror = gone.onblocked = resolve;
-    });
+    await erased(this.db.name);
   }
   room() { return Number.MAX_VALUE; }
-  turned() { this.changed(); }
-  /** Whoever runs the room says something; heard once the servent is done with it, as it may be asked to do more. @param {string} what @param {string} words */
-  told(what, words) { queueMicrotask(() => this.said(what, words)); }
 }
 
 /** In memory: gone with the page. */
-class Held {
-  moved = false;
-  changed = () => {};
-  /** @param {string} _what @param {string} _words */
-  said = (_what, _words) => {};
-  /** @type {Map<number, [number, Blob][]>} */ #pieces = new Map();
-
-  async all() { return []; }
+class Held extends Door {
+  rows = /** @type {[string, string][]} */ ([]);
+  constructor() { super(null, []); }
+  async files() { return []; }
   async save() {}
-  /** @param {number} part @param {number} start @param {Uint8Array<ArrayBuffer>[]} bytes */
-  async put(part, start, bytes) { this.#pieces.set(part, [...this.#pieces.get(part) ?? [], [start, new Blob(bytes)]]); }
-  /** @param {number} part @param {number} size */
-  async file(part, size) { return whole([...this.#pieces.get(part) ?? []], size); }
-  /** @param {number} part */
-  forget(part) { this.#pieces.delete(part); }
   keep() {}
-  async erase() {}
+  async erase() { this.leave(); }
   room() { return MEMORY; }
-  turned() { this.changed(); }
-  /** Whoever runs the room says something; heard once the servent is done with it, as it may be asked to do more. @param {string} what @param {string} words */
-  told(what, words) { queueMicrotask(() => this.said(what, words)); }
+}
+
+/** Everything in a store. @param {IDBDatabase} db @param {'rows'|'files'} store @returns {Promise<[any, any][]>} */
+async function all(db, store) {
+  const from = db.transaction(store).objectStore(store);
+  const [keys, values] = await Promise.all([answered(from.getAllKeys()), answered(from.getAll())]);
+  return keys.map((key, i) => [key, values[i]]);
+}
+
+/** The numbers of the downloads that rows tell of: see `disk` of the servent. @param {[string, string][]} rows */
+const partsOf = (rows) => rows.filter(([key]) => /^(part|done)\//.test(key)).map(([, text]) => Number(/"part":(\d+)/.exec(text)?.[1]));
+
+/** Deletes what a tab has kept. @param {string} name */
+async function erased(name) {
+  await new Promise((resolve) => {
+    const gone = indexedDB.deleteDatabase(name);
+    gone.onsuccess = gone.onerror = gone.onblocked = resolve;
+  });
+  // Where there are such files.
+  await navigator.storage?.getDirectory?.().then((root) => root.removeEntry(name, { recursive: true })).catch(() => {});
 }
 
 /** Deletes what tabs have left that nobody has opened for a day. @param {Storage} storage @param {string} id */
@@ -122,7 +152,7 @@ function sweep(storage, id) {
   const tabs = /** @type {Record<string, number>} */ (JSON.parse(storage.getItem(TABS) ?? '{}'));
   for (const [old, seen] of Object.entries(tabs)) {
     if (Date.now() - seen < FORGOTTEN_MS) continue;
-    indexedDB.deleteDatabase(`servent-${old}`);
+    erased(`servent-${old}`);
     delete tabs[old];
   }
   tabs[id] = Date.now();
@@ -164,8 +194,13 @@ export async function openDoor(stop) {
     sweep(localStorage, id);
     const opening = indexedDB.open(`servent-${id}`, 1);
     opening.onupgradeneeded = () => { for (const name of STORES) opening.result.createObjectStore(name); };
-    return new Kept(await answered(opening));
+    const db = await answered(opening);
+    const door = new Kept(db, await all(db, 'rows'));
+    await door.started;
+    return door;
   } catch {
-    return new Held();
+    const door = new Held();
+    await door.started;
+    return door;
   }
 }

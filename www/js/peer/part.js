@@ -50,7 +50,7 @@ class PartScreen extends HTMLElement {
   async #start({ port, own, rules, recorded, loss, frozen, given, cut, apart, typed, code, room, check }) {
     const door = await openDoor(() => this.#moved());
     if (this.gone) return;
-    const [rows, files] = await Promise.all([door.all('rows'), door.all('files')]);
+    const [rows, files] = [door.rows, await door.files()];
     this.door = door;
     if (given) this.#onlyGiven(files);
     const kept = Object.fromEntries(rows);
@@ -273,7 +273,7 @@ class PartScreen extends HTMLElement {
     this.pulse?.end();
     this.handing?.last();
     this.handing?.end();
-    if (this.door) this.door.moved = true;
+    this.door?.leave();
     this.peer?.stop();
     setAttr(this, 'data-moved', '');
     this.#say(t('part.moved'), true);
@@ -404,7 +404,7 @@ function progress(fetch, view) {
   const { now } = view;
   const has = (/** @type {string} */ state) => fetch.sources.find((/** @type {any} */ source) => source.state === state);
   if (fetch.state === 'waiting') return t('part.turn');
-  if (fetch.state !== 'running') return t('part.ended', { why: fetch.state });
+  if (fetch.state !== 'running') return t(`part.ended.${fetch.state}`);
   const from = has('receiving');
   if (from) return `${t('part.receiving', { have: fetch.have, size: fetch.size ?? 0 })}${wayTo(view, ({ peer }) => peer === from.at)}`;
   const queued = fetch.sources.find((/** @type {any} */ source) => source.position !== null);
