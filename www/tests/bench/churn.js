@@ -1,23 +1,29 @@
 /**
- * `cargo xtask campaign room`: `TABS` pages in one room for `SECONDS`, of which one after the other is closed, loaded again, put
- * to sleep behind the others, or has its network cut for ten seconds, while all wait in one line. It ends with an error when a
- * place that was told is lost, a download is stuck, the servent takes too much, or a tape of anybody does not verify.
+ * `cargo xtask campaign room`: `TABS` pages in one room for `SECONDS`, each behind a wire of its own, of which one after the other
+ * is closed, loaded again, put to sleep while its sockets die, or has its network cut for ten seconds, while all wait in one line.
+ * It ends with an error when a place that was told is lost, a download is stuck, the servent takes too much, or a tape of anybody
+ * does not verify.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { asleep, far } from '../asleep.js';
 import { BROWSERS, start } from '../browser.js';
 import { PROGRAM, join, roomWith } from '../room.js';
+import { wire } from '../wire.js';
 
 const TABS = Number(process.env.TABS ?? 40);
 const SECONDS = Number(process.env.SECONDS ?? 600);
 /** The file in the line, and how fast all uploads together are: so a line forms. */
 const SONG = 4_000_000;
 const RATE = SONG * 2;
-/** Milliseconds between two blows; every tab is hit about once in two minutes. */
-const BLOW_MS = Math.max(500, 120_000 / TABS);
+/** Every tab is hit about once in so many seconds: milliseconds between two blows. */
+const BLOW_MS = Math.max(500, Number(process.env.EVERY ?? 120) * 1000 / TABS);
 const CUT_MS = 10_000;
+/** A page sleeps that long, at least and at most: within the minute of which every window is wider. */
+const SLEEP_MS = [10_000, 45_000];
+const MINUTE_MS = 60_000;
 /** A download that has not ended so long after the last blow is stuck, in milliseconds. */
 const STUCK_MS = 240_000;
 /** What the servent may take. */
@@ -39,8 +45,7 @@ const folder = mkdtempSync(path.join(tmpdir(), 'servent-churn-'));
 const file = path.join(folder, 'room.sqlog');
 const here = await roomWith(SONG, ['--record', file, '--set', 'limits.connections_per_ip=1024', '--set', `upload_rate=${RATE}`]);
 const browsers = await Promise.all(BROWSERS.map((name) => start(name)));
-const key = new URL(here.screen).searchParams.get('key');
-const act = (/** @type {unknown} */ what) => fetch(`${here.url}api/room`, { method: 'POST', headers: { 'content-type': 'application/json', cookie: `servent-lab=${key}` }, body: JSON.stringify(what) });
+const { port } = await (await fetch(`${here.url}api/part`)).json();
 
 /** Bytes in memory, and seconds of a processor. */
 function taken() {
@@ -74,50 +79,69 @@ function work() {
   }, 500);
 }
 
-const tabs = /** @type {{page: any, browser: any, done: number}[]} */ ([]);
-async function open(/** @type {any} */ browser) {
-  const { page } = await join(browser, here.url);
+/** @typedef {{page: any, browser: any, name: string, line: Awaited<ReturnType<typeof wire>>, done: number, away: Promise<void>|null}} Tab */
+const tabs = /** @type {Tab[]} */ ([]);
+async function open(/** @type {any} */ browser, /** @type {Tab['line']} */ line) {
+  const { page } = await join(browser, here.url, 1280, far, line.port, MINUTE_MS);
   await page.evaluate(work);
   return page;
 }
 for (let n = 0; n < TABS; n += 1) {
-  const { browser } = browsers[n % browsers.length];
-  tabs.push({ page: await open(browser), browser, done: 0 });
+  const [{ browser }, line] = [browsers[n % browsers.length], await wire(port)];
+  tabs.push({ page: await open(browser, line), browser, name: BROWSERS[n % browsers.length], line, done: 0, away: null });
 }
-const count = async (/** @type {typeof tabs[0]} */ tab) => { tab.done += Number(await tab.page.evaluate(() => { const screen = /** @type {any} */ (document.querySelector('part-screen')); const n = screen?.dataset.done ?? 0; if (screen) screen.dataset.done = '0'; return n; }).catch(() => 0)); };
+const count = async (/** @type {Tab} */ tab) => { tab.done += Number(await tab.page.evaluate(() => { const screen = /** @type {any} */ (document.querySelector('part-screen')); const n = screen?.dataset.done ?? 0; if (screen) screen.dataset.done = '0'; return n; }).catch(() => 0)); };
 
-const blows = /** @type {Record<string, (tab: typeof tabs[0]) => Promise<void>>} */ ({
+/** Something that goes on while others are hit. @param {Tab} tab @param {Promise<void>} what */
+const meanwhile = (tab, what) => { tab.away = what.finally(() => { tab.away = null; }); };
+const blows = /** @type {Record<string, (tab: Tab) => Promise<void>>} */ ({
   close: async (tab) => {
     await tab.page.close();
-    tab.page = await open(tab.browser);
+    tab.page = await open(tab.browser, tab.line);
   },
   reload: async (tab) => {
     await tab.page.reload();
     await tab.page.waitForSelector('part-screen[data-ready] .part-state[data-on]');
     await tab.page.evaluate(work);
   },
-  // Another tab is in front: this one is drawn no more, and its timers are slow.
-  sleep: async (tab) => { await tabs[roll(TABS)].page.bringToFront(); },
+  sleep: async (tab) => {
+    const [least, most] = SLEEP_MS;
+    const ms = least + roll(most - least);
+    meanwhile(tab, asleep(tab.page, tab.name === 'chromium', async () => {
+      tab.line.die();
+      await later(ms);
+      tab.line.live();
+    }));
+  },
   cut: async (tab) => {
-    const name = await tab.page.evaluate(() => /** @type {any} */ (document.querySelector('part-screen')).named.name);
-    await act({ cut: name });
-    setTimeout(() => act({ mend: name }), CUT_MS);
+    tab.line.cut();
+    meanwhile(tab, later(CUT_MS).then(() => tab.line.mend()));
   },
 });
-const names = Object.keys(blows);
+/** Dealt like cards, so that every kind comes. @type {string[]} */
+const hand = [];
+function drawn() {
+  if (!hand.length) hand.push(...Object.keys(blows));
+  return hand.splice(roll(hand.length), 1)[0];
+}
 const hit = /** @type {Record<string, number>} */ ({});
 const [began, before] = [Date.now(), taken()];
 let most = before.mb;
 console.log(`# ${TABS} pages are here, ${before.mb.toFixed(0)} MB`);
 while (Date.now() - began < SECONDS * 1000) {
-  const [tab, what] = [tabs[roll(TABS)], names[roll(names.length)]];
+  const awake = tabs.filter(({ away }) => !away);
+  if (!awake.length) {
+    await later(BLOW_MS);
+    continue;
+  }
+  const [tab, what] = [awake[roll(awake.length)], drawn()];
   await count(tab);
   await blows[what](tab);
   hit[what] = (hit[what] ?? 0) + 1;
   most = Math.max(most, taken().mb);
   await later(BLOW_MS);
 }
-await later(CUT_MS);
+await Promise.all(tabs.map(({ away }) => away));
 const { cpu } = taken();
 const cores = (cpu - before.cpu) / ((Date.now() - began) / 1000);
 
@@ -134,6 +158,7 @@ most = Math.max(most, taken().mb);
 // The pages are still here and hand in the end of their tapes.
 await here.close();
 await Promise.all(browsers.map((one) => one.close()));
+for (const { line } of tabs) line.close();
 
 const replayed = spawnSync(String(PROGRAM), ['room', 'replay', file, '--json'], { maxBuffer: 1 << 28 });
 const report = JSON.parse(replayed.stdout.toString());

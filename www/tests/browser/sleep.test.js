@@ -1,6 +1,7 @@
 /** WB-7: a page that was put to sleep is back at its place at once, whatever became of its sockets, and hears why when the place is gone. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { asleep, far } from '../asleep.js';
 import { BROWSERS, start } from '../browser.js';
 import { PROGRAM, find, finished, join, roomWith } from '../room.js';
 import { wire } from '../wire.js';
@@ -10,17 +11,6 @@ const RATE = 1_000_000;
 /** From the moment at which a page is seen again until it is back: the servent is asked for a word first. */
 const BACK_MS = 5_000;
 const later = (/** @type {number} */ ms) => new Promise((next) => setTimeout(next, ms));
-
-/** The page speaks to the servent on that wire, and its timers ring once a minute, as those of a page that nobody looks at. @param {number} port @param {number} minute */
-function far(port, minute) {
-  const { fetch: get, setTimeout: set } = window;
-  window.fetch = async (where, how) => {
-    const answer = await get(where, how);
-    return String(where).endsWith('api/part') ? new Response(JSON.stringify({ ...await answer.json(), port })) : answer;
-  };
-  const slow = /** @type {any} */ (window);
-  slow.setTimeout = (/** @type {any} */ then, /** @type {number} */ ms = 0) => set(then, slow.asleep ? Math.ceil((Date.now() + ms) / minute) * minute - Date.now() : ms);
-}
 
 /** Downloads the song. @param {any} page */
 async function ask(page) {
@@ -62,19 +52,6 @@ for (const name of BROWSERS) {
         await here.close();
       };
       return { page, line, minute, close, complaints: [first.complaints, complaints] };
-    }
-
-    /** Puts a page to sleep, and wakes it: frozen by its browser, which closes its sockets itself; or with timers that ring rarely, and sockets that seem open. @param {any} page @param {boolean} frozen @param {() => Promise<void>} meanwhile */
-    async function asleep(page, frozen, meanwhile) {
-      const session = frozen ? await page.createCDPSession() : null;
-      await page.evaluate(() => { /** @type {any} */ (window).asleep = true; });
-      await session?.send('Page.setWebLifecycleState', { state: 'frozen' });
-      await meanwhile();
-      await session?.send('Page.setWebLifecycleState', { state: 'active' });
-      await page.evaluate(() => {
-        /** @type {any} */ (window).asleep = false;
-        document.dispatchEvent(new Event('visibilitychange'));
-      });
     }
 
     for (const frozen of name === 'chromium' ? [false, true] : [false]) test(`wb_7_a_page_that_slept_is_back_at_its_place_at_once_though_its_sockets_${frozen ? 'were_closed' : 'seem_open'}`, async (t) => {

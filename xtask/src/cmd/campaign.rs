@@ -18,6 +18,9 @@ pub(crate) struct Args {
     /// How long pages come, go, sleep and are cut off there.
     #[arg(long, default_value_t = 600)]
     seconds: u32,
+    /// Every page is hit about once in so many seconds.
+    #[arg(long, default_value_t = 120)]
+    every: u32,
     /// The seed of what happens to which page.
     #[arg(long, default_value_t = 1)]
     seed: u32,
@@ -28,7 +31,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         journeys(args)?;
     }
     if args.filter.as_deref().is_none_or(|filter| filter == "room") {
-        let numbers = [("TABS", args.tabs), ("SECONDS", args.seconds), ("SEED", args.seed)];
+        let numbers = [
+            ("TABS", args.tabs),
+            ("SECONDS", args.seconds),
+            ("EVERY", args.every),
+            ("SEED", args.seed),
+        ];
         super::room::run("churn.js", &numbers.map(|(name, n)| (name, n.to_string())))?;
     }
     Ok(())
