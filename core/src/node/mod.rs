@@ -287,8 +287,7 @@ impl Node {
                 http.unsaid(cx, conn, several);
                 lines::serve(cx, conn, http, &downloads.parts, overlay.as_deref_mut());
             }
-            Input::Divided { leaders } => http.divided(cx, leaders),
-            Input::Leads { parts, queue } => http.leads(cx, &parts, queue),
+            Input::Divided { .. } | Input::Leads { .. } => of_site(cx, http, swarm, input),
             Input::Start(_) => {}
         }
     }
@@ -547,6 +546,21 @@ impl Engine for Node {
         let first = earlier(earlier(first, self.downloads.poll_timeout()), overlay);
         let first = earlier(first, self.datagrams.as_ref().and_then(Datagrams::poll_timeout));
         earlier(first, self.swarm.as_ref().and_then(|swarm| swarm.poll_timeout()))
+    }
+}
+
+/// Who leads which part of our site has changed.
+fn of_site(cx: &mut Cx<'_>, http: &mut Http, swarm: &mut Option<Box<Swarm>>, input: Input) {
+    match (input, swarm.as_deref_mut()) {
+        (Input::Divided { leaders }, swarm) => {
+            swarm.into_iter().for_each(|swarm| swarm.divided(cx, &leaders));
+            http.divided(cx, leaders);
+        }
+        (Input::Leads { parts, queue }, swarm) => {
+            swarm.into_iter().for_each(|swarm| swarm.leads(cx, &parts));
+            http.leads(cx, &parts, queue);
+        }
+        _ => {}
     }
 }
 

@@ -96,6 +96,41 @@ pub enum Event {
 }
 
 impl Event {
+    /// The file an event is about, to be given the number it has for somebody who
+    /// has several coordinators.
+    pub(crate) const fn file_mut(&mut self) -> Option<&mut FileNo> {
+        use Event as E;
+        match self {
+            E::Joined { file, .. }
+            | E::Finished { file, .. }
+            | E::Assigned { file, .. }
+            | E::Granted { file, .. }
+            | E::Verified { file, .. }
+            | E::Arrived { file, .. }
+            | E::Confirmed { file, .. }
+            | E::Failed { file, .. }
+            | E::Refetch { file, .. }
+            | E::Stalled { file, .. }
+            | E::Unstalled { file, .. }
+            | E::Ratio { file, .. }
+            | E::Settled { file, .. }
+            | E::Withdrawn { file } => Some(file),
+            E::Registered { .. }
+            | E::Left { .. }
+            | E::Free { .. }
+            | E::Blamed { .. }
+            | E::ConnectFailures { .. }
+            | E::Mode { .. }
+            | E::Accepted { .. }
+            | E::Quarantined { .. }
+            | E::Released { .. }
+            | E::Concurrency { .. }
+            | E::Purged { .. }
+            | E::Refused { .. }
+            | E::Limit { .. } => None,
+        }
+    }
+
     /// The clients an event is about, by their connections: the one it belongs
     /// to, and the other one.
     #[must_use]

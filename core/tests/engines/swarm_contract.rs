@@ -16,7 +16,7 @@ use servent_core::swarm::client::{self, Client, Job, Outcome, Output, Request};
 use servent_core::swarm::{Config, FileSpec, Input, Manager, Policy};
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::pdtp::{
-    About, Completed, Extensions, Hash, Message, Method, Reason, Span, Text, Transfer,
+    About, Completed, Extensions, Hash, Message, Method, Reason, Site, Span, Text, Transfer,
 };
 
 /// Effects of one call: everybody is told of a few transfers.
@@ -112,6 +112,7 @@ fn message() -> impl Strategy<Value = Message> {
                     streaming: false,
                     sha256: None,
                     gone: (!yes).then(|| "gone".into()),
+                    site: Site::default(),
                 },
                 2 | 3 => Message::TellVerify { about, authorized: yes },
                 4 => Message::HashVerify { url, span, hash_ok: yes },
@@ -214,6 +215,7 @@ fn to_the_client() -> impl Strategy<Value = client::Input> {
         streaming: false,
         sha256: None,
         gone: None,
+        site: Site::default(),
     };
     prop_oneof![
         2 => Just(client::Input::Online { coordinator: IpAddr::from([80, 0, 0, 99]) }),
@@ -306,6 +308,7 @@ fn a_client_that_let_somebody_in(now: Instant) -> Client {
         streaming: false,
         sha256: None,
         gone: None,
+        site: Site::default(),
     };
     give(&mut client, now, client::Input::Message(extensions));
     give(&mut client, now, client::Input::Message(told));
@@ -409,6 +412,7 @@ fn pieces_of_another_size_are_other_pieces() {
         streaming: false,
         sha256: None,
         gone: None,
+        site: Site::default(),
     };
     give(&mut client, now, client::Input::Message(told));
     assert_eq!(client.progress("f"), Some((0, PIECES as u32)));

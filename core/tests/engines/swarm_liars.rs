@@ -7,7 +7,7 @@ use servent_core::swarm::client::{
 };
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::pdtp::{
-    About, Completed, Hash, Message, Method, Reason, Span, Transfer, url_of,
+    About, Completed, Hash, Message, Method, Reason, Site, Span, Transfer, url_of,
 };
 
 const RIGHT: Hash = Hash([1; 32]);
@@ -35,6 +35,7 @@ impl Bench {
             streaming: false,
             sha256: None,
             gone: None,
+            site: Site::default(),
         }));
         bench
     }

@@ -29,6 +29,7 @@ mod site;
 mod slept;
 mod store;
 mod swarm;
+mod swarm_site;
 mod tape;
 mod trees;
 mod uploads;

@@ -5,7 +5,7 @@ use crate::swarm_support;
 
 use servent_core::swarm::{Config, Event, Failure, Pick, Policy, Refusal};
 use servent_core::time::Duration;
-use servent_core::wire::pdtp::{About, Hash, Message, Method, Reason, Span};
+use servent_core::wire::pdtp::{About, Hash, Message, Method, Reason, Site, Span};
 use swarm_support::{Swarm, from_source, hash, ip, name, number, piece_of, url};
 
 fn config(policy: Policy) -> Config {
@@ -315,7 +315,15 @@ fn sw_25_whoever_breaks_the_protocol_is_told_and_nobody_else_is_disturbed() {
     let errors = swarm.heard(2).iter().filter(|m| matches!(m, Message::Error { .. })).count();
     assert_eq!((errors, swarm.closed.len()), (5, 0));
     let (size, chunk_size, sha256, gone) = (None, None, None, None);
-    let told = Message::TellInfo { url: url(), size, chunk_size, streaming: false, sha256, gone };
+    let told = Message::TellInfo {
+        url: url(),
+        size,
+        chunk_size,
+        streaming: false,
+        sha256,
+        gone,
+        site: Site::default(),
+    };
     swarm.say(2, told);
     assert_eq!(swarm.closed, [2], "what only the coordinator says ends it");
     swarm.comes_from(3, ip(3), 7_003);

@@ -7,7 +7,7 @@ use servent_core::engine::{Engine as _, Fx};
 use servent_core::swarm::client::{self, Client};
 use servent_core::swarm::{Config, Event, Input};
 use servent_core::time::Instant;
-use servent_core::wire::pdtp::{Hash, Message};
+use servent_core::wire::pdtp::{Hash, Message, Site};
 use swarm_support::{Swarm, hash, url};
 
 const WHY: &str = "the file was changed at its source";
@@ -79,7 +79,15 @@ fn told(client: &mut Client, message: Message) -> Vec<client::Output> {
 
 fn info(size: Option<u64>, sha256: Option<Hash>, gone: Option<&str>) -> Message {
     let (url, chunk_size, gone) = (url(), size.map(|_| 100), gone.map(String::from));
-    Message::TellInfo { url, size, chunk_size, streaming: false, sha256, gone }
+    Message::TellInfo {
+        url,
+        size,
+        chunk_size,
+        streaming: false,
+        sha256,
+        gone,
+        site: Site::default(),
+    }
 }
 
 #[test]

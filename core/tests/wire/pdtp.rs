@@ -1,12 +1,12 @@
 //! The examples of docs/wire-pdtp.md, messages drawn at random, and bytes of
 //! every other kind.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use proptest::prelude::*;
 use servent_core::wire::pdtp::{
     About, Completed, Extensions, Hash, Limits, Message, MessageError, Method, Reader, Reason,
-    Span, Text, Transfer, encode, parse,
+    Site, Span, Text, Transfer, encode, parse,
 };
 
 const DOCUMENT: &str = include_str!("../../../docs/wire-pdtp.md");
@@ -48,6 +48,16 @@ fn the_examples_of_the_document_are_what_is_written_and_read() {
         took: None,
     };
     let to = Transfer { about: about(7, "c7"), port: 7_007, method: Method::Get, hash: None };
+    let at = "10.0.0.8:6086".parse().unwrap();
+    let moved = Message::TellInfo {
+        url: url(),
+        size: None,
+        chunk_size: None,
+        streaming: false,
+        sha256: None,
+        gone: Some("file is coordinated at 10.0.0.8:6086".into()),
+        site: Site { moved: Some(at), others: Vec::new() },
+    };
     let examples = [
         (
             "register",
@@ -61,6 +71,7 @@ fn the_examples_of_the_document_are_what_is_written_and_read() {
         ("transfer", vec![Message::Transfer(to)]),
         ("verify", vec![Message::AskVerify(about(1, "c1"))]),
         ("failed", vec![Message::Completed(failed)]),
+        ("moved", vec![moved]),
         (
             "merged",
             vec![
@@ -208,14 +219,28 @@ fn client_message() -> impl Strategy<Value = Message> {
     ]
 }
 
+/// Where a member of a site sends its clients, and who else answers.
+fn sent_on() -> impl Strategy<Value = Site> {
+    let at = || (any::<IpAddr>(), 1..=u16::MAX).prop_map(SocketAddr::from);
+    (prop::option::of(at()), prop::collection::vec(at(), 0..4))
+        .prop_map(|(moved, others)| Site { moved, others })
+}
+
 fn server_message() -> impl Strategy<Value = Message> {
     let number = || prop::option::of(any::<u64>());
     let method = prop::sample::select(vec![Method::Get, Method::Put]);
     prop_oneof![
         extensions().prop_map(Message::Extensions),
-        (text(), number(), number(), any::<bool>(), hash(), prop::option::of("\\PC{0,20}"))
-            .prop_map(|(url, size, chunk_size, streaming, sha256, gone)| {
-                Message::TellInfo { url, size, chunk_size, streaming, sha256, gone }
+        (
+            text(),
+            (number(), number()),
+            any::<bool>(),
+            hash(),
+            prop::option::of("\\PC{0,20}"),
+            sent_on()
+        )
+            .prop_map(|(url, (size, chunk_size), streaming, sha256, gone, site)| {
+                Message::TellInfo { url, size, chunk_size, streaming, sha256, gone, site }
             }),
         (about_any(), 1..=u16::MAX, method, hash()).prop_map(|(about, port, method, hash)| {
             Message::Transfer(Transfer { about, port, method, hash })

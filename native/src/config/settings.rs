@@ -34,8 +34,8 @@ pub(crate) struct Settings {
     /// Trust that database only with a certificate of this file (PEM), not with
     /// one the system trusts.
     pub(crate) store_ca: Option<PathBuf>,
-    /// Divide the files of that site among its servents: all of them serve, each
-    /// its part, and send clients to each other. Otherwise one of them leads, and
+    /// Divide the files of that site, or the swarms of its coordinators, among its
+    /// servents: all of them serve, each its part, and send clients to each other. Otherwise one of them leads, and
     /// the others stand by.
     pub(crate) divide: bool,
     /// What a promise survives: the end of the `process`, or of the `power`.

@@ -75,6 +75,8 @@ pub(super) fn apply(txn: &WriteTransaction, op: &Op) -> Result<(), redb::Error> 
             txn.open_table(SWARM_PARTS)?.remove(file.0)?;
             txn.open_table(SWARM_TARGETS)?.remove(file.0)?;
         }
+        // Of a divided site, whose database has them.
+        Op::Account(_) | Op::AccountGone { .. } => {}
     }
     Ok(())
 }

@@ -40,6 +40,11 @@ pub struct ServeOptions {
     /// Keep the ledger in this database instead, which several coordinators of
     /// the same files share: one of them leads, the others stand by.
     pub store: Option<Database>,
+    /// Divide the swarms among them, instead of having one lead all of them.
+    pub divide: bool,
+    /// The address at which others reach this one, when it is not the first of
+    /// `listen`.
+    pub announce: Option<SocketAddr>,
     /// Is told which of them this one is.
     pub role: Option<watch::Sender<Role>>,
     /// What kind of crash the ledger survives.
@@ -64,6 +69,8 @@ impl ServeOptions {
             swarm: swarm::Config::default(),
             state: dir.into(),
             store: None,
+            divide: false,
+            announce: None,
             role: None,
             durability: Durability::Process,
             trace: None,
@@ -166,6 +173,8 @@ pub async fn serve(options: ServeOptions) -> Result<Server, SwarmError> {
         upload_rate: options.upload_rate,
         coordinate: Some(coordinate),
         store: options.store.clone(),
+        divide: options.divide,
+        announce: options.announce,
         role: options.role.clone(),
         durability: options.durability,
         trace: options.trace.clone(),

@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use crate::members::Site;
+use crate::program::{Running, noise};
 
 /// The blocks of one language in the document.
 pub(crate) fn blocks(language: &str) -> Vec<String> {
@@ -53,6 +54,21 @@ fn st_6_the_database_of_the_document_can_be_used_saved_and_brought_back() {
     let two = site.member("two");
     let _again = site.leads(&two);
     assert_eq!(two.place(Some(&told), &[]).key(), told.key());
+}
+
+#[test]
+fn st_6_the_coordinator_of_the_document_divides_its_swarms() {
+    let Some(site) = Site::new() else { return };
+    for file in ["film.mkv", "talk.mkv"] {
+        std::fs::write(site.place.path(file), noise(10_000)).unwrap();
+    }
+    let line = blocks("sh")[2].replace("postgres://archive@db/swarms", &site.url);
+    let line = line.replace("192.0.2.1:6086", "127.0.0.1:0");
+    let words = line.trim().strip_prefix("servent ").unwrap().split(' ');
+    let mut arguments: Vec<&str> = words.collect();
+    arguments.extend(["--set", "store_password_file=secret"]);
+    let mut serving = Running::start(site.place.servent(&arguments));
+    serving.line(|line| line.contains("talk.mkv"));
 }
 
 #[test]

@@ -11,9 +11,11 @@ fn st_6_the_examples_of_the_help_work() {
     let mut examples = Examples::of(&["share", "swarm", "site"], of_a_site);
     let url = format!("{} --set store_password_file=secret", site.url);
     let film = format!("{} --set store_password_file=secret", site.server.database());
+    let many = format!("{} --set store_password_file=secret", site.server.database());
     let mut words = |line: &str| {
         let line = examples.says(line).replace("postgres://servent@db/site", &url);
         let line = line.replace("postgres://servent@db/film", &film);
+        let line = line.replace("postgres://servent@db/many", &many);
         line.split(' ').skip(1).map(str::to_owned).collect::<Vec<_>>()
     };
     let starts = |line: Vec<String>, until: &str| {
@@ -57,6 +59,14 @@ fn st_6_the_examples_of_the_help_work() {
     let serve = "servent swarm serve film.mkv --store postgres://servent@db/film";
     let mut serve = words(serve);
     serve.extend(["--listen", "127.0.0.1:0"].map(str::to_owned));
+    drop(starts(serve, "pdtp://"));
+    for name in ["a", "b"] {
+        std::fs::write(site.place.path(name), noise(10_000)).unwrap();
+    }
+    let line = "servent swarm serve a b --store postgres://servent@db/many --divide --listen 10.0.0.7:6086";
+    let mut serve = words(line);
+    let at = serve.iter_mut().find(|word| word.starts_with("10.")).unwrap();
+    "127.0.0.1:0".clone_into(at);
     drop(starts(serve, "pdtp://"));
     examples.end();
 }

@@ -21,5 +21,6 @@ mod members;
 mod proxy;
 mod refused;
 mod swarm;
+mod swarms;
 mod takeover;
 mod troubles;

@@ -335,6 +335,10 @@ export const swarm = {
   'client.ignored': (a) => `${a.node} does not follow the coordinator: ${IGNORED[a.why] ?? a.why}.`,
   'client.complaint': (a) => `The coordinator complains to ${a.node}.`,
   'client.done': (a) => `${a.node} has the whole file.`,
+  'client.moved': (a) => `${a.node} is told that another coordinator has its file, and goes there: to ${a.to}.`,
+  'client.astray': (a) => `${a.node} is sent on too often, at last to ${a.to}, and tries again after a pause.`,
+  'client.moved.why': 'The swarms of a divided site are each led by one of its coordinators. Whoever asks another one is told which.',
+  'client.astray.why': 'While a swarm changes hands its coordinators may not agree yet. Who is sent from one to the next begins anew, and does not go on for ever.',
   'client.wrong.why': 'The hash of each piece is known before. Bytes that do not fit it are thrown away and reported.',
 
   'check.stalled_with_credit': 'a client is called stalled though it has credit',

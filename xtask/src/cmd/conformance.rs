@@ -112,8 +112,12 @@ fn document() -> Result<(String, Vec<String>)> {
     Ok((text, missing))
 }
 
-/// Lists what is not built to its end, and the tests of the parts that are.
+/// Lists what is not built to its end, if there is any, and the tests of the parts
+/// that are.
 fn list_open(group: &Group, shown: &Shown, text: &mut String) {
+    if group.entries.is_empty() {
+        return;
+    }
     let _ = write!(text, "\n## {}\n\n", group.title);
     for (id, title) in &group.entries {
         let _ = writeln!(text, "* **{}-{}** {title}", id.0, id.1);

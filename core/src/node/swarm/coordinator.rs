@@ -1,48 +1,69 @@
-//! The coordinator and its source: hosts `swarm::manager`.
+//! The coordinator and its source: hosts `swarm::manager`. That of a divided site
+//! has one for each swarm that it leads; the rest of that is in `division`.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use super::cx::Cx;
-use super::io::{Answer, Op, SwarmFile};
+use super::division::{Site, name_of};
+use super::io::{Answer, SwarmFile};
 use super::peers::{Asking, AskingStep, Moving, Peers};
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::id::ConnId;
 use crate::node::Event;
 use crate::node::{ConnEvent, FileRef, Output, StoreError};
 use crate::rng::Rng;
-use crate::swarm::{self, FileSpec, Input, Manager};
+use crate::swarm::{self, FileNo, FileSpec, Input, Manager, Refusal, Row};
+use crate::time::Instant;
 use crate::wire::http::{Method, RequestHead};
 use crate::wire::pdtp::{Message, Span, Text, peer};
 
 /// A file of our source.
-#[derive(Debug, Clone, Copy)]
-struct Offered {
-    file: SwarmFile,
-    size: u64,
+#[derive(Debug, Clone)]
+pub(super) struct Offered {
+    pub(super) file: SwarmFile,
+    /// Its number in events.
+    pub(super) number: FileNo,
+    pub(super) size: u64,
 }
 
 /// The coordinator, and its source on the same port.
 #[derive(Debug, Clone)]
 pub(super) struct Coordinator {
-    pub(super) manager: Manager,
-    files: BTreeMap<Text, Offered>,
+    pub(super) config: swarm::Config,
+    pub(super) root: Rng,
+    /// The one manager of all files, [`ALL`]; or in a divided site one for each
+    /// file whose swarm is ours, by its number.
+    pub(super) managers: BTreeMap<FileNo, Manager>,
+    /// What clients can be given here, whoever leads the swarm.
+    pub(super) files: BTreeMap<Text, Offered>,
+    pub(super) sources: BTreeMap<SocketAddr, u32>,
+    /// Our place in a divided site.
+    pub(super) site: Option<Site>,
     /// Our addresses at which clients found us; those we send to our own source
     /// get the same.
-    found_at: BTreeMap<ConnId, IpAddr>,
+    pub(super) found_at: BTreeMap<ConnId, IpAddr>,
     /// Bytes of files sent.
     pub(super) sent: u64,
     /// Requests of peers that the coordinator had not sent here.
     pub(super) refused: u64,
 }
 
+/// The number of the manager of all files.
+const ALL: FileNo = 0;
+
 impl Coordinator {
     pub(super) fn new(config: &swarm::Config, root: &Rng) -> Self {
         Self {
-            manager: Manager::new(config.clone(), root),
+            config: config.clone(),
+            root: root.clone(),
+            managers: BTreeMap::from([(ALL, Manager::new(config.clone(), root))]),
             files: BTreeMap::new(),
+            sources: BTreeMap::new(),
+            site: None,
             found_at: BTreeMap::new(),
             sent: 0,
             refused: 0,
@@ -53,26 +74,45 @@ impl Coordinator {
         self.files.contains_key(url)
     }
 
+    /// What the store remembers of addresses, before any of them comes.
+    pub(super) fn restore(&mut self, ledger: Vec<Row>, cx: &mut Cx<'_>) {
+        for row in ledger {
+            self.feed(ALL, Input::Restore(row), cx);
+        }
+    }
+
     pub(super) fn serve(&mut self, file: SwarmFile, spec: FileSpec, cx: &mut Cx<'_>) {
-        let offered = Offered { file, size: spec.size };
+        if self.site.is_some() {
+            return self.serve_of_site(file, spec, cx);
+        }
+        let offered = Offered { file, number: self.files.len() as FileNo, size: spec.size };
         self.files.entry(spec.url.clone()).or_insert(offered);
-        self.feed(Input::Serve(spec), cx);
+        self.feed(ALL, Input::Serve(spec), cx);
+    }
+
+    /// A source of all files, and how many pieces it sends at once.
+    pub(super) fn source(&mut self, addr: SocketAddr, slots: u32, cx: &mut Cx<'_>) {
+        self.sources.insert(addr, slots);
+        for number in self.numbers() {
+            self.feed(number, Input::Source { addr, slots }, cx);
+        }
     }
 
     /// A file of the source cannot be read any more: nobody gets it, and all
     /// clients are told (SW-29).
     pub(super) fn source_failed(&mut self, file: SwarmFile, why: StoreError, cx: &mut Cx<'_>) {
         let found = self.files.iter().find(|(_, offered)| offered.file == file);
-        let Some(url) = found.map(|(url, _)| url.clone()) else { return };
+        let Some((url, number)) = found.map(|(url, it)| (url.clone(), it.number)) else { return };
         self.files.remove(&url);
-        let name = url.rsplit('/').next().unwrap_or_default();
+        let name = name_of(&url);
         let how = match why {
             StoreError::Changed => "was changed or is gone",
             StoreError::Denied => "may not be read any more",
             StoreError::Full | StoreError::Failed => "cannot be read any more",
         };
         let why = format!("{name} is not given any more: at its source it {how}");
-        self.feed(Input::Withdraw { url, why: why.clone() }, cx);
+        let number = if self.site.is_some() { number } else { ALL };
+        self.feed(number, Input::Withdraw { url, why: why.clone() }, cx);
         cx.answer(Answer::Withdrawn { file, why });
     }
 
@@ -81,52 +121,96 @@ impl Coordinator {
         &mut self,
         conn: ConnId,
         (peer, local): (SocketAddr, Option<SocketAddr>),
+        peers: &mut Peers,
         cx: &mut Cx<'_>,
     ) {
         if let Some(local) = local {
             self.found_at.insert(conn, local.ip().to_canonical());
         }
-        self.feed(Input::Opened { conn, peer: peer.ip().to_canonical() }, cx);
+        let peer = peer.ip().to_canonical();
+        if self.site.is_some() {
+            return self.guest(conn, peer, peers, cx);
+        }
+        self.feed(ALL, Input::Opened { conn, peer }, cx);
+    }
+
+    /// A client says something.
+    pub(super) fn heard(
+        &mut self,
+        conn: ConnId,
+        message: Message,
+        peers: &mut Peers,
+        cx: &mut Cx<'_>,
+    ) {
+        if self.site.is_some() {
+            return self.guest_says(conn, message, peers, cx);
+        }
+        self.feed(ALL, Input::Message { conn, message }, cx);
     }
 
     pub(super) fn closed(&mut self, conn: ConnId, cx: &mut Cx<'_>) {
         self.found_at.remove(&conn);
-        self.feed(Input::Closed { conn }, cx);
-    }
-
-    pub(super) fn unreadable(&mut self, conn: ConnId, why: String, cx: &mut Cx<'_>) {
-        self.feed(Input::Unreadable { conn, why }, cx);
-    }
-
-    pub(super) fn timeout(&mut self, cx: &mut Cx<'_>) {
-        if self.manager.poll_timeout().is_some_and(|(at, _)| at <= cx.now) {
-            let mut said = Fx::new();
-            self.manager.handle_timeout(cx.now, &mut said);
-            self.carry_out(said, cx);
+        for number in self.numbers_of(conn) {
+            self.feed(number, Input::Closed { conn }, cx);
         }
     }
 
-    pub(super) fn feed(&mut self, input: Input, cx: &mut Cx<'_>) {
-        let mut said = Fx::new();
-        self.manager.handle(cx.now, input, &mut said);
-        self.carry_out(said, cx);
+    pub(super) fn unreadable(&mut self, conn: ConnId, why: String, cx: &mut Cx<'_>) {
+        if self.site.is_some() {
+            return self.show_out(conn, Refusal::Unreadable, &why, cx);
+        }
+        self.feed(ALL, Input::Unreadable { conn, why }, cx);
     }
 
-    fn carry_out(&mut self, mut said: FxOf<Manager>, cx: &mut Cx<'_>) {
+    pub(super) fn timeout(&mut self, cx: &mut Cx<'_>) {
+        for number in self.numbers() {
+            let Some(manager) = self.managers.get_mut(&number) else { continue };
+            if manager.poll_timeout().is_some_and(|(at, _)| at <= cx.now) {
+                let mut said = Fx::new();
+                manager.handle_timeout(cx.now, &mut said);
+                self.carry_out(number, said, cx);
+            }
+        }
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        let all = self.managers.values().filter_map(Manager::poll_timeout);
+        all.min_by_key(|(at, _)| *at)
+    }
+
+    fn numbers(&self) -> Vec<FileNo> {
+        self.managers.keys().copied().collect()
+    }
+
+    pub(super) fn feed(&mut self, number: FileNo, input: Input, cx: &mut Cx<'_>) {
+        let Some(manager) = self.managers.get_mut(&number) else { return };
+        let mut said = Fx::new();
+        manager.handle(cx.now, input, &mut said);
+        self.carry_out(number, said, cx);
+    }
+
+    fn carry_out(&mut self, number: FileNo, mut said: FxOf<Manager>, cx: &mut Cx<'_>) {
         for effect in said.drain() {
             match effect {
-                Effect::Event(event) => cx.fx.event(Event::Swarm(event)),
-                Effect::Output(swarm::Output::Save(row)) => cx.persist(Op::Ledger(row)),
+                Effect::Event(mut event) => {
+                    if let (Some(_), Some(file)) = (&self.site, event.file_mut()) {
+                        *file = number;
+                    }
+                    cx.fx.event(Event::Swarm(event));
+                }
+                Effect::Output(swarm::Output::Save(row)) => cx.persist(self.saved(number, row)),
                 Effect::Output(swarm::Output::Forget(owner)) => {
-                    cx.persist(Op::LedgerGone(owner));
+                    cx.persist(self.forgotten(number, owner));
                 }
                 Effect::Output(swarm::Output::Send { conn, mut message }) => {
                     self.name_ourselves(conn, &mut message);
-                    cx.say(conn, message);
+                    if self.is_news(&mut message) {
+                        cx.say(conn, message);
+                    }
                 }
                 Effect::Output(swarm::Output::Close { conn }) => {
-                    self.found_at.remove(&conn);
                     cx.ends.push((conn, "the coordinator hangs up"));
+                    self.closed(conn, cx);
                 }
             }
         }
@@ -156,7 +240,7 @@ impl Coordinator {
         if head.method != Method::Get {
             return Verdict::Status(405);
         }
-        let Some(&Offered { file, size }) = self.files.get(url) else {
+        let Some(&Offered { file, number, size }) = self.files.get(url) else {
             return Verdict::Status(404);
         };
         let span = peer::span_of(head);
@@ -165,7 +249,9 @@ impl Coordinator {
             return Verdict::Status(416);
         }
         let id = head.headers.get(peer::PEER_ID).unwrap_or_default();
-        if !self.manager.source_may_serve(id, url, Span::new(start, end)) {
+        let number = if self.site.is_some() { number } else { ALL };
+        let manager = self.managers.get(&number);
+        if !manager.is_some_and(|it| it.source_may_serve(id, url, Span::new(start, end))) {
             self.refused += 1;
             return Verdict::Status(403);
         }

@@ -4,10 +4,13 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::hash::Hasher as _;
 use core::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
+use siphasher::sip::SipHasher13;
 
+use crate::id::FileKey;
 use crate::node::StoreError;
 use crate::swarm::{FileSpec, Row};
 use crate::wire::pdtp::{Hash, Text};
@@ -33,6 +36,11 @@ pub enum Input {
     /// The answer to [`Output::Complete`] when the file cannot get its final
     /// name.
     CompleteFailed { file: SwarmFile, why: StoreError },
+    /// What the store of a divided site remembers of swarms whose parts
+    /// [`node::Input::Leads`] gives us next.
+    ///
+    /// [`node::Input::Leads`]: crate::node::Input::Leads
+    Accounts { accounts: Vec<Account> },
 }
 
 /// What a node asks of its host for a swarm.
@@ -104,6 +112,30 @@ pub enum Op {
     Piece { file: SwarmFile, piece: u32, sha256: Hash },
     /// It is complete, or not wanted any more.
     PartGone(SwarmFile),
+    /// What an address has given and taken in one swarm of a divided site.
+    Account(Account),
+    /// An address that is forgotten in that swarm.
+    AccountGone { swarm: FileKey, owner: IpAddr },
+}
+
+/// What an address has given and taken in one swarm of a divided site. There each
+/// swarm has a ledger of its own, because another member may lead the next one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Account {
+    /// The swarm, as [`swarm_key`] names it.
+    pub swarm: FileKey,
+    /// The row of its ledger.
+    pub row: Row,
+}
+
+/// What a swarm is called in a divided site: the same at all members, whatever
+/// version of the file each of them has. Its part of the site follows from it. Part
+/// of what is stored: never changed.
+#[must_use]
+pub fn swarm_key(url: &str) -> FileKey {
+    let mut hasher = SipHasher13::new_with_keys(0, 2);
+    hasher.write(url.as_bytes());
+    FileKey(hasher.finish())
 }
 
 /// What the store remembered of swarms.

@@ -10,8 +10,10 @@ use crate::id::ConnId;
 /// The addresses of the coordinator, and the state of the connection to it.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
-    /// Tried in order.
+    /// Those that the user named, tried in order.
     pub(super) at: Vec<SocketAddr>,
+    /// Others that a coordinator named, tried after these.
+    others: Vec<SocketAddr>,
     state: State,
     /// It has been connected before.
     pub(super) was_up: bool,
@@ -20,8 +22,9 @@ pub(super) struct Line {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Down,
-    /// The address with this index is being tried.
-    Dialing(ConnId, usize),
+    /// The address with this index is being tried; `None`: where a coordinator
+    /// has sent us.
+    Dialing(ConnId, Option<usize>),
     Up(ConnId),
 }
 
@@ -38,7 +41,7 @@ pub(super) enum Lost {
 
 impl Line {
     pub(super) const fn new() -> Self {
-        Self { at: Vec::new(), state: State::Down, was_up: false }
+        Self { at: Vec::new(), others: Vec::new(), state: State::Down, was_up: false }
     }
 
     /// The connection, when it is open.
@@ -55,15 +58,44 @@ impl Line {
     }
 
     fn try_from(&mut self, first: usize, peers: &mut Peers, cx: &mut Cx<'_>) -> bool {
-        for (number, to) in self.at.iter().enumerate().skip(first) {
-            if let Some(conn) = cx.dial(*to) {
+        let named = self.at.len();
+        for (number, to) in self.at.iter().chain(&self.others).enumerate().skip(first) {
+            let dialed = if number < named { cx.dial(*to) } else { cx.dial_for_stranger(*to) };
+            if let Some(conn) = dialed {
                 peers.insert(conn, Role::Coordinator(Link::default()));
-                self.state = State::Dialing(conn, number);
+                self.state = State::Dialing(conn, Some(number));
                 return true;
             }
         }
         self.state = State::Down;
         false
+    }
+
+    /// Where else a coordinator answers.
+    pub(super) fn beside(&mut self, mut others: Vec<SocketAddr>) {
+        others.retain(|at| !self.at.contains(at));
+        self.others = others;
+    }
+
+    /// Hangs up, and goes where the coordinator has sent us; false when we do not
+    /// go anywhere.
+    pub(super) fn leave(
+        &mut self,
+        to: Option<SocketAddr>,
+        peers: &mut Peers,
+        cx: &mut Cx<'_>,
+    ) -> bool {
+        if let Some(conn) = self.up() {
+            peers.remove(conn);
+            cx.close(conn, true, "another coordinator has the file");
+        }
+        self.state = State::Down;
+        let Some(to) = to else { return false };
+        let dialed = if self.at.contains(&to) { cx.dial(to) } else { cx.dial_for_stranger(to) };
+        let Some(conn) = dialed else { return false };
+        peers.insert(conn, Role::Coordinator(Link::default()));
+        self.state = State::Dialing(conn, None);
+        true
     }
 
     /// A dial succeeded; true when it was the one to the coordinator.
@@ -78,7 +110,11 @@ impl Line {
     /// A connection was lost, or a dial failed.
     pub(super) fn lost(&mut self, conn: ConnId, peers: &mut Peers, cx: &mut Cx<'_>) -> Lost {
         match self.state {
-            State::Dialing(dialed, number) if dialed == conn => {
+            State::Dialing(dialed, None) if dialed == conn => {
+                self.state = State::Down;
+                Lost::Down
+            }
+            State::Dialing(dialed, Some(number)) if dialed == conn => {
                 if self.try_from(number + 1, peers, cx) { Lost::Trying } else { Lost::Down }
             }
             State::Up(up) if up == conn => {

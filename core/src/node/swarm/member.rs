@@ -247,6 +247,12 @@ impl Member {
             Out::Done { url } => self.whole(&url, cx),
             Out::Failed { url, why } => self.failed(&url, why, cx),
             Out::Withdrawn { url, why } => self.withdrawn(&url, why, cx),
+            Out::Others { at } => self.line.beside(at),
+            Out::Leave { to } => {
+                if !self.line.leave(to, peers, cx) && to.is_some() {
+                    todo.push_back(Input::Offline);
+                }
+            }
         }
         None
     }
@@ -445,6 +451,9 @@ impl Member {
     ) {
         if self.line.up() != Some(conn) {
             return;
+        }
+        if matches!(message, Message::TellInfo { size: Some(_), .. }) {
+            cx.io.answered(conn);
         }
         self.feed(Input::Message(message), peers, cx);
         if let Some(link) = peers.link(conn) {

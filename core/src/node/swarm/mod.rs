@@ -8,12 +8,14 @@
 //! | `io`, `config`, `view` | the boundary: plain data |
 //! | `peers` | connections: what each is used for, and its deadline |
 //! | `coordinator`, `member` | the two parts |
+//! | `division` | a coordinator that leads some swarms of a divided site |
 //! | `line`, `jobs` | the client's connection to its coordinator, its transfers |
 //! | `cx` | the context of a call |
 
 mod config;
 mod coordinator;
 mod cx;
+mod division;
 mod io;
 mod jobs;
 mod line;
@@ -21,7 +23,7 @@ mod member;
 mod peers;
 mod view;
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -29,7 +31,9 @@ use core::net::SocketAddr;
 pub use self::config::{Config, Limits};
 use self::coordinator::{Coordinator, Verdict};
 use self::cx::Cx;
-pub use self::io::{Answer, Command, Input, Op, Output, Part, Restored, SwarmFile};
+pub use self::io::{
+    Account, Answer, Command, Input, Op, Output, Part, Restored, SwarmFile, swarm_key,
+};
 use self::jobs::{reply, rest};
 use self::member::Member;
 use self::peers::{Asked, AskedStep, Asking, AskingStep, Link, Moving, Peers, Role};
@@ -38,6 +42,8 @@ use super::http::heard;
 use super::{ConnEvent, Limit, StoreError, cx as node};
 use crate::engine::{Engine as _, earlier};
 use crate::id::ConnId;
+use crate::lease::Part as SitePart;
+use crate::lease::division::Leader;
 use crate::rng::Rng;
 use crate::swarm::client;
 use crate::time::Instant;
@@ -107,9 +113,7 @@ impl Swarm {
     pub(super) fn start(&mut self, node: &mut node::Cx<'_>, restored: Restored) {
         let cx = &mut self.enter(node);
         if let Some(half) = &mut self.coordinator {
-            for row in restored.ledger {
-                half.feed(crate::swarm::Input::Restore(row), cx);
-            }
+            half.restore(restored.ledger, cx);
         }
         self.parts = restored.parts.into_iter().map(|part| (part.file, part)).collect();
         self.listening(node);
@@ -135,7 +139,7 @@ impl Swarm {
             | Command::Leave { file } => file,
             Command::Source { at, slots } => {
                 if let Some(half) = &mut self.coordinator {
-                    half.feed(crate::swarm::Input::Source { addr: at, slots }, cx);
+                    half.source(at, slots, cx);
                 }
                 return self.settle(cx);
             }
@@ -171,13 +175,38 @@ impl Swarm {
     /// Handles an answer of the host.
     pub(super) fn input(&mut self, node: &mut node::Cx<'_>, input: Input) {
         let cx = &mut self.enter(node);
+        if let Input::Accounts { accounts } = input {
+            if let Some(half) = &mut self.coordinator {
+                half.remember(accounts, cx);
+            }
+            return;
+        }
         let Some(half) = &mut self.member else { return };
         let peers = &mut self.peers;
         match input {
+            Input::Accounts { .. } => {}
             Input::Hashed { ask, sha256 } => half.hashed(ask, Ok(sha256), peers, cx),
             Input::HashFailed { ask, why } => half.hashed(ask, Err(why), peers, cx),
             Input::Completed { file } => half.completed(file, Ok(()), cx),
             Input::CompleteFailed { file, why } => half.completed(file, Err(why), cx),
+        }
+        self.settle(cx);
+    }
+
+    /// Who answers for each part of our site, from now on.
+    pub(super) fn divided(&mut self, node: &mut node::Cx<'_>, leaders: &[Leader]) {
+        let cx = &mut self.enter(node);
+        if let Some(half) = &mut self.coordinator {
+            half.divided(leaders, &mut self.peers, cx);
+        }
+        self.settle(cx);
+    }
+
+    /// These parts of the site are ours from now on.
+    pub(super) fn leads(&mut self, node: &mut node::Cx<'_>, parts: &BTreeSet<SitePart>) {
+        let cx = &mut self.enter(node);
+        if let Some(half) = &mut self.coordinator {
+            half.leads(parts, cx);
         }
         self.settle(cx);
     }
@@ -196,7 +225,7 @@ impl Swarm {
         let cx = &mut self.enter(node);
         if let Some(half) = &mut self.coordinator {
             self.peers.insert(conn, Role::Client(Link::default()));
-            half.opened(conn, ends, cx);
+            half.opened(conn, ends, &mut self.peers, cx);
         }
         self.settle(cx);
         self.read(node, conn);
@@ -268,7 +297,7 @@ impl Swarm {
         for message in heard {
             match (&mut self.coordinator, &mut self.member) {
                 (Some(half), _) if is_client => {
-                    half.feed(crate::swarm::Input::Message { conn, message }, cx);
+                    half.heard(conn, message, &mut self.peers, cx);
                 }
                 (_, Some(half)) => half.heard(conn, message, &mut self.peers, cx),
                 _ => {}
@@ -497,7 +526,7 @@ impl Swarm {
     pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         let peers = self.peers.next_due().map(|at| (at, "peer"));
         let client = self.member.as_ref().and_then(|half| half.client.poll_timeout());
-        let manager = self.coordinator.as_ref().and_then(|half| half.manager.poll_timeout());
+        let manager = self.coordinator.as_ref().and_then(|half| half.poll_timeout());
         earlier(peers, earlier(client, manager))
     }
 
@@ -523,7 +552,7 @@ impl Swarm {
             coordinator: self.coordinator.as_ref().map(|half| CoordinatorHalf {
                 sent: half.sent,
                 refused: half.refused,
-                swarm: half.manager.view(0, clients, now),
+                swarm: half.view(clients, now),
             }),
             client: self.member.as_ref().map(Member::view),
         }

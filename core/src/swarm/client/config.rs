@@ -40,6 +40,8 @@ pub struct Config {
     pub retry_first: Duration,
     /// The longest pause before reconnecting.
     pub retry_most: Duration,
+    /// How often in a row coordinators may send us on to another one.
+    pub moves: u32,
 }
 
 impl Default for Config {
@@ -59,6 +61,7 @@ impl Default for Config {
             early_wait: Duration::from_millis(250),
             retry_first: Duration::from_secs(1),
             retry_most: Duration::from_secs(60),
+            moves: 4,
         }
     }
 }

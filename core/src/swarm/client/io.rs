@@ -102,6 +102,12 @@ pub enum Output {
     Failed { url: Text, why: String },
     /// The file is no longer available; the sentence says why (SW-29).
     Withdrawn { url: Text, why: String },
+    /// Another coordinator has the file (ST-4): hang up. With an address, connect
+    /// there, which is answered as [`Output::Connect`] is.
+    Leave { to: Option<SocketAddr> },
+    /// The coordinator's site answers there, too: where to connect when none of
+    /// the addresses that are known answers.
+    Others { at: Vec<SocketAddr> },
 }
 
 /// The events of the client.
@@ -135,6 +141,11 @@ pub enum Event {
     Complaint { message: String },
     /// A file is complete.
     Done,
+    /// The coordinator says that another one has the file, and we go there (ST-4).
+    Moved { to: SocketAddr },
+    /// We were sent on so often that it is tried again from the beginning, after a
+    /// pause: the members of a site do not agree yet.
+    Astray { to: SocketAddr },
 }
 
 /// Why a message of the coordinator is ignored.

@@ -10,6 +10,7 @@ mod config;
 mod io;
 mod jobs;
 mod liars;
+mod moved;
 mod peers;
 mod talk;
 
@@ -71,6 +72,8 @@ pub struct Client {
     coordinator: Option<IpAddr>,
     connecting: bool,
     retry: Duration,
+    /// How often we were sent on since a coordinator had what we want.
+    moves: u32,
     connect_at: Option<Instant>,
     /// The extensions that the coordinator agreed to.
     agreed: Extensions,
@@ -137,6 +140,7 @@ impl Client {
             coordinator: None,
             connecting: false,
             retry,
+            moves: 0,
             connect_at: None,
             agreed: Extensions { merge: false, early: false },
             expects: false,

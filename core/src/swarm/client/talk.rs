@@ -8,7 +8,7 @@ use super::super::bits::Bits;
 use super::io::{Event, Ignored, Output};
 use super::{Client, Effects, File};
 use crate::time::{Duration, Instant};
-use crate::wire::pdtp::{Extensions, Hash, Message, Span, Text};
+use crate::wire::pdtp::{Extensions, Hash, Message, Site, Span, Text};
 
 impl Client {
     /// Announces who we are, what we have and what we want, from the beginning:
@@ -35,11 +35,7 @@ impl Client {
 
     /// Transfers with peers continue; the coordinator is told later.
     pub(super) fn offline(&mut self, now: Instant, fx: &mut Effects) {
-        self.coordinator = None;
-        self.connecting = false;
-        self.agreed = Extensions::default();
-        self.expects = false;
-        self.allowed.clear();
+        self.hang_up();
         let retry = self.retry;
         self.retry =
             Duration::from_micros(retry.as_micros().saturating_mul(2)).min(self.config.retry_most);
@@ -47,6 +43,15 @@ impl Client {
             self.connect_at = Some(now + retry.max(Duration::from_micros(1)));
             fx.event(Event::Offline { retry });
         }
+    }
+
+    /// What was agreed with the coordinator is over.
+    pub(super) fn hang_up(&mut self) {
+        self.coordinator = None;
+        self.connecting = false;
+        self.agreed = Extensions::default();
+        self.expects = false;
+        self.allowed.clear();
     }
 
     pub(super) fn want(&mut self, url: Text, (chunk, have): (u64, &[u32]), fx: &mut Effects) {
@@ -101,8 +106,12 @@ impl Client {
     pub(super) fn message(&mut self, now: Instant, message: Message, fx: &mut Effects) {
         match message {
             Message::Extensions(extensions) => self.agreed = extensions,
+            Message::TellInfo { url, site: Site { moved: Some(to), .. }, .. } => {
+                self.moved(now, &url, to, fx)
+            }
             Message::TellInfo { url, gone: Some(why), .. } => self.withdrawn(&url, why, fx),
-            Message::TellInfo { url, size, chunk_size, sha256, .. } => {
+            Message::TellInfo { url, size, chunk_size, sha256, site, .. } => {
+                self.beside(site.others, fx);
                 self.told(&url, (size.zip(chunk_size), sha256), fx);
             }
             Message::Transfer(order) => self.ordered(now, order, fx),
@@ -137,6 +146,7 @@ impl Client {
             self.files.remove(at);
             return;
         };
+        self.moves = 0;
         let file = &mut self.files[at];
         if file.chunk != chunk && !file.whole {
             // Pieces of another size are different pieces.

@@ -7,7 +7,7 @@ use super::client::Membership;
 use super::timers::Due;
 use super::{Effects, Manager};
 use crate::time::{Duration, Instant};
-use crate::wire::pdtp::{Message, Span, Text};
+use crate::wire::pdtp::{Message, Site, Span, Text};
 
 impl Manager {
     pub(super) fn message(&mut self, now: Instant, at: u32, message: Message, fx: &mut Effects) {
@@ -48,8 +48,16 @@ impl Manager {
         let spec = self.by_url.get(&url).map(|file| &self.files[*file as usize].spec);
         let (size, chunk_size) = spec.map(|spec| (spec.size, spec.chunk)).unzip();
         let sha256 = spec.and_then(|spec| spec.sha256);
-        let (streaming, gone) = (false, None);
-        self.send(at, Message::TellInfo { url, size, chunk_size, streaming, sha256, gone }, fx);
+        let message = Message::TellInfo {
+            url,
+            size,
+            chunk_size,
+            streaming: false,
+            sha256,
+            gone: None,
+            site: Site::default(),
+        };
+        self.send(at, message, fx);
     }
 
     /// The file and the pieces that a client names.

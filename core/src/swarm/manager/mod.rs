@@ -119,6 +119,20 @@ pub struct Counters {
     pub heard: u64,
 }
 
+impl Counters {
+    /// Adds those of another coordinator.
+    pub(crate) const fn add(&mut self, other: &Self) {
+        self.assigned += other.assigned;
+        self.from_source += other.from_source;
+        self.arrived += other.arrived;
+        self.arrived_from_source += other.arrived_from_source;
+        self.failed += other.failed;
+        self.grants += other.grants;
+        self.sent += other.sent;
+        self.heard += other.heard;
+    }
+}
+
 type Effects = Fx<Output, Event>;
 
 impl Engine for Manager {

@@ -9,7 +9,7 @@ use super::timers::Due;
 use super::{Effects, Manager};
 use crate::id::ConnId;
 use crate::time::Instant;
-use crate::wire::pdtp::{Extensions, Message, Text};
+use crate::wire::pdtp::{Extensions, Message, Site, Text};
 
 impl Manager {
     pub(super) fn restore(&mut self, now: Instant, row: Row) {
@@ -145,10 +145,15 @@ impl Manager {
                 let place = self.client_mut(at).files.remove(place);
                 self.part(now, place, fx);
             }
-            let (size, chunk_size, sha256, gone) = (None, None, None, Some(why.into()));
-            let url = url.clone();
-            let message =
-                Message::TellInfo { url, size, chunk_size, streaming: false, sha256, gone };
+            let message = Message::TellInfo {
+                url: url.clone(),
+                size: None,
+                chunk_size: None,
+                streaming: false,
+                sha256: None,
+                gone: Some(why.into()),
+                site: Site::default(),
+            };
             self.send(at, message, fx);
             self.refresh(now, at, fx);
         }

@@ -8,13 +8,14 @@ use core::net::IpAddr;
 use serde::Serialize;
 
 use super::super::event::Funnel;
+use super::super::io::FileSpec;
 use super::client::Up;
 use super::{Counters, Manager};
 use crate::id::ConnId;
 use crate::time::Instant;
 
 /// The state of the coordinator.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct View {
     pub at: Instant,
     pub clients: u32,
@@ -38,6 +39,22 @@ pub struct FileView {
     pub members: u32,
     pub clients: Vec<ClientView>,
     pub transfers: Vec<TransferView>,
+}
+
+impl FileView {
+    /// A file that nobody is on.
+    pub(crate) fn idle(spec: &FileSpec, ratio: u32) -> Self {
+        Self {
+            url: spec.url.to_string(),
+            size: spec.size,
+            pieces: spec.hashes.len() as u32,
+            ratio,
+            copies: alloc::vec![0; spec.hashes.len()],
+            members: 0,
+            clients: Vec::new(),
+            transfers: Vec::new(),
+        }
+    }
 }
 
 /// A row of the matrix.

@@ -132,7 +132,12 @@ fn next_swarm_input(input: &swarm::Input) -> Option<swarm::Input> {
         I::Hashed { ask, .. } => I::HashFailed { ask: *ask, why },
         I::HashFailed { .. } => I::Completed { file },
         I::Completed { .. } => I::CompleteFailed { file, why },
-        I::CompleteFailed { .. } => return None,
+        I::CompleteFailed { .. } => {
+            let row = swarm_restored().ledger.swap_remove(0);
+            let accounts = [swarm::Account { swarm: FileKey(LARGE), row }].into();
+            I::Accounts { accounts }
+        }
+        I::Accounts { .. } => return None,
     })
 }
 

@@ -16,7 +16,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde::{Deserialize, Serialize};
@@ -48,11 +48,13 @@ pub struct Limits {
     pub messages: u32,
     /// Bytes of a sentence for people; longer ones are truncated.
     pub sentence: u32,
+    /// Other coordinators of a site that are named; further ones are ignored.
+    pub others: u32,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { id: 4_095, url: 2_048, messages: 256, sentence: 500 }
+        Self { id: 4_095, url: 2_048, messages: 256, sentence: 500, others: 32 }
     }
 }
 
@@ -187,6 +189,28 @@ pub struct Extensions {
     pub early: bool,
 }
 
+/// What a coordinator that is a member of a divided site tells of the others (ST-4).
+/// Our extension.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Site {
+    /// The coordinator of the file, when it is another one: who is told that goes
+    /// there.
+    pub moved: Option<SocketAddr>,
+    /// Where else the site answers, for when this member does not any more.
+    pub others: Vec<SocketAddr>,
+}
+
+/// Where there is nothing, nothing is hashed: what was said before there were sites
+/// has the digest it had.
+impl core::hash::Hash for Site {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        if *self != Self::default() {
+            self.moved.hash(state);
+            self.others.hash(state);
+        }
+    }
+}
+
 /// All messages between a client and the coordinator.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Message {
@@ -222,6 +246,8 @@ pub enum Message {
         /// Why the file is no longer available, a sentence for people. Sent
         /// unasked. Extension.
         gone: Option<String>,
+        /// What a member of a divided site adds. Extension.
+        site: Site,
     },
     /// Client: wants these bytes too, in addition to earlier requests.
     Request {

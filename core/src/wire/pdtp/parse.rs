@@ -2,12 +2,13 @@
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
+use core::net::SocketAddr;
 
 use serde_json::Value;
 
 use super::{
-    About, Completed, Extensions, Hash, Limits, Message, MessageError, Method, Reason, Span, Text,
-    Transfer,
+    About, Completed, Extensions, Hash, Limits, Message, MessageError, Method, Reason, Site, Span,
+    Text, Transfer,
 };
 
 type Read<T> = Result<T, MessageError>;
@@ -101,6 +102,7 @@ fn tell_info(args: &Args<'_>) -> Read<Message> {
         streaming: args.truth("streaming")?.unwrap_or(false),
         sha256: args.hash("sha256")?,
         gone: args.get("gone").map(|_| args.sentence("gone")),
+        site: Site { moved: args.moved()?, others: args.others()? },
     })
 }
 
@@ -230,6 +232,20 @@ impl<'a> Args<'a> {
         Ok(About { peer, url, span, peer_id: self.text("peer_id", self.limits.id)? })
     }
 
+    /// The address of another coordinator.
+    fn moved(&self) -> Read<Option<SocketAddr>> {
+        let Some(at) = self.get("moved") else { return Ok(None) };
+        address(at).map(Some).ok_or_else(|| self.wrong("moved"))
+    }
+
+    /// The addresses of other coordinators.
+    fn others(&self) -> Read<Vec<SocketAddr>> {
+        let Some(list) = self.get("others") else { return Ok(Vec::new()) };
+        let list = list.as_array().ok_or_else(|| self.wrong("others"))?;
+        let all = list.iter().take(self.limits.others as usize);
+        all.map(|at| address(at).ok_or_else(|| self.wrong("others"))).collect()
+    }
+
     /// Unknown names belong to later versions and are ignored.
     fn extensions(&self) -> Read<Extensions> {
         let mut extensions = Extensions::default();
@@ -248,6 +264,12 @@ impl<'a> Args<'a> {
         }
         Ok(extensions)
     }
+}
+
+/// An address and a port that can be connected to.
+fn address(value: &Value) -> Option<SocketAddr> {
+    let at: SocketAddr = value.as_str()?.parse().ok()?;
+    (at.port() != 0).then_some(at)
 }
 
 /// A text cut to at most `most` bytes, at a character boundary.

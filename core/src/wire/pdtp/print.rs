@@ -2,7 +2,7 @@
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use serde::Serialize;
 
@@ -36,6 +36,10 @@ struct Args<'a> {
     sha256: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gone: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved: Option<SocketAddr>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    others: &'a [SocketAddr],
     #[serde(skip_serializing_if = "Option::is_none")]
     port: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,11 +90,13 @@ fn parts(message: &Message) -> (&'static str, Args<'_>) {
             ("extensions", Args { extensions: names(*extensions), ..args })
         }
         Message::AskInfo { url } => ("ask_info", Args { url: Some(url), ..args }),
-        Message::TellInfo { url, size, chunk_size, streaming, sha256, gone } => {
+        Message::TellInfo { url, size, chunk_size, streaming, sha256, gone, site } => {
             let (url, streaming) = (Some(&**url), streaming.then_some(true));
             let (size, chunk_size) = (*size, *chunk_size);
             let (sha256, gone) = (sha256.map(|hash| hash.to_string()), gone.as_deref());
-            ("tell_info", Args { url, size, chunk_size, streaming, sha256, gone, ..args })
+            let (moved, others) = (site.moved, &site.others[..]);
+            let told = Args { url, size, chunk_size, streaming, sha256, gone, ..args };
+            ("tell_info", Args { moved, others, ..told })
         }
         Message::Request { url, span } => ("request", file(url, *span)),
         Message::Unrequest { url, span } => ("unrequest", file(url, *span)),

@@ -11,7 +11,7 @@ use servent_core::swarm::client::{Client, Config, Input, Job, Outcome, Output, R
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Digest;
 use servent_core::wire::pdtp::{
-    About, Extensions, Hash, Message, Method, Reason, Span, Text, Transfer,
+    About, Extensions, Hash, Message, Method, Reason, Site, Span, Text, Transfer,
 };
 
 const CHUNK: u64 = 100;
@@ -192,7 +192,15 @@ impl Life {
         };
         let gone = self.dice.chance(1, 20).then(|| "over".into());
         let (url, sha256) = (url.into(), Some(hash(7)));
-        self.told(Message::TellInfo { url, size, chunk_size, streaming: false, sha256, gone });
+        self.told(Message::TellInfo {
+            url,
+            size,
+            chunk_size,
+            streaming: false,
+            sha256,
+            gone,
+            site: Site::default(),
+        });
     }
 
     fn files(&mut self) {

@@ -364,6 +364,7 @@ impl World {
                 }
                 swarm::Op::Piece { piece, .. } => pieces.push(piece),
                 swarm::Op::PartGone(_) => part = None,
+                swarm::Op::Account(_) | swarm::Op::AccountGone { .. } => {}
             }
         }
         pieces.sort_unstable();

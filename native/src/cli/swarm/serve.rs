@@ -17,6 +17,7 @@ use super::super::start::{TraceFlag, address, runtime};
 use super::super::{Common, reach, site};
 
 use super::super::amount::rate;
+use crate::config::Config;
 use crate::config::file::Raw;
 use crate::exit::{Exit, Failure, said};
 use crate::lab::{self, swarm::facts};
@@ -39,7 +40,8 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
   servent swarm serve a b --listen :7000 --slots 8 --upload-rate 2M
   servent swarm serve film.mkv --metrics 127.0.0.1:9100    and: curl http://127.0.0.1:9100/metrics
   servent swarm serve film.mkv --lab 127.0.0.1:0    and watch it in a browser
-  servent swarm serve film.mkv --store postgres://servent@db/film   one of several; see docs/site.md")]
+  servent swarm serve film.mkv --store postgres://servent@db/film   one of several; see docs/site.md
+  servent swarm serve a b --store postgres://servent@db/many --divide --listen 10.0.0.7:6086")]
 pub(crate) struct Arguments {
     /// The files.
     #[arg(value_name = "FILE", required = true)]
@@ -70,6 +72,10 @@ pub(crate) struct Arguments {
     /// coordinators of the same files: postgres://USER@HOST/DATABASE.
     #[arg(long, value_name = "URL")]
     store: Option<String>,
+    /// Divide the swarms among these coordinators: each leads a part of them, and
+    /// answers for all.
+    #[arg(long)]
+    divide: bool,
     #[command(flatten)]
     trace: TraceFlag,
     #[command(flatten)]
@@ -86,23 +92,7 @@ enum Rules {
 }
 
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
-    let mut builder = common.builder()?;
-    if let Some(rules) = arguments.policy {
-        let name = match rules {
-            Rules::Adaptive => "adaptive",
-            Rules::Seed2004 => "seed2004",
-        };
-        builder.flag("--policy", "swarm.policy", Raw::Text(name.into()))?;
-    }
-    if let Some(store) = &arguments.store {
-        builder.flag("--store", "store", Raw::Text(store.clone()))?;
-    }
-    arguments.trace.put(&mut builder)?;
-    arguments.live.put(&mut builder)?;
-    let config = builder.finish()?;
-    if arguments.slots == 0 || arguments.chunk == 0 {
-        return Err(Failure::usage("--slots and --chunk must be at least 1"));
-    }
+    let config = configure(common, arguments)?;
     let options = ServeOptions {
         files: arguments.files.clone(),
         listen: arguments.listen.clone(),
@@ -113,6 +103,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         swarm: config.settings.swarm.clone(),
         state: config.settings.state.join("swarm"),
         store: site::database(&config.settings)?,
+        divide: config.settings.divide,
+        announce: config.settings.announce,
         role: None,
         durability: config.settings.durability,
         trace: config.settings.trace_file(),
@@ -149,6 +141,34 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         }
         withdrawn
     })
+}
+
+fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> {
+    let mut builder = common.builder()?;
+    if let Some(rules) = arguments.policy {
+        let name = match rules {
+            Rules::Adaptive => "adaptive",
+            Rules::Seed2004 => "seed2004",
+        };
+        builder.flag("--policy", "swarm.policy", Raw::Text(name.into()))?;
+    }
+    if let Some(store) = &arguments.store {
+        builder.flag("--store", "store", Raw::Text(store.clone()))?;
+    }
+    if arguments.divide {
+        builder.flag("--divide", "divide", Raw::Boolean(true))?;
+    }
+    arguments.trace.put(&mut builder)?;
+    arguments.live.put(&mut builder)?;
+    let config = builder.finish()?;
+    if arguments.slots == 0 || arguments.chunk == 0 {
+        return Err(Failure::usage("--slots and --chunk must be at least 1"));
+    }
+    if config.settings.divide && config.settings.store.is_none() {
+        return Err(Failure::usage("the swarms of no site can be divided")
+            .next("name its database, too: --store postgres://USER@HOST/DATABASE --divide"));
+    }
+    Ok(config)
 }
 
 async fn listen(metrics: Option<SocketAddr>) -> Result<Option<TcpListener>, Failure> {

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use servent_core::id::Guid;
 use servent_core::lease::Part;
 use servent_core::lease::division::{Board, Claim, Hold, Seat};
+use servent_core::node::swarm::Account;
 use servent_core::queue::Row;
 use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
@@ -16,6 +17,7 @@ use super::keeper::{Member, signed, unsigned};
 use super::rows::Kind;
 use super::schema::{self, Mode, number_of};
 use crate::error::StoreFailure;
+use crate::store::damage::RowError;
 use crate::store::rows::decode;
 
 /// Whoever was here before at the same address is not any more; nor is who was
@@ -49,7 +51,7 @@ const FREE: &str = "UPDATE servent.part SET holder = NULL WHERE holder = $1 AND 
 const LEAVE: &str = "WITH gone AS (DELETE FROM servent.member WHERE id = $1)
     UPDATE servent.part SET holder = NULL WHERE holder = $1";
 
-const ROWS: &str = "SELECT value FROM servent.rows WHERE kind = $1 AND part = ANY ($2)";
+const ROWS: &str = "SELECT kind, value FROM servent.rows WHERE part = ANY ($1)";
 
 /// A member's connection to the board.
 pub(super) struct Desk<'a> {
@@ -128,17 +130,29 @@ impl Desk<'_> {
         self.tell(LEAVE, &[&self.us()]).await
     }
 
-    /// The places and slots of these parts, in order of arrival.
-    pub(super) async fn rows(&self, parts: &[Part]) -> Result<Vec<Row>, StoreFailure> {
+    /// What there is of these parts: places and slots in order of arrival, and the
+    /// ledgers of swarms.
+    pub(super) async fn rows(
+        &self,
+        parts: &[Part],
+    ) -> Result<(Vec<Row>, Vec<Account>), StoreFailure> {
         let parts: Vec<i16> = parts.iter().copied().map(number_of).collect();
-        let found = self.client.query(ROWS, &[&(Kind::Queue as i16), &parts]).await;
-        let mut rows = Vec::new();
+        let found = self.client.query(ROWS, &[&parts]).await;
+        let (mut queue, mut accounts) = (Vec::new(), Vec::new());
+        let alien = |why: RowError| self.database.alien(&why.to_string());
         for row in found.map_err(|why| self.database.unusable(&why))? {
-            let row = decode::<Row>(row.get(0));
-            rows.push(row.map_err(|why| self.database.alien(&why.to_string()))?);
+            match row.get::<_, i16>(0) {
+                kind if kind == Kind::Queue as i16 => {
+                    queue.push(decode::<Row>(row.get(1)).map_err(alien)?);
+                }
+                kind if kind == Kind::Account as i16 => {
+                    accounts.push(decode::<Account>(row.get(1)).map_err(alien)?);
+                }
+                kind => return Err(alien(RowError::Kind(kind))),
+            }
         }
-        rows.sort_by_key(|row| row.arrival);
-        Ok(rows)
+        queue.sort_by_key(|row| row.arrival);
+        Ok((queue, accounts))
     }
 }
 

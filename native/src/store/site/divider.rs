@@ -8,6 +8,7 @@ use servent_core::engine::{Effect, Engine as _, FxOf};
 use servent_core::id::Guid;
 use servent_core::lease::division::{Division, Event, Input, Leader, Output};
 use servent_core::lease::{Config, PARTS, Part};
+use servent_core::node::swarm::Account;
 use servent_core::queue::Row;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinHandle};
@@ -26,7 +27,7 @@ pub(super) enum News {
     Divide(Vec<Leader>),
     /// We lead these parts, with these numbers; what the database remembers of
     /// them.
-    Lead(BTreeMap<Part, i64>, Vec<Row>),
+    Lead(BTreeMap<Part, i64>, Vec<Row>, Vec<Account>),
     /// These are to be given back, as soon as what was promised for them is saved.
     Hush(BTreeSet<Part>),
 }
@@ -217,9 +218,9 @@ impl Post {
         // A long line takes longer than a beat may.
         let read = tokio::time::timeout(2 * PATIENCE, read).await;
         let read = read.unwrap_or_else(|_| Err(self.database.away("it does not answer")));
-        if let Some(rows) = self.heard(read)? {
+        if let Some((queue, accounts)) = self.heard(read)? {
             let numbers = std::mem::take(&mut self.to_lead);
-            self.report(News::Lead(numbers, rows)).await?;
+            self.report(News::Lead(numbers, queue, accounts)).await?;
         }
         Ok(())
     }

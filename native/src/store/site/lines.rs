@@ -1,5 +1,5 @@
 //! The lines of a divided site: what a member has saved of the places and slots
-//! of its parts, and what it hears of the division.
+//! of its parts and of the ledgers of its swarms, and what it hears of the division.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -8,6 +8,7 @@ use serde::Serialize;
 use servent_core::id::Guid;
 use servent_core::lease::Part;
 use servent_core::lease::division::Leader;
+use servent_core::node::swarm;
 use servent_core::node::{Input, Op};
 use servent_core::queue::Row;
 
@@ -15,6 +16,7 @@ use super::divider::{Divider, News};
 use super::keeper::Member;
 use super::part_link::{Line, PartLink};
 use super::reach::{PATIENCE, Reach};
+use super::rows::{Key, Kind, account_key};
 use super::schema::{self, Mode};
 use super::{Database, draw, host, prepare};
 use crate::error::StoreFailure;
@@ -43,10 +45,12 @@ pub(crate) struct Lines {
     fences: BTreeMap<Part, i64>,
     /// Which part the row of a place belongs to.
     places: BTreeMap<Guid, Part>,
-    pending: BTreeMap<Guid, Line>,
+    pending: BTreeMap<Key, Line>,
     /// Parts that are given back when all is saved.
     hushed: BTreeSet<Part>,
     leaders: Vec<Leader>,
+    /// What the node hears next.
+    next: Option<Input>,
     /// Looks at the board as soon as it is asked for news.
     divider: Option<Divider>,
 }
@@ -73,6 +77,7 @@ impl Lines {
             pending: BTreeMap::new(),
             hushed: BTreeSet::new(),
             leaders: Part::all().map(|_| Leader::Nobody).collect(),
+            next: None,
             divider: None,
         })
     }
@@ -101,27 +106,42 @@ impl Lines {
         standing
     }
 
-    /// Adds a change of the queue to those before it; gives others back.
+    /// Adds a change of the queue, or of the ledger of a swarm, to those before it;
+    /// gives others back.
     pub(crate) fn add(&mut self, op: Op) -> Option<Op> {
         match op {
             Op::Queue(row) => {
                 let part = Part::of(row.file);
-                let line = self.pending.entry(row.ticket).or_default();
-                line.parts.extend(self.places.insert(row.ticket, part));
-                line.parts.insert(part);
+                let before = self.places.insert(row.ticket, part);
+                let line = self.line(Kind::Queue, &row.ticket.0, part);
+                line.parts.extend(before);
                 line.row = Some((part, encode(&row)));
             }
             Op::QueueGone(ticket) => {
                 // Of what was never saved there is nothing to forget.
                 if let Some(part) = self.places.remove(&ticket) {
-                    let line = self.pending.entry(ticket).or_default();
-                    line.parts.insert(part);
-                    line.row = None;
+                    self.line(Kind::Queue, &ticket.0, part).row = None;
                 }
+            }
+            Op::Swarm(swarm::Op::Account(account)) => {
+                let part = Part::of(account.swarm);
+                let key = account_key(account.swarm, account.row.owner);
+                self.line(Kind::Account, &key, part).row = Some((part, encode(&account)));
+            }
+            Op::Swarm(swarm::Op::AccountGone { swarm, owner }) => {
+                let key = account_key(swarm, owner);
+                self.line(Kind::Account, &key, Part::of(swarm)).row = None;
             }
             other => return Some(other),
         }
         None
+    }
+
+    /// What is to be saved of a row that is in this part now.
+    fn line(&mut self, kind: Kind, key: &[u8], part: Part) -> &mut Line {
+        let line = self.pending.entry((kind, key.to_vec())).or_default();
+        line.parts.insert(part);
+        line
     }
 
     /// Commits what was added, all of it or nothing.
@@ -168,6 +188,9 @@ impl Lines {
     /// # Errors
     /// Others have taken this member's parts.
     pub(crate) async fn news(&mut self) -> Result<Option<Input>, StoreFailure> {
+        if let Some(next) = self.next.take() {
+            return Ok(Some(next));
+        }
         let divider = self.divider.get_or_insert_with(|| {
             Divider::start(self.database.clone(), self.member.clone(), self.at)
         });
@@ -205,7 +228,7 @@ impl Lines {
                 self.leaders = known.collect();
                 Some(Input::Divided { leaders })
             }
-            News::Lead(fences, queue) => {
+            News::Lead(fences, queue, accounts) => {
                 let parts: BTreeSet<Part> = fences.keys().copied().collect();
                 self.count(fences);
                 for part in &parts {
@@ -213,7 +236,12 @@ impl Lines {
                 }
                 let place = |row: &Row| (row.ticket, Part::of(row.file));
                 self.places.extend(queue.iter().map(place));
-                Some(Input::Leads { parts, queue })
+                let leads = Input::Leads { parts, queue };
+                if accounts.is_empty() {
+                    return Some(leads);
+                }
+                self.next = Some(leads);
+                Some(Input::Swarm(swarm::Input::Accounts { accounts }))
             }
             News::Hush(parts) => {
                 self.hushed.extend(parts);

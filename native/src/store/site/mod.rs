@@ -12,7 +12,7 @@
 //!
 //! A site can be divided ([`Lines`]): then every servent serves, each a part of
 //! the files, and there is a lease with a number for every part. The database has
-//! the places and slots of the queue and nothing else; what is of one machine, as
+//! the places and slots of the queue, the ledgers of its swarms, and nothing else; what is of one machine, as
 //! its downloads and the hashes of its files, is in that machine's own store.
 
 mod board;

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use servent_core::id::Guid;
 use servent_core::lease::Part;
 use tokio::task::AbortHandle;
 use tokio_postgres::{Client, Statement};
@@ -10,7 +9,7 @@ use tokio_postgres::{Client, Statement};
 use super::Database;
 use super::board::part_of;
 use super::reach::Opens;
-use super::rows::Kind;
+use super::rows::Key;
 use super::schema::{self, Mode, number_of};
 use crate::error::StoreFailure;
 
@@ -28,18 +27,19 @@ const WRITE: &str = "
     ), allowed AS MATERIALIZED (
         SELECT count(*) FROM held HAVING count(*) = cardinality($2::smallint[])
     ), gone AS (
-        DELETE FROM servent.rows AS r USING unnest($5::bytea[]) AS g (id)
-        WHERE r.kind = $4::smallint AND r.id = g.id AND EXISTS (SELECT 1 FROM allowed)
+        DELETE FROM servent.rows AS r USING unnest($4::smallint[], $5::bytea[]) AS g (kind, id)
+        WHERE r.kind = g.kind AND r.id = g.id AND EXISTS (SELECT 1 FROM allowed)
     ), put AS (
         INSERT INTO servent.rows (kind, id, value, part)
-        SELECT $4::smallint, p.id, p.value, p.part
-        FROM unnest($6::bytea[], $7::bytea[], $8::smallint[]) AS p (id, value, part)
+        SELECT p.kind, p.id, p.value, p.part
+        FROM unnest($6::smallint[], $7::bytea[], $8::bytea[], $9::smallint[])
+        AS p (kind, id, value, part)
         WHERE EXISTS (SELECT 1 FROM allowed)
         ON CONFLICT (kind, id) DO UPDATE SET value = excluded.value, part = excluded.part
     )
     SELECT count(*) FROM allowed";
 
-/// What is to be saved of a place or slot.
+/// What is to be saved of a row.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     /// The parts that it is or was in.
@@ -100,27 +100,29 @@ impl PartLink {
         &self,
         holder: &[u8; 16],
         fences: &BTreeMap<Part, i64>,
-        lines: &BTreeMap<Guid, Line>,
+        lines: &BTreeMap<Key, Line>,
     ) -> Result<bool, tokio_postgres::Error> {
         let parts: Vec<i16> = fences.keys().copied().map(number_of).collect();
         let fences: Vec<i64> = fences.values().copied().collect();
-        let (mut gone, mut put) = (Vec::new(), Vec::new());
+        let (mut gone_kinds, mut gone) = (Vec::new(), Vec::new());
+        let (mut kinds, mut put) = (Vec::new(), Vec::new());
         let (mut values, mut of) = (Vec::new(), Vec::new());
-        for (ticket, line) in lines {
+        for ((kind, key), line) in lines {
             if let Some((part, value)) = &line.row {
-                put.push(&ticket.0[..]);
+                kinds.push(*kind as i16);
+                put.push(&key[..]);
                 values.push(&value[..]);
                 of.push(number_of(*part));
             } else {
-                gone.push(&ticket.0[..]);
+                gone_kinds.push(*kind as i16);
+                gone.push(&key[..]);
             }
         }
-        let kind = Kind::Queue as i16;
         let row = self
             .client
             .query_one(
                 &self.write,
-                &[&&holder[..], &parts, &fences, &kind, &gone, &put, &values, &of],
+                &[&&holder[..], &parts, &fences, &gone_kinds, &gone, &kinds, &put, &values, &of],
             )
             .await?;
         Ok(row.get::<_, i64>(0) == 1)

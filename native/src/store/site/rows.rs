@@ -3,10 +3,11 @@
 //! tables of the embedded store do, and values are encoded alike.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use servent_core::id::FetchId;
+use servent_core::id::{FetchId, FileKey};
 use servent_core::node::Op;
 use servent_core::node::swarm::{self, Part, SwarmFile};
 use servent_core::queue::Row;
@@ -36,9 +37,12 @@ pub(super) enum Kind {
     SwarmPart = 11,
     SwarmPiece = 12,
     SwarmTarget = 13,
+    /// Of a divided site: the ledger of one swarm.
+    Account = 14,
 }
 
-type Key = (Kind, Vec<u8>);
+/// What a row is about, and which one it is.
+pub(super) type Key = (Kind, Vec<u8>);
 
 /// Changes that are not committed yet, the last one of each row.
 #[derive(Debug, Default, Clone)]
@@ -121,6 +125,8 @@ impl Pending {
                 self.gone(Kind::SwarmPart, number(file.0));
                 self.gone(Kind::SwarmTarget, number(file.0));
             }
+            // Only members of a divided site say so, and they write by parts.
+            swarm::Op::Account(_) | swarm::Op::AccountGone { .. } => {}
         }
     }
 
@@ -145,6 +151,13 @@ impl Pending {
 /// The keys of all pieces of a file lie between these two, both included.
 pub(super) fn pieces_of(file: SwarmFile) -> ([u8; 8], [u8; 8]) {
     (piece_key(file, 0), piece_key(file, u32::MAX))
+}
+
+/// The key of what an address has given and taken in a swarm.
+pub(super) fn account_key(swarm: FileKey, owner: IpAddr) -> Vec<u8> {
+    let mut key = swarm.0.to_be_bytes().to_vec();
+    key.extend_from_slice(owner.to_string().as_bytes());
+    key
 }
 
 fn number(n: u32) -> [u8; 4] {
@@ -207,6 +220,8 @@ impl Memory {
             _ if kind == Kind::SwarmTarget as i16 => {
                 all.swarm.targets.push((SwarmFile(numbered(key)?), path_of(value)));
             }
+            // It waits until the site is divided again.
+            _ if kind == Kind::Account as i16 => {}
             _ => return Err(RowError::Kind(kind)),
         }
         Ok(())

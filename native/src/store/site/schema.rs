@@ -13,7 +13,7 @@ use crate::error::StoreFailure;
 use crate::store::rows::decode;
 
 /// The version of tables and rows this program writes.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 /// Of all who could make or migrate the tables, one does: the key of the lock
 /// they take. Any number will do that nobody else uses.
 const LOCK: i64 = 0x5e_57e4_7000;
@@ -62,6 +62,8 @@ const STEPS: [&str; SCHEMA as usize] = [
     INSERT INTO servent.part SELECT part, NULL, 0 FROM generate_series(0, 63) AS part;
     ALTER TABLE servent.member ADD COLUMN beat bigint NOT NULL DEFAULT 0;
 ",
+    // Rows of a kind that programs before do not know: the ledgers of swarms.
+    "",
 ];
 
 /// How the servents of a site go about it. All of them do the same: it is

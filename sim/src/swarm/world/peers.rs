@@ -185,6 +185,8 @@ impl World {
                 peer.disk.remove(&piece);
             }
             Output::Done { .. } => self.done(at),
+            // There is one coordinator here, which sends nobody on.
+            Output::Leave { .. } | Output::Others { .. } => {}
             Output::Info { .. } | Output::Failed { .. } | Output::Withdrawn { .. } => {}
         }
     }
@@ -234,6 +236,8 @@ const fn says_more(event: &client::Event) -> bool {
             | E::Refused { .. }
             | E::Ignored { .. }
             | E::Complaint { .. }
+            | E::Moved { .. }
+            | E::Astray { .. }
             | E::Offline { .. }
     )
 }

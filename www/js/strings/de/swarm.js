@@ -335,6 +335,10 @@ export const swarm = {
   'client.ignored': (a) => `${a.node} folgt dem Koordinator nicht: ${IGNORED[a.why] ?? a.why}.`,
   'client.complaint': (a) => `Der Koordinator beschwert sich bei ${a.node}.`,
   'client.done': (a) => `${a.node} hat die ganze Datei.`,
+  'client.moved': (a) => `${a.node} erfährt, dass ein anderer Koordinator seine Datei hat, und geht dorthin: zu ${a.to}.`,
+  'client.astray': (a) => `${a.node} wird zu oft weitergeschickt, zuletzt zu ${a.to}, und versucht es nach einer Pause wieder.`,
+  'client.moved.why': 'Jeden Schwarm eines geteilten Standorts leitet einer von dessen Koordinatoren. Wer einen anderen fragt, erfährt, welcher es ist.',
+  'client.astray.why': 'Während ein Schwarm den Besitzer wechselt, sind sich seine Koordinatoren vielleicht noch nicht einig. Wer von einem zum nächsten geschickt wird, beginnt von vorn und läuft nicht ewig weiter.',
   'client.wrong.why': 'Der Hash jedes Stücks ist vorher bekannt. Bytes, die nicht dazu passen, werden weggeworfen und gemeldet.',
 
   'check.stalled_with_credit': 'ein Client heißt blockiert, obwohl er Guthaben hat',
