@@ -4,6 +4,7 @@ use std::time::Duration;
 use servent_core::id::FileKey;
 use servent_core::lease::Part;
 use servent_core::lease::division::Leader;
+use servent_core::node::swarm::{self, Account};
 
 use super::contract_tests::{Bed, database, places, row, server};
 use super::site::Standing;
@@ -16,6 +17,7 @@ struct Member<'a> {
     lines: Lines,
     leads: BTreeSet<Part>,
     rows: Vec<Row>,
+    accounts: Vec<Account>,
     ended: Option<StoreFailure>,
 }
 
@@ -23,7 +25,8 @@ impl<'a> Member<'a> {
     fn new(bed: &'a Bed, database: &Database, n: u8) -> Self {
         let mut lines = bed.run(Lines::open(database.clone())).unwrap();
         lines.serves(([192, 0, 2, n], 6346).into());
-        Self { bed, lines, leads: BTreeSet::new(), rows: Vec::new(), ended: None }
+        let (rows, accounts) = (Vec::new(), Vec::new());
+        Self { bed, lines, leads: BTreeSet::new(), rows, accounts, ended: None }
     }
 
     /// Hears what there is to hear.
@@ -37,6 +40,9 @@ impl<'a> Member<'a> {
                 Ok(Ok(Some(Input::Leads { parts, queue }))) => {
                     self.leads.extend(parts);
                     self.rows.extend(queue);
+                }
+                Ok(Ok(Some(Input::Swarm(swarm::Input::Accounts { accounts })))) => {
+                    self.accounts.extend(accounts);
                 }
                 Ok(Ok(Some(Input::Divided { leaders }))) => {
                     self.leads.retain(|part| leaders[usize::from(part.0)] == Leader::Us);
@@ -157,6 +163,55 @@ fn st_4_a_place_is_in_one_part_and_goes_with_it() {
     let parts = "SELECT string_agg(part::text, ' ' ORDER BY id) FROM servent.rows";
     assert_eq!(server.sql(&url, parts), "3 60");
     assert!(one.lines.add(Op::Servent(Guid([1; 16]))).is_some(), "that is of its machine");
+}
+
+fn account(swarm: u64, last: u8, uploads: u64) -> Account {
+    let row = swarm_engine::Row {
+        owner: [192, 0, 2, last].into(),
+        bytes_down: 1,
+        bytes_up: 2,
+        downloads: 3,
+        uploads,
+        grants: 4,
+        free: true,
+        failures: 5,
+        reporters: Vec::new(),
+        faded: servent_core::time::Instant::ZERO,
+        seen: servent_core::time::Instant::ZERO,
+    };
+    Account { swarm: FileKey(swarm), row }
+}
+
+/// What one address did in two swarms are two rows, each of its swarm's part.
+#[test]
+fn st_4_the_ledgers_of_swarms_are_kept_apart_and_go_with_their_parts() {
+    let Some(server) = server() else { return };
+    let (bed, (url, database)) = (Bed::new(None), database(server));
+    let mut one = Member::new(&bed, &database, 1);
+    until(&mut [&mut one], divided);
+    let save = |one: &mut Member<'_>, op| {
+        assert_eq!(one.lines.add(Op::Swarm(op)), None);
+        assert_eq!(bed.run(one.lines.commit()).unwrap(), Kept::Durable);
+    };
+    for known in [account(1, 1, 7), account(1, 2, 8), account(2, 1, 9), account(1, 1, 10)] {
+        save(&mut one, swarm::Op::Account(known));
+    }
+    let owner = account(1, 2, 0).row.owner;
+    save(&mut one, swarm::Op::AccountGone { swarm: FileKey(1), owner });
+    let parts = "SELECT string_agg(part::text, ' ' ORDER BY id) FROM servent.rows WHERE kind = 14";
+    let of = |swarm| Part::of(FileKey(swarm)).0;
+    assert_eq!(server.sql(&url, parts), format!("{} {}", of(1), of(2)));
+    bed.run(one.lines.leave());
+    let mut two = Member::new(&bed, &database, 2);
+    until(&mut [&mut two], divided);
+    two.accounts.sort_by_key(|account| account.swarm);
+    assert_eq!(two.accounts, [account(1, 1, 10), account(2, 1, 9)]);
+    bed.run(two.lines.leave());
+    // While the site is led they wait.
+    let (mut site, all) = bed.run(Site::open(database.clone(), None, "", None)).unwrap();
+    assert!(all.swarm.ledger.is_empty());
+    bed.run(site.leave());
+    assert_eq!(server.sql(&url, "SELECT count(*) FROM servent.rows WHERE kind = 14"), "2");
 }
 
 /// A statement that is on its way while another member takes the part.
