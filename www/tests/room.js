@@ -67,6 +67,12 @@ export async function find(page, words) {
   assert.fail(`nobody answers ${words}`);
 }
 
+/** Taps a button, wherever it is by then: a browser drops a click at a place before it has shown the first picture, and misses what has moved. @param {any} page @param {string} selector */
+export async function tap(page, selector) {
+  await page.waitForSelector(selector);
+  await page.$eval(selector, (/** @type {any} */ button) => button.click());
+}
+
 export const finished = (/** @type {any} */ page) => page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen'))?.peer?.view(1).done.length === 1, { timeout: 60_000 });
 
 /** The SHA-1 of the one complete download. @param {any} page */

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { BROWSERS, start } from '../browser.js';
-import { PROGRAM, digest, find, finished, give, join, room } from '../room.js';
+import { PROGRAM, digest, find, finished, give, join, room, tap } from '../room.js';
 
 /** Of a thousand datagrams. */
 const LOST = 50;
@@ -49,7 +49,7 @@ describe('channels', { skip: !PROGRAM && 'SERVENT_PROGRAM names no program' }, (
       for (const [at, page] of pages.entries()) {
         await page.bringToFront();
         await find(page, works[1 - at][0].split(' ')[0]);
-        await page.click('[data-list="search"] button');
+        await tap(page, '[data-list="search"] button');
         await finished(page);
         assert.equal(await digest(page), createHash('sha1').update(works[1 - at][1]).digest('hex'));
       }
@@ -80,7 +80,7 @@ describe('channels', { skip: !PROGRAM && 'SERVENT_PROGRAM names no program' }, (
     await give(giver.page, 'etude alone.bin', work);
     await seeker.page.bringToFront();
     await find(seeker.page, 'etude');
-    await seeker.page.click('[data-list="search"] button');
+    await tap(seeker.page, '[data-list="search"] button');
     await finished(seeker.page);
     assert.equal(await digest(seeker.page), createHash('sha1').update(work).digest('hex'));
     const { channels } = await view(seeker.page);

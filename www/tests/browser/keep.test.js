@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { BROWSERS, start } from '../browser.js';
-import { PROGRAM, digest, find, finished, join, roomWith } from '../room.js';
+import { PROGRAM, digest, find, finished, join, roomWith, tap } from '../room.js';
 
 /** Bytes of the song, how fast it comes, and how much of it is there before the page is left. */
 const [SONG, RATE, PART] = [14_000_000, 4_000_000, 4_000_000];
@@ -12,7 +12,7 @@ const have = () => /** @type {any} */ (document.querySelector('part-screen'))?.p
 const ready = (/** @type {any} */ page) => page.waitForSelector('part-screen[data-ready] .part-state[data-on]');
 const ask = async (/** @type {any} */ page) => {
   await find(page, 'song');
-  await page.click('[data-list="search"] button');
+  await tap(page, '[data-list="search"] button');
 };
 
 /** The folder of this tab's files: what is in it. @param {any} page @returns {Promise<string[]>} */

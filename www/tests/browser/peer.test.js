@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { BROWSERS, start } from '../browser.js';
-import { PROGRAM, digest, find, finished, give, join, room } from '../room.js';
+import { PROGRAM, digest, find, finished, give, join, room, tap } from '../room.js';
 
 const view = (/** @type {any} */ page) => page.evaluate(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(10));
 
 /** Opens the page's own tape and has all of it verified. @param {any} page */
 async function verified(page) {
-  await page.click('[data-do="look"]');
+  await tap(page, '[data-do="look"]');
   await page.waitForFunction(() => {
     const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
     if (session?.run?.kind !== 'trace' || session.live) return false;
@@ -36,7 +36,7 @@ for (const name of BROWSERS) {
     test('wb_2_a_page_searches_downloads_byte_for_byte_and_its_tape_is_verified', async () => {
       const { page, complaints } = await join(browser, here.url);
       await find(page, 'song');
-      await page.click('[data-list="search"] button');
+      await tap(page, '[data-list="search"] button');
       await finished(page);
       assert.equal(await digest(page), createHash('sha1').update(here.song).digest('hex'));
       await verified(page);
@@ -75,7 +75,7 @@ for (const name of BROWSERS) {
         const [name, data] = works[1 - n];
         await find(page, String(name).split(' ')[0]);
         assert.match(await page.$eval('[data-list="search"] li', (li) => li.textContent ?? ''), /from another page/);
-        await page.click('[data-list="search"] button');
+        await tap(page, '[data-list="search"] button');
         await finished(page);
         assert.equal(await digest(page), createHash('sha1').update(data).digest('hex'));
         await verified(page);
@@ -242,7 +242,7 @@ for (const name of BROWSERS) {
       }
       // The servent between them still answers for both; but neither calls the other.
       await find(seeker.page, 'polka');
-      await seeker.page.click('[data-list="search"] button');
+      await tap(seeker.page, '[data-list="search"] button');
       await seeker.page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(1).node.fetches[0]?.sources[0]?.state === 'waiting');
       assert.equal((await view(seeker.page)).ways.some((/** @type {any} */ way) => way.way !== 'servent'), false);
       await host.bringToFront();

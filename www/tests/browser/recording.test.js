@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { BROWSERS, drop, open, start } from '../browser.js';
-import { PROGRAM, join, room } from '../room.js';
+import { PROGRAM, join, room, tap } from '../room.js';
 
 const screen = 'part-screen';
 
@@ -110,7 +110,7 @@ for (const name of BROWSERS) {
       for (const words of ['poem', 'song']) {
         await seeker.page.bringToFront();
         await find(seeker.page, words);
-        await seeker.page.click('[data-list="search"] button');
+        await tap(seeker.page, '[data-list="search"] button');
       }
       await seeker.page.waitForFunction((/** @type {string} */ of) => /** @type {any} */ (document.querySelector(of)).peer.view(1).done.length === 2, { timeout: 60_000 }, screen);
       await until(async () => (await seen(here)).recorded?.tapes === 3);

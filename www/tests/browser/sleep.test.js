@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { asleep, far } from '../asleep.js';
 import { BROWSERS, start } from '../browser.js';
-import { PROGRAM, find, finished, join, roomWith } from '../room.js';
+import { PROGRAM, find, finished, join, roomWith, tap } from '../room.js';
 import { wire } from '../wire.js';
 
 /** Bytes that all uploads together send in a second. */
@@ -16,7 +16,7 @@ const later = (/** @type {number} */ ms) => new Promise((next) => setTimeout(nex
 async function ask(page) {
   await page.bringToFront();
   await find(page, 'song');
-  await page.click('[data-list="search"] button');
+  await tap(page, '[data-list="search"] button');
 }
 
 /** The one source of the one download. @param {any} page */

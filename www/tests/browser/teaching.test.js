@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { BROWSERS, start } from '../browser.js';
-import { PROGRAM, digest, find, finished, join, room } from '../room.js';
+import { PROGRAM, digest, find, finished, join, room, tap } from '../room.js';
 
 /** The pages of a class and the screens of its host. @param {import('puppeteer-core').Browser} browser @param {any} here @param {number} n */
 async function classOf(browser, here, n) {
@@ -169,7 +169,7 @@ for (const name of BROWSERS) {
       for (const page of pages) {
         await page.bringToFront();
         await find(page, 'song');
-        await page.click('[data-list="search"] button');
+        await tap(page, '[data-list="search"] button');
         await finished(page);
       }
       await press(host, 'lesson.next', 5);
@@ -199,7 +199,7 @@ for (const name of BROWSERS) {
       await begin(host, 'hand-on-the-film');
       await giver.bringToFront();
       await find(giver, 'song');
-      await giver.click('[data-list="search"] button');
+      await tap(giver, '[data-list="search"] button');
       await finished(giver);
       await giver.waitForFunction(() => [...document.querySelectorAll('[data-list="downloads"] button')].some((one) => one.textContent === 'Hand on'));
       await giver.evaluate(() => /** @type {any} */ ([...document.querySelectorAll('[data-list="downloads"] button')].find((one) => one.textContent === 'Hand on')).click());
@@ -212,7 +212,7 @@ for (const name of BROWSERS) {
         await find(seeker, 'song');
         sources = await seeker.evaluate(() => /** @type {any} */ ([.../** @type {any} */ (document.querySelector('part-screen')).found.values()][0])?.hits.length ?? 0);
       }
-      await seeker.click('[data-list="search"] button');
+      await tap(seeker, '[data-list="search"] button');
       await finished(seeker);
       assert.equal(await digest(seeker), createHash('sha1').update(here.song).digest('hex'));
       await press(host, 'lesson.next', 5);
