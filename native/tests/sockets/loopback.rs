@@ -225,6 +225,9 @@ async fn what_was_taped_is_re_executed() {
     let server = start(options).await;
     let client = start(Options::under(other.path())).await;
     let mut answers = client.answers();
+    // As when the lid of a laptop was closed (WB-7).
+    let slept = servent_core::time::Duration::from_secs(900);
+    server.command(Command::Woke { slept }).await.unwrap();
     client.command(get("copy.bin", server.addr().unwrap(), TARGET)).await.unwrap();
     fetched(&client, &mut answers).await.unwrap();
     client.stop().await.unwrap();
@@ -239,6 +242,7 @@ async fn what_was_taped_is_re_executed() {
         rest.push(line);
     }
     let text = std::fs::read_to_string(&trace).unwrap();
+    assert_eq!(text.matches("woke").count(), 1, "what the node was told is on the tape");
     let file: Vec<_> = text.lines().map(|l| l.trim_start_matches('\u{1e}')).collect();
     let memory: Vec<_> = lines.iter().chain(&rest).map(AsRef::as_ref).collect();
     assert_eq!(file, memory);
