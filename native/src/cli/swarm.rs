@@ -41,6 +41,7 @@ impl From<SwarmError> for Failure {
     fn from(error: SwarmError) -> Self {
         let (exit, next) = match error {
             SwarmError::Start(why) => return why.into(),
+            SwarmError::Run(why) => return why.into(),
             SwarmError::File { path, why } => return Self::file("use", &path, &why),
             SwarmError::Twice(_) | SwarmError::TooManyPieces(_) => (Exit::Usage, ""),
             SwarmError::Unreachable(_) => {

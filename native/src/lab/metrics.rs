@@ -50,7 +50,7 @@ pub(super) async fn metrics(State(hub): State<Arc<Hub>>) -> Response {
 }
 
 /// Who leads the parts of a divided site, as far as this member knows.
-fn parts(standing: Standing, labels: &[Label]) {
+pub(super) fn parts(standing: Standing, labels: &[Label]) {
     let Standing { ours, others, nobodys } = standing;
     for (whose, count) in [("ours", ours), ("others", others), ("nobodys", nobodys)] {
         let whose = Label::new("whose", whose);

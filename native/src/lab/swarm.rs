@@ -17,6 +17,7 @@ use servent_core::node::swarm::CoordinatorHalf;
 use tokio::net::TcpListener;
 
 use super::guard;
+use super::metrics::parts;
 
 /// The most clients per file in `/status`.
 const SHOWN: u32 = 1_000;
@@ -67,6 +68,9 @@ async fn metrics(State(server): State<Server>) -> Response {
     metrics::with_local_recorder(&recorder, || {
         swarm(&server, &view);
         reasons(&tally);
+        if let Some(standing) = server.servent().standing() {
+            parts(standing, &[]);
+        }
     });
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], handle.render()).into_response()
 }

@@ -2,10 +2,11 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::error::StartError;
+use crate::error::{RunError, StartError};
 
 /// Why a coordinator or a client did not start, or ended.
 #[derive(Debug, Error)]
@@ -45,6 +46,10 @@ pub enum SwarmError {
         /// Its digest.
         found: String,
     },
+    /// The coordinator stopped: its state cannot be saved any more, or others have
+    /// taken its part of a site.
+    #[error(transparent)]
+    Run(#[from] Arc<RunError>),
     /// It ended because of an error.
     #[error("it had to stop: {0}")]
     Ended(String),

@@ -127,7 +127,7 @@ impl Server {
     /// # Errors
     /// It had ended with an error, or saving failed.
     pub async fn stop(&self) -> Result<(), SwarmError> {
-        self.handle.stop().await.map_err(|why| SwarmError::Ended(why.to_string()))
+        Ok(self.handle.stop().await?)
     }
 }
 

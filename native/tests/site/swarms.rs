@@ -44,6 +44,7 @@ impl Swarms {
         arguments.extend(["--state", &member.state, "--listen", &at, "--lab", &lab]);
         arguments.extend(["--store", &self.site.url, "--divide", "--chunk", "16384"]);
         arguments.extend(["--set", "store_password_file=secret", "--upload-rate", "150k"]);
+        arguments.extend(["--metrics", "127.0.0.1:0"]);
         let mut running = Running::start(self.site.place.servent(&arguments));
         running.event("listening");
         running
@@ -176,8 +177,11 @@ fn st_4_swarms_are_divided_and_go_on_with_their_credits_when_their_member_dies()
 #[test]
 fn st_4_clients_follow_their_swarm_to_a_member_that_comes() {
     let Some(swarms) = Swarms::new() else { return };
-    let _two = swarms.start(&swarms.members[1]);
+    let mut two = swarms.start(&swarms.members[1]);
+    let metrics = two.event("metrics")["at"].as_str().unwrap().parse().unwrap();
     swarms.settled(1);
+    let text = String::from_utf8(lab_get(metrics, "/metrics").body).unwrap();
+    assert!(text.contains("servent_site_parts{whose=\"ours\"} 64"), "{text}");
     let mut clients = ["first", "second"].map(|to| swarms.client(0, 1, to));
     for client in &mut clients {
         while number(&client.event("progress"), "held") < 5 {}
@@ -189,6 +193,17 @@ fn st_4_clients_follow_their_swarm_to_a_member_that_comes() {
         assert_same(&swarms.site.place.path(to), &noise(SIZE));
     }
     swarms.settled(2);
+}
+
+/// It writes nothing any more, and a service manager starts it again.
+#[test]
+fn st_4_a_coordinator_that_was_taken_for_dead_ends() {
+    let Some(swarms) = Swarms::new() else { return };
+    let [_one, two] = swarms.start_all();
+    two.signal("STOP");
+    until("its swarms are another one's", || parts(&swarms.members[0], "ours") == 64);
+    two.signal("CONT");
+    assert_eq!(two.end().code(), Some(7));
 }
 
 /// Whoever divides must have somewhere to write, and be somewhere.
