@@ -233,3 +233,22 @@ fn messages_cut_anywhere_many_at_once_and_deflated_are_the_same_messages() {
         }
     }
 }
+
+#[test]
+fn what_goes_through_is_counted_by_kind_and_by_neighbour() {
+    let mut net = Net::line(3, &config());
+    let (from, to) = (net.conn(1, 0), net.conn(1, 2));
+    let counts = |net: &Net| {
+        let (counters, view) = (net.routers[1].counters(), net.routers[1].view());
+        let link = |conn| view.links.iter().find(|link| link.conn == conn).expect("a neighbour");
+        let queries = [counters.received_of(Kind::Query), counters.sent_of(Kind::Query)];
+        (queries, [link(from).received, link(from).sent], [link(to).received, link(to).sent])
+    };
+    let (queries, one, other) = counts(&net);
+    for id in 1..=3 {
+        net.inject(1, from, &message(id, 3, 1, Body::Query(query("some thing"))));
+    }
+    let added = |[received, sent]: [u64; 2], by: [u64; 2]| [received + by[0], sent + by[1]];
+    let expected = (added(queries, [3, 3]), added(one, [3, 0]), added(other, [0, 3]));
+    assert_eq!(counts(&net), expected);
+}

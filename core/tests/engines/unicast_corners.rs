@@ -308,3 +308,19 @@ fn a_close_that_overtook_the_last_message_waits_for_it() {
         assert_eq!(ended, [(3, Ending::Finished)], "{profile:?}");
     }
 }
+
+#[test]
+fn a_full_datagram_does_not_wait_for_the_end_of_the_turn() {
+    for profile in PROFILES {
+        let mut world = World::pair(profile);
+        let mut sent = Vec::new();
+        for _ in 0..3 {
+            let (payload, order) = (Payload::from(vec![7; 1_000]), Order::InOrder);
+            world.input(0, Input::Send { peer: addr(1), payload, order });
+            sent.push(world.datagrams);
+        }
+        world.flush(0);
+        sent.push(world.datagrams);
+        assert_eq!(sent, [0, 1, 2, 3], "{profile:?}");
+    }
+}

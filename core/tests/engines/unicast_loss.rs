@@ -4,13 +4,13 @@
 use crate::unicast_support;
 
 use servent_core::time::Duration;
-use servent_core::unicast::{Event, Why};
-use servent_core::wire::unicast::Block;
-use unicast_support::{Fate, PROFILES, World, carries, config, has_ack};
+use servent_core::unicast::{Event, Input, Why};
+use servent_core::wire::unicast::{Ack, Block, Packet};
+use unicast_support::{Fate, PROFILES, World, addr, carries, config, has_ack};
 
 /// Sends 1…5, each in a turn of its own, while `lose` says what is lost;
 /// checks that all arrive once and in order, and that it becomes quiet.
-fn five(lose: impl Fn(usize, &servent_core::wire::unicast::Packet, u32) -> bool + Copy + 'static) {
+fn five(lose: impl Fn(usize, &Packet, u32) -> bool + Copy + 'static) {
     for profile in PROFILES {
         let mut world = World::pair(profile);
         let mut seen = 0;
@@ -141,5 +141,46 @@ fn everybody_else_survives_a_lossy_jittery_repeating_link() {
             assert_eq!(world.numbers(1, 0), all, "{profile:?} {seed}");
             assert_eq!(world.numbers(0, 1), all, "{profile:?} {seed}");
         }
+    }
+}
+
+/// An acknowledgement, `delay` after the newest message came.
+fn ack(world: &World, (upto, newest): (u64, u64), delay: Duration, wanted: &[(u64, u64)]) -> Input {
+    let conn = world.sender(0, 1).expect("it sends").conn;
+    let (messages, bytes, wanted) = (100, 100_000, wanted.to_vec());
+    let ack = Ack { conn, upto, newest, delay: delay.as_micros(), messages, bytes, wanted };
+    Input::Packet { peer: addr(1), packet: Packet { blocks: vec![Block::Ack(ack)] }, bytes: 40 }
+}
+
+#[test]
+fn what_is_missing_stays_so_when_the_same_is_acknowledged_again() {
+    for profile in PROFILES {
+        let mut world = World::pair(profile);
+        world.hook(|_, _| Fate::Drop);
+        world.send_all(0, 1, 1..=5);
+        world.run_ms(30);
+        for wanted in [&[(2, 2)][..], &[]] {
+            let said = ack(&world, (1, 5), Duration::ZERO, wanted);
+            world.input(0, said);
+        }
+        world.flush(0);
+        let resent =
+            |e: &Event| matches!(e, Event::Resent { from: 2, to: 2, why: Why::Missing, .. });
+        assert_eq!(world.count(0, resent), 1, "{profile:?}");
+    }
+}
+
+#[test]
+fn a_round_trip_is_measured_without_the_delay_that_the_other_side_owns_up_to() {
+    let ms = Duration::from_millis;
+    // A delay of the whole time or longer cannot be true.
+    for (delay, trip) in [(0, 30), (10, 20), (29, 1), (30, 30), (31, 30)] {
+        let mut world = World::pair(PROFILES[1]);
+        world.hook(|_, _| Fate::Drop);
+        world.send(0, 1, 1);
+        world.run_ms(30);
+        let said = ack(&world, (1, 1), ms(delay), &[]);
+        world.input(0, said);
+        assert_eq!(world.nodes[0].endpoint.rtt(addr(1)), Some(ms(trip)), "{delay}");
     }
 }

@@ -113,8 +113,7 @@ fn any_blocks_of_known_connections_never_panic_and_keep_the_windows() {
 
 /// Bytes an endpoint sends to a stranger for what it gets from it, which is
 /// nothing but `packets`, over ten minutes.
-fn amplified(profile: Profile, packets: &[Packet], echo: bool) -> (u64, u64, Vec<Event>) {
-    let config = config(profile);
+fn amplified(config: Config, packets: &[Packet], echo: bool) -> (u64, u64, Vec<Event>) {
     let mut endpoint = Endpoint::new(config.clone(), Rng::new(3));
     let (mut now, mut fx) = (Instant::from_secs(5), Fx::new());
     let (mut received, mut sent, mut events) = (0, 0, Vec::new());
@@ -165,7 +164,9 @@ fn whoever_is_not_proven_gets_three_times_its_bytes_at_most() {
                 })
                 .collect();
             let echo = dice.chance(1, 2);
-            let (received, sent, _) = amplified(profile, &packets, echo);
+            let seal = [Seal::None, Seal::Checksum, Seal::Key(1, 2)][seed as usize % 3];
+            let config = Config { seal, ..config(profile) };
+            let (received, sent, _) = amplified(config, &packets, echo);
             assert!(sent <= 3 * received, "{profile:?} {seed}: {sent} bytes for {received}");
         }
     }
@@ -180,7 +181,7 @@ fn an_application_that_answers_a_stranger_is_held_back_until_it_shows_itself() {
         let messages = vec![whole];
         let data = Data { conn, seq: 1, first: true, again: false, token, messages };
         let hello = Packet { blocks: vec![Block::Data(data)] };
-        let (received, sent, events) = amplified(profile, &[hello], true);
+        let (received, sent, events) = amplified(config(profile), &[hello], true);
         assert!(sent > 0 && sent <= 3 * received, "{sent} for {received}");
         let held = |e: &&Event| matches!(e, Event::Limit { limit: Limit::Amplification, .. });
         assert!(events.iter().any(|e| held(&e)), "{profile:?}");

@@ -12,7 +12,7 @@ use servent_core::routing::{
 };
 use servent_core::time::Duration;
 use servent_core::wire::gnutella::{
-    Body, Compressor, FrameError, Keywords, Kind, Payload, PayloadError, Push, Qrp,
+    Body, Compressor, FrameError, Keywords, Kind, Payload, PayloadError, Push, Qrp, Vendor,
 };
 
 /// A router with neighbours 1, 2 and 3, and their connections.
@@ -131,7 +131,7 @@ fn rt_18_a_search_goes_to_more_and_farther_neighbours_until_nobody_is_left() {
     assert_eq!(counts, [1, 3, 7, 15, 20, 20, 20], "twice as many each time that nothing comes");
     let ttls: Vec<u8> = asked(&net, 1).iter().map(|(ttl, _)| *ttl).collect();
     assert!(ttls.is_sorted() && ttls.ends_with(&[4]), "farther and never beyond four: {ttls:?}");
-    let mut whom: Vec<ConnId> = asked(&net, 1).into_iter().flat_map(|(_, to)| to).collect();
+    let mut whom = whom(&net, 1);
     whom.sort();
     assert_eq!(whom, all, "each once");
 }
@@ -171,6 +171,31 @@ fn rt_18_a_leaf_is_answered_by_its_ultrapeer_and_content_with_ten_rare_ones() {
     net.wait(Duration::from_secs(150));
     let many = asked(&net, 1).len();
     assert!((3..6).contains(&many), "half of them could not bring more: {many}");
+}
+
+/// Everybody a query was sent to so far.
+fn whom(net: &Net, id: u64) -> Vec<ConnId> {
+    asked(net, id).into_iter().flat_map(|(_, to)| to).collect()
+}
+
+#[test]
+fn rt_18_who_wants_no_queries_is_asked_by_no_search() {
+    let (mut net, all, _) = leading(2, 0, &config());
+    let (vendor, data) = (*b"BEAR", Payload::from_static(b"\0"));
+    let none = Vendor { standard: false, vendor, selector: 4, version: 1, data };
+    net.inject(0, all[0], &message(9, 1, 0, Body::Vendor(none)));
+    net.search(0, 1, "some thing");
+    net.wait(Duration::from_secs(60));
+    assert_eq!(whom(&net, 1), [all[1]]);
+}
+
+#[test]
+fn rt_18_a_search_for_a_leaf_goes_no_farther_than_any_query_may() {
+    let (mut net, _, leaves) = leading(6, 1, &Config { max_ttl: 3, ..config() });
+    net.inject(0, leaves[0], &message(1, 3, 0, Body::Query(query("some thing"))));
+    net.wait(Duration::from_secs(150));
+    let ttls: Vec<u8> = asked(&net, 1).iter().map(|(ttl, _)| *ttl).collect();
+    assert!(ttls.len() > 3 && ttls.iter().all(|ttl| *ttl <= 2), "one hop is behind it: {ttls:?}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use servent_core::rng::Rng;
 use servent_core::time::Duration;
 use servent_core::unicast::{Config, Event, Input, Order, Payload, Profile, Rejection, Why};
-use servent_core::wire::unicast::{Ack, Block, Packet};
+use servent_core::wire::unicast::{Ack, Block, Packet, Seal};
 use unicast_support::{
     Fate, PROFILES, World, addr, carries, config, has_ack, has_data, message, number,
 };
@@ -54,9 +54,9 @@ fn uc_1_a_message_may_go_at_once_and_still_only_once() {
 
 #[test]
 fn uc_1_a_long_message_arrives_whole_in_both_orders() {
-    for profile in PROFILES {
+    for (profile, seal) in PROFILES.into_iter().zip([Seal::Checksum, Seal::Key(1, 2)]) {
         for order in [Order::InOrder, Order::AtOnce] {
-            let mut world = World::new(config(profile), 2, 7);
+            let mut world = World::new(Config { seal, ..config(profile) }, 2, 7);
             world.link.loss = 100;
             let long: Vec<u8> = (0..100_000_u32).map(|n| (n / 7) as u8).collect();
             let payload = Payload::from(long);

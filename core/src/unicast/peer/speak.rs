@@ -7,7 +7,7 @@ use crate::unicast::cx::Cx;
 use crate::unicast::packer::Packer;
 use crate::unicast::receiver::Cause;
 use crate::unicast::{Config, Conn, Event, Limit, Output};
-use crate::wire::unicast::{Block, Packet, Request};
+use crate::wire::unicast::{Block, Request};
 
 /// Bytes sent per byte received from an unproven peer (decision 9).
 const AMPLIFICATION: u64 = 3;
@@ -25,9 +25,9 @@ impl Peer {
                 sender.fill_probe(&mut packer, cx);
                 sender.fill_new(&mut packer, cx);
             }
-            let used = packer.used() + cx.config.seal.len();
-            let Some(packet) = packer.finish() else { break };
-            self.emit(packet, used, cx);
+            if !self.emit(packer, cx) {
+                break;
+            }
         }
         if let Some(receiver) = &mut self.receiver {
             receiver.asked_enough(cx);
@@ -46,16 +46,20 @@ impl Peer {
         {
             let mut packer = Packer::new(size);
             sender.fill_new(&mut packer, cx);
-            let used = packer.used() + cx.config.seal.len();
-            let Some(packet) = packer.finish() else { return };
-            self.emit(packet, used, cx);
+            if !self.emit(packer, cx) {
+                return;
+            }
         }
     }
 
-    fn emit(&mut self, packet: Packet, used: usize, cx: &mut Cx<'_>) {
+    /// Sends a datagram; false when it is empty.
+    fn emit(&mut self, packer: Packer, cx: &mut Cx<'_>) -> bool {
+        let used = packer.used() + cx.config.seal.len();
+        let Some(packet) = packer.finish() else { return false };
         self.budget.sent = self.budget.sent.saturating_add(used as u64);
         cx.counters.packets_out += 1;
         cx.fx.output(Output::Packet { peer: cx.peer, packet });
+        true
     }
 
     /// The size of the next datagram, not counting the seal.
@@ -81,10 +85,7 @@ impl Peer {
         let probe = Block::Probe { conn: sender.conn, sent: sender.highest_sent() };
         let mut packer = Packer::new(self.size(cx.config));
         if packer.push(probe, 0) {
-            let used = packer.used() + cx.config.seal.len();
-            if let Some(packet) = packer.finish() {
-                self.emit(packet, used, cx);
-            }
+            self.emit(packer, cx);
         }
     }
 
