@@ -255,6 +255,11 @@ impl Division {
                 if let Some((_, _, due)) = &mut self.restoring {
                     due.remove(ticket);
                 }
+                // A slot that was given back and not saved never was given back.
+                let undone = self.done.get(ticket).is_some_and(|done| !done.saved);
+                if undone && let Some(done) = self.done.remove(ticket) {
+                    self.stands(*ticket, done.place);
+                }
                 if let Some(place) = self.places.get_mut(ticket) {
                     (place.at, place.saved) = (node, true);
                 }
