@@ -162,6 +162,17 @@ fn a_sender_gets_through_in_a_round_trip_more_and_sends_nothing_twice_for_a_loss
 }
 
 #[test]
+fn the_first_part_of_a_long_message_fits_with_its_token_and_its_seal() {
+    for (profile, seal) in PROFILES.into_iter().zip([Seal::Checksum, Seal::Key(1, 2)]) {
+        let mut world = World::new(Config { seal, ..wary(profile) }, 2, 1);
+        let (payload, order) = (Payload::from(vec![7; 10_000]), Order::InOrder);
+        world.input(0, Input::Send { peer: addr(1), payload: payload.clone(), order });
+        world.run_until(Duration::from_secs(5), |world| !world.nodes[1].got.is_empty());
+        assert_eq!(world.nodes[1].got[0].payload, payload, "{profile:?}");
+    }
+}
+
+#[test]
 fn under_loss_and_across_restarts_all_is_delivered_once_and_in_order() {
     for profile in PROFILES {
         for seed in 0..20 {

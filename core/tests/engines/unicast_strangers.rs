@@ -173,6 +173,31 @@ fn whoever_is_not_proven_gets_three_times_its_bytes_at_most() {
 }
 
 #[test]
+fn whoever_may_be_sent_nothing_more_does_not_keep_us_awake() {
+    for profile in PROFILES {
+        let (mut now, mut fx) = (Instant::from_secs(5), Fx::new());
+        let mut endpoint = Endpoint::new(config(profile), Rng::new(3));
+        let whole =
+            Message { order: Order::InOrder, continues: false, more: false, payload: message(1) };
+        let (conn, token, messages) = (Conn(4), None, vec![whole]);
+        let data = Data { conn, seq: 1, first: true, again: false, token, messages };
+        let packet = Packet { blocks: vec![Block::Data(data)] };
+        // Three times one byte is no acknowledgement.
+        endpoint.handle(now, Input::Packet { peer: addr(5), packet, bytes: 1 }, &mut fx);
+        endpoint.handle(now, Input::Flush, &mut fx);
+        let (end, mut woken) = (now + Duration::from_secs(5), 0);
+        while let Some((at, _)) = endpoint.poll_timeout()
+            && at < end
+        {
+            (now, woken) = (at, woken + 1);
+            endpoint.handle_timeout(now, &mut fx);
+            assert!(woken < 20, "{profile:?}: awake again at {now:?}");
+        }
+        assert!(!fx.outputs().any(|output| matches!(output, Output::Packet { .. })));
+    }
+}
+
+#[test]
 fn an_application_that_answers_a_stranger_is_held_back_until_it_shows_itself() {
     for profile in PROFILES {
         let whole =

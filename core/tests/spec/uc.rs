@@ -131,6 +131,26 @@ fn uc_3_acknowledgements_keep_their_distance_and_none_waits_for_ever() {
 }
 
 #[test]
+fn uc_3_an_acknowledgement_goes_with_data_but_not_with_all_of_it() {
+    let mut world = World::pair(Profile::Adaptive);
+    world.link.delay = Duration::from_millis(1);
+    for (from, to) in [(0, 1), (1, 0)] {
+        world.send(from, to, 1);
+    }
+    world.run_secs(1);
+    for n in 2..=200 {
+        world.send(0, 1, n);
+        world.send(1, 0, n);
+        world.run(Duration::from_micros(50));
+    }
+    let times = world.found(1, |e| matches!(e, Event::AckSent { .. }).then_some(()));
+    assert!(times.len() > 10, "{}", times.len());
+    for pair in times.windows(2) {
+        assert!(pair[1].0.since(pair[0].0) >= Duration::from_micros(250), "{times:?}");
+    }
+}
+
+#[test]
 fn uc_4_the_second_run_that_finds_the_same_pair_resends_the_highest_only() {
     let mut world = World::pair(Profile::Unicast3);
     world.send_all(0, 1, 1..=45);

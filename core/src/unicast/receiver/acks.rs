@@ -29,7 +29,7 @@ impl Receiver {
             // At once, unless the last one was recent: then by the task.
             let earliest =
                 self.last_ack.map(|at| at + config.task_interval.scaled(config.time_scale));
-            earliest.filter(|at| *at > cx.now).unwrap_or(cx.now)
+            earliest.map_or(cx.now, |at| at.max(cx.now))
         } else if urgent {
             cx.now
         } else {
