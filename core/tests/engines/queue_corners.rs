@@ -96,3 +96,14 @@ fn a_reserved_slot_passes_on_at_the_very_deadline_of_its_claimant() {
     assert_eq!((kept.peer, kept.until), (first.peer, told));
     assert_eq!(bench.server.poll_timeout(), Some((told, "reserve")));
 }
+
+#[test]
+fn where_nobody_is_called_an_address_to_call_saves_no_place() {
+    let mut bench = Bench::new(Config { calls: 0, ..config(1) });
+    bench.upload(Parq);
+    let mut late = callable(&mut bench);
+    let deadline = bench.server.view(1, 1, bench.now).places[0].deadline;
+    bench.now = deadline + Duration::from_micros(1);
+    bench.ask(&mut late).place();
+    assert_eq!(bench.lost(), [Loss::Overdue]);
+}
