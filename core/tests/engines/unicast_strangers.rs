@@ -174,16 +174,25 @@ fn whoever_is_not_proven_gets_three_times_its_bytes_at_most() {
 
 #[test]
 fn whoever_may_be_sent_nothing_more_does_not_keep_us_awake() {
-    for profile in PROFILES {
+    // Nothing is missing, or much is, which would have to be asked for.
+    for (profile, newest) in PROFILES.into_iter().flat_map(|profile| [(profile, 1), (profile, 9)]) {
         let (mut now, mut fx) = (Instant::from_secs(5), Fx::new());
         let mut endpoint = Endpoint::new(config(profile), Rng::new(3));
-        let whole =
-            Message { order: Order::InOrder, continues: false, more: false, payload: message(1) };
-        let (conn, token, messages) = (Conn(4), None, vec![whole]);
-        let data = Data { conn, seq: 1, first: true, again: false, token, messages };
-        let packet = Packet { blocks: vec![Block::Data(data)] };
+        let whole = |n| Message {
+            order: Order::InOrder,
+            continues: false,
+            more: false,
+            payload: message(n),
+        };
+        let (conn, token) = (Conn(4), None);
+        let data = |seq| {
+            let messages = vec![whole(seq)];
+            Block::Data(Data { conn, seq, first: seq == 1, again: false, token, messages })
+        };
+        let blocks = if newest == 1 { vec![data(1)] } else { vec![data(1), data(newest)] };
         // Three times one byte is no acknowledgement.
-        endpoint.handle(now, Input::Packet { peer: addr(5), packet, bytes: 1 }, &mut fx);
+        let packet = Input::Packet { peer: addr(5), packet: Packet { blocks }, bytes: 1 };
+        endpoint.handle(now, packet, &mut fx);
         endpoint.handle(now, Input::Flush, &mut fx);
         let (end, mut woken) = (now + Duration::from_secs(5), 0);
         while let Some((at, _)) = endpoint.poll_timeout()

@@ -158,7 +158,8 @@ impl Receiver {
     /// follows a moment later.
     pub(in crate::unicast) fn asked_enough(&mut self, cx: &mut Cx<'_>) {
         let letter = cx.config.to_the_letter();
-        if (self.asking || !letter) && self.gaps.next_due().is_some_and(|due| due <= cx.now) {
+        let due = self.gaps.next_due().is_some_and(|due| due.max(self.ask_after) <= cx.now);
+        if (self.asking || !letter) && due {
             self.ask_after = cx.now + cx.config.ack_delay.scaled(cx.config.time_scale);
             cx.limit(Limit::RequestRanges);
         }

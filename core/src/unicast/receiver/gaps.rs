@@ -86,8 +86,8 @@ impl Gaps {
     }
 
     fn hasten(&mut self, first: u64, last: u64, now: Instant) {
-        let before = self.by_first.range(..first).next_back();
-        let mut from = before.filter(|(_, gap)| gap.last >= first).map_or(first, |(at, _)| *at);
+        // A gap may have become several, all of them within it.
+        let mut from = first;
         while from <= last
             && let Some((&at, &gap)) = self.by_first.range(from..=last).next()
         {

@@ -165,3 +165,13 @@ fn what_was_delivered_at_once_before_is_not_missing() {
     }
     assert_eq!((line.next(), got, line.early_bytes()), (10, vec![5, 7, 8], 0));
 }
+
+/// A sender that mixes them up: the first part of a message is to wait for its
+/// turn, the second claims to be delivered at once.
+#[test]
+fn what_is_to_wait_for_its_turn_is_not_taken_along_by_a_part_that_is_not() {
+    let (mut line, mut got) = (Line::new(1, &[], MOST), Vec::new());
+    line.put(2, part(Order::InOrder, (false, true), 3), &mut |whole| got.push(whole.seq)).unwrap();
+    line.put(3, part(Order::AtOnce, (true, false), 3), &mut |whole| got.push(whole.seq)).unwrap();
+    assert_eq!((got, line.early_bytes()), (vec![], 6));
+}
