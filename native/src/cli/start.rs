@@ -212,17 +212,21 @@ pub(crate) async fn lab(config: &Config) -> Result<Option<(TcpListener, Door)>, 
             at.port()
         )));
     }
-    let chosen = *config.origin("lab") != Origin::Default;
+    let origin = config.origin("lab");
+    let chosen = *origin != Origin::Default;
+    let room = matches!(origin, Origin::Flag(flag) if ["room", "--page"].contains(&flag.as_str()));
+    let (what, other) =
+        if room { ("page", "--page ADDRESS") } else { ("lab", "--lab ADDRESS, or --lab off") };
     let failed = |e: io::Error| {
         if e.kind() == io::ErrorKind::AddrInUse {
             return Failure::new(
                 Exit::PortInUse,
-                format!("the lab's port {} is in use", at.port()),
+                format!("the {what}'s port {} is in use", at.port()),
             )
-            .next("choose another with --lab ADDRESS, or --lab off");
+            .next(format!("choose another with {other}"));
         }
-        Failure::new(Exit::Network, format!("the lab cannot listen on {at}: {}", said(&e)))
-            .next("choose another address with --lab, or --lab off")
+        Failure::new(Exit::Network, format!("the {what} cannot listen on {at}: {}", said(&e)))
+            .next(format!("choose another with {other}"))
     };
     let listener = lab::listen(at, chosen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;

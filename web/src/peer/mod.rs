@@ -130,9 +130,8 @@ impl Peer {
 
     /// Shares a file no longer.
     pub fn unshare(&self, index: u32) {
-        if let Some(gone) = self.0.borrow_mut().drop_share(index) {
-            Host::happened(&self.0, [Happened::Input(gone)]);
-        }
+        let gone = self.0.borrow_mut().drop_share(index);
+        Host::happened(&self.0, gone.map(Happened::Input));
     }
 
     /// Searches for names with all these words; the number of the search, by

@@ -43,7 +43,7 @@ for (const name of BROWSERS) {
       assert.deepEqual(complaints, []);
     });
 
-    test('what a page shares is found by another, and stays its own over a reload', async () => {
+    test('what a page shares is found by another, and stays its own over a reload until it is removed', async () => {
       const [giver, seeker] = [await join(browser, here.url), await join(browser, here.url, 390)];
       await giver.page.evaluate(() => {
         const data = new DataTransfer();
@@ -58,6 +58,8 @@ for (const name of BROWSERS) {
       const after = await view(giver.page);
       assert.equal(after.servent, before.servent);
       assert.equal(after.shares[0].name, 'poem of mine.txt');
+      await tap(giver.page, '[data-list="shares"] li button');
+      await giver.page.waitForFunction(() => !/** @type {any} */ (document.querySelector('part-screen')).peer.view(1).shares.length);
       assert.deepEqual([...giver.complaints, ...seeker.complaints], []);
       // Nobody is wider than the screen of a phone.
       assert.ok(await seeker.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
