@@ -7,7 +7,6 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use serde_json::Value;
 use servent::Clock;
 use servent_core::id::FileKey;
 use servent_core::lease::Part;
@@ -63,25 +62,9 @@ impl Divided {
         running
     }
 
-    fn status(&self) -> Value {
-        let arguments = ["site", "status", "--json", "--store", &self.site.url];
-        let more = ["--set", "store_password_file=secret"];
-        let output = self.site.place.run(&[&arguments[..], &more].concat());
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-
     /// Waits until so many members lead all parts, and know it.
     fn settled(&self, count: usize) {
-        until("all parts are led", || {
-            let status = self.status();
-            let led =
-                status["members"].as_array().unwrap().iter().filter(|one| one["leads"] == true);
-            status["led"] == true && led.count() == count
-        });
-        let knows = |member: &&Member| {
-            std::panic::catch_unwind(|| parts(member, "nobodys") == 0).unwrap_or_default()
-        };
-        until("they know it", || self.members.iter().filter(knows).count() == count);
+        self.site.settled(&self.members, count, |member| parts(member, "nobodys") == 0);
     }
 
     /// The member that answers for a file, as everybody computes it from its name.

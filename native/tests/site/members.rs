@@ -3,13 +3,15 @@
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
 use socket2::{Domain, Socket, Type};
 
 use crate::postgres::Postgres;
-use crate::program::{PATIENCE, Place, Reply, Running, Wire, free_port, lab_get};
+use crate::program::{PATIENCE, Place, Reply, Running, Wire, free_port, lab_get, until};
 
 /// A site whose members share one folder, as if it were mirrored.
 pub(crate) struct Site {
@@ -103,6 +105,33 @@ impl Site {
     /// Starts a member beside one that leads.
     pub(crate) fn stands_by(&self, member: &Member) -> Running {
         self.stands_by_with(member, &[])
+    }
+
+    /// What everybody may see of the site.
+    pub(crate) fn status(&self) -> Value {
+        let arguments = ["site", "status", "--json", "--store", &self.url];
+        let more = ["--set", "store_password_file=secret"];
+        let output = self.place.run(&[&arguments[..], &more].concat());
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// Waits until so many members lead all parts, and know it.
+    pub(crate) fn settled(
+        &self,
+        members: &[Member],
+        count: usize,
+        knows: impl Fn(&Member) -> bool,
+    ) {
+        until("all parts are led", || {
+            let status = self.status();
+            let led =
+                status["members"].as_array().unwrap().iter().filter(|one| one["leads"] == true);
+            status["led"] == true && led.count() == count
+        });
+        // One that is dead does not answer.
+        let knows =
+            |member: &&Member| catch_unwind(AssertUnwindSafe(|| knows(member))).unwrap_or_default();
+        until("they know it", || members.iter().filter(knows).count() == count);
     }
 }
 

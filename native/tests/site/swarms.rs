@@ -4,7 +4,6 @@
 use std::net::SocketAddr;
 use std::process::Stdio;
 
-use serde_json::Value;
 use servent_core::id::FileKey;
 use servent_core::lease::Part;
 use servent_core::node::swarm::{Account, swarm_key};
@@ -56,26 +55,11 @@ impl Swarms {
         running
     }
 
-    fn status(&self) -> Value {
-        let arguments = ["site", "status", "--json", "--store", &self.site.url];
-        let more = ["--set", "store_password_file=secret"];
-        let output = self.site.place.run(&[&arguments[..], &more].concat());
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-
     /// Waits until so many members lead all parts, and know it.
     fn settled(&self, count: usize) {
-        until("all parts are led", || {
-            let status = self.status();
-            let led =
-                status["members"].as_array().unwrap().iter().filter(|one| one["leads"] == true);
-            status["led"] == true && led.count() == count
+        self.site.settled(&self.members, count, |member| {
+            member.ready() == 200 && parts(member, "nobodys") == 0
         });
-        let knows = |member: &&Member| {
-            std::panic::catch_unwind(|| member.ready() == 200 && parts(member, "nobodys") == 0)
-                .unwrap_or_default()
-        };
-        until("they know it", || self.members.iter().filter(knows).count() == count);
     }
 
     /// A client that takes this file into a file `to`, and asks this member first.

@@ -308,16 +308,8 @@ impl Coordinator {
             return self.closed(conn, cx);
         };
         let gone = Some(format!("{} is coordinated at {at}", name_of(url)));
-        let message = Message::TellInfo {
-            url: url.clone(),
-            size: None,
-            chunk_size: None,
-            streaming: false,
-            sha256: None,
-            gone,
-            site: pdtp::Site { moved: to, others: site.others() },
-        };
-        cx.say(conn, message);
+        let elsewhere = pdtp::Site { moved: to, others: site.others() };
+        cx.say(conn, Message::no_file(url.clone(), gone, elsewhere));
     }
 
     /// Tells a client why, and hangs up.
@@ -414,15 +406,7 @@ fn about(message: &Message) -> About {
 /// There is no such file here.
 fn unknown(conn: ConnId, url: &Text, message: &Message, cx: &mut Cx<'_>) {
     let answer = match message {
-        Message::AskInfo { .. } => Message::TellInfo {
-            url: url.clone(),
-            size: None,
-            chunk_size: None,
-            streaming: false,
-            sha256: None,
-            gone: None,
-            site: pdtp::Site::default(),
-        },
+        Message::AskInfo { .. } => Message::no_file(url.clone(), None, pdtp::Site::default()),
         _ => {
             let why = Refusal::UnknownFile;
             cx.fx.event(Event::Swarm(swarm::Event::Refused { client: conn, why }));

@@ -145,15 +145,7 @@ impl Manager {
                 let place = self.client_mut(at).files.remove(place);
                 self.part(now, place, fx);
             }
-            let message = Message::TellInfo {
-                url: url.clone(),
-                size: None,
-                chunk_size: None,
-                streaming: false,
-                sha256: None,
-                gone: Some(why.into()),
-                site: Site::default(),
-            };
+            let message = Message::no_file(url.clone(), Some(why.into()), Site::default());
             self.send(at, message, fx);
             self.refresh(now, at, fx);
         }

@@ -327,6 +327,15 @@ pub enum Message {
     },
 }
 
+impl Message {
+    /// What is told of a file that nobody can have here: why, if it was here, and
+    /// where else it may be.
+    pub(crate) const fn no_file(url: Text, gone: Option<String>, site: Site) -> Self {
+        let (size, chunk_size, sha256) = (None, None, None);
+        Self::TellInfo { url, size, chunk_size, streaming: false, sha256, gone, site }
+    }
+}
+
 /// Why a message cannot be parsed. Its text is sent to the other side.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
