@@ -211,6 +211,8 @@ impl Division {
             fx.event(Event::Lost { part: *part });
             self.ours.clear();
             self.next = None;
+            // By looking it has said that it is there: nobody is to wait for it.
+            fx.output(Output::Leave);
             return fx.output(Output::Yield);
         }
         self.watch(now, board, fx);

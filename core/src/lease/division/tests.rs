@@ -209,8 +209,13 @@ fn st_4_who_was_taken_for_dead_and_was_not_ends() {
     world.asleep[0] = world.now + Duration::from_secs(20);
     world.run(10);
     world.agrees(&[1, 2]);
-    world.run(12);
+    world.asleep[0] = world.now;
+    world.step();
     assert_eq!(world.yields, 1, "it found out");
+    for _ in 0..20 {
+        world.step();
+        world.agrees(&[1, 2]); // Nobody gives it a part that it does not lead.
+    }
     world.start(0);
     world.run(10);
     world.agrees(&[0, 1, 2]);

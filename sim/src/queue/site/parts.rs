@@ -111,7 +111,9 @@ impl<N: Guest> World<Queue<N>> {
                     self.hush(member);
                 }
                 Wish::Yield => return self.replaced(member),
-                Wish::Leave => {}
+                Wish::Leave => {
+                    self.ask_store(member, Ask::Parts(wish));
+                }
                 // One question at a time: what is not asked is wished again.
                 Wish::Look | Wish::Take(_) | Wish::Free(_) if one.asking.is_some() => {}
                 wish @ (Wish::Look | Wish::Take(_) | Wish::Free(_)) => {

@@ -170,6 +170,13 @@ impl Shared {
                 }
                 PartsInput::Freed(parts.clone())
             }
+            PartsOutput::Leave => {
+                self.board.members.retain(|seat| seat.id != us);
+                for hold in self.board.parts.values_mut() {
+                    hold.holder = hold.holder.filter(|holder| *holder != us);
+                }
+                PartsInput::Freed(BTreeSet::new())
+            }
             _ => {
                 match self.board.members.iter_mut().find(|seat| seat.id == us) {
                     Some(seat) => seat.beat += 1,
