@@ -239,7 +239,7 @@ impl Loop {
         }
     }
 
-    /// The database is back, or others lead other parts of the site.
+    /// The database is away or back, or others lead other parts of the site.
     fn hear_of_site(&mut self, now: Instant, news: Option<Input>) {
         if let Some(lines) = self.store.as_mut().and_then(Store::lines) {
             self.outside.stands(lines.standing());

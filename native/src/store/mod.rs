@@ -180,17 +180,25 @@ impl Store {
         !matches!(self, Self::Site(_))
     }
 
-    /// Waits until a database that was away can be reached again; the next
-    /// commit then saves what is pending. While it is not away it returns only
-    /// when this servent is replaced, or with what the node of a member is to
-    /// know of a divided site.
+    /// A database is away: what waits for it cannot be saved now.
+    pub(crate) const fn is_away(&self) -> bool {
+        match self {
+            Self::Embedded(_) => false,
+            Self::Site(store) => store.is_away(),
+            Self::Divided(_, lines) => lines.is_away(),
+        }
+    }
+
+    /// Waits until a database is away or can be reached again (`None`), after
+    /// which the next commit tells whether all is saved, or for what the node of a
+    /// member is to know of a divided site.
     ///
     /// # Errors
     /// Another servent has replaced this one.
     pub(crate) async fn news(&mut self) -> Result<Option<Input>, StoreFailure> {
         match self {
             Self::Embedded(_) => std::future::pending().await,
-            Self::Site(store) => store.returned().await.map(|()| None),
+            Self::Site(store) => store.changed().await.map(|()| None),
             Self::Divided(_, lines) => lines.news().await,
         }
     }

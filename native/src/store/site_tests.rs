@@ -158,7 +158,9 @@ fn st_7_what_could_not_be_saved_is_saved_when_the_database_is_back() {
     assert_eq!(commit(&bed, &mut site, &[2]).unwrap(), Kept::Later);
     assert_eq!(commit(&bed, &mut site, &[3]).unwrap(), Kept::Later);
     server.sql("postgres", &format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
-    bed.run(site.returned()).unwrap();
+    while site.is_away() {
+        bed.run(site.changed()).unwrap();
+    }
     assert_eq!(commit(&bed, &mut site, &[]).unwrap(), Kept::Durable);
     bed.run(site.leave());
     assert_eq!(opened(&bed, &database).unwrap().1.queue, [row(1), row(2), row(3)]);

@@ -3,6 +3,7 @@
 
 use crate::members::{Member, Site};
 use crate::program::{Reply, Wire, lab_get, until};
+use crate::troubles::said;
 
 /// Whoever asks first when the database is away: its place was decided before
 /// that was known, so the reply is held back.
@@ -66,6 +67,28 @@ fn st_7_while_the_database_restarts_nothing_is_promised_and_the_rest_goes_on() {
     assert!(gauge(&one, "servent_store_lag_seconds").abs() < f64::EPSILON, "all is saved");
     let metrics = metrics(&one);
     assert!(metrics.contains("servent_store_outages_total{servent=\"servent\"} 1"), "{metrics}");
+}
+
+/// Whoever leads and has nothing to save finds out as well, and so does who stands
+/// by. Both say so, and both say when it is over.
+#[test]
+fn st_7_whoever_has_nothing_to_save_notices_too() {
+    let Some(site) = Site::new() else { return };
+    let (one, two) = (site.member("one"), site.member("two"));
+    let (_leading, log) = site.logs(&one, "hashed");
+    let (_standing, other) = site.logs(&two, "standby");
+    site.server.stop();
+    until("it is known", || one.ready() == 503);
+    assert!(gauge(&one, "servent_store_away") > 0.5);
+    until("the other one says so", || !said(&other, "cannot be used").is_empty());
+    assert!(!said(&log, "cannot be used").is_empty());
+    site.server.start_again();
+    until("it resumes", || one.ready() == 200);
+    until("the other one says so", || !said(&other, "is back").is_empty());
+    for log in [&log, &other] {
+        assert_eq!(said(log, "is back").len(), 1);
+    }
+    assert!(gauge(&one, "servent_store_away") < 0.5);
 }
 
 /// Nobody waits for ever: not for a place, not for a slot that is free.

@@ -277,6 +277,19 @@ fn st_7_a_member_goes_on_downloading_while_the_database_is_away() {
     until("it resumes", || member.ready() == 200);
 }
 
+/// Nobody asks, so nothing is to be saved.
+#[test]
+fn st_7_a_member_that_nobody_asks_notices_that_the_database_is_away() {
+    let Some(divided) = Divided::new() else { return };
+    let [one, two, _] = &divided.members;
+    let _running = [one, two].map(|member| divided.start(member, &[]));
+    divided.settled(2);
+    divided.site.server.stop();
+    until("both know it", || one.ready() == 503 && two.ready() == 503);
+    divided.site.server.start_again();
+    until("both resume", || one.ready() == 200 && two.ready() == 200);
+}
+
 /// All servents of a site do the same.
 #[test]
 fn st_4_who_goes_about_it_in_another_way_is_refused() {

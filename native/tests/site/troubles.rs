@@ -8,7 +8,7 @@ use crate::postgres::Postgres;
 use crate::program::until;
 
 /// The lines of a log with these words.
-fn said(log: &Path, words: &str) -> Vec<String> {
+pub(crate) fn said(log: &Path, words: &str) -> Vec<String> {
     let text = std::fs::read_to_string(log).unwrap();
     text.lines().filter(|line| line.contains(words)).map(str::to_owned).collect()
 }

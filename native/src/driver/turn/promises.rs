@@ -101,7 +101,8 @@ impl Loop {
     /// Saves what the turn promises, then carries out the outputs.
     pub(super) async fn finish_turn(&mut self, now: Instant) -> Result<(), StoreFailure> {
         add(&self.outside.counters.turns, 1);
-        if !self.changes.is_empty() || self.held.away {
+        let away = self.held.away || self.store.as_ref().is_some_and(Store::is_away);
+        if away || !self.changes.is_empty() {
             let kept = self.commit().await?;
             if (kept == Kept::Later) != self.held.away {
                 self.store_changed(now, kept).await?;

@@ -55,7 +55,7 @@ const ROWS: &str = "SELECT kind, value FROM servent.rows WHERE part = ANY ($1)";
 
 /// A member's connection to the board.
 pub(super) struct Desk<'a> {
-    pub(super) database: &'a Database,
+    pub(super) database: Database,
     pub(super) client: &'a Client,
     pub(super) member: &'a Member,
 }
@@ -86,7 +86,7 @@ impl Desk<'_> {
         let rows = client.query(&look, &[&self.us(), &member.name, &member.serves]).await;
         let rows = rows.map_err(|why| database.unusable(&why))?;
         if rows.first().is_some_and(|row| !row.get::<_, bool>(0)) {
-            return Err(schema::why_lost(database, Mode::Divided).await);
+            return Err(schema::why_lost(&self.database, Mode::Divided).await);
         }
         let mut board = Board::default();
         for row in rows {

@@ -4,17 +4,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use servent_core::engine::{Effect, Engine as _, FxOf};
+use servent_core::engine::{Engine as _, FxOf};
 use servent_core::id::Guid;
 use servent_core::lease::division::{Division, Event, Input, Leader, Output};
 use servent_core::lease::{Config, PARTS, Part};
 use servent_core::node::swarm::Account;
 use servent_core::queue::Row;
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::{AbortHandle, JoinHandle};
-use tokio_postgres::Client;
+use tokio::task::JoinHandle;
 
 use super::Database;
+use super::asker::{Asker, Attends, Troubles};
 use super::board::Desk;
 use super::keeper::{GOODBYE, Member, PATIENCE};
 use crate::clock::Clock;
@@ -30,6 +30,8 @@ pub(super) enum News {
     Lead(BTreeMap<Part, i64>, Vec<Row>, Vec<Account>),
     /// These are to be given back, as soon as what was promised for them is saved.
     Hush(BTreeSet<Part>),
+    /// The database cannot be asked, and why.
+    Away(String),
 }
 
 /// Looks at the board in a task of its own.
@@ -37,6 +39,7 @@ pub(super) enum News {
 pub(super) struct Divider {
     news: mpsc::Receiver<News>,
     quiet: mpsc::Sender<BTreeSet<Part>>,
+    troubles: Troubles,
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
 }
@@ -52,22 +55,26 @@ impl Divider {
         let us = (Guid(member.holder), at);
         let division = Division::new(Config::default(), us, clock.now());
         let (taken, to_lead) = (BTreeMap::new(), BTreeMap::new());
-        let (client, joined, last) = (None, false, None);
-        let mut post =
-            Post { database, member, clock, division, client, joined, taken, to_lead, tell, last };
+        let asker = Asker::new(database);
+        let troubles = asker.troubles();
+        let mut post = Post { asker, member, clock, division, joined: false, taken, to_lead, tell };
         let task = tokio::spawn(async move {
             tokio::select! {
                 () = post.attend(&mut quieted) => {}
                 _ = stopped => post.leave().await,
             }
         });
-        Self { news, quiet, stop: Some(stop), task }
+        Self { news, quiet, troubles, stop: Some(stop), task }
     }
 
     /// The next change; `None` when we were taken for dead, or the site is
     /// another one by now.
     pub(super) async fn news(&mut self) -> Option<News> {
-        self.news.recv().await
+        tokio::select! {
+            biased; // What was heard before comes first.
+            news = self.news.recv() => news,
+            why = self.troubles.next() => Some(News::Away(why)),
+        }
     }
 
     /// What was promised for these parts is saved, and nothing more is.
@@ -98,28 +105,22 @@ impl Drop for Divider {
 
 /// The division, and what it is asked over.
 struct Post {
-    database: Database,
+    asker: Asker,
     member: Member,
     clock: Clock,
     division: Division,
-    client: Option<(Client, AbortHandle)>,
     joined: bool,
     /// The numbers of what was taken last.
     taken: BTreeMap<Part, i64>,
     /// Parts whose rows are not read yet.
     to_lead: BTreeMap<Part, i64>,
     tell: mpsc::Sender<News>,
-    /// What was last said about a database that is away.
-    last: Option<String>,
 }
-
-/// We are not in the site any more.
-struct Over;
 
 impl Post {
     /// Runs until we are not in the site any more.
     async fn attend(&mut self, quieted: &mut mpsc::Receiver<BTreeSet<Part>>) {
-        loop {
+        while !self.tell.is_closed() {
             let Some((at, _)) = self.division.poll_timeout() else { return };
             let quiet = tokio::select! {
                 biased;
@@ -144,72 +145,13 @@ impl Post {
         let _ = self.obey(fx).await; // Whoever goes need not know who comes.
     }
 
-    async fn obey(&mut self, mut fx: FxOf<Division>) -> Result<(), Over> {
-        loop {
-            let effects: Vec<_> = fx.drain().collect();
-            if effects.is_empty() {
-                return Ok(());
-            }
-            for effect in effects {
-                let output = match effect {
-                    Effect::Output(output) => output,
-                    Effect::Event(event) => {
-                        self.note(&event);
-                        continue;
-                    }
-                };
-                if let Some(answer) = self.carry_out(output).await? {
-                    self.division.handle(self.clock.now(), answer, &mut fx);
-                }
-            }
-        }
-    }
-
-    fn note(&self, event: &Event) {
-        let site = &self.database;
-        match event {
-            Event::Came { at } => tracing::info!("{at} is in the site of {site}"),
-            Event::Went { at, why } => tracing::info!("{at} is gone from the site: {why}"),
-            Event::Lost { part } => tracing::info!("part {} is led by another servent", part.0),
-        }
-    }
-
-    /// Does what the division wants; what it asked is answered.
-    async fn carry_out(&mut self, output: Output) -> Result<Option<Input>, Over> {
-        match output {
-            Output::Divide(leaders) => self.report(News::Divide(leaders)).await?,
-            Output::Lead(parts) => {
-                let numbers = std::mem::take(&mut self.taken);
-                self.to_lead.extend(numbers.into_iter().filter(|(part, _)| parts.contains(part)));
-            }
-            Output::Hush(parts) => {
-                self.to_lead.retain(|part, _| !parts.contains(part));
-                self.report(News::Hush(parts)).await?;
-            }
-            Output::Yield => return Err(Over),
-            Output::Leave => {
-                let left = async { self.desk().await?.leave().await };
-                if let Ok(Err(why)) = tokio::time::timeout(PATIENCE, left).await {
-                    tracing::info!("the others do not hear that this servent goes: {why}");
-                }
-            }
-            Output::Look | Output::Take(_) | Output::Free(_) => {
-                let answer = tokio::time::timeout(PATIENCE, self.ask(output)).await;
-                let answer =
-                    answer.unwrap_or_else(|_| Err(self.database.away("it does not answer")));
-                return self.heard(answer).map(|answer| Some(answer.unwrap_or(Input::Away)));
-            }
-        }
-        Ok(None)
-    }
-
-    async fn report(&self, news: News) -> Result<(), Over> {
-        self.tell.send(news).await.map_err(|_| Over)
+    async fn report(&self, news: News) {
+        let _ = self.tell.send(news).await; // Nobody hears it who has ended.
     }
 
     /// Reads what the database remembers of new parts, all at once, so that their
     /// order of arrival is kept.
-    async fn lead(&mut self) -> Result<(), Over> {
+    async fn lead(&mut self) -> Result<(), StoreFailure> {
         if self.to_lead.is_empty() {
             return Ok(());
         }
@@ -217,50 +159,20 @@ impl Post {
         let read = async { self.desk().await?.rows(&parts).await };
         // A long line takes longer than a beat may.
         let read = tokio::time::timeout(2 * PATIENCE, read).await;
-        let read = read.unwrap_or_else(|_| Err(self.database.away("it does not answer")));
-        if let Some((queue, accounts)) = self.heard(read)? {
+        if let Some((queue, accounts)) = self.asker.heard(read)? {
             let numbers = std::mem::take(&mut self.to_lead);
-            self.report(News::Lead(numbers, queue, accounts)).await?;
+            self.report(News::Lead(numbers, queue, accounts)).await;
         }
         Ok(())
     }
 
-    /// `None`: the database is away.
-    fn heard<T>(&mut self, answer: Result<T, StoreFailure>) -> Result<Option<T>, Over> {
-        let why = match answer {
-            Ok(answer) => {
-                self.last = None;
-                return Ok(Some(answer));
-            }
-            Err(
-                StoreFailure::NewerSite { .. }
-                | StoreFailure::OtherMode { .. }
-                | StoreFailure::Alien { .. },
-            ) => return Err(Over),
-            Err(why) => why.to_string(),
-        };
-        if let Some((_, task)) = self.client.take() {
-            task.abort();
-        }
-        if self.last.as_ref() != Some(&why) {
-            tracing::info!("the board of the site cannot be read: {why}");
-        }
-        self.last = Some(why);
-        Ok(None)
-    }
-
-    /// The connection, opened if there is none.
+    /// The board, over the connection for questions.
     async fn desk(&mut self) -> Result<Desk<'_>, StoreFailure> {
-        if self.client.is_none() {
-            self.client = Some(self.database.connect().await?);
-        }
-        let Self { database, member, client: Some((client, _)), joined, .. } = self else {
-            unreachable!("it was connected just now")
-        };
-        let desk = Desk { database, client, member };
-        if !*joined {
+        let database = self.asker.database.clone();
+        let desk = Desk { database, client: self.asker.client().await?, member: &self.member };
+        if !self.joined {
             desk.join().await?;
-            *joined = true;
+            self.joined = true;
         }
         Ok(desk)
     }
@@ -283,10 +195,50 @@ impl Post {
     }
 }
 
-impl Drop for Post {
-    fn drop(&mut self) {
-        if let Some((_, task)) = &self.client {
-            task.abort();
+impl Attends for Post {
+    type Engine = Division;
+
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    fn engine(&mut self) -> &mut Division {
+        &mut self.division
+    }
+
+    fn note(&self, event: &Event) {
+        let site = &self.asker.database;
+        match event {
+            Event::Came { at } => tracing::info!("{at} is in the site of {site}"),
+            Event::Went { at, why } => tracing::info!("{at} is gone from the site: {why}"),
+            Event::Lost { part } => tracing::info!("part {} is led by another servent", part.0),
         }
+    }
+
+    async fn carry_out(&mut self, output: Output) -> Result<Option<Input>, StoreFailure> {
+        match output {
+            Output::Divide(leaders) => self.report(News::Divide(leaders)).await,
+            Output::Lead(parts) => {
+                let numbers = std::mem::take(&mut self.taken);
+                self.to_lead.extend(numbers.into_iter().filter(|(part, _)| parts.contains(part)));
+            }
+            Output::Hush(parts) => {
+                self.to_lead.retain(|part, _| !parts.contains(part));
+                self.report(News::Hush(parts)).await;
+            }
+            // Its last wish: it wants to be run no more.
+            Output::Yield => {}
+            Output::Leave => {
+                let left = async { self.desk().await?.leave().await };
+                if let Ok(Err(why)) = tokio::time::timeout(PATIENCE, left).await {
+                    tracing::info!("the others do not hear that this servent goes: {why}");
+                }
+            }
+            Output::Look | Output::Take(_) | Output::Free(_) => {
+                let answer = tokio::time::timeout(PATIENCE, self.ask(output)).await;
+                return Ok(Some(self.asker.heard(answer)?.unwrap_or(Input::Away)));
+            }
+        }
+        Ok(None)
     }
 }

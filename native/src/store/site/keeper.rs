@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use servent_core::engine::{Effect, Engine as _, FxOf};
+use servent_core::engine::{Engine as _, FxOf};
 use servent_core::lease::{Config, Event, Input, Lease, Output, Seen};
 use tokio::sync::{oneshot, watch};
-use tokio::task::{AbortHandle, JoinHandle};
-use tokio_postgres::Client;
+use tokio::task::JoinHandle;
 
 use super::Database;
+use super::asker::{Asker, Attends, Troubles};
 use super::schema::{self, Mode};
 use crate::clock::Clock;
 use crate::error::StoreFailure;
@@ -45,6 +45,7 @@ pub(super) struct Keeper {
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
     lost: watch::Receiver<bool>,
+    troubles: Troubles,
 }
 
 impl Keeper {
@@ -60,8 +61,12 @@ impl Keeper {
     ) -> Result<Self, StoreFailure> {
         let clock = Clock::new();
         let lease = Lease::new(Config::default(), clock.now());
-        let mut post = Post { database, member, role, clock, lease, client: None, last: None };
+        let mut asker = Asker::new(database);
+        asker.speaks = true;
+        let troubles = asker.troubles();
+        let mut post = Post { asker, member, role, clock, lease };
         while !post.step().await? {}
+        post.asker.speaks = false;
         let (stop, stopped) = oneshot::channel();
         let (tell, lost) = watch::channel(false);
         let task = tokio::spawn(async move {
@@ -71,13 +76,20 @@ impl Keeper {
                 _ = stopped => post.leave().await,
             }
         });
-        Ok(Self { stop: Some(stop), task, lost })
+        Ok(Self { stop: Some(stop), task, lost, troubles })
     }
 
-    /// Waits until somebody else has taken the lease.
-    pub(super) async fn lost(&mut self) {
-        if self.lost.wait_for(|lost| *lost).await.is_err() {
-            std::future::pending().await // Its task has said goodbye.
+    /// Waits until the database cannot be asked any more, and says why; `None`:
+    /// somebody else has taken the lease.
+    pub(super) async fn news(&mut self) -> Option<String> {
+        let lost = async {
+            if self.lost.wait_for(|lost| *lost).await.is_err() {
+                std::future::pending::<()>().await; // Its task has said goodbye.
+            }
+        };
+        tokio::select! {
+            why = self.troubles.next() => Some(why),
+            () = lost => None,
         }
     }
 
@@ -104,14 +116,11 @@ impl Drop for Keeper {
 
 /// The lease, and what it is asked over.
 struct Post {
-    database: Database,
+    asker: Asker,
     member: Member,
     role: Option<watch::Sender<Role>>,
     clock: Clock,
     lease: Lease,
-    client: Option<(Client, AbortHandle)>,
-    /// What was last said about a database that is away.
-    last: Option<String>,
 }
 
 impl Post {
@@ -137,85 +146,17 @@ impl Post {
         let _ = self.obey(fx).await; // Whoever goes need not know who comes.
     }
 
-    async fn obey(&mut self, mut fx: FxOf<Lease>) -> Result<(), StoreFailure> {
-        loop {
-            let effects: Vec<_> = fx.drain().collect();
-            if effects.is_empty() {
-                return Ok(());
-            }
-            for effect in effects {
-                let output = match effect {
-                    Effect::Output(output) => output,
-                    Effect::Event(event) => {
-                        self.note(&event);
-                        continue;
-                    }
-                };
-                if let Some(answer) = self.carry_out(output).await? {
-                    self.lease.handle(self.clock.now(), answer, &mut fx);
-                }
-            }
-        }
-    }
-
-    fn note(&self, event: &Event) {
-        let at = &self.database;
-        match event {
-            Event::StandsBy { .. } => {
-                tracing::info!("another servent leads the site in {at}");
-                self.play(Role::Standby);
-            }
-            Event::Takes { fence, why } => tracing::info!("taking lease {fence} of {at}: {why}"),
-            Event::Lost => tracing::info!("another servent has the lease of {at}"),
-        }
-    }
-
     fn play(&self, role: Role) {
         if let Some(told) = &self.role {
             told.send_replace(role);
         }
     }
 
-    async fn carry_out(&mut self, output: Output) -> Result<Option<Input>, StoreFailure> {
-        match output {
-            Output::Lead(_) => {
-                self.play(Role::Leading);
-                return Ok(None);
-            }
-            Output::Yield => return Ok(None),
-            Output::Look | Output::Take(_) | Output::Renew | Output::Free => {}
-        }
-        let why = match tokio::time::timeout(PATIENCE, self.ask(output)).await {
-            Ok(Ok(answer)) => {
-                self.last = None;
-                return Ok(Some(answer));
-            }
-            Ok(Err(other @ (StoreFailure::NewerSite { .. } | StoreFailure::OtherMode { .. }))) => {
-                return Err(other);
-            }
-            Ok(Err(why)) => why,
-            Err(_) => self.database.away("it does not answer"),
-        };
-        if let Some((_, task)) = self.client.take() {
-            task.abort();
-        }
-        let why = why.to_string();
-        if self.last.as_ref() != Some(&why) && !self.lease.leads() {
-            tracing::warn!("{why}; trying again");
-        }
-        self.last = Some(why);
-        Ok(Some(Input::Away))
-    }
-
     async fn ask(&mut self, output: Output) -> Result<Input, StoreFailure> {
-        if self.client.is_none() {
-            self.client = Some(self.database.connect().await?);
-        }
-        let Self { database, member, client: Some((client, _)), .. } = self else {
-            unreachable!("it was connected just now")
-        };
+        let database = self.asker.database.clone();
+        let client = self.asker.client().await?;
         let failed = |why| database.unusable(&why);
-        let Member { holder, name, serves } = member;
+        let Member { holder, name, serves } = &self.member;
         let holder = &holder[..];
         // Whoever asks shows that it is there.
         let there = "WITH there AS (INSERT INTO servent.member VALUES ($1, $2, $3, now(), now())
@@ -257,7 +198,7 @@ impl Post {
                 let row =
                     client.query_one(&look, &[&holder, name, serves]).await.map_err(failed)?;
                 if !row.get::<_, bool>(3) {
-                    return Err(schema::why_lost(database, Mode::Led).await);
+                    return Err(schema::why_lost(&database, Mode::Led).await);
                 }
                 let (fence, beat) = (unsigned(row.get(0)), unsigned(row.get(1)));
                 Ok(Input::Seen(Seen { fence, beat, free: row.get(2) }))
@@ -266,11 +207,39 @@ impl Post {
     }
 }
 
-impl Drop for Post {
-    fn drop(&mut self) {
-        if let Some((_, task)) = &self.client {
-            task.abort();
+impl Attends for Post {
+    type Engine = Lease;
+
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    fn engine(&mut self) -> &mut Lease {
+        &mut self.lease
+    }
+
+    fn note(&self, event: &Event) {
+        let at = &self.asker.database;
+        match event {
+            Event::StandsBy { .. } => {
+                tracing::info!("another servent leads the site in {at}");
+                self.play(Role::Standby);
+            }
+            Event::Takes { fence, why } => tracing::info!("taking lease {fence} of {at}: {why}"),
+            Event::Lost => tracing::info!("another servent has the lease of {at}"),
         }
+    }
+
+    async fn carry_out(&mut self, output: Output) -> Result<Option<Input>, StoreFailure> {
+        match output {
+            Output::Lead(_) => self.play(Role::Leading),
+            Output::Yield => {}
+            Output::Look | Output::Take(_) | Output::Renew | Output::Free => {
+                let answer = tokio::time::timeout(PATIENCE, self.ask(output)).await;
+                return Ok(Some(self.asker.heard(answer)?.unwrap_or(Input::Away)));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -181,9 +181,14 @@ impl Lines {
         }
     }
 
-    /// Waits for what the node is to know of the division, or until a database
-    /// that was away can be reached again (`None`); the next commit then saves
-    /// what is pending.
+    /// The database is away.
+    pub(crate) const fn is_away(&self) -> bool {
+        self.reach.link().is_none()
+    }
+
+    /// Waits for what the node is to know of the division, or until the database
+    /// is away, or can be reached again (`None`); the next commit then saves what
+    /// is pending.
     ///
     /// # Errors
     /// Others have taken this member's parts.
@@ -248,6 +253,10 @@ impl Lines {
                 if self.pending.is_empty() && self.reach.link().is_some() {
                     self.settle();
                 }
+                None
+            }
+            News::Away(why) => {
+                self.reach.lose(why);
                 None
             }
         }

@@ -15,6 +15,7 @@
 //! the places and slots of the queue, the ledgers of its swarms, and nothing else; what is of one machine, as
 //! its downloads and the hashes of its files, is in that machine's own store.
 
+mod asker;
 mod board;
 mod database;
 mod divider;
@@ -125,16 +126,26 @@ impl Site {
         Ok(kept)
     }
 
-    /// Waits until a database that was away can be reached again; the next
-    /// commit then saves what is pending. While it is not away it returns only
-    /// when this servent is replaced.
+    /// The database is away.
+    pub(crate) const fn is_away(&self) -> bool {
+        self.reach.link().is_none()
+    }
+
+    /// Waits until the database is away, or can be reached again; the next commit
+    /// then saves what is pending.
     ///
     /// # Errors
     /// Another servent has replaced this one.
-    pub(crate) async fn returned(&mut self) -> Result<(), StoreFailure> {
+    pub(crate) async fn changed(&mut self) -> Result<(), StoreFailure> {
         tokio::select! {
             found = self.reach.found() => found,
-            () = self.keeper.lost() => Err(schema::why_lost(&self.database, Mode::Led).await),
+            news = self.keeper.news() => match news {
+                Some(why) => {
+                    self.reach.lose(why);
+                    Ok(())
+                }
+                None => Err(schema::why_lost(&self.database, Mode::Led).await),
+            },
         }
     }
 

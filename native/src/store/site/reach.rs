@@ -6,6 +6,7 @@ use tokio::task::JoinHandle;
 use tokio::time::error::Elapsed;
 
 use super::Database;
+use super::asker;
 use super::schema::{self, Mode};
 use crate::error::StoreFailure;
 use crate::store::Kept;
@@ -77,9 +78,21 @@ impl<L: Opens> Reach<L> {
             Ok(Err(why)) => self.database.unusable(&why),
             Err(_) => self.database.away("it does not answer"),
         };
-        let why = why.to_string();
+        self.missed(why.to_string());
+        Ok(Kept::Later)
+    }
+
+    /// The database could not be asked something else, and that is why: what is
+    /// written next is not sent there before it was reached again.
+    pub(super) fn lose(&mut self, why: String) {
+        if self.link.is_some() {
+            self.missed(why);
+        }
+    }
+
+    fn missed(&mut self, why: String) {
         if self.trouble.as_ref() != Some(&why) {
-            tracing::warn!("{why}; what would promise something waits until it is back");
+            tracing::warn!("{why}; what would promise something waits for it");
         }
         // One that can be reached and does not write is not asked at once again.
         let pause = if self.trouble.is_some() { RETRY } else { Duration::ZERO };
@@ -87,13 +100,12 @@ impl<L: Opens> Reach<L> {
         self.trouble = Some(why.clone());
         let search = search(self.database.clone(), self.holder, why, pause);
         self.search = Some(tokio::spawn(search));
-        Ok(Kept::Later)
     }
 
     /// Everything is saved.
     pub(super) fn mended(&mut self) {
         if self.trouble.take().is_some() {
-            tracing::info!("the database {} is back", self.database);
+            asker::back(&self.database);
         }
     }
 
