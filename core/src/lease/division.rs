@@ -238,6 +238,11 @@ impl Division {
                         claims.push(Claim { part, seen });
                     }
                 }
+                // Its taking was not answered, and its owner waits for it.
+                None if held(&part) == Some(self.us) => {
+                    self.ours.insert(part, Ours::Quiet);
+                    free.insert(part);
+                }
                 None => {}
             }
         }

@@ -221,6 +221,38 @@ fn st_4_who_was_taken_for_dead_and_was_not_ends() {
     world.agrees(&[0, 1, 2]);
 }
 
+/// The answer to its taking was lost, and when it is seen its owner is back: who has
+/// it without knowing gives it back, or nobody would ever serve it.
+#[test]
+fn st_4_a_part_that_was_taken_unnoticed_is_given_back_to_its_owner() {
+    let mut world = World::new();
+    world.run(2);
+    world.members[1] = None;
+    world.run(4);
+    // What it asks now is done late, and not answered.
+    world.asleep[0] = world.now + Duration::from_secs(60);
+    let late = loop {
+        world.step();
+        let mut fx = Fx::new();
+        let one = world.members[0].as_mut().unwrap();
+        one.handle_timeout(world.now, &mut fx);
+        let Some(Input::Seen(board)) = world.answer(0, Output::Look) else { unreachable!() };
+        let one = world.members[0].as_mut().unwrap();
+        one.handle(world.now, Input::Seen(board), &mut fx);
+        let take = fx.outputs().find(|output| matches!(output, Output::Take(_))).cloned();
+        if let Some(take) = take {
+            one.handle(world.now, Input::Away, &mut fx);
+            break take;
+        }
+        assert!(world.now < Instant::from_secs(60), "it never takes anything");
+    };
+    world.asleep[0] = world.now;
+    world.start(1);
+    world.answer(0, late);
+    world.run(3);
+    world.agrees(&[0, 1, 2]);
+}
+
 #[test]
 fn st_4_whatever_goes_wrong_everybody_agrees_in_the_end() {
     for seed in 0..300 {
