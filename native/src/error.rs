@@ -202,6 +202,17 @@ pub enum StoreFailure {
         /// They divide the files; otherwise one of them leads.
         divided: bool,
     },
+    /// The site in the database is there for something else.
+    #[error("{}", purpose(at, *swarms))]
+    OtherPurpose {
+        /// The database.
+        at: String,
+        /// It is of coordinators of swarms; otherwise its servents serve files.
+        swarms: bool,
+    },
+    /// Nobody waits any more for this servent to lead.
+    #[error("the servent is not to lead the site any more")]
+    Unwanted,
     /// A database cannot be copied as a file.
     #[error("the state is in {at}: copy it as a database (pg_dump --schema servent)")]
     NoFile {
@@ -221,13 +232,18 @@ pub enum StoreFailure {
 fn mode(at: &str, divided: bool) -> String {
     if divided {
         format!(
-            "the servents of the site in {at} divide the files: start this one with --divide, too, or stop all of them first"
+            "the servents of the site in {at} divide it among them: start this one with --divide, too, or stop all of them first"
         )
     } else {
         format!(
             "one servent leads the site in {at} and the others stand by: start this one without --divide, or stop all of them first"
         )
     }
+}
+
+fn purpose(at: &str, swarms: bool) -> String {
+    let (theirs, ours) = if swarms { ("swarms", "files") } else { ("files", "swarms") };
+    format!("the site in {at} serves {theirs}: name another database for {ours}")
 }
 
 fn by(pid: Option<u32>) -> String {

@@ -28,5 +28,6 @@ pub use self::net::{Descriptors, LAB_CONNECTIONS, raise_descriptors};
 pub use self::seldom::Seldom;
 pub use self::store::{
     DamagedState, Database, DatabaseUrlError, Durability, Role, SiteMember, SiteStatus, Standing,
+    process_of_state,
 };
 pub use self::tape::{Joined, TraceFile};

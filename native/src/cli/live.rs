@@ -60,7 +60,7 @@ impl LiveFlags {
 
 /// A lab whose port is open, and that shows nothing yet.
 pub(crate) struct Lab {
-    listener: TcpListener,
+    pub(crate) listener: TcpListener,
     door: Door,
     hub: Hub,
 }

@@ -32,6 +32,7 @@ mod share;
 mod shares;
 mod sim;
 mod site;
+mod standby;
 mod start;
 mod state;
 mod status;

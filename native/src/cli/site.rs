@@ -1,20 +1,18 @@
 //! `servent site`: what the servents of a site do, and how one of them starts.
 
 use clap::{Args, Subcommand};
-use serde_json::json;
+use serde_json::{Value, json};
 use servent::driver::{Driver, Handle, Options};
-use servent::{Database, Role, SiteMember, SiteStatus};
+use servent::{Database, SiteMember, SiteStatus};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
 
 use super::share::told;
 use super::start::runtime;
-use super::{Common, print};
+use super::{Common, print, standby};
 use crate::config::Settings;
 use crate::config::file::Raw;
 use crate::exit::Failure;
-use crate::lab;
-use crate::progress::{Voice, count};
+use crate::progress::{Voice, count, length};
 use crate::signal::Signals;
 
 /// Several servents that share one database: one leads, or each its part.
@@ -74,36 +72,39 @@ pub(crate) fn database(settings: &Settings) -> Result<Option<Database>, Failure>
 }
 
 fn table(status: &SiteStatus) -> String {
-    let SiteStatus { database, fence, places, members, led, divided, nobodys, .. } = status;
+    let SiteStatus { database, serves, fence, members, led, divided, nobodys, .. } = status;
     let number = |n: i64| u64::try_from(n).unwrap_or(0);
-    let places = count(number(*places), "place");
-    let mut out = format!("{database}: {places} in line, lease {fence}\n");
-    if *divided {
-        out = format!("{database}: {places} in line, divided\n");
-        if !led {
-            out.push_str(&format!("nobody leads {}\n", count(number(*nobodys), "part")));
-        }
+    let what = match serves {
+        Some("swarms") => format!("{} in the ledger", count(number(status.accounts), "account")),
+        _ => format!("{} in line", count(number(status.places), "place")),
+    };
+    let how = if *divided { "divided".into() } else { format!("lease {fence}") };
+    let mut out = format!("{database}: {what}, {how}\n");
+    if *divided && !led {
+        out.push_str(&format!("nobody leads {}\n", count(number(*nobodys), "part")));
     } else if !led {
         out.push_str("nobody leads\n");
     }
-    for SiteMember { name, serves, leads, parts, silent, since } in members {
-        let role = match (leads, divided) {
-            (_, true) => count(number(*parts), "part"),
-            (true, false) => "leads".into(),
-            (false, false) => "stands by".into(),
+    for SiteMember { name, serves, there, leads, parts, silent, since } in members {
+        let role = match (there, leads, divided) {
+            (false, ..) => "gone".into(),
+            (_, _, true) => count(number(*parts), "part"),
+            (_, true, false) => "leads".into(),
+            (_, false, false) => "stands by".into(),
         };
+        let ago = if *silent < 60.0 { format!("{silent:.1} s") } else { length(*silent as u64) };
+        let since = length(*since as u64);
         out.push_str(&format!(
-            "{role:<10} {name:<20} {serves:<22} last seen {silent:.1} s ago, here for {since:.0} s\n"
+            "{role:<10} {name:<20} {serves:<22} last seen {ago} ago, came {since} ago\n"
         ));
     }
     out
 }
 
 /// Starts a servent. One of a site first stands by, until it leads, unless the
-/// site is divided: it tells so, and answers at the port of the lab that it is not
-/// ready. `None`: a signal ended it before that.
+/// site is divided. `None`: a signal ended it before that.
 pub(crate) async fn start(
-    mut options: Options,
+    options: Options,
     port: Option<&TcpListener>,
     signals: &mut Signals,
     voice: Voice,
@@ -111,34 +112,10 @@ pub(crate) async fn start(
     if options.store.is_none() {
         return Ok(Some(Driver::start(options).await?));
     }
-    let (role, mut plays) = watch::channel(Role::Starting);
-    options.role = Some(role);
-    let health = async {
-        match port {
-            Some(port) => lab::stand_by(port).await,
-            None => std::future::pending().await,
-        }
-    };
-    let tell = async {
-        while plays.changed().await.is_ok() {
-            let role = *plays.borrow_and_update();
-            match role {
-                Role::Standby => told(voice, &json!({ "event": "standby" }), "standing by")?,
-                Role::Leading => told(voice, &json!({ "event": "leading" }), "leading the site")?,
-                Role::Starting => {}
-            }
-        }
-        std::future::pending::<Result<(), Failure>>().await
-    };
-    let start = Driver::start(options);
-    tokio::pin!(health, tell, start);
-    let mut listens = true;
-    loop {
-        tokio::select! {
-            started = &mut start => return Ok(Some(started?)),
-            () = signals.first() => return Ok(None),
-            failed = &mut tell => failed?,
-            _ = &mut health, if listens => listens = false,
-        }
-    }
+    let listen = options.listen.clone();
+    let starting =
+        |role| async { Ok(Driver::start(Options { role: Some(role), ..options }).await?) };
+    let ports: Vec<&TcpListener> = port.into_iter().collect();
+    let tell = |fact: &Value, sentence: &str| told(voice, fact, sentence);
+    standby::start(starting, &listen, &ports, signals, tell).await
 }

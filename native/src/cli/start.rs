@@ -190,7 +190,9 @@ fn store(failure: &StoreFailure) -> Exit {
         | StoreFailure::Alien { .. }
         | StoreFailure::NewerSite { .. } => Exit::Foreign,
         StoreFailure::Away { .. } | StoreFailure::Unauthorized { .. } => Exit::Network,
-        StoreFailure::NoFile { .. } | StoreFailure::OtherMode { .. } => Exit::Usage,
+        StoreFailure::NoFile { .. }
+        | StoreFailure::OtherMode { .. }
+        | StoreFailure::OtherPurpose { .. } => Exit::Usage,
         _ => Exit::Disk,
     }
 }

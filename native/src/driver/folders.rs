@@ -14,7 +14,9 @@ use super::swarm::SwarmFiles;
 use crate::error::{StartError, StoreFailure};
 use crate::inbox::Inbox;
 use crate::library::{Change as LibraryChange, Keys, Library};
-use crate::store::{Change, Durability, Embedded, Lines, Remembered, Site, Standing, Store};
+use crate::store::{
+    Change, Durability, Embedded, Lines, Purpose, Remembered, Site, Standing, Store,
+};
 
 /// Where the state is.
 pub(super) enum Opened {
@@ -34,13 +36,18 @@ impl Opened {
     /// It cannot be used.
     pub(super) async fn of(options: &Options) -> Result<Self, StoreFailure> {
         let Some(database) = options.store.clone() else { return Ok(Self::Here) };
+        let purpose = match options.coordinate {
+            Some(_) => Purpose::Swarms,
+            None => Purpose::Files,
+        };
         if options.divide {
-            return Ok(Self::Divided(Box::new(Lines::open(database).await?)));
+            return Ok(Self::Divided(Box::new(Lines::open(database, purpose).await?)));
         }
         let dir = options.state_dir.as_deref();
         let at = options.announce.or(options.listen.first().copied());
         let serves = at.map(|at| at.to_string()).unwrap_or_default();
-        let (site, all) = Site::open(database, dir, &serves, options.role.clone()).await?;
+        let role = options.role.clone();
+        let (site, all) = Site::open(database, dir, purpose, &serves, role).await?;
         Ok(Self::Site(Box::new(site), Box::new(all)))
     }
 }

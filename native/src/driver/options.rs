@@ -34,7 +34,8 @@ pub struct Options {
     /// lead: the database then has the lines alone, the rest is in `state_dir`.
     /// The others send clients to the address at which they reach this servent.
     pub divide: bool,
-    /// Is told what this servent does in its site.
+    /// Is told what this servent does in its site. While it stands by, it says goodbye
+    /// and ends when nobody listens any more.
     pub role: Option<watch::Sender<Role>>,
     /// Send and receive datagrams too.
     pub datagrams: Option<Datagrams>,

@@ -10,7 +10,7 @@ use metrics::{Label, counter, gauge};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde::Serialize;
 use servent::Standing;
-use servent::driver::Neighbourhood;
+use servent::driver::{Handle, Neighbourhood};
 use servent_core::node::NodeView;
 
 use super::Hub;
@@ -27,9 +27,7 @@ pub(super) async fn metrics(State(hub): State<Arc<Hub>>) -> Response {
     metrics::with_local_recorder(&recorder, || {
         for (live, view, overlay) in &seen {
             let labels = vec![Label::new("servent", live.name.clone())];
-            for (name, value) in live.handle.counters() {
-                counter!(format!("servent_{name}_total"), labels.clone()).absolute(value);
-            }
+            counters(&live.handle, &labels);
             gauges(view, &labels);
             if let Some(standing) = live.handle.standing() {
                 parts(standing, &labels);
@@ -38,15 +36,29 @@ pub(super) async fn metrics(State(hub): State<Arc<Hub>>) -> Response {
                 overlay_rows(overlay, &labels);
             }
         }
-        let mute = hub.servents.iter().any(|live| live.handle.is_mute());
-        gauge!("servent_store_away").set(if mute { 1.0 } else { 0.0 });
-        let lag = hub.servents.iter().map(|live| live.handle.lag()).max().unwrap_or_default();
-        gauge!("servent_store_lag_seconds").set(lag.as_secs_f64());
-        gauge!("servent_site_leads").set(1.0);
+        let handles: Vec<&Handle> = hub.servents.iter().map(|live| &live.handle).collect();
+        store(&handles);
         gauge!("servent_lab_tape_readers").set(f64::from(hub.readers.now()));
         counter!("servent_lab_tape_refused_total").absolute(hub.readers.refused());
     });
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], handle.render()).into_response()
+}
+
+/// What a servent has counted.
+pub(super) fn counters(handle: &Handle, labels: &[Label]) {
+    for (name, value) in handle.counters() {
+        counter!(format!("servent_{name}_total"), labels.to_vec()).absolute(value);
+    }
+}
+
+/// Whether everything is saved, and that whoever is asked for this leads: who stands
+/// by answers elsewhere.
+pub(super) fn store(handles: &[&Handle]) {
+    let away = handles.iter().any(|handle| handle.is_mute());
+    gauge!("servent_store_away").set(if away { 1.0 } else { 0.0 });
+    let lag = handles.iter().map(|handle| handle.lag()).max().unwrap_or_default();
+    gauge!("servent_store_lag_seconds").set(lag.as_secs_f64());
+    gauge!("servent_site_leads").set(1.0);
 }
 
 /// Who leads the parts of a divided site, as far as this member knows.

@@ -17,7 +17,7 @@ use servent_core::node::swarm::CoordinatorHalf;
 use tokio::net::TcpListener;
 
 use super::guard;
-use super::metrics::parts;
+use super::metrics::{counters, parts, store};
 
 /// The most clients per file in `/status`.
 const SHOWN: u32 = 1_000;
@@ -68,7 +68,10 @@ async fn metrics(State(server): State<Server>) -> Response {
     metrics::with_local_recorder(&recorder, || {
         swarm(&server, &view);
         reasons(&tally);
-        if let Some(standing) = server.servent().standing() {
+        let servent = server.servent();
+        counters(servent, &[]);
+        store(&[servent]);
+        if let Some(standing) = servent.standing() {
             parts(standing, &[]);
         }
     });

@@ -78,7 +78,8 @@ impl Bed {
     fn open(&self) -> (Opened<'_>, Remembered) {
         let (store, all) = match &self.database {
             Some(database) => {
-                let (site, all) = self.run(Site::open(database.clone(), None, "", None)).unwrap();
+                let (site, all) =
+                    self.run(Site::open(database.clone(), None, Purpose::Files, "", None)).unwrap();
                 (Store::Site(Box::new(site)), all)
             }
             None => {

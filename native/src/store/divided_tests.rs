@@ -23,7 +23,7 @@ struct Member<'a> {
 
 impl<'a> Member<'a> {
     fn new(bed: &'a Bed, database: &Database, n: u8) -> Self {
-        let mut lines = bed.run(Lines::open(database.clone())).unwrap();
+        let mut lines = bed.run(Lines::open(database.clone(), Purpose::Files)).unwrap();
         lines.serves(([192, 0, 2, n], 6346).into());
         let (rows, accounts) = (Vec::new(), Vec::new());
         Self { bed, lines, leads: BTreeSet::new(), rows, accounts, ended: None }
@@ -208,7 +208,8 @@ fn st_4_the_ledgers_of_swarms_are_kept_apart_and_go_with_their_parts() {
     assert_eq!(two.accounts, [account(1, 1, 10), account(2, 1, 9)]);
     bed.run(two.lines.leave());
     // While the site is led they wait.
-    let (mut site, all) = bed.run(Site::open(database.clone(), None, "", None)).unwrap();
+    let (mut site, all) =
+        bed.run(Site::open(database.clone(), None, Purpose::Files, "", None)).unwrap();
     assert!(all.swarm.ledger.is_empty());
     bed.run(site.leave());
     assert_eq!(server.sql(&url, "SELECT count(*) FROM servent.rows WHERE kind = 14"), "2");
@@ -249,12 +250,12 @@ fn st_4_a_statement_that_was_held_up_writes_nothing_after_its_part_was_taken() {
 fn st_4_a_site_is_led_or_divided_and_keeps_its_places_when_that_changes() {
     let Some(server) = server() else { return };
     let (bed, (url, database)) = (Bed::new(None), database(server));
-    let led = || bed.run(Site::open(database.clone(), None, "", None));
+    let led = || bed.run(Site::open(database.clone(), None, Purpose::Files, "", None));
     let (mut site, _) = led().unwrap();
     let file = row_in(&BTreeSet::from([Part(7)]), 0).file;
     let mut changes = vec![Change::Node(Op::Queue(Row { file, ..row(1) }))];
     bed.run(site.commit(&mut changes)).unwrap();
-    let refused = bed.run(Lines::open(database.clone())).map(|_| ()).unwrap_err();
+    let refused = bed.run(Lines::open(database.clone(), Purpose::Files)).map(|_| ()).unwrap_err();
     assert!(matches!(refused, StoreFailure::OtherMode { divided: false, .. }), "{refused}");
     bed.run(site.leave());
     let mut one = Member::new(&bed, &database, 1);

@@ -36,9 +36,10 @@ use tokio::runtime::{Handle as Runtime, RuntimeFlavor};
 
 pub(crate) use self::backend::Flusher;
 pub(crate) use self::embedded::Embedded;
+pub use self::open::process_of_state;
 pub(crate) use self::rows::{FileRow, PartName};
 pub use self::site::{Database, DatabaseUrlError, Role, SiteMember, SiteStatus, Standing};
-pub(crate) use self::site::{Lines, Site};
+pub(crate) use self::site::{Lines, Purpose, Site};
 use crate::error::StoreFailure;
 
 /// What kind of crash a promise survives.

@@ -18,6 +18,7 @@ use super::{DamagedState, Durability, Embedded, Remembered};
 use crate::error::StoreFailure;
 
 const NAME: &str = "state.redb";
+const LOCK: &str = "state.lock";
 /// Memory redb may use for its page cache.
 const CACHE: usize = 16 << 20;
 /// The first bytes of every redb file.
@@ -42,10 +43,24 @@ impl Drop for Lock {
     }
 }
 
+/// The process that uses the state in a folder; `None`: nobody does, or it has not
+/// said its number. Touches nothing.
+#[must_use]
+pub fn process_of_state(dir: &Path) -> Option<u32> {
+    let mut file = File::open(dir.join(LOCK)).ok()?;
+    if file.try_lock_shared().is_ok() {
+        let _ = file.unlock(); // Closing it follows.
+        return None;
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
 impl Lock {
     pub(super) fn take(dir: &Path) -> Result<Self, StoreFailure> {
         make_dir(dir)?;
-        let path = dir.join("state.lock");
+        let path = dir.join(LOCK);
         let io_error = |why| StoreFailure::Io { path: path.clone(), why };
         let mut file = OpenOptions::new()
             .create(true)

@@ -2,7 +2,7 @@ use super::contract_tests::{Bed, database, places, row, server};
 use super::*;
 
 fn opened(bed: &Bed, database: &Database) -> Result<(Site, Remembered), StoreFailure> {
-    bed.run(Site::open(database.clone(), None, "", None))
+    bed.run(Site::open(database.clone(), None, Purpose::Files, "", None))
 }
 
 fn commit(bed: &Bed, site: &mut Site, numbers: &[u8]) -> Result<Kept, StoreFailure> {

@@ -45,7 +45,8 @@ pub struct ServeOptions {
     /// The address at which others reach this one, when it is not the first of
     /// `listen`.
     pub announce: Option<SocketAddr>,
-    /// Is told which of them this one is.
+    /// Is told which of them this one is. While it stands by, it says goodbye and
+    /// ends when nobody listens any more.
     pub role: Option<watch::Sender<Role>>,
     /// What kind of crash the ledger survives.
     pub durability: Durability,

@@ -30,6 +30,15 @@ fn st_1_a_site_that_cannot_be_used_is_said_in_one_sentence() {
     let leading = site.leads(&one);
     leading.signal("INT");
     assert!(leading.end().success());
+    for more in [&[][..], &["--divide"]] {
+        let mut arguments = vec!["swarm", "serve", "shared/file", "--state", "swarm"];
+        arguments.extend(["--listen", &at, "--store", &site.url, "--set", file]);
+        arguments.extend(more);
+        let mut command = site.place.servent(&arguments);
+        let refused =
+            finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+        complains(&refused, 2, "serves files: name another database for swarms");
+    }
     site.server.sql(&site.url, "UPDATE servent.meta SET value = '99' WHERE key = 'schema'");
     complains(&run(&site.url, file), 8, "use the newer program");
 }

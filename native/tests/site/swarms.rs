@@ -165,7 +165,9 @@ fn st_4_clients_follow_their_swarm_to_a_member_that_comes() {
     let metrics = two.event("metrics")["at"].as_str().unwrap().parse().unwrap();
     swarms.settled(1);
     let text = String::from_utf8(lab_get(metrics, "/metrics").body).unwrap();
-    assert!(text.contains("servent_site_parts{whose=\"ours\"} 64"), "{text}");
+    for figure in ["servent_site_parts{whose=\"ours\"} 64", "servent_store_away 0"] {
+        assert!(text.contains(figure), "{text}");
+    }
     let mut clients = ["first", "second"].map(|to| swarms.client(0, 1, to));
     for client in &mut clients {
         while number(&client.event("progress"), "held") < 5 {}

@@ -9,7 +9,7 @@ use std::time::Duration;
 use servent::Clock;
 
 use crate::members::{FAST, Site};
-use crate::program::{Wire, assert_same, ended, pause, until};
+use crate::program::{Wire, assert_same, complains, ended, pause, until};
 
 /// Whoever said where to reach them is called by the new leader (PQ-12).
 #[test]
@@ -119,4 +119,32 @@ fn st_6_the_status_of_a_site_shows_who_leads_and_who_stands_by() {
         serde_json::from_slice(&site.place.run(&arguments).stdout).unwrap();
     assert_eq!((&json["led"], &json["places"]), (&true.into(), &2.into()), "{json}");
     assert_eq!(json["members"][0]["serves"], one.at.to_string());
+    assert_eq!((&json["serves"], &json["members"][1]["there"]), (&"files".into(), &true.into()));
+}
+
+/// Whoever says goodbye is in the list no more; whoever has died is shown as gone, and
+/// does not lead.
+#[test]
+fn st_6_the_status_of_a_site_tells_who_has_ended_and_who_has_died() {
+    let Some(site) = Site::new() else { return };
+    let (one, two) = (site.member("one"), site.member("two"));
+    let leading = site.leads(&one);
+    let standing = site.stands_by(&two);
+    let asked = site.place.run(&["status", "--state", &two.state]);
+    complains(&asked, 7, "servent site status");
+    standing.signal("TERM");
+    assert!(standing.end().success());
+    let members = || site.status()["members"].as_array().unwrap().clone();
+    assert_eq!(members().len(), 1, "it has said goodbye");
+    leading.kill();
+    until("it is seen to be gone", || members()[0]["there"] == false);
+    let status = site.status();
+    assert_eq!((&status["led"], &status["members"][0]["leads"]), (&false.into(), &false.into()));
+    let arguments = ["site", "status", "--store", &site.url];
+    let more = ["--set", "store_password_file=secret"];
+    let table = site.place.run(&[&arguments[..], &more].concat()).stdout;
+    let table = String::from_utf8(table).unwrap();
+    assert!(table.contains("nobody leads\ngone "), "{table}");
+    let _again = site.leads(&one);
+    assert_eq!(members().len(), 1, "the one that died was in its place");
 }

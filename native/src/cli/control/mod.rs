@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
+use servent::process_of_state;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 pub(crate) use self::file::{ControlFile, LabAccess, token};
@@ -108,6 +109,12 @@ impl Control {
 
     fn not_running(&self) -> Failure {
         let state = self.state.display();
+        if let Some(process) = process_of_state(&self.state) {
+            let what = "starts, or stands by in its site, and cannot be asked yet";
+            let told = format!("the servent with the state in {state} (process {process}) {what}");
+            return Failure::new(Exit::Running, told)
+                .next("see who leads its site with `servent site status`");
+        }
         Failure::new(Exit::Running, format!("no servent runs with the state in {state}"))
             .next("start one with `servent share DIR`, or name its folder with --state")
     }

@@ -6,15 +6,13 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use servent::Role;
 use servent::swarm::{CHUNK, ServeOptions, Server, serve};
 use servent_core::wire::pdtp::PORT;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
 
 use super::super::live::LiveFlags;
 use super::super::start::{TraceFlag, address, runtime};
-use super::super::{Common, reach, site};
+use super::super::{Common, reach, site, standby};
 
 use super::super::amount::rate;
 use crate::config::Config;
@@ -116,7 +114,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         let listener = listen(arguments.metrics).await?;
         let lab = arguments.live.open(&config).await?;
         let options = ServeOptions { tape: lab.is_some(), ..options };
-        let Some(server) = lead(options, &mut signals, &reporter).await? else { return Ok(()) };
+        let ports: Vec<_> = listener.iter().chain(lab.iter().map(|lab| &lab.listener)).collect();
+        let started = lead(options, &ports, &mut signals, &reporter).await?;
+        let Some(server) = started else { return Ok(()) };
         announce(&reporter, &server);
         let _lab =
             lab.map(|lab| lab.serve(("swarm serve", "swarm"), server.servent().clone(), &reporter));
@@ -185,26 +185,21 @@ async fn listen(metrics: Option<SocketAddr>) -> Result<Option<TcpListener>, Fail
 /// Starts it, as soon as it leads if it is one of several. `None`: a signal
 /// ended it before that.
 async fn lead(
-    mut options: ServeOptions,
+    options: ServeOptions,
+    ports: &[&TcpListener],
     signals: &mut Signals,
     reporter: &Reporter,
 ) -> Result<Option<Server>, Failure> {
     if options.store.is_none() {
         return Ok(Some(serve(options).await?));
     }
-    let (role, mut plays) = watch::channel(Role::Starting);
-    options.role = Some(role);
-    let told = async {
-        if plays.wait_for(|role| *role == Role::Standby).await.is_ok() {
-            reporter.result(&json!({ "event": "standby" }), "standing by");
-        }
-        std::future::pending::<()>().await
+    let listen = options.listen.clone();
+    let starting = |role| async { Ok(serve(ServeOptions { role: Some(role), ..options }).await?) };
+    let tell = |fact: &Value, sentence: &str| {
+        reporter.result(fact, sentence);
+        Ok(())
     };
-    tokio::select! {
-        server = serve(options) => Ok(Some(server?)),
-        () = signals.first() => Ok(None),
-        () = told => Ok(None),
-    }
+    standby::start(starting, &listen, ports, signals, tell).await
 }
 
 fn announce(reporter: &Reporter, server: &Server) {

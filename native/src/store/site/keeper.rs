@@ -53,7 +53,7 @@ impl Keeper {
     ///
     /// # Errors
     /// A newer program has migrated the tables meanwhile, or the others divide
-    /// the files.
+    /// the files, or nobody listens to its role any more.
     pub(super) async fn wait(
         database: Database,
         member: Member,
@@ -64,8 +64,29 @@ impl Keeper {
         let mut asker = Asker::new(database);
         asker.speaks = true;
         let troubles = asker.troubles();
-        let mut post = Post { asker, member, role, clock, lease };
-        while !post.step().await? {}
+        let mut post = Post { asker, member, role, clock, lease, joined: false };
+        let listens = post.role.clone();
+        let unwanted = async {
+            match listens {
+                Some(role) => role.closed().await,
+                None => std::future::pending().await,
+            }
+        };
+        let leads = async {
+            while !post.step().await? {}
+            Ok(())
+        };
+        let waited = tokio::select! {
+            leads = leads => Some(leads),
+            () = unwanted => None,
+        };
+        match waited {
+            Some(leads) => leads?,
+            None => {
+                post.leave().await;
+                return Err(StoreFailure::Unwanted);
+            }
+        }
         post.asker.speaks = false;
         let (stop, stopped) = oneshot::channel();
         let (tell, lost) = watch::channel(false);
@@ -121,7 +142,13 @@ struct Post {
     role: Option<watch::Sender<Role>>,
     clock: Clock,
     lease: Lease,
+    joined: bool,
 }
+
+/// Whoever was here before in the same place is not any more; nor is who was last
+/// seen long ago.
+const JOIN: &str = "DELETE FROM servent.member WHERE id <> $1 AND
+    ((name = $2 AND serves = $3) OR seen < now() - interval '1 day')";
 
 impl Post {
     /// Waits for the next timer and does what it asks. True when we lead after
@@ -144,6 +171,12 @@ impl Post {
         let mut fx = FxOf::<Lease>::new();
         self.lease.handle(self.clock.now(), Input::Stop, &mut fx);
         let _ = self.obey(fx).await; // Whoever goes need not know who comes.
+        let gone = async {
+            let client = self.asker.client().await.ok()?;
+            let gone = "DELETE FROM servent.member WHERE id = $1";
+            client.execute(gone, &[&&self.member.holder[..]]).await.ok()
+        };
+        let _ = tokio::time::timeout(PATIENCE, gone).await; // Who is silent is seen to be gone.
     }
 
     fn play(&self, role: Role) {
@@ -158,14 +191,16 @@ impl Post {
         let failed = |why| database.unusable(&why);
         let Member { holder, name, serves } = &self.member;
         let holder = &holder[..];
+        if !self.joined {
+            client.execute(JOIN, &[&holder, name, serves]).await.map_err(failed)?;
+            self.joined = true;
+        }
         // Whoever asks shows that it is there.
         let there = "WITH there AS (INSERT INTO servent.member VALUES ($1, $2, $3, now(), now())
             ON CONFLICT (id) DO UPDATE SET seen = now())";
         match output {
             Output::Take(Seen { fence, beat, .. }) => {
-                let take = "WITH old AS (DELETE FROM servent.member
-                        WHERE seen < now() - interval '1 day')
-                    UPDATE servent.lease SET holder = $1, fence = fence + 1, beat = 0, free = false
+                let take = "UPDATE servent.lease SET holder = $1, fence = fence + 1, beat = 0, free = false
                     WHERE part = 0 AND fence = $2 AND beat = $3 AND CURRENT RETURNING fence";
                 let take = take.replace("CURRENT", &schema::current(Mode::Led));
                 let (fence, beat) = (signed(fence), signed(beat));
@@ -185,8 +220,7 @@ impl Post {
                 Ok(if renewed.map_err(failed)? == 1 { Input::Renewed } else { Input::Missed })
             }
             Output::Free => {
-                let free = "WITH gone AS (DELETE FROM servent.member WHERE id = $1)
-                    UPDATE servent.lease SET free = true WHERE part = 0 AND holder = $1";
+                let free = "UPDATE servent.lease SET free = true WHERE part = 0 AND holder = $1";
                 client.execute(free, &[&holder]).await.map_err(failed)?;
                 Ok(Input::Renewed)
             }

@@ -17,7 +17,7 @@ use super::keeper::Member;
 use super::part_link::{Line, PartLink};
 use super::reach::{PATIENCE, Reach};
 use super::rows::{Key, Kind, account_key};
-use super::schema::{self, Mode};
+use super::schema::{self, Mode, Purpose};
 use super::{Database, draw, host, prepare};
 use crate::error::StoreFailure;
 use crate::store::Kept;
@@ -62,9 +62,9 @@ impl Lines {
     /// # Errors
     /// The database cannot be used, what is in it is not ours, or the others do
     /// not divide the files.
-    pub(crate) async fn open(database: Database) -> Result<Self, StoreFailure> {
+    pub(crate) async fn open(database: Database, purpose: Purpose) -> Result<Self, StoreFailure> {
         let holder = draw(&database)?;
-        prepare(&database, Mode::Divided).await?;
+        prepare(&database, Mode::Divided, purpose).await?;
         let reach = Reach::open(&database, holder).await?;
         let member = Member { holder, name: host(), serves: String::new() };
         Ok(Self {

@@ -41,6 +41,7 @@ use self::link::Link;
 use self::reach::{PATIENCE, Reach};
 use self::rows::Pending;
 use self::schema::Mode;
+pub(crate) use self::schema::Purpose;
 pub use self::status::{SiteMember, SiteStatus};
 use super::open::Lock;
 use super::{Change, Kept, Remembered};
@@ -71,12 +72,13 @@ impl Site {
     pub(crate) async fn open(
         database: Database,
         dir: Option<&Path>,
+        purpose: Purpose,
         serves: &str,
         role: Option<watch::Sender<Role>>,
     ) -> Result<(Self, Remembered), StoreFailure> {
         let lock = dir.map(Lock::take).transpose()?;
         let holder = draw(&database)?;
-        prepare(&database, Mode::Led).await?;
+        prepare(&database, Mode::Led, purpose).await?;
         let member = Member { holder, name: host(), serves: serves.to_owned() };
         let mut keeper = Keeper::wait(database.clone(), member, role).await?;
         let opened = async {
@@ -160,10 +162,10 @@ impl Site {
     }
 }
 
-/// Makes or migrates the tables, and sets the mode of the site.
-async fn prepare(database: &Database, mode: Mode) -> Result<(), StoreFailure> {
+/// Makes or migrates the tables, and sets the mode of the site and what it is for.
+async fn prepare(database: &Database, mode: Mode, purpose: Purpose) -> Result<(), StoreFailure> {
     let (mut client, task) = database.connect().await?;
-    let prepared = schema::prepare(&mut client, database, mode).await;
+    let prepared = schema::prepare(&mut client, database, mode, purpose).await;
     task.abort();
     prepared
 }

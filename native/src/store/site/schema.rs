@@ -85,6 +85,25 @@ impl Mode {
     }
 }
 
+/// What the servents of a site are there for. A database has one such site: where
+/// some serve files and others swarms, whoever asks is sent in a circle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Files, with a line for whoever wants one.
+    Files,
+    /// Swarms, as their coordinators.
+    Swarms,
+}
+
+impl Purpose {
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Files => "files",
+            Self::Swarms => "swarms",
+        }
+    }
+}
+
 /// True in the database while its tables have the version that this program
 /// writes, and the mode that it was started in: no statement of ours changes
 /// those of another one, which may have come while we run.
@@ -97,15 +116,17 @@ pub(super) fn current(mode: Mode) -> String {
 }
 
 /// Makes the tables where there are none, migrates older ones, and sets the mode
-/// of the site.
+/// of the site. Whoever comes first says what it is there for.
 ///
 /// # Errors
-/// Tables of somebody else, or of a newer program, or a site in the other mode
-/// that somebody is in: those are not touched.
+/// Tables of somebody else, or of a newer program, or a site that is there for
+/// something else, or in the other mode while somebody is in it: those are not
+/// touched.
 pub(super) async fn prepare(
     client: &mut Client,
     site: &Database,
     mode: Mode,
+    purpose: Purpose,
 ) -> Result<(), StoreFailure> {
     let failed = |why| site.unusable(&why);
     let txn = client.transaction().await.map_err(failed)?;
@@ -121,6 +142,12 @@ pub(super) async fn prepare(
         let set = "INSERT INTO servent.meta VALUES ('schema', $1)
             ON CONFLICT (key) DO UPDATE SET value = excluded.value";
         txn.execute(set, &[&SCHEMA.to_string()]).await.map_err(failed)?;
+    }
+    let first = "INSERT INTO servent.meta VALUES ('serves', $1) ON CONFLICT (key) DO NOTHING";
+    txn.execute(first, &[&purpose.word()]).await.map_err(failed)?;
+    if purpose_of(&txn, site).await? != Some(purpose) {
+        let swarms = purpose == Purpose::Files;
+        return Err(StoreFailure::OtherPurpose { at: site.to_string(), swarms });
     }
     if mode_of(&txn, site).await? != mode {
         turn_to(mode, &txn, site).await?;
@@ -151,6 +178,20 @@ pub(super) async fn mode_of(txn: &Transaction<'_>, site: &Database) -> Result<Mo
     let divided = txn.query_opt(read, &[&Mode::Divided.word()]).await;
     let divided = divided.map_err(|why| site.unusable(&why))?;
     Ok(divided.map_or(Mode::Led, |_| Mode::Divided))
+}
+
+/// What the site is there for; `None`: no program has said it yet.
+///
+/// # Errors
+/// The database does not answer.
+pub(super) async fn purpose_of(
+    txn: &Transaction<'_>,
+    site: &Database,
+) -> Result<Option<Purpose>, StoreFailure> {
+    let read = "SELECT value FROM servent.meta WHERE key = 'serves'";
+    let found = txn.query_opt(read, &[]).await.map_err(|why| site.unusable(&why))?;
+    let word = found.map(|row| row.get::<_, String>(0)).unwrap_or_default();
+    Ok([Purpose::Files, Purpose::Swarms].into_iter().find(|purpose| purpose.word() == word))
 }
 
 /// Sets the mode of a site that nobody is in. Whoever was in it and only sleeps

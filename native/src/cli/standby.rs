@@ -1,0 +1,82 @@
+//! How a servent of a site starts that may have to stand by first.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener as Listener};
+use std::time::Duration;
+
+use futures::future::join_all;
+use serde_json::{Value, json};
+use servent::Role;
+use servent::error::StartError;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::exit::Failure;
+use crate::lab;
+use crate::signal::Signals;
+
+/// How long saying goodbye may take.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+/// Starts one that is told to `role` whether it leads, and tells what it does until
+/// then. Whoever asks at `ports` meanwhile hears that it is not ready. `None`: a
+/// signal ended it before it led.
+///
+/// # Errors
+/// It cannot start, or could not listen when it is its turn.
+pub(crate) async fn start<T, Starting>(
+    starting: impl FnOnce(watch::Sender<Role>) -> Starting,
+    listen: &[SocketAddr],
+    ports: &[&TcpListener],
+    signals: &mut Signals,
+    tell: impl Fn(&Value, &str) -> Result<(), Failure>,
+) -> Result<Option<T>, Failure>
+where
+    Starting: Future<Output = Result<T, Failure>>,
+{
+    let (role, mut plays) = watch::channel(Role::Starting);
+    let health = async {
+        join_all(ports.iter().map(|port| lab::stand_by(port))).await;
+        std::future::pending::<()>().await
+    };
+    let tell = async move {
+        while plays.changed().await.is_ok() {
+            let role = *plays.borrow_and_update();
+            match role {
+                Role::Standby => {
+                    tell(&json!({ "event": "standby" }), "standing by")?;
+                    may_listen(listen)?;
+                }
+                Role::Leading => tell(&json!({ "event": "leading" }), "leading the site")?,
+                Role::Starting => {}
+            }
+        }
+        std::future::pending::<Result<(), Failure>>().await
+    };
+    let starting = starting(role);
+    tokio::pin!(starting);
+    let ended = tokio::select! {
+        started = &mut starting => return started.map(Some),
+        () = signals.first() => Ok(None),
+        failed = tell => failed.map(|()| None),
+        () = health => Ok(None),
+    };
+    // Nobody listens to it any more: it says goodbye to the others.
+    let _ = tokio::time::timeout(GOODBYE, starting).await;
+    ended
+}
+
+/// Says now what else would be found out when the leader has died. An address that is
+/// in use may be free by then: perhaps the leader runs on this machine.
+fn may_listen(all: &[SocketAddr]) -> Result<(), Failure> {
+    for &at in all {
+        match Listener::bind(at) {
+            Ok(_) => {}
+            Err(why) if why.kind() == io::ErrorKind::AddrInUse => {
+                tracing::warn!("{at} is in use: this servent can only lead when it is free");
+            }
+            Err(why) => return Err(StartError::Listen { at, why }.into()),
+        }
+    }
+    Ok(())
+}
