@@ -112,10 +112,9 @@ pub(crate) async fn start(
     if options.store.is_none() {
         return Ok(Some(Driver::start(options).await?));
     }
-    let listen = options.listen.clone();
     let starting =
         |role| async { Ok(Driver::start(Options { role: Some(role), ..options }).await?) };
     let ports: Vec<&TcpListener> = port.into_iter().collect();
     let tell = |fact: &Value, sentence: &str| told(voice, fact, sentence);
-    standby::start(starting, &listen, &ports, signals, tell).await
+    standby::start(starting, &ports, signals, tell).await
 }

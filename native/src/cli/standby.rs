@@ -1,13 +1,10 @@
 //! How a servent of a site starts that may have to stand by first.
 
-use std::io;
-use std::net::{SocketAddr, TcpListener as Listener};
 use std::time::Duration;
 
 use futures::future::join_all;
 use serde_json::{Value, json};
 use servent::Role;
-use servent::error::StartError;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -23,10 +20,9 @@ const GOODBYE: Duration = Duration::from_secs(2);
 /// signal ended it before it led.
 ///
 /// # Errors
-/// It cannot start, or could not listen when it is its turn.
+/// It cannot start.
 pub(crate) async fn start<T, Starting>(
     starting: impl FnOnce(watch::Sender<Role>) -> Starting,
-    listen: &[SocketAddr],
     ports: &[&TcpListener],
     signals: &mut Signals,
     tell: impl Fn(&Value, &str) -> Result<(), Failure>,
@@ -43,10 +39,7 @@ where
         while plays.changed().await.is_ok() {
             let role = *plays.borrow_and_update();
             match role {
-                Role::Standby => {
-                    tell(&json!({ "event": "standby" }), "standing by")?;
-                    may_listen(listen)?;
-                }
+                Role::Standby => tell(&json!({ "event": "standby" }), "standing by")?,
                 Role::Leading => tell(&json!({ "event": "leading" }), "leading the site")?,
                 Role::Starting => {}
             }
@@ -64,19 +57,4 @@ where
     // Nobody listens to it any more: it says goodbye to the others.
     let _ = tokio::time::timeout(GOODBYE, starting).await;
     ended
-}
-
-/// Says now what else would be found out when the leader has died. An address that is
-/// in use may be free by then: perhaps the leader runs on this machine.
-fn may_listen(all: &[SocketAddr]) -> Result<(), Failure> {
-    for &at in all {
-        match Listener::bind(at) {
-            Ok(_) => {}
-            Err(why) if why.kind() == io::ErrorKind::AddrInUse => {
-                tracing::warn!("{at} is in use: this servent can only lead when it is free");
-            }
-            Err(why) => return Err(StartError::Listen { at, why }.into()),
-        }
-    }
-    Ok(())
 }

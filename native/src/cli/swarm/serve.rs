@@ -193,13 +193,12 @@ async fn lead(
     if options.store.is_none() {
         return Ok(Some(serve(options).await?));
     }
-    let listen = options.listen.clone();
     let starting = |role| async { Ok(serve(ServeOptions { role: Some(role), ..options }).await?) };
     let tell = |fact: &Value, sentence: &str| {
         reporter.result(fact, sentence);
         Ok(())
     };
-    standby::start(starting, &listen, ports, signals, tell).await
+    standby::start(starting, ports, signals, tell).await
 }
 
 fn announce(reporter: &Reporter, server: &Server) {
