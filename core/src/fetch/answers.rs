@@ -148,6 +148,7 @@ impl Download {
         let Some(src) = self.sources.get_mut(&no) else { return };
         let Some(conn) = src.link.conn() else { return };
         src.touched.insert(range);
+        (src.beside, src.unreached) = (None, 0);
         self.probe_begins(no, range);
         let Some(src) = self.sources.get_mut(&no) else { return };
         src.link = Link::Receiving(Receiving {
@@ -179,7 +180,7 @@ impl Download {
     fn told(&mut self, no: u32, told: Told, head: &ResponseHead, cx: &mut Cx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
         let Some(conn) = src.link.conn() else { return };
-        (src.failures, src.moves, src.beside) = (0, 0, None);
+        (src.failures, src.moves, src.beside, src.unreached) = (0, 0, None, 0);
         match told {
             Told::Place(place) => {
                 self.client(no, client::Input::Told(place), cx);
@@ -202,7 +203,7 @@ impl Download {
                     retry_after.unwrap_or(cx.config.busy_retry.scaled(cx.config.time_scale));
                 self.client(no, client::Input::Busy(Some(pause)), cx);
                 self.release(no, cx);
-                self.waiting(no, SourceTrouble::Busy, cx);
+                self.waiting(no, self.sources[&no].at(), SourceTrouble::Busy, cx);
                 if self.sources[&no].pushed {
                     self.lose(no, SourceTrouble::Busy, cx);
                 }
@@ -210,10 +211,11 @@ impl Download {
         }
     }
 
-    pub(super) fn waiting(&self, no: u32, why: SourceTrouble, cx: &mut Cx<'_>) {
-        let src = &self.sources[&no];
-        if let Some(ask_at) = src.client.ask_at() {
-            cx.fx.event(Event::Waiting { fetch: self.id, at: src.at(), why, ask_at });
+    /// Says that a source is asked again later, because of what happened at this
+    /// address, which may be that of another member of its site.
+    pub(super) fn waiting(&self, no: u32, at: SocketAddr, why: SourceTrouble, cx: &mut Cx<'_>) {
+        if let Some(ask_at) = self.sources[&no].client.ask_at() {
+            cx.fx.event(Event::Waiting { fetch: self.id, at, why, ask_at });
         }
     }
 
@@ -344,16 +346,18 @@ impl Download {
         self.release(no, cx);
         let Some(src) = self.sources.get_mut(&no) else { return };
         src.failures += 1;
+        let at = src.at();
         if src.pushed || src.failures >= cx.config.attempts {
             return self.lose(no, why, cx);
         }
-        let mut pause = src.pause(cx.config);
-        self.back_home(no, cx);
+        let usual = src.pause(cx.config);
+        let mut pause = self.back_home(no, cx).unwrap_or(usual);
         if self.first_contact.is_some() {
             pause = pause.min(cx.config.first_contact.ratio(1, 5).scaled(cx.config.time_scale));
         }
         self.client(no, client::Input::Broken(pause), cx);
-        self.waiting(no, why, cx);
+        self.waiting(no, at, why, cx);
+        self.ask_those_beside(at, no, cx);
         if self.unsaved > 0 {
             self.save(cx);
         }
@@ -455,12 +459,15 @@ impl Download {
         let Some(ticket) = src.client.claim().ticket else { return };
         let (peer, server) = from;
         if let Some(at) = server.filter(|at| at.ip() == peer.ip() && *at != src.at()) {
+            self.calls_from(no, at, cx);
+            let Some(src) = self.sources.get_mut(&no) else { return };
             src.source.at = at;
             src.source.host = alloc::format!("{at}");
             cx.fx.event(Event::Source { fetch: self.id, at });
         }
+        let Some(src) = self.sources.get_mut(&no) else { return };
         src.link = Link::Kept { conn };
-        src.failures = 0;
+        (src.failures, src.beside) = (0, None);
         self.first_contact = None;
         cx.conns.adopt(conn, self.id, no);
         cx.fx.event(Event::CalledBack { fetch: self.id, conn, ticket });

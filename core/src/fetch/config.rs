@@ -81,6 +81,9 @@ pub struct Config {
     pub first_contact: Duration,
     /// Pause after a plain busy reply without `Retry-After` (AQ-13).
     pub busy_retry: Duration,
+    /// Pause before a member of a site is asked again when the one that it named
+    /// cannot be reached: another one may have the file by then.
+    pub site_retry: Duration,
     /// How long an expected `GIV` may take.
     pub giv_deadline: Duration,
     /// Waiting in servers' queues.
@@ -122,6 +125,7 @@ impl Default for Config {
             attempts: 8,
             first_contact: Duration::ZERO,
             busy_retry: Duration::from_secs(60),
+            site_retry: Duration::from_secs(3),
             giv_deadline: Duration::from_secs(60),
             place: crate::queue::client::Config::default(),
             time_scale: 1,

@@ -406,6 +406,7 @@ impl Download {
             if had_place {
                 self.save(cx);
             }
+            self.ask_those_beside(at, no, cx);
             self.wake(cx);
             self.fail_if_lonely(cx);
         }

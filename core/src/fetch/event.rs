@@ -148,6 +148,9 @@ pub enum SourceTrouble {
     /// ones.
     #[error("wants a name and a password")]
     Private,
+    /// It left us to another source, which cannot be reached.
+    #[error("sends us to one that is away")]
+    Elsewhere,
 }
 
 /// Why a download ended without its file.

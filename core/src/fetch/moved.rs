@@ -9,13 +9,15 @@
 //! dialed through the gate of such dials.
 
 use alloc::string::String;
+use core::net::SocketAddr;
 
 use super::alts::may_follow;
 use super::cx::Cx;
 use super::download::{Download, State};
 use super::source::{Link, Src};
-use super::{Answer, Event, Output, Source, SourceTrouble};
+use super::{Answer, Event, Output, Source, SourceTrouble, keys_where};
 use crate::queue::client;
+use crate::time::Duration;
 use crate::wire::http::ResponseHead;
 
 /// The longest `Location` that is followed.
@@ -43,27 +45,20 @@ impl Download {
     pub(super) fn moved(&mut self, from: &Source, to: Option<Source>, cx: &mut Cx<'_>) {
         let away = self.sources.iter().find(|(_, s)| s.away.is_some() && s.source == *from);
         let Some(no) = away.map(|(&no, _)| no) else { return };
-        let of_site = |s: &Src, to: &Source| s.at() == to.at && (s.home.is_some() || s.told);
+        let temporary = self.sources[&no].away == Some(true);
+        // A member of a site names the others by address, the user may by name.
+        let same = |s: &Src, to: &Source| s.source == *to || s.at() == to.at && temporary;
         let known = |to: &Source| {
-            let mut asked = self.sources.iter().filter(|(_, s)| s.usable());
-            asked.any(|(&other, s)| other != no && (s.source == *to || of_site(s, to)))
+            let mut asked = self.sources.iter().filter(|&(&other, s)| other != no && s.usable());
+            asked.find(|(_, s)| same(s, to)).map(|(&other, _)| other)
         };
-        let beside = to.as_ref().filter(|to| known(to)).map(|to| to.at);
+        let named = to.as_ref().and_then(known);
         // One that redirects us to itself leads nowhere.
-        let to = to.filter(|to| beside.is_none() && to != from);
+        let to = to.filter(|to| named.is_none() && to != from);
         let Some(src) = self.sources.get_mut(&no) else { return };
-        let temporary = src.away.take() == Some(true);
-        if let (true, Some(at)) = (temporary, beside) {
-            // We ask that one already, and it has our place.
-            (src.beside, src.moves) = (Some(at), 0);
-            if let Some(place) = src.client.remembered() {
-                self.hand_over(no, place, |other| other.at() == at, cx);
-            }
-            let pause = cx.config.busy_retry.scaled(cx.config.time_scale);
-            self.client(no, client::Input::Busy(Some(pause)), cx);
-            self.waiting(no, SourceTrouble::Busy, cx);
-            // The range it was asked for is free for others again.
-            return self.wake(cx);
+        src.away = None;
+        if let (true, Some(named)) = (temporary, named) {
+            return self.left_to(no, named, cx);
         }
         let Some(to) = to else { return self.lose(no, SourceTrouble::Astray, cx) };
         let told = src.told;
@@ -86,42 +81,116 @@ impl Download {
         }
     }
 
-    /// A source has failed. When another member of its site sent us there, we ask
-    /// that one again. When another source is a member that left us to this one,
-    /// the place is claimed there.
-    pub(super) fn back_home(&mut self, no: u32, cx: &mut Cx<'_>) {
+    /// A member of a site leaves us to another source of ours, which has our place
+    /// from now on, and is asked for it at once.
+    ///
+    /// When that one was not reached, the first one is asked again soon: somebody
+    /// else may answer for the file by then, and it knows who. When they name each
+    /// other, as while the file changes hands, we do not run to and fro.
+    fn left_to(&mut self, no: u32, named: u32, cx: &mut Cx<'_>) {
+        let Some(other) = self.sources.get_mut(&named) else { return };
+        let (at, silent) = (other.at(), other.failures > 0);
+        // Somebody who knows says that it is there.
+        other.failures = other.failures.min(1);
+        let beside = other.beside.take();
         let Some(src) = self.sources.get_mut(&no) else { return };
-        let at = src.at();
-        if let Some(home) = src.home.take() {
-            (src.source, src.told, src.moves) = (home.0, home.1, 0);
-            let at = src.at();
-            return cx.fx.event(Event::Source { fetch: self.id, at });
+        (src.beside, src.moves) = (Some(at), 0);
+        let mutual = beside == Some(src.at());
+        if silent || mutual {
+            src.unreached += 1;
         }
-        if let Some(place) = src.client.remembered() {
-            self.hand_over(no, place, |other| other.beside == Some(at), cx);
+        let pause = match silent {
+            true => src.soon(cx.config),
+            false => cx.config.busy_retry.scaled(cx.config.time_scale),
+        };
+        let handed = self.hand_over(no, named, cx);
+        self.client(no, client::Input::Broken(pause), cx);
+        if silent {
+            self.waiting(no, self.sources[&no].at(), SourceTrouble::Elsewhere, cx);
+        }
+        if mutual {
+            self.ask_soon(named, cx);
+        } else if handed || silent && self.sources[&named].link == Link::None {
+            self.client(named, client::Input::AskNow, cx);
+        }
+        // The range it was asked for is free for others again.
+        self.wake(cx);
+    }
+
+    /// The member of a site that has a place of ours by now is known as another
+    /// source, too, which need not be asked beside it. If that member fails, the
+    /// first one is asked where it was.
+    pub(super) fn calls_from(&mut self, no: u32, at: SocketAddr, cx: &mut Cx<'_>) {
+        let same = |src: &Src| src.at() == at && src.is_free();
+        let other = self.sources.iter().find(|&(&other, src)| other != no && same(src));
+        let Some(other) = other.map(|(&other, _)| other) else { return };
+        if let Some(src) = self.sources.get_mut(&no) {
+            src.home.get_or_insert((src.source.clone(), src.told));
+        }
+        let Some(src) = self.sources.get_mut(&other).filter(|s| s.client.place().is_none()) else {
+            return;
+        };
+        src.beside = Some(at);
+        self.release(other, cx);
+        let pause = cx.config.busy_retry.scaled(cx.config.time_scale);
+        self.client(other, client::Input::Broken(pause), cx);
+    }
+
+    /// A source has failed. When another member of its site sent us there, we ask
+    /// that one again; the pause before that is returned.
+    pub(super) fn back_home(&mut self, no: u32, cx: &mut Cx<'_>) -> Option<Duration> {
+        let src = self.sources.get_mut(&no)?;
+        let home = src.home.take()?;
+        (src.source, src.told, src.moves) = (home.0, home.1, 0);
+        src.unreached += 1;
+        cx.fx.event(Event::Source { fetch: self.id, at: src.at() });
+        Some(src.soon(cx.config))
+    }
+
+    /// Source `no` has failed, at this address. Those that left us to it are asked
+    /// again soon, one of them for its place, unless it is asked elsewhere itself.
+    pub(super) fn ask_those_beside(&mut self, at: SocketAddr, no: u32, cx: &mut Cx<'_>) {
+        let mut elsewhere = self.sources[&no].at() != at;
+        for heir in keys_where(&self.sources, |src| src.beside == Some(at) && src.usable()) {
+            elsewhere = elsewhere || self.hand_over(no, heir, cx);
+            self.ask_soon(heir, cx);
         }
     }
 
-    /// Another member of the site is asked for a place from now on.
-    fn hand_over(
-        &mut self,
-        no: u32,
-        place: client::Remembered,
-        to: impl Fn(&Src) -> bool,
-        cx: &mut Cx<'_>,
-    ) {
-        let heir = self.sources.iter().find(|(other, src)| {
-            let idle = matches!(src.link, Link::None | Link::Kept { .. }) && src.away.is_none();
-            let has_none = src.client.remembered().is_none();
-            **other != no && src.usable() && idle && has_none && to(src)
-        });
-        let Some(heir) = heir.map(|(&no, _)| no) else { return };
-        if let Some(src) = self.sources.get_mut(&no) {
-            src.client = Src::new(cx.config, src.source.clone()).client;
+    /// Asks a source that waits after the pause for members of a site, if it would
+    /// be asked later.
+    fn ask_soon(&mut self, no: u32, cx: &mut Cx<'_>) {
+        let Some(src) = self.sources.get_mut(&no).filter(|src| src.is_free()) else { return };
+        src.unreached = src.unreached.max(1);
+        let (at, pause) = (src.at(), src.soon(cx.config));
+        if src.client.ask_at().is_none_or(|due| due > cx.now + pause) {
+            self.client(no, client::Input::Rest, cx);
+            self.client(no, client::Input::Broken(pause), cx);
+            self.waiting(no, at, SourceTrouble::Elsewhere, cx);
         }
-        let Some(other) = self.sources.get_mut(&heir) else { return };
-        other.beside = None;
-        other.client.restore(place, cx.now);
-        self.client(heir, client::Input::AskNow, cx);
+    }
+
+    /// The place of a source is another member's from now on; false when there is
+    /// none, or that one cannot take it.
+    fn hand_over(&mut self, no: u32, heir: u32, cx: &mut Cx<'_>) -> bool {
+        let Some(place) = self.sources.get(&no).and_then(|src| src.client.remembered()) else {
+            return false;
+        };
+        let fits = |src: &Src| src.is_free() && src.client.remembered().is_none();
+        if no == heir || !self.sources.get(&heir).is_some_and(|heir| fits(heir)) {
+            return false;
+        }
+        if let Some(src) = self.sources.get_mut(&no) {
+            let due = src.client.ask_at();
+            src.client = Src::new(cx.config, src.source.clone()).client;
+            if let Some(due) = due {
+                self.client(no, client::Input::Broken(due.since(cx.now)), cx);
+            }
+        }
+        self.client(heir, client::Input::Rest, cx);
+        if let Some(heir) = self.sources.get_mut(&heir) {
+            heir.client.restore(place, cx.now);
+        }
+        true
     }
 }

@@ -15,6 +15,10 @@ use crate::time::{Duration, Instant};
 use crate::wire::http::{AvailableRanges, Target};
 use crate::wire::thex::ThexUri;
 
+/// How many times in a row a member of a site is asked without longer pauses: the
+/// others need ten seconds to take over from one that has died.
+const PROMPT: u32 = 5;
+
 /// A source of a download.
 #[derive(Debug, Clone)]
 pub(super) struct Src {
@@ -63,6 +67,8 @@ pub(super) struct Src {
     pub(super) home: Option<(Source, bool)>,
     /// The source of ours that it named as the one to ask.
     pub(super) beside: Option<SocketAddr>,
+    /// How many times in a row the member that it named could not be reached.
+    pub(super) unreached: u32,
     /// Given up, and why.
     pub(super) lost: Option<SourceTrouble>,
 }
@@ -165,6 +171,7 @@ impl Src {
             away: None,
             home: None,
             beside: None,
+            unreached: 0,
             lost: None,
         }
     }
@@ -240,6 +247,20 @@ impl Src {
         doubled.min(config.backoff_most).scaled(config.time_scale).max(Duration::from_millis(1))
     }
 
+    /// The pause before a member of a site is asked who has the file by now: short
+    /// as long as that changes hands, then doubling, up to a limit.
+    pub(super) fn soon(&self, config: &Config) -> Duration {
+        let doubled =
+            config.site_retry.ratio(1 << self.unreached.saturating_sub(PROMPT).min(20), 1);
+        doubled.min(config.busy_retry).scaled(config.time_scale).max(Duration::from_millis(1))
+    }
+
+    /// True when nothing is going on with it, so that it can be asked.
+    pub(super) fn is_free(&self) -> bool {
+        let idle = matches!(self.link, Link::None | Link::Kept { .. });
+        idle && self.usable() && self.away.is_none()
+    }
+
     /// The next deadline of this source.
     pub(super) fn due(&self) -> Option<(Instant, &'static str)> {
         let ask = self.client.ask_at().map(|at| (at, "ask"));
@@ -267,7 +288,7 @@ impl Src {
             Link::Dialing { .. } => "dialing",
             Link::Asked { .. } => "asking",
             Link::Receiving(_) => "receiving",
-            _ if self.waiting().is_some() => "queued",
+            _ if self.waiting().is_some() && self.beside.is_none() => "queued",
             _ if self.client.ask_at().is_some() => "waiting",
             Link::None | Link::Kept { .. } => "idle",
         }

@@ -19,6 +19,7 @@ mod fetch;
 mod fetch_contract;
 mod fetch_liars;
 mod fetch_names;
+mod fetch_site;
 mod fetch_trees;
 mod fetch_turns;
 mod hostile_input;

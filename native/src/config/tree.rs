@@ -34,6 +34,7 @@ pub(super) const DURATIONS: &[&str] = &[
     "fetch.backoff",
     "fetch.backoff_most",
     "fetch.busy_retry",
+    "fetch.site_retry",
     "fetch.first_contact",
     "fetch.giv_deadline",
     "fetch.place.interval",

@@ -21,16 +21,22 @@ use crate::program::{
 const FILES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
 const SIZE: usize = 2_000_000;
 
-/// Three members of a divided site.
-struct Divided {
-    site: Site,
-    members: [Member; 3],
+/// The members of a divided site.
+pub(crate) struct Divided {
+    pub(crate) site: Site,
+    pub(crate) members: Vec<Member>,
 }
 
 impl Divided {
+    /// Three of them.
     fn new() -> Option<Self> {
+        Self::of(&["one", "two", "three"])
+    }
+
+    /// With these names; `None` where there is no PostgreSQL.
+    pub(crate) fn of(names: &[&str]) -> Option<Self> {
         let site = Site::new()?;
-        let members = ["one", "two", "three"].map(|name| site.member(name));
+        let members: Vec<Member> = names.iter().map(|name| site.member(name)).collect();
         for member in &members {
             let folder = site.place.path(&format!("{}-files/shared", member.state));
             std::fs::create_dir_all(&folder).unwrap();
@@ -56,9 +62,9 @@ impl Divided {
     }
 
     /// All of them, when everything is divided among them.
-    fn start_all(&self, more: &[&str]) -> Vec<Running> {
+    pub(crate) fn start_all(&self, more: &[&str]) -> Vec<Running> {
         let running = self.members.iter().map(|member| self.start(member, more)).collect();
-        self.settled(3);
+        self.settled(self.members.len());
         running
     }
 
@@ -68,7 +74,7 @@ impl Divided {
     }
 
     /// The member that answers for a file, as everybody computes it from its name.
-    fn owner(&self, name: &str) -> usize {
+    pub(crate) fn owner(&self, name: &str) -> usize {
         let mut key = Digest::default();
         key.add(&format!("shared/{name}"));
         let part = Part::of(FileKey(key.finish()));
@@ -77,7 +83,7 @@ impl Divided {
     }
 }
 
-fn content(name: &str) -> Vec<u8> {
+pub(crate) fn content(name: &str) -> Vec<u8> {
     noise(SIZE + usize::from(name.as_bytes()[0]))
 }
 

@@ -18,6 +18,7 @@ mod document;
 mod examples;
 mod kills;
 mod members;
+mod mirrored;
 mod proxy;
 mod refused;
 mod swarm;

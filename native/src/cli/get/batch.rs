@@ -138,6 +138,9 @@ impl<'a> Batch<'a> {
                     let Ok(event) = event else { continue };
                     if let fetch::Event::Moved { fetch, at, to } = &event {
                         let (fetch, at, to) = (*fetch, *at, to.clone());
+                        if !self.troubles.is_sent(fetch, at, &to) {
+                            continue;
+                        }
                         if let Some(name) = self.numbered.get(&fetch) {
                             return Ok(News::Moved { fetch, name: name.clone(), at, to });
                         }

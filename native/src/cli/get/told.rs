@@ -19,7 +19,11 @@ use servent_core::time::Instant;
 /// The last problem of each source of each download, because an earlier
 /// download of the same name may still exist.
 #[derive(Default)]
-pub(super) struct Troubles(BTreeMap<(FetchId, SocketAddr), SourceTrouble>);
+pub(super) struct Troubles {
+    last: BTreeMap<(FetchId, SocketAddr), SourceTrouble>,
+    /// Where each source has sent us last.
+    sent: BTreeMap<(FetchId, SocketAddr), String>,
+}
 
 /// True when the `first` bytes of a download include wrong ones.
 pub(super) const fn is_corrupt(event: &fetch::Event, first: u64) -> bool {
@@ -40,13 +44,13 @@ impl Troubles {
         let (fetch, at, why, ask_at) = match event {
             fetch::Event::Waiting { fetch, at, why, ask_at } => (*fetch, *at, *why, Some(*ask_at)),
             fetch::Event::Moved { fetch, at, to } => {
-                return Some((*fetch, *at, moved(to)));
+                return self.is_sent(*fetch, *at, to).then(|| (*fetch, *at, moved(to)));
             }
             fetch::Event::KeptBack { fetch, at, why }
             | fetch::Event::SourceLost { fetch, at, why, .. } => (*fetch, *at, *why, None),
             _ => return None,
         };
-        if self.0.insert((fetch, at), why) == Some(why) {
+        if self.last.insert((fetch, at), why) == Some(why) {
             return None;
         }
         let again = ask_at.map(|ask_at| ask_at.since(now).as_secs_ceil());
@@ -56,7 +60,14 @@ impl Troubles {
 
     /// A download has ended.
     pub(super) fn forget(&mut self, fetch: FetchId) {
-        self.0.retain(|(of, _), _| *of != fetch);
+        self.last.retain(|(of, _), _| *of != fetch);
+        self.sent.retain(|(of, _), _| *of != fetch);
+    }
+
+    /// Notes that a source redirects us; false when it has sent us there before, as a
+    /// member of a site does whenever it is asked.
+    pub(super) fn is_sent(&mut self, fetch: FetchId, at: SocketAddr, to: &str) -> bool {
+        self.sent.insert((fetch, at), to.to_owned()).as_deref() != Some(to)
     }
 
     /// Why the download failed, and what to do about it.
@@ -66,7 +77,7 @@ impl Troubles {
         why: FetchFailure,
         (file, disk): (&Path, Option<StoreError>),
     ) -> Failure {
-        let ours = self.0.iter().filter(|((of, _), _)| *of == fetch);
+        let ours = self.last.iter().filter(|((of, _), _)| *of == fetch);
         let ours: Vec<(SocketAddr, SourceTrouble)> =
             ours.map(|((_, at), why)| (*at, *why)).collect();
         let tried: Vec<String> = ours.iter().map(|(at, why)| format!("{at} {why}")).collect();
@@ -104,9 +115,11 @@ impl Troubles {
     }
 }
 
-/// A source redirects us.
+/// A source redirects us. A member of a site names only the other one; the file has
+/// the same name there.
 pub(super) fn moved(to: &str) -> String {
-    format!("sends us to {to}")
+    let member = to.strip_prefix("//").and_then(|to| to.split('/').next());
+    format!("sends us to {}", member.unwrap_or(to))
 }
 
 /// What is here under a download's name may belong to another file.
@@ -164,6 +177,19 @@ pub(super) fn report(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_redirect_is_told_once_and_names_a_member_by_its_address() {
+        let at = SocketAddr::from(([10, 0, 0, 1], 6346));
+        let to = |to: &str| fetch::Event::Moved { fetch: FetchId(0), at, to: to.to_owned() };
+        let mut troubles = Troubles::default();
+        let mut said = |event| troubles.note(Instant::ZERO, &event).map(|(_, _, what)| what);
+        assert_eq!(said(to("//10.0.0.2:6346/a/b")).unwrap(), "sends us to 10.0.0.2:6346");
+        assert_eq!(said(to("//10.0.0.2:6346/a/b")), None);
+        assert_eq!(said(to("//10.0.0.3:6346/a/b")).unwrap(), "sends us to 10.0.0.3:6346");
+        assert_eq!(said(to("http://h/a")).unwrap(), "sends us to http://h/a");
+        assert_eq!(said(to("/other")).unwrap(), "sends us to /other");
+    }
 
     #[test]
     fn what_the_disk_said_is_told_with_the_file() {

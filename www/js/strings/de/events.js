@@ -37,7 +37,7 @@ const REFUSALS = { queue_full: 'die Schlange ist voll', per_address: 'zu viele P
 /** @type {Record<string, string>} */
 const TROUBLES = {
   unreachable: 'nicht erreichbar', busy: 'besetzt', not_found: 'ohne die Datei', range_unavailable: 'ohne die Bytes, die wir brauchen',
-  disconnected: 'fort', stalled: 'zu langsam', length_lie: 'unehrlich über die Länge', garbage: 'kein HTTP-Sprecher', corrupt: 'mit falschen Bytes', refused: 'abweisend', failing: 'selbst in Schwierigkeiten', astray: 'mit einem Verweis, dem wir nicht folgen können', encoded: 'mit einer Kodierung, die wir nicht lesen', endless: 'ohne Angabe der Dateilänge', unlike: 'vielleicht eine andere Datei', mismatch: 'mit einem Stück, das nicht passt', private: 'durch ein Passwort geschützt',
+  disconnected: 'fort', stalled: 'zu langsam', length_lie: 'unehrlich über die Länge', garbage: 'kein HTTP-Sprecher', corrupt: 'mit falschen Bytes', refused: 'abweisend', failing: 'selbst in Schwierigkeiten', astray: 'mit einem Verweis, dem wir nicht folgen können', encoded: 'mit einer Kodierung, die wir nicht lesen', endless: 'ohne Angabe der Dateilänge', unlike: 'vielleicht eine andere Datei', mismatch: 'mit einem Stück, das nicht passt', private: 'durch ein Passwort geschützt', elsewhere: 'mit einem Verweis auf eine, die nicht da ist',
 };
 /** @type {Record<string, string>} */
 const FAILURES = { no_source: 'keine Quelle ist übrig', disk: 'die Platte weigert sich', corrupt: 'die Bytes sind überall falsch', cancelled: 'der Benutzer hat es zurückgenommen', too_many: 'es gibt zu viele Downloads' };
@@ -106,7 +106,7 @@ const EVENTS = {
   'fetch.stored': (a) => `${a.node} hat alles bis Byte ${count(a.end)} auf der Platte.`,
   'fetch.source_lost': (a) => `${a.node} gibt die Quelle auf, denn sie ist ${TROUBLES[a.why] ?? a.why}.`,
   'fetch.kept_back': (a) => `${a.node} behält eine Quelle in Reserve, denn ihre Datei könnte eine andere sein.`,
-  'fetch.moved': (a) => `${a.node} erfährt, dass die Datei woanders liegt, bei ${a.to}.`,
+  'fetch.moved': (a) => `${a.node} erfährt, dass die Datei woanders liegt, bei ${a.to.replace(/^\/\//, '')}.`,
   'fetch.paused': (a) => `${a.node} hält den Download an: Niemand wird gefragt, bis der Benutzer es sagt.`,
   'fetch.tree_learnt': (a) => `${a.node} erfährt die Fingerabdrücke der ${count(a.pieces)} Stücke der Datei.`,
   'fetch.piece_wrong': (a) => `${a.node} findet falsche Daten (${range(a)}) und holt das Stück noch einmal.`,
