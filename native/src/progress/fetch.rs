@@ -93,6 +93,16 @@ struct Speed {
 }
 
 impl Speed {
+    /// While nothing comes, there is no rate: the time until something comes again
+    /// is not part of it, nor are bytes that are found to be there already.
+    fn of(&mut self, now: Instant, view: &FetchView) -> u64 {
+        if receives(view) {
+            return self.update(now, view.have);
+        }
+        *self = Self::default();
+        0
+    }
+
     fn update(&mut self, now: Instant, have: u64) -> u64 {
         let (at, before) = *self.since.get_or_insert((now, have));
         let passed = now.since(at).as_millis();
@@ -110,7 +120,7 @@ impl Speed {
 impl FetchProgress {
     /// Shows the current state.
     pub(crate) fn show(&mut self, now: Instant, view: &FetchView) {
-        let per_second = self.speed.update(now, view.have);
+        let per_second = self.speed.of(now, view);
         match self.voice {
             Voice::Quiet => {}
             Voice::Terminal => self.draw(now, view, per_second),
@@ -209,10 +219,17 @@ fn matters(source: &SourceView) -> bool {
     matches!(&source.state[..], "receiving" | "queued")
 }
 
-/// One line about a download.
+/// True while some source sends.
+fn receives(view: &FetchView) -> bool {
+    view.sources.iter().any(|source| source.state == "receiving")
+}
+
+/// One line about a download. While some source sends, others are told of only if we
+/// stand in line there.
 fn line(now: Instant, view: &FetchView, per_second: u64) -> String {
     let mut parts = Vec::new();
-    if view.sources.iter().any(|s| s.state == "receiving") {
+    let receives = receives(view);
+    if receives {
         let of = view.size.map_or_else(String::new, |size| format!(" of {}", bytes(size)));
         // A rate is only known after a moment.
         let speed = match per_second {
@@ -225,7 +242,9 @@ fn line(now: Instant, view: &FetchView, per_second: u64) -> String {
             parts.push(format!("{} left", length(seconds)));
         }
     }
-    parts.extend(view.sources.iter().filter(|s| s.state != "receiving").map(|s| source(now, s)));
+    let others = view.sources.iter().filter(|s| s.state != "receiving");
+    let told = others.filter(|s| !receives || matters(s));
+    parts.extend(told.map(|s| source(now, s)));
     parts.join("; ")
 }
 
@@ -336,6 +355,30 @@ mod tests {
             assert_eq!(changes(&view(quiet, 0)), "", "{quiet}");
         }
         assert_ne!(changes(&view("queued", 0)), changes(&view("receiving", 0)));
+    }
+
+    #[test]
+    fn while_bytes_come_nobody_is_told_of_who_only_waits() {
+        let mut view = view("receiving", 5_120);
+        for (state, told) in [("waiting", false), ("lost", false), ("queued", true)] {
+            let other = SourceView { state: state.into(), ..view.sources[0].clone() };
+            view.sources.truncate(1);
+            view.sources.push(other);
+            let text = line(Instant::ZERO, &view, 1_024);
+            assert_eq!(text.contains(state), told, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rate_begins_with_the_bytes_that_come() {
+        let mut speed = Speed::default();
+        let at = Instant::from_secs;
+        assert_eq!(speed.of(at(0), &view("receiving", 0)), 0);
+        assert_eq!(speed.of(at(1), &view("receiving", 1_000)), 1_000);
+        assert_eq!(speed.of(at(2), &view("waiting", 1_000)), 0);
+        // A minute later it goes on, and what an earlier run left is found.
+        assert_eq!(speed.of(at(60), &view("receiving", 9_000)), 0);
+        assert_eq!(speed.of(at(61), &view("receiving", 9_500)), 500);
     }
 
     #[test]
