@@ -5,10 +5,8 @@ import { t } from '#lab/strings.js';
 /** @import { Run } from './run.js' */
 /** @import { Session } from './session.js' */
 
-/** Where the line has so much room, in pixels, every figure keeps room to grow. */
-const ROOMY = 640;
 /** A figure that grows beyond its room gets so much at a time, in pixels. */
-const STEP = 24;
+const STEP = 8;
 
 /** While it plays the line is read this often, in milliseconds. */
 const READ_MS = 150;
@@ -33,7 +31,6 @@ export class Outcomes {
     this.#due = performance.now() + READ_MS;
     const rows = session.view.outcomes(run);
     if (node.childElementCount !== rows.length) node.replaceChildren(...rows.map(([key]) => el('div', { data: { outcome: key } }, el('dt', { text: t(`outcome.${key}`) }), el('dd', {}))));
-    setAttr(node, 'data-roomy', node.clientWidth >= ROOMY ? '' : null);
     rows.forEach(([key, value], i) => {
       const row = node.children[i];
       setAttr(row, 'data-outcome', key);

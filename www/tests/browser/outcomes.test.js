@@ -45,6 +45,24 @@ for (const name of BROWSERS) {
       });
     }
 
+    test('all of it can be read: where one line has no room for it there are several', async () => {
+      for (const [view, story] of VIEWS) {
+        for (const [width, height, mode] of /** @type {[number, number, string][]} */ ([[320, 568, 'single'], [1280, 800, 'compare'], [1920, 1080, 'compare']])) {
+          for (const lang of ['en', 'de']) {
+            const { page } = await open(started, `#1/${view}?m=${mode}&p=${story}&t=3000&lang=${lang}`, { width, height });
+            await frame(page);
+            const cut = await page.$$eval('.outcomes', (all) => all.filter((n) => n.checkVisibility()).flatMap((n) => {
+              const { left, right, top, bottom } = n.getBoundingClientRect();
+              return [...n.querySelectorAll('dd')].filter((one) => one.textContent).map((one) => [one.textContent, one.getBoundingClientRect()])
+                .filter(([, box]) => box.left < left - 1 || box.right > right + 1 || box.top < top - 1 || box.bottom > bottom + 1).map(([words]) => words).concat(n.scrollWidth > n.clientWidth + 1 ? ['wider than its place'] : [], right > innerWidth ? ['beyond the screen'] : []);
+            }));
+            assert.deepEqual(cut, [], `${view} at ${width}, ${lang}`);
+            await page.close();
+          }
+        }
+      }
+    });
+
     test('it moves while the clock does, and stands where it stops', async () => {
       const { page } = await open(started, '#1/queue?p=rush-hour&m=single&t=60000');
       const [first] = await lines(page);
