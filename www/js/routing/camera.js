@@ -6,6 +6,8 @@ const NEAREST = 24;
 export class Camera {
   /** In pixels. */ width = 1;
   height = 1;
+  /** The middle of what nothing stands before, from above. */
+  middle = 0.5;
   zoom = 1;
   /** What is in the middle, in the coordinates of the layout. */
   x = 0;
@@ -16,11 +18,12 @@ export class Camera {
   /** Counts up with every change. */
   edition = 0;
 
-  /** Fits a picture into a room, and leaves a margin for names. @param {number} width @param {number} height @param {number} wide how much wider than high it wants to be @param {number} margin in pixels */
-  fit(width, height, wide, margin) {
+  /** Fits a picture into a room, and leaves a margin for names. @param {number} width @param {number} height @param {number} wide how much wider than high it wants to be @param {number} margin in pixels @param {number} above so many of them at the top are taken by something else */
+  fit(width, height, wide, margin, above) {
     this.width = width;
     this.height = height;
-    const [across, down] = [width - 2 * Math.min(margin, width * 0.12), height - 2 * Math.min(margin * 0.8, height * 0.12)];
+    this.middle = (height + above) / 2;
+    const [across, down] = [width - 2 * Math.min(margin, width * 0.12), height - above - 2 * Math.min(margin * 0.8, (height - above) * 0.12)];
     this.baseX = Math.max(20, Math.min(across, down * wide) / 2);
     this.baseY = Math.max(20, Math.min(down, across / Math.min(wide, 0.8)) / 2);
     this.#set();
@@ -41,13 +44,13 @@ export class Camera {
   /** @param {number} x */
   sx(x) { return this.width / 2 + (x - this.x) * this.kx; }
   /** @param {number} y */
-  sy(y) { return this.height / 2 + (y - this.y) * this.ky; }
+  sy(y) { return this.middle + (y - this.y) * this.ky; }
 
   /** Enlarges; what is at the point stays there. @param {number} by a factor @param {number} [px] @param {number} [py] */
-  enlarge(by, px = this.width / 2, py = this.height / 2) {
+  enlarge(by, px = this.width / 2, py = this.middle) {
     const to = Math.min(NEAREST, Math.max(1, this.zoom * by));
     if (to === this.zoom) return;
-    const [dx, dy] = [px - this.width / 2, py - this.height / 2];
+    const [dx, dy] = [px - this.width / 2, py - this.middle];
     this.x += dx / this.kx - dx / (this.baseX * to);
     this.y += dy / this.ky - dy / (this.baseY * to);
     this.zoom = to;

@@ -82,7 +82,9 @@ export class Stage {
         canvas.width = Math.round(width * scale);
         canvas.height = Math.round(height * scale);
       }
-      camera.fit(width, height, run.places.wide, run.nodes.length > NAMELESS ? 14 : 48);
+      // On a small screen buttons stand before its upper edge.
+      const above = parseFloat(getComputedStyle(this.node).paddingBlockStart);
+      camera.fit(width, height, run.places.wide, run.nodes.length > NAMELESS ? 14 : 48, above);
       this.forget();
     }
     if (places.edition === camera.edition) return;

@@ -64,6 +64,39 @@ for (const name of BROWSERS) {
       });
     }
 
+    test('what is said for a moment covers no button that stands beside the picture', async () => {
+      for (const [view, hash] of VIEWS) {
+        for (const size of [PHONE, { width: 390, height: 844 }]) {
+          const { page } = await open(started, hash, size);
+          await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.notice('Trace opened: 8 events.'));
+          await page.waitForSelector('.notice');
+          await frame(page);
+          const covered = await page.$$eval('button, input, select', (all) => all.filter((n) => n.checkVisibility({ visibilityProperty: true }) && !n.closest('.lane-scroll, .swarm-words, .notice, [role="listbox"]')).filter((n) => {
+            const { x, y, width, height } = n.getBoundingClientRect();
+            return [[x + 2, y + 2], [x + width - 2, y + height - 2], [x + width / 2, y + height / 2]].some(([px, py]) => document.elementFromPoint(px, py)?.closest('.notice'));
+          }).map((n) => `${n.className} ${n.textContent}`));
+          assert.deepEqual(covered, [], `${view} at ${size.width}`);
+          await page.close();
+        }
+      }
+    });
+
+    test('the names of both ends and their figures stand apart', async () => {
+      for (const size of [SMALL, { width: 390, height: 844 }]) {
+        const { page } = await open(started, '#1/unicast?p=lose-middle&m=single&t=400', size);
+        await page.waitForSelector('.end .numbers:not(:empty)');
+        const apart = () => page.$$eval('.ends', (all) => all.filter((n) => n.checkVisibility()).map((ends) => {
+          const boxes = [...ends.querySelectorAll('.end > span')].filter((n) => n.checkVisibility()).map((n) => n.getBoundingClientRect());
+          return boxes.every((one, i) => one.left >= 0 && one.right <= innerWidth && boxes.slice(i + 1).every((other) => one.right <= other.left + 0.5 || other.right <= one.left + 0.5 || one.bottom <= other.top + 0.5 || other.bottom <= one.top + 0.5));
+        }));
+        assert.deepEqual(await apart(), [true]);
+        // As those of pages and of addresses are.
+        await page.evaluate(() => { for (const name of document.querySelectorAll('.end b')) name.textContent = '[fe80::7c1e:4bff:fe3a:9d02]:58213'; });
+        assert.deepEqual(await apart(), [true], 'long names');
+        await page.close();
+      }
+    });
+
     test('what is folded says so, opens where its button stands, and cannot be reached before', async () => {
       const { page } = await open(started, '#1/queue?p=rush-hour&t=60000', PHONE);
       await frame(page);
