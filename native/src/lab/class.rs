@@ -25,6 +25,9 @@ pub(super) struct Said {
     away: u32,
     /// Nobody sees it.
     hidden: bool,
+    /// It is closed or loaded anew now.
+    #[serde(default)]
+    gone: bool,
     /// Which run of a lesson the rest is about.
     #[serde(default)]
     run: u64,
@@ -56,6 +59,8 @@ struct Page {
     name: String,
     away: u32,
     hidden: bool,
+    /// It said that it goes, and nothing since.
+    gone: bool,
     heard: Instant,
     step: usize,
     commits: BTreeMap<usize, usize>,
@@ -140,6 +145,11 @@ impl Class {
     /// A page says how it is. What was committed once stays.
     pub(super) fn hear(&mut self, at: SocketAddrV4, said: Said, now: Instant) {
         self.pages.retain(|_, page| now.since(page.heard) < REMEMBERED);
+        if said.gone {
+            // What it has committed to stays: it may be loaded anew.
+            self.pages.entry(at).and_modify(|page| page.gone = true);
+            return;
+        }
         if self.pages.len() >= PAGES && !self.pages.contains_key(&at) {
             return;
         }
@@ -147,6 +157,7 @@ impl Class {
             name: String::new(),
             away: 0,
             hidden: false,
+            gone: false,
             heard: now,
             step: 0,
             commits: BTreeMap::new(),
@@ -154,8 +165,8 @@ impl Class {
             tried: None,
         });
         page.name = said.name.chars().filter(|c| !c.is_control()).take(NAME).collect();
-        (page.away, page.hidden, page.heard, page.step) =
-            (said.away, said.hidden, now, said.step.min(STEPS));
+        (page.away, page.hidden, page.gone, page.heard, page.step) =
+            (said.away, said.hidden, false, now, said.step.min(STEPS));
         page.tried = said.tried;
         page.shows = said.shows.filter(|_| self.mirrored == Some(at));
         let Some(going) = self.going.as_ref().filter(|going| going.run == said.run) else { return };
@@ -194,6 +205,7 @@ impl Class {
         let pages: Vec<Value> = self
             .pages
             .iter()
+            .filter(|(_, page)| !page.gone)
             .map(|(at, page)| {
                 json!({
                     "at": at, "name": page.name, "away": page.away, "hidden": page.hidden,
@@ -280,6 +292,7 @@ mod tests {
             name: "calm otter".into(),
             away: 3,
             hidden: false,
+            gone: false,
             run,
             step: 0,
             commits: commits.iter().copied().collect(),
@@ -348,6 +361,21 @@ mod tests {
         assert_eq!(class.shown(at(1))["lesson"]["truth"]["1"], json!(1));
         class.go(4, NOW);
         assert_eq!(class.shown(at(1))["lesson"]["truth"], json!({}), "it is not told any more");
+    }
+
+    #[test]
+    fn wb_9_a_page_that_goes_is_listed_no_more_and_keeps_what_it_committed_to() {
+        let mut class = begun();
+        class.go(1, NOW);
+        class.hear(at(1), said(1, &[(1, 0)]), NOW);
+        class.hear(at(1), Said { gone: true, ..said(1, &[]) }, NOW);
+        // Somebody who was never here cannot go.
+        class.hear(at(2), Said { gone: true, ..said(1, &[]) }, NOW);
+        assert_eq!(class.private(NOW)["pages"], json!([]));
+        assert_eq!(class.private(NOW)["lesson"]["tally"]["1"], json!([1, 0]));
+        class.hear(at(1), said(1, &[]), NOW);
+        assert_eq!(class.private(NOW)["pages"].as_array().map(Vec::len), Some(1));
+        assert_eq!(class.shown(at(1))["commits"], json!({ "1": 0 }));
     }
 
     #[test]

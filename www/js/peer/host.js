@@ -1,6 +1,7 @@
 /** `<host-screen>`: for whoever runs the room, and nobody else: who is here, a sentence to everybody, and how the network is configured. */
 import { el, fill, icon, setAttr, setText } from '#lab/dom.js';
 import { hueOf, personOf } from '#lab/peer/names.js';
+import { present } from '#lab/peer/present.js';
 import { Rows } from '#lab/peer/rows.js';
 import { Teaching, pageRows } from '#lab/peer/teach.js';
 import { t } from '#lab/strings.js';
@@ -116,8 +117,9 @@ class HostScreen extends HTMLElement {
     if (!answer?.ok) return void setText(this.state, t(answer?.status === 403 ? 'room.locked' : 'room.gone'));
     const { people, view, relayed, rules, loss, frozen, out, recorded, cut, apart, typed, secret, class: told } = await answer.json();
     const { uploads, length } = view.queue;
-    setText(this.state, `${t('room.people', { n: people.length })}. ${t('room.queue', { uploads: uploads.length, waiting: length })}.${relayed?.bytes ? ` ${t('room.relayed', relayed)}.` : ''}`);
-    setAttr(this.state, 'data-on', people.length > 0 && '');
+    const { length: here } = present(people, told.pages);
+    setText(this.state, `${t('room.people', { n: here })}. ${t('room.queue', { uploads: uploads.length, waiting: length })}.${relayed?.bytes ? ` ${t('room.relayed', relayed)}.` : ''}`);
+    setAttr(this.state, 'data-on', here > 0 && '');
     const now = /** @type {Record<string, number|string>} */ ({ uploads: view.queue.slots, waits: view.queue.policy, ...rules, loss: loss / 10 });
     for (const [name, field] of Object.entries(this.fields)) {
       // What is being typed is not overwritten, nor what was typed and not sent.

@@ -76,7 +76,10 @@ class PartScreen extends HTMLElement {
     this.#typed(typed ?? false);
     if (check) this.#check();
     if (room) this.pulse = new Pulse(this.peer, line, () => this.#about(), (answer) => this.#heard(answer));
-    addEventListener('pagehide', () => this.handing?.last());
+    addEventListener('pagehide', () => {
+      this.handing?.last();
+      this.pulse?.gone();
+    });
     setInterval(() => { if (!this.hidden && document.visibilityState === 'visible') this.#show(); }, TICK_MS);
     // A tab that slept has missed its timers, and may find its sockets dead.
     const wakes = /** @type {[EventTarget, string][]} */ ([[document, 'visibilitychange'], [document, 'resume'], [window, 'pageshow'], [window, 'online']]);
@@ -259,6 +262,7 @@ class PartScreen extends HTMLElement {
   /** The host wants everybody to begin as somebody new. */
   async #reset() {
     this.gone = true;
+    this.pulse?.gone();
     this.pulse?.end();
     this.handing?.end();
     this.peer?.stop();
@@ -409,6 +413,8 @@ function progress(fetch, view) {
   if (from) return `${t('part.receiving', { have: fetch.have, size: fetch.size ?? 0 })}${wayTo(view, ({ peer }) => peer === from.at)}`;
   const queued = fetch.sources.find((/** @type {any} */ source) => source.position !== null);
   if (queued) return `${t('part.place', queued)}${queued.lost ? `. ${t('part.lost', queued)}` : ''}`;
+  // A servent keeps the first question until a slot is free, and after a while answers it with the place.
+  if (has('asking')) return t('part.held');
   const waiting = has('waiting');
   return waiting?.ask_at > now ? t('part.waiting', { in: waiting.ask_at - now }) : t('part.asking');
 }

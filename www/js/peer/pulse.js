@@ -12,6 +12,8 @@ export class Pulse {
   #again = false;
   #timer = 0;
   #ended = false;
+  /** It has said that it goes: nothing that it says after that would be true. */
+  #gone = false;
   /** The servent knows this page from when it was first called. */
   #known = false;
 
@@ -28,6 +30,10 @@ export class Pulse {
     this.hear = hear;
     for (const type of TOUCHES) addEventListener(type, () => { this.#touched = Date.now(); }, { passive: true, capture: true });
     document.addEventListener('visibilitychange', () => this.now());
+    addEventListener('pageshow', () => {
+      this.#gone = false;
+      this.now();
+    });
     this.now();
   }
 
@@ -36,9 +42,23 @@ export class Pulse {
     clearTimeout(this.#timer);
   }
 
+  /** This page goes: nobody has to wait until it is silent. One that the browser shows again says so as before. */
+  gone() {
+    if (this.#ended || this.#gone) return;
+    this.#gone = true;
+    if (this.#known) navigator.sendBeacon(this.#address(), new Blob([JSON.stringify({ ...this.#how(), gone: true })], { type: 'application/json' }));
+  }
+
+  #address() {
+    const [at, secret] = this.line;
+    return `api/room/page?${new URLSearchParams({ at, secret })}`;
+  }
+
+  #how() { return { away: Math.floor((Date.now() - this.#touched) / 1000), hidden: document.visibilityState !== 'visible', ...this.about() }; }
+
   /** Says it now; something has changed. @returns {Promise<void>} */
   async now() {
-    if (this.#ended) return;
+    if (this.#ended || this.#gone) return;
     // What has changed while it was being said is said again.
     if (this.#busy) {
       this.#again = true;
@@ -48,7 +68,7 @@ export class Pulse {
     clearTimeout(this.#timer);
     const wait = await this.#say().catch(() => PULSE_MS);
     this.#busy = false;
-    if (this.#ended) return;
+    if (this.#ended || this.#gone) return;
     if (this.#again) await this.now();
     else this.#timer = window.setTimeout(() => this.now(), wait);
   }
@@ -56,9 +76,7 @@ export class Pulse {
   async #say() {
     this.#known ||= this.peer.view(0).called;
     if (!this.#known) return SHOWN_MS;
-    const [at, secret] = this.line;
-    const said = { away: Math.floor((Date.now() - this.#touched) / 1000), hidden: document.visibilityState !== 'visible', ...this.about() };
-    const answer = await fetch(`api/room/page?${new URLSearchParams({ at, secret })}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(said) });
+    const answer = await fetch(this.#address(), { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(this.#how()) });
     return answer.ok && this.hear(await answer.json()) ? SHOWN_MS : PULSE_MS;
   }
 }

@@ -1,7 +1,8 @@
 /** `<room-screen>`: what the projector shows: the address to open, everybody who is here, and the queue. */
 import { el, fill, icon, setAttr, setText, svg } from '#lab/dom.js';
 import { load } from '#lab/core.js';
-import { hueOf, personOf } from '#lab/peer/names.js';
+import { hueOf } from '#lab/peer/names.js';
+import { present } from '#lab/peer/present.js';
 import { lessonOf, paragraphs, tallies } from '#lab/peer/steps.js';
 import { t } from '#lab/strings.js';
 
@@ -60,7 +61,7 @@ class RoomScreen extends HTMLElement {
   async #show() {
     const answer = await fetch('api/room').catch(() => null);
     if (!answer?.ok) return void setText(this.queue, t(answer?.status === 403 ? 'room.locked' : 'room.gone'));
-    const { url, code: rows, people, view, relayed, secret, projected } = await answer.json();
+    const { url, code: rows, people, view, relayed, secret, projected, class: told } = await answer.json();
     setText(this.secret, secret ? t('room.code', { code: secret }) : '');
     this.secret.hidden = !secret;
     this.#showFront(projected);
@@ -71,12 +72,13 @@ class RoomScreen extends HTMLElement {
       this.code.replaceChildren(code(rows));
     }
     const { uploads, length } = view.queue;
-    setText(this.people, t('room.people', { n: people.length }));
+    const here = present(people, told.pages);
+    setText(this.people, t('room.people', { n: here.length }));
     setText(this.queue, t('room.queue', { uploads: uploads.length, waiting: length }));
     this.relayed.hidden = !relayed?.bytes;
     if (relayed) setText(this.relayed, t('room.relayed', relayed));
-    setAttr(this.map, 'aria-label', t('room.people', { n: people.length }));
-    this.#draw(people, new Set(uploads.map((/** @type {any} */ card) => host(card.peer))));
+    setAttr(this.map, 'aria-label', t('room.people', { n: here.length }));
+    this.#draw(here, new Set(uploads.map((/** @type {any} */ card) => host(card.peer))));
     return undefined;
   }
 
@@ -99,12 +101,11 @@ class RoomScreen extends HTMLElement {
       ...(tells ? tallies(lesson, going, step) : []), one.do === 'explain' ? el('p', { class: 'class-concept', text: lesson.concept }) : null);
   }
 
-  /** @param {{peer: string, agent: string}[]} people @param {Set<string>} busy */
+  /** Whoever has no link with the servent stands there without one. @param {import('./present.js').Present[]} people @param {Set<string>} busy */
   #draw(people, busy) {
-    const lines = people.map((_, n) => svg('line', { x1: 100, y1: 100, x2: spot(n, people.length)[0], y2: spot(n, people.length)[1], class: 'room-link' }));
-    const all = people.map(({ peer, agent }, n) => {
+    const lines = people.flatMap(({ linked }, n) => (linked ? [svg('line', { x1: 100, y1: 100, x2: spot(n, people.length)[0], y2: spot(n, people.length)[1], class: 'room-link' })] : []));
+    const all = people.map(({ peer, name }, n) => {
       const [x, y] = spot(n, people.length);
-      const name = personOf(agent) ?? peer;
       const words = name.split(' ');
       const one = svg('g', { transform: `translate(${x} ${y})`, class: busy.has(host(peer)) ? 'room-one busy' : 'room-one' },
         svg('circle', { r: 7 }), ...words.slice(0, 2).map((word, i) => svg('text', { y: 11.5 + i * 4.6 }, word)));

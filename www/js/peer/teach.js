@@ -3,13 +3,13 @@ import { el, fill } from '#lab/dom.js';
 import { language } from '#lab/language.js';
 import { load } from '#lab/core.js';
 import { hueOf } from '#lab/peer/names.js';
+import { SILENT_S } from '#lab/peer/present.js';
 import { lessonOf, paragraphs, tallies } from '#lab/peer/steps.js';
 import { t } from '#lab/strings.js';
 import { Groups } from '#servent';
 
-/** After so many seconds without a touch somebody is idle, and without a word a page is silent. */
+/** After so many seconds without a touch somebody is idle. */
 const IDLE_S = 60;
-const SILENT_S = 20;
 /** The lesson whose arrivals are shown under both rules. */
 const LINE = 'the-line';
 
