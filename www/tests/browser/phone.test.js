@@ -97,6 +97,18 @@ for (const name of BROWSERS) {
       }
     });
 
+    test('a lesson leaves room for the picture that it is about, on the smallest screen too', async () => {
+      for (const [lesson, picture] of [['cut-the-wire', '.lanes'], ['flood', '.routing-stage'], ['lose-the-middle', '.unicast-body'], ['free-piece', '.swarm-body']]) {
+        const { page } = await open(started, `#1/queue?les=${lesson}/1`, SMALL);
+        await page.waitForSelector(`lesson-panel:not([hidden])`);
+        await page.waitForSelector(picture);
+        await frame(page);
+        const pixels = await shown(page, picture);
+        assert.ok(pixels >= 100, `${lesson}: ${pixels} of ${SMALL.height}`);
+        await page.close();
+      }
+    });
+
     test('what is folded says so, opens where its button stands, and cannot be reached before', async () => {
       const { page } = await open(started, '#1/queue?p=rush-hour&t=60000', PHONE);
       await frame(page);
