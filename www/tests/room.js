@@ -31,7 +31,10 @@ export async function roomWith(size, more) {
     for (const page of pages) if (!page.isClosed()) await page.close().catch(() => {});
     pages.clear();
   };
-  return { song, url: facts.room.url, screen: facts.screen.url, code: facts.code?.code, pid: child.pid, close };
+  // What only the host can ask for.
+  const headers = { cookie: `servent-lab=${new URL(facts.screen.url).searchParams.get('key')}` };
+  const ask = (/** @type {string} */ path, /** @type {any} */ how = {}) => fetch(`${facts.room.url}${path}`, { ...how, headers: { ...headers, ...how.headers } });
+  return { song, url: facts.room.url, screen: facts.screen.url, ask, code: facts.code?.code, pid: child.pid, close };
 }
 
 /** @param {import('puppeteer-core').Browser} browser @param {string} url @param {(...with_: any[]) => void} [first] what the page does before anything else @param {unknown[]} using with what */

@@ -198,7 +198,7 @@ fn store(failure: &StoreFailure) -> Exit {
 }
 
 /// Opens the lab's port and returns its address; `None` when the lab is off.
-/// One that others can reach has a key. If the user did not choose the port,
+/// One that others can reach has a key, and so has the page of a room. If the user did not choose the port,
 /// the next free one after the usual one is used.
 pub(crate) async fn lab(config: &Config) -> Result<Option<(TcpListener, Door)>, Failure> {
     let Lab::At(at) = config.settings.lab else { return Ok(None) };
@@ -232,7 +232,8 @@ pub(crate) async fn lab(config: &Config) -> Result<Option<(TcpListener, Door)>, 
     };
     let listener = lab::listen(at, chosen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    let key = if address.ip().is_loopback() { None } else { Some(token()?) };
+    // A proxy may let others come to a room that only this machine reaches.
+    let key = if address.ip().is_loopback() && !room { None } else { Some(token()?) };
     Ok(Some((listener, Door { address, key })))
 }
 

@@ -22,7 +22,7 @@ const COOKIE: &str = "servent-lab";
 #[derive(Debug, Clone)]
 pub(crate) struct Door {
     pub(crate) address: SocketAddr,
-    /// `None` when only this machine can reach it.
+    /// `None` when only this machine can reach it, and it is no room.
     pub(crate) key: Option<String>,
 }
 

@@ -27,6 +27,32 @@ fn hand_in(url: &str, secret: &str) -> String {
     answer.lines().next().unwrap_or_default().to_owned()
 }
 
+/// WB-9: a proxy may stand before a page that only this machine reaches.
+#[test]
+fn wb_9_the_host_of_a_room_has_a_key_also_where_only_this_machine_reaches_it() {
+    let place = Place::new();
+    let mut running = Running::start(room(&place, &[]));
+    let mut of = |event: &str| running.event(event)["url"].as_str().unwrap().to_owned();
+    let [url, host, screen] = ["room", "host", "screen"].map(&mut of);
+    let key = host.strip_prefix(&format!("{url}?key=")).and_then(|rest| rest.strip_suffix("#host"));
+    let key = key.unwrap_or_else(|| panic!("{host}"));
+    assert_eq!(screen, format!("{url}?key={key}#room"));
+    let told = |cookie: &str| {
+        let at = url.trim_start_matches("http://").trim_end_matches('/');
+        let mut stream = TcpStream::connect(at).unwrap();
+        let head = format!("GET /api/room HTTP/1.1\r\nHost: {at}\r\n{cookie}");
+        write!(stream, "{head}Connection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer.lines().next().unwrap_or_default().to_owned()
+    };
+    assert!(told("").contains("403"), "{}", told(""));
+    let cookie = format!("Cookie: servent-lab={key}\r\n");
+    assert!(told(&cookie).contains("200"), "{}", told(&cookie));
+    running.signal("INT");
+    assert_eq!(running.ended().code(), Some(0));
+}
+
 /// WB-5
 #[test]
 fn a_recording_is_kept_and_every_node_of_it_is_verified() {

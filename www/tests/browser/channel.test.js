@@ -64,7 +64,7 @@ describe('channels', { skip: !PROGRAM && 'SERVENT_PROGRAM names no program' }, (
     });
   }
 
-  const relayed = async () => (await (await fetch(here.screen.replace('#room', 'api/room'))).json()).relayed.bytes;
+  const relayed = async () => (await (await here.ask('api/room')).json()).relayed.bytes;
 
   test('nothing has passed through the servent', async () => assert.equal(await relayed(), 0));
 

@@ -80,7 +80,7 @@ test(`${CROWD} pages in one room`, { skip: (!PROGRAM || !CROWD) && 'CROWD says h
     });
     assert.ok(total > 0 && checked === total && diverged === null, `the tape of page ${n}: ${checked} of ${total}`);
   }
-  const relayed = await (await fetch(here.screen.replace('#room', 'api/room'))).json().then((told) => told.relayed);
+  const relayed = await (await here.ask('api/room')).json().then((told) => told.relayed);
   console.log(`# ${CROWD} tapes are verified; the servent passed on ${relayed.bytes} bytes for ${CROWD} × ${PIECE} of ${SIZE}`);
   await Promise.all(started.map((one) => one.close()));
   await here.close();

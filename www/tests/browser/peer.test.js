@@ -191,7 +191,7 @@ for (const name of BROWSERS) {
       await page.waitForSelector('part-screen[data-ready] .part-state[data-on]');
       const tape = await page.evaluate(() => new TextDecoder().decode(/** @type {any} */ (document.querySelector('part-screen')).peer.tape()));
       assert.match(tape, /"policy":"adaptive"/);
-      await fetch(here.screen.replace('#room', 'api/room'), { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"loss":0}' });
+      await here.ask('api/room', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"loss":0}' });
       for (const one of [page, host]) await one.close();
     });
 

@@ -20,7 +20,7 @@ async function find(page, words) {
 }
 
 /** What the host's screen sees. @param {any} here */
-const seen = async (here) => (await fetch(here.screen.replace('#room', 'api/room'))).json();
+const seen = async (here) => (await here.ask('api/room')).json();
 
 /** @param {() => Promise<boolean>} ready */
 async function until(ready) {
@@ -140,7 +140,7 @@ for (const name of BROWSERS) {
       await host.click('.host-record button:not([hidden])');
       await until(async () => (await seen(here)).recorded?.tapes === 2);
       await host.waitForSelector('.host-record a:not([hidden])');
-      const saved = await (await fetch(here.screen.replace('#room', 'api/room/recording'))).text();
+      const saved = await (await here.ask('api/room/recording')).text();
       assert.equal(saved.split('"servent:start"').length - 1, 2);
       await one.page.bringToFront();
       await one.page.waitForSelector('.part-recorded:not([hidden])');
