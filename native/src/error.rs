@@ -148,6 +148,12 @@ pub enum StoreFailure {
         /// What it says.
         why: String,
     },
+    /// The database of the site has no room left.
+    #[error("the database {at} cannot be used: its disk is full")]
+    Full {
+        /// The database.
+        at: String,
+    },
     /// The database of the site does not let us in.
     #[error(
         "the database {at} does not let us in ({why}): put its password in the file that store_password_file names, or in SERVENT_STORE_PASSWORD"

@@ -86,6 +86,7 @@ fn st_7_whoever_has_nothing_to_save_notices_too() {
     until("it resumes", || one.ready() == 200);
     until("the other one says so", || !said(&other, "is back").is_empty());
     for log in [&log, &other] {
+        assert_eq!(said(log, "cannot be used").len(), 1, "however it goes away");
         assert_eq!(said(log, "is back").len(), 1);
     }
     assert!(gauge(&one, "servent_store_away") < 0.5);

@@ -2,6 +2,8 @@
 //! time, and the connection over which it asks the database, beside the one for
 //! writing.
 
+use std::sync::Arc;
+
 use servent_core::engine::{Effect, Engine, FxOf};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -9,6 +11,7 @@ use tokio::time::error::Elapsed;
 use tokio_postgres::Client;
 
 use super::Database;
+use super::said::Said;
 use crate::clock::Clock;
 use crate::error::StoreFailure;
 
@@ -68,15 +71,15 @@ pub(super) struct Asker {
     pub(super) database: Database,
     client: Option<(Client, AbortHandle)>,
     /// Why the last question was not answered.
-    trouble: watch::Sender<Option<String>>,
-    /// It is said here when the database is away. While this servent serves, that
-    /// is said where it writes.
-    pub(super) speaks: bool,
+    trouble: watch::Sender<Option<Arc<StoreFailure>>>,
+    /// It is said here when the database is away. While this servent serves (`None`),
+    /// that is said where it writes.
+    pub(super) said: Option<Said>,
 }
 
 impl Asker {
     pub(super) fn new(database: Database) -> Self {
-        Self { database, client: None, trouble: watch::Sender::new(None), speaks: false }
+        Self { database, client: None, trouble: watch::Sender::new(None), said: None }
     }
 
     /// Is told when the database cannot be asked.
@@ -84,9 +87,11 @@ impl Asker {
         Troubles(self.trouble.subscribe())
     }
 
-    /// The connection.
+    /// The connection. One that was closed says nothing of the database; whether
+    /// another can be opened does.
     pub(super) async fn client(&mut self) -> Result<&Client, StoreFailure> {
-        if self.client.is_none() {
+        if self.client.as_ref().is_none_or(|(client, _)| client.is_closed()) {
+            self.hang_up();
             self.client = Some(self.database.connect().await?);
         }
         let Some((client, _)) = &self.client else { unreachable!("it was connected just now") };
@@ -103,8 +108,9 @@ impl Asker {
     ) -> Result<Option<T>, StoreFailure> {
         let why = match answer {
             Ok(Ok(answer)) => {
-                if self.trouble.send_replace(None).is_some() && self.speaks {
-                    back(&self.database);
+                self.trouble.send_replace(None);
+                if let Some(said) = &mut self.said {
+                    said.back(&self.database);
                 }
                 return Ok(Some(answer));
             }
@@ -117,10 +123,10 @@ impl Asker {
             Err(_) => self.database.away("it does not answer"),
         };
         self.hang_up();
-        let why = why.to_string();
-        if self.speaks && self.trouble.borrow().as_ref() != Some(&why) {
-            tracing::warn!("{why}; trying again");
+        if let Some(said) = &mut self.said {
+            said.away(&why, "trying again");
         }
+        let why = Arc::new(why);
         // Whoever writes may have found it again before us: it hears of the first time.
         self.trouble.send_if_modified(|before| before.replace(why).is_none());
         Ok(None)
@@ -139,18 +145,13 @@ impl Drop for Asker {
     }
 }
 
-/// Whoever read that the database is away is to read when it is back.
-pub(super) fn back(database: &Database) {
-    tracing::warn!("the database {database} is back");
-}
-
 /// Hears when a question is not answered after those before were.
 #[derive(Debug)]
-pub(super) struct Troubles(watch::Receiver<Option<String>>);
+pub(super) struct Troubles(watch::Receiver<Option<Arc<StoreFailure>>>);
 
 impl Troubles {
     /// Waits for the next time, and says why.
-    pub(super) async fn next(&mut self) -> String {
+    pub(super) async fn next(&mut self) -> Arc<StoreFailure> {
         while self.0.changed().await.is_ok() {
             if let Some(why) = self.0.borrow_and_update().clone() {
                 return why;

@@ -150,7 +150,7 @@ impl Database {
             return StoreFailure::Unauthorized { at: self.shown.clone(), why };
         }
         if why.code() == Some(&SqlState::DISK_FULL) {
-            return self.away("its disk is full");
+            return StoreFailure::Full { at: self.shown.clone() };
         }
         self.away(&said(why))
     }

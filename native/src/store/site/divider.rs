@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use servent_core::engine::{Engine as _, FxOf};
 use servent_core::id::Guid;
@@ -31,7 +32,7 @@ pub(super) enum News {
     /// These are to be given back, as soon as what was promised for them is saved.
     Hush(BTreeSet<Part>),
     /// The database cannot be asked, and why.
-    Away(String),
+    Away(Arc<StoreFailure>),
 }
 
 /// Looks at the board in a task of its own.

@@ -1,6 +1,7 @@
 //! Holds the lease of the site, or waits for it: drives the lease of core over
 //! a connection of its own.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use servent_core::engine::{Engine as _, FxOf};
@@ -10,6 +11,7 @@ use tokio::task::JoinHandle;
 
 use super::Database;
 use super::asker::{Asker, Attends, Troubles};
+use super::said::Said;
 use super::schema::{self, Mode};
 use crate::clock::Clock;
 use crate::error::StoreFailure;
@@ -62,7 +64,7 @@ impl Keeper {
         let clock = Clock::new();
         let lease = Lease::new(Config::default(), clock.now());
         let mut asker = Asker::new(database);
-        asker.speaks = true;
+        asker.said = Some(Said::default());
         let troubles = asker.troubles();
         let mut post = Post { asker, member, role, clock, lease, joined: false };
         let listens = post.role.clone();
@@ -87,7 +89,7 @@ impl Keeper {
                 return Err(StoreFailure::Unwanted);
             }
         }
-        post.asker.speaks = false;
+        post.asker.said = None;
         let (stop, stopped) = oneshot::channel();
         let (tell, lost) = watch::channel(false);
         let task = tokio::spawn(async move {
@@ -102,7 +104,7 @@ impl Keeper {
 
     /// Waits until the database cannot be asked any more, and says why; `None`:
     /// somebody else has taken the lease.
-    pub(super) async fn news(&mut self) -> Option<String> {
+    pub(super) async fn news(&mut self) -> Option<Arc<StoreFailure>> {
         let lost = async {
             if self.lost.wait_for(|lost| *lost).await.is_err() {
                 std::future::pending::<()>().await; // Its task has said goodbye.

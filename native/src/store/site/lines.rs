@@ -256,7 +256,7 @@ impl Lines {
                 None
             }
             News::Away(why) => {
-                self.reach.lose(why);
+                self.reach.lose(&why);
                 None
             }
         }

@@ -25,6 +25,7 @@ mod link;
 mod part_link;
 mod reach;
 mod rows;
+mod said;
 mod schema;
 mod status;
 
@@ -143,7 +144,7 @@ impl Site {
             found = self.reach.found() => found,
             news = self.keeper.news() => match news {
                 Some(why) => {
-                    self.reach.lose(why);
+                    self.reach.lose(&why);
                     Ok(())
                 }
                 None => Err(schema::why_lost(&self.database, Mode::Led).await),

@@ -6,7 +6,7 @@ use tokio::task::JoinHandle;
 use tokio::time::error::Elapsed;
 
 use super::Database;
-use super::asker;
+use super::said::Said;
 use super::schema::{self, Mode};
 use crate::error::StoreFailure;
 use crate::store::Kept;
@@ -37,10 +37,14 @@ pub(super) struct Reach<L> {
     /// `None` while the database is away.
     link: Option<L>,
     /// Tries to reach a database that is away.
-    search: Option<JoinHandle<Result<L, StoreFailure>>>,
-    /// Why nothing can be saved, as it was said last.
-    trouble: Option<String>,
+    search: Option<JoinHandle<Result<(L, Said), StoreFailure>>>,
+    /// Not everything is saved, because something was not answered.
+    trouble: bool,
+    said: Said,
 }
+
+/// What follows from a database that is away.
+const SO: &str = "what would promise something waits for it";
 
 impl<L: Opens> Reach<L> {
     /// Opens the first one.
@@ -51,8 +55,8 @@ impl<L: Opens> Reach<L> {
         let Some(link) = L::open(database, &holder).await? else {
             return Err(schema::why_lost(database, L::MODE).await);
         };
-        let database = database.clone();
-        Ok(Self { database, holder, link: Some(link), search: None, trouble: None })
+        let (database, said) = (database.clone(), Said::default());
+        Ok(Self { database, holder, link: Some(link), search: None, trouble: false, said })
     }
 
     /// The connection; `None` while the database is away.
@@ -75,38 +79,39 @@ impl<L: Opens> Reach<L> {
                 return Ok(Kept::Durable);
             }
             Ok(Ok(false)) => return Err(schema::why_lost(&self.database, L::MODE).await),
-            Ok(Err(why)) => self.database.unusable(&why),
-            Err(_) => self.database.away("it does not answer"),
+            // That says nothing of the database: whether another can be opened does.
+            Ok(Err(why)) if why.is_closed() => None,
+            Ok(Err(why)) => Some(self.database.unusable(&why)),
+            Err(_) => Some(self.database.away("it does not answer")),
         };
-        self.missed(why.to_string());
+        self.missed(why.as_ref());
         Ok(Kept::Later)
     }
 
     /// The database could not be asked something else, and that is why: what is
     /// written next is not sent there before it was reached again.
-    pub(super) fn lose(&mut self, why: String) {
+    pub(super) fn lose(&mut self, why: &StoreFailure) {
         if self.link.is_some() {
-            self.missed(why);
+            self.missed(Some(why));
         }
     }
 
-    fn missed(&mut self, why: String) {
-        if self.trouble.as_ref() != Some(&why) {
-            tracing::warn!("{why}; what would promise something waits for it");
+    fn missed(&mut self, why: Option<&StoreFailure>) {
+        if let Some(why) = why {
+            self.said.away(why, SO);
         }
-        // One that can be reached and does not write is not asked at once again.
-        let pause = if self.trouble.is_some() { RETRY } else { Duration::ZERO };
         self.link = None;
-        self.trouble = Some(why.clone());
-        let search = search(self.database.clone(), self.holder, why, pause);
+        // One that can be reached and does not write is not asked at once again.
+        let before = std::mem::replace(&mut self.trouble, true);
+        let pause = if before { RETRY } else { Duration::ZERO };
+        let search = search(self.database.clone(), self.holder, self.said.clone(), pause);
         self.search = Some(tokio::spawn(search));
     }
 
     /// Everything is saved.
     pub(super) fn mended(&mut self) {
-        if self.trouble.take().is_some() {
-            asker::back(&self.database);
-        }
+        self.trouble = false;
+        self.said.back(&self.database);
     }
 
     /// Waits until a database that was away can be reached again; for ever while
@@ -121,7 +126,10 @@ impl<L: Opens> Reach<L> {
         };
         self.search = None;
         match found {
-            Ok(link) => self.link = Some(link?),
+            Ok(found) => {
+                let (link, said) = found?;
+                (self.link, self.said) = (Some(link), said);
+            }
             Err(panic) => std::panic::resume_unwind(panic.into_panic()),
         }
         Ok(())
@@ -136,25 +144,19 @@ impl<L> Drop for Reach<L> {
     }
 }
 
-/// Tries until the database is back. Each new reason is said once.
+/// Tries until the database is back.
 async fn search<L: Opens>(
     database: Database,
     holder: [u8; 16],
-    mut last: String,
+    mut said: Said,
     pause: Duration,
-) -> Result<L, StoreFailure> {
+) -> Result<(L, Said), StoreFailure> {
     tokio::time::sleep(pause).await;
     loop {
         match L::open(&database, &holder).await {
-            Ok(Some(link)) => return Ok(link),
+            Ok(Some(link)) => return Ok((link, said)),
             Ok(None) => return Err(schema::why_lost(&database, L::MODE).await),
-            Err(why) => {
-                let why = why.to_string();
-                if why != last {
-                    tracing::warn!("{why}; trying again");
-                    last = why;
-                }
-            }
+            Err(why) => said.away(&why, SO),
         }
         tokio::time::sleep(RETRY).await;
     }

@@ -1,0 +1,30 @@
+//! What is said about a database that is away: one sentence for each kind of trouble,
+//! and one when it is over.
+
+use std::mem::{Discriminant, discriminant};
+
+use super::Database;
+use crate::error::StoreFailure;
+
+/// What was said last, and is not over.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Said(Option<Discriminant<StoreFailure>>);
+
+impl Said {
+    /// Says why the database cannot be used and what follows from that, unless the
+    /// same was said before. A server that is restarted gives several reasons for
+    /// being away, which is one trouble.
+    pub(super) fn away(&mut self, why: &StoreFailure, so: &str) {
+        let kind = discriminant(why);
+        if self.0.replace(kind) != Some(kind) {
+            tracing::warn!("{why}; {so}");
+        }
+    }
+
+    /// Says that it is over, to whoever read that it began.
+    pub(super) fn back(&mut self, database: &Database) {
+        if self.0.take().is_some() {
+            tracing::warn!("the database {database} is back");
+        }
+    }
+}
