@@ -41,11 +41,12 @@ mod trace;
 mod unicast;
 mod wide;
 
+use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use servent::DamagedState;
 use servent_core::text::Lines;
 use tracing_subscriber::EnvFilter;
@@ -181,9 +182,20 @@ impl Common {
     }
 }
 
+/// Reads the command line. A variable that is set to nothing is not set, as for other
+/// programs: the name of a file is never empty.
+fn parse(words: impl Iterator<Item = OsString>, file: Option<&OsStr>) -> Cli {
+    let mut command = Cli::command();
+    if file.is_some_and(OsStr::is_empty) {
+        command = command.mut_arg("config", |argument| argument.env(None));
+    }
+    let read = command.try_get_matches_from(words).and_then(|read| Cli::from_arg_matches(&read));
+    read.unwrap_or_else(|why| why.exit())
+}
+
 /// Runs the program.
 pub(crate) fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = parse(std::env::args_os(), std::env::var_os("SERVENT_CONFIG").as_deref());
     cli.common.log();
     match dispatch(cli) {
         Ok(()) => ExitCode::SUCCESS,

@@ -80,6 +80,13 @@ pub(super) const DURATIONS: &[&str] = &[
     "unicast.unreachable",
 ];
 
+/// Flags of `servent share` that are called otherwise than their settings.
+const FLAGS: [(&str, &str); 3] = [
+    ("limit_rate", "upload_rate"),
+    ("limit_rate_per_peer", "upload_rate_per_peer"),
+    ("max_per_peer", "queue.slots_per_ip"),
+];
+
 /// How many letters of a key may be wrong for us to guess which one was meant.
 const SLIPS: usize = 2;
 
@@ -157,8 +164,16 @@ impl Tree {
         if self.order.iter().any(|k| k.starts_with(&format!("{key}."))) {
             return SettingError::Table(key.to_owned());
         }
-        let near = near(self.keys(), key).map(str::to_owned);
+        let near = near(self.keys(), key).or_else(|| self.of_flag(key)).map(str::to_owned);
         SettingError::Unknown { key: key.to_owned(), near }
+    }
+
+    /// The setting that is meant by the name of its flag, or without its table.
+    fn of_flag(&self, name: &str) -> Option<&str> {
+        let name = name.replace('-', "_");
+        let flag = FLAGS.iter().find(|(flag, _)| *flag == name).map(|(_, key)| *key);
+        let mut tables = self.keys().filter(|key| key.rsplit('.').next() == Some(&name));
+        flag.or_else(|| tables.next().filter(|_| tables.next().is_none()))
     }
 }
 
@@ -240,6 +255,26 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_setting_is_found_by_its_flag_and_without_its_table() {
+        let tree = Tree::new(&Settings::default());
+        for (said, meant) in [
+            ("limit_rate", Some("upload_rate")),
+            ("limit-rate-per-peer", Some("upload_rate_per_peer")),
+            ("max_per_peer", Some("queue.slots_per_ip")),
+            ("site_retry", Some("fetch.site_retry")),
+            ("uplod_rate", Some("upload_rate")),
+            ("time_scale", None),
+            ("weather", None),
+        ] {
+            let SettingError::Unknown { near, .. } = tree.unknown(said) else { panic!("{said}") };
+            assert_eq!(near.as_deref(), meant, "{said}");
+        }
+        for (_, key) in FLAGS {
+            assert!(tree.keys().any(|known| known == key), "{key}");
+        }
+    }
 
     #[test]
     fn every_length_of_time_is_known_as_one() {

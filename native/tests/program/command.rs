@@ -43,6 +43,25 @@ fn the_effective_configuration_names_every_origin() {
     assert_eq!(of("queue.remanence"), (Value::from("300s"), "default".into()));
 }
 
+/// As a service manager sets a variable that has no value.
+#[test]
+fn a_configuration_that_is_named_by_nothing_is_not_named() {
+    let place = Place::new();
+    let origin = |variable: &str, more: &[&str]| {
+        let mut command = place.servent(&[&["config", "--json"], more].concat());
+        let output = command.env("SERVENT_CONFIG", variable).output().unwrap();
+        let config: Value = serde_json::from_slice(&output.stdout).ok()?;
+        Some(config["queue.slots"]["origin"].as_str().unwrap().to_owned())
+    };
+    std::fs::write(place.path("c.toml"), "[queue]\nslots = 3\n").unwrap();
+    assert_eq!(origin("", &[]).unwrap(), "default");
+    assert_eq!(origin("c.toml", &[]).unwrap(), "c.toml:2");
+    assert_eq!(origin("", &["--config", "c.toml"]).unwrap(), "c.toml:2");
+    assert_eq!(origin("", &["--config", ""]), None, "a flag without its value is a mistake");
+    let output = place.run(&["share", "--set", "limit_rate=5"]);
+    complains(&output, 2, "unknown key `limit_rate`; did you mean `upload_rate`?");
+}
+
 #[test]
 fn a_malformed_configuration_names_file_line_and_key() {
     let place = Place::new();
