@@ -15,7 +15,7 @@ use crate::config::Origin;
 use crate::config::file::Raw;
 use crate::demo::{self, Plan, Summary};
 use crate::exit::{Exit, Failure, said};
-use crate::progress::{Voice, bytes};
+use crate::progress::{Voice, bytes, count};
 use crate::signal::Signals;
 
 /// Run several servents that queue and transfer real files over loopback TCP.
@@ -129,9 +129,9 @@ fn sum_up(arguments: &Arguments, folder: &Path, summary: &Summary) -> Result<(),
         let gap = summary.median_gap_ms().map_or_else(|| "-".into(), |ms| format!("{ms} ms"));
         let highest = summary.positions.last().copied().unwrap_or(0);
         print(format!(
-            "{} downloads, {} verified, {}\nlongest line {highest}, a freed slot taken after {gap} (median), \
+            "{}, {} verified, {}\nlongest line {highest}, a freed slot taken after {gap} (median), \
              slots used {}.{} % of the time somebody waited\nreplay of the busy servent's trace: {}\n",
-            summary.transfers,
+            count(summary.transfers, "download"),
             summary.verified,
             bytes(summary.bytes),
             summary.utilisation_permille / 10,
@@ -146,7 +146,10 @@ fn sum_up(arguments: &Arguments, folder: &Path, summary: &Summary) -> Result<(),
     match summary.errors.first() {
         None => Ok(()),
         Some(first) => {
-            let what = format!("{} things went wrong, the first: {first}", summary.errors.len());
+            let what = format!(
+                "{} went wrong, the first: {first}",
+                count(summary.errors.len() as u64, "thing")
+            );
             Err(Failure::new(Exit::Unverified, what)
                 .next("run it again with --keep DIR and look at its traces"))
         }

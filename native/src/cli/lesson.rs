@@ -7,6 +7,7 @@ use servent_sim::lesson::{self, Finding, Lesson, Report, StageError, Task, Tweak
 
 use super::print;
 use crate::exit::{Exit, Failure};
+use crate::progress::count;
 
 /// Check a lesson of the lab, or print one to begin your own.
 #[derive(Debug, Args)]
@@ -138,8 +139,11 @@ fn check(path: &Path, seeds: u64) -> Result<(), Failure> {
 fn told(lesson: &Lesson, report: &Report) -> String {
     let asking = lesson.steps.iter().filter(|step| step.task != Task::Nothing).count();
     let Lesson { id, steps, .. } = lesson;
-    let mut text =
-        format!("{id}: {} steps, {asking} of them ask; {} seeds each\n", steps.len(), report.seeds);
+    let mut text = format!(
+        "{id}: {}, {asking} of them ask; {} each\n",
+        count(steps.len() as u64, "step"),
+        count(report.seeds, "seed")
+    );
     for Finding { step, what, .. } in &report.answers {
         text += &format!("  step {step}: {what}\n");
     }

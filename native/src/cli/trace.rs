@@ -10,6 +10,7 @@ use servent_core::trace::qlog;
 use super::replay::read;
 use super::{Common, print};
 use crate::exit::{Exit, Failure};
+use crate::progress::count;
 
 /// Work with recorded traces.
 #[derive(Debug, Args)]
@@ -69,7 +70,7 @@ pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure
         None => print(capture),
         Some(path) => {
             std::fs::write(path, capture).map_err(|e| Failure::file("write", path, &e))?;
-            print(format!("{} packets in {}\n", packets, path.display()))
+            print(format!("{} in {}\n", count(packets, "packet"), path.display()))
         }
     }
 }

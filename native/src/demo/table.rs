@@ -9,7 +9,7 @@ use servent_core::node::NodeView;
 use servent_core::time::Instant;
 
 use super::{Outcome, Summary};
-use crate::progress::{Voice, bytes};
+use crate::progress::{Voice, bytes, count};
 
 /// A live table on a terminal, one line per download elsewhere.
 pub(crate) struct Table {
@@ -86,8 +86,8 @@ fn table(now: Instant, view: &NodeView, summary: &Summary) -> String {
     let gap = summary.median_gap_ms().map_or_else(|| "-".to_owned(), |ms| format!("{ms} ms"));
     let _ = write!(
         out,
-        "  {} downloads, {} verified, {}; a freed slot is taken after {gap}",
-        summary.transfers,
+        "  {}, {} verified, {}; a freed slot is taken after {gap}",
+        count(summary.transfers, "download"),
         summary.verified,
         bytes(summary.bytes),
     );

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
-use super::{Voice, bytes, fetch, rate};
+use super::{Voice, bytes, count, fetch, rate};
 
 /// Shows a folder.
 pub(crate) struct FolderProgress {
@@ -37,7 +37,8 @@ impl FolderProgress {
         self.bytes += size;
         let Self { name, files, done, .. } = self;
         let line = format!(
-            "{name}: {done} of {files} files, {} at {}",
+            "{name}: {done} of {}, {} at {}",
+            count(*files, "file"),
             bytes(self.bytes),
             rate(per_second)
         );

@@ -124,7 +124,7 @@ fn scenarios_are_listed_shown_swept_and_checked() {
     assert!(swept.status.success());
     assert_eq!(text(swept).lines().count(), 2);
     let told = text(place.run(&["sim", "lose-last", "--settle"]));
-    assert!(told.contains("9 of 9 messages read, 0 named as undelivered, 1 datagrams lost"));
+    assert!(told.contains("9 of 9 messages read, 0 named as undelivered, 1 datagram lost"));
     let drawn = text(place.run(&["sim", "random-unicast", "--sweep", "3", "--json"]));
     assert_eq!(drawn.matches(r#""violations":[]"#).count(), 3, "{drawn}");
     for name in ["random-queue", "random-site", "random-divided", "random-routing", "random-swarm"]
@@ -137,7 +137,7 @@ fn scenarios_are_listed_shown_swept_and_checked() {
         );
     }
     let flood = text(place.run(&["sim", "cycles"]));
-    let sums = "1 answers home; 86 messages, 36 useful, 50 duplicate, 0 dropped";
+    let sums = "1 answer home; 86 messages, 36 useful, 50 duplicate, 0 dropped";
     assert!(flood.contains(sums), "{flood}");
     std::fs::write(place.path("two.json"), text(place.run(&["sim", "twins", "--show"]))).unwrap();
     let twins = text(place.run(&["sim", "two.json", "--json"]));

@@ -168,9 +168,10 @@ impl Total {
                 (Exit::Interrupted, "stopped before all downloads were whole".to_owned())
             }
             (None, 0) => return Ok(()),
-            (exit, failed) => {
-                (exit.unwrap_or(Exit::Network), format!("{failed} of {all} downloads failed"))
-            }
+            (exit, failed) => (
+                exit.unwrap_or(Exit::Network),
+                format!("{failed} of {} failed", count(all, "download")),
+            ),
         };
         Err(Failure::new(exit, what).next("the same command goes on with what is missing"))
     }

@@ -16,6 +16,7 @@ use servent_sim::routing::{Disguised, disguise};
 use crate::cli::print;
 use crate::cli::replay::read;
 use crate::exit::{Exit, Failure};
+use crate::progress::count;
 
 /// Write a recording under other names: pseudonyms for people, addresses, files and
 /// words of searches.
@@ -89,8 +90,10 @@ fn tell(all: &[Disguised], json: bool) -> Result<(), Failure> {
         let name = Shown(name);
         let same = steps - changed;
         print(format!(
-            "{name}: {same} of {steps} steps as they were, {left_out} connections with whoever is on no tape left out\n"
+            "{name}: {same} of {} as they were, {} with whoever is on no tape left out\n",
+            count(*steps as u64, "step"),
+            count(*left_out as u64, "connection")
         ))?;
     }
-    print(format!("{} nodes under other names, all verified\n", all.len()))
+    print(format!("{} under other names, all verified\n", count(all.len() as u64, "node")))
 }

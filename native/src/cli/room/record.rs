@@ -144,8 +144,8 @@ impl Record {
         );
         if left_out > 0 || recorded.refused > 0 {
             sentence += &format!(
-                "; {left_out} that are no tapes were left out, and {} pieces beyond the limits",
-                recorded.refused
+                "; {left_out} that are no tapes were left out, and {} beyond the limits",
+                count(recorded.refused, "piece")
             );
         }
         told(voice, &fact, &sentence)

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::Run;
 use crate::cli::print;
 use crate::exit::{Exit, Failure};
+use crate::progress::count;
 
 /// How many of the worst seeds are named.
 const WORST: usize = 10;
@@ -192,7 +193,7 @@ impl Summary {
         if json {
             return format!("{}\n", json!(self));
         }
-        let mut out = format!("{} runs, {} broke a rule\n", self.runs, self.broken);
+        let mut out = format!("{}, {} broke a rule\n", count(self.runs, "run"), self.broken);
         for (name, sketch) in &self.sketches {
             let [half, most, nearly] = [50, 90, 99].map(|percent| sketch.quantile(percent));
             out.push_str(&format!(
@@ -204,7 +205,8 @@ impl Summary {
             let what = what.as_deref().unwrap_or("no rule broken");
             // The name of a drawn scenario ends with its seed.
             let name = scenario.strip_suffix(&format!("-{seed}")).unwrap_or(scenario);
-            out.push_str(&format!("servent sim {name} --seed {seed}: {events} events, {what}\n"));
+            let events = count(*events, "event");
+            out.push_str(&format!("servent sim {name} --seed {seed}: {events}, {what}\n"));
         }
         out
     }

@@ -17,6 +17,7 @@ use self::merge::{Merge, Shard, Summary};
 use self::scenario::{End, Scenario};
 use super::{Common, print};
 use crate::exit::{Exit, Failure};
+use crate::progress::count;
 
 /// Run a scenario from the shell, watched by the oracles of the protocols.
 ///
@@ -192,7 +193,10 @@ impl Told<'_> {
         };
         match self.broken {
             0 => Ok(()),
-            n => Err(Failure::new(Exit::Unverified, format!("{n} runs broke a rule")).next(next)),
+            n => {
+                let what = format!("{} broke a rule", count(n, "run"));
+                Err(Failure::new(Exit::Unverified, what).next(next))
+            }
         }
     }
 }
@@ -210,31 +214,39 @@ fn sentence(run: &Run) -> String {
     let Run { scenario, seed, seconds, events, digest, violations, .. } = run;
     let oracles = match violations.len() {
         0 => "oracles silent".to_owned(),
+        1 => "1 VIOLATION".to_owned(),
         n => format!("{n} VIOLATIONS"),
     };
     let outcome = match &run.outcome {
-        Outcome::Downloads { whole, failed } => format!("{whole} downloads whole, {failed} failed"),
+        Outcome::Downloads { whole, failed } => {
+            format!("{} whole, {failed} failed", count(u64::from(*whole), "download"))
+        }
         Outcome::Messages { written, read, named, lost, resent } => format!(
-            "{read} of {written} messages read, {named} named as undelivered, {lost} datagrams \
-             lost, {resent} messages sent again"
+            "{read} of {} read, {named} named as undelivered, {} lost, {} sent again",
+            count(*written, "message"),
+            count(*lost, "datagram"),
+            count(*resent, "message"),
         ),
         Outcome::Overlay { nodes, searches, answers, tally } => {
             let t = tally.as_deref();
-            let count = |of: fn(&servent_sim::routing::TallyView) -> u64| t.map_or(0, of);
+            let of = |of: fn(&servent_sim::routing::TallyView) -> u64| t.map_or(0, of);
             format!(
-                "{searches} searches in {nodes} servents, {answers} answers home; {} messages, {} \
-                 useful, {} duplicate, {} dropped for other reasons, {} lost",
-                count(|t| t.sent),
-                count(|t| t.useful),
-                count(|t| t.duplicate),
-                count(|t| t.dropped - t.duplicate),
-                count(|t| t.lost),
+                "{} in {}, {} home; {}, {} useful, {} duplicate, {} dropped for other reasons, \
+                 {} lost",
+                if *searches == 1 { "1 search".to_owned() } else { format!("{searches} searches") },
+                count(u64::from(*nodes), "servent"),
+                count(u64::from(*answers), "answer"),
+                count(of(|t| t.sent), "message"),
+                of(|t| t.useful),
+                of(|t| t.duplicate),
+                of(|t| t.dropped - t.duplicate),
+                of(|t| t.lost),
             )
         }
         Outcome::Swarm { policy, result } => swarm::told(*policy, result),
     };
     format!(
-        "{scenario} seed {seed}: {outcome} in {seconds} s, {events} events, {oracles}, digest \
-         {digest}\n"
+        "{scenario} seed {seed}: {outcome} in {seconds} s, {}, {oracles}, digest {digest}\n",
+        count(*events, "event")
     )
 }

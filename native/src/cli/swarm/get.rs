@@ -18,7 +18,7 @@ use super::super::start::{TraceFlag, address, runtime};
 use super::super::amount::rate;
 use crate::config::units;
 use crate::exit::{Exit, Failure, said};
-use crate::progress::{Reporter, Voice, bytes};
+use crate::progress::{Reporter, Voice, bytes, count};
 use crate::signal::Signals;
 
 /// The shortest time between two progress reports.
@@ -240,12 +240,12 @@ impl<'a> Bar<'a> {
 
     fn show(&self, now: &Progress) {
         let words = format!(
-            "{}/{} pieces, {} % from the source, {} given, {} peers{}",
+            "{}/{} pieces, {} % from the source, {} given, {}{}",
             now.held,
             now.pieces,
             source_share(now),
             bytes(now.given),
-            now.peers,
+            count(u64::from(now.peers), "peer"),
             if now.online { "" } else { ", waiting for the coordinator" },
         );
         match &self.bar {
