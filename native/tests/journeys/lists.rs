@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::program::{Place, assert_same, complains, finish, noise};
+use crate::program::{Place, Running, assert_same, complains, finish, noise};
 
 /// Files of different lengths; their names and bytes.
 fn several(place: &Place, count: usize) -> Vec<(String, Vec<u8>)> {
@@ -123,6 +123,36 @@ fn the_rate_of_a_command_is_that_of_all_its_downloads_together() {
     let total = total.into_iter().find(|fact| fact["event"] == "total").expect(&said);
     // With what may be caught up on, which is a fifth of a second.
     assert!(total["files"] == 2 && total["rate"].as_u64().unwrap() < 240_000, "{total}");
+}
+
+/// The bytes that an earlier command left did not come now.
+#[test]
+fn the_rate_of_a_command_that_goes_on_is_that_of_what_comes() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("shared")).unwrap();
+    let sizes = [("a", 7_000_000), ("b", 7_000_001)];
+    let files: Vec<_> = sizes.map(|(name, size)| (name.to_string(), noise(size))).into();
+    for (name, bytes) in &files {
+        std::fs::write(place.path("shared").join(name), bytes).unwrap();
+    }
+    let running = place.sharing(&[]);
+    std::fs::write(place.path("list.txt"), list(running.at, &files)).unwrap();
+    let get = ["get", "-i", "list.txt", "-o", "here/", "--limit-rate", "4M", "--json"];
+    let get = [&get[..], &["--state", "get"]].concat();
+    let mut first = Running::start(place.servent(&get));
+    let have = |line: &str| {
+        let fact: Value = serde_json::from_str(line).ok()?;
+        fact["download"]["have"].as_u64()
+    };
+    first.line(|line| have(line).is_some_and(|have| have > 5_500_000));
+    first.signal("INT");
+    assert!(!first.end().success());
+    let output = place.run(&get);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut facts = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let total = facts.find(|fact| fact["event"] == "total").expect(&said);
+    assert!(total["files"] == 2 && total["bytes"] == 14_000_001, "{total}");
+    assert!(total["rate"].as_u64().unwrap() < 6_000_000, "{total}");
 }
 
 #[test]

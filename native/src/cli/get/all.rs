@@ -78,7 +78,7 @@ impl All {
             }
         }
         total.there += self.there;
-        total.tell(self.voice, per_second(total.bytes, self.clock.now().since(self.begun)));
+        total.tell(self.voice, per_second(total.came, self.clock.now().since(self.begun)));
         total.verdict()
     }
 
@@ -99,8 +99,8 @@ impl All {
         let mut end = |job: &Job, outcome: Result<Ended, Failure>| {
             ended.set(ended.get() + 1);
             match outcome {
-                Ok(Ended::File(bytes)) => {
-                    total.add(&Total { whole: 1, bytes, ..Total::default() });
+                Ok(Ended::File { size: bytes, came }) => {
+                    total.add(&Total { whole: 1, bytes, came, ..Total::default() });
                 }
                 Ok(Ended::Folder(folder)) => found.push(*folder),
                 Err(failure) => {
@@ -143,6 +143,8 @@ impl All {
 pub(super) struct Total {
     pub(super) whole: u64,
     pub(super) bytes: u64,
+    /// How many of them came now; an earlier command had left the others.
+    pub(super) came: u64,
     pub(super) there: u64,
     pub(super) failed: u64,
     /// The exit code of the first failure, or of being stopped by the user.
@@ -153,6 +155,7 @@ impl Total {
     fn add(&mut self, more: &Self) {
         self.whole += more.whole;
         self.bytes += more.bytes;
+        self.came += more.came;
         self.there += more.there;
         self.failed += more.failed;
         if self.exit.is_none() || more.exit == Some(Exit::Interrupted) {
@@ -209,7 +212,7 @@ mod tests {
     #[test]
     fn the_end_is_one_sentence() {
         let total = |whole, bytes, there, failed| {
-            Total { whole, bytes, there, failed, exit: None }.sentence(1_024)
+            Total { whole, bytes, came: bytes, there, failed, exit: None }.sentence(1_024)
         };
         assert_eq!(total(1, 2_048, 0, 0), "1 file, 2.0 KiB at 1.0 KiB/s");
         assert_eq!(total(0, 0, 3, 1), "0 files, 0 B; 3 there already; 1 failed");

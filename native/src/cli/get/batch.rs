@@ -34,6 +34,8 @@ pub(super) struct Batch<'a> {
     /// Incomplete downloads of earlier commands, by name.
     earlier: BTreeMap<String, FetchView>,
     troubles: Troubles,
+    /// The bytes that were there when each of them began.
+    had: BTreeMap<FetchId, u64>,
 }
 
 /// A download that has ended.
@@ -73,6 +75,7 @@ impl<'a> Batch<'a> {
             moved: BTreeMap::new(),
             earlier: BTreeMap::new(),
             troubles: Troubles::default(),
+            had: BTreeMap::new(),
         }
     }
 
@@ -149,6 +152,9 @@ impl<'a> Batch<'a> {
                         }
                         continue;
                     }
+                    if let fetch::Event::Begun { fetch, have, .. } = event {
+                        self.had.insert(fetch, have);
+                    }
                     let told = self.troubles.note(self.clock.now(), &event);
                     if let Some((fetch, at, what)) = told
                         && let Some(name) = self.numbered.get(&fetch)
@@ -170,7 +176,8 @@ impl<'a> Batch<'a> {
                     },
                 },
                 Ok(Answer::Fetched { fetch, bytes, sha1 }) => {
-                    (fetch, Ok(Whole { fetch, size: bytes, sha1 }))
+                    let had = self.had.remove(&fetch).unwrap_or_default();
+                    (fetch, Ok(Whole { fetch, size: bytes, came: bytes.saturating_sub(had), sha1 }))
                 }
                 Ok(Answer::Failed { fetch, why }) => (fetch, Err(why)),
                 Ok(_) => continue,

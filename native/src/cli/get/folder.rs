@@ -105,10 +105,11 @@ impl Folder {
                 News::Moved { name, at, to, .. } => {
                     progress.trouble(&name, at, &told::moved(&to));
                 }
-                News::Ended(Ended { name, outcome: Ok(Whole { size: bytes, .. }) }) => {
+                News::Ended(Ended { name, outcome: Ok(Whole { size: bytes, came, .. }) }) => {
                     (total.whole, total.bytes) = (total.whole + 1, total.bytes + bytes);
+                    total.came += came;
                     let passed = clock.now().since(begun);
-                    progress.done(&name, bytes, per_second(total.bytes, passed));
+                    progress.done(&name, bytes, per_second(total.came, passed));
                 }
                 News::Ended(Ended { name, outcome: Err(failure) }) => {
                     total.failed += 1;

@@ -61,6 +61,8 @@ pub(super) struct Whole {
     pub(super) fetch: FetchId,
     /// The size of the file in bytes.
     pub(super) size: u64,
+    /// How many of them came now, and were not there when it began.
+    pub(super) came: u64,
     pub(super) sha1: Option<Sha1>,
 }
 
@@ -73,8 +75,8 @@ enum Followed {
 
 /// What a download turned out to be.
 pub(super) enum Ended {
-    /// A file of this size in bytes.
-    File(u64),
+    /// A file of `size` bytes, of which `came` were not there before.
+    File { size: u64, came: u64 },
     /// A folder, which is to be downloaded as one.
     Folder(Box<Folder>),
 }
@@ -217,7 +219,7 @@ impl Job {
             let file = handle.path_of(whole.fetch).unwrap_or_else(|| self.file.clone());
             told::report(self.voice, &file, whole, self.wanted.sha1.is_some())?;
         }
-        Ok(Ended::File(whole.size))
+        Ok(Ended::File { size: whole.size, came: whole.came })
     }
 
     /// The same download as that of a folder.
@@ -316,7 +318,7 @@ impl Following<'_> {
 
     async fn fetch(&mut self, wish: Get) -> Result<Followed, Failure> {
         let (clock, name) = (Clock::new(), wish.name.clone());
-        let (mut ours, mut poured) = (None, 0);
+        let (mut ours, mut poured, mut had) = (None, 0, 0);
         let handle = self.handle;
         let mut answers = handle.answers();
         let mut fetching = BroadcastStream::new(handle.fetching());
@@ -334,6 +336,9 @@ impl Following<'_> {
                         handle.command(Command::Cancel { fetch: *fetch }).await?;
                         return Ok(Followed::Folder(base, place));
                     }
+                    if let fetch::Event::Begun { have, .. } = event {
+                        had = have; // A servent of its own has one download.
+                    }
                     if let Some((_, at, what)) = troubles.note(clock.now(), &event) {
                         self.progress.trouble(at, &what);
                     }
@@ -348,7 +353,7 @@ impl Following<'_> {
                     }
                     Ok(Answer::NoWay { .. }) => self.push.soon(),
                     Ok(Answer::Fetched { fetch, bytes, sha1 }) if ours == Some(fetch) => {
-                        return Ok(Followed::Whole(Whole { fetch, size: bytes, sha1 }));
+                        return Ok(Followed::Whole(Whole { fetch, size: bytes, came: bytes.saturating_sub(had), sha1 }));
                     }
                     Ok(Answer::Failed { why: FetchFailure::NoSource, .. }) if self.push.may_help() => {}
                     Ok(Answer::Failed { fetch, why }) if ours == Some(fetch) => {
