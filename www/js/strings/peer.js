@@ -49,7 +49,7 @@ export const peer = {
   'part.lost': (a) => `The place before is gone: ${PLACE_GONE[a.lost] ?? a.lost}.`,
   'part.receiving': (a) => `${bytes(a.have)} of ${bytes(a.size)}`,
   'part.asking': 'asking',
-  'part.held': 'has asked: it gets a slot, or hears its place in line within half a minute',
+  'part.held': 'asked; a slot or its place in line comes within half a minute',
   'part.turn': 'waits until another download has ended',
   'part.waiting': (a) => `asks again in ${span(a.in)}`,
   'part.ended.verifying': 'is all here, and is being checked',

@@ -47,7 +47,7 @@ export const peer = {
   'part.lost': (a) => `Der Platz davor ist weg: ${PLACE_GONE[a.lost] ?? a.lost}.`,
   'part.receiving': (a) => `${bytes(a.have)} von ${bytes(a.size)}`,
   'part.asking': 'fragt an',
-  'part.held': 'hat angefragt: bekommt einen Slot oder erfährt binnen einer halben Minute den Platz in der Schlange',
+  'part.held': 'angefragt; ein Slot oder der Platz in der Schlange kommt binnen einer halben Minute',
   'part.turn': 'wartet, bis ein anderer Download fertig ist',
   'part.waiting': (a) => `fragt in ${span(a.in)} wieder`,
   'part.ended.verifying': 'ist ganz da und wird geprüft',
