@@ -108,7 +108,7 @@ impl Asker {
     ) -> Result<Option<T>, StoreFailure> {
         let why = match answer {
             Ok(Ok(answer)) => {
-                self.trouble.send_replace(None);
+                self.trouble.send_if_modified(|before| before.take().is_some());
                 if let Some(said) = &mut self.said {
                     said.back(&self.database);
                 }
