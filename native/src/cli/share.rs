@@ -80,7 +80,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     access_log: Option<PathBuf>,
     /// Bytes a second all uploads together may take, such as 500k or 2M.
-    #[arg(long, value_name = "RATE", value_parser = rate)]
+    #[arg(long, alias = "upload-rate", value_name = "RATE", value_parser = rate)]
     limit_rate: Option<u64>,
     /// Bytes a second all uploads of one address together may take.
     #[arg(long, value_name = "RATE", value_parser = rate)]

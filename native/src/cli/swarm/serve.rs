@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "BYTES", default_value_t = CHUNK)]
     chunk: u64,
     /// Bytes a second the source sends, such as 500k or 2M.
-    #[arg(long, value_name = "RATE", value_parser = rate)]
+    #[arg(long, alias = "limit-rate", value_name = "RATE", value_parser = rate)]
     upload_rate: Option<u64>,
     /// Another HTTP server with the same files and paths; several are possible.
     #[arg(long, value_name = "ADDRESS")]
