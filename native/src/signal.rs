@@ -33,7 +33,16 @@ impl Signals {
         }
     }
 
-    /// Ends the program at the next signal.
+    /// Waits for `last`; the next signal until then ends the program. Those that
+    /// come later are for what follows.
+    pub(crate) async fn end_before<T>(mut self, last: impl Future<Output = T>) -> T {
+        tokio::select! {
+            last = last => last,
+            () = self.first() => std::process::exit(Exit::Interrupted as i32),
+        }
+    }
+
+    /// Ends the program at the next signal, whenever that comes.
     pub(crate) fn end_at_next(mut self) {
         tokio::spawn(async move {
             self.first().await;

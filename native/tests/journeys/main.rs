@@ -24,6 +24,7 @@ mod several_downloads;
 mod several_receivers;
 mod slow_reader;
 mod soak;
+mod stopped;
 mod swarm_source;
 mod turns;
 mod uploads;

@@ -104,6 +104,16 @@ impl<'a> Batch<'a> {
         Ok(self.handle.command(Command::Cancel { fetch }).await?)
     }
 
+    /// Pauses the active ones, which saves what has come of them; the same
+    /// request continues them. A servent that stops saves nothing more, as if
+    /// it were killed.
+    pub(super) async fn pause(&self) {
+        for &fetch in self.numbered.keys() {
+            // If the servent has ended, `Handle::stop` says how.
+            let _ = self.handle.command(Command::Pause { fetch }).await;
+        }
+    }
+
     /// The name of an active download, by its number.
     pub(super) fn name(&self, fetch: u32) -> Option<&str> {
         self.numbered.get(&FetchId(fetch)).map(String::as_str)

@@ -53,7 +53,8 @@ impl Folder {
         }
         let made = std::fs::create_dir_all(&self.to);
         made.map_err(|e| Failure::file("make the folder", &self.to, &e))?;
-        let state = state_of(config, &self.to);
+        // With a slash at its end: not that of the file it was taken for.
+        let state = state_of(config, &self.to.join(""));
         make(&state)?;
         let started = Driver::start(self.options(config, &state, parallel)).await;
         let handle = started.map_err(|error| not_started(error, &self.to))?;
@@ -65,9 +66,9 @@ impl Folder {
             () = signals.first() => Err(self.stopped()),
             ended = handle.ended() => Err(ended.err().map_or_else(|| Failure::new(Exit::Failed, "the servent ended"), Failure::from)),
         };
-        signals.end_at_next();
+        batch.pause().await;
         drop(control);
-        handle.stop().await?;
+        signals.end_before(handle.stop()).await?;
         outcome?;
         if total.failed == 0 {
             let _ = std::fs::remove_dir_all(state); // Nothing is left to resume.

@@ -198,9 +198,8 @@ impl Job {
             ended = handle.ended() => Err(ended.err().map_or_else(|| Failure::new(Exit::Failed, "the servent ended"), Failure::from)),
         };
         progress.finish();
-        signals.end_at_next();
         drop(control);
-        handle.stop().await?;
+        signals.end_before(handle.stop()).await?;
         let followed = outcome?;
         if let Some(state) = state {
             // Nothing is left to resume.

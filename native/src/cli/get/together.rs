@@ -48,11 +48,9 @@ impl<'a> Together<'a> {
                 && job.folder() == folder
                 && !state_of(config, &job.file).exists()
         };
-        let (jobs, alone): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(fits);
-        if jobs.len() < 2 {
-            let alone = jobs.into_iter().chain(alone).collect();
-            return (Self { jobs: Vec::new(), folder, key }, alone);
-        }
+        // Also when it is one: the others may have come already, and what is
+        // remembered of it is with them.
+        let (jobs, alone) = jobs.iter().partition(fits);
         (Self { jobs, folder, key }, alone)
     }
 
@@ -95,10 +93,10 @@ impl<'a> Together<'a> {
             () = signals.first() => Err(Failure::new(Exit::Interrupted, "stopped")),
             ended = handle.ended() => Err(ended.err().map_or_else(|| Failure::new(Exit::Failed, "the servent ended"), Failure::from)),
         };
+        running.batch.pause().await;
         let failed = running.failed;
-        signals.end_at_next();
         drop(control);
-        handle.stop().await?;
+        signals.end_before(handle.stop()).await?;
         outcome?;
         if !failed {
             let _ = std::fs::remove_dir_all(state); // Nothing is left to resume.
