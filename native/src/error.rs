@@ -164,6 +164,12 @@ pub enum StoreFailure {
         /// What it says.
         why: String,
     },
+    /// No site is in the database.
+    #[error("no site is in {at} yet: the first `servent share DIR --store {at}` makes one")]
+    NoSite {
+        /// The database.
+        at: String,
+    },
     /// The schema `servent` of the database is not ours.
     #[error(
         "the schema `servent` in {at} is no servent's ({why}); it has not been touched: name another database"

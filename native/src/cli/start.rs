@@ -116,6 +116,10 @@ impl From<StartError> for Failure {
                 return Self::new(Exit::Network, error.to_string()).next(elsewhere(*at, why));
             }
             StartError::Store(StoreFailure::Io { why, .. }) => (Exit::Disk, Some(why)),
+            StartError::Store(away @ StoreFailure::Away { .. }) => {
+                return Self::new(store(away), error.to_string())
+                    .next("see that it runs and that its URL is right, then start again");
+            }
             StartError::Store(failure) => (store(failure), None),
             StartError::Dice(_) => (Exit::Failed, None),
             StartError::Nowhere => (Exit::Usage, None),
@@ -192,6 +196,7 @@ fn store(failure: &StoreFailure) -> Exit {
         StoreFailure::Away { .. } | StoreFailure::Unauthorized { .. } => Exit::Network,
         StoreFailure::NoFile { .. }
         | StoreFailure::OtherMode { .. }
+        | StoreFailure::NoSite { .. }
         | StoreFailure::OtherPurpose { .. } => Exit::Usage,
         _ => Exit::Disk,
     }

@@ -91,6 +91,21 @@ fn downloading(state: &Path) -> Vec<PathBuf> {
     places
 }
 
+/// What there is to say of a servent of a site.
+fn site(out: &mut String, servent: &Value) {
+    let part = |whose: &str| servent["parts"][whose].as_u64();
+    if let (Some(ours), Some(others)) = (part("ours"), part("others")) {
+        let nobodys = part("nobodys").unwrap_or(0);
+        let _ = writeln!(out, "parts {ours}   of others {others}   changing hands {nobodys}");
+    }
+    if servent["store_away"] == true {
+        let _ = writeln!(
+            out,
+            "the database of the site is away: nothing new is promised until it is back"
+        );
+    }
+}
+
 /// The status as a table for people.
 fn table(status: &Value) -> String {
     let mut out = String::new();
@@ -116,6 +131,7 @@ fn table(status: &Value) -> String {
             n(&view["connections"]),
             n(&view["shared"]),
         );
+        site(&mut out, servent);
         overlay(&mut out, &servent["overlay"]);
         uploads(&mut out, queue);
         line(&mut out, queue);

@@ -119,6 +119,8 @@ async fn one_status(live: &Live, count: u32) -> Result<Value, servent::error::Ru
         "counters": handle.counters(),
         "view": handle.view(1, count).await?,
         "overlay": handle.neighbourhood().await?,
+        "store_away": handle.is_mute(),
+        "parts": handle.standing(),
     }))
 }
 

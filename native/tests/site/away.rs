@@ -80,6 +80,9 @@ fn st_7_whoever_has_nothing_to_save_notices_too() {
     site.server.stop();
     until("it is known", || one.ready() == 503);
     assert!(gauge(&one, "servent_store_away") > 0.5);
+    let status = site.place.run(&["status", "--state", &one.state]).stdout;
+    let status = String::from_utf8(status).unwrap();
+    assert!(status.contains("the database of the site is away"), "{status}");
     until("the other one says so", || !said(&other, "cannot be used").is_empty());
     assert!(!said(&log, "cannot be used").is_empty());
     site.server.start_again();

@@ -108,6 +108,32 @@ fn st_3_a_download_through_the_proxy_goes_on_at_the_new_leader() {
     assert_same(&site.place.path("file"), &bytes);
 }
 
+/// It is not ready for anybody new, and goes on with whoever it serves.
+#[test]
+fn st_7_a_download_through_the_proxy_goes_on_while_the_database_is_away() {
+    let Some(program) = installed() else { return };
+    let Some(site) = Site::new() else { return };
+    let (_proxy, door, [one, ..]) = site_behind(program, &site);
+    let bytes = std::fs::read(site.place.path("shared/file")).unwrap();
+    let _leading = site.leads_with(&one, &["--set", "upload_rate=400000"]);
+    until("the proxy has found who leads", || {
+        std::panic::catch_unwind(|| Wire::connect(door.at).get("/", &["Connection: close"])).is_ok()
+    });
+    let (url, to) = (format!("http://{}/get/0/file", door.at), site.place.path("file"));
+    let mut curl = Command::new("curl").args(["-s", &url, "-o"]).arg(&to).spawn().unwrap();
+    let came = || std::fs::metadata(&to).map_or(0, |file| file.len());
+    until("it downloads", || came() > 100_000);
+    site.server.stop();
+    until("the proxy knows that it is not ready", || {
+        std::panic::catch_unwind(|| Wire::connect(door.at).get("/", &["Connection: close"]))
+            .is_err()
+    });
+    assert!(came() < bytes.len() as u64, "there was something left to go on with");
+    assert!(ended(&mut curl).success());
+    assert_same(&to, &bytes);
+    site.server.start_again();
+}
+
 /// The check of a proxy sends no name, or one that is none of ours.
 #[test]
 fn st_6_health_is_told_under_every_name() {

@@ -24,6 +24,10 @@ fn st_1_a_site_that_cannot_be_used_is_said_in_one_sentence() {
     let refused = run(&site.url, "store_password_file=wrong");
     complains(&refused, 3, "does not let us in");
     assert!(!String::from_utf8_lossy(&refused.stderr).contains(crate::postgres::PASSWORD));
+    complains(&run(&site.url, "store_password_file=none"), 3, "does not let us in (none cannot");
+    let mut command = site.place.servent(&["site", "status", "--store", &site.url, "--set", file]);
+    let asked = finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    complains(&asked, 2, "no site is in");
     site.server.sql(&site.url, "CREATE SCHEMA servent; CREATE TABLE servent.mine (n int)");
     complains(&run(&site.url, file), 8, "no servent's");
     site.server.sql(&site.url, "DROP SCHEMA servent CASCADE");

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr as _;
 use std::time::Duration;
 
@@ -113,8 +113,10 @@ impl Database {
     /// The password: the first line of the file, or that of the environment.
     fn password(&self) -> Result<Option<String>, StoreFailure> {
         let Some(file) = &self.password else { return Ok(std::env::var(PASSWORD).ok()) };
-        let read = |file: &Path| std::fs::read_to_string(file);
-        let text = read(file).map_err(|why| StoreFailure::Io { path: file.clone(), why })?;
+        let text = std::fs::read_to_string(file).map_err(|why| StoreFailure::Unauthorized {
+            at: self.shown.clone(),
+            why: format!("{} cannot be read: {why}", file.display()),
+        })?;
         Ok(Some(text.lines().next().unwrap_or_default().to_owned()))
     }
 
@@ -147,6 +149,11 @@ impl Database {
         let wrong = [SqlState::INVALID_PASSWORD, SqlState::INVALID_AUTHORIZATION_SPECIFICATION];
         if why.code().is_some_and(|code| wrong.contains(code)) {
             let why = why.as_db_error().map_or_else(String::new, |e| e.message().to_owned());
+            return StoreFailure::Unauthorized { at: self.shown.clone(), why };
+        }
+        // The library names no kind for a server that wants a password when there is none.
+        if said(why).contains("password missing") {
+            let why = "it wants a password".into();
             return StoreFailure::Unauthorized { at: self.shown.clone(), why };
         }
         if why.code() == Some(&SqlState::DISK_FULL) {

@@ -211,7 +211,7 @@ impl Attends for Post {
         let site = &self.asker.database;
         match event {
             Event::Came { at } => tracing::info!("{at} is in the site of {site}"),
-            Event::Went { at, why } => tracing::info!("{at} is gone from the site: {why}"),
+            Event::Went { at, why } => tracing::warn!("{at} is gone from the site: {why}"),
             Event::Lost { part } => tracing::info!("part {} is led by another servent", part.0),
         }
     }

@@ -161,7 +161,7 @@ pub(super) async fn prepare(
 /// There are none, or they are somebody else's, or a newer program's.
 pub(super) async fn known(txn: &Transaction<'_>, site: &Database) -> Result<u32, StoreFailure> {
     match version(txn, site).await? {
-        0 => Err(site.alien("there is none")),
+        0 => Err(StoreFailure::NoSite { at: site.to_string() }),
         found if found > SCHEMA => {
             Err(StoreFailure::NewerSite { at: site.to_string(), found, known: SCHEMA })
         }
