@@ -203,8 +203,8 @@ fn store(failure: &StoreFailure) -> Exit {
 }
 
 /// Opens the lab's port and returns its address; `None` when the lab is off.
-/// One that others can reach has a key, and so has the page of a room. If the user did not choose the port,
-/// the next free one after the usual one is used.
+/// One that others can reach has a key, and so has the page of a room. If the
+/// user did not choose the port, the next free one after the usual one is used.
 pub(crate) async fn lab(config: &Config) -> Result<Option<(TcpListener, Door)>, Failure> {
     let Lab::At(at) = config.settings.lab else { return Ok(None) };
     if !at.ip().is_loopback() && !config.settings.lab_public {

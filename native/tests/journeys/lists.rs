@@ -7,15 +7,21 @@ use serde_json::Value;
 
 use crate::program::{Place, Running, assert_same, complains, finish, noise};
 
-/// Files of different lengths; their names and bytes.
+/// Shares files of these names and sizes; their names and bytes.
+fn share(
+    place: &Place,
+    files: impl IntoIterator<Item = (String, usize)>,
+) -> Vec<(String, Vec<u8>)> {
+    let shared = |(name, size): (String, usize)| {
+        let (_, bytes) = place.share(&name, size);
+        (name, bytes)
+    };
+    files.into_iter().map(shared).collect()
+}
+
+/// The same of so many files of different lengths.
 fn several(place: &Place, count: usize) -> Vec<(String, Vec<u8>)> {
-    let files = (0..count).map(|n| (format!("file {n:02}"), noise(10_000 + 7 * n)));
-    let files: Vec<_> = files.collect();
-    std::fs::create_dir_all(place.path("shared")).unwrap();
-    for (name, bytes) in &files {
-        std::fs::write(place.path("shared").join(name), bytes).unwrap();
-    }
-    files
+    share(place, (0..count).map(|n| (format!("file {n:02}"), 10_000 + 7 * n)))
 }
 
 fn list(at: std::net::SocketAddr, files: &[(String, Vec<u8>)]) -> String {
@@ -59,11 +65,7 @@ fn a_list_is_downloaded_a_few_at_a_time() {
 #[test]
 fn a_list_that_was_stopped_goes_on_where_it_was() {
     let place = Place::new();
-    std::fs::create_dir_all(place.path("shared")).unwrap();
-    let files: Vec<_> = (0..3).map(|n| (format!("file {n}"), noise(400_000 + 7 * n))).collect();
-    for (name, bytes) in &files {
-        std::fs::write(place.path("shared").join(name), bytes).unwrap();
-    }
+    let files = share(&place, (0..3).map(|n| (format!("file {n}"), 400_000 + 7 * n)));
     let running = place.sharing(&[]);
     std::fs::write(place.path("list.txt"), list(running.at, &files)).unwrap();
     let get = ["get", "-i", "list.txt", "-o", "here/", "--state", "get", "--json"];
@@ -129,12 +131,8 @@ fn the_rate_of_a_command_is_that_of_all_its_downloads_together() {
 #[test]
 fn the_rate_of_a_command_that_goes_on_is_that_of_what_comes() {
     let place = Place::new();
-    std::fs::create_dir_all(place.path("shared")).unwrap();
     let sizes = [("a", 7_000_000), ("b", 7_000_001)];
-    let files: Vec<_> = sizes.map(|(name, size)| (name.to_string(), noise(size))).into();
-    for (name, bytes) in &files {
-        std::fs::write(place.path("shared").join(name), bytes).unwrap();
-    }
+    let files = share(&place, sizes.map(|(name, size)| (name.to_owned(), size)));
     let running = place.sharing(&[]);
     std::fs::write(place.path("list.txt"), list(running.at, &files)).unwrap();
     let get = ["get", "-i", "list.txt", "-o", "here/", "--limit-rate", "4M", "--json"];

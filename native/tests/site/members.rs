@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 use socket2::{Domain, Socket, Type};
@@ -109,10 +109,18 @@ impl Site {
 
     /// What everybody may see of the site.
     pub(crate) fn status(&self) -> Value {
-        let arguments = ["site", "status", "--json", "--store", &self.url];
-        let more = ["--set", "store_password_file=secret"];
-        let output = self.place.run(&[&arguments[..], &more].concat());
-        serde_json::from_slice(&output.stdout).unwrap()
+        serde_json::from_slice(&self.ask_status(&["--json"]).stdout).unwrap()
+    }
+
+    /// The same as a table for people.
+    pub(crate) fn table(&self) -> String {
+        String::from_utf8(self.ask_status(&[]).stdout).unwrap()
+    }
+
+    pub(crate) fn ask_status(&self, more: &[&str]) -> Output {
+        let arguments = ["site", "status", "--store", &self.url];
+        let password = ["--set", "store_password_file=secret"];
+        self.place.run(&[&arguments[..], &password, more].concat())
     }
 
     /// Waits until so many members lead all parts, and know it.

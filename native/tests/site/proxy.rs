@@ -57,6 +57,12 @@ fn through(door: &Member, told: Option<&Told>) -> Option<Told> {
     asked.ok().and_then(|(wire, reply)| Told::of(wire, &reply))
 }
 
+/// Somebody behind the proxy answers.
+fn answers(door: &Member) -> bool {
+    let list = || Wire::connect(door.at).get("/", &["Connection: close"]);
+    std::panic::catch_unwind(list).is_ok()
+}
+
 #[test]
 fn st_6_through_the_proxy_of_the_document_a_takeover_costs_nobody_a_place() {
     let Some(program) = installed() else { return };
@@ -95,9 +101,7 @@ fn st_3_a_download_through_the_proxy_goes_on_at_the_new_leader() {
     let leading = site.leads_with(&one, &FAST);
     let _standing = site.stands_by_with(&two, &FAST);
     let url = format!("http://{}/get/0/file", door.at);
-    until("the proxy has found who leads", || {
-        std::panic::catch_unwind(|| Wire::connect(door.at).get("/", &["Connection: close"])).is_ok()
-    });
+    until("the proxy has found who leads", || answers(&door));
     let mut get = site.place.servent(&["get", &url, "-o", "file", "--state", "get", "--wait"]);
     let mut get = get.stdout(Stdio::null()).spawn().unwrap();
     until("it downloads", || {
@@ -116,9 +120,7 @@ fn st_7_a_download_through_the_proxy_goes_on_while_the_database_is_away() {
     let (_proxy, door, [one, ..]) = site_behind(program, &site);
     let bytes = std::fs::read(site.place.path("shared/file")).unwrap();
     let _leading = site.leads_with(&one, &["--set", "upload_rate=400000"]);
-    until("the proxy has found who leads", || {
-        std::panic::catch_unwind(|| Wire::connect(door.at).get("/", &["Connection: close"])).is_ok()
-    });
+    until("the proxy has found who leads", || answers(&door));
     let (url, to) = (format!("http://{}/get/0/file", door.at), site.place.path("file"));
     let mut curl = Command::new("curl").args(["-s", &url, "-o"]).arg(&to).spawn().unwrap();
     let came = || std::fs::metadata(&to).map_or(0, |file| file.len());

@@ -1,9 +1,7 @@
 //! What a servent does not use: one sentence, and nothing is touched.
 
-use std::process::Stdio;
-
 use crate::members::Site;
-use crate::program::{complains, finish};
+use crate::program::complains;
 
 #[test]
 fn st_1_a_site_that_cannot_be_used_is_said_in_one_sentence() {
@@ -13,8 +11,7 @@ fn st_1_a_site_that_cannot_be_used_is_said_in_one_sentence() {
     let run = |store: &str, secret: &str| {
         let mut arguments = vec!["share", "shared", "--state", "state", "--lab", "off"];
         arguments.extend(["--listen", &at, "--store", store, "--set", secret]);
-        let mut command = site.place.servent(&arguments);
-        finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+        site.place.run(&arguments)
     };
     let file = "store_password_file=secret";
     complains(&run("mysql://db/x", file), 2, "postgres://");
@@ -25,9 +22,7 @@ fn st_1_a_site_that_cannot_be_used_is_said_in_one_sentence() {
     complains(&refused, 3, "does not let us in");
     assert!(!String::from_utf8_lossy(&refused.stderr).contains(crate::postgres::PASSWORD));
     complains(&run(&site.url, "store_password_file=none"), 3, "does not let us in (none cannot");
-    let mut command = site.place.servent(&["site", "status", "--store", &site.url, "--set", file]);
-    let asked = finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
-    complains(&asked, 2, "no site is in");
+    complains(&site.ask_status(&[]), 2, "no site is in");
     site.server.sql(&site.url, "CREATE SCHEMA servent; CREATE TABLE servent.mine (n int)");
     complains(&run(&site.url, file), 8, "no servent's");
     site.server.sql(&site.url, "DROP SCHEMA servent CASCADE");
@@ -38,10 +33,7 @@ fn st_1_a_site_that_cannot_be_used_is_said_in_one_sentence() {
         let mut arguments = vec!["swarm", "serve", "shared/file", "--state", "swarm"];
         arguments.extend(["--listen", &at, "--store", &site.url, "--set", file]);
         arguments.extend(more);
-        let mut command = site.place.servent(&arguments);
-        let refused =
-            finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
-        complains(&refused, 2, "serves files: name another database for swarms");
+        complains(&site.place.run(&arguments), 2, "serves files: name another database for swarms");
     }
     site.server.sql(&site.url, "UPDATE servent.meta SET value = '99' WHERE key = 'schema'");
     complains(&run(&site.url, file), 8, "use the newer program");

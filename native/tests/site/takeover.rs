@@ -108,15 +108,11 @@ fn st_6_the_status_of_a_site_shows_who_leads_and_who_stands_by() {
     let _holder = one.occupy();
     one.place(None, &[]);
     let _standing = site.stands_by(&two);
-    let mut arguments = vec!["site", "status", "--store", &site.url];
-    arguments.extend(["--set", "store_password_file=secret"]);
-    let table = String::from_utf8(site.place.run(&arguments).stdout).unwrap();
+    let table = site.table();
     let line = |role: &str| table.lines().find(|line| line.starts_with(role)).unwrap_or_default();
     assert!(line("leads").contains(&one.at.to_string()), "{table}");
     assert!(line("stands by").contains(&two.at.to_string()), "{table}");
-    arguments.push("--json");
-    let json: serde_json::Value =
-        serde_json::from_slice(&site.place.run(&arguments).stdout).unwrap();
+    let json = site.status();
     assert_eq!((&json["led"], &json["places"]), (&true.into(), &2.into()), "{json}");
     assert_eq!(json["members"][0]["serves"], one.at.to_string());
     assert_eq!((&json["serves"], &json["members"][1]["there"]), (&"files".into(), &true.into()));
@@ -140,10 +136,7 @@ fn st_6_the_status_of_a_site_tells_who_has_ended_and_who_has_died() {
     until("it is seen to be gone", || members()[0]["there"] == false);
     let status = site.status();
     assert_eq!((&status["led"], &status["members"][0]["leads"]), (&false.into(), &false.into()));
-    let arguments = ["site", "status", "--store", &site.url];
-    let more = ["--set", "store_password_file=secret"];
-    let table = site.place.run(&[&arguments[..], &more].concat()).stdout;
-    let table = String::from_utf8(table).unwrap();
+    let table = site.table();
     assert!(table.contains("nobody leads\ngone "), "{table}");
     let _again = site.leads(&one);
     assert_eq!(members().len(), 1, "the one that died was in its place");
