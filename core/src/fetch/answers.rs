@@ -32,6 +32,10 @@ impl Download {
         if let Some(src) = self.sources.get_mut(&no) {
             src.reused = false;
         }
+        if self.is_another_version(no, head) && !self.meet_another_version(no, head, cx) {
+            return;
+        }
+        let range = self.sources.get(&no).and_then(|src| src.link.in_flight()).unwrap_or(range);
         let (size, sha1, largest) = (self.size, self.sha1, cx.config.largest);
         let reply = reply::read(head, &Asked { range, size, sha1, largest });
         let learnt = reply != Reply::Interim && self.learn(no, head, cx);
@@ -45,8 +49,12 @@ impl Download {
                     return self.lose(no, SourceTrouble::RangeUnavailable, cx);
                 }
                 if !self.goes_with_the_others(no, head) {
-                    return self.keep_back(no, cx);
+                    return self.keep_back(no, SourceTrouble::Unlike, cx);
                 }
+                if self.must_overlap(no, given.0, head, cx) || self.only_repeats(no, given, cx) {
+                    return;
+                }
+                self.note_version(no, given.0, head);
                 self.believe(no, size);
                 self.receive(no, (given, None), head, cx);
                 if learnt {
@@ -133,6 +141,22 @@ impl Download {
     pub(super) fn allocate(&self, cx: &mut Cx<'_>) {
         let (fetch, name) = (self.id, self.get.name.clone());
         cx.fx.output(Output::Allocate { fetch, name, size: self.size });
+    }
+
+    /// The whole file is sent from the beginning although a part of it is there:
+    /// progress that is made anew each time is no sign that it will ever end. True
+    /// when that was done too often, and the source is given up.
+    fn only_repeats(&mut self, no: u32, given: Range, cx: &mut Cx<'_>) -> bool {
+        let again = given.0 == 0 && self.have.gaps((0, 1)).is_empty();
+        let Some(src) = self.sources.get_mut(&no).filter(|_| again) else {
+            return false;
+        };
+        src.opened += 1;
+        let many = src.opened > cx.config.attempts;
+        if many {
+            self.lose(no, SourceTrouble::Disconnected, cx);
+        }
+        many
     }
 
     /// The bytes of a range follow; or, with `open`, a body of unknown length,
@@ -230,7 +254,7 @@ impl Download {
         let teller = src.at();
         let unknown = self.sha1.is_none();
         if let (None, Some(sha1), 200 | 206) = (self.sha1, reply::content_sha1(head), head.status) {
-            self.sha1 = Some(sha1);
+            (self.sha1, self.version.learnt) = (Some(sha1), true);
             cx.fx.event(Event::HashLearnt { fetch: self.id, sha1 });
         }
         if self.sha1.is_some() {
@@ -328,7 +352,8 @@ impl Download {
             return self.dial(no, cx);
         }
         if idle && !src.pushed {
-            return;
+            self.doubt_unvouched(no);
+            return self.probe(cx);
         }
         self.trouble(no, SourceTrouble::Disconnected, cx);
     }
@@ -347,6 +372,8 @@ impl Download {
         let Some(src) = self.sources.get_mut(&no) else { return };
         src.failures += 1;
         let at = src.at();
+        self.doubt_unvouched(no);
+        let Some(src) = self.sources.get_mut(&no) else { return };
         if src.pushed || src.failures >= cx.config.attempts {
             return self.lose(no, why, cx);
         }

@@ -62,6 +62,12 @@ impl Checks {
         self.hashing.values_mut().for_each(|same| *same = false);
     }
 
+    /// Forgets the tree and everything about it: the file is another one.
+    pub(super) fn forget(&mut self) {
+        let blind = self.blind;
+        *self = Self { blind, ..Self::default() };
+    }
+
     /// Forgets the pieces being hashed.
     pub(super) fn stop(&mut self) {
         self.hashing.clear();

@@ -13,14 +13,13 @@
 //! matches (`probe`). The rest are kept in reserve, to start again when that
 //! source is lost.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::cx::Cx;
 use super::download::{Download, State};
 use super::probe::Probe;
 use super::ranges::RangeSet;
-use super::{Event, FetchFailure, SourceTrouble, keys_where};
+use super::{Event, FetchFailure, FileVersion, SourceTrouble, keys_where};
 use crate::wire::http::ResponseHead;
 
 /// What is known or suspected about the sources.
@@ -30,30 +29,8 @@ pub(super) struct Doubt {
     without: Option<u32>,
     /// Sources that were left out without making the hash match.
     cleared: Vec<u32>,
-    /// How the source that the file comes from identifies its version.
-    kind: Option<Kind>,
     /// The comparison in progress (`probe`).
     pub(super) probe: Option<Probe>,
-}
-
-/// The validators by which a server tells one version of a file from another.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Kind {
-    etag: Option<String>,
-    modified: Option<String>,
-}
-
-impl Kind {
-    fn of(head: &ResponseHead) -> Self {
-        let text = |name| head.headers.get(name).map(String::from);
-        Self { etag: text("ETag"), modified: text("Last-Modified") }
-    }
-
-    /// True when both give at least one validator, and the same ones.
-    fn agrees(&self, other: &Self) -> bool {
-        let same = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
-        same(&self.etag, &other.etag) || same(&self.modified, &other.modified)
-    }
 }
 
 impl Download {
@@ -157,13 +134,13 @@ impl Download {
         }
         // Their file may be another one: the download starts again.
         reserve.iter().for_each(|no| self.take_back(*no));
-        self.doubt = Doubt::default();
-        self.checks.know_nothing();
-        (self.have, self.resumed) = (RangeSet::default(), false);
-        for src in self.sources.values_mut() {
-            src.forget();
+        let dropped = self.have.bytes();
+        if let Some(src) =
+            reserve.first().and_then(|no| self.sources.get(no)).filter(|_| dropped > 0)
+        {
+            cx.fx.event(Event::VersionChanged { fetch: self.id, at: src.at(), dropped });
         }
-        self.doubt_size();
+        self.forget_version(cx);
         self.state = State::Resting;
         self.save(cx);
         self.begin(cx);
@@ -171,25 +148,25 @@ impl Download {
     }
 
     /// True when the bytes of a source may be mixed with those already there.
-    pub(super) fn goes_with_the_others(&mut self, no: u32, head: &ResponseHead) -> bool {
-        let alone = self.sources.iter().all(|(&n, s)| n == no || !s.gave && !s.receives());
-        if self.sha1.is_some() || alone {
-            self.doubt.kind = Some(Kind::of(head));
-            let first = self.proven().is_empty();
-            if let Some(src) = self.sources.get_mut(&no) {
-                src.joined |= first;
-            }
-            return true;
-        }
-        self.doubt.kind.as_ref().is_some_and(|kind| kind.agrees(&Kind::of(head)))
+    pub(super) fn goes_with_the_others(&self, no: u32, head: &ResponseHead) -> bool {
+        let reply = FileVersion::parse(head);
+        let own = self.sources.get(&no).and_then(|src| src.version.as_ref());
+        let agrees = self.version.agrees(&reply) || own.is_some_and(|own| own.agrees(&reply));
+        let unknown = self.have.is_empty() || self.version.is_silent() || self.only(no);
+        self.sha1.is_some() || agrees || unknown && self.came_alone(no)
+    }
+
+    /// True when no other source sends bytes, or sent some of those in this run.
+    pub(super) fn came_alone(&self, no: u32) -> bool {
+        self.sources.iter().all(|(&n, src)| n == no || !src.gave && !src.receives())
     }
 
     /// Keeps a source that may have another file in reserve.
-    pub(super) fn keep_back(&mut self, no: u32, cx: &mut Cx<'_>) {
+    pub(super) fn keep_back(&mut self, no: u32, why: SourceTrouble, cx: &mut Cx<'_>) {
         self.release(no, cx);
         let Some(src) = self.sources.get_mut(&no) else { return };
         src.left_out = true;
-        let (fetch, at, why) = (self.id, src.at(), SourceTrouble::Unlike);
+        let (fetch, at) = (self.id, src.at());
         cx.fx.event(Event::KeptBack { fetch, at, why });
         self.client(no, crate::queue::client::Input::Rest, cx);
         self.wake(cx);

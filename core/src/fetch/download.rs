@@ -14,8 +14,8 @@ use super::event::Limit;
 use super::ranges::RangeSet;
 use super::source::{Link, Src};
 use super::{
-    Answer, Event, FetchFailure, FetchView, Get, Output, PartRow, Source, SourceTrouble, Ticket,
-    keys_where,
+    Answer, Event, FetchFailure, FetchView, FileVersion, Get, Output, PartRow, Source,
+    SourceTrouble, Ticket, keys_where,
 };
 use crate::engine::Fx;
 use crate::id::{FetchId, FileIndex, Guid, Sha1};
@@ -62,6 +62,10 @@ pub(super) struct Download {
     pub(super) first_contact: Option<Instant>,
     /// Some bytes come from an earlier run, from unknown sources.
     pub(super) resumed: bool,
+    /// Which version of the file the bytes are of.
+    pub(super) version: FileVersion,
+    /// How many times it began anew because the file had become another one.
+    pub(super) renewed: u32,
     /// How many times the hash did not match.
     pub(super) corrupt: u32,
     pub(super) doubt: Doubt,
@@ -70,7 +74,7 @@ pub(super) struct Download {
 
 impl Download {
     pub(super) fn new(row: PartRow, cx: &Cx<'_>) -> Self {
-        let PartRow { fetch, get, size, have, tickets } = row;
+        let PartRow { fetch, get, size, have, tickets, version } = row;
         let have = RangeSet::new(&have);
         // A source that told the size or gave a place was reached in an earlier
         // run.
@@ -88,6 +92,8 @@ impl Download {
             next_source: 0,
             givs: Vec::new(),
             first_contact: first_contact(strangers, cx),
+            version,
+            renewed: 0,
             corrupt: 0,
             doubt: Doubt::default(),
             checks: Checks::default(),
@@ -291,6 +297,7 @@ impl Download {
             size: self.size,
             have: self.proven().largest(most),
             tickets: tickets.collect(),
+            version: self.version.clone(),
         }
     }
 
@@ -369,6 +376,7 @@ impl Download {
                 self.convict(cx);
                 self.leave_tree(cx);
                 self.state = State::Done;
+                self.tell_unvouched(cx);
                 cx.fx.output(Output::Complete { fetch });
                 cx.fx.output(Output::Forget(fetch));
                 cx.fx.event(Event::Done { fetch, bytes, sha1: found });

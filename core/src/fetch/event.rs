@@ -76,6 +76,12 @@ pub enum Event {
     Moved { fetch: FetchId, at: SocketAddr, to: String },
     /// The user paused a download.
     Paused { fetch: FetchId },
+    /// The only source has another version of the file by now: the bytes of the
+    /// former one are dropped, and it is downloaded from the beginning.
+    VersionChanged { fetch: FetchId, at: SocketAddr, dropped: u64 },
+    /// A download is complete of which only its length and overlapping bytes say
+    /// that all of it is of one version.
+    Unvouched { fetch: FetchId },
 }
 
 /// What is wrong with a source. Displayed after the source's address.
@@ -151,6 +157,9 @@ pub enum SourceTrouble {
     /// It left us to another source, which cannot be reached.
     #[error("sends us to one that is away")]
     Elsewhere,
+    /// Its file is another version than the one being downloaded.
+    #[error("has another version of the file by now")]
+    Changed,
 }
 
 /// Why a download ended without its file.

@@ -27,6 +27,7 @@ mod source;
 mod spare;
 mod talk;
 mod tree;
+mod version;
 mod view;
 
 use alloc::boxed::Box;
@@ -43,6 +44,7 @@ use self::download::{Download, State};
 pub use self::event::{Event, FetchFailure, Limit, SourceTrouble};
 pub use self::io::{DialError, StoreError};
 pub use self::row::{Get, PartRow, Source, Ticket};
+pub use self::version::FileVersion;
 pub use self::view::{FetchView, SourceView};
 use crate::engine::{Engine, FxOf};
 use crate::id::{ConnId, FetchId, FileIndex, Guid};
@@ -246,7 +248,7 @@ impl Fetches {
             return;
         }
         let get = Arc::new(get);
-        let row = PartRow { fetch, get, size: None, have: Vec::new(), tickets: Vec::new() };
+        let row = PartRow::new(fetch, get);
         self.insert(row, now, fx);
         self.with(fetch, now, fx, Download::save);
         self.turns.began = true;

@@ -11,7 +11,7 @@ use super::cx::Cx;
 use super::download::Download;
 use super::ranges::{Range, RangeSet, common};
 use super::source::Src;
-use super::{Config, Output};
+use super::{Config, Output, SourceTrouble};
 use crate::id::Tth;
 use crate::queue::client;
 
@@ -157,7 +157,7 @@ impl Download {
                 self.have.remove(range);
                 self.drop_unproven(no);
                 self.save(cx);
-                self.keep_back(no, cx);
+                self.keep_back(no, SourceTrouble::Unlike, cx);
             }
             (Stage::After(_), _) | (Stage::Before, None) => {
                 self.doubt.probe = None;

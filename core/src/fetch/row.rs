@@ -7,6 +7,7 @@ use core::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use super::FileVersion;
 use crate::id::{FetchId, Guid, Sha1};
 use crate::time::Instant;
 
@@ -46,6 +47,19 @@ pub struct PartRow {
     pub have: Vec<(u64, u64)>,
     /// Our places in the queues of servers (PQ-12).
     pub tickets: Vec<Ticket>,
+    /// Which version of the file those bytes are of. The store reads a row that
+    /// ends before it as one that knows nothing of that.
+    #[serde(default)]
+    pub version: FileVersion,
+}
+
+impl PartRow {
+    /// A download of which nothing is there yet.
+    #[must_use]
+    pub fn new(fetch: FetchId, get: Arc<Get>) -> Self {
+        let (have, tickets, version) = (Vec::new(), Vec::new(), FileVersion::default());
+        Self { fetch, get, size: None, have, tickets, version }
+    }
 }
 
 /// Our place in a server's queue, as it is written to the store.

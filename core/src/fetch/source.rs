@@ -7,7 +7,7 @@ use core::net::{IpAddr, SocketAddr};
 use super::cx::Cx;
 use super::ranges::{Range, RangeSet};
 use super::spare::Server;
-use super::{Config, Event, Source, SourceTrouble, SourceView};
+use super::{Config, Event, FileVersion, Source, SourceTrouble, SourceView};
 use crate::engine::earlier;
 use crate::id::{ConnId, FetchId, Sha1};
 use crate::queue::client::{Client, Place};
@@ -46,6 +46,10 @@ pub(super) struct Src {
     pub(super) wrote: RangeSet,
     /// Its bytes may be mixed with those of others.
     pub(super) joined: bool,
+    /// What it last said of the version of its file.
+    pub(super) version: Option<FileVersion>,
+    /// It had to prove itself by overlapping bytes since it was last in trouble.
+    pub(super) overlapped: bool,
     /// Where it says the file's hash tree is.
     pub(super) thex: Option<ThexUri>,
     /// It was asked for the tree.
@@ -162,6 +166,8 @@ impl Src {
             touched: RangeSet::default(),
             wrote: RangeSet::default(),
             joined: false,
+            version: None,
+            overlapped: false,
             thex: None,
             asked_for_tree: false,
             left_out: false,
@@ -218,6 +224,12 @@ impl Src {
         self.joined = false;
         self.wrote = RangeSet::default();
         core::mem::take(&mut self.touched)
+    }
+
+    /// Its bytes count as those of an earlier run, which are from unknown sources.
+    pub(super) fn disown(&mut self) {
+        self.joined = false;
+        (self.wrote, self.touched) = (RangeSet::default(), RangeSet::default());
     }
 
     /// True while it is sending bytes.

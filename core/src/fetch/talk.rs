@@ -8,7 +8,7 @@ use super::download::{Download, State};
 use super::probe::Choice;
 use super::ranges::{Range, RangeSet, common};
 use super::source::{Link, Src};
-use super::{Config, Event, Output, SourceTrouble, keys_where};
+use super::{Config, Event, FileVersion, Output, SourceTrouble, keys_where};
 use crate::id::ConnId;
 use crate::queue::client;
 use crate::wire::http::{Alts, HeadWriter, RangeSpec};
@@ -97,6 +97,12 @@ impl Download {
             _ => RangeSpec::Between(start, end - 1),
         };
         head.header("Range", range);
+        // Of another version the server sends all, and not a part that does not fit.
+        let begun = start > 0 || !self.have.is_empty();
+        let version = self.expected(no).filter(|_| begun).and_then(FileVersion::if_range);
+        if let Some(version) = version {
+            head.header("If-Range", version);
+        }
         let callback = cx.speech.callback.and_then(|at| reached_at(at, src.local));
         write_claim(&mut head, cx.speech.dialect, src.client.claim(), callback);
         if cx.speech.sleeps {

@@ -157,7 +157,7 @@ fn a_server_that_repeats_what_we_have_is_given_up() {
             break;
         }
         let asked = desk.connect();
-        desk.reply(asked.conn, "HTTP/1.1 200 OK\nContent-Length: 5000");
+        desk.reply(asked.conn, "HTTP/1.1 200 OK\nContent-Length: 5000\nETag: \"a\"");
         desk.input(Input::Stored { conn: asked.conn, bytes: 100 });
         desk.input(Input::Closed { conn: asked.conn });
         desk.secs(700);
@@ -174,7 +174,8 @@ fn a_silent_server_and_a_slow_one_are_left_and_asked_again_later() {
     assert!(desk.closed(first.conn));
     desk.secs(10);
     let second = desk.connect();
-    desk.grant(second.conn, 0, 1_000_000, 1_000_000);
+    let range = "Content-Range: bytes 0-999999/1000000\nContent-Length: 1000000";
+    desk.reply(second.conn, &format!("HTTP/1.1 206 OK\n{range}\nETag: \"a\""));
     desk.input(Input::Stored { conn: second.conn, bytes: 60 * 64 });
     desk.secs(60);
     assert!(!desk.closed(second.conn), "just fast enough");

@@ -249,7 +249,7 @@ fn without_a_hash_what_an_earlier_run_has_left_is_compared_too() {
         let get = crowd.desk.row().get;
         crowd.desk = Desk::new(Config { attempts: 2, ..Config::default() }, Dialect::Parq);
         let (size, have) = (Some(SIZE), vec![(0, 300), (600, 1_000)]);
-        let row = PartRow { fetch: FETCH, get, size, have, tickets: Vec::new() };
+        let row = PartRow { size, have, ..PartRow::new(FETCH, get) };
         crowd.desk.input(Input::Restore(row));
         crowd.desk.input(Input::Resume);
         crowd.bytes[..3].fill(Some(addr(C)));

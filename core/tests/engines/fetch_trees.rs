@@ -112,7 +112,7 @@ impl Crowd {
         crowd.desk = Desk::new(Config { attempts: 2, ..Config::default() }, Dialect::Parq);
         crowd.disk.copy_from_slice(disk);
         let (size, have) = (Some(SIZE as u64), vec![(0, SIZE as u64)]);
-        let row = PartRow { fetch: FETCH, get, size, have, tickets: Vec::new() };
+        let row = PartRow { size, have, ..PartRow::new(FETCH, get) };
         crowd.desk.input(Input::Restore(row));
         if let Some(tree) = tree {
             crowd.desk.input(Input::RestoreTree(FETCH, tree.into()));

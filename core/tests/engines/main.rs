@@ -22,6 +22,7 @@ mod fetch_names;
 mod fetch_site;
 mod fetch_trees;
 mod fetch_turns;
+mod fetch_versions;
 mod hostile_input;
 mod pinned;
 mod queue_corners;

@@ -117,7 +117,7 @@ fn remembered_downloads_rest_while_nothing_is_downloaded() {
         host: "9.9.9.9".into(),
     };
     let get = Get { name: "x".into(), sha1: None, sources: vec![source] }.into();
-    let row = PartRow { fetch: FetchId(1), get, size: None, have: Vec::new(), tickets: Vec::new() };
+    let row = PartRow::new(FetchId(1), get);
     let servent = Some(Guid([7; 16]));
     host.input(Input::Start(Restored { servent, fetches: vec![row], ..Restored::default() }));
     assert!(host.dials.is_empty() && host.ops.is_empty(), "neither asked for nor forgotten");

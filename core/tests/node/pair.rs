@@ -193,13 +193,9 @@ fn remembered(host: &Host) -> Restored {
 
 #[test]
 fn what_there_is_of_a_download_is_shared_when_wanted() {
-    let row = PartRow {
-        fetch: FetchId(4),
-        get: Get { name: "x".into(), sha1: Some(sha(0)), sources: vec![] }.into(),
-        size: Some(1_000),
-        have: vec![(0, 100), (500, 600)],
-        tickets: vec![],
-    };
+    let get = Get { name: "x".into(), sha1: Some(sha(0)), sources: vec![] };
+    let (size, have) = (Some(1_000), vec![(0, 100), (500, 600)]);
+    let row = PartRow { size, have, ..PartRow::new(FetchId(4), get.into()) };
     let ask = |share_parts: bool, range: &str| {
         let mut host = Host::blank(Config { share_parts, ..config() }, &[]);
         host.parts.insert(FetchId(4), content(1_000));

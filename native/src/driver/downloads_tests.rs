@@ -4,7 +4,7 @@ use super::*;
 
 fn fetch_row(have: Vec<(u64, u64)>) -> PartRow {
     let get = Get { name: "a.bin".into(), sha1: None, sources: Vec::new() };
-    PartRow { fetch: FetchId(1), get: get.into(), size: Some(100), have, tickets: Vec::new() }
+    PartRow { size: Some(100), have, ..PartRow::new(FetchId(1), get.into()) }
 }
 
 fn part(name: &str, whole: bool) -> (FetchId, PartName) {

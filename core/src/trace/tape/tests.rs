@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::iter::successors;
 
 use super::*;
-use crate::fetch::{DialError, Get, PartRow, Source, StoreError, Ticket};
+use crate::fetch::{DialError, FileVersion, Get, PartRow, Source, StoreError, Ticket};
 use crate::id::{FetchId, FileIndex, FileKey, Guid, Sha1, Tth};
 use crate::lease::Part;
 use crate::lease::division::Leader;
@@ -74,6 +74,7 @@ fn restored() -> Restored {
         size: Some(LARGE),
         have: [(0, 1), (LARGE, u64::MAX)].into(),
         tickets: [ticket].into(),
+        version: FileVersion { etag: Some("\"a\"".into()), learnt: true, ..FileVersion::default() },
     };
     Restored {
         servent: Some(Guid([0xab; 16])),
