@@ -24,6 +24,8 @@ pub(crate) enum Exit {
     Running = 7,
     /// The state, the trace or the scenario cannot be understood.
     Foreign = 8,
+    /// Every source refused, or has no such file: an HTTP status of 4xx.
+    Refused = 9,
     /// Stopped by the user before it was done.
     Interrupted = 130,
 }
@@ -34,12 +36,13 @@ Exit codes:
   0    done
   1    failed for a reason without a code of its own
   2    wrong command line or configuration
-  3    network: nobody could be reached, or every source refused
+  3    network: nobody could be reached, or every source failed
   4    disk: cannot read or write, or no space is left
   5    not verified: bytes, trace or run are not what they should be
   6    the port is in use
   7    no servent runs with this state folder, or one already does
   8    a state file, trace or scenario that cannot be understood
+  9    refused: every source says that it has no such file, or that you may not have it
   130  stopped by the user before it was done";
 
 /// What the standard library puts before the number of a system error.
@@ -137,6 +140,7 @@ mod tests {
             Exit::PortInUse,
             Exit::Running,
             Exit::Foreign,
+            Exit::Refused,
             Exit::Interrupted,
         ] {
             let code = exit as i32;

@@ -38,6 +38,11 @@ impl Download {
         let range = self.sources.get(&no).and_then(|src| src.link.in_flight()).unwrap_or(range);
         let (size, sha1, largest) = (self.size, self.sha1, cx.config.largest);
         let reply = reply::read(head, &Asked { range, size, sha1, largest });
+        let queued = matches!(reply, Reply::Told(Told::Place(_)));
+        if let (400.., Some(src), false) = (head.status, self.sources.get(&no), queued) {
+            let (fetch, at, status) = (self.id, src.at(), head.status);
+            cx.fx.event(Event::Status { fetch, at, status });
+        }
         let learnt = reply != Reply::Interim && self.learn(no, head, cx);
         match reply {
             Reply::Interim => {}

@@ -7,11 +7,13 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{io, iter};
 
 use rustix::fs::OFlags;
 use servent_core::id::FetchId;
 use servent_core::node::{PartRow, StoreError};
+use servent_core::wire::http::HttpDate;
 
 use crate::files::{PartFile, number, part_path, rename_new, safe_name, safe_path, store_error};
 use crate::store::{Change, Durability, PartName};
@@ -29,6 +31,8 @@ pub(crate) struct Downloads {
     fresh: BTreeSet<FetchId>,
     /// Names that were asked for.
     wanted: BTreeMap<FetchId, String>,
+    /// When their sources say that they were changed last.
+    modified: BTreeMap<FetchId, SystemTime>,
     open: BTreeMap<FetchId, Result<Arc<PartFile>, StoreError>>,
     whole: Arc<Mutex<BTreeMap<FetchId, PathBuf>>>,
 }
@@ -49,12 +53,16 @@ impl Downloads {
             names: BTreeMap::new(),
             fresh: BTreeSet::new(),
             wanted: BTreeMap::new(),
+            modified: BTreeMap::new(),
             open: BTreeMap::new(),
             whole: Arc::default(),
         };
         let mut changes = Vec::new();
         for (fetch, part) in parts {
             let row = fetches.iter().find(|row| row.fetch == fetch);
+            if let Some(row) = row {
+                downloads.learn(row);
+            }
             if part.whole {
                 let wanted =
                     row.map_or_else(|| part.name.clone(), |row| downloads.safe(&row.get.name));
@@ -74,6 +82,16 @@ impl Downloads {
             });
         }
         (downloads, changes)
+    }
+
+    /// Remembers what the saved row of a download says of its file.
+    pub(crate) fn learn(&mut self, row: &PartRow) {
+        let date = row.version.modified.as_deref().and_then(HttpDate::parse);
+        let date = date.map(|date| UNIX_EPOCH + Duration::from_secs(date.to_unix()));
+        match date {
+            Some(date) => self.modified.insert(row.fetch, date),
+            None => self.modified.remove(&row.fetch),
+        };
     }
 
     /// Where finished downloads are, for lookups from other threads.
@@ -146,8 +164,7 @@ impl Downloads {
         let name = self.names.get(&fetch).cloned().unwrap_or_default();
         fs::create_dir_all(self.part_path(&name).parent().unwrap_or(&self.dir))?;
         let mut options = OpenOptions::new();
-        let nofollow = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0);
-        options.read(true).write(true).custom_flags(nofollow);
+        options.read(true).write(true).custom_flags(nofollow());
         if !self.fresh.contains(&fetch) {
             let file = options.create(true).open(self.part_path(&name))?;
             return Ok(PartFile::new(file, self.durability));
@@ -193,8 +210,11 @@ impl Downloads {
         Some(Change::PartGone(fetch))
     }
 
-    fn finish(&self, fetch: FetchId, name: &str, wanted: &str) {
+    fn finish(&mut self, fetch: FetchId, name: &str, wanted: &str) {
         let from = self.part_path(name);
+        if let Some(date) = self.modified.remove(&fetch) {
+            set_modified(&from, date);
+        }
         for n in 1_u32.. {
             let to = self.dir.join(if n == 1 { wanted.to_owned() } else { number(wanted, n) });
             match rename_new(&from, &to) {
@@ -235,6 +255,7 @@ impl Downloads {
     pub(crate) fn forget(&mut self, fetch: FetchId) -> Option<Change> {
         self.open.remove(&fetch);
         self.wanted.remove(&fetch);
+        self.modified.remove(&fetch);
         let name = self.names.remove(&fetch)?;
         if self.fresh.remove(&fetch) {
             return Some(Change::PartGone(fetch));
@@ -246,6 +267,19 @@ impl Downloads {
         }
         Some(Change::PartGone(fetch))
     }
+}
+
+/// Sets when a file was changed last, so that it is not taken for a newer one.
+fn set_modified(file: &Path, date: SystemTime) {
+    let set = OpenOptions::new().write(true).custom_flags(nofollow()).open(file);
+    if let Err(why) = set.and_then(|file| file.set_modified(date)) {
+        tracing::debug!(%why, file = %file.display(), "a download keeps the date of its arrival");
+    }
+}
+
+/// The flag of the system that refuses links.
+fn nofollow() -> i32 {
+    i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0)
 }
 
 #[cfg(test)]

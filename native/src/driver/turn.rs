@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use servent_core::engine::{Effect, Engine as _, FxOf};
 use servent_core::id::{ConnId, FileIndex};
-use servent_core::node::{Command, ConnEvent, Event, Input, Node, Output, StoreError, swarm};
+use servent_core::node::{Command, ConnEvent, Event, Input, Node, Op, Output, StoreError, swarm};
 use servent_core::time::Instant;
 use servent_core::unicast::Endpoint;
 use tokio::sync::{Semaphore, mpsc, watch};
@@ -301,7 +301,12 @@ impl Loop {
                     | Output::Refused { .. }
                     | Output::Writable { .. }),
                 ) => self.said.push(Effect::Output(output)),
-                Effect::Output(Output::Persist(op)) => self.changes.push(Change::Node(op)),
+                Effect::Output(Output::Persist(op)) => {
+                    if let Op::Fetch(row) = &op {
+                        self.downloads.learn(row);
+                    }
+                    self.changes.push(Change::Node(op));
+                }
                 Effect::Output(output) => {
                     match &output {
                         Output::Allocate { fetch, name, .. } => {

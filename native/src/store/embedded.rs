@@ -75,7 +75,7 @@ pub(super) fn read(db: &Database) -> Result<Remembered, RowError> {
     }
     all.queue.sort_by_key(|row: &Row| row.arrival);
     for row in txn.open_table(FETCHES).map_err(unread)?.iter().map_err(unread)? {
-        all.fetches.push(decode(row.map_err(unread)?.1.value())?);
+        all.fetches.push(rows::decode_fetch(row.map_err(unread)?.1.value())?);
     }
     for row in txn.open_table(PARTS).map_err(unread)?.iter().map_err(unread)? {
         let (id, name) = row.map_err(unread)?;

@@ -10,6 +10,7 @@ use redb::TableDefinition;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use servent_core::id::{FileIndex, Sha1};
+use servent_core::node::PartRow;
 use servent_core::thex::Tree;
 
 use super::damage::RowError;
@@ -73,6 +74,12 @@ pub(super) fn encode(row: &impl Serialize) -> Vec<u8> {
 
 pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, RowError> {
     Ok(postcard::from_bytes(bytes)?)
+}
+
+/// The row of a download. One written before rows told the version of the file
+/// ends early: what is missing is nothing, no and none, all of which are zeros.
+pub(super) fn decode_fetch(bytes: &[u8]) -> Result<PartRow, RowError> {
+    decode(&[bytes, &[0; 8]].concat())
 }
 
 pub(super) fn key_of(path: &Path) -> &[u8] {

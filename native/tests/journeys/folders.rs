@@ -173,7 +173,7 @@ fn what_is_shared_has_its_path_in_its_url() {
         assert_eq!(get(nothing).status, 404, "{nothing}");
     }
     let output = place.run(&["get", &format!("http://{}/nothing/", running.at), "--state", "get"]);
-    complains(&output, 3, "has no such file");
+    complains(&output, 9, "has no such file");
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn what_is_missing_of_a_list_shows_in_the_exit_code() {
     let text = format!("{}http://{}/get/9/gone\n", list(running.at, &files), running.at);
     std::fs::write(place.path("list.txt"), text).unwrap();
     let output = place.run(&["get", "-i", "list.txt", "-o", "here/", "--state", "get"]);
-    complains(&output, 3, "1 of 3 downloads failed");
+    complains(&output, 9, "1 of 3 downloads failed");
     assert_same(&place.path("here/file 01"), &files[1].1);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("2 files, ") && said.contains("; 1 failed"), "{said}");

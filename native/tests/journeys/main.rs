@@ -4,6 +4,8 @@
 mod program;
 #[path = "../support/swarm_program/mod.rs"]
 mod swarm_program;
+#[path = "../support/web/mod.rs"]
+mod web;
 
 mod asked;
 mod carried_folder;
@@ -28,3 +30,4 @@ mod stopped;
 mod swarm_source;
 mod turns;
 mod uploads;
+mod versions;

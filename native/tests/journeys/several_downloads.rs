@@ -36,7 +36,7 @@ fn one_that_fails_does_not_stop_the_other() {
     let missing = format!("http://{}/get/77/missing", running.at);
     let there = format!("http://{}/get/0/file", running.at);
     let output = place.run(&["get", &missing, &there, "-o", "here", "--state", "get"]);
-    complains(&output, 3, "1 of 2 downloads failed");
+    complains(&output, 9, "1 of 2 downloads failed");
     assert!(String::from_utf8_lossy(&output.stderr).contains("missing: "));
     assert_same(&place.path("here/file"), &bytes);
 }

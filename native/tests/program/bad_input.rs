@@ -251,16 +251,17 @@ fn a_server_that_sends_other_bytes() {
 #[test]
 fn a_server_that_sends_garbage_or_nothing() {
     let place = Place::new();
-    for answer in [noise(3_000), Vec::new(), reply("404 Not Found\r\nContent-Length: 0", b"")] {
+    let refusal = reply("404 Not Found\r\nContent-Length: 0", b"");
+    for (answer, exit) in [(noise(3_000), 3), (Vec::new(), 3), (refusal, 9)] {
         let url = format!("http://{}/get/1/file", liar(answer));
         let output = place.run(&[&["get", &url, "-o", "file"], &IMPATIENT[..]].concat());
-        complains(&output, 3, "no source has the file: 127.0.0.1:");
+        complains(&output, exit, "no source has the file: 127.0.0.1:");
     }
     place.share("file", 10);
     let running = place.sharing(&[]);
     let url = format!("http://{}/get/7/nothing", running.at);
     let output = place.run(&[&["get", &url], &IMPATIENT[..]].concat());
-    complains(&output, 3, &format!("look what is shared there: http://{}/", running.at));
+    complains(&output, 9, &format!("look what is shared there: http://{}/", running.at));
     let url = format!("http://127.0.0.1:{}/get/1/file", program::free_port());
     let output = place.run(&[&["get", &url, "-o", "file"], &IMPATIENT[..]].concat());
     complains(&output, 3, "nobody is there: 127.0.0.1:");

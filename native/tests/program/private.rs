@@ -131,10 +131,10 @@ fn get_says_who_it_is_and_tells_nobody_else() {
     let all = get(&[&folder, "--user", "ann", "-o", "copy"], Some("open: sesame"));
     assert!(all.status.success(), "{}", String::from_utf8_lossy(&all.stderr));
     assert_same(&place.path("copy/film"), &bytes);
-    complains(&get(&[&film, "-o", "no"], None), 3, "say who you are with --user NAME");
-    complains(&get(&[&folder, "-o", "none"], None), 3, "say who you are with --user NAME");
+    complains(&get(&[&film, "-o", "no"], None), 9, "say who you are with --user NAME");
+    complains(&get(&[&folder, "-o", "none"], None), 9, "say who you are with --user NAME");
     let wrong = get(&[&film, "-o", "no", "--user", "ann"], Some("open"));
-    complains(&wrong, 3, "wants a name and a password");
+    complains(&wrong, 9, "wants a name and a password");
     complains(&get(&[&film, "-o", "no", "--user", "ann"], None), 2, "there is no password");
 }
 
@@ -156,7 +156,7 @@ fn a_running_servent_downloads_from_private_shares_and_shows_nobody_the_password
         finish(told.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
     };
     let folder = format!("http://{}/shared/", source.at);
-    complains(&told(&["add", &folder], None), 3, "say who you are with --user NAME");
+    complains(&told(&["add", &folder], None), 9, "say who you are with --user NAME");
     complains(&told(&["add", &folder, "--user", "ann"], None), 2, "there is no password");
     let with = folder.replace("http://", "http://ann:sesame@");
     complains(&told(&["add", &with], None), 2, "belong into --user");

@@ -19,6 +19,12 @@ impl HttpDate {
         Self(seconds)
     }
 
+    /// How many seconds after the epoch it is.
+    #[must_use]
+    pub const fn to_unix(self) -> u64 {
+        self.0
+    }
+
     /// Day and minute in UTC, as in tables: `1994-11-06 08:49`.
     #[must_use]
     pub fn day_and_time(self) -> impl fmt::Display {

@@ -1,6 +1,6 @@
 //! Several parallel downloads of one servent.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -36,6 +36,8 @@ pub(super) struct Batch<'a> {
     troubles: Troubles,
     /// The bytes that were there when each of them began.
     had: BTreeMap<FetchId, u64>,
+    /// Those of which only overlapping bytes say that they are of one version.
+    unvouched: BTreeSet<FetchId>,
 }
 
 /// A download that has ended.
@@ -76,6 +78,7 @@ impl<'a> Batch<'a> {
             earlier: BTreeMap::new(),
             troubles: Troubles::default(),
             had: BTreeMap::new(),
+            unvouched: BTreeSet::new(),
         }
     }
 
@@ -165,6 +168,9 @@ impl<'a> Batch<'a> {
                     if let fetch::Event::Begun { fetch, have, .. } = event {
                         self.had.insert(fetch, have);
                     }
+                    if let fetch::Event::Unvouched { fetch } = event {
+                        self.unvouched.insert(fetch);
+                    }
                     let told = self.troubles.note(self.clock.now(), &event);
                     if let Some((fetch, at, what)) = told
                         && let Some(name) = self.numbered.get(&fetch)
@@ -187,7 +193,17 @@ impl<'a> Batch<'a> {
                 },
                 Ok(Answer::Fetched { fetch, bytes, sha1 }) => {
                     let had = self.had.remove(&fetch).unwrap_or_default();
-                    (fetch, Ok(Whole { fetch, size: bytes, came: bytes.saturating_sub(had), sha1 }))
+                    let vouched = !self.unvouched.remove(&fetch);
+                    (
+                        fetch,
+                        Ok(Whole {
+                            fetch,
+                            size: bytes,
+                            came: bytes.saturating_sub(had),
+                            sha1,
+                            vouched,
+                        }),
+                    )
                 }
                 Ok(Answer::Failed { fetch, why }) => (fetch, Err(why)),
                 Ok(_) => continue,

@@ -64,6 +64,8 @@ pub(super) struct Whole {
     /// How many of them came now, and were not there when it began.
     pub(super) came: u64,
     pub(super) sha1: Option<Sha1>,
+    /// Something better than overlapping bytes says that all of it is of one version.
+    pub(super) vouched: bool,
 }
 
 /// The result of following a download.
@@ -317,7 +319,7 @@ impl Following<'_> {
 
     async fn fetch(&mut self, wish: Get) -> Result<Followed, Failure> {
         let (clock, name) = (Clock::new(), wish.name.clone());
-        let (mut ours, mut poured, mut had) = (None, 0, 0);
+        let (mut ours, mut poured, mut had, mut vouched) = (None, 0, 0, true);
         let handle = self.handle;
         let mut answers = handle.answers();
         let mut fetching = BroadcastStream::new(handle.fetching());
@@ -338,6 +340,7 @@ impl Following<'_> {
                     if let fetch::Event::Begun { have, .. } = event {
                         had = have; // A servent of its own has one download.
                     }
+                    vouched &= !matches!(event, fetch::Event::Unvouched { .. });
                     if let Some((_, at, what)) = troubles.note(clock.now(), &event) {
                         self.progress.trouble(at, &what);
                     }
@@ -352,7 +355,7 @@ impl Following<'_> {
                     }
                     Ok(Answer::NoWay { .. }) => self.push.soon(),
                     Ok(Answer::Fetched { fetch, bytes, sha1 }) if ours == Some(fetch) => {
-                        return Ok(Followed::Whole(Whole { fetch, size: bytes, came: bytes.saturating_sub(had), sha1 }));
+                        return Ok(Followed::Whole(Whole { fetch, size: bytes, came: bytes.saturating_sub(had), sha1, vouched }));
                     }
                     Ok(Answer::Failed { why: FetchFailure::NoSource, .. }) if self.push.may_help() => {}
                     Ok(Answer::Failed { fetch, why }) if ours == Some(fetch) => {

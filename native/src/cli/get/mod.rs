@@ -17,7 +17,7 @@ mod who;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -108,6 +108,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
+    patience: Patience,
+    #[command(flatten)]
     trace: TraceFlag,
     /// Tell what happens as one JSON object a line.
     #[arg(long)]
@@ -130,6 +132,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     arguments.trace.put(&mut builder)?;
     let mut config = builder.finish()?;
     be_patient(&mut config.settings.node.fetch, arguments.wait);
+    arguments.patience.apply(&mut config.settings.node.fetch);
     let voice = Voice::new(arguments.json, common.quiet);
     let runtime = runtime()?;
     for one in wanted.iter_mut().filter(|one| one.needs_a_source()) {
@@ -249,12 +252,57 @@ fn only_for_one(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
+/// When a source is given up.
+#[derive(Debug, Args)]
+struct Patience {
+    /// Give a source up after this many failures in a row; every byte that is new
+    /// starts the count again. Usually 10, within about three minutes.
+    #[arg(long, value_name = "N", conflicts_with = "wait")]
+    tries: Option<NonZeroU32>,
+    /// Seconds in which a server has to connect, to answer, and to go on sending;
+    /// then the next try begins. Usually 10 to connect, 45 to answer, 30 to go on.
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<NonZeroU32>,
+}
+
+impl Patience {
+    fn apply(&self, fetch: &mut fetch::Config) {
+        if let Some(tries) = self.tries {
+            fetch.attempts = tries.get();
+        }
+        if let Some(seconds) = self.timeout {
+            let limit = time::Duration::from_secs(seconds.get().into());
+            (fetch.dial_deadline, fetch.answer_deadline, fetch.stall_window) =
+                (limit, limit, limit);
+        }
+    }
+}
+
+/// Pauses between tries of a user who watches: short, so that ten of them take
+/// three minutes.
+const BACKOFF: (time::Duration, time::Duration) =
+    (time::Duration::from_secs(2), time::Duration::from_secs(30));
+/// Tries of such a user.
+const TRIES: u32 = 10;
+/// How long nothing may come to such a user.
+const STALL: time::Duration = time::Duration::from_secs(30);
+
 /// How long a source may take to be reachable for the first time.
 const FIRST_CONTACT: time::Duration = time::Duration::from_secs(10);
 
 /// A wrong address is reported soon, unless the user wants to wait for a
 /// source.
 pub(crate) fn be_patient(fetch: &mut fetch::Config, wait: bool) {
+    let usual = fetch::Config::default();
+    if (fetch.backoff, fetch.backoff_most) == (usual.backoff, usual.backoff_most) {
+        (fetch.backoff, fetch.backoff_most) = BACKOFF;
+    }
+    if fetch.attempts == usual.attempts {
+        fetch.attempts = TRIES;
+    }
+    if fetch.stall_window == usual.stall_window {
+        fetch.stall_window = STALL;
+    }
     if wait {
         (fetch.first_contact, fetch.attempts) = (time::Duration::ZERO, u32::MAX);
     } else if fetch.first_contact == time::Duration::ZERO {

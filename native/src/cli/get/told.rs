@@ -1,6 +1,7 @@
 //! What `servent get` reports about problems and at the end.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -16,19 +17,39 @@ use crate::progress::{Voice, bytes, length};
 use servent_core::text::Lines;
 use servent_core::time::Instant;
 
+/// What is said of a file whose parts nothing but overlapping bytes holds together.
+pub(super) const UNVOUCHED: &str = "nothing but its length and overlapping bytes says that all of it is of one version; the server names none";
+
 /// The last problem of each source of each download, because an earlier
 /// download of the same name may still exist.
 #[derive(Default)]
 pub(super) struct Troubles {
-    last: BTreeMap<(FetchId, SocketAddr), SourceTrouble>,
+    last: BTreeMap<(FetchId, SocketAddr), Trouble>,
+    /// The HTTP status of each source's last reply, until its meaning is noted.
+    status: BTreeMap<(FetchId, SocketAddr), u16>,
     /// Where each source has sent us last.
     sent: BTreeMap<(FetchId, SocketAddr), String>,
+}
+
+/// What is wrong with a source, and the HTTP status that said so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Trouble {
+    why: SourceTrouble,
+    status: Option<u16>,
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.why)?;
+        self.status.map_or(Ok(()), |status| write!(f, " (HTTP status {status})"))
+    }
 }
 
 /// True when the `first` bytes of a download include wrong ones.
 pub(super) const fn is_corrupt(event: &fetch::Event, first: u64) -> bool {
     match event {
         fetch::Event::Corrupt { .. } => true,
+        fetch::Event::VersionChanged { .. } => first > 0,
         fetch::Event::PieceWrong { start, .. } => *start < first,
         _ => false,
     }
@@ -46,21 +67,33 @@ impl Troubles {
             fetch::Event::Moved { fetch, at, to } => {
                 return self.is_sent(*fetch, *at, to).then(|| (*fetch, *at, moved(to)));
             }
+            fetch::Event::Status { fetch, at, status } => {
+                self.status.insert((*fetch, *at), *status);
+                return None;
+            }
+            fetch::Event::VersionChanged { fetch, at, dropped } => {
+                return Some((*fetch, *at, renewed(*dropped)));
+            }
             fetch::Event::KeptBack { fetch, at, why }
             | fetch::Event::SourceLost { fetch, at, why, .. } => (*fetch, *at, *why, None),
             _ => return None,
         };
-        if self.last.insert((fetch, at), why) == Some(why) {
+        let mut trouble = Trouble { why, status: self.status.remove(&(fetch, at)) };
+        // That it is given up now does not say why.
+        let before = self.last.get(&(fetch, at)).filter(|before| before.why == why);
+        trouble.status = trouble.status.or(before.and_then(|before| before.status));
+        if self.last.insert((fetch, at), trouble) == Some(trouble) {
             return None;
         }
         let again = ask_at.map(|ask_at| ask_at.since(now).as_secs_ceil());
         let again = again.map_or_else(String::new, |s| format!("; asking again in {}", length(s)));
-        Some((fetch, at, format!("{why}{again}")))
+        Some((fetch, at, format!("{trouble}{again}")))
     }
 
     /// A download has ended.
     pub(super) fn forget(&mut self, fetch: FetchId) {
         self.last.retain(|(of, _), _| *of != fetch);
+        self.status.retain(|(of, _), _| *of != fetch);
         self.sent.retain(|(of, _), _| *of != fetch);
     }
 
@@ -78,12 +111,14 @@ impl Troubles {
         (file, disk): (&Path, Option<StoreError>),
     ) -> Failure {
         let ours = self.last.iter().filter(|((of, _), _)| *of == fetch);
-        let ours: Vec<(SocketAddr, SourceTrouble)> =
-            ours.map(|((_, at), why)| (*at, *why)).collect();
+        let ours: Vec<(SocketAddr, Trouble)> = ours.map(|((_, at), why)| (*at, *why)).collect();
         let tried: Vec<String> = ours.iter().map(|(at, why)| format!("{at} {why}")).collect();
         let tried =
             if tried.is_empty() { String::new() } else { format!(": {}", tried.join(", ")) };
-        let all = |what| !ours.is_empty() && ours.iter().all(|(_, why)| *why == what);
+        let all = |what| !ours.is_empty() && ours.iter().all(|(_, one)| one.why == what);
+        let refuses = |one: &Trouble| one.status.is_some_and(|status| (400..500).contains(&status));
+        let refused = !ours.is_empty() && ours.iter().all(|(_, one)| refuses(one));
+        let exit = if refused { Exit::Refused } else { Exit::Network };
         match why {
             FetchFailure::NoSource if all(SourceTrouble::Unreachable) => {
                 Failure::new(Exit::Network, format!("nobody is there{tried}"))
@@ -91,15 +126,19 @@ impl Troubles {
             }
             FetchFailure::NoSource if all(SourceTrouble::NotFound) => {
                 let lists: Vec<String> = ours.iter().map(|(at, _)| format!("http://{at}/")).collect();
-                Failure::new(Exit::Network, format!("no source has the file{tried}"))
+                Failure::new(exit, format!("no source has the file{tried}"))
                     .next(format!("look what is shared there: {}", lists.join(" and ")))
             }
             FetchFailure::NoSource if all(SourceTrouble::Private) => {
-                Failure::new(Exit::Network, format!("the share is private{tried}"))
+                Failure::new(exit, format!("the share is private{tried}"))
                     .next("say who you are with --user NAME; the password is asked for, or read from SERVENT_PASSWORD or --password-file")
             }
+            FetchFailure::NoSource if refused => {
+                Failure::new(exit, format!("every source refuses{tried}"))
+                    .next("check the URL and whether you may have the file; what has come is kept, the same command goes on")
+            }
             FetchFailure::NoSource => {
-                Failure::new(Exit::Network, format!("no source has the file{tried}"))
+                Failure::new(exit, format!("no source has the file{tried}"))
                     .next("check that the servent runs and the URL is right; what has come is kept, the same command goes on")
             }
             FetchFailure::Disk => not_written(file, disk),
@@ -120,6 +159,14 @@ impl Troubles {
 pub(super) fn moved(to: &str) -> String {
     let member = to.strip_prefix("//").and_then(|to| to.split('/').next());
     format!("sends us to {}", member.unwrap_or(to))
+}
+
+/// The file has become another one while it was downloaded.
+fn renewed(dropped: u64) -> String {
+    let dropped = bytes(dropped);
+    format!(
+        "has another version of the file by now: {dropped} of the former one are dropped, and it begins anew"
+    )
 }
 
 /// What is here under a download's name may belong to another file.
@@ -154,7 +201,7 @@ fn not_written(file: &Path, why: Option<StoreError>) -> Failure {
 pub(super) fn report(
     voice: Voice,
     file: &Path,
-    &Whole { size, sha1, .. }: &Whole,
+    &Whole { size, sha1, vouched, .. }: &Whole,
     asked: bool,
 ) -> Result<(), Failure> {
     let urn = sha1.map(|sha1| format!("urn:sha1:{sha1}"));
@@ -162,7 +209,7 @@ pub(super) fn report(
         return Ok(());
     }
     if voice == Voice::Json {
-        let done = json!({ "event": "done", "file": file, "bytes": size, "sha1": urn, "verified": asked && urn.is_some() });
+        let done = json!({ "event": "done", "file": file, "bytes": size, "sha1": urn, "verified": asked && urn.is_some(), "vouched": vouched });
         return print(format!("{done}\n"));
     }
     let checked = match (&urn, asked) {
@@ -171,6 +218,9 @@ pub(super) fn report(
         (None, _) => String::new(),
     };
     let file = file.display().to_string();
+    if !vouched {
+        voice.note(&json!(null), &format!("{}: {UNVOUCHED}", Lines(&file)));
+    }
     print(format!("{} {}{checked}\n", Lines(&file), bytes(size)))
 }
 

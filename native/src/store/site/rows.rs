@@ -15,7 +15,7 @@ use servent_core::thex::Tree;
 use servent_core::wire::pdtp::Hash;
 
 use crate::store::damage::RowError;
-use crate::store::rows::{FileRow, decode, encode, key_of, path_of};
+use crate::store::rows::{FileRow, decode, decode_fetch, encode, key_of, path_of};
 use crate::store::{Change, Remembered};
 
 /// What a row is about. The numbers are in the database: never used again for
@@ -193,7 +193,7 @@ impl Memory {
         match kind {
             _ if kind == Kind::Servent as i16 => all.servent = Some(decode(value)?),
             _ if kind == Kind::Queue as i16 => all.queue.push(decode::<Row>(value)?),
-            _ if kind == Kind::Fetch as i16 => all.fetches.push(decode(value)?),
+            _ if kind == Kind::Fetch as i16 => all.fetches.push(decode_fetch(value)?),
             _ if kind == Kind::PartName as i16 => {
                 all.parts.push((FetchId(numbered(key)?), decode(value)?));
             }

@@ -1,0 +1,131 @@
+//! A file that becomes another one while it is downloaded: whole is only what is
+//! of one version.
+
+use crate::program::{Place, assert_same, complains, noise};
+use crate::web::{Reply, Request, Web};
+
+const SIZE: usize = 300_000;
+const DATES: [&str; 2] = ["Sun, 22 Nov 2026 12:00:00 GMT", "Mon, 23 Nov 2026 12:00:00 GMT"];
+
+/// The version before, and the one after.
+fn versions() -> [Vec<u8>; 2] {
+    let old = noise(SIZE);
+    let new = old.iter().map(|byte| byte ^ 0x55).collect();
+    [old, new]
+}
+
+/// A server that hangs up at half; from then on the file is another one.
+fn changes(fields: impl Fn(usize) -> Vec<String> + Send + Sync + 'static, new: Vec<u8>) -> Web {
+    let [old, _] = versions();
+    Web::start(move |request: &Request| {
+        let version = usize::from(request.before > 0);
+        let fields = fields(version);
+        let fields: Vec<&str> = fields.iter().map(|field| &field[..]).collect();
+        match version {
+            0 => Reply::file(request, &old, &fields).cut_off(SIZE / 2),
+            _ => Reply::file(request, &new, &fields),
+        }
+    })
+}
+
+#[test]
+fn two_versions_of_a_file_are_not_mixed() {
+    let tag = |version: usize| vec![format!("ETag: \"{version}\"")];
+    let date = |version: usize| vec![format!("Last-Modified: {}", DATES[version])];
+    let nothing = |_: usize| Vec::new();
+    let [_, new] = versions();
+    let longer = noise(SIZE + 1_000);
+    let servers = [
+        (changes(tag, new.clone()), &new),
+        (changes(date, new.clone()), &new),
+        (changes(nothing, new.clone()), &new),
+        (changes(tag, longer.clone()), &longer),
+        (changes(nothing, longer.clone()), &longer),
+    ];
+    for (n, (server, wanted)) in servers.iter().enumerate() {
+        let place = Place::new();
+        let output = place.run(&["get", &server.url("/file"), "-o", "file", "--state", "get"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{n}: {said}");
+        assert_same(&place.path("file"), wanted);
+        assert!(said.contains("has another version of the file by now"), "{n}: {said}");
+    }
+}
+
+#[test]
+fn two_versions_are_not_mixed_over_a_restart_either() {
+    let [old, new] = versions();
+    let server = Web::start(move |request| {
+        let tag = |n| format!("ETag: \"{n}\"");
+        match request.header("X-Second").is_some() || request.before > 2 {
+            false => Reply::file(request, &old, &[&tag(0)]).cut_off(SIZE / 2 - request.before),
+            true => Reply::file(request, &new, &[&tag(1)]),
+        }
+    });
+    let place = Place::new();
+    let get = ["get", &server.url("/file"), "-o", "file", "--state", "get", "--tries", "1"];
+    complains(&place.run(&get), 3, "hung up");
+    assert!(!place.path("file").exists() && place.path("file.part").exists());
+    let asked = server.asked().len();
+    assert!(asked <= 3, "one try");
+    let output = place.run(&[&get[..6], &["--state", "get"]].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert_eq!(server.asked()[asked].header("If-Range"), Some("\"0\""));
+    let [_, new] = versions();
+    assert_same(&place.path("file"), &new);
+}
+
+#[test]
+fn where_nothing_vouches_for_one_version_that_is_said() {
+    let [old, _] = versions();
+    let server = Web::start(move |request| {
+        let reply = Reply::file(request, &old, &[]);
+        if request.before == 0 { reply.cut_off(SIZE / 2) } else { reply }
+    });
+    let place = Place::new();
+    let output = place.run(&["get", &server.url("/file"), "-o", "file", "--state", "get"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert_same(&place.path("file"), &noise(SIZE));
+    assert!(said.contains("nothing but its length and overlapping bytes says"), "{said}");
+    let again = server.asked().iter().filter(|asked| asked.before > 0).count();
+    assert!(again >= 2, "bytes that were there were asked for once more");
+}
+
+#[test]
+fn a_named_hash_drops_the_source_that_has_another_version() {
+    let [old, new] = versions();
+    let urn = "urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB";
+    let server = Web::start(move |request| match request.before {
+        0 => Reply::file(request, &old, &["ETag: \"0\""]).cut_off(SIZE / 2),
+        _ => Reply::file(request, &new, &["ETag: \"1\""]),
+    });
+    let place = Place::new();
+    let output = place.run(&["get", &server.url("/file"), urn, "-o", "file", "--state", "get"]);
+    complains(&output, 3, "has another version of the file by now");
+}
+
+#[test]
+fn the_date_of_a_file_is_kept() {
+    let server = Web::start(|request| {
+        Reply::file(request, b"text", &[&format!("Last-Modified: {}", DATES[0])])
+    });
+    let place = Place::new();
+    let output = place.run(&["get", &server.url("/file"), "-o", "file", "--state", "get"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let modified = place.path("file").metadata().unwrap().modified().unwrap();
+    let since = modified.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    assert_eq!(since, 1_795_348_800);
+}
+
+#[test]
+fn the_status_of_a_refusal_is_in_the_last_line_and_in_the_exit_code() {
+    for (status, exit) in [("403 Forbidden", 9), ("410 Gone", 9), ("500 Oh", 3)] {
+        let server = Web::start(move |_| Reply::new(status, &[], b""));
+        let place = Place::new();
+        let get = ["get", &server.url("/file"), "-o", "file", "--state", "get", "--tries", "1"];
+        let output = place.run(&get);
+        complains(&output, exit, &format!("(HTTP status {})", &status[..3]));
+    }
+}
