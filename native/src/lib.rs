@@ -25,6 +25,7 @@ pub use self::clock::Clock;
 pub use self::library::{LibraryStatus, Outcome};
 pub use self::net::{Credentials, Identity, IdentityError, Origins, Rate, RelayLimits, Relayed};
 pub use self::net::{Descriptors, LAB_CONNECTIONS, raise_descriptors};
+pub use self::net::{connect_first, first_to_answer, resolve_host};
 pub use self::seldom::Seldom;
 pub use self::store::{
     DamagedState, Database, DatabaseUrlError, Durability, Role, SiteMember, SiteStatus, Standing,

@@ -10,12 +10,11 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
-use servent::driver::{Driver, Handle, Options, known_hosts};
+use servent::driver::{Driver, Handle, Options, address_of, known_hosts};
 use servent::error::StartError;
 use servent_core::node::{Answer, Command, Hit};
 use servent_core::text::Shown;
 use servent_core::wire::http::Target;
-use tokio::net::lookup_host;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
 
@@ -93,17 +92,17 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     runtime()?.block_on(search(&config, arguments, words, voice))
 }
 
+/// The port of a neighbour that is named without one.
+const PORT: u16 = 6346;
+
 /// Resolves all of them; an error when one cannot be resolved.
 pub(crate) async fn peers(names: &[String]) -> Result<Vec<SocketAddr>, Failure> {
     let mut found = Vec::new();
     for name in names {
-        let mut addresses = lookup_host(name).await.map_err(|e| match e.kind() {
-            std::io::ErrorKind::InvalidInput => Failure::usage(format!("{name} names no port"))
-                .next("a neighbour is written HOST:PORT, as in 10.0.0.7:6346"),
-            _ => Failure::new(Exit::Network, format!("cannot find {name}: {}", said(&e)))
-                .next("check the name and the network"),
-        })?;
-        found.extend(addresses.next());
+        found.push(address_of(name, PORT).await.map_err(|e| {
+            Failure::new(Exit::Network, format!("cannot find {name}: {}", said(&e)))
+                .next("check the name and the network")
+        })?);
     }
     Ok(found)
 }

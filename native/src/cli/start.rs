@@ -2,7 +2,7 @@
 //! errors into exit codes.
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,9 +28,19 @@ const FIRST_FREE: u16 = 1_024;
 pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     let any = |port: &str| Some(SocketAddr::from((Ipv6Addr::UNSPECIFIED, port.parse().ok()?)));
     let at = text.strip_prefix(':').map_or_else(|| text.parse().ok(), any);
+    // That of a link may name its interface: [fe80::1%eth0]:6348.
+    let on_link = || text.contains('%').then(|| link_address(text)).flatten();
+    let at = at.or_else(on_link);
     at.ok_or_else(|| {
         format!("it is no address such as {}:7000, or :7000 for all", Ipv4Addr::LOCALHOST)
     })
+}
+
+/// An address of a link with the name of its interface.
+fn link_address(text: &str) -> Option<SocketAddr> {
+    let (host, port) = text.rsplit_once(':')?;
+    let host = host.strip_prefix('[')?.strip_suffix(']')?;
+    (host, port.parse().ok()?).to_socket_addrs().ok()?.next()
 }
 
 /// Where a servent's lab is.
@@ -264,6 +274,8 @@ mod tests {
     fn addresses_are_read_as_people_write_them() {
         assert_eq!(address(":6086"), Ok("[::]:6086".parse().unwrap()));
         assert_eq!(address("127.0.0.1:0"), Ok("127.0.0.1:0".parse().unwrap()));
+        let on_link = address("[fe80::1%lo]:6348").unwrap();
+        assert!(matches!(on_link, SocketAddr::V6(v6) if v6.scope_id() > 0), "{on_link}");
         for wrong in ["6086", ":x", ":70000", "localhost:6086", ""] {
             assert!(address(wrong).is_err(), "{wrong}");
         }

@@ -7,10 +7,11 @@ use std::time::Duration;
 use fluent_uri::{Uri, UriRef};
 use servent_core::fetch::may_follow;
 use servent_core::node::Source;
-use tokio::net::{TcpStream, lookup_host};
 
-/// How long to try one of several addresses before the next.
-const TRY: Duration = Duration::from_secs(3);
+use crate::net::{connect_first, resolve_host};
+
+/// How long to look which of several addresses answers.
+const TRY: Duration = Duration::from_secs(5);
 
 /// The address of `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`. Of several, the
 /// first that accepts a connection is taken, so that one server is asked only
@@ -19,17 +20,21 @@ const TRY: Duration = Duration::from_secs(3);
 /// # Errors
 /// The host cannot be resolved, or has no address.
 pub async fn address_of(host: &str, port: u16) -> io::Result<SocketAddr> {
-    let named = if has_port(host) { host.to_owned() } else { format!("{host}:{port}") };
-    let found: Vec<SocketAddr> = lookup_host(named).await?.collect();
-    if found.len() > 1 {
-        for candidate in &found {
-            let dialed = TcpStream::connect(candidate);
-            if let Ok(Ok(_)) = tokio::time::timeout(TRY, dialed).await {
-                return Ok(*candidate);
-            }
-        }
+    let (host, port) = host_and_port(host, port);
+    let found = resolve_host(host, port).await?;
+    if found.len() > 1
+        && let Ok(Ok((at, _))) = tokio::time::timeout(TRY, connect_first(&found)).await
+    {
+        return Ok(at);
     }
-    found.first().copied().ok_or_else(|| io::Error::other("it has no address"))
+    Ok(found[0])
+}
+
+/// The parts of `HOST` or `HOST:PORT`; the port is `usual` where none is named.
+#[must_use]
+pub fn host_and_port(host: &str, usual: u16) -> (&str, u16) {
+    let named = host.rsplit_once(':').filter(|_| has_port(host));
+    named.map_or((host, usual), |(name, port)| (name, port.parse().unwrap_or(usual)))
 }
 
 /// True when the host is followed by a port.
@@ -48,8 +53,8 @@ pub fn has_port(host: &str) -> bool {
 pub(super) async fn moved(from: &Source, to: &str) -> Option<Source> {
     let Place { secure, host, target } = resolve(from, to)?;
     let port = if secure { 443 } else { 80 };
-    let named = if has_port(&host) { host.clone() } else { format!("{host}:{port}") };
-    let found: Vec<SocketAddr> = lookup_host(named).await.ok()?.collect();
+    let (name, port) = host_and_port(&host, port);
+    let found = resolve_host(name, port).await.ok()?;
     let at = best(from.at, &found, secure)?;
     Some(Source { at, target, host })
 }

@@ -24,7 +24,7 @@ mod turn;
 pub use self::datagrams::Datagrams;
 pub(crate) use self::handle::{Control, Ended, Outside, Unsaved};
 pub use self::handle::{Handle, Neighbourhood, QueueByLanes, Want};
-pub use self::locate::{address_of, has_port};
+pub use self::locate::{address_of, has_port, host_and_port};
 pub use self::options::Options;
 pub use self::password::{Password, PasswordError};
 pub use self::start::{Driver, added_shares, export, import, known_hosts};

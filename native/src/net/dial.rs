@@ -10,9 +10,12 @@ use servent_core::node::{DialError, Input};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::eyeballs::first_to_answer;
 use super::stream::Stream;
 use super::{Names, Outbox, Report, Reports, Trust, conn};
 
+/// How long the address that a download knows is tried alone.
+const ALONE: Duration = Duration::from_millis(250);
 /// How long connecting may take.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -58,19 +61,46 @@ async fn connect(
     room: &Arc<Semaphore>,
 ) -> Result<(TcpStream, SocketAddr, OwnedSemaphorePermit), DialError> {
     let permit = Arc::clone(room).try_acquire_owned().map_err(|_| DialError::NoDescriptor)?;
-    let mut dialed = open(names.first(to)).await;
-    if dialed.is_err() {
-        for other in names.others(to).await {
-            if let Ok(stream) = open(other).await {
-                names.reached(to, other);
-                dialed = Ok(stream);
-                break;
+    let first = names.first(to);
+    let mut dialed = std::pin::pin!(open(first));
+    // Most answer before their name has to be looked up once more.
+    let early = tokio::time::timeout(ALONE, &mut dialed).await;
+    let stream = match early {
+        Ok(Ok(stream)) => stream,
+        early => {
+            let others = names.others(to).await;
+            let others = async {
+                let reached = first_to_answer(&others, open).await;
+                let (at, stream) = reached.map_err(|why| why.unwrap_or(DialError::Unreachable))?;
+                names.reached(to, at);
+                Ok(stream)
+            };
+            match early {
+                Ok(why) => others.await.or(why)?,
+                Err(_) => either(dialed, others).await?,
             }
         }
-    }
-    let stream = dialed?;
+    };
     let local = stream.local_addr().map_err(|why| dial_error(&why))?;
     Ok((stream, local, permit))
+}
+
+/// The result of whichever succeeds first; if neither does, the error of the first.
+async fn either<T, E>(
+    first: impl Future<Output = Result<T, E>>,
+    second: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    let (mut first, mut second) = (std::pin::pin!(first), std::pin::pin!(second));
+    tokio::select! {
+        made = &mut first => match made {
+            Ok(made) => Ok(made),
+            Err(why) => second.await.or(Err(why)),
+        },
+        made = &mut second => match made {
+            Ok(made) => Ok(made),
+            Err(_) => first.await,
+        },
+    }
 }
 
 async fn open(to: SocketAddr) -> Result<TcpStream, DialError> {

@@ -206,7 +206,9 @@ impl Wanted {
         let secure = url.get(..SECURE.len()).is_some_and(|s| s.eq_ignore_ascii_case(SECURE));
         let rest = &url[if secure { SECURE.len() } else { "http://".len() }..];
         // An https:// target is the whole URL.
-        let origin = |host: &str| if secure { format!("{SECURE}{host}") } else { String::new() };
+        let origin = |host: &str| {
+            if secure { format!("{SECURE}{}", without_zone(host)) } else { String::new() }
+        };
         let (host, target) = match rest.find('/') {
             Some(at) => rest.split_at(at),
             None => (rest, "/"),
@@ -340,7 +342,7 @@ impl Place {
 
     /// The same when the host's address is known.
     pub(super) fn source(&self, at: SocketAddr, sha1: Option<Sha1>) -> Source {
-        Source { at, target: self.asked(sha1), host: self.host.clone() }
+        Source { at, target: self.asked(sha1), host: without_zone(&self.host) }
     }
 
     /// True for what is to be fetched over TLS.
@@ -383,6 +385,15 @@ fn folder_of(target: &str) -> Option<&str> {
     let path = target.split('?').next().unwrap_or(target);
     let folder = matches!(Target::parse(path), Target::Root { .. } | Target::Path { .. });
     Some(path).filter(|path| folder && path.ends_with('/'))
+}
+
+/// A host as it goes into a request: which interface leads to it is of interest to
+/// this machine alone (RFC 6874 §4).
+fn without_zone(host: &str) -> String {
+    match (host.split_once('%'), host.rsplit_once(']')) {
+        (Some((address, _)), Some((_, port))) => format!("{address}]{port}"),
+        _ => host.to_owned(),
+    }
 }
 
 fn is_host_and_port(text: &str) -> bool {

@@ -214,3 +214,10 @@ fn nonsense_is_refused_in_one_sentence() {
         assert_eq!(parse(&[bad]).unwrap_err().exit, Exit::Usage, "{bad}");
     }
 }
+
+#[test]
+fn which_interface_leads_to_a_host_is_not_told_to_it() {
+    assert_eq!(without_zone("[fe80::1%25eth0]:6346"), "[fe80::1]:6346");
+    assert_eq!(without_zone("[fe80::1%eth0]"), "[fe80::1]");
+    assert_eq!(without_zone("10.0.0.1:80"), "10.0.0.1:80");
+}

@@ -1,5 +1,6 @@
 //! `servent swarm get`.
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,6 +10,7 @@ use data_encoding::HEXLOWER;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use servent::swarm::{Fetch, GetOptions, Progress, get};
+use servent::{connect_first, resolve_host};
 use servent_core::wire::pdtp::{Hash, PORT, url_of};
 use sha1::Digest as _;
 
@@ -23,6 +25,8 @@ use crate::signal::Signals;
 
 /// The shortest time between two progress reports.
 const TELL_EVERY: Duration = Duration::from_millis(500);
+/// How long to look which address of a coordinator answers.
+const ANSWER: Duration = Duration::from_secs(5);
 
 /// Take a file from a swarm, and give its pieces to others meanwhile.
 ///
@@ -110,12 +114,12 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     let reporter = Reporter::new(Voice::new(arguments.json, common.quiet), false);
     runtime()?.block_on(async {
         let mut signals = Signals::new()?;
-        let found = tokio::net::lookup_host((host, port)).await.map_err(|why| {
+        let found = coordinators(host, port).await.map_err(|why| {
             Failure::new(Exit::Network, format!("cannot find {host}: {}", said(&why)))
                 .next("check the name and the network")
         })?;
         let mut fetch = get(GetOptions {
-            coordinator: found.collect(),
+            coordinator: found,
             url,
             target: target.clone(),
             sha256: arguments.sha256,
@@ -130,6 +134,17 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         .await?;
         follow(&mut fetch, &mut signals, &reporter, &target, arguments.json).await
     })
+}
+
+/// The addresses of the coordinator; of several, the one that answers is first.
+async fn coordinators(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    let mut found = resolve_host(host, port).await?;
+    if found.len() > 1
+        && let Ok(Ok((at, _))) = tokio::time::timeout(ANSWER, connect_first(&found)).await
+    {
+        found.sort_by_key(|other| *other != at);
+    }
+    Ok(found)
 }
 
 fn target(output: Option<&Path>, name: &str) -> Result<PathBuf, Failure> {
