@@ -22,6 +22,8 @@ pub struct Config {
     pub queue: queue::Config,
     /// Downloads.
     pub fetch: fetch::Config,
+    /// Connections to us are TLS: links that name us begin with `https`.
+    pub secure: bool,
     /// What a stranger can make us spend.
     pub limits: Limits,
     /// What visitors may upload.
@@ -60,6 +62,7 @@ impl Default for Config {
             agent: String::from(concat!("Servent/", env!("CARGO_PKG_VERSION"))),
             queue: queue::Config::default(),
             fetch: fetch::Config::default(),
+            secure: false,
             limits: Limits::default(),
             inbox: InboxLimits::default(),
             hosts: Vec::new(),

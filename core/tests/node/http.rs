@@ -93,7 +93,7 @@ fn a_plain_browser_gets_a_list() {
     let reply = host.say(conn, "GET / HTTP/1.0\r\n\r\n");
     assert_eq!(status(&reply), 200);
     assert_eq!(header(&reply, "Content-Type"), Some("text/html; charset=utf-8"));
-    assert!(reply.contains("<a href=\"/file%201.bin\">file 1.bin</a>"), "{reply}");
+    assert!(reply.contains("<a href=\"./file%201.bin\">file 1.bin</a>"), "{reply}");
     assert!(host.hung_up.contains(&conn), "HTTP/1.0 closes unless asked to keep");
     let conn = host.accept("9.9.9.9:2");
     let reply = host.say(conn, "GET /?q=0.BIN HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n");

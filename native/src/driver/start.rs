@@ -263,6 +263,7 @@ fn fit(options: &Options) -> (Arc<Semaphore>, Config) {
     config.guarded |= options.password.is_some();
     // Peers do not expect TLS on a connection they asked us to open.
     config.calls_back &= options.identity.is_none();
+    config.secure |= options.identity.is_some();
     let most = raise_descriptors().connections(config.queue.slots.min(1_024));
     let wanted = config.limits.connections.saturating_add(SPARE);
     if most < wanted {

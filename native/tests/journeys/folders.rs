@@ -164,7 +164,7 @@ fn what_is_shared_has_its_path_in_its_url() {
     let get = |target: &str| Wire::connect(running.at).get(target, &["Connection: close"]);
     assert!(get("/shared/music/A/one%20%26%20two.ogg").body == tree["A/one & two.ogg"]);
     let page = String::from_utf8(get("/shared/music/A/").body).unwrap();
-    assert!(page.contains("<a href=\"/shared/music/A/B/\">B/"), "{page}");
+    assert!(page.contains("<a href=\"../../../shared/music/A/B/\">B/"), "{page}");
     assert!(page.contains("one &amp; two.ogg</a>"), "{page}");
     assert!(page.contains("magnet:?xt=urn:sha1:"), "{page}");
     let list = String::from_utf8(get("/?list").body).unwrap();

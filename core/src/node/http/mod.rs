@@ -24,6 +24,7 @@ mod conditions;
 mod form;
 mod give;
 mod guard;
+mod links;
 mod list;
 mod page;
 mod pages;

@@ -9,6 +9,7 @@ use core::fmt::Write as _;
 use super::archive;
 use super::conditions::date_of;
 use super::form::{self, Give};
+use super::links::{VisitedOrigin, relative, to_top};
 use crate::node::FileInfo;
 use crate::node::catalog::{Catalog, Listed};
 use crate::text::Size;
@@ -65,8 +66,8 @@ pub(super) struct Wanted {
 
 /// What the page says about the visitor.
 pub(super) struct Visitor<'a> {
-    /// The host name by which the visitor addresses us, for links to elsewhere.
-    pub(super) host: Option<&'a str>,
+    /// How the visitor addresses us, for links to elsewhere.
+    pub(super) origin: Option<VisitedOrigin<'a>>,
     /// Its positions in the queue.
     pub(super) places: Vec<u32>,
     /// The length of the queue.
@@ -186,7 +187,7 @@ pub(super) fn page(
     let mut html = String::with_capacity(4_096);
     html.push_str("<!doctype html><html lang=en><meta charset=utf-8>");
     html.push_str("<meta name=viewport content=\"width=device-width\"><title>Shared files</title>");
-    html.push_str("<link rel=alternate type=text/uri-list href=\"?list\">");
+    html.push_str("<link rel=alternate type=text/uri-list href=\"?list=relative\">");
     let _ = write!(html, "<style>{STYLE}</style>");
     way(&mut html, &wanted.folder);
     html.push_str("<form role=search><label>Find <input name=q type=search value=\"");
@@ -206,7 +207,7 @@ pub(super) fn page(
         html.push_str("<tr><td><a href=\"../\">../</a><td><td><td>");
     }
     for entry in &rows {
-        row(&mut html, entry, catalog, wanted, visitor.host);
+        row(&mut html, entry, catalog, wanted, visitor.origin);
     }
     html.push_str("</tbody></table>");
     if rows.is_empty() && more.is_none() {
@@ -223,8 +224,8 @@ pub(super) fn page(
 
 /// The path of the folder, with links upwards.
 fn way(html: &mut String, folder: &str) {
-    html.push_str("<h1><a href=\"/\">Shared files</a>");
-    let mut path = String::from("/");
+    let mut path = to_top(folder);
+    let _ = write!(html, "<h1><a href=\"{path}\">Shared files</a>");
     for part in folder.split_terminator('/') {
         let _ = write!(path, "{}/", percent::escape(part));
         let _ = write!(html, " / <a href=\"{path}\">");
@@ -270,18 +271,20 @@ fn row(
     entry: &Listed<'_>,
     catalog: &Catalog,
     wanted: &Wanted,
-    host: Option<&str>,
+    origin: Option<VisitedOrigin<'_>>,
 ) {
     let short = |name: &str| name.strip_prefix(&wanted.folder[..]).unwrap_or(name).to_string();
     let Listed::File(_, file) = entry else {
         let name = entry.name();
-        let _ = write!(html, "<tr><td><a href=\"/{}\">", percent::path(name));
+        let _ =
+            write!(html, "<tr><td><a href=\"{}\">", relative(&wanted.folder, &percent::path(name)));
         escape(html, &short(name));
         html.push_str("</a><td><td><td>");
         return;
     };
     let FileInfo { name, size, sha1, modified, .. } = file;
-    let _ = write!(html, "<tr><td><a href=\"{}\">", url_of(catalog, file));
+    let _ =
+        write!(html, "<tr><td><a href=\"{}\">", relative(&wanted.folder, &url_of(catalog, file)));
     escape(html, &short(name));
     let _ = write!(html, "</a><td title=\"{size} bytes\">{}<td>", Size(*size));
     if let Some(at) = modified {
@@ -294,8 +297,8 @@ fn row(
             "magnet:?xt=urn:sha1:{sha1}&xl={size}&dn={}",
             percent::escape(file.leaf())
         );
-        if let Some(host) = host {
-            let url = alloc::format!("http://{host}{}", Target::Urn(*sha1));
+        if let Some(origin) = origin {
+            let url = origin.url(&Target::Urn(*sha1).to_string());
             let _ = write!(magnet, "&xs={}", percent::escape(&url));
         }
         html.push_str("<a href=\"");

@@ -244,7 +244,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A folder was requested without its slash.
-    pub(super) fn moved(self, to: &Target, form: Form) -> Reply {
+    pub(super) fn moved(self, to: &str, form: Form) -> Reply {
         let mut head = self.head(301, "Moved Permanently");
         head.header("Location", to);
         text_reply(301, head, ("text/plain", String::from("That is a folder.\n")), form)

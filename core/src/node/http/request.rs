@@ -8,6 +8,7 @@ use super::Http;
 use super::archive;
 use super::browse;
 use super::conditions::{Condition, Validators};
+use super::links::VisitedOrigin;
 use super::list;
 use super::page::{self, Visitor, Wanted};
 use super::pages;
@@ -25,6 +26,7 @@ use crate::queue::server::{self, Verdict};
 use crate::thex::Tree;
 use crate::time::Instant;
 use crate::wire::http::{Alts, Method, RangeSpec, RequestHead, Target, Version};
+use crate::wire::percent;
 use crate::wire::queue as headers;
 
 /// A request for a file body, while the queue decides on it.
@@ -190,14 +192,14 @@ impl Http {
         };
         let is_folder = path.is_empty() || path.ends_with('/');
         if is_folder && (path.is_empty() || self.files.has_folder(&path)) {
-            let host = head.headers.get("Host");
-            if let Some(after) = list::wanted(&query) {
-                let list = list::list(&self.files, &path, after.as_deref(), host);
+            let origin = VisitedOrigin::parse(&head.headers, cx.config.secure);
+            if let Some(wanted) = list::wanted(&query) {
+                let list = list::list(&self.files, &path, &wanted, origin);
                 return writer.list(list, form);
             }
             let peer = cx.io.get(conn).map(|c| c.peer.ip().to_canonical());
             let visitor = Visitor {
-                host,
+                origin,
                 places: peer.map(|peer| self.queue.places_of(peer)).unwrap_or_default(),
                 length: self.queue.length(),
                 free: self.queue.free(),
@@ -209,7 +211,10 @@ impl Http {
             return writer.page(page::page(&self.files, &wanted, most, &visitor), gives, form);
         }
         if !is_folder && self.files.has_folder(&alloc::format!("{path}/")) {
-            let to = Target::Path { path: alloc::format!("{path}/"), query };
+            let last = path.rsplit('/').next().unwrap_or_default();
+            let query = if query.is_empty() { query } else { alloc::format!("?{query}") };
+            // Relative: in front of us there may be a server with a path of its own.
+            let to = alloc::format!("./{}/{query}", percent::path(last));
             return writer.moved(&to, form);
         }
         writer.short((404, "Not Found"), form)

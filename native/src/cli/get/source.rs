@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 
+use fluent_uri::{Uri, UriRef};
 use percent_encoding::percent_decode_str;
 use servent::driver::{address_of, has_port};
 use servent_core::id::{FileIndex, Guid, Sha1};
@@ -136,13 +137,14 @@ impl Wanted {
     /// same path with a slash appended, as web servers do.
     pub(super) fn sent_to_folder(&self, to: &str) -> Option<(Base, Place)> {
         let [Place { host, target: Some(target) }] = &self.places[..] else { return None };
-        let origin = format!("{SECURE}{host}");
+        let origin = format!("{SECURE}{}", without_zone(host));
         let (scheme, path) = match target.strip_prefix(&origin) {
             Some(path) => ("https", path),
             None => ("http", &target[..]),
         };
-        let bare = to.strip_suffix('/')?;
-        let same = bare == path || bare == format!("{scheme}://{host}{path}");
+        let here = Uri::parse(format!("{scheme}://{}{path}", without_zone(host))).ok()?;
+        let there = UriRef::parse(to.trim()).ok()?.resolve_against(&here).ok()?;
+        let same = there.as_str().strip_suffix('/') == Some(here.as_str());
         if !same || self.sha1.is_some() || path.contains(['?', '#']) {
             return None;
         }
