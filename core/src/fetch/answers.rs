@@ -59,7 +59,12 @@ impl Download {
                 if self.must_overlap(no, given.0, head, cx) || self.only_repeats(no, given, cx) {
                     return;
                 }
+                let first = self.have.is_empty();
                 self.note_version(no, given.0, head);
+                if first {
+                    let modified = self.version.modified.clone();
+                    cx.fx.event(Event::Described { fetch: self.id, size, modified });
+                }
                 self.believe(no, size);
                 self.receive(no, (given, None), head, cx);
                 if learnt {

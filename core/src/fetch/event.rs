@@ -79,6 +79,9 @@ pub enum Event {
     /// The only source has another version of the file by now: the bytes of the
     /// former one are dropped, and it is downloaded from the beginning.
     VersionChanged { fetch: FetchId, at: SocketAddr, dropped: u64 },
+    /// A source begins to send a file of which nothing was there; this is what it
+    /// says of it.
+    Described { fetch: FetchId, size: Option<u64>, modified: Option<String> },
     /// A source refused a request, or failed, with this HTTP status; what that means
     /// for it follows.
     Status { fetch: FetchId, at: SocketAddr, status: u16 },

@@ -162,6 +162,7 @@ impl Downloads {
 
     fn open_part(&mut self, fetch: FetchId) -> io::Result<PartFile> {
         let name = self.names.get(&fetch).cloned().unwrap_or_default();
+        self.beneath(&name)?;
         fs::create_dir_all(self.part_path(&name).parent().unwrap_or(&self.dir))?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).custom_flags(nofollow());
@@ -183,6 +184,20 @@ impl Downloads {
             }
         }
         Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// An error when a folder on the way to a file is a link: what is downloaded stays
+    /// beneath the target, wherever links in it lead.
+    fn beneath(&self, name: &str) -> io::Result<()> {
+        let mut folder = self.dir.clone();
+        let parents = Path::new(name).parent().into_iter().flat_map(Path::components);
+        for part in parents {
+            folder.push(part);
+            if fs::symlink_metadata(&folder).is_ok_and(|meta| meta.is_symlink()) {
+                return Err(io::Error::from(io::ErrorKind::PermissionDenied));
+            }
+        }
+        Ok(())
     }
 
     /// The file of a download.
@@ -212,6 +227,10 @@ impl Downloads {
 
     fn finish(&mut self, fetch: FetchId, name: &str, wanted: &str) {
         let from = self.part_path(name);
+        if let Err(why) = self.beneath(wanted) {
+            tracing::error!(%why, part = %from.display(), "a whole download keeps its .part");
+            return;
+        }
         if let Some(date) = self.modified.remove(&fetch) {
             set_modified(&from, date);
         }

@@ -146,6 +146,8 @@ pub(super) struct Total {
     /// How many of them came now; an earlier command had left the others.
     pub(super) came: u64,
     pub(super) there: u64,
+    /// How many of the whole ones replace another version.
+    pub(super) changed: u64,
     pub(super) failed: u64,
     /// The exit code of the first failure, or of being stopped by the user.
     pub(super) exit: Option<Exit>,
@@ -157,6 +159,7 @@ impl Total {
         self.bytes += more.bytes;
         self.came += more.came;
         self.there += more.there;
+        self.changed += more.changed;
         self.failed += more.failed;
         if self.exit.is_none() || more.exit == Some(Exit::Interrupted) {
             self.exit = more.exit.or(self.exit);
@@ -181,19 +184,23 @@ impl Total {
 
     /// Reports it in one sentence.
     pub(super) fn tell(&self, voice: Voice, per_second: u64) {
-        let Self { whole, bytes: size, there, failed, .. } = *self;
+        let Self { whole, bytes: size, there, changed, failed, .. } = *self;
         let fact = json!({
-            "event": "total", "files": whole, "bytes": size, "there": there, "failed": failed,
+            "event": "total", "files": whole, "bytes": size, "there": there, "changed": changed,
+            "failed": failed,
             "rate": per_second,
         });
         voice.note(&fact, &self.sentence(per_second));
     }
 
     fn sentence(&self, per_second: u64) -> String {
-        let Self { whole, bytes: size, there, failed, .. } = *self;
+        let Self { whole, bytes: size, there, changed, failed, .. } = *self;
         let mut text = format!("{}, {}", count(whole, "file"), bytes(size));
         if size > 0 {
             text.push_str(&format!(" at {}", rate(per_second)));
+        }
+        if changed > 0 {
+            text.push_str(&format!("; {} new, {changed} changed", whole - changed));
         }
         if there > 0 {
             text.push_str(&format!("; {there} there already"));
@@ -212,7 +219,7 @@ mod tests {
     #[test]
     fn the_end_is_one_sentence() {
         let total = |whole, bytes, there, failed| {
-            Total { whole, bytes, came: bytes, there, failed, exit: None }.sentence(1_024)
+            Total { whole, bytes, came: bytes, there, failed, ..Total::default() }.sentence(1_024)
         };
         assert_eq!(total(1, 2_048, 0, 0), "1 file, 2.0 KiB at 1.0 KiB/s");
         assert_eq!(total(0, 0, 3, 1), "0 files, 0 B; 3 there already; 1 failed");

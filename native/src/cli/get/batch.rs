@@ -2,19 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use servent::Clock;
 use servent::driver::Handle;
 use servent_core::fetch;
 use servent_core::id::FetchId;
 use servent_core::node::{Answer, Command, FetchView, Get};
+use servent_core::wire::http::HttpDate;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::BroadcastStream;
 
 use super::job::Whole;
+use super::links::KnownFile;
 use super::told::{self, Troubles};
 use crate::exit::{Exit, Failure};
 
@@ -31,6 +33,8 @@ pub(super) struct Batch<'a> {
     numbered: BTreeMap<FetchId, String>,
     /// Redirects of downloads that are not numbered yet.
     moved: BTreeMap<FetchId, (SocketAddr, String)>,
+    /// What is said of downloads that are not numbered yet.
+    described: BTreeMap<FetchId, KnownFile>,
     /// Incomplete downloads of earlier commands, by name.
     earlier: BTreeMap<String, FetchView>,
     troubles: Troubles,
@@ -55,6 +59,12 @@ pub(super) enum News {
         at: SocketAddr,
         what: String,
     },
+    /// The source of one of them says this of the file that it begins to send.
+    Described {
+        fetch: FetchId,
+        name: String,
+        known: KnownFile,
+    },
     /// The source of one of them redirects us to `to`.
     Moved {
         fetch: FetchId,
@@ -75,6 +85,7 @@ impl<'a> Batch<'a> {
             given: VecDeque::new(),
             numbered: BTreeMap::new(),
             moved: BTreeMap::new(),
+            described: BTreeMap::new(),
             earlier: BTreeMap::new(),
             troubles: Troubles::default(),
             had: BTreeMap::new(),
@@ -115,6 +126,11 @@ impl<'a> Batch<'a> {
             // If the servent has ended, `Handle::stop` says how.
             let _ = self.handle.command(Command::Pause { fetch }).await;
         }
+    }
+
+    /// Where a download that has ended is.
+    pub(super) fn path_of(&self, fetch: FetchId) -> Option<PathBuf> {
+        self.handle.path_of(fetch)
     }
 
     /// The name of an active download, by its number.
@@ -165,6 +181,18 @@ impl<'a> Batch<'a> {
                         }
                         continue;
                     }
+                    if let fetch::Event::Described { fetch, size: Some(size), modified } = &event {
+                        let modified = modified.as_deref().and_then(HttpDate::parse);
+                        let modified = modified.map(HttpDate::to_unix);
+                        let known = KnownFile { size: *size, modified, sha1: None };
+                        match self.numbered.get(fetch) {
+                            Some(name) => {
+                                let (fetch, name) = (*fetch, name.clone());
+                                return Ok(News::Described { fetch, name, known });
+                            }
+                            None => _ = self.described.insert(*fetch, known),
+                        }
+                    }
                     if let fetch::Event::Begun { fetch, have, .. } = event {
                         self.had.insert(fetch, have);
                     }
@@ -184,12 +212,16 @@ impl<'a> Batch<'a> {
             let (fetch, outcome) = match answer {
                 Ok(Answer::Fetching { fetch }) => match self.numbered(fetch).await? {
                     Some(ended) => return Ok(News::Ended(ended)),
-                    None => match (self.moved.remove(&fetch), self.numbered.get(&fetch)) {
-                        (Some((at, to)), Some(name)) => {
-                            return Ok(News::Moved { fetch, name: name.clone(), at, to });
+                    None => {
+                        let Some(name) = self.numbered.get(&fetch).cloned() else { continue };
+                        if let Some((at, to)) = self.moved.remove(&fetch) {
+                            return Ok(News::Moved { fetch, name, at, to });
                         }
-                        _ => continue,
-                    },
+                        match self.described.remove(&fetch) {
+                            Some(known) => return Ok(News::Described { fetch, name, known }),
+                            None => continue,
+                        }
+                    }
                 },
                 Ok(Answer::Fetched { fetch, bytes, sha1 }) => {
                     let had = self.had.remove(&fetch).unwrap_or_default();

@@ -8,7 +8,7 @@ use servent_core::node::{Get, Source};
 
 use super::batch::{Batch, Ended, News};
 use super::job::Way;
-use super::links::{Base, Link};
+use super::links::{Base, KnownFile, Link};
 use super::told;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
@@ -27,10 +27,18 @@ const PAGE: u64 = 16 << 20;
 /// The result of a crawl.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// Request targets by path below the folder.
-    pub(super) files: BTreeMap<String, String>,
+    /// The files by path below the folder.
+    pub(super) files: BTreeMap<String, FoundFile>,
     /// What could not be read and why, and what was left out.
     pub(super) troubles: Vec<String>,
+}
+
+/// A file below the folder.
+#[derive(Debug, Clone)]
+pub(super) struct FoundFile {
+    /// Its request target.
+    pub(super) target: String,
+    pub(super) known: Option<KnownFile>,
 }
 
 /// A page to read.
@@ -141,8 +149,8 @@ impl Walk<'_> {
                         self.found.troubles.push(most);
                     }
                 }
-                Link::File { target, path } => {
-                    self.found.files.entry(path).or_insert(target);
+                Link::File { target, path, known } => {
+                    self.found.files.entry(path).or_insert(FoundFile { target, known });
                 }
             }
         }

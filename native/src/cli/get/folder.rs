@@ -1,18 +1,22 @@
 //! Downloading a folder with everything in it: one servent downloads all its
 //! files.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use serde_json::json;
 use servent::driver::{Driver, Options};
 use servent::{Clock, DamagedState};
+use servent_core::id::{FetchId, Sha1};
 use servent_core::node::{Get, Source};
+use sha1::Digest as _;
 
 use super::all::Total;
 use super::batch::{Batch, Ended, News};
-use super::crawl::{Found, crawl};
+use super::crawl::{Found, FoundFile, crawl};
 use super::job::{Way, Whole, hub, not_started, state_of};
-use super::links::Base;
+use super::links::{Base, KnownFile};
 use super::source::Place;
 use super::told;
 use crate::cli::control::Server;
@@ -88,14 +92,16 @@ impl Folder {
         let begun = clock.now();
         loop {
             while batch.len() < parallel
-                && let Some((path, target)) = files.next()
+                && let Some((path, FoundFile { target, known })) = files.next()
             {
-                if self.to.join(local(&path)).symlink_metadata().is_ok() {
+                let state = self.compare(&path, known).await;
+                if state == LocalFile::Same {
                     total.there += 1;
                     continue;
                 }
+                let name = if state == LocalFile::Missing { path } else { path + NEW };
                 let source = Source { target, ..source.clone() };
-                batch.begin(Get { name: path, sha1: None, sources: vec![source] }).await?;
+                batch.begin(Get { name, sha1: None, sources: vec![source] }).await?;
             }
             if batch.len() == 0 {
                 progress.finish();
@@ -103,10 +109,23 @@ impl Folder {
             }
             match batch.next().await? {
                 News::Trouble { name, at, what } => progress.trouble(&name, at, &what),
+                News::Described { fetch, name, known } => {
+                    let Some(path) = name.strip_suffix(NEW) else { continue };
+                    if self.compare(path, Some(known)).await == LocalFile::Same {
+                        batch.cancel(fetch).await?;
+                        total.there += 1;
+                    }
+                }
                 News::Moved { name, at, to, .. } => {
                     progress.trouble(&name, at, &told::moved(&to));
                 }
-                News::Ended(Ended { name, outcome: Ok(Whole { size: bytes, came, .. }) }) => {
+                News::Ended(Ended { name, outcome: Ok(whole) }) => {
+                    let Whole { fetch, size: bytes, came, .. } = whole;
+                    match name.strip_suffix(NEW).map(|path| self.replace(batch, path, fetch)) {
+                        None => {}
+                        Some(Ok(())) => total.changed += 1,
+                        Some(Err(failure)) => return Err(failure),
+                    }
                     (total.whole, total.bytes) = (total.whole + 1, total.bytes + bytes);
                     total.came += came;
                     let passed = clock.now().since(begun);
@@ -122,6 +141,35 @@ impl Folder {
                 }
             }
         }
+    }
+
+    /// Whether a file is there already, and the same as the server's as far as that
+    /// is known: by size, date, and hash if the date differs.
+    async fn compare(&self, path: &str, known: Option<KnownFile>) -> LocalFile {
+        let file = self.to.join(local(path));
+        let Ok(there) = file.symlink_metadata() else { return LocalFile::Missing };
+        let Some(known) = known else { return LocalFile::Unknown };
+        if !there.is_file() || there.len() != known.size {
+            return LocalFile::Changed;
+        }
+        let date = there.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        let Some(modified) = known.modified else { return LocalFile::Same };
+        if date.is_some_and(|date| date.as_secs() == modified) {
+            return LocalFile::Same;
+        }
+        let Some(sha1) = known.sha1 else { return LocalFile::Changed };
+        let hashed = tokio::task::spawn_blocking(move || sha1_of(&file)).await;
+        match hashed {
+            Ok(Ok(found)) if found == sha1 => LocalFile::Same,
+            _ => LocalFile::Changed,
+        }
+    }
+
+    /// Puts the new version of a file in the place of the old one.
+    fn replace(&self, batch: &Batch<'_>, path: &str, fetch: FetchId) -> Result<(), Failure> {
+        let Some(new) = batch.path_of(fetch) else { return Ok(()) };
+        let old = self.to.join(local(path));
+        std::fs::rename(&new, &old).map_err(|e| Failure::file("replace", &old, &e))
     }
 
     fn options(&self, config: &Config, state: &Path, parallel: usize) -> Options {
@@ -155,6 +203,35 @@ impl Folder {
         let what = format!("stopped before all of {} was there", self.to.display());
         Failure::new(Exit::Interrupted, what).next("run the same command to go on where it was")
     }
+}
+
+/// What is there of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LocalFile {
+    /// Nothing.
+    Missing,
+    /// The same as the server's.
+    Same,
+    /// Another version.
+    Changed,
+    /// Something; what the server has is known when it begins to send.
+    Unknown,
+}
+
+/// What the name of a file ends with until it replaces the one that is there.
+const NEW: &str = ".new~";
+
+/// The SHA-1 of a file.
+fn sha1_of(file: &Path) -> std::io::Result<Sha1> {
+    let (mut file, mut digest) = (std::fs::File::open(file)?, sha1::Sha1::new());
+    let mut buffer = vec![0; 256 * 1024];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            n => digest.update(&buffer[..n]),
+        }
+    }
+    Ok(Sha1(digest.finalize().into()))
 }
 
 /// The local path of a file, below the folder.

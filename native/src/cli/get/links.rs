@@ -4,6 +4,7 @@
 use fluent_uri::{Uri, UriRef};
 use html5gum::{StartTag, Token, Tokenizer};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use servent_core::id::Sha1;
 
 /// Characters that URIs must not contain, but links in pages do.
 const WILD: &AsciiSet = &CONTROLS
@@ -21,6 +22,8 @@ const WILD: &AsciiSet = &CONTROLS
     .add(b']');
 /// What precedes the URL of the next part in a servent's list.
 const NEXT: &str = "# next: ";
+/// What precedes what a servent's list knows of the file in its next line.
+const FILE: &str = "# file: ";
 
 /// A folder on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,12 +36,36 @@ pub(super) struct Base {
     pub(super) path: String,
 }
 
+/// What a server says of a file without being asked for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct KnownFile {
+    pub(super) size: u64,
+    /// When it was changed last, in seconds since the epoch.
+    pub(super) modified: Option<u64>,
+    pub(super) sha1: Option<Sha1>,
+}
+
+impl KnownFile {
+    /// Reads what follows `# file: `.
+    fn parse(text: &str) -> Option<Self> {
+        let value = |name: &str| {
+            let mut pairs = text.split_whitespace().filter_map(|pair| pair.split_once('='));
+            pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
+        };
+        Some(Self {
+            size: value("size")?.parse().ok()?,
+            modified: value("modified").and_then(|at| at.parse().ok()),
+            sha1: value("sha1").and_then(|sha1| Sha1::parse(sha1.as_bytes())),
+        })
+    }
+}
+
 /// An entry below the folder, or a list of entries.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Link {
     /// A file: its request target, and its path below the folder, with slashes.
     /// No component of that is `.`, `..` or empty.
-    File { target: String, path: String },
+    File { target: String, path: String, known: Option<KnownFile> },
     /// A subfolder.
     Folder { target: String },
     /// The next part of the same list.
@@ -69,7 +96,10 @@ impl Base {
         let here = Uri::parse(format!("{}://{}{page}", self.scheme, self.host)).ok()?;
         let there = UriRef::parse(href).ok()?.resolve_against(&here).ok()?;
         let host = there.authority()?.as_str();
-        if there.scheme().as_str() != self.scheme || !host.eq_ignore_ascii_case(&self.host) {
+        // A server with TLS in front of it may not know of that.
+        let scheme = there.scheme().as_str();
+        let fits = scheme == self.scheme || self.scheme == "https" && scheme == "http";
+        if !fits || !host.eq_ignore_ascii_case(&self.host) {
             return None;
         }
         let path = there.path().as_str();
@@ -97,7 +127,7 @@ impl Base {
                 // A link with a query is another view of a page, or a program.
                 b"a" if asks || parts.is_empty() => None,
                 b"a" if target.ends_with('/') => Some(Link::Folder { target }),
-                b"a" => Some(Link::File { target, path: parts.join("/") }),
+                b"a" => Some(Link::File { target, path: parts.join("/"), known: None }),
                 _ => None,
             });
         }
@@ -106,14 +136,20 @@ impl Base {
 
     /// The entries of a list of URIs (RFC 2483 §5).
     pub(super) fn list(&self, text: &str) -> Vec<Link> {
+        let mut known = None;
         let link = |line: &str| {
+            if let Some(about) = line.strip_prefix(FILE) {
+                known = KnownFile::parse(about);
+                return None;
+            }
             if let Some(next) = line.strip_prefix(NEXT) {
                 let (_, target, _) = self.resolve(&self.path, next)?;
                 return Some(Link::More { target });
             }
             let (parts, target, _) =
                 self.resolve(&self.path, Some(line).filter(|l| !l.starts_with('#'))?)?;
-            (!parts.is_empty()).then(|| Link::File { target, path: parts.join("/") })
+            let known = known.take();
+            (!parts.is_empty()).then(|| Link::File { target, path: parts.join("/"), known })
         };
         text.lines().filter_map(link).collect()
     }
@@ -140,7 +176,7 @@ mod tests {
     }
 
     fn file(target: &str, path: &str) -> Link {
-        Link::File { target: target.into(), path: path.into() }
+        Link::File { target: target.into(), path: path.into(), known: None }
     }
 
     fn links(html: &str) -> Vec<Link> {
@@ -208,5 +244,9 @@ mod tests {
                     # next: http://h:1/m/?list&after=a\r\n";
         let more = Link::More { target: "/m/?list&after=a".into() };
         assert_eq!(base().list(text), [file("/m/a", "a"), more]);
+        let text = "# file: size=7 modified=9\r\n../m/a\r\nb\r\n";
+        let known = Some(KnownFile { size: 7, modified: Some(9), sha1: None });
+        let first = Link::File { target: "/m/a".into(), path: "a".into(), known };
+        assert_eq!(base().list(text), [first, file("/m/b", "b")]);
     }
 }

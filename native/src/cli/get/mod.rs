@@ -345,8 +345,8 @@ pub(crate) async fn files_below(
         return Err(crawl::Found::nothing(base));
     }
     let top = wanted.name.as_ref().map(|_| wanted.file_name() + "/").unwrap_or_default();
-    let get = |(path, target): (String, String)| {
-        let sources = vec![Source { target, ..source.clone() }];
+    let get = |(path, file): (String, crawl::FoundFile)| {
+        let sources = vec![Source { target: file.target, ..source.clone() }];
         Get { name: format!("{top}{path}"), sha1: None, sources }
     };
     Ok((found.files.into_iter().map(get).collect(), found.troubles))

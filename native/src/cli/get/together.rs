@@ -212,6 +212,7 @@ impl<'a> Running<'a> {
                 self.progress(&name).trouble(at, &what);
                 return Ok(());
             }
+            News::Described { .. } => return Ok(()),
             News::Moved { fetch, name, at, to } => {
                 let Some(job) = self.jobs.get(&name) else { return Ok(()) };
                 let Some((base, place)) = job.wanted.sent_to_folder(&to) else {
