@@ -164,6 +164,8 @@ impl Download {
     /// Keeps a source that may have another file in reserve.
     pub(super) fn keep_back(&mut self, no: u32, why: SourceTrouble, cx: &mut Cx<'_>) {
         self.release(no, cx);
+        // What it sent before was never compared, and will not be.
+        self.drop_unproven(no);
         let Some(src) = self.sources.get_mut(&no) else { return };
         src.left_out = true;
         let (fetch, at) = (self.id, src.at());

@@ -23,6 +23,13 @@ pub(super) struct Probe {
     stage: Stage,
 }
 
+impl Probe {
+    /// The source that is compared.
+    pub(super) const fn source(self) -> u32 {
+        self.no
+    }
+}
+
 /// The progress of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {

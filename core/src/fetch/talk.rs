@@ -5,7 +5,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use super::cx::Cx;
 use super::download::{Download, State};
-use super::probe::Choice;
+use super::probe::{Choice, Probe};
 use super::ranges::{Range, RangeSet, common};
 use super::source::{Link, Src};
 use super::{Config, Event, FileVersion, Output, SourceTrouble, keys_where};
@@ -177,7 +177,10 @@ impl Download {
             Link::Receiving(_) => s.link.in_flight().is_some_and(|r| have.gaps(r).is_empty()),
             _ => false,
         };
-        for no in keys_where(&self.sources, |s| idle(&self.have, s)) {
+        // Bytes that are compared are there already.
+        let probed = self.doubt.probe.map(Probe::source);
+        let idle = keys_where(&self.sources, |s| idle(&self.have, s));
+        for no in idle.into_iter().filter(|no| Some(*no) != probed) {
             self.release(no, cx);
             if self.sources[&no].pushed {
                 self.lose(no, SourceTrouble::Disconnected, cx);

@@ -23,6 +23,7 @@ mod fetch_site;
 mod fetch_trees;
 mod fetch_turns;
 mod fetch_versions;
+mod fetch_versions_drawn;
 mod hostile_input;
 mod pinned;
 mod queue_corners;

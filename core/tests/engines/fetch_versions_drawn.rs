@@ -1,0 +1,284 @@
+//! Drawn downloads of a file that changes while it comes: whatever servers say of
+//! their versions, hang up, and restart the download, what is called whole is one
+//! version of the file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use crate::fetch_support;
+
+use fetch_support::{Desk, FETCH, LOCAL, addr, get};
+use proptest::prelude::*;
+use servent_core::fetch::{Config, Event, Input, Output};
+use servent_core::id::{ConnId, Tth};
+use servent_core::queue::Dialect;
+use servent_core::time::Duration;
+use servent_core::wire::http::RangeSpec;
+
+const SERVERS: [&str; 3] = ["80.1.1.1:6346", "80.2.2.2:6346", "80.3.3.3:6346"];
+/// Bytes that are told apart.
+const BLOCK: u64 = 10;
+
+/// How servers tell one version from another.
+#[derive(Debug, Clone, Copy)]
+enum Vouch {
+    Tag,
+    WeakTag,
+    Date,
+    Digest,
+    Nothing,
+}
+
+/// What happens next.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// The server sends so many blocks of what was asked, and hangs up or not.
+    Send { blocks: u64, hangs_up: bool },
+    /// Its file becomes another one.
+    Change { server: usize },
+    /// The program is killed and starts again.
+    Restart,
+    /// Time passes.
+    Wait,
+}
+
+struct World {
+    desk: Desk,
+    config: Config,
+    vouch: Vouch,
+    /// Whether servers know `If-Range` and ranges at all.
+    ranges: bool,
+    /// Which version each server has.
+    versions: BTreeMap<SocketAddr, u64>,
+    /// Which version each block on disk is of.
+    disk: BTreeMap<u64, u64>,
+    dialed: usize,
+    answered: usize,
+    looked: usize,
+    peers: BTreeMap<ConnId, SocketAddr>,
+    /// Connections that servers have closed.
+    gone: BTreeSet<ConnId>,
+    whole: Vec<u64>,
+}
+
+impl World {
+    fn new(vouch: Vouch, ranges: bool, servers: usize) -> Self {
+        let config = Config { chunk: 40, probe: 20, attempts: 4, ..Config::default() };
+        let mut desk = Desk::new(config, Dialect::Parq);
+        desk.input(Input::Get(get(None, &SERVERS[..servers])));
+        Self {
+            desk,
+            config,
+            vouch,
+            ranges,
+            versions: SERVERS.iter().map(|at| (addr(at), 0)).collect(),
+            disk: BTreeMap::new(),
+            dialed: 0,
+            answered: 0,
+            looked: 0,
+            peers: BTreeMap::new(),
+            gone: BTreeSet::new(),
+            whole: Vec::new(),
+        }
+    }
+
+    /// Versions differ in their length, too.
+    fn size(version: u64) -> u64 {
+        200 + version % 3 * BLOCK
+    }
+
+    fn fields(&self, version: u64) -> String {
+        match self.vouch {
+            Vouch::Tag => format!("\nETag: \"{version}\""),
+            Vouch::WeakTag => format!("\nETag: W/\"{version}\""),
+            Vouch::Date => format!("\nLast-Modified: Sun, 22 Nov 2026 12:00:{version:02} GMT"),
+            Vouch::Digest => format!("\nRepr-Digest: sha-256=:{version}:"),
+            Vouch::Nothing => String::new(),
+        }
+    }
+
+    fn perform(&mut self, step: Step) {
+        self.settle();
+        match step {
+            Step::Send { blocks, hangs_up } => self.send(blocks, hangs_up),
+            Step::Change { server } => {
+                if let Some(version) = self.versions.get_mut(&addr(SERVERS[server])) {
+                    *version += 1;
+                }
+            }
+            Step::Restart => self.restart(),
+            Step::Wait => self.desk.pass(Duration::from_secs(11)),
+        }
+        self.settle();
+    }
+
+    fn restart(&mut self) {
+        let saved = |o: &Output| matches!(o, Output::Save(_));
+        let forgot = |o: &Output| matches!(o, Output::Forget(_));
+        let last = self.desk.outputs.iter().rfind(|o| saved(o) || forgot(o));
+        if last.is_none_or(forgot) {
+            return;
+        }
+        let row = self.desk.row();
+        let now = self.desk.now;
+        self.desk = Desk::new(self.config, Dialect::Parq);
+        self.desk.now = now;
+        (self.dialed, self.answered, self.looked) = (0, 0, 0);
+        self.peers.clear();
+        self.gone.clear();
+        self.desk.input(Input::Restore(row));
+        self.desk.input(Input::Resume);
+    }
+
+    /// Connections are made, and the host hashes what it is asked to.
+    fn settle(&mut self) {
+        loop {
+            let before = (self.dialed, self.looked);
+            while let Some(&(conn, to)) = self.desk.dials().get(self.dialed) {
+                self.dialed += 1;
+                self.peers.insert(conn, to);
+                self.desk.input(Input::Dialed { conn, local: LOCAL });
+            }
+            while let Some(output) = self.desk.outputs.get(self.looked).cloned() {
+                self.looked += 1;
+                match output {
+                    Output::Hash { start, end, .. } => {
+                        let blocks =
+                            (start / BLOCK..end.div_ceil(BLOCK)).map(|b| self.disk.get(&b));
+                        let sum = blocks.fold(7_u8, |sum, version| {
+                            sum.wrapping_mul(31).wrapping_add(version.map_or(0, |v| *v as u8 + 1))
+                        });
+                        self.desk.input(Input::Hashed {
+                            fetch: FETCH,
+                            start,
+                            tth: Some(Tth([sum; 24])),
+                        });
+                    }
+                    Output::Verify { .. } => self.verify(),
+                    _ => {}
+                }
+            }
+            if before == (self.dialed, self.looked) {
+                return;
+            }
+        }
+    }
+
+    /// The oracle: every block of a whole file is of one version.
+    fn verify(&mut self) {
+        let size = self.desk.fetches.view()[0].size.unwrap();
+        let blocks: Vec<Option<u64>> =
+            (0..size / BLOCK).map(|block| self.disk.get(&block).copied()).collect();
+        let first = blocks[0].expect("a block that came");
+        assert!(blocks.iter().all(|version| *version == Some(first)), "a mixture: {blocks:?}");
+        assert_eq!(size, Self::size(first), "the length of another version");
+        self.whole.push(first);
+        self.desk.input(Input::Verified { fetch: FETCH, sha1: None });
+    }
+
+    /// The server that was asked first of those that did not answer yet does.
+    fn send(&mut self, blocks: u64, hangs_up: bool) {
+        let Some(asked) = self.desk.asked.get(self.answered).cloned() else { return };
+        self.answered += 1;
+        let conn = asked.conn;
+        if self.desk.closed(conn) || self.gone.contains(&conn) {
+            return;
+        }
+        let version = self.versions[&self.peers[&conn]];
+        let (size, fields) = (Self::size(version), self.fields(version));
+        let mut range = match asked.range() {
+            RangeSpec::From(start) => (start, size),
+            RangeSpec::Between(start, last) => (start, size.min(last + 1)),
+            RangeSpec::Last(_) => return,
+        };
+        let before = self.desk.stores().len();
+        let known = match self.vouch {
+            Vouch::Tag => format!("\"{version}\""),
+            Vouch::Date => format!("Sun, 22 Nov 2026 12:00:{version:02} GMT"),
+            _ => String::new(),
+        };
+        let meant = asked.header("If-Range").is_none_or(|meant| meant == known);
+        if !self.ranges || !meant {
+            range = (0, size);
+            self.desk.reply(conn, &format!("HTTP/1.1 200 OK\nContent-Length: {size}{fields}"));
+        } else if range.0 >= range.1 {
+            let head = format!(
+                "HTTP/1.1 416 No\nContent-Range: bytes */{size}\nContent-Length: 0{fields}"
+            );
+            return self.desk.reply(conn, &head);
+        } else {
+            let (start, last, length) = (range.0, range.1 - 1, range.1 - range.0);
+            let head = format!(
+                "HTTP/1.1 206 OK\nContent-Range: bytes {start}-{last}/{size}\nContent-Length: {length}{fields}"
+            );
+            self.desk.reply(conn, &head);
+        }
+        let stores = self.desk.stores().split_off(before);
+        let Some(&(_, start, end)) =
+            stores.iter().rfind(|store| store.0 == conn && store.1 == range.0)
+        else {
+            return;
+        };
+        if self.desk.closed(conn) {
+            return;
+        }
+        let end = end.min(start + blocks * BLOCK);
+        for block in start / BLOCK..end.div_ceil(BLOCK) {
+            self.disk.insert(block, version);
+        }
+        self.desk.input(Input::Stored { conn, bytes: end - start });
+        if hangs_up && !self.desk.closed(conn) {
+            self.gone.insert(conn);
+            self.desk.input(Input::Closed { conn });
+        }
+    }
+}
+
+fn vouch() -> impl Strategy<Value = Vouch> {
+    prop_oneof![
+        Just(Vouch::Tag),
+        Just(Vouch::WeakTag),
+        Just(Vouch::Date),
+        Just(Vouch::Digest),
+        Just(Vouch::Nothing)
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (1..22_u64, any::<bool>()).prop_map(|(blocks, hangs_up)| Step::Send { blocks, hangs_up }),
+        1 => (0..3_usize).prop_map(|server| Step::Change { server }),
+        1 => Just(Step::Restart),
+        3 => Just(Step::Wait),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn what_is_called_whole_is_one_version(
+        vouch in vouch(), ranges in prop::bool::weighted(0.8), servers in 1..4_usize,
+        steps in prop::collection::vec(step(), 1..60),
+    ) {
+        let mut world = World::new(vouch, ranges, servers);
+        for step in steps {
+            world.perform(step);
+        }
+        // From now on nothing changes: it is whole, or was given up.
+        for n in 0..400 {
+            world.perform(Step::Send { blocks: 99, hangs_up: false });
+            if world.desk.state() != "running" {
+                break;
+            }
+            world.perform(Step::Wait);
+            // Pauses after failures are ten minutes at most.
+            if n % 10 == 9 {
+                world.desk.secs(700);
+            }
+        }
+        prop_assert_ne!(world.desk.state(), "running");
+        let done = world.desk.events.iter().any(|e| matches!(e, Event::Done { .. }));
+        prop_assert!(!done || !world.whole.is_empty());
+    }
+}
