@@ -141,8 +141,14 @@ async fn begin(config: &Config, control: &Control, add: &Add, quiet: bool) -> Re
         [] => Vec::new(),
         urls => Wanted::parse(urls, &add.mirrors)?,
     };
-    if let Some(list) = &add.input {
-        all.extend(get::listed(list)?);
+    let mut wrong = None;
+    if let Some(file) = &add.input {
+        let list = get::listed(file)?;
+        wrong = list.verdict(file).err();
+        for failure in &list.wrong {
+            eprintln!("{}", failure.what);
+        }
+        all.extend(list.wanted);
     }
     let who = add.who.introduced(&all).await?;
     if let Some(Introduced { user, password, hosts }) = &who {
@@ -171,7 +177,7 @@ async fn begin(config: &Config, control: &Control, add: &Add, quiet: bool) -> Re
     }
     match unread.first() {
         Some(first) => Err(Failure::new(Exit::Network, format!("not all was found: {first}"))),
-        None => Ok(()),
+        None => wrong.map_or(Ok(()), Err),
     }
 }
 

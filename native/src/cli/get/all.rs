@@ -44,6 +44,9 @@ impl All {
     /// Runs all downloads, at most `parallel` at a time; a failure does not
     /// stop the others.
     pub(super) async fn run(&self, config: &Config, parallel: usize) -> Result<(), Failure> {
+        if self.jobs.is_empty() && self.folders.is_empty() && !self.several {
+            return Ok(()); // The only one is there already.
+        }
         if let (false, [job], []) = (self.several, &self.jobs[..], &self.folders[..]) {
             let Ended::Folder(folder) = job.run(config, &Bars::new(self.voice)).await? else {
                 return Ok(());

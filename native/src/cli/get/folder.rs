@@ -222,7 +222,7 @@ enum LocalFile {
 const NEW: &str = ".new~";
 
 /// The SHA-1 of a file.
-fn sha1_of(file: &Path) -> std::io::Result<Sha1> {
+pub(super) fn sha1_of(file: &Path) -> std::io::Result<Sha1> {
     let (mut file, mut digest) = (std::fs::File::open(file)?, sha1::Sha1::new());
     let mut buffer = vec![0; 256 * 1024];
     loop {

@@ -24,6 +24,7 @@ use clap::Args;
 use serde_json::json;
 use servent::{Credentials, Rate};
 use servent_core::fetch;
+use servent_core::id::Sha1;
 use servent_core::node::{Get, Source};
 use servent_core::time;
 
@@ -31,6 +32,7 @@ use self::all::All;
 use self::folder::Folder;
 use self::job::{Job, Way};
 pub(crate) use self::job::{NAME, states};
+pub(crate) use self::list::ReadList;
 pub(crate) use self::source::Wanted;
 pub(crate) use self::who::{Introduced, Who};
 use super::Common;
@@ -117,7 +119,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
-    let mut wanted = wanted(arguments)?;
+    let voice = Voice::new(arguments.json, common.quiet);
+    let Asked { mut wanted, wrong } = wanted(arguments, voice)?;
     let stdout = arguments.output.as_deref() == Some(Path::new("-"));
     if wanted.len() > 1 {
         only_for_one(arguments)?;
@@ -133,7 +136,6 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     let mut config = builder.finish()?;
     be_patient(&mut config.settings.node.fetch, arguments.wait);
     arguments.patience.apply(&mut config.settings.node.fetch);
-    let voice = Voice::new(arguments.json, common.quiet);
     let runtime = runtime()?;
     for one in wanted.iter_mut().filter(|one| one.needs_a_source()) {
         runtime.block_on(find::sources(&config, one, (&arguments.peer, arguments.lan), voice))?;
@@ -169,6 +171,12 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             all.key.clone_from(&file);
         }
         // An existing folder may be the incomplete download of a folder.
+        if is_the_same(&file, wanted.sha1) {
+            let what = format!("{} is there, the same", file.display());
+            voice.note(&json!({ "event": "there", "file": file }), &what);
+            all.there += 1;
+            continue;
+        }
         if let Err(there) = absent(&file).or_else(|e| if file.is_dir() { Ok(()) } else { Err(e) }) {
             if !several {
                 return Err(there);
@@ -189,7 +197,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         let (listen, damaged) = (arguments.listen, common.damaged());
         all.jobs.push(Job { wanted, file, spool, listen, way: way.clone(), damaged, voice });
     }
-    runtime.block_on(all.run(&config, arguments.parallel.get()))
+    runtime.block_on(all.run(&config, arguments.parallel.get()))?;
+    wrong.map_or(Ok(()), Err)
 }
 
 /// The file that lists the downloads, if it is one.
@@ -212,7 +221,8 @@ fn spooled(
 }
 
 /// The downloads named by the arguments and the list.
-fn wanted(arguments: &Arguments) -> Result<Vec<Wanted>, Failure> {
+fn wanted(arguments: &Arguments, voice: Voice) -> Result<Asked, Failure> {
+    let mut wrong = None;
     let mut wanted = match arguments.urls.is_empty() {
         true => Vec::new(),
         false => Wanted::parse(&arguments.urls, &arguments.mirrors)?,
@@ -224,13 +234,28 @@ fn wanted(arguments: &Arguments) -> Result<Vec<Wanted>, Failure> {
             ));
         }
         let named = wanted.len();
-        for one in list::read(file)? {
+        let list = list::read(file)?;
+        for failure in &list.wrong {
+            voice.note(&json!({ "event": "failed", "why": failure.what }), &failure.what);
+        }
+        wrong = list.verdict(file).err();
+        for one in list.wanted {
             if !wanted[..named].contains(&one) {
                 wanted.push(one);
             }
         }
     }
-    Ok(wanted)
+    match wrong {
+        Some(failure) if wanted.is_empty() => Err(failure),
+        wrong => Ok(Asked { wanted, wrong }),
+    }
+}
+
+/// What the arguments and the list ask for.
+struct Asked {
+    wanted: Vec<Wanted>,
+    /// Some lines of the list cannot be read.
+    wrong: Option<Failure>,
 }
 
 /// Refuses options that make no sense for several downloads.
@@ -353,7 +378,7 @@ pub(crate) async fn files_below(
 }
 
 /// The downloads that a list names.
-pub(crate) fn listed(file: &Path) -> Result<Vec<Wanted>, Failure> {
+pub(crate) fn listed(file: &Path) -> Result<ReadList, Failure> {
     list::read(file)
 }
 
@@ -388,6 +413,12 @@ fn destination(
 /// True for a path that ends like a folder's.
 fn is_named_folder(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(b"/")
+}
+
+/// True when a file is there already and has the hash that was asked for.
+fn is_the_same(file: &Path, sha1: Option<Sha1>) -> bool {
+    let is_file = || file.symlink_metadata().is_ok_and(|meta| meta.is_file());
+    sha1.is_some_and(|sha1| is_file() && folder::sha1_of(file).is_ok_and(|found| found == sha1))
 }
 
 /// An error if the file exists: nothing is overwritten.
