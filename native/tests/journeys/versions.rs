@@ -157,21 +157,21 @@ fn a_folder_that_is_there_is_compared_and_only_what_differs_comes() {
         _ => None,
     });
     let place = Place::new();
-    let get = ["get", &server.url("/f/"), "-o", "f", "--state", "get"];
+    let get = ["get", &server.url("/f/"), "-o", "here/", "--state", "get"];
     let said = |output: &std::process::Output| String::from_utf8_lossy(&output.stderr).into_owned();
     let output = place.run(&get);
     assert!(output.status.success(), "{}", said(&output));
-    std::fs::write(place.path("f/b"), "cut off").unwrap();
+    std::fs::write(place.path("here/f/b"), "cut off").unwrap();
     changed.store(true, std::sync::atomic::Ordering::Relaxed);
     let output = place.run(&get);
     assert!(output.status.success(), "{}", said(&output));
     assert!(said(&output).contains("; 0 new, 3 changed"), "{}", said(&output));
-    assert_same(&place.path("f/a"), &noise(2_000_001));
-    assert_same(&place.path("f/b"), &noise(3_000_000));
-    assert_same(&place.path("f/d/c"), &[1; 1_000]);
+    assert_same(&place.path("here/f/a"), &noise(2_000_001));
+    assert_same(&place.path("here/f/b"), &noise(3_000_000));
+    assert_same(&place.path("here/f/d/c"), &[1; 1_000]);
     let output = place.run(&get);
     assert!(said(&output).contains("3 there already"), "{}", said(&output));
-    let names = std::fs::read_dir(place.path("f")).unwrap().count();
+    let names = std::fs::read_dir(place.path("here/f")).unwrap().count();
     assert_eq!(names, 3, "nothing is left beside them");
 }
 
@@ -179,10 +179,10 @@ fn a_folder_that_is_there_is_compared_and_only_what_differs_comes() {
 fn nothing_of_a_folder_is_written_through_a_link() {
     let server = folder(|_| Some((b"new".to_vec(), 0)));
     let place = Place::new();
-    std::fs::create_dir_all(place.path("f")).unwrap();
+    std::fs::create_dir_all(place.path("here/f")).unwrap();
     std::fs::create_dir(place.path("out")).unwrap();
-    std::os::unix::fs::symlink("../out", place.path("f/d")).unwrap();
-    let output = place.run(&["get", &server.url("/f/"), "-o", "f", "--state", "get"]);
+    std::os::unix::fs::symlink("../out", place.path("here/f/d")).unwrap();
+    let output = place.run(&["get", &server.url("/f/"), "-o", "here/", "--state", "get"]);
     complains(&output, 4, "d/c");
     assert!(!place.path("out/c").exists() && !place.path("out/c.part").exists());
 }
