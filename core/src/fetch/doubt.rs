@@ -15,7 +15,7 @@
 
 use alloc::vec::Vec;
 
-use super::cx::Cx;
+use super::cx::FetchCx;
 use super::download::{Download, State};
 use super::probe::Probe;
 use super::ranges::RangeSet;
@@ -38,7 +38,7 @@ impl Download {
     /// turn. Otherwise, or when that did not help, all bytes are discarded and
     /// downloaded once more, from sources that sent none of them if there are
     /// any. When a single source sent every byte, asking it again is useless.
-    pub(super) fn refetch(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn refetch(&mut self, cx: &mut FetchCx<'_>) {
         if self.try_without(cx) {
             return;
         }
@@ -66,7 +66,7 @@ impl Download {
 
     /// Leaves out the next of several sources. False when that is useless, or
     /// has been tried with all.
-    fn try_without(&mut self, cx: &mut Cx<'_>) -> bool {
+    fn try_without(&mut self, cx: &mut FetchCx<'_>) -> bool {
         if let Some(no) = self.doubt.without.take() {
             // Without this source the hash did not match either.
             self.doubt.cleared.push(no);
@@ -107,7 +107,7 @@ impl Download {
     }
 
     /// The hash matches: the source left out has lied.
-    pub(super) fn convict(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn convict(&mut self, cx: &mut FetchCx<'_>) {
         if let Some(no) = self.doubt.without.take() {
             self.lose(no, SourceTrouble::Corrupt, cx);
         }
@@ -121,7 +121,7 @@ impl Download {
 
     /// No other source is left: asks those that were left out after all. False
     /// when there are none.
-    pub(super) fn ask_those_left_out(&mut self, cx: &mut Cx<'_>) -> bool {
+    pub(super) fn ask_those_left_out(&mut self, cx: &mut FetchCx<'_>) -> bool {
         let reserve = keys_where(&self.sources, |s| s.left_out && s.lost.is_none());
         if reserve.is_empty() {
             return false;
@@ -162,7 +162,7 @@ impl Download {
     }
 
     /// Keeps a source that may have another file in reserve.
-    pub(super) fn keep_back(&mut self, no: u32, why: SourceTrouble, cx: &mut Cx<'_>) {
+    pub(super) fn keep_back(&mut self, no: u32, why: SourceTrouble, cx: &mut FetchCx<'_>) {
         self.release(no, cx);
         // What it sent before was never compared, and will not be.
         self.drop_unproven(no);

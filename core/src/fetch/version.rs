@@ -14,12 +14,12 @@ use core::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-use super::cx::Cx;
+use super::cx::FetchCx;
 use super::doubt::Doubt;
 use super::download::Download;
 use super::ranges::RangeSet;
 use super::reply::content_sha1;
-use super::source::Link;
+use super::source::SourceLink;
 use super::{Event, Output, SourceTrouble};
 use crate::queue::client;
 use crate::wire::http::{ContentRange, ResponseHead};
@@ -167,7 +167,7 @@ impl Download {
         &mut self,
         no: u32,
         head: &ResponseHead,
-        cx: &mut Cx<'_>,
+        cx: &mut FetchCx<'_>,
     ) -> bool {
         let why = SourceTrouble::Changed;
         if self.is_named() {
@@ -190,7 +190,8 @@ impl Download {
         let begins = || head.headers.get("Content-Range").and_then(ContentRange::parse)?.range;
         let whole = head.status == 200 || head.status == 206 && begins().is_some_and(|r| r.0 == 0);
         if whole
-            && let Some(Link::Asked { range, .. }) = self.sources.get_mut(&no).map(|s| &mut s.link)
+            && let Some(SourceLink::Asked { range, .. }) =
+                self.sources.get_mut(&no).map(|s| &mut s.link)
         {
             *range = (0, u64::MAX);
             return true;
@@ -201,7 +202,7 @@ impl Download {
     }
 
     /// Forgets every byte, and all that is known of the version they are of.
-    pub(super) fn forget_version(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn forget_version(&mut self, cx: &mut FetchCx<'_>) {
         self.leave_tree(cx);
         if self.checks.tree.is_some() {
             cx.fx.output(Output::SaveTree(self.id, None));
@@ -260,7 +261,7 @@ impl Download {
         no: u32,
         start: u64,
         head: &ResponseHead,
-        cx: &mut Cx<'_>,
+        cx: &mut FetchCx<'_>,
     ) -> bool {
         let silent = self.version.is_silent()
             || self.version.common(&FileVersion::parse(head)).next().is_some();
@@ -282,7 +283,7 @@ impl Download {
 
     /// The end of a download of which nothing but overlapping bytes says that it
     /// is of one version.
-    pub(super) fn tell_unvouched(&self, cx: &mut Cx<'_>) {
+    pub(super) fn tell_unvouched(&self, cx: &mut FetchCx<'_>) {
         if self.version.overlapped && self.sha1.is_none() {
             cx.fx.event(Event::Unvouched { fetch: self.id });
         }

@@ -12,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::eyeballs::first_to_answer;
 use super::stream::Stream;
-use super::{Names, Outbox, Report, Reports, Trust, conn};
+use super::{Outbox, Report, Reports, SourceNames, Trust, conn};
 
 /// How long the address that a download knows is tried alone.
 const ALONE: Duration = Duration::from_millis(250);
@@ -24,7 +24,7 @@ pub(crate) async fn run(
     id: ConnId,
     to: SocketAddr,
     outbox: Arc<Outbox>,
-    (room, trust, names): (Arc<Semaphore>, Arc<Trust>, Arc<Names>),
+    (room, trust, names): (Arc<Semaphore>, Arc<Trust>, Arc<SourceNames>),
     reports: Reports,
 ) {
     let dialed = tokio::select! {
@@ -57,7 +57,7 @@ async fn cut(outbox: &Outbox) {
 /// Connects to an address, or else to another one of its name.
 async fn connect(
     to: SocketAddr,
-    names: &Names,
+    names: &SourceNames,
     room: &Arc<Semaphore>,
 ) -> Result<(TcpStream, SocketAddr, OwnedSemaphorePermit), DialError> {
     let permit = Arc::clone(room).try_acquire_owned().map_err(|_| DialError::NoDescriptor)?;

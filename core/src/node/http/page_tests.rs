@@ -27,7 +27,7 @@ fn at(c: &Catalog, folder: &str, query: &str, limit: usize) -> String {
     headers.push("Host", "10.0.0.7:6346");
     let origin = VisitedOrigin::parse(&headers, false);
     let visitor = Visitor { origin, places: Vec::new(), length: 3, free: 0, give: None };
-    page(c, &Wanted::parse(folder, query), limit, &visitor)
+    page(c, &ListingQuery::parse(folder, query), limit, &visitor)
 }
 
 /// The file names on a page, as displayed.
@@ -112,7 +112,7 @@ fn the_visitor_is_told_its_place() {
     let says = |places: &[u32], free| {
         let visitor =
             Visitor { origin: None, places: places.to_vec(), length: 12, free, give: None };
-        page(&c, &Wanted::default(), 9, &visitor)
+        page(&c, &ListingQuery::default(), 9, &visitor)
     };
     assert!(says(&[], 1).contains("An upload slot is free."));
     assert!(says(&[], 0).contains("12 in line."));

@@ -8,7 +8,7 @@ use servent::Clock;
 use servent::driver::Handle;
 use servent_core::fetch;
 use servent_core::id::FetchId;
-use servent_core::node::{Answer, Command, FetchView, Get};
+use servent_core::node::{FetchView, Get, NodeAnswer, NodeCommand};
 use servent_core::wire::http::HttpDate;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
@@ -17,7 +17,7 @@ use tokio_stream::wrappers::BroadcastStream;
 
 use super::job::Whole;
 use super::links::KnownFile;
-use super::told::{self, Troubles};
+use super::troubles::{self, SourceTroubles};
 use crate::exit::{Exit, Failure};
 
 /// The active downloads.
@@ -26,7 +26,7 @@ pub(super) struct Batch<'a> {
     /// The destination folder, for messages.
     folder: &'a Path,
     clock: Clock,
-    answers: broadcast::Receiver<Answer>,
+    answers: broadcast::Receiver<NodeAnswer>,
     fetching: BroadcastStream<fetch::Event>,
     /// Submitted but not numbered yet: numbers are assigned in the same order.
     given: VecDeque<String>,
@@ -37,7 +37,7 @@ pub(super) struct Batch<'a> {
     described: BTreeMap<FetchId, KnownFile>,
     /// Incomplete downloads of earlier commands, by name.
     earlier: BTreeMap<String, FetchView>,
-    troubles: Troubles,
+    troubles: SourceTroubles,
     /// The bytes that were there when each of them began.
     had: BTreeMap<FetchId, u64>,
     /// Those of which only overlapping bytes say that they are of one version.
@@ -45,14 +45,14 @@ pub(super) struct Batch<'a> {
 }
 
 /// A download that has ended.
-pub(super) struct Ended {
+pub(super) struct EndedDownload {
     pub(super) name: String,
     pub(super) outcome: Result<Whole, Failure>,
 }
 
 /// An event of the batch.
-pub(super) enum News {
-    Ended(Ended),
+pub(super) enum BatchEvent {
+    Ended(EndedDownload),
     /// A problem with a source of one of them.
     Trouble {
         name: String,
@@ -87,7 +87,7 @@ impl<'a> Batch<'a> {
             moved: BTreeMap::new(),
             described: BTreeMap::new(),
             earlier: BTreeMap::new(),
-            troubles: Troubles::default(),
+            troubles: SourceTroubles::default(),
             had: BTreeMap::new(),
             unvouched: BTreeSet::new(),
         }
@@ -108,14 +108,14 @@ impl<'a> Batch<'a> {
     /// Starts one.
     pub(super) async fn begin(&mut self, get: Get) -> Result<(), Failure> {
         self.given.push_back(get.name.clone());
-        Ok(self.handle.command(Command::Get(get)).await?)
+        Ok(self.handle.command(NodeCommand::Get(get)).await?)
     }
 
     /// Ends one of them.
     pub(super) async fn cancel(&mut self, fetch: FetchId) -> Result<(), Failure> {
         self.numbered.remove(&fetch);
         self.troubles.forget(fetch);
-        Ok(self.handle.command(Command::Cancel { fetch }).await?)
+        Ok(self.handle.command(NodeCommand::Cancel { fetch }).await?)
     }
 
     /// Pauses the active ones, which saves what has come of them; the same
@@ -124,7 +124,7 @@ impl<'a> Batch<'a> {
     pub(super) async fn pause(&self) {
         for &fetch in self.numbered.keys() {
             // If the servent has ended, `Handle::stop` says how.
-            let _ = self.handle.command(Command::Pause { fetch }).await;
+            let _ = self.handle.command(NodeCommand::Pause { fetch }).await;
         }
     }
 
@@ -144,24 +144,24 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// Bytes of that one are here, and only the user knows whether they belong
     /// to this file.
-    async fn numbered(&mut self, fetch: FetchId) -> Result<Option<Ended>, Failure> {
+    async fn numbered(&mut self, fetch: FetchId) -> Result<Option<EndedDownload>, Failure> {
         let Some(name) = self.given.pop_front() else { return Ok(None) };
         let other = self.earlier.get(&name).filter(|other| other.fetch != fetch.0);
         if let Some(other) = other {
             if other.have > 0 {
-                let outcome = Err(told::of_another(&name, other));
+                let outcome = Err(troubles::of_another(&name, other));
                 self.cancel(fetch).await?;
-                return Ok(Some(Ended { name, outcome }));
+                return Ok(Some(EndedDownload { name, outcome }));
             }
             let fetch = FetchId(other.fetch);
-            self.handle.command(Command::Cancel { fetch }).await?;
+            self.handle.command(NodeCommand::Cancel { fetch }).await?;
         }
         self.numbered.insert(fetch, name);
         Ok(None)
     }
 
     /// Waits for the next event.
-    pub(super) async fn next(&mut self) -> Result<News, Failure> {
+    pub(super) async fn next(&mut self) -> Result<BatchEvent, Failure> {
         loop {
             let answer = tokio::select! {
                 // Report what went wrong before the failure it led to.
@@ -174,7 +174,7 @@ impl<'a> Batch<'a> {
                             continue;
                         }
                         if let Some(name) = self.numbered.get(&fetch) {
-                            return Ok(News::Moved { fetch, name: name.clone(), at, to });
+                            return Ok(BatchEvent::Moved { fetch, name: name.clone(), at, to });
                         }
                         if !self.given.is_empty() {
                             self.moved.insert(fetch, (at, to));
@@ -188,7 +188,7 @@ impl<'a> Batch<'a> {
                         match self.numbered.get(fetch) {
                             Some(name) => {
                                 let (fetch, name) = (*fetch, name.clone());
-                                return Ok(News::Described { fetch, name, known });
+                                return Ok(BatchEvent::Described { fetch, name, known });
                             }
                             None => _ = self.described.insert(*fetch, known),
                         }
@@ -203,27 +203,27 @@ impl<'a> Batch<'a> {
                     if let Some((fetch, at, what)) = told
                         && let Some(name) = self.numbered.get(&fetch)
                     {
-                        return Ok(News::Trouble { name: name.clone(), at, what });
+                        return Ok(BatchEvent::Trouble { name: name.clone(), at, what });
                     }
                     continue;
                 }
                 answer = self.answers.recv() => answer,
             };
             let (fetch, outcome) = match answer {
-                Ok(Answer::Fetching { fetch }) => match self.numbered(fetch).await? {
-                    Some(ended) => return Ok(News::Ended(ended)),
+                Ok(NodeAnswer::Fetching { fetch }) => match self.numbered(fetch).await? {
+                    Some(ended) => return Ok(BatchEvent::Ended(ended)),
                     None => {
                         let Some(name) = self.numbered.get(&fetch).cloned() else { continue };
                         if let Some((at, to)) = self.moved.remove(&fetch) {
-                            return Ok(News::Moved { fetch, name, at, to });
+                            return Ok(BatchEvent::Moved { fetch, name, at, to });
                         }
                         match self.described.remove(&fetch) {
-                            Some(known) => return Ok(News::Described { fetch, name, known }),
+                            Some(known) => return Ok(BatchEvent::Described { fetch, name, known }),
                             None => continue,
                         }
                     }
                 },
-                Ok(Answer::Fetched { fetch, bytes, sha1 }) => {
+                Ok(NodeAnswer::Fetched { fetch, bytes, sha1 }) => {
                     let had = self.had.remove(&fetch).unwrap_or_default();
                     let vouched = !self.unvouched.remove(&fetch);
                     (
@@ -237,7 +237,7 @@ impl<'a> Batch<'a> {
                         }),
                     )
                 }
-                Ok(Answer::Failed { fetch, why }) => (fetch, Err(why)),
+                Ok(NodeAnswer::Failed { fetch, why }) => (fetch, Err(why)),
                 Ok(_) => continue,
                 // Lost answers cannot be recovered.
                 Err(RecvError::Lagged(_) | RecvError::Closed) => {
@@ -250,7 +250,7 @@ impl<'a> Batch<'a> {
                 self.troubles.failed(fetch, why, (&file, self.handle.disk_trouble()))
             });
             self.troubles.forget(fetch);
-            return Ok(News::Ended(Ended { name, outcome }));
+            return Ok(BatchEvent::Ended(EndedDownload { name, outcome }));
         }
     }
 }

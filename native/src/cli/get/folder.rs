@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use serde_json::json;
-use servent::driver::{Driver, Options};
+use servent::driver::{Driver, ServentOptions};
 use servent::{Clock, DamagedState};
 use servent_core::id::{FetchId, Sha1};
-use servent_core::node::{Get, Source};
+use servent_core::node::{DownloadSource, Get};
 use sha1::Digest as _;
 
 use super::all::Total;
-use super::batch::{Batch, Ended, News};
-use super::crawl::{Found, FoundFile, crawl};
-use super::job::{Way, Whole, hub, not_started, state_of};
+use super::batch::{Batch, BatchEvent, EndedDownload};
+use super::crawl::{CrawlResult, FoundFile, crawl};
+use super::job::{JobOptions, Whole, hub, not_started, state_of};
 use super::links::{Base, KnownFile};
-use super::source::Place;
-use super::told;
-use crate::cli::control::Server;
+use super::source::SourceAddress;
+use super::troubles;
+use crate::cli::control::ControlServer;
 use crate::cli::start::make;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
@@ -29,10 +29,10 @@ use crate::signal::Signals;
 /// A folder to be downloaded.
 pub(super) struct Folder {
     pub(super) base: Base,
-    pub(super) place: Place,
+    pub(super) place: SourceAddress,
     /// The folder to create.
     pub(super) to: PathBuf,
-    pub(super) way: Way,
+    pub(super) way: JobOptions,
     pub(super) damaged: DamagedState,
     pub(super) voice: Voice,
 }
@@ -53,7 +53,7 @@ impl Folder {
                 .note(&json!({ "event": "failed", "name": self.name(), "why": trouble }), trouble);
         }
         if found.files.is_empty() && total.failed == 0 {
-            return Err(Found::nothing(&self.base));
+            return Err(CrawlResult::nothing(&self.base));
         }
         let made = std::fs::create_dir_all(&self.to);
         made.map_err(|e| Failure::file("make the folder", &self.to, &e))?;
@@ -62,11 +62,11 @@ impl Folder {
         make(&state)?;
         let started = Driver::start(self.options(config, &state, parallel)).await;
         let handle = started.map_err(|error| not_started(error, &self.to))?;
-        let control = Server::start(&state, hub(&handle))?;
+        let control = ControlServer::start(&state, hub(&handle))?;
         let mut batch = Batch::new(&handle, &self.to);
         let outcome = tokio::select! {
             outcome = self.fetch(&mut batch, (found, &source), parallel, &mut total) => outcome,
-            why = handle.distrust() => Err(told::distrusted(why)),
+            why = handle.distrust() => Err(troubles::distrusted(why)),
             () = signals.first() => Err(self.stopped()),
             ended = handle.ended() => Err(ended.err().map_or_else(|| Failure::new(Exit::Failed, "the servent ended"), Failure::from)),
         };
@@ -83,7 +83,7 @@ impl Folder {
     async fn fetch(
         &self,
         batch: &mut Batch<'_>,
-        (found, source): (Found, &Source),
+        (found, source): (CrawlResult, &DownloadSource),
         parallel: usize,
         total: &mut Total,
     ) -> Result<(), Failure> {
@@ -100,7 +100,7 @@ impl Folder {
                     continue;
                 }
                 let name = if state == LocalFile::Missing { path } else { path + NEW };
-                let source = Source { target, ..source.clone() };
+                let source = DownloadSource { target, ..source.clone() };
                 batch.begin(Get { name, sha1: None, sources: vec![source] }).await?;
             }
             if batch.len() == 0 {
@@ -108,18 +108,18 @@ impl Folder {
                 return Ok(());
             }
             match batch.next().await? {
-                News::Trouble { name, at, what } => progress.trouble(&name, at, &what),
-                News::Described { fetch, name, known } => {
+                BatchEvent::Trouble { name, at, what } => progress.trouble(&name, at, &what),
+                BatchEvent::Described { fetch, name, known } => {
                     let Some(path) = name.strip_suffix(NEW) else { continue };
                     if self.compare(path, Some(known)).await == LocalFile::Same {
                         batch.cancel(fetch).await?;
                         total.there += 1;
                     }
                 }
-                News::Moved { name, at, to, .. } => {
-                    progress.trouble(&name, at, &told::moved(&to));
+                BatchEvent::Moved { name, at, to, .. } => {
+                    progress.trouble(&name, at, &troubles::moved(&to));
                 }
-                News::Ended(Ended { name, outcome: Ok(whole) }) => {
+                BatchEvent::Ended(EndedDownload { name, outcome: Ok(whole) }) => {
                     let Whole { fetch, size: bytes, came, .. } = whole;
                     match name.strip_suffix(NEW).map(|path| self.replace(batch, path, fetch)) {
                         None => {}
@@ -131,7 +131,7 @@ impl Folder {
                     let passed = clock.now().since(begun);
                     progress.done(&name, bytes, per_second(total.came, passed));
                 }
-                News::Ended(Ended { name, outcome: Err(failure) }) => {
+                BatchEvent::Ended(EndedDownload { name, outcome: Err(failure) }) => {
                     total.failed += 1;
                     total.exit = total.exit.or(Some(failure.exit));
                     progress.failed(&name, &failure.what);
@@ -172,13 +172,13 @@ impl Folder {
         std::fs::rename(&new, &old).map_err(|e| Failure::file("replace", &old, &e))
     }
 
-    fn options(&self, config: &Config, state: &Path, parallel: usize) -> Options {
+    fn options(&self, config: &Config, state: &Path, parallel: usize) -> ServentOptions {
         let mut node = config.settings.node.clone();
         node.overlay.enabled = false;
         let most = u32::try_from(parallel).unwrap_or(u32::MAX).saturating_mul(2);
         node.fetch.fetches = node.fetch.fetches.max(most.saturating_add(node.fetch.finished));
         node.fetch.spares = node.fetch.spares.max(most / 2);
-        Options {
+        ServentOptions {
             name: "get".into(),
             listen: vec![super::job::listen(None, &[])],
             download_dir: self.to.clone(),
@@ -190,7 +190,7 @@ impl Folder {
             durability: config.settings.durability,
             damaged_state: self.damaged,
             state_dir: Some(state.to_path_buf()),
-            ..Options::without_folders()
+            ..ServentOptions::without_folders()
         }
     }
 

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::Path;
 
-use super::source::Wanted;
+use super::source::RequestedFile;
 use crate::exit::Failure;
 use crate::progress::count;
 
 /// What a list names.
 #[derive(Debug, Default)]
 pub(crate) struct ReadList {
-    pub(crate) wanted: Vec<Wanted>,
+    pub(crate) wanted: Vec<RequestedFile>,
     /// What is wrong with lines that name nothing; the others are not stopped by it.
     pub(crate) wrong: Vec<Failure>,
 }
@@ -58,7 +58,7 @@ fn parse(text: &str, name: &Path) -> ReadList {
         if !seen.insert(words.clone()) {
             continue;
         }
-        match Wanted::parse(&words, &[]) {
+        match RequestedFile::parse(&words, &[]) {
             Ok(wanted) => all.wanted.extend(wanted),
             Err(mut failure) => {
                 failure.what = format!("{} line {n}: {}", name.display(), failure.what);
@@ -82,7 +82,7 @@ mod tests {
     fn a_line_is_a_download_and_comments_are_none() {
         let all =
             list("\u{feff}# two\n\n http://h/a  # one\r\nhttp://h/b\nhttp://h/a\n#http://h/c\n");
-        let names: Vec<String> = all.wanted.iter().map(Wanted::file_name).collect();
+        let names: Vec<String> = all.wanted.iter().map(RequestedFile::file_name).collect();
         assert_eq!(names, ["a", "b"], "what is there twice is one download");
         let urn = "urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB";
         let all = list(&format!("{urn} g:1 h:2\nhttp://h/b")).wanted;

@@ -12,7 +12,7 @@ mod push;
 mod source;
 mod stdout;
 mod together;
-mod told;
+mod troubles;
 mod who;
 
 use std::collections::BTreeSet;
@@ -25,16 +25,16 @@ use serde_json::json;
 use servent::{Credentials, Rate};
 use servent_core::fetch;
 use servent_core::id::Sha1;
-use servent_core::node::{Get, Source};
+use servent_core::node::{DownloadSource, Get};
 use servent_core::time;
 
 use self::all::All;
 use self::folder::Folder;
-use self::job::{Job, Way};
+use self::job::{DownloadJob, JobOptions};
 pub(crate) use self::job::{NAME, states};
 pub(crate) use self::list::ReadList;
-pub(crate) use self::source::Wanted;
-pub(crate) use self::who::{Introduced, Who};
+pub(crate) use self::source::RequestedFile;
+pub(crate) use self::who::{Introduced, LoginArgs};
 use super::Common;
 use super::amount::rate;
 use super::start::{TraceFlag, address, make, runtime};
@@ -65,7 +65,7 @@ use crate::progress::Voice;
   servent get urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB 10.0.0.7:6346
   servent get urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB --peer 10.0.0.7:6346   from whoever has it
   servent get 'magnet:?xt=urn:sha1:PLST…&xs=http://10.0.0.7:6346/uri-res/N2R?urn:sha1:PLST…'")]
-pub(crate) struct Arguments {
+pub(crate) struct GetArgs {
     /// What to download, and where from.
     #[arg(value_name = "URL", required_unless_present = "input")]
     urls: Vec<String>,
@@ -102,7 +102,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
     #[command(flatten)]
-    who: Who,
+    who: LoginArgs,
     /// The queueing language: parq, parq11, active or passive.
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
@@ -118,7 +118,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
     let voice = Voice::new(arguments.json, common.quiet);
     let Asked { mut wanted, wrong } = wanted(arguments, voice)?;
     let stdout = arguments.output.as_deref() == Some(Path::new("-"));
@@ -140,7 +140,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     for one in wanted.iter_mut().filter(|one| one.needs_a_source()) {
         runtime.block_on(find::sources(&config, one, (&arguments.peer, arguments.lan), voice))?;
     }
-    let way = Way {
+    let way = JobOptions {
         ca_file: arguments.ca_file.clone(),
         credentials: runtime
             .block_on(arguments.who.introduced(&wanted))?
@@ -195,14 +195,22 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             .next("run one command for each, with a name of its own by -o"));
         }
         let (listen, damaged) = (arguments.listen, common.damaged());
-        all.jobs.push(Job { wanted, file, spool, listen, way: way.clone(), damaged, voice });
+        all.jobs.push(DownloadJob {
+            wanted,
+            file,
+            spool,
+            listen,
+            way: way.clone(),
+            damaged,
+            voice,
+        });
     }
     runtime.block_on(all.run(&config, arguments.parallel.get()))?;
     wrong.map_or(Ok(()), Err)
 }
 
 /// The file that lists the downloads, if it is one.
-fn list_of(arguments: &Arguments) -> Result<Option<PathBuf>, Failure> {
+fn list_of(arguments: &GetArgs) -> Result<Option<PathBuf>, Failure> {
     let list = arguments.input.as_deref().filter(|list| *list != Path::new("-"));
     let whole = |list| std::path::absolute(list).map_err(|e| Failure::file("use", list, &e));
     list.map(whole).transpose()
@@ -210,7 +218,7 @@ fn list_of(arguments: &Arguments) -> Result<Option<PathBuf>, Failure> {
 
 /// A file in a temporary folder, for what goes to standard output.
 fn spooled(
-    wanted: &Wanted,
+    wanted: &RequestedFile,
     config: &Config,
 ) -> Result<(PathBuf, Option<tempfile::TempDir>), Failure> {
     let folder = states(&config.settings.state);
@@ -221,11 +229,11 @@ fn spooled(
 }
 
 /// The downloads named by the arguments and the list.
-fn wanted(arguments: &Arguments, voice: Voice) -> Result<Asked, Failure> {
+fn wanted(arguments: &GetArgs, voice: Voice) -> Result<Asked, Failure> {
     let mut wrong = None;
     let mut wanted = match arguments.urls.is_empty() {
         true => Vec::new(),
-        false => Wanted::parse(&arguments.urls, &arguments.mirrors)?,
+        false => RequestedFile::parse(&arguments.urls, &arguments.mirrors)?,
     };
     if let Some(file) = &arguments.input {
         if !arguments.mirrors.is_empty() {
@@ -253,13 +261,13 @@ fn wanted(arguments: &Arguments, voice: Voice) -> Result<Asked, Failure> {
 
 /// What the arguments and the list ask for.
 struct Asked {
-    wanted: Vec<Wanted>,
+    wanted: Vec<RequestedFile>,
     /// Some lines of the list cannot be read.
     wrong: Option<Failure>,
 }
 
 /// Refuses options that make no sense for several downloads.
-fn only_for_one(arguments: &Arguments) -> Result<(), Failure> {
+fn only_for_one(arguments: &GetArgs) -> Result<(), Failure> {
     let several = "several downloads are named";
     let no_folder = |output: &&Path| !output.is_dir() && !is_named_folder(output);
     if let Some(file) = arguments.output.as_deref().filter(no_folder) {
@@ -337,7 +345,7 @@ pub(crate) fn be_patient(fetch: &mut fetch::Config, wait: bool) {
 
 /// The folder to create: a new one, or one inside an existing folder.
 fn folder_to_make(
-    wanted: &Wanted,
+    wanted: &RequestedFile,
     config: &Config,
     output: Option<&Path>,
 ) -> Result<PathBuf, Failure> {
@@ -356,7 +364,7 @@ fn folder_to_make(
 /// read.
 pub(crate) async fn files_below(
     config: &Config,
-    wanted: &Wanted,
+    wanted: &RequestedFile,
     credentials: Option<Credentials>,
 ) -> Result<(Vec<Get>, Vec<String>), Failure> {
     let (Some(base), Some(place)) = (&wanted.folder, wanted.places.first()) else {
@@ -364,14 +372,14 @@ pub(crate) async fn files_below(
     };
     make(&states(&config.settings.state))?;
     let source = place.resolve(None).await?;
-    let way = Way { ca_file: None, credentials, rate: None };
+    let way = JobOptions { ca_file: None, credentials, rate: None };
     let found = crawl::crawl(config, base, &source, &way).await?;
     if found.files.is_empty() && found.troubles.is_empty() {
-        return Err(crawl::Found::nothing(base));
+        return Err(crawl::CrawlResult::nothing(base));
     }
     let top = wanted.name.as_ref().map(|_| wanted.file_name() + "/").unwrap_or_default();
     let get = |(path, file): (String, crawl::FoundFile)| {
-        let sources = vec![Source { target: file.target, ..source.clone() }];
+        let sources = vec![DownloadSource { target: file.target, ..source.clone() }];
         Get { name: format!("{top}{path}"), sha1: None, sources }
     };
     Ok((found.files.into_iter().map(get).collect(), found.troubles))
@@ -384,7 +392,7 @@ pub(crate) fn listed(file: &Path) -> Result<ReadList, Failure> {
 
 /// The file to create. Its folder must exist.
 fn destination(
-    wanted: &Wanted,
+    wanted: &RequestedFile,
     config: &Config,
     output: Option<&Path>,
 ) -> Result<PathBuf, Failure> {
