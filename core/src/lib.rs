@@ -45,8 +45,8 @@
 //! let data = b"GET /get/1/song.txt HTTP/1.0\r\n\r\n".to_vec();
 //! let mut todo = std::collections::VecDeque::from([
 //!     Input::Start(Restored { shared: vec![file], ..Restored::default() }),
-//!     Input::Accepted { conn: ConnId(0), peer, local: None },
-//!     Input::Bytes { conn: ConnId(0), data },
+//!     ConnInput::Accepted { conn: ConnId(0), peer, local: None },
+//!     ConnInput::Bytes { conn: ConnId(0), data },
 //! ]);
 //!
 //! let mut node = Node::new(Config::default(), 42);
@@ -55,12 +55,12 @@
 //!     node.handle(now, input, &mut fx);
 //!     for effect in fx.drain() {
 //!         match effect {
-//!             Effect::Output(Output::Write { data, .. }) => sent.extend(data),
-//!             Effect::Output(Output::Serve { conn, start, end, .. }) => {
+//!             Effect::Output(ConnOutput::Write { data, .. }) => sent.extend(data),
+//!             Effect::Output(ConnOutput::Serve { conn, start, end, .. }) => {
 //!                 sent.extend(&song[start as usize..end as usize]);
-//!                 todo.push_back(Input::Served { conn, bytes: end - start });
+//!                 todo.push_back(ConnInput::Served { conn, bytes: end - start });
 //!             }
-//!             Effect::Output(Output::Close { conn, .. }) => todo.push_back(Input::Closed { conn }),
+//!             Effect::Output(ConnOutput::Close { conn, .. }) => todo.push_back(ConnInput::Closed { conn }),
 //!             Effect::Output(Output::Persist(_)) => {} // To disk, before the next output.
 //!             Effect::Output(other) => unreachable!("not asked of this host: {other:?}"),
 //!             Effect::Event(_) => {} // To be logged, or not.

@@ -77,65 +77,37 @@ impl Node {
         if let Some(service) = needs(&command).filter(|service| !self.is_on(*service)) {
             return fx.output(Output::Answer(Answer::Off { service }));
         }
-        if let Command::Stop = command {
-            return self.stop(now, fx);
-        }
-        if let Command::Woke { slept } = command {
-            return self.woke(now, slept, fx);
-        }
-        if let Command::Listening { at } = command {
-            self.us.listen = Some(at);
-        }
         let Self { config, us, io, http, downloads, overlay, datagrams, swarm, .. } = self;
         let cx = &mut Cx::new(now, config, us, io, fx);
-        let input = match command {
-            Command::Get(get) => fetch::Input::Get(get),
-            Command::Cancel { fetch } => fetch::Input::Cancel { fetch },
-            Command::Moved { fetch, from, to } => fetch::Input::Moved { fetch, from, to },
-            Command::Pause { fetch } => fetch::Input::Pause { fetch },
-            Command::Resume { fetch } => fetch::Input::GoOn { fetch },
-            Command::AskNow { fetch } => fetch::Input::AskNow { fetch },
-            Command::Sleep { fetch, length } => fetch::Input::Sleep { fetch, length },
-            Command::ExpectGiv { fetch, servent, index } => {
-                fetch::Input::ExpectGiv { fetch, servent, index }
-            }
-            Command::Listening { .. } => {
-                if let Some(swarm) = swarm {
-                    swarm.listening(cx);
+        match command {
+            Command::Fetch(command) => downloads.handle(cx, command.into()),
+            Command::Http(command) => http.command(cx, command),
+            Command::Overlay(command) => {
+                if let Some(overlay) = overlay {
+                    overlay.command(cx, http, command);
                 }
-                return downloads.listening(cx);
+            }
+            Command::Messages(command) => {
+                if let Some(datagrams) = datagrams {
+                    datagrams.command(now, command, cx.fx);
+                }
             }
             Command::Swarm(command) => {
                 if let Some(swarm) = swarm {
                     swarm.command(cx, command);
                 }
-                return;
             }
-            Command::Giv { to, index } => {
-                if !http.give(cx, to, index) {
-                    cx.tell(ConnEvent::Misuse { fault: Misuse::UnknownFile { index } });
+            Command::Listening { at } => {
+                us.listen = Some(at);
+                let cx = &mut Cx::new(now, config, us, io, fx);
+                if let Some(swarm) = swarm {
+                    swarm.listening(cx);
                 }
-                return;
+                downloads.listening(cx);
             }
-            Command::Slots { slots } => return http.queue(cx, server::Input::Slots(slots)),
-            Command::Policy { policy } => return http.queue(cx, server::Input::Policy(policy)),
-            Command::SendMessages { .. }
-            | Command::TakenMessages { .. }
-            | Command::CloseMessages { .. }
-            | Command::ForgetMessages { .. } => {
-                if let Some(datagrams) = datagrams {
-                    datagrams.command(now, command, cx.fx);
-                }
-                return;
-            }
-            command => {
-                if let Some(overlay) = overlay {
-                    overlay.command(cx, http, command);
-                }
-                return;
-            }
-        };
-        downloads.handle(cx, input);
+            Command::Woke { slept } => self.woke(now, slept, fx),
+            Command::Stop => self.stop(now, fx),
+        }
     }
 
     /// We did not run for a while, or could reach nobody.
@@ -147,7 +119,7 @@ impl Node {
         }
         downloads.handle(cx, fetch::Input::Woke);
         if let Some(overlay) = overlay {
-            overlay.command(cx, http, Command::Woke { slept });
+            overlay.woke(cx);
         }
     }
 
@@ -181,27 +153,13 @@ impl Node {
     }
 }
 
-/// The service a command needs, when it needs exactly one.
+/// The service that a command is for, when it is for exactly one.
 const fn needs(command: &Command) -> Option<Service> {
     match command {
-        Command::Get(_)
-        | Command::Moved { .. }
-        | Command::Cancel { .. }
-        | Command::Pause { .. }
-        | Command::Resume { .. }
-        | Command::AskNow { .. }
-        | Command::Sleep { .. }
-        | Command::ExpectGiv { .. } => Some(Service::Downloads),
-        Command::Giv { .. } | Command::Slots { .. } | Command::Policy { .. } => Some(Service::Http),
-        Command::Join { .. }
-        | Command::Nearby { .. }
-        | Command::Search { .. }
-        | Command::EndSearch { .. }
-        | Command::AskPush { .. } => Some(Service::Overlay),
-        Command::SendMessages { .. }
-        | Command::TakenMessages { .. }
-        | Command::CloseMessages { .. }
-        | Command::ForgetMessages { .. } => Some(Service::Datagrams),
+        Command::Fetch(_) => Some(Service::Downloads),
+        Command::Http(_) => Some(Service::Http),
+        Command::Overlay(_) => Some(Service::Overlay),
+        Command::Messages(_) => Some(Service::Datagrams),
         Command::Swarm(_) => Some(Service::Swarm),
         Command::Listening { .. } | Command::Stop | Command::Woke { .. } => None,
     }

@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use super::gate::Gate;
-use super::{ConnEvent, Effects, Limit, Limits, Output, tell};
+use super::{ConnEvent, ConnOutput, Effects, Limit, Limits, Output, tell};
 use crate::address::owner;
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::time::Instant;
@@ -283,7 +283,7 @@ impl Connections {
             }
             Err(limit) => {
                 tell(fx, ConnEvent::Limit { conn, limit });
-                fx.output(Output::Close { conn, flush: false });
+                fx.output(Output::Connection(conn, ConnOutput::Close { flush: false }));
             }
         }
     }
@@ -347,7 +347,7 @@ impl Connections {
         }
         self.insert(conn, Conn::new(to, Phase::Dialing(purpose)));
         tell(fx, ConnEvent::Dialing { conn, to });
-        fx.output(Output::Dial { conn, to });
+        fx.output(Output::Connection(conn, ConnOutput::Dial { to }));
         true
     }
 
@@ -371,7 +371,7 @@ impl Connections {
     /// Sends bytes.
     #[allow(clippy::unused_self)] // The counterpart of `receive`.
     pub(super) fn write(&self, conn: ConnId, data: Vec<u8>, fx: &mut Effects) {
-        fx.output(Output::Write { conn, data });
+        fx.output(Output::Connection(conn, ConnOutput::Write { data }));
     }
 
     /// Closes a connection and returns what it was used for, so that its owner
@@ -390,7 +390,7 @@ impl Connections {
         state.unread = Vec::new();
         self.rest(conn);
         tell(fx, ConnEvent::Closing { conn, why: String::from(why) });
-        fx.output(Output::Close { conn, flush });
+        fx.output(Output::Connection(conn, ConnOutput::Close { flush }));
         Some(was)
     }
 

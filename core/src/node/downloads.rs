@@ -10,7 +10,10 @@ use core::net::{IpAddr, SocketAddr};
 use super::connections::{Awaited, Phase, Purpose};
 use super::cx::Cx;
 use super::parts::Parts;
-use super::{Config, ConnEvent, Event, FileRef, Op, Output};
+use super::{
+    Config, ConnEvent, ConnOutput, Event, FetchCommand, FetchInput, FetchOutput, FileRef, Op,
+    Output,
+};
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::fetch::{self, DialError, Fetches, PartRow, StoreError};
 use crate::id::{ConnId, FetchId};
@@ -113,13 +116,17 @@ impl Downloads {
                     cx.close(conn, false, "the download is done with it");
                 }
                 fetch::Output::Allocate { fetch, name, size } => {
-                    cx.fx.output(Output::Allocate { fetch, name, size });
+                    cx.fx.output(Output::Fetch(FetchOutput::Allocate { fetch, name, size }));
                 }
-                fetch::Output::Verify { fetch } => cx.fx.output(Output::Verify { fetch }),
+                fetch::Output::Verify { fetch } => {
+                    cx.fx.output(Output::Fetch(FetchOutput::Verify { fetch }))
+                }
                 fetch::Output::Hash { fetch, start, end } => {
-                    cx.fx.output(Output::Hash { fetch, start, end });
+                    cx.fx.output(Output::Fetch(FetchOutput::Hash { fetch, start, end }));
                 }
-                fetch::Output::Complete { fetch } => cx.fx.output(Output::Complete { fetch }),
+                fetch::Output::Complete { fetch } => {
+                    cx.fx.output(Output::Fetch(FetchOutput::Complete { fetch }))
+                }
                 fetch::Output::Save(row) => {
                     self.parts.put(&row);
                     cx.fx.output(Output::Persist(Op::Fetch(row)));
@@ -272,6 +279,33 @@ impl Downloads {
     }
 }
 
+impl From<FetchInput> for fetch::Input {
+    fn from(input: FetchInput) -> Self {
+        match input {
+            FetchInput::Verified { fetch, sha1 } => Self::Verified { fetch, sha1 },
+            FetchInput::Hashed { fetch, start, tth } => Self::Hashed { fetch, start, tth },
+            FetchInput::VerifyFailed { fetch, why } => Self::VerifyFailed { fetch, why },
+        }
+    }
+}
+
+impl From<FetchCommand> for fetch::Input {
+    fn from(command: FetchCommand) -> Self {
+        match command {
+            FetchCommand::Get(get) => Self::Get(get),
+            FetchCommand::Cancel { fetch } => Self::Cancel { fetch },
+            FetchCommand::AskNow { fetch } => Self::AskNow { fetch },
+            FetchCommand::Sleep { fetch, length } => Self::Sleep { fetch, length },
+            FetchCommand::ExpectGiv { fetch, servent, index } => {
+                Self::ExpectGiv { fetch, servent, index }
+            }
+            FetchCommand::Moved { fetch, from, to } => Self::Moved { fetch, from, to },
+            FetchCommand::Pause { fetch } => Self::Pause { fetch },
+            FetchCommand::Resume { fetch } => Self::GoOn { fetch },
+        }
+    }
+}
+
 /// Sends a body to the disk: the host takes it off the connection, starting
 /// with the part that was received along with the head.
 fn store(cx: &mut Cx<'_>, conn: ConnId, fetch: FetchId, (start, end): (u64, u64)) {
@@ -285,7 +319,10 @@ fn store(cx: &mut Cx<'_>, conn: ConnId, fetch: FetchId, (start, end): (u64, u64)
     let ours = usize::try_from(length).unwrap_or(usize::MAX).min(early.len());
     let rest = early.split_off(ours);
     state.keep_unread(rest, 0);
-    cx.fx.output(Output::Store { conn, file: FileRef::Fetch(fetch), start, end, early });
+    cx.fx.output(Output::Connection(
+        conn,
+        ConnOutput::Store { file: FileRef::Fetch(fetch), start, end, early },
+    ));
 }
 
 /// The same for a body of unknown length.
@@ -297,7 +334,7 @@ fn store_body(cx: &mut Cx<'_>, conn: ConnId, fetch: FetchId, chunked: bool) {
     }
     state.phase = Phase::Fetching(Awaited::StoringBody);
     let early = mem::take(&mut state.unread);
-    cx.fx.output(Output::StoreBody { conn, fetch, chunked, most, early });
+    cx.fx.output(Output::Connection(conn, ConnOutput::StoreBody { fetch, chunked, most, early }));
 }
 
 /// A body that is collected as a whole, once all of it has been received.

@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
     use crate::engine::{Engine as _, Fx};
-    use crate::node::{Config, Input, Node, Restored};
+    use crate::node::{Config, ConnInput, Input, Node, Restored};
     use crate::time::Instant;
 
     proptest! {
@@ -160,11 +160,11 @@ mod tests {
             let mut fx = Fx::new();
             node.handle(Instant::ZERO, Input::Start(Restored::default()), &mut fx);
             let (conn, peer) = (ConnId(0), "9.9.9.9:9".parse().unwrap());
-            node.handle(Instant::ZERO, Input::Accepted { conn, peer, local: None }, &mut fx);
+            node.handle(Instant::ZERO, Input::Connection(conn, ConnInput::Accepted { peer, local: None }), &mut fx);
             let mut data = line.into_bytes();
             for piece in pieces {
                 data.extend(piece);
-                node.handle(Instant::ZERO, Input::Bytes { conn, data }, &mut fx);
+                node.handle(Instant::ZERO, Input::Connection(conn, ConnInput::Bytes { data }), &mut fx);
                 data = vec![b'x'; 7];
                 let unread = &node.io.get(conn).unwrap().unread;
                 prop_assert!(unread.len() <= node.config.limits.head_bytes as usize);

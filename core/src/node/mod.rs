@@ -53,7 +53,9 @@ pub use self::config::{Config, Limits};
 pub use self::event::{ConnEvent, Event, Limit, Minor, Misuse, WorldEvent};
 pub use self::inbox::{Arriving, Held, InboxLimits, InboxView};
 pub use self::io::{
-    Answer, Command, FileInfo, FileRef, Hit, HostRow, Input, Message, Op, Output, Restored, Service,
+    Answer, Command, ConnInput, ConnOutput, DiskInput, FetchCommand, FetchInput, FetchOutput,
+    FileInfo, FileRef, Hit, HostRow, HttpCommand, Input, Message, MessageCommand, MessageInput,
+    MessageOutput, Op, Output, OverlayCommand, Restored, Service, SiteInput,
 };
 pub use self::overlay::Config as Overlay;
 pub use self::view::{Card, Kept, NodeView, QueueView, SlotCard};
@@ -206,7 +208,7 @@ impl Node {
 
     /// True for a connection on which requests are answered: what waits there
     /// until it is saved may be given up, and the node says something else
-    /// ([`Input::Unsaid`]).
+    /// ([`Input::Connection(ConnInput::Unsaid)`]).
     #[must_use]
     pub fn may_unsay(&self, conn: ConnId) -> bool {
         self.io.get(conn).is_some_and(|state| match state.phase {
@@ -224,71 +226,92 @@ impl Node {
     /// Handles one input of a running node.
     fn input(&mut self, now: Instant, input: Input, fx: &mut Effects) {
         let Self { config, us, io, http, downloads, overlay, datagrams, swarm, .. } = self;
+        match input {
+            Input::Start(_) => {}
+            Input::Connection(conn, input) => self.happened(now, conn, input, fx),
+            Input::Command(command) => self.command(now, command, fx),
+            Input::Disk(DiskInput::Shared(info)) => self.shared(now, info, fx),
+            Input::Disk(DiskInput::Unshared { index }) => self.unshared(now, index, fx),
+            Input::Disk(DiskInput::Inbox { held }) => http.inbox(held),
+            Input::Fetch(input) => {
+                let cx = &mut Cx::new(now, config, us, io, fx);
+                downloads.handle(cx, input.into());
+            }
+            Input::Messages(MessageInput::Flush) => {
+                datagrams.iter_mut().for_each(|it| it.flush(now, fx));
+            }
+            Input::Messages(MessageInput::Datagrams { from, segment, data }) => {
+                match (datagrams, overlay) {
+                    (Some(datagrams), _) => datagrams.arrived(now, (from, segment, &data), fx),
+                    (None, Some(overlay)) => {
+                        overlay.heard(&mut Cx::new(now, config, us, io, fx), http, from, &data);
+                    }
+                    (None, None) => {}
+                }
+            }
+            Input::Swarm(input) => {
+                if let Some(swarm) = swarm {
+                    swarm.input(&mut Cx::new(now, config, us, io, fx), input);
+                }
+            }
+            Input::Site(input) => {
+                let cx = &mut Cx::new(now, config, us, io, fx);
+                match input {
+                    SiteInput::StoreAway => http.store(cx, false),
+                    SiteInput::StoreBack => http.store(cx, true),
+                    SiteInput::Divided { leaders } => {
+                        swarm.iter_mut().for_each(|swarm| swarm.divided(cx, &leaders));
+                        http.divided(cx, leaders);
+                    }
+                    SiteInput::Leads { parts, queue } => {
+                        swarm.iter_mut().for_each(|swarm| swarm.leads(cx, &parts));
+                        http.leads(cx, &parts, queue);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Handles what happened on a connection.
+    fn happened(&mut self, now: Instant, conn: ConnId, input: ConnInput, fx: &mut Effects) {
+        let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
         let cx = &mut Cx::new(now, config, us, io, fx);
         match input {
-            Input::Served { conn, bytes } => match swarm_of(cx.io, conn, swarm) {
+            ConnInput::Served { bytes } => match swarm_of(cx.io, conn, swarm) {
                 Some(swarm) => swarm.served(cx, conn, bytes),
                 None => {
                     http.served(cx, conn, bytes);
                     lines::serve(cx, conn, http, &downloads.parts, overlay.as_deref_mut());
                 }
             },
-            Input::Judged { conn, good } => {
+            ConnInput::Judged { good } => {
                 http.judged(cx, conn, good);
                 lines::serve(cx, conn, http, &downloads.parts, overlay.as_deref_mut());
             }
-            Input::Stored { conn, bytes } => match swarm_of(cx.io, conn, swarm) {
+            ConnInput::Stored { bytes } => match swarm_of(cx.io, conn, swarm) {
                 Some(swarm) => swarm.stored(cx, conn, bytes),
                 None if receives(cx.io, conn) => http.stored(cx, conn, bytes),
                 None => downloads.stored(cx, conn, bytes),
             },
-            Input::BodyEnded { conn, unread } if receives(cx.io, conn) => {
+            ConnInput::BodyEnded { unread } if receives(cx.io, conn) => {
                 http.upload_ended(cx, conn, unread);
             }
-            Input::BodyEnded { conn, unread } => downloads.body_ended(cx, conn, unread),
-            Input::Inbox { held } => http.inbox(held),
-            Input::Kept { conn, name } => {
+            ConnInput::BodyEnded { unread } => downloads.body_ended(cx, conn, unread),
+            ConnInput::Kept { name } => {
                 http.kept(cx, conn, name);
                 lines::serve(cx, conn, http, &downloads.parts, overlay.as_deref_mut());
             }
-            Input::Swarm(input) => {
-                if let Some(swarm) = swarm {
-                    swarm.input(cx, input);
-                }
-            }
-            Input::Verified { fetch, sha1 } => {
-                downloads.handle(cx, fetch::Input::Verified { fetch, sha1 });
-            }
-            Input::Hashed { fetch, start, tth } => {
-                downloads.handle(cx, fetch::Input::Hashed { fetch, start, tth });
-            }
-            Input::VerifyFailed { fetch, why } => {
-                downloads.handle(cx, fetch::Input::VerifyFailed { fetch, why });
-            }
-            Input::Accepted { conn, peer, local } => self.accepted(now, conn, (peer, local), fx),
-            Input::Dialed { conn, local } => self.dialed(now, conn, local, fx),
-            Input::DialFailed { conn, why } => self.dial_failed(now, conn, why, fx),
-            Input::Bytes { conn, data } => self.bytes(now, conn, data, fx),
-            Input::Closed { conn } => self.closed(now, conn, fx),
-            Input::Backlog { conn, bytes } => self.backlog(now, conn, bytes, fx),
-            Input::DiskFailed { conn, why } => self.disk_failed(now, conn, why, fx),
-            Input::Shared(info) => self.shared(now, info, fx),
-            Input::Unshared { index } => self.unshared(now, index, fx),
-            Input::Command(command) => self.command(now, command, fx),
-            Input::Datagrams { from, segment, data } => match (datagrams, overlay) {
-                (Some(datagrams), _) => datagrams.arrived(now, (from, segment, &data), fx),
-                (None, Some(overlay)) => overlay.heard(cx, http, from, &data),
-                (None, None) => {}
-            },
-            Input::Flush => datagrams.iter_mut().for_each(|it| it.flush(now, fx)),
-            Input::StoreAway => http.store(cx, false),
-            Input::StoreBack => http.store(cx, true),
-            Input::Unsaid { conn, several } => {
+            ConnInput::Unsaid { several } => {
                 http.unsaid(cx, conn, several);
                 lines::serve(cx, conn, http, &downloads.parts, overlay.as_deref_mut());
             }
-            Input::Divided { .. } | Input::Leads { .. } => of_site(cx, http, swarm, input),
-            Input::Start(_) => {}
+            ConnInput::Accepted { peer, local } => self.accepted(now, conn, (peer, local), fx),
+            ConnInput::Dialed { local } => self.dialed(now, conn, local, fx),
+            ConnInput::DialFailed { why } => self.dial_failed(now, conn, why, fx),
+            ConnInput::Bytes { data } => self.bytes(now, conn, data, fx),
+            ConnInput::Closed => self.closed(now, conn, fx),
+            ConnInput::Backlog { bytes } => self.backlog(now, conn, bytes, fx),
+            ConnInput::DiskFailed { why } => self.disk_failed(now, conn, why, fx),
         }
     }
 
@@ -546,21 +569,6 @@ impl Engine for Node {
         let first = earlier(earlier(first, self.downloads.poll_timeout()), overlay);
         let first = earlier(first, self.datagrams.as_ref().and_then(Datagrams::poll_timeout));
         earlier(first, self.swarm.as_ref().and_then(|swarm| swarm.poll_timeout()))
-    }
-}
-
-/// Who leads which part of our site has changed.
-fn of_site(cx: &mut Cx<'_>, http: &mut Http, swarm: &mut Option<Box<Swarm>>, input: Input) {
-    match (input, swarm.as_deref_mut()) {
-        (Input::Divided { leaders }, swarm) => {
-            swarm.into_iter().for_each(|swarm| swarm.divided(cx, &leaders));
-            http.divided(cx, leaders);
-        }
-        (Input::Leads { parts, queue }, swarm) => {
-            swarm.into_iter().for_each(|swarm| swarm.leads(cx, &parts));
-            http.leads(cx, &parts, queue);
-        }
-        _ => {}
     }
 }
 

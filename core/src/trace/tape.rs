@@ -21,7 +21,7 @@ use crate::time::Instant;
 
 /// The version of the tape this code writes, and the only one it re-executes.
 #[doc(hidden)]
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Inputs and timeouts between two checkpoints.
 pub const CHECKPOINT: u64 = 64;
 
@@ -258,18 +258,7 @@ impl Writer {
 #[must_use]
 pub(crate) const fn conn_of(input: &Input) -> Option<ConnId> {
     match input {
-        Input::Accepted { conn, .. }
-        | Input::Dialed { conn, .. }
-        | Input::DialFailed { conn, .. }
-        | Input::Bytes { conn, .. }
-        | Input::Closed { conn }
-        | Input::Backlog { conn, .. }
-        | Input::Served { conn, .. }
-        | Input::Stored { conn, .. }
-        | Input::BodyEnded { conn, .. }
-        | Input::Judged { conn, .. }
-        | Input::Kept { conn, .. }
-        | Input::DiskFailed { conn, .. } => Some(*conn),
+        Input::Connection(conn, _) => Some(*conn),
         _ => None,
     }
 }

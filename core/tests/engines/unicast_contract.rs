@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use contract::{Step, keeps_the_contract};
 use proptest::prelude::*;
 use servent_core::engine::{Engine as _, Fx};
-use servent_core::node::{self, Command, Node, Restored};
+use servent_core::node::{self, Command, MessageCommand, Node, Restored};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{Config, Conn, Endpoint, Input, Order, Payload, Profile, Side};
@@ -125,17 +125,24 @@ fn in_bytes(input: Input, damage: Option<usize>) -> node::Input {
                 data[flipped] ^= 1 << (at % 8);
                 segment = at as u32 % 50;
             }
-            return node::Input::Datagrams { from, segment, data: data.into() };
+            return node::Input::Messages(node::MessageInput::Datagrams {
+                from,
+                segment,
+                data: data.into(),
+            });
         }
-        Input::Flush => return node::Input::Flush,
-        Input::Send { peer: to, payload: data, order } => {
-            Command::SendMessages { to, messages: vec![node::Message { order, data }] }
+        Input::Flush => {
+            return node::Input::Messages(node::MessageInput::Flush);
         }
+        Input::Send { peer: to, payload: data, order } => Command::Messages(MessageCommand::Send {
+            to,
+            messages: vec![node::Message { order, data }],
+        }),
         Input::Taken { peer: from, messages, bytes } => {
-            Command::TakenMessages { from, messages, bytes }
+            Command::Messages(MessageCommand::Taken { from, messages, bytes })
         }
-        Input::Close { peer: to } => Command::CloseMessages { to },
-        Input::Forget { peer, side } => Command::ForgetMessages { peer, side },
+        Input::Close { peer: to } => Command::Messages(MessageCommand::Close { to }),
+        Input::Forget { peer, side } => Command::Messages(MessageCommand::Forget { peer, side }),
     };
     node::Input::Command(command)
 }

@@ -3,7 +3,7 @@
 use crate::node_support;
 
 use node_support::{CHANGED, Host, config, get, header, status};
-use servent_core::node::{Input, Limit};
+use servent_core::node::{ConnInput, DiskInput, Input, Limit};
 use servent_core::time::Duration;
 
 fn head_request(target: &str, extra: &str) -> String {
@@ -108,7 +108,7 @@ fn a_folder_keeps_its_tree_in_urls() {
     for (n, name) in [(0, "Music/A/one song.ogg"), (1, "Music/two.ogg")] {
         let mut info = host.shared()[n].clone();
         info.name = name.into();
-        host.input(Input::Shared(info));
+        host.input(Input::Disk(DiskInput::Shared(info)));
     }
     let conn = host.accept("9.9.9.9:1");
     let mut asked = |target: &str| {
@@ -185,7 +185,7 @@ fn a_number_with_the_name_of_another_file_is_not_taken_for_that_file() {
 fn a_file_no_longer_shared_is_not_found() {
     let mut host = Host::new(config(), &[10]);
     let index = servent_core::id::FileIndex(0);
-    host.input(Input::Unshared { index });
+    host.input(Input::Disk(DiskInput::Unshared { index }));
     let conn = host.accept("9.9.9.9:1");
     assert_eq!(status(&host.say(conn, &get(0, ""))), 404);
 }
@@ -290,7 +290,7 @@ fn connections_are_limited_in_all_and_by_address() {
     host.accept("8.8.8.8:1");
     let fourth = host.accept("8.8.8.8:2");
     assert!(host.hung_up.contains(&fourth) && host.hit(Limit::Connections));
-    host.input(Input::Closed { conn: first });
+    host.input(Input::Connection(first, ConnInput::Closed));
     let again = host.accept("9.9.9.9:4");
     assert!(!host.hung_up.contains(&again));
 }
@@ -300,9 +300,9 @@ fn unread_replies_end_the_connection() {
     let mut host = Host::new(config(), &[10]);
     let conn = host.accept("9.9.9.9:1");
     host.say(conn, &head_request("/", ""));
-    host.input(Input::Backlog { conn, bytes: 256 * 1024 });
+    host.input(Input::Connection(conn, ConnInput::Backlog { bytes: 256 * 1024 }));
     assert!(!host.hung_up.contains(&conn));
-    host.input(Input::Backlog { conn, bytes: 256 * 1024 + 1 });
+    host.input(Input::Connection(conn, ConnInput::Backlog { bytes: 256 * 1024 + 1 }));
     assert!(host.hung_up.contains(&conn) && host.hit(Limit::Backlog));
 }
 

@@ -12,7 +12,7 @@ use clap::Args;
 use serde_json::json;
 use servent::driver::{Driver, Handle, Options, known_hosts};
 use servent::error::StartError;
-use servent_core::node::{Answer, Command, Hit};
+use servent_core::node::{Answer, Command, Hit, OverlayCommand};
 use servent_core::text::Shown;
 use servent_core::wire::http::Target;
 use tokio::net::lookup_host;
@@ -279,9 +279,9 @@ async fn follow(
 ) -> Result<Ended, Failure> {
     let mut answers = handle.answers();
     for at in peers {
-        handle.command(Command::Join { at: *at }).await?;
+        handle.command(Command::Overlay(OverlayCommand::Join { at: *at })).await?;
     }
-    handle.command(Command::Search { search: SEARCH, words }).await?;
+    handle.command(Command::Overlay(OverlayCommand::Search { search: SEARCH, words })).await?;
     let (mut seen, mut refusals) = (BTreeSet::new(), Refusals::new());
     let mut until = Instant::now() + quiet.0;
     loop {

@@ -12,7 +12,7 @@ use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use servent::DamagedState;
 use servent::driver::{Handle, Options, added_shares};
-use servent_core::node::Command;
+use servent_core::node::{Command, OverlayCommand};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
@@ -212,7 +212,7 @@ pub(super) async fn share(
         None => announce((voice, settings), &handle.addrs(), identity.as_ref())?,
     }
     for at in peers {
-        handle.command(Command::Join { at }).await?;
+        handle.command(Command::Overlay(OverlayCommand::Join { at })).await?;
     }
     let lan = settings.lan.then(|| Lan::start(&handle, &handle.addrs())).transpose()?;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use servent::driver::Handle;
-use servent_core::node::{Answer, Command, Get, Source};
+use servent_core::node::{Answer, Command, FetchCommand, Get, Source};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Barrier, mpsc};
 
@@ -60,7 +60,7 @@ impl Client {
             target: format!("/uri-res/N2R?urn:sha1:{}", self.file.sha1),
             host: self.from.to_string(),
         };
-        let get = Command::Get(Get { name, sha1, sources: vec![source] });
+        let get = Command::Fetch(FetchCommand::Get(Get { name, sha1, sources: vec![source] }));
         self.handle.command(get).await.map_err(|e| e.to_string())?;
         loop {
             match answers.recv().await {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use servent_core::node::{Held, Input, Op, Restored, swarm};
+use servent_core::node::{DiskInput, Held, Input, Op, Restored, swarm};
 use servent_core::queue::{FileKey, Row};
 
 use super::Options;
@@ -120,7 +120,10 @@ pub(super) async fn open(
         }
         let inbox = options.accept.as_deref().map(|dir| open_inbox(dir, options.durability));
         let (inbox, held) = inbox.transpose()?.unzip();
-        let first = held.map(|held| Input::Inbox { held: Some(held) }).into_iter().collect();
+        let first = held
+            .map(|held| Input::Disk(DiskInput::Inbox { held: Some(held) }))
+            .into_iter()
+            .collect();
         let (files, parts) = SwarmFiles::restore(options.durability, &swarm);
         let swarm = swarm::Restored { ledger: swarm.ledger, parts };
         let info = |change: &LibraryChange| match change {

@@ -16,7 +16,7 @@ use servent::driver::Handle;
 use servent::error::{RunError, ShareError};
 use servent::{Credentials, Outcome};
 use servent_core::id::FetchId;
-use servent_core::node::{Command, Get, NodeView};
+use servent_core::node::{Command, FetchCommand, Get, NodeView};
 use tokio::net::UnixListener;
 
 use super::{Hub, api};
@@ -121,7 +121,7 @@ async fn download(
 ) -> Result<Json<u32>, Refused> {
     let handle = servent(&hub)?;
     let (name, first) = (wanted.name.clone(), wanted.sources.first().map(|s| s.at.to_string()));
-    handle.command(Command::Get(wanted)).await.map_err(ended)?;
+    handle.command(Command::Fetch(FetchCommand::Get(wanted))).await.map_err(ended)?;
     // Commands and views are processed in order.
     let view = handle.view(1, 0).await.map_err(ended)?;
     let same = |at: &String| first.as_ref().is_none_or(|first| first == at);
@@ -171,9 +171,9 @@ async fn change(
     let handle = servent(&hub)?;
     let fetch = FetchId(number);
     let command = match &*what {
-        "pause" => Command::Pause { fetch },
-        "resume" => Command::Resume { fetch },
-        "remove" => Command::Cancel { fetch },
+        "pause" => Command::Fetch(FetchCommand::Pause { fetch }),
+        "resume" => Command::Fetch(FetchCommand::Resume { fetch }),
+        "remove" => Command::Fetch(FetchCommand::Cancel { fetch }),
         _ => return Err((StatusCode::NOT_FOUND, format!("no download can be told to {what}"))),
     };
     let view = handle.view(1, 0).await.map_err(ended)?;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use servent::Clock;
 use servent::driver::Handle;
-use servent_core::node::Command;
+use servent_core::node::{Command, HttpCommand};
 use servent_core::queue::Policy;
 
 use super::class::Class;
@@ -268,9 +268,9 @@ pub(super) async fn act(State(hub): State<Arc<Hub>>, Json(act): Json<Act>) -> Re
         }
         Act::Slots(slots) => {
             let slots = slots.clamp(1, Rules::MOST.slots);
-            handle.command(Command::Slots { slots }).await
+            handle.command(Command::Http(HttpCommand::Slots { slots })).await
         }
-        Act::Policy(policy) => handle.command(Command::Policy { policy }).await,
+        Act::Policy(policy) => handle.command(Command::Http(HttpCommand::Policy { policy })).await,
         Act::Rules(rules) => {
             part.wishes().rules = rules.clamped();
             handle.tell_pages("RULES");

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 use serde_json::json;
 use servent::driver::Handle;
-use servent_core::node::Command;
+use servent_core::node::{Command, HttpCommand};
 use servent_sim::lesson::group::{Deeds, Facts, group_in};
 use tokio::task::spawn_blocking;
 
@@ -105,7 +105,7 @@ async fn enter(part: &Part, handle: &Handle, step: usize) -> Result<(), Refused>
     let Some((step, asks)) = entered else { return Ok(()) };
     let Deeds { slots, degree, ttl } = step.room;
     if let Some(slots) = slots {
-        let set = handle.command(Command::Slots { slots }).await;
+        let set = handle.command(Command::Http(HttpCommand::Slots { slots })).await;
         set.map_err(|why| (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")))?;
     }
     if part.change_rules(degree, ttl) {

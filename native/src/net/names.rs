@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use servent_core::node::{Command, Get, Input, Source};
+use servent_core::node::{Command, FetchCommand, Get, Input, Source};
 use tokio::net::lookup_host;
 
 /// Names that are remembered; those of one command are fewer.
@@ -39,7 +39,7 @@ impl Names {
         let learn = |get: &Get| get.sources.iter().for_each(|source| self.learn(source));
         match input {
             Input::Start(restored) => restored.fetches.iter().for_each(|row| learn(&row.get)),
-            Input::Command(Command::Get(get)) => learn(get),
+            Input::Command(Command::Fetch(FetchCommand::Get(get))) => learn(get),
             _ => {}
         }
     }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use servent::driver::Options;
 use servent_core::id::{FileIndex, Guid, Sha1};
-use servent_core::node::{Answer, Command, Get};
+use servent_core::node::{Answer, Command, FetchCommand, Get, OverlayCommand};
 use servent_core::wire::gnutella::{Body, Kind, Message, Payload, Push, Query, Vendor, Wishes};
 use sha1::Digest as _;
 
@@ -41,7 +41,7 @@ async fn gtk_gnutella_becomes_our_proxy_and_our_hits_say_so() {
     let servent = start(options).await;
     until("it is shared", async || servent.library().hashed_files == 1).await;
     let (listener, listens) = listener();
-    servent.command(Command::Join { at: listens }).await.unwrap();
+    servent.command(Command::Overlay(OverlayCommand::Join { at: listens })).await.unwrap();
     by_hand(move || {
         let (mut peer, head) = Foreign::called(&listener);
         assert_eq!(header(&head, "Listen-IP"), None, "nobody can connect to it");
@@ -118,7 +118,7 @@ async fn a_file_comes_from_limewire_past_the_overlay() {
     let servent = start(joined(Options::under(state.path()))).await;
     let mut answers = servent.answers();
     let get = Get { name: "citrus.mp3".into(), sha1: Some(sha1), sources: Vec::new() };
-    servent.command(Command::Get(get)).await.unwrap();
+    servent.command(Command::Fetch(FetchCommand::Get(get))).await.unwrap();
     let fetch = told(&mut answers, |answer| match answer {
         Answer::Fetching { fetch } => Some(*fetch),
         _ => None,
@@ -128,8 +128,13 @@ async fn a_file_comes_from_limewire_past_the_overlay() {
     let index = FileIndex(7);
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for command in [
-        Command::ExpectGiv { fetch, servent: SERVENT, index },
-        Command::AskPush { servent: SERVENT, index, via: None, proxies: vec![gone, listens] },
+        Command::Fetch(FetchCommand::ExpectGiv { fetch, servent: SERVENT, index }),
+        Command::Overlay(OverlayCommand::AskPush {
+            servent: SERVENT,
+            index,
+            via: None,
+            proxies: vec![gone, listens],
+        }),
     ] {
         servent.command(command).await.unwrap();
     }

@@ -10,7 +10,7 @@ use servent::driver::{Datagrams, Driver, Handle, Options};
 use servent::error::StartError;
 use servent::unicast::{self, Endpoint};
 use servent_core::fetch::FetchFailure;
-use servent_core::node::{Answer, Command, Get, Source};
+use servent_core::node::{Answer, Command, FetchCommand, Get, Source};
 
 const TARGET: &str = "/get/0/file.bin";
 
@@ -380,7 +380,7 @@ async fn a_cancelled_download_leaves_nothing() {
     let part = other.path().join("downloads/copy.bin.part");
     until("it has begun", async || part.exists()).await;
     let Answer::Fetching { fetch } = answers.recv().await.unwrap() else { panic!("no number") };
-    client.command(Command::Cancel { fetch }).await.unwrap();
+    client.command(Command::Fetch(FetchCommand::Cancel { fetch })).await.unwrap();
     let end = fetched(&client, &mut answers).await;
     assert_eq!(end, Err(Answer::Failed { fetch, why: FetchFailure::Cancelled }));
     assert!(!part.exists());
@@ -406,7 +406,7 @@ async fn a_file_comes_in_pieces_from_two_servers() {
     let from = [&first, &second].map(|s| s.addr().unwrap());
     let sources = from.map(|at| Source { at, target: TARGET.into(), host: at.to_string() });
     let wanted = Get { name: "copy.bin".into(), sha1: None, sources: sources.into() };
-    client.command(Command::Get(wanted)).await.unwrap();
+    client.command(Command::Fetch(FetchCommand::Get(wanted))).await.unwrap();
     let path = fetched(&client, &mut answers).await.unwrap();
     assert!(std::fs::read(&path).unwrap() == bytes);
     for server in [&first, &second] {

@@ -8,7 +8,7 @@ use super::world::{Due, Guest, Queue};
 use crate::links::stream::{LinkRef, Side};
 use crate::world::World;
 use servent_core::node::WorldEvent;
-use servent_core::node::{Command, Input};
+use servent_core::node::{Command, FetchCommand, Input};
 use servent_core::trace::{Cause, Event, NodeId};
 
 impl<N: Guest> World<Queue<N>> {
@@ -52,11 +52,13 @@ impl<N: Guest> World<Queue<N>> {
             }
             Fault::AskNow { node } => {
                 let cause = self.tell(node, user("ask_now"));
-                self.command(node, cause, |fetch| Command::AskNow { fetch });
+                self.command(node, cause, |fetch| Command::Fetch(FetchCommand::AskNow { fetch }));
             }
             Fault::Sleep { node, length } => {
                 let cause = self.tell(node, user("sleep"));
-                self.command(node, cause, |fetch| Command::Sleep { fetch, length });
+                self.command(node, cause, |fetch| {
+                    Command::Fetch(FetchCommand::Sleep { fetch, length })
+                });
             }
         }
     }

@@ -21,7 +21,7 @@ use crate::world::{self, Life, Protocol};
 use servent_core::engine::Engine;
 use servent_core::id::{ConnId, FetchId, Sha1};
 use servent_core::node::{
-    self, Answer, Config, DialError, FileInfo, Get, Input, Node, Output, WorldEvent,
+    self, Answer, Config, ConnInput, DialError, FileInfo, Get, Input, Node, Output, WorldEvent,
 };
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Cause, Event, NodeId};
@@ -33,7 +33,7 @@ pub trait Guest: Engine<Input = Input, Output = Output, Event = Event> + Clone +
     fn born(config: Arc<Config>, seed: u64) -> Self;
 
     /// What waits on this connection until it is saved may be given up
-    /// ([`Input::Unsaid`]).
+    /// ([`Input::Connection(ConnInput::Unsaid)`]).
     fn may_unsay(&self, conn: ConnId) -> bool {
         let _ = conn;
         false
@@ -298,7 +298,11 @@ impl<N: Guest> Protocol for Queue<N> {
         let restored = node::Restored { listen, shared, ..saved };
         world.give(node, Input::Start(restored), None);
         if let (Some(get), true) = (get, wanted) {
-            world.give(node, Input::Command(node::Command::Get(get)), None);
+            world.give(
+                node,
+                Input::Command(node::Command::Fetch(node::FetchCommand::Get(get))),
+                None,
+            );
         }
     }
 
@@ -312,7 +316,7 @@ impl<N: Guest> Protocol for Queue<N> {
             Due::Opened { link } => world.opened(link),
             Due::DialFailed { host, conn, why, start } => {
                 if world.slot(host).starts == start {
-                    world.give(host, Input::DialFailed { conn, why }, None);
+                    world.give(host, Input::Connection(conn, ConnInput::DialFailed { why }), None);
                 }
             }
             Due::Gone { link, side } => world.gone(link, side, None),

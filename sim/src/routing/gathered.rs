@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use servent_core::id::{ConnId, Guid};
-use servent_core::node::{Command, Event, Input};
+use servent_core::node::{Command, Event, Input, OverlayCommand};
 use servent_core::routing::{Event as Told, Verdict};
 use servent_core::time::Instant;
 use servent_core::trace::again::{Again, Step};
@@ -140,7 +140,9 @@ impl Gathered {
 
     /// Takes up a step of the tape, of which nothing is to be joined with others.
     pub fn see(&mut self, step: &Step<'_>) {
-        if let Some(Input::Command(Command::Search { words, .. })) = step.input {
+        if let Some(Input::Command(Command::Overlay(OverlayCommand::Search { words, .. }))) =
+            step.input
+        {
             self.words = Some(words.clone());
         }
         for (record, event) in step.events() {

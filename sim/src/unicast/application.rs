@@ -5,7 +5,7 @@ use alloc::vec;
 use super::event::{AppEvent, Event};
 use super::host::{Application, Unsent};
 use super::world::{World, address};
-use servent_core::node::{Command, Input, Message, Output};
+use servent_core::node::{Command, Input, Message, MessageCommand, MessageOutput, Output};
 use servent_core::trace::{Cause, NodeId};
 use servent_core::unicast::{Conn, Payload};
 
@@ -24,7 +24,11 @@ impl Application {
             if reads && messages > 0 {
                 talk.taken = (0, 0);
                 let from = address(NodeId(to));
-                return Some(Next::Tell(Command::TakenMessages { from, messages, bytes }));
+                return Some(Next::Tell(Command::Messages(MessageCommand::Taken {
+                    from,
+                    messages,
+                    bytes,
+                })));
             }
             if !talk.waits
                 && let Some(unsent) = talk.outbox.pop_front()
@@ -55,7 +59,11 @@ impl World {
                 Some(Next::Close(to)) => {
                     let to = NodeId(to);
                     let seq = self.note(host, cause, Event::App(AppEvent::Closes { to }));
-                    self.tell(host, Command::CloseMessages { to: address(to) }, Some(seq));
+                    self.tell(
+                        host,
+                        Command::Messages(MessageCommand::Close { to: address(to) }),
+                        Some(seq),
+                    );
                 }
             }
         }
@@ -73,9 +81,10 @@ impl World {
         let before = sending(self);
         let Unsent { n, size, order } = unsent;
         let messages = vec![Message { order, data: message(n, size) }];
-        let command = Command::SendMessages { to: at, messages };
+        let command = Command::Messages(MessageCommand::Send { to: at, messages });
         self.handle(host, Input::Command(command));
-        let refused = self.fx.outputs().any(|o| matches!(o, Output::Refused { .. }));
+        let refused =
+            self.fx.outputs().any(|o| matches!(o, Output::Messages(MessageOutput::Refused { .. })));
         let after = sending(self);
         let talk = &mut self.own_mut(host).talks[to as usize];
         let to = NodeId(to);

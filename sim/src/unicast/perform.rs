@@ -6,7 +6,7 @@ use super::host::Unsent;
 use super::world::{Due, World, address};
 use crate::links::datagram::Loss;
 use crate::links::datagram::Rule;
-use servent_core::node::{Command, Input};
+use servent_core::node::{Command, Input, MessageCommand};
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 use servent_core::unicast::Side;
@@ -67,7 +67,7 @@ impl World {
     fn forget(&mut self, node: NodeId, peer: NodeId, side: Side) {
         if self.is_up(node) {
             let seq = self.note(node.0, None, Event::World(Happening::Forgot { peer, side }));
-            let command = Command::ForgetMessages { peer: address(peer), side };
+            let command = Command::Messages(MessageCommand::Forget { peer: address(peer), side });
             self.give(node.0, Input::Command(command), Some(seq));
         }
     }

@@ -3,7 +3,7 @@
 
 use std::alloc::System;
 
-use servent_core::node::{Command, Config, Node, Overlay};
+use servent_core::node::{Command, Config, Node, Overlay, OverlayCommand};
 use servent_core::rng::Rng;
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
@@ -73,7 +73,7 @@ impl Town {
         bench.share(visitor, &own, 500_000);
         if dice.chance(3, 4) {
             let at = bench.address(stays);
-            bench.command(visitor, Command::Join { at });
+            bench.command(visitor, Command::Overlay(OverlayCommand::Join { at }));
         }
         for n in 0..3 {
             if dice.chance(1, 3) {

@@ -11,7 +11,9 @@ use js_sys::{Date, Uint8Array};
 use serde::Serialize;
 use servent_core::fetch::DialError;
 use servent_core::id::ConnId;
-use servent_core::node::{Command, Input, Message};
+use servent_core::node::{
+    Command, ConnInput, Input, Message, MessageCommand, MessageInput, OverlayCommand,
+};
 use servent_core::rng::Rng;
 use servent_core::unicast::{Order, Payload, Refusal, Side};
 use wasm_bindgen_futures::spawn_local;
@@ -159,7 +161,9 @@ impl Host {
             let sockets = host.sockets.iter().filter(|(_, socket)| there(socket));
             sockets.map(|(conn, _)| Happened::Closed(*conn)).collect()
         } else {
-            let join = |at: &SocketAddr| Happened::Input(Input::Command(Command::Join { at: *at }));
+            let join = |at: &SocketAddr| {
+                Happened::Input(Input::Command(Command::Overlay(OverlayCommand::Join { at: *at })))
+            };
             host.how.own.first().map(join).into_iter().collect()
         };
         drop(host);
@@ -255,7 +259,11 @@ impl Host {
             Happened::Datagram(conn, data) => {
                 let socket = self.sockets.get_mut(&conn).filter(|socket| socket.open)?;
                 let (from, segment) = (socket.channel()?.peer, data.length());
-                Some(Input::Datagrams { from, segment, data: Payload::from(data.to_vec()) })
+                Some(Input::Messages(MessageInput::Datagrams {
+                    from,
+                    segment,
+                    data: Payload::from(data.to_vec()),
+                }))
             }
             Happened::Send(conn) => self.send(conn),
             Happened::Lingered(conn) => {
@@ -313,7 +321,7 @@ impl Host {
             }
             Err(why) => {
                 self.sockets.remove(&conn);
-                Some(Input::DialFailed { conn, why })
+                Some(Input::Connection(conn, ConnInput::DialFailed { why }))
             }
         }
     }
@@ -377,7 +385,8 @@ impl Host {
                 break;
             }
         }
-        (!messages.is_empty()).then_some(Input::Command(Command::SendMessages { to, messages }))
+        (!messages.is_empty())
+            .then_some(Input::Command(Command::Messages(MessageCommand::Send { to, messages })))
     }
 
     /// The send window of a channel is full, or there is none for it.
@@ -439,7 +448,11 @@ impl Host {
             let Some(channel) = socket.channel() else { continue };
             if behind <= BEHIND && channel.owed.0 > 0 {
                 let (messages, bytes) = std::mem::take(&mut channel.owed);
-                let taken = Command::TakenMessages { from: channel.peer, messages, bytes };
+                let taken = Command::Messages(MessageCommand::Taken {
+                    from: channel.peer,
+                    messages,
+                    bytes,
+                });
                 waiting.push_back(Happened::Input(Input::Command(taken)));
             }
             if !channel.out.is_empty() && !channel.full && !channel.due {
@@ -463,7 +476,7 @@ impl Host {
     pub(super) fn forget_channel(&mut self, socket: &mut Socket) {
         let Some(peer) = socket.channel().map(|channel| channel.peer) else { return };
         for side in [Side::Sender, Side::Receiver] {
-            self.next(Input::Command(Command::ForgetMessages { peer, side }));
+            self.next(Input::Command(Command::Messages(MessageCommand::Forget { peer, side })));
         }
     }
 }

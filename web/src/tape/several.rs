@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use serde_json::Value;
-use servent_core::node::{Input, Node};
+use servent_core::node::{ConnInput, Input, Node};
 use servent_core::time::Instant;
 use servent_core::trace::{Digest, NodeId};
 use servent_sim::routing::{Gathered, Together, Traffic, moved, shifts};
@@ -198,7 +198,7 @@ impl Several {
         let of = self.tapes[tape].borrow();
         let input = of.player().led_to(i);
         let conn = input.and_then(|input| match of.player().given(input)?.1? {
-            Input::Bytes { conn, .. } => Some(*conn),
+            Input::Connection(conn, ConnInput::Bytes { .. }) => Some(*conn),
             _ => None,
         });
         drop(of);

@@ -14,7 +14,7 @@ use core::mem;
 use core::net::SocketAddr;
 
 use self::train::Train;
-use super::{Command, ConnEvent, Effects, Event, Message, Output};
+use super::{ConnEvent, Effects, Event, Message, MessageCommand, MessageOutput, Output};
 use crate::engine::{Effect, Engine as _, Fx};
 use crate::rng::Rng;
 use crate::time::Instant;
@@ -80,15 +80,14 @@ impl Datagrams {
     }
 
     /// Carries out a command of the user.
-    pub(super) fn command(&mut self, now: Instant, command: Command, fx: &mut Effects) {
+    pub(super) fn command(&mut self, now: Instant, command: MessageCommand, fx: &mut Effects) {
         let input = match command {
-            Command::SendMessages { to, messages } => return self.send(now, to, messages, fx),
-            Command::TakenMessages { from: peer, messages, bytes } => {
+            MessageCommand::Send { to, messages } => return self.send(now, to, messages, fx),
+            MessageCommand::Taken { from: peer, messages, bytes } => {
                 unicast::Input::Taken { peer, messages, bytes }
             }
-            Command::CloseMessages { to: peer } => unicast::Input::Close { peer },
-            Command::ForgetMessages { peer, side } => unicast::Input::Forget { peer, side },
-            _ => return, // Not of this service.
+            MessageCommand::Close { to: peer } => unicast::Input::Close { peer },
+            MessageCommand::Forget { peer, side } => unicast::Input::Forget { peer, side },
         };
         self.endpoint.handle(now, input, &mut self.said);
         self.answer(fx);
@@ -107,7 +106,7 @@ impl Datagrams {
         }
         if let Some((first, why)) = self.answer(fx) {
             let messages = core::iter::once(first).chain(messages).collect();
-            fx.output(Output::Refused { to, messages, why });
+            fx.output(Output::Messages(MessageOutput::Refused { to, messages, why }));
         }
     }
 
@@ -154,7 +153,7 @@ impl Datagrams {
                     refused = Some((Message { order, data: payload }, why));
                 }
                 Effect::Output(unicast::Output::Writable { peer }) => {
-                    fx.output(Output::Writable { to: peer });
+                    fx.output(Output::Messages(MessageOutput::Writable { to: peer }));
                 }
             }
         }
@@ -187,7 +186,7 @@ impl Arrived {
     fn leave(&mut self, fx: &mut Effects) {
         if let Some((from, conn)) = self.from.take() {
             let messages = mem::take(&mut self.messages);
-            fx.output(Output::Deliver { from, conn, messages });
+            fx.output(Output::Messages(MessageOutput::Deliver { from, conn, messages }));
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::node::catalog::{Catalog, Listed};
 use crate::node::connections::{Archive, Phase};
 use crate::node::cx::Cx;
 use crate::node::parts::{Body, Subject};
-use crate::node::{FileInfo, FileRef, Output};
+use crate::node::{ConnOutput, FileInfo, FileRef, Output};
 use crate::queue::FileKey;
 use crate::wire::http::Target;
 use crate::wire::tar;
@@ -141,7 +141,7 @@ impl Http {
         match file {
             Some((index, end)) => {
                 let file = FileRef::Shared(index);
-                cx.fx.output(Output::Serve { conn, file, start: 0, end });
+                cx.fx.output(Output::Connection(conn, ConnOutput::Serve { file, start: 0, end }));
             }
             None => self.all_served(cx, conn),
         }

@@ -21,7 +21,7 @@ use crate::id::ConnId;
 use crate::node::connections::{Phase, Timer};
 use crate::node::cx::Cx;
 use crate::node::inbox::{Arriving, Held, InboxLimits, InboxView};
-use crate::node::{Answer, ConnEvent, Limit, Output, StoreError};
+use crate::node::{Answer, ConnEvent, ConnOutput, Limit, Output, StoreError};
 use crate::queue::Dialect;
 use crate::text::Size;
 use crate::time::{Duration, Instant};
@@ -227,7 +227,10 @@ impl Http {
         let form = Form::of(head, Dialect::Passive);
         let coming = Coming { from, name, size, most, stored: 0, judged: 0, whole: false, form };
         self.inbox.coming.insert(conn, coming);
-        cx.fx.output(Output::Incoming { conn, size, most, early: after[..ours].to_vec() });
+        cx.fx.output(Output::Connection(
+            conn,
+            ConnOutput::Incoming { size, most, early: after[..ours].to_vec() },
+        ));
         ours
     }
 
@@ -295,7 +298,7 @@ impl Http {
         coming.size = Some(coming.stored);
         let name = coming.name.clone();
         cx.io.rest(conn);
-        cx.fx.output(Output::Keep { conn, name });
+        cx.fx.output(Output::Connection(conn, ConnOutput::Keep { name }));
     }
 
     /// A file of the inbox has its name. The caller must read the connection

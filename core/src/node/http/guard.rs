@@ -10,7 +10,7 @@ use super::reply::{Form, Writer};
 use super::request::heard;
 use crate::id::ConnId;
 use crate::node::cx::Cx;
-use crate::node::{Limit, Output};
+use crate::node::{ConnOutput, Limit, Output};
 use crate::wire::http::RequestHead;
 
 /// Good credentials that are remembered: about as many as there are users.
@@ -69,7 +69,7 @@ impl Http {
         }
         let words = String::from(words);
         self.guard.judged.insert(conn, words.clone());
-        cx.fx.output(Output::Judge { conn, words });
+        cx.fx.output(Output::Connection(conn, ConnOutput::Judge { words }));
         Passage::Waits
     }
 

@@ -48,7 +48,7 @@ pub(super) use self::request::{clip, heard};
 use super::catalog::Catalog;
 use super::connections::{Phase, Purpose, Timer};
 use super::cx::Cx;
-use super::{ConnEvent, Event, Op, Output};
+use super::{ConnEvent, Event, HttpCommand, Misuse, Op, Output};
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::lease::division::Leader;
@@ -87,6 +87,18 @@ impl Http {
             inbox: Inbox::default(),
             mute: false,
             division: None,
+        }
+    }
+
+    /// Carries out a command of the user.
+    pub(super) fn command(&mut self, cx: &mut Cx<'_>, command: HttpCommand) {
+        match command {
+            HttpCommand::Giv { to, index } if self.give(cx, to, index) => {}
+            HttpCommand::Giv { index, .. } => {
+                cx.tell(ConnEvent::Misuse { fault: Misuse::UnknownFile { index } });
+            }
+            HttpCommand::Slots { slots } => self.queue(cx, server::Input::Slots(slots)),
+            HttpCommand::Policy { policy } => self.queue(cx, server::Input::Policy(policy)),
         }
     }
 

@@ -19,7 +19,7 @@ use crate::lease::division::Leader;
 use crate::node::connections::{Phase, Timer, Transfer};
 use crate::node::cx::Cx;
 use crate::node::parts::{Body, Parts, Subject};
-use crate::node::{ConnEvent, FileRef, Minor, Output};
+use crate::node::{ConnEvent, ConnOutput, FileRef, Minor, Output};
 use crate::queue::Dialect;
 use crate::queue::server::{self, Verdict};
 use crate::thex::Tree;
@@ -401,7 +401,9 @@ impl Http {
         state.phase = Phase::Sending(transfer.into());
         cx.io.wake(conn, cx.now + cx.config.limits.reader_window, Timer::Rate);
         match *body {
-            Body::File(file) => cx.fx.output(Output::Serve { conn, file, start, end }),
+            Body::File(file) => {
+                cx.fx.output(Output::Connection(conn, ConnOutput::Serve { file, start, end }))
+            }
             Body::Folder(_) => self.archive_on(cx, conn),
         }
     }

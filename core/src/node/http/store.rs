@@ -7,7 +7,7 @@ use super::serving;
 use crate::id::ConnId;
 use crate::node::connections::Phase;
 use crate::node::cx::Cx;
-use crate::node::{ConnEvent, Output};
+use crate::node::{ConnEvent, ConnOutput, Output};
 use crate::queue::server;
 use crate::time::{Duration, Instant};
 
@@ -60,7 +60,7 @@ impl Http {
             self.queue(cx, server::Input::Unsaid { conn });
         }
         if closed {
-            cx.fx.output(Output::Close { conn, flush: true });
+            cx.fx.output(Output::Connection(conn, ConnOutput::Close { flush: true }));
         } else if keep {
             serving::await_request(cx, conn, true);
         } else {

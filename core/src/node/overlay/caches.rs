@@ -8,9 +8,9 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use super::Overlay;
 use crate::address::{canonical, may_dial};
 use crate::id::Guid;
-use crate::node::Output;
 use crate::node::cx::Cx;
 use crate::node::http::Http;
+use crate::node::{MessageOutput, Output};
 use crate::time::{Duration, Instant};
 use crate::wire::gnutella::ggep::{self, Block};
 use crate::wire::gnutella::{Body, Frame, HEADER, Header, Kind, Message, Payload, Ping, Pong};
@@ -139,7 +139,11 @@ impl Overlay {
 
 fn send(cx: &mut Cx<'_>, to: SocketAddr, guid: Guid, body: Body) {
     let data = Message { guid, ttl: 1, hops: 0, body }.to_bytes();
-    cx.fx.output(Output::Datagrams { to, segment: data.len() as u32, data: data.into() });
+    cx.fx.output(Output::Messages(MessageOutput::Datagrams {
+        to,
+        segment: data.len() as u32,
+        data: data.into(),
+    }));
 }
 
 /// The data of an extension.

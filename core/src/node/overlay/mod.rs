@@ -32,7 +32,7 @@ use self::wire::Wire;
 use super::connections::Purpose;
 use super::cx::Cx;
 use super::http::Http;
-use super::{Command, FileInfo, HostRow, Op, Output};
+use super::{FileInfo, HostRow, Op, Output, OverlayCommand};
 use crate::address::{Reach, canonical, is_nearby, reach};
 use crate::engine::{Engine as _, Fx};
 use crate::id::{ConnId, FileIndex, Guid, Sha1};
@@ -190,23 +190,20 @@ impl Overlay {
     }
 
     /// Carries out a command of the user.
-    pub(super) fn command(&mut self, cx: &mut Cx<'_>, http: &Http, command: Command) {
+    pub(super) fn command(&mut self, cx: &mut Cx<'_>, http: &Http, command: OverlayCommand) {
         match command {
-            Command::Join { at } => {
+            OverlayCommand::Join { at } => {
                 self.hear_of(cx, at, true);
                 self.look_around(cx);
             }
-            Command::Nearby { at } if is_nearby(at.ip()) => {
+            OverlayCommand::Nearby { at } if is_nearby(at.ip()) => {
                 self.hear_of(cx, at, false);
                 if self.look.is_none() {
                     self.look_around(cx);
                 }
             }
-            Command::Woke { .. } => {
-                self.hosts.forgive(cx.now);
-                self.look_around(cx);
-            }
-            Command::Search { search, words } => {
+            OverlayCommand::Nearby { .. } => {}
+            OverlayCommand::Search { search, words } => {
                 let guid = self.draw();
                 if self.searches.len() >= SEARCHES {
                     self.searches.pop_first();
@@ -217,17 +214,23 @@ impl Overlay {
                 let query = asking(wishes, &words);
                 self.route(cx, http, routing::Input::Search { guid, query });
             }
-            Command::EndSearch { search } => {
+            OverlayCommand::EndSearch { search } => {
                 let ended = self.searches.iter().find(|(_, other)| **other == search);
                 if let Some(guid) = ended.map(|(guid, _)| *guid) {
                     self.route(cx, http, routing::Input::EndSearch { guid });
                 }
             }
-            Command::AskPush { servent, index, via, proxies } => {
+            OverlayCommand::AskPush { servent, index, via, proxies } => {
                 self.ask_push(cx, http, (servent, index), (via, proxies));
             }
-            _ => {}
         }
+    }
+
+    /// We did not run for a while, or could reach no host: what failed meanwhile
+    /// says nothing.
+    pub(super) fn woke(&mut self, cx: &mut Cx<'_>) {
+        self.hosts.forgive(cx.now);
+        self.look_around(cx);
     }
 
     /// Says goodbye to all neighbours.

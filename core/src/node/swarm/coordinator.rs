@@ -14,7 +14,7 @@ use super::peers::{Asking, AskingStep, Moving, Peers};
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::id::ConnId;
 use crate::node::Event;
-use crate::node::{ConnEvent, FileRef, Output, StoreError};
+use crate::node::{ConnEvent, ConnOutput, FileRef, Output, StoreError};
 use crate::rng::Rng;
 use crate::swarm::{self, FileNo, FileSpec, Input, Manager, Refusal, Row};
 use crate::time::Instant;
@@ -278,5 +278,8 @@ pub(super) fn send(conn: ConnId, moving: Moving, size: u64, peers: &mut Peers, c
     peers.wake(conn, cx.after(cx.limits.stall));
     cx.tell(ConnEvent::Reply { conn, status: 206, start, end });
     cx.write(conn, head);
-    cx.fx.output(Output::Serve { conn, file: FileRef::Swarm(file), start, end });
+    cx.fx.output(Output::Connection(
+        conn,
+        ConnOutput::Serve { file: FileRef::Swarm(file), start, end },
+    ));
 }

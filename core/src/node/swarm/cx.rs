@@ -9,7 +9,7 @@ use super::config::Limits;
 use super::peers::Peers;
 use crate::id::ConnId;
 use crate::node::connections::{Connections, Purpose};
-use crate::node::{self, ConnEvent, Effects, Op, Output, tell};
+use crate::node::{self, ConnEvent, ConnOutput, Effects, Op, Output, tell};
 use crate::time::{Duration, Instant};
 use crate::wire::http::HeadLimits;
 use crate::wire::pdtp::{Extensions, Message, encode};
@@ -56,7 +56,7 @@ impl<'a> Cx<'a> {
     }
 
     pub(super) fn write(&mut self, conn: ConnId, data: Vec<u8>) {
-        self.fx.output(Output::Write { conn, data });
+        self.fx.output(Output::Connection(conn, ConnOutput::Write { data }));
     }
 
     pub(super) fn say(&mut self, conn: ConnId, message: Message) {

@@ -9,7 +9,7 @@ use super::cx::Cx;
 use super::io::{Answer, Output, SwarmFile};
 use super::peers::{Asked, AskedStep, Asking, AskingStep, Moving, Peers, Role};
 use crate::id::ConnId;
-use crate::node::{ConnEvent, FileRef, Output as NodeOutput, StoreError};
+use crate::node::{ConnEvent, ConnOutput, FileRef, Output as NodeOutput, StoreError};
 use crate::swarm::client::Outcome;
 use crate::time::Duration;
 use crate::wire::http::ResponseHead;
@@ -263,7 +263,10 @@ impl Jobs {
         if work.way == Way::ToPeer && took.is_none() && head.status == 100 {
             asked.step = AskedStep::Sending(moving);
             peers.wake(conn, cx.after(cx.limits.stall));
-            cx.fx.output(NodeOutput::Serve { conn, file: FileRef::Swarm(file), start, end });
+            cx.fx.output(NodeOutput::Connection(
+                conn,
+                ConnOutput::Serve { file: FileRef::Swarm(file), start, end },
+            ));
             return None;
         }
         if work.way != Way::ToPeer && peer::brings(head, work.range) {
@@ -424,7 +427,10 @@ fn store(conn: ConnId, moving: Moving, peers: &mut Peers, cx: &mut Cx<'_>) {
         _ => return,
     }
     peers.wake(conn, cx.after(cx.limits.stall));
-    cx.fx.output(NodeOutput::Store { conn, file: FileRef::Swarm(file), start, end, early });
+    cx.fx.output(NodeOutput::Connection(
+        conn,
+        ConnOutput::Store { file: FileRef::Swarm(file), start, end, early },
+    ));
 }
 
 /// Answers a peer's request without a body; the next one may follow.

@@ -8,7 +8,7 @@ use servent::Clock;
 use servent::driver::Handle;
 use servent_core::fetch;
 use servent_core::id::FetchId;
-use servent_core::node::{Answer, Command, FetchView, Get};
+use servent_core::node::{Answer, Command, FetchCommand, FetchView, Get};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_stream::StreamExt as _;
@@ -94,14 +94,14 @@ impl<'a> Batch<'a> {
     /// Starts one.
     pub(super) async fn begin(&mut self, get: Get) -> Result<(), Failure> {
         self.given.push_back(get.name.clone());
-        Ok(self.handle.command(Command::Get(get)).await?)
+        Ok(self.handle.command(Command::Fetch(FetchCommand::Get(get))).await?)
     }
 
     /// Ends one of them.
     pub(super) async fn cancel(&mut self, fetch: FetchId) -> Result<(), Failure> {
         self.numbered.remove(&fetch);
         self.troubles.forget(fetch);
-        Ok(self.handle.command(Command::Cancel { fetch }).await?)
+        Ok(self.handle.command(Command::Fetch(FetchCommand::Cancel { fetch })).await?)
     }
 
     /// Pauses the active ones, which saves what has come of them; the same
@@ -110,7 +110,7 @@ impl<'a> Batch<'a> {
     pub(super) async fn pause(&self) {
         for &fetch in self.numbered.keys() {
             // If the servent has ended, `Handle::stop` says how.
-            let _ = self.handle.command(Command::Pause { fetch }).await;
+            let _ = self.handle.command(Command::Fetch(FetchCommand::Pause { fetch })).await;
         }
     }
 
@@ -135,7 +135,7 @@ impl<'a> Batch<'a> {
                 return Ok(Some(Ended { name, outcome }));
             }
             let fetch = FetchId(other.fetch);
-            self.handle.command(Command::Cancel { fetch }).await?;
+            self.handle.command(Command::Fetch(FetchCommand::Cancel { fetch })).await?;
         }
         self.numbered.insert(fetch, name);
         Ok(None)

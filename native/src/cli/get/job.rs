@@ -12,7 +12,7 @@ use servent::error::{StartError, StoreFailure};
 use servent::{Clock, Credentials, DamagedState, Rate};
 use servent_core::fetch::{self, FetchFailure};
 use servent_core::id::{FetchId, Sha1};
-use servent_core::node::{Answer, Command, Get, Source};
+use servent_core::node::{Answer, Command, FetchCommand, Get, Source};
 use sha1::Digest as _;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_stream::StreamExt as _;
@@ -191,7 +191,7 @@ impl Job {
             () = signals.first() => {
                 // Repeating the request saves the sources that were found
                 // since.
-                let _ = handle.command(Command::Get(again)).await;
+                let _ = handle.command(Command::Fetch(FetchCommand::Get(again))).await;
                 Err(Failure::new(Exit::Interrupted, format!("stopped before {name} was whole"))
                     .next("run the same command to go on where it was"))
             }
@@ -283,10 +283,12 @@ async fn alone(handle: &Handle, ours: FetchId, name: &str) -> Result<(), Failure
             continue;
         }
         if other.have > 0 {
-            handle.command(Command::Cancel { fetch: ours }).await?;
+            handle.command(Command::Fetch(FetchCommand::Cancel { fetch: ours })).await?;
             return Err(told::of_another(name, &other));
         }
-        handle.command(Command::Cancel { fetch: FetchId(other.fetch) }).await?;
+        handle
+            .command(Command::Fetch(FetchCommand::Cancel { fetch: FetchId(other.fetch) }))
+            .await?;
     }
     Ok(())
 }
@@ -322,7 +324,7 @@ impl Following<'_> {
         let mut answers = handle.answers();
         let mut fetching = BroadcastStream::new(handle.fetching());
         let mut troubles = Troubles::default();
-        handle.command(Command::Get(wish)).await?;
+        handle.command(Command::Fetch(FetchCommand::Get(wish))).await?;
         let mut tick = tokio::time::interval(self.every());
         loop {
             tokio::select! {
@@ -332,7 +334,7 @@ impl Following<'_> {
                     if let fetch::Event::Moved { fetch, to, .. } = &event
                         && let Some((base, place)) = self.job.wanted.sent_to_folder(to)
                     {
-                        handle.command(Command::Cancel { fetch: *fetch }).await?;
+                        handle.command(Command::Fetch(FetchCommand::Cancel { fetch: *fetch })).await?;
                         return Ok(Followed::Folder(base, place));
                     }
                     if let fetch::Event::Begun { have, .. } = event {
@@ -366,7 +368,7 @@ impl Following<'_> {
                 why = handle.distrust(), if self.job.wanted.places.len() < 2 => {
                     if let Some(fetch) = ours {
                         // Nothing was received from there, and nothing will be.
-                        handle.command(Command::Cancel { fetch }).await?;
+                        handle.command(Command::Fetch(FetchCommand::Cancel { fetch })).await?;
                     }
                     return Err(told::distrusted(why));
                 }

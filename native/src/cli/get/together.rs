@@ -9,7 +9,7 @@ use std::time::Duration;
 use servent::Clock;
 use servent::driver::{Driver, Handle, Options};
 use servent_core::id::FetchId;
-use servent_core::node::{Command, FetchView, Get, Source};
+use servent_core::node::{Command, FetchCommand, FetchView, Get, Source};
 
 use super::batch::{self, Batch, News};
 use super::job::{Ended, Job, hub, not_started, state_of, state_of_all};
@@ -111,7 +111,9 @@ impl<'a> Together<'a> {
         let mut left = false;
         for view in earlier.iter().filter(|view| !asked.contains(&view.name)) {
             if self.folder.join(&view.name).exists() {
-                handle.command(Command::Cancel { fetch: FetchId(view.fetch) }).await?;
+                handle
+                    .command(Command::Fetch(FetchCommand::Cancel { fetch: FetchId(view.fetch) }))
+                    .await?;
             } else {
                 left = true;
             }

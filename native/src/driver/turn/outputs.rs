@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use servent_core::fetch::FetchFailure;
 use servent_core::id::ConnId;
-use servent_core::node::{Answer, Command, FileRef, Input, Output, StoreError};
+use servent_core::node::{
+    Answer, Command, ConnOutput, FetchCommand, FetchOutput, FileRef, Input, StoreError, swarm,
+};
 use servent_core::text::Shown;
 use servent_core::wire::http::Chunks;
 
@@ -14,25 +16,60 @@ use super::Loop;
 use crate::files::PartFile;
 use crate::net::{Body, Job, Outbox, Report, ServeFrom, dial};
 
+/// An output that is carried out at the end of a turn, after what it promises is
+/// saved. Changes and datagrams are not among them: they have ways of their own.
+#[derive(Debug)]
+pub(super) enum TurnOutput {
+    Connection(ConnId, ConnOutput),
+    Fetch(FetchOutput),
+    Swarm(swarm::Output),
+    Answer(Answer),
+}
+
 impl Loop {
-    pub(super) fn carry_out(&mut self, output: Output) {
+    pub(super) fn carry_out(&mut self, output: TurnOutput) {
         match output {
-            Output::Dial { conn, to } => self.dial(conn, to),
-            Output::Write { conn, data } => self.push(conn, Job::Write(data)),
-            Output::Close { conn, flush: true } => self.push(conn, Job::Close),
-            Output::Close { conn, flush: false } => {
+            TurnOutput::Connection(conn, wanted) => self.serve_conn(conn, wanted),
+            TurnOutput::Fetch(wanted) => self.serve_download(wanted),
+            TurnOutput::Swarm(wanted) => self.swarm.carry_out(wanted, &self.reports),
+            TurnOutput::Answer(answer) => self.answer(answer),
+        }
+    }
+
+    fn serve_download(&mut self, wanted: FetchOutput) {
+        match wanted {
+            FetchOutput::Allocate { fetch, name, size } => {
+                self.changes.extend(self.downloads.allocate(fetch, &name, size));
+            }
+            FetchOutput::Verify { fetch } => {
+                hashing::whole(fetch, self.downloads.part(fetch), self.reports.clone());
+            }
+            FetchOutput::Hash { fetch, start, end } => {
+                let part = self.downloads.part(fetch);
+                hashing::piece(fetch, (start, end), part, self.reports.clone());
+            }
+            FetchOutput::Complete { fetch } => self.changes.extend(self.downloads.complete(fetch)),
+        }
+    }
+
+    fn serve_conn(&mut self, conn: ConnId, wanted: ConnOutput) {
+        match wanted {
+            ConnOutput::Dial { to } => self.dial(conn, to),
+            ConnOutput::Write { data } => self.push(conn, Job::Write(data)),
+            ConnOutput::Close { flush: true } => self.push(conn, Job::Close),
+            ConnOutput::Close { flush: false } => {
                 if let Some(outbox) = self.conns.get(&conn) {
                     outbox.cut();
                 }
             }
-            Output::Serve { conn, file, start, end } => {
+            ConnOutput::Serve { file, start, end } => {
                 let job = match self.file(file) {
                     Ok(file) => Job::Serve { file, start, end, pace: self.people.paces(conn) },
                     Err(why) => Job::Refuse(why),
                 };
                 self.push(conn, job);
             }
-            Output::Store { conn, file, start, end, early } => {
+            ConnOutput::Store { file, start, end, early } => {
                 let part = match file {
                     FileRef::Shared(_) => Err(StoreError::Denied),
                     FileRef::Fetch(fetch) => self.downloads.part(fetch),
@@ -40,21 +77,11 @@ impl Loop {
                 };
                 self.store(conn, part, (start, Body::Sized(end - start)), early);
             }
-            Output::StoreBody { conn, fetch, chunked, most, early } => {
+            ConnOutput::StoreBody { fetch, chunked, most, early } => {
                 let body = if chunked { Body::Chunks(Chunks::new(most)) } else { Body::Line(most) };
                 self.store(conn, self.downloads.part(fetch), (0, body), early);
             }
-            Output::Allocate { fetch, name, size } => {
-                self.changes.extend(self.downloads.allocate(fetch, &name, size));
-            }
-            Output::Verify { fetch } => {
-                hashing::whole(fetch, self.downloads.part(fetch), self.reports.clone());
-            }
-            Output::Hash { fetch, start, end } => {
-                let part = self.downloads.part(fetch);
-                hashing::piece(fetch, (start, end), part, self.reports.clone());
-            }
-            Output::Judge { conn, words } => {
+            ConnOutput::Judge { words } => {
                 // What follows its head waits in the socket.
                 let before = self.taken.len();
                 self.taken.retain(|taken| *taken != conn);
@@ -63,7 +90,7 @@ impl Loop {
                 }
                 password::judge(self.password.clone(), conn, words, self.reports.clone());
             }
-            Output::Incoming { conn, size, most, early } => {
+            ConnOutput::Incoming { size, most, early } => {
                 let body = size.map_or_else(|| Body::Chunks(Chunks::new(most)), Body::Sized);
                 let job = match self.inbox.clone() {
                     Some(inbox) => Job::Arrive { inbox, body, early },
@@ -71,15 +98,7 @@ impl Loop {
                 };
                 self.push(conn, job);
             }
-            Output::Keep { conn, name } => self.push(conn, Job::Keep { name }),
-            Output::Complete { fetch } => self.changes.extend(self.downloads.complete(fetch)),
-            Output::Answer(answer) => self.answer(answer),
-            Output::Swarm(wanted) => self.swarm.carry_out(wanted, &self.reports),
-            Output::Persist(_)
-            | Output::Datagrams { .. }
-            | Output::Deliver { .. }
-            | Output::Refused { .. }
-            | Output::Writable { .. } => unreachable!("sorted out when it was gathered"),
+            ConnOutput::Keep { name } => self.push(conn, Job::Keep { name }),
         }
     }
 
@@ -145,7 +164,8 @@ impl Loop {
                 let reports = self.reports.clone();
                 tokio::spawn(async move {
                     let to = locate::moved(&from, &to).await;
-                    let moved = Input::Command(Command::Moved { fetch, from, to });
+                    let moved =
+                        Input::Command(Command::Fetch(FetchCommand::Moved { fetch, from, to }));
                     let _ = reports.send(Report::Input(moved)).await; // It may have ended.
                 });
             }

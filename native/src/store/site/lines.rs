@@ -9,7 +9,7 @@ use servent_core::id::Guid;
 use servent_core::lease::Part;
 use servent_core::lease::division::Leader;
 use servent_core::node::swarm;
-use servent_core::node::{Input, Op};
+use servent_core::node::{Input, Op, SiteInput};
 use servent_core::queue::Row;
 
 use super::divider::{Divider, News};
@@ -90,7 +90,7 @@ impl Lines {
 
     /// Who leads which part, for a node that has heard nothing yet.
     pub(crate) fn divided(&self) -> Input {
-        Input::Divided { leaders: self.leaders.clone() }
+        Input::Site(SiteInput::Divided { leaders: self.leaders.clone() })
     }
 
     /// How many parts are whose.
@@ -231,7 +231,7 @@ impl Lines {
                     (_, leader) => *leader,
                 });
                 self.leaders = known.collect();
-                Some(Input::Divided { leaders })
+                Some(Input::Site(SiteInput::Divided { leaders }))
             }
             News::Lead(fences, queue, accounts) => {
                 let parts: BTreeSet<Part> = fences.keys().copied().collect();
@@ -241,7 +241,7 @@ impl Lines {
                 }
                 let place = |row: &Row| (row.ticket, Part::of(row.file));
                 self.places.extend(queue.iter().map(place));
-                let leads = Input::Leads { parts, queue };
+                let leads = Input::Site(SiteInput::Leads { parts, queue });
                 if accounts.is_empty() {
                     return Some(leads);
                 }

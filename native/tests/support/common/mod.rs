@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use servent::driver::{Driver, Handle, Options};
 use servent_core::id::FetchId;
-use servent_core::node::{Answer, Command, Get, Source};
+use servent_core::node::{Answer, Command, FetchCommand, Get, Source};
 use tempfile::TempDir;
 
 /// Nothing on loopback takes longer, on a busy machine neither.
@@ -57,7 +57,7 @@ pub async fn until(what: &str, mut done: impl AsyncFnMut() -> bool) {
 
 pub fn get(name: &str, from: SocketAddr, target: &str) -> Command {
     let source = Source { at: from, target: target.into(), host: from.to_string() };
-    Command::Get(Get { name: name.into(), sha1: None, sources: vec![source] })
+    Command::Fetch(FetchCommand::Get(Get { name: name.into(), sha1: None, sources: vec![source] }))
 }
 
 /// Waits for the end of the only download; its path.
