@@ -13,11 +13,8 @@ use rustix::fs::OFlags;
 use servent_core::id::FetchId;
 use servent_core::node::{PartRow, StoreError};
 
-use crate::files::{PartFile, number, rename_new, store_error};
+use crate::files::{PartFile, number, part_path, rename_new, safe_name, safe_path, store_error};
 use crate::store::{Change, Durability, PartName};
-
-/// Longest file name in bytes, so that our suffixes still fit.
-const NAME_BYTES: usize = 200;
 
 /// The files of all downloads.
 #[derive(Debug)]
@@ -89,7 +86,7 @@ impl Downloads {
     }
 
     fn part_path(&self, name: &str) -> PathBuf {
-        self.dir.join(format!("{name}.part"))
+        part_path(&self.dir.join(name))
     }
 
     fn length(&self, name: &str) -> u64 {
@@ -249,27 +246,6 @@ impl Downloads {
         }
         Some(Change::PartGone(fetch))
     }
-}
-/// A path below some folder, whatever the remote called it: each component
-/// becomes a valid file name.
-#[must_use]
-pub fn safe_path(path: &str) -> String {
-    let parts = path.split('/').filter(|part| !part.is_empty()).map(safe_name);
-    let path = parts.collect::<Vec<_>>().join("/");
-    if path.is_empty() { safe_name("") } else { path }
-}
-
-/// One valid path component, whatever the remote called the file.
-pub(crate) fn safe_name(name: &str) -> String {
-    let cleaned = |c: char| if c == '/' || c == '\\' || c.is_control() { '_' } else { c };
-    let mut safe = String::new();
-    for c in name.chars().map(cleaned) {
-        if safe.len() + c.len_utf8() > NAME_BYTES {
-            break;
-        }
-        safe.push(c);
-    }
-    if safe.is_empty() || safe == "." || safe == ".." { String::from("download") } else { safe }
 }
 
 #[cfg(test)]

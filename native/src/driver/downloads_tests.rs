@@ -167,7 +167,7 @@ fn a_strangers_name_stays_one_component() {
     ] {
         assert_eq!(safe_name(name), safe);
     }
-    assert_eq!(safe_name(&"ä".repeat(500)).len(), NAME_BYTES);
+    assert!(safe_name(&"ä".repeat(500)).len() <= 255);
 }
 
 #[test]

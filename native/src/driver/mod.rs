@@ -22,7 +22,6 @@ mod tally;
 mod turn;
 
 pub use self::datagrams::Datagrams;
-pub use self::downloads::safe_path;
 pub(crate) use self::handle::{Control, Ended, Outside, Unsaved};
 pub use self::handle::{Handle, Neighbourhood, QueueByLanes, Want};
 pub use self::locate::{address_of, has_port};
@@ -31,3 +30,4 @@ pub use self::password::{Password, PasswordError};
 pub use self::start::{Driver, added_shares, export, import, known_hosts};
 pub use self::swarm::Coordinate;
 pub use self::tally::Tally;
+pub use crate::files::safe_path;

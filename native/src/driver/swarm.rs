@@ -18,8 +18,8 @@ use servent_core::node::{Input as NodeInput, StoreError};
 use servent_core::swarm::FileSpec;
 use servent_core::wire::pdtp::Hash;
 
-use crate::files::rename_new;
 use crate::files::{PartFile, SourceFile, hash_span, store_error};
+use crate::files::{part_path, rename_new};
 use crate::net::{Report, Reports, ServeFrom};
 use crate::store::{Change, Durability, SwarmRows};
 
@@ -48,12 +48,6 @@ pub(crate) struct SwarmFiles {
     next: u32,
     sources: BTreeMap<SwarmFile, Arc<SourceFile>>,
     targets: BTreeMap<SwarmFile, Target>,
-}
-
-fn part_path(target: &Path) -> PathBuf {
-    let mut name = target.as_os_str().to_owned();
-    name.push(".part");
-    name.into()
 }
 
 impl SwarmFiles {

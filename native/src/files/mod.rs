@@ -11,7 +11,8 @@ use std::io;
 use rustix::io::Errno;
 use servent_core::node::StoreError;
 
-pub(crate) use self::names::{number, rename_new};
+pub use self::names::safe_path;
+pub(crate) use self::names::{number, number_path, part_path, rename_new, safe_name, safe_os_path};
 pub(crate) use self::part::PartFile;
 pub(crate) use self::pieces::hash_span;
 pub use self::pieces::{CHUNK, Hashed, hash_file};

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use super::offer::Entry;
 use super::quota::Quota;
-use super::target::{Begun, NAMES, Target, numbered, part_of};
+use super::target::{Begun, NAMES, Target};
 use super::writers::Writers;
-use crate::driver::downloads::safe_path;
+use crate::files::{number_path, part_path, safe_os_path};
 
 /// Where received files go.
 #[derive(Debug, Clone)]
@@ -59,7 +59,7 @@ impl Candidate {
         let name = self.name.as_deref()?;
         match self.there {
             There::Nothing => None,
-            There::Part(_) => Some(part_of(name)),
+            There::Part(_) => Some(part_path(name)),
             There::Whole => Some(name.to_owned()),
         }
     }
@@ -104,7 +104,7 @@ impl Inbox {
 
     fn make(&self, folder: &str) -> io::Result<()> {
         match &self.place {
-            Place::Folder(inbox) => fs::create_dir_all(inbox.join(safe_path(folder))),
+            Place::Folder(inbox) => fs::create_dir_all(inbox.join(safe_os_path(folder.as_ref()))),
             Place::Output | Place::File(_) => Ok(()),
         }
     }
@@ -115,19 +115,19 @@ impl Inbox {
         let wish = match &self.place {
             Place::Output => return Ok(Candidate { name: None, n: 1, there: There::Nothing }),
             Place::File(file) if after > 0 => {
-                let what = format!("{} is of another file", part_of(file).display());
+                let what = format!("{} is of another file", part_path(file).display());
                 return Err(io::Error::other(what));
             }
             Place::File(file) => file.clone(),
             Place::Folder(folder) if entry.name.is_empty() => folder.join("received"),
-            Place::Folder(folder) => folder.join(safe_path(&entry.name)),
+            Place::Folder(folder) => folder.join(safe_os_path(entry.name.as_ref())),
         };
         for n in after + 1..=NAMES {
-            let name = if n == 1 { wish.clone() } else { numbered(&wish, n) };
+            let name = if n == 1 { wish.clone() } else { number_path(&wish, n) };
             if self.taken.contains(&name) {
                 continue;
             }
-            let (whole, part) = (file(&name)?, file(&part_of(&name))?);
+            let (whole, part) = (file(&name)?, file(&part_path(&name))?);
             let there = match (whole, part, entry.length) {
                 (None, None, _) => There::Nothing,
                 (Some(whole), _, Some(length)) if whole.is_file() && whole.len() == length => {

@@ -10,13 +10,13 @@
 //! | 4 stopped | sender | why |
 //! | 5 offer | sender | entries: length (8; all ones: unknown), bytes of the name (2), name |
 //! | 6 offered | sender | number of entries (4): the end of the offer |
-//! | 7 proof | sender | entry (4), length (8), BLAKE3 digest (32) of that much of it |
+//! | 7 proof | sender | entry (4), length (8), keyed BLAKE3 (32) of that much of it ([`super::proof`]) |
 //! | 8 begin | sender | entry (4), starting offset (8) |
 //! | 9 done | sender | nothing: everything was sent; all receivers have the parcel |
 //! | 10 parcel | sender | TCP port of its swarm (2), key (32), SHA-256 (32), name: the label of a parcel |
 //! | 16 whole | receiver | nothing: everything was received |
 //! | 17 failed | receiver | why |
-//! | 18 has | receiver | entry (4), length (8): that much of it may exist; asks for a proof |
+//! | 18 has | receiver | entry (4), length (8), key (32): that much of it may exist; asks for a proof |
 //! | 19 go | receiver | nothing: the offer is accepted |
 //! | 20 from | receiver | entry (4), starting offset (8) |
 //! | 21 kept | receiver | entry (4): it is stored under its name |
@@ -43,7 +43,7 @@ use servent_core::unicast::Payload;
 use super::offer::Entry;
 
 /// The protocol version in a hello.
-pub(super) const VERSION: u8 = 3;
+pub(super) const VERSION: u8 = 4;
 /// The type byte of a data message.
 pub(super) const DATA: u8 = 1;
 /// The most data bytes in one message.
@@ -69,7 +69,7 @@ pub(super) enum Message {
     Done,
     Whole,
     Failed { why: String },
-    Has { entry: u32, length: u64 },
+    Has { entry: u32, length: u64, key: [u8; 32] },
     Go,
     From { entry: u32, from: u64 },
     Kept { entry: u32 },
@@ -128,7 +128,7 @@ impl Message {
             Self::Done => vec![9],
             Self::Whole => vec![16],
             Self::Failed { why } => [&[17], text(why).as_bytes()].concat(),
-            Self::Has { entry, length } => numbered(18, *entry, *length),
+            Self::Has { entry, length, key } => [&numbered(18, *entry, *length)[..], key].concat(),
             Self::Go => vec![19],
             Self::From { entry, from } => numbered(20, *entry, *from),
             Self::Kept { entry } => [&[21][..], &entry.to_be_bytes()].concat(),
@@ -162,7 +162,10 @@ impl Message {
             9 => Self::Done,
             16 => Self::Whole,
             17 => Self::Failed { why: words(rest) },
-            18 => Self::Has { entry: short(&mut rest)?, length: long(&mut rest)? },
+            18 => {
+                let (entry, length) = (short(&mut rest)?, long(&mut rest)?);
+                Self::Has { entry, length, key: rest.try_into().ok()? }
+            }
             19 => Self::Go,
             20 => Self::From { entry: short(&mut rest)?, from: long(&mut rest)? },
             21 => Self::Kept { entry: short(&mut rest)? },
@@ -231,7 +234,7 @@ mod tests {
             Message::Done,
             Message::Whole,
             Message::Failed { why: "full".into() },
-            Message::Has { entry: 1, length: 7 },
+            Message::Has { entry: 1, length: 7, key: [4; 32] },
             Message::Go,
             Message::From { entry: 1, from: 5 },
             Message::Kept { entry: 1 },

@@ -14,6 +14,7 @@ mod inbox;
 pub mod many;
 mod message;
 mod offer;
+mod proof;
 mod quota;
 mod receive;
 mod secret;

@@ -13,6 +13,7 @@ use super::behind::PATIENCE;
 use super::inbox::{Candidate, Inbox, There};
 use super::message::{Message, number};
 use super::offer::{ENTRIES, Entry, NAMES};
+use super::proof::{ProofCheck, ProofKey};
 use super::quota::Quota;
 use super::secret::{Door, Meeting, Refused};
 use super::talk::{Silence, Talk};
@@ -87,6 +88,7 @@ impl ReceiveError {
 /// A transfer that has been offered.
 pub struct Transfer {
     talk: Arc<Talk>,
+    proofs: ProofCheck,
     writer: Arc<Writer>,
     entries: Vec<Entry>,
     /// What may exist of each entry.
@@ -123,19 +125,23 @@ impl Transfer {
     ///
     /// # Errors
     /// It offers nothing, or is not admitted.
-    pub async fn hello(connection: Connection, door: &Door) -> Result<Self, ReceiveError> {
+    pub async fn hello(connection: Connection, door: &Arc<Door>) -> Result<Self, ReceiveError> {
         let talk = Talk::over(connection);
         let met = match meet(&talk, door).await {
-            Ok(()) => offered(&talk, Some(door).filter(|door| door.code().is_some())).await,
+            Ok(()) => {
+                let counts = Some(&**door).filter(|door| door.code().is_some());
+                offered(&talk, counts).await
+            }
             Err(why) => Err(why),
         };
-        match met {
-            Ok(entries) => {
+        let proofs = ProofCheck::new(door, talk.connection.peer().ip());
+        match met.and_then(|entries| Ok((entries, proofs.map_err(ReceiveError::Write)?))) {
+            Ok((entries, proofs)) => {
                 let talk = Arc::new(talk);
                 let writer = Writer::new(Arc::clone(&talk));
                 let candidates = vec![None; entries.len()];
                 let (begun, whole, received, open) = (BTreeMap::new(), 0, 0, None);
-                Ok(Self { talk, writer, entries, candidates, begun, whole, received, open })
+                Ok(Self { talk, proofs, writer, entries, candidates, begun, whole, received, open })
             }
             Err(why) => {
                 if let Some(refusal) = why.refusal(door) {
@@ -290,12 +296,18 @@ impl Transfer {
 
     /// Tells the sender how much of an entry may exist, if any.
     async fn has(&self, at: usize, found: &Candidate) -> Result<(), ReceiveError> {
-        let length = match found.there {
-            There::Nothing => return Ok(()),
-            There::Part(length) => length,
-            There::Whole => self.entries[at].length.unwrap_or(0),
-        };
-        Ok(self.talk.put(&Message::Has { entry: number(at), length }).await?)
+        let Some(length) = self.to_prove(at, found) else { return Ok(()) };
+        let ProofKey(key) = self.proofs.key;
+        Ok(self.talk.put(&Message::Has { entry: number(at), length, key }).await?)
+    }
+
+    /// How many bytes a proof has to cover: all that exist.
+    fn to_prove(&self, at: usize, found: &Candidate) -> Option<u64> {
+        match found.there {
+            There::Nothing => None,
+            There::Part(length) => Some(length),
+            There::Whole => self.entries[at].length,
+        }
     }
 
     /// Compares what exists with the sender's digest.
@@ -309,15 +321,18 @@ impl Transfer {
         let at = entry as usize;
         let of = self.entries.get(at).ok_or(ReceiveError::Foreign)?.clone();
         let found = self.candidates.get(at).cloned().flatten();
-        let found = found.filter(|found| found.there != There::Nothing);
+        let found = found.filter(|found| self.to_prove(at, found) == Some(length));
         let found = found.ok_or(ReceiveError::Foreign)?;
         if let Some(grown) = self.grown(inbox, &found, &of, length).await? {
             self.has(at, &grown).await?;
             self.candidates[at] = Some(grown);
             return Ok(());
         }
-        let digest = self.digest(&found, length).await.map_err(ReceiveError::Write)?;
-        let Some(begun) = digest.filter(|begun| begun.hash.finalize() == sum) else {
+        let digest = match self.proofs.count_guess() {
+            true => self.digest(&found, length).await.map_err(ReceiveError::Write)?,
+            false => None,
+        };
+        let Some(begun) = digest.filter(|begun| self.proofs.accept(&begun.hash, sum)) else {
             let next = inbox.with(move |inbox| inbox.look(&of, found.n)).await?;
             self.has(at, &next).await?;
             if next.there == There::Nothing {
@@ -330,6 +345,7 @@ impl Transfer {
             self.talk.put(&Message::There { entry }).await?;
             self.whole += 1;
             self.candidates[at] = None;
+            let sum = begun.hash.finalize().into();
             told(Told::There(Carried { entry: at, length, carried: 0, sum, file: found.name }));
             return Ok(());
         }

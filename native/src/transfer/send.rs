@@ -13,6 +13,7 @@ use thiserror::Error;
 use super::ahead::{Ahead, Next};
 use super::message::{Message, number};
 use super::offer::Offer;
+use super::proof::ProofKey;
 use super::secret::{Code, Meeting};
 use super::talk::{GOODBYE_WAIT, Silence, Talk};
 use super::target::{blocking, digest_of};
@@ -170,9 +171,9 @@ impl Sending<'_> {
             match self.next().await? {
                 Message::Alive => {}
                 Message::Go => self.begun = true,
-                Message::Has { entry, length } => {
+                Message::Has { entry, length, key } => {
                     let hash = self.prove(entry as usize, length).await?;
-                    let sum = hash.finalize().into();
+                    let sum = ProofKey(key).prove(&hash);
                     self.put(&Message::Proof { entry, length, sum }).await?;
                     proofs.insert(entry, (length, hash));
                 }
@@ -198,7 +199,7 @@ impl Sending<'_> {
         Ok(())
     }
 
-    /// Sends the digest of the start of a file.
+    /// The digest of the start of a file, to be continued.
     async fn prove(&self, entry: usize, length: u64) -> Result<Hasher, SendFailure> {
         let of = self.offer.entries().get(entry).and_then(|entry| entry.length);
         let path = self.offer.path(entry).filter(|_| of.is_some_and(|of| length <= of));

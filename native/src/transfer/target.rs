@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use servent_core::unicast::Payload;
 
 use super::behind::Behind;
-use crate::files::{number, rename_new};
+use crate::files::{number_path, part_path, rename_new};
 
 /// How many names are tried for one file.
 pub(super) const NAMES: u32 = 1_000;
@@ -53,7 +53,7 @@ impl Target {
         if name.symlink_metadata().is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        let part = part_of(name);
+        let part = part_path(name);
         let file = OpenOptions::new().write(true).create_new(true).open(&part)?;
         lock(&file)?;
         let file = Behind::new(file, Hasher::new(), false);
@@ -67,7 +67,7 @@ impl Target {
     /// Those bytes are no longer the ones that were compared: until it is
     /// locked, another transfer may write to it.
     pub(super) fn again(name: &Path, from: u64, begun: Option<&Begun>) -> io::Result<Self> {
-        let part = part_of(name);
+        let part = part_path(name);
         let mut file = open(OpenOptions::new().read(true).write(true), &part)?;
         lock(&file)?;
         if let Some(begun) = begun.filter(|begun| stamp(&file).ok() != Some(begun.stamp)) {
@@ -124,7 +124,7 @@ impl Target {
 
 fn name_it(part: &Path, wish: &Path) -> io::Result<PathBuf> {
     for n in 1..=NAMES {
-        let name = if n == 1 { wish.to_owned() } else { numbered(wish, n) };
+        let name = if n == 1 { wish.to_owned() } else { number_path(wish, n) };
         match rename_new(part, &name) {
             Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
             Err(why) => return Err(why),
@@ -140,18 +140,6 @@ pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
-}
-
-/// The name of a file until it is complete.
-pub(super) fn part_of(name: &Path) -> PathBuf {
-    let mut part = name.as_os_str().to_owned();
-    part.push(".part");
-    part.into()
-}
-
-/// The same path with a number in its last component.
-pub(super) fn numbered(path: &Path, n: u32) -> PathBuf {
-    path.with_file_name(number(&path.file_name().unwrap_or_default().to_string_lossy(), n))
 }
 
 /// The digest of the first bytes of a file, to be continued; `None` when

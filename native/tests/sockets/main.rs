@@ -12,5 +12,6 @@ mod foreign_proxies;
 mod handover;
 mod loopback;
 mod parity;
+mod proofs;
 mod relay;
 mod websocket;
