@@ -1,23 +1,25 @@
 //! Starting and stopping a node, and its user's commands in between.
 
-use super::connections::Connections;
-use super::cx::Cx;
+use super::connections::{Conn, Owner};
+use super::downloads::RestoredFetches;
+use super::service::{RunsEngine as _, Service as _};
 use super::{
-    Answer, Command, ConnEvent, Effects, Misuse, Node, Op, Output, Restored, Service, State, tell,
+    Answer, Command, ConnEvent, DiskInput, Effects, Misuse, Node, Op, Output, Restored, Service,
+    State, tell,
 };
 use crate::fetch;
 use crate::id::Guid;
 use crate::queue::server;
-use crate::time::{Duration, Instant};
+use crate::time::Duration;
 
-/// Who waits in our queue is not blamed when nothing could be answered for so long.
+/// Clients in our queue are not blamed when nothing could be answered for so long.
 const ABSENCE: Duration = Duration::from_secs(30);
 
 impl Node {
     /// Restores what the store remembered: places and slots first, then
     /// downloads, then the timers of both, so that nobody is called back or
     /// asked before everything is in its place (PQ-12).
-    pub(super) fn start(&mut self, now: Instant, restored: Restored, fx: &mut Effects) {
+    pub(super) fn start(&mut self, restored: Restored, fx: &mut Effects) {
         if self.state != State::New {
             return tell(fx, ConnEvent::Misuse { fault: Misuse::StartedTwice });
         }
@@ -37,105 +39,68 @@ impl Node {
                 shared: count(restored.shared.len()),
             },
         );
-        let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
-        let cx = &mut Cx::new(now, config, us, io, fx);
-        for file in restored.shared {
-            if let Some(overlay) = overlay {
-                overlay.shares(cx, &file);
+        let Restored { queue, fetches, trees, paused, shared, hosts, swarm, .. } = restored;
+        let fetches = RestoredFetches { rows: fetches, trees, paused };
+        self.step(fx, |services, cx| {
+            for file in shared {
+                services.disk(cx, DiskInput::Shared(file));
             }
-            http.files.put(file);
-        }
-        for row in restored.queue {
-            http.queue(cx, server::Input::Restore(row));
-        }
-        if config.download {
-            downloads.listening(cx);
-            for row in restored.fetches {
-                downloads.restore(cx, row);
-            }
-            for (fetch, tree) in restored.trees {
-                downloads.restore_tree(cx, fetch, tree);
-            }
-            for fetch in restored.paused {
-                downloads.handle(cx, fetch::Input::RestorePaused(fetch));
-            }
-        }
-        http.queue(cx, server::Input::Resume);
-        if config.download {
-            downloads.handle(cx, fetch::Input::Resume);
-        }
-        if let Some(overlay) = overlay {
-            overlay.restore(cx, restored.hosts);
-        }
-        if let Some(swarm) = swarm {
-            swarm.start(cx, restored.swarm);
-        }
+            services.http.restore(cx, queue);
+            services.downloads.restore(cx, fetches);
+            services.http.resume(cx);
+            services.downloads.resume(cx);
+            services.overlay.restore(cx, hosts);
+            services.swarm.restore(cx, swarm);
+        });
     }
 
     /// Carries out a command of the user.
-    pub(super) fn command(&mut self, now: Instant, command: Command, fx: &mut Effects) {
+    pub(super) fn command(&mut self, command: Command, fx: &mut Effects) {
         if let Some(service) = needs(&command).filter(|service| !self.is_on(*service)) {
             return fx.output(Output::Answer(Answer::Off { service }));
         }
-        let Self { config, us, io, http, downloads, overlay, datagrams, swarm, .. } = self;
-        let cx = &mut Cx::new(now, config, us, io, fx);
         match command {
-            Command::Fetch(command) => downloads.handle(cx, command.into()),
-            Command::Http(command) => http.command(cx, command),
-            Command::Overlay(command) => {
-                if let Some(overlay) = overlay {
-                    overlay.command(cx, http, command);
-                }
-            }
-            Command::Messages(command) => {
-                if let Some(datagrams) = datagrams {
-                    datagrams.command(now, command, cx.fx);
-                }
-            }
-            Command::Swarm(command) => {
-                if let Some(swarm) = swarm {
-                    swarm.command(cx, command);
-                }
-            }
-            Command::Listening { at } => {
-                us.listen = Some(at);
-                let cx = &mut Cx::new(now, config, us, io, fx);
-                if let Some(swarm) = swarm {
-                    swarm.listening(cx);
-                }
-                downloads.listening(cx);
-            }
-            Command::Woke { slept } => self.woke(now, slept, fx),
-            Command::Stop => self.stop(now, fx),
+            Command::Stop => return self.stop(fx),
+            Command::Listening { at } => self.us.listen = Some(at),
+            _ => {}
         }
-    }
-
-    /// We did not run for a while, or could reach nobody.
-    fn woke(&mut self, now: Instant, slept: Duration, fx: &mut Effects) {
-        let Self { config, us, io, http, downloads, overlay, .. } = self;
-        let cx = &mut Cx::new(now, config, us, io, fx);
-        if slept >= ABSENCE {
-            http.queue(cx, server::Input::Excuse);
-        }
-        downloads.handle(cx, fetch::Input::Woke);
-        if let Some(overlay) = overlay {
-            overlay.woke(cx);
-        }
+        self.step(fx, |services, cx| match command {
+            Command::Fetch(command) => services.downloads.command(cx, command),
+            Command::Http(command) => services.http.command(cx, command),
+            Command::Overlay(command) => services.overlay.command(cx, command),
+            Command::Messages(command) => services.datagrams.command(cx, command),
+            Command::Swarm(command) => services.swarm.command(cx, command),
+            Command::Listening { .. } => {
+                services.swarm.iter_mut().for_each(|swarm| swarm.listening(cx));
+                services.downloads.listening(cx);
+            }
+            Command::Woke { slept } => {
+                if slept >= ABSENCE {
+                    services.http.feed(cx, server::Input::Excuse);
+                }
+                services.downloads.feed(cx, fetch::Input::Woke);
+                services.overlay.iter_mut().for_each(|overlay| overlay.woke(cx));
+            }
+            Command::Stop => {}
+        });
     }
 
     /// Says goodbye. The engines are not told: to them it is as if the power
     /// failed now, and the next start finds what they have saved, so that
     /// active slots and places are given back to their owners (PQ-12).
-    fn stop(&mut self, now: Instant, fx: &mut Effects) {
-        let Self { config, us, io, http, overlay, swarm, .. } = self;
-        let cx = &mut Cx::new(now, config, us, io, fx);
-        if let Some(overlay) = overlay {
-            overlay.stop(cx, http);
-        }
-        if let Some(swarm) = swarm {
-            swarm.stop(cx);
-        }
-        Connections::close_all(io, "the servent stops", fx);
+    fn stop(&mut self, fx: &mut Effects) {
+        self.step(fx, |services, cx| {
+            services.overlay.iter_mut().for_each(|overlay| overlay.stop(cx));
+            services.swarm.iter_mut().for_each(|swarm| swarm.stop(cx));
+            let http = &services.http;
+            // Replies and messages are sent first; the bytes of files are not.
+            let flushes = |conn, state: &Conn| match state.owner {
+                Owner::Http => http.is_idle(conn),
+                Owner::Overlay => !state.is_dialing(),
+                Owner::Undecided | Owner::Downloads | Owner::Swarm => false,
+            };
+            cx.io.close_all(flushes, "the servent stops", cx.fx);
+        });
         self.state = State::Stopped;
         tell(fx, ConnEvent::Stopped);
         fx.output(Output::Answer(Answer::Stopped));
@@ -146,9 +111,9 @@ impl Node {
         match service {
             Service::Http => self.config.http,
             Service::Downloads => self.config.download,
-            Service::Overlay => self.overlay.is_some(),
-            Service::Datagrams => self.datagrams.is_some(),
-            Service::Swarm => self.swarm.is_some(),
+            Service::Overlay => self.services.overlay.is_some(),
+            Service::Datagrams => self.services.datagrams.is_some(),
+            Service::Swarm => self.services.swarm.is_some(),
         }
     }
 }

@@ -3,86 +3,10 @@
 
 use alloc::string::{String, ToString};
 
-use super::connections::Phase;
-use super::cx::Cx;
-use super::downloads::Downloads;
-use super::http::{Http, Passed, clip};
-use super::overlay::Overlay;
-use super::parts::Parts;
-use super::swarm::Swarm;
-use super::{ConnEvent, Limit};
-use crate::id::ConnId;
 use crate::wire::gnutella::Hello;
-use crate::wire::queue::Line;
 
 /// The longest first line that is not HTTP.
 const LINE: usize = 1_024;
-
-/// Decides from the first line which service a connection belongs to; from then
-/// on that service reads it.
-pub(super) fn read(
-    cx: &mut Cx<'_>,
-    conn: ConnId,
-    http: &mut Http,
-    downloads: &mut Downloads,
-    (overlay, swarm): (Option<&mut Overlay>, Option<&mut Swarm>),
-) {
-    let Some(state) = cx.io.open(conn) else { return };
-    if !matches!(state.phase, Phase::Fresh) {
-        return serve(cx, conn, http, &downloads.parts, overlay);
-    }
-    let frames = swarm.as_ref().is_some_and(|swarm| swarm.takes_frames());
-    match first(&state.unread, cx.config.limits.head_bytes, frames) {
-        First::More => state.drop_read(0),
-        First::Http => {
-            if !swarm.is_some_and(|swarm| swarm.asked(cx, conn)) {
-                serve(cx, conn, http, &downloads.parts, overlay);
-            }
-        }
-        First::Frame => {
-            if let Some(swarm) = swarm {
-                swarm.opened(cx, conn);
-            }
-        }
-        First::Overlay => match overlay {
-            Some(overlay) => overlay.called(cx, http, conn),
-            None => http.refuse(cx, conn, Limit::Garbage, None),
-        },
-        First::Line(line, used) => {
-            state.drop_read(used);
-            cx.tell(ConnEvent::Line { conn, line: clip(&line) });
-            match Line::parse(line.as_bytes()) {
-                Some(_) if !cx.config.download => {
-                    http.close(cx, conn, true, "nothing is downloaded here");
-                }
-                Some(line) => {
-                    downloads.invited(cx, conn, line);
-                    downloads.read(cx, conn);
-                }
-                None => http.refuse(cx, conn, Limit::Garbage, None),
-            }
-        }
-        First::Garbage => http.refuse(cx, conn, Limit::Garbage, None),
-    }
-}
-
-/// Processes the unread bytes of a connection that `http` serves. Pushes, which
-/// only the overlay can pass on, are handed to it in between.
-pub(super) fn serve(
-    cx: &mut Cx<'_>,
-    conn: ConnId,
-    http: &mut Http,
-    parts: &Parts,
-    mut overlay: Option<&mut Overlay>,
-) {
-    while let Some(wish) = http.read(cx, conn, parts) {
-        let passed = match &mut overlay {
-            Some(overlay) => overlay.pass_push(cx, http, &wish),
-            None => Passed::Unknown,
-        };
-        http.passed(cx, conn, &wish, passed);
-    }
-}
 
 /// What a first line says.
 #[derive(Debug, PartialEq, Eq)]
@@ -147,6 +71,7 @@ mod tests {
 
     use super::*;
     use crate::engine::{Engine as _, Fx};
+    use crate::id::ConnId;
     use crate::node::{Config, ConnInput, Input, Node, Restored};
     use crate::time::Instant;
 

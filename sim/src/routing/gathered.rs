@@ -34,7 +34,7 @@ impl Link {
     /// It was dialed from here.
     #[must_use]
     pub const fn is_dialed(&self) -> bool {
-        !self.conn.0.is_multiple_of(2)
+        !self.conn.is_inbound()
     }
 }
 

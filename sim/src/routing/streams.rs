@@ -141,7 +141,7 @@ pub(super) fn pairs(tapes: &[&Streams]) -> BTreeMap<End, End> {
             if key.contains(&&[][..]) {
                 continue;
             }
-            if conn.0.is_multiple_of(2) {
+            if conn.is_inbound() {
                 accepted.push(([key[1], key[0]], (k, *conn), ways));
             } else {
                 dialed.entry(key).or_default().push(((k, *conn), ways));

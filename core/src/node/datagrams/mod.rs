@@ -14,8 +14,11 @@ use core::mem;
 use core::net::SocketAddr;
 
 use self::train::Train;
-use super::{ConnEvent, Effects, Event, Message, MessageCommand, MessageOutput, Output};
+use super::cx::Cx;
+use super::service::Service;
+use super::{ConnEvent, ConnInput, Effects, Event, Message, MessageCommand, MessageOutput, Output};
 use crate::engine::{Effect, Engine as _, Fx};
+use crate::id::ConnId;
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::unicast::{self, Config, Conn, Endpoint, Refusal};
@@ -48,9 +51,8 @@ impl Datagrams {
     /// Datagrams of one peer were received, each `segment` bytes long.
     pub(super) fn arrived(
         &mut self,
-        now: Instant,
+        cx: &mut Cx<'_>,
         (from, segment, data): (SocketAddr, u32, &Payload),
-        fx: &mut Effects,
     ) {
         let segment = (segment as usize).max(1);
         // A message that is kept keeps the buffer it was received in: at most
@@ -63,9 +65,9 @@ impl Datagrams {
             } else {
                 Payload::copy_from_slice(&data[datagram])
             };
-            self.datagram(now, from, &datagram, fx);
+            self.datagram(cx.now, from, &datagram, cx.fx);
         }
-        self.answer(fx);
+        self.answer(cx.fx);
     }
 
     fn datagram(&mut self, now: Instant, from: SocketAddr, data: &Payload, fx: &mut Effects) {
@@ -77,20 +79,6 @@ impl Datagrams {
             }
             Err(why) => fx.event(Event::Conn(ConnEvent::Garbled { from, bytes, why })),
         }
-    }
-
-    /// Carries out a command of the user.
-    pub(super) fn command(&mut self, now: Instant, command: MessageCommand, fx: &mut Effects) {
-        let input = match command {
-            MessageCommand::Send { to, messages } => return self.send(now, to, messages, fx),
-            MessageCommand::Taken { from: peer, messages, bytes } => {
-                unicast::Input::Taken { peer, messages, bytes }
-            }
-            MessageCommand::Close { to: peer } => unicast::Input::Close { peer },
-            MessageCommand::Forget { peer, side } => unicast::Input::Forget { peer, side },
-        };
-        self.endpoint.handle(now, input, &mut self.said);
-        self.answer(fx);
     }
 
     /// Sends until a message is refused, and returns the rest to the caller.
@@ -111,20 +99,9 @@ impl Datagrams {
     }
 
     /// The host's turn is over.
-    pub(super) fn flush(&mut self, now: Instant, fx: &mut Effects) {
-        self.endpoint.handle(now, unicast::Input::Flush, &mut self.said);
-        self.answer(fx);
-    }
-
-    /// Runs expired timers.
-    pub(super) fn handle_timeout(&mut self, now: Instant, fx: &mut Effects) {
-        self.endpoint.handle_timeout(now, &mut self.said);
-        self.answer(fx);
-    }
-
-    /// The next deadline.
-    pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        self.endpoint.poll_timeout()
+    pub(super) fn flush(&mut self, cx: &mut Cx<'_>) {
+        self.endpoint.handle(cx.now, unicast::Input::Flush, &mut self.said);
+        self.answer(cx.fx);
     }
 
     /// Encodes the endpoint's outputs. Returns the message that was refused, if
@@ -160,6 +137,43 @@ impl Datagrams {
         train.leave(fx);
         arrived.leave(fx);
         refused
+    }
+}
+
+/// It has no connections, and is restored from nothing. Effects of the endpoint
+/// never lead to an input of it, so they are encoded as they are.
+impl Service for Datagrams {
+    type Command = MessageCommand;
+    type Restored = ();
+
+    fn restore(&mut self, _: &mut Cx<'_>, (): ()) {}
+
+    fn on(&mut self, _: &mut Cx<'_>, _: ConnId, _: ConnInput) {}
+
+    fn read(&mut self, _: &mut Cx<'_>, _: ConnId) {}
+
+    fn command(&mut self, cx: &mut Cx<'_>, command: MessageCommand) {
+        let input = match command {
+            MessageCommand::Send { to, messages } => {
+                return self.send(cx.now, to, messages, cx.fx);
+            }
+            MessageCommand::Taken { from: peer, messages, bytes } => {
+                unicast::Input::Taken { peer, messages, bytes }
+            }
+            MessageCommand::Close { to: peer } => unicast::Input::Close { peer },
+            MessageCommand::Forget { peer, side } => unicast::Input::Forget { peer, side },
+        };
+        self.endpoint.handle(cx.now, input, &mut self.said);
+        self.answer(cx.fx);
+    }
+
+    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        self.endpoint.handle_timeout(cx.now, &mut self.said);
+        self.answer(cx.fx);
+    }
+
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        self.endpoint.poll_timeout()
     }
 }
 

@@ -15,9 +15,9 @@ use core::hash::{BuildHasher as _, BuildHasherDefault};
 use siphasher::sip::SipHasher13;
 
 use super::Http;
+use super::exchange::{Archive, Exchange};
 use crate::id::ConnId;
 use crate::node::catalog::{Catalog, Listed};
-use crate::node::connections::{Archive, Phase};
 use crate::node::cx::Cx;
 use crate::node::parts::{Body, Subject};
 use crate::node::{ConnOutput, FileInfo, FileRef, Output};
@@ -115,12 +115,11 @@ fn next<'a>(archive: &Archive, catalog: &'a Catalog) -> Option<&'a FileInfo> {
 impl Http {
     /// Continues an archive after one of its files, or begins it.
     pub(super) fn archive_on(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
-        let Some(state) = cx.io.open(conn) else { return };
-        let Phase::Sending(transfer) = &mut state.phase else { return };
+        let Some(Exchange::Sending(transfer)) = self.exchanges.get_mut(&conn) else { return };
         let end = transfer.end;
         let Some(archive) = &mut transfer.archive else { return };
         let mut data = vec![0; tar::padding(archive.size) as usize];
-        let file = next(archive, &self.files).map(|file| {
+        let file = next(archive, &cx.shelf.files).map(|file| {
             let modified = file.modified.map_or(0, |at| at.as_micros() / 1_000_000);
             let name = name_in(&archive.folder, &file.name);
             data.extend_from_slice(&tar::head(&name, file.size, modified));

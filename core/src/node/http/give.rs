@@ -12,14 +12,15 @@ use core::mem;
 use core::net::IpAddr;
 
 use super::Http;
+use super::exchange::Exchange;
 use super::form::Give;
 use super::pages;
 use super::reply::{Form, Writer};
-use super::request::{clip, heard};
 use crate::address::owner;
 use crate::id::ConnId;
-use crate::node::connections::{Phase, Timer};
+use crate::node::connections::Timer;
 use crate::node::cx::Cx;
+use crate::node::event::{clip, heard};
 use crate::node::inbox::{Arriving, Held, InboxLimits, InboxView};
 use crate::node::{Answer, ConnEvent, ConnOutput, Limit, Output, StoreError};
 use crate::queue::Dialect;
@@ -220,9 +221,7 @@ impl Http {
         let ours = size.map_or(after.len(), |size| {
             usize::try_from(size).unwrap_or(usize::MAX).min(after.len())
         });
-        if let Some(state) = cx.io.open(conn) {
-            state.phase = Phase::Receiving;
-        }
+        self.exchanges.insert(conn, Exchange::Receiving);
         cx.io.wake(conn, cx.now + window(cx), Timer::Rate);
         let form = Form::of(head, Dialect::Passive);
         let coming = Coming { from, name, size, most, stored: 0, judged: 0, whole: false, form };
@@ -237,7 +236,7 @@ impl Http {
     /// Whether an upload may begin.
     fn offer(&self, cx: &Cx<'_>, conn: ConnId, head: &RequestHead) -> Result<Offer, Refusal> {
         let peer = cx.io.get(conn).map(|c| c.peer.ip()).ok_or(Refusal::new(BAD, ""))?;
-        let called = !conn.0.is_multiple_of(2);
+        let called = !conn.is_inbound();
         if !cx.config.http || called {
             return Err(Refusal::new(FORBIDDEN, "Files are not taken here."));
         }
@@ -261,7 +260,7 @@ impl Http {
         if let Some(limit) = limit {
             cx.tell(ConnEvent::Limit { conn, limit });
         }
-        if self.hammers(cx, conn, Form::CLOSE) {
+        if self.refuse_if_hammering(cx, conn, Form::CLOSE) {
             return;
         }
         let writer = Writer::of(cx);
@@ -301,8 +300,7 @@ impl Http {
         cx.fx.output(Output::Connection(conn, ConnOutput::Keep { name }));
     }
 
-    /// A file of the inbox has its name. The caller must read the connection
-    /// again, for what was received meanwhile.
+    /// A file of the inbox has its name.
     pub(in crate::node) fn kept(&mut self, cx: &mut Cx<'_>, conn: ConnId, name: String) {
         let Some(coming) = self.inbox.coming.remove(&conn) else { return };
         let bytes = coming.stored;
@@ -315,11 +313,10 @@ impl Http {
         let text = format!("Kept as {name}\n");
         cx.fx.output(Output::Answer(Answer::Received { name, bytes, from }));
         let reply = Writer::of(cx).in_short((201, "Created"), &text, coming.form);
-        if let Some(state) = cx.io.open(conn) {
-            state.phase = Phase::Serving { place_until: Instant::ZERO };
-        }
+        self.exchanges.insert(conn, Exchange::IDLE);
         self.say(cx, conn, reply);
-        super::serving::await_request(cx, conn, true);
+        super::serving::await_request(self, cx, conn, true);
+        cx.io.read_again(conn);
     }
 
     /// An upload cannot be stored.

@@ -7,9 +7,9 @@ use alloc::string::String;
 
 use super::Http;
 use super::reply::{Form, Writer};
-use super::request::heard;
 use crate::id::ConnId;
 use crate::node::cx::Cx;
+use crate::node::event::heard;
 use crate::node::{ConnOutput, Limit, Output};
 use crate::wire::http::RequestHead;
 
@@ -73,8 +73,8 @@ impl Http {
         Passage::Waits
     }
 
-    /// The host has checked the credentials of a request. If they are good, the
-    /// caller must read the connection again.
+    /// The host has checked the credentials of a request. If they are good, it is
+    /// answered now.
     pub(in crate::node) fn judged(&mut self, cx: &mut Cx<'_>, conn: ConnId, good: bool) {
         let Some(words) = self.guard.judged.remove(&conn) else { return };
         if good {
@@ -82,7 +82,7 @@ impl Http {
                 self.guard.right.clear();
             }
             self.guard.right.insert(words);
-            return;
+            return cx.io.read_again(conn);
         }
         let Some(state) = cx.io.open(conn) else { return };
         if let Ok(Some((head, _))) = RequestHead::parse(&state.unread, &cx.config.limits.head()) {
@@ -94,7 +94,7 @@ impl Http {
     /// Failed attempts count like requests that need no slot: an address with
     /// too many of them is refused for a while.
     fn turn_away(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
-        if !self.hammers(cx, conn, Form::CLOSE) {
+        if !self.refuse_if_hammering(cx, conn, Form::CLOSE) {
             let reply = Writer::of(cx).unauthorized();
             self.say(cx, conn, reply);
         }

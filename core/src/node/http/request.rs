@@ -8,23 +8,26 @@ use super::Http;
 use super::archive;
 use super::browse;
 use super::conditions::{Condition, Validators};
+use super::exchange::{Exchange, Transfer};
 use super::list;
 use super::page::{self, Visitor, Wanted};
 use super::pages;
-use super::push::PushWish;
+use super::push;
 use super::reply::{Described, Form, Reply, Writer};
-use crate::engine::{Effect, Engine as _, Fx};
 use crate::id::{ConnId, FileIndex, Sha1};
 use crate::lease::division::Leader;
-use crate::node::connections::{Phase, Timer, Transfer};
-use crate::node::cx::Cx;
-use crate::node::parts::{Body, Parts, Subject};
-use crate::node::{ConnEvent, ConnOutput, FileRef, Minor, Output};
+use crate::node::catalog::Catalog;
+use crate::node::connections::Timer;
+use crate::node::cx::{CrossWish, Cx};
+use crate::node::event::heard;
+use crate::node::parts::{Body, Subject};
+use crate::node::service::RunsEngine as _;
+use crate::node::{ConnOutput, FileRef, Output};
 use crate::queue::Dialect;
 use crate::queue::server::{self, Verdict};
 use crate::thex::Tree;
-use crate::time::Instant;
-use crate::wire::http::{Alts, Method, RangeSpec, RequestHead, Target, Version};
+use crate::time::Duration;
+use crate::wire::http::{Alts, Method, RangeSpec, RequestHead, Target};
 use crate::wire::queue as headers;
 
 /// A request for a file body, while the queue decides on it.
@@ -45,51 +48,45 @@ pub(super) struct Asked {
 impl Http {
     /// Answers one request, or lets the queue decide on it. A request for a
     /// push is passed on by the overlay, and answered by [`Http::passed`].
-    pub(super) fn request(
-        &mut self,
-        cx: &mut Cx<'_>,
-        conn: ConnId,
-        head: &RequestHead,
-        parts: &Parts,
-    ) -> Option<PushWish> {
+    pub(super) fn request(&mut self, cx: &mut Cx<'_>, conn: ConnId, head: &RequestHead) {
         cx.tell(heard(conn, head));
         let writer = Writer::of(cx);
         if !cx.config.http {
             self.say(cx, conn, writer.short((503, "Service Unavailable"), Form::CLOSE));
-            return None;
+            return;
         }
         let dialect = headers::spoken(&head.headers);
         let form = Form::of(head, dialect);
         if let Some(no) = self.no_person(cx, conn, head) {
-            if !self.hammers(cx, conn, form) {
+            if !self.refuse_if_hammering(cx, conn, form) {
                 self.say(cx, conn, writer.in_short(FORBIDDEN, no, Form::CLOSE));
             }
-            return None;
+            return;
         }
         let target = Target::parse(&head.target);
         let found = match &target {
-            Target::File { index, name } => self.numbered(*index, name, head),
-            Target::Urn(sha1) => self
-                .content(cx, *sha1, parts)
-                .filter(|subject| content_fits(subject, head) != Some(false)),
+            Target::File { index, name } => numbered(&cx.shelf.files, *index, name, head),
+            Target::Urn(sha1) => {
+                self.content(cx, *sha1).filter(|subject| content_fits(subject, head) != Some(false))
+            }
             Target::Tree(_)
             | Target::Root { .. }
             | Target::Push { .. }
             | Target::Path { .. }
             | Target::Other => None,
         };
-        let found = found.or_else(|| self.named(&head.target, head));
+        let found = found.or_else(|| named(&cx.shelf.files, &head.target, head));
         // A client that may have the file may have its hash tree, too.
         let peer = || cx.io.get(conn).map(|c| c.peer.ip().to_canonical());
         let belongs =
             matches!(target, Target::Tree(_)) && peer().is_some_and(|peer| self.queue.serves(peer));
         let light =
             (found.is_none() && !belongs) || head.method != Method::Get || !head.names_one_host();
-        if light && self.hammers(cx, conn, form) {
-            return None;
+        if light && self.refuse_if_hammering(cx, conn, form) {
+            return;
         }
         // Old servents leave out the host on connections that we opened.
-        let called = !conn.0.is_multiple_of(2);
+        let called = !conn.is_inbound();
         if called {
             cx.io.answered(conn);
         }
@@ -104,27 +101,33 @@ impl Http {
             _ if has_body(head) => writer.short((400, "Bad Request"), Form::CLOSE),
             (Target::Root { .. }, _) if browse::is_wanted(&head.headers) => {
                 self.browse(cx, conn, head.version, form);
-                return None;
+                return;
             }
             (Target::Push { servent, index }, _) => {
-                let from = (cx.io.get(conn)?.peer.ip(), form);
-                match PushWish::of(servent, index, &head.headers, from) {
-                    Some(wish) => return Some(wish),
+                let Some(peer) = cx.io.get(conn).map(|state| state.peer.ip()) else { return };
+                match push::wanted(conn, (servent, index), &head.headers, peer) {
+                    Some(wish) => {
+                        self.pushes.insert(conn, form);
+                        return cx.wishes.push_back(CrossWish::Push(wish));
+                    }
                     None => writer.short((400, "Bad Request"), form),
                 }
             }
-            (Target::Tree(sha1), _) => match self.tree(sha1) {
+            (Target::Tree(sha1), _) => match tree(&cx.shelf.files, sha1) {
                 Some(tree) => writer.tree(&tree, form),
                 None => writer.short((404, "Not Found"), form),
             },
             (_, Some(subject)) => {
                 self.file_request(cx, conn, subject, head, (dialect, form));
-                return None;
+                return;
             }
-            (target, None) => self.folder_request(cx, conn, target, head, (dialect, form))?,
+            (target, None) => {
+                let reply = self.folder_request(cx, conn, target, head, (dialect, form));
+                let Some(reply) = reply else { return };
+                reply
+            }
         };
         self.say(cx, conn, reply);
-        None
     }
 
     /// Why a request is refused that a web page caused a browser to send, if it
@@ -144,13 +147,6 @@ impl Http {
         }
     }
 
-    /// A shared file by name.
-    fn named(&self, target: &str, head: &RequestHead) -> Option<Subject> {
-        let path = Target::path_of(target)?;
-        let subject = Subject::from(self.files.by_path(&path)?);
-        (content_fits(&subject, head) != Some(false)).then_some(subject)
-    }
-
     /// What is to be said of a folder; nothing yet where the queue decides on
     /// all of it as one file.
     fn folder_request(
@@ -161,7 +157,7 @@ impl Http {
         head: &RequestHead,
         (dialect, form): (Dialect, Form),
     ) -> Option<Reply> {
-        match archive::wanted(&self.files, &target) {
+        match archive::wanted(&cx.shelf.files, &target) {
             Some(archive::Asked::Archive(folder)) => {
                 self.file_request(cx, conn, folder, head, (dialect, form));
                 None
@@ -189,10 +185,10 @@ impl Http {
             _ => (Target::path_of(&head.target).unwrap_or_default(), String::new()),
         };
         let is_folder = path.is_empty() || path.ends_with('/');
-        if is_folder && (path.is_empty() || self.files.has_folder(&path)) {
+        if is_folder && (path.is_empty() || cx.shelf.files.has_folder(&path)) {
             let host = head.headers.get("Host");
             if let Some(after) = list::wanted(&query) {
-                let list = list::list(&self.files, &path, after.as_deref(), host);
+                let list = list::list(&cx.shelf.files, &path, after.as_deref(), host);
                 return writer.list(list, form);
             }
             let peer = cx.io.get(conn).map(|c| c.peer.ip().to_canonical());
@@ -206,40 +202,21 @@ impl Http {
             let most = cx.config.limits.index_page as usize;
             let wanted = Wanted::parse(&path, &query);
             let gives = visitor.give.is_some() && wanted.is_top();
-            return writer.page(page::page(&self.files, &wanted, most, &visitor), gives, form);
+            return writer.page(page::page(&cx.shelf.files, &wanted, most, &visitor), gives, form);
         }
-        if !is_folder && self.files.has_folder(&alloc::format!("{path}/")) {
+        if !is_folder && cx.shelf.files.has_folder(&alloc::format!("{path}/")) {
             let to = Target::Path { path: alloc::format!("{path}/"), query };
             return writer.moved(&to, form);
         }
         writer.short((404, "Not Found"), form)
     }
 
-    /// The shared file with this number, if it is the one the client means:
-    /// after a restart the number may belong to another file. The content
-    /// decides when the request names it, otherwise the name (reference §3).
-    fn numbered(&self, index: FileIndex, name: &str, head: &RequestHead) -> Option<Subject> {
-        let info = self.files.get(index)?;
-        let subject = Subject::from(info);
-        // Others may know it by its name without folders.
-        let called = |known: &str| known.eq_ignore_ascii_case(name);
-        let meant = content_fits(&subject, head)
-            .unwrap_or_else(|| called(&info.name) || called(info.leaf()));
-        meant.then_some(subject)
-    }
-
-    /// The hash tree that is requested. It needs no slot: it is a small reply,
-    /// and costs as much as a miss.
-    fn tree(&self, sha1: Sha1) -> Option<Arc<Tree>> {
-        self.files.by_sha1(sha1)?.tree.clone()
-    }
-
     /// The shared file with this content, or else a download of ours.
-    fn content(&self, cx: &Cx<'_>, sha1: Sha1, parts: &Parts) -> Option<Subject> {
+    fn content(&self, cx: &Cx<'_>, sha1: Sha1) -> Option<Subject> {
         // Another member of a site has no part of our download.
         let ours = |subject: &Subject| self.leader(subject.key) == Leader::Us;
-        let part = || parts.by_sha1(sha1).filter(|it| cx.config.share_parts && ours(it));
-        self.files.by_sha1(sha1).map(Subject::from).or_else(part)
+        let part = || cx.shelf.parts.by_sha1(sha1).filter(|it| cx.config.share_parts && ours(it));
+        cx.shelf.files.by_sha1(sha1).map(Subject::from).or_else(part)
     }
 
     /// A file is requested: checks the range, then asks the queue.
@@ -258,7 +235,7 @@ impl Http {
         }
         let condition = Validators::of(&subject).judge(&head.headers);
         if let Condition::NotModified | Condition::Fails = condition {
-            if form.head_only || !self.hammers(cx, conn, form) {
+            if form.head_only || !self.refuse_if_hammering(cx, conn, form) {
                 let reply = match condition {
                     Condition::Fails => writer.short((412, "Precondition Failed"), form),
                     _ => writer.not_modified(&self.described(cx, conn, &subject), form),
@@ -279,7 +256,7 @@ impl Http {
         let whole = Some((0, subject.size));
         let wanted = range.map_or(whole, |range| range.resolve(subject.size));
         let Some((start, end)) = wanted.and_then(|(start, end)| subject.within(start, end)) else {
-            if !self.hammers(cx, conn, form) {
+            if !self.refuse_if_hammering(cx, conn, form) {
                 let reply = writer.unsatisfiable(&self.described(cx, conn, &subject), form);
                 self.say(cx, conn, reply);
             }
@@ -303,7 +280,9 @@ impl Http {
         let asked = Asked { subject, start, end, partial, piece, dialect, form };
         match self.leader(asked.subject.key) {
             Leader::Us => self.ask_queue(cx, request, asked),
-            leader if !self.hammers(cx, conn, form) => self.elsewhere(cx, conn, &asked, leader),
+            leader if !self.refuse_if_hammering(cx, conn, form) => {
+                self.elsewhere(cx, conn, &asked, leader)
+            }
             _ => {}
         }
     }
@@ -316,32 +295,14 @@ impl Http {
         if self.mute {
             return self.promise_nothing(cx, conn, asked.form);
         }
-        if let Some(state) = cx.io.open(conn) {
-            // The queue will say again whether there is a place.
-            state.phase = Phase::Serving { place_until: Instant::ZERO };
-        }
-        let mut said = Fx::new();
-        self.queue.handle(cx.now, server::Input::Request(request), &mut said);
-        let answers = |effect: &Effect<server::Output, _>| match effect {
-            Effect::Output(
-                server::Output::Reply { conn: to, .. } | server::Output::Hangup { conn: to, .. },
-            ) => *to == conn,
-            _ => false,
-        };
-        if !said.as_slice().iter().any(answers) {
+        // The queue will say again whether there is a place.
+        self.exchanges.insert(conn, Exchange::IDLE);
+        self.asked.insert(conn, asked);
+        self.feed(cx, server::Input::Request(request));
+        if self.asked.contains_key(&conn) {
             cx.io.rest(conn);
-            if let Some(state) = cx.io.open(conn) {
-                state.phase = Phase::Held;
-            }
-            self.held.insert(conn, asked);
-            return self.obey_all(cx, said);
+            self.exchanges.insert(conn, Exchange::Held);
         }
-        self.carry_out(cx, said, |http, cx, effect| match effect {
-            Effect::Output(server::Output::Reply { conn: to, verdict }) if to == conn => {
-                http.verdict(cx, conn, &asked, verdict);
-            }
-            other => http.obey(cx, other),
-        });
     }
 
     /// Answers a request as the queue decided.
@@ -362,12 +323,12 @@ impl Http {
             Verdict::Wait(place) => {
                 let file = self.described(cx, conn, &asked.subject);
                 let reply = writer.wait(&file, asked, &place);
-                if let (true, Some(state)) = (reply.keep, cx.io.open(conn)) {
+                if reply.keep {
                     // The queue closes the connection when the place is lost;
                     // this only covers a place that is lost without notice.
                     let grace = cx.config.limits.request_deadline;
-                    let place_until = cx.now + place.lifetime + grace;
-                    state.phase = Phase::Serving { place_until };
+                    let place_until = Some(cx.now + place.lifetime + grace);
+                    self.exchanges.insert(conn, Exchange::Idle { place_until });
                 }
                 self.say(cx, conn, reply);
             }
@@ -389,16 +350,18 @@ impl Http {
         self.write(cx, conn, reply);
         let last = end == size && !asked.piece;
         if start == end {
-            self.queue(cx, server::Input::Finished { conn, last });
+            self.feed(cx, server::Input::Finished { conn, last });
             if !keep {
                 self.close(cx, conn, true, why);
             }
             return;
         }
-        let Some(state) = cx.io.open(conn) else { return };
-        let archive = archive::begun(&self.files, body);
+        if cx.io.open(conn).is_none() {
+            return;
+        }
+        let archive = archive::begun(&cx.shelf.files, body);
         let transfer = Transfer { start, end, sent: 0, last, keep, judged: 0, archive };
-        state.phase = Phase::Sending(transfer.into());
+        self.exchanges.insert(conn, Exchange::Sending(transfer.into()));
         cx.io.wake(conn, cx.now + cx.config.limits.reader_window, Timer::Rate);
         match *body {
             Body::File(file) => {
@@ -408,30 +371,33 @@ impl Http {
         }
     }
 
-    /// Counts a request that needs no slot towards the hammering limit; true
-    /// when it was refused for that. A client with a place keeps both place and
-    /// connection.
-    pub(super) fn hammers(&mut self, cx: &mut Cx<'_>, conn: ConnId, mut form: Form) -> bool {
-        let Some(state) = cx.io.get(conn) else { return true };
-        let placed = matches!(state.phase, Phase::Serving { place_until } if place_until > cx.now);
-        let light = server::Input::Light { conn, peer: state.peer.ip() };
-        let mut said = Fx::new();
-        self.queue.handle(cx.now, light, &mut said);
-        let mut refused = false;
-        self.carry_out(cx, said, |http, cx, effect| match effect {
-            Effect::Output(server::Output::Reply {
-                conn: to,
-                verdict: Verdict::Hammering { retry_after },
-            }) if to == conn => {
-                refused = true;
-                form.keep &= placed;
-                let writer = Writer::of(cx);
-                http.say(cx, conn, writer.come_back(TOO_MANY, retry_after, form));
-            }
-            // Effects for other clients whose timers have expired.
-            other => http.obey(cx, other),
-        });
-        refused
+    /// Counts a request that needs no slot. `Some` when its address has sent too
+    /// many of them: when it may send the next one.
+    fn count_light(&mut self, cx: &mut Cx<'_>, conn: ConnId) -> Option<Duration> {
+        let peer = cx.io.get(conn)?.peer.ip();
+        self.feed(cx, server::Input::Light { conn, peer });
+        let (of, again) = self.hammering.take()?;
+        (of == conn).then_some(again)
+    }
+
+    /// Counts a request that needs no slot, and refuses it when its address has
+    /// sent too many of them: then it returns true, and there is nothing more to
+    /// say. A client with a place keeps both place and connection.
+    pub(super) fn refuse_if_hammering(
+        &mut self,
+        cx: &mut Cx<'_>,
+        conn: ConnId,
+        mut form: Form,
+    ) -> bool {
+        let Some(again) = self.count_light(cx, conn) else { return cx.io.get(conn).is_none() };
+        let exchange = self.exchanges.get(&conn);
+        form.keep &= matches!(
+            exchange,
+            Some(Exchange::Idle { place_until: Some(until) }) if *until > cx.now
+        );
+        let reply = Writer::of(cx).come_back(TOO_MANY, again, form);
+        self.say(cx, conn, reply);
+        true
     }
 
     pub(super) fn described<'a>(
@@ -445,7 +411,7 @@ impl Http {
         if let (&Body::File(FileRef::Shared(index)), Some(peer)) = (&subject.body, peer) {
             let most = cx.config.limits.alternates_told as usize;
             let members = self.members().into_iter();
-            alternates.0.extend(members.chain(self.files.alternates(index, peer)).take(most));
+            alternates.0.extend(members.chain(cx.shelf.files.alternates(index, peer)).take(most));
         }
         Described { subject, alternates }
     }
@@ -453,7 +419,7 @@ impl Http {
     /// Learns alternate locations of this file from the request's headers.
     fn learn_alternates(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &mut Cx<'_>,
         index: FileIndex,
         head: &RequestHead,
         teller: IpAddr,
@@ -462,11 +428,11 @@ impl Http {
         let most = cx.config.limits.alternates;
         for at in Alts::parse(&head.headers.joined("X-Alt")).0 {
             if Some(at) != cx.us.listen {
-                self.files.learn(index, at, teller, most);
+                cx.shelf.files.learn(index, at, teller, most);
             }
         }
         for at in Alts::parse(&head.headers.joined("X-NAlt")).0 {
-            self.files.unlearn(index, at, teller);
+            cx.shelf.files.unlearn(index, at, teller);
         }
         // A client that can be called, and says which ranges it has, is a
         // source itself.
@@ -474,9 +440,35 @@ impl Http {
             && let Some(at) = headers::callback(&head.headers)
             && at.ip().to_canonical() == teller
         {
-            self.files.learn(index, at, teller, most);
+            cx.shelf.files.learn(index, at, teller, most);
         }
     }
+}
+
+/// A shared file by name.
+fn named(files: &Catalog, target: &str, head: &RequestHead) -> Option<Subject> {
+    let path = Target::path_of(target)?;
+    let subject = Subject::from(files.by_path(&path)?);
+    (content_fits(&subject, head) != Some(false)).then_some(subject)
+}
+
+/// The shared file with this number, if it is the one the client means:
+/// after a restart the number may belong to another file. The content
+/// decides when the request names it, otherwise the name (reference §3).
+fn numbered(files: &Catalog, index: FileIndex, name: &str, head: &RequestHead) -> Option<Subject> {
+    let info = files.get(index)?;
+    let subject = Subject::from(info);
+    // Others may know it by its name without folders.
+    let called = |known: &str| known.eq_ignore_ascii_case(name);
+    let meant =
+        content_fits(&subject, head).unwrap_or_else(|| called(&info.name) || called(info.leaf()));
+    meant.then_some(subject)
+}
+
+/// The hash tree that is requested. It needs no slot: it is a small reply,
+/// and costs as much as a miss.
+fn tree(files: &Catalog, sha1: Sha1) -> Option<Arc<Tree>> {
+    files.by_sha1(sha1)?.tree.clone()
 }
 
 /// The address sends requests too often.
@@ -488,23 +480,6 @@ const TOO_LARGE: (u16, &str) = (413, "Content Too Large");
 /// A page, and no person, asks.
 const FORBIDDEN: (u16, &str) = (403, "Forbidden");
 
-/// The event that a whole request head was received.
-pub(in crate::node) fn heard(conn: ConnId, head: &RequestHead) -> ConnEvent {
-    let method = match &head.method {
-        Method::Get => "GET",
-        Method::Head => "HEAD",
-        Method::Other(other) => other,
-    };
-    ConnEvent::Request {
-        conn,
-        method: clip(method),
-        target: clip(&head.target),
-        range: head.headers.get("Range").map(clip),
-        agent: head.headers.get("User-Agent").map(clip),
-        version: Minor(u8::from(head.version == Version::Http11)),
-    }
-}
-
 /// Whether a file has the content the request names. `None` when it names none,
 /// or when the content of the file is not known yet.
 fn content_fits(subject: &Subject, head: &RequestHead) -> Option<bool> {
@@ -515,12 +490,6 @@ fn content_fits(subject: &Subject, head: &RequestHead) -> Option<bool> {
         .filter_map(|urn| Sha1::parse_urn(urn.trim_ascii().as_bytes()))
         .map(|wanted| wanted == have)
         .reduce(|all, one| all && one)
-}
-
-/// A stranger's text, cut to the length that an event repeats.
-pub(in crate::node) fn clip(text: &str) -> String {
-    const MOST: usize = 256;
-    if text.len() <= MOST { text.into() } else { text.chars().take(MOST).collect() }
 }
 
 /// True when a body follows the head; none of the requests we serve has one.

@@ -9,7 +9,6 @@ use super::Overlay;
 use crate::address::{canonical, may_dial};
 use crate::id::Guid;
 use crate::node::cx::Cx;
-use crate::node::http::Http;
 use crate::node::{MessageOutput, Output};
 use crate::time::{Duration, Instant};
 use crate::wire::gnutella::ggep::{self, Block};
@@ -70,13 +69,7 @@ impl Overlay {
     }
 
     /// A datagram was received; anything but a ping or a pong is ignored.
-    pub(in crate::node) fn heard(
-        &mut self,
-        cx: &mut Cx<'_>,
-        http: &Http,
-        from: SocketAddr,
-        data: &Payload,
-    ) {
+    pub(in crate::node) fn heard(&mut self, cx: &mut Cx<'_>, from: SocketAddr, data: &Payload) {
         let from = canonical(from);
         let Some(header) = data.first_chunk::<HEADER>().map(Header::parse) else { return };
         let payload = data.slice(HEADER..);
@@ -84,7 +77,7 @@ impl Overlay {
         let Some(kind) = kind.filter(|_| header.length as usize == payload.len()) else { return };
         match Message::parse(Frame { header, kind, payload }) {
             Ok(Message { guid, body: Body::Ping(ping), .. }) => {
-                self.tell_hosts(cx, http, (guid, from), &ping);
+                self.tell_hosts(cx, (guid, from), &ping);
             }
             Ok(Message { guid, body: Body::Pong(pong), .. }) => {
                 self.learn_hosts(cx, (guid, from), &pong);
@@ -93,13 +86,7 @@ impl Overlay {
         }
     }
 
-    fn tell_hosts(
-        &mut self,
-        cx: &mut Cx<'_>,
-        http: &Http,
-        (guid, from): (Guid, SocketAddr),
-        ping: &Ping,
-    ) {
+    fn tell_hosts(&mut self, cx: &mut Cx<'_>, (guid, from): (Guid, SocketAddr), ping: &Ping) {
         let Some(at) = self.reachable(cx) else { return };
         if from.port() == 0 || !self.caches.admits(cx.now, from.ip()) {
             return;
@@ -111,8 +98,8 @@ impl Overlay {
             let hosts: Vec<u8> = hosts.filter_map(packed).take(TOLD).flatten().collect();
             ggep::write(&[Block::new(b"IPP", &hosts)], false, &mut ggep);
         }
-        let files = u32::try_from(http.files.len()).unwrap_or(u32::MAX);
-        let pong = Pong { at, files, kilobytes: http.files.kilobytes(), ggep: ggep.into() };
+        let files = u32::try_from(cx.shelf.files.len()).unwrap_or(u32::MAX);
+        let pong = Pong { at, files, kilobytes: cx.shelf.files.kilobytes(), ggep: ggep.into() };
         send(cx, from, guid, Body::Pong(pong));
     }
 

@@ -8,7 +8,7 @@ use core::net::SocketAddr;
 use super::config::Limits;
 use super::peers::Peers;
 use crate::id::ConnId;
-use crate::node::connections::{Connections, Purpose};
+use crate::node::connections::{Connections, NewDial, Owner};
 use crate::node::{self, ConnEvent, ConnOutput, Effects, Op, Output, tell};
 use crate::time::{Duration, Instant};
 use crate::wire::http::HeadLimits;
@@ -75,14 +75,14 @@ impl<'a> Cx<'a> {
     /// Connects to a peer that the coordinator named, unless a limit forbids
     /// it.
     pub(super) fn dial_for_stranger(&mut self, to: SocketAddr) -> Option<ConnId> {
-        let conn = self.io.number();
-        self.io.dial_for_stranger(self.now, conn, (to, Purpose::Swarm), self.fx).then_some(conn)
+        let dial = NewDial { conn: self.io.number(), to, owner: Owner::Swarm };
+        self.io.dial_for_stranger(self.now, dial, self.fx).then_some(dial.conn)
     }
 
     /// Connects to our coordinator, unless a limit forbids it.
     pub(super) fn dial(&mut self, to: SocketAddr) -> Option<ConnId> {
-        let conn = self.io.number();
-        self.io.dial(conn, to, Purpose::Swarm, self.fx).then_some(conn)
+        let dial = NewDial { conn: self.io.number(), to, owner: Owner::Swarm };
+        self.io.dial(dial, self.fx).then_some(dial.conn)
     }
 
     /// Closes a connection that the swarm does not need any more.

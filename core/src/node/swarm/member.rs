@@ -1,6 +1,6 @@
 //! A client of a coordinator: hosts `swarm::client`.
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,9 +12,10 @@ use super::jobs::{Ask, Ended, Jobs, Way, Work, reply};
 use super::line::{Line, Lost};
 use super::peers::{Asking, AskingStep, Peers};
 use super::view::{FileView, MemberView};
-use crate::engine::{Effect, Engine as _, Fx, FxOf};
+use crate::engine::{Effect, Engine as _, Fx};
 use crate::id::ConnId;
 use crate::node::StoreError;
+use crate::node::service::{EngineCall, FollowUps, RunsEngine};
 use crate::rng::Rng;
 use crate::swarm::client::{self, Client, Event, Input, Outcome};
 use crate::wire::pdtp::{Hash, Message, Span, Text};
@@ -44,6 +45,9 @@ struct Wanted {
 #[derive(Debug, Clone)]
 pub(super) struct Member {
     pub(super) client: Client,
+    follow_ups: FollowUps<Input>,
+    /// Jobs of the current call that fetch from the source.
+    sources: BTreeSet<u32>,
     line: Line,
     files: BTreeMap<Text, Wanted>,
     pub(super) jobs: Jobs,
@@ -51,6 +55,49 @@ pub(super) struct Member {
     /// Peers we connected to, and the ids of peers that connected to us; often
     /// they are the same peers.
     met: (BTreeSet<SocketAddr>, BTreeSet<Text>),
+}
+
+/// What the client's effects are carried out with.
+struct MemberCx<'a, 'b> {
+    peers: &'a mut Peers,
+    cx: &'a mut Cx<'b>,
+}
+
+impl RunsEngine<MemberCx<'_, '_>> for Member {
+    type Input = Input;
+    type Output = client::Output;
+    type Event = Event;
+
+    fn follow_ups(&mut self) -> &mut FollowUps<Input> {
+        &mut self.follow_ups
+    }
+
+    fn call(
+        &mut self,
+        with: &mut MemberCx<'_, '_>,
+        call: EngineCall<Input>,
+        fx: &mut Fx<client::Output, Event>,
+    ) {
+        self.sources.clear();
+        match call {
+            EngineCall::Input(input) => self.client.handle(with.cx.now, input, fx),
+            EngineCall::Timeout => self.client.handle_timeout(with.cx.now, fx),
+        }
+    }
+
+    fn carry_out(&mut self, with: &mut MemberCx<'_, '_>, effect: Effect<client::Output, Event>) {
+        match effect {
+            Effect::Event(event) => {
+                self.note(&event, with.cx.limits.counted as usize);
+                with.cx.fx.event(crate::node::Event::Client(event));
+            }
+            Effect::Output(output) => {
+                if let Some((job, outcome)) = self.act(output, with.peers, with.cx) {
+                    self.follow_ups.push(Input::Ended { job: client::Job(job), outcome });
+                }
+            }
+        }
+    }
 }
 
 impl Member {
@@ -62,6 +109,8 @@ impl Member {
         let jobs = Jobs::new(config.id.clone());
         Self {
             client: Client::new(config),
+            follow_ups: FollowUps::default(),
+            sources: BTreeSet::new(),
             line: Line::new(),
             files: BTreeMap::new(),
             jobs,
@@ -132,12 +181,7 @@ impl Member {
     }
 
     pub(super) fn feed(&mut self, input: Input, peers: &mut Peers, cx: &mut Cx<'_>) {
-        let mut todo = VecDeque::from([input]);
-        while let Some(input) = todo.pop_front() {
-            let mut said = Fx::new();
-            self.client.handle(cx.now, input, &mut said);
-            self.carry_out(said, &mut todo, peers, cx);
-        }
+        RunsEngine::feed(self, &mut MemberCx { peers, cx }, input);
     }
 
     /// A job of the client ended.
@@ -149,43 +193,14 @@ impl Member {
 
     pub(super) fn timeout(&mut self, peers: &mut Peers, cx: &mut Cx<'_>) {
         if self.client.poll_timeout().is_some_and(|(at, _)| at <= cx.now) {
-            let (mut said, mut todo) = (Fx::new(), VecDeque::new());
-            self.client.handle_timeout(cx.now, &mut said);
-            self.carry_out(said, &mut todo, peers, cx);
-            for input in todo {
-                self.feed(input, peers, cx);
-            }
+            self.feed_timeout(&mut MemberCx { peers, cx });
         }
     }
 
-    fn carry_out(
-        &mut self,
-        mut said: FxOf<Client>,
-        todo: &mut VecDeque<Input>,
-        peers: &mut Peers,
-        cx: &mut Cx<'_>,
-    ) {
-        let mut sources = BTreeSet::new();
-        for effect in said.drain() {
-            match effect {
-                Effect::Event(event) => {
-                    self.note(&event, &mut sources, cx.limits.counted as usize);
-                    cx.fx.event(crate::node::Event::Client(event));
-                }
-                Effect::Output(output) => {
-                    let ended = self.act(output, &sources, todo, peers, cx);
-                    todo.extend(
-                        ended.map(|(job, outcome)| Input::Ended { job: client::Job(job), outcome }),
-                    );
-                }
-            }
-        }
-    }
-
-    fn note(&mut self, event: &Event, sources: &mut BTreeSet<u32>, most: usize) {
+    fn note(&mut self, event: &Event, most: usize) {
         match event {
             Event::Receiving { job, source: true, .. } => {
-                sources.insert(job.0);
+                self.sources.insert(job.0);
             }
             Event::Receiving { from: Some(peer), .. } | Event::Sending { to: Some(peer), .. }
                 if self.met.0.len() < most =>
@@ -197,24 +212,18 @@ impl Member {
         }
     }
 
-    fn act(
-        &mut self,
-        output: client::Output,
-        sources: &BTreeSet<u32>,
-        todo: &mut VecDeque<Input>,
-        peers: &mut Peers,
-        cx: &mut Cx<'_>,
-    ) -> Ended {
+    fn act(&mut self, output: client::Output, peers: &mut Peers, cx: &mut Cx<'_>) -> Ended {
         use client::Output as Out;
         match output {
-            Out::Connect => self.connect(todo, peers, cx),
+            Out::Connect => self.connect(peers, cx),
             Out::Send(message) => {
                 if let Some(conn) = self.line.up() {
                     cx.say(conn, message);
                 }
             }
             Out::Fetch { job, from, url, span, piece } => {
-                let way = if sources.contains(&job.0) { Way::FromSource } else { Way::FromPeer };
+                let way =
+                    if self.sources.contains(&job.0) { Way::FromSource } else { Way::FromPeer };
                 return match self.work(&url, way, (span, piece), Some(from)) {
                     Some(work) => self.jobs.ask(job.0, work, peers, cx),
                     None => unbegun(job.0),
@@ -241,7 +250,7 @@ impl Member {
             Out::Refuse { conn, status } => refuse(conn, status, peers, cx),
             Out::Abort { job } => self.jobs.abort(job.0, peers, cx),
             Out::Info { url, size, chunk, sha256 } => {
-                self.known(&url, (size, chunk, sha256), todo, cx);
+                self.known(&url, (size, chunk, sha256), cx);
             }
             Out::Keep { url, piece } => self.keep(&url, piece, cx),
             Out::Done { url } => self.whole(&url, cx),
@@ -250,7 +259,7 @@ impl Member {
             Out::Others { at } => self.line.beside(at),
             Out::Leave { to } => {
                 if !self.line.leave(to, peers, cx) && to.is_some() {
-                    todo.push_back(Input::Offline);
+                    self.follow_ups.push(Input::Offline);
                 }
             }
         }
@@ -284,7 +293,6 @@ impl Member {
         &mut self,
         url: &Text,
         (size, chunk, sha256): (u64, u64, Option<Hash>),
-        todo: &mut VecDeque<Input>,
         cx: &mut Cx<'_>,
     ) {
         let Some(wanted) = self.files.get_mut(url) else { return };
@@ -299,7 +307,7 @@ impl Member {
             // Known before any byte of it was received.
             self.files.remove(url);
             cx.answer(Answer::Other { file, sha256 });
-            return todo.push_back(Input::Leave { url: url.clone() });
+            return self.follow_ups.push(Input::Leave { url: url.clone() });
         }
         let before = wanted.known.replace((size, chunk));
         if before != Some((size, chunk)) {
@@ -311,8 +319,8 @@ impl Member {
         if before.is_some_and(|(old, same)| old != size && same == chunk) {
             // The client would keep them, because the size is the same.
             let url = url.clone();
-            todo.push_back(Input::Leave { url: url.clone() });
-            todo.push_back(Input::Want { url, chunk: 0, have: Vec::new() });
+            self.follow_ups.push(Input::Leave { url: url.clone() });
+            self.follow_ups.push(Input::Want { url, chunk: 0, have: Vec::new() });
         }
     }
 
@@ -405,10 +413,10 @@ impl Member {
     }
 
     /// Connects to the coordinator; there may be no address to try.
-    fn connect(&mut self, todo: &mut VecDeque<Input>, peers: &mut Peers, cx: &mut Cx<'_>) {
+    fn connect(&mut self, peers: &mut Peers, cx: &mut Cx<'_>) {
         if !self.line.connect(peers, cx) {
             self.unreachable(cx);
-            todo.push_back(Input::Offline);
+            self.follow_ups.push(Input::Offline);
         }
     }
 
