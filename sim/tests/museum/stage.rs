@@ -24,10 +24,10 @@ const SIZE: u64 = 100_000;
 const SHA1: Sha1 = Sha1([7; 20]);
 
 /// The lives that are recorded.
-pub const NAMES: [&str; 4] = ["queue-server", "queue-client", "routing", "unicast"];
+pub(crate) const NAMES: [&str; 4] = ["queue-server", "queue-client", "routing", "unicast"];
 
 /// Events that must be on the tape of a life.
-pub fn reaches(name: &str) -> &'static [&'static str] {
+pub(crate) fn reaches(name: &str) -> &'static [&'static str] {
     match name {
         "queue-server" => &["\"queue:told\"", "\"queue:started\"", "\"conn:sent\""],
         "queue-client" => &["\"fetch:done\"", "\"conn:response\""],
@@ -37,7 +37,7 @@ pub fn reaches(name: &str) -> &'static [&'static str] {
 }
 
 /// The tapes of all lives.
-pub fn tapes() -> Vec<(&'static str, Vec<u8>)> {
+pub(crate) fn tapes() -> Vec<(&'static str, Vec<u8>)> {
     let mut queue = Stage::new(|config| config.queue.slots = 1);
     queue.share();
     for k in [1, 2] {
