@@ -1,11 +1,11 @@
 //! Starting and stopping a node, and its user's commands in between.
 
-use super::connections::{Conn, Owner};
+use super::connections::{NodeConn, Owner};
 use super::downloads::RestoredFetches;
 use super::service::{RunsEngine as _, Service as _};
 use super::{
-    Answer, Command, ConnEvent, DiskInput, Effects, Misuse, Node, Op, Output, Restored, Service,
-    State, tell,
+    ConnEvent, DiskInput, Misuse, Node, NodeAnswer, NodeCommand, NodeEffects, NodeOp, Output,
+    RestoredNode, Service, State, tell,
 };
 use crate::fetch;
 use crate::id::Guid;
@@ -19,7 +19,7 @@ impl Node {
     /// Restores what the store remembered: places and slots first, then
     /// downloads, then the timers of both, so that nobody is called back or
     /// asked before everything is in its place (PQ-12).
-    pub(super) fn start(&mut self, restored: Restored, fx: &mut Effects) {
+    pub(super) fn start(&mut self, restored: RestoredNode, fx: &mut NodeEffects) {
         if self.state != State::New {
             return tell(fx, ConnEvent::Misuse { fault: Misuse::StartedTwice });
         }
@@ -29,7 +29,7 @@ impl Node {
             self.us.servent = servent;
         } else {
             self.us.servent = Guid(self.root.fork("servent", 0).bytes());
-            fx.output(Output::Persist(Op::Servent(self.us.servent)));
+            fx.output(Output::Persist(NodeOp::Servent(self.us.servent)));
         }
         tell(
             fx,
@@ -39,7 +39,7 @@ impl Node {
                 shared: count(restored.shared.len()),
             },
         );
-        let Restored { queue, fetches, trees, paused, shared, hosts, swarm, .. } = restored;
+        let RestoredNode { queue, fetches, trees, paused, shared, hosts, swarm, .. } = restored;
         let fetches = RestoredFetches { rows: fetches, trees, paused };
         self.step(fx, |services, cx| {
             for file in shared {
@@ -55,46 +55,46 @@ impl Node {
     }
 
     /// Carries out a command of the user.
-    pub(super) fn command(&mut self, command: Command, fx: &mut Effects) {
+    pub(super) fn command(&mut self, command: NodeCommand, fx: &mut NodeEffects) {
         if let Some(service) = needs(&command).filter(|service| !self.is_on(*service)) {
-            return fx.output(Output::Answer(Answer::Off { service }));
+            return fx.output(Output::Answer(NodeAnswer::Off { service }));
         }
         match command {
-            Command::Stop => return self.stop(fx),
-            Command::Listening { at } => self.us.listen = Some(at),
+            NodeCommand::Stop => return self.stop(fx),
+            NodeCommand::Listening { at } => self.us.listen = Some(at),
             _ => {}
         }
         self.step(fx, |services, cx| match command {
-            Command::Fetch(command) => services.downloads.command(cx, command),
-            Command::Http(command) => services.http.command(cx, command),
-            Command::Overlay(command) => services.overlay.command(cx, command),
-            Command::Messages(command) => services.datagrams.command(cx, command),
-            Command::Swarm(command) => services.swarm.command(cx, command),
-            Command::Listening { .. } => {
+            NodeCommand::Fetch(command) => services.downloads.command(cx, command),
+            NodeCommand::Http(command) => services.http.command(cx, command),
+            NodeCommand::Overlay(command) => services.overlay.command(cx, command),
+            NodeCommand::Messages(command) => services.datagrams.command(cx, command),
+            NodeCommand::Swarm(command) => services.swarm.command(cx, command),
+            NodeCommand::Listening { .. } => {
                 services.swarm.iter_mut().for_each(|swarm| swarm.listening(cx));
                 services.downloads.listening(cx);
             }
-            Command::Woke { slept } => {
+            NodeCommand::Woke { slept } => {
                 if slept >= ABSENCE {
                     services.http.feed(cx, server::Input::Excuse);
                 }
                 services.downloads.feed(cx, fetch::Input::Woke);
                 services.overlay.iter_mut().for_each(|overlay| overlay.woke(cx));
             }
-            Command::Stop => {}
+            NodeCommand::Stop => {}
         });
     }
 
     /// Says goodbye. The engines are not told: to them it is as if the power
     /// failed now, and the next start finds what they have saved, so that
     /// active slots and places are given back to their owners (PQ-12).
-    fn stop(&mut self, fx: &mut Effects) {
+    fn stop(&mut self, fx: &mut NodeEffects) {
         self.step(fx, |services, cx| {
             services.overlay.iter_mut().for_each(|overlay| overlay.stop(cx));
             services.swarm.iter_mut().for_each(|swarm| swarm.stop(cx));
             let http = &services.http;
             // Replies and messages are sent first; the bytes of files are not.
-            let flushes = |conn, state: &Conn| match state.owner {
+            let flushes = |conn, state: &NodeConn| match state.owner {
                 Owner::Http => http.is_idle(conn),
                 Owner::Overlay => !state.is_dialing(),
                 Owner::Undecided | Owner::Downloads | Owner::Swarm => false,
@@ -103,7 +103,7 @@ impl Node {
         });
         self.state = State::Stopped;
         tell(fx, ConnEvent::Stopped);
-        fx.output(Output::Answer(Answer::Stopped));
+        fx.output(Output::Answer(NodeAnswer::Stopped));
     }
 
     /// True when a service is configured.
@@ -119,14 +119,14 @@ impl Node {
 }
 
 /// The service that a command is for, when it is for exactly one.
-const fn needs(command: &Command) -> Option<Service> {
+const fn needs(command: &NodeCommand) -> Option<Service> {
     match command {
-        Command::Fetch(_) => Some(Service::Downloads),
-        Command::Http(_) => Some(Service::Http),
-        Command::Overlay(_) => Some(Service::Overlay),
-        Command::Messages(_) => Some(Service::Datagrams),
-        Command::Swarm(_) => Some(Service::Swarm),
-        Command::Listening { .. } | Command::Stop | Command::Woke { .. } => None,
+        NodeCommand::Fetch(_) => Some(Service::Downloads),
+        NodeCommand::Http(_) => Some(Service::Http),
+        NodeCommand::Overlay(_) => Some(Service::Overlay),
+        NodeCommand::Messages(_) => Some(Service::Datagrams),
+        NodeCommand::Swarm(_) => Some(Service::Swarm),
+        NodeCommand::Listening { .. } | NodeCommand::Stop | NodeCommand::Woke { .. } => None,
     }
 }
 

@@ -12,14 +12,14 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use super::gate::Gate;
-use super::{ConnEvent, ConnOutput, Effects, Limit, Limits, Output, tell};
+use super::{ConnEvent, ConnOutput, NodeEffects, NodeLimit, NodeLimits, Output, tell};
 use crate::address::owner;
 use crate::id::ConnId;
 use crate::time::Instant;
 
 /// One connection. What a service knows of it beyond this lives in the service.
 #[derive(Debug, Clone)]
-pub(super) struct Conn {
+pub(super) struct NodeConn {
     /// The address of the other end.
     pub(super) peer: SocketAddr,
     /// Our own address it connected to, when it was accepted and the host
@@ -27,7 +27,7 @@ pub(super) struct Conn {
     pub(super) local: Option<SocketAddr>,
     /// The service that is told what happens on it.
     pub(super) owner: Owner,
-    phase: Phase,
+    phase: ConnPhase,
     /// Received bytes that are not processed yet. No capacity when empty.
     pub(super) unread: Vec<u8>,
     /// The next timeout, and which one it is.
@@ -36,7 +36,7 @@ pub(super) struct Conn {
 
 /// Whether a connection can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum ConnPhase {
     /// We are connecting.
     Dialing,
     Open,
@@ -103,28 +103,28 @@ pub(super) enum Timer {
     List,
 }
 
-impl Conn {
-    const fn new(ends: ConnEnds, owner: Owner, phase: Phase) -> Self {
+impl NodeConn {
+    const fn new(ends: ConnEnds, owner: Owner, phase: ConnPhase) -> Self {
         let ConnEnds { peer, local } = ends;
         Self { peer, local, owner, phase, unread: Vec::new(), due: None }
     }
 
     /// True while we are connecting.
     pub(super) fn is_dialing(&self) -> bool {
-        self.phase == Phase::Dialing
+        self.phase == ConnPhase::Dialing
     }
 
     /// True after we have closed it, until the host reports it gone.
     pub(super) const fn is_closing(&self) -> bool {
-        matches!(self.phase, Phase::Closing { .. })
+        matches!(self.phase, ConnPhase::Closing { .. })
     }
 
     /// True when requests are answered on it, or were until we closed it.
     pub(super) const fn answers(&self) -> bool {
         match self.phase {
-            Phase::Dialing => false,
-            Phase::Open => matches!(self.owner, Owner::Undecided | Owner::Http),
-            Phase::Closing { answered } => answered,
+            ConnPhase::Dialing => false,
+            ConnPhase::Open => matches!(self.owner, Owner::Undecided | Owner::Http),
+            ConnPhase::Closing { answered } => answered,
         }
     }
 
@@ -169,10 +169,10 @@ impl Conn {
 /// All connections, with their deadlines in order.
 #[derive(Debug, Clone)]
 pub(super) struct Connections {
-    limits: Limits,
+    limits: NodeLimits,
     /// Boxed, because a leaf of the map has room for eleven, and most nodes
     /// have only one connection at a time, but open many in succession.
-    conns: BTreeMap<ConnId, Box<Conn>>,
+    conns: BTreeMap<ConnId, Box<NodeConn>>,
     per_owner: BTreeMap<IpAddr, u32>,
     due: BTreeMap<(Instant, ConnId), Timer>,
     gate: Gate,
@@ -184,7 +184,7 @@ pub(super) struct Connections {
 
 impl Connections {
     /// Without connections.
-    pub(super) fn new(limits: Limits) -> Self {
+    pub(super) fn new(limits: NodeLimits) -> Self {
         Self {
             limits,
             conns: BTreeMap::new(),
@@ -197,10 +197,16 @@ impl Connections {
     }
 
     /// Takes a new connection, or closes it when a limit forbids it.
-    pub(super) fn accept(&mut self, now: Instant, conn: ConnId, ends: ConnEnds, fx: &mut Effects) {
+    pub(super) fn accept(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        ends: ConnEnds,
+        fx: &mut NodeEffects,
+    ) {
         match self.admit(ends.peer) {
             Ok(()) => {
-                self.insert(conn, Conn::new(ends, Owner::Undecided, Phase::Open));
+                self.insert(conn, NodeConn::new(ends, Owner::Undecided, ConnPhase::Open));
                 tell(fx, ConnEvent::Accepted { conn, peer: ends.peer });
                 self.wake(conn, now + self.limits.request_deadline, Timer::Head);
             }
@@ -215,13 +221,13 @@ impl Connections {
     ///
     /// # Errors
     /// The limit that forbids it.
-    fn admit(&self, peer: SocketAddr) -> Result<(), Limit> {
+    fn admit(&self, peer: SocketAddr) -> Result<(), NodeLimit> {
         if !self.has_room() {
-            return Err(Limit::Connections);
+            return Err(NodeLimit::Connections);
         }
         let held = self.per_owner.get(&owner(peer.ip())).copied().unwrap_or_default();
         if held >= self.limits.connections_per_ip {
-            return Err(Limit::ConnectionsPerIp);
+            return Err(NodeLimit::ConnectionsPerIp);
         }
         Ok(())
     }
@@ -240,10 +246,10 @@ impl Connections {
         &mut self,
         now: Instant,
         dial: NewDial,
-        fx: &mut Effects,
+        fx: &mut NodeEffects,
     ) -> bool {
         if self.has_room() && !self.gate.admit(now, dial.to, &self.limits) {
-            tell(fx, ConnEvent::Limit { conn: dial.conn, limit: Limit::StrangerDials });
+            tell(fx, ConnEvent::Limit { conn: dial.conn, limit: NodeLimit::StrangerDials });
             return false;
         }
         self.dial(dial, fx)
@@ -259,13 +265,16 @@ impl Connections {
 
     /// Asks the host to connect to an address that our user named; false when a
     /// limit forbids it.
-    pub(super) fn dial(&mut self, dial: NewDial, fx: &mut Effects) -> bool {
+    pub(super) fn dial(&mut self, dial: NewDial, fx: &mut NodeEffects) -> bool {
         let NewDial { conn, to, owner } = dial;
         if !self.has_room() {
-            tell(fx, ConnEvent::Limit { conn, limit: Limit::Connections });
+            tell(fx, ConnEvent::Limit { conn, limit: NodeLimit::Connections });
             return false;
         }
-        self.insert(conn, Conn::new(ConnEnds { peer: to, local: None }, owner, Phase::Dialing));
+        self.insert(
+            conn,
+            NodeConn::new(ConnEnds { peer: to, local: None }, owner, ConnPhase::Dialing),
+        );
         tell(fx, ConnEvent::Dialing { conn, to });
         fx.output(Output::Connection(conn, ConnOutput::Dial { to }));
         true
@@ -274,12 +283,12 @@ impl Connections {
     /// A dial succeeded.
     pub(super) fn dialed(&mut self, conn: ConnId) {
         if let Some(state) = self.open(conn) {
-            state.phase = Phase::Open;
+            state.phase = ConnPhase::Open;
         }
     }
 
     /// Passes a connection on to another service. `None` when it is not open.
-    pub(super) fn pass_to(&mut self, conn: ConnId, owner: Owner) -> Option<&mut Conn> {
+    pub(super) fn pass_to(&mut self, conn: ConnId, owner: Owner) -> Option<&mut NodeConn> {
         let state = self.open(conn)?;
         state.owner = owner;
         Some(state)
@@ -289,7 +298,7 @@ impl Connections {
         self.conns.len() < usize::try_from(self.limits.connections).unwrap_or(usize::MAX)
     }
 
-    fn insert(&mut self, conn: ConnId, state: Conn) {
+    fn insert(&mut self, conn: ConnId, state: NodeConn) {
         *self.per_owner.entry(owner(state.peer.ip())).or_default() += 1;
         self.conns.insert(conn, Box::new(state));
     }
@@ -316,15 +325,21 @@ impl Connections {
 
     /// Sends bytes.
     #[allow(clippy::unused_self)] // The counterpart of `receive`.
-    pub(super) fn write(&self, conn: ConnId, data: Vec<u8>, fx: &mut Effects) {
+    pub(super) fn write(&self, conn: ConnId, data: Vec<u8>, fx: &mut NodeEffects) {
         fx.output(Output::Connection(conn, ConnOutput::Write { data }));
     }
 
     /// Closes a connection. False when it was not open; otherwise its owner must
     /// let it go now, and not only when the host reports it gone.
-    pub(super) fn close(&mut self, conn: ConnId, flush: bool, why: &str, fx: &mut Effects) -> bool {
+    pub(super) fn close(
+        &mut self,
+        conn: ConnId,
+        flush: bool,
+        why: &str,
+        fx: &mut NodeEffects,
+    ) -> bool {
         let Some(state) = self.open(conn) else { return false };
-        state.phase = Phase::Closing { answered: state.answers() };
+        state.phase = ConnPhase::Closing { answered: state.answers() };
         state.unread = Vec::new();
         self.rest(conn);
         tell(fx, ConnEvent::Closing { conn, why: String::from(why) });
@@ -336,9 +351,9 @@ impl Connections {
     /// which of them everything is sent first.
     pub(super) fn close_all(
         &mut self,
-        flushes: impl Fn(ConnId, &Conn) -> bool,
+        flushes: impl Fn(ConnId, &NodeConn) -> bool,
         why: &str,
-        fx: &mut Effects,
+        fx: &mut NodeEffects,
     ) {
         let open = self.conns.iter().filter(|(_, state)| !state.is_closing());
         let open = open.map(|(conn, state)| (*conn, flushes(*conn, state)));
@@ -349,7 +364,7 @@ impl Connections {
     }
 
     /// Removes a connection that is gone.
-    pub(super) fn remove(&mut self, conn: ConnId) -> Option<Conn> {
+    pub(super) fn remove(&mut self, conn: ConnId) -> Option<NodeConn> {
         self.rest(conn);
         let gone = self.conns.remove(&conn)?;
         let owner = owner(gone.peer.ip());
@@ -363,12 +378,12 @@ impl Connections {
     }
 
     /// A connection that has not been closed yet.
-    pub(super) fn open(&mut self, conn: ConnId) -> Option<&mut Conn> {
+    pub(super) fn open(&mut self, conn: ConnId) -> Option<&mut NodeConn> {
         self.conns.get_mut(&conn).map(|c| &mut **c).filter(|c| !c.is_closing())
     }
 
     /// A connection in any phase.
-    pub(super) fn get(&self, conn: ConnId) -> Option<&Conn> {
+    pub(super) fn get(&self, conn: ConnId) -> Option<&NodeConn> {
         self.conns.get(&conn).map(|c| &**c)
     }
 
@@ -425,7 +440,7 @@ mod tests {
 
     #[test]
     fn limits_count_addresses_and_are_given_back() {
-        let limits = Limits { connections: 3, connections_per_ip: 2, ..Limits::default() };
+        let limits = NodeLimits { connections: 3, connections_per_ip: 2, ..NodeLimits::default() };
         let mut t = Connections::new(limits);
         let mut fx = Fx::new();
         let at = |s: &str| s.parse::<SocketAddr>().unwrap();
@@ -436,9 +451,9 @@ mod tests {
         let dial = |conn| NewDial { conn: ConnId(conn), to: at("1.1.1.1:1"), owner: Owner::Http };
         accept(&mut t, 0, "[2001:db8::1]:1");
         accept(&mut t, 2, "[2001:db8::2]:1");
-        assert_eq!(t.admit(at("[2001:db8::3]:1")), Err(Limit::ConnectionsPerIp));
+        assert_eq!(t.admit(at("[2001:db8::3]:1")), Err(NodeLimit::ConnectionsPerIp));
         assert!(t.dial(dial(1), &mut fx));
-        assert_eq!(t.admit(at("2.2.2.2:1")), Err(Limit::Connections));
+        assert_eq!(t.admit(at("2.2.2.2:1")), Err(NodeLimit::Connections));
         assert!(!t.dial(dial(5), &mut fx));
         assert_eq!((t.number(), t.number()), (ConnId(3), ConnId(7)));
         t.remove(ConnId(0));
@@ -449,7 +464,7 @@ mod tests {
 
     #[test]
     fn a_connection_has_one_timer() {
-        let mut t = Connections::new(Limits::default());
+        let mut t = Connections::new(NodeLimits::default());
         let ends = ConnEnds { peer: "1.1.1.1:1".parse().unwrap(), local: None };
         t.accept(Instant::ZERO, ConnId(0), ends, &mut Fx::new());
         t.wake(ConnId(0), Instant::from_secs(1), Timer::Head);
@@ -465,7 +480,7 @@ mod tests {
     #[test]
     fn nothing_unread_costs_nothing() {
         let ends = ConnEnds { peer: "1.1.1.1:1".parse().unwrap(), local: None };
-        let mut c = Conn::new(ends, Owner::Undecided, Phase::Open);
+        let mut c = NodeConn::new(ends, Owner::Undecided, ConnPhase::Open);
         let mut data = Vec::with_capacity(65_536);
         data.extend_from_slice(b"abc");
         c.push(data);
@@ -476,6 +491,6 @@ mod tests {
         let bytes = core::mem::take(&mut c.unread);
         c.keep_unread(bytes, 2);
         assert_eq!(c.unread.capacity(), 0);
-        assert!(size_of::<Conn>() <= 160, "{}", size_of::<Conn>());
+        assert!(size_of::<NodeConn>() <= 160, "{}", size_of::<NodeConn>());
     }
 }

@@ -5,18 +5,18 @@ use core::net::{SocketAddr, SocketAddrV4};
 
 use super::connections::{Connections, NewDial, Owner};
 use super::shelf::Shelf;
-use super::{Config, ConnEvent, Effects, tell};
+use super::{Config, ConnEvent, NodeEffects, tell};
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::time::Instant;
 
 /// The current time, what all services share, and the list of effects.
-pub(super) struct Cx<'a> {
+pub(super) struct NodeCx<'a> {
     pub(super) now: Instant,
     pub(super) config: &'a Config,
     pub(super) us: &'a Ourselves,
     pub(super) io: &'a mut Connections,
     pub(super) shelf: &'a mut Shelf,
-    pub(super) fx: &'a mut Effects,
+    pub(super) fx: &'a mut NodeEffects,
     /// What one service wants of another, taken at the end of each call.
     pub(super) wishes: VecDeque<CrossWish>,
 }
@@ -64,7 +64,7 @@ pub(super) struct Ourselves {
     pub(super) listen: Option<SocketAddr>,
 }
 
-impl Cx<'_> {
+impl NodeCx<'_> {
     /// Adds an event of the node itself.
     pub(super) fn tell(&mut self, event: ConnEvent) {
         tell(self.fx, event);

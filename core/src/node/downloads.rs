@@ -9,11 +9,11 @@ use core::mem;
 use core::net::SocketAddr;
 
 use super::connections::{NewDial, Owner};
-use super::cx::Cx;
+use super::cx::NodeCx;
 use super::service::{EngineCall, FollowUps, RunsEngine, Service};
 use super::{
     Config, ConnEvent, ConnInput, ConnOutput, Event, FetchCommand, FetchInput, FetchOutput,
-    FileRef, Limit, Op, Output,
+    FileRef, NodeLimit, NodeOp, Output,
 };
 use crate::engine::{Effect, Engine as _, Fx};
 use crate::fetch::{self, DialError, Fetches, PartRow};
@@ -21,7 +21,7 @@ use crate::id::{ConnId, FetchId};
 use crate::thex::Tree;
 use crate::time::Instant;
 use crate::wire::http::{NotChunked, ResponseHead, chunks};
-use crate::wire::queue::Line;
+use crate::wire::queue::SignalLine;
 
 /// What is expected next on a connection on which we send requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Service for Downloads {
     type Command = FetchCommand;
     type Restored = RestoredFetches;
 
-    fn restore(&mut self, cx: &mut Cx<'_>, restored: RestoredFetches) {
+    fn restore(&mut self, cx: &mut NodeCx<'_>, restored: RestoredFetches) {
         if !cx.config.download {
             return;
         }
@@ -78,13 +78,13 @@ impl Service for Downloads {
         }
     }
 
-    fn resume(&mut self, cx: &mut Cx<'_>) {
+    fn resume(&mut self, cx: &mut NodeCx<'_>) {
         if cx.config.download {
             self.feed(cx, fetch::Input::Resume);
         }
     }
 
-    fn on(&mut self, cx: &mut Cx<'_>, conn: ConnId, input: ConnInput) {
+    fn on(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, input: ConnInput) {
         match input {
             ConnInput::Dialed { local } => {
                 self.awaited.insert(conn, Awaited::Head);
@@ -95,7 +95,7 @@ impl Service for Downloads {
             }
             ConnInput::Closed => self.left(cx, conn),
             ConnInput::Backlog { bytes } if bytes > cx.config.limits.backlog => {
-                cx.tell(ConnEvent::Limit { conn, limit: Limit::Backlog });
+                cx.tell(ConnEvent::Limit { conn, limit: NodeLimit::Backlog });
                 self.give_up(cx, conn, "requests pile up unread");
             }
             ConnInput::Stored { bytes } => self.stored(cx, conn, bytes),
@@ -116,15 +116,15 @@ impl Service for Downloads {
         }
     }
 
-    fn read(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    fn read(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         self.read_replies(cx, conn);
     }
 
-    fn command(&mut self, cx: &mut Cx<'_>, command: FetchCommand) {
+    fn command(&mut self, cx: &mut NodeCx<'_>, command: FetchCommand) {
         self.feed(cx, command.into());
     }
 
-    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+    fn handle_timeout(&mut self, cx: &mut NodeCx<'_>) {
         self.feed_timeout(cx);
     }
 
@@ -133,7 +133,7 @@ impl Service for Downloads {
     }
 }
 
-impl RunsEngine<Cx<'_>> for Downloads {
+impl RunsEngine<NodeCx<'_>> for Downloads {
     type Input = fetch::Input;
     type Output = fetch::Output;
     type Event = fetch::Event;
@@ -144,7 +144,7 @@ impl RunsEngine<Cx<'_>> for Downloads {
 
     fn call(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         call: EngineCall<fetch::Input>,
         fx: &mut Fx<fetch::Output, fetch::Event>,
     ) {
@@ -156,7 +156,7 @@ impl RunsEngine<Cx<'_>> for Downloads {
 
     /// In the engine's own order, so that what is saved before a request is
     /// persisted before the request is written.
-    fn carry_out(&mut self, cx: &mut Cx<'_>, effect: Effect<fetch::Output, fetch::Event>) {
+    fn carry_out(&mut self, cx: &mut NodeCx<'_>, effect: Effect<fetch::Output, fetch::Event>) {
         match effect {
             Effect::Event(event) => cx.fx.event(Event::Fetch(event)),
             Effect::Output(wanted) => self.act(cx, wanted),
@@ -176,12 +176,12 @@ impl Downloads {
     }
 
     /// Our listening address has changed: servers may call us back there.
-    pub(super) fn listening(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn listening(&mut self, cx: &mut NodeCx<'_>) {
         let at = cx.us.listen.filter(|_| cx.config.callable);
         self.feed(cx, fetch::Input::Listening(at));
     }
 
-    fn act(&mut self, cx: &mut Cx<'_>, wanted: fetch::Output) {
+    fn act(&mut self, cx: &mut NodeCx<'_>, wanted: fetch::Output) {
         match wanted {
             fetch::Output::Dial { conn, to } => self.dial(cx, conn, to),
             fetch::Output::Write { conn, data } => cx.io.write(conn, data, cx.fx),
@@ -217,24 +217,24 @@ impl Downloads {
             }
             fetch::Output::Save(row) => {
                 cx.shelf.parts.put(&row);
-                cx.fx.output(Output::Persist(Op::Fetch(row)));
+                cx.fx.output(Output::Persist(NodeOp::Fetch(row)));
             }
             fetch::Output::SaveTree(fetch, tree) => {
-                cx.fx.output(Output::Persist(Op::Tree(fetch, tree)));
+                cx.fx.output(Output::Persist(NodeOp::Tree(fetch, tree)));
             }
             fetch::Output::Paused(fetch, paused) => {
-                cx.fx.output(Output::Persist(Op::Paused(fetch, paused)));
+                cx.fx.output(Output::Persist(NodeOp::Paused(fetch, paused)));
             }
             fetch::Output::Forget(fetch) => {
                 cx.shelf.parts.remove(fetch);
-                cx.fx.output(Output::Persist(Op::FetchGone(fetch)));
+                cx.fx.output(Output::Persist(NodeOp::FetchGone(fetch)));
             }
             fetch::Output::Answer(answer) => cx.fx.output(Output::Answer(answer.into())),
         }
     }
 
     /// Connects to a source. The engine has numbered the connection itself.
-    fn dial(&mut self, cx: &mut Cx<'_>, conn: ConnId, to: SocketAddr) {
+    fn dial(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, to: SocketAddr) {
         let dial = NewDial { conn, to, owner: Owner::Downloads };
         let dials = if self.engine.is_told_by_others(to) {
             cx.io.dial_for_stranger(cx.now, dial, cx.fx)
@@ -255,14 +255,16 @@ impl Downloads {
 
     /// A `QUEUE` or `GIV` line opened this connection: from now on we send
     /// requests on it, if one of our downloads was waiting for it.
-    pub(super) fn invited(&mut self, cx: &mut Cx<'_>, conn: ConnId, line: Line) {
+    pub(super) fn invited(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, line: SignalLine) {
         let Some(state) = cx.io.pass_to(conn, Owner::Downloads) else { return };
         let peer = state.peer;
         self.awaited.insert(conn, Awaited::Head);
         cx.io.rest(conn);
         let input = match line {
-            Line::Queue { ticket, server } => fetch::Input::Called { conn, peer, ticket, server },
-            Line::Giv { index, servent, name } => {
+            SignalLine::Queue { ticket, server } => {
+                fetch::Input::Called { conn, peer, ticket, server }
+            }
+            SignalLine::Giv { index, servent, name } => {
                 fetch::Input::Giv { conn, peer, index, servent, name }
             }
         };
@@ -271,7 +273,7 @@ impl Downloads {
     }
 
     /// Parses heads, and skips or collects bodies, from the unread bytes.
-    fn read_replies(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    fn read_replies(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         let limits = cx.config.limits.head();
         let most = cx.config.fetch.tree_bytes;
         loop {
@@ -334,20 +336,20 @@ impl Downloads {
 
     /// What was received is not a reply: nothing on this connection can be
     /// trusted.
-    fn not_a_reply(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    fn not_a_reply(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         self.feed(cx, fetch::Input::Garbage { conn });
         self.give_up(cx, conn, "not a reply we can read");
     }
 
     /// Closes a connection that the engine still counts on.
-    fn give_up(&mut self, cx: &mut Cx<'_>, conn: ConnId, why: &str) {
+    fn give_up(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, why: &str) {
         if cx.close(conn, false, why) {
             self.left(cx, conn);
         }
     }
 
     /// This many bytes of the body are safe on disk.
-    fn stored(&mut self, cx: &mut Cx<'_>, conn: ConnId, bytes: u64) {
+    fn stored(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, bytes: u64) {
         let Some(awaited) = self.awaited.get_mut(&conn) else { return };
         let bytes = match awaited {
             Awaited::StoringBody => bytes,
@@ -365,7 +367,7 @@ impl Downloads {
     }
 
     /// A body of unknown length has ended, and is safe on disk.
-    fn body_ended(&mut self, cx: &mut Cx<'_>, conn: ConnId, unread: Vec<u8>) {
+    fn body_ended(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, unread: Vec<u8>) {
         let Some(state) = cx.io.open(conn) else { return };
         let Some(awaited @ Awaited::StoringBody) = self.awaited.get_mut(&conn) else { return };
         *awaited = Awaited::Head;
@@ -375,14 +377,20 @@ impl Downloads {
     }
 
     /// A connection on which we sent requests, or were about to, is lost.
-    fn left(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    fn left(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         self.awaited.remove(&conn);
         self.feed(cx, fetch::Input::Closed { conn });
     }
 
     /// Sends a body to the disk: the host takes it off the connection, starting
     /// with the part that was received along with the head.
-    fn store(&mut self, cx: &mut Cx<'_>, conn: ConnId, fetch: FetchId, (start, end): (u64, u64)) {
+    fn store(
+        &mut self,
+        cx: &mut NodeCx<'_>,
+        conn: ConnId,
+        fetch: FetchId,
+        (start, end): (u64, u64),
+    ) {
         let length = end.saturating_sub(start);
         let Some(state) = cx.io.open(conn).filter(|_| length > 0) else { return };
         let Some(awaited) = self.awaited.get_mut(&conn) else { return };
@@ -396,7 +404,7 @@ impl Downloads {
     }
 
     /// The same for a body of unknown length.
-    fn store_body(&mut self, cx: &mut Cx<'_>, conn: ConnId, fetch: FetchId, chunked: bool) {
+    fn store_body(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, fetch: FetchId, chunked: bool) {
         let most = cx.config.fetch.largest;
         let Some(state) = cx.io.open(conn) else { return };
         let Some(awaited) = self.awaited.get_mut(&conn) else { return };

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fetch::{self, DialError};
 use crate::id::{ConnId, FileIndex, NodeId};
-use crate::wire::http::{Method, RequestHead, Version};
+use crate::wire::http::{HttpMethod, HttpVersion, RequestHead};
 use crate::wire::unicast::PacketError;
 use crate::{queue, routing, swarm, unicast};
 
@@ -70,7 +70,7 @@ pub enum ConnEvent {
     /// A file body was sent completely.
     Sent { conn: ConnId, bytes: u64 },
     /// A limit was reached, and something was refused for it.
-    Limit { conn: ConnId, limit: Limit },
+    Limit { conn: ConnId, limit: NodeLimit },
     /// We close the connection.
     Closing { conn: ConnId, why: String },
     /// The connection is gone.
@@ -146,10 +146,10 @@ pub enum Misuse {
     UnknownFile { index: FileIndex },
 }
 
-/// The limits of [`super::Limits`] and [`super::InboxLimits`] that a peer can run into.
+/// The limits of [`super::NodeLimits`] and [`super::InboxLimits`] that a peer can run into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Limit {
+pub enum NodeLimit {
     /// Connections in total.
     Connections,
     /// Connections of one address.
@@ -229,11 +229,11 @@ pub enum WorldEvent {
 }
 
 /// The event that a whole request head was received.
-pub(super) fn heard(conn: ConnId, head: &RequestHead) -> ConnEvent {
+pub(super) fn request_received(conn: ConnId, head: &RequestHead) -> ConnEvent {
     let method = match &head.method {
-        Method::Get => "GET",
-        Method::Head => "HEAD",
-        Method::Other(other) => other,
+        HttpMethod::Get => "GET",
+        HttpMethod::Head => "HEAD",
+        HttpMethod::Other(other) => other,
     };
     ConnEvent::Request {
         conn,
@@ -241,7 +241,7 @@ pub(super) fn heard(conn: ConnId, head: &RequestHead) -> ConnEvent {
         target: clip(&head.target),
         range: head.headers.get("Range").map(clip),
         agent: head.headers.get("User-Agent").map(clip),
-        version: Minor(u8::from(head.version == Version::Http11)),
+        version: Minor(u8::from(head.version == HttpVersion::Http11)),
     }
 }
 

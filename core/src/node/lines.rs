@@ -72,7 +72,7 @@ mod tests {
     use super::*;
     use crate::engine::{Engine as _, Fx};
     use crate::id::ConnId;
-    use crate::node::{Config, ConnInput, Input, Node, Restored};
+    use crate::node::{Config, ConnInput, Input, Node, RestoredNode};
     use crate::time::Instant;
 
     proptest! {
@@ -83,7 +83,7 @@ mod tests {
         ) {
             let mut node = Node::new(Config::default(), 1);
             let mut fx = Fx::new();
-            node.handle(Instant::ZERO, Input::Start(Restored::default()), &mut fx);
+            node.handle(Instant::ZERO, Input::Start(RestoredNode::default()), &mut fx);
             let (conn, peer) = (ConnId(0), "9.9.9.9:9".parse().unwrap());
             node.handle(Instant::ZERO, Input::Connection(conn, ConnInput::Accepted { peer, local: None }), &mut fx);
             let mut data = line.into_bytes();

@@ -9,7 +9,7 @@ use super::connections::Connections;
 use super::inbox::InboxLimits;
 use super::services::Services;
 use super::shelf::Shelf;
-use super::{Card, Kept, Lane, LaneTotals, NodeView, QueueView, SlotCard};
+use super::{Card, LaneTotals, LaneView, NodeView, QueueView, ReservedSlot, SlotCard};
 use crate::id::ConnId;
 use crate::queue::FileKey;
 use crate::queue::server;
@@ -40,7 +40,7 @@ impl Look<'_> {
                 uploads: raw.uploads.iter().map(|u| self.slot_card(u)).collect(),
                 from: raw.from,
                 cards: raw.places.iter().map(|p| self.card(p)).collect(),
-                kept: raw.kept.iter().map(Kept::from).collect(),
+                kept: raw.kept.iter().map(ReservedSlot::from).collect(),
             },
             fetches: self.services.downloads.view(),
             connections: u32::try_from(self.io.len()).unwrap_or(u32::MAX),
@@ -81,9 +81,9 @@ impl Look<'_> {
             dialect: place.dialect,
             file: self.file_name(place.file),
             lane: match place.lane {
-                server::Lane::Sync => Lane::Sync,
-                server::Lane::Async => Lane::Async,
-                server::Lane::Grace => Lane::Grace,
+                server::QueueLane::Sync => LaneView::Sync,
+                server::QueueLane::Async => LaneView::Async,
+                server::QueueLane::Grace => LaneView::Grace,
             },
             position: place.position,
             told: place.told,
@@ -115,7 +115,7 @@ impl Look<'_> {
     }
 }
 
-impl From<&server::KeptView> for Kept {
+impl From<&server::KeptView> for ReservedSlot {
     fn from(kept: &server::KeptView) -> Self {
         Self {
             ticket: kept.ticket.to_string(),

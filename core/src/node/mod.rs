@@ -53,22 +53,23 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-pub use self::config::{Config, Limits};
-pub use self::event::{ConnEvent, Event, Limit, Minor, Misuse, WorldEvent};
-pub use self::inbox::{Arriving, Held, InboxLimits, InboxView};
+pub use self::config::{Config, NodeLimits};
+pub use self::event::{ConnEvent, Event, Minor, Misuse, NodeLimit, WorldEvent};
+pub use self::inbox::{Arriving, InboxLimits, InboxMessage, InboxView};
 pub use self::io::{
-    Answer, Command, ConnInput, ConnOutput, DiskInput, FetchCommand, FetchInput, FetchOutput,
-    FileInfo, FileRef, Hit, HostRow, HttpCommand, Input, Message, MessageCommand, MessageInput,
-    MessageOutput, Op, Output, OverlayCommand, Restored, Service, SiteInput,
+    ConnInput, ConnOutput, DiskInput, FetchCommand, FetchInput, FetchOutput, FileInfo, FileRef,
+    HostRow, HttpCommand, InboxEntry, Input, MessageCommand, MessageInput, MessageOutput,
+    NodeAnswer, NodeCommand, NodeOp, Output, OverlayCommand, RestoredNode, SearchHit, Service,
+    SiteInput,
 };
-pub use self::overlay::Config as Overlay;
-pub use self::view::{Card, Kept, NodeView, QueueView, SlotCard};
+pub use self::overlay::Config as OverlayConfig;
+pub use self::view::{Card, NodeView, QueueView, ReservedSlot, SlotCard};
 pub use crate::fetch::{
-    DialError, FetchView, Get, PartRow, Source, SourceView, StoreError, Ticket,
+    DialError, DownloadSource, FetchView, Get, PartRow, SourceView, StoreError, Ticket,
 };
 
 use self::connections::Connections;
-use self::cx::{Cx, Ourselves};
+use self::cx::{NodeCx, Ourselves};
 use self::look::Look;
 use self::service::RunsEngine as _;
 use self::services::Services;
@@ -83,23 +84,23 @@ use crate::unicast;
 
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
-pub use self::view::{Lane, LaneTotals};
+pub use self::view::{LaneTotals, LaneView};
 
 /// The effect list of a node.
-type Effects = FxOf<Node>;
+type NodeEffects = FxOf<Node>;
 
 /// A whole servent.
 ///
 /// ```
 /// use servent_core::engine::{Engine, Fx};
-/// use servent_core::node::{Answer, Command, Config, Input, Node, Output, Restored};
+/// use servent_core::node::{NodeAnswer, NodeCommand, Config, Input, Node, Output, RestoredNode};
 /// use servent_core::time::Instant;
 ///
 /// let (mut node, mut fx) = (Node::new(Config::default(), 42), Fx::new());
 /// let now = Instant::from_secs(1_000);
-/// node.handle(now, Input::Start(Restored::default()), &mut fx);
-/// node.handle(now, Input::Command(Command::Stop), &mut fx);
-/// assert!(fx.outputs().any(|output| *output == Output::Answer(Answer::Stopped)));
+/// node.handle(now, Input::Start(RestoredNode::default()), &mut fx);
+/// node.handle(now, Input::NodeCommand(NodeCommand::Stop), &mut fx);
+/// assert!(fx.outputs().any(|output| *output == Output::NodeAnswer(NodeAnswer::Stopped)));
 /// ```
 #[derive(Debug, Clone)]
 pub struct Node {
@@ -212,16 +213,16 @@ impl Node {
     }
 
     /// Runs a step of the services, and then what they left to do.
-    fn step(&mut self, fx: &mut Effects, step: impl FnOnce(&mut Services, &mut Cx<'_>)) {
+    fn step(&mut self, fx: &mut NodeEffects, step: impl FnOnce(&mut Services, &mut NodeCx<'_>)) {
         let Self { now, config, us, io, shelf, services, .. } = self;
         let wishes = VecDeque::new();
-        let cx = &mut Cx { now: *now, config, us, io, shelf, fx, wishes };
+        let cx = &mut NodeCx { now: *now, config, us, io, shelf, fx, wishes };
         step(services, cx);
         services.settle(cx);
     }
 
     /// Handles one input of a running node.
-    fn input(&mut self, input: Input, fx: &mut Effects) {
+    fn input(&mut self, input: Input, fx: &mut NodeEffects) {
         if let Input::Command(command) = input {
             return self.command(command, fx);
         }
@@ -274,6 +275,6 @@ impl Engine for Node {
 }
 
 /// Adds an event of the node itself.
-fn tell(fx: &mut Effects, event: ConnEvent) {
+fn tell(fx: &mut NodeEffects, event: ConnEvent) {
     fx.event(Event::Conn(event));
 }

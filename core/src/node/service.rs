@@ -8,7 +8,7 @@ use alloc::collections::VecDeque;
 
 use super::ConnInput;
 use super::connections::ExpiredTimer;
-use super::cx::Cx;
+use super::cx::NodeCx;
 use crate::engine::{Effect, Fx};
 use crate::id::ConnId;
 use crate::time::Instant;
@@ -21,27 +21,27 @@ pub(super) trait Service {
     type Restored;
 
     /// Takes back what the store remembered. No timer runs yet.
-    fn restore(&mut self, cx: &mut Cx<'_>, restored: Self::Restored);
+    fn restore(&mut self, cx: &mut NodeCx<'_>, restored: Self::Restored);
 
     /// All services have been restored.
-    fn resume(&mut self, _cx: &mut Cx<'_>) {}
+    fn resume(&mut self, _cx: &mut NodeCx<'_>) {}
 
     /// Something happened on a connection of this service, which is open, apart
     /// from `Closed` and `DialFailed`: then it is gone already. Received bytes
     /// are not passed here, see [`Service::read`].
-    fn on(&mut self, cx: &mut Cx<'_>, conn: ConnId, input: ConnInput);
+    fn on(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, input: ConnInput);
 
     /// Processes the unread bytes of a connection of this service.
-    fn read(&mut self, cx: &mut Cx<'_>, conn: ConnId);
+    fn read(&mut self, cx: &mut NodeCx<'_>, conn: ConnId);
 
     /// A timer of a connection of this service has expired.
-    fn run_out(&mut self, _cx: &mut Cx<'_>, _expired: ExpiredTimer) {}
+    fn run_out(&mut self, _cx: &mut NodeCx<'_>, _expired: ExpiredTimer) {}
 
     /// Carries out a command of the user.
-    fn command(&mut self, cx: &mut Cx<'_>, command: Self::Command);
+    fn command(&mut self, cx: &mut NodeCx<'_>, command: Self::Command);
 
     /// Runs what is due.
-    fn handle_timeout(&mut self, cx: &mut Cx<'_>);
+    fn handle_timeout(&mut self, cx: &mut NodeCx<'_>);
 
     /// The next deadline, and the name of its timer.
     fn poll_timeout(&self) -> Option<(Instant, &'static str)>;
@@ -52,43 +52,43 @@ impl<S: Service> Service for Option<Box<S>> {
     type Command = S::Command;
     type Restored = S::Restored;
 
-    fn restore(&mut self, cx: &mut Cx<'_>, restored: S::Restored) {
+    fn restore(&mut self, cx: &mut NodeCx<'_>, restored: S::Restored) {
         if let Some(service) = self {
             service.restore(cx, restored);
         }
     }
 
-    fn resume(&mut self, cx: &mut Cx<'_>) {
+    fn resume(&mut self, cx: &mut NodeCx<'_>) {
         if let Some(service) = self {
             service.resume(cx);
         }
     }
 
-    fn on(&mut self, cx: &mut Cx<'_>, conn: ConnId, input: ConnInput) {
+    fn on(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, input: ConnInput) {
         if let Some(service) = self {
             service.on(cx, conn, input);
         }
     }
 
-    fn read(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    fn read(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         if let Some(service) = self {
             service.read(cx, conn);
         }
     }
 
-    fn run_out(&mut self, cx: &mut Cx<'_>, expired: ExpiredTimer) {
+    fn run_out(&mut self, cx: &mut NodeCx<'_>, expired: ExpiredTimer) {
         if let Some(service) = self {
             service.run_out(cx, expired);
         }
     }
 
-    fn command(&mut self, cx: &mut Cx<'_>, command: S::Command) {
+    fn command(&mut self, cx: &mut NodeCx<'_>, command: S::Command) {
         if let Some(service) = self {
             service.command(cx, command);
         }
     }
 
-    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+    fn handle_timeout(&mut self, cx: &mut NodeCx<'_>) {
         if let Some(service) = self {
             service.handle_timeout(cx);
         }

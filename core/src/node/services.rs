@@ -4,23 +4,23 @@
 use alloc::boxed::Box;
 
 use super::connections::{ConnEnds, Owner};
-use super::cx::{CrossWish, Cx, Passed};
+use super::cx::{CrossWish, NodeCx, Passed};
 use super::datagrams::Datagrams;
 use super::downloads::Downloads;
 use super::event::clip;
 use super::http::Http;
 use super::lines::{self, First};
-use super::overlay::Overlay;
+use super::overlay::OverlayService;
 use super::service::Service;
 use super::swarm::Swarm;
 use super::{
-    Config, ConnEvent, ConnInput, DialError, DiskInput, Limit, MessageInput, Misuse, SiteInput,
+    Config, ConnEvent, ConnInput, DialError, DiskInput, MessageInput, Misuse, NodeLimit, SiteInput,
 };
 use crate::engine::earlier;
 use crate::id::ConnId;
 use crate::rng::Rng;
 use crate::time::Instant;
-use crate::wire::queue::Line;
+use crate::wire::queue::SignalLine;
 
 /// The services of a node.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ pub(super) struct Services {
     pub(super) http: Http,
     pub(super) downloads: Downloads,
     /// `None` when not configured; the next two as well.
-    pub(super) overlay: Option<Box<Overlay>>,
+    pub(super) overlay: Option<Box<OverlayService>>,
     pub(super) datagrams: Option<Box<Datagrams>>,
     pub(super) swarm: Option<Box<Swarm>>,
 }
@@ -36,7 +36,7 @@ pub(super) struct Services {
 impl Services {
     pub(super) fn new(config: &Config, root: &Rng) -> Self {
         let overlay = config.overlay.enabled;
-        let overlay = overlay.then(|| Box::new(Overlay::new(&config.overlay, root)));
+        let overlay = overlay.then(|| Box::new(OverlayService::new(&config.overlay, root)));
         let datagrams = config.datagrams.as_ref();
         let datagrams =
             datagrams.map(|config| Box::new(Datagrams::new(config, root.fork("datagrams", 0))));
@@ -46,7 +46,7 @@ impl Services {
     }
 
     /// Handles what happened on a connection.
-    pub(super) fn connection(&mut self, cx: &mut Cx<'_>, conn: ConnId, input: ConnInput) {
+    pub(super) fn connection(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, input: ConnInput) {
         match input {
             ConnInput::Accepted { peer, local } => accept(cx, conn, ConnEnds { peer, local }),
             ConnInput::Bytes { data } => cx.io.receive(conn, data),
@@ -61,7 +61,7 @@ impl Services {
             ConnInput::Closed => self.closed(cx, conn),
             // What was answered on a connection that we have closed since may
             // still wait to be said.
-            ConnInput::Unsaid { several } => self.http.unsaid(cx, conn, several),
+            ConnInput::Unsaid { several } => self.http.retract_replies(cx, conn, several),
             input => {
                 if let Some(owner) = cx.io.open(conn).map(|state| state.owner) {
                     self.on(cx, owner, conn, input);
@@ -70,7 +70,7 @@ impl Services {
         }
     }
 
-    fn dial_failed(&mut self, cx: &mut Cx<'_>, conn: ConnId, why: DialError) {
+    fn dial_failed(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, why: DialError) {
         if cx.io.get(conn).is_some_and(|state| state.is_closing()) {
             // Closed by us while the dial was under way.
             return self.closed(cx, conn);
@@ -82,7 +82,7 @@ impl Services {
         }
     }
 
-    fn closed(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    fn closed(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         let Some(gone) = cx.io.remove(conn) else { return };
         cx.tell(ConnEvent::Closed { conn });
         // The owner of one that we have closed has let it go already.
@@ -92,7 +92,7 @@ impl Services {
     }
 
     /// Tells the owner of a connection what happened on it.
-    fn on(&mut self, cx: &mut Cx<'_>, owner: Owner, conn: ConnId, input: ConnInput) {
+    fn on(&mut self, cx: &mut NodeCx<'_>, owner: Owner, conn: ConnId, input: ConnInput) {
         match owner {
             Owner::Undecided | Owner::Http => self.http.on(cx, conn, input),
             Owner::Downloads => self.downloads.on(cx, conn, input),
@@ -101,7 +101,7 @@ impl Services {
         }
     }
 
-    fn read(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    fn read(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         match cx.io.open(conn).map(|state| state.owner) {
             None => {}
             Some(Owner::Undecided) => self.decide(cx, conn),
@@ -114,7 +114,7 @@ impl Services {
 
     /// The first line of a connection decides which service it belongs to; from
     /// then on that service reads it.
-    fn decide(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    fn decide(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         let Some(state) = cx.io.open(conn) else { return };
         let frames = self.swarm.as_ref().is_some_and(|swarm| swarm.takes_frames());
         match lines::first(&state.unread, cx.config.limits.head_bytes, frames) {
@@ -137,22 +137,22 @@ impl Services {
             First::Line(line, used) => {
                 state.drop_read(used);
                 cx.tell(ConnEvent::Line { conn, line: clip(&line) });
-                match Line::parse(line.as_bytes()) {
+                match SignalLine::parse(line.as_bytes()) {
                     Some(_) if !cx.config.download => {
                         self.http.close(cx, conn, true, "nothing is downloaded here");
                     }
                     Some(line) => self.downloads.invited(cx, conn, line),
-                    None => self.http.refuse(cx, conn, Limit::Garbage, None),
+                    None => self.http.refuse(cx, conn, NodeLimit::Garbage, None),
                 }
             }
-            First::Overlay | First::Garbage => self.http.refuse(cx, conn, Limit::Garbage, None),
+            First::Overlay | First::Garbage => self.http.refuse(cx, conn, NodeLimit::Garbage, None),
         }
     }
 
     /// Reads the connections that are ready again, and does what services want
     /// of each other, until nothing is left. Called at the end of every call of
     /// the node, so that no service has to remember it.
-    pub(super) fn settle(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn settle(&mut self, cx: &mut NodeCx<'_>) {
         loop {
             if let Some(wish) = cx.wishes.pop_front() {
                 self.grant(cx, wish);
@@ -164,14 +164,14 @@ impl Services {
         }
     }
 
-    fn grant(&mut self, cx: &mut Cx<'_>, wish: CrossWish) {
+    fn grant(&mut self, cx: &mut NodeCx<'_>, wish: CrossWish) {
         match wish {
             CrossWish::Push(wish) => {
                 let passed = match &mut self.overlay {
                     Some(overlay) => overlay.pass_push(cx, &wish),
                     None => Passed::Unknown,
                 };
-                self.http.passed(cx, &wish, passed);
+                self.http.push_answered(cx, &wish, passed);
             }
             CrossWish::Giv { to, index } => {
                 self.http.offer_file(cx, to, index);
@@ -180,7 +180,7 @@ impl Services {
     }
 
     /// What is in the shared folders and in the inbox has changed.
-    pub(super) fn disk(&mut self, cx: &mut Cx<'_>, input: DiskInput) {
+    pub(super) fn disk(&mut self, cx: &mut NodeCx<'_>, input: DiskInput) {
         match input {
             DiskInput::Shared(info) => {
                 if let Some(overlay) = &mut self.overlay {
@@ -202,13 +202,13 @@ impl Services {
     }
 
     /// About datagrams. Without reliable messages they are the overlay's.
-    pub(super) fn messages(&mut self, cx: &mut Cx<'_>, input: MessageInput) {
+    pub(super) fn messages(&mut self, cx: &mut NodeCx<'_>, input: MessageInput) {
         match (input, &mut self.datagrams, &mut self.overlay) {
             (MessageInput::Datagrams { from, segment, data }, Some(datagrams), _) => {
                 datagrams.arrived(cx, (from, segment, &data));
             }
             (MessageInput::Datagrams { from, data, .. }, None, Some(overlay)) => {
-                overlay.heard(cx, from, &data);
+                overlay.receive(cx, from, &data);
             }
             (MessageInput::Flush, Some(datagrams), _) => datagrams.flush(cx),
             (_, None, _) => {}
@@ -216,7 +216,7 @@ impl Services {
     }
 
     /// About the store, and the site that shares it.
-    pub(super) fn site(&mut self, cx: &mut Cx<'_>, input: SiteInput) {
+    pub(super) fn site(&mut self, cx: &mut NodeCx<'_>, input: SiteInput) {
         match input {
             SiteInput::StoreAway => self.http.store(cx, false),
             SiteInput::StoreBack => self.http.store(cx, true),
@@ -232,7 +232,7 @@ impl Services {
     }
 
     /// Runs what is due.
-    pub(super) fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn handle_timeout(&mut self, cx: &mut NodeCx<'_>) {
         while let Some(expired) = cx.io.expired(cx.now) {
             match cx.io.get(expired.conn).map(|state| state.owner) {
                 Some(Owner::Overlay) => self.overlay.run_out(cx, expired),
@@ -255,14 +255,14 @@ impl Services {
     }
 }
 
-fn run_due(service: &mut impl Service, cx: &mut Cx<'_>) {
+fn run_due(service: &mut impl Service, cx: &mut NodeCx<'_>) {
     if service.poll_timeout().is_some_and(|(at, _)| at <= cx.now) {
         service.handle_timeout(cx);
     }
 }
 
 /// A peer connected.
-fn accept(cx: &mut Cx<'_>, conn: ConnId, ends: ConnEnds) {
+fn accept(cx: &mut NodeCx<'_>, conn: ConnId, ends: ConnEnds) {
     let wrong = if !conn.is_inbound() {
         Some(Misuse::Parity { conn })
     } else {
@@ -276,7 +276,7 @@ fn accept(cx: &mut Cx<'_>, conn: ConnId, ends: ConnEnds) {
 
 /// Who wants a dial, if it is still under way; one that we gave up in the
 /// meantime is no fault of the host.
-fn dialing(cx: &mut Cx<'_>, conn: ConnId) -> Option<Owner> {
+fn dialing(cx: &mut NodeCx<'_>, conn: ConnId) -> Option<Owner> {
     match cx.io.get(conn) {
         Some(state) if state.is_dialing() => return Some(state.owner),
         Some(state) if state.is_closing() => {}

@@ -2,7 +2,7 @@
 //! parts of downloads, and whether the upload queue has room.
 
 use super::catalog::Catalog;
-use super::parts::Parts;
+use super::parts::UnfinishedDownloads;
 
 /// What we have for others.
 #[derive(Debug, Clone, Default)]
@@ -10,7 +10,7 @@ pub(super) struct Shelf {
     /// The files we share.
     pub(super) files: Catalog,
     /// The finished parts of unfinished downloads.
-    pub(super) parts: Parts,
+    pub(super) parts: UnfinishedDownloads,
     /// The state of the upload queue after its last input.
     pub(super) queue: QueueRoom,
 }

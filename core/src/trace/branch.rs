@@ -11,19 +11,19 @@ use core::net::SocketAddr;
 
 use super::player::Player;
 use super::qlog;
-use super::tape::{Start, Writer, conn_of};
+use super::tape::{RecordingLog, Start, conn_of};
 use crate::engine::{Effect, Engine, Fx};
 use crate::fetch::DialError;
 use crate::id::ConnId;
 use crate::node::{
-    Command, Config, ConnInput, DiskInput, Event, Input, MessageCommand, MessageInput,
-    MessageOutput, Node, Output,
+    Config, ConnInput, DiskInput, Event, Input, MessageCommand, MessageInput, MessageOutput, Node,
+    NodeCommand, Output,
 };
 use crate::time::{Duration, Instant};
 
 /// A change of one of a tape's inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum InputChange {
     /// A datagram is lost, a connection breaks instead, one that was opened never
     /// is, a command is not given.
     Lose,
@@ -35,17 +35,17 @@ pub enum Change {
 
 /// The input that is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct BranchPoint {
     /// Its number, see [`Player::given`].
     pub input: usize,
     /// Which datagram of it.
     pub datagram: usize,
 }
 
-impl Place {
+impl BranchPoint {
     /// An input with all it holds, or with the first of its datagrams.
     #[must_use]
-    pub const fn of(input: usize) -> Self {
+    pub const fn at_input(input: usize) -> Self {
         Self { input, datagram: 0 }
     }
 }
@@ -53,7 +53,7 @@ impl Place {
 /// True for what may be changed: what came from outside, but for how the node
 /// began and what its own disk answered.
 #[must_use]
-pub const fn is_open(input: &Input, change: Change) -> bool {
+pub const fn is_open(input: &Input, change: InputChange) -> bool {
     match input {
         Input::Messages(MessageInput::Datagrams { .. }) => true,
         Input::Connection(
@@ -62,7 +62,7 @@ pub const fn is_open(input: &Input, change: Change) -> bool {
         )
         | Input::Command(_)
         | Input::Disk(DiskInput::Shared(_) | DiskInput::Unshared { .. }) => {
-            !matches!(change, Change::Twice(_))
+            !matches!(change, InputChange::Twice(_))
         }
         _ => false,
     }
@@ -71,7 +71,7 @@ pub const fn is_open(input: &Input, change: Change) -> bool {
 /// The tape as it would be with this change; `None` when there is no such input,
 /// or it cannot be changed so.
 #[must_use]
-pub fn altered(player: &Player, place: Place, change: Change) -> Option<Player> {
+pub fn altered(player: &Player, place: BranchPoint, change: InputChange) -> Option<Player> {
     let (at, input) = player.given(place.input)?;
     let input = input.filter(|input| is_open(input, change))?;
     let (begun, _) = player.given(0)?;
@@ -119,7 +119,7 @@ struct Run {
     node: Node,
     /// The node as it was recorded, once the two are told apart.
     tape: Option<Node>,
-    writer: Writer,
+    writer: RecordingLog,
     lines: Vec<String>,
     branch: Player,
     fx: Fx<Output, Event>,
@@ -138,7 +138,7 @@ impl Run {
         let config: Config = start.config.clone();
         let node = Node::new(config, start.seed);
         let mut lines = Vec::new();
-        let writer = Writer::new(at, start, &mut lines);
+        let writer = RecordingLog::new(at, start, &mut lines);
         Self {
             node,
             tape: None,
@@ -184,7 +184,7 @@ impl Run {
         let due: Vec<(SocketAddr, [u64; 2])> =
             self.taking.iter_mut().filter_map(|(from, of)| Some((*from, of.take()?))).collect();
         for (from, [messages, bytes]) in due {
-            let taken = Command::Messages(MessageCommand::Taken { from, messages, bytes });
+            let taken = NodeCommand::Messages(MessageCommand::Taken { from, messages, bytes });
             self.same(at, Some(&Input::Command(taken)));
         }
     }
@@ -196,7 +196,13 @@ impl Run {
     }
 
     /// The change itself.
-    fn change(&mut self, at: Instant, input: &Input, which: usize, change: Change) -> Option<()> {
+    fn change(
+        &mut self,
+        at: Instant,
+        input: &Input,
+        which: usize,
+        change: InputChange,
+    ) -> Option<()> {
         if let Input::Messages(MessageInput::Datagrams { from, segment, data }) = input {
             let each = (*segment as usize).max(1);
             let start = which.checked_mul(each).filter(|start| *start < data.len())?;
@@ -206,13 +212,13 @@ impl Run {
             };
             let one = some(data.slice(start..end));
             let by = match change {
-                Change::Lose => None,
-                Change::Delay(by) | Change::Twice(by) => Some(by),
+                InputChange::Lose => None,
+                InputChange::Delay(by) | InputChange::Twice(by) => Some(by),
             };
             if let Some(by) = by {
                 self.postpone(at + by, one);
             }
-            if matches!(change, Change::Twice(_)) {
+            if matches!(change, InputChange::Twice(_)) {
                 self.same(at, Some(input));
                 return Some(());
             }
@@ -224,7 +230,7 @@ impl Run {
             return Some(());
         }
         match (conn_of(input), change) {
-            (Some(conn), Change::Delay(by)) => {
+            (Some(conn), InputChange::Delay(by)) => {
                 self.moved = Some((conn, Some(by)));
                 self.postpone(at + by, input.clone());
             }
@@ -242,7 +248,7 @@ impl Run {
                     _ => self.same(at, Some(&Input::Connection(conn, ConnInput::Closed))),
                 }
             }
-            (None, Change::Delay(by)) => self.postpone(at + by, input.clone()),
+            (None, InputChange::Delay(by)) => self.postpone(at + by, input.clone()),
             (None, _) => {}
         }
         Some(())
@@ -264,7 +270,7 @@ impl Run {
                     self.same(at, None);
                 }
             }
-            Some(Input::Command(Command::Messages(MessageCommand::Taken { .. }))) => {
+            Some(Input::Command(NodeCommand::Messages(MessageCommand::Taken { .. }))) => {
                 self.wants(input);
                 self.take(at);
             }
@@ -281,7 +287,7 @@ impl Run {
     }
 
     fn wants(&mut self, input: Option<&Input>) {
-        if let Some(Input::Command(Command::Messages(MessageCommand::Taken {
+        if let Some(Input::Command(NodeCommand::Messages(MessageCommand::Taken {
             from,
             messages,
             bytes,

@@ -12,8 +12,9 @@ use proptest::prelude::*;
 use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::id::{ConnId, FetchId, FileIndex, Guid, Sha1};
 use servent_core::node::{
-    Command, ConnInput, ConnOutput, DialError, DiskInput, FetchCommand, FetchInput, FileInfo, Get,
-    Held, HttpCommand, Input, Node, Output, SiteInput, Source, StoreError,
+    ConnInput, ConnOutput, DialError, DiskInput, DownloadSource, FetchCommand, FetchInput,
+    FileInfo, Get, HttpCommand, InboxMessage, Input, Node, NodeCommand, Output, SiteInput,
+    StoreError,
 };
 use servent_core::queue::FileKey;
 use servent_core::time::{Duration, Instant};
@@ -68,39 +69,39 @@ fn accepted() -> impl Strategy<Value = ConnId> {
     prop_oneof![30 => (0..7u64).prop_map(|n| n * 2), 1 => Just(u64::MAX)].prop_map(ConnId)
 }
 
-fn source() -> impl Strategy<Value = Source> {
-    (0..4u8).prop_map(|n| Source {
+fn source() -> impl Strategy<Value = DownloadSource> {
+    (0..4u8).prop_map(|n| DownloadSource {
         at: format!("9.9.9.{n}:1").parse().unwrap(),
         target: "/get/0/file%200.bin".into(),
         host: "x".into(),
     })
 }
 
-fn command() -> impl Strategy<Value = Command> {
+fn command() -> impl Strategy<Value = NodeCommand> {
     let fetch = FetchId(0);
     prop_oneof![
-        (0..4u32).prop_map(|slots| Command::Http(HttpCommand::Slots { slots })),
-        (0..3u32).prop_map(|n| Command::Http(HttpCommand::Giv {
+        (0..4u32).prop_map(|slots| NodeCommand::Http(HttpCommand::Slots { slots })),
+        (0..3u32).prop_map(|n| NodeCommand::Http(HttpCommand::Giv {
             to: "9.9.9.9:9".parse().unwrap(),
             index: FileIndex(n)
         })),
         prop::collection::vec(source(), 0..3).prop_map(|sources| {
-            Command::Fetch(FetchCommand::Get(Get { name: "f".into(), sha1: None, sources }))
+            NodeCommand::Fetch(FetchCommand::Get(Get { name: "f".into(), sha1: None, sources }))
         }),
-        Just(Command::Fetch(FetchCommand::Cancel { fetch })),
-        Just(Command::Fetch(FetchCommand::AskNow { fetch })),
-        Just(Command::Fetch(FetchCommand::Pause { fetch })),
-        Just(Command::Fetch(FetchCommand::Resume { fetch })),
-        (0..100u64).prop_map(move |s| Command::Fetch(FetchCommand::Sleep {
+        Just(NodeCommand::Fetch(FetchCommand::Cancel { fetch })),
+        Just(NodeCommand::Fetch(FetchCommand::AskNow { fetch })),
+        Just(NodeCommand::Fetch(FetchCommand::Pause { fetch })),
+        Just(NodeCommand::Fetch(FetchCommand::Resume { fetch })),
+        (0..100u64).prop_map(move |s| NodeCommand::Fetch(FetchCommand::Sleep {
             fetch,
             length: Duration::from_secs(s)
         })),
-        Just(Command::Fetch(FetchCommand::ExpectGiv {
+        Just(NodeCommand::Fetch(FetchCommand::ExpectGiv {
             fetch,
             servent: Guid([0; 16]),
             index: FileIndex(0)
         })),
-        Just(Command::Listening { at: "1.2.3.4:5".parse().unwrap() }),
+        Just(NodeCommand::Listening { at: "1.2.3.4:5".parse().unwrap() }),
     ]
 }
 
@@ -120,7 +121,7 @@ fn happening() -> impl Strategy<Value = Result<Input, u64>> {
         2 => (conn(), number.clone()).prop_map(|(conn, bytes)| Ok(Input::Connection(conn, ConnInput::Stored { bytes }))),
         1 => (conn(), number).prop_map(|(conn, bytes)| Ok(Input::Connection(conn, ConnInput::Backlog { bytes }))),
         1 => (0..3u32, 0..9u64).prop_map(|(files, bytes)| {
-            Ok(Input::Disk(DiskInput::Inbox { held: (files > 0).then_some(Held { files, bytes }) }))
+            Ok(Input::Disk(DiskInput::Inbox { held: (files > 0).then_some(InboxMessage { files, bytes }) }))
         }),
         1 => conn().prop_map(|conn| Ok(Input::Connection(conn, ConnInput::Kept { name: "a".into() }))),
         1 => conn().prop_map(|conn| Ok(Input::Connection(conn, ConnInput::BodyEnded { unread: Vec::new() }))),
@@ -234,7 +235,7 @@ impl Manners {
 
 fn started() -> Node {
     let mut host = Host::new(config(), &[1_000, 10]);
-    host.input(Input::Disk(DiskInput::Inbox { held: Some(Held::default()) }));
+    host.input(Input::Disk(DiskInput::Inbox { held: Some(InboxMessage::default()) }));
     host.node
 }
 

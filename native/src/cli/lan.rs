@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use mdns_sd::{Receiver, ServiceDaemon, ServiceEvent, ServiceInfo};
 use servent::driver::Handle;
-use servent_core::node::{Command, OverlayCommand};
+use servent_core::node::{NodeCommand, OverlayCommand};
 
 use super::control::token;
 use crate::exit::{Exit, Failure};
@@ -45,7 +45,7 @@ impl Lan {
         let listening = listening.spawn(move || {
             follow(&heard, name.as_deref(), |at| {
                 runtime
-                    .block_on(handle.command(Command::Overlay(OverlayCommand::Nearby { at })))
+                    .block_on(handle.command(NodeCommand::Overlay(OverlayCommand::Nearby { at })))
                     .is_ok()
             });
         });

@@ -7,16 +7,16 @@ use std::net::SocketAddr;
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::{ConnId, FileIndex, Sha1};
 use servent_core::node::{
-    Command, Config, ConnInput, ConnOutput, DiskInput, FetchCommand, FetchInput, FetchOutput,
-    FileInfo, Get, Input, Message, MessageCommand, MessageInput, MessageOutput, Node, Output,
-    OverlayCommand, Restored, Source,
+    Config, ConnInput, ConnOutput, DiskInput, DownloadSource, FetchCommand, FetchInput,
+    FetchOutput, FileInfo, Get, InboxEntry, Input, MessageCommand, MessageInput, MessageOutput,
+    Node, NodeCommand, Output, OverlayCommand, RestoredNode,
 };
 use servent_core::queue::FileKey;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
 use servent_core::trace::qlog;
-use servent_core::trace::tape::{Start, Writer};
-use servent_core::unicast::{self, Order};
+use servent_core::trace::tape::{RecordingLog, Start};
+use servent_core::unicast::{self, DeliveryOrder};
 
 /// How long bytes take.
 const LATENCY: Duration = Duration::from_millis(3);
@@ -41,29 +41,31 @@ pub(crate) fn tapes() -> Vec<(&'static str, Vec<u8>)> {
     let mut queue = Stage::new(|config| config.queue.slots = 1);
     queue.share();
     for k in [1, 2] {
-        let source = Source { at: at(0), target: "/get/1/song".into(), host: "server".into() };
+        let source =
+            DownloadSource { at: at(0), target: "/get/1/song".into(), host: "server".into() };
         let get = Get { name: "song".into(), sha1: Some(SHA1), sources: [source].into() };
-        queue.command(k, Command::Fetch(FetchCommand::Get(get)));
+        queue.command(k, NodeCommand::Fetch(FetchCommand::Get(get)));
     }
     queue.run(900);
 
     let mut routing = Stage::new(|config| config.overlay.enabled = true);
     routing.share();
     for k in [1, 2] {
-        routing.command(k, Command::Overlay(OverlayCommand::Join { at: at(0) }));
+        routing.command(k, NodeCommand::Overlay(OverlayCommand::Join { at: at(0) }));
     }
     routing.run(20);
     let words = "song".into();
-    routing.command(1, Command::Overlay(OverlayCommand::Search { search: 1, words }));
+    routing.command(1, NodeCommand::Overlay(OverlayCommand::Search { search: 1, words }));
     routing.run(60);
 
     let mut unicast = Stage::new(|config| config.datagrams = Some(unicast::Config::default()));
     for n in 0..40_u8 {
-        let messages = [Message { order: Order::InOrder, data: vec![n; 100].into() }].into();
-        unicast.command(1, Command::Messages(MessageCommand::Send { to: at(0), messages }));
+        let messages =
+            [InboxEntry { order: DeliveryOrder::InOrder, data: vec![n; 100].into() }].into();
+        unicast.command(1, NodeCommand::Messages(MessageCommand::Send { to: at(0), messages }));
         unicast.run(1);
     }
-    unicast.command(1, Command::Messages(MessageCommand::Close { to: at(0) }));
+    unicast.command(1, NodeCommand::Messages(MessageCommand::Close { to: at(0) }));
     unicast.run(60);
 
     vec![
@@ -77,7 +79,7 @@ pub(crate) fn tapes() -> Vec<(&'static str, Vec<u8>)> {
 /// A servent that is recorded.
 struct Recorded {
     node: Node,
-    writer: Writer,
+    writer: RecordingLog,
     lines: Vec<String>,
     /// The other end of each of its connections.
     ends: BTreeMap<ConnId, (usize, ConnId)>,
@@ -103,7 +105,7 @@ impl Stage {
             let seed = k as u64 + 1;
             let start = Start::new(NodeId(0), &format!("n{k}"), seed, config.clone());
             let mut lines = Vec::new();
-            let writer = Writer::new(now, start, &mut lines);
+            let writer = RecordingLog::new(now, start, &mut lines);
             Recorded {
                 node: Node::new(config, seed),
                 writer,
@@ -115,7 +117,7 @@ impl Stage {
         let mut stage = Self { all: (0..3).map(recorded).collect(), now, due: Vec::new() };
         for k in 0..3 {
             let listen = Some(at(k));
-            stage.give(k, Some(Input::Start(Restored { listen, ..Restored::default() })));
+            stage.give(k, Some(Input::Start(RestoredNode { listen, ..RestoredNode::default() })));
         }
         stage
     }
@@ -134,7 +136,7 @@ impl Stage {
         self.give(0, Some(Input::Disk(DiskInput::Shared(file))));
     }
 
-    fn command(&mut self, k: usize, command: Command) {
+    fn command(&mut self, k: usize, command: NodeCommand) {
         self.give(k, Some(Input::Command(command)));
     }
 

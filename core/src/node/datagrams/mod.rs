@@ -14,15 +14,17 @@ use core::mem;
 use core::net::SocketAddr;
 
 use self::train::Train;
-use super::cx::Cx;
+use super::cx::NodeCx;
 use super::service::Service;
-use super::{ConnEvent, ConnInput, Effects, Event, Message, MessageCommand, MessageOutput, Output};
+use super::{
+    ConnEvent, ConnInput, Event, InboxEntry, MessageCommand, MessageOutput, NodeEffects, Output,
+};
 use crate::engine::{Effect, Engine as _, Fx};
 use crate::id::ConnId;
 use crate::rng::Rng;
 use crate::time::Instant;
-use crate::unicast::{self, Config, Conn, Endpoint, Refusal};
-use crate::wire::unicast::{Packet, Payload};
+use crate::unicast::{self, Config, Endpoint, MessageRefusal, UnicastConnId};
+use crate::wire::unicast::{Packet, UnicastPayload};
 
 /// An endpoint with its wire format.
 #[derive(Debug, Clone)]
@@ -51,8 +53,8 @@ impl Datagrams {
     /// Datagrams of one peer were received, each `segment` bytes long.
     pub(super) fn arrived(
         &mut self,
-        cx: &mut Cx<'_>,
-        (from, segment, data): (SocketAddr, u32, &Payload),
+        cx: &mut NodeCx<'_>,
+        (from, segment, data): (SocketAddr, u32, &UnicastPayload),
     ) {
         let segment = (segment as usize).max(1);
         // A message that is kept keeps the buffer it was received in: at most
@@ -63,14 +65,20 @@ impl Datagrams {
             let datagram = if shared {
                 data.slice(datagram)
             } else {
-                Payload::copy_from_slice(&data[datagram])
+                UnicastPayload::copy_from_slice(&data[datagram])
             };
             self.datagram(cx.now, from, &datagram, cx.fx);
         }
         self.answer(cx.fx);
     }
 
-    fn datagram(&mut self, now: Instant, from: SocketAddr, data: &Payload, fx: &mut Effects) {
+    fn datagram(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        data: &UnicastPayload,
+        fx: &mut NodeEffects,
+    ) {
         let bytes = u32::try_from(data.len()).unwrap_or(u32::MAX);
         match Packet::parse(data, &self.endpoint.config().seal) {
             Ok(packet) => {
@@ -82,9 +90,15 @@ impl Datagrams {
     }
 
     /// Sends until a message is refused, and returns the rest to the caller.
-    fn send(&mut self, now: Instant, to: SocketAddr, messages: Vec<Message>, fx: &mut Effects) {
+    fn send(
+        &mut self,
+        now: Instant,
+        to: SocketAddr,
+        messages: Vec<InboxEntry>,
+        fx: &mut NodeEffects,
+    ) {
         let mut messages = messages.into_iter();
-        for Message { order, data: payload } in messages.by_ref() {
+        for InboxEntry { order, data: payload } in messages.by_ref() {
             let before = self.said.len();
             let input = unicast::Input::Send { peer: to, payload, order };
             self.endpoint.handle(now, input, &mut self.said);
@@ -99,14 +113,14 @@ impl Datagrams {
     }
 
     /// The host's turn is over.
-    pub(super) fn flush(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn flush(&mut self, cx: &mut NodeCx<'_>) {
         self.endpoint.handle(cx.now, unicast::Input::Flush, &mut self.said);
         self.answer(cx.fx);
     }
 
     /// Encodes the endpoint's outputs. Returns the message that was refused, if
     /// one was.
-    fn answer(&mut self, fx: &mut Effects) -> Option<(Message, Refusal)> {
+    fn answer(&mut self, fx: &mut NodeEffects) -> Option<(InboxEntry, MessageRefusal)> {
         let Self { endpoint, train, said } = self;
         let Config { seal, mtu, .. } = endpoint.config();
         let mut arrived = Arrived::default();
@@ -124,10 +138,10 @@ impl Datagrams {
                     train.add(peer, &packet, (seal, *mtu), fx);
                 }
                 Effect::Output(unicast::Output::Deliver { peer, conn, order, payload }) => {
-                    arrived.add((peer, conn), Message { order, data: payload }, fx);
+                    arrived.add((peer, conn), InboxEntry { order, data: payload }, fx);
                 }
                 Effect::Output(unicast::Output::Refused { order, payload, why, .. }) => {
-                    refused = Some((Message { order, data: payload }, why));
+                    refused = Some((InboxEntry { order, data: payload }, why));
                 }
                 Effect::Output(unicast::Output::Writable { peer }) => {
                     fx.output(Output::Messages(MessageOutput::Writable { to: peer }));
@@ -146,13 +160,13 @@ impl Service for Datagrams {
     type Command = MessageCommand;
     type Restored = ();
 
-    fn restore(&mut self, _: &mut Cx<'_>, (): ()) {}
+    fn restore(&mut self, _: &mut NodeCx<'_>, (): ()) {}
 
-    fn on(&mut self, _: &mut Cx<'_>, _: ConnId, _: ConnInput) {}
+    fn on(&mut self, _: &mut NodeCx<'_>, _: ConnId, _: ConnInput) {}
 
-    fn read(&mut self, _: &mut Cx<'_>, _: ConnId) {}
+    fn read(&mut self, _: &mut NodeCx<'_>, _: ConnId) {}
 
-    fn command(&mut self, cx: &mut Cx<'_>, command: MessageCommand) {
+    fn command(&mut self, cx: &mut NodeCx<'_>, command: MessageCommand) {
         let input = match command {
             MessageCommand::Send { to, messages } => {
                 return self.send(cx.now, to, messages, cx.fx);
@@ -167,7 +181,7 @@ impl Service for Datagrams {
         self.answer(cx.fx);
     }
 
-    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+    fn handle_timeout(&mut self, cx: &mut NodeCx<'_>) {
         self.endpoint.handle_timeout(cx.now, &mut self.said);
         self.answer(cx.fx);
     }
@@ -184,12 +198,17 @@ fn is_refusal(effect: &Effect<unicast::Output, unicast::Event>) -> bool {
 /// Successive messages of one connection.
 #[derive(Default)]
 struct Arrived {
-    from: Option<(SocketAddr, Conn)>,
-    messages: Vec<Message>,
+    from: Option<(SocketAddr, UnicastConnId)>,
+    messages: Vec<InboxEntry>,
 }
 
 impl Arrived {
-    fn add(&mut self, from: (SocketAddr, Conn), message: Message, fx: &mut Effects) {
+    fn add(
+        &mut self,
+        from: (SocketAddr, UnicastConnId),
+        message: InboxEntry,
+        fx: &mut NodeEffects,
+    ) {
         if self.from != Some(from) {
             self.leave(fx);
             self.from = Some(from);
@@ -197,7 +216,7 @@ impl Arrived {
         self.messages.push(message);
     }
 
-    fn leave(&mut self, fx: &mut Effects) {
+    fn leave(&mut self, fx: &mut NodeEffects) {
         if let Some((from, conn)) = self.from.take() {
             let messages = mem::take(&mut self.messages);
             fx.output(Output::Messages(MessageOutput::Deliver { from, conn, messages }));

@@ -21,7 +21,7 @@ pub(super) enum Exchange {
     /// A request was received, and the queue is holding its answer back.
     Held,
     /// A file body is being sent; further requests wait for its end.
-    Sending(Box<Transfer>),
+    Sending(Box<BodyTransfer>),
     /// A long list is being sent in parts; further requests wait for its end.
     Listing(Box<Listing>),
     /// A file for the inbox is being received; further requests wait for its
@@ -36,7 +36,7 @@ impl Exchange {
 
 /// A file body being sent.
 #[derive(Debug, Clone)]
-pub(super) struct Transfer {
+pub(super) struct BodyTransfer {
     /// The range, `start..end`.
     pub(super) start: u64,
     /// Its end.

@@ -44,32 +44,32 @@ use core::net::SocketAddr;
 use self::exchange::Exchange;
 use self::give::Inbox;
 use self::guard::Guard;
-use self::reply::{Form, Reply};
-use self::request::Asked;
+use self::reply::{Form, HttpReply};
+use self::request::UploadRequest;
 use super::connections::{ExpiredTimer, Owner, Timer};
-use super::cx::Cx;
+use super::cx::NodeCx;
 use super::service::{EngineCall, FollowUps, RunsEngine, Service};
 use super::shelf::QueueRoom;
-use super::{ConnEvent, ConnInput, Event, HttpCommand, Limit, Misuse, Op, Output};
+use super::{ConnEvent, ConnInput, Event, HttpCommand, Misuse, NodeLimit, NodeOp, Output};
 use crate::engine::{Effect, Engine as _, Fx};
 use crate::id::{ConnId, FileIndex, Guid};
-use crate::lease::division::Leader;
-use crate::queue::server::{self, Server, Verdict};
-use crate::queue::{self, Loss, Row};
+use crate::lease::membership::Leader;
+use crate::queue::server::{self, QueueServer, QueueVerdict};
+use crate::queue::{self, PositionLoss, StoredEntry};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
-use crate::wire::queue::Line;
+use crate::wire::queue::SignalLine;
 
 /// The service that serves files.
 #[derive(Debug, Clone)]
 pub(super) struct Http {
-    pub(super) queue: Server,
+    pub(super) queue: QueueServer,
     follow_ups: FollowUps<server::Input>,
     /// What each connection is used for.
     exchanges: BTreeMap<ConnId, Exchange>,
     /// Requests that the queue has not answered yet, or whose answers it is
     /// holding back.
-    asked: BTreeMap<ConnId, Asked>,
+    asked: BTreeMap<ConnId, UploadRequest>,
     /// The address of this connection sends requests too often, as the queue has
     /// said just now; and when it may send the next one.
     hammering: Option<(ConnId, Duration)>,
@@ -85,19 +85,19 @@ pub(super) struct Http {
 
 impl Service for Http {
     type Command = HttpCommand;
-    type Restored = Vec<Row>;
+    type Restored = Vec<StoredEntry>;
 
-    fn restore(&mut self, cx: &mut Cx<'_>, rows: Vec<Row>) {
+    fn restore(&mut self, cx: &mut NodeCx<'_>, rows: Vec<StoredEntry>) {
         for row in rows {
             self.feed(cx, server::Input::Restore(row));
         }
     }
 
-    fn resume(&mut self, cx: &mut Cx<'_>) {
+    fn resume(&mut self, cx: &mut NodeCx<'_>) {
         self.feed(cx, server::Input::Resume);
     }
 
-    fn on(&mut self, cx: &mut Cx<'_>, conn: ConnId, input: ConnInput) {
+    fn on(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, input: ConnInput) {
         match input {
             ConnInput::Dialed { local } => self.dialed(cx, conn, local),
             ConnInput::DialFailed { .. } | ConnInput::Closed => self.left(cx, conn, true),
@@ -110,23 +110,23 @@ impl Service for Http {
                 Some(Exchange::Receiving) => self.not_kept(cx, conn, why),
                 _ => {}
             },
-            ConnInput::Judged { good } => self.judged(cx, conn, good),
-            ConnInput::Kept { name } => self.kept(cx, conn, name),
-            ConnInput::Unsaid { several } => self.unsaid(cx, conn, several),
+            ConnInput::Judged { good } => self.finish_authentication(cx, conn, good),
+            ConnInput::Kept { name } => self.upload_committed(cx, conn, name),
+            ConnInput::Unsaid { several } => self.retract_replies(cx, conn, several),
             // The layer below handles these.
             ConnInput::Accepted { .. } | ConnInput::Bytes { .. } => {}
         }
     }
 
-    fn read(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    fn read(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         self.read_requests(cx, conn);
     }
 
-    fn run_out(&mut self, cx: &mut Cx<'_>, expired: ExpiredTimer) {
+    fn run_out(&mut self, cx: &mut NodeCx<'_>, expired: ExpiredTimer) {
         self.timer_expired(cx, expired);
     }
 
-    fn command(&mut self, cx: &mut Cx<'_>, command: HttpCommand) {
+    fn command(&mut self, cx: &mut NodeCx<'_>, command: HttpCommand) {
         match command {
             HttpCommand::Giv { to, index } if self.offer_file(cx, to, index) => {}
             HttpCommand::Giv { index, .. } => {
@@ -137,7 +137,7 @@ impl Service for Http {
         }
     }
 
-    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+    fn handle_timeout(&mut self, cx: &mut NodeCx<'_>) {
         if !self.mute {
             return self.feed_timeout(cx);
         }
@@ -156,7 +156,7 @@ impl Service for Http {
     }
 }
 
-impl RunsEngine<Cx<'_>> for Http {
+impl RunsEngine<NodeCx<'_>> for Http {
     type Input = server::Input;
     type Output = server::Output;
     type Event = queue::Event;
@@ -167,7 +167,7 @@ impl RunsEngine<Cx<'_>> for Http {
 
     fn call(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         call: EngineCall<server::Input>,
         fx: &mut Fx<server::Output, queue::Event>,
     ) {
@@ -178,14 +178,14 @@ impl RunsEngine<Cx<'_>> for Http {
         cx.shelf.queue = self.room();
     }
 
-    fn carry_out(&mut self, cx: &mut Cx<'_>, effect: Effect<server::Output, queue::Event>) {
+    fn carry_out(&mut self, cx: &mut NodeCx<'_>, effect: Effect<server::Output, queue::Event>) {
         match effect {
             Effect::Event(event) => cx.fx.event(Event::Queue(event)),
             Effect::Output(server::Output::Save(row)) => {
-                cx.fx.output(Output::Persist(Op::Queue(row)));
+                cx.fx.output(Output::Persist(NodeOp::Queue(row)));
             }
             Effect::Output(server::Output::Forget(ticket)) => {
-                cx.fx.output(Output::Persist(Op::QueueGone(ticket)));
+                cx.fx.output(Output::Persist(NodeOp::QueueGone(ticket)));
             }
             Effect::Output(server::Output::Call { ticket, to }) => self.call_back(cx, ticket, to),
             Effect::Output(server::Output::Hangup { conn, why }) => {
@@ -200,7 +200,7 @@ impl RunsEngine<Cx<'_>> for Http {
 
 impl Http {
     pub(super) fn new(config: queue::Config, root: &Rng) -> Self {
-        let queue = Server::new(config, root.fork("queue", 0));
+        let queue = QueueServer::new(config, root.fork("queue", 0));
         Self {
             queue,
             follow_ups: FollowUps::default(),
@@ -235,10 +235,10 @@ impl Http {
     }
 
     /// The queue answers a request.
-    fn replied(&mut self, cx: &mut Cx<'_>, conn: ConnId, verdict: Verdict) {
+    fn replied(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, verdict: QueueVerdict) {
         let Some(asked) = self.asked.remove(&conn) else {
             // It was only counted.
-            if let Verdict::Hammering { retry_after } = verdict {
+            if let QueueVerdict::Hammering { retry_after } = verdict {
                 self.hammering = Some((conn, retry_after));
             }
             return;
@@ -256,16 +256,16 @@ impl Http {
 
     /// Bytes written to a connection pile up because the peer does not read
     /// them.
-    fn backlog(&mut self, cx: &mut Cx<'_>, conn: ConnId, bytes: u64) {
+    fn backlog(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, bytes: u64) {
         if !self.list_behind(conn, bytes) && bytes > cx.config.limits.backlog {
-            cx.tell(ConnEvent::Limit { conn, limit: Limit::Backlog });
+            cx.tell(ConnEvent::Limit { conn, limit: NodeLimit::Backlog });
             self.close(cx, conn, false, "replies pile up unread");
         }
     }
 
     /// Calls a client back about its place: `QUEUE` is sent once the dial
     /// succeeds (PARQ §4).
-    fn call_back(&mut self, cx: &mut Cx<'_>, ticket: Guid, to: SocketAddr) {
+    fn call_back(&mut self, cx: &mut NodeCx<'_>, ticket: Guid, to: SocketAddr) {
         match cx.dial_for_stranger(to, Owner::Http) {
             Some(conn) => drop(self.exchanges.insert(conn, Exchange::Calling { ticket })),
             None => self.feed(cx, server::Input::CallDone { ticket, ok: false }),
@@ -274,7 +274,12 @@ impl Http {
 
     /// Offers a file to a client that cannot reach us: `GIV` is sent once the
     /// dial succeeds. False when we share no such file.
-    pub(super) fn offer_file(&mut self, cx: &mut Cx<'_>, to: SocketAddr, index: FileIndex) -> bool {
+    pub(super) fn offer_file(
+        &mut self,
+        cx: &mut NodeCx<'_>,
+        to: SocketAddr,
+        index: FileIndex,
+    ) -> bool {
         let shared = cx.shelf.files.get(index).is_some();
         if shared && let Some(conn) = cx.dial_for_stranger(to, Owner::Http) {
             self.exchanges.insert(conn, Exchange::Offering { index });
@@ -284,13 +289,13 @@ impl Http {
 
     /// A dial succeeded: from now on the connection is like any other, and what
     /// the other end sends first decides what it is.
-    fn dialed(&mut self, cx: &mut Cx<'_>, conn: ConnId, local: SocketAddr) {
+    fn dialed(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, local: SocketAddr) {
         let exchange = self.exchanges.remove(&conn);
         cx.io.pass_to(conn, Owner::Undecided);
         match exchange {
             Some(Exchange::Calling { ticket }) => {
                 let server = Some(cx.us.reached_at(local));
-                open_with(cx, conn, &Line::Queue { ticket, server });
+                open_with(cx, conn, &SignalLine::Queue { ticket, server });
                 self.feed(cx, server::Input::CallDone { ticket, ok: true });
             }
             Some(Exchange::Offering { index }) => {
@@ -299,14 +304,14 @@ impl Http {
                     return self.close(cx, conn, false, "the file is no longer shared");
                 };
                 let servent = cx.us.servent;
-                open_with(cx, conn, &Line::Giv { index, servent, name });
+                open_with(cx, conn, &SignalLine::Giv { index, servent, name });
             }
             _ => {}
         }
     }
 
     /// Writes a complete reply, and closes the connection if it is the last.
-    fn say(&mut self, cx: &mut Cx<'_>, conn: ConnId, reply: Reply) {
+    fn say(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, reply: HttpReply) {
         let (keep, why) = (reply.keep, reply.why);
         self.write(cx, conn, reply);
         if !keep {
@@ -316,22 +321,22 @@ impl Http {
 
     /// Writes a reply, without the bytes of a file.
     #[allow(clippy::unused_self)] // Like `say`.
-    fn write(&self, cx: &mut Cx<'_>, conn: ConnId, reply: Reply) {
-        let Reply { status, range: (start, end), data, .. } = reply;
+    fn write(&self, cx: &mut NodeCx<'_>, conn: ConnId, reply: HttpReply) {
+        let HttpReply { status, range: (start, end), data, .. } = reply;
         cx.tell(ConnEvent::Reply { conn, status, start, end });
         cx.io.write(conn, data, cx.fx);
     }
 
     /// Closes a connection. The queue learns of it now, not when the host
     /// reports it gone.
-    pub(super) fn close(&mut self, cx: &mut Cx<'_>, conn: ConnId, flush: bool, why: &str) {
+    pub(super) fn close(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, flush: bool, why: &str) {
         if cx.close(conn, flush, why) {
             self.left(cx, conn, false);
         }
     }
 
     /// A connection is lost or closed. `broke`: not by our decision.
-    fn left(&mut self, cx: &mut Cx<'_>, conn: ConnId, broke: bool) {
+    fn left(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, broke: bool) {
         let input = match self.exchanges.remove(&conn) {
             Some(Exchange::Calling { ticket }) => server::Input::CallDone { ticket, ok: false },
             Some(Exchange::Offering { .. }) => return,
@@ -349,20 +354,20 @@ impl Http {
 }
 
 /// Writes the line that opens a connection we dialed.
-fn open_with(cx: &mut Cx<'_>, conn: ConnId, line: &Line) {
+fn open_with(cx: &mut NodeCx<'_>, conn: ConnId, line: &SignalLine) {
     cx.io.write(conn, line.to_bytes(), cx.fx);
     cx.io.wake(conn, cx.now + cx.config.limits.request_deadline, Timer::Head);
 }
 
 /// Why the queue closes a connection, in words.
-const fn loss(why: Loss) -> &'static str {
+const fn loss(why: PositionLoss) -> &'static str {
     match why {
-        Loss::TooEarly => "asked too early",
-        Loss::Overdue => "did not ask in time",
-        Loss::ConnectionLost => "the place is lost",
-        Loss::WrongPosition => "claimed a position it was never told",
-        Loss::BrokeTooOften => "broke its connection too often",
-        Loss::Unreachable => "did not answer the calls",
-        Loss::Replaced => "took another place instead",
+        PositionLoss::TooEarly => "asked too early",
+        PositionLoss::Overdue => "did not ask in time",
+        PositionLoss::ConnectionLost => "the place is lost",
+        PositionLoss::WrongPosition => "claimed a position it was never told",
+        PositionLoss::BrokeTooOften => "broke its connection too often",
+        PositionLoss::Unreachable => "did not answer the calls",
+        PositionLoss::Replaced => "took another place instead",
     }
 }

@@ -4,9 +4,9 @@
 use core::net::{IpAddr, SocketAddrV4};
 
 use super::Http;
-use super::reply::Writer;
+use super::reply::ReplyWriter;
 use crate::id::{ConnId, FileIndex, Guid};
-use crate::node::cx::{Cx, Passed, PushWish};
+use crate::node::cx::{NodeCx, Passed, PushWish};
 use crate::time::Duration;
 use crate::wire::http::Headers;
 use crate::wire::queue as headers;
@@ -37,9 +37,14 @@ pub(super) fn wanted(
 impl Http {
     /// Answers a push request with what became of it. Further requests may have
     /// been received behind it.
-    pub(in crate::node) fn passed(&mut self, cx: &mut Cx<'_>, wish: &PushWish, passed: Passed) {
+    pub(in crate::node) fn push_answered(
+        &mut self,
+        cx: &mut NodeCx<'_>,
+        wish: &PushWish,
+        passed: Passed,
+    ) {
         let Some(form) = self.pushes.remove(&wish.conn) else { return };
-        let writer = Writer::of(cx);
+        let writer = ReplyWriter::from_cx(cx);
         let reply = match passed {
             Passed::On => writer.short((202, "Push Message Sent"), form),
             Passed::Unknown => writer.short((410, "Servent Not Connected"), form),

@@ -8,32 +8,32 @@ use super::Http;
 use super::archive;
 use super::browse;
 use super::conditions::{Condition, Validators};
-use super::exchange::{Exchange, Transfer};
+use super::exchange::{BodyTransfer, Exchange};
 use super::list;
-use super::page::{self, Visitor, Wanted};
+use super::page::{self, ListingQuery, Visitor};
 use super::pages;
 use super::push;
-use super::reply::{Described, Form, Reply, Writer};
+use super::reply::{Described, Form, HttpReply, ReplyWriter};
 use crate::id::{ConnId, FileIndex, Sha1};
-use crate::lease::division::Leader;
+use crate::lease::membership::Leader;
 use crate::node::catalog::Catalog;
 use crate::node::connections::Timer;
-use crate::node::cx::{CrossWish, Cx};
-use crate::node::event::heard;
-use crate::node::parts::{Body, Subject};
+use crate::node::cx::{CrossWish, NodeCx};
+use crate::node::event::request_received;
+use crate::node::parts::{BodySource, RequestSubject};
 use crate::node::service::RunsEngine as _;
 use crate::node::{ConnOutput, FileRef, Output};
 use crate::queue::Dialect;
-use crate::queue::server::{self, Verdict};
+use crate::queue::server::{self, QueueVerdict};
 use crate::thex::Tree;
 use crate::time::Duration;
-use crate::wire::http::{Alts, Method, RangeSpec, RequestHead, Target};
+use crate::wire::http::{Alts, HttpMethod, RangeSpec, RequestHead, Target};
 use crate::wire::queue as headers;
 
 /// A request for a file body, while the queue decides on it.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
-    pub(super) subject: Subject,
+pub(super) struct UploadRequest {
+    pub(super) subject: RequestSubject,
     pub(super) start: u64,
     pub(super) end: u64,
     /// A range was requested: 206 instead of 200.
@@ -47,16 +47,16 @@ pub(super) struct Asked {
 
 impl Http {
     /// Answers one request, or lets the queue decide on it. A request for a
-    /// push is passed on by the overlay, and answered by [`Http::passed`].
-    pub(super) fn request(&mut self, cx: &mut Cx<'_>, conn: ConnId, head: &RequestHead) {
-        cx.tell(heard(conn, head));
-        let writer = Writer::of(cx);
+    /// push is passed on by the overlay, and answered by [`Http::push_answered`].
+    pub(super) fn request(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, head: &RequestHead) {
+        cx.tell(request_received(conn, head));
+        let writer = ReplyWriter::from_cx(cx);
         if !cx.config.http {
             self.say(cx, conn, writer.short((503, "Service Unavailable"), Form::CLOSE));
             return;
         }
         let dialect = headers::spoken(&head.headers);
-        let form = Form::of(head, dialect);
+        let form = Form::for_request(head, dialect);
         if let Some(no) = self.no_person(cx, conn, head) {
             if !self.refuse_if_hammering(cx, conn, form) {
                 self.say(cx, conn, writer.in_short(FORBIDDEN, no, Form::CLOSE));
@@ -80,8 +80,9 @@ impl Http {
         let peer = || cx.io.get(conn).map(|c| c.peer.ip().to_canonical());
         let belongs =
             matches!(target, Target::Tree(_)) && peer().is_some_and(|peer| self.queue.serves(peer));
-        let light =
-            (found.is_none() && !belongs) || head.method != Method::Get || !head.names_one_host();
+        let light = (found.is_none() && !belongs)
+            || head.method != HttpMethod::Get
+            || !head.names_one_host();
         if light && self.refuse_if_hammering(cx, conn, form) {
             return;
         }
@@ -94,7 +95,7 @@ impl Http {
             _ if !called && !head.names_one_host() => {
                 writer.short((400, "Bad Request"), Form::CLOSE)
             }
-            _ if matches!(head.method, Method::Other(_)) => {
+            _ if matches!(head.method, HttpMethod::Other(_)) => {
                 writer.not_allowed(self.takes_uploads())
             }
             // The body would be read as the next request.
@@ -132,7 +133,7 @@ impl Http {
 
     /// Why a request is refused that a web page caused a browser to send, if it
     /// is.
-    fn no_person(&self, cx: &Cx<'_>, conn: ConnId, head: &RequestHead) -> Option<&'static str> {
+    fn no_person(&self, cx: &NodeCx<'_>, conn: ConnId, head: &RequestHead) -> Option<&'static str> {
         let peer = cx.io.get(conn)?.peer.ip();
         if pages::is_of_another_page(&head.headers) {
             Some(
@@ -151,19 +152,19 @@ impl Http {
     /// all of it as one file.
     fn folder_request(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
         target: Target,
         head: &RequestHead,
         (dialect, form): (Dialect, Form),
-    ) -> Option<Reply> {
+    ) -> Option<HttpReply> {
         match archive::wanted(&cx.shelf.files, &target) {
-            Some(archive::Asked::Archive(folder)) => {
+            Some(archive::ArchiveRequest::Archive(folder)) => {
                 self.file_request(cx, conn, folder, head, (dialect, form));
                 None
             }
-            Some(archive::Asked::TooMany) => {
-                Some(Writer::of(cx).in_short(TOO_LARGE, archive::TOO_MANY, form))
+            Some(archive::ArchiveRequest::TooMany) => {
+                Some(ReplyWriter::from_cx(cx).in_short(TOO_LARGE, archive::TOO_MANY, form))
             }
             None => Some(self.folder(cx, conn, target, head, form)),
         }
@@ -172,13 +173,13 @@ impl Http {
     /// The list of a folder, if there is one of that name.
     fn folder(
         &self,
-        cx: &Cx<'_>,
+        cx: &NodeCx<'_>,
         conn: ConnId,
         target: Target,
         head: &RequestHead,
         form: Form,
-    ) -> Reply {
-        let writer = Writer::of(cx);
+    ) -> HttpReply {
+        let writer = ReplyWriter::from_cx(cx);
         let (path, query) = match target {
             Target::Root { query } => (String::new(), query),
             Target::Path { path, query } => (path, query),
@@ -200,7 +201,7 @@ impl Http {
                 give: self.may_give(&cx.config.inbox),
             };
             let most = cx.config.limits.index_page as usize;
-            let wanted = Wanted::parse(&path, &query);
+            let wanted = ListingQuery::parse(&path, &query);
             let gives = visitor.give.is_some() && wanted.is_top();
             return writer.page(page::page(&cx.shelf.files, &wanted, most, &visitor), gives, form);
         }
@@ -212,28 +213,28 @@ impl Http {
     }
 
     /// The shared file with this content, or else a download of ours.
-    fn content(&self, cx: &Cx<'_>, sha1: Sha1) -> Option<Subject> {
+    fn content(&self, cx: &NodeCx<'_>, sha1: Sha1) -> Option<RequestSubject> {
         // Another member of a site has no part of our download.
-        let ours = |subject: &Subject| self.leader(subject.key) == Leader::Us;
+        let ours = |subject: &RequestSubject| self.leader(subject.key) == Leader::Us;
         let part = || cx.shelf.parts.by_sha1(sha1).filter(|it| cx.config.share_parts && ours(it));
-        cx.shelf.files.by_sha1(sha1).map(Subject::from).or_else(part)
+        cx.shelf.files.by_sha1(sha1).map(RequestSubject::from).or_else(part)
     }
 
     /// A file is requested: checks the range, then asks the queue.
     fn file_request(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
-        subject: Subject,
+        subject: RequestSubject,
         head: &RequestHead,
         (dialect, form): (Dialect, Form),
     ) {
         let Some(peer) = cx.io.get(conn).map(|c| c.peer) else { return };
-        let writer = Writer::of(cx);
-        if let Body::File(FileRef::Shared(index)) = subject.body {
+        let writer = ReplyWriter::from_cx(cx);
+        if let BodySource::File(FileRef::Shared(index)) = subject.body {
             self.learn_alternates(cx, index, head, peer.ip());
         }
-        let condition = Validators::of(&subject).judge(&head.headers);
+        let condition = Validators::from_subject(&subject).evaluate(&head.headers);
         if let Condition::NotModified | Condition::Fails = condition {
             if form.head_only || !self.refuse_if_hammering(cx, conn, form) {
                 let reply = match condition {
@@ -251,7 +252,7 @@ impl Http {
         }
         // Anything but one well-formed range is ignored, as HTTP requires.
         let range = head.headers.get("Range").and_then(RangeSpec::parse);
-        let is_file = matches!(subject.body, Body::File(_));
+        let is_file = matches!(subject.body, BodySource::File(_));
         let range = range.filter(|_| is_file && condition != Condition::Whole);
         let whole = Some((0, subject.size));
         let wanted = range.map_or(whole, |range| range.resolve(subject.size));
@@ -262,8 +263,8 @@ impl Http {
             }
             return;
         };
-        let claim = headers::Claim::parse(&head.headers);
-        let request = server::Request {
+        let claim = headers::PositionClaim::parse(&head.headers);
+        let request = server::QueueRequest {
             conn,
             peer: peer.ip().to_canonical(),
             dialect,
@@ -277,7 +278,7 @@ impl Http {
         };
         let partial = range.is_some() || end < subject.size;
         let piece = start > 0 && !matches!(range, None | Some(RangeSpec::From(_)));
-        let asked = Asked { subject, start, end, partial, piece, dialect, form };
+        let asked = UploadRequest { subject, start, end, partial, piece, dialect, form };
         match self.leader(asked.subject.key) {
             Leader::Us => self.ask_queue(cx, request, asked),
             leader if !self.refuse_if_hammering(cx, conn, form) => {
@@ -290,7 +291,12 @@ impl Http {
     /// Lets the queue decide, and carries out its other effects in order, so
     /// that what is saved before a reply is persisted before the reply is
     /// written.
-    fn ask_queue(&mut self, cx: &mut Cx<'_>, request: server::Request, asked: Asked) {
+    fn ask_queue(
+        &mut self,
+        cx: &mut NodeCx<'_>,
+        request: server::QueueRequest,
+        asked: UploadRequest,
+    ) {
         let conn = request.conn;
         if self.mute {
             return self.promise_nothing(cx, conn, asked.form);
@@ -308,19 +314,19 @@ impl Http {
     /// Answers a request as the queue decided.
     pub(super) fn verdict(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
-        asked: &Asked,
-        verdict: Verdict,
+        asked: &UploadRequest,
+        verdict: QueueVerdict,
     ) {
-        let writer = Writer::of(cx);
+        let writer = ReplyWriter::from_cx(cx);
         match verdict {
-            Verdict::Start { ticket, told_ticket } => {
+            QueueVerdict::Start { ticket, told_ticket } => {
                 let file = self.described(cx, conn, &asked.subject);
                 let reply = writer.start(&file, asked, told_ticket.then_some(ticket));
                 self.start_body(cx, conn, asked, reply);
             }
-            Verdict::Wait(place) => {
+            QueueVerdict::Wait(place) => {
                 let file = self.described(cx, conn, &asked.subject);
                 let reply = writer.wait(&file, asked, &place);
                 if reply.keep {
@@ -332,20 +338,26 @@ impl Http {
                 }
                 self.say(cx, conn, reply);
             }
-            Verdict::Busy { retry_after, .. } => {
+            QueueVerdict::Busy { retry_after, .. } => {
                 let reply = writer.come_back((503, "Busy"), retry_after, Form::CLOSE);
                 self.say(cx, conn, reply);
             }
-            Verdict::Hammering { retry_after } => {
+            QueueVerdict::Hammering { retry_after } => {
                 self.say(cx, conn, writer.come_back(TOO_MANY, retry_after, Form::CLOSE));
             }
         }
     }
 
     /// A slot was granted: sends the head, then the bytes.
-    fn start_body(&mut self, cx: &mut Cx<'_>, conn: ConnId, asked: &Asked, reply: Reply) {
-        let &Asked { start, end, .. } = asked;
-        let Subject { size, ref body, .. } = asked.subject;
+    fn start_body(
+        &mut self,
+        cx: &mut NodeCx<'_>,
+        conn: ConnId,
+        asked: &UploadRequest,
+        reply: HttpReply,
+    ) {
+        let &UploadRequest { start, end, .. } = asked;
+        let RequestSubject { size, ref body, .. } = asked.subject;
         let (keep, why) = (reply.keep, reply.why);
         self.write(cx, conn, reply);
         let last = end == size && !asked.piece;
@@ -360,20 +372,20 @@ impl Http {
             return;
         }
         let archive = archive::begun(&cx.shelf.files, body);
-        let transfer = Transfer { start, end, sent: 0, last, keep, judged: 0, archive };
+        let transfer = BodyTransfer { start, end, sent: 0, last, keep, judged: 0, archive };
         self.exchanges.insert(conn, Exchange::Sending(transfer.into()));
         cx.io.wake(conn, cx.now + cx.config.limits.reader_window, Timer::Rate);
         match *body {
-            Body::File(file) => {
+            BodySource::File(file) => {
                 cx.fx.output(Output::Connection(conn, ConnOutput::Serve { file, start, end }))
             }
-            Body::Folder(_) => self.archive_on(cx, conn),
+            BodySource::Folder(_) => self.archive_on(cx, conn),
         }
     }
 
     /// Counts a request that needs no slot. `Some` when its address has sent too
     /// many of them: when it may send the next one.
-    fn count_light(&mut self, cx: &mut Cx<'_>, conn: ConnId) -> Option<Duration> {
+    fn count_light(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) -> Option<Duration> {
         let peer = cx.io.get(conn)?.peer.ip();
         self.feed(cx, server::Input::Light { conn, peer });
         let (of, again) = self.hammering.take()?;
@@ -385,7 +397,7 @@ impl Http {
     /// say. A client with a place keeps both place and connection.
     pub(super) fn refuse_if_hammering(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
         mut form: Form,
     ) -> bool {
@@ -395,20 +407,20 @@ impl Http {
             exchange,
             Some(Exchange::Idle { place_until: Some(until) }) if *until > cx.now
         );
-        let reply = Writer::of(cx).come_back(TOO_MANY, again, form);
+        let reply = ReplyWriter::from_cx(cx).come_back(TOO_MANY, again, form);
         self.say(cx, conn, reply);
         true
     }
 
     pub(super) fn described<'a>(
         &self,
-        cx: &Cx<'_>,
+        cx: &NodeCx<'_>,
         conn: ConnId,
-        subject: &'a Subject,
+        subject: &'a RequestSubject,
     ) -> Described<'a> {
         let mut alternates = Alts::default();
         let peer = cx.io.get(conn).map(|c| c.peer.ip().to_canonical());
-        if let (&Body::File(FileRef::Shared(index)), Some(peer)) = (&subject.body, peer) {
+        if let (&BodySource::File(FileRef::Shared(index)), Some(peer)) = (&subject.body, peer) {
             let most = cx.config.limits.alternates_told as usize;
             let members = self.members().into_iter();
             alternates.0.extend(members.chain(cx.shelf.files.alternates(index, peer)).take(most));
@@ -419,7 +431,7 @@ impl Http {
     /// Learns alternate locations of this file from the request's headers.
     fn learn_alternates(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         index: FileIndex,
         head: &RequestHead,
         teller: IpAddr,
@@ -446,18 +458,23 @@ impl Http {
 }
 
 /// A shared file by name.
-fn named(files: &Catalog, target: &str, head: &RequestHead) -> Option<Subject> {
+fn named(files: &Catalog, target: &str, head: &RequestHead) -> Option<RequestSubject> {
     let path = Target::path_of(target)?;
-    let subject = Subject::from(files.by_path(&path)?);
+    let subject = RequestSubject::from(files.by_path(&path)?);
     (content_fits(&subject, head) != Some(false)).then_some(subject)
 }
 
 /// The shared file with this number, if it is the one the client means:
 /// after a restart the number may belong to another file. The content
 /// decides when the request names it, otherwise the name (reference §3).
-fn numbered(files: &Catalog, index: FileIndex, name: &str, head: &RequestHead) -> Option<Subject> {
+fn numbered(
+    files: &Catalog,
+    index: FileIndex,
+    name: &str,
+    head: &RequestHead,
+) -> Option<RequestSubject> {
     let info = files.get(index)?;
-    let subject = Subject::from(info);
+    let subject = RequestSubject::from(info);
     // Others may know it by its name without folders.
     let called = |known: &str| known.eq_ignore_ascii_case(name);
     let meant =
@@ -482,7 +499,7 @@ const FORBIDDEN: (u16, &str) = (403, "Forbidden");
 
 /// Whether a file has the content the request names. `None` when it names none,
 /// or when the content of the file is not known yet.
-fn content_fits(subject: &Subject, head: &RequestHead) -> Option<bool> {
+fn content_fits(subject: &RequestSubject, head: &RequestHead) -> Option<bool> {
     let have = subject.sha1?;
     head.headers
         .all("X-Gnutella-Content-URN")

@@ -4,14 +4,14 @@
 use core::mem;
 
 use super::Http;
-use super::exchange::{Exchange, Transfer};
+use super::exchange::{BodyTransfer, Exchange};
 use super::guard::Passage;
-use super::reply::{Form, Writer};
+use super::reply::{Form, ReplyWriter};
 use crate::id::ConnId;
 use crate::node::connections::{ExpiredTimer, Owner, Timer};
-use crate::node::cx::Cx;
+use crate::node::cx::NodeCx;
 use crate::node::service::RunsEngine as _;
-use crate::node::{ConnEvent, Limit, StoreError};
+use crate::node::{ConnEvent, NodeLimit, StoreError};
 use crate::queue::server;
 use crate::time::{Duration, Instant};
 use crate::wire::gnutella::Hello;
@@ -20,7 +20,7 @@ use crate::wire::http::{HeadError, RequestHead};
 impl Http {
     /// Processes what is unread on a connection on which others send requests:
     /// answers as many as are complete and may be answered now.
-    pub(super) fn read_requests(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    pub(super) fn read_requests(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         let most = cx.config.limits.pipeline;
         let Some(state) = cx.io.open(conn) else { return };
         if let Some(Exchange::Sending(_) | Exchange::Listing(_) | Exchange::Receiving) =
@@ -29,7 +29,7 @@ impl Http {
             // A request received during a transfer waits for its end.
             let much = state.unread.len() > cx.config.limits.head_bytes as usize;
             if much || heads(&state.unread) > most {
-                self.refuse(cx, conn, Limit::Pipeline, None);
+                self.refuse(cx, conn, NodeLimit::Pipeline, None);
             }
             return;
         }
@@ -50,7 +50,7 @@ impl Http {
                 Some(_) => break,
             }
             if answered > most {
-                return self.refuse(cx, conn, Limit::Pipeline, None);
+                return self.refuse(cx, conn, NodeLimit::Pipeline, None);
             }
             let wishes = cx.wishes.len();
             match self.one_request(cx, conn, &bytes[used..]) {
@@ -72,7 +72,7 @@ impl Http {
     /// Parses one request, and answers it unless that is up to others. Returns
     /// the length of its head, or `None` when the head is not complete or must
     /// wait.
-    fn one_request(&mut self, cx: &mut Cx<'_>, conn: ConnId, bytes: &[u8]) -> Option<usize> {
+    fn one_request(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, bytes: &[u8]) -> Option<usize> {
         let error = match RequestHead::parse(bytes, &cx.config.limits.head()) {
             Ok(None) => return None,
             Ok(Some((head, used))) => {
@@ -92,13 +92,13 @@ impl Http {
             }
             Err(error) => error,
         };
-        let writer = Writer::of(cx);
+        let writer = ReplyWriter::from_cx(cx);
         match error {
             HeadError::TooLong => {
-                self.refuse(cx, conn, Limit::HeadBytes, Some((431, "Request Too Large")));
+                self.refuse(cx, conn, NodeLimit::HeadBytes, Some((431, "Request Too Large")));
             }
             HeadError::TooManyLines => {
-                self.refuse(cx, conn, Limit::HeadLines, Some((431, "Too Many Headers")));
+                self.refuse(cx, conn, NodeLimit::HeadLines, Some((431, "Too Many Headers")));
             }
             HeadError::Version => {
                 self.say(cx, conn, writer.short((505, "HTTP Version Not Supported"), Form::CLOSE));
@@ -113,14 +113,14 @@ impl Http {
     /// A limit is reached: reports it, answers if there is an answer, closes.
     pub(in crate::node) fn refuse(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
-        limit: Limit,
+        limit: NodeLimit,
         answer: Option<(u16, &str)>,
     ) {
         cx.tell(ConnEvent::Limit { conn, limit });
         if let Some(why) = answer {
-            let writer = Writer::of(cx);
+            let writer = ReplyWriter::from_cx(cx);
             self.say(cx, conn, writer.short(why, Form::CLOSE));
         } else {
             let idle = matches!(self.exchanges.get(&conn), None | Some(Exchange::Idle { .. }));
@@ -129,25 +129,25 @@ impl Http {
     }
 
     /// A timer of a connection expired.
-    pub(super) fn timer_expired(&mut self, cx: &mut Cx<'_>, expired: ExpiredTimer) {
+    pub(super) fn timer_expired(&mut self, cx: &mut NodeCx<'_>, expired: ExpiredTimer) {
         let ExpiredTimer { conn, timer, due } = expired;
         // What may be a peer of the overlay does not get an HTTP reply.
         let silent = |unread: &[u8]| Hello::BEGINS.as_bytes().starts_with(unread);
         let silent = cx.io.get(conn).is_none_or(|c| silent(&c.unread));
         match timer {
-            Timer::Rate if self.receives(conn) => self.judge_visitor(cx, conn, due),
-            Timer::Rate => self.judge_reader(cx, conn, due),
+            Timer::Rate if self.receives(conn) => self.check_visitor(cx, conn, due),
+            Timer::Rate => self.check_reader(cx, conn, due),
             Timer::List => self.list_on(cx, conn),
             Timer::Head => {
                 let answer = if silent { None } else { Some((408, "Request Timeout")) };
-                self.refuse(cx, conn, Limit::RequestDeadline, answer);
+                self.refuse(cx, conn, NodeLimit::RequestDeadline, answer);
             }
-            Timer::Idle => self.refuse(cx, conn, Limit::IdleDeadline, None),
+            Timer::Idle => self.refuse(cx, conn, NodeLimit::IdleDeadline, None),
         }
     }
 
     /// The host reports how much of the range has been sent.
-    pub(super) fn served(&mut self, cx: &mut Cx<'_>, conn: ConnId, bytes: u64) {
+    pub(super) fn served(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, bytes: u64) {
         let Some(Exchange::Sending(transfer)) = self.exchanges.get_mut(&conn) else { return };
         let whole = transfer.end - transfer.start;
         let (before, next) = match &transfer.archive {
@@ -167,7 +167,7 @@ impl Http {
     }
 
     /// The whole body has been sent, or has been given to the host.
-    pub(super) fn all_served(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    pub(super) fn all_served(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         let Some(Exchange::Sending(mut done)) = self.exchanges.remove(&conn) else { return };
         self.exchanges.insert(conn, Exchange::IDLE);
         done.sent = done.end - done.start;
@@ -179,7 +179,7 @@ impl Http {
         }
     }
 
-    fn sent(&mut self, cx: &mut Cx<'_>, conn: ConnId, done: &Transfer) {
+    fn sent(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, done: &BodyTransfer) {
         cx.tell(ConnEvent::Sent { conn, bytes: done.sent });
         self.feed(
             cx,
@@ -194,7 +194,7 @@ impl Http {
     }
 
     /// Checks the rate of a reader at the end of a window, which was `due`.
-    fn judge_reader(&mut self, cx: &mut Cx<'_>, conn: ConnId, due: Instant) {
+    fn check_reader(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, due: Instant) {
         let Some(Exchange::Sending(transfer)) = self.exchanges.get_mut(&conn) else { return };
         let taken = transfer.sent - transfer.judged;
         transfer.judged = transfer.sent;
@@ -208,7 +208,7 @@ impl Http {
         if slept || u128::from(taken) * 1_000_000 >= u128::from(limits.reader_rate) * window {
             return cx.io.wake(conn, cx.now + length, Timer::Rate);
         }
-        cx.tell(ConnEvent::Limit { conn, limit: Limit::ReaderRate });
+        cx.tell(ConnEvent::Limit { conn, limit: NodeLimit::ReaderRate });
         // We end it, so the slot is free at once and not reserved for its
         // owner.
         self.close(cx, conn, false, "the reader is too slow");
@@ -216,7 +216,7 @@ impl Http {
 
     /// The file being served cannot be read to its end. The announced
     /// `Content-Length` cannot be kept, so the connection must break.
-    pub(super) fn unreadable(&mut self, cx: &mut Cx<'_>, conn: ConnId, why: StoreError) {
+    pub(super) fn unreadable(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, why: StoreError) {
         let why = match why {
             StoreError::Changed => "the file changed while it was sent",
             StoreError::Denied => "the file may not be read",
@@ -228,7 +228,7 @@ impl Http {
 
 /// The connection waits for its next request, which may have been received
 /// already.
-pub(super) fn rest(http: &mut Http, cx: &mut Cx<'_>, conn: ConnId) {
+pub(super) fn rest(http: &mut Http, cx: &mut NodeCx<'_>, conn: ConnId) {
     cx.io.rest(conn);
     http.exchanges.insert(conn, Exchange::IDLE);
     await_request(http, cx, conn, true);
@@ -237,7 +237,7 @@ pub(super) fn rest(http: &mut Http, cx: &mut Cx<'_>, conn: ConnId) {
 
 /// Sets the deadline for what is expected next on a connection that we serve.
 /// `answered`: a request was answered just now, so the time starts again.
-pub(super) fn await_request(http: &Http, cx: &mut Cx<'_>, conn: ConnId, answered: bool) {
+pub(super) fn await_request(http: &Http, cx: &mut NodeCx<'_>, conn: ConnId, answered: bool) {
     let (now, limits) = (cx.now, &cx.config.limits);
     let Some(Exchange::Idle { place_until }) = http.exchanges.get(&conn) else { return };
     let Some(state) = cx.io.open(conn) else { return };

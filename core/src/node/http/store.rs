@@ -3,10 +3,10 @@
 
 use super::Http;
 use super::exchange::Exchange;
-use super::reply::{Form, Writer};
+use super::reply::{Form, ReplyWriter};
 use super::serving;
 use crate::id::ConnId;
-use crate::node::cx::Cx;
+use crate::node::cx::NodeCx;
 use crate::node::service::RunsEngine as _;
 use crate::node::{ConnEvent, ConnOutput, Output};
 use crate::queue::server;
@@ -19,7 +19,7 @@ const MUTE: Duration = Duration::from_secs(5);
 
 impl Http {
     /// Whether places can be saved, from now on.
-    pub(in crate::node) fn store(&mut self, cx: &mut Cx<'_>, there: bool) {
+    pub(in crate::node) fn store(&mut self, cx: &mut NodeCx<'_>, there: bool) {
         let was_mute = core::mem::replace(&mut self.mute, !there);
         if there && was_mute {
             self.feed(cx, server::Input::Excuse);
@@ -27,16 +27,21 @@ impl Http {
     }
 
     /// Answers a request whose answer would be a promise.
-    pub(super) fn promise_nothing(&mut self, cx: &mut Cx<'_>, conn: ConnId, form: Form) {
+    pub(super) fn promise_nothing(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, form: Form) {
         let again = MUTE.scaled(cx.config.queue.time_scale);
-        let reply = Writer::of(cx).come_back(UNAVAILABLE, again, form);
+        let reply = ReplyWriter::from_cx(cx).come_back(UNAVAILABLE, again, form);
         self.say(cx, conn, reply);
     }
 
     /// What was answered on a connection is not said, because it could not be
     /// saved in time: the client is told to come back. After `several` writes it
     /// is not known how many answers it waits for, and the connection ends.
-    pub(in crate::node) fn unsaid(&mut self, cx: &mut Cx<'_>, conn: ConnId, several: bool) {
+    pub(in crate::node) fn retract_replies(
+        &mut self,
+        cx: &mut NodeCx<'_>,
+        conn: ConnId,
+        several: bool,
+    ) {
         let Some(state) = cx.io.get(conn).filter(|_| self.mute) else { return };
         if !state.answers() {
             return;
@@ -54,7 +59,7 @@ impl Http {
         }
         let form = if keep { Form::KEEP } else { Form::CLOSE };
         let again = MUTE.scaled(cx.config.queue.time_scale);
-        let reply = Writer::of(cx).come_back(UNAVAILABLE, again, form);
+        let reply = ReplyWriter::from_cx(cx).come_back(UNAVAILABLE, again, form);
         let why = reply.why;
         // The answer comes first: what the queue changes would hold it back.
         self.write(cx, conn, reply);

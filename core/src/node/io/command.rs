@@ -7,19 +7,19 @@ use core::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-use super::Message;
-use crate::fetch::{self, FetchFailure, Get, Source};
+use super::InboxEntry;
+use crate::fetch::{self, DownloadSource, FetchFailure, Get};
 use crate::id::{FetchId, FileIndex, Guid, Sha1};
 use crate::node::swarm;
-use crate::queue::Policy;
+use crate::queue::QueuePolicy;
 use crate::time::Duration;
 use crate::unicast::Side;
 
 /// What a user can command a node to do. A command for a service that is not
-/// configured is answered with [`Answer::Off`].
+/// configured is answered with [`NodeAnswer::Off`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Command {
+pub enum NodeCommand {
     /// About downloads.
     Fetch(FetchCommand),
     /// About what we serve.
@@ -28,8 +28,8 @@ pub enum Command {
     Overlay(OverlayCommand),
     /// About messages over datagrams.
     Messages(MessageCommand),
-    /// About swarms; answered with [`Answer::Swarm`].
-    Swarm(swarm::Command),
+    /// About swarms; answered with [`NodeAnswer::Swarm`].
+    Swarm(swarm::SwarmCommand),
     /// Others reach us at a new address from now on.
     Listening { at: SocketAddr },
     /// The host did not run for so long, as the tab of a browser that was put to
@@ -38,7 +38,7 @@ pub enum Command {
     /// themselves want no pause. Clients in our queue are not blamed for what
     /// could not be answered. May come before timers that are due (WB-7).
     Woke { slept: Duration },
-    /// Stop: say goodbye, save, answer [`Answer::Stopped`].
+    /// Stop: say goodbye, save, answer [`NodeAnswer::Stopped`].
     Stop,
 }
 
@@ -46,7 +46,7 @@ pub enum Command {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FetchCommand {
-    /// Download; answered with [`Answer::Fetching`], later `Fetched`. A `Get`
+    /// Download; answered with [`NodeAnswer::Fetching`], later `Fetched`. A `Get`
     /// whose name and SHA-1 (or sources) equal those of a remembered download
     /// continues it.
     Get(Get),
@@ -59,9 +59,9 @@ pub enum FetchCommand {
     Sleep { fetch: FetchId, length: Duration },
     /// Expect a `GIV` from a servent for a download of ours.
     ExpectGiv { fetch: FetchId, servent: Guid, index: FileIndex },
-    /// Where a source of a download redirects us, after [`Answer::Moved`];
+    /// Where a source of a download redirects us, after [`NodeAnswer::Moved`];
     /// `None` when it leads nowhere.
-    Moved { fetch: FetchId, from: Source, to: Option<Source> },
+    Moved { fetch: FetchId, from: DownloadSource, to: Option<DownloadSource> },
     /// Ask no source of a download until [`FetchCommand::Resume`], even after a
     /// restart.
     Pause { fetch: FetchId },
@@ -78,7 +78,7 @@ pub enum HttpCommand {
     /// Change the number of upload slots.
     Slots { slots: u32 },
     /// Tell clients in the queue by this rule when to ask, from now on.
-    Policy { policy: Policy },
+    Policy { policy: QueuePolicy },
 }
 
 /// What a user can command about the overlay.
@@ -92,12 +92,12 @@ pub enum OverlayCommand {
     /// too few neighbours. An address from farther away is ignored.
     Nearby { at: SocketAddr },
     /// Search the overlay for names with all these words, or for files by
-    /// `urn:sha1:`; answered with [`Answer::Found`] as hits arrive.
+    /// `urn:sha1:`; answered with [`NodeAnswer::Found`] as hits arrive.
     Search { search: u32, words: String },
     /// Stop sending a search to new neighbours.
     EndSearch { search: u32 },
     /// Ask a servent that cannot be reached to connect to us (`GIV`); answered
-    /// with [`Answer::NoWay`] when no route to it is known. Its push `proxies`
+    /// with [`NodeAnswer::NoWay`] when no route to it is known. Its push `proxies`
     /// are asked first, one after the other; `via` is a neighbour that is said
     /// to have a route.
     AskPush {
@@ -117,7 +117,7 @@ pub enum MessageCommand {
     /// there is no room for.
     ///
     /// [`MessageOutput::Refused`]: super::MessageOutput::Refused
-    Send { to: SocketAddr, messages: Vec<Message> },
+    Send { to: SocketAddr, messages: Vec<InboxEntry> },
     /// The application has consumed this many of the delivered messages and
     /// bytes; without this the peer's window closes.
     Taken { from: SocketAddr, messages: u64, bytes: u64 },
@@ -133,7 +133,7 @@ pub enum MessageCommand {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Answer {
+pub enum NodeAnswer {
     /// The number of the download.
     Fetching { fetch: FetchId },
     /// The download is complete, verified and has its final name.
@@ -141,7 +141,7 @@ pub enum Answer {
     /// The download ended without its file.
     Failed { fetch: FetchId, why: FetchFailure },
     /// A hit of the overlay.
-    Found(Hit),
+    Found(SearchHit),
     /// No route is known to the servent that should connect to us.
     NoWay { servent: Guid },
     /// A host we wanted as a neighbour refused, and says why.
@@ -149,14 +149,14 @@ pub enum Answer {
     /// No such download.
     Unknown { fetch: FetchId },
     /// An answer of the swarm service.
-    Swarm(swarm::Answer),
+    Swarm(swarm::SwarmAnswer),
     /// Everybody is told and everything is saved.
     Stopped,
     /// The command is for a service that is not configured.
     Off { service: Service },
     /// A source redirects us, with the value of its `Location`. The host
     /// resolves it and gives [`FetchCommand::Moved`].
-    Moved { fetch: FetchId, from: Source, to: String },
+    Moved { fetch: FetchId, from: DownloadSource, to: String },
     /// A visitor has uploaded a file; it is in the inbox under this name.
     Received { name: String, bytes: u64, from: SocketAddr },
 }
@@ -178,21 +178,23 @@ pub enum Service {
     Swarm,
 }
 
-impl From<fetch::Answer> for Answer {
-    fn from(answer: fetch::Answer) -> Self {
+impl From<fetch::FetchAnswer> for NodeAnswer {
+    fn from(answer: fetch::FetchAnswer) -> Self {
         match answer {
-            fetch::Answer::Fetching { fetch } => Self::Fetching { fetch },
-            fetch::Answer::Fetched { fetch, bytes, sha1 } => Self::Fetched { fetch, bytes, sha1 },
-            fetch::Answer::Failed { fetch, why } => Self::Failed { fetch, why },
-            fetch::Answer::Unknown { fetch } => Self::Unknown { fetch },
-            fetch::Answer::Moved { fetch, from, to } => Self::Moved { fetch, from, to },
+            fetch::FetchAnswer::Fetching { fetch } => Self::Fetching { fetch },
+            fetch::FetchAnswer::Fetched { fetch, bytes, sha1 } => {
+                Self::Fetched { fetch, bytes, sha1 }
+            }
+            fetch::FetchAnswer::Failed { fetch, why } => Self::Failed { fetch, why },
+            fetch::FetchAnswer::Unknown { fetch } => Self::Unknown { fetch },
+            fetch::FetchAnswer::Moved { fetch, from, to } => Self::Moved { fetch, from, to },
         }
     }
 }
 
 /// A file found through the overlay.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Hit {
+pub struct SearchHit {
     /// The search it answers.
     pub search: u32,
     /// Where the servent listens.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::fetch::PartRow;
 use crate::id::{FetchId, FileIndex, Guid, Sha1};
 use crate::node::swarm::{self, SwarmFile};
-use crate::queue::{FileKey, Row};
+use crate::queue::{FileKey, StoredEntry};
 use crate::thex::Tree;
 use crate::time::Instant;
 
@@ -67,13 +67,13 @@ impl FileInfo {
 /// What the store remembered.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Restored {
+pub struct RestoredNode {
     /// Our servent id; drawn and persisted on the first start.
     pub servent: Option<Guid>,
     /// Where others reach us, once the host listens.
     pub listen: Option<SocketAddr>,
     /// Places and slots of the upload queue, in order of arrival.
-    pub queue: Vec<Row>,
+    pub queue: Vec<StoredEntry>,
     /// Downloads that are not finished.
     pub fetches: Vec<PartRow>,
     /// The hash trees of some of them.
@@ -88,7 +88,7 @@ pub struct Restored {
     pub hosts: Vec<HostRow>,
     /// What is remembered of swarms.
     #[serde(default)]
-    pub swarm: swarm::Restored,
+    pub swarm: swarm::RestoredSwarm,
 }
 
 /// A host of the overlay, as written to the store.
@@ -103,11 +103,11 @@ pub struct HostRow {
 /// A change of durable state.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Op {
+pub enum NodeOp {
     /// Our servent id.
     Servent(Guid),
     /// A place or slot, new or changed.
-    Queue(Row),
+    Queue(StoredEntry),
     /// A place or slot that is gone.
     QueueGone(Guid),
     /// A download, new or changed.
@@ -119,7 +119,7 @@ pub enum Op {
     /// A host of the overlay that is forgotten.
     HostGone(SocketAddr),
     /// A change to what is remembered of swarms.
-    Swarm(swarm::Op),
+    Swarm(swarm::SwarmOp),
     /// The hash tree of a download, or that it has none any more.
     Tree(FetchId, Option<Arc<Tree>>),
     /// Whether a download is paused.

@@ -17,17 +17,18 @@ use core::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 pub use self::command::{
-    Answer, Command, FetchCommand, Hit, HttpCommand, MessageCommand, OverlayCommand, Service,
+    FetchCommand, HttpCommand, MessageCommand, NodeAnswer, NodeCommand, OverlayCommand, SearchHit,
+    Service,
 };
-pub use self::files::{FileInfo, FileRef, HostRow, Op, Restored};
-use super::inbox::Held;
+pub use self::files::{FileInfo, FileRef, HostRow, NodeOp, RestoredNode};
+use super::inbox::InboxMessage;
 use super::swarm;
 use crate::fetch::{DialError, StoreError};
 use crate::id::{ConnId, FetchId, FileIndex, Sha1, Tth};
-use crate::lease::Part;
-use crate::lease::division::Leader;
-use crate::queue::Row;
-use crate::unicast::{Conn, Order, Payload, Refusal};
+use crate::lease::Partition;
+use crate::lease::membership::Leader;
+use crate::queue::StoredEntry;
+use crate::unicast::{DeliveryOrder, MessageRefusal, UnicastConnId, UnicastPayload};
 
 /// Something that happened to a node.
 ///
@@ -41,14 +42,14 @@ use crate::unicast::{Conn, Order, Payload, Refusal};
 /// let (mut node, mut fx) = (Node::new(Config::default(), 42), Fx::new());
 /// let closed = Input::Connection(ConnId(0), ConnInput::Closed);
 /// node.handle(Instant::from_secs(1), closed, &mut fx);
-/// let fault = Event::Conn(ConnEvent::Misuse { fault: Misuse::NotStarted });
+/// let fault = Event::UnicastConnId(ConnEvent::Misuse { fault: Misuse::NotStarted });
 /// assert!(fx.events().eq([&fault]));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Input {
     /// The very first input, with what the store remembered.
-    Start(Restored),
+    Start(RestoredNode),
     /// Something happened on a connection.
     Connection(ConnId, ConnInput),
     /// What is in the shared folders and in the inbox has changed.
@@ -62,7 +63,7 @@ pub enum Input {
     /// About the store, and the site that shares it.
     Site(SiteInput),
     /// A command of the user.
-    Command(Command),
+    Command(NodeCommand),
 }
 
 /// Something that happened on a connection.
@@ -129,7 +130,7 @@ pub enum DiskInput {
     Unshared { index: FileIndex },
     /// What is in the inbox, into which visitors may upload files; `None` when
     /// there is none, as before the first of these.
-    Inbox { held: Option<Held> },
+    Inbox { held: Option<InboxMessage> },
 }
 
 /// The answer to a [`FetchOutput`].
@@ -159,7 +160,7 @@ pub enum MessageInput {
         from: SocketAddr,
         segment: u32,
         #[serde(with = "crate::hex")]
-        data: Payload,
+        data: UnicastPayload,
     },
     /// The host's turn is over: messages and acknowledgements that are due are
     /// sent now, together. Without this they are sent at the next timeout,
@@ -180,14 +181,14 @@ pub enum SiteInput {
     /// ask meanwhile.
     StoreBack,
     /// This servent is a member of a divided site: who answers for each part of
-    /// it, as [`Part`] counts them. Only parts that [`SiteInput::Leads`] has
+    /// it, as [`Partition`] counts them. Only parts that [`SiteInput::Leads`] has
     /// given it are its own, until this says otherwise: then their places and
     /// slots are let go, and stay in the store for the member that leads them
     /// next.
     Divided { leaders: Vec<Leader> },
     /// This servent leads these parts of its site from now on. `queue`: their
     /// places and slots, as the store remembers them, in order of arrival.
-    Leads { parts: BTreeSet<Part>, queue: Vec<Row> },
+    Leads { parts: BTreeSet<Partition>, queue: Vec<StoredEntry> },
 }
 
 /// Something a node asks of its host.
@@ -200,13 +201,13 @@ pub enum Output {
     Fetch(FetchOutput),
     /// Save a change. It is durable before any later output of the same list is
     /// carried out: that is the write-ahead rule.
-    Persist(Op),
+    Persist(NodeOp),
     /// About datagrams, and the messages in them.
     Messages(MessageOutput),
     /// An output of the swarm service.
     Swarm(swarm::Output),
     /// An answer to the user.
-    Answer(Answer),
+    Answer(NodeAnswer),
 }
 
 /// What a host is to do with a connection.
@@ -296,24 +297,24 @@ pub enum MessageOutput {
         to: SocketAddr,
         segment: u32,
         #[serde(with = "crate::hex")]
-        data: Payload,
+        data: UnicastPayload,
     },
     /// Messages of one connection for the application, each delivered exactly
     /// once.
-    Deliver { from: SocketAddr, conn: Conn, messages: Vec<Message> },
+    Deliver { from: SocketAddr, conn: UnicastConnId, messages: Vec<InboxEntry> },
     /// Messages that were not accepted, back to their sender: the first one for
     /// this reason, the others because they come after it.
-    Refused { to: SocketAddr, messages: Vec<Message>, why: Refusal },
-    /// After [`Refusal::Full`]: there is room again.
+    Refused { to: SocketAddr, messages: Vec<InboxEntry>, why: MessageRefusal },
+    /// After [`MessageRefusal::Full`]: there is room again.
     Writable { to: SocketAddr },
 }
 
 /// A message sent in datagrams.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Message {
+pub struct InboxEntry {
     /// When it is delivered: in order, or as soon as it is complete.
-    pub order: Order,
+    pub order: DeliveryOrder,
     /// Its bytes.
     #[serde(with = "crate::hex")]
-    pub data: Payload,
+    pub data: UnicastPayload,
 }

@@ -5,14 +5,17 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
-use super::Overlay;
+use super::OverlayService;
 use crate::address::{canonical, may_dial};
 use crate::id::Guid;
-use crate::node::cx::Cx;
+use crate::node::cx::NodeCx;
 use crate::node::{MessageOutput, Output};
 use crate::time::{Duration, Instant};
-use crate::wire::gnutella::ggep::{self, Block};
-use crate::wire::gnutella::{Body, Frame, HEADER, Header, Kind, Message, Payload, Ping, Pong};
+use crate::wire::gnutella::ggep::{self, GgepBlock};
+use crate::wire::gnutella::{
+    HEADER, MessageBody, MessageFrame, MessageHeader, MessageKind, OverlayMessage, OverlayPayload,
+    Ping, Pong,
+};
 
 /// Requests of ours that may still be answered.
 const ASKED: usize = 32;
@@ -25,7 +28,7 @@ const TOLD: usize = 10;
 /// Bytes of one host in it.
 const HOST: usize = 6;
 /// Limits of the extensions in a stranger's message.
-const LIMITS: ggep::Limits = ggep::Limits { blocks: 16, bytes: 2_048 };
+const LIMITS: ggep::GgepLimits = ggep::GgepLimits { blocks: 16, bytes: 2_048 };
 
 /// The state of host cache requests, ours and others'.
 #[derive(Debug, Clone, Default)]
@@ -51,9 +54,9 @@ impl Caches {
     }
 }
 
-impl Overlay {
+impl OverlayService {
     /// Asks a host for others: it may be a host cache.
-    pub(super) fn ask_cache(&mut self, cx: &mut Cx<'_>, at: SocketAddr) {
+    pub(super) fn ask_cache(&mut self, cx: &mut NodeCx<'_>, at: SocketAddr) {
         if cx.config.datagrams.is_some() || !at.is_ipv4() {
             return;
         }
@@ -64,29 +67,34 @@ impl Overlay {
         self.caches.asked.push((guid, at));
         let mut ggep = Vec::new();
         let kind = u8::from(cx.config.overlay.router.relay);
-        ggep::write(&[Block::new(b"SCP", &[kind])], false, &mut ggep);
-        send(cx, at, guid, Body::Ping(Ping { ggep: ggep.into() }));
+        ggep::write(&[GgepBlock::new(b"SCP", &[kind])], false, &mut ggep);
+        send(cx, at, guid, MessageBody::Ping(Ping { ggep: ggep.into() }));
     }
 
     /// A datagram was received; anything but a ping or a pong is ignored.
-    pub(in crate::node) fn heard(&mut self, cx: &mut Cx<'_>, from: SocketAddr, data: &Payload) {
+    pub(in crate::node) fn receive(
+        &mut self,
+        cx: &mut NodeCx<'_>,
+        from: SocketAddr,
+        data: &OverlayPayload,
+    ) {
         let from = canonical(from);
-        let Some(header) = data.first_chunk::<HEADER>().map(Header::parse) else { return };
+        let Some(header) = data.first_chunk::<HEADER>().map(MessageHeader::parse) else { return };
         let payload = data.slice(HEADER..);
-        let kind = header.kind.filter(|kind| matches!(kind, Kind::Ping | Kind::Pong));
+        let kind = header.kind.filter(|kind| matches!(kind, MessageKind::Ping | MessageKind::Pong));
         let Some(kind) = kind.filter(|_| header.length as usize == payload.len()) else { return };
-        match Message::parse(Frame { header, kind, payload }) {
-            Ok(Message { guid, body: Body::Ping(ping), .. }) => {
+        match OverlayMessage::parse(MessageFrame { header, kind, payload }) {
+            Ok(OverlayMessage { guid, body: MessageBody::Ping(ping), .. }) => {
                 self.tell_hosts(cx, (guid, from), &ping);
             }
-            Ok(Message { guid, body: Body::Pong(pong), .. }) => {
+            Ok(OverlayMessage { guid, body: MessageBody::Pong(pong), .. }) => {
                 self.learn_hosts(cx, (guid, from), &pong);
             }
             _ => {}
         }
     }
 
-    fn tell_hosts(&mut self, cx: &mut Cx<'_>, (guid, from): (Guid, SocketAddr), ping: &Ping) {
+    fn tell_hosts(&mut self, cx: &mut NodeCx<'_>, (guid, from): (Guid, SocketAddr), ping: &Ping) {
         let Some(at) = self.reachable(cx) else { return };
         if from.port() == 0 || !self.caches.admits(cx.now, from.ip()) {
             return;
@@ -96,14 +104,14 @@ impl Overlay {
             let told = |at: &SocketAddr| may_dial(*at, from.ip()) && *at != from;
             let hosts = self.hosts.some(usize::MAX).into_iter().filter(told);
             let hosts: Vec<u8> = hosts.filter_map(packed).take(TOLD).flatten().collect();
-            ggep::write(&[Block::new(b"IPP", &hosts)], false, &mut ggep);
+            ggep::write(&[GgepBlock::new(b"IPP", &hosts)], false, &mut ggep);
         }
         let files = u32::try_from(cx.shelf.files.len()).unwrap_or(u32::MAX);
         let pong = Pong { at, files, kilobytes: cx.shelf.files.kilobytes(), ggep: ggep.into() };
-        send(cx, from, guid, Body::Pong(pong));
+        send(cx, from, guid, MessageBody::Pong(pong));
     }
 
-    fn learn_hosts(&mut self, cx: &mut Cx<'_>, asked: (Guid, SocketAddr), pong: &Pong) {
+    fn learn_hosts(&mut self, cx: &mut NodeCx<'_>, asked: (Guid, SocketAddr), pong: &Pong) {
         let Some(place) = self.caches.asked.iter().position(|other| *other == asked) else {
             return;
         };
@@ -124,8 +132,8 @@ impl Overlay {
     }
 }
 
-fn send(cx: &mut Cx<'_>, to: SocketAddr, guid: Guid, body: Body) {
-    let data = Message { guid, ttl: 1, hops: 0, body }.to_bytes();
+fn send(cx: &mut NodeCx<'_>, to: SocketAddr, guid: Guid, body: MessageBody) {
+    let data = OverlayMessage { guid, ttl: 1, hops: 0, body }.to_bytes();
     cx.fx.output(Output::Messages(MessageOutput::Datagrams {
         to,
         segment: data.len() as u32,

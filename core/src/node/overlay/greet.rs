@@ -5,16 +5,16 @@ use alloc::string::String;
 use core::mem;
 use core::net::SocketAddr;
 
-use super::Overlay;
-use super::wire::{Stage, Wire, neighbour};
+use super::OverlayService;
+use super::wire::{HandshakeStage, OverlayWire, neighbour};
 use crate::address::{may_dial, plausible};
 use crate::id::ConnId;
 use crate::node::connections::Timer;
-use crate::node::cx::Cx;
+use crate::node::cx::NodeCx;
 use crate::node::service::RunsEngine as _;
-use crate::node::{Answer, ConnEvent, Limit, Op, Output};
+use crate::node::{ConnEvent, NodeAnswer, NodeLimit, NodeOp, Output};
 use crate::routing;
-use crate::wire::gnutella::{Hello, Message, Offer, Reply, parse_tries};
+use crate::wire::gnutella::{HandshakeOffer, HandshakeReply, Hello, OverlayMessage, parse_tries};
 use crate::wire::http::{HeadError, Headers};
 
 /// Characters kept of the reason of a refusal.
@@ -22,15 +22,15 @@ const REASON: usize = 100;
 /// Hosts named in one refusal.
 const TRIES: usize = 10;
 
-impl Overlay {
+impl OverlayService {
     /// Our offer to the host at `peer`.
-    fn offer(&self, cx: &Cx<'_>, peer: SocketAddr) -> Offer {
+    fn offer(&self, cx: &NodeCx<'_>, peer: SocketAddr) -> HandshakeOffer {
         let config = &cx.config.overlay;
         let router = &config.router;
         // Announced only by a node that does it (RT-18).
         let leads = router.relay && router.dynamic;
         let deep = if router.dynamic { router.deep_ttl } else { u8::MAX };
-        Offer {
+        HandshakeOffer {
             agent: cx.config.agent.clone(),
             servent: Some(cx.us.servent),
             listen: self.reachable(cx).map(SocketAddr::V4),
@@ -52,7 +52,7 @@ impl Overlay {
     }
 
     /// A dial to a neighbour succeeded.
-    pub(super) fn dialed(&self, cx: &mut Cx<'_>, conn: ConnId) {
+    pub(super) fn dialed(&self, cx: &mut NodeCx<'_>, conn: ConnId) {
         let Some(peer) = cx.io.get(conn).map(|state| state.peer) else { return };
         let data = self.offer(cx, peer).connect();
         cx.io.write(conn, data, cx.fx);
@@ -63,7 +63,7 @@ impl Overlay {
     ///
     /// # Errors
     /// The limit it violates; it does not become a neighbour.
-    fn hello(&mut self, cx: &mut Cx<'_>, conn: ConnId) -> Result<(), Limit> {
+    fn hello(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) -> Result<(), NodeLimit> {
         let Some(state) = cx.io.open(conn) else { return Ok(()) };
         let bytes = mem::take(&mut state.unread);
         let parsed = Hello::parse(&bytes, &cx.config.limits.head());
@@ -82,7 +82,7 @@ impl Overlay {
         }
         let leaf = match &hello {
             Hello::Old => false,
-            Hello::New(headers) => Offer::of(headers).ultrapeer == Some(false),
+            Hello::New(headers) => HandshakeOffer::parse(headers).ultrapeer == Some(false),
         };
         let config = &cx.config.overlay;
         let most = if leaf { config.leaves } else { config.neighbours };
@@ -93,23 +93,23 @@ impl Overlay {
         }
         match hello {
             Hello::Old => {
-                self.wires.insert(conn, Wire::old(peer));
-                cx.io.write(conn, Offer::accept_old(), cx.fx);
-                let old = Offer { agent: "0.4".into(), ..Offer::default() };
+                self.wires.insert(conn, OverlayWire::old(peer));
+                cx.io.write(conn, HandshakeOffer::accept_old(), cx.fx);
+                let old = HandshakeOffer { agent: "0.4".into(), ..HandshakeOffer::default() };
                 self.flow(cx, conn, &old, (false, false));
             }
             Hello::New(headers) => {
-                let theirs = Offer::of(&headers);
+                let theirs = HandshakeOffer::parse(&headers);
                 if theirs.servent == Some(cx.us.servent) {
                     let why = (403, "That is you");
                     self.send_away(cx, conn, why, "it is we ourselves");
                     return Ok(());
                 }
                 let deflates = theirs.inflates && cx.config.overlay.deflate;
-                let wire = Wire::answering(peer, Box::new(theirs), deflates);
+                let wire = OverlayWire::answering(peer, Box::new(theirs), deflates);
                 let at = wire.listens().filter(|at| wire.is_surely(*at));
                 let twin = at.and_then(|at| self.twin(conn, at));
-                if twin.is_some_and(Wire::is_met) {
+                if twin.is_some_and(OverlayWire::is_met) {
                     let why = (409, "Already connected");
                     self.send_away(cx, conn, why, "it is connected already");
                     return Ok(());
@@ -119,7 +119,7 @@ impl Overlay {
                 if self.hosts.len() < cx.config.overlay.hosts as usize / 4 {
                     self.note_tries(cx, &headers, peer);
                 }
-                let data = Offer { deflates, ..self.offer(cx, peer) }.accept();
+                let data = HandshakeOffer { deflates, ..self.offer(cx, peer) }.accept();
                 cx.io.write(conn, data, cx.fx);
                 // The deadline of its handshake counts from when it connected.
                 self.wires.insert(conn, wire);
@@ -129,8 +129,8 @@ impl Overlay {
     }
 
     /// Another connection to the servent that listens at `at`.
-    fn twin(&self, conn: ConnId, at: SocketAddr) -> Option<&Wire> {
-        let is = |wire: &Wire| wire.is_surely(at);
+    fn twin(&self, conn: ConnId, at: SocketAddr) -> Option<&OverlayWire> {
+        let is = |wire: &OverlayWire| wire.is_surely(at);
         let mut twins = self.wires.iter().filter(|(other, wire)| **other != conn && is(wire));
         twins.next().map(|(_, wire)| wire)
     }
@@ -138,7 +138,7 @@ impl Overlay {
     /// Refuses a host, and names others instead.
     fn send_away(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
         (status, reason): (u16, &str),
         why: &str,
@@ -150,19 +150,19 @@ impl Overlay {
     }
 
     /// Processes the unread bytes.
-    pub(super) fn read_neighbour(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    pub(super) fn read_neighbour(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         if !self.wires.contains_key(&conn)
             && let Err(limit) = self.hello(cx, conn)
         {
             return self.refuse(cx, conn, limit);
         }
         let wire = self.wires.get(&conn);
-        if wire.is_some_and(|wire| !matches!(wire.stage, Stage::Open(_))) {
+        if wire.is_some_and(|wire| !matches!(wire.stage, HandshakeStage::Open(_))) {
             self.reply(cx, conn);
         }
         let Some(state) = cx.io.open(conn) else { return };
         let Some(wire) = self.wires.get_mut(&conn) else { return };
-        if !matches!(wire.stage, Stage::Open(_)) || state.unread.is_empty() {
+        if !matches!(wire.stage, HandshakeStage::Open(_)) || state.unread.is_empty() {
             return;
         }
         let data = core::mem::take(&mut state.unread);
@@ -174,7 +174,7 @@ impl Overlay {
                 Ok(None) => break,
                 Ok(Some(frame)) => {
                     let kind = frame.kind;
-                    match Message::parse(frame) {
+                    match OverlayMessage::parse(frame) {
                         Ok(message) => routing::Input::Message { conn, message },
                         Err(why) => routing::Input::Improper { conn, kind, why },
                     }
@@ -188,19 +188,19 @@ impl Overlay {
 
     /// Reads the head that answers ours, or the last head of a host we
     /// accepted.
-    fn reply(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    fn reply(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         let limits = cx.config.limits.head();
         let Some(state) = cx.io.open(conn) else { return };
         let peer = state.peer;
-        let (reply, used) = match Reply::parse(&state.unread, &limits) {
+        let (reply, used) = match HandshakeReply::parse(&state.unread, &limits) {
             Ok(None) => return,
             Ok(Some(reply)) => reply,
             Err(error) => return self.refuse(cx, conn, limit(error)),
         };
         state.unread.drain(..used);
-        let theirs = Offer::of(&reply.headers);
+        let theirs = HandshakeOffer::parse(&reply.headers);
         // Of the two, only the host we dialed is asked for others.
-        if matches!(self.wires.get(&conn).map(|wire| &wire.stage), Some(Stage::Calling)) {
+        if matches!(self.wires.get(&conn).map(|wire| &wire.stage), Some(HandshakeStage::Calling)) {
             self.note_tries(cx, &reply.headers, peer);
         }
         if !reply.is_ok() {
@@ -208,59 +208,59 @@ impl Overlay {
         }
         let Some(wire) = self.wires.get(&conn) else { return };
         match &wire.stage {
-            Stage::Answering { offer, deflates } => {
+            HandshakeStage::Answering { offer, deflates } => {
                 let (offer, deflates) = (offer.clone(), *deflates);
                 self.flow(cx, conn, &offer, (theirs.deflates, deflates));
             }
-            Stage::Calling if self.crossed(cx, conn) => {
+            HandshakeStage::Calling if self.crossed(cx, conn) => {
                 let why = (409, "Already connected");
                 self.send_away(cx, conn, why, "it has connected meanwhile");
             }
-            Stage::Calling => {
+            HandshakeStage::Calling => {
                 let deflates = theirs.inflates && cx.config.overlay.deflate;
-                let data = Offer { deflates, ..Offer::default() }.confirm();
+                let data = HandshakeOffer { deflates, ..HandshakeOffer::default() }.confirm();
                 cx.io.write(conn, data, cx.fx);
                 if let Some(remote) = theirs.remote.filter(|ip| plausible(*ip, peer.ip())) {
                     self.seen_at(remote);
                 }
                 self.flow(cx, conn, &theirs, (theirs.deflates, deflates));
             }
-            Stage::Refused | Stage::Open(_) => {}
+            HandshakeStage::Refused | HandshakeStage::Open(_) => {}
         }
     }
 
     /// True when the host we dialed has connected to us meanwhile, and that
     /// connection is the one to keep: it is open, or it came from the smaller
     /// address, a rule by which both ends decide alike.
-    fn crossed(&self, cx: &Cx<'_>, conn: ConnId) -> bool {
-        let Some(at) = self.wires.get(&conn).and_then(Wire::called) else { return false };
+    fn crossed(&self, cx: &NodeCx<'_>, conn: ConnId) -> bool {
+        let Some(at) = self.wires.get(&conn).and_then(OverlayWire::called) else { return false };
         let Some(twin) = self.twin(conn, at) else { return false };
         match twin.stage {
-            Stage::Open(_) => true,
-            Stage::Answering { .. } => {
+            HandshakeStage::Open(_) => true,
+            HandshakeStage::Answering { .. } => {
                 self.place(cx).is_some_and(|place| at < SocketAddr::V4(place))
             }
-            Stage::Calling | Stage::Refused => false,
+            HandshakeStage::Calling | HandshakeStage::Refused => false,
         }
     }
 
     /// The host we dialed, or had accepted, refuses us. Its reason is reported;
     /// when the reason is about us, it is not dialed for a while.
-    fn not_wanted(&mut self, cx: &mut Cx<'_>, conn: ConnId, reply: &Reply) {
-        let Reply { status, reason, .. } = reply;
+    fn not_wanted(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, reply: &HandshakeReply) {
+        let HandshakeReply { status, reason, .. } = reply;
         let reason: String = reason.chars().take(REASON).collect();
-        if let Some(at) = self.wires.get(&conn).and_then(Wire::called) {
+        if let Some(at) = self.wires.get(&conn).and_then(OverlayWire::called) {
             if (400..500).contains(status) {
                 self.hosts.refused(cx.now, at, cx.config.overlay.refused);
                 if let Some(wire) = self.wires.get_mut(&conn) {
-                    wire.stage = Stage::Refused;
+                    wire.stage = HandshakeStage::Refused;
                 }
             }
             if *status == 409 {
                 let _ = self.wires.values_mut().any(|wire| wire.may_listen(at));
             }
             let reason = reason.clone();
-            cx.fx.output(Output::Answer(Answer::Refused { at, status: *status, reason }));
+            cx.fx.output(Output::Answer(NodeAnswer::Refused { at, status: *status, reason }));
         }
         let why = alloc::format!("it does not want us: {status} {reason}");
         self.close(cx, conn, false, why.trim_end());
@@ -269,16 +269,16 @@ impl Overlay {
     /// The handshake is complete: messages follow.
     fn flow(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
-        offer: &Offer,
+        offer: &HandshakeOffer,
         (inflates, deflates): (bool, bool),
     ) {
         cx.io.rest(conn);
         let Some(peer) = cx.io.get(conn).map(|state| state.peer) else { return };
         let ours = self.offer(cx, peer);
         let Some(wire) = self.wires.get_mut(&conn) else { return };
-        let called = matches!(wire.stage, Stage::Calling).then_some(peer);
+        let called = matches!(wire.stage, HandshakeStage::Calling).then_some(peer);
         wire.leaf = offer.ultrapeer == Some(false);
         wire.open(&cx.config.overlay, inflates, deflates);
         if let Some(at) = called {
@@ -295,7 +295,7 @@ impl Overlay {
     }
 
     /// Remembers the hosts that a head names.
-    fn note_tries(&mut self, cx: &mut Cx<'_>, headers: &Headers, peer: SocketAddr) {
+    fn note_tries(&mut self, cx: &mut NodeCx<'_>, headers: &Headers, peer: SocketAddr) {
         for at in parse_tries(headers) {
             if may_dial(at, peer.ip()) {
                 self.hear_of(cx, at, false);
@@ -304,34 +304,34 @@ impl Overlay {
     }
 
     /// A handshake violates a limit, or takes too long.
-    pub(super) fn refuse(&mut self, cx: &mut Cx<'_>, conn: ConnId, limit: Limit) {
+    pub(super) fn refuse(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, limit: NodeLimit) {
         cx.tell(ConnEvent::Limit { conn, limit });
         self.close(cx, conn, false, "a limit was reached");
     }
 
     /// Closes a connection. The router is told at once, not only when the host
     /// reports it gone.
-    pub(super) fn close(&mut self, cx: &mut Cx<'_>, conn: ConnId, flush: bool, why: &str) {
+    pub(super) fn close(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, flush: bool, why: &str) {
         if cx.close(conn, flush, why) {
             self.left(cx, conn);
         }
     }
 
     /// A neighbour's connection is lost or closed.
-    pub(super) fn left(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    pub(super) fn left(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         if self.proxy_left(cx, conn) {
             return;
         }
         let Some(wire) = self.wires.remove(&conn) else { return };
         if let Some(at) = wire.called().filter(|at| self.hosts.tried(*at, false)) {
-            cx.fx.output(Output::Persist(Op::HostGone(at)));
+            cx.fx.output(Output::Persist(NodeOp::HostGone(at)));
         }
         self.route(cx, routing::Input::Closed { conn });
         self.look_around(cx);
     }
 
     /// The host reports how many bytes for a neighbour are unsent.
-    pub(super) fn backlog(&mut self, cx: &mut Cx<'_>, conn: ConnId, bytes: u64) {
+    pub(super) fn backlog(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, bytes: u64) {
         if let Some(wire) = self.wires.get_mut(&conn) {
             wire.behind = bytes;
             self.route(cx, routing::Input::Backlog { conn, bytes });
@@ -339,10 +339,10 @@ impl Overlay {
     }
 }
 
-const fn limit(error: HeadError) -> Limit {
+const fn limit(error: HeadError) -> NodeLimit {
     match error {
-        HeadError::TooLong => Limit::HeadBytes,
-        HeadError::TooManyLines => Limit::HeadLines,
-        HeadError::FirstLine | HeadError::Version | HeadError::Fields => Limit::Garbage,
+        HeadError::TooLong => NodeLimit::HeadBytes,
+        HeadError::TooManyLines => NodeLimit::HeadLines,
+        HeadError::FirstLine | HeadError::Version | HeadError::Fields => NodeLimit::Garbage,
     }
 }

@@ -24,15 +24,15 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr, SocketAddrV4};
 
 use self::caches::Caches;
-pub use self::config::Overlay as Config;
+pub use self::config::OverlayConfig as Config;
 use self::hosts::Hosts;
-use self::index::Index;
-use self::proxies::Ask;
-use self::wire::Wire;
+use self::index::KeywordIndex;
+use self::proxies::ProxyRequest;
+use self::wire::OverlayWire;
 use super::connections::{ExpiredTimer, NewDial, Owner};
-use super::cx::Cx;
+use super::cx::NodeCx;
 use super::service::{FollowUps, RunsEngine as _, Service};
-use super::{ConnInput, FileInfo, HostRow, Limit, Op, Output, OverlayCommand};
+use super::{ConnInput, FileInfo, HostRow, NodeLimit, NodeOp, Output, OverlayCommand};
 use crate::address::{Reach, canonical, is_nearby, reach};
 use crate::engine::Engine as _;
 use crate::id::{ConnId, FileIndex, Guid, Sha1};
@@ -53,16 +53,16 @@ const SEARCHES: usize = 64;
 /// A node's part in the overlay. The files we share are read from the service
 /// that serves them.
 #[derive(Debug, Clone)]
-pub(super) struct Overlay {
+pub(super) struct OverlayService {
     router: Router,
     follow_ups: FollowUps<routing::Input>,
     /// Neighbours to whom something was written that is not counted as sent yet.
     written: VecDeque<ConnId>,
     rng: Rng,
-    wires: BTreeMap<ConnId, Wire>,
+    wires: BTreeMap<ConnId, OverlayWire>,
     hosts: Hosts,
     caches: Caches,
-    index: Index,
+    index: KeywordIndex,
     /// When to look for the next neighbour.
     look: Option<Instant>,
     /// When to send neighbours our updated keyword table; `None` when they have
@@ -75,10 +75,10 @@ pub(super) struct Overlay {
     /// Searches of the user, by GUID.
     searches: BTreeMap<Guid, u32>,
     /// Proxies that are being asked for a push.
-    asks: BTreeMap<ConnId, Ask>,
+    asks: BTreeMap<ConnId, ProxyRequest>,
 }
 
-impl Overlay {
+impl OverlayService {
     pub(super) fn new(config: &Config, root: &Rng) -> Self {
         Self {
             router: Router::new(config.router.clone(), root.fork("router", 0)),
@@ -88,7 +88,7 @@ impl Overlay {
             wires: BTreeMap::new(),
             hosts: Hosts::default(),
             caches: Caches::default(),
-            index: Index::default(),
+            index: KeywordIndex::default(),
             look: None,
             keywords: Some(Instant::ZERO),
             told: false,
@@ -110,14 +110,14 @@ impl Overlay {
     }
 
     /// A file is shared, or its entry changed.
-    pub(super) fn shares(&mut self, cx: &Cx<'_>, file: &FileInfo) {
+    pub(super) fn shares(&mut self, cx: &NodeCx<'_>, file: &FileInfo) {
         if self.index.put(file.index, &file.name, file.sha1) {
             self.keywords_change(cx);
         }
     }
 
     /// A file is no longer shared.
-    pub(super) fn lacks(&mut self, cx: &Cx<'_>, index: FileIndex) {
+    pub(super) fn lacks(&mut self, cx: &NodeCx<'_>, index: FileIndex) {
         if self.index.remove(index) {
             self.keywords_change(cx);
         }
@@ -125,7 +125,7 @@ impl Overlay {
 
     /// Tells the router our identity, as far as known, before it sends
     /// anything.
-    fn introduce(&mut self, cx: &mut Cx<'_>) {
+    fn introduce(&mut self, cx: &mut NodeCx<'_>) {
         let input = routing::Input::Ourselves {
             servent: cx.us.servent,
             listen: self.reachable(cx),
@@ -136,7 +136,7 @@ impl Overlay {
     }
 
     /// Where others can reach us; `None` when they cannot.
-    fn reachable(&self, cx: &Cx<'_>) -> Option<SocketAddrV4> {
+    fn reachable(&self, cx: &NodeCx<'_>) -> Option<SocketAddrV4> {
         self.place(cx).filter(|at| !at.ip().is_unspecified() && !cx.config.overlay.firewalled)
     }
 
@@ -151,7 +151,7 @@ impl Overlay {
 
     /// Our listening address, with the IP address others see if we listen on
     /// all addresses.
-    fn place(&self, cx: &Cx<'_>) -> Option<SocketAddrV4> {
+    fn place(&self, cx: &NodeCx<'_>) -> Option<SocketAddrV4> {
         let listen = cx.us.listen?;
         let ip = if listen.ip().is_unspecified() { self.seen? } else { listen.ip() };
         match ip.to_canonical() {
@@ -161,11 +161,11 @@ impl Overlay {
     }
 
     /// Learns of a possible host.
-    fn hear_of(&mut self, cx: &mut Cx<'_>, at: SocketAddr, named: bool) {
+    fn hear_of(&mut self, cx: &mut NodeCx<'_>, at: SocketAddr, named: bool) {
         let at = canonical(at);
         let most = cx.config.overlay.hosts;
         let hosts::Changed { put, gone } = self.hosts.learn(cx.now, at, named, most);
-        for op in put.map(Op::Host).into_iter().chain(gone.map(Op::HostGone)) {
+        for op in put.map(NodeOp::Host).into_iter().chain(gone.map(NodeOp::HostGone)) {
             cx.fx.output(Output::Persist(op));
         }
     }
@@ -177,22 +177,22 @@ impl Overlay {
 
     /// We did not run for a while, or could reach no host: what failed meanwhile
     /// says nothing.
-    pub(super) fn woke(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn woke(&mut self, cx: &mut NodeCx<'_>) {
         self.hosts.forgive(cx.now);
         self.look_around(cx);
     }
 
     /// Says goodbye to all neighbours.
-    pub(super) fn stop(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn stop(&mut self, cx: &mut NodeCx<'_>) {
         self.look = None;
         self.route(cx, routing::Input::Shutdown);
     }
 
     /// Looks for a neighbour when there are too few.
-    fn look_around(&mut self, cx: &mut Cx<'_>) {
+    fn look_around(&mut self, cx: &mut NodeCx<'_>) {
         let config = &cx.config.overlay;
         for gone in self.hosts.expire(cx.now, config.host_life) {
-            cx.fx.output(Output::Persist(Op::HostGone(gone)));
+            cx.fx.output(Output::Persist(NodeOp::HostGone(gone)));
         }
         let most = if config.router.relay { config.degree } else { config.degree.min(LEAF) };
         if self.count(false) >= most as usize {
@@ -216,7 +216,7 @@ impl Overlay {
         self.wires.values().filter(|wire| wire.leaf == leaves).count()
     }
 
-    fn call(&mut self, cx: &mut Cx<'_>, at: SocketAddr) {
+    fn call(&mut self, cx: &mut NodeCx<'_>, at: SocketAddr) {
         // While few hosts are known, anyone we connect to may know others.
         if self.hosts.len() <= cx.config.overlay.degree as usize {
             self.ask_cache(cx, at);
@@ -229,39 +229,39 @@ impl Overlay {
             cx.io.dial_for_stranger(cx.now, dial, cx.fx)
         };
         if calls {
-            self.wires.insert(conn, Wire::calling(at));
+            self.wires.insert(conn, OverlayWire::calling(at));
         }
     }
 
     /// The keywords of what we share have changed. Neighbours are told soon,
     /// the first time at once.
-    fn keywords_change(&mut self, cx: &Cx<'_>) {
+    fn keywords_change(&mut self, cx: &NodeCx<'_>) {
         let every = if self.told { cx.config.overlay.keywords_every } else { Duration::ZERO };
         self.keywords.get_or_insert(cx.now + every);
     }
 
     /// Sends neighbours our keyword table.
-    fn tell_keywords(&mut self, cx: &mut Cx<'_>) {
+    fn tell_keywords(&mut self, cx: &mut NodeCx<'_>) {
         let table = keywords::table(&self.index);
         (self.keywords, self.told) = (None, true);
         self.route(cx, routing::Input::Keywords { table });
     }
 }
 
-impl Service for Overlay {
+impl Service for OverlayService {
     type Command = OverlayCommand;
     /// Hosts; the first of them is tried at once.
     type Restored = Vec<HostRow>;
 
-    fn restore(&mut self, cx: &mut Cx<'_>, hosts: Vec<HostRow>) {
+    fn restore(&mut self, cx: &mut NodeCx<'_>, hosts: Vec<HostRow>) {
         let limits = (cx.config.overlay.host_life, cx.config.overlay.hosts);
         for gone in self.hosts.restore(cx.now, hosts, limits) {
-            cx.fx.output(Output::Persist(Op::HostGone(gone)));
+            cx.fx.output(Output::Persist(NodeOp::HostGone(gone)));
         }
         self.look_around(cx);
     }
 
-    fn on(&mut self, cx: &mut Cx<'_>, conn: ConnId, input: ConnInput) {
+    fn on(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, input: ConnInput) {
         match input {
             ConnInput::Dialed { local } if self.asks_on(conn) => {
                 self.proxy_dialed(cx, conn, local);
@@ -283,7 +283,7 @@ impl Service for Overlay {
         }
     }
 
-    fn read(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    fn read(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         if self.asks_on(conn) {
             self.read_proxy(cx, conn);
         } else {
@@ -291,11 +291,11 @@ impl Service for Overlay {
         }
     }
 
-    fn run_out(&mut self, cx: &mut Cx<'_>, expired: ExpiredTimer) {
-        self.refuse(cx, expired.conn, Limit::RequestDeadline);
+    fn run_out(&mut self, cx: &mut NodeCx<'_>, expired: ExpiredTimer) {
+        self.refuse(cx, expired.conn, NodeLimit::RequestDeadline);
     }
 
-    fn command(&mut self, cx: &mut Cx<'_>, command: OverlayCommand) {
+    fn command(&mut self, cx: &mut NodeCx<'_>, command: OverlayCommand) {
         match command {
             OverlayCommand::Join { at } => {
                 self.hear_of(cx, at, true);
@@ -331,7 +331,7 @@ impl Service for Overlay {
         }
     }
 
-    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+    fn handle_timeout(&mut self, cx: &mut NodeCx<'_>) {
         let now = cx.now;
         if self.router.poll_timeout().is_some_and(|(at, _)| at <= now) {
             self.feed_timeout(cx);

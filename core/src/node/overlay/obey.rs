@@ -5,23 +5,23 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
-use super::Overlay;
-use super::wire::Wire;
+use super::OverlayService;
+use super::wire::OverlayWire;
 use crate::address::may_dial;
 use crate::engine::{Effect, Engine as _, Fx};
 use crate::id::{ConnId, FileIndex, Guid};
-use crate::node::cx::{CrossWish, Cx};
-use crate::node::hits::Sender;
-use crate::node::io::Hit as Told;
+use crate::node::cx::{CrossWish, NodeCx};
+use crate::node::hits::HitSender;
+use crate::node::io::SearchHit as Told;
 use crate::node::service::{EngineCall, FollowUps, RunsEngine};
-use crate::node::{Answer, Event, Output};
+use crate::node::{Event, NodeAnswer, Output};
 use crate::routing;
-use crate::wire::gnutella::{Hit, Message, Query};
+use crate::wire::gnutella::{OverlayMessage, Query, QueryHit};
 
 /// Push proxies of one servent that the user is told.
 const PROXIES: usize = 4;
 
-impl RunsEngine<Cx<'_>> for Overlay {
+impl RunsEngine<NodeCx<'_>> for OverlayService {
     type Input = routing::Input;
     type Output = routing::Output;
     type Event = routing::Event;
@@ -32,7 +32,7 @@ impl RunsEngine<Cx<'_>> for Overlay {
 
     fn call(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         call: EngineCall<routing::Input>,
         fx: &mut Fx<routing::Output, routing::Event>,
     ) {
@@ -42,7 +42,7 @@ impl RunsEngine<Cx<'_>> for Overlay {
         }
     }
 
-    fn carry_out(&mut self, cx: &mut Cx<'_>, effect: Effect<routing::Output, routing::Event>) {
+    fn carry_out(&mut self, cx: &mut NodeCx<'_>, effect: Effect<routing::Output, routing::Event>) {
         let wanted = match effect {
             Effect::Event(event) => return cx.fx.event(Event::Routing(event)),
             Effect::Output(wanted) => wanted,
@@ -62,7 +62,7 @@ impl RunsEngine<Cx<'_>> for Overlay {
                 cx.wishes.push_back(CrossWish::Giv { to: SocketAddr::V4(at), index });
             }
             routing::Output::NoWay { servent } => {
-                cx.fx.output(Output::Answer(Answer::NoWay { servent }));
+                cx.fx.output(Output::Answer(NodeAnswer::NoWay { servent }));
             }
             routing::Output::Host { at } => {
                 self.hear_of(cx, SocketAddr::V4(at), false);
@@ -74,11 +74,11 @@ impl RunsEngine<Cx<'_>> for Overlay {
     }
 }
 
-impl Overlay {
+impl OverlayService {
     /// Gives the router an input and carries out its outputs. What they lead to
     /// waits until all are carried out; only then is what was written counted as
     /// sent.
-    pub(super) fn route(&mut self, cx: &mut Cx<'_>, input: routing::Input) {
+    pub(super) fn route(&mut self, cx: &mut NodeCx<'_>, input: routing::Input) {
         self.feed(cx, input);
         self.settle(cx);
     }
@@ -87,7 +87,7 @@ impl Overlay {
     /// otherwise. Of several messages that arrived together, nothing is counted
     /// until all of them are processed; so what one neighbour sends at once is
     /// bounded, for every other neighbour, by the router's window and queue.
-    pub(super) fn settle(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn settle(&mut self, cx: &mut NodeCx<'_>) {
         if self.follow_ups.are_collected() {
             return;
         }
@@ -98,7 +98,7 @@ impl Overlay {
         }
     }
 
-    fn send(&mut self, cx: &mut Cx<'_>, to: Vec<ConnId>, message: &Message) {
+    fn send(&mut self, cx: &mut NodeCx<'_>, to: Vec<ConnId>, message: &OverlayMessage) {
         for conn in to {
             let wire = self.wires.get_mut(&conn);
             if let Some(data) = wire.and_then(|wire| wire.write(message)) {
@@ -112,7 +112,7 @@ impl Overlay {
 
     /// Answers a query with what we share, unless nobody could download it
     /// because the upload queue is full (AQ-12).
-    fn answer_query(&mut self, cx: &mut Cx<'_>, (guid, hops): (Guid, u8), query: &Query) {
+    fn answer_query(&mut self, cx: &mut NodeCx<'_>, (guid, hops): (Guid, u8), query: &Query) {
         if !cx.shelf.queue.has_room || cx.shelf.files.len() == 0 {
             return;
         }
@@ -135,8 +135,8 @@ impl Overlay {
     }
 
     /// What our hits say about us.
-    fn sender(&self, cx: &Cx<'_>) -> Sender {
-        Sender {
+    fn sender(&self, cx: &NodeCx<'_>) -> HitSender {
+        HitSender {
             servent: cx.us.servent,
             at: self.place(cx).unwrap_or(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)),
             push: self.reachable(cx).is_none(),
@@ -148,20 +148,20 @@ impl Overlay {
     /// Tells the user the results of a hit.
     fn tell_hits(
         &self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         guid: Guid,
         (conn, from): (ConnId, IpAddr),
         hops: u8,
-        hit: &Hit,
+        hit: &QueryHit,
     ) {
         let Some(search) = self.searches.get(&guid).copied() else { return };
-        let through = self.wires.get(&conn).and_then(Wire::listens);
+        let through = self.wires.get(&conn).and_then(OverlayWire::listens);
         let quality = hit.quality();
         let proxies = hit.proxies().into_iter().map(SocketAddr::V4);
         let proxies = proxies.filter(|at| may_dial(*at, from)).take(PROXIES);
         let proxies: Vec<SocketAddr> = proxies.collect();
         for found in hit.results() {
-            cx.fx.output(Output::Answer(Answer::Found(Told {
+            cx.fx.output(Output::Answer(NodeAnswer::Found(Told {
                 search,
                 at: SocketAddr::V4(hit.at()),
                 index: found.index,

@@ -6,20 +6,21 @@ use alloc::vec::Vec;
 use core::iter::successors;
 
 use super::*;
-use crate::fetch::{DialError, Get, PartRow, Source, StoreError, Ticket};
+use crate::fetch::{DialError, DownloadSource, Get, PartRow, StoreError, Ticket};
 use crate::id::{FetchId, FileIndex, FileKey, Guid, Sha1, Tth};
-use crate::lease::Part;
-use crate::lease::division::Leader;
+use crate::lease::Partition;
+use crate::lease::membership::Leader;
 use crate::node::swarm::{self, SwarmFile};
 use crate::node::{
-    Command, ConnInput, DiskInput, FetchCommand, FetchInput, FileInfo, Held, HostRow, HttpCommand,
-    Message, MessageCommand, MessageInput, OverlayCommand, Restored, SiteInput,
+    ConnInput, DiskInput, FetchCommand, FetchInput, FileInfo, HostRow, HttpCommand, InboxEntry,
+    InboxMessage, MessageCommand, MessageInput, NodeCommand, OverlayCommand, RestoredNode,
+    SiteInput,
 };
-use crate::queue::{Dialect, Policy, Row, RowState};
+use crate::queue::{Dialect, QueuePolicy, RowState, StoredEntry};
 use crate::swarm::FileSpec;
 use crate::thex::Tree;
 use crate::time::Duration;
-use crate::unicast::{Order, Payload, Side};
+use crate::unicast::{DeliveryOrder, Side, UnicastPayload};
 use crate::wire::pdtp::{Hash, url_of};
 
 /// An integer that no float can represent.
@@ -27,7 +28,7 @@ const LARGE: u64 = (1 << 53) + 1;
 
 fn get() -> Get {
     let at = "[2001:db8::1]:6346".parse().unwrap();
-    let source = Source { at, target: "/get/1/\"a\\b\"".into(), host: "h\u{1f}".into() };
+    let source = DownloadSource { at, target: "/get/1/\"a\\b\"".into(), host: "h\u{1f}".into() };
     Get { name: "ä\n".into(), sha1: Some(Sha1([7; 20])), sources: [source].into() }
 }
 
@@ -48,9 +49,9 @@ fn tree() -> Arc<Tree> {
     Arc::new(Tree::new(2_048, [Tth([8; 24]), Tth([0xfe; 24])].into()).unwrap())
 }
 
-fn restored() -> Restored {
+fn restored() -> RestoredNode {
     let at = "192.0.2.1:6346".parse().unwrap();
-    let row = Row {
+    let row = StoredEntry {
         ticket: Guid([1; 16]),
         arrival: LARGE,
         state: RowState::Reserved,
@@ -78,7 +79,7 @@ fn restored() -> Restored {
         have: [(0, 1), (LARGE, u64::MAX)].into(),
         tickets: [ticket].into(),
     };
-    Restored {
+    RestoredNode {
         servent: Some(Guid([0xab; 16])),
         listen: Some(at),
         queue: [row].into(),
@@ -91,9 +92,9 @@ fn restored() -> Restored {
     }
 }
 
-fn swarm_restored() -> swarm::Restored {
+fn swarm_restored() -> swarm::RestoredSwarm {
     let owner = "2001:db8::".parse().unwrap();
-    let row = crate::swarm::Row {
+    let row = crate::swarm::LedgerRow {
         owner,
         bytes_down: LARGE,
         bytes_up: 1,
@@ -107,15 +108,15 @@ fn swarm_restored() -> swarm::Restored {
         seen: Instant::from_secs(8),
     };
     let have = [(0, 1), (3, u32::MAX)].into();
-    let part = swarm::Part { file: FILE, url: url_of("ä b"), size: LARGE, chunk: 4, have };
-    swarm::Restored { ledger: [row].into(), parts: [part].into() }
+    let part = swarm::PartialFile { file: FILE, url: url_of("ä b"), size: LARGE, chunk: 4, have };
+    swarm::RestoredSwarm { ledger: [row].into(), parts: [part].into() }
 }
 
 const FILE: SwarmFile = SwarmFile(7);
 
 /// One swarm command of every kind.
-fn next_swarm_command(command: &swarm::Command) -> Option<swarm::Command> {
-    use swarm::Command as C;
+fn next_swarm_command(command: &swarm::SwarmCommand) -> Option<swarm::SwarmCommand> {
+    use swarm::SwarmCommand as C;
     let (file, url, at) = (FILE, url_of("f"), "198.51.100.7:1".parse().unwrap());
     let coordinator = [at].into();
     Some(match command {
@@ -137,7 +138,7 @@ fn next_swarm_input(input: &swarm::Input) -> Option<swarm::Input> {
         I::Completed { .. } => I::CompleteFailed { file, why },
         I::CompleteFailed { .. } => {
             let row = swarm_restored().ledger.swap_remove(0);
-            let accounts = [swarm::Account { swarm: FileKey(LARGE), row }].into();
+            let accounts = [swarm::PartitionedAccount { swarm: FileKey(LARGE), row }].into();
             I::Accounts { accounts }
         }
         I::Accounts { .. } => return None,
@@ -169,7 +170,7 @@ fn next_http_command(command: &HttpCommand) -> Option<HttpCommand> {
     use HttpCommand as C;
     Some(match command {
         C::Giv { .. } => C::Slots { slots: 4 },
-        C::Slots { .. } => C::Policy { policy: Policy::Adaptive },
+        C::Slots { .. } => C::Policy { policy: QueuePolicy::Adaptive },
         C::Policy { .. } => return None,
     })
 }
@@ -203,36 +204,37 @@ fn next_message_command(command: &MessageCommand) -> Option<MessageCommand> {
 }
 
 /// The same for commands, whatever service they are for.
-fn next_command(command: &Command) -> Option<Command> {
+fn next_command(command: &NodeCommand) -> Option<NodeCommand> {
     let at = "198.51.100.7:1".parse().unwrap();
     let giv = || HttpCommand::Giv { to: at, index: FileIndex(2) };
     let send = || {
-        let message = Message { order: Order::AtOnce, data: Payload::from_static(b"\x00\xff") };
+        let message = InboxEntry {
+            order: DeliveryOrder::AtOnce,
+            data: UnicastPayload::from_static(b"\x00\xff"),
+        };
         MessageCommand::Send { to: at, messages: [message].into() }
     };
     let serve = || {
         let (url, hashes) = (url_of("f"), [Hash([1; 32]), Hash([0xab; 32])].into());
         let spec = FileSpec { url, size: LARGE, chunk: 1 << 52, hashes, sha256: None };
-        swarm::Command::Serve { file: FILE, spec }
+        swarm::SwarmCommand::Serve { file: FILE, spec }
     };
     Some(match command {
-        Command::Fetch(of) => {
-            next_fetch_command(of).map_or_else(|| Command::Http(giv()), Command::Fetch)
+        NodeCommand::Fetch(of) => {
+            next_fetch_command(of).map_or_else(|| NodeCommand::Http(giv()), NodeCommand::Fetch)
         }
-        Command::Http(of) => next_http_command(of)
-            .map_or(Command::Overlay(OverlayCommand::Join { at }), Command::Http),
-        Command::Overlay(of) => {
-            next_overlay_command(of).map_or_else(|| Command::Messages(send()), Command::Overlay)
+        NodeCommand::Http(of) => next_http_command(of)
+            .map_or(NodeCommand::Overlay(OverlayCommand::Join { at }), NodeCommand::Http),
+        NodeCommand::Overlay(of) => next_overlay_command(of)
+            .map_or_else(|| NodeCommand::Messages(send()), NodeCommand::Overlay),
+        NodeCommand::Messages(of) => next_message_command(of)
+            .map_or_else(|| NodeCommand::Swarm(serve()), NodeCommand::Messages),
+        NodeCommand::Swarm(of) => {
+            next_swarm_command(of).map_or(NodeCommand::Listening { at }, NodeCommand::Swarm)
         }
-        Command::Messages(of) => {
-            next_message_command(of).map_or_else(|| Command::Swarm(serve()), Command::Messages)
-        }
-        Command::Swarm(of) => {
-            next_swarm_command(of).map_or(Command::Listening { at }, Command::Swarm)
-        }
-        Command::Listening { .. } => Command::Woke { slept: Duration::from_secs(90) },
-        Command::Woke { .. } => Command::Stop,
-        Command::Stop => return None,
+        NodeCommand::Listening { .. } => NodeCommand::Woke { slept: Duration::from_secs(90) },
+        NodeCommand::Woke { .. } => NodeCommand::Stop,
+        NodeCommand::Stop => return None,
     })
 }
 
@@ -260,7 +262,7 @@ fn next_conn_input(input: &ConnInput) -> Option<ConnInput> {
 /// The same for inputs.
 fn next_input(input: &Input) -> Option<Input> {
     let (conn, fetch, why) = (ConnId(LARGE), FetchId(1), StoreError::Full);
-    let (at, data) = ("198.51.100.7:1".parse().unwrap(), Payload::from_static(b"\xf0\x0f"));
+    let (at, data) = ("198.51.100.7:1".parse().unwrap(), UnicastPayload::from_static(b"\xf0\x0f"));
     let datagrams = || MessageInput::Datagrams { from: at, segment: 2, data };
     Some(match input {
         Input::Start(_) => {
@@ -273,7 +275,7 @@ fn next_input(input: &Input) -> Option<Input> {
         Input::Disk(of) => Input::Disk(match of {
             DiskInput::Shared(_) => DiskInput::Unshared { index: FileIndex(3) },
             DiskInput::Unshared { .. } => {
-                DiskInput::Inbox { held: Some(Held { files: 3, bytes: LARGE }) }
+                DiskInput::Inbox { held: Some(InboxMessage { files: 3, bytes: LARGE }) }
             }
             DiskInput::Inbox { .. } => {
                 return Some(Input::Fetch(FetchInput::VerifyFailed { fetch, why }));
@@ -295,11 +297,12 @@ fn next_input(input: &Input) -> Option<Input> {
             SiteInput::StoreBack => {
                 SiteInput::Divided { leaders: [Leader::Us, Leader::At(at)].into() }
             }
-            SiteInput::Divided { .. } => {
-                SiteInput::Leads { parts: [Part(0), Part(63)].into(), queue: restored().queue }
-            }
+            SiteInput::Divided { .. } => SiteInput::Leads {
+                parts: [Partition(0), Partition(63)].into(),
+                queue: restored().queue,
+            },
             SiteInput::Leads { .. } => {
-                let get = Command::Fetch(FetchCommand::Get(get()));
+                let get = NodeCommand::Fetch(FetchCommand::Get(get()));
                 return Some(Input::Command(get));
             }
         }),
@@ -316,9 +319,9 @@ fn every_input_comes_back_from_its_line() {
     let at = Instant::from_micros(LARGE);
     let start = Start::new(NodeId(3), "a \"name\"", u64::MAX, Config::default());
     let mut lines = Vec::new();
-    let mut writer = Writer::new(at, start.clone(), &mut lines);
-    assert_eq!(qlog::parse(lines[0].as_bytes()), Ok(Line::Header));
-    assert_eq!(qlog::parse(lines[1].as_bytes()), Ok(Line::Start(start)));
+    let mut writer = RecordingLog::new(at, start.clone(), &mut lines);
+    assert_eq!(qlog::parse(lines[0].as_bytes()), Ok(RecordingLine::Header));
+    assert_eq!(qlog::parse(lines[1].as_bytes()), Ok(RecordingLine::Start(start)));
 
     let dials = [DialError::TimedOut, DialError::Unreachable, DialError::NoDescriptor];
     let stores = [StoreError::Denied, StoreError::Changed, StoreError::Failed];
@@ -330,7 +333,7 @@ fn every_input_comes_back_from_its_line() {
         lines.clear();
         writer.input(at, &input, &mut lines);
         let line = &lines[0];
-        assert_eq!(qlog::parse(line.as_bytes()), Ok(Line::Input { at, input }), "{line}");
+        assert_eq!(qlog::parse(line.as_bytes()), Ok(RecordingLine::Input { at, input }), "{line}");
     }
 }
 
@@ -339,18 +342,18 @@ fn every_other_line_comes_back() {
     let at = Instant::from_micros(u64::MAX);
     let mut lines = Vec::new();
     let start = Start::new(NodeId(0), "", 0, Config::default());
-    let mut writer = Writer::new(Instant::ZERO, start, &mut Vec::new());
+    let mut writer = RecordingLog::new(Instant::ZERO, start, &mut Vec::new());
     writer.timeout(at, &mut lines);
     writer.gap(at, "disk \"full\"", &mut lines);
     writer.checkpoint(at, &mut lines);
     let read: Vec<_> = lines.iter().map(|line| qlog::parse(line.as_bytes()).unwrap()).collect();
-    let digest = Running::default().value();
+    let digest = RunningDigest::default().value();
     assert_eq!(
         read,
         [
-            Line::Timeout { at },
-            Line::Gap { at, why: String::from("disk \"full\"") },
-            Line::Checkpoint(Checkpoint { at, inputs: 0, records: 0, digest }),
+            RecordingLine::Timeout { at },
+            RecordingLine::Gap { at, why: String::from("disk \"full\"") },
+            RecordingLine::Checkpoint(Checkpoint { at, inputs: 0, records: 0, digest }),
         ]
     );
 }
@@ -366,7 +369,7 @@ fn what_is_unknown_beside_a_value_is_skipped_and_what_is_missing_is_named() {
         line(r#"{"us":5,"later":{},"input":{"connection":[2,{"backlog":{"bytes":1,"later":1}}]}}"#);
     assert_eq!(
         known,
-        Ok(Line::Input {
+        Ok(RecordingLine::Input {
             at,
             input: Input::Connection(ConnId(2), ConnInput::Backlog { bytes: 1 })
         })

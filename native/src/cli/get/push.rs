@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use servent::driver::Handle;
 use servent_core::id::FetchId;
-use servent_core::node::{Command, FetchCommand, OverlayCommand};
+use servent_core::node::{FetchCommand, NodeCommand, OverlayCommand};
 use tokio::time::Instant;
 
 use super::source::PushFrom;
@@ -49,7 +49,7 @@ impl Pushing {
         let Some(from) = &self.from else { return Ok(()) };
         for at in search::peers(std::slice::from_ref(&from.peer)).await? {
             self.via = Some(at);
-            handle.command(Command::Overlay(OverlayCommand::Join { at })).await?;
+            handle.command(NodeCommand::Overlay(OverlayCommand::Join { at })).await?;
         }
         for proxy in &from.proxies {
             // One that cannot be resolved is skipped; there are others.
@@ -78,10 +78,12 @@ impl Pushing {
         }
         self.next = now + EVERY;
         let (servent, index) = (from.servent, from.index);
-        handle.command(Command::Fetch(FetchCommand::ExpectGiv { fetch, servent, index })).await?;
+        handle
+            .command(NodeCommand::Fetch(FetchCommand::ExpectGiv { fetch, servent, index }))
+            .await?;
         let proxies = self.proxies.clone();
         handle
-            .command(Command::Overlay(OverlayCommand::AskPush {
+            .command(NodeCommand::Overlay(OverlayCommand::AskPush {
                 servent,
                 index,
                 via: self.via,

@@ -5,9 +5,9 @@ use std::mem;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use servent_core::node::{Command, Input, Message, MessageCommand, MessageInput};
+use servent_core::node::{InboxEntry, Input, MessageCommand, MessageInput, NodeCommand};
 use servent_core::time::Instant;
-use servent_core::unicast::{Refusal, Room, Side};
+use servent_core::unicast::{MessageRefusal, Room, Side};
 
 use super::{Closing, Loop, Lost, Messaging, Pipe, REFUSED};
 
@@ -66,7 +66,7 @@ impl Messaging {
         drop(state);
         if messages > 0 {
             let taken =
-                Command::Messages(MessageCommand::Taken { from: pipe.peer, messages, bytes });
+                NodeCommand::Messages(MessageCommand::Taken { from: pipe.peer, messages, bytes });
             self.feed(now, Input::Command(taken), node);
         }
     }
@@ -80,15 +80,16 @@ impl Messaging {
         }
         let mut outbox = mem::replace(&mut state.outbox, mem::take(&mut self.spare));
         drop(state);
-        let length = |messages: &[Message]| messages.iter().map(|it| it.data.len()).sum::<usize>();
+        let length =
+            |messages: &[InboxEntry]| messages.iter().map(|it| it.data.len()).sum::<usize>();
         let mut refused = None;
         while refused.is_none() && !outbox.is_empty() {
             let fitting = fitting(&outbox, room(node, pipe));
-            let messages: Vec<Message> = outbox.drain(..fitting).collect();
+            let messages: Vec<InboxEntry> = outbox.drain(..fitting).collect();
             let mut bytes = length(&messages);
             self.feed(
                 now,
-                Input::Command(Command::Messages(MessageCommand::Send { to, messages })),
+                Input::Command(NodeCommand::Messages(MessageCommand::Send { to, messages })),
                 node,
             );
             refused = self.refused.take().map(|(messages, why)| {
@@ -98,11 +99,11 @@ impl Messaging {
             });
             pipe.passed_on(bytes);
         }
-        if refused.is_some_and(|why| why != Refusal::Full) {
+        if refused.is_some_and(|why| why != MessageRefusal::Full) {
             pipe.end(Lost::TooManyPeers);
         }
         let mut state = pipe.lock();
-        state.blocked = refused == Some(Refusal::Full);
+        state.blocked = refused == Some(MessageRefusal::Full);
         if !outbox.is_empty() {
             outbox.append(&mut state.outbox); // Handed in meanwhile.
             mem::swap(&mut outbox, &mut state.outbox);
@@ -122,7 +123,7 @@ impl Messaging {
             Closing::Asked if state.outbox.is_empty() => {
                 state.closing = Closing::Told;
                 drop(state);
-                let close = Command::Messages(MessageCommand::Close { to: peer });
+                let close = NodeCommand::Messages(MessageCommand::Close { to: peer });
                 self.feed(now, Input::Command(close), node);
                 self.closing.push(Arc::clone(pipe));
             }
@@ -242,7 +243,7 @@ impl Messaging {
     fn forget(&mut self, now: Instant, peer: SocketAddr, side: Side, node: &mut Loop) {
         self.feed(
             now,
-            Input::Command(Command::Messages(MessageCommand::Forget { peer, side })),
+            Input::Command(NodeCommand::Messages(MessageCommand::Forget { peer, side })),
             node,
         );
     }
@@ -291,9 +292,9 @@ fn room(node: &Loop, pipe: &Pipe) -> Room {
 
 /// How many messages to offer at once: those that fit and one more, so that the
 /// node knows that a sender is waiting for room.
-fn fitting(outbox: &VecDeque<Message>, room: Room) -> usize {
+fn fitting(outbox: &VecDeque<InboxEntry>, room: Room) -> usize {
     let Room { messages, mut bytes } = room;
-    let fits = |message: &&Message| {
+    let fits = |message: &&InboxEntry| {
         let length = message.data.len() as u64;
         let fits = length <= bytes;
         bytes = bytes.saturating_sub(length);

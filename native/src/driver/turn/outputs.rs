@@ -6,7 +6,8 @@ use std::sync::Arc;
 use servent_core::fetch::FetchFailure;
 use servent_core::id::ConnId;
 use servent_core::node::{
-    Answer, Command, ConnOutput, FetchCommand, FetchOutput, FileRef, Input, StoreError, swarm,
+    ConnOutput, FetchCommand, FetchOutput, FileRef, Input, NodeAnswer, NodeCommand, StoreError,
+    swarm,
 };
 use servent_core::text::Shown;
 use servent_core::wire::http::Chunks;
@@ -14,7 +15,7 @@ use servent_core::wire::http::Chunks;
 use super::super::{hashing, locate, password};
 use super::Loop;
 use crate::files::PartFile;
-use crate::net::{Body, Job, Outbox, Report, ServeFrom, dial};
+use crate::net::{BodyLength, ConnectionJob, Outbox, Report, ServeFrom, dial};
 
 /// An output that is carried out at the end of a turn, after what it promises is
 /// saved. Changes and datagrams are not among them: they have ways of their own.
@@ -23,7 +24,7 @@ pub(super) enum TurnOutput {
     Connection(ConnId, ConnOutput),
     Fetch(FetchOutput),
     Swarm(swarm::Output),
-    Answer(Answer),
+    Answer(NodeAnswer),
 }
 
 impl Loop {
@@ -55,8 +56,8 @@ impl Loop {
     fn serve_conn(&mut self, conn: ConnId, wanted: ConnOutput) {
         match wanted {
             ConnOutput::Dial { to } => self.dial(conn, to),
-            ConnOutput::Write { data } => self.push(conn, Job::Write(data)),
-            ConnOutput::Close { flush: true } => self.push(conn, Job::Close),
+            ConnOutput::Write { data } => self.push(conn, ConnectionJob::Write(data)),
+            ConnOutput::Close { flush: true } => self.push(conn, ConnectionJob::Close),
             ConnOutput::Close { flush: false } => {
                 if let Some(outbox) = self.conns.get(&conn) {
                     outbox.cut();
@@ -64,8 +65,10 @@ impl Loop {
             }
             ConnOutput::Serve { file, start, end } => {
                 let job = match self.file(file) {
-                    Ok(file) => Job::Serve { file, start, end, pace: self.people.paces(conn) },
-                    Err(why) => Job::Refuse(why),
+                    Ok(file) => {
+                        ConnectionJob::Serve { file, start, end, pace: self.people.paces(conn) }
+                    }
+                    Err(why) => ConnectionJob::Refuse(why),
                 };
                 self.push(conn, job);
             }
@@ -75,10 +78,14 @@ impl Loop {
                     FileRef::Fetch(fetch) => self.downloads.part(fetch),
                     FileRef::Swarm(file) => self.swarm.part(file),
                 };
-                self.store(conn, part, (start, Body::Sized(end - start)), early);
+                self.store(conn, part, (start, BodyLength::Sized(end - start)), early);
             }
             ConnOutput::StoreBody { fetch, chunked, most, early } => {
-                let body = if chunked { Body::Chunks(Chunks::new(most)) } else { Body::Line(most) };
+                let body = if chunked {
+                    BodyLength::Chunks(Chunks::new(most))
+                } else {
+                    BodyLength::Line(most)
+                };
                 self.store(conn, self.downloads.part(fetch), (0, body), early);
             }
             ConnOutput::Judge { words } => {
@@ -88,17 +95,18 @@ impl Loop {
                 if self.taken.len() < before {
                     self.judging.insert(conn);
                 }
-                password::judge(self.password.clone(), conn, words, self.reports.clone());
+                password::authenticate(self.password.clone(), conn, words, self.reports.clone());
             }
             ConnOutput::Incoming { size, most, early } => {
-                let body = size.map_or_else(|| Body::Chunks(Chunks::new(most)), Body::Sized);
+                let body =
+                    size.map_or_else(|| BodyLength::Chunks(Chunks::new(most)), BodyLength::Sized);
                 let job = match self.inbox.clone() {
-                    Some(inbox) => Job::Arrive { inbox, body, early },
-                    None => Job::Refuse(StoreError::Denied),
+                    Some(inbox) => ConnectionJob::Arrive { inbox, body, early },
+                    None => ConnectionJob::Refuse(StoreError::Denied),
                 };
                 self.push(conn, job);
             }
-            ConnOutput::Keep { name } => self.push(conn, Job::Keep { name }),
+            ConnOutput::Keep { name } => self.push(conn, ConnectionJob::Keep { name }),
         }
     }
 
@@ -116,18 +124,18 @@ impl Loop {
         &self,
         conn: ConnId,
         part: Result<Arc<PartFile>, StoreError>,
-        (start, body): (u64, Body),
+        (start, body): (u64, BodyLength),
         early: Vec<u8>,
     ) {
         let pace = self.down.clone().map(|rate| rate.0);
         let job = match part {
-            Ok(part) => Job::Store { part, start, body, early, pace },
-            Err(why) => Job::Refuse(why),
+            Ok(part) => ConnectionJob::Store { part, start, body, early, pace },
+            Err(why) => ConnectionJob::Refuse(why),
         };
         self.push(conn, job);
     }
 
-    fn push(&self, conn: ConnId, job: Job) {
+    fn push(&self, conn: ConnId, job: ConnectionJob) {
         if let Some(outbox) = self.conns.get(&conn) {
             outbox.push(job);
         }
@@ -144,9 +152,9 @@ impl Loop {
         }
     }
 
-    fn answer(&mut self, answer: Answer) {
+    fn answer(&mut self, answer: NodeAnswer) {
         match &answer {
-            Answer::Failed { fetch, why } => match why {
+            NodeAnswer::Failed { fetch, why } => match why {
                 // The node remembers these: the same command resumes them.
                 FetchFailure::NoSource => self.downloads.rest_without(*fetch),
                 FetchFailure::Disk => self.downloads.rest(*fetch),
@@ -154,18 +162,18 @@ impl Loop {
                     self.changes.extend(self.downloads.forget(*fetch));
                 }
             },
-            Answer::Refused { at, status, reason } => {
+            NodeAnswer::Refused { at, status, reason } => {
                 let reason = Shown(reason);
                 tracing::info!("{at} does not want us for a neighbour: {status} {reason}");
             }
-            Answer::Stopped => self.stopped = true,
-            Answer::Moved { fetch, from, to } => {
+            NodeAnswer::Stopped => self.stopped = true,
+            NodeAnswer::Moved { fetch, from, to } => {
                 let (fetch, from, to) = (*fetch, from.clone(), to.clone());
                 let reports = self.reports.clone();
                 tokio::spawn(async move {
                     let to = locate::moved(&from, &to).await;
                     let moved =
-                        Input::Command(Command::Fetch(FetchCommand::Moved { fetch, from, to }));
+                        Input::Command(NodeCommand::Fetch(FetchCommand::Moved { fetch, from, to }));
                     let _ = reports.send(Report::Input(moved)).await; // It may have ended.
                 });
             }
