@@ -42,7 +42,7 @@ use crate::unicast::{DeliveryOrder, MessageRefusal, UnicastConnId, UnicastPayloa
 /// let (mut node, mut fx) = (Node::new(Config::default(), 42), Fx::new());
 /// let closed = Input::Connection(ConnId(0), ConnInput::Closed);
 /// node.handle(Instant::from_secs(1), closed, &mut fx);
-/// let fault = Event::UnicastConnId(ConnEvent::Misuse { fault: Misuse::NotStarted });
+/// let fault = Event::Conn(ConnEvent::Misuse { fault: Misuse::NotStarted });
 /// assert!(fx.events().eq([&fault]));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
