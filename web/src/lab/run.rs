@@ -51,7 +51,7 @@ pub(crate) trait Watching {
     fn size(&self, cast: Cast) -> usize;
     fn nodes(&self, cast: Cast) -> Answer;
     fn inspect(&self, node: NodeId, cast: Cast) -> Answer;
-    fn diff(&self, node: NodeId) -> Answer;
+    fn diff(&self, node: NodeId, cast: Cast) -> Answer;
     fn record(&self, i: u32, cast: Cast) -> Answer;
     fn records(&self, from: u32, count: u32, filter: &str, cast: Cast) -> Answer;
     fn why(&self, i: u32) -> Answer;
@@ -231,7 +231,7 @@ impl Run {
     /// When there is no such node.
     #[wasm_bindgen(unchecked_return_type = "Change[]")]
     pub fn diff(&self, node: u32) -> Answer {
-        self.of.borrow().diff(self.known(node)?)
+        self.of.borrow().diff(self.known(node)?, self.cast)
     }
 
     /// A record with names; `undefined` when there is none.
