@@ -103,9 +103,11 @@ pub(super) async fn teach(part: &Part, handle: &Handle, act: Teach) -> Result<()
 async fn enter(part: &Part, handle: &Handle, step: usize) -> Result<(), Refused> {
     let entered = part.class().go(step, part.clock.now());
     let Some((step, asks)) = entered else { return Ok(()) };
-    let Deeds { slots, degree, ttl } = step.room;
-    if let Some(slots) = slots {
-        let set = handle.command(Command::Slots { slots }).await;
+    let Deeds { slots, degree, ttl, policy } = step.room;
+    let slots = slots.map(|slots| Command::Slots { slots });
+    let policy = policy.map(|policy| Command::Policy { policy });
+    for command in slots.into_iter().chain(policy) {
+        let set = handle.command(command).await;
         set.map_err(|why| (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")))?;
     }
     if part.change_rules(degree, ttl) {

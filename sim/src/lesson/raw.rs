@@ -115,6 +115,8 @@ pub(super) struct Item {
 #[serde(deny_unknown_fields)]
 pub(super) struct Goal {
     pub(super) holds: Spanned<Claim>,
+    #[serde(default)]
+    pub(super) unmet: Vec<String>,
     #[serde(default = "one")]
     pub(super) budget: u32,
     #[serde(default)]
