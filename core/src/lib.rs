@@ -14,10 +14,10 @@
 //! | you want | start at | and see |
 //! |---|---|---|
 //! | a whole servent | [`node::Node`] | the loop below; [`host`], its contract with the host |
-//! | only the upload queue | [`queue::server::Server`], [`queue::client::Client`] | `examples/queue_alone.rs` |
+//! | only the upload queue | [`queue::server::QueueServer`], [`queue::client::QueueClient`] | `examples/queue_alone.rs` |
 //! | reliable messages over datagrams | [`unicast::Endpoint`] | [`wire::unicast`] for its bytes |
 //! | the overlay's routing | [`routing::Router`] | [`wire::gnutella`] for its bytes |
-//! | a swarm | [`swarm::Manager`], [`swarm::client::Client`] | [`wire::pdtp`] for its bytes |
+//! | a swarm | [`swarm::Manager`], [`swarm::client::SwarmClient`] | [`wire::pdtp`] for its bytes |
 //! | to read or write a format | [`wire`] | [`wire::http`], [`wire::queue`] and those above |
 //! | to run a recording again | [`trace::replay::Replay`] | `examples/replay_a_tape.rs` |
 //! | nodes in memory, for tests of your own | the crate `servent-sim` | `Bench` there |
@@ -35,7 +35,7 @@
 //! ```
 //! use servent_core::engine::{Effect, Engine, Fx};
 //! use servent_core::id::{ConnId, FileIndex, FileKey};
-//! use servent_core::node::{Config, FileInfo, Input, Node, Output, Restored};
+//! use servent_core::node::{Config, FileInfo, Input, Node, Output, RestoredNode};
 //! use servent_core::time::Instant;
 //!
 //! let song = b"La, la, la.";
@@ -44,7 +44,7 @@
 //! let peer = "192.0.2.7:50000".parse().unwrap();
 //! let data = b"GET /get/1/song.txt HTTP/1.0\r\n\r\n".to_vec();
 //! let mut todo = std::collections::VecDeque::from([
-//!     Input::Start(Restored { shared: vec![file], ..Restored::default() }),
+//!     Input::Start(RestoredNode { shared: vec![file], ..RestoredNode::default() }),
 //!     Input::Accepted { conn: ConnId(0), peer, local: None },
 //!     Input::Bytes { conn: ConnId(0), data },
 //! ]);

@@ -20,13 +20,13 @@ const COOKIE: &str = "servent-lab";
 
 /// The lab's address and key.
 #[derive(Debug, Clone)]
-pub(crate) struct Door {
+pub(crate) struct LabDoor {
     pub(crate) address: SocketAddr,
     /// `None` when only this machine can reach it, and it is no room.
     pub(crate) key: Option<String>,
 }
 
-impl Door {
+impl LabDoor {
     /// The URL for a reader to open.
     pub(crate) fn url(&self) -> String {
         let query = self.key.as_ref().map_or_else(String::new, |key| format!("?key={key}"));
@@ -36,12 +36,12 @@ impl Door {
 
 /// The query of the page's URL.
 #[derive(Debug, Deserialize)]
-pub(super) struct Given {
+pub(super) struct KeyQuery {
     key: Option<String>,
 }
 
 /// Redirects a reader who brings the key to the page without it.
-pub(super) fn welcome(hub: &Hub, Query(given): Query<Given>) -> Option<Response> {
+pub(super) fn welcome(hub: &Hub, Query(given): Query<KeyQuery>) -> Option<Response> {
     let key = given.key?;
     if !opens(hub, &key) {
         return Some(refusal());

@@ -10,7 +10,7 @@ pub(crate) type Told = (Instant, Value);
 
 /// The case of an event, by the events of the same node before it, newest first;
 /// `None` where its sentence needs none.
-pub(crate) fn of(
+pub(crate) fn case_of(
     at: Instant,
     event: &Value,
     earlier: impl Iterator<Item = Told>,

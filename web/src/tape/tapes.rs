@@ -10,8 +10,8 @@ use super::recorded::Recorded;
 use super::several::Several;
 use super::{Ladder, Matrix, Overlay, Tape};
 use crate::lab::{Cast, Run, known};
-use crate::queue::Part;
-use crate::value::{Answer, give, refused};
+use crate::queue::QueueSlice;
+use crate::value::{QueryResult, give, refused};
 
 /// The recordings of several servents as one run, merged by cause: what one of
 /// them sent and another received is one message.
@@ -52,7 +52,7 @@ impl Tapes {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "string[]")]
-    pub fn views(&self) -> Answer {
+    pub fn views(&self) -> QueryResult {
         give(&self.of.borrow().views())
     }
 
@@ -79,7 +79,7 @@ impl Tapes {
     /// The clients of a coordinator among them; `undefined` when none is one.
     #[must_use]
     pub fn matrix(&self) -> Option<Matrix> {
-        Matrix::of_several(&self.of)
+        Matrix::from_several(&self.of)
     }
 
     /// The slots of a servent among them, and its line; see `Tape.positions`.
@@ -87,8 +87,8 @@ impl Tapes {
     /// # Errors
     /// When there is no such node.
     #[wasm_bindgen(unchecked_return_type = "QueueState")]
-    pub fn positions(&self, node: u32, from: u32, count: u32) -> Answer {
-        give(&self.servent(node)?.borrow().queue(Part::Positions(from, count)))
+    pub fn positions(&self, node: u32, from: u32, count: u32) -> QueryResult {
+        give(&self.servent(node)?.borrow().queue(QueueSlice::Positions(from, count)))
     }
 
     /// The same with its line sorted into lanes; see `Tape.lanes`.
@@ -96,8 +96,15 @@ impl Tapes {
     /// # Errors
     /// When there is no such node.
     #[wasm_bindgen(unchecked_return_type = "QueueState")]
-    pub fn lanes(&self, node: u32, sync: u32, asynchronous: u32, grace: u32, count: u32) -> Answer {
-        let part = Part::lanes([sync, asynchronous, grace], count);
+    pub fn lanes(
+        &self,
+        node: u32,
+        sync: u32,
+        asynchronous: u32,
+        grace: u32,
+        count: u32,
+    ) -> QueryResult {
+        let part = QueueSlice::lanes([sync, asynchronous, grace], count);
         give(&self.servent(node)?.borrow().queue(part))
     }
 
@@ -105,8 +112,8 @@ impl Tapes {
     ///
     /// # Errors
     /// When there is no such node.
-    #[wasm_bindgen(unchecked_return_type = "Outcome | undefined")]
-    pub fn totals(&self, node: u32) -> Answer {
+    #[wasm_bindgen(unchecked_return_type = "QueueOutcome | undefined")]
+    pub fn totals(&self, node: u32) -> QueryResult {
         let totals = self.servent(node)?.borrow_mut().totals();
         totals.map_or(Ok(JsValue::UNDEFINED), |totals| give(&totals))
     }

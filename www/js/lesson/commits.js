@@ -6,7 +6,7 @@
 /** What begins so would be a formula to a spreadsheet. */
 const FORMULA = /^[=+\-@\t\r]/;
 
-/** A reply in words. @param {T.Reply} reply @param {T.QuestionView|undefined} question */
+/** A reply in words. @param {T.QuestionReply} reply @param {T.QuestionView|undefined} question */
 export function inWords({ choice, number, node, order }, question) {
   if (typeof choice === 'number') return question?.choice?.[choice] ?? String(choice);
   return String(number ?? node ?? order?.join(' → ') ?? '');

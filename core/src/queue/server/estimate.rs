@@ -5,17 +5,17 @@
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 
-use super::Server;
-use super::entry::Phase;
+use super::QueueServer;
+use super::entry::EntryPhase;
 use super::slots::Upload;
-use crate::queue::Policy;
+use crate::queue::QueuePolicy;
 use crate::time::{Duration, Instant};
 
 /// How many slots and places ahead are simulated one by one. The rest is summed
 /// up: for that many, an average is good enough.
 const SINGLY: u32 = 16;
 
-impl Server {
+impl QueueServer {
     /// How long until the client of a place may get a slot, in whole seconds at
     /// full scale; `None` while the rate is unknown.
     pub(super) fn eta(&self, at: u32, now: Instant) -> Option<Duration> {
@@ -71,11 +71,11 @@ impl Server {
     fn slot_in(&self, upload: &Upload, each: u64, now: Instant) -> Duration {
         let entry = &self.places.slab[upload.entry];
         match entry.phase {
-            Phase::Reserved if self.config.policy == Policy::Adaptive => {
+            EntryPhase::Reserved if self.config.policy == QueuePolicy::Adaptive => {
                 self.contested(now, entry.deadline).since(now)
             }
-            Phase::Reserved | Phase::Pausing => entry.deadline.since(now),
-            Phase::Uploading | Phase::Waiting => time_for(self.unsent(upload), each),
+            EntryPhase::Reserved | EntryPhase::Pausing => entry.deadline.since(now),
+            EntryPhase::Uploading | EntryPhase::Waiting => time_for(self.unsent(upload), each),
         }
     }
 

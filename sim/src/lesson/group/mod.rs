@@ -13,7 +13,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
-use servent_core::queue::Policy;
+use servent_core::queue::QueuePolicy;
 
 pub use self::arrivals::arrivals;
 pub use self::facts::{Facts, NAMES};
@@ -100,7 +100,7 @@ pub struct Deeds {
     /// How far a search goes.
     pub ttl: Option<u8>,
     /// By which rule those who wait are told when to ask again.
-    pub policy: Option<Policy>,
+    pub policy: Option<QueuePolicy>,
 }
 
 /// A sentence to choose.
