@@ -56,6 +56,7 @@ const fn loss(why: Loss) -> (&'static str, &'static str) {
         Loss::BrokeTooOften => ("PQ-10", "PARQ §4"),
         Loss::Unreachable => ("PQ-8", "PARQ §4"),
         Loss::Replaced => ("PQ-2", "PARQ §2"),
+        Loss::Left => ("QA-8", "PARQ §4, X-Features: leave"),
     }
 }
 

@@ -289,5 +289,6 @@ const fn loss(why: Loss) -> &'static str {
         Loss::BrokeTooOften => "broke its connection too often",
         Loss::Unreachable => "did not answer the calls",
         Loss::Replaced => "took another place instead",
+        Loss::Left => "the client has left",
     }
 }

@@ -128,6 +128,9 @@ impl<'a> Writer<'a> {
         head.header("Content-Length", end - start);
         if let Some(ticket) = ticket {
             head.header("X-Queued", format_args!("ID={ticket}"));
+            if asked.dialect == Dialect::Parq {
+                headers::write_may_leave(&mut head);
+            }
         }
         form.announce(&mut head);
         whole(status, (start, end), head.finish(), form)

@@ -66,6 +66,9 @@ impl Http {
             }
             return None;
         }
+        if let Some(ticket) = headers::leaves(&head.headers).filter(|_| form.head_only) {
+            self.queue(cx, server::Input::Leave { conn, ticket });
+        }
         let target = Target::parse(&head.target);
         let found = match &target {
             Target::File { index, name } => self.numbered(*index, name, head),

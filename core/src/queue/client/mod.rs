@@ -95,6 +95,8 @@ pub enum PlaceLoss {
     Unreachable,
     /// We took another place instead.
     Replaced,
+    /// We gave it back.
+    Left,
 }
 
 impl From<Loss> for PlaceLoss {
@@ -107,6 +109,7 @@ impl From<Loss> for PlaceLoss {
             Loss::BrokeTooOften => Self::BrokeTooOften,
             Loss::Unreachable => Self::Unreachable,
             Loss::Replaced => Self::Replaced,
+            Loss::Left => Self::Left,
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Dropped connections, missing polls, and calls.
 
-use super::entry::{Entry, Phase};
+use super::entry::{Entry, Phase, Stored};
 use super::{Effects, Output, Server};
 use crate::address::owner;
 use crate::id::{ConnId, Guid};
-use crate::queue::{Dialect, Event, Loss, pace};
+use crate::queue::{Dialect, Event, Loss, Policy, pace};
 use crate::time::{Duration, Instant};
 
 impl Server {
@@ -31,6 +31,24 @@ impl Server {
             return self.lose(at, Loss::BrokeTooOften, fx);
         }
         self.go_away(now, at, fx);
+    }
+
+    /// A client gives back its place or slot (QA-8). What comes on another
+    /// connection of its is not wanted any more.
+    pub(super) fn leave(&mut self, here: ConnId, ticket: Guid, fx: &mut Effects) {
+        let Some(at) = self.places.with_ticket(ticket) else { return };
+        let Entry { phase, stored, .. } = self.places.slab[at];
+        if stored == Stored::Released {
+            return;
+        }
+        let conn = self.places.slab[at].conn();
+        match phase {
+            Phase::Waiting => self.lose(at, Loss::Left, fx),
+            Phase::Uploading | Phase::Pausing | Phase::Reserved => self.end_upload(at, fx),
+        }
+        if let Some(conn) = conn.filter(|conn| *conn != here) {
+            fx.output(Output::Hangup { conn, why: Loss::Left });
+        }
     }
 
     /// The connection of an entry is used by another entry from now on.
@@ -77,10 +95,13 @@ impl Server {
         }
         let entry = &self.places.slab[at];
         let callable = entry.call_port.is_some() && entry.calls < self.config.calls;
+        let adaptive = self.config.policy == Policy::Adaptive;
         match entry.phase {
             Phase::Uploading => self.wake_at(at, None),
             Phase::Pausing => self.end_upload(at, fx),
-            Phase::Reserved if entry.calls > 0 && callable => self.book_call(now, at, fx),
+            Phase::Reserved if entry.calls > 0 && callable && !adaptive => {
+                self.book_call(now, at, fx);
+            }
             Phase::Reserved if now < entry.deadline => self.reserved(now, at, fx),
             Phase::Reserved => self.end_upload(at, fx),
             Phase::Waiting if callable => self.book_call(now, at, fx),
@@ -115,22 +136,35 @@ impl Server {
     }
 
     fn call(&mut self, now: Instant, at: u32, fx: &mut Effects) {
-        let Entry { ticket, peer, .. } = self.places.slab[at];
+        let Entry { ticket, peer, arrival, .. } = self.places.slab[at];
         let Some(to) = self.places.slab[at].callback() else {
             self.places.slab[at].call_booked = false;
             return self.wake_at(at, Some(self.places.slab[at].deadline.max(now + TOUCH)));
         };
+        let check = self.next_check(now, at);
         if let Some(wait) = self.calls.count(owner(peer), now) {
-            return self.wake_at(at, Some(now + wait.max(TOUCH)));
+            self.places.slab[at].call_booked = check.is_none();
+            return self.wake_at(at, check.or(Some(now + wait.max(TOUCH))));
         }
         let entry = &mut self.places.slab[at];
         entry.call_booked = false;
         entry.calls += 1;
         let attempt = entry.calls;
         let spacing = self.config.call_spacing.scaled(self.config.time_scale);
-        self.wake_at(at, Some(now + spacing.max(TOUCH)));
+        if check.is_some() {
+            self.called_back.insert(arrival, now);
+        }
+        self.wake_at(at, check.or(Some(now + spacing.max(TOUCH))));
         fx.event(Event::Called { ticket, to, attempt });
         fx.output(Output::Call { ticket, to });
+    }
+
+    /// When to check again whether others wait for the slot of an entry, if an
+    /// adaptive server reserves one for it.
+    fn next_check(&self, now: Instant, at: u32) -> Option<Instant> {
+        let Entry { phase, deadline, .. } = self.places.slab[at];
+        let reserved = phase == Phase::Reserved && self.config.policy == Policy::Adaptive;
+        reserved.then(|| self.contested(now, deadline).max(now + TOUCH))
     }
 
     /// A call is over. Only the client's next request counts as success, so a

@@ -56,6 +56,10 @@ pub(super) struct Entry {
     pub(super) told_at: Instant,
     pub(super) not_before: Instant,
     pub(super) deadline: Instant,
+    /// A free slot is not reserved for it for longer than this, even if its
+    /// place is kept longer: what it would have done by then is unknown, because
+    /// we were restarted. [`Instant::MAX`] otherwise.
+    pub(super) awaited: Instant,
     conn: Option<NonZeroU64>,
     pub(super) peer: IpAddr,
     pub(super) dialect: Dialect,
@@ -97,6 +101,7 @@ impl Entry {
             told_at: now,
             not_before: now,
             deadline: now,
+            awaited: Instant::MAX,
             conn: None,
             peer,
             dialect: Dialect::Passive,

@@ -22,10 +22,12 @@ pub enum Loss {
     Unreachable,
     /// It took another place instead.
     Replaced,
+    /// It said that it leaves (QA-8).
+    Left,
 }
 
 /// Every reason with its word in `X-Queued` (WB-7).
-const WORDS: [(Loss, &str); 7] = [
+const WORDS: [(Loss, &str); 8] = [
     (Loss::TooEarly, "early"),
     (Loss::Overdue, "overdue"),
     (Loss::ConnectionLost, "connection"),
@@ -33,6 +35,7 @@ const WORDS: [(Loss, &str); 7] = [
     (Loss::BrokeTooOften, "broke"),
     (Loss::Unreachable, "unreachable"),
     (Loss::Replaced, "replaced"),
+    (Loss::Left, "left"),
 ];
 
 impl Loss {

@@ -32,6 +32,8 @@ pub(super) fn is_borne_out(
         }
         // PQ-8: only after attempts to call back, and not before the deadline.
         Loss::Unreachable => overdue && place.calls > 0,
+        // QA-8: a goodbye names an id, and only its client knows that.
+        Loss::Left => place.dialect != Some(Dialect::Active),
         // A new request on a connection replaces the old one's place. PQ-3: an
         // address has one place if its requests are not held open.
         Loss::Replaced => {

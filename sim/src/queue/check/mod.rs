@@ -9,6 +9,7 @@ mod download;
 mod kept;
 mod line;
 mod loss;
+mod remanence;
 mod shares;
 mod site;
 
@@ -19,6 +20,7 @@ use core::net::IpAddr;
 use self::divided::Division;
 use self::download::Downloads;
 use self::line::Line;
+use self::remanence::LastReply;
 use self::site::Members;
 use super::scenario::Scenario;
 use crate::check::{Found, Oracle, Violation};
@@ -37,6 +39,8 @@ pub struct Oracles {
     division: Option<Division>,
     /// The addresses of places, by which another server restores them.
     peers: BTreeMap<Guid, IpAddr>,
+    /// What the clients of places were told last.
+    replies: BTreeMap<Guid, LastReply>,
     /// The last record: what is not done by then never will be.
     last: (u64, Instant, NodeId),
     violations: Vec<Violation>,
@@ -79,7 +83,14 @@ impl Oracle for Oracles {
                             Queue::Arrived { ticket, peer, .. }
                             | Queue::Started { ticket, peer, .. },
                         ) => drop(self.peers.insert(*ticket, *peer)),
+                        Event::Queue(Queue::Told { ticket, keep, deadline, .. }) => {
+                            let reply = LastReply { keep: *keep, deadline: *deadline };
+                            self.replies.insert(*ticket, reply);
+                        }
                         Event::Queue(Queue::Restored { ticket, .. }) => {
+                            if let Some(reply) = self.replies.get(ticket) {
+                                line.learn_reply(*ticket, *reply);
+                            }
                             if let Some(peer) = self.peers.get(ticket) {
                                 line.knows(*ticket, *peer);
                             }
