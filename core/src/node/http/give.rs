@@ -15,7 +15,7 @@ use super::Http;
 use super::form::Give;
 use super::pages;
 use super::reply::{Form, Writer};
-use super::request::{clip, heard};
+use super::request::{MISDIRECTED, OTHER_NAME, clip, heard};
 use crate::address::owner;
 use crate::id::ConnId;
 use crate::node::connections::{Phase, Timer};
@@ -241,9 +241,10 @@ impl Http {
         if !head.names_one_host() || head.headers.get("Content-Range").is_some() {
             return Err(Refusal::new(BAD, "Only whole files are taken."));
         }
-        if pages::is_of_another_origin(&head.headers)
-            || pages::is_by_another_name(head, peer, &cx.config.hosts)
-        {
+        if pages::is_by_another_name(head, &cx.config.hosts) {
+            return Err(Refusal::new(MISDIRECTED, OTHER_NAME.trim_ascii_end()));
+        }
+        if pages::is_of_another_origin(&head.headers) {
             return Err(Refusal::new(FORBIDDEN, "A page elsewhere asked for this."));
         }
         let limits = &cx.config.inbox;

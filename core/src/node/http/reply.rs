@@ -228,9 +228,7 @@ impl<'a> Writer<'a> {
         if gives {
             let _ = write!(policy, "; connect-src 'self'; script-src 'sha256-{SCRIPT_HASH}'");
         }
-        head.header("Content-Security-Policy", policy)
-            .header("X-Content-Type-Options", "nosniff")
-            .header("Vary", "Accept");
+        head.header("Content-Security-Policy", policy).header("Vary", "Accept");
         text_reply(200, head, ("text/html; charset=utf-8", html), form)
     }
 
@@ -319,8 +317,13 @@ impl<'a> Writer<'a> {
 }
 
 impl Described<'_> {
-    /// The media type, and the file name of an archive (RFC 6266).
+    /// The media type, that browsers neither guess another one nor run what is in
+    /// the file as a page of ours, and the file name of an archive (RFC 6266).
     fn kind(&self, head: &mut HeadWriter) {
+        head.header("X-Content-Type-Options", "nosniff");
+        if self.subject.is_active {
+            head.header("Content-Security-Policy", "sandbox");
+        }
         let Body::Folder(folder) = &self.subject.body else {
             head.header("Content-Type", "application/octet-stream");
             return;
@@ -370,7 +373,9 @@ fn text_reply(status: u16, head: HeadWriter, (kind, text): (&str, String), form:
 
 fn body_reply(status: u16, mut head: HeadWriter, body: (&str, &[u8]), form: Form) -> Reply {
     let (kind, bytes) = body;
-    head.header("Content-Type", kind).header("Content-Length", bytes.len());
+    head.header("Content-Type", kind)
+        .header("X-Content-Type-Options", "nosniff")
+        .header("Content-Length", bytes.len());
     form.announce(&mut head);
     let mut data = head.finish();
     if !form.head_only {

@@ -60,9 +60,9 @@ impl Http {
         }
         let dialect = headers::spoken(&head.headers);
         let form = Form::of(head, dialect);
-        if let Some(no) = self.no_person(cx, conn, head) {
+        if let Some((status, no)) = no_person(cx, conn, head) {
             if !self.hammers(cx, conn, form) {
-                self.say(cx, conn, writer.in_short(FORBIDDEN, no, Form::CLOSE));
+                self.say(cx, conn, writer.in_short(status, no, Form::CLOSE));
             }
             return None;
         }
@@ -128,23 +128,6 @@ impl Http {
         };
         self.say(cx, conn, reply);
         None
-    }
-
-    /// Why a request is refused that a web page caused a browser to send, if it
-    /// is.
-    fn no_person(&self, cx: &Cx<'_>, conn: ConnId, head: &RequestHead) -> Option<&'static str> {
-        let peer = cx.io.get(conn)?.peer.ip();
-        if pages::is_of_another_page(&head.headers) {
-            Some(
-                "A page elsewhere asked for this. Follow its link, or open the address by itself.\n",
-            )
-        } else if pages::is_by_another_name(head, peer, &cx.config.hosts) {
-            Some(
-                "This servent does not know itself by that name. Open its address instead, or have its owner add the name to `hosts`.\n",
-            )
-        } else {
-            None
-        }
     }
 
     /// A shared file by name.
@@ -488,6 +471,30 @@ const TOO_LARGE: (u16, &str) = (413, "Content Too Large");
 
 /// A page, and no person, asks.
 const FORBIDDEN: (u16, &str) = (403, "Forbidden");
+
+/// A name that anybody may have pointed to us (RFC 9110 §15.5.20).
+pub(super) const MISDIRECTED: (u16, &str) = (421, "Misdirected Request");
+/// What is said of that.
+pub(super) const OTHER_NAME: &str = "This servent does not know itself by that name. Use its IP address, or have its owner start it with --name.\n";
+
+/// Why a request is refused that a web page may have caused, if it is.
+fn no_person(
+    cx: &Cx<'_>,
+    conn: ConnId,
+    head: &RequestHead,
+) -> Option<((u16, &'static str), &'static str)> {
+    // On a connection that we opened, nobody found us by a name.
+    let called = !conn.0.is_multiple_of(2);
+    if pages::is_of_another_page(&head.headers) {
+        let text =
+            "A page elsewhere asked for this. Follow its link, or open the address by itself.\n";
+        Some((FORBIDDEN, text))
+    } else if !called && pages::is_by_another_name(head, &cx.config.hosts) {
+        Some((MISDIRECTED, OTHER_NAME))
+    } else {
+        None
+    }
+}
 
 /// The event that a whole request head was received.
 pub(in crate::node) fn heard(conn: ConnId, head: &RequestHead) -> ConnEvent {
