@@ -128,6 +128,25 @@ fn pq_12_one_that_was_told_to_disconnect_has_the_time_it_was_told() {
 }
 
 #[test]
+fn pq_12_one_that_was_absent_before_a_restart_is_not_waited_for_after_it() {
+    let mut bench = Bench::new(adaptive(1));
+    let running = bench.upload(Parq);
+    let mut left = bench.client(Passive);
+    left.waits = true;
+    bench.input(servent_core::queue::server::Input::Request(left.request()));
+    bench.pass(secs(30));
+    assert_eq!(bench.server.view(1, 1, bench.now).places.len(), 1, "its hold has ended");
+    left.conn = bench.conn();
+    bench.input(servent_core::queue::server::Input::Request(left.request()));
+    bench.gone(&left);
+    bench.finish(&running);
+    bench.restart(secs(3));
+    bench.pass(secs(6));
+    assert_eq!(bench.server.length(), 1, "its place is kept");
+    bench.upload(Parq);
+}
+
+#[test]
 fn qa_5_a_slot_held_after_a_restart_is_told_with_the_time_that_is_left_of_it() {
     let mut bench = Bench::new(Config { bandwidth: 1_000, ..adaptive(1) });
     let (_owner, got) = callable(&mut bench, Parq);

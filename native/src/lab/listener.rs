@@ -85,10 +85,10 @@ impl Port {
 
     fn admit(self: &Arc<Self>, stream: TcpStream, peer: IpAddr, watcher: Watcher) {
         // Too many wait already.
-        let Some(queued) = self.seats.queue(peer) else { return };
+        let Some(mut queued) = self.seats.queue(peer) else { return };
         let port = Arc::clone(self);
         tokio::spawn(async move {
-            let Some((seat, http)) = port.seat(&stream, &queued).await else { return };
+            let Some((seat, http)) = port.seat(&stream, &mut queued).await else { return };
             drop(queued);
             let stream = TokioIo::new(Prompt::new(stream));
             // A client that disconnects needs no answer.
@@ -99,7 +99,11 @@ impl Port {
 
     /// The seat of a connection, as soon as there is one; for a health check one
     /// in the reserve.
-    async fn seat(&self, stream: &TcpStream, queued: &Queued) -> Option<(Seat, &http1::Builder)> {
+    async fn seat(
+        &self,
+        stream: &TcpStream,
+        queued: &mut Queued,
+    ) -> Option<(Seat, &http1::Builder)> {
         if let Some(seat) = self.seats.take(queued) {
             return Some((seat, &self.http));
         }
@@ -110,8 +114,10 @@ impl Port {
             std::future::pending().await
         };
         tokio::select! {
-            seat = self.seats.wait(queued) => Some((seat?, &self.http)),
+            seat = self.seats.wait(queued.from) => Some((seat?, &self.http)),
             checked = checks => checked,
+            // Later ones of its address have taken its place.
+            _ = &mut queued.put_off => None,
         }
     }
 }

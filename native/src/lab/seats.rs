@@ -2,18 +2,19 @@
 //! network is one) has a share of the seats, so that nobody keeps all of them;
 //! whoever finds none waits; and health checks have seats of their own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use servent::{LAB_CONNECTIONS, LAB_WAITING};
 use servent_core::address::owner;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 /// Seats that one address may have. Behind a proxy, or the router of a school,
 /// one address is many people.
 const SHARE: usize = LAB_CONNECTIONS as usize * 3 / 4;
-/// Connections of one address that may wait.
+/// Connections of one address that may wait; one more puts off the first.
 const WAITING_SHARE: usize = LAB_WAITING as usize / 2;
 /// Seats for health checks.
 const RESERVE: usize = 8;
@@ -26,23 +27,25 @@ pub(super) struct Seats {
     shares: Mutex<BTreeMap<IpAddr, Share>>,
 }
 
-/// What one address may still have.
+/// What one address has.
 struct Share {
     seats: Arc<Semaphore>,
-    waiting: Arc<Semaphore>,
+    /// Its connections that wait, the first one first.
+    waiting: VecDeque<oneshot::Sender<Infallible>>,
 }
 
 impl Default for Share {
     fn default() -> Self {
-        let limit = |n| Arc::new(Semaphore::new(n));
-        Self { seats: limit(SHARE), waiting: limit(WAITING_SHARE) }
+        Self { seats: Arc::new(Semaphore::new(SHARE)), waiting: VecDeque::new() }
     }
 }
 
 /// A connection that is admitted, and what it holds while it waits for a seat.
 pub(super) struct Queued {
-    from: IpAddr,
-    _waits: [OwnedSemaphorePermit; 2],
+    pub(super) from: IpAddr,
+    /// Resolves when it has waited for too long.
+    pub(super) put_off: oneshot::Receiver<Infallible>,
+    _waits: OwnedSemaphorePermit,
 }
 
 /// A seat; dropping it gives it back.
@@ -69,15 +72,21 @@ impl Seats {
     pub(super) fn queue(&self, from: IpAddr) -> Option<Queued> {
         let from = owner(from.to_canonical());
         let mut shares = self.shares();
-        // Whoever has none left is forgotten.
+        // An address without connections is forgotten.
         shares.retain(|_, share| {
-            let all = [(&share.seats, SHARE), (&share.waiting, WAITING_SHARE)];
-            all.iter().any(|(limit, most)| limit.available_permits() < *most)
+            share.waiting.retain(|waits| !waits.is_closed());
+            !share.waiting.is_empty()
+                || share.seats.available_permits() < SHARE
                 || Arc::strong_count(&share.seats) > 1
         });
-        let one = Arc::clone(&shares.entry(from).or_default().waiting).try_acquire_owned().ok()?;
+        let waiting = &mut shares.entry(from).or_default().waiting;
+        if waiting.len() >= WAITING_SHARE {
+            waiting.pop_front();
+        }
         let all = Arc::clone(&self.waiting).try_acquire_owned().ok()?;
-        Some(Queued { from, _waits: [one, all] })
+        let (waits, put_off) = oneshot::channel();
+        waiting.push_back(waits);
+        Some(Queued { from, put_off, _waits: all })
     }
 
     /// A seat at once, if there is one.
@@ -89,8 +98,8 @@ impl Seats {
     }
 
     /// A seat, as soon as there is one.
-    pub(super) async fn wait(&self, queued: &Queued) -> Option<Seat> {
-        let share = Arc::clone(&self.shares().entry(queued.from).or_default().seats);
+    pub(super) async fn wait(&self, from: IpAddr) -> Option<Seat> {
+        let share = Arc::clone(&self.shares().entry(from).or_default().seats);
         let one = share.acquire_owned().await.ok()?;
         let all = Arc::clone(&self.all).acquire_owned().await.ok()?;
         Some(Seat { _held: vec![one, all] })
@@ -115,12 +124,18 @@ mod tests {
     fn one_address_leaves_seats_and_room_to_wait_for_others() {
         let seats = Seats::new();
         let mut held = Vec::new();
-        let mut waits = Vec::new();
-        while let Some(queued) = seats.queue(ip(1)) {
+        let mut waits: Vec<Queued> = Vec::new();
+        for _ in 0..300 {
+            let queued = seats.queue(ip(1)).expect("the first of its own makes room");
             match seats.take(&queued) {
                 Some(seat) => held.push(seat),
                 None => waits.push(queued),
             }
+            let put_off = |queued: &mut Queued| {
+                let waited = queued.put_off.try_recv();
+                waited == Err(oneshot::error::TryRecvError::Closed)
+            };
+            waits.retain_mut(|queued| !put_off(queued));
         }
         assert_eq!((held.len(), waits.len()), (SHARE, WAITING_SHARE));
         let other = seats.queue(ip(2)).expect("others may come");

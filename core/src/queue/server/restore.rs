@@ -82,7 +82,8 @@ impl Server {
                 }
             }
         }
-        let remanence = now + self.config.remanence.scaled(self.config.time_scale);
+        let whole = self.config.remanence.scaled(self.config.time_scale);
+        let remanence = now + whole;
         // We never announce a longer wait; a row that says more was written
         // before our clock was set back.
         let longest = now + pace::lifetime(pace::FAR_RETRY).scaled(self.config.time_scale);
@@ -91,10 +92,13 @@ impl Server {
             let Some(at) = self.line.at(position) else { break };
             let entry = &mut self.places.slab[at];
             if !Wheel::has(entry) {
-                // A client that was told to disconnect comes when it was told to.
+                // A client that was told to disconnect comes when it was told to,
+                // unless it was absent before: then it has the whole remanence.
                 let was_connected =
                     entry.dialect != Dialect::Passive && entry.told <= self.config.sync_places;
-                let told = if was_connected { now } else { entry.deadline.min(longest) };
+                let was_absent = entry.deadline.since(entry.not_before) >= whole;
+                let told =
+                    if was_connected || was_absent { now } else { entry.deadline.min(longest) };
                 entry.awaited = told.max(moment);
                 entry.not_before = entry.not_before.min(now);
                 entry.deadline = entry.deadline.min(longest).max(remanence);

@@ -87,6 +87,13 @@ impl Oracle for Oracles {
                             let reply = LastReply { keep: *keep, deadline: *deadline };
                             self.replies.insert(*ticket, reply);
                         }
+                        // It was not there before a restart either.
+                        Event::Queue(
+                            Queue::Away { ticket, .. } | Queue::Returned { ticket, .. },
+                        ) => {
+                            let gone = LastReply { keep: true, deadline: record.at };
+                            self.replies.insert(*ticket, gone);
+                        }
                         Event::Queue(Queue::Restored { ticket, .. }) => {
                             if let Some(reply) = self.replies.get(ticket) {
                                 line.learn_reply(*ticket, *reply);
