@@ -31,17 +31,48 @@ const PACKAGE: &str = concat!(
 "#
 );
 
+/// How much the compiler works for a smaller module.
+#[derive(Clone, Copy)]
+pub(crate) enum ModuleProfile {
+    /// As it is given away.
+    Web,
+    /// Larger, and built sooner: a user waits for it.
+    Demo,
+}
+
+impl ModuleProfile {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Web => "web",
+            Self::Demo => "demo",
+        }
+    }
+
+    /// A newcomer sees cargo's progress; the steps of a test print one line each.
+    const fn progress(self) -> &'static str {
+        match self {
+            Self::Web => "--quiet",
+            Self::Demo => "",
+        }
+    }
+}
+
 /// Builds `servent-web` and writes the module and its bindings to `www/pkg`.
 ///
 /// # Errors
 /// When the build fails, or the bindings cannot be made.
-pub(crate) fn build() -> Result<()> {
+pub(crate) fn build(profile: ModuleProfile) -> Result<()> {
     machine::rust_target("wasm32-unknown-unknown")?;
     cargo()
-        .words("build --quiet --package servent-web --profile web")
-        .words("--target wasm32-unknown-unknown")
+        .words("build --package servent-web --target wasm32-unknown-unknown")
+        .words(profile.progress())
+        .words("--profile")
+        .arg(profile.name())
         .run()?;
-    let module = paths::target().join("wasm32-unknown-unknown/web/servent_web.wasm");
+    let module = paths::target()
+        .join("wasm32-unknown-unknown")
+        .join(profile.name())
+        .join("servent_web.wasm");
     Bindgen::new()
         .input_path(module)
         .out_name(NAME)

@@ -2,8 +2,9 @@
 
 use anyhow::Result;
 
+use crate::paths;
 use crate::run::{Tool, cargo};
-use crate::{paths, wasm};
+use crate::wasm::{self, ModuleProfile};
 
 /// Measure: ours beside a peer or the physical limit, in the same run.
 ///
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if wants("page") {
         super::page::build()?;
     } else if wants("sim") {
-        wasm::build()?;
+        wasm::build(ModuleProfile::Web)?;
     }
     if ["queue", "swarm", "everyday", "site"].into_iter().any(wants) {
         super::demo::program()?;

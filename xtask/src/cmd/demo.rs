@@ -1,9 +1,10 @@
 //! `cargo xtask demo`
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 
+use crate::paths;
 use crate::run::{Tool, cargo};
-use crate::{paths, wasm};
+use crate::wasm::{self, ModuleProfile};
 
 /// Build the page and the program, then show both: `servent demo`.
 ///
@@ -18,22 +19,16 @@ pub(crate) struct Args {
 }
 
 /// The program is built for development here: nothing the demonstration does
-/// needs more, and it is there in half the time.
+/// needs more, and it is there in half the time. One after the other, because
+/// two bars of progress would write over each other.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    // The page is packed into the program, but most of the program does not
-    // wait for it.
-    std::thread::scope(|scope| {
-        let page = scope.spawn(wasm::build);
-        let ahead = quick().arg("--lib").run();
-        page.join().map_err(|_| anyhow!("the build of the page panicked"))?.and(ahead)
-    })?;
-    quick().run()?;
+    println!("1/3 the page: the core as WebAssembly (the first time about two minutes)");
+    wasm::build(ModuleProfile::Demo)?;
+    println!("2/3 the program, with the page inside (the first time about two minutes)");
+    cargo().words("build --package servent").run()?;
+    println!("3/3 the demonstration; Ctrl-C ends it");
     let demo = Tool::new(paths::target().join("debug/servent")).arg("demo").interactive();
     args.args.iter().fold(demo, Tool::arg).run()
-}
-
-fn quick() -> Tool {
-    cargo().words("build --quiet --package servent")
 }
 
 /// Builds the program as users run it.

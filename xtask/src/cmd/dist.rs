@@ -45,11 +45,11 @@ pub(crate) fn run(_: &Args) -> Result<()> {
 fn program() -> Result<PathBuf> {
     if let Some(missing) = missing() {
         println!("dist/servent needs the libraries of a system like this one: {missing}");
-        super::demo::program()?;
-        return Ok(paths::target().join("release/servent"));
+        cargo().words("build --profile dist --package servent").run()?;
+        return Ok(paths::target().join("dist/servent"));
     }
-    cargo().words("build --quiet --release --package servent --target").arg(STATIC).run()?;
-    Ok(paths::target().join(STATIC).join("release/servent"))
+    cargo().words("build --profile dist --package servent --target").arg(STATIC).run()?;
+    Ok(paths::target().join(STATIC).join("dist/servent"))
 }
 
 /// What is not there for a static program and could not be installed, and how
@@ -100,7 +100,8 @@ fn package(built: &Path) -> Result<Option<PathBuf>> {
         }
     }
     let package = paths::root().join("dist/servent.deb");
-    let deb = cargo().words("deb --quiet --no-build --no-strip --package servent --output");
+    let deb = cargo()
+        .words("deb --quiet --no-build --no-strip --profile dist --package servent --output");
     let deb = deb.arg(&package);
     let is_static = built.components().any(|part| part.as_os_str() == STATIC);
     if is_static {

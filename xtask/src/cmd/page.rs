@@ -4,7 +4,8 @@ use anyhow::{Context as _, Result};
 
 use crate::paths::files;
 use crate::single::single;
-use crate::{offline, paths, wasm};
+use crate::wasm::{self, ModuleProfile};
+use crate::{offline, paths};
 
 /// Build the page: the core as WebAssembly with its bindings, and the single file.
 ///
@@ -25,7 +26,7 @@ pub(crate) fn run(_: &Args) -> Result<()> {
 /// # Errors
 /// When the module does not compile or a file cannot be written.
 pub(crate) fn build() -> Result<String> {
-    wasm::build()?;
+    wasm::build(ModuleProfile::Web)?;
     offline::write(&paths::www())?;
     let file = paths::single_file();
     std::fs::create_dir_all(file.parent().unwrap_or(&file))?;

@@ -15,7 +15,7 @@ pub(crate) fn run(script: &str, settings: &[(&str, String)]) -> Result<()> {
     if let Some(Outcome::Skipped(why)) = machine::without_node()? {
         bail!("{why}");
     }
-    wasm::build()?;
+    wasm::build(wasm::ModuleProfile::Web)?;
     super::demo::program()?;
     let mut node = Tool::new("node")
         .within(paths::www())
