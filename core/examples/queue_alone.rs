@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::id::{ConnId, FileKey, Guid};
-use servent_core::queue::server::{Input, Output, Request, Server, Verdict};
+use servent_core::queue::server::{Input, Output, QueueRequest, QueueServer, QueueVerdict};
 use servent_core::queue::{Config, Dialect, Event};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
@@ -15,19 +15,19 @@ type Effects = Fx<Output, Event>;
 
 pub(crate) fn main() {
     let config = Config { slots: 1, ..Config::default() };
-    let mut queue = Server::new(config, Rng::new(42));
+    let mut queue = QueueServer::new(config, Rng::new(42));
     let mut fx = Fx::new();
     let mut now = Instant::from_secs(1_000);
     let (alice, bob) = (ConnId(0), ConnId(2));
 
     // The slot is free: Alice is served.
     let first = ask(&mut queue, now, request(alice, [192, 0, 2, 1], None), &mut fx);
-    assert!(matches!(first, Verdict::Start { .. }), "{first:?}");
+    assert!(matches!(first, QueueVerdict::Start { .. }), "{first:?}");
     println!("alice is served");
 
     // It is taken: Bob gets a place, and hears when he may ask again.
     let second = ask(&mut queue, now, request(bob, [192, 0, 2, 2], None), &mut fx);
-    let Verdict::Wait(place) = second else { panic!("{second:?}") };
+    let QueueVerdict::Wait(place) = second else { panic!("{second:?}") };
     println!("bob waits at {place:?}");
 
     // Alice has her file. The slot is free, and kept for Bob.
@@ -46,13 +46,13 @@ pub(crate) fn main() {
 
     // He does, and it is his turn.
     let third = ask(&mut queue, ask_at, request(bob, [192, 0, 2, 2], Some(place.ticket)), &mut fx);
-    assert!(matches!(third, Verdict::Start { .. }), "{third:?}");
+    assert!(matches!(third, QueueVerdict::Start { .. }), "{third:?}");
     println!("bob is served; the line is {} long", queue.length());
 }
 
 /// A request in PARQ for the one file we have.
-fn request(conn: ConnId, peer: [u8; 4], ticket: Option<Guid>) -> Request {
-    Request {
+fn request(conn: ConnId, peer: [u8; 4], ticket: Option<Guid>) -> QueueRequest {
+    QueueRequest {
         conn,
         peer: IpAddr::from(peer),
         dialect: Dialect::Parq,
@@ -67,7 +67,12 @@ fn request(conn: ConnId, peer: [u8; 4], ticket: Option<Guid>) -> Request {
 }
 
 /// Gives the queue a request; what became of it.
-fn ask(queue: &mut Server, now: Instant, request: Request, fx: &mut Effects) -> Verdict {
+fn ask(
+    queue: &mut QueueServer,
+    now: Instant,
+    request: QueueRequest,
+    fx: &mut Effects,
+) -> QueueVerdict {
     queue.handle(now, Input::Request(request), fx);
     let mut verdict = None;
     for effect in fx.drain() {

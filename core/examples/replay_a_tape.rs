@@ -6,11 +6,11 @@ use std::error::Error;
 
 use servent_core::engine::{Engine, Fx};
 use servent_core::id::{ConnId, NodeId};
-use servent_core::node::{Config, Input, Node, Restored};
+use servent_core::node::{Config, Input, Node, RestoredNode};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::qlog::{self, Split};
 use servent_core::trace::replay::{Replay, Report};
-use servent_core::trace::tape::{Start, Writer};
+use servent_core::trace::tape::{RecordingLog, Start};
 
 fn main() -> Result<(), Box<dyn Error>> {
     match std::env::args_os().nth(1) {
@@ -42,14 +42,14 @@ fn recorded() -> Result<Vec<u8>, Box<dyn Error>> {
     let mut now = Instant::from_secs(1_000);
     let mut lines = Vec::new();
     let start = Start::new(NodeId(0), "an example", seed, config.clone());
-    let mut tape = Writer::new(now, start, &mut lines);
+    let mut tape = RecordingLog::new(now, start, &mut lines);
     let mut node = Node::new(config, seed);
     let mut fx = Fx::new();
 
     let conn = ConnId(0);
     let data = b"GET /get/1/no-such-file HTTP/1.1\r\nHost: here\r\n\r\n".to_vec();
     for input in [
-        Input::Start(Restored::default()),
+        Input::Start(RestoredNode::default()),
         Input::Accepted { conn, peer: "192.0.2.7:50000".parse()?, local: None },
         Input::Bytes { conn, data },
     ] {

@@ -27,12 +27,12 @@ use crate::rng::Rng;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Choose {
-    source: Source,
+    source: SeededSource,
 }
 
 #[derive(Debug, Clone)]
 #[allow(clippy::large_enum_variant)] // One of it, for a whole run.
-enum Source {
+enum SeededSource {
     Dice(Box<Rng>),
     Bytes { bytes: Vec<u8>, at: usize },
     Every(Odometer),
@@ -49,26 +49,26 @@ impl Choose {
     /// Random choices.
     #[must_use]
     pub fn random(seed: u64) -> Self {
-        Self { source: Source::Dice(Box::new(Rng::new(seed))) }
+        Self { source: SeededSource::Dice(Box::new(Rng::new(seed))) }
     }
 
     /// Choices from a fuzzer's bytes; when they run out, always the first
     /// choice.
     #[must_use]
     pub const fn from_bytes(bytes: Vec<u8>) -> Self {
-        Self { source: Source::Bytes { bytes, at: 0 } }
+        Self { source: SeededSource::Bytes { bytes, at: 0 } }
     }
 
     /// The first of all possible combinations; see [`Choose::advance`].
     #[must_use]
     pub fn every() -> Self {
-        Self { source: Source::Every(Odometer::default()) }
+        Self { source: SeededSource::Every(Odometer::default()) }
     }
 
     /// Goes on to the next combination of an exhaustive run; false when all
     /// have been tried, and for the other sources.
     pub fn advance(&mut self) -> bool {
-        let Source::Every(odometer) = &mut self.source else { return false };
+        let SeededSource::Every(odometer) = &mut self.source else { return false };
         odometer.at = 0;
         while let Some((taken, of)) = odometer.digits.pop() {
             if taken + 1 < of {
@@ -85,8 +85,8 @@ impl Choose {
             return 0;
         }
         match &mut self.source {
-            Source::Dice(dice) => dice.below(n),
-            Source::Bytes { bytes, at } => {
+            SeededSource::Dice(dice) => dice.below(n),
+            SeededSource::Bytes { bytes, at } => {
                 let mut value = 0u64;
                 let mut reach = 1u64;
                 while reach < n {
@@ -97,7 +97,7 @@ impl Choose {
                 }
                 value % n
             }
-            Source::Every(odometer) => {
+            SeededSource::Every(odometer) => {
                 if odometer.at == odometer.digits.len() {
                     odometer.digits.push((0, n));
                 }

@@ -23,7 +23,7 @@ const NODE: usize = 24;
 
 /// The hash tree of a file, down to its pieces.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "Row", into = "Row")]
+#[serde(try_from = "HashTreeRow", into = "HashTreeRow")]
 pub struct Tree {
     size: u64,
     /// Size of every piece but the last.
@@ -34,7 +34,7 @@ pub struct Tree {
 
 /// The serialized form of a tree.
 #[derive(Serialize, Deserialize)]
-struct Row {
+struct HashTreeRow {
     size: u64,
     #[serde(with = "crate::hex")]
     pieces: Vec<u8>,
@@ -43,7 +43,7 @@ struct Row {
 impl Tree {
     /// The hash of some bytes.
     #[cfg(test)]
-    pub(crate) fn of(bytes: &[u8]) -> Self {
+    pub(crate) fn hash_bytes(bytes: &[u8]) -> Self {
         let mut hasher = TreeHasher::new(bytes.len() as u64);
         hasher.update(bytes);
         hasher.finish().expect("it had all its bytes")
@@ -131,17 +131,17 @@ impl Tree {
     }
 }
 
-impl TryFrom<Row> for Tree {
+impl TryFrom<HashTreeRow> for Tree {
     type Error = &'static str;
 
-    fn try_from(row: Row) -> Result<Self, Self::Error> {
+    fn try_from(row: HashTreeRow) -> Result<Self, Self::Error> {
         let (pieces, rest) = row.pieces.as_chunks::<NODE>();
         let tree = Self::new(row.size, pieces.iter().copied().map(Tth).collect());
         tree.filter(|_| rest.is_empty()).ok_or("no hash tree has so many nodes")
     }
 }
 
-impl From<Tree> for Row {
+impl From<Tree> for HashTreeRow {
     fn from(tree: Tree) -> Self {
         Self { size: tree.size, pieces: tree.pieces.iter().flat_map(|node| node.0).collect() }
     }
@@ -282,7 +282,7 @@ mod tests {
             (vec![b'A'; 1_025], "PZMRYHGY6LTBEH63ZWAHDORHSYTLO4LEFUIKHWY"),
             (vec![b'A'; 10_000], "UJUIOGYVALWRB56PRJEB6ZH3G4OLTELOEQ3UKMY"),
         ] {
-            assert_eq!(Tree::of(&bytes).root().to_string(), root, "{} bytes", bytes.len());
+            assert_eq!(Tree::hash_bytes(&bytes).root().to_string(), root, "{} bytes", bytes.len());
         }
     }
 
@@ -302,7 +302,7 @@ mod tests {
             let count = size.div_ceil(piece_of(size)).max(1);
             assert_eq!((count, piece_of(size)), (pieces, piece), "{size}");
         }
-        assert_eq!(Tree::of(&[1; 600_000]).span(2), (524_288, 600_000));
+        assert_eq!(Tree::hash_bytes(&[1; 600_000]).span(2), (524_288, 600_000));
     }
 
     #[test]
@@ -326,7 +326,7 @@ mod tests {
         #[test]
         fn a_tree_is_made_of_trees(blocks in 0..1_600_usize, more in 0..1_024_usize, cut in 1..5_000_usize) {
             let bytes: Vec<u8> = (0..blocks * 1_024 + more).map(|n| (n * n / 7) as u8).collect();
-            let whole = Tree::of(&bytes);
+            let whole = Tree::hash_bytes(&bytes);
             let mut hasher = TreeHasher::new(bytes.len() as u64);
             bytes.chunks(cut).for_each(|part| hasher.update(part));
             prop_assert_eq!(hasher.finish(), Some(whole.clone()));
@@ -360,7 +360,7 @@ mod tests {
 
         #[test]
         fn one_wrong_hash_spoils_a_tree(which: prop::sample::Index, bit in 0..192_usize) {
-            let whole = Tree::of(&[7; 900_000]);
+            let whole = Tree::hash_bytes(&[7; 900_000]);
             let mut hashes = whole.generations();
             let at = which.index(hashes.len());
             hashes[at].0[bit / 8] ^= 1 << (bit % 8);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::sync::Arc;
 
-use crate::door::relay::{Calling, Line, Refused, Relay, RelayLimits, What, Wish};
+use crate::door::relay::{Calling, HeldLine, RefusedRelay, Relay, RelayLimits, What, Wish};
 
 const LIMITS: RelayLimits = RelayLimits {
     pages: 4,
@@ -22,7 +22,7 @@ const LIMITS: RelayLimits = RelayLimits {
 
 struct Play {
     relay: Arc<Relay<u8>>,
-    lines: Vec<(SocketAddrV4, String, Line<u8>)>,
+    lines: Vec<(SocketAddrV4, String, HeldLine<u8>)>,
     calls: Vec<Calling<u8>>,
     /// Tickets that a page was told, and of whom it was told.
     tickets: Vec<String>,
@@ -98,7 +98,7 @@ fn secret(n: u8) -> String {
 impl Play {
     /// A page opens a WebSocket with this path.
     fn wish(&mut self, path: &str, who: u8) {
-        match Wish::of(path) {
+        match Wish::from_path(path) {
             None | Some(Wish::Servent) => {}
             Some(Wish::Listen(at, secret)) => {
                 assert!(is_page(at) && is_secret(&secret));
@@ -109,7 +109,7 @@ impl Play {
                         assert!(!somebody, "{at} is somebody's");
                         self.lines.push((at, secret, line));
                     }
-                    Err(why) => assert!(!somebody || why == Refused::Taken),
+                    Err(why) => assert!(!somebody || why == RefusedRelay::Taken),
                 }
             }
             Some(Wish::Call(what, to)) => {
@@ -150,6 +150,6 @@ impl Play {
 }
 
 /// True while the relay may still tell it something.
-fn lives(line: &Line<u8>) -> bool {
+fn lives(line: &HeldLine<u8>) -> bool {
     !line.told.is_closed()
 }

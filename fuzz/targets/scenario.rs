@@ -1,7 +1,7 @@
 //! A scenario from anywhere: refused with a sentence, or a world that runs.
 #![no_main]
 
-use servent_sim::queue::{Scenario, World};
+use servent_sim::queue::{QueueWorld, Scenario};
 use servent_sim::{routing, swarm, unicast};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
@@ -19,7 +19,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     if scenario.check().is_err() || scenario.nodes() > 200 {
         return;
     }
-    let mut world: World = World::new(&scenario);
+    let mut world: QueueWorld = QueueWorld::new(&scenario);
     let mut records = Vec::new();
     for _ in 0..2_000 {
         if !world.step(&mut records) {
@@ -32,7 +32,7 @@ fn flood(scenario: &routing::Scenario) {
     if scenario.nodes > 200 {
         return;
     }
-    let mut world = routing::World::new(scenario);
+    let mut world = routing::RoutingWorld::new(scenario);
     let mut records = Vec::new();
     while records.len() < 10_000 && world.step(&mut records) {
         // A flood says everything at once: that is its right.
@@ -43,7 +43,7 @@ fn flood(scenario: &routing::Scenario) {
 }
 
 fn letters(scenario: &unicast::Scenario) {
-    let mut world = unicast::World::new(scenario);
+    let mut world = unicast::UnicastWorld::new(scenario);
     let mut records = Vec::new();
     for _ in 0..2_000 {
         if !world.step(&mut records) {
@@ -56,7 +56,7 @@ fn divide(scenario: &swarm::Scenario) {
     if scenario.count() > 200 || scenario.pieces > 2_000 {
         return;
     }
-    let mut world = swarm::World::new(scenario);
+    let mut world = swarm::SwarmWorld::new(scenario);
     let mut records = Vec::new();
     for _ in 0..2_000 {
         if world.finished() || !world.step(&mut records) {

@@ -7,9 +7,11 @@ use std::sync::Arc;
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::ConnId;
 use servent_core::rng::Rng;
-use servent_core::swarm::{Config, Event, FileSpec, Input, Manager, Output, Policy};
+use servent_core::swarm::{Config, Event, FileSpec, Input, Manager, Output, SwarmPolicy};
 use servent_core::time::{Duration, Instant};
-use servent_core::wire::pdtp::{Extensions, Hash, Limits, Message, Span, Text, encode, parse};
+use servent_core::wire::pdtp::{
+    AgreedExtensions, Hash, PdtpLimits, PdtpMessage, Span, Text, encode, parse,
+};
 
 /// Most effects of one input: everybody is told of a few transfers.
 const EFFECTS: usize = 400;
@@ -26,7 +28,7 @@ const FRAMES: usize = 6;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some((first, mut data)) = data.split_first() else { return };
-    let policy = if first % 2 == 0 { Policy::Adaptive } else { Policy::Seed2004 };
+    let policy = if first % 2 == 0 { SwarmPolicy::Adaptive } else { SwarmPolicy::Seed2004 };
     let config = Config {
         policy,
         clients: CLIENTS,
@@ -76,13 +78,13 @@ impl Play {
 
     /// Bytes as they come in, parsed as the program parses them.
     fn frame(&mut self, conn: ConnId, body: &[u8]) {
-        match parse(body, &Limits::default()) {
+        match parse(body, &PdtpLimits::default()) {
             Ok(messages) => self.say(conn, &messages),
             Err(why) => self.give(Input::Unreadable { conn, why: why.to_string() }),
         }
     }
 
-    fn say(&mut self, conn: ConnId, messages: &[Message]) {
+    fn say(&mut self, conn: ConnId, messages: &[PdtpMessage]) {
         for message in messages {
             self.give(Input::Message { conn, message: message.clone() });
         }
@@ -112,18 +114,18 @@ impl Play {
 }
 
 /// Something an honest client says.
-fn template(which: u8) -> Vec<Message> {
+fn template(which: u8) -> Vec<PdtpMessage> {
     let url: Text = "f".into();
     let id = which / FRAMES as u8;
     vec![match usize::from(which) % FRAMES {
-        n @ 0..=2 => Message::Register {
+        n @ 0..=2 => PdtpMessage::Register {
             client_id: format!("c{n}{id}").into(),
             listen_port: Some(7).filter(|_| n != 2),
-            extensions: Extensions { merge: true, early: n == 0 },
+            extensions: AgreedExtensions { merge: true, early: n == 0 },
         },
-        3 => Message::Request { url, span: Span::ALL },
-        4 => Message::Provide { url, span: Span::new(0, CHUNK * u64::from(id)) },
-        _ => Message::AskInfo { url },
+        3 => PdtpMessage::Request { url, span: Span::ALL },
+        4 => PdtpMessage::Provide { url, span: Span::new(0, CHUNK * u64::from(id)) },
+        _ => PdtpMessage::AskInfo { url },
     }]
 }
 

@@ -8,9 +8,10 @@ use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{
-    Config, Conn, Endpoint, Event, Input, Order, Output, Payload, Profile, Side,
+    Config, DeliveryOrder, Endpoint, Event, Input, Output, Profile, Side, UnicastConnId,
+    UnicastPayload,
 };
-use servent_core::wire::unicast::{Block, Packet, Seal};
+use servent_core::wire::unicast::{ConnBlock, Packet, Seal};
 
 /// Most effects of one input.
 const EFFECTS: usize = 5_000;
@@ -18,7 +19,7 @@ const EFFECTS: usize = 5_000;
 const PEERS: u8 = 4;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    let datagram = Payload::copy_from_slice(data);
+    let datagram = UnicastPayload::copy_from_slice(data);
     for seal in [Seal::None, Seal::Checksum, Seal::Key(1, 2)] {
         if let Ok(packet) = Packet::parse(&datagram, &seal) {
             reads_back(&packet, &seal);
@@ -30,7 +31,8 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
 fn reads_back(packet: &Packet, seal: &Seal) {
     let mut bytes = Vec::new();
     packet.encode(seal, &mut bytes);
-    let again = Packet::parse(&Payload::from(bytes), seal).expect("what we write can be read");
+    let again =
+        Packet::parse(&UnicastPayload::from(bytes), seal).expect("what we write can be read");
     assert_eq!(&again, packet, "it reads back as it was");
 }
 
@@ -39,7 +41,7 @@ struct Play<'a> {
     endpoint: Endpoint,
     now: Instant,
     /// Ids that were seen on datagrams of the endpoint.
-    known: Vec<Conn>,
+    known: Vec<UnicastConnId>,
 }
 
 impl<'a> Play<'a> {
@@ -100,15 +102,15 @@ impl<'a> Play<'a> {
             place.copy_from_slice(&conn.0.to_be_bytes());
         }
         let length = bytes.len() as u32;
-        if let Ok(packet) = Packet::parse(&Payload::from(bytes), &Seal::None) {
+        if let Ok(packet) = Packet::parse(&UnicastPayload::from(bytes), &Seal::None) {
             self.give(Input::Packet { peer, packet, bytes: length });
         }
     }
 
     fn say(&mut self, peer: SocketAddr) {
         let length = byte(&mut self.data).unwrap_or_default();
-        let order = if length % 2 == 0 { Order::InOrder } else { Order::AtOnce };
-        let payload = Payload::from(vec![length; usize::from(length) * 2]);
+        let order = if length % 2 == 0 { DeliveryOrder::InOrder } else { DeliveryOrder::AtOnce };
+        let payload = UnicastPayload::from(vec![length; usize::from(length) * 2]);
         self.give(Input::Send { peer, payload, order });
     }
 
@@ -143,7 +145,7 @@ impl<'a> Play<'a> {
                 packet.encode(&Seal::None, &mut bytes);
                 assert!(bytes.len() <= mtu, "a datagram of {} bytes", bytes.len());
                 reads_back(&packet, &Seal::None);
-                for conn in packet.blocks.iter().map(Block::conn) {
+                for conn in packet.blocks.iter().map(ConnBlock::conn) {
                     if self.known.len() < 256 && !self.known.contains(&conn) {
                         self.known.push(conn);
                     }

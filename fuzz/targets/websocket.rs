@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 
 use door::frames::{Frames, MESSAGE};
-use door::handshake::{Entry, Origins, Said};
+use door::handshake::{FirstBytes, OpeningBytes, Origins};
 use door::relay::Wish;
 use frames::{End, Told};
 use servent_core::rng::Rng;
@@ -105,21 +105,21 @@ fn connection(data: &[u8], dice: u8) {
 /// What an upgrade wants, and where its head ends; `None` for whatever is none.
 fn enter<'a>(mut pieces: impl Iterator<Item = &'a [u8]>) -> Option<(usize, Wish)> {
     let origins = Origins { ports: vec![PORT], allowed: vec![ALLOWED.into()] };
-    let (mut entry, mut given) = (Entry::default(), Vec::<u8>::new());
+    let (mut entry, mut given) = (FirstBytes::default(), Vec::<u8>::new());
     loop {
         let piece = pieces.next()?;
         given.extend(piece);
         match entry.read(piece.to_vec(), &origins) {
-            Said::More(more) => entry = more,
-            Said::Other(bytes) => {
+            OpeningBytes::More(more) => entry = more,
+            OpeningBytes::Other(bytes) => {
                 assert_eq!(bytes, given, "the node gets what was sent");
                 return None;
             }
-            Said::Refused(reply) => {
+            OpeningBytes::Refused(reply) => {
                 assert!(reply.starts_with(b"HTTP/1.1 4") && reply.len() < 300);
                 return None;
             }
-            Said::Upgrade(upgrade) => {
+            OpeningBytes::Upgrade(upgrade) => {
                 let reply = String::from_utf8(upgrade.reply).expect("a reply is text");
                 assert!(reply.starts_with("HTTP/1.1 101 ") && reply.ends_with("\r\n\r\n"));
                 assert_eq!(reply.matches("\r\n\r\n").count(), 1, "{reply:?}");
@@ -155,7 +155,7 @@ fn admitted(head: &[u8], wish: &Wish) {
         (all.next().map(|(_, value)| value.to_owned()), all.next().is_none())
     };
     let path = head.target.split(['?', '#']).next().unwrap_or_default();
-    assert_eq!(Wish::of(path).as_ref(), Some(wish), "{path}");
+    assert_eq!(Wish::from_path(path).as_ref(), Some(wish), "{path}");
     let ((Some(origin), true), (Some(host), true)) = (header("origin"), header("host")) else {
         return;
     };

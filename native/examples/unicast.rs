@@ -3,15 +3,15 @@
 
 use std::error::Error;
 
-use servent::unicast::{Endpoint, Options};
+use servent::unicast::{Endpoint, EndpointOptions};
 
 /// Messages sent there and back.
 const COUNT: u32 = 1_000;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let lossy = |seed| -> Result<Options, Box<dyn Error>> {
-        Ok(Options { loss: "10%".parse()?, seed, ..Options::default() })
+    let lossy = |seed| -> Result<EndpointOptions, Box<dyn Error>> {
+        Ok(EndpointOptions { loss: "10%".parse()?, seed, ..EndpointOptions::default() })
     };
     let server = Endpoint::bind("127.0.0.1:0".parse()?, lossy(1)?).await?;
     let at = server.local_addr();

@@ -41,8 +41,8 @@ pub struct Access {
 
 /// Assembles records, and sends each one as soon as it is complete.
 #[derive(Debug)]
-pub(crate) struct Watch {
-    open: BTreeMap<ConnId, Open>,
+pub(crate) struct AccessWatch {
+    open: BTreeMap<ConnId, OpenConnection>,
     to: SyncSender<Access>,
     /// Records dropped because the reader was too slow.
     lost: u64,
@@ -50,14 +50,14 @@ pub(crate) struct Watch {
 
 /// A connection.
 #[derive(Debug)]
-struct Open {
+struct OpenConnection {
     peer: SocketAddr,
     /// The request being answered.
     asked: Option<Access>,
     waited: Option<Duration>,
 }
 
-impl Watch {
+impl AccessWatch {
     pub(crate) fn new(to: SyncSender<Access>) -> Self {
         Self { open: BTreeMap::new(), to, lost: 0 }
     }
@@ -78,7 +78,7 @@ impl Watch {
     fn conn(&mut self, now: Instant, event: &ConnEvent) {
         match event {
             ConnEvent::Accepted { conn, peer } | ConnEvent::Dialing { conn, to: peer } => {
-                self.open.insert(*conn, Open { peer: *peer, asked: None, waited: None });
+                self.open.insert(*conn, OpenConnection { peer: *peer, asked: None, waited: None });
             }
             ConnEvent::Request { conn, method, target, range, agent, version } => {
                 self.end(now, *conn, None);
@@ -150,14 +150,14 @@ mod tests {
         Instant::ZERO + Duration::from_secs(seconds)
     }
 
-    fn watch() -> (Watch, Receiver<Access>) {
+    fn watch() -> (AccessWatch, Receiver<Access>) {
         let (to, records) = sync_channel(9);
-        let mut watch = Watch::new(to);
+        let mut watch = AccessWatch::new(to);
         watch.conn(at(0), &ConnEvent::Accepted { conn: CONN, peer: PEER });
         (watch, records)
     }
 
-    fn ask(watch: &mut Watch, seconds: u64, method: &str) {
+    fn ask(watch: &mut AccessWatch, seconds: u64, method: &str) {
         let (method, target) = (method.to_owned(), "/get/0/a".to_owned());
         let (range, agent, version) = (None, None, Minor::default());
         let ask = ConnEvent::Request { conn: CONN, method, target, range, agent, version };

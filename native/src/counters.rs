@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use servent_core::fetch;
-use servent_core::node::{ConnEvent, Limit};
-use servent_core::queue::{self, Refusal};
+use servent_core::node::{ConnEvent, NodeLimit};
+use servent_core::queue::{self, QueueRefusal};
 use servent_core::trace::Event;
 
 macro_rules! counters {
@@ -104,24 +104,24 @@ impl Counters {
         add(one, 1);
     }
 
-    const fn limit(&self, limit: Limit) -> &AtomicU64 {
+    const fn limit(&self, limit: NodeLimit) -> &AtomicU64 {
         match limit {
-            Limit::Connections => &self.limit_connections,
-            Limit::ConnectionsPerIp => &self.limit_connections_per_ip,
-            Limit::HeadBytes => &self.limit_head_bytes,
-            Limit::HeadLines => &self.limit_head_lines,
-            Limit::RequestDeadline => &self.limit_request_deadline,
-            Limit::IdleDeadline => &self.limit_idle_deadline,
-            Limit::ReaderRate => &self.limit_reader_rate,
-            Limit::Pipeline => &self.limit_pipeline,
-            Limit::Backlog => &self.limit_backlog,
-            Limit::InboxFile
-            | Limit::InboxBytes
-            | Limit::InboxFiles
-            | Limit::InboxName
-            | Limit::InboxUploads
-            | Limit::InboxRate => &self.limit_inbox,
-            Limit::Garbage | Limit::StrangerDials => &self.limit_other,
+            NodeLimit::Connections => &self.limit_connections,
+            NodeLimit::ConnectionsPerIp => &self.limit_connections_per_ip,
+            NodeLimit::HeadBytes => &self.limit_head_bytes,
+            NodeLimit::HeadLines => &self.limit_head_lines,
+            NodeLimit::RequestDeadline => &self.limit_request_deadline,
+            NodeLimit::IdleDeadline => &self.limit_idle_deadline,
+            NodeLimit::ReaderRate => &self.limit_reader_rate,
+            NodeLimit::Pipeline => &self.limit_pipeline,
+            NodeLimit::Backlog => &self.limit_backlog,
+            NodeLimit::InboxFile
+            | NodeLimit::InboxBytes
+            | NodeLimit::InboxFiles
+            | NodeLimit::InboxName
+            | NodeLimit::InboxUploads
+            | NodeLimit::InboxRate => &self.limit_inbox,
+            NodeLimit::Garbage | NodeLimit::StrangerDials => &self.limit_other,
         }
     }
 
@@ -134,9 +134,9 @@ impl Counters {
             queue::Event::Finished { .. } => add(&self.uploads_finished, 1),
             queue::Event::Reserved { .. } => add(&self.uploads_broken, 1),
             queue::Event::Refused { why, .. } => match why {
-                Refusal::QueueFull => add(&self.refused_queue_full, 1),
-                Refusal::PerAddress => add(&self.refused_per_address, 1),
-                Refusal::Hammering => add(&self.refused_hammering, 1),
+                QueueRefusal::QueueFull => add(&self.refused_queue_full, 1),
+                QueueRefusal::PerAddress => add(&self.refused_per_address, 1),
+                QueueRefusal::Hammering => add(&self.refused_hammering, 1),
             },
             _ => {}
         }

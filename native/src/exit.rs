@@ -72,7 +72,7 @@ impl Failure {
 
     /// A file that cannot be read or written. `doing` is a verb.
     pub(crate) fn file(doing: &str, path: &Path, error: &io::Error) -> Self {
-        Self::new(Exit::Disk, format!("cannot {doing} {}: {}", path.display(), said(error)))
+        Self::new(Exit::Disk, format!("cannot {doing} {}: {}", path.display(), error_text(error)))
             .mend(error)
     }
 
@@ -100,7 +100,7 @@ fn without_number(mut text: String) -> String {
 
 /// The system's message, without its error number and without the name of the
 /// failed call.
-pub(crate) fn said(error: &io::Error) -> String {
+pub(crate) fn error_text(error: &io::Error) -> String {
     let text = without_number(error.to_string());
     let mut text = text.strip_prefix(LOOKUP).unwrap_or(&text).to_owned();
     if let Some(first) = text.get(..1) {
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn the_systems_words_lose_their_number() {
         let error = io::Error::from_raw_os_error(28);
-        assert_eq!(said(&error), "no space left on device");
+        assert_eq!(error_text(&error), "no space left on device");
         let failure =
             Failure::new(Exit::Disk, format!("cannot write x: {error}; and then {error}"));
         let words = "No space left on device";
@@ -155,6 +155,6 @@ mod tests {
         let odd = Failure::new(Exit::Disk, "x (os error 2");
         assert_eq!(odd.what, "x");
         let nobody = io::Error::other(format!("{LOOKUP}Name or service not known"));
-        assert_eq!(said(&nobody), "name or service not known");
+        assert_eq!(error_text(&nobody), "name or service not known");
     }
 }

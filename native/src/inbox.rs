@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{AtFlags, CWD, OFlags};
-use servent_core::node::{Held, StoreError};
+use servent_core::node::{InboxMessage, StoreError};
 
 use crate::files::{PartFile, number, rename_new, store_error};
 use crate::store::Durability;
@@ -22,7 +22,7 @@ const UNFINISHED: (&str, &str) = (".servent-", ".part");
 
 /// The folder.
 #[derive(Debug)]
-pub(crate) struct Inbox {
+pub(crate) struct InboxFolder {
     dir: PathBuf,
     durability: Durability,
     /// When the folder had last been changed when it was counted; `None`: it has
@@ -34,20 +34,23 @@ pub(crate) struct Inbox {
 /// A file that is arriving. Unless it is kept, nothing is left of it.
 #[derive(Debug)]
 pub(crate) struct Fresh {
-    inbox: Arc<Inbox>,
+    inbox: Arc<InboxFolder>,
     part: Arc<PartFile>,
     descriptor: File,
     /// Its path, where it needs one.
     path: Option<PathBuf>,
 }
 
-impl Inbox {
+impl InboxFolder {
     /// Opens the folder, which is created if missing, and removes what a crash
     /// has left unfinished. Blocks.
     ///
     /// # Errors
     /// It cannot be created, read or written.
-    pub(crate) fn open(dir: &Path, durability: Durability) -> io::Result<(Arc<Self>, Held)> {
+    pub(crate) fn open(
+        dir: &Path,
+        durability: Durability,
+    ) -> io::Result<(Arc<Self>, InboxMessage)> {
         fs::create_dir_all(dir)?;
         let dir = fs::canonicalize(dir)?;
         for entry in fs::read_dir(&dir)? {
@@ -66,8 +69,8 @@ impl Inbox {
         Ok((inbox, held))
     }
 
-    fn count(&self) -> io::Result<Held> {
-        let mut held = Held::default();
+    fn count(&self) -> io::Result<InboxMessage> {
+        let mut held = InboxMessage::default();
         for entry in fs::read_dir(&self.dir)? {
             if let Ok(about) = entry?.metadata()
                 && about.is_file()
@@ -81,7 +84,7 @@ impl Inbox {
 
     /// Passes on what is in the folder if it was changed, for example because its
     /// owner took files away; `None` if it cannot be read. Blocks.
-    pub(crate) fn look(&self, tell: impl FnOnce(Option<Held>)) {
+    pub(crate) fn look(&self, tell: impl FnOnce(Option<InboxMessage>)) {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = fs::metadata(&self.dir).map(|about| (about.mtime(), about.mtime_nsec()));
         let changed = changed.ok();
@@ -103,25 +106,25 @@ impl Inbox {
 }
 
 impl Fresh {
-    fn new(inbox: Arc<Inbox>) -> io::Result<Self> {
+    fn new(inbox: Arc<InboxFolder>) -> io::Result<Self> {
         let nameless = i32::try_from(OFlags::TMPFILE.bits()).unwrap_or(0);
         let opened = OpenOptions::new().write(true).custom_flags(nameless).open(&inbox.dir);
         match opened {
-            Ok(file) => Self::of(inbox, file, None),
+            Ok(file) => Self::from_file(inbox, file, None),
             Err(why) if why.kind() == io::ErrorKind::PermissionDenied => Err(why),
             Err(_) => Self::named(inbox),
         }
     }
 
     /// A file with a hidden name, for file systems that have none without.
-    fn named(inbox: Arc<Inbox>) -> io::Result<Self> {
+    fn named(inbox: Arc<InboxFolder>) -> io::Result<Self> {
         let process = std::process::id();
         for n in 0..NAMES {
             let path = inbox.dir.join(format!("{}{process}-{n}{}", UNFINISHED.0, UNFINISHED.1));
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(file) => {
                     file.try_lock().map_err(io::Error::from)?;
-                    return Self::of(inbox, file, Some(path));
+                    return Self::from_file(inbox, file, Some(path));
                 }
                 Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(why) => return Err(why),
@@ -130,7 +133,7 @@ impl Fresh {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    fn of(inbox: Arc<Inbox>, file: File, path: Option<PathBuf>) -> io::Result<Self> {
+    fn from_file(inbox: Arc<InboxFolder>, file: File, path: Option<PathBuf>) -> io::Result<Self> {
         let descriptor = file.try_clone()?;
         let part = Arc::new(PartFile::new(file, inbox.durability));
         Ok(Self { inbox, part, descriptor, path })
@@ -143,7 +146,7 @@ impl Fresh {
 
     /// Gives it this name, or a numbered one if that is taken. Returns the name
     /// it got. Blocks.
-    pub(crate) fn keep(mut self, name: &str) -> Result<String, StoreError> {
+    pub(crate) fn commit(mut self, name: &str) -> Result<String, StoreError> {
         self.name(name).map_err(|why| store_error(&why))
     }
 
@@ -219,8 +222,8 @@ mod tests {
     fn a_file_is_there_whole_or_not_at_all_and_replaces_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path();
-        let (inbox, held) = Inbox::open(dir, Durability::Process).unwrap();
-        assert_eq!(held, Held::default());
+        let (inbox, held) = InboxFolder::open(dir, Durability::Process).unwrap();
+        assert_eq!(held, InboxMessage::default());
         for fresh in [Fresh::new, Fresh::named] {
             let before = fs::read_dir(dir).unwrap().count();
             let one = fresh(Arc::clone(&inbox)).unwrap();
@@ -229,16 +232,16 @@ mod tests {
             assert_eq!(fs::read_dir(dir).unwrap().count(), before);
             let one = fresh(Arc::clone(&inbox)).unwrap();
             one.part().write_at(b"whole", 0).unwrap();
-            let name = one.keep("song.ogg").unwrap();
+            let name = one.commit("song.ogg").unwrap();
             assert_eq!(fs::read(dir.join(name)).unwrap(), b"whole");
         }
         std::os::unix::fs::symlink("nowhere", dir.join("link")).unwrap();
-        assert_eq!(inbox.begin().unwrap().keep("link").unwrap(), "link (2)");
+        assert_eq!(inbox.begin().unwrap().commit("link").unwrap(), "link (2)");
         for bad in ["", ".", "..", "a/b", "/a", "a/", ".hidden"] {
-            assert!(inbox.begin().unwrap().keep(bad).is_err(), "{bad}");
+            assert!(inbox.begin().unwrap().commit(bad).is_err(), "{bad}");
         }
         assert_eq!(names(dir), ["link", "link (2)", "song (2).ogg", "song.ogg"]);
-        assert_eq!(inbox.count().unwrap(), Held { files: 3, bytes: 10 });
+        assert_eq!(inbox.count().unwrap(), InboxMessage { files: 3, bytes: 10 });
     }
 
     #[test]
@@ -247,9 +250,9 @@ mod tests {
         let dir = dir.path();
         fs::write(dir.join(".servent-1-0.part"), "half").unwrap();
         fs::write(dir.join(".servent-mine"), "whole").unwrap();
-        let (inbox, _) = Inbox::open(dir, Durability::Process).unwrap();
+        let (inbox, _) = InboxFolder::open(dir, Durability::Process).unwrap();
         let arriving = Fresh::named(inbox).unwrap();
-        let (_, held) = Inbox::open(dir, Durability::Power).unwrap();
+        let (_, held) = InboxFolder::open(dir, Durability::Power).unwrap();
         assert_eq!((names(dir).len(), held.bytes), (2, 5));
         drop(arriving);
         assert_eq!(names(dir), [".servent-mine"]);

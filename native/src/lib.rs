@@ -22,12 +22,12 @@ pub mod unicast;
 
 pub use self::access::Access;
 pub use self::clock::Clock;
-pub use self::library::{LibraryStatus, Outcome};
+pub use self::library::{LibraryStatus, ShareOutcome};
 pub use self::net::{Credentials, Identity, IdentityError, Origins, Rate, RelayLimits, Relayed};
 pub use self::net::{Descriptors, LAB_CONNECTIONS, LAB_WAITING, raise_descriptors};
 pub use self::seldom::Seldom;
 pub use self::store::{
-    DamagedState, Database, DatabaseUrlError, Durability, Role, SiteMember, SiteStatus, Standing,
-    process_of_state,
+    DamagedState, Database, DatabaseUrlError, Durability, Role, SiteMember, SiteStanding,
+    SiteStatus, process_of_state,
 };
 pub use self::tape::{Joined, TraceFile};

@@ -2,7 +2,7 @@
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::exit::{Exit, Failure, said};
+use crate::exit::{Exit, Failure, error_text};
 
 /// Resolves at the first SIGINT or SIGTERM. After that a second one ends the
 /// program at once, in case the user does not want to wait for saving.
@@ -16,7 +16,7 @@ impl Signals {
     pub(crate) fn new() -> Result<Self, Failure> {
         let take = |kind| {
             signal(kind).map_err(|e| {
-                Failure::new(Exit::Failed, format!("cannot watch for signals: {}", said(&e)))
+                Failure::new(Exit::Failed, format!("cannot watch for signals: {}", error_text(&e)))
             })
         };
         Ok(Self {

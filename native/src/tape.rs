@@ -18,7 +18,7 @@ use std::thread::JoinHandle;
 use servent_core::engine::Effect;
 use servent_core::node::{Input, Output};
 use servent_core::time::Instant;
-use servent_core::trace::tape::{Start, Writer};
+use servent_core::trace::tape::{RecordingLog, Start};
 use servent_core::trace::{Event, Record, qlog};
 use tokio::sync::broadcast;
 
@@ -59,13 +59,13 @@ impl From<PathBuf> for TraceFile {
 
 /// Lines in memory, for late subscribers.
 #[derive(Debug)]
-pub(crate) struct Memory {
-    kept: Mutex<Kept>,
+pub(crate) struct LineMemory {
+    kept: Mutex<RecentLines>,
     records: broadcast::Sender<Arc<Record>>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct RecentLines {
     /// Header and start: always kept.
     head: Vec<Arc<str>>,
     /// The gap that stands for missing lines after the head.
@@ -75,9 +75,9 @@ struct Kept {
     live: broadcast::Sender<Arc<str>>,
 }
 
-impl Memory {
+impl LineMemory {
     fn new(head: &[String]) -> Self {
-        let kept = Kept {
+        let kept = RecentLines {
             head: head.iter().map(|line| Arc::from(line.as_str())).collect(),
             gap: None,
             lines: VecDeque::new(),
@@ -87,7 +87,7 @@ impl Memory {
         Self { kept: Mutex::new(kept), records: broadcast::Sender::new(BEHIND) }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, RecentLines> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -125,11 +125,11 @@ impl Memory {
 
 /// The tape that the node's task writes.
 #[derive(Debug)]
-pub(crate) struct Tape {
-    writer: Writer,
+pub(crate) struct RecordingWriter {
+    writer: RecordingLog,
     lines: Vec<String>,
     file: Option<FileTape>,
-    memory: Option<Arc<Memory>>,
+    memory: Option<Arc<LineMemory>>,
 }
 
 #[derive(Debug)]
@@ -143,7 +143,7 @@ struct FileTape {
     room: Option<u64>,
 }
 
-impl Tape {
+impl RecordingWriter {
     /// Begins a tape in a file, in memory, or both; `None` for neither.
     ///
     /// # Errors
@@ -158,14 +158,14 @@ impl Tape {
             return Ok(None);
         }
         let mut lines = Vec::new();
-        let writer = Writer::new(at, start, &mut lines);
-        let memory = memory.then(|| Arc::new(Memory::new(&lines)));
+        let writer = RecordingLog::new(at, start, &mut lines);
+        let memory = memory.then(|| Arc::new(LineMemory::new(&lines)));
         let file = file.map(|file| FileTape::begin(file, &lines)).transpose()?;
         Ok(Some(Self { writer, lines: Vec::new(), file, memory }))
     }
 
     /// The lines in memory.
-    pub(crate) fn memory(&self) -> Option<Arc<Memory>> {
+    pub(crate) fn memory(&self) -> Option<Arc<LineMemory>> {
         self.memory.clone()
     }
 
@@ -237,7 +237,7 @@ impl FileTape {
         Ok(Self { turns, thread, waits, missing: 0, room: Some(limit) })
     }
 
-    fn add(&mut self, at: Instant, lines: Vec<String>, writer: &Writer) -> u64 {
+    fn add(&mut self, at: Instant, lines: Vec<String>, writer: &RecordingLog) -> u64 {
         let count = lines.len() as u64;
         let Some(room) = self.room else { return count };
         let lines = self.after_gap(at, lines, writer);
@@ -268,7 +268,7 @@ impl FileTape {
     }
 
     /// Writes at the end of the file that it is full.
-    fn fill(&mut self, at: Instant, writer: &Writer) {
+    fn fill(&mut self, at: Instant, writer: &RecordingLog) {
         self.room = None;
         let mut gap = Vec::new();
         writer.clone().gap(at, "the file is as long as --trace-limit lets it be", &mut gap);
@@ -277,7 +277,7 @@ impl FileTape {
     }
 
     /// The next lines for the file, after a gap record if lines are missing.
-    fn after_gap(&self, at: Instant, lines: Vec<String>, writer: &Writer) -> Vec<String> {
+    fn after_gap(&self, at: Instant, lines: Vec<String>, writer: &RecordingLog) -> Vec<String> {
         if self.missing == 0 {
             return lines;
         }

@@ -1,6 +1,6 @@
 use servent_core::engine::{Engine as _, Fx};
 use servent_core::id::ConnId;
-use servent_core::node::{Config, Node, Restored};
+use servent_core::node::{Config, Node, RestoredNode};
 use servent_core::trace::NodeId;
 use servent_core::trace::replay::Replay;
 
@@ -8,7 +8,7 @@ use super::*;
 
 /// A tape, the node it is of, and the time.
 struct Bench {
-    tape: Tape,
+    tape: RecordingWriter,
     node: Node,
     at: Instant,
 }
@@ -17,9 +17,9 @@ impl Bench {
     fn new(file: Option<&TraceFile>, memory: bool) -> Self {
         let (at, config) = (Instant::from_secs(1), Config::default());
         let start = Start::new(NodeId(0), "test", 7, config.clone());
-        let tape = Tape::begin(at, start, file, memory).unwrap().unwrap();
+        let tape = RecordingWriter::begin(at, start, file, memory).unwrap().unwrap();
         let mut bench = Self { tape, node: Node::new(config, 7), at };
-        bench.turn(Input::Start(Restored::default()));
+        bench.turn(Input::Start(RestoredNode::default()));
         bench
     }
 

@@ -5,14 +5,18 @@ use servent_core::node::Config;
 use servent_core::time::Duration;
 use servent_core::unicast;
 use servent_sim::Bench;
-use servent_sim::unicast::Link;
+use servent_sim::unicast::DatagramLink;
 
 pub(crate) fn main() {
     let config = || Config { datagrams: Some(unicast::Config::default()), ..Config::default() };
     let mut bench = Bench::new(7);
     let alice = bench.node("alice", config());
     let bob = bench.node("bob", config());
-    bench.datagrams(Link { loss: (1, 5), jitter: Duration::from_millis(5), ..Link::default() });
+    bench.datagrams(DatagramLink {
+        loss: (1, 5),
+        jitter: Duration::from_millis(5),
+        ..DatagramLink::default()
+    });
     for n in 0..100_u8 {
         bench.send(alice, bob, vec![n; 1_000]);
     }

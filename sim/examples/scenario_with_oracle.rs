@@ -3,23 +3,23 @@
 
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
-use servent_sim::queue::check::Oracles;
-use servent_sim::queue::{Fault, FaultAt, Group, Queue, Scenario, World};
+use servent_sim::queue::check::QueueOracles;
+use servent_sim::queue::{ClientGroup, Fault, FaultAt, Queue, QueueWorld, Scenario};
 use servent_sim::{Keyframes, Oracle as _, Timeline};
 
 pub(crate) fn main() {
     let mut scenario = Scenario::default();
     scenario.servers[0].queue.slots = 2;
-    scenario.clients = vec![Group { count: 8, size: 500_000, ..Group::default() }];
+    scenario.clients = vec![ClientGroup { count: 8, size: 500_000, ..ClientGroup::default() }];
     let (server, at) = (NodeId(0), Instant::from_secs(20));
     scenario.faults = vec![
         FaultAt { at, act: Fault::Crash { node: server } },
         FaultAt { at: at + Duration::from_secs(5), act: Fault::Restart { node: server } },
     ];
 
-    let (mut world, mut oracles) = (World::new(&scenario), Oracles::new(&scenario));
+    let (mut world, mut oracles) = (QueueWorld::new(&scenario), QueueOracles::new(&scenario));
     let end = Instant::ZERO + scenario.horizon;
-    world.watch(end, |_| false, |record| oracles.see(record));
+    world.watch(end, |_| false, |record| oracles.observe(record));
     oracles.finish(world.now());
     oracles.violations().iter().for_each(|violation| println!("{violation}"));
     assert!(oracles.violations().is_empty(), "a crash costs nobody his place");
@@ -36,6 +36,6 @@ pub(crate) fn main() {
 }
 
 /// Downloads that are whole.
-fn whole(world: &World) -> u32 {
+fn whole(world: &QueueWorld) -> u32 {
     (0..world.count()).map(|node| world.outcome(NodeId(node)).0).sum()
 }

@@ -5,14 +5,14 @@ use core::net::SocketAddr;
 
 use bytes::Bytes;
 use servent_core::id::Sha1;
-use servent_core::node::{Answer, Command, Config, FileInfo, Input, Message, Node};
+use servent_core::node::{Config, FileInfo, InboxEntry, Input, Node, NodeAnswer, NodeCommand};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{NodeId, Record};
-use servent_core::unicast::Order;
+use servent_core::unicast::DeliveryOrder;
 
-use crate::act::At;
-use crate::links::datagram::Link;
+use crate::action::At;
+use crate::links::datagram::DatagramLink;
 use crate::queue::{Fault, Profile, Queue, Scenario};
 use crate::world::World;
 
@@ -86,7 +86,7 @@ impl Bench {
     ///
     /// # Panics
     /// When a ratio is more than one or of 0, or a time is out of its range.
-    pub fn datagrams(&mut self, link: Link) {
+    pub fn datagrams(&mut self, link: DatagramLink) {
         if let Err(wrong) = link.check() {
             panic!("{wrong}")
         }
@@ -127,7 +127,7 @@ impl Bench {
             panic!("{there} shares no file called {name}")
         };
         let get = self.world.get_of(file, from);
-        self.command(node, Command::Get(get));
+        self.command(node, NodeCommand::Get(get));
     }
 
     /// Sends a message from a node to another one, in order with earlier ones.
@@ -144,7 +144,7 @@ impl Bench {
             assert!(on, "{name} has no datagrams: set `datagrams` in its configuration");
         }
         self.must_be_up(node);
-        let message = Message { order: Order::InOrder, data: data.into() };
+        let message = InboxEntry { order: DeliveryOrder::InOrder, data: data.into() };
         self.between(|world| world.send_message(node.0, to, message));
     }
 
@@ -153,7 +153,7 @@ impl Bench {
     ///
     /// # Panics
     /// When there is no such node, or it is down.
-    pub fn command(&mut self, node: NodeId, command: Command) {
+    pub fn command(&mut self, node: NodeId, command: NodeCommand) {
         self.must_be_up(node);
         self.between(|world| world.give(node.0, Input::Command(command), None));
     }
@@ -236,7 +236,7 @@ impl Bench {
     /// # Panics
     /// When there is no such node.
     #[must_use]
-    pub fn answers(&self, node: NodeId) -> &[Answer] {
+    pub fn answers(&self, node: NodeId) -> &[NodeAnswer] {
         self.world.answers(node)
     }
 

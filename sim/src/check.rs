@@ -20,7 +20,7 @@ pub trait Oracle {
     type Event;
 
     /// Checks the next record.
-    fn see(&mut self, record: &Record<Self::Event>);
+    fn observe(&mut self, record: &Record<Self::Event>);
 
     /// The run has ended, long enough after the last fault: everything that was
     /// begun must be finished.
@@ -128,12 +128,12 @@ fn sentence(key: &str) -> &str {
 }
 
 /// Where an oracle reports violations, all of them about one record.
-pub(crate) struct Found<'a> {
+pub(crate) struct RecordViolations<'a> {
     place: (u64, Instant, NodeId),
     list: &'a mut Vec<Violation>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> RecordViolations<'a> {
     /// About a record.
     pub(crate) const fn at<E>(record: &Record<E>, list: &'a mut Vec<Violation>) -> Self {
         Self { place: (record.seq, record.at, record.node), list }
@@ -244,7 +244,7 @@ mod tests {
     fn a_violation_is_a_sentence() {
         let mut list = Vec::new();
         let end = Instant::from_secs(2);
-        Found::at_end(end, &mut list).violation("fifo", "check.fifo", [("ahead", 3)]);
+        RecordViolations::at_end(end, &mut list).violation("fifo", "check.fifo", [("ahead", 3)]);
         let told = list[0].to_string();
         assert!(told.starts_with("somebody was served before an earlier one"), "{told}");
         assert!(told.ends_with("record 0, ahead 3)"), "{told}");

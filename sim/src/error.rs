@@ -19,13 +19,13 @@ pub struct ScenarioError {
     /// a whole, and for actions.
     pub place: String,
     /// What is wrong there.
-    pub why: Wrong,
+    pub why: ScenarioMistake,
 }
 
 /// What is wrong at one place of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum Wrong {
+pub enum ScenarioMistake {
     /// The text is not a scenario; the parser's message, with the line.
     #[error("{0}")]
     Text(String),
@@ -119,15 +119,15 @@ impl Error for ScenarioError {
     }
 }
 
-impl From<Wrong> for ScenarioError {
-    fn from(why: Wrong) -> Self {
+impl From<ScenarioMistake> for ScenarioError {
+    fn from(why: ScenarioMistake) -> Self {
         Self { place: String::new(), why }
     }
 }
 
 impl ScenarioError {
     /// An error at a place.
-    pub(crate) fn at(place: impl Into<String>, why: Wrong) -> Self {
+    pub(crate) fn at(place: impl Into<String>, why: ScenarioMistake) -> Self {
         Self { place: place.into(), why }
     }
 
@@ -141,41 +141,41 @@ impl ScenarioError {
 
 /// Parses a part of a scenario.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ScenarioError> {
-    serde_json::from_str(text).map_err(|why| Wrong::Text(why.to_string()).into())
+    serde_json::from_str(text).map_err(|why| ScenarioMistake::Text(why.to_string()).into())
 }
 
 /// A value that is written as a number.
-pub(crate) trait Number {
+pub(crate) trait WrittenNumber {
     /// The number: durations in microseconds.
     fn written(self) -> u64;
 }
 
-impl Number for u64 {
+impl WrittenNumber for u64 {
     fn written(self) -> u64 {
         self
     }
 }
 
-impl Number for u32 {
+impl WrittenNumber for u32 {
     fn written(self) -> u64 {
         self.into()
     }
 }
 
-impl Number for Duration {
+impl WrittenNumber for Duration {
     fn written(self) -> u64 {
         self.as_micros()
     }
 }
 
-impl Number for Instant {
+impl WrittenNumber for Instant {
     fn written(self) -> u64 {
         self.as_micros()
     }
 }
 
 /// Checks that a key's value is in a range.
-pub(crate) fn within<N: Number>(
+pub(crate) fn within<N: WrittenNumber>(
     key: &str,
     value: N,
     range: RangeInclusive<N>,
@@ -185,11 +185,11 @@ pub(crate) fn within<N: Number>(
     if (least..=most).contains(&value) {
         return Ok(());
     }
-    Err(ScenarioError::at(key, Wrong::Range { value, least, most }))
+    Err(ScenarioError::at(key, ScenarioMistake::Range { value, least, most }))
 }
 
 /// Checks that a key's value is at least `least`.
-pub(crate) fn least<N: Number>(key: &str, value: N, least: N) -> Result<(), ScenarioError> {
+pub(crate) fn least<N: WrittenNumber>(key: &str, value: N, least: N) -> Result<(), ScenarioError> {
     within(key, value.written(), least.written()..=u64::MAX)
 }
 
@@ -204,12 +204,16 @@ pub(crate) fn count(
         return Ok(());
     }
     let (least, most) = range.into_inner();
-    Err(ScenarioError::at(key, Wrong::Count { what, count, least, most }))
+    Err(ScenarioError::at(key, ScenarioMistake::Count { what, count, least, most }))
 }
 
 /// Checks that a number exists.
-pub(crate) fn there(what: &'static str, number: u32, count: u64) -> Result<(), Wrong> {
-    if u64::from(number) < count { Ok(()) } else { Err(Wrong::Missing { what, number, count }) }
+pub(crate) fn there(what: &'static str, number: u32, count: u64) -> Result<(), ScenarioMistake> {
+    if u64::from(number) < count {
+        Ok(())
+    } else {
+        Err(ScenarioMistake::Missing { what, number, count })
+    }
 }
 
 /// Checks that both numbers exist and are different.
@@ -217,16 +221,20 @@ pub(crate) fn pair(
     what: &'static str,
     (first, second): (u32, Option<u32>),
     count: u64,
-) -> Result<(), Wrong> {
+) -> Result<(), ScenarioMistake> {
     there(what, first, count)?;
     let Some(second) = second else { return Ok(()) };
     there(what, second, count)?;
-    if first == second { Err(Wrong::Same { what, number: first }) } else { Ok(()) }
+    if first == second { Err(ScenarioMistake::Same { what, number: first }) } else { Ok(()) }
 }
 
 /// Checks a key's ratio.
 pub(crate) fn ratio(key: &str, (n, of): (u64, u64)) -> Result<(), ScenarioError> {
-    if of > 0 && n <= of { Ok(()) } else { Err(ScenarioError::at(key, Wrong::Ratio { n, of })) }
+    if of > 0 && n <= of {
+        Ok(())
+    } else {
+        Err(ScenarioError::at(key, ScenarioMistake::Ratio { n, of }))
+    }
 }
 
 /// A range in words.

@@ -64,7 +64,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-mod act;
+mod action;
 mod bench;
 mod calendar;
 mod check;
@@ -81,9 +81,9 @@ mod timeline;
 pub mod unicast;
 mod world;
 
-pub use self::act::At;
+pub use self::action::At;
 pub use self::bench::Bench;
 pub use self::check::{LIMIT, Oracle, Violation};
-pub use self::error::{ScenarioError, Wrong};
+pub use self::error::{ScenarioError, ScenarioMistake};
 pub use self::timeline::{Branch, Keyframes, Timeline};
 pub use self::world::{Life, Protocol, World};

@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::act::At;
+use crate::action::At;
 use crate::error::ScenarioError;
 use crate::world::{Protocol, World};
 use servent_core::time::Instant;

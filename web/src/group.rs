@@ -4,7 +4,7 @@ use servent_core::time::Instant;
 use servent_sim::lesson::group::{arrivals, group_in, groups_in};
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::value::{Answer, give};
+use crate::value::{QueryResult, give};
 
 /// Lessons for rooms, and the worlds that are made of what a class did.
 #[wasm_bindgen]
@@ -17,7 +17,7 @@ impl Groups {
     /// # Errors
     /// When a value has no form in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "any[]")]
-    pub fn all(language: &str) -> Answer {
+    pub fn all(language: &str) -> QueryResult {
         give(&groups_in(language))
     }
 
@@ -26,7 +26,7 @@ impl Groups {
     /// # Errors
     /// When a value has no form in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "any")]
-    pub fn find(id: &str, language: &str) -> Answer {
+    pub fn find(id: &str, language: &str) -> QueryResult {
         give(&group_in(id, language))
     }
 
@@ -36,7 +36,7 @@ impl Groups {
     /// # Errors
     /// When a value has no form in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "any")]
-    pub fn arrivals(recording: &[u8], since: f64) -> Answer {
+    pub fn arrivals(recording: &[u8], since: f64) -> QueryResult {
         give(&arrivals(recording, Instant::from_micros(since as u64)))
     }
 }

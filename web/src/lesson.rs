@@ -1,10 +1,10 @@
 //! Lessons: what is asked, and what the core says to an answer.
 
-use servent_sim::lesson::{self, LessonView, Reply, Tweak};
+use servent_sim::lesson::{self, LessonView, QuestionReply, StageTweak};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsError, JsValue};
 
-use crate::value::{Answer, give, take};
+use crate::value::{QueryResult, give, take};
 
 /// Seeds a goal is tried with, besides the lesson's own.
 const SEEDS: u64 = 20;
@@ -24,7 +24,7 @@ impl Lesson {
     /// # Errors
     /// When a value has no form in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "LessonView[]")]
-    pub fn all(language: Option<String>) -> Answer {
+    pub fn all(language: Option<String>) -> QueryResult {
         let language = language.unwrap_or_default();
         give(&lesson::all_in(&language).iter().map(LessonView::from).collect::<Vec<_>>())
     }
@@ -48,7 +48,7 @@ impl Lesson {
     /// # Errors
     /// When a value has no form in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "LessonView")]
-    pub fn view(&self) -> Answer {
+    pub fn view(&self) -> QueryResult {
         give(&LessonView::from(&self.of))
     }
 
@@ -60,9 +60,9 @@ impl Lesson {
     pub fn scenario(
         &self,
         step: u32,
-        #[wasm_bindgen(unchecked_param_type = "Partial<Tweak>")] tweak: JsValue,
-    ) -> Answer {
-        let tweak: Tweak = take(tweak)?;
+        #[wasm_bindgen(unchecked_param_type = "Partial<StageTweak>")] tweak: JsValue,
+    ) -> QueryResult {
+        let tweak: StageTweak = take(tweak)?;
         give(&self.of.stage(step as usize)?.with(&tweak)?.scenario)
     }
 
@@ -70,14 +70,14 @@ impl Lesson {
     ///
     /// # Errors
     /// A sentence when nothing is asked there.
-    #[wasm_bindgen(unchecked_return_type = "LessonVerdict")]
+    #[wasm_bindgen(unchecked_return_type = "AnswerVerdict")]
     pub fn judge(
         &self,
         step: u32,
-        #[wasm_bindgen(unchecked_param_type = "Reply")] reply: JsValue,
-    ) -> Answer {
-        let reply: Reply = take(reply)?;
-        give(&self.of.judge(step as usize, &reply)?)
+        #[wasm_bindgen(unchecked_param_type = "QuestionReply")] reply: JsValue,
+    ) -> QueryResult {
+        let reply: QuestionReply = take(reply)?;
+        give(&self.of.grade(step as usize, &reply)?)
     }
 
     /// What is right in a step, for whoever corrects answers on paper.
@@ -85,7 +85,7 @@ impl Lesson {
     /// # Errors
     /// A sentence when nothing is asked there.
     #[wasm_bindgen(unchecked_return_type = "LessonAnswer")]
-    pub fn answer(&self, step: u32) -> Answer {
+    pub fn answer(&self, step: u32) -> QueryResult {
         give(&self.of.answer(step as usize)?)
     }
 
@@ -93,13 +93,13 @@ impl Lesson {
     ///
     /// # Errors
     /// A sentence when there is no goal there.
-    #[wasm_bindgen(unchecked_return_type = "Attempt")]
+    #[wasm_bindgen(unchecked_return_type = "GoalAttempt")]
     pub fn attempt(
         &self,
         step: u32,
-        #[wasm_bindgen(unchecked_param_type = "Partial<Tweak>")] tweak: JsValue,
-    ) -> Answer {
-        let tweak: Tweak = take(tweak)?;
+        #[wasm_bindgen(unchecked_param_type = "Partial<StageTweak>")] tweak: JsValue,
+    ) -> QueryResult {
+        let tweak: StageTweak = take(tweak)?;
         give(&self.of.attempt(step as usize, &tweak, SEEDS)?)
     }
 }

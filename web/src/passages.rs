@@ -4,7 +4,7 @@
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::value::{Answer, give};
+use crate::value::{QueryResult, give};
 
 /// The texts of `docs/spec`.
 const TEXTS: [&str; 6] = [
@@ -42,7 +42,7 @@ struct Chapter {
 /// # Errors
 /// When a value cannot be represented in JavaScript.
 #[wasm_bindgen(unchecked_return_type = "Chapter | undefined")]
-pub fn chapter(id: &str) -> Answer {
+pub fn chapter(id: &str) -> QueryResult {
     let found = TEXTS.iter().flat_map(|text| chapters(text)).find(|chapter| chapter.has(id));
     found.map_or(Ok(wasm_bindgen::JsValue::UNDEFINED), |chapter| give(&chapter))
 }

@@ -11,11 +11,11 @@ use wasm_bindgen::{JsError, JsValue};
 const LARGEST: u64 = (1 << 53) - 1;
 
 /// The result of a query.
-pub(crate) type Answer = Result<JsValue, JsError>;
+pub(crate) type QueryResult = Result<JsValue, JsError>;
 
 /// Converts a value for JavaScript: plain objects, lists, numbers, `null`. A
 /// number beyond 2^53 is rounded to the nearest that JavaScript can represent.
-pub(crate) fn give(value: &(impl Serialize + ?Sized)) -> Answer {
+pub(crate) fn give(value: &(impl Serialize + ?Sized)) -> QueryResult {
     let serializer = Serializer::json_compatible();
     // The serializer refuses large numbers; of our values only the keys of real
     // files are that large.

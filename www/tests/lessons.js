@@ -5,8 +5,8 @@
  */
 
 /** @import * as T from '../js/types' */
-/** @typedef {{right: T.Reply, wrong: T.Reply}} Answers */
-/** @typedef {{right: Partial<T.Tweak>, wrong: Partial<T.Tweak>}} Deeds */
+/** @typedef {{right: T.QuestionReply, wrong: T.QuestionReply}} Answers */
+/** @typedef {{right: Partial<T.StageTweak>, wrong: Partial<T.StageTweak>}} Deeds */
 
 const choice = (/** @type {number} */ right, /** @type {number} */ wrong) => ({ right: { choice: right }, wrong: { choice: wrong } });
 const number = (/** @type {number} */ right, /** @type {number} */ wrong) => ({ right: { number: right }, wrong: { number: wrong } });

@@ -7,7 +7,7 @@ use std::time::Instant as Clock;
 
 use anyhow::{Context as _, Result};
 use servent_core::time::Instant;
-use servent_sim::queue::{Queue, Scenario, World};
+use servent_sim::queue::{Queue, QueueWorld, Scenario};
 use servent_sim::{Keyframes, Timeline};
 
 fn main() -> Result<()> {
@@ -17,7 +17,7 @@ fn main() -> Result<()> {
     let horizon = Instant::ZERO + scenario.horizon;
 
     let began = now();
-    let mut world: World = World::new(&scenario);
+    let mut world: QueueWorld = QueueWorld::new(&scenario);
     let mut records = Vec::new();
     while world.next_at().is_some_and(|at| at <= horizon) {
         // Nobody keeps them here; the next case does.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, to_value};
-use servent::unicast::{Config, Endpoint, Options, Payload};
+use servent::unicast::{Config, Endpoint, EndpointOptions, UnicastPayload};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::meter::{Meter, now, ready, say, when_stopped};
@@ -27,7 +27,10 @@ async fn bind(contender: Option<Contender>) -> Result<Endpoint> {
         Some(Contender::Ours { mtu }) => mtu,
         _ => Config::default().mtu,
     };
-    let options = Options { config: Config { mtu, ..Config::default() }, ..Options::default() };
+    let options = EndpointOptions {
+        config: Config { mtu, ..Config::default() },
+        ..EndpointOptions::default()
+    };
     Ok(Endpoint::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), options).await?)
 }
 
@@ -64,7 +67,7 @@ pub(crate) fn send(job: &Job, to: &Ready) -> Result<()> {
         let told = Arc::clone(&endpoint);
         when_stopped(move || counters(&told));
         let connection = endpoint.connect(to.at)?;
-        let message = Payload::from(vec![7; job.size]);
+        let message = UnicastPayload::from(vec![7; job.size]);
         let mut left = job.count;
         while job.count == 0 || left > 0 {
             if connection.send(message.clone()).await.is_err() {

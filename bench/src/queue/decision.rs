@@ -6,8 +6,8 @@ use std::time::Duration as StdDuration;
 
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::{ConnId, Guid};
-use servent_core::queue::server::{Input, Output, Request, Server, Verdict};
-use servent_core::queue::{Config, Dialect, Event, FileKey, Row};
+use servent_core::queue::server::{Input, Output, QueueRequest, QueueServer, QueueVerdict};
+use servent_core::queue::{Config, Dialect, Event, FileKey, StoredEntry};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use stats_alloc::Region;
@@ -32,7 +32,7 @@ struct Waiting {
 }
 
 struct Line {
-    server: Server,
+    server: QueueServer,
     fx: Fx<Output, Event>,
     clients: Vec<Waiting>,
     conns: u64,
@@ -46,7 +46,7 @@ pub(crate) fn run(report: &mut Report, quick: bool) {
     let mut medians = Vec::new();
     longest(report, large);
     for length in [1_000, large] {
-        let mut line = Line::of(length, &mut Vec::new());
+        let mut line = Line::build(length, &mut Vec::new());
         let mut times = line.decide(samples);
         let p50 = median(&mut times);
         let scan = line.scan(if length > 1_000 { 200 } else { 5_000 });
@@ -61,7 +61,7 @@ pub(crate) fn run(report: &mut Report, quick: bool) {
         let p99 = percentile(&mut times, 99);
         report.add(("queue", case("request to reply, p99"), "µs"), p99, ("", None), &Target::None);
         if length > 1_000 {
-            let row = size_of::<Row>() as f64;
+            let row = size_of::<StoredEntry>() as f64;
             report.add(
                 ("queue", case("memory of a place"), "bytes"),
                 line.bytes as f64 / f64::from(length),
@@ -84,7 +84,7 @@ pub(crate) fn run(report: &mut Report, quick: bool) {
 fn longest(report: &mut Report, length: u32) {
     let (mut filling, mut rejoining) = (Vec::new(), Vec::new());
     for _ in 0..FILLS {
-        Line::of(length, &mut filling).rejoin(&mut rejoining);
+        Line::build(length, &mut filling).rejoin(&mut rejoining);
     }
     for (what, times) in [("filling", filling), ("rejoining", rejoining)] {
         let longest = times.into_iter().max().unwrap_or_default().as_secs_f64() * 1e6;
@@ -103,12 +103,12 @@ fn note(times: &mut Vec<StdDuration>, at: usize, took: StdDuration) {
 
 impl Line {
     /// A busy server with `length` PARQ clients in line; what each took.
-    fn of(length: u32, times: &mut Vec<StdDuration>) -> Self {
+    fn build(length: u32, times: &mut Vec<StdDuration>) -> Self {
         times.reserve(length as usize);
         let config =
             Config { slots: 1, capacity: length, hammer_requests: u32::MAX, ..Config::default() };
         let mut line = Self {
-            server: Server::new(config, Rng::new(1)),
+            server: QueueServer::new(config, Rng::new(1)),
             fx: Fx::new(),
             clients: Vec::with_capacity(length as usize),
             conns: 0,
@@ -133,7 +133,7 @@ impl Line {
     fn ask(&mut self, n: u32, known: Option<&Waiting>) -> Option<Waiting> {
         let peer = known.map_or_else(|| IpAddr::V4(Ipv4Addr::from(0x0a00_0000 + n)), |w| w.peer);
         self.conns += 2;
-        let request = Request {
+        let request = QueueRequest {
             conn: ConnId(self.conns),
             peer,
             dialect: Dialect::Parq,
@@ -149,10 +149,10 @@ impl Line {
         let mut place = None;
         for effect in self.fx.drain() {
             match effect {
-                Effect::Output(Output::Reply { verdict: Verdict::Wait(told), .. }) => {
+                Effect::Output(Output::Reply { verdict: QueueVerdict::Wait(told), .. }) => {
                     place = Some(told);
                 }
-                Effect::Output(Output::Reply { verdict: Verdict::Start { .. }, .. }) => {}
+                Effect::Output(Output::Reply { verdict: QueueVerdict::Start { .. }, .. }) => {}
                 Effect::Output(Output::Reply { verdict, .. }) => panic!("refused: {verdict:?}"),
                 _ => {}
             }

@@ -57,7 +57,7 @@ impl Uplink {
 
     /// A program that downloads the file to a folder of its own.
     fn start(&self, program: &str, n: u32, arguments: &[&str]) -> Result<Child> {
-        let (to, url) = (self.of(n), format!("http://{}{}", self.server.at, self.target));
+        let (to, url) = (self.output_path(n), format!("http://{}{}", self.server.at, self.target));
         let mut command = Command::new(program);
         command.args(arguments).arg(url).arg("-o").arg(&to);
         command.env("XDG_CONFIG_HOME", self.dir.path()).stdin(Stdio::null());
@@ -65,7 +65,7 @@ impl Uplink {
         command.spawn().with_context(|| format!("{program} could not be started"))
     }
 
-    fn of(&self, n: u32) -> PathBuf {
+    fn output_path(&self, n: u32) -> PathBuf {
         self.dir.path().join(format!("{n}.bin"))
     }
 
@@ -78,7 +78,7 @@ impl Uplink {
     /// Waits for a download, which must have all.
     fn ended(&self, n: u32, mut child: Child) -> Result<()> {
         let status = child.wait()?;
-        let size = std::fs::metadata(self.of(n)).map_or(0, |meta| meta.len());
+        let size = std::fs::metadata(self.output_path(n)).map_or(0, |meta| meta.len());
         ensure!(status.success() && size == self.size, "download {n}: {status}, {size} bytes");
         Ok(())
     }

@@ -7,7 +7,9 @@ use servent_core::engine::{Effect, Engine as _};
 use servent_core::id::{ConnId, FileIndex, Guid};
 use servent_core::rng::Rng;
 use servent_core::routing::{Config, Input, Output};
-use servent_core::wire::gnutella::{Body, HitBuilder, Message, Quality, Query, Wishes};
+use servent_core::wire::gnutella::{
+    HitBuilder, MessageBody, OverlayMessage, Quality, Query, Wishes,
+};
 
 use super::{begin, release, router};
 use crate::measure::now;
@@ -22,7 +24,8 @@ pub(crate) fn run(report: &mut Report, quick: bool) {
     let mut dice = Rng::new(31);
     let honest: Vec<Guid> = (0..HONEST).map(|_| Guid(dice.bytes())).collect();
     let query = Query::new(Wishes::default(), "some words of a title", &[]);
-    let ask = |guid| Message { guid, ttl: 4, hops: 2, body: Body::Query(query.clone()) };
+    let ask =
+        |guid| OverlayMessage { guid, ttl: 4, hops: 2, body: MessageBody::Query(query.clone()) };
     for guid in &honest {
         let input = Input::Message { conn: ConnId(0), message: ask(*guid) };
         router.handle(begin(), input, &mut fx);
@@ -44,8 +47,8 @@ pub(crate) fn run(report: &mut Report, quick: bool) {
         let servent = Guid([n as u8; 16]);
         let mut hit = HitBuilder::new(at, 1, (*b"TEST", Quality::default()), servent, 4_096);
         assert!(hit.add(FileIndex(1), 1, &format!("some words of a title {n}"), None));
-        let body = Body::Hit(hit.finish().expect("a file"));
-        let message = Message { guid: *guid, ttl: 4, hops: 1, body };
+        let body = MessageBody::Hit(hit.finish().expect("a file"));
+        let message = OverlayMessage { guid: *guid, ttl: 4, hops: 1, body };
         router.handle(begin(), Input::Message { conn: ConnId(3), message }, &mut fx);
         let back = |effect: Effect<Output, _>| matches!(effect, Effect::Output(Output::Send { to, .. }) if to == [ConnId(0)]);
         left += fx.drain().filter_map(|effect| back(effect).then_some(1.0)).sum::<f64>();

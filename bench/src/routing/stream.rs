@@ -7,9 +7,10 @@ use std::collections::VecDeque;
 use servent_core::engine::{Effect, Engine as _};
 use servent_core::id::{ConnId, FileIndex, Guid, Sha1};
 use servent_core::rng::Rng;
-use servent_core::routing::{Config, Input, Output, Why};
+use servent_core::routing::{Config, DropReason, Input, Output};
 use servent_core::wire::gnutella::{
-    Body, FrameLimits, Framer, HitBuilder, Kind, Message, Payload, Push, Quality, Query, Wishes,
+    FrameLimits, Framer, HitBuilder, MessageBody, MessageKind, OverlayMessage, OverlayPayload,
+    Push, Quality, Query, Wishes,
 };
 
 use super::{NEIGHBOURS, begin, release, router};
@@ -29,7 +30,7 @@ const PEER: f64 = 89_000.0;
 
 /// What neighbours send, in the order it arrives: who, and bytes.
 struct Traffic {
-    reads: Vec<(u64, Payload)>,
+    reads: Vec<(u64, OverlayPayload)>,
     messages: u64,
     bytes: u64,
 }
@@ -74,7 +75,7 @@ fn pass(traffic: &Traffic) -> (f64, (u64, u64, u64)) {
         let framer = &mut framers[*from as usize];
         framer.push(bytes.clone());
         while let Some(frame) = framer.next_frame().expect("our own stream") {
-            let message = Message::parse(frame).expect("our own payload");
+            let message = OverlayMessage::parse(frame).expect("our own payload");
             router.handle(begin(), Input::Message { conn: ConnId(*from), message }, &mut fx);
             for effect in fx.drain() {
                 if let Effect::Output(Output::Send { to, message }) = effect {
@@ -95,12 +96,13 @@ fn pass(traffic: &Traffic) -> (f64, (u64, u64, u64)) {
     }
     let rate = traffic.messages as f64 / began.elapsed().as_secs_f64();
     let counters = router.counters();
-    let received: u64 = Kind::ALL.iter().map(|kind| counters.received_of(*kind)).sum();
+    let received: u64 = MessageKind::ALL.iter().map(|kind| counters.received_of(*kind)).sum();
     assert_eq!(received, traffic.messages, "everything was looked at");
-    let overflow: u64 = Kind::ALL.iter().map(|k| counters.dropped_of(*k, Why::Overflow)).sum();
+    let overflow: u64 =
+        MessageKind::ALL.iter().map(|k| counters.dropped_of(*k, DropReason::Overflow)).sum();
     assert!(overflow < traffic.messages / 100, "{overflow} had no room");
-    assert_eq!(counters.dropped_of(Kind::Hit, Why::NoRoute), 0);
-    (rate, (sent, written, counters.dropped_of(Kind::Query, Why::Duplicate)))
+    assert_eq!(counters.dropped_of(MessageKind::Hit, DropReason::NoRoute), 0);
+    (rate, (sent, written, counters.dropped_of(MessageKind::Query, DropReason::Duplicate)))
 }
 
 /// 80 % queries, half of them known already, 15 % hits, 5 % pushes.
@@ -108,7 +110,7 @@ fn traffic(messages: u64) -> Traffic {
     let mut dice = Rng::new(11);
     let mut streams: Vec<Vec<u8>> = vec![Vec::new(); NEIGHBOURS as usize];
     let mut traffic = Traffic { reads: Vec::new(), messages, bytes: 0 };
-    let mut queries: Vec<(u64, Message)> = Vec::new();
+    let mut queries: Vec<(u64, OverlayMessage)> = Vec::new();
     let mut servents: Vec<(u64, Guid)> = Vec::new();
     let mut fresh = VecDeque::new();
     let mut hits = VecDeque::new();
@@ -127,19 +129,26 @@ fn traffic(messages: u64) -> Traffic {
             (from, message)
         } else if roll < 80 {
             let (first, message) = dice.pick(&queries).cloned().expect("some");
-            (other(first, &mut dice), Message { ttl: 3, hops: 4, ..message })
+            (other(first, &mut dice), OverlayMessage { ttl: 3, hops: 4, ..message })
         } else if roll < 95 || servents.is_empty() {
-            let (asker, Message { guid, .. }) = dice.pick(&queries).cloned().expect("some");
+            let (asker, OverlayMessage { guid, .. }) = dice.pick(&queries).cloned().expect("some");
             let from = other(asker, &mut dice);
             let servent = Guid(dice.bytes());
             hits.push_back((from, servent));
-            (from, Message { guid, ttl: 5, hops: 1, body: Body::Hit(hit(n, servent)) })
+            (
+                from,
+                OverlayMessage { guid, ttl: 5, hops: 1, body: MessageBody::Hit(hit(n, servent)) },
+            )
         } else {
             let (holder, servent) = *dice.pick(&servents).expect("some");
             let at = place(n);
-            let push = Push { servent, index: FileIndex(7), at, ggep: Payload::new() };
-            let message =
-                Message { guid: Guid(dice.bytes()), ttl: 4, hops: 2, body: Body::Push(push) };
+            let push = Push { servent, index: FileIndex(7), at, ggep: OverlayPayload::new() };
+            let message = OverlayMessage {
+                guid: Guid(dice.bytes()),
+                ttl: 4,
+                hops: 2,
+                body: MessageBody::Push(push),
+            };
             (other(holder, &mut dice), message)
         };
         let stream = &mut streams[from as usize];
@@ -157,7 +166,7 @@ fn traffic(messages: u64) -> Traffic {
 impl Traffic {
     fn flush(&mut self, from: u64, stream: &mut Vec<u8>) {
         self.bytes += stream.len() as u64;
-        self.reads.push((from, Payload::from(std::mem::take(stream))));
+        self.reads.push((from, OverlayPayload::from(std::mem::take(stream))));
     }
 }
 
@@ -178,13 +187,13 @@ fn place(n: u64) -> SocketAddrV4 {
     SocketAddrV4::new(core::net::Ipv4Addr::from(0x5000_0000 | n as u32 & 0xff_ffff), 6_346)
 }
 
-fn query(n: u64, dice: &mut Rng) -> Message {
+fn query(n: u64, dice: &mut Rng) -> OverlayMessage {
     let words = format!("some words of a title {n}");
-    let body = Body::Query(Query::new(Wishes::default(), &words, &[]));
-    Message { guid: Guid(dice.bytes()), ttl: 4, hops: 3, body }
+    let body = MessageBody::Query(Query::new(Wishes::default(), &words, &[]));
+    OverlayMessage { guid: Guid(dice.bytes()), ttl: 4, hops: 3, body }
 }
 
-fn hit(n: u64, servent: Guid) -> servent_core::wire::gnutella::Hit {
+fn hit(n: u64, servent: Guid) -> servent_core::wire::gnutella::QueryHit {
     let mut hit = HitBuilder::new(place(n), 1_000, (*b"SRVT", Quality::default()), servent, 4_096);
     for file in 0..3 {
         let name = format!("some words of a title {n} part {file}.ogg");

@@ -48,7 +48,7 @@ fn time(report: &mut Report, ids: &[Id], asked: &[Id], rounds: usize) {
         let mut table = Memory::new(LIFE, u32::MAX);
         // An older generation of the same size, that every search goes through.
         for id in ids {
-            let mark = marks.of(&[id, b"older"]);
+            let mark = marks.derive_mark(&[id, b"older"]);
             table.put(Instant::ZERO, mark, Route::new(1, 1)).expect("no quota");
         }
         table.run(Instant::ZERO + LIFE);

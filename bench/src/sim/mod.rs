@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 use servent_core::rng::Rng;
 use servent_core::time::Duration;
-use servent_sim::queue::{Group, Scenario};
+use servent_sim::queue::{ClientGroup, Scenario};
 
 use crate::measure::{median, now};
 use crate::report::{Report, Target};
@@ -113,7 +113,7 @@ pub(crate) fn crowd(clients: u32) -> Scenario {
     };
     scenario.servers[0].queue.capacity = clients;
     scenario.servers[0].up = 2_000_000;
-    scenario.clients = vec![Group {
+    scenario.clients = vec![ClientGroup {
         name: "client".into(),
         count: clients,
         size: 1_000_000,

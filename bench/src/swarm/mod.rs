@@ -8,7 +8,7 @@ mod rounds;
 
 use anyhow::Result;
 use servent_core::time::{Duration, Instant};
-use servent_sim::swarm::{Group, Scenario, World};
+use servent_sim::swarm::{PeerGroup, Scenario, SwarmWorld};
 
 pub(crate) use self::programs::Programs;
 use self::rounds::{Swarm, Told};
@@ -71,14 +71,14 @@ fn makespan(report: &mut Report, told: &Told, limit: f64) {
 /// Frames to and from the coordinator for each piece, the engine's clients
 /// at the other end, out of step with each other.
 fn control(report: &mut Report, clients: u32) {
-    let group = Group {
+    let group = PeerGroup {
         count: clients,
         latency: Duration::from_millis(20),
         spacing: Duration::from_millis(137),
-        ..Group::default()
+        ..PeerGroup::default()
     };
     let scenario = Scenario { pieces: 64, clients: vec![group], ..Scenario::default() };
-    let mut world = World::new(&scenario);
+    let mut world = SwarmWorld::new(&scenario);
     let (end, mut scratch) = (Instant::ZERO + scenario.horizon, Vec::new());
     while !world.finished() && world.next_at().is_some_and(|at| at <= end) {
         world.step(&mut scratch);

@@ -11,7 +11,7 @@ use servent_core::rng::Rng;
 use servent_core::swarm::{Config, Event, FileSpec, Input, Manager, Output};
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::pdtp::{
-    Completed, Extensions, Hash, Message, Reason, Span, Text, Transfer,
+    AgreedExtensions, Completed, Hash, PdtpMessage, Reason, Span, Text, TransferOrder,
 };
 
 use crate::measure::now;
@@ -137,10 +137,10 @@ impl Run {
             self.manager.handle(self.now, Input::Opened { conn, peer }, &mut self.fx);
             let name: Text = format!("c{client}").into();
             self.names.insert(name.clone(), conn);
-            let extensions = Extensions { merge: true, early: true };
+            let extensions = AgreedExtensions { merge: true, early: true };
             let register =
-                Message::Register { client_id: name, listen_port: Some(1_000), extensions };
-            let request = Message::Request { url: url.clone(), span: Span::ALL };
+                PdtpMessage::Register { client_id: name, listen_port: Some(1_000), extensions };
+            let request = PdtpMessage::Request { url: url.clone(), span: Span::ALL };
             for message in [register, request] {
                 self.manager.handle(self.now, Input::Message { conn, message }, &mut self.fx);
             }
@@ -170,7 +170,7 @@ impl Run {
             for (conn, report) in self.reports.remove(&self.now).into_iter().flatten() {
                 last = self.now;
                 self.note(conn, &report);
-                self.say(Input::Message { conn, message: Message::Completed(report) });
+                self.say(Input::Message { conn, message: PdtpMessage::Completed(report) });
             }
         }
     }
@@ -186,14 +186,16 @@ impl Run {
     fn obey(&mut self) {
         let told: Vec<_> = self.fx.drain().collect();
         for effect in told {
-            if let Effect::Output(Output::Send { conn, message: Message::Transfer(it) }) = effect {
+            if let Effect::Output(Output::Send { conn, message: PdtpMessage::Transfer(it) }) =
+                effect
+            {
                 self.assigned += 1;
                 self.transfer(conn, it);
             }
         }
     }
 
-    fn transfer(&mut self, down: ConnId, it: Transfer) {
+    fn transfer(&mut self, down: ConnId, it: TransferOrder) {
         let mut got = Completed {
             about: it.about,
             hash: Some(HASH),

@@ -7,7 +7,9 @@ use std::time::Instant as Clock;
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
-use servent_core::unicast::{Config, Congestion, Endpoint, Event, Input, Order, Output, Payload};
+use servent_core::unicast::{
+    Config, Congestion, DeliveryOrder, Endpoint, Event, Input, Output, UnicastPayload,
+};
 use servent_core::wire::unicast::Packet;
 
 use crate::measure::{median, now};
@@ -80,18 +82,18 @@ impl Pair {
         self.buffer.clear();
         let seal = &self.ends[0].config().seal;
         packet.encode(seal, &mut self.buffer);
-        let datagram = Payload::copy_from_slice(&self.buffer);
+        let datagram = UnicastPayload::copy_from_slice(&self.buffer);
         let packet = Packet::parse(&datagram, seal).expect("our own datagram");
         (packet, datagram.len() as u32)
     }
 
-    fn run(&mut self, messages: u64, payload: &Payload) {
+    fn run(&mut self, messages: u64, payload: &UnicastPayload) {
         let mut sent = 0;
         while self.delivered < messages {
             let mut fx = core::mem::take(&mut self.fx);
             for _ in 0..TURN.min(messages - sent) {
                 let (peer, payload) = (self.addrs[1], payload.clone());
-                let input = Input::Send { peer, payload, order: Order::InOrder };
+                let input = Input::Send { peer, payload, order: DeliveryOrder::InOrder };
                 self.ends[0].handle(self.now, input, &mut fx);
                 sent += 1;
             }
@@ -135,7 +137,7 @@ pub(super) fn run(report: &mut Report, quick: bool) {
 
 fn rate(size: usize, mtu: u32, coded: bool, messages: u64) -> f64 {
     let start = now();
-    let payload = Payload::from(vec![7; size]);
+    let payload = UnicastPayload::from(vec![7; size]);
     let mut pair = Pair::new(mtu, coded);
     pair.run(100_000, &payload);
     let begin = seconds(start);

@@ -7,7 +7,7 @@ use anyhow::Result;
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration as Span, Instant};
-use servent_core::unicast::{Config, Endpoint, Input, Order, Output, Payload};
+use servent_core::unicast::{Config, DeliveryOrder, Endpoint, Input, Output, UnicastPayload};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Stats};
 
 use super::process::Process;
@@ -54,7 +54,7 @@ fn minute() -> (f64, f64) {
     let before = live(INSTRUMENTED_SYSTEM.stats());
     let mut end = Endpoint::new(config, Rng::new(1));
     let peer = SocketAddr::from(([10, 0, 0, 2], 7_000));
-    let message = Payload::from(vec![7; 1_024]);
+    let message = UnicastPayload::from(vec![7; 1_024]);
     let (mut fx, mut early) = (Fx::new(), 0.0);
     for ms in 1..=60_000 {
         let at = Instant::from_micros(ms * 1_000);
@@ -63,7 +63,11 @@ fn minute() -> (f64, f64) {
             let mut full = false;
             while !full {
                 let payload = message.clone();
-                end.handle(at, Input::Send { peer, payload, order: Order::InOrder }, &mut fx);
+                end.handle(
+                    at,
+                    Input::Send { peer, payload, order: DeliveryOrder::InOrder },
+                    &mut fx,
+                );
                 full = fx.drain().any(|e| matches!(e, Effect::Output(Output::Refused { .. })));
             }
         }

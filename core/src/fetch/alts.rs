@@ -24,7 +24,7 @@ pub enum AltRefusal {
 
 /// Checks one location named by `teller`. `at_ip` is how many sources we
 /// already have at its address, `all` how many we have in total.
-pub(super) fn judge(
+pub(super) fn check_location(
     config: &Config,
     at: SocketAddr,
     teller: IpAddr,
@@ -90,7 +90,7 @@ mod tests {
     }
 
     fn judged(at: &str, teller: &str) -> Result<(), AltRefusal> {
-        judge(&Config::default(), at.parse().unwrap(), teller.parse().unwrap(), 0, 0)
+        check_location(&Config::default(), at.parse().unwrap(), teller.parse().unwrap(), 0, 0)
     }
 
     #[test]
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(judged("81.1.2.3:25", "80.1.2.3"), Err(AltRefusal::Port));
         let (at, teller) = ("81.1.2.3:6346".parse().unwrap(), "80.1.2.3".parse().unwrap());
         let config = Config::default();
-        assert_eq!(judge(&config, at, teller, 2, 2), Err(AltRefusal::TooMany));
-        assert_eq!(judge(&config, at, teller, 0, 32), Err(AltRefusal::TooMany));
+        assert_eq!(check_location(&config, at, teller, 2, 2), Err(AltRefusal::TooMany));
+        assert_eq!(check_location(&config, at, teller, 0, 32), Err(AltRefusal::TooMany));
     }
 }

@@ -4,40 +4,40 @@
 use alloc::string::String;
 use core::net::SocketAddr;
 
-use super::alts::judge;
-use super::cx::Cx;
+use super::alts::check_location;
+use super::cx::FetchCx;
 use super::download::{Download, State};
-use super::event::Limit;
-use super::ranges::Range;
-use super::reply::{self, Asked, Reply};
-use super::source::{Link, Receiving, Src};
-use super::{Event, Output, Source, SourceTrouble, keys_where};
+use super::event::FetchLimit;
+use super::ranges::ByteRange;
+use super::reply::{self, FetchRequest, SourceReply};
+use super::source::{Receiving, SourceLink, Src};
+use super::{DownloadSource, Event, Output, SourceTrouble, keys_where};
 use crate::id::{ConnId, FileIndex};
 use crate::queue::client;
 use crate::wire::http::{Alts, AvailableRanges, ResponseHead, Target};
-use crate::wire::queue::{Claim, Told};
+use crate::wire::queue::{PositionClaim, QueueReply};
 
 impl Download {
     /// The head of a reply.
-    pub(super) fn reply(&mut self, no: u32, head: &ResponseHead, cx: &mut Cx<'_>) {
+    pub(super) fn reply(&mut self, no: u32, head: &ResponseHead, cx: &mut FetchCx<'_>) {
         self.read(no, head, cx);
         self.ask_for_tree(cx);
     }
 
-    fn read(&mut self, no: u32, head: &ResponseHead, cx: &mut Cx<'_>) {
+    fn read(&mut self, no: u32, head: &ResponseHead, cx: &mut FetchCx<'_>) {
         let Some(src) = self.sources.get(&no) else { return };
-        let Link::Asked { range, .. } = src.link else {
+        let SourceLink::Asked { range, .. } = src.link else {
             return self.trouble(no, SourceTrouble::Garbage, cx);
         };
         if let Some(src) = self.sources.get_mut(&no) {
             src.reused = false;
         }
         let (size, sha1, largest) = (self.size, self.sha1, cx.config.largest);
-        let reply = reply::read(head, &Asked { range, size, sha1, largest });
-        let learnt = reply != Reply::Interim && self.learn(no, head, cx);
+        let reply = reply::read(head, &FetchRequest { range, size, sha1, largest });
+        let learnt = reply != SourceReply::Interim && self.learn(no, head, cx);
         match reply {
-            Reply::Interim => {}
-            Reply::Body { range: given, size } => {
+            SourceReply::Interim => {}
+            SourceReply::Body { range: given, size } => {
                 if given.0 < range.0 && !self.only(no) {
                     // The range was ignored. A sole source may start at the
                     // beginning again; among several, it would only repeat the
@@ -53,20 +53,22 @@ impl Download {
                     self.save(cx);
                 }
             }
-            Reply::Open { chunked } => self.take_to_the_end(no, (head, chunked), cx),
-            Reply::Empty => {
+            SourceReply::Open { chunked } => self.take_to_the_end(no, (head, chunked), cx),
+            SourceReply::Empty => {
                 self.size = Some(0);
                 self.finish_if_whole(cx);
             }
-            Reply::Told(Told::Busy { .. }) if head.headers.get("Location").is_some() => {
+            SourceReply::Told(QueueReply::Busy { .. })
+                if head.headers.get("Location").is_some() =>
+            {
                 self.sent_on(no, head, cx);
             }
-            Reply::Told(told) => {
-                self.told(no, told, head, cx);
+            SourceReply::Told(told) => {
+                self.receive_position(no, told, head, cx);
                 // The range it was asked for is free for others again.
                 self.wake(cx);
             }
-            Reply::Unsatisfiable { size } => {
+            SourceReply::Unsatisfiable { size } => {
                 // Among several sources, only one that sends bytes is believed.
                 if self.size.is_none() && size.is_some() && self.only(no) {
                     self.believe(no, size);
@@ -79,9 +81,9 @@ impl Download {
                     self.trouble(no, SourceTrouble::RangeUnavailable, cx);
                 }
             }
-            Reply::Moved => self.sent_on(no, head, cx),
-            Reply::Trouble(why) => self.trouble(no, why, cx),
-            Reply::Useless(why) => {
+            SourceReply::Moved => self.sent_on(no, head, cx),
+            SourceReply::Trouble(why) => self.trouble(no, why, cx),
+            SourceReply::Useless(why) => {
                 if !self.ask_otherwise(no, head, cx) {
                     self.lose(no, why, cx);
                 }
@@ -92,7 +94,7 @@ impl Download {
     /// A refusal may be about how the file was named: some servents know only
     /// hashes, some only numbers (RT-16). True when there is another way to
     /// ask.
-    fn ask_otherwise(&mut self, no: u32, head: &ResponseHead, cx: &mut Cx<'_>) -> bool {
+    fn ask_otherwise(&mut self, no: u32, head: &ResponseHead, cx: &mut FetchCx<'_>) -> bool {
         let sha1 = self.sha1;
         let Some(src) = self.sources.get_mut(&no) else { return false };
         let refused = (400..500).contains(&head.status);
@@ -107,7 +109,7 @@ impl Download {
         src.otherwise = true;
         match conn {
             Some((conn, body)) => {
-                src.link = Link::Kept { conn };
+                src.link = SourceLink::Kept { conn };
                 if body > 0 {
                     cx.fx.output(Output::Skip { conn, bytes: body });
                 }
@@ -130,7 +132,7 @@ impl Download {
         }
     }
 
-    pub(super) fn allocate(&self, cx: &mut Cx<'_>) {
+    pub(super) fn allocate(&self, cx: &mut FetchCx<'_>) {
         let (fetch, name) = (self.id, self.get.name.clone());
         cx.fx.output(Output::Allocate { fetch, name, size: self.size });
     }
@@ -140,9 +142,9 @@ impl Download {
     pub(super) fn receive(
         &mut self,
         no: u32,
-        (range, open): (Range, Option<bool>),
+        (range, open): (ByteRange, Option<bool>),
         head: &ResponseHead,
-        cx: &mut Cx<'_>,
+        cx: &mut FetchCx<'_>,
     ) {
         let sized = self.size_from == Some(no) && self.have.bytes() == 0;
         let Some(src) = self.sources.get_mut(&no) else { return };
@@ -151,7 +153,7 @@ impl Download {
         (src.beside, src.unreached) = (None, 0);
         self.probe_begins(no, range);
         let Some(src) = self.sources.get_mut(&no) else { return };
-        src.link = Link::Receiving(Receiving {
+        src.link = SourceLink::Receiving(Receiving {
             conn,
             range,
             stored: 0,
@@ -160,7 +162,7 @@ impl Download {
             judged_from: 0,
         });
         let before = src.client.remembered();
-        self.client(no, client::Input::Served(Claim::parse(&head.headers).ticket), cx);
+        self.client(no, client::Input::Served(PositionClaim::parse(&head.headers).ticket), cx);
         if before != self.sources[&no].client.remembered() || sized {
             self.save(cx);
         }
@@ -177,12 +179,18 @@ impl Download {
     }
 
     /// A place in a queue, or busy.
-    fn told(&mut self, no: u32, told: Told, head: &ResponseHead, cx: &mut Cx<'_>) {
+    fn receive_position(
+        &mut self,
+        no: u32,
+        told: QueueReply,
+        head: &ResponseHead,
+        cx: &mut FetchCx<'_>,
+    ) {
         let Some(src) = self.sources.get_mut(&no) else { return };
         let Some(conn) = src.link.conn() else { return };
         (src.failures, src.moves, src.beside, src.unreached) = (0, 0, None, 0);
         match told {
-            Told::Place(place) => {
+            QueueReply::Place(place) => {
                 self.client(no, client::Input::Told(place), cx);
                 // Some servers leave out the length of an empty body.
                 let body = head.content_length().unwrap_or_default();
@@ -195,10 +203,10 @@ impl Download {
                     cx.fx.output(Output::Skip { conn, bytes: body });
                 }
                 if let Some(src) = self.sources.get_mut(&no) {
-                    src.link = Link::Kept { conn };
+                    src.link = SourceLink::Kept { conn };
                 }
             }
-            Told::Busy { retry_after } => {
+            QueueReply::Busy { retry_after } => {
                 let pause =
                     retry_after.unwrap_or(cx.config.busy_retry.scaled(cx.config.time_scale));
                 self.client(no, client::Input::Busy(Some(pause)), cx);
@@ -213,7 +221,13 @@ impl Download {
 
     /// Says that a source is asked again later, because of what happened at this
     /// address, which may be that of another member of its site.
-    pub(super) fn waiting(&self, no: u32, at: SocketAddr, why: SourceTrouble, cx: &mut Cx<'_>) {
+    pub(super) fn waiting(
+        &self,
+        no: u32,
+        at: SocketAddr,
+        why: SourceTrouble,
+        cx: &mut FetchCx<'_>,
+    ) {
         if let Some(ask_at) = self.sources[&no].client.ask_at() {
             cx.fx.event(Event::Waiting { fetch: self.id, at, why, ask_at });
         }
@@ -221,7 +235,7 @@ impl Download {
 
     /// Learns what else a reply says: the hash, the ranges a partial source
     /// has, and alternate locations. True when the hash is new.
-    fn learn(&mut self, no: u32, head: &ResponseHead, cx: &mut Cx<'_>) -> bool {
+    fn learn(&mut self, no: u32, head: &ResponseHead, cx: &mut FetchCx<'_>) -> bool {
         let Some(src) = self.sources.get_mut(&no) else { return false };
         let told = head.headers.get("X-Available-Ranges");
         if told.is_some() || matches!(head.status, 200 | 206) {
@@ -243,13 +257,13 @@ impl Download {
         unknown && self.sha1.is_some()
     }
 
-    fn alternate(&mut self, at: SocketAddr, teller: SocketAddr, cx: &mut Cx<'_>) {
+    fn alternate(&mut self, at: SocketAddr, teller: SocketAddr, cx: &mut FetchCx<'_>) {
         let known = self.sources.values().any(|s| s.at() == at);
         if known || cx.speech.callback == Some(at) {
             return;
         }
         let at_ip = self.sources.values().filter(|s| s.at().ip() == at.ip()).count();
-        let verdict = judge(cx.config, at, teller.ip(), at_ip, self.sources.len());
+        let verdict = check_location(cx.config, at, teller.ip(), at_ip, self.sources.len());
         if let Err(why) = verdict {
             cx.fx.event(Event::AltRefused { fetch: self.id, at, why });
             return;
@@ -265,9 +279,9 @@ impl Download {
     }
 
     /// Bytes are safe on disk, counted from the start of the range.
-    pub(super) fn stored(&mut self, no: u32, bytes: u64, cx: &mut Cx<'_>) {
+    pub(super) fn stored(&mut self, no: u32, bytes: u64, cx: &mut FetchCx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
-        let Link::Receiving(transfer) = &mut src.link else { return };
+        let SourceLink::Receiving(transfer) = &mut src.link else { return };
         let (start, end) = transfer.range;
         let upto = bytes.min(end - start);
         if upto <= transfer.stored {
@@ -291,7 +305,7 @@ impl Download {
         if done {
             cx.fx.event(Event::Stored { fetch: self.id, start, end });
             if reuse {
-                src.link = Link::Kept { conn };
+                src.link = SourceLink::Kept { conn };
             } else {
                 self.release(no, cx);
             }
@@ -314,15 +328,16 @@ impl Download {
     }
 
     /// A connection is lost.
-    pub(super) fn closed(&mut self, no: u32, cx: &mut Cx<'_>) {
+    pub(super) fn closed(&mut self, no: u32, cx: &mut FetchCx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
-        let idle = matches!(src.link, Link::Kept { .. }) && src.waiting().is_none();
-        let stale = core::mem::take(&mut src.reused) && matches!(src.link, Link::Asked { .. });
+        let idle = matches!(src.link, SourceLink::Kept { .. }) && src.waiting().is_none();
+        let stale =
+            core::mem::take(&mut src.reused) && matches!(src.link, SourceLink::Asked { .. });
         if let Some(conn) = src.link.conn() {
             cx.conns.forget(conn);
         }
         src.link.tell_part(self.id, cx);
-        src.link = Link::None;
+        src.link = SourceLink::None;
         if stale {
             // Closed before it read the request: that is no failure of it.
             return self.dial(no, cx);
@@ -334,15 +349,15 @@ impl Download {
     }
 
     /// A dial failed.
-    pub(super) fn unreachable(&mut self, no: u32, cx: &mut Cx<'_>) {
+    pub(super) fn unreachable(&mut self, no: u32, cx: &mut FetchCx<'_>) {
         if let Some(src) = self.sources.get_mut(&no) {
-            src.link = Link::None;
+            src.link = SourceLink::None;
         }
         self.trouble(no, SourceTrouble::Unreachable, cx);
     }
 
     /// A failure that may be temporary.
-    pub(super) fn trouble(&mut self, no: u32, why: SourceTrouble, cx: &mut Cx<'_>) {
+    pub(super) fn trouble(&mut self, no: u32, why: SourceTrouble, cx: &mut FetchCx<'_>) {
         self.release(no, cx);
         let Some(src) = self.sources.get_mut(&no) else { return };
         src.failures += 1;
@@ -365,7 +380,7 @@ impl Download {
     }
 
     /// Runs all expired timers.
-    pub(super) fn timeout(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn timeout(&mut self, cx: &mut FetchCx<'_>) {
         self.give_up_strangers(cx);
         if self.checks.asking.as_ref().is_some_and(|asking| asking.until <= cx.now) {
             self.no_tree(cx);
@@ -379,7 +394,7 @@ impl Download {
     }
 
     /// Runs the expired timers of a source.
-    fn source_due(&mut self, no: u32, cx: &mut Cx<'_>) {
+    fn source_due(&mut self, no: u32, cx: &mut FetchCx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
         let mut fx = crate::engine::Fx::new();
         crate::engine::Engine::handle_timeout(&mut src.client, cx.now, &mut fx);
@@ -388,21 +403,21 @@ impl Download {
         self.follow(no, fx, cx);
         match link {
             _ if !late || self.state != State::Running => {}
-            Link::Dialing { .. } => self.trouble(no, SourceTrouble::Unreachable, cx),
-            Link::Asked { .. } => self.trouble(no, SourceTrouble::Stalled, cx),
-            Link::Receiving(transfer) => self.judge_rate(no, transfer, cx),
-            Link::None | Link::Kept { .. } => {}
+            SourceLink::Dialing { .. } => self.trouble(no, SourceTrouble::Unreachable, cx),
+            SourceLink::Asked { .. } => self.trouble(no, SourceTrouble::Stalled, cx),
+            SourceLink::Receiving(transfer) => self.check_rate(no, transfer, cx),
+            SourceLink::None | SourceLink::Kept { .. } => {}
         }
     }
 
     /// Disconnects a source that sends slower than the minimum rate.
-    fn judge_rate(&mut self, no: u32, transfer: Receiving, cx: &mut Cx<'_>) {
+    fn check_rate(&mut self, no: u32, transfer: Receiving, cx: &mut FetchCx<'_>) {
         let window = cx.config.stall_window.scaled(cx.config.time_scale);
         let least = window.ratio(cx.config.stall_rate, 1_000_000).as_micros();
         if transfer.stored - transfer.judged_from < least.max(1) {
             return self.trouble(no, SourceTrouble::Stalled, cx);
         }
-        if let Some(Link::Receiving(now)) = self.sources.get_mut(&no).map(|s| &mut s.link) {
+        if let Some(SourceLink::Receiving(now)) = self.sources.get_mut(&no).map(|s| &mut s.link) {
             now.judged_from = now.stored;
             now.judged_at = cx.now + window.max(crate::time::Duration::from_millis(1));
         }
@@ -416,7 +431,7 @@ impl Download {
         conn: ConnId,
         peer: SocketAddr,
         (index, name): (FileIndex, String),
-        cx: &mut Cx<'_>,
+        cx: &mut FetchCx<'_>,
     ) {
         let fetch = self.id;
         let name = if self.sha1.is_some() { self.get.name.clone() } else { name };
@@ -425,9 +440,9 @@ impl Download {
             Some(sha1) => alloc::format!("{}#{file}", Target::Urn(sha1)),
             None => alloc::format!("{file}"),
         };
-        let source = Source { at: peer, target, host: alloc::format!("{peer}") };
+        let source = DownloadSource { at: peer, target, host: alloc::format!("{peer}") };
         if self.sources.len() >= cx.config.sources as usize {
-            cx.fx.event(Event::Limit { fetch, limit: Limit::Sources });
+            cx.fx.event(Event::Limit { fetch, limit: FetchLimit::Sources });
             cx.fx.output(Output::Close { conn });
             return self.fail_if_lonely(cx);
         }
@@ -436,7 +451,7 @@ impl Download {
             return self.fail_if_lonely(cx);
         };
         if let Some(src) = self.sources.get_mut(&no) {
-            (src.pushed, src.link) = (true, Link::Kept { conn });
+            (src.pushed, src.link) = (true, SourceLink::Kept { conn });
         }
         self.first_contact = None;
         cx.conns.adopt(conn, fetch, no);
@@ -452,7 +467,7 @@ impl Download {
         no: u32,
         conn: ConnId,
         from: (SocketAddr, Option<SocketAddr>),
-        cx: &mut Cx<'_>,
+        cx: &mut FetchCx<'_>,
     ) {
         self.release(no, cx);
         let Some(src) = self.sources.get_mut(&no) else { return };
@@ -466,7 +481,7 @@ impl Download {
             cx.fx.event(Event::Source { fetch: self.id, at });
         }
         let Some(src) = self.sources.get_mut(&no) else { return };
-        src.link = Link::Kept { conn };
+        src.link = SourceLink::Kept { conn };
         (src.failures, src.beside) = (0, None);
         self.first_contact = None;
         cx.conns.adopt(conn, self.id, no);

@@ -14,11 +14,11 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::cx::Cx;
+use super::cx::FetchCx;
 use super::download::{Download, State};
-use super::ranges::{Range, RangeSet, common};
+use super::ranges::{ByteRange, RangeSet, common};
 use super::source::Src;
-use super::tree::Asking;
+use super::tree::TreeRequest;
 use super::{Config, Event, Output, SourceTrouble, keys_where};
 use crate::id::Tth;
 use crate::thex::Tree;
@@ -30,7 +30,7 @@ pub(super) struct Checks {
     /// The source of the tree, if it came in this run.
     from: Option<u32>,
     /// The tree is being requested.
-    pub(super) asking: Option<Asking>,
+    pub(super) asking: Option<TreeRequest>,
     /// Roots of trees that belong to other files.
     pub(super) refuted: Vec<Tth>,
     /// The host cannot hash: trees are useless.
@@ -79,7 +79,7 @@ impl Checks {
 
     /// These bytes were written: the pieces they belong to must be checked
     /// again.
-    pub(super) fn written(&mut self, (start, end): Range) {
+    pub(super) fn written(&mut self, (start, end): ByteRange) {
         let Some(tree) = &self.tree else { return };
         let piece = tree.piece();
         for (no, same) in &mut self.hashing {
@@ -92,7 +92,7 @@ impl Checks {
 
     /// Where a request that begins at `start` should end, so that each piece
     /// comes from one source.
-    pub(super) fn cut(&self, (start, end): Range, config: &Config) -> Range {
+    pub(super) fn cut(&self, (start, end): ByteRange, config: &Config) -> ByteRange {
         let most = start.saturating_add(config.chunk);
         let Some(piece) = self.tree.as_ref().map(|tree| tree.piece()) else {
             return (start, end.min(most));
@@ -102,7 +102,7 @@ impl Checks {
     }
 
     /// The middle of a range, at a piece boundary if there is one.
-    pub(super) fn middle(&self, (start, end): Range) -> u64 {
+    pub(super) fn middle(&self, (start, end): ByteRange) -> u64 {
         let middle = start + (end - start) / 2;
         let begins = self.tree.as_ref().map(|tree| middle.next_multiple_of(tree.piece()));
         begins.filter(|at| *at < end).unwrap_or(middle)
@@ -110,7 +110,7 @@ impl Checks {
 }
 
 /// True when a source sent some of these bytes.
-fn gave(src: &Src, span: Range) -> bool {
+fn gave(src: &Src, span: ByteRange) -> bool {
     src.wrote.meets(span)
 }
 
@@ -123,7 +123,7 @@ impl Download {
     /// True when all pieces of a complete file are correct, or cannot be
     /// checked. When they are correct and the SHA-1 does not match, the tree
     /// was wrong.
-    pub(super) fn pieces_agree(&mut self, size: u64, cx: &mut Cx<'_>) -> bool {
+    pub(super) fn pieces_agree(&mut self, size: u64, cx: &mut FetchCx<'_>) -> bool {
         if self.checks.tree.is_none() {
             return !self.checks.doubted;
         }
@@ -139,7 +139,7 @@ impl Download {
     }
 
     /// Has complete pieces hashed, a few at a time.
-    pub(super) fn check(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn check(&mut self, cx: &mut FetchCx<'_>) {
         let Checks { tree: Some(tree), right, hashing, .. } = &mut self.checks else { return };
         if self.state != State::Running {
             return;
@@ -161,7 +161,7 @@ impl Download {
     }
 
     /// A piece was hashed; `None` when the host cannot hash.
-    pub(super) fn hashed(&mut self, start: u64, found: Option<Tth>, cx: &mut Cx<'_>) {
+    pub(super) fn hashed(&mut self, start: u64, found: Option<Tth>, cx: &mut FetchCx<'_>) {
         if self.state == State::Running && self.probe_hashed(start, found, cx) {
             return;
         }
@@ -188,7 +188,7 @@ impl Download {
     }
 
     /// A piece is wrong.
-    fn throw_away(&mut self, no: u32, span: Range, cx: &mut Cx<'_>) {
+    fn throw_away(&mut self, no: u32, span: ByteRange, cx: &mut FetchCx<'_>) {
         let (fetch, (start, end)) = (self.id, span);
         cx.fx.event(Event::PieceWrong { fetch, start, end });
         self.have.remove(span);
@@ -252,7 +252,7 @@ impl Download {
 
     /// The SHA-1 does not match: checks the pieces to find out why, if there is
     /// a tree or may be one. False when there is none.
-    pub(super) fn ask_the_pieces(&mut self, cx: &mut Cx<'_>) -> bool {
+    pub(super) fn ask_the_pieces(&mut self, cx: &mut FetchCx<'_>) -> bool {
         if self.checks.tree.is_none() && !self.may_have_tree() {
             return false;
         }
@@ -267,7 +267,7 @@ impl Download {
 
     /// Every piece matches and the SHA-1 does not: the tree belongs to another
     /// file.
-    fn refute(&mut self, cx: &mut Cx<'_>) {
+    fn refute(&mut self, cx: &mut FetchCx<'_>) {
         let Some(root) = self.give_up_tree(cx) else { return };
         self.have = RangeSet::default();
         self.resumed = false;
@@ -289,7 +289,7 @@ impl Download {
     /// dropped because of it are asked again, if they named another tree, or if
     /// nobody but the source of this tree sent a piece that matches it. False
     /// when there are none.
-    pub(super) fn doubt_tree(&mut self, cx: &mut Cx<'_>) -> bool {
+    pub(super) fn doubt_tree(&mut self, cx: &mut FetchCx<'_>) -> bool {
         let Some(root) = self.checks.tree.as_ref().map(|tree| tree.root()) else { return false };
         let vouched = self.checks.vouched;
         let wronged = |src: &Src| {
@@ -308,7 +308,7 @@ impl Download {
 
     /// Stops using the tree, and takes back the sources that were dropped
     /// because of it.
-    fn give_up_tree(&mut self, cx: &mut Cx<'_>) -> Option<Tth> {
+    fn give_up_tree(&mut self, cx: &mut FetchCx<'_>) -> Option<Tth> {
         let root = self.checks.tree.take()?.root();
         self.checks.refuted.push(root);
         self.checks.know_nothing();
@@ -324,7 +324,7 @@ impl Download {
     }
 
     /// The host cannot hash: continues as if there were no tree.
-    fn go_blind(&mut self, cx: &mut Cx<'_>) {
+    fn go_blind(&mut self, cx: &mut FetchCx<'_>) {
         (self.checks.blind, self.checks.tree) = (true, None);
         self.checks.stop();
         if core::mem::take(&mut self.checks.doubted) {

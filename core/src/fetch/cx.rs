@@ -12,7 +12,7 @@ use crate::queue::Dialect;
 use crate::time::Instant;
 
 /// The current time, the effects, and what all downloads share.
-pub(super) struct Cx<'a> {
+pub(super) struct FetchCx<'a> {
     pub(super) now: Instant,
     pub(super) config: &'a Config,
     pub(super) speech: &'a Speech,

@@ -16,7 +16,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::cx::Cx;
+use super::cx::FetchCx;
 use super::download::{Download, State};
 use super::probe::Probe;
 use super::ranges::RangeSet;
@@ -31,20 +31,20 @@ pub(super) struct Doubt {
     /// Sources that were left out without making the hash match.
     cleared: Vec<u32>,
     /// How the source that the file comes from identifies its version.
-    kind: Option<Kind>,
+    kind: Option<ValidatorKind>,
     /// The comparison in progress (`probe`).
     pub(super) probe: Option<Probe>,
 }
 
 /// The validators by which a server tells one version of a file from another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Kind {
+struct ValidatorKind {
     etag: Option<String>,
     modified: Option<String>,
 }
 
-impl Kind {
-    fn of(head: &ResponseHead) -> Self {
+impl ValidatorKind {
+    fn from_head(head: &ResponseHead) -> Self {
         let text = |name| head.headers.get(name).map(String::from);
         Self { etag: text("ETag"), modified: text("Last-Modified") }
     }
@@ -61,7 +61,7 @@ impl Download {
     /// turn. Otherwise, or when that did not help, all bytes are discarded and
     /// downloaded once more, from sources that sent none of them if there are
     /// any. When a single source sent every byte, asking it again is useless.
-    pub(super) fn refetch(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn refetch(&mut self, cx: &mut FetchCx<'_>) {
         if self.try_without(cx) {
             return;
         }
@@ -89,7 +89,7 @@ impl Download {
 
     /// Leaves out the next of several sources. False when that is useless, or
     /// has been tried with all.
-    fn try_without(&mut self, cx: &mut Cx<'_>) -> bool {
+    fn try_without(&mut self, cx: &mut FetchCx<'_>) -> bool {
         if let Some(no) = self.doubt.without.take() {
             // Without this source the hash did not match either.
             self.doubt.cleared.push(no);
@@ -130,7 +130,7 @@ impl Download {
     }
 
     /// The hash matches: the source left out has lied.
-    pub(super) fn convict(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn convict(&mut self, cx: &mut FetchCx<'_>) {
         if let Some(no) = self.doubt.without.take() {
             self.lose(no, SourceTrouble::Corrupt, cx);
         }
@@ -144,7 +144,7 @@ impl Download {
 
     /// No other source is left: asks those that were left out after all. False
     /// when there are none.
-    pub(super) fn ask_those_left_out(&mut self, cx: &mut Cx<'_>) -> bool {
+    pub(super) fn ask_those_left_out(&mut self, cx: &mut FetchCx<'_>) -> bool {
         let reserve = keys_where(&self.sources, |s| s.left_out && s.lost.is_none());
         if reserve.is_empty() {
             return false;
@@ -174,18 +174,18 @@ impl Download {
     pub(super) fn goes_with_the_others(&mut self, no: u32, head: &ResponseHead) -> bool {
         let alone = self.sources.iter().all(|(&n, s)| n == no || !s.gave && !s.receives());
         if self.sha1.is_some() || alone {
-            self.doubt.kind = Some(Kind::of(head));
+            self.doubt.kind = Some(ValidatorKind::from_head(head));
             let first = self.proven().is_empty();
             if let Some(src) = self.sources.get_mut(&no) {
                 src.joined |= first;
             }
             return true;
         }
-        self.doubt.kind.as_ref().is_some_and(|kind| kind.agrees(&Kind::of(head)))
+        self.doubt.kind.as_ref().is_some_and(|kind| kind.agrees(&ValidatorKind::from_head(head)))
     }
 
     /// Keeps a source that may have another file in reserve.
-    pub(super) fn keep_back(&mut self, no: u32, cx: &mut Cx<'_>) {
+    pub(super) fn keep_back(&mut self, no: u32, cx: &mut FetchCx<'_>) {
         self.release(no, cx);
         let Some(src) = self.sources.get_mut(&no) else { return };
         src.left_out = true;

@@ -8,18 +8,18 @@ use core::net::SocketAddr;
 
 use super::check::Checks;
 use super::contact::first_contact;
-use super::cx::Cx;
+use super::cx::FetchCx;
 use super::doubt::Doubt;
-use super::event::Limit;
+use super::event::FetchLimit;
 use super::ranges::RangeSet;
-use super::source::{Link, Src};
+use super::source::{SourceLink, Src};
 use super::{
-    Answer, Event, FetchFailure, FetchView, Get, Output, PartRow, Source, SourceTrouble, Ticket,
-    keys_where,
+    DownloadSource, Event, FetchAnswer, FetchFailure, FetchView, Get, Output, PartRow,
+    SourceTrouble, Ticket, keys_where,
 };
 use crate::engine::Fx;
 use crate::id::{FetchId, FileIndex, Guid, Sha1};
-use crate::queue::client::{self, Remembered};
+use crate::queue::client::{self, StoredPosition};
 use crate::time::Instant;
 use crate::wire::http::Target;
 
@@ -69,7 +69,7 @@ pub(super) struct Download {
 }
 
 impl Download {
-    pub(super) fn new(row: PartRow, cx: &Cx<'_>) -> Self {
+    pub(super) fn new(row: PartRow, cx: &FetchCx<'_>) -> Self {
         let PartRow { fetch, get, size, have, tickets } = row;
         let have = RangeSet::new(&have);
         // A source that told the size or gave a place was reached in an earlier
@@ -103,7 +103,7 @@ impl Download {
     }
 
     /// Adds a source; `None` when it is known already.
-    pub(super) fn add(&mut self, source: Source, cx: &Cx<'_>) -> Option<u32> {
+    pub(super) fn add(&mut self, source: DownloadSource, cx: &FetchCx<'_>) -> Option<u32> {
         let same = |s: &Src| !s.pushed && s.at() == source.at && s.source.target == source.target;
         if self.sources.values().any(|s| same(s)) {
             return None;
@@ -115,14 +115,14 @@ impl Download {
     }
 
     /// A source at this address that is asked for the file by hash.
-    pub(super) fn by_hash(&self, at: SocketAddr) -> Option<Source> {
+    pub(super) fn by_hash(&self, at: SocketAddr) -> Option<DownloadSource> {
         let target = alloc::format!("{}", Target::Urn(self.sha1?));
-        Some(Source { at, target, host: alloc::format!("{at}") })
+        Some(DownloadSource { at, target, host: alloc::format!("{at}") })
     }
 
     /// Restores a place that survived our restart (PQ-12); its server may be a
     /// source that was learnt.
-    fn remember(&mut self, row: &Ticket, cx: &Cx<'_>) {
+    fn remember(&mut self, row: &Ticket, cx: &FetchCx<'_>) {
         let known = self.sources.iter().find(|(_, s)| s.at() == row.at).map(|(&no, _)| no);
         let no = match (known, self.by_hash(row.at)) {
             (Some(no), _) => no,
@@ -134,12 +134,12 @@ impl Download {
         };
         let Ticket { ticket, told, not_before, deadline, .. } = *row;
         if let Some(src) = self.sources.get_mut(&no) {
-            src.client.restore(Remembered { ticket, told, not_before, deadline }, cx.now);
+            src.client.restore(StoredPosition { ticket, told, not_before, deadline }, cx.now);
         }
     }
 
     /// Starts or continues.
-    pub(super) fn begin(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn begin(&mut self, cx: &mut FetchCx<'_>) {
         self.state = State::Running;
         // Waiting for a turn is no time in which a source could be reached.
         self.first_contact = self.first_contact.and_then(|_| first_contact(true, cx));
@@ -147,7 +147,7 @@ impl Download {
         cx.fx.event(Event::Begun { fetch, name: name.clone(), have: self.have.bytes() });
         cx.fx.output(Output::Allocate { fetch, name, size: self.size });
         if self.get.sources.len() > cx.config.sources as usize {
-            cx.fx.event(Event::Limit { fetch, limit: Limit::Sources });
+            cx.fx.event(Event::Limit { fetch, limit: FetchLimit::Sources });
         }
         if !self.finish_if_whole(cx) {
             self.check(cx);
@@ -157,7 +157,7 @@ impl Download {
     }
 
     /// Continues after a pause or a failure.
-    pub(super) fn go_on(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn go_on(&mut self, cx: &mut FetchCx<'_>) {
         if let State::Failed(_) | State::Paused = self.state {
             let Get { name, sha1, .. } = (*self.get).clone();
             self.again(Get { name, sha1, sources: Vec::new() }, cx);
@@ -165,7 +165,7 @@ impl Download {
     }
 
     /// Merges a repeated command into this download and continues it.
-    pub(super) fn again(&mut self, get: Get, cx: &mut Cx<'_>) {
+    pub(super) fn again(&mut self, get: Get, cx: &mut FetchCx<'_>) {
         for source in get.sources {
             // A source that was redirected is still the same one.
             let moved = self.sources.values().any(|s| s.moves > 0);
@@ -200,7 +200,7 @@ impl Download {
 
     /// Asks no source until the user resumes it, even after a restart. When all
     /// bytes are there, it ends as it would have anyway.
-    pub(super) fn pause(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn pause(&mut self, cx: &mut FetchCx<'_>) {
         if !matches!(self.state, State::Running | State::Resting | State::Failed(_)) {
             return;
         }
@@ -215,14 +215,14 @@ impl Download {
     }
 
     /// Ends a pause.
-    fn unpause(&mut self, cx: &mut Cx<'_>) {
+    fn unpause(&mut self, cx: &mut FetchCx<'_>) {
         if self.state == State::Paused {
             cx.fx.output(Output::Paused(self.id, false));
         }
     }
 
     /// Wakes every idle source, to look for something to do.
-    pub(super) fn wake(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn wake(&mut self, cx: &mut FetchCx<'_>) {
         self.begin_pieces_anew();
         self.probe(cx);
         for no in keys_where(&self.sources, |s| s.idle()) {
@@ -234,7 +234,7 @@ impl Download {
 
     /// Gives an input to the queue client of a source, and carries out its
     /// outputs.
-    pub(super) fn client(&mut self, no: u32, input: client::Input, cx: &mut Cx<'_>) {
+    pub(super) fn client(&mut self, no: u32, input: client::Input, cx: &mut FetchCx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
         let mut fx = Fx::new();
         crate::engine::Engine::handle(&mut src.client, cx.now, input, &mut fx);
@@ -246,7 +246,7 @@ impl Download {
         &mut self,
         no: u32,
         mut fx: Fx<client::Output, client::Event>,
-        cx: &mut Cx<'_>,
+        cx: &mut FetchCx<'_>,
     ) {
         for effect in fx.drain() {
             match effect {
@@ -256,7 +256,7 @@ impl Download {
         }
     }
 
-    fn tell(&self, no: u32, event: client::Event, cx: &mut Cx<'_>) {
+    fn tell(&self, no: u32, event: client::Event, cx: &mut FetchCx<'_>) {
         let (fetch, src) = (self.id, &self.sources[&no]);
         cx.fx.event(match event {
             client::Event::Lost { why } => Event::PlaceLost { fetch, at: src.at(), why },
@@ -268,17 +268,17 @@ impl Download {
     }
 
     /// The row to be saved.
-    fn row(&self, cx: &mut Cx<'_>) -> PartRow {
+    fn row(&self, cx: &mut FetchCx<'_>) -> PartRow {
         let tickets = self.sources.values().filter(|s| s.lost.is_none() && !s.pushed);
         let tickets = tickets.filter_map(|s| {
-            let Remembered { ticket, told, not_before, deadline } = s.client.remembered()?;
+            let StoredPosition { ticket, told, not_before, deadline } = s.client.remembered()?;
             // A restart asks where the user said.
             let at = s.home.as_ref().map_or(s.at(), |(home, _)| home.at);
             Some(Ticket { at, ticket, told, not_before, deadline })
         });
         let most = cx.config.pieces as usize;
         if self.have.as_slice().len() > most {
-            cx.fx.event(Event::Limit { fetch: self.id, limit: Limit::Pieces });
+            cx.fx.event(Event::Limit { fetch: self.id, limit: FetchLimit::Pieces });
         }
         let mut get = Arc::clone(&self.get);
         if get.sha1 != self.sha1 {
@@ -295,37 +295,37 @@ impl Download {
     }
 
     /// Saves the download.
-    pub(super) fn save(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn save(&mut self, cx: &mut FetchCx<'_>) {
         self.unsaved = 0;
         let row = self.row(cx);
         cx.fx.output(Output::Save(Arc::new(row)));
     }
 
     /// Closes the connection of a source, if any.
-    pub(super) fn release(&mut self, no: u32, cx: &mut Cx<'_>) {
+    pub(super) fn release(&mut self, no: u32, cx: &mut FetchCx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
         if let Some(conn) = src.link.conn() {
             cx.conns.forget(conn);
             cx.fx.output(Output::Close { conn });
         }
         src.link.tell_part(self.id, cx);
-        src.link = Link::None;
+        src.link = SourceLink::None;
     }
 
     /// Leaves the connection of a source to the next download from there, if
     /// nothing is going on on it.
-    fn leave(&mut self, no: u32, cx: &mut Cx<'_>) {
+    fn leave(&mut self, no: u32, cx: &mut FetchCx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
-        let Link::Kept { conn } = src.link else { return };
+        let SourceLink::Kept { conn } = src.link else { return };
         let free = !src.pushed && src.waiting().is_none() && src.usable();
         let (left, now) = ((src.server(), src.local), cx.now);
         if free && cx.conns.spares.keep(conn, left, (cx.config, now)) {
             cx.conns.forget(conn);
-            src.link = Link::None;
+            src.link = SourceLink::None;
         }
     }
 
-    fn release_all(&mut self, cx: &mut Cx<'_>) {
+    fn release_all(&mut self, cx: &mut FetchCx<'_>) {
         for no in self.sources.keys().copied().collect::<Vec<_>>() {
             self.release(no, cx);
             self.client(no, client::Input::Rest, cx);
@@ -335,7 +335,7 @@ impl Download {
 
     /// When every byte is there, and correct as far as the pieces tell: closes
     /// all connections and has the file hashed.
-    pub(super) fn finish_if_whole(&mut self, cx: &mut Cx<'_>) -> bool {
+    pub(super) fn finish_if_whole(&mut self, cx: &mut FetchCx<'_>) -> bool {
         let Some(size) = self.size.filter(|_| self.has_all()) else { return false };
         if self.state != State::Running || !self.all_proven() || !self.pieces_agree(size, cx) {
             return false;
@@ -352,7 +352,7 @@ impl Download {
     }
 
     /// The file was hashed.
-    pub(super) fn verified(&mut self, found: Option<Sha1>, cx: &mut Cx<'_>) {
+    pub(super) fn verified(&mut self, found: Option<Sha1>, cx: &mut FetchCx<'_>) {
         if self.state != State::Verifying {
             return;
         }
@@ -372,13 +372,13 @@ impl Download {
                 cx.fx.output(Output::Complete { fetch });
                 cx.fx.output(Output::Forget(fetch));
                 cx.fx.event(Event::Done { fetch, bytes, sha1: found });
-                cx.fx.output(Output::Answer(Answer::Fetched { fetch, bytes, sha1: found }));
+                cx.fx.output(Output::Answer(FetchAnswer::Fetched { fetch, bytes, sha1: found }));
             }
         }
     }
 
     /// The bytes are there but cannot be read.
-    pub(super) fn unreadable(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn unreadable(&mut self, cx: &mut FetchCx<'_>) {
         if self.state == State::Verifying || self.checks.hashes() || self.doubt.probe.is_some() {
             self.fail(FetchFailure::Disk, cx);
         }
@@ -386,7 +386,7 @@ impl Download {
 
     /// Gives a source up for good. If only this source told the size, the size
     /// is forgotten too.
-    pub(super) fn lose(&mut self, no: u32, why: SourceTrouble, cx: &mut Cx<'_>) {
+    pub(super) fn lose(&mut self, no: u32, why: SourceTrouble, cx: &mut FetchCx<'_>) {
         self.release(no, cx);
         let Some(src) = self.sources.get_mut(&no) else { return };
         src.lost = Some(why);
@@ -413,7 +413,7 @@ impl Download {
     }
 
     /// Fails when no source is left to ask.
-    pub(super) fn fail_if_lonely(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn fail_if_lonely(&mut self, cx: &mut FetchCx<'_>) {
         let alone = self.sources.values().all(|s| !s.usable()) && self.givs.is_empty();
         if self.state != State::Running || !alone || self.has_all() {
             return;
@@ -425,7 +425,7 @@ impl Download {
 
     /// Ends without the file. The bytes are kept for another attempt, unless
     /// they are wrong or the user cancelled.
-    pub(super) fn fail(&mut self, why: FetchFailure, cx: &mut Cx<'_>) {
+    pub(super) fn fail(&mut self, why: FetchFailure, cx: &mut FetchCx<'_>) {
         self.state = State::Failed(why);
         self.release_all(cx);
         self.leave_tree(cx);
@@ -437,7 +437,7 @@ impl Download {
             FetchFailure::NoSource | FetchFailure::Disk => self.save(cx),
         }
         cx.fx.event(Event::Failed { fetch: self.id, why });
-        cx.fx.output(Output::Answer(Answer::Failed { fetch: self.id, why }));
+        cx.fx.output(Output::Answer(FetchAnswer::Failed { fetch: self.id, why }));
     }
 
     /// The next deadline.

@@ -53,7 +53,7 @@ pub enum Event {
     /// An alternate location was refused.
     AltRefused { fetch: FetchId, at: SocketAddr, why: AltRefusal },
     /// A limit of [`super::Config`] was reached.
-    Limit { fetch: FetchId, limit: Limit },
+    Limit { fetch: FetchId, limit: FetchLimit },
     /// The SHA-1 of the file was learnt from a source.
     HashLearnt { fetch: FetchId, sha1: Sha1 },
     /// The download is complete; its bytes are being hashed.
@@ -190,7 +190,7 @@ pub enum FetchFailure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Limit {
+pub enum FetchLimit {
     /// Downloads that wait their turn.
     Fetches,
     /// Sources of one download.

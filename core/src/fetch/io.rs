@@ -8,7 +8,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-use super::{FetchFailure, Get, PartRow, Source};
+use super::{DownloadSource, FetchFailure, Get, PartRow};
 use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1, Tth};
 use crate::thex::Tree;
 use crate::time::Duration;
@@ -30,7 +30,7 @@ pub enum Input {
     Resume,
     /// Where servers may call us back (`X-Node`); `None` when they cannot.
     Listening(Option<SocketAddr>),
-    /// The user wants a file; answered with [`Answer::Fetching`].
+    /// The user wants a file; answered with [`FetchAnswer::Fetching`].
     Get(Get),
     /// The user cancels a download; one that is complete is only taken off the
     /// list.
@@ -76,8 +76,8 @@ pub enum Input {
     /// The host slept, or its network was away: no source is blamed for what
     /// failed meanwhile, and what waits only because of that is asked at once.
     Woke,
-    /// Where [`Answer::Moved`] leads; `None` when it leads nowhere.
-    Moved { fetch: FetchId, from: Source, to: Option<Source> },
+    /// Where [`FetchAnswer::Moved`] leads; `None` when it leads nowhere.
+    Moved { fetch: FetchId, from: DownloadSource, to: Option<DownloadSource> },
     /// A download that was restored is paused.
     RestorePaused(FetchId),
     /// Ask no source until [`Input::GoOn`], even after a restart.
@@ -128,13 +128,13 @@ pub enum Output {
     /// Delete a download from the store: `Op::FetchGone`.
     Forget(FetchId),
     /// Tell the user.
-    Answer(Answer),
+    Answer(FetchAnswer),
 }
 
 /// What the user is told about a download.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum FetchAnswer {
     /// The number of the download.
     Fetching { fetch: FetchId },
     /// It is complete, verified and has its final name.
@@ -145,7 +145,7 @@ pub enum Answer {
     Unknown { fetch: FetchId },
     /// A source redirects us, with the value of its `Location`. The host
     /// resolves it and answers with [`Input::Moved`].
-    Moved { fetch: FetchId, from: Source, to: String },
+    Moved { fetch: FetchId, from: DownloadSource, to: String },
 }
 
 /// Why a dial failed.

@@ -38,11 +38,11 @@ use core::net::SocketAddr;
 
 pub use self::alts::{AltRefusal, may_follow};
 pub use self::config::Config;
-use self::cx::{Conns, Cx, Speech};
+use self::cx::{Conns, FetchCx, Speech};
 use self::download::{Download, State};
-pub use self::event::{Event, FetchFailure, Limit, SourceTrouble};
+pub use self::event::{Event, FetchFailure, FetchLimit, SourceTrouble};
 pub use self::io::{DialError, StoreError};
-pub use self::row::{Get, PartRow, Source, Ticket};
+pub use self::row::{DownloadSource, Get, PartRow, Ticket};
 pub use self::view::{FetchView, SourceView};
 use crate::engine::{Engine, FxOf};
 use crate::id::{ConnId, FetchId, FileIndex, Guid};
@@ -51,7 +51,7 @@ use crate::time::Instant;
 
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
-pub use self::io::{Answer, Input, Output};
+pub use self::io::{FetchAnswer, Input, Output};
 
 /// The keys of the matching entries: a copy, because processing an entry may
 /// change the map.
@@ -136,11 +136,11 @@ impl Fetches {
         fetch: FetchId,
         now: Instant,
         fx: &mut FxOf<Self>,
-        step: impl FnOnce(&mut Download, &mut Cx<'_>),
+        step: impl FnOnce(&mut Download, &mut FetchCx<'_>),
     ) {
         let Self { config, speech, conns, downloads, due, turns, .. } = self;
         let Some(download) = downloads.get_mut(&fetch) else { return };
-        step(download, &mut Cx { now, config, speech, conns, fx });
+        step(download, &mut FetchCx { now, config, speech, conns, fx });
         turns.note(fetch, Some(download.state));
         match download.due() {
             Some(at) => due.insert(fetch, at),
@@ -155,7 +155,7 @@ impl Fetches {
         conn: ConnId,
         now: Instant,
         fx: &mut FxOf<Self>,
-        step: impl FnOnce(&mut Download, u32, &mut Cx<'_>),
+        step: impl FnOnce(&mut Download, u32, &mut FetchCx<'_>),
     ) {
         if let Some((fetch, no)) = self.conns.owner(conn) {
             self.with(fetch, now, fx, |d, cx| step(d, no, cx));
@@ -207,7 +207,7 @@ impl Fetches {
         let fetch = row.fetch;
         self.next = self.next.max(fetch.0.saturating_add(1));
         let Self { config, speech, conns, .. } = self;
-        let download = Download::new(row, &Cx { now, config, speech, conns, fx });
+        let download = Download::new(row, &FetchCx { now, config, speech, conns, fx });
         self.downloads.insert(fetch, Box::new(download));
         self.turns.note(fetch, Some(State::Resting));
     }
@@ -230,19 +230,19 @@ impl Fetches {
 
     fn get(&mut self, get: Get, now: Instant, fx: &mut FxOf<Self>) {
         if let Some(fetch) = self.same(&get) {
-            fx.output(Output::Answer(Answer::Fetching { fetch }));
+            fx.output(Output::Answer(FetchAnswer::Fetching { fetch }));
             self.with(fetch, now, fx, |d, cx| d.again(get, cx));
             return;
         }
         self.forget_finished();
         let fetch = FetchId(self.next);
         self.next += 1;
-        fx.output(Output::Answer(Answer::Fetching { fetch }));
+        fx.output(Output::Answer(FetchAnswer::Fetching { fetch }));
         if self.turns.resting.len() >= self.config.fetches_waiting as usize {
             let why = FetchFailure::TooMany;
-            fx.event(Event::Limit { fetch, limit: Limit::Fetches });
+            fx.event(Event::Limit { fetch, limit: FetchLimit::Fetches });
             fx.event(Event::Failed { fetch, why });
-            fx.output(Output::Answer(Answer::Failed { fetch, why }));
+            fx.output(Output::Answer(FetchAnswer::Failed { fetch, why }));
             return;
         }
         let get = Arc::new(get);
@@ -309,11 +309,11 @@ impl Fetches {
         fetch: FetchId,
         now: Instant,
         fx: &mut FxOf<Self>,
-        step: impl FnOnce(&mut Download, &mut Cx<'_>),
+        step: impl FnOnce(&mut Download, &mut FetchCx<'_>),
     ) {
         let over = self.downloads.get(&fetch).is_none_or(|d| d.state == State::Done);
         if over {
-            fx.output(Output::Answer(Answer::Unknown { fetch }));
+            fx.output(Output::Answer(FetchAnswer::Unknown { fetch }));
         } else {
             self.with(fetch, now, fx, step);
         }
@@ -419,7 +419,7 @@ impl Fetches {
     ) {
         self.command(fetch, now, fx, |d, cx| {
             if d.givs.len() >= cx.config.sources as usize {
-                cx.fx.event(Event::Limit { fetch, limit: Limit::Sources });
+                cx.fx.event(Event::Limit { fetch, limit: FetchLimit::Sources });
                 return;
             }
             d.givs.push((

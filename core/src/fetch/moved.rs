@@ -12,10 +12,10 @@ use alloc::string::String;
 use core::net::SocketAddr;
 
 use super::alts::may_follow;
-use super::cx::Cx;
+use super::cx::FetchCx;
 use super::download::{Download, State};
-use super::source::{Link, Src};
-use super::{Answer, Event, Output, Source, SourceTrouble, keys_where};
+use super::source::{SourceLink, Src};
+use super::{DownloadSource, Event, FetchAnswer, Output, SourceTrouble, keys_where};
 use crate::queue::client;
 use crate::time::Duration;
 use crate::wire::http::ResponseHead;
@@ -26,7 +26,7 @@ const LONGEST: usize = 4_096;
 impl Download {
     /// A source redirects us. One that says so with 503 is a member of a site that
     /// leaves its clients to another one.
-    pub(super) fn sent_on(&mut self, no: u32, head: &ResponseHead, cx: &mut Cx<'_>) {
+    pub(super) fn sent_on(&mut self, no: u32, head: &ResponseHead, cx: &mut FetchCx<'_>) {
         let to = head.headers.get("Location").filter(|to| to.len() <= LONGEST).map(String::from);
         self.release(no, cx);
         self.client(no, client::Input::Rest, cx);
@@ -38,17 +38,22 @@ impl Download {
         src.away = Some(matches!(head.status, 307 | 503));
         let (fetch, from, at) = (self.id, src.source.clone(), src.at());
         cx.fx.event(Event::Moved { fetch, at, to: to.clone() });
-        cx.fx.output(Output::Answer(Answer::Moved { fetch, from, to }));
+        cx.fx.output(Output::Answer(FetchAnswer::Moved { fetch, from, to }));
     }
 
     /// The host reports where that leads.
-    pub(super) fn moved(&mut self, from: &Source, to: Option<Source>, cx: &mut Cx<'_>) {
+    pub(super) fn moved(
+        &mut self,
+        from: &DownloadSource,
+        to: Option<DownloadSource>,
+        cx: &mut FetchCx<'_>,
+    ) {
         let away = self.sources.iter().find(|(_, s)| s.away.is_some() && s.source == *from);
         let Some(no) = away.map(|(&no, _)| no) else { return };
         let temporary = self.sources[&no].away == Some(true);
         // A member of a site names the others by address, the user may by name.
-        let same = |s: &Src, to: &Source| s.source == *to || s.at() == to.at && temporary;
-        let known = |to: &Source| {
+        let same = |s: &Src, to: &DownloadSource| s.source == *to || s.at() == to.at && temporary;
+        let known = |to: &DownloadSource| {
             let mut asked = self.sources.iter().filter(|&(&other, s)| other != no && s.usable());
             asked.find(|(_, s)| same(s, to)).map(|(&other, _)| other)
         };
@@ -87,7 +92,7 @@ impl Download {
     /// When that one was not reached, the first one is asked again soon: somebody
     /// else may answer for the file by then, and it knows who. When they name each
     /// other, as while the file changes hands, we do not run to and fro.
-    fn left_to(&mut self, no: u32, named: u32, cx: &mut Cx<'_>) {
+    fn left_to(&mut self, no: u32, named: u32, cx: &mut FetchCx<'_>) {
         let Some(other) = self.sources.get_mut(&named) else { return };
         let (at, silent) = (other.at(), other.failures > 0);
         // Somebody who knows says that it is there.
@@ -110,7 +115,7 @@ impl Download {
         }
         if mutual {
             self.ask_soon(named, cx);
-        } else if handed || silent && self.sources[&named].link == Link::None {
+        } else if handed || silent && self.sources[&named].link == SourceLink::None {
             self.client(named, client::Input::AskNow, cx);
         }
         // The range it was asked for is free for others again.
@@ -120,7 +125,7 @@ impl Download {
     /// The member of a site that has a place of ours by now is known as another
     /// source, too, which need not be asked beside it. If that member fails, the
     /// first one is asked where it was.
-    pub(super) fn calls_from(&mut self, no: u32, at: SocketAddr, cx: &mut Cx<'_>) {
+    pub(super) fn calls_from(&mut self, no: u32, at: SocketAddr, cx: &mut FetchCx<'_>) {
         let same = |src: &Src| src.at() == at && src.is_free();
         let other = self.sources.iter().find(|&(&other, src)| other != no && same(src));
         let Some(other) = other.map(|(&other, _)| other) else { return };
@@ -138,7 +143,7 @@ impl Download {
 
     /// A source has failed. When another member of its site sent us there, we ask
     /// that one again; the pause before that is returned.
-    pub(super) fn back_home(&mut self, no: u32, cx: &mut Cx<'_>) -> Option<Duration> {
+    pub(super) fn back_home(&mut self, no: u32, cx: &mut FetchCx<'_>) -> Option<Duration> {
         let src = self.sources.get_mut(&no)?;
         let home = src.home.take()?;
         (src.source, src.told, src.moves) = (home.0, home.1, 0);
@@ -149,7 +154,7 @@ impl Download {
 
     /// Source `no` has failed, at this address. Those that left us to it are asked
     /// again soon, one of them for its place, unless it is asked elsewhere itself.
-    pub(super) fn ask_those_beside(&mut self, at: SocketAddr, no: u32, cx: &mut Cx<'_>) {
+    pub(super) fn ask_those_beside(&mut self, at: SocketAddr, no: u32, cx: &mut FetchCx<'_>) {
         let mut elsewhere = self.sources[&no].at() != at;
         for heir in keys_where(&self.sources, |src| src.beside == Some(at) && src.usable()) {
             elsewhere = elsewhere || self.hand_over(no, heir, cx);
@@ -159,7 +164,7 @@ impl Download {
 
     /// Asks a source that waits after the pause for members of a site, if it would
     /// be asked later.
-    fn ask_soon(&mut self, no: u32, cx: &mut Cx<'_>) {
+    fn ask_soon(&mut self, no: u32, cx: &mut FetchCx<'_>) {
         let Some(src) = self.sources.get_mut(&no).filter(|src| src.is_free()) else { return };
         src.unreached = src.unreached.max(1);
         let (at, pause) = (src.at(), src.soon(cx.config));
@@ -172,7 +177,7 @@ impl Download {
 
     /// The place of a source is another member's from now on; false when there is
     /// none, or that one cannot take it.
-    fn hand_over(&mut self, no: u32, heir: u32, cx: &mut Cx<'_>) -> bool {
+    fn hand_over(&mut self, no: u32, heir: u32, cx: &mut FetchCx<'_>) -> bool {
         let Some(place) = self.sources.get(&no).and_then(|src| src.client.remembered()) else {
             return false;
         };

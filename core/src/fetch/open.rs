@@ -3,10 +3,10 @@
 //! chunks where somebody could cut the connection unnoticed.
 
 use super::SourceTrouble;
-use super::cx::Cx;
+use super::cx::FetchCx;
 use super::download::Download;
 use super::ranges::RangeSet;
-use super::source::Link;
+use super::source::SourceLink;
 use crate::wire::http::ResponseHead;
 
 impl Download {
@@ -15,7 +15,7 @@ impl Download {
         &mut self,
         no: u32,
         (head, chunked): (&ResponseHead, bool),
-        cx: &mut Cx<'_>,
+        cx: &mut FetchCx<'_>,
     ) {
         let only = self.only(no);
         let Some(src) = self.sources.get_mut(&no) else { return };
@@ -36,8 +36,9 @@ impl Download {
     }
 
     /// All of it is stored, so its length is known now.
-    pub(super) fn body_ended(&mut self, no: u32, cx: &mut Cx<'_>) {
-        let Some(Link::Receiving(transfer)) = self.sources.get(&no).map(|src| src.link) else {
+    pub(super) fn body_ended(&mut self, no: u32, cx: &mut FetchCx<'_>) {
+        let Some(SourceLink::Receiving(transfer)) = self.sources.get(&no).map(|src| src.link)
+        else {
             return;
         };
         self.release(no, cx);

@@ -7,9 +7,9 @@
 //! sent is discarded and it is kept in reserve. What an earlier run has left is
 //! treated like the bytes of a first source.
 
-use super::cx::Cx;
+use super::cx::FetchCx;
 use super::download::Download;
-use super::ranges::{Range, RangeSet, common};
+use super::ranges::{ByteRange, RangeSet, common};
 use super::source::Src;
 use super::{Config, Output};
 use crate::id::Tth;
@@ -19,13 +19,13 @@ use crate::queue::client;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Probe {
     no: u32,
-    range: Range,
-    stage: Stage,
+    range: ByteRange,
+    stage: ProbeStage,
 }
 
 /// The progress of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum ProbeStage {
     /// The host is hashing the bytes that are there.
     Before,
     /// The source may be asked for the range.
@@ -38,11 +38,11 @@ enum Stage {
 
 /// What a source may be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Choice {
+pub(super) enum ProbeChoice {
     /// Anything.
     Free,
     /// Only this range, to compare it.
-    Only(Range),
+    Only(ByteRange),
     /// Nothing yet.
     Nothing,
 }
@@ -56,7 +56,7 @@ impl Download {
     /// What is there of one and the same file, as far as anybody can tell.
     pub(super) fn proven(&self) -> RangeSet {
         let mut proven = self.have.clone();
-        if let Some(Probe { range, stage: Stage::Storing(_) | Stage::After(_), .. }) =
+        if let Some(Probe { range, stage: ProbeStage::Storing(_) | ProbeStage::After(_), .. }) =
             self.doubt.probe
         {
             proven.remove(range);
@@ -69,34 +69,34 @@ impl Download {
 
     /// What to ask an unproven source for: the probe; or anything while there
     /// is nothing to compare it with; or nothing.
-    pub(super) fn choose_probe(&self, no: u32) -> Choice {
+    pub(super) fn choose_probe(&self, no: u32) -> ProbeChoice {
         let Some(src) = self.sources.get(&no).filter(|src| self.is_unproven(src)) else {
-            return Choice::Free;
+            return ProbeChoice::Free;
         };
         match self.doubt.probe {
-            Some(Probe { no: of, range, stage: Stage::Ready(_) }) if of == no => {
-                Choice::Only(range)
+            Some(Probe { no: of, range, stage: ProbeStage::Ready(_) }) if of == no => {
+                ProbeChoice::Only(range)
             }
-            _ if src.wrote.is_empty() && self.proven().is_empty() => Choice::Free,
-            _ => Choice::Nothing,
+            _ if src.wrote.is_empty() && self.proven().is_empty() => ProbeChoice::Free,
+            _ => ProbeChoice::Nothing,
         }
     }
 
     /// Starts to compare an unproven source, if there is one and enough to
     /// compare it with.
-    pub(super) fn probe(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn probe(&mut self, cx: &mut FetchCx<'_>) {
         self.end_broken_probe();
         let Some(size) = self.size.filter(|_| self.doubt.probe.is_none()) else { return };
         let fits = |src: &Src| src.usable() && self.is_unproven(src);
         let Some((&no, _)) = self.sources.iter().find(|(_, src)| fits(src)) else { return };
         let Some(range) = self.comparable(no, size, cx.config) else { return };
-        self.doubt.probe = Some(Probe { no, range, stage: Stage::Before });
+        self.doubt.probe = Some(Probe { no, range, stage: ProbeStage::Before });
         cx.fx.output(Output::Hash { fetch: self.id, start: range.0, end: range.1 });
     }
 
     /// The end of the longest proven range, if it is long enough to tell files
     /// apart, or will not get longer.
-    fn comparable(&self, no: u32, size: u64, config: &Config) -> Option<Range> {
+    fn comparable(&self, no: u32, size: u64, config: &Config) -> Option<ByteRange> {
         let proven = self.proven();
         let longest = proven.as_slice().iter().max_by_key(|(start, end)| end - start)?;
         let others = self.sources.iter().any(|(&n, src)| n != no && src.usable() && src.joined);
@@ -107,7 +107,7 @@ impl Download {
 
     /// A source starts to send. If it sends again all those bytes whose source
     /// is unknown, it need not be compared with them.
-    pub(super) fn probe_begins(&mut self, no: u32, given: Range) {
+    pub(super) fn probe_begins(&mut self, no: u32, given: ByteRange) {
         let mut sources = self.sources.iter();
         let anew = self.sources.get(&no).is_some_and(|src| self.is_unproven(src))
             && self.have.as_slice().iter().all(|range| given.0 <= range.0 && range.1 <= given.1)
@@ -120,19 +120,19 @@ impl Download {
             return;
         }
         if let Some(probe) = self.doubt.probe.as_mut().filter(|probe| probe.no == no)
-            && let Stage::Ready(before) = probe.stage
+            && let ProbeStage::Ready(before) = probe.stage
             && common(probe.range, given).is_some()
         {
-            probe.stage = Stage::Storing(before);
+            probe.stage = ProbeStage::Storing(before);
         }
     }
 
     /// The whole range of the probe is on disk.
-    pub(super) fn probe_stored(&mut self, no: u32, cx: &mut Cx<'_>) {
+    pub(super) fn probe_stored(&mut self, no: u32, cx: &mut FetchCx<'_>) {
         if let Some(probe) = self.doubt.probe.as_mut().filter(|probe| probe.no == no)
-            && let Stage::Storing(before) = probe.stage
+            && let ProbeStage::Storing(before) = probe.stage
         {
-            probe.stage = Stage::After(before);
+            probe.stage = ProbeStage::After(before);
             let (start, end) = probe.range;
             cx.fx.output(Output::Hash { fetch: self.id, start, end });
         }
@@ -140,26 +140,31 @@ impl Download {
 
     /// The host hashed the range; when it cannot hash, the source is trusted.
     /// False when no probe was waiting for it.
-    pub(super) fn probe_hashed(&mut self, start: u64, found: Option<Tth>, cx: &mut Cx<'_>) -> bool {
+    pub(super) fn probe_hashed(
+        &mut self,
+        start: u64,
+        found: Option<Tth>,
+        cx: &mut FetchCx<'_>,
+    ) -> bool {
         let Some(probe) = self.doubt.probe.filter(|probe| probe.range.0 == start) else {
             return false;
         };
         let Probe { no, range, stage } = probe;
         match (stage, found) {
-            (Stage::Ready(_) | Stage::Storing(_), _) => return false,
-            (Stage::Before, Some(before)) => {
-                self.doubt.probe = Some(Probe { stage: Stage::Ready(before), ..probe });
+            (ProbeStage::Ready(_) | ProbeStage::Storing(_), _) => return false,
+            (ProbeStage::Before, Some(before)) => {
+                self.doubt.probe = Some(Probe { stage: ProbeStage::Ready(before), ..probe });
                 self.client(no, client::Input::Want, cx);
                 return true;
             }
-            (Stage::After(before), Some(after)) if before != after => {
+            (ProbeStage::After(before), Some(after)) if before != after => {
                 self.doubt.probe = None;
                 self.have.remove(range);
                 self.drop_unproven(no);
                 self.save(cx);
                 self.keep_back(no, cx);
             }
-            (Stage::After(_), _) | (Stage::Before, None) => {
+            (ProbeStage::After(_), _) | (ProbeStage::Before, None) => {
                 self.doubt.probe = None;
                 if let Some(src) = self.sources.get_mut(&no) {
                     src.joined = true;
@@ -178,8 +183,8 @@ impl Download {
         let Some(Probe { no, range, stage }) = self.doubt.probe else { return };
         let src = self.sources.get(&no).filter(|src| src.usable());
         match stage {
-            Stage::Ready(_) if src.is_none() => self.doubt.probe = None,
-            Stage::Storing(_) if !src.is_some_and(|src| src.receives()) => {
+            ProbeStage::Ready(_) if src.is_none() => self.doubt.probe = None,
+            ProbeStage::Storing(_) if !src.is_some_and(|src| src.receives()) => {
                 self.doubt.probe = None;
                 self.have.remove(range);
             }

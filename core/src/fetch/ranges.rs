@@ -5,15 +5,15 @@ use alloc::vec::Vec;
 use crate::ranges::join;
 
 /// A range of bytes, half-open.
-pub(super) type Range = (u64, u64);
+pub(super) type ByteRange = (u64, u64);
 
 /// A set of bytes of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct RangeSet(Vec<Range>);
+pub(super) struct RangeSet(Vec<ByteRange>);
 
 impl RangeSet {
     /// From ranges in any order.
-    pub(super) fn new(ranges: &[Range]) -> Self {
+    pub(super) fn new(ranges: &[ByteRange]) -> Self {
         let mut set = Self::default();
         for &range in ranges {
             set.insert(range);
@@ -22,18 +22,18 @@ impl RangeSet {
     }
 
     /// Adds a range.
-    pub(super) fn insert(&mut self, (start, end): Range) {
+    pub(super) fn insert(&mut self, (start, end): ByteRange) {
         if start < end {
             join(&mut self.0, start, end);
         }
     }
 
     /// Removes a range.
-    pub(super) fn remove(&mut self, (start, end): Range) {
+    pub(super) fn remove(&mut self, (start, end): ByteRange) {
         if start >= end || self.gaps((start, end)) == [(start, end)] {
             return;
         }
-        let rest = |&(s, e): &Range| [(s, e.min(start)), (s.max(end), e)];
+        let rest = |&(s, e): &ByteRange| [(s, e.min(start)), (s.max(end), e)];
         self.0 = self.0.iter().flat_map(rest).filter(|(s, e)| s < e).collect();
     }
 
@@ -48,7 +48,7 @@ impl RangeSet {
     }
 
     /// True when `range` overlaps the set.
-    pub(super) fn meets(&self, range: Range) -> bool {
+    pub(super) fn meets(&self, range: ByteRange) -> bool {
         let at = self.0.partition_point(|r| r.1 <= range.0);
         self.0.get(at).is_some_and(|r| r.0 < range.1) && range.0 < range.1
     }
@@ -59,7 +59,7 @@ impl RangeSet {
     }
 
     /// The parts of `range` that are not in the set, in order.
-    pub(super) fn gaps(&self, (start, end): Range) -> Vec<Range> {
+    pub(super) fn gaps(&self, (start, end): ByteRange) -> Vec<ByteRange> {
         let mut out = Vec::new();
         let mut at = start;
         let first = self.0.partition_point(|r| r.1 <= start);
@@ -81,12 +81,12 @@ impl RangeSet {
     }
 
     /// The ranges in order.
-    pub(super) fn as_slice(&self) -> &[Range] {
+    pub(super) fn as_slice(&self) -> &[ByteRange] {
         &self.0
     }
 
     /// The largest `most` ranges, in order.
-    pub(super) fn largest(&self, most: usize) -> Vec<Range> {
+    pub(super) fn largest(&self, most: usize) -> Vec<ByteRange> {
         let mut out = self.0.clone();
         if out.len() > most {
             let mut sizes: Vec<_> = out.iter().map(|(s, e)| (u64::MAX - (e - s), *s)).collect();
@@ -100,7 +100,7 @@ impl RangeSet {
 }
 
 /// The intersection of two ranges.
-pub(super) fn common(a: Range, b: Range) -> Option<Range> {
+pub(super) fn common(a: ByteRange, b: ByteRange) -> Option<ByteRange> {
     let (start, end) = (a.0.max(b.0), a.1.min(b.1));
     (start < end).then_some((start, end))
 }

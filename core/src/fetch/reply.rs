@@ -2,10 +2,10 @@
 //! reply is trusted.
 
 use super::SourceTrouble;
-use super::ranges::Range;
+use super::ranges::ByteRange;
 use crate::id::Sha1;
 use crate::wire::http::{ContentRange, ResponseHead};
-use crate::wire::queue::Told;
+use crate::wire::queue::QueueReply;
 
 const SHA1_OF_NOTHING: Sha1 = Sha1([
     0xda, 0x39, 0xa3, 0xee, 0x5e, 0x6b, 0x4b, 0x0d, 0x32, 0x55, 0xbf, 0xef, 0x95, 0x60, 0x18, 0x90,
@@ -14,9 +14,9 @@ const SHA1_OF_NOTHING: Sha1 = Sha1([
 
 /// The request, and what is known about the file already.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct FetchRequest {
     /// The range; open when it ends at `u64::MAX`.
-    pub(super) range: Range,
+    pub(super) range: ByteRange,
     /// The size of the file.
     pub(super) size: Option<u64>,
     /// Its SHA-1.
@@ -27,13 +27,13 @@ pub(super) struct Asked {
 
 /// A parsed reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reply {
+pub(super) enum SourceReply {
     /// An interim reply.
     Interim,
     /// The bytes `range` follow.
     Body {
         /// Inside the requested range, unless the server ignored it.
-        range: Range,
+        range: ByteRange,
         /// The size of the file, if it is known now.
         size: Option<u64>,
     },
@@ -45,7 +45,7 @@ pub(super) enum Reply {
     /// The file is empty.
     Empty,
     /// Not served now: a place in a queue, or busy.
-    Told(Told),
+    Told(QueueReply),
     /// The server has no bytes of that range.
     Unsatisfiable {
         /// The size of the file, when told.
@@ -60,30 +60,32 @@ pub(super) enum Reply {
 }
 
 /// Reads a reply.
-pub(super) fn read(head: &ResponseHead, asked: &Asked) -> Reply {
+pub(super) fn read(head: &ResponseHead, asked: &FetchRequest) -> SourceReply {
     match head.status {
-        100..=199 => Reply::Interim,
-        200 | 206 => body(head, asked).unwrap_or_else(Reply::Useless),
+        100..=199 => SourceReply::Interim,
+        200 | 206 => body(head, asked).unwrap_or_else(SourceReply::Useless),
         416 => {
             let told = head.headers.get("Content-Range").and_then(ContentRange::parse);
             match (told.and_then(|r| r.size), asked.size) {
-                (Some(0), None) => empty(asked).unwrap_or_else(Reply::Useless),
+                (Some(0), None) => empty(asked).unwrap_or_else(SourceReply::Useless),
                 (Some(told), Some(known)) if told != known => {
-                    Reply::Useless(SourceTrouble::LengthLie)
+                    SourceReply::Useless(SourceTrouble::LengthLie)
                 }
-                (size, _) => Reply::Unsatisfiable { size: size.filter(|&s| s <= asked.largest) },
+                (size, _) => {
+                    SourceReply::Unsatisfiable { size: size.filter(|&s| s <= asked.largest) }
+                }
             }
         }
-        401 => Reply::Useless(SourceTrouble::Private),
-        301 | 302 | 303 | 307 | 308 => Reply::Moved,
-        404 | 410 => Reply::Useless(SourceTrouble::NotFound),
-        429 | 503 => Reply::Told(Told::parse(head)),
-        500..=599 => Reply::Trouble(SourceTrouble::Failing),
-        _ => Reply::Useless(SourceTrouble::Refused),
+        401 => SourceReply::Useless(SourceTrouble::Private),
+        301 | 302 | 303 | 307 | 308 => SourceReply::Moved,
+        404 | 410 => SourceReply::Useless(SourceTrouble::NotFound),
+        429 | 503 => SourceReply::Told(QueueReply::parse(head)),
+        500..=599 => SourceReply::Trouble(SourceTrouble::Failing),
+        _ => SourceReply::Useless(SourceTrouble::Refused),
     }
 }
 
-fn body(head: &ResponseHead, asked: &Asked) -> Result<Reply, SourceTrouble> {
+fn body(head: &ResponseHead, asked: &FetchRequest) -> Result<SourceReply, SourceTrouble> {
     // Only the unencoded bytes of the file can be written to it.
     let chunked = in_chunks(head);
     if (head.headers.get("Transfer-Encoding").is_some() && !chunked) || !encoded_as_is(head) {
@@ -101,7 +103,7 @@ fn body(head: &ResponseHead, asked: &Asked) -> Result<Reply, SourceTrouble> {
         return Err(SourceTrouble::NotFound);
     }
     if head.status == 200 && !said && (chunked || asked.size.is_none()) {
-        return Ok(Reply::Open { chunked });
+        return Ok(SourceReply::Open { chunked });
     }
     if chunked {
         return Err(SourceTrouble::Encoded); // A part of a file in chunks: nobody sends it.
@@ -133,14 +135,14 @@ fn body(head: &ResponseHead, asked: &Asked) -> Result<Reply, SourceTrouble> {
     if head.status == 206 && !inside {
         return Err(SourceTrouble::LengthLie);
     }
-    Ok(Reply::Body { range, size })
+    Ok(SourceReply::Body { range, size })
 }
 
 /// An empty file; a lie when the file's hash is not that of no bytes.
-fn empty(asked: &Asked) -> Result<Reply, SourceTrouble> {
+fn empty(asked: &FetchRequest) -> Result<SourceReply, SourceTrouble> {
     match asked.sha1 {
         Some(sha1) if sha1 != SHA1_OF_NOTHING => Err(SourceTrouble::LengthLie),
-        _ => Ok(Reply::Empty),
+        _ => Ok(SourceReply::Empty),
     }
 }
 
@@ -176,28 +178,28 @@ mod tests {
 
     const LIMITS: HeadLimits = HeadLimits { bytes: 4096, lines: 20 };
 
-    fn reply(status: u16, fields: &str, range: Range, size: Option<u64>) -> Reply {
+    fn reply(status: u16, fields: &str, range: ByteRange, size: Option<u64>) -> SourceReply {
         let text = format!("HTTP/1.1 {status} x\r\n{fields}\r\n\r\n");
         let (head, _) = ResponseHead::parse(text.as_bytes(), &LIMITS).unwrap().unwrap();
-        read(&head, &Asked { range, size, sha1: None, largest: 1 << 40 })
+        read(&head, &FetchRequest { range, size, sha1: None, largest: 1 << 40 })
     }
 
     #[test]
     fn an_honest_reply_is_taken() {
         assert_eq!(
             reply(206, "Content-Range: bytes=5-9/100\r\nContent-Length: 5", (5, 10), None),
-            Reply::Body { range: (5, 10), size: Some(100) }
+            SourceReply::Body { range: (5, 10), size: Some(100) }
         );
         assert_eq!(
             reply(206, "Content-Range: bytes 5-7/100", (5, 10), Some(100)),
-            Reply::Body { range: (5, 8), size: Some(100) }
+            SourceReply::Body { range: (5, 8), size: Some(100) }
         );
         assert_eq!(
             reply(200, "Content-Length: 100", (5, 10), Some(100)),
-            Reply::Body { range: (0, 100), size: Some(100) }
+            SourceReply::Body { range: (0, 100), size: Some(100) }
         );
-        assert_eq!(reply(200, "Content-Length: 0", (0, u64::MAX), None), Reply::Empty);
-        assert_eq!(reply(416, "Content-Range: bytes */0", (0, u64::MAX), None), Reply::Empty);
+        assert_eq!(reply(200, "Content-Length: 0", (0, u64::MAX), None), SourceReply::Empty);
+        assert_eq!(reply(416, "Content-Range: bytes */0", (0, u64::MAX), None), SourceReply::Empty);
     }
 
     #[test]
@@ -216,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_lie_about_length_or_range_is_seen() {
-        let lie = Reply::Useless(SourceTrouble::LengthLie);
+        let lie = SourceReply::Useless(SourceTrouble::LengthLie);
         let part = "Content-Range: bytes 5-9/100";
         assert_eq!(reply(206, &format!("{part}\r\nContent-Length: 6"), (5, 10), None), lie);
         assert_eq!(reply(206, part, (6, 10), None), lie);
@@ -229,8 +231,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_stored_is_garbage() {
-        let garbage = Reply::Useless(SourceTrouble::Garbage);
-        let encoded = Reply::Useless(SourceTrouble::Encoded);
+        let garbage = SourceReply::Useless(SourceTrouble::Garbage);
+        let encoded = SourceReply::Useless(SourceTrouble::Encoded);
         assert_eq!(reply(200, "Content-Encoding: gzip", (0, 9), Some(9)), encoded);
         assert_eq!(reply(200, "Transfer-Encoding: gzip, chunked", (0, 9), None), encoded);
         let part = "Content-Range: bytes 0-8/9\r\nTransfer-Encoding: chunked";
@@ -243,26 +245,26 @@ mod tests {
 
     #[test]
     fn a_file_of_unknown_length_is_open() {
-        let open = |chunked| Reply::Open { chunked };
+        let open = |chunked| SourceReply::Open { chunked };
         assert_eq!(reply(200, "X: y", (0, u64::MAX), None), open(false));
         assert_eq!(reply(200, "Transfer-Encoding: Chunked", (0, u64::MAX), None), open(true));
         assert_eq!(reply(200, "Transfer-Encoding: chunked", (0, 9), Some(9)), open(true));
-        let whole = Reply::Body { range: (0, 9), size: Some(9) };
+        let whole = SourceReply::Body { range: (0, 9), size: Some(9) };
         assert_eq!(reply(200, "X: y", (0, 9), Some(9)), whole);
     }
 
     #[test]
     fn refusals_are_told_apart() {
-        assert_eq!(reply(404, "A: b", (0, 9), None), Reply::Useless(SourceTrouble::NotFound));
-        assert_eq!(reply(403, "A: b", (0, 9), None), Reply::Useless(SourceTrouble::Refused));
-        assert_eq!(reply(401, "A: b", (0, 9), None), Reply::Useless(SourceTrouble::Private));
-        assert_eq!(reply(500, "A: b", (0, 9), None), Reply::Trouble(SourceTrouble::Failing));
-        assert_eq!(reply(100, "A: b", (0, 9), None), Reply::Interim);
+        assert_eq!(reply(404, "A: b", (0, 9), None), SourceReply::Useless(SourceTrouble::NotFound));
+        assert_eq!(reply(403, "A: b", (0, 9), None), SourceReply::Useless(SourceTrouble::Refused));
+        assert_eq!(reply(401, "A: b", (0, 9), None), SourceReply::Useless(SourceTrouble::Private));
+        assert_eq!(reply(500, "A: b", (0, 9), None), SourceReply::Trouble(SourceTrouble::Failing));
+        assert_eq!(reply(100, "A: b", (0, 9), None), SourceReply::Interim);
         for elsewhere in [301, 302, 303, 307, 308] {
-            assert_eq!(reply(elsewhere, "Location: /x", (0, 9), None), Reply::Moved);
+            assert_eq!(reply(elsewhere, "Location: /x", (0, 9), None), SourceReply::Moved);
         }
-        assert_eq!(reply(304, "A: b", (0, 9), None), Reply::Useless(SourceTrouble::Refused));
-        assert!(matches!(reply(429, "Retry-After: 9", (0, 9), None), Reply::Told(_)));
-        assert_eq!(reply(416, "A: b", (0, 9), Some(9)), Reply::Unsatisfiable { size: None });
+        assert_eq!(reply(304, "A: b", (0, 9), None), SourceReply::Useless(SourceTrouble::Refused));
+        assert!(matches!(reply(429, "Retry-After: 9", (0, 9), None), SourceReply::Told(_)));
+        assert_eq!(reply(416, "A: b", (0, 9), Some(9)), SourceReply::Unsatisfiable { size: None });
     }
 }

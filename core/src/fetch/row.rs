@@ -18,12 +18,12 @@ pub struct Get {
     /// Its SHA-1, when known beforehand.
     pub sha1: Option<Sha1>,
     /// The sources given by the user.
-    pub sources: Vec<Source>,
+    pub sources: Vec<DownloadSource>,
 }
 
 /// A source to download from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Source {
+pub struct DownloadSource {
     /// Where it listens.
     pub at: SocketAddr,
     /// What follows the host in the URL, as it goes into the request line. What

@@ -4,13 +4,13 @@
 use alloc::string::String;
 use core::net::{IpAddr, SocketAddr};
 
-use super::cx::Cx;
-use super::ranges::{Range, RangeSet};
-use super::spare::Server;
-use super::{Config, Event, Source, SourceTrouble, SourceView};
+use super::cx::FetchCx;
+use super::ranges::{ByteRange, RangeSet};
+use super::spare::SpareServer;
+use super::{Config, DownloadSource, Event, SourceTrouble, SourceView};
 use crate::engine::earlier;
 use crate::id::{ConnId, FetchId, Sha1};
-use crate::queue::client::{Client, Place};
+use crate::queue::client::{HeldPosition, QueueClient};
 use crate::time::{Duration, Instant};
 use crate::wire::http::{AvailableRanges, Target};
 use crate::wire::thex::ThexUri;
@@ -22,7 +22,7 @@ const PROMPT: u32 = 5;
 /// A source of a download.
 #[derive(Debug, Clone)]
 pub(super) struct Src {
-    pub(super) source: Source,
+    pub(super) source: DownloadSource,
     /// Another source named it, or redirected us to it, not the user.
     pub(super) told: bool,
     /// It connected to us with `GIV` and cannot be dialed.
@@ -31,8 +31,8 @@ pub(super) struct Src {
     pub(super) otherwise: bool,
     /// Our own address on the last connection we made to it.
     pub(super) local: Option<IpAddr>,
-    pub(super) client: Client,
-    pub(super) link: Link,
+    pub(super) client: QueueClient,
+    pub(super) link: SourceLink,
     /// The ranges it has, when it is a partial source.
     pub(super) available: Option<AvailableRanges>,
     /// Failures in a row.
@@ -64,7 +64,7 @@ pub(super) struct Src {
     pub(super) away: Option<bool>,
     /// Where it was before another member of its site was named, and whether a
     /// stranger had named that: there we ask again when that one is gone.
-    pub(super) home: Option<(Source, bool)>,
+    pub(super) home: Option<(DownloadSource, bool)>,
     /// The source of ours that it named as the one to ask.
     pub(super) beside: Option<SocketAddr>,
     /// How many times in a row the member that it named could not be reached.
@@ -75,7 +75,7 @@ pub(super) struct Src {
 
 /// The state of our connection to a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Link {
+pub(super) enum SourceLink {
     /// No connection.
     None,
     /// A connection is being made.
@@ -83,7 +83,7 @@ pub(super) enum Link {
     /// Connected; no request is active.
     Kept { conn: ConnId },
     /// A request was sent; waiting for the head of the reply.
-    Asked { conn: ConnId, range: Range, until: Instant },
+    Asked { conn: ConnId, range: ByteRange, until: Instant },
     /// Its bytes are being received.
     Receiving(Receiving),
 }
@@ -92,7 +92,7 @@ pub(super) enum Link {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Receiving {
     pub(super) conn: ConnId,
-    pub(super) range: Range,
+    pub(super) range: ByteRange,
     /// How many bytes of it are safe on disk.
     pub(super) stored: u64,
     /// The connection can be reused afterwards.
@@ -103,7 +103,7 @@ pub(super) struct Receiving {
     pub(super) judged_from: u64,
 }
 
-impl Link {
+impl SourceLink {
     /// The connection, if there is one.
     pub(super) const fn conn(&self) -> Option<ConnId> {
         match *self {
@@ -117,7 +117,7 @@ impl Link {
 
     /// Emits the event for the stored part of a range when its transfer ends
     /// early.
-    pub(super) fn tell_part(&self, fetch: FetchId, cx: &mut Cx<'_>) {
+    pub(super) fn tell_part(&self, fetch: FetchId, cx: &mut FetchCx<'_>) {
         if let Self::Receiving(Receiving { range: (start, end), stored: got @ 1.., .. }) = *self
             && start + got < end
         {
@@ -126,7 +126,7 @@ impl Link {
     }
 
     /// The bytes that are being received, or may be soon.
-    pub(super) fn in_flight(&self) -> Option<Range> {
+    pub(super) fn in_flight(&self) -> Option<ByteRange> {
         match *self {
             Self::Asked { range, .. } => Some(range),
             Self::Receiving(Receiving { range, stored, .. }) => Some((range.0 + stored, range.1)),
@@ -146,7 +146,7 @@ impl Link {
 }
 
 impl Src {
-    pub(super) fn new(config: &Config, source: Source) -> Self {
+    pub(super) fn new(config: &Config, source: DownloadSource) -> Self {
         let place = crate::queue::client::Config { time_scale: config.time_scale, ..config.place };
         Self {
             source,
@@ -154,8 +154,8 @@ impl Src {
             pushed: false,
             otherwise: false,
             local: None,
-            client: Client::new(place),
-            link: Link::None,
+            client: QueueClient::new(place),
+            link: SourceLink::None,
             available: None,
             failures: 0,
             gave: false,
@@ -181,9 +181,9 @@ impl Src {
     }
 
     /// The server it is at.
-    pub(super) fn server(&self) -> Server {
+    pub(super) fn server(&self) -> SpareServer {
         let private = self.source.target.starts_with("https://");
-        Server { at: self.source.at, host: self.source.host.clone(), private }
+        SpareServer { at: self.source.at, host: self.source.host.clone(), private }
     }
 
     /// Its first target.
@@ -208,7 +208,7 @@ impl Src {
     }
 
     /// The place we wait at, if any.
-    pub(super) fn waiting(&self) -> Option<&Place> {
+    pub(super) fn waiting(&self) -> Option<&HeldPosition> {
         self.client.place().filter(|p| !p.served)
     }
 
@@ -222,7 +222,7 @@ impl Src {
 
     /// True while it is sending bytes.
     pub(super) const fn receives(&self) -> bool {
-        matches!(self.link, Link::Receiving(_))
+        matches!(self.link, SourceLink::Receiving(_))
     }
 
     /// True when it may be asked.
@@ -234,7 +234,7 @@ impl Src {
     pub(super) fn idle(&self) -> bool {
         self.usable()
             && self.away.is_none()
-            && matches!(self.link, Link::None | Link::Kept { .. })
+            && matches!(self.link, SourceLink::None | SourceLink::Kept { .. })
             && self.client.ask_at().is_none()
     }
 
@@ -257,7 +257,7 @@ impl Src {
 
     /// True when nothing is going on with it, so that it can be asked.
     pub(super) fn is_free(&self) -> bool {
-        let idle = matches!(self.link, Link::None | Link::Kept { .. });
+        let idle = matches!(self.link, SourceLink::None | SourceLink::Kept { .. });
         idle && self.usable() && self.away.is_none()
     }
 
@@ -285,12 +285,12 @@ impl Src {
         match self.link {
             _ if self.lost.is_some() => "lost",
             _ if self.left_out => "in reserve",
-            Link::Dialing { .. } => "dialing",
-            Link::Asked { .. } => "asking",
-            Link::Receiving(_) => "receiving",
+            SourceLink::Dialing { .. } => "dialing",
+            SourceLink::Asked { .. } => "asking",
+            SourceLink::Receiving(_) => "receiving",
             _ if self.waiting().is_some() && self.beside.is_none() => "queued",
             _ if self.client.ask_at().is_some() => "waiting",
-            Link::None | Link::Kept { .. } => "idle",
+            SourceLink::None | SourceLink::Kept { .. } => "idle",
         }
     }
 }

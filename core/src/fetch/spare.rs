@@ -14,7 +14,7 @@ use crate::time::Instant;
 /// A server, and how it was addressed: behind one address several may be, and
 /// for some of them the connection is encrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Server {
+pub(super) struct SpareServer {
     pub(super) at: SocketAddr,
     pub(super) host: String,
     pub(super) private: bool,
@@ -23,7 +23,7 @@ pub(super) struct Server {
 /// A connection on which no request is active.
 #[derive(Debug, Clone)]
 struct Spare {
-    server: Server,
+    server: SpareServer,
     /// Our own address on it.
     local: Option<IpAddr>,
     until: Instant,
@@ -38,7 +38,7 @@ impl Spares {
     pub(super) fn keep(
         &mut self,
         conn: ConnId,
-        (server, local): (Server, Option<IpAddr>),
+        (server, local): (SpareServer, Option<IpAddr>),
         (config, now): (&Config, Instant),
     ) -> bool {
         let room = self.0.len() < config.spares as usize;
@@ -50,7 +50,7 @@ impl Spares {
     }
 
     /// Takes a connection to a server, the one used last.
-    pub(super) fn take(&mut self, server: &Server) -> Option<(ConnId, Option<IpAddr>)> {
+    pub(super) fn take(&mut self, server: &SpareServer) -> Option<(ConnId, Option<IpAddr>)> {
         let fits = self.0.iter().filter(|(_, spare)| spare.server == *server);
         let conn = fits.max_by_key(|(_, spare)| spare.until).map(|(&conn, _)| conn)?;
         let spare = self.0.remove(&conn)?;

@@ -3,11 +3,11 @@
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-use super::cx::Cx;
+use super::cx::FetchCx;
 use super::download::{Download, State};
-use super::probe::Choice;
-use super::ranges::{Range, RangeSet, common};
-use super::source::{Link, Src};
+use super::probe::ProbeChoice;
+use super::ranges::{ByteRange, RangeSet, common};
+use super::source::{SourceLink, Src};
 use super::{Config, Event, Output, SourceTrouble, keys_where};
 use crate::id::ConnId;
 use crate::queue::client;
@@ -16,25 +16,25 @@ use crate::wire::queue::{write_claim, write_sleeps};
 
 impl Download {
     /// The queue client of a source says it is time to ask.
-    pub(super) fn ask(&mut self, no: u32, cx: &mut Cx<'_>) {
+    pub(super) fn ask(&mut self, no: u32, cx: &mut FetchCx<'_>) {
         if self.state != State::Running {
             return;
         }
         let Some(src) = self.sources.get(&no) else { return };
         match src.link {
             _ if src.away.is_some() => {}
-            Link::None if src.pushed => self.lose(no, SourceTrouble::Disconnected, cx),
-            Link::None if self.choose(no, cx.config).is_none() => self.rest(no, cx),
-            Link::None => self.dial(no, cx),
-            Link::Kept { conn } => self.request(no, conn, cx),
+            SourceLink::None if src.pushed => self.lose(no, SourceTrouble::Disconnected, cx),
+            SourceLink::None if self.choose(no, cx.config).is_none() => self.rest(no, cx),
+            SourceLink::None => self.dial(no, cx),
+            SourceLink::Kept { conn } => self.request(no, conn, cx),
             // A request is on its way; its reply decides when to ask again.
-            Link::Dialing { .. } | Link::Asked { .. } | Link::Receiving(_) => {}
+            SourceLink::Dialing { .. } | SourceLink::Asked { .. } | SourceLink::Receiving(_) => {}
         }
     }
 
     /// Connects to a source, over a connection that an earlier download left if
     /// there is one.
-    pub(super) fn dial(&mut self, no: u32, cx: &mut Cx<'_>) {
+    pub(super) fn dial(&mut self, no: u32, cx: &mut FetchCx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
         if let Some((conn, local)) = cx.conns.spares.take(&src.server()) {
             (src.local, src.reused) = (local, true);
@@ -45,14 +45,14 @@ impl Download {
         src.reused = false;
         let conn = cx.conns.draw(self.id, no);
         let until = cx.now + cx.config.dial_deadline.scaled(cx.config.time_scale);
-        src.link = Link::Dialing { conn, until };
+        src.link = SourceLink::Dialing { conn, until };
         cx.fx.output(Output::Dial { conn, to: src.at() });
     }
 
     /// A dial succeeded: requests what is needed by now.
-    pub(super) fn dialed(&mut self, no: u32, conn: ConnId, local: IpAddr, cx: &mut Cx<'_>) {
+    pub(super) fn dialed(&mut self, no: u32, conn: ConnId, local: IpAddr, cx: &mut FetchCx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
-        if let Link::Dialing { .. } = src.link {
+        if let SourceLink::Dialing { .. } = src.link {
             src.local = Some(local.to_canonical());
             self.first_contact = None;
             self.request(no, conn, cx);
@@ -62,7 +62,7 @@ impl Download {
     /// There is nothing to request from this source. A partial source may get
     /// more of the file, so it is asked again later, whatever it has said so
     /// far.
-    fn rest(&mut self, no: u32, cx: &mut Cx<'_>) {
+    fn rest(&mut self, no: u32, cx: &mut FetchCx<'_>) {
         let Some(src) = self.sources.get_mut(&no) else { return };
         if src.available.take().is_some() {
             let pause = cx.config.busy_retry.scaled(cx.config.time_scale);
@@ -73,22 +73,22 @@ impl Download {
     }
 
     /// Sends a request; its range is chosen anew each time (AQ-13).
-    pub(super) fn request(&mut self, no: u32, conn: ConnId, cx: &mut Cx<'_>) {
+    pub(super) fn request(&mut self, no: u32, conn: ConnId, cx: &mut FetchCx<'_>) {
         let range = self.choose(no, cx.config);
         let Some(src) = self.sources.get_mut(&no) else { return };
         let Some(range) = range else {
-            src.link = Link::Kept { conn };
+            src.link = SourceLink::Kept { conn };
             return self.rest(no, cx);
         };
         let until = cx.now + cx.config.answer_deadline.scaled(cx.config.time_scale);
-        src.link = Link::Asked { conn, range, until };
+        src.link = SourceLink::Asked { conn, range, until };
         let data = self.head(no, range, cx);
         cx.fx.output(Output::Write { conn, data });
         let (start, end) = range;
         cx.fx.event(Event::Asked { fetch: self.id, conn, start, end });
     }
 
-    fn head(&self, no: u32, (start, end): Range, cx: &Cx<'_>) -> Vec<u8> {
+    fn head(&self, no: u32, (start, end): ByteRange, cx: &FetchCx<'_>) -> Vec<u8> {
         let src = &self.sources[&no];
         let mut head = HeadWriter::request("GET", &src.target(self.sha1));
         head.header("Host", &src.source.host).header("User-Agent", &cx.speech.agent);
@@ -131,12 +131,12 @@ impl Download {
     /// sources. When all missing bytes are being sent, the second half of the
     /// longest range that some source still has to send; or, only to keep a
     /// place in a queue, any missing bytes.
-    pub(super) fn choose(&self, no: u32, config: &Config) -> Option<Range> {
+    pub(super) fn choose(&self, no: u32, config: &Config) -> Option<ByteRange> {
         let src = self.sources.get(&no).filter(|src| src.usable())?;
         match self.choose_probe(no) {
-            Choice::Only(range) => return Some(range),
-            Choice::Nothing => return None,
-            Choice::Free => {}
+            ProbeChoice::Only(range) => return Some(range),
+            ProbeChoice::Nothing => return None,
+            ProbeChoice::Free => {}
         }
         let whole = (0, self.size.unwrap_or(u64::MAX));
         let flying = || {
@@ -166,9 +166,9 @@ impl Download {
 
     /// Disconnects sources whose remaining bytes have been received from
     /// others.
-    pub(super) fn prune(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn prune(&mut self, cx: &mut FetchCx<'_>) {
         let idle = |have: &RangeSet, s: &Src| match s.link {
-            Link::Receiving(_) => s.link.in_flight().is_some_and(|r| have.gaps(r).is_empty()),
+            SourceLink::Receiving(_) => s.link.in_flight().is_some_and(|r| have.gaps(r).is_empty()),
             _ => false,
         };
         for no in keys_where(&self.sources, |s| idle(&self.have, s)) {
@@ -193,7 +193,7 @@ fn reached_at(listen: SocketAddr, local: Option<IpAddr>) -> Option<SocketAddr> {
 }
 
 /// The parts of these ranges that a source has.
-fn within(src: &Src, ranges: Vec<Range>) -> Vec<Range> {
+fn within(src: &Src, ranges: Vec<ByteRange>) -> Vec<ByteRange> {
     match &src.available {
         None => ranges,
         Some(available) => {

@@ -8,9 +8,9 @@
 use alloc::sync::Arc;
 
 use super::check::Checks;
-use super::cx::Cx;
+use super::cx::FetchCx;
 use super::download::{Download, State};
-use super::event::Limit;
+use super::event::FetchLimit;
 use super::{Event, Output};
 use crate::id::ConnId;
 use crate::thex::Tree;
@@ -25,7 +25,7 @@ const SMALL: u64 = 256 * 1_024;
 
 /// A tree that is being requested.
 #[derive(Debug, Clone)]
-pub(super) struct Asking {
+pub(super) struct TreeRequest {
     /// The source it is requested from.
     no: u32,
     conn: ConnId,
@@ -65,7 +65,7 @@ impl Download {
     }
 
     /// Requests the tree, once a source has it.
-    pub(super) fn ask_for_tree(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn ask_for_tree(&mut self, cx: &mut FetchCx<'_>) {
         let Checks { tree: None, asking: None, blind: false, .. } = self.checks else { return };
         if self.state != State::Running || self.size.is_none_or(|size| size == 0) {
             return;
@@ -76,7 +76,7 @@ impl Download {
         let conn = cx.conns.draw(self.id, no);
         let until = cx.now + cx.config.tree_deadline.scaled(cx.config.time_scale);
         cx.fx.output(Output::Dial { conn, to: src.at() });
-        self.checks.asking = Some(Asking { no, conn, uri, until });
+        self.checks.asking = Some(TreeRequest { no, conn, uri, until });
     }
 
     /// True for the connection on which the tree is requested.
@@ -85,7 +85,7 @@ impl Download {
     }
 
     /// The dial succeeded.
-    pub(super) fn tree_dialed(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn tree_dialed(&mut self, cx: &mut FetchCx<'_>) {
         let Some(asking) = &self.checks.asking else { return };
         let mut head = HeadWriter::request("GET", &asking.uri.target);
         head.header("Host", &self.sources[&asking.no].source.host)
@@ -95,12 +95,12 @@ impl Download {
     }
 
     /// The head of the reply.
-    pub(super) fn tree_reply(&mut self, head: &ResponseHead, cx: &mut Cx<'_>) {
+    pub(super) fn tree_reply(&mut self, head: &ResponseHead, cx: &mut FetchCx<'_>) {
         let Some(conn) = self.checks.asking.as_ref().map(|asking| asking.conn) else { return };
         let chunked = head.headers.lists("Transfer-Encoding", "chunked");
         let length = head.content_length();
         if length.is_some_and(|length| length > cx.config.tree_bytes) {
-            cx.fx.event(Event::Limit { fetch: self.id, limit: Limit::TreeBytes });
+            cx.fx.event(Event::Limit { fetch: self.id, limit: FetchLimit::TreeBytes });
             return self.no_tree(cx);
         }
         match (head.status, length, chunked) {
@@ -112,8 +112,8 @@ impl Download {
     }
 
     /// The body of the reply.
-    pub(super) fn tree_came(&mut self, message: &[u8], cx: &mut Cx<'_>) {
-        let Some(Asking { no, uri, .. }) = self.checks.asking.clone() else { return };
+    pub(super) fn tree_came(&mut self, message: &[u8], cx: &mut FetchCx<'_>) {
+        let Some(TreeRequest { no, uri, .. }) = self.checks.asking.clone() else { return };
         let size = self.size.unwrap_or_default();
         let Some(tree) = thex::read(message, size, uri.root) else { return self.no_tree(cx) };
         self.leave_tree(cx);
@@ -129,7 +129,7 @@ impl Download {
 
     /// The request failed: asks the next source. If a wrong SHA-1 was waiting
     /// for the tree, continues as if there were none.
-    pub(super) fn no_tree(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn no_tree(&mut self, cx: &mut FetchCx<'_>) {
         self.leave_tree(cx);
         self.ask_for_tree(cx);
         if self.checks.asking.is_none() && core::mem::take(&mut self.checks.doubted) {
@@ -138,8 +138,8 @@ impl Download {
     }
 
     /// Closes the connection on which the tree is requested.
-    pub(super) fn leave_tree(&mut self, cx: &mut Cx<'_>) {
-        if let Some(Asking { conn, .. }) = self.checks.asking.take() {
+    pub(super) fn leave_tree(&mut self, cx: &mut FetchCx<'_>) {
+        if let Some(TreeRequest { conn, .. }) = self.checks.asking.take() {
             cx.conns.forget(conn);
             cx.fx.output(Output::Close { conn });
         }

@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{Engine, FxOf};
 use crate::time::{Duration, Instant};
 
-pub mod division;
-mod parts;
+pub mod membership;
+mod partition;
 #[cfg(test)]
 mod tests;
 
-pub use self::parts::{PARTS, Part};
+pub use self::partition::{PARTS, Partition};
 
 /// How often is looked, and how long is waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -140,7 +140,7 @@ impl Lease {
         matches!(self.state, State::Leading)
     }
 
-    fn seen(&mut self, now: Instant, seen: Seen, fx: &mut FxOf<Self>) {
+    fn observe(&mut self, now: Instant, seen: Seen, fx: &mut FxOf<Self>) {
         let State::Watching(before) = &mut self.state else { return };
         let why = if seen.free {
             "nobody holds it"
@@ -173,7 +173,7 @@ impl Engine for Lease {
 
     fn handle(&mut self, now: Instant, input: Input, fx: &mut FxOf<Self>) {
         match (input, self.state) {
-            (Input::Seen(seen), _) => self.seen(now, seen, fx),
+            (Input::Seen(seen), _) => self.observe(now, seen, fx),
             (Input::Taken(fence), State::Watching(_)) => {
                 self.state = State::Leading;
                 self.next = Some(now + self.config.beat);

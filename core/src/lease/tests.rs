@@ -36,7 +36,7 @@ impl Store {
 }
 
 /// Servents of a site, their store, and what goes wrong.
-struct World {
+struct LeaseWorld {
     now: Instant,
     store: Store,
     members: Vec<Lease>,
@@ -49,7 +49,7 @@ struct World {
 const MEMBERS: usize = 3;
 const STEP: Duration = Duration::from_millis(100);
 
-impl World {
+impl LeaseWorld {
     fn new() -> Self {
         let now = Instant::from_secs(1);
         let lease = Seen { fence: 0, beat: 0, free: true };
@@ -110,7 +110,7 @@ impl World {
 
 #[test]
 fn one_leads_and_keeps_leading() {
-    let mut world = World::new();
+    let mut world = LeaseWorld::new();
     world.run(Duration::from_secs(60));
     assert_eq!(world.leads.len(), 1);
     assert_eq!(world.members.iter().filter(|one| one.leads()).count(), 1);
@@ -118,7 +118,7 @@ fn one_leads_and_keeps_leading() {
 
 #[test]
 fn a_dead_leader_is_replaced_in_time_and_a_goodbye_sooner() {
-    let mut world = World::new();
+    let mut world = LeaseWorld::new();
     world.run(Duration::from_secs(5));
     let (_, first, _) = world.leads[0];
     let died = world.now;
@@ -137,7 +137,7 @@ fn a_dead_leader_is_replaced_in_time_and_a_goodbye_sooner() {
 
 #[test]
 fn a_leader_that_was_only_slow_hears_that_it_was_replaced() {
-    let mut world = World::new();
+    let mut world = LeaseWorld::new();
     world.run(Duration::from_secs(5));
     let (_, first, _) = world.leads[0];
     world.asleep[first] = world.now + Duration::from_secs(30);
@@ -150,7 +150,7 @@ fn a_leader_that_was_only_slow_hears_that_it_was_replaced() {
 
 #[test]
 fn who_cannot_look_takes_nothing_when_the_store_is_back() {
-    let mut world = World::new();
+    let mut world = LeaseWorld::new();
     world.run(Duration::from_secs(5));
     world.cut = [world.now + Duration::from_secs(60); MEMBERS].into();
     world.run(Duration::from_secs(70));
@@ -163,7 +163,7 @@ fn who_cannot_look_takes_nothing_when_the_store_is_back() {
 fn drawn_worlds_have_one_writer_and_never_stay_without_a_leader() {
     for seed in 0..10_000_u64 {
         let mut rng = Rng::new(seed);
-        let mut world = World::new();
+        let mut world = LeaseWorld::new();
         for _ in 0..8 {
             let who = rng.below(MEMBERS as u64) as usize;
             let until = world.now + Duration::from_millis(rng.below(12_000));

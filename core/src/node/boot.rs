@@ -1,9 +1,10 @@
 //! Starting and stopping a node, and its user's commands in between.
 
 use super::connections::Connections;
-use super::cx::Cx;
+use super::cx::NodeCx;
 use super::{
-    Answer, Command, ConnEvent, Effects, Misuse, Node, Op, Output, Restored, Service, State, tell,
+    ConnEvent, Misuse, Node, NodeAnswer, NodeCommand, NodeEffects, NodeOp, Output, RestoredNode,
+    Service, State, tell,
 };
 use crate::fetch;
 use crate::id::Guid;
@@ -17,7 +18,7 @@ impl Node {
     /// Restores what the store remembered: places and slots first, then
     /// downloads, then the timers of both, so that nobody is called back or
     /// asked before everything is in its place (PQ-12).
-    pub(super) fn start(&mut self, now: Instant, restored: Restored, fx: &mut Effects) {
+    pub(super) fn start(&mut self, now: Instant, restored: RestoredNode, fx: &mut NodeEffects) {
         if self.state != State::New {
             return tell(fx, ConnEvent::Misuse { fault: Misuse::StartedTwice });
         }
@@ -27,7 +28,7 @@ impl Node {
             self.us.servent = servent;
         } else {
             self.us.servent = Guid(self.root.fork("servent", 0).bytes());
-            fx.output(Output::Persist(Op::Servent(self.us.servent)));
+            fx.output(Output::Persist(NodeOp::Servent(self.us.servent)));
         }
         tell(
             fx,
@@ -38,7 +39,7 @@ impl Node {
             },
         );
         let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
-        let cx = &mut Cx::new(now, config, us, io, fx);
+        let cx = &mut NodeCx::new(now, config, us, io, fx);
         for file in restored.shared {
             if let Some(overlay) = overlay {
                 overlay.shares(cx, &file);
@@ -73,56 +74,56 @@ impl Node {
     }
 
     /// Carries out a command of the user.
-    pub(super) fn command(&mut self, now: Instant, command: Command, fx: &mut Effects) {
+    pub(super) fn command(&mut self, now: Instant, command: NodeCommand, fx: &mut NodeEffects) {
         if let Some(service) = needs(&command).filter(|service| !self.is_on(*service)) {
-            return fx.output(Output::Answer(Answer::Off { service }));
+            return fx.output(Output::Answer(NodeAnswer::Off { service }));
         }
-        if let Command::Stop = command {
+        if let NodeCommand::Stop = command {
             return self.stop(now, fx);
         }
-        if let Command::Woke { slept } = command {
+        if let NodeCommand::Woke { slept } = command {
             return self.woke(now, slept, fx);
         }
-        if let Command::Listening { at } = command {
+        if let NodeCommand::Listening { at } = command {
             self.us.listen = Some(at);
         }
         let Self { config, us, io, http, downloads, overlay, datagrams, swarm, .. } = self;
-        let cx = &mut Cx::new(now, config, us, io, fx);
+        let cx = &mut NodeCx::new(now, config, us, io, fx);
         let input = match command {
-            Command::Get(get) => fetch::Input::Get(get),
-            Command::Cancel { fetch } => fetch::Input::Cancel { fetch },
-            Command::Moved { fetch, from, to } => fetch::Input::Moved { fetch, from, to },
-            Command::Pause { fetch } => fetch::Input::Pause { fetch },
-            Command::Resume { fetch } => fetch::Input::GoOn { fetch },
-            Command::AskNow { fetch } => fetch::Input::AskNow { fetch },
-            Command::Sleep { fetch, length } => fetch::Input::Sleep { fetch, length },
-            Command::ExpectGiv { fetch, servent, index } => {
+            NodeCommand::Get(get) => fetch::Input::Get(get),
+            NodeCommand::Cancel { fetch } => fetch::Input::Cancel { fetch },
+            NodeCommand::Moved { fetch, from, to } => fetch::Input::Moved { fetch, from, to },
+            NodeCommand::Pause { fetch } => fetch::Input::Pause { fetch },
+            NodeCommand::Resume { fetch } => fetch::Input::GoOn { fetch },
+            NodeCommand::AskNow { fetch } => fetch::Input::AskNow { fetch },
+            NodeCommand::Sleep { fetch, length } => fetch::Input::Sleep { fetch, length },
+            NodeCommand::ExpectGiv { fetch, servent, index } => {
                 fetch::Input::ExpectGiv { fetch, servent, index }
             }
-            Command::Listening { .. } => {
+            NodeCommand::Listening { .. } => {
                 if let Some(swarm) = swarm {
                     swarm.listening(cx);
                 }
                 return downloads.listening(cx);
             }
-            Command::Swarm(command) => {
+            NodeCommand::Swarm(command) => {
                 if let Some(swarm) = swarm {
                     swarm.command(cx, command);
                 }
                 return;
             }
-            Command::Giv { to, index } => {
+            NodeCommand::Giv { to, index } => {
                 if !http.give(cx, to, index) {
                     cx.tell(ConnEvent::Misuse { fault: Misuse::UnknownFile { index } });
                 }
                 return;
             }
-            Command::Slots { slots } => return http.queue(cx, server::Input::Slots(slots)),
-            Command::Policy { policy } => return http.queue(cx, server::Input::Policy(policy)),
-            Command::SendMessages { .. }
-            | Command::TakenMessages { .. }
-            | Command::CloseMessages { .. }
-            | Command::ForgetMessages { .. } => {
+            NodeCommand::Slots { slots } => return http.queue(cx, server::Input::Slots(slots)),
+            NodeCommand::Policy { policy } => return http.queue(cx, server::Input::Policy(policy)),
+            NodeCommand::SendMessages { .. }
+            | NodeCommand::TakenMessages { .. }
+            | NodeCommand::CloseMessages { .. }
+            | NodeCommand::ForgetMessages { .. } => {
                 if let Some(datagrams) = datagrams {
                     datagrams.command(now, command, cx.fx);
                 }
@@ -139,24 +140,24 @@ impl Node {
     }
 
     /// We did not run for a while, or could reach nobody.
-    fn woke(&mut self, now: Instant, slept: Duration, fx: &mut Effects) {
+    fn woke(&mut self, now: Instant, slept: Duration, fx: &mut NodeEffects) {
         let Self { config, us, io, http, downloads, overlay, .. } = self;
-        let cx = &mut Cx::new(now, config, us, io, fx);
+        let cx = &mut NodeCx::new(now, config, us, io, fx);
         if slept >= ABSENCE {
             http.queue(cx, server::Input::Excuse);
         }
         downloads.handle(cx, fetch::Input::Woke);
         if let Some(overlay) = overlay {
-            overlay.command(cx, http, Command::Woke { slept });
+            overlay.command(cx, http, NodeCommand::Woke { slept });
         }
     }
 
     /// Says goodbye. The engines are not told: to them it is as if the power
     /// failed now, and the next start finds what they have saved, so that
     /// active slots and places are given back to their owners (PQ-12).
-    fn stop(&mut self, now: Instant, fx: &mut Effects) {
+    fn stop(&mut self, now: Instant, fx: &mut NodeEffects) {
         let Self { config, us, io, http, overlay, swarm, .. } = self;
-        let cx = &mut Cx::new(now, config, us, io, fx);
+        let cx = &mut NodeCx::new(now, config, us, io, fx);
         if let Some(overlay) = overlay {
             overlay.stop(cx, http);
         }
@@ -166,7 +167,7 @@ impl Node {
         Connections::close_all(io, "the servent stops", fx);
         self.state = State::Stopped;
         tell(fx, ConnEvent::Stopped);
-        fx.output(Output::Answer(Answer::Stopped));
+        fx.output(Output::Answer(NodeAnswer::Stopped));
     }
 
     /// True when a service is configured.
@@ -182,28 +183,30 @@ impl Node {
 }
 
 /// The service a command needs, when it needs exactly one.
-const fn needs(command: &Command) -> Option<Service> {
+const fn needs(command: &NodeCommand) -> Option<Service> {
     match command {
-        Command::Get(_)
-        | Command::Moved { .. }
-        | Command::Cancel { .. }
-        | Command::Pause { .. }
-        | Command::Resume { .. }
-        | Command::AskNow { .. }
-        | Command::Sleep { .. }
-        | Command::ExpectGiv { .. } => Some(Service::Downloads),
-        Command::Giv { .. } | Command::Slots { .. } | Command::Policy { .. } => Some(Service::Http),
-        Command::Join { .. }
-        | Command::Nearby { .. }
-        | Command::Search { .. }
-        | Command::EndSearch { .. }
-        | Command::AskPush { .. } => Some(Service::Overlay),
-        Command::SendMessages { .. }
-        | Command::TakenMessages { .. }
-        | Command::CloseMessages { .. }
-        | Command::ForgetMessages { .. } => Some(Service::Datagrams),
-        Command::Swarm(_) => Some(Service::Swarm),
-        Command::Listening { .. } | Command::Stop | Command::Woke { .. } => None,
+        NodeCommand::Get(_)
+        | NodeCommand::Moved { .. }
+        | NodeCommand::Cancel { .. }
+        | NodeCommand::Pause { .. }
+        | NodeCommand::Resume { .. }
+        | NodeCommand::AskNow { .. }
+        | NodeCommand::Sleep { .. }
+        | NodeCommand::ExpectGiv { .. } => Some(Service::Downloads),
+        NodeCommand::Giv { .. } | NodeCommand::Slots { .. } | NodeCommand::Policy { .. } => {
+            Some(Service::Http)
+        }
+        NodeCommand::Join { .. }
+        | NodeCommand::Nearby { .. }
+        | NodeCommand::Search { .. }
+        | NodeCommand::EndSearch { .. }
+        | NodeCommand::AskPush { .. } => Some(Service::Overlay),
+        NodeCommand::SendMessages { .. }
+        | NodeCommand::TakenMessages { .. }
+        | NodeCommand::CloseMessages { .. }
+        | NodeCommand::ForgetMessages { .. } => Some(Service::Datagrams),
+        NodeCommand::Swarm(_) => Some(Service::Swarm),
+        NodeCommand::Listening { .. } | NodeCommand::Stop | NodeCommand::Woke { .. } => None,
     }
 }
 

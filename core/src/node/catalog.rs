@@ -17,7 +17,7 @@ use crate::queue::FileKey;
 
 /// One shared file and its alternate locations.
 #[derive(Debug, Clone)]
-struct Entry {
+struct CatalogEntry {
     info: FileInfo,
     /// Alternate locations, the one learnt last at the end.
     alternates: Vec<SocketAddr>,
@@ -26,7 +26,7 @@ struct Entry {
 /// The shared files.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Catalog {
-    by_index: BTreeMap<FileIndex, Entry>,
+    by_index: BTreeMap<FileIndex, CatalogEntry>,
     by_name: BTreeSet<(String, FileIndex)>,
     /// Keyed by the first bytes of the SHA-1; the entry has all of them.
     by_sha1: BTreeSet<(u64, FileIndex)>,
@@ -47,7 +47,7 @@ impl Catalog {
         }
         self.by_key.insert((info.key, info.index));
         self.by_name.insert((info.name.clone(), info.index));
-        self.by_index.insert(info.index, Entry { info, alternates });
+        self.by_index.insert(info.index, CatalogEntry { info, alternates });
     }
 
     /// Stops sharing a file.
@@ -55,7 +55,7 @@ impl Catalog {
         self.take(index);
     }
 
-    fn take(&mut self, index: FileIndex) -> Option<Entry> {
+    fn take(&mut self, index: FileIndex) -> Option<CatalogEntry> {
         let old = self.by_index.remove(&index)?;
         if let Some(sha1) = old.info.sha1 {
             self.by_sha1.remove(&(prefix(sha1), index));

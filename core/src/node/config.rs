@@ -23,7 +23,7 @@ pub struct Config {
     /// Downloads.
     pub fetch: fetch::Config,
     /// What a stranger can make us spend.
-    pub limits: Limits,
+    pub limits: NodeLimits,
     /// What visitors may upload.
     pub inbox: InboxLimits,
     /// Host names by which browsers of our own network may address us, besides
@@ -60,7 +60,7 @@ impl Default for Config {
             agent: String::from(concat!("Servent/", env!("CARGO_PKG_VERSION"))),
             queue: queue::Config::default(),
             fetch: fetch::Config::default(),
-            limits: Limits::default(),
+            limits: NodeLimits::default(),
             inbox: InboxLimits::default(),
             hosts: Vec::new(),
             http: true,
@@ -77,7 +77,7 @@ impl Default for Config {
     }
 }
 
-impl Limits {
+impl NodeLimits {
     /// The limits of a head.
     pub(super) const fn head(&self) -> HeadLimits {
         HeadLimits { bytes: self.head_bytes, lines: self.head_lines }
@@ -87,7 +87,7 @@ impl Limits {
 /// What a stranger can make us spend. Reaching one is an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Limits {
+pub struct NodeLimits {
     /// Connections in total.
     pub connections: u32,
     /// Connections of one address.
@@ -102,7 +102,7 @@ pub struct Limits {
     /// Time a kept connection may be silent when its client holds no place.
     pub idle_deadline: Duration,
     /// Minimum rate in bytes per second at which a client must read, averaged
-    /// over [`Limits::reader_window`].
+    /// over [`NodeLimits::reader_window`].
     pub reader_rate: u64,
     /// Time over which the rate of a reader is averaged.
     pub reader_window: Duration,
@@ -129,7 +129,7 @@ pub struct Limits {
     pub alternates_told: u32,
 }
 
-impl Default for Limits {
+impl Default for NodeLimits {
     fn default() -> Self {
         Self {
             connections: 20_000,

@@ -13,21 +13,21 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use super::gate::Gate;
-use super::{ConnEvent, Effects, Limit, Limits, Output, tell};
+use super::{ConnEvent, NodeEffects, NodeLimit, NodeLimits, Output, tell};
 use crate::address::owner;
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::time::Instant;
 
 /// One connection.
 #[derive(Debug, Clone)]
-pub(super) struct Conn {
+pub(super) struct NodeConn {
     /// The address of the other end.
     pub(super) peer: SocketAddr,
     /// Our own address it connected to, when it was accepted and the host
     /// knows.
     pub(super) local: Option<SocketAddr>,
     /// What it is used for at the moment.
-    pub(super) phase: Phase,
+    pub(super) phase: ConnPhase,
     /// Received bytes that are not processed yet. No capacity when empty.
     pub(super) unread: Vec<u8>,
     /// Closed by us after requests were answered on it.
@@ -38,7 +38,7 @@ pub(super) struct Conn {
 
 /// What a connection is used for at the moment.
 #[derive(Debug, Clone)]
-pub(super) enum Phase {
+pub(super) enum ConnPhase {
     /// We are connecting.
     Dialing(Purpose),
     /// Nothing has been received yet: the first line decides what it is.
@@ -49,7 +49,7 @@ pub(super) enum Phase {
     /// A request was received, and the queue is holding its answer back.
     Held,
     /// A file body is being sent; further requests wait for its end.
-    Sending(Box<Transfer>),
+    Sending(Box<BodyTransfer>),
     /// A long list is being sent in parts; further requests wait for its end.
     Listing(Box<Listing>),
     /// A file for the inbox is being received; further requests wait for its
@@ -82,7 +82,7 @@ pub(super) enum Owner {
     Nobody,
 }
 
-impl Phase {
+impl ConnPhase {
     /// The service that is told what happens on the connection.
     pub(super) const fn owner(&self) -> Owner {
         match self {
@@ -120,7 +120,7 @@ pub(super) enum Purpose {
 
 /// A file body being sent.
 #[derive(Debug, Clone)]
-pub(super) struct Transfer {
+pub(super) struct BodyTransfer {
     /// The range, `start..end`.
     pub(super) start: u64,
     /// Its end.
@@ -196,8 +196,8 @@ pub(super) enum Timer {
     List,
 }
 
-impl Conn {
-    fn new(peer: SocketAddr, phase: Phase) -> Self {
+impl NodeConn {
+    fn new(peer: SocketAddr, phase: ConnPhase) -> Self {
         Self { peer, local: None, phase, unread: Vec::new(), answered: false, due: None }
     }
 
@@ -242,10 +242,10 @@ impl Conn {
 /// All connections, with their deadlines in order.
 #[derive(Debug, Clone)]
 pub(super) struct Connections {
-    limits: Limits,
+    limits: NodeLimits,
     /// Boxed, because a leaf of the map has room for eleven, and most nodes
     /// have only one connection at a time, but open many in succession.
-    conns: BTreeMap<ConnId, Box<Conn>>,
+    conns: BTreeMap<ConnId, Box<NodeConn>>,
     per_owner: BTreeMap<IpAddr, u32>,
     due: BTreeMap<(Instant, ConnId), Timer>,
     gate: Gate,
@@ -254,7 +254,7 @@ pub(super) struct Connections {
 
 impl Connections {
     /// Without connections.
-    pub(super) fn new(limits: Limits) -> Self {
+    pub(super) fn new(limits: NodeLimits) -> Self {
         Self {
             limits,
             conns: BTreeMap::new(),
@@ -271,7 +271,7 @@ impl Connections {
         now: Instant,
         conn: ConnId,
         (peer, local): (SocketAddr, Option<SocketAddr>),
-        fx: &mut Effects,
+        fx: &mut NodeEffects,
     ) {
         match self.admit(conn, peer) {
             Ok(()) => {
@@ -288,15 +288,15 @@ impl Connections {
         }
     }
 
-    fn admit(&mut self, conn: ConnId, peer: SocketAddr) -> Result<(), Limit> {
+    fn admit(&mut self, conn: ConnId, peer: SocketAddr) -> Result<(), NodeLimit> {
         if !self.has_room() {
-            return Err(Limit::Connections);
+            return Err(NodeLimit::Connections);
         }
         let held = self.per_owner.get(&owner(peer.ip())).copied().unwrap_or_default();
         if held >= self.limits.connections_per_ip {
-            return Err(Limit::ConnectionsPerIp);
+            return Err(NodeLimit::ConnectionsPerIp);
         }
-        self.insert(conn, Conn::new(peer, Phase::Fresh));
+        self.insert(conn, NodeConn::new(peer, ConnPhase::Fresh));
         Ok(())
     }
 
@@ -315,10 +315,10 @@ impl Connections {
         now: Instant,
         conn: ConnId,
         (to, purpose): (SocketAddr, Purpose),
-        fx: &mut Effects,
+        fx: &mut NodeEffects,
     ) -> bool {
         if self.has_room() && !self.gate.allows(now, to, &self.limits) {
-            tell(fx, ConnEvent::Limit { conn, limit: Limit::StrangerDials });
+            tell(fx, ConnEvent::Limit { conn, limit: NodeLimit::StrangerDials });
             return false;
         }
         self.dial(conn, to, purpose, fx)
@@ -339,13 +339,13 @@ impl Connections {
         conn: ConnId,
         to: SocketAddr,
         purpose: Purpose,
-        fx: &mut Effects,
+        fx: &mut NodeEffects,
     ) -> bool {
         if !self.has_room() {
-            tell(fx, ConnEvent::Limit { conn, limit: Limit::Connections });
+            tell(fx, ConnEvent::Limit { conn, limit: NodeLimit::Connections });
             return false;
         }
-        self.insert(conn, Conn::new(to, Phase::Dialing(purpose)));
+        self.insert(conn, NodeConn::new(to, ConnPhase::Dialing(purpose)));
         tell(fx, ConnEvent::Dialing { conn, to });
         fx.output(Output::Dial { conn, to });
         true
@@ -355,7 +355,7 @@ impl Connections {
         self.conns.len() < usize::try_from(self.limits.connections).unwrap_or(usize::MAX)
     }
 
-    fn insert(&mut self, conn: ConnId, state: Conn) {
+    fn insert(&mut self, conn: ConnId, state: NodeConn) {
         *self.per_owner.entry(owner(state.peer.ip())).or_default() += 1;
         self.conns.insert(conn, Box::new(state));
     }
@@ -363,14 +363,14 @@ impl Connections {
     /// Adds received bytes to the unread ones and returns the connection's
     /// owner; `None` when the connection is not open.
     pub(super) fn receive(&mut self, conn: ConnId, data: Vec<u8>) -> Option<Owner> {
-        let state = self.open(conn).filter(|c| !matches!(c.phase, Phase::Dialing(_)))?;
+        let state = self.open(conn).filter(|c| !matches!(c.phase, ConnPhase::Dialing(_)))?;
         state.push(data);
         Some(state.phase.owner())
     }
 
     /// Sends bytes.
     #[allow(clippy::unused_self)] // The counterpart of `receive`.
-    pub(super) fn write(&self, conn: ConnId, data: Vec<u8>, fx: &mut Effects) {
+    pub(super) fn write(&self, conn: ConnId, data: Vec<u8>, fx: &mut NodeEffects) {
         fx.output(Output::Write { conn, data });
     }
 
@@ -382,11 +382,11 @@ impl Connections {
         conn: ConnId,
         flush: bool,
         why: &str,
-        fx: &mut Effects,
-    ) -> Option<Phase> {
+        fx: &mut NodeEffects,
+    ) -> Option<ConnPhase> {
         let state = self.open(conn)?;
-        let was = core::mem::replace(&mut state.phase, Phase::Closing);
-        state.answered = was.owner() == Owner::Http && !matches!(was, Phase::Dialing(_));
+        let was = core::mem::replace(&mut state.phase, ConnPhase::Closing);
+        state.answered = was.owner() == Owner::Http && !matches!(was, ConnPhase::Dialing(_));
         state.unread = Vec::new();
         self.rest(conn);
         tell(fx, ConnEvent::Closing { conn, why: String::from(why) });
@@ -395,10 +395,10 @@ impl Connections {
     }
 
     /// Closes all connections without telling their owners.
-    pub(super) fn close_all(&mut self, why: &str, fx: &mut Effects) {
-        let flush = |conn: &Conn| match conn.phase {
-            Phase::Closing => None,
-            Phase::Serving { .. } | Phase::Overlay => Some(true),
+    pub(super) fn close_all(&mut self, why: &str, fx: &mut NodeEffects) {
+        let flush = |conn: &NodeConn| match conn.phase {
+            ConnPhase::Closing => None,
+            ConnPhase::Serving { .. } | ConnPhase::Overlay => Some(true),
             _ => Some(false),
         };
         let open = self.conns.iter().filter_map(|(conn, state)| Some((*conn, flush(state)?)));
@@ -409,7 +409,7 @@ impl Connections {
     }
 
     /// Removes a connection that is gone.
-    pub(super) fn remove(&mut self, conn: ConnId) -> Option<Conn> {
+    pub(super) fn remove(&mut self, conn: ConnId) -> Option<NodeConn> {
         self.rest(conn);
         let gone = self.conns.remove(&conn)?;
         let owner = owner(gone.peer.ip());
@@ -423,12 +423,15 @@ impl Connections {
     }
 
     /// A connection that has not been closed yet.
-    pub(super) fn open(&mut self, conn: ConnId) -> Option<&mut Conn> {
-        self.conns.get_mut(&conn).map(|c| &mut **c).filter(|c| !matches!(c.phase, Phase::Closing))
+    pub(super) fn open(&mut self, conn: ConnId) -> Option<&mut NodeConn> {
+        self.conns
+            .get_mut(&conn)
+            .map(|c| &mut **c)
+            .filter(|c| !matches!(c.phase, ConnPhase::Closing))
     }
 
     /// A connection in any phase.
-    pub(super) fn get(&self, conn: ConnId) -> Option<&Conn> {
+    pub(super) fn get(&self, conn: ConnId) -> Option<&NodeConn> {
         self.conns.get(&conn).map(|c| &**c)
     }
 
@@ -485,16 +488,16 @@ mod tests {
 
     #[test]
     fn limits_count_addresses_and_are_given_back() {
-        let limits = Limits { connections: 3, connections_per_ip: 2, ..Limits::default() };
+        let limits = NodeLimits { connections: 3, connections_per_ip: 2, ..NodeLimits::default() };
         let mut t = Connections::new(limits);
         let mut fx = Fx::new();
         let at = |s: &str| s.parse::<SocketAddr>().unwrap();
         assert_eq!(t.admit(ConnId(0), at("[2001:db8::1]:1")), Ok(()));
         assert_eq!(t.admit(ConnId(2), at("[2001:db8::2]:1")), Ok(()));
         let refused = t.admit(ConnId(4), at("[2001:db8::3]:1"));
-        assert_eq!(refused, Err(Limit::ConnectionsPerIp));
+        assert_eq!(refused, Err(NodeLimit::ConnectionsPerIp));
         assert!(t.dial(ConnId(1), at("1.1.1.1:1"), Purpose::Fetch, &mut fx));
-        assert_eq!(t.admit(ConnId(4), at("2.2.2.2:1")), Err(Limit::Connections));
+        assert_eq!(t.admit(ConnId(4), at("2.2.2.2:1")), Err(NodeLimit::Connections));
         assert!(!t.dial(ConnId(5), at("1.1.1.1:1"), Purpose::Fetch, &mut fx));
         assert_eq!((t.number(), t.number()), (ConnId(3), ConnId(7)));
         t.remove(ConnId(0));
@@ -504,7 +507,7 @@ mod tests {
 
     #[test]
     fn a_connection_has_one_timer() {
-        let mut t = Connections::new(Limits::default());
+        let mut t = Connections::new(NodeLimits::default());
         t.admit(ConnId(0), "1.1.1.1:1".parse().unwrap()).unwrap();
         t.wake(ConnId(0), Instant::from_secs(1), Timer::Head);
         t.wake(ConnId(0), Instant::from_secs(2), Timer::Idle);
@@ -517,7 +520,7 @@ mod tests {
 
     #[test]
     fn nothing_unread_costs_nothing() {
-        let mut c = Conn::new("1.1.1.1:1".parse().unwrap(), Phase::Fresh);
+        let mut c = NodeConn::new("1.1.1.1:1".parse().unwrap(), ConnPhase::Fresh);
         let mut data = Vec::with_capacity(65_536);
         data.extend_from_slice(b"abc");
         c.push(data);
@@ -528,6 +531,6 @@ mod tests {
         let bytes = core::mem::take(&mut c.unread);
         c.keep_unread(bytes, 2);
         assert_eq!(c.unread.capacity(), 0);
-        assert!(size_of::<Conn>() <= 160, "{}", size_of::<Conn>());
+        assert!(size_of::<NodeConn>() <= 160, "{}", size_of::<NodeConn>());
     }
 }

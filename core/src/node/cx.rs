@@ -3,19 +3,19 @@
 use alloc::collections::VecDeque;
 use core::net::SocketAddr;
 
-use super::connections::{Connections, Phase};
-use super::{Config, ConnEvent, Effects, tell};
+use super::connections::{ConnPhase, Connections};
+use super::{Config, ConnEvent, NodeEffects, tell};
 use crate::id::{ConnId, Guid};
 use crate::queue::server;
 use crate::time::Instant;
 
 /// The current time, what all services share, and the list of effects.
-pub(super) struct Cx<'a> {
+pub(super) struct NodeCx<'a> {
     pub(super) now: Instant,
     pub(super) config: &'a Config,
     pub(super) us: &'a Ourselves,
     pub(super) io: &'a mut Connections,
-    pub(super) fx: &'a mut Effects,
+    pub(super) fx: &'a mut NodeEffects,
     /// What the effects of the queue that are being carried out make known to
     /// it; `None` while none are.
     pub(super) follow_ups: Option<VecDeque<server::Input>>,
@@ -30,13 +30,13 @@ pub(super) struct Ourselves {
     pub(super) listen: Option<SocketAddr>,
 }
 
-impl<'a> Cx<'a> {
+impl<'a> NodeCx<'a> {
     pub(super) const fn new(
         now: Instant,
         config: &'a Config,
         us: &'a Ourselves,
         io: &'a mut Connections,
-        fx: &'a mut Effects,
+        fx: &'a mut NodeEffects,
     ) -> Self {
         Self { now, config, us, io, fx, follow_ups: None }
     }
@@ -47,7 +47,7 @@ impl<'a> Cx<'a> {
     }
 
     /// Closes a connection; returns what it was used for, for its owner.
-    pub(super) fn close(&mut self, conn: ConnId, flush: bool, why: &str) -> Option<Phase> {
+    pub(super) fn close(&mut self, conn: ConnId, flush: bool, why: &str) -> Option<ConnPhase> {
         self.io.close(conn, flush, why, self.fx)
     }
 }

@@ -7,30 +7,30 @@ use alloc::vec::Vec;
 use core::mem;
 use core::net::{IpAddr, SocketAddr};
 
-use super::connections::{Awaited, Phase, Purpose};
-use super::cx::Cx;
-use super::parts::Parts;
-use super::{Config, ConnEvent, Event, FileRef, Op, Output};
+use super::connections::{Awaited, ConnPhase, Purpose};
+use super::cx::NodeCx;
+use super::parts::UnfinishedDownloads;
+use super::{Config, ConnEvent, Event, FileRef, NodeOp, Output};
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::fetch::{self, DialError, Fetches, PartRow, StoreError};
 use crate::id::{ConnId, FetchId};
 use crate::thex::Tree;
 use crate::time::Instant;
 use crate::wire::http::{NotChunked, ResponseHead, chunks};
-use crate::wire::queue::Line;
+use crate::wire::queue::SignalLine;
 
 /// The download service.
 #[derive(Debug, Clone)]
 pub(super) struct Downloads {
     engine: Fetches,
     /// The finished parts of unfinished downloads, for clients that ask us.
-    pub(super) parts: Parts,
+    pub(super) parts: UnfinishedDownloads,
 }
 
 impl Downloads {
     pub(super) fn new(config: &Config) -> Self {
         let engine = Fetches::new(config.fetch, config.agent.clone(), config.dialect);
-        Self { engine, parts: Parts::default() }
+        Self { engine, parts: UnfinishedDownloads::default() }
     }
 
     /// The state of all downloads.
@@ -39,24 +39,24 @@ impl Downloads {
     }
 
     /// Restores a download from the store.
-    pub(super) fn restore(&mut self, cx: &mut Cx<'_>, row: PartRow) {
+    pub(super) fn restore(&mut self, cx: &mut NodeCx<'_>, row: PartRow) {
         self.parts.put(&Arc::new(row.clone()));
         self.handle(cx, fetch::Input::Restore(row));
     }
 
     /// Restores a download's hash tree, after the download itself.
-    pub(super) fn restore_tree(&mut self, cx: &mut Cx<'_>, fetch: FetchId, tree: Arc<Tree>) {
+    pub(super) fn restore_tree(&mut self, cx: &mut NodeCx<'_>, fetch: FetchId, tree: Arc<Tree>) {
         self.handle(cx, fetch::Input::RestoreTree(fetch, tree));
     }
 
     /// Our listening address has changed: servers may call us back there.
-    pub(super) fn listening(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn listening(&mut self, cx: &mut NodeCx<'_>) {
         let at = cx.us.listen.filter(|_| cx.config.callable);
         self.handle(cx, fetch::Input::Listening(at));
     }
 
     /// Gives the engine an input and carries out its outputs.
-    pub(super) fn handle(&mut self, cx: &mut Cx<'_>, input: fetch::Input) {
+    pub(super) fn handle(&mut self, cx: &mut NodeCx<'_>, input: fetch::Input) {
         let mut said = Fx::new();
         self.engine.handle(cx.now, input, &mut said);
         self.obey(cx, said);
@@ -68,7 +68,7 @@ impl Downloads {
     }
 
     /// Runs what is due.
-    pub(super) fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn handle_timeout(&mut self, cx: &mut NodeCx<'_>) {
         let mut said = Fx::new();
         self.engine.handle_timeout(cx.now, &mut said);
         self.obey(cx, said);
@@ -76,7 +76,7 @@ impl Downloads {
 
     /// Carries out outputs in the engine's own order, so that what is saved
     /// before a request is persisted before the request is written.
-    fn obey(&mut self, cx: &mut Cx<'_>, mut said: FxOf<Fetches>) {
+    fn obey(&mut self, cx: &mut NodeCx<'_>, mut said: FxOf<Fetches>) {
         for effect in said.drain() {
             let wanted = match effect {
                 Effect::Event(event) => {
@@ -122,17 +122,17 @@ impl Downloads {
                 fetch::Output::Complete { fetch } => cx.fx.output(Output::Complete { fetch }),
                 fetch::Output::Save(row) => {
                     self.parts.put(&row);
-                    cx.fx.output(Output::Persist(Op::Fetch(row)));
+                    cx.fx.output(Output::Persist(NodeOp::Fetch(row)));
                 }
                 fetch::Output::SaveTree(fetch, tree) => {
-                    cx.fx.output(Output::Persist(Op::Tree(fetch, tree)));
+                    cx.fx.output(Output::Persist(NodeOp::Tree(fetch, tree)));
                 }
                 fetch::Output::Paused(fetch, paused) => {
-                    cx.fx.output(Output::Persist(Op::Paused(fetch, paused)));
+                    cx.fx.output(Output::Persist(NodeOp::Paused(fetch, paused)));
                 }
                 fetch::Output::Forget(fetch) => {
                     self.parts.remove(fetch);
-                    cx.fx.output(Output::Persist(Op::FetchGone(fetch)));
+                    cx.fx.output(Output::Persist(NodeOp::FetchGone(fetch)));
                 }
                 fetch::Output::Answer(answer) => cx.fx.output(Output::Answer(answer.into())),
             }
@@ -141,14 +141,16 @@ impl Downloads {
 
     /// A `QUEUE` or `GIV` line opened this connection: from now on we send
     /// requests on it, if one of our downloads was waiting for it.
-    pub(super) fn invited(&mut self, cx: &mut Cx<'_>, conn: ConnId, line: Line) {
+    pub(super) fn invited(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, line: SignalLine) {
         let Some(state) = cx.io.open(conn) else { return };
         let peer: SocketAddr = state.peer;
-        state.phase = Phase::Fetching(Awaited::Head);
+        state.phase = ConnPhase::Fetching(Awaited::Head);
         cx.io.rest(conn);
         let input = match line {
-            Line::Queue { ticket, server } => fetch::Input::Called { conn, peer, ticket, server },
-            Line::Giv { index, servent, name } => {
+            SignalLine::Queue { ticket, server } => {
+                fetch::Input::Called { conn, peer, ticket, server }
+            }
+            SignalLine::Giv { index, servent, name } => {
                 fetch::Input::Giv { conn, peer, index, servent, name }
             }
         };
@@ -156,18 +158,18 @@ impl Downloads {
     }
 
     /// A dial for a download succeeded.
-    pub(super) fn dialed(&mut self, cx: &mut Cx<'_>, conn: ConnId, local: IpAddr) {
+    pub(super) fn dialed(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, local: IpAddr) {
         expect(cx, conn, Awaited::Head);
         self.handle(cx, fetch::Input::Dialed { conn, local });
     }
 
     /// Parses heads, and skips or collects bodies, from the unread bytes.
-    pub(super) fn read(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    pub(super) fn read(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         let limits = cx.config.limits.head();
         let most = cx.config.fetch.tree_bytes;
         loop {
             let Some(state) = cx.io.open(conn) else { return };
-            let Phase::Fetching(awaited) = &mut state.phase else { return };
+            let ConnPhase::Fetching(awaited) = &mut state.phase else { return };
             if state.unread.is_empty() {
                 return;
             }
@@ -225,7 +227,7 @@ impl Downloads {
 
     /// What was received is not a reply: nothing on this connection can be
     /// trusted.
-    fn not_a_reply(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    fn not_a_reply(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         self.handle(cx, fetch::Input::Garbage { conn });
         if cx.close(conn, false, "not a reply we can read").is_some() {
             self.left(cx, conn);
@@ -233,13 +235,13 @@ impl Downloads {
     }
 
     /// This many bytes of the body are safe on disk.
-    pub(super) fn stored(&mut self, cx: &mut Cx<'_>, conn: ConnId, bytes: u64) {
+    pub(super) fn stored(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, bytes: u64) {
         let Some(state) = cx.io.open(conn) else { return };
         let bytes = match state.phase {
-            Phase::Fetching(Awaited::StoringBody) => bytes,
-            Phase::Fetching(Awaited::Storing(length)) => {
+            ConnPhase::Fetching(Awaited::StoringBody) => bytes,
+            ConnPhase::Fetching(Awaited::Storing(length)) => {
                 if bytes >= length {
-                    state.phase = Phase::Fetching(Awaited::Head);
+                    state.phase = ConnPhase::Fetching(Awaited::Head);
                 }
                 bytes.min(length)
             }
@@ -250,37 +252,37 @@ impl Downloads {
     }
 
     /// A body of unknown length has ended, and is safe on disk.
-    pub(super) fn body_ended(&mut self, cx: &mut Cx<'_>, conn: ConnId, unread: Vec<u8>) {
+    pub(super) fn body_ended(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, unread: Vec<u8>) {
         let Some(state) = cx.io.open(conn) else { return };
-        if !matches!(state.phase, Phase::Fetching(Awaited::StoringBody)) {
+        if !matches!(state.phase, ConnPhase::Fetching(Awaited::StoringBody)) {
             return;
         }
-        state.phase = Phase::Fetching(Awaited::Head);
+        state.phase = ConnPhase::Fetching(Awaited::Head);
         state.keep_unread(unread, 0);
         self.handle(cx, fetch::Input::BodyEnded { conn });
         self.read(cx, conn);
     }
 
     /// The part file cannot be written.
-    pub(super) fn disk_failed(&mut self, cx: &mut Cx<'_>, conn: ConnId, why: StoreError) {
+    pub(super) fn disk_failed(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, why: StoreError) {
         self.handle(cx, fetch::Input::DiskFailed { conn, why });
     }
 
     /// A connection on which we sent requests, or were about to, is lost.
-    pub(super) fn left(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    pub(super) fn left(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         self.handle(cx, fetch::Input::Closed { conn });
     }
 }
 
 /// Sends a body to the disk: the host takes it off the connection, starting
 /// with the part that was received along with the head.
-fn store(cx: &mut Cx<'_>, conn: ConnId, fetch: FetchId, (start, end): (u64, u64)) {
+fn store(cx: &mut NodeCx<'_>, conn: ConnId, fetch: FetchId, (start, end): (u64, u64)) {
     let Some(state) = cx.io.open(conn) else { return };
     let length = end.saturating_sub(start);
-    if length == 0 || !matches!(state.phase, Phase::Fetching(_)) {
+    if length == 0 || !matches!(state.phase, ConnPhase::Fetching(_)) {
         return;
     }
-    state.phase = Phase::Fetching(Awaited::Storing(length));
+    state.phase = ConnPhase::Fetching(Awaited::Storing(length));
     let mut early = mem::take(&mut state.unread);
     let ours = usize::try_from(length).unwrap_or(usize::MAX).min(early.len());
     let rest = early.split_off(ours);
@@ -289,13 +291,13 @@ fn store(cx: &mut Cx<'_>, conn: ConnId, fetch: FetchId, (start, end): (u64, u64)
 }
 
 /// The same for a body of unknown length.
-fn store_body(cx: &mut Cx<'_>, conn: ConnId, fetch: FetchId, chunked: bool) {
+fn store_body(cx: &mut NodeCx<'_>, conn: ConnId, fetch: FetchId, chunked: bool) {
     let most = cx.config.fetch.largest;
     let Some(state) = cx.io.open(conn) else { return };
-    if !matches!(state.phase, Phase::Fetching(_)) {
+    if !matches!(state.phase, ConnPhase::Fetching(_)) {
         return;
     }
-    state.phase = Phase::Fetching(Awaited::StoringBody);
+    state.phase = ConnPhase::Fetching(Awaited::StoringBody);
     let early = mem::take(&mut state.unread);
     cx.fx.output(Output::StoreBody { conn, fetch, chunked, most, early });
 }
@@ -313,10 +315,10 @@ fn body(
 }
 
 /// Sets what is expected next on a connection on which we send requests.
-fn expect(cx: &mut Cx<'_>, conn: ConnId, next: Awaited) {
+fn expect(cx: &mut NodeCx<'_>, conn: ConnId, next: Awaited) {
     let Some(state) = cx.io.open(conn) else { return };
-    if let Phase::Dialing(_) | Phase::Fresh | Phase::Fetching(_) = state.phase {
+    if let ConnPhase::Dialing(_) | ConnPhase::Fresh | ConnPhase::Fetching(_) = state.phase {
         state.phase =
-            Phase::Fetching(if next == Awaited::Skipping(0) { Awaited::Head } else { next });
+            ConnPhase::Fetching(if next == Awaited::Skipping(0) { Awaited::Head } else { next });
     }
 }

@@ -69,7 +69,7 @@ pub enum ConnEvent {
     /// A file body was sent completely.
     Sent { conn: ConnId, bytes: u64 },
     /// A limit was reached, and something was refused for it.
-    Limit { conn: ConnId, limit: Limit },
+    Limit { conn: ConnId, limit: NodeLimit },
     /// We close the connection.
     Closing { conn: ConnId, why: String },
     /// The connection is gone.
@@ -145,10 +145,10 @@ pub enum Misuse {
     UnknownFile { index: FileIndex },
 }
 
-/// The limits of [`super::Limits`] and [`super::InboxLimits`] that a peer can run into.
+/// The limits of [`super::NodeLimits`] and [`super::InboxLimits`] that a peer can run into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Limit {
+pub enum NodeLimit {
     /// Connections in total.
     Connections,
     /// Connections of one address.

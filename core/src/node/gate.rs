@@ -11,7 +11,7 @@
 use alloc::collections::BTreeMap;
 use core::net::{IpAddr, SocketAddr};
 
-use super::Limits;
+use super::NodeLimits;
 use crate::address::{canonical, owner};
 use crate::time::{Duration, Instant};
 
@@ -67,7 +67,7 @@ pub(super) struct Gate {
 
 impl Gate {
     /// Counts a dial and allows it, or refuses it.
-    pub(super) fn allows(&mut self, now: Instant, to: SocketAddr, limits: &Limits) -> bool {
+    pub(super) fn allows(&mut self, now: Instant, to: SocketAddr, limits: &NodeLimits) -> bool {
         let (to, owner) = (canonical(to), owner(to.ip()));
         if now.since(self.all.0) >= WINDOW {
             self.all = (now, 0);
@@ -131,7 +131,7 @@ mod tests {
     ) -> usize {
         let steps = length.as_micros() / pause.as_micros();
         let at = |n: u64| Instant::from_secs(1_000) + pause.ratio(n, 1);
-        (0..steps).filter(|n| gate.allows(at(*n), to(*n), &Limits::default())).count()
+        (0..steps).filter(|n| gate.allows(at(*n), to(*n), &NodeLimits::default())).count()
     }
 
     const MINUTE: Duration = Duration::from_secs(60);
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn one_target_is_left_alone_longer_each_time() {
-        let limits = Limits::default();
+        let limits = NodeLimits::default();
         let once = dials(&mut Gate::default(), (MINUTE, OFTEN), |_| ([81, 1, 2, 3], 6346).into());
         let most = limits.stranger_dials_per_target as usize + 6;
         assert!(
@@ -162,14 +162,14 @@ mod tests {
             |n: u64| (core::net::Ipv4Addr::from_bits(0x5000_0000 + n as u32), 6346).into();
         let ten = Duration::from_secs(10);
         let all = dials(&mut Gate::default(), (ten, Duration::from_millis(1)), anybody);
-        assert_eq!(all, Limits::default().stranger_dials as usize);
+        assert_eq!(all, NodeLimits::default().stranger_dials as usize);
     }
 
     #[test]
     fn who_answers_may_be_called_as_often_as_anybody_likes() {
         let (mut gate, to) = (Gate::default(), ([81, 1, 2, 3], 6346).into());
         for n in 0..10_000 {
-            assert!(gate.allows(Instant::from_micros(n), to, &Limits::default()));
+            assert!(gate.allows(Instant::from_micros(n), to, &NodeLimits::default()));
             gate.answered(to);
         }
         assert!(gate.targets.is_empty() && gate.owners.is_empty());
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(most(&gate), TABLE);
         let later = Instant::from_secs(1_000) + LONGEST.ratio(2, 1);
         for n in 0..100 {
-            assert!(gate.allows(later + MINUTE.ratio(n, 1), anybody(n), &Limits::default()));
+            assert!(gate.allows(later + MINUTE.ratio(n, 1), anybody(n), &NodeLimits::default()));
         }
         assert!(most(&gate) <= 12, "{}", most(&gate));
     }

@@ -6,8 +6,8 @@ use core::net::SocketAddrV4;
 
 use super::FileInfo;
 use crate::id::Guid;
-use crate::wire::gnutella::ggep::Block;
-use crate::wire::gnutella::{Hit, HitBuilder, Quality};
+use crate::wire::gnutella::ggep::GgepBlock;
+use crate::wire::gnutella::{HitBuilder, Quality, QueryHit};
 
 /// Our vendor code in hits.
 const VENDOR: [u8; 4] = *b"SRVT";
@@ -18,7 +18,7 @@ const SPEED: u32 = 1_000;
 
 /// What a hit says about us.
 #[derive(Debug, Clone)]
-pub(super) struct Sender {
+pub(super) struct HitSender {
     pub(super) servent: Guid,
     /// Our address; `0.0.0.0:0` when we do not know it.
     pub(super) at: SocketAddrV4,
@@ -30,9 +30,9 @@ pub(super) struct Sender {
     pub(super) proxies: Vec<SocketAddrV4>,
 }
 
-impl Sender {
+impl HitSender {
     /// Hits that list these files, each filled up to the maximum size.
-    pub(super) fn hits<'a>(self, files: impl Iterator<Item = &'a FileInfo>) -> Vec<Hit> {
+    pub(super) fn hits<'a>(self, files: impl Iterator<Item = &'a FileInfo>) -> Vec<QueryHit> {
         let quality = Quality { push: Some(self.push), busy: Some(self.busy), uploaded: None };
         let blocks = self.blocks();
         let new = || {
@@ -52,14 +52,14 @@ impl Sender {
     }
 
     /// Extension blocks: that we can be browsed, and our push proxies.
-    fn blocks(&self) -> Vec<Block> {
-        let mut blocks = alloc::vec![Block::new(b"BH", b"")];
+    fn blocks(&self) -> Vec<GgepBlock> {
+        let mut blocks = alloc::vec![GgepBlock::new(b"BH", b"")];
         if self.push && !self.proxies.is_empty() {
             let packed = self.proxies.iter().flat_map(|at| {
                 let ([a, b, c, d], [low, high]) = (at.ip().octets(), at.port().to_le_bytes());
                 [a, b, c, d, low, high]
             });
-            blocks.push(Block::new(b"PUSH", &packed.collect::<Vec<u8>>()));
+            blocks.push(GgepBlock::new(b"PUSH", &packed.collect::<Vec<u8>>()));
         }
         blocks
     }

@@ -13,16 +13,16 @@ use core::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-use super::inbox::Held;
+use super::inbox::InboxMessage;
 use super::swarm::{self, SwarmFile};
-use crate::fetch::{self, DialError, FetchFailure, Get, PartRow, Source, StoreError};
+use crate::fetch::{self, DialError, DownloadSource, FetchFailure, Get, PartRow, StoreError};
 use crate::id::{ConnId, FetchId, FileIndex, Guid, Sha1, Tth};
-use crate::lease::Part;
-use crate::lease::division::Leader;
-use crate::queue::{FileKey, Policy, Row};
+use crate::lease::Partition;
+use crate::lease::membership::Leader;
+use crate::queue::{FileKey, QueuePolicy, StoredEntry};
 use crate::thex::Tree;
 use crate::time::{Duration, Instant};
-use crate::unicast::{Conn, Order, Payload, Refusal, Side};
+use crate::unicast::{DeliveryOrder, MessageRefusal, Side, UnicastConnId, UnicastPayload};
 
 /// Something that happened to a node.
 ///
@@ -35,14 +35,14 @@ use crate::unicast::{Conn, Order, Payload, Refusal, Side};
 /// // What a host does wrong is said, not passed over.
 /// let (mut node, mut fx) = (Node::new(Config::default(), 42), Fx::new());
 /// node.handle(Instant::from_secs(1), Input::Closed { conn: ConnId(0) }, &mut fx);
-/// let fault = Event::Conn(ConnEvent::Misuse { fault: Misuse::NotStarted });
+/// let fault = Event::UnicastConnId(ConnEvent::Misuse { fault: Misuse::NotStarted });
 /// assert!(fx.events().eq([&fault]));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Input {
     /// The very first input, with what the store remembered.
-    Start(Restored),
+    Start(RestoredNode),
     /// A peer connected. `conn` is even and new; `local` is our address that it
     /// connected to, when the host knows it.
     Accepted { conn: ConnId, peer: SocketAddr, local: Option<SocketAddr> },
@@ -97,10 +97,10 @@ pub enum Input {
         from: SocketAddr,
         segment: u32,
         #[serde(with = "crate::hex")]
-        data: Payload,
+        data: UnicastPayload,
     },
     /// A command of the user.
-    Command(Command),
+    Command(NodeCommand),
     /// The host's turn is over: messages and acknowledgements that are due are
     /// sent now, together. Without this they are sent at the next timeout,
     /// whose deadline is the present as long as something waits.
@@ -123,7 +123,7 @@ pub enum Input {
     StoreBack,
     /// What is in the inbox, into which visitors may upload files; `None` when
     /// there is none, as before the first of these.
-    Inbox { held: Option<Held> },
+    Inbox { held: Option<InboxMessage> },
     /// The answer to [`Output::Keep`]: the file is in the inbox under this name.
     Kept { conn: ConnId, name: String },
     /// After [`Input::StoreAway`]: what waited to be said on this connection was
@@ -134,15 +134,15 @@ pub enum Input {
     /// [`Node::may_unsay`]: super::Node::may_unsay
     Unsaid { conn: ConnId, several: bool },
     /// This servent is a member of a divided site: who answers for each part of
-    /// it, as [`Part`] counts them. Only parts that [`Input::Leads`] has given it
+    /// it, as [`Partition`] counts them. Only parts that [`Input::Leads`] has given it
     /// are its own, until this says otherwise: then their places and slots are
     /// let go, and stay in the store for whoever leads them next.
     ///
-    /// [`Part`]: crate::lease::Part
+    /// [`Partition`]: crate::lease::Partition
     Divided { leaders: Vec<Leader> },
     /// This servent leads these parts of its site from now on. `queue`: their
     /// places and slots, as the store remembers them, in order of arrival.
-    Leads { parts: BTreeSet<Part>, queue: Vec<Row> },
+    Leads { parts: BTreeSet<Partition>, queue: Vec<StoredEntry> },
 }
 
 /// Something a node asks of its host.
@@ -197,24 +197,24 @@ pub enum Output {
     Complete { fetch: FetchId },
     /// Save a change. It is durable before any later output of the same list is
     /// carried out: that is the write-ahead rule.
-    Persist(Op),
+    Persist(NodeOp),
     /// An answer to the user.
-    Answer(Answer),
+    Answer(NodeAnswer),
     /// Send datagrams to one peer, cut from `data`: each is `segment` bytes
     /// long, the last one may be shorter.
     Datagrams {
         to: SocketAddr,
         segment: u32,
         #[serde(with = "crate::hex")]
-        data: Payload,
+        data: UnicastPayload,
     },
     /// Messages of one connection for the application, each delivered exactly
     /// once.
-    Deliver { from: SocketAddr, conn: Conn, messages: Vec<Message> },
+    Deliver { from: SocketAddr, conn: UnicastConnId, messages: Vec<InboxEntry> },
     /// Messages that were not accepted, back to their sender: the first one for
     /// this reason, the others because they come after it.
-    Refused { to: SocketAddr, messages: Vec<Message>, why: Refusal },
-    /// After [`Refusal::Full`]: there is room again.
+    Refused { to: SocketAddr, messages: Vec<InboxEntry>, why: MessageRefusal },
+    /// After [`MessageRefusal::Full`]: there is room again.
     Writable { to: SocketAddr },
     /// An output of the swarm service.
     Swarm(swarm::Output),
@@ -244,12 +244,12 @@ pub enum Output {
 
 /// A message sent in datagrams.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Message {
+pub struct InboxEntry {
     /// When it is delivered: in order, or as soon as it is complete.
-    pub order: Order,
+    pub order: DeliveryOrder,
     /// Its bytes.
     #[serde(with = "crate::hex")]
-    pub data: Payload,
+    pub data: UnicastPayload,
 }
 
 /// A file the host can read from.
@@ -303,13 +303,13 @@ impl FileInfo {
 /// What the store remembered.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Restored {
+pub struct RestoredNode {
     /// Our servent id; drawn and persisted on the first start.
     pub servent: Option<Guid>,
     /// Where others reach us, once the host listens.
     pub listen: Option<SocketAddr>,
     /// Places and slots of the upload queue, in order of arrival.
-    pub queue: Vec<Row>,
+    pub queue: Vec<StoredEntry>,
     /// Downloads that are not finished.
     pub fetches: Vec<PartRow>,
     /// The hash trees of some of them.
@@ -324,7 +324,7 @@ pub struct Restored {
     pub hosts: Vec<HostRow>,
     /// What is remembered of swarms.
     #[serde(default)]
-    pub swarm: swarm::Restored,
+    pub swarm: swarm::RestoredSwarm,
 }
 
 /// A host of the overlay, as written to the store.
@@ -339,8 +339,8 @@ pub struct HostRow {
 /// What a user can command a node to do.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Command {
-    /// Download; answered with [`Answer::Fetching`], later `Fetched`. A `Get`
+pub enum NodeCommand {
+    /// Download; answered with [`NodeAnswer::Fetching`], later `Fetched`. A `Get`
     /// whose name and SHA-1 (or sources) equal those of a remembered download
     /// continues it.
     Get(Get),
@@ -362,12 +362,12 @@ pub enum Command {
     /// too few neighbours. An address from farther away is ignored.
     Nearby { at: SocketAddr },
     /// Search the overlay for names with all these words, or for files by
-    /// `urn:sha1:`; answered with [`Answer::Found`] as hits arrive.
+    /// `urn:sha1:`; answered with [`NodeAnswer::Found`] as hits arrive.
     Search { search: u32, words: String },
     /// Stop sending a search to new neighbours.
     EndSearch { search: u32 },
     /// Ask a servent that cannot be reached to connect to us (`GIV`); answered
-    /// with [`Answer::NoWay`] when no route to it is known. Its push `proxies`
+    /// with [`NodeAnswer::NoWay`] when no route to it is known. Its push `proxies`
     /// are asked first, one after the other; `via` is a neighbour that is said
     /// to have a route.
     AskPush {
@@ -383,7 +383,7 @@ pub enum Command {
     Listening { at: SocketAddr },
     /// Send messages in this order; [`Output::Refused`] returns those there is
     /// no room for.
-    SendMessages { to: SocketAddr, messages: Vec<Message> },
+    SendMessages { to: SocketAddr, messages: Vec<InboxEntry> },
     /// The application has consumed this many of the delivered messages and
     /// bytes; without this the peer's window closes.
     TakenMessages { from: SocketAddr, messages: u64, bytes: u64 },
@@ -393,14 +393,14 @@ pub enum Command {
     /// Drop one half of a connection without a trace: for a peer that does not
     /// answer, for tests and faults.
     ForgetMessages { peer: SocketAddr, side: Side },
-    /// A command to the swarm service; answered with [`Answer::Swarm`].
-    Swarm(swarm::Command),
-    /// Stop: say goodbye, save, answer [`Answer::Stopped`].
+    /// A command to the swarm service; answered with [`NodeAnswer::Swarm`].
+    Swarm(swarm::SwarmCommand),
+    /// Stop: say goodbye, save, answer [`NodeAnswer::Stopped`].
     Stop,
-    /// Where a source of a download redirects us, after [`Answer::Moved`];
+    /// Where a source of a download redirects us, after [`NodeAnswer::Moved`];
     /// `None` when it leads nowhere.
-    Moved { fetch: FetchId, from: Source, to: Option<Source> },
-    /// Ask no source of a download until [`Command::Resume`], even after a
+    Moved { fetch: FetchId, from: DownloadSource, to: Option<DownloadSource> },
+    /// Ask no source of a download until [`NodeCommand::Resume`], even after a
     /// restart.
     Pause { fetch: FetchId },
     /// Continue a download that is paused, or that ended without its file.
@@ -412,14 +412,14 @@ pub enum Command {
     /// what could not be answered. May come before timers that are due (WB-7).
     Woke { slept: Duration },
     /// Tell whoever waits by this rule when to ask, from now on.
-    Policy { policy: Policy },
+    Policy { policy: QueuePolicy },
 }
 
 /// What a node tells its user.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Answer {
+pub enum NodeAnswer {
     /// The number of the download.
     Fetching { fetch: FetchId },
     /// The download is complete, verified and has its final name.
@@ -427,7 +427,7 @@ pub enum Answer {
     /// The download ended without its file.
     Failed { fetch: FetchId, why: FetchFailure },
     /// A hit of the overlay.
-    Found(Hit),
+    Found(SearchHit),
     /// No route is known to the servent that should connect to us.
     NoWay { servent: Guid },
     /// A host we wanted as a neighbour refused, and says why.
@@ -435,14 +435,14 @@ pub enum Answer {
     /// No such download.
     Unknown { fetch: FetchId },
     /// An answer of the swarm service.
-    Swarm(swarm::Answer),
+    Swarm(swarm::SwarmAnswer),
     /// Everybody is told and everything is saved.
     Stopped,
     /// The command is for a service that is not configured.
     Off { service: Service },
     /// A source redirects us, with the value of its `Location`. The host
-    /// resolves it and gives [`Command::Moved`].
-    Moved { fetch: FetchId, from: Source, to: String },
+    /// resolves it and gives [`NodeCommand::Moved`].
+    Moved { fetch: FetchId, from: DownloadSource, to: String },
     /// A visitor has uploaded a file; it is in the inbox under this name.
     Received { name: String, bytes: u64, from: SocketAddr },
 }
@@ -456,7 +456,7 @@ pub enum Service {
     Http,
     /// Download: [`super::Config::download`].
     Downloads,
-    /// Take part in the overlay: [`super::Overlay::enabled`].
+    /// Take part in the overlay: [`super::OverlayConfig::enabled`].
     Overlay,
     /// Send and receive messages over datagrams: [`super::Config::datagrams`].
     Datagrams,
@@ -464,21 +464,23 @@ pub enum Service {
     Swarm,
 }
 
-impl From<fetch::Answer> for Answer {
-    fn from(answer: fetch::Answer) -> Self {
+impl From<fetch::FetchAnswer> for NodeAnswer {
+    fn from(answer: fetch::FetchAnswer) -> Self {
         match answer {
-            fetch::Answer::Fetching { fetch } => Self::Fetching { fetch },
-            fetch::Answer::Fetched { fetch, bytes, sha1 } => Self::Fetched { fetch, bytes, sha1 },
-            fetch::Answer::Failed { fetch, why } => Self::Failed { fetch, why },
-            fetch::Answer::Unknown { fetch } => Self::Unknown { fetch },
-            fetch::Answer::Moved { fetch, from, to } => Self::Moved { fetch, from, to },
+            fetch::FetchAnswer::Fetching { fetch } => Self::Fetching { fetch },
+            fetch::FetchAnswer::Fetched { fetch, bytes, sha1 } => {
+                Self::Fetched { fetch, bytes, sha1 }
+            }
+            fetch::FetchAnswer::Failed { fetch, why } => Self::Failed { fetch, why },
+            fetch::FetchAnswer::Unknown { fetch } => Self::Unknown { fetch },
+            fetch::FetchAnswer::Moved { fetch, from, to } => Self::Moved { fetch, from, to },
         }
     }
 }
 
 /// A file found through the overlay.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Hit {
+pub struct SearchHit {
     /// The search it answers.
     pub search: u32,
     /// Where the servent listens.
@@ -511,11 +513,11 @@ pub struct Hit {
 /// A change of durable state.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Op {
+pub enum NodeOp {
     /// Our servent id.
     Servent(Guid),
     /// A place or slot, new or changed.
-    Queue(Row),
+    Queue(StoredEntry),
     /// A place or slot that is gone.
     QueueGone(Guid),
     /// A download, new or changed.
@@ -527,7 +529,7 @@ pub enum Op {
     /// A host of the overlay that is forgotten.
     HostGone(SocketAddr),
     /// A change to what is remembered of swarms.
-    Swarm(swarm::Op),
+    Swarm(swarm::SwarmOp),
     /// The hash tree of a download, or that it has none any more.
     Tree(FetchId, Option<Arc<Tree>>),
     /// Whether a download is paused.

@@ -3,17 +3,17 @@
 
 use alloc::string::{String, ToString};
 
-use super::connections::Phase;
-use super::cx::Cx;
+use super::connections::ConnPhase;
+use super::cx::NodeCx;
 use super::downloads::Downloads;
 use super::http::{Http, Passed, clip};
-use super::overlay::Overlay;
-use super::parts::Parts;
+use super::overlay::OverlayService;
+use super::parts::UnfinishedDownloads;
 use super::swarm::Swarm;
-use super::{ConnEvent, Limit};
+use super::{ConnEvent, NodeLimit};
 use crate::id::ConnId;
 use crate::wire::gnutella::Hello;
-use crate::wire::queue::Line;
+use crate::wire::queue::SignalLine;
 
 /// The longest first line that is not HTTP.
 const LINE: usize = 1_024;
@@ -21,14 +21,14 @@ const LINE: usize = 1_024;
 /// Decides from the first line which service a connection belongs to; from then
 /// on that service reads it.
 pub(super) fn read(
-    cx: &mut Cx<'_>,
+    cx: &mut NodeCx<'_>,
     conn: ConnId,
     http: &mut Http,
     downloads: &mut Downloads,
-    (overlay, swarm): (Option<&mut Overlay>, Option<&mut Swarm>),
+    (overlay, swarm): (Option<&mut OverlayService>, Option<&mut Swarm>),
 ) {
     let Some(state) = cx.io.open(conn) else { return };
-    if !matches!(state.phase, Phase::Fresh) {
+    if !matches!(state.phase, ConnPhase::Fresh) {
         return serve(cx, conn, http, &downloads.parts, overlay);
     }
     let frames = swarm.as_ref().is_some_and(|swarm| swarm.takes_frames());
@@ -46,12 +46,12 @@ pub(super) fn read(
         }
         First::Overlay => match overlay {
             Some(overlay) => overlay.called(cx, http, conn),
-            None => http.refuse(cx, conn, Limit::Garbage, None),
+            None => http.refuse(cx, conn, NodeLimit::Garbage, None),
         },
         First::Line(line, used) => {
             state.drop_read(used);
             cx.tell(ConnEvent::Line { conn, line: clip(&line) });
-            match Line::parse(line.as_bytes()) {
+            match SignalLine::parse(line.as_bytes()) {
                 Some(_) if !cx.config.download => {
                     http.close(cx, conn, true, "nothing is downloaded here");
                 }
@@ -59,28 +59,28 @@ pub(super) fn read(
                     downloads.invited(cx, conn, line);
                     downloads.read(cx, conn);
                 }
-                None => http.refuse(cx, conn, Limit::Garbage, None),
+                None => http.refuse(cx, conn, NodeLimit::Garbage, None),
             }
         }
-        First::Garbage => http.refuse(cx, conn, Limit::Garbage, None),
+        First::Garbage => http.refuse(cx, conn, NodeLimit::Garbage, None),
     }
 }
 
 /// Processes the unread bytes of a connection that `http` serves. Pushes, which
 /// only the overlay can pass on, are handed to it in between.
 pub(super) fn serve(
-    cx: &mut Cx<'_>,
+    cx: &mut NodeCx<'_>,
     conn: ConnId,
     http: &mut Http,
-    parts: &Parts,
-    mut overlay: Option<&mut Overlay>,
+    parts: &UnfinishedDownloads,
+    mut overlay: Option<&mut OverlayService>,
 ) {
     while let Some(wish) = http.read(cx, conn, parts) {
         let passed = match &mut overlay {
             Some(overlay) => overlay.pass_push(cx, http, &wish),
             None => Passed::Unknown,
         };
-        http.passed(cx, conn, &wish, passed);
+        http.push_answered(cx, conn, &wish, passed);
     }
 }
 
@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
     use crate::engine::{Engine as _, Fx};
-    use crate::node::{Config, Input, Node, Restored};
+    use crate::node::{Config, Input, Node, RestoredNode};
     use crate::time::Instant;
 
     proptest! {
@@ -158,7 +158,7 @@ mod tests {
         ) {
             let mut node = Node::new(Config::default(), 1);
             let mut fx = Fx::new();
-            node.handle(Instant::ZERO, Input::Start(Restored::default()), &mut fx);
+            node.handle(Instant::ZERO, Input::Start(RestoredNode::default()), &mut fx);
             let (conn, peer) = (ConnId(0), "9.9.9.9:9".parse().unwrap());
             node.handle(Instant::ZERO, Input::Accepted { conn, peer, local: None }, &mut fx);
             let mut data = line.into_bytes();

@@ -5,11 +5,11 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::connections::{Connections, Phase};
+use super::connections::{ConnPhase, Connections};
 use super::downloads::Downloads;
 use super::http::Http;
 use super::inbox::InboxLimits;
-use super::{Card, Kept, Lane, LaneTotals, NodeView, QueueView, SlotCard};
+use super::{Card, LaneTotals, LaneView, NodeView, QueueView, ReservedSlot, SlotCard};
 use crate::id::ConnId;
 use crate::queue::FileKey;
 use crate::queue::server;
@@ -40,7 +40,7 @@ impl Look<'_> {
                 uploads: raw.uploads.iter().map(|u| self.slot_card(u)).collect(),
                 from: raw.from,
                 cards: raw.places.iter().map(|p| self.card(p)).collect(),
-                kept: raw.kept.iter().map(Kept::from).collect(),
+                kept: raw.kept.iter().map(ReservedSlot::from).collect(),
             },
             fetches: self.downloads.view(),
             connections: u32::try_from(self.io.len()).unwrap_or(u32::MAX),
@@ -81,9 +81,9 @@ impl Look<'_> {
             dialect: place.dialect,
             file: self.file_name(place.file),
             lane: match place.lane {
-                server::Lane::Sync => Lane::Sync,
-                server::Lane::Async => Lane::Async,
-                server::Lane::Grace => Lane::Grace,
+                server::QueueLane::Sync => LaneView::Sync,
+                server::QueueLane::Async => LaneView::Async,
+                server::QueueLane::Grace => LaneView::Grace,
             },
             position: place.position,
             told: place.told,
@@ -105,7 +105,7 @@ impl Look<'_> {
     /// The range being sent, and how many bytes of it have been sent.
     fn progress(self, conn: Option<ConnId>) -> (u64, u64, u64) {
         match conn.and_then(|c| self.io.get(c)).map(|c| &c.phase) {
-            Some(Phase::Sending(t)) => (t.start, t.end, t.sent),
+            Some(ConnPhase::Sending(t)) => (t.start, t.end, t.sent),
             _ => (0, 0, 0),
         }
     }
@@ -118,7 +118,7 @@ impl Look<'_> {
     }
 }
 
-impl From<&server::KeptView> for Kept {
+impl From<&server::KeptView> for ReservedSlot {
     fn from(kept: &server::KeptView) -> Self {
         Self {
             ticket: kept.ticket.to_string(),

@@ -49,20 +49,21 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-pub use self::config::{Config, Limits};
-pub use self::event::{ConnEvent, Event, Limit, Minor, Misuse, WorldEvent};
-pub use self::inbox::{Arriving, Held, InboxLimits, InboxView};
+pub use self::config::{Config, NodeLimits};
+pub use self::event::{ConnEvent, Event, Minor, Misuse, NodeLimit, WorldEvent};
+pub use self::inbox::{Arriving, InboxLimits, InboxMessage, InboxView};
 pub use self::io::{
-    Answer, Command, FileInfo, FileRef, Hit, HostRow, Input, Message, Op, Output, Restored, Service,
+    FileInfo, FileRef, HostRow, InboxEntry, Input, NodeAnswer, NodeCommand, NodeOp, Output,
+    RestoredNode, SearchHit, Service,
 };
-pub use self::overlay::Config as Overlay;
-pub use self::view::{Card, Kept, NodeView, QueueView, SlotCard};
+pub use self::overlay::Config as OverlayConfig;
+pub use self::view::{Card, NodeView, QueueView, ReservedSlot, SlotCard};
 pub use crate::fetch::{
-    DialError, FetchView, Get, PartRow, Source, SourceView, StoreError, Ticket,
+    DialError, DownloadSource, FetchView, Get, PartRow, SourceView, StoreError, Ticket,
 };
 
-use self::connections::{Connections, Owner, Phase, Purpose, Timer};
-use self::cx::{Cx, Ourselves};
+use self::connections::{ConnPhase, Connections, Owner, Purpose, Timer};
+use self::cx::{NodeCx, Ourselves};
 use self::datagrams::Datagrams;
 use self::downloads::Downloads;
 use self::http::Http;
@@ -79,23 +80,23 @@ use crate::unicast;
 
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
-pub use self::view::{Lane, LaneTotals};
+pub use self::view::{LaneTotals, LaneView};
 
 /// The effect list of a node.
-type Effects = FxOf<Node>;
+type NodeEffects = FxOf<Node>;
 
 /// A whole servent.
 ///
 /// ```
 /// use servent_core::engine::{Engine, Fx};
-/// use servent_core::node::{Answer, Command, Config, Input, Node, Output, Restored};
+/// use servent_core::node::{NodeAnswer, NodeCommand, Config, Input, Node, Output, RestoredNode};
 /// use servent_core::time::Instant;
 ///
 /// let (mut node, mut fx) = (Node::new(Config::default(), 42), Fx::new());
 /// let now = Instant::from_secs(1_000);
-/// node.handle(now, Input::Start(Restored::default()), &mut fx);
-/// node.handle(now, Input::Command(Command::Stop), &mut fx);
-/// assert!(fx.outputs().any(|output| *output == Output::Answer(Answer::Stopped)));
+/// node.handle(now, Input::Start(RestoredNode::default()), &mut fx);
+/// node.handle(now, Input::NodeCommand(NodeCommand::Stop), &mut fx);
+/// assert!(fx.outputs().any(|output| *output == Output::NodeAnswer(NodeAnswer::Stopped)));
 /// ```
 #[derive(Debug, Clone)]
 pub struct Node {
@@ -110,7 +111,7 @@ pub struct Node {
     http: Http,
     downloads: Downloads,
     /// `None` when not configured; the next two as well.
-    overlay: Option<Box<overlay::Overlay>>,
+    overlay: Option<Box<overlay::OverlayService>>,
     datagrams: Option<Datagrams>,
     swarm: Option<Box<Swarm>>,
 }
@@ -130,7 +131,8 @@ impl Node {
         let config = config.into();
         let root = Rng::new(seed);
         let overlay = config.overlay.enabled;
-        let overlay = overlay.then(|| Box::new(overlay::Overlay::new(&config.overlay, &root)));
+        let overlay =
+            overlay.then(|| Box::new(overlay::OverlayService::new(&config.overlay, &root)));
         let datagrams = config.datagrams.as_ref();
         let datagrams = datagrams.map(|of| Datagrams::new(of, root.fork("datagrams", 0)));
         let swarm = config.swarm.is_on().then(|| Box::new(Swarm::new(&config.swarm, &root)));
@@ -210,8 +212,8 @@ impl Node {
     #[must_use]
     pub fn may_unsay(&self, conn: ConnId) -> bool {
         self.io.get(conn).is_some_and(|state| match state.phase {
-            Phase::Dialing(_) => false,
-            Phase::Closing => state.answered,
+            ConnPhase::Dialing(_) => false,
+            ConnPhase::Closing => state.answered,
             ref phase => phase.owner() == Owner::Http,
         })
     }
@@ -222,9 +224,9 @@ impl Node {
     }
 
     /// Handles one input of a running node.
-    fn input(&mut self, now: Instant, input: Input, fx: &mut Effects) {
+    fn input(&mut self, now: Instant, input: Input, fx: &mut NodeEffects) {
         let Self { config, us, io, http, downloads, overlay, datagrams, swarm, .. } = self;
-        let cx = &mut Cx::new(now, config, us, io, fx);
+        let cx = &mut NodeCx::new(now, config, us, io, fx);
         match input {
             Input::Served { conn, bytes } => match swarm_of(cx.io, conn, swarm) {
                 Some(swarm) => swarm.served(cx, conn, bytes),
@@ -234,7 +236,7 @@ impl Node {
                 }
             },
             Input::Judged { conn, good } => {
-                http.judged(cx, conn, good);
+                http.finish_authentication(cx, conn, good);
                 lines::serve(cx, conn, http, &downloads.parts, overlay.as_deref_mut());
             }
             Input::Stored { conn, bytes } => match swarm_of(cx.io, conn, swarm) {
@@ -248,7 +250,7 @@ impl Node {
             Input::BodyEnded { conn, unread } => downloads.body_ended(cx, conn, unread),
             Input::Inbox { held } => http.inbox(held),
             Input::Kept { conn, name } => {
-                http.kept(cx, conn, name);
+                http.upload_committed(cx, conn, name);
                 lines::serve(cx, conn, http, &downloads.parts, overlay.as_deref_mut());
             }
             Input::Swarm(input) => {
@@ -277,14 +279,14 @@ impl Node {
             Input::Command(command) => self.command(now, command, fx),
             Input::Datagrams { from, segment, data } => match (datagrams, overlay) {
                 (Some(datagrams), _) => datagrams.arrived(now, (from, segment, &data), fx),
-                (None, Some(overlay)) => overlay.heard(cx, http, from, &data),
+                (None, Some(overlay)) => overlay.receive(cx, http, from, &data),
                 (None, None) => {}
             },
             Input::Flush => datagrams.iter_mut().for_each(|it| it.flush(now, fx)),
             Input::StoreAway => http.store(cx, false),
             Input::StoreBack => http.store(cx, true),
             Input::Unsaid { conn, several } => {
-                http.unsaid(cx, conn, several);
+                http.retract_replies(cx, conn, several);
                 lines::serve(cx, conn, http, &downloads.parts, overlay.as_deref_mut());
             }
             Input::Divided { .. } | Input::Leads { .. } => of_site(cx, http, swarm, input),
@@ -298,7 +300,7 @@ impl Node {
         now: Instant,
         conn: ConnId,
         ends: (SocketAddr, Option<SocketAddr>),
-        fx: &mut Effects,
+        fx: &mut NodeEffects,
     ) {
         let wrong = if !conn.0.is_multiple_of(2) {
             Some(Misuse::Parity { conn })
@@ -312,12 +314,12 @@ impl Node {
     }
 
     /// A dial succeeded: the service that asked for it goes on.
-    fn dialed(&mut self, now: Instant, conn: ConnId, local: SocketAddr, fx: &mut Effects) {
+    fn dialed(&mut self, now: Instant, conn: ConnId, local: SocketAddr, fx: &mut NodeEffects) {
         let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
         let Some(purpose) = dialing(io, conn, fx) else { return };
-        let cx = &mut Cx::new(now, config, us, io, fx);
+        let cx = &mut NodeCx::new(now, config, us, io, fx);
         if let Some(state) = cx.io.open(conn) {
-            state.phase = Phase::Fresh;
+            state.phase = ConnPhase::Fresh;
         }
         cx.tell(ConnEvent::Dialed { conn });
         match (purpose, overlay) {
@@ -336,15 +338,15 @@ impl Node {
     }
 
     /// A dial failed.
-    fn dial_failed(&mut self, now: Instant, conn: ConnId, why: DialError, fx: &mut Effects) {
-        if matches!(self.io.get(conn).map(|c| &c.phase), Some(Phase::Closing)) {
+    fn dial_failed(&mut self, now: Instant, conn: ConnId, why: DialError, fx: &mut NodeEffects) {
+        if matches!(self.io.get(conn).map(|c| &c.phase), Some(ConnPhase::Closing)) {
             // Closed by us while the dial was under way.
             return self.closed(now, conn, fx);
         }
         let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
         let Some(purpose) = dialing(io, conn, fx) else { return };
         io.remove(conn);
-        let cx = &mut Cx::new(now, config, us, io, fx);
+        let cx = &mut NodeCx::new(now, config, us, io, fx);
         cx.tell(ConnEvent::DialFailed { conn, why });
         match (purpose, overlay) {
             (Purpose::Fetch, _) => downloads.handle(cx, fetch::Input::DialFailed { conn, why }),
@@ -354,15 +356,15 @@ impl Node {
                     swarm.left(cx, conn);
                 }
             }
-            (purpose, _) => http.left(cx, conn, &Phase::Dialing(purpose), true),
+            (purpose, _) => http.left(cx, conn, &ConnPhase::Dialing(purpose), true),
         }
     }
 
     /// Bytes were received: passes them to the service that owns the
     /// connection.
-    fn bytes(&mut self, now: Instant, conn: ConnId, data: Vec<u8>, fx: &mut Effects) {
+    fn bytes(&mut self, now: Instant, conn: ConnId, data: Vec<u8>, fx: &mut NodeEffects) {
         let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
-        let cx = &mut Cx::new(now, config, us, io, fx);
+        let cx = &mut NodeCx::new(now, config, us, io, fx);
         match (cx.io.receive(conn, data), overlay) {
             (Some(Owner::Http), overlay) => {
                 let others = (overlay.as_deref_mut(), swarm.as_deref_mut());
@@ -380,11 +382,11 @@ impl Node {
     }
 
     /// A connection is gone.
-    fn closed(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
+    fn closed(&mut self, now: Instant, conn: ConnId, fx: &mut NodeEffects) {
         let Some(gone) = self.io.remove(conn) else { return };
         tell(fx, ConnEvent::Closed { conn });
         let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
-        let cx = &mut Cx::new(now, config, us, io, fx);
+        let cx = &mut NodeCx::new(now, config, us, io, fx);
         match (gone.phase.owner(), overlay) {
             (Owner::Http, _) => http.left(cx, conn, &gone.phase, true),
             (Owner::Downloads, _) => downloads.left(cx, conn),
@@ -400,9 +402,9 @@ impl Node {
 
     /// Bytes written to a connection pile up because the peer does not read
     /// them.
-    fn backlog(&mut self, now: Instant, conn: ConnId, bytes: u64, fx: &mut Effects) {
+    fn backlog(&mut self, now: Instant, conn: ConnId, bytes: u64, fx: &mut NodeEffects) {
         let Self { config, us, io, http, downloads, overlay, swarm, .. } = self;
-        let cx = &mut Cx::new(now, config, us, io, fx);
+        let cx = &mut NodeCx::new(now, config, us, io, fx);
         if let Some(swarm) = swarm_of(cx.io, conn, swarm) {
             return swarm.backlog(cx, conn, bytes);
         }
@@ -413,7 +415,7 @@ impl Node {
         if http.list_behind(cx, conn, bytes) || bytes <= cx.config.limits.backlog {
             return;
         }
-        cx.tell(ConnEvent::Limit { conn, limit: Limit::Backlog });
+        cx.tell(ConnEvent::Limit { conn, limit: NodeLimit::Backlog });
         let why = "replies pile up unread";
         if owner == Owner::Http {
             http.close(cx, conn, false, why);
@@ -423,49 +425,56 @@ impl Node {
     }
 
     /// A disk error of a connection: of a part file, or of a file being served.
-    fn disk_failed(&mut self, now: Instant, conn: ConnId, why: StoreError, fx: &mut Effects) {
+    fn disk_failed(&mut self, now: Instant, conn: ConnId, why: StoreError, fx: &mut NodeEffects) {
         let Self { config, us, io, http, downloads, swarm, .. } = self;
-        let cx = &mut Cx::new(now, config, us, io, fx);
+        let cx = &mut NodeCx::new(now, config, us, io, fx);
         if let Some(swarm) = swarm_of(cx.io, conn, swarm) {
             return swarm.disk_failed(cx, conn, why);
         }
         match cx.io.open(conn).map(|c| &c.phase) {
-            Some(Phase::Fetching(_)) => downloads.disk_failed(cx, conn, why),
-            Some(Phase::Sending(_)) => http.unreadable(cx, conn, why),
-            Some(Phase::Receiving) => http.not_kept(cx, conn, why),
+            Some(ConnPhase::Fetching(_)) => downloads.disk_failed(cx, conn, why),
+            Some(ConnPhase::Sending(_)) => http.unreadable(cx, conn, why),
+            Some(ConnPhase::Receiving) => http.not_kept(cx, conn, why),
             _ => {}
         }
     }
 
     /// A file is shared, or its entry changed.
-    fn shared(&mut self, now: Instant, info: FileInfo, fx: &mut Effects) {
+    fn shared(&mut self, now: Instant, info: FileInfo, fx: &mut NodeEffects) {
         let Self { config, us, io, http, overlay, .. } = self;
         if let Some(overlay) = overlay {
-            overlay.shares(&Cx::new(now, config, us, io, fx), &info);
+            overlay.shares(&NodeCx::new(now, config, us, io, fx), &info);
         }
         http.files.put(info);
     }
 
     /// A file is no longer shared.
-    fn unshared(&mut self, now: Instant, index: FileIndex, fx: &mut Effects) {
+    fn unshared(&mut self, now: Instant, index: FileIndex, fx: &mut NodeEffects) {
         let Self { config, us, io, http, overlay, .. } = self;
         if http.files.get(index).is_none() {
             return tell(fx, ConnEvent::Misuse { fault: Misuse::UnknownFile { index } });
         }
         if let Some(overlay) = overlay {
-            overlay.lacks(&Cx::new(now, config, us, io, fx), index);
+            overlay.lacks(&NodeCx::new(now, config, us, io, fx), index);
         }
         http.files.remove(index);
     }
 
     /// A timer of a connection expired.
-    fn run_out(&mut self, now: Instant, conn: ConnId, timer: Timer, at: Instant, fx: &mut Effects) {
+    fn run_out(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        timer: Timer,
+        at: Instant,
+        fx: &mut NodeEffects,
+    ) {
         let Self { config, us, io, http, downloads, overlay, .. } = self;
-        let cx = &mut Cx::new(now, config, us, io, fx);
+        let cx = &mut NodeCx::new(now, config, us, io, fx);
         let owner = cx.io.get(conn).map(|c| c.phase.owner());
         match (owner, overlay.as_deref_mut()) {
             (Some(Owner::Overlay), Some(overlay)) => {
-                overlay.refuse(cx, http, conn, Limit::RequestDeadline);
+                overlay.refuse(cx, http, conn, NodeLimit::RequestDeadline);
             }
             (_, overlay) => {
                 http.run_out(cx, conn, timer, at);
@@ -479,10 +488,10 @@ impl Node {
 
 /// What a dial was for, if it is still under way; one that we gave up in the
 /// meantime is no fault of the host.
-fn dialing(io: &Connections, conn: ConnId, fx: &mut Effects) -> Option<Purpose> {
+fn dialing(io: &Connections, conn: ConnId, fx: &mut NodeEffects) -> Option<Purpose> {
     match io.get(conn).map(|c| &c.phase) {
-        Some(Phase::Dialing(purpose)) => return Some(*purpose),
-        Some(Phase::Closing) => {}
+        Some(ConnPhase::Dialing(purpose)) => return Some(*purpose),
+        Some(ConnPhase::Closing) => {}
         _ => tell(fx, ConnEvent::Misuse { fault: Misuse::NotDialing { conn } }),
     }
     None
@@ -513,7 +522,7 @@ impl Engine for Node {
             self.run_out(now, conn, timer, at, fx);
         }
         let Self { config, us, io, http, downloads, overlay, datagrams, swarm, .. } = self;
-        let cx = &mut Cx::new(now, config, us, io, fx);
+        let cx = &mut NodeCx::new(now, config, us, io, fx);
         if http.poll_timeout().is_some_and(|(at, _)| at <= now) {
             http.handle_timeout(cx);
         }
@@ -550,7 +559,7 @@ impl Engine for Node {
 }
 
 /// Who leads which part of our site has changed.
-fn of_site(cx: &mut Cx<'_>, http: &mut Http, swarm: &mut Option<Box<Swarm>>, input: Input) {
+fn of_site(cx: &mut NodeCx<'_>, http: &mut Http, swarm: &mut Option<Box<Swarm>>, input: Input) {
     match (input, swarm.as_deref_mut()) {
         (Input::Divided { leaders }, swarm) => {
             swarm.into_iter().for_each(|swarm| swarm.divided(cx, &leaders));
@@ -576,10 +585,10 @@ fn swarm_of<'a>(
 
 /// True while a file for the inbox is received on a connection.
 fn receives(io: &Connections, conn: ConnId) -> bool {
-    matches!(io.get(conn).map(|c| &c.phase), Some(Phase::Receiving))
+    matches!(io.get(conn).map(|c| &c.phase), Some(ConnPhase::Receiving))
 }
 
 /// Adds an event of the node itself.
-fn tell(fx: &mut Effects, event: ConnEvent) {
+fn tell(fx: &mut NodeEffects, event: ConnEvent) {
     fx.event(Event::Conn(event));
 }

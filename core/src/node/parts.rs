@@ -16,7 +16,7 @@ use crate::wire::http::AvailableRanges;
 
 /// Where the requested bytes are.
 #[derive(Debug, Clone)]
-pub(super) enum Body {
+pub(super) enum BodySource {
     /// In a file, from which the host reads them.
     File(FileRef),
     /// In all files below a shared folder, as an archive.
@@ -25,9 +25,9 @@ pub(super) enum Body {
 
 /// What a request is for: a shared file, an unfinished download, or a folder.
 #[derive(Debug, Clone)]
-pub(super) struct Subject {
+pub(super) struct RequestSubject {
     /// Where its bytes are.
-    pub(super) body: Body,
+    pub(super) body: BodySource,
     /// Its SHA-1, once it is known.
     pub(super) sha1: Option<Sha1>,
     /// Size of the whole file in bytes.
@@ -44,10 +44,10 @@ pub(super) struct Subject {
     pub(super) available: Option<AvailableRanges>,
 }
 
-impl From<&FileInfo> for Subject {
+impl From<&FileInfo> for RequestSubject {
     fn from(file: &FileInfo) -> Self {
         let FileInfo { index, size, sha1, key, modified, .. } = *file;
-        let (body, tree) = (Body::File(FileRef::Shared(index)), file.tree.clone());
+        let (body, tree) = (BodySource::File(FileRef::Shared(index)), file.tree.clone());
         let is_active = is_active(file.leaf());
         Self { body, sha1, size, key, modified, tree, is_active, available: None }
     }
@@ -60,7 +60,7 @@ fn is_active(name: &str) -> bool {
     KINDS.iter().any(|active| active.eq_ignore_ascii_case(kind))
 }
 
-impl Subject {
+impl RequestSubject {
     /// As much of `start..end` as can be sent in one piece beginning at
     /// `start`.
     pub(super) fn within(&self, start: u64, end: u64) -> Option<(u64, u64)> {
@@ -76,11 +76,11 @@ impl Subject {
 
 /// Unfinished downloads whose content and size are known.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Parts {
+pub(super) struct UnfinishedDownloads {
     by_fetch: BTreeMap<FetchId, Arc<PartRow>>,
 }
 
-impl Parts {
+impl UnfinishedDownloads {
     /// Adds a download, or replaces it when more of it is on disk.
     pub(super) fn put(&mut self, row: &Arc<PartRow>) {
         if row.get.sha1.is_some() && row.size.is_some() {
@@ -94,12 +94,12 @@ impl Parts {
     }
 
     /// The available part of the file with this content.
-    pub(super) fn by_sha1(&self, sha1: Sha1) -> Option<Subject> {
+    pub(super) fn by_sha1(&self, sha1: Sha1) -> Option<RequestSubject> {
         let row = self.by_fetch.values().find(|r| r.get.sha1 == Some(sha1))?;
         let size = row.size?;
         let [a, b, c, d, e, f, g, h, ..] = sha1.0;
-        Some(Subject {
-            body: Body::File(FileRef::Fetch(row.fetch)),
+        Some(RequestSubject {
+            body: BodySource::File(FileRef::Fetch(row.fetch)),
             sha1: Some(sha1),
             size,
             key: FileKey(u64::from_be_bytes([a, b, c, d, e, f, g, h])),

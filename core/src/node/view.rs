@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::inbox::InboxView;
 use crate::fetch::FetchView;
-use crate::queue::{Dialect, Policy};
+use crate::queue::{Dialect, QueuePolicy};
 
 /// The state of a whole node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -34,7 +34,7 @@ pub struct QueueView {
     /// Upload slots.
     pub slots: u32,
     /// How whoever waits is told when to ask.
-    pub policy: Policy,
+    pub policy: QueuePolicy,
     /// Slots that nobody uses.
     pub free: u32,
     /// Places in the queue, in total.
@@ -48,13 +48,13 @@ pub struct QueueView {
     /// A window of the places in the queue, in order.
     pub cards: Vec<Card>,
     /// The clients that free slots are reserved for, in order of arrival.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<ReservedSlot>,
 }
 
 /// A free slot and the client it is reserved for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Kept {
+pub struct ReservedSlot {
     /// The id of the client's place.
     pub ticket: String,
     /// Its address.
@@ -113,7 +113,7 @@ pub struct SlotCard {
 /// The lane of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Lane {
+pub enum LaneView {
     /// The connection is kept.
     Sync,
     /// The connection is closed on purpose; the client comes back to poll.
@@ -135,7 +135,7 @@ pub struct Card {
     /// The file's name.
     pub file: String,
     /// Its lane.
-    pub lane: Lane,
+    pub lane: LaneView,
     /// Its position now; 1 is next.
     pub position: u32,
     /// The last position it was told; 0 before the first reply.

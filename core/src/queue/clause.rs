@@ -1,6 +1,6 @@
 //! Which requirement an event obeys, and where the specification says so.
 
-use super::{Dialect, Event, Loss, Refusal};
+use super::{Dialect, Event, PositionLoss, QueueRefusal};
 
 crate::clause::obeys!(Event);
 
@@ -9,7 +9,7 @@ impl Event {
         match self {
             Self::Arrived { dialect, .. } => arrival(*dialect),
             Self::Asked { .. } | Self::Entitled { .. } => ("PQ-16", "PARQ §1, Fairness"),
-            Self::Told { dialect, .. } => told(*dialect),
+            Self::Told { dialect, .. } => reply_clause(*dialect),
             Self::Held { .. } => ("QA-3", "Active Queueing, X-Features: hold"),
             Self::Lapsed { .. } | Self::Passed { .. } => ("PQ-10", "PARQ §1, Remanence"),
             Self::Started { .. } => ("AQ-2", "Active Queueing, the request"),
@@ -39,7 +39,7 @@ const fn arrival(dialect: Dialect) -> (&'static str, &'static str) {
     }
 }
 
-const fn told(dialect: Dialect) -> (&'static str, &'static str) {
+const fn reply_clause(dialect: Dialect) -> (&'static str, &'static str) {
     match dialect {
         Dialect::Active => ("AQ-3", "Active Queueing, the reply"),
         Dialect::Parq | Dialect::Parq11 => ("PQ-4", "PARQ §4"),
@@ -47,22 +47,24 @@ const fn told(dialect: Dialect) -> (&'static str, &'static str) {
     }
 }
 
-const fn loss(why: Loss) -> (&'static str, &'static str) {
+const fn loss(why: PositionLoss) -> (&'static str, &'static str) {
     match why {
-        Loss::TooEarly => ("PQ-7", "PARQ §4; Active Queueing, pollMin"),
-        Loss::Overdue => ("AQ-6", "Active Queueing, pollMax; PARQ §4, lifetime"),
-        Loss::ConnectionLost => ("AQ-7", "Active Queueing, requirements"),
-        Loss::WrongPosition => ("PQ-6", "PARQ §4"),
-        Loss::BrokeTooOften => ("PQ-10", "PARQ §4"),
-        Loss::Unreachable => ("PQ-8", "PARQ §4"),
-        Loss::Replaced => ("PQ-2", "PARQ §2"),
-        Loss::Left => ("QA-8", "PARQ §4, X-Features: leave"),
+        PositionLoss::TooEarly => ("PQ-7", "PARQ §4; Active Queueing, pollMin"),
+        PositionLoss::Overdue => ("AQ-6", "Active Queueing, pollMax; PARQ §4, lifetime"),
+        PositionLoss::ConnectionLost => ("AQ-7", "Active Queueing, requirements"),
+        PositionLoss::WrongPosition => ("PQ-6", "PARQ §4"),
+        PositionLoss::BrokeTooOften => ("PQ-10", "PARQ §4"),
+        PositionLoss::Unreachable => ("PQ-8", "PARQ §4"),
+        PositionLoss::Replaced => ("PQ-2", "PARQ §2"),
+        PositionLoss::Left => ("QA-8", "PARQ §4, X-Features: leave"),
     }
 }
 
-const fn refusal(why: Refusal) -> (&'static str, &'static str) {
+const fn refusal(why: QueueRefusal) -> (&'static str, &'static str) {
     match why {
-        Refusal::QueueFull | Refusal::PerAddress => ("AQ-10", "Active Queueing, last note"),
-        Refusal::Hammering => ("PQ-11", "PARQ §5"),
+        QueueRefusal::QueueFull | QueueRefusal::PerAddress => {
+            ("AQ-10", "Active Queueing, last note")
+        }
+        QueueRefusal::Hammering => ("PQ-11", "PARQ §5"),
     }
 }

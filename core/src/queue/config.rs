@@ -8,7 +8,7 @@ use crate::time::Duration;
 /// the penalties for faults are the same under both.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Policy {
+pub enum QueuePolicy {
     /// By position alone, as in the specifications.
     #[default]
     Text,
@@ -22,7 +22,7 @@ pub enum Policy {
 #[serde(default)]
 pub struct Config {
     /// How waiting clients are scheduled to ask.
-    pub policy: Policy,
+    pub policy: QueuePolicy,
     /// Uploads that may run at once.
     pub slots: u32,
     /// The share of one address (an IPv6 /64 network is one): the slots it may
@@ -118,7 +118,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            policy: Policy::Text,
+            policy: QueuePolicy::Text,
             slots: 4,
             slots_per_ip: 0,
             capacity: 5_000,

@@ -5,7 +5,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Dialect, Loss, Policy};
+use super::{Dialect, PositionLoss, QueuePolicy};
 use crate::id::{ConnId, Guid};
 use crate::time::{Duration, Instant};
 
@@ -63,9 +63,9 @@ pub enum Event {
     /// A different file was requested, and the place moved to the end (AQ-8).
     Moved { ticket: Guid, arrival: u64, position: u32 },
     /// A place is gone.
-    Lost { ticket: Guid, why: Loss, length: u32 },
+    Lost { ticket: Guid, why: PositionLoss, length: u32 },
     /// A request got no place.
-    Refused { peer: IpAddr, conn: ConnId, why: Refusal },
+    Refused { peer: IpAddr, conn: ConnId, why: QueueRefusal },
     /// The server called a client with `QUEUE`: to make it come back, as
     /// attempt number `attempt`, or (0) to make it come early because of a
     /// slot.
@@ -78,13 +78,13 @@ pub enum Event {
     /// the place. `uploads`: what is being sent is sent to its end here.
     Released { ticket: Guid, uploads: bool },
     /// Whoever waits is told by another rule when to ask, from now on.
-    Policy { policy: Policy },
+    Policy { policy: QueuePolicy },
 }
 
 /// Why a request got no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Refusal {
+pub enum QueueRefusal {
     /// The queue has its maximum length (AQ-10).
     QueueFull,
     /// Too many places for one address.

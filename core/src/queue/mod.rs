@@ -21,17 +21,17 @@ use core::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-pub use self::config::{Config, Policy};
-pub use self::event::{Event, Refusal};
+pub use self::config::{Config, QueuePolicy};
+pub use self::event::{Event, QueueRefusal};
 pub use crate::id::FileKey;
 use crate::id::Guid;
 use crate::time::Instant;
-pub use crate::wire::queue::{Dialect, Loss, Place};
+pub use crate::wire::queue::{Dialect, PositionLoss, QueuePosition};
 
 /// A place in the queue as it is written to the store, so that what a client
 /// was told survives a crash (PQ-12). All instants are absolute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Row {
+pub struct StoredEntry {
     /// The id by which the client knows the place.
     pub ticket: Guid,
     /// Order of arrival; smaller came first.

@@ -1,7 +1,7 @@
 //! Which requirement an event obeys, and where the specification says so.
 
-use super::{Ending, Event, Verdict, Which, Why};
-use crate::wire::gnutella::Kind;
+use super::{DropReason, Event, NeighbourEnding, RoutingVerdict, Which};
+use crate::wire::gnutella::MessageKind;
 
 crate::clause::obeys!(Event);
 
@@ -9,12 +9,12 @@ impl Event {
     const fn source(&self) -> (&'static str, &'static str) {
         match self {
             Self::Opened { .. } => ("RT-1", "Routing tables §3.6.1.1, the originator connection"),
-            Self::Closed { why: Ending::Lost, .. } => {
+            Self::Closed { why: NeighbourEnding::Lost, .. } => {
                 ("RT-2", "Routing tables §3.6.1.1, a route that is lost")
             }
             Self::Closed { .. } => ("RT-11", "Routing tables §3.6.2.6"),
-            Self::Judged { kind, verdict, .. } => judged(*kind, verdict),
-            Self::Sent { kind: Kind::Query | Kind::Hit, .. } => {
+            Self::Judged { kind, verdict, .. } => verdict_clause(*kind, verdict),
+            Self::Sent { kind: MessageKind::Query | MessageKind::Hit, .. } => {
                 ("RT-2", "Routing tables §3.6.1.1, own queries")
             }
             Self::Sent { .. } | Self::Keywords { .. } => {
@@ -38,23 +38,41 @@ impl Event {
     }
 }
 
-const fn judged(kind: Kind, verdict: &Verdict) -> (&'static str, &'static str) {
+const fn verdict_clause(
+    kind: MessageKind,
+    verdict: &RoutingVerdict,
+) -> (&'static str, &'static str) {
     match (kind, verdict) {
-        (Kind::Ping, Verdict::Drop { why: Why::Duplicate }) => ("RT-6", "Routing tables §3.6.2.1"),
-        (Kind::Pong, Verdict::Drop { why: Why::Duplicate }) => ("RT-7", "Routing tables §3.6.2.2"),
-        (Kind::Query, Verdict::Drop { why: Why::Duplicate }) => ("RT-8", "Routing tables §3.6.2.3"),
-        (Kind::Hit, Verdict::Drop { why: Why::Duplicate }) => ("RT-9", "Routing tables §3.6.2.4"),
-        (Kind::Push, Verdict::Drop { why: Why::Duplicate }) => ("RT-10", "Routing tables §3.6.2.5"),
-        (_, Verdict::Drop { why: Why::Quota | Why::ResultLimit | Why::Overflow }) => {
-            ("RT-5", "Routing tables §3.6.1.1, size bounds are a last resort")
+        (MessageKind::Ping, RoutingVerdict::Drop { why: DropReason::Duplicate }) => {
+            ("RT-6", "Routing tables §3.6.2.1")
         }
-        (Kind::Ping | Kind::Pong, _) => ("RT-13", "Routing tables §3.6.1, pong caching"),
-        (Kind::Bye, _) => ("RT-11", "Routing tables §3.6.2.6"),
-        (Kind::Qrp | Kind::Vendor | Kind::Standard, _) => {
+        (MessageKind::Pong, RoutingVerdict::Drop { why: DropReason::Duplicate }) => {
+            ("RT-7", "Routing tables §3.6.2.2")
+        }
+        (MessageKind::Query, RoutingVerdict::Drop { why: DropReason::Duplicate }) => {
+            ("RT-8", "Routing tables §3.6.2.3")
+        }
+        (MessageKind::Hit, RoutingVerdict::Drop { why: DropReason::Duplicate }) => {
+            ("RT-9", "Routing tables §3.6.2.4")
+        }
+        (MessageKind::Push, RoutingVerdict::Drop { why: DropReason::Duplicate }) => {
+            ("RT-10", "Routing tables §3.6.2.5")
+        }
+        (
+            _,
+            RoutingVerdict::Drop {
+                why: DropReason::Quota | DropReason::ResultLimit | DropReason::Overflow,
+            },
+        ) => ("RT-5", "Routing tables §3.6.1.1, size bounds are a last resort"),
+        (MessageKind::Ping | MessageKind::Pong, _) => {
+            ("RT-13", "Routing tables §3.6.1, pong caching")
+        }
+        (MessageKind::Bye, _) => ("RT-11", "Routing tables §3.6.2.6"),
+        (MessageKind::Qrp | MessageKind::Vendor | MessageKind::Standard, _) => {
             ("RT-14", "Routing tables §3.6.2.7 and 8, left open there")
         }
-        (Kind::Push, _) => ("RT-3", "Routing tables §3.6.1.2.1"),
-        (Kind::Query, _) => ("RT-1", "Routing tables §3.6.1.1"),
-        (Kind::Hit, _) => ("RT-2", "Routing tables §3.6.1.1"),
+        (MessageKind::Push, _) => ("RT-3", "Routing tables §3.6.1.2.1"),
+        (MessageKind::Query, _) => ("RT-1", "Routing tables §3.6.1.1"),
+        (MessageKind::Hit, _) => ("RT-2", "Routing tables §3.6.1.1"),
     }
 }

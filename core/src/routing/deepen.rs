@@ -11,13 +11,13 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use super::links::Link;
-use super::memory::Effects;
+use super::links::NeighbourLink;
+use super::memory::RoutingEffects;
 use super::route::Route;
 use super::{Config, Router};
 use crate::id::Guid;
 use crate::time::{Duration, Instant};
-use crate::wire::gnutella::{Body, Message, Query};
+use crate::wire::gnutella::{MessageBody, OverlayMessage, Query};
 
 /// Servents a search shall reach at most while nothing is found.
 const WIDEST: u64 = 50_000;
@@ -104,7 +104,7 @@ fn horizon(links: u32, ttl: u8) -> u64 {
 
 /// The TTL that reaches `wanted` servents through one neighbour, up to the
 /// maximum of this step.
-fn depth(link: &Link, (wanted, most): (u64, u8), config: &Config) -> u8 {
+fn depth(link: &NeighbourLink, (wanted, most): (u64, u8), config: &Config) -> u8 {
     let takes = link.neighbour.max_ttl.unwrap_or(u8::MAX);
     let most = most.min(config.deep_ttl).min(takes).max(1);
     let enough = |ttl: &u8| horizon(link.degree(), *ttl) >= wanted;
@@ -146,7 +146,7 @@ impl Router {
         now: Instant,
         (guid, from): (Guid, Route),
         (query, hops): (Query, u8),
-        fx: &mut Effects,
+        fx: &mut RoutingEffects,
     ) {
         let limits = (self.config.deepenings_per_leaf, self.config.deepenings);
         self.deepenings.make_room(from, limits);
@@ -174,7 +174,7 @@ impl Router {
 
     /// The neighbours that a search can still be sent to.
     fn left(&self, search: &Deepening) -> Vec<u32> {
-        let fits = |link: &&Link| {
+        let fits = |link: &&NeighbourLink| {
             search.hops < self.config.max_ttl
                 && link.neighbour.relays
                 && link.route != search.from
@@ -190,7 +190,7 @@ impl Router {
         now: Instant,
         guid: Guid,
         search: &mut Deepening,
-        fx: &mut Effects,
+        fx: &mut RoutingEffects,
     ) -> bool {
         let promises = |slot: &u32| {
             let link = self.links.at(*slot);
@@ -209,11 +209,11 @@ impl Router {
         slots: &[u32],
         guid: Guid,
         (search, ttl): (&Deepening, u8),
-        fx: &mut Effects,
+        fx: &mut RoutingEffects,
     ) {
         if !slots.is_empty() {
-            let (hops, body) = (search.hops, Body::Query(search.query.clone()));
-            self.originate(now, slots, Message { guid, ttl, hops, body }, fx);
+            let (hops, body) = (search.hops, MessageBody::Query(search.query.clone()));
+            self.originate(now, slots, OverlayMessage { guid, ttl, hops, body }, fx);
         }
     }
 
@@ -225,7 +225,7 @@ impl Router {
     }
 
     /// Asks the next neighbours, unless there are enough results.
-    fn go_deeper(&mut self, now: Instant, guid: Guid, fx: &mut Effects) {
+    fn go_deeper(&mut self, now: Instant, guid: Guid, fx: &mut RoutingEffects) {
         let Some(mut search) = self.deepenings.all.remove(&guid) else { return };
         let left = self.left(&search);
         let asker_gone = search.from != Route::LOCAL && self.links.by_route(search.from).is_none();
@@ -268,7 +268,7 @@ impl Router {
     }
 
     /// Continues the searches that are due.
-    pub(super) fn deepen(&mut self, now: Instant, fx: &mut Effects) {
+    pub(super) fn deepen(&mut self, now: Instant, fx: &mut RoutingEffects) {
         while let Some(guid) = self.deepenings.take(now) {
             self.go_deeper(now, guid, fx);
         }

@@ -7,13 +7,13 @@ use core::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Verdict, Why};
+use super::{DropReason, RoutingVerdict};
 use crate::id::{ConnId, Guid};
-use crate::wire::gnutella::Kind;
+use crate::wire::gnutella::MessageKind;
 
 /// Something that happened in the overlay. Events marked *traced* are only
 /// emitted with [`super::Config::trace_messages`]; everything is counted in
-/// [`super::Counters`] in any case.
+/// [`super::RoutingCounters`] in any case.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
@@ -21,13 +21,20 @@ pub enum Event {
     /// There is a new neighbour.
     Opened { conn: ConnId, peer: SocketAddr, agent: String },
     /// A neighbour is gone.
-    Closed { conn: ConnId, why: Ending },
+    Closed { conn: ConnId, why: NeighbourEnding },
     /// Traced: the verdict on a message. `ttl` and `hops` are as received.
-    Judged { conn: ConnId, guid: Guid, kind: Kind, ttl: u8, hops: u8, verdict: Verdict },
+    Judged {
+        conn: ConnId,
+        guid: Guid,
+        kind: MessageKind,
+        ttl: u8,
+        hops: u8,
+        verdict: RoutingVerdict,
+    },
     /// Traced: a message of our own was sent to these neighbours.
-    Sent { guid: Guid, kind: Kind, ttl: u8, to: Vec<ConnId> },
+    Sent { guid: Guid, kind: MessageKind, ttl: u8, to: Vec<ConnId> },
     /// Traced: a message was dropped because its neighbour reads too slowly.
-    Overflow { conn: ConnId, guid: Guid, kind: Kind },
+    Overflow { conn: ConnId, guid: Guid, kind: MessageKind },
     /// A servent's id came from another connection than the one we know it by:
     /// one of the two is wrong.
     Conflict { conn: ConnId, servent: Guid },
@@ -38,7 +45,7 @@ pub enum Event {
     Turned { table: Which, entries: u64 },
     /// A limit of the configuration was reached; reported once per generation
     /// of the tables.
-    Limit { conn: ConnId, why: Why },
+    Limit { conn: ConnId, why: DropReason },
 }
 
 impl Event {
@@ -82,7 +89,7 @@ pub enum Which {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Ending {
+pub enum NeighbourEnding {
     /// The connection broke or was closed.
     Lost,
     /// It sent a Bye.
@@ -97,7 +104,7 @@ mod tests {
 
     #[test]
     fn an_event_of_a_connection_names_it() {
-        let limit = Event::Limit { conn: ConnId(7), why: Why::Duplicate };
+        let limit = Event::Limit { conn: ConnId(7), why: DropReason::Duplicate };
         assert_eq!(limit.conn(), Some(ConnId(7)));
         let turned = Event::Turned { table: super::super::Which::Queries, entries: 1 };
         assert_eq!(turned.conn(), None);

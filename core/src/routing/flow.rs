@@ -7,7 +7,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::wire::gnutella::{Kind, Message};
+use crate::wire::gnutella::{MessageKind, OverlayMessage};
 
 /// Classes of messages, the least valuable first.
 const CLASSES: usize = 5;
@@ -16,14 +16,14 @@ const HOPS: usize = 8;
 
 /// The messages for one neighbour.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Flow {
+pub(super) struct NeighbourFlow {
     /// Given to the host and not sent yet.
     under_way: u64,
-    waiting: Vec<VecDeque<Message>>,
+    waiting: Vec<VecDeque<OverlayMessage>>,
     bytes: u64,
 }
 
-impl Flow {
+impl NeighbourFlow {
     /// Bytes in the queue.
     pub(super) const fn bytes(&self) -> u64 {
         self.bytes
@@ -36,7 +36,7 @@ impl Flow {
 
     /// True when a message may be sent at once; it is then counted as given to
     /// the host.
-    pub(super) fn leave(&mut self, message: &Message, window: u32) -> bool {
+    pub(super) fn leave(&mut self, message: &OverlayMessage, window: u32) -> bool {
         let now = self.bytes == 0 && self.under_way < u64::from(window);
         if now {
             self.under_way += message.len() as u64;
@@ -45,7 +45,7 @@ impl Flow {
     }
 
     /// Queues a message; returns the messages dropped for it.
-    pub(super) fn keep(&mut self, message: &Message, most: u32) -> Vec<Message> {
+    pub(super) fn keep(&mut self, message: &OverlayMessage, most: u32) -> Vec<OverlayMessage> {
         if self.waiting.is_empty() {
             self.waiting = alloc::vec![VecDeque::new(); CLASSES * HOPS];
         }
@@ -69,7 +69,7 @@ impl Flow {
     }
 
     /// The next message that may be sent.
-    pub(super) fn next(&mut self, window: u32) -> Option<Message> {
+    pub(super) fn next(&mut self, window: u32) -> Option<OverlayMessage> {
         if self.bytes == 0 || self.under_way >= u64::from(window) {
             return None;
         }
@@ -82,14 +82,18 @@ impl Flow {
 }
 
 /// The queue a message waits in: the first is the least valuable.
-fn worth(message: &Message) -> usize {
+fn worth(message: &OverlayMessage) -> usize {
     let hops = usize::from(message.hops).min(HOPS - 1);
     let (class, within) = match message.kind() {
-        Kind::Query => (0, hops),
-        Kind::Ping => (1, 0),
-        Kind::Pong => (2, 0),
-        Kind::Hit => (3, HOPS - 1 - hops),
-        Kind::Push | Kind::Bye | Kind::Qrp | Kind::Vendor | Kind::Standard => (4, 0),
+        MessageKind::Query => (0, hops),
+        MessageKind::Ping => (1, 0),
+        MessageKind::Pong => (2, 0),
+        MessageKind::Hit => (3, HOPS - 1 - hops),
+        MessageKind::Push
+        | MessageKind::Bye
+        | MessageKind::Qrp
+        | MessageKind::Vendor
+        | MessageKind::Standard => (4, 0),
     };
     class * HOPS + within
 }
@@ -98,43 +102,45 @@ fn worth(message: &Message) -> usize {
 mod tests {
     use super::*;
     use crate::id::{FileIndex, Guid};
-    use crate::wire::gnutella::{Body, HitBuilder, Payload, Ping, Pong, Push, Quality};
+    use crate::wire::gnutella::{
+        HitBuilder, MessageBody, OverlayPayload, Ping, Pong, Push, Quality,
+    };
     use crate::wire::gnutella::{Query, Wishes};
     use core::net::{Ipv4Addr, SocketAddrV4};
 
     const AT: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(192, 0, 2, 1), 6346);
 
-    fn message(hops: u8, body: Body) -> Message {
-        Message { guid: Guid([1; 16]), ttl: 3, hops, body }
+    fn message(hops: u8, body: MessageBody) -> OverlayMessage {
+        OverlayMessage { guid: Guid([1; 16]), ttl: 3, hops, body }
     }
 
-    fn ping() -> Message {
-        message(0, Body::Ping(Ping::default()))
+    fn ping() -> OverlayMessage {
+        message(0, MessageBody::Ping(Ping::default()))
     }
 
-    fn query(hops: u8) -> Message {
-        message(hops, Body::Query(Query::new(Wishes::default(), "rare", &[])))
+    fn query(hops: u8) -> OverlayMessage {
+        message(hops, MessageBody::Query(Query::new(Wishes::default(), "rare", &[])))
     }
 
-    fn hit(hops: u8) -> Message {
+    fn hit(hops: u8) -> OverlayMessage {
         let mut hit = HitBuilder::new(AT, 1, (*b"TEST", Quality::default()), Guid([2; 16]), 4_096);
         assert!(hit.add(FileIndex(1), 10, "rare", None));
-        message(hops, Body::Hit(hit.finish().expect("one file")))
+        message(hops, MessageBody::Hit(hit.finish().expect("one file")))
     }
 
     /// From the least valuable to the most.
-    fn ladder() -> Vec<Message> {
-        let pong = Pong { at: AT, files: 1, kilobytes: 1, ggep: Payload::new() };
+    fn ladder() -> Vec<OverlayMessage> {
+        let pong = Pong { at: AT, files: 1, kilobytes: 1, ggep: OverlayPayload::new() };
         let servent = Guid([3; 16]);
-        let push = Push { servent, index: FileIndex(1), at: AT, ggep: Payload::new() };
-        let pong = message(0, Body::Pong(pong));
-        let push = message(0, Body::Push(push));
+        let push = Push { servent, index: FileIndex(1), at: AT, ggep: OverlayPayload::new() };
+        let pong = message(0, MessageBody::Pong(pong));
+        let push = message(0, MessageBody::Push(push));
         Vec::from([query(0), query(1), query(9), ping(), pong, hit(9), hit(1), hit(0), push])
     }
 
     #[test]
     fn what_is_worth_most_leaves_first_and_what_is_worth_least_is_dropped_first() {
-        let mut flow = Flow::default();
+        let mut flow = NeighbourFlow::default();
         let ladder = ladder();
         let all: u64 = ladder.iter().map(|one| one.len() as u64).sum();
         for one in ladder.iter().rev() {
@@ -145,8 +151,8 @@ mod tests {
         assert_eq!(flow.keep(&more, all as u32), [ladder[0].clone()]);
         let left = all + more.len() as u64 - ladder[0].len() as u64;
         assert_eq!(flow.bytes(), left);
-        let sent: Vec<Message> = core::iter::from_fn(|| flow.next(u32::MAX)).collect();
-        let mut expected: Vec<Message> = ladder[1..].iter().rev().cloned().collect();
+        let sent: Vec<OverlayMessage> = core::iter::from_fn(|| flow.next(u32::MAX)).collect();
+        let mut expected: Vec<OverlayMessage> = ladder[1..].iter().rev().cloned().collect();
         expected.insert(6, more);
         assert_eq!(sent, expected);
         assert_eq!((flow.bytes(), flow.under_way()), (0, left));
@@ -154,7 +160,7 @@ mod tests {
 
     #[test]
     fn nothing_is_given_to_the_host_beyond_the_window_or_before_what_waits() {
-        let (mut flow, one) = (Flow::default(), ping());
+        let (mut flow, one) = (NeighbourFlow::default(), ping());
         let length = one.len() as u32;
         assert!(flow.leave(&one, 1) && !flow.leave(&one, length));
         assert_eq!(flow.under_way(), u64::from(length));
@@ -170,14 +176,14 @@ mod tests {
     #[test]
     fn a_push_leaves_before_any_hit_and_a_pong_after_any() {
         for hops in 0..=9 {
-            let mut flow = Flow::default();
+            let mut flow = NeighbourFlow::default();
             let ladder = ladder();
             let (pong, push) = (&ladder[4], &ladder[8]);
             let hit = hit(hops);
             for one in [pong, &hit, push] {
                 flow.keep(one, u32::MAX);
             }
-            let order: Vec<Message> = core::iter::from_fn(|| flow.next(u32::MAX)).collect();
+            let order: Vec<OverlayMessage> = core::iter::from_fn(|| flow.next(u32::MAX)).collect();
             assert!(order.iter().eq([push, &hit, pong]));
         }
     }

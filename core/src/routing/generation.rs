@@ -24,7 +24,7 @@ const LARGE: usize = 4_096;
 pub struct Mark([u32; 3]);
 
 impl Mark {
-    pub(super) const fn of(hash: u128) -> Self {
+    pub(super) const fn from_hash(hash: u128) -> Self {
         Self([hash as u32, (hash >> 32) as u32, (hash >> 64) as u32])
     }
 
@@ -40,13 +40,13 @@ impl Mark {
 
 /// A key and the route it came by.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entry {
+pub(super) struct RouteEntry {
     mark: Mark,
     route: Route,
 }
 
 /// A part of a table. Never iterated, except to split it.
-pub(super) type Shard = HashTable<Entry>;
+pub(super) type Shard = HashTable<RouteEntry>;
 
 /// What was inserted between two instants.
 #[derive(Debug, Clone, Default)]
@@ -92,7 +92,7 @@ impl Generation {
             self.split();
         }
         let at = mark.shard(self.shards.len());
-        put(&mut self.shards[at], Entry { mark, route });
+        put(&mut self.shards[at], RouteEntry { mark, route });
         self.len += 1;
     }
 
@@ -109,7 +109,7 @@ impl Generation {
     }
 }
 
-fn put(shard: &mut Shard, entry: Entry) {
+fn put(shard: &mut Shard, entry: RouteEntry) {
     shard.insert_unique(entry.mark.home(), entry, |entry| entry.mark.home());
 }
 
@@ -130,17 +130,17 @@ mod tests {
                 let low = if rng.chance(1, 2) { u64::from(u32::MAX) } else { rng.below(1 << 32) };
                 let hash = u128::from(low) | u128::from(n) << 32;
                 let route = Route::new(n as u32 % 4_000, n as u32 % 1_000);
-                ours.insert(Mark::of(hash), route);
+                ours.insert(Mark::from_hash(hash), route);
                 model.insert(n << 32 | low, route);
-                assert_eq!(ours.get(Mark::of(hash)), Some(route));
+                assert_eq!(ours.get(Mark::from_hash(hash)), Some(route));
                 if ours.len() > 3_000 {
                     break; // Runs of thousands are slow, and prove nothing more.
                 }
             }
             for (key, route) in model.iter() {
                 let hash = u128::from(key & 0xffff_ffff) | u128::from(key >> 32) << 32;
-                assert_eq!(ours.get(Mark::of(hash)), Some(*route));
-                assert_eq!(ours.get(Mark::of(hash | 1 << 80)), None);
+                assert_eq!(ours.get(Mark::from_hash(hash)), Some(*route));
+                assert_eq!(ours.get(Mark::from_hash(hash | 1 << 80)), None);
             }
             assert_eq!(ours.len(), model.len());
         }
@@ -148,11 +148,11 @@ mod tests {
 
     #[test]
     fn an_entry_costs_at_most_forty_bytes_at_any_size() {
-        assert_eq!(size_of::<Entry>(), 16);
+        assert_eq!(size_of::<RouteEntry>(), 16);
         let (mut table, mut rng) = (Generation::default(), Rng::new(6));
         for n in 1..=60_000_usize {
             let hash = u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64());
-            table.insert(Mark::of(hash), Route::new(1, 1));
+            table.insert(Mark::from_hash(hash), Route::new(1, 1));
             if n > 10_000 && n % 100 == 0 {
                 assert!(table.bytes() <= 40 * n, "{} at {n}", table.bytes() / n);
             }
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn keys_are_spread_by_64_bits_of_their_hash_and_over_shards_by_others() {
-        let mark = Mark::of(7 << 64 | 0x0123_4567_89ab_cdef);
+        let mark = Mark::from_hash(7 << 64 | 0x0123_4567_89ab_cdef);
         assert_eq!(mark.home(), 0x0123_4567_89ab_cdef);
         assert_eq!((mark.shard(1), mark.shard(4), mark.shard(256)), (0, 3, 7));
     }

@@ -8,7 +8,9 @@ use core::net::{IpAddr, SocketAddr, SocketAddrV4};
 use serde::{Deserialize, Serialize};
 
 use crate::id::{ConnId, FileIndex, Guid};
-use crate::wire::gnutella::{FrameError, Hit, Keywords, Kind, Message, PayloadError, Push, Query};
+use crate::wire::gnutella::{
+    Keywords, MessageFrameError, MessageKind, OverlayMessage, PayloadError, Push, Query, QueryHit,
+};
 
 /// Something that happened to the router.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -16,9 +18,9 @@ pub enum Input {
     /// A handshake is complete.
     Opened { conn: ConnId, peer: SocketAddr, neighbour: Neighbour },
     /// A message was received.
-    Message { conn: ConnId, message: Message },
+    Message { conn: ConnId, message: OverlayMessage },
     /// A malformed message was received.
-    Improper { conn: ConnId, kind: Kind, why: PayloadError },
+    Improper { conn: ConnId, kind: MessageKind, why: PayloadError },
     /// The stream of a neighbour cannot be parsed any further.
     Broken { conn: ConnId, why: Breakage },
     /// So many bytes for a neighbour are still unsent.
@@ -35,7 +37,7 @@ pub enum Input {
     /// accepted.
     EndSearch { guid: Guid },
     /// Answer another's query. `hops` are the query's.
-    Answer { guid: Guid, hops: u8, hit: Hit },
+    Answer { guid: Guid, hops: u8, hit: QueryHit },
     /// Ask a servent that cannot be reached to connect. `guid` is new. `via` is
     /// a neighbour said to have a route, in case we have none.
     Push { guid: Guid, push: Push, via: Option<ConnId> },
@@ -74,7 +76,7 @@ pub struct Neighbour {
 #[non_exhaustive]
 pub enum Breakage {
     /// An invalid header.
-    Frame(FrameError),
+    Frame(MessageFrameError),
     /// A compressed link that is damaged, or inflates to too much.
     Deflate,
 }
@@ -83,14 +85,14 @@ pub enum Breakage {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Output {
     /// Send a message to some neighbours.
-    Send { to: Vec<ConnId>, message: Message },
+    Send { to: Vec<ConnId>, message: OverlayMessage },
     /// Close, after sending what was written before. The router has forgotten
     /// it.
     Close { conn: ConnId },
     /// A query of another; answer with [`Input::Answer`] if there are matches.
     Query { guid: Guid, hops: u8, query: Query },
     /// An answer to a search of ours.
-    Hit { guid: Guid, conn: ConnId, from: IpAddr, hops: u8, hit: Hit },
+    Hit { guid: Guid, conn: ConnId, from: IpAddr, hops: u8, hit: QueryHit },
     /// A client wants us to connect and offer a file.
     Push { index: FileIndex, at: SocketAddrV4 },
     /// No route is known to a servent we want to send a push.
@@ -102,21 +104,21 @@ pub enum Output {
 /// The decision on a message, made once, in one place.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum RoutingVerdict {
     /// It is forwarded to these neighbours, with TTL one less and hops one
     /// more. A query is also answered here.
     Forward { to: Vec<ConnId> },
     /// It ends here and is for us.
     Local,
     /// It is dropped.
-    Drop { why: Why },
+    Drop { why: DropReason },
 }
 
 /// Why a message is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Why {
+pub enum DropReason {
     /// It was received before.
     Duplicate,
     /// No request for it is known, or it was too long ago.
@@ -153,7 +155,7 @@ pub enum Why {
     Overflow,
 }
 
-impl Why {
+impl DropReason {
     /// All reasons, in order.
     pub const ALL: [Self; 17] = [
         Self::Duplicate,

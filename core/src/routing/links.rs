@@ -5,10 +5,10 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::{SocketAddr, SocketAddrV4};
 
-use super::flow::Flow;
+use super::flow::NeighbourFlow;
 use super::proxies::Proxy;
 use super::route::Route;
-use super::{Neighbour, Why};
+use super::{DropReason, Neighbour};
 use crate::id::{ConnId, Guid};
 use crate::time::{Duration, Instant};
 use crate::wire::gnutella::Keywords;
@@ -18,13 +18,13 @@ const USUAL: u32 = 6;
 
 /// The state of a neighbour.
 #[derive(Debug, Clone)]
-pub(super) struct Link {
+pub(super) struct NeighbourLink {
     pub(super) conn: ConnId,
     pub(super) peer: SocketAddr,
     pub(super) neighbour: Neighbour,
     /// The route that leads to it.
     pub(super) route: Route,
-    pub(super) flow: Flow,
+    pub(super) flow: NeighbourFlow,
     /// Its keyword table, if it sent one.
     pub(super) keywords: Option<Box<Keywords>>,
     /// It does not want queries with this many hops or more.
@@ -34,7 +34,7 @@ pub(super) struct Link {
     /// Whether it passes pushes on to us.
     pub(super) proxy: Proxy,
     /// Pongs it sent, the newest last.
-    pub(super) pongs: Vec<Kept>,
+    pub(super) pongs: Vec<CachedPong>,
     /// Our last ping, and how many pongs it may still send for it.
     pub(super) pinged: Option<Guid>,
     pub(super) pongs_due: u32,
@@ -53,16 +53,16 @@ pub(super) struct Link {
 
 /// A pong that is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct CachedPong {
     pub(super) at: SocketAddrV4,
     pub(super) files: u32,
     pub(super) kilobytes: u32,
     pub(super) hops: u8,
 }
 
-impl Link {
+impl NeighbourLink {
     /// True the first time a limit is reached since the generations changed.
-    pub(super) const fn tell(&mut self, why: Why) -> bool {
+    pub(super) const fn tell(&mut self, why: DropReason) -> bool {
         let mark = 1 << why as u32;
         let first = self.told & mark == 0;
         self.told |= mark;
@@ -130,8 +130,8 @@ impl Even {
 
 /// All neighbours.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Links {
-    slots: Vec<Option<Box<Link>>>,
+pub(super) struct NeighbourLinks {
+    slots: Vec<Option<Box<NeighbourLink>>>,
     /// How many times each slot was used before.
     used: Vec<u32>,
     /// Like a quota this stays with the slot, so that to connect again gives
@@ -142,7 +142,7 @@ pub(super) struct Links {
     open: Vec<u32>,
 }
 
-impl Links {
+impl NeighbourLinks {
     pub(super) fn len(&self) -> usize {
         self.open.len()
     }
@@ -167,12 +167,12 @@ impl Links {
             self.paces.push(Paces { queries: now, tables: now });
         }
         let route = Route::new(slot, self.used[slot as usize]);
-        self.slots[slot as usize] = Some(Box::new(Link {
+        self.slots[slot as usize] = Some(Box::new(NeighbourLink {
             conn,
             peer,
             neighbour,
             route,
-            flow: Flow::default(),
+            flow: NeighbourFlow::default(),
             keywords: None,
             hops_flow: u8::MAX,
             proxied: None,
@@ -195,7 +195,7 @@ impl Links {
         Some(slot)
     }
 
-    pub(super) fn close(&mut self, conn: ConnId) -> Option<Box<Link>> {
+    pub(super) fn close(&mut self, conn: ConnId) -> Option<Box<NeighbourLink>> {
         let slot = self.by_conn.remove(&conn)?;
         self.open.retain(|other| *other != slot);
         self.used[slot as usize] = self.used[slot as usize].wrapping_add(1);
@@ -216,21 +216,21 @@ impl Links {
         self.by_conn.get(&conn).copied()
     }
 
-    pub(super) fn at(&self, slot: u32) -> Option<&Link> {
+    pub(super) fn at(&self, slot: u32) -> Option<&NeighbourLink> {
         self.slots.get(slot as usize)?.as_deref()
     }
 
-    pub(super) fn at_mut(&mut self, slot: u32) -> Option<&mut Link> {
+    pub(super) fn at_mut(&mut self, slot: u32) -> Option<&mut NeighbourLink> {
         self.slots.get_mut(slot as usize)?.as_deref_mut()
     }
 
     /// The neighbour a route leads to, if it is still the same one.
-    pub(super) fn by_route(&self, route: Route) -> Option<&Link> {
+    pub(super) fn by_route(&self, route: Route) -> Option<&NeighbourLink> {
         self.at(route.slot()?).filter(|link| link.route == route)
     }
 
     /// All neighbours, ordered by slot.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Link> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &NeighbourLink> {
         self.open.iter().filter_map(|slot| self.at(*slot))
     }
 
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
     use crate::wire::gnutella::Qrp;
 
-    fn link(links: &mut Links, conn: u64, spent: impl Fn(u32) -> u32) -> Option<u32> {
+    fn link(links: &mut NeighbourLinks, conn: u64, spent: impl Fn(u32) -> u32) -> Option<u32> {
         let peer = SocketAddr::from(([80, 0, 0, 1], 6_346));
         let of = (ConnId(conn), peer, Neighbour::default());
         links.open(Instant::from_secs(1), of, 3, spent)
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn the_free_slot_that_has_spent_the_least_is_taken_and_no_more_than_there_may_be() {
-        let mut links = Links::default();
+        let mut links = NeighbourLinks::default();
         let nothing = |_: u32| 0;
         let slots = [1, 2, 3, 4].map(|conn| link(&mut links, conn, nothing));
         assert_eq!(slots, [Some(0), Some(1), Some(2), None]);
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!((links.slot(ConnId(5)), links.slot(ConnId(1))), (Some(1), None));
         assert!(links.iter().map(|link| link.conn.0).eq([5, 3]), "in the order of slots");
         // A slot that was never used is better than one whose quota is spent.
-        let mut links = Links::default();
+        let mut links = NeighbourLinks::default();
         link(&mut links, 1, nothing);
         links.close(ConnId(1));
         assert_eq!(link(&mut links, 2, |slot| u32::from(slot == 0)), Some(1));
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_route_leads_to_one_neighbour_and_never_to_the_next_in_its_slot() {
-        let mut links = Links::default();
+        let mut links = NeighbourLinks::default();
         link(&mut links, 1, |_| 0);
         let route = links.at(0).unwrap().route;
         assert_eq!(links.by_route(route).map(|link| link.conn), Some(ConnId(1)));
@@ -298,14 +298,14 @@ mod tests {
 
     #[test]
     fn each_limit_is_told_once_until_the_generations_change() {
-        let mut links = Links::default();
+        let mut links = NeighbourLinks::default();
         link(&mut links, 1, |_| 0);
         let link = links.at_mut(0).unwrap();
         for _ in 0..2 {
-            for why in Why::ALL {
+            for why in DropReason::ALL {
                 assert!(link.tell(why), "{why:?} for the first time");
             }
-            assert!(Why::ALL.into_iter().all(|why| !link.tell(why)));
+            assert!(DropReason::ALL.into_iter().all(|why| !link.tell(why)));
             link.strikes = 3;
             link.turn();
             assert_eq!(link.strikes, 0);
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_leaf_is_judged_by_its_keywords_and_an_ultrapeer_only_at_the_last_hop() {
-        let mut links = Links::default();
+        let mut links = NeighbourLinks::default();
         link(&mut links, 1, |_| 0);
         let link = links.at_mut(0).unwrap();
         assert_eq!(link.degree(), USUAL);
@@ -340,7 +340,7 @@ mod tests {
     fn evenly_sent_is_a_pause_between_two_and_so_many_at_once() {
         let (now, pause) = (Instant::from_secs(100), Duration::from_secs(10));
         let even = Even { pause, at_once: 2 };
-        let mut links = Links::default();
+        let mut links = NeighbourLinks::default();
         link(&mut links, 1, |_| 0);
         let mut asks = |at: u64| links.asks(now + Duration::from_secs(at), 0, even);
         let took = [0, 0, 0, 9, 10, 10, 40, 40, 40].map(&mut asks);

@@ -43,12 +43,12 @@ impl Marks {
     pub fn of_id(&self, id: Guid) -> Mark {
         let (first, second) = id.0.split_at(8);
         let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
-        Mark::of(self.ids.hash(word(first), word(second)))
+        Mark::from_hash(self.ids.hash(word(first), word(second)))
     }
 
     /// The key of several components together (RT-15).
     #[must_use]
-    pub fn of(&self, parts: &[&[u8]]) -> Mark {
+    pub fn derive_mark(&self, parts: &[&[u8]]) -> Mark {
         if let [part] = parts
             && let Ok(id) = <[u8; 16]>::try_from(*part)
         {
@@ -62,7 +62,7 @@ impl Marks {
         for part in parts {
             hasher.write(&(part.len() as u32).to_le_bytes());
         }
-        Mark::of(crate::keyed::finish(&hasher))
+        Mark::from_hash(crate::keyed::finish(&hasher))
     }
 }
 
@@ -228,7 +228,7 @@ impl Memory {
 }
 
 /// The effects of the router.
-pub(super) type Effects = Fx<super::Output, super::Event>;
+pub(super) type RoutingEffects = Fx<super::Output, super::Event>;
 
 #[cfg(test)]
 mod tests {
@@ -241,10 +241,14 @@ mod tests {
     #[test]
     fn rt_15_marks_are_keyed_and_keep_their_components_apart() {
         let (one, two) = (Marks::new(&mut Rng::new(1)), Marks::new(&mut Rng::new(2)));
-        assert_ne!(one.of(&[b"guid"]), two.of(&[b"guid"]));
-        assert_ne!(one.of(&[b"ab", b"c"]), one.of(&[b"a", b"bc"]));
-        assert_ne!(one.of(&[b"a", b"b"]), one.of(&[b"b", b"a"]), "no sum, no XOR");
-        assert_eq!(one.of(&[b"a", b"b"]), one.of(&[b"a", b"b"]));
+        assert_ne!(one.derive_mark(&[b"guid"]), two.derive_mark(&[b"guid"]));
+        assert_ne!(one.derive_mark(&[b"ab", b"c"]), one.derive_mark(&[b"a", b"bc"]));
+        assert_ne!(
+            one.derive_mark(&[b"a", b"b"]),
+            one.derive_mark(&[b"b", b"a"]),
+            "no sum, no XOR"
+        );
+        assert_eq!(one.derive_mark(&[b"a", b"b"]), one.derive_mark(&[b"a", b"b"]));
     }
 
     #[test]
@@ -254,8 +258,8 @@ mod tests {
         for offset in [0, 1, 299, 599] {
             let mut memory = Memory::new(life, 10);
             let mut now = Instant::from_secs(5);
-            let mark = marks.of(&[b"x"]);
-            memory.put(now, marks.of(&[b"first"]), route(1)).unwrap();
+            let mark = marks.derive_mark(&[b"x"]);
+            memory.put(now, marks.derive_mark(&[b"first"]), route(1)).unwrap();
             now += Duration::from_secs(offset);
             memory.put(now, mark, route(2)).unwrap();
             let (begin, mut gone) = (now, None);
@@ -275,7 +279,7 @@ mod tests {
         let marks = Marks::new(&mut Rng::new(1));
         let mut memory = Memory::new(Duration::from_secs(10), u32::MAX);
         for n in 0..20_000_u32 {
-            memory.put(Instant::ZERO, marks.of(&[&n.to_le_bytes()]), route(1)).unwrap();
+            memory.put(Instant::ZERO, marks.derive_mark(&[&n.to_le_bytes()]), route(1)).unwrap();
         }
         assert!(memory.run(Instant::from_secs(100)));
         assert_eq!(memory.len(), (0, 0));
@@ -295,12 +299,15 @@ mod tests {
     fn a_quota_is_a_slots_own_and_comes_back_with_the_turn() {
         let marks = Marks::new(&mut Rng::new(1));
         let mut memory = Memory::new(Duration::from_secs(10), 2);
-        let mut put = |now, n: u8, slot| memory.put(now, marks.of(&[&[n]]), route(slot));
+        let mut put = |now, n: u8, slot| memory.put(now, marks.derive_mark(&[&[n]]), route(slot));
         assert_eq!((put(Instant::ZERO, 1, 5), put(Instant::ZERO, 2, 5)), (Ok(()), Ok(())));
         assert_eq!(put(Instant::ZERO, 3, 5), Err(Full));
         assert_eq!(put(Instant::ZERO, 4, 6), Ok(()));
         memory.run(Instant::from_secs(10));
-        assert_eq!(memory.put(Instant::from_secs(10), marks.of(&[&[5]]), route(5)), Ok(()));
+        assert_eq!(
+            memory.put(Instant::from_secs(10), marks.derive_mark(&[&[5]]), route(5)),
+            Ok(())
+        );
         assert_eq!(memory.spent(5), 1);
     }
 
@@ -311,7 +318,7 @@ mod tests {
         assert_eq!(memory.bytes(), 0);
         let fill = |memory: &mut Memory, now, from: u32| {
             for n in from..from + 1_000 {
-                memory.put(now, marks.of(&[&n.to_le_bytes()]), route(1)).unwrap();
+                memory.put(now, marks.derive_mark(&[&n.to_le_bytes()]), route(1)).unwrap();
             }
             memory.bytes()
         };
@@ -326,7 +333,7 @@ mod tests {
     fn what_is_renewed_lives_on_with_its_new_route_and_costs_once_a_life() {
         let (marks, now) = (Marks::new(&mut Rng::new(1)), Instant::from_secs(1));
         let mut memory = Memory::new(Duration::from_secs(10), 1);
-        let (mark, other) = (marks.of(&[b"x"]), marks.of(&[b"y"]));
+        let (mark, other) = (marks.derive_mark(&[b"x"]), marks.derive_mark(&[b"y"]));
         memory.renew(now, mark, route(1)).unwrap();
         let until = now + Duration::from_secs(20);
         assert_eq!(memory.find(mark), Some((route(1), true, Some(until))));

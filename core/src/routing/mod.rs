@@ -30,7 +30,7 @@
 //! for it.
 //!
 //! **One verdict.** `judge` decides and `carry` carries it out:
-//! [`Verdict::Forward`], [`Verdict::Local`] or [`Verdict::Drop`] with its
+//! [`RoutingVerdict::Forward`], [`RoutingVerdict::Local`] or [`RoutingVerdict::Drop`] with its
 //! reason. What is dropped is never forwarded.
 //!
 //! **Flow control.** The host reports how much of what it was given is unsent.
@@ -48,12 +48,12 @@
 mod clause;
 mod config;
 mod counters;
+mod decide;
 mod deepen;
 mod event;
 mod flow;
 mod generation;
 mod io;
-mod judge;
 mod links;
 mod memory;
 mod own;
@@ -72,25 +72,27 @@ use alloc::vec::Vec;
 use core::net::{SocketAddr, SocketAddrV4};
 
 pub use self::config::{Config, PushRouting};
-pub use self::event::{Ending, Event, Which};
-pub use self::io::{Breakage, Input, Neighbour, Output, Verdict, Why};
-use self::links::Links;
-use self::memory::Effects;
+pub use self::event::{Event, NeighbourEnding, Which};
+pub use self::io::{Breakage, DropReason, Input, Neighbour, Output, RoutingVerdict};
+use self::links::NeighbourLinks;
+use self::memory::RoutingEffects;
 pub use self::view::Via;
 use crate::engine::{Engine, FxOf};
 use crate::id::{ConnId, Guid};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
-use crate::wire::gnutella::{Body, Bye, FrameError, Keywords, Kind, Message, Qrp, Query, code};
+use crate::wire::gnutella::{
+    Bye, Keywords, MessageBody, MessageFrameError, MessageKind, OverlayMessage, Qrp, Query, code,
+};
 
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
 pub use self::{
-    counters::{Counters, KindCount},
+    counters::{KindCount, RoutingCounters},
     generation::Mark,
     memory::{Full, Marks, Memory},
     route::Route,
-    view::{LinkView, Remembered, RouterView, TableView},
+    view::{LinkView, RouterView, TableEntryView, TableView},
 };
 
 /// The router of one servent.
@@ -101,7 +103,7 @@ pub use self::{
 /// use servent_core::rng::Rng;
 /// use servent_core::routing::{Config, Input, Neighbour, Output, Router};
 /// use servent_core::time::Instant;
-/// use servent_core::wire::gnutella::{Body, Message, Query, Wishes};
+/// use servent_core::wire::gnutella::{MessageBody, OverlayMessage, Query, Wishes};
 ///
 /// let mut router = Router::new(Config::default(), Rng::new(42));
 /// let (now, mut fx) = (Instant::from_secs(1_000), Fx::new());
@@ -112,10 +114,10 @@ pub use self::{
 ///     router.handle(now, Input::Opened { conn, peer, neighbour }, &mut fx);
 /// }
 /// // What the left neighbour asks goes on to the right one, a link older.
-/// let body = Body::Query(Query::new(Wishes::default(), "blue moon", &[]));
-/// let message = Message { guid: Guid([7; 16]), ttl: 3, hops: 0, body };
+/// let body = MessageBody::Query(Query::new(Wishes::default(), "blue moon", &[]));
+/// let message = OverlayMessage { guid: Guid([7; 16]), ttl: 3, hops: 0, body };
 /// fx.drain().for_each(drop);
-/// router.handle(now, Input::Message { conn: left, message }, &mut fx);
+/// router.handle(now, Input::OverlayMessage { conn: left, message }, &mut fx);
 /// assert!(fx.outputs().any(|output| match output {
 ///     Output::Send { to, message } => *to == [right] && (message.ttl, message.hops) == (2, 1),
 ///     _ => false,
@@ -126,8 +128,8 @@ pub struct Router {
     config: Config,
     rng: Rng,
     marks: Marks,
-    links: Links,
-    counters: Counters,
+    links: NeighbourLinks,
+    counters: RoutingCounters,
     servent: Guid,
     listen: Option<SocketAddrV4>,
     files: u32,
@@ -169,8 +171,8 @@ impl Router {
         Self {
             marks: Marks::new(&mut rng),
             rng,
-            links: Links::default(),
-            counters: Counters::default(),
+            links: NeighbourLinks::default(),
+            counters: RoutingCounters::default(),
             servent: Guid::default(),
             listen: None,
             files: 0,
@@ -205,7 +207,7 @@ impl Router {
     /// Totals since the start.
     #[must_use]
     #[doc(hidden)]
-    pub const fn counters(&self) -> &Counters {
+    pub const fn counters(&self) -> &RoutingCounters {
         &self.counters
     }
 
@@ -220,7 +222,7 @@ impl Router {
         now: Instant,
         conn: ConnId,
         (peer, neighbour): (SocketAddr, Neighbour),
-        fx: &mut Effects,
+        fx: &mut RoutingEffects,
     ) {
         if self.links.slot(conn).is_some() {
             return;
@@ -243,7 +245,7 @@ impl Router {
     }
 
     /// Removes a neighbour, for whatever reason.
-    fn forget(&mut self, conn: ConnId, why: Ending, fx: &mut Effects) {
+    fn forget(&mut self, conn: ConnId, why: NeighbourEnding, fx: &mut RoutingEffects) {
         let Some(slot) = self.links.slot(conn) else { return };
         self.agenda_remove(slot);
         let gone = self.links.close(conn);
@@ -252,20 +254,20 @@ impl Router {
     }
 
     /// Disconnects a neighbour, with a Bye if it understands one.
-    fn give_up(&mut self, conn: ConnId, code: u16, fx: &mut Effects) {
+    fn give_up(&mut self, conn: ConnId, code: u16, fx: &mut RoutingEffects) {
         let Some(link) = self.links.slot(conn).and_then(|slot| self.links.at(slot)) else { return };
         if link.neighbour.bye {
             let message = self.bye(code);
-            self.counters.sent(Kind::Bye, 1);
+            self.counters.sent(MessageKind::Bye, 1);
             fx.output(Output::Send { to: alloc::vec![conn], message });
         }
         fx.output(Output::Close { conn });
-        self.forget(conn, Ending::Given { code }, fx);
+        self.forget(conn, NeighbourEnding::Given { code }, fx);
     }
 
-    fn bye(&mut self, code: u16) -> Message {
-        let body = Body::Bye(Bye { code, text: String::from(reason(code)) });
-        Message { guid: self.draw(), ttl: 1, hops: 0, body }
+    fn bye(&mut self, code: u16) -> OverlayMessage {
+        let body = MessageBody::Bye(Bye { code, text: String::from(reason(code)) });
+        OverlayMessage { guid: self.draw(), ttl: 1, hops: 0, body }
     }
 
     /// Draws a GUID for a message of ours.
@@ -276,7 +278,7 @@ impl Router {
     }
 
     /// Counts a fault of a neighbour; too many of them disconnect it.
-    fn strike(&mut self, slot: u32, code: u16, fx: &mut Effects) {
+    fn strike(&mut self, slot: u32, code: u16, fx: &mut RoutingEffects) {
         let Some(link) = self.links.at_mut(slot) else { return };
         link.strikes += 1;
         if link.strikes >= self.config.strikes {
@@ -285,10 +287,10 @@ impl Router {
         }
     }
 
-    fn improper(&mut self, now: Instant, conn: ConnId, kind: Kind, fx: &mut Effects) {
+    fn improper(&mut self, now: Instant, conn: ConnId, kind: MessageKind, fx: &mut RoutingEffects) {
         let Some(slot) = self.links.slot(conn) else { return };
         self.counters.received(kind);
-        self.counters.dropped(kind, Why::Improper);
+        self.counters.dropped(kind, DropReason::Improper);
         if let Some(link) = self.links.at_mut(slot) {
             (link.heard, link.received, link.dropped) = (now, link.received + 1, link.dropped + 1);
         }
@@ -296,7 +298,7 @@ impl Router {
     }
 
     /// The host has sent something; more may follow.
-    fn backlog(&mut self, now: Instant, conn: ConnId, bytes: u64, fx: &mut Effects) {
+    fn backlog(&mut self, now: Instant, conn: ConnId, bytes: u64, fx: &mut RoutingEffects) {
         let window = self.config.window;
         let Some(link) = self.links.slot(conn).and_then(|slot| self.links.at_mut(slot)) else {
             return;
@@ -350,14 +352,14 @@ impl Engine for Router {
             Input::Improper { conn, kind, .. } => self.improper(now, conn, kind, fx),
             Input::Broken { conn, why } => {
                 let code = match why {
-                    Breakage::Frame(FrameError::TooLong(_)) => code::TOO_BIG,
-                    Breakage::Frame(FrameError::Kind(_)) => code::UNKNOWN,
+                    Breakage::Frame(MessageFrameError::TooLong(_)) => code::TOO_BIG,
+                    Breakage::Frame(MessageFrameError::Kind(_)) => code::UNKNOWN,
                     Breakage::Deflate => code::DESYNCHRONISED,
                 };
                 self.give_up(conn, code, fx);
             }
             Input::Backlog { conn, bytes } => self.backlog(now, conn, bytes, fx),
-            Input::Closed { conn } => self.forget(conn, Ending::Lost, fx),
+            Input::Closed { conn } => self.forget(conn, NeighbourEnding::Lost, fx),
             Input::Ourselves { servent, listen, files, kilobytes } => {
                 (self.servent, self.listen) = (servent, listen);
                 (self.files, self.kilobytes) = (files, kilobytes);

@@ -3,12 +3,12 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::memory::Effects;
+use super::memory::RoutingEffects;
 use super::route::Route;
 use super::{Event, Output, Router};
 use crate::id::{ConnId, Guid};
 use crate::time::Instant;
-use crate::wire::gnutella::{Body, Hit, Message, Push, Query};
+use crate::wire::gnutella::{MessageBody, OverlayMessage, Push, Query, QueryHit};
 
 impl Router {
     /// Sends a message of ours to some slots.
@@ -16,8 +16,8 @@ impl Router {
         &mut self,
         now: Instant,
         slots: &[u32],
-        message: Message,
-        fx: &mut Effects,
+        message: OverlayMessage,
+        fx: &mut RoutingEffects,
     ) {
         if self.config.trace_messages {
             let conn = |slot: &u32| self.links.at(*slot).map(|link| link.conn);
@@ -29,7 +29,13 @@ impl Router {
     }
 
     /// Sends a search to all neighbours; its hits are for us (RT-2).
-    pub(super) fn search(&mut self, now: Instant, guid: Guid, query: Query, fx: &mut Effects) {
+    pub(super) fn search(
+        &mut self,
+        now: Instant,
+        guid: Guid,
+        query: Query,
+        fx: &mut RoutingEffects,
+    ) {
         let mark = self.marks.of_id(guid);
         if self.queries.get(mark).is_some() {
             return;
@@ -52,7 +58,14 @@ impl Router {
     }
 
     /// Sends a search to some neighbours, with the TTL that each accepts.
-    fn ask(&mut self, now: Instant, slots: &[u32], guid: Guid, query: &Query, fx: &mut Effects) {
+    fn ask(
+        &mut self,
+        now: Instant,
+        slots: &[u32],
+        guid: Guid,
+        query: &Query,
+        fx: &mut RoutingEffects,
+    ) {
         let deep = if self.config.dynamic { self.config.deep_ttl } else { u8::MAX };
         let most = self.config.max_ttl.min(deep).max(1);
         let mut by_ttl: BTreeMap<u8, Vec<u32>> = BTreeMap::new();
@@ -61,13 +74,14 @@ impl Router {
             by_ttl.entry(takes.map_or(most, |ttl| ttl.clamp(1, most))).or_default().push(*slot);
         }
         for (ttl, slots) in by_ttl {
-            let message = Message { guid, ttl, hops: 0, body: Body::Query(query.clone()) };
+            let message =
+                OverlayMessage { guid, ttl, hops: 0, body: MessageBody::Query(query.clone()) };
             self.originate(now, &slots, message, fx);
         }
     }
 
     /// Sends a new neighbour the searches that are running.
-    pub(super) fn ask_newcomer(&mut self, now: Instant, slot: u32, fx: &mut Effects) {
+    pub(super) fn ask_newcomer(&mut self, now: Instant, slot: u32, fx: &mut RoutingEffects) {
         let leads = self.config.relay && self.config.dynamic;
         if leads && self.links.at(slot).is_some_and(|link| link.neighbour.relays) {
             return self.wake_searches(now);
@@ -86,15 +100,15 @@ impl Router {
         &mut self,
         now: Instant,
         (guid, hops): (Guid, u8),
-        hit: Hit,
-        fx: &mut Effects,
+        hit: QueryHit,
+        fx: &mut RoutingEffects,
     ) {
         let mark = self.marks.of_id(guid);
         let way = self.queries.get(mark).and_then(|way| self.links.by_route(way));
         let Some(slot) = way.and_then(|link| link.route.slot()) else { return };
         self.deepenings.found(guid, hit.count());
         let ttl = hops.saturating_add(2).clamp(1, self.config.max_ttl);
-        let message = Message { guid, ttl, hops: 0, body: Body::Hit(hit) };
+        let message = OverlayMessage { guid, ttl, hops: 0, body: MessageBody::Hit(hit) };
         self.originate(now, &[slot], message, fx);
     }
 
@@ -104,17 +118,22 @@ impl Router {
         now: Instant,
         (guid, via): (Guid, Option<ConnId>),
         push: Push,
-        fx: &mut Effects,
+        fx: &mut RoutingEffects,
     ) {
         let servent = push.servent;
         let said = || via.and_then(|conn| self.links.slot(conn)).into_iter().collect();
-        let slots = self.ways(&push, None).unwrap_or_else(|_| said());
+        let slots = self.push_routes(&push, None).unwrap_or_else(|_| said());
         if slots.is_empty() {
             return fx.output(Output::NoWay { servent });
         }
         let mark = self.marks.of_id(guid);
         let _ = self.pushes.put(now, mark, Route::LOCAL);
-        let message = Message { guid, ttl: self.config.max_ttl, hops: 0, body: Body::Push(push) };
+        let message = OverlayMessage {
+            guid,
+            ttl: self.config.max_ttl,
+            hops: 0,
+            body: MessageBody::Push(push),
+        };
         self.originate(now, &slots, message, fx);
     }
 }

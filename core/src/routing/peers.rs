@@ -5,12 +5,14 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::judge::{Fate, Judgement};
-use super::memory::Effects;
-use super::{Router, Why, proxies};
+use super::decide::{Fate, Judgement};
+use super::memory::RoutingEffects;
+use super::{DropReason, Router, proxies};
 use crate::id::Guid;
 use crate::time::Instant;
-use crate::wire::gnutella::{Body, Keywords, Message, Payload, Qrp, Vendor, code};
+use crate::wire::gnutella::{
+    Keywords, MessageBody, OverlayMessage, OverlayPayload, Qrp, Vendor, code,
+};
 
 /// The name of a vendor message: vendor code and selector.
 pub(super) type Name = ([u8; 4], u16);
@@ -25,20 +27,25 @@ const ITEM: usize = 8;
 
 impl Router {
     /// Sends a new neighbour what concerns it alone.
-    pub(super) fn introduce(&mut self, now: Instant, slot: u32, fx: &mut Effects) {
+    pub(super) fn introduce(&mut self, now: Instant, slot: u32, fx: &mut RoutingEffects) {
         let Some(link) = self.links.at(slot) else { return };
         let (vendor, keywords) = (link.neighbour.vendor, link.neighbour.keywords);
         if vendor {
-            self.tell(now, &[slot], Body::Vendor(self.supported()), fx);
+            self.tell(now, &[slot], MessageBody::Vendor(self.supported()), fx);
         }
         let table = self.keywords.as_ref().filter(|_| keywords);
         for part in table.map(|table| table.1.clone()).unwrap_or_default() {
-            self.tell(now, &[slot], Body::Qrp(part), fx);
+            self.tell(now, &[slot], MessageBody::Qrp(part), fx);
         }
     }
 
     /// Sets the keyword table of what we share.
-    pub(super) fn share_keywords(&mut self, now: Instant, table: Keywords, fx: &mut Effects) {
+    pub(super) fn share_keywords(
+        &mut self,
+        now: Instant,
+        table: Keywords,
+        fx: &mut RoutingEffects,
+    ) {
         self.shared = Some(Box::new(table));
         self.tell_keywords(now, fx);
     }
@@ -63,7 +70,7 @@ impl Router {
     }
 
     /// Tells neighbours that want it what has changed.
-    pub(super) fn tell_keywords(&mut self, now: Instant, fx: &mut Effects) {
+    pub(super) fn tell_keywords(&mut self, now: Instant, fx: &mut RoutingEffects) {
         (self.leaves_changed, self.told_leaves) = (false, now);
         let Some(table) = self.findable() else { return };
         let all = table.messages();
@@ -75,30 +82,30 @@ impl Router {
         let wants = |slot: &u32| self.links.at(*slot).is_some_and(|link| link.neighbour.keywords);
         let to: Vec<u32> = self.links.slots().iter().copied().filter(wants).collect();
         for part in changes {
-            self.tell(now, &to, Body::Qrp(part), fx);
+            self.tell(now, &to, MessageBody::Qrp(part), fx);
         }
     }
 
-    fn tell(&mut self, now: Instant, to: &[u32], body: Body, fx: &mut Effects) {
+    fn tell(&mut self, now: Instant, to: &[u32], body: MessageBody, fx: &mut RoutingEffects) {
         if !to.is_empty() {
             let guid = self.draw();
-            self.originate(now, to, Message { guid, ttl: 1, hops: 0, body }, fx);
+            self.originate(now, to, OverlayMessage { guid, ttl: 1, hops: 0, body }, fx);
         }
     }
 
-    pub(super) fn judge_vendor(&mut self, slot: u32, guid: Guid, vendor: &Vendor) -> Judgement {
-        let Some(link) = self.links.at_mut(slot) else { return Why::NoRoute.into() };
+    pub(super) fn decide_vendor(&mut self, slot: u32, guid: Guid, vendor: &Vendor) -> Judgement {
+        let Some(link) = self.links.at_mut(slot) else { return DropReason::NoRoute.into() };
         let known = match (vendor.vendor, vendor.selector) {
             SUPPORTED => list(&vendor.data).is_some(),
             HOPS_FLOW => vendor.data.first().map(|hops| link.hops_flow = *hops).is_some(),
-            proxies::REQUEST => return self.judge_request(slot, guid, vendor.version),
-            proxies::GRANTED => return self.judge_grant(slot, guid, vendor),
-            _ => return Why::Unknown.into(),
+            proxies::REQUEST => return self.decide_request(slot, guid, vendor.version),
+            proxies::GRANTED => return self.decide_grant(slot, guid, vendor),
+            _ => return DropReason::Unknown.into(),
         };
         if known {
             return Fate::Local.into();
         }
-        let fate = Fate::Drop { why: Why::Improper };
+        let fate = Fate::Drop { why: DropReason::Improper };
         Judgement { fate, strike: Some(code::IMPROPER) }
     }
 
@@ -108,7 +115,7 @@ impl Router {
         now: Instant,
         slot: u32,
         (guid, vendor): (Guid, &Vendor),
-        fx: &mut Effects,
+        fx: &mut RoutingEffects,
     ) {
         match (vendor.vendor, vendor.selector) {
             SUPPORTED => {
@@ -135,7 +142,7 @@ impl Router {
             data.extend_from_slice(&version.to_le_bytes());
         }
         let (vendor, selector) = SUPPORTED;
-        Vendor { standard: false, vendor, selector, version: 0, data: Payload::from(data) }
+        Vendor { standard: false, vendor, selector, version: 0, data: OverlayPayload::from(data) }
     }
 }
 

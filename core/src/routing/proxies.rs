@@ -5,15 +5,15 @@
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 
-use super::judge::{Fate, Judgement};
-use super::links::Link;
-use super::memory::Effects;
+use super::decide::{Fate, Judgement};
+use super::links::NeighbourLink;
+use super::memory::RoutingEffects;
 use super::peers::Name;
-use super::{Output, Router, Why};
+use super::{DropReason, Output, Router};
 use crate::address::may_dial;
 use crate::id::Guid;
 use crate::time::Instant;
-use crate::wire::gnutella::{Body, Message, Payload, Push, Vendor};
+use crate::wire::gnutella::{MessageBody, OverlayMessage, OverlayPayload, Push, Vendor};
 
 /// A request to be the sender's proxy: the id of the message is the servent's
 /// id; no payload.
@@ -41,7 +41,7 @@ impl Router {
     /// A few of our push proxies.
     #[must_use]
     pub fn proxies(&self) -> Vec<SocketAddrV4> {
-        let at = |link: &Link| match link.proxy {
+        let at = |link: &NeighbourLink| match link.proxy {
             Proxy::At(at) => Some(at),
             Proxy::None | Proxy::Asked => None,
         };
@@ -51,20 +51,26 @@ impl Router {
     /// Whether a push that was requested would be passed on.
     ///
     /// # Errors
-    /// [`Why::NoRoute`] when we are not the proxy of its servent, otherwise
+    /// [`DropReason::NoRoute`] when we are not the proxy of its servent, otherwise
     /// what is wrong with its target.
-    pub fn passes(&self, now: Instant, push: &Push) -> Result<(), Why> {
-        self.proxied(push.servent).ok_or(Why::NoRoute)?;
+    pub fn passes(&self, now: Instant, push: &Push) -> Result<(), DropReason> {
+        self.proxied(push.servent).ok_or(DropReason::NoRoute)?;
         // The target is also where the request comes from.
         if !may_dial(push.at.into(), IpAddr::V4(*push.at.ip())) {
-            return Err(Why::BadAddress);
+            return Err(DropReason::BadAddress);
         }
         let spared = self.spares(now, IpAddr::V4(*push.at.ip()));
-        if spared { Ok(()) } else { Err(Why::PushLimit) }
+        if spared { Ok(()) } else { Err(DropReason::PushLimit) }
     }
 
     /// Passes a requested push on.
-    pub(super) fn pass_push(&mut self, now: Instant, guid: Guid, push: Push, fx: &mut Effects) {
+    pub(super) fn pass_push(
+        &mut self,
+        now: Instant,
+        guid: Guid,
+        push: Push,
+        fx: &mut RoutingEffects,
+    ) {
         let servent = push.servent;
         let Some(slot) = self.proxied(servent) else {
             return fx.output(Output::NoWay { servent });
@@ -73,7 +79,7 @@ impl Router {
             return;
         }
         self.count_target(now, IpAddr::V4(*push.at.ip()));
-        let message = Message { guid, ttl: 1, hops: 0, body: Body::Push(push) };
+        let message = OverlayMessage { guid, ttl: 1, hops: 0, body: MessageBody::Push(push) };
         self.originate(now, &[slot], message, fx);
     }
 
@@ -84,7 +90,13 @@ impl Router {
     }
 
     /// A neighbour can be a proxy: asks it, if we need one.
-    pub(super) fn ask_proxy(&mut self, now: Instant, slot: u32, version: u16, fx: &mut Effects) {
+    pub(super) fn ask_proxy(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        version: u16,
+        fx: &mut RoutingEffects,
+    ) {
         let needed = self.listen.is_none() && self.servent != Guid::default();
         let Some(link) = self.links.at_mut(slot) else { return };
         if !needed || !link.neighbour.relays || link.proxy != Proxy::None {
@@ -92,17 +104,17 @@ impl Router {
         }
         link.proxy = Proxy::Asked;
         let body = vendor(REQUEST, version.min(VERSION), Vec::new());
-        let message = Message { guid: self.servent, ttl: 1, hops: 0, body };
+        let message = OverlayMessage { guid: self.servent, ttl: 1, hops: 0, body };
         self.originate(now, &[slot], message, fx);
     }
 
     /// A neighbour asks us to be its proxy. If another neighbour has the same
     /// id already, that one stays.
-    pub(super) fn judge_request(&mut self, slot: u32, servent: Guid, version: u16) -> Judgement {
+    pub(super) fn decide_request(&mut self, slot: u32, servent: Guid, version: u16) -> Judgement {
         let offered = self.config.relay && self.listen.is_some() && version > 0;
         let ours = servent == self.servent || servent == Guid::default();
         if !offered || ours || self.proxied(servent).is_some_and(|other| other != slot) {
-            return Why::Unknown.into();
+            return DropReason::Unknown.into();
         }
         if let Some(link) = self.links.at_mut(slot) {
             link.proxied = Some(servent);
@@ -116,7 +128,7 @@ impl Router {
         now: Instant,
         slot: u32,
         (servent, version): (Guid, u16),
-        fx: &mut Effects,
+        fx: &mut RoutingEffects,
     ) {
         let Some(at) = self.listen else { return };
         let version = version.min(VERSION);
@@ -126,35 +138,41 @@ impl Router {
         }
         data.extend_from_slice(&at.port().to_le_bytes());
         let body = vendor(GRANTED, version, data);
-        self.originate(now, &[slot], Message { guid: servent, ttl: 1, hops: 0, body }, fx);
+        self.originate(now, &[slot], OverlayMessage { guid: servent, ttl: 1, hops: 0, body }, fx);
     }
 
     /// A neighbour that we asked is our proxy. It is believed about its port;
     /// its IP address is the one we are connected to.
-    pub(super) fn judge_grant(&mut self, slot: u32, guid: Guid, granted: &Vendor) -> Judgement {
+    pub(super) fn decide_grant(&mut self, slot: u32, guid: Guid, granted: &Vendor) -> Judgement {
         let ours = self.servent;
-        let Some(link) = self.links.at_mut(slot) else { return Why::NoRoute.into() };
+        let Some(link) = self.links.at_mut(slot) else { return DropReason::NoRoute.into() };
         if link.proxy == Proxy::None || guid != ours {
-            return Why::Unasked.into();
+            return DropReason::Unasked.into();
         }
         let port = match (granted.version, &granted.data[..]) {
             (1, [low, high]) | (2.., [_, _, _, _, low, high, ..]) => {
                 u16::from_le_bytes([*low, *high])
             }
-            _ => return Why::Improper.into(),
+            _ => return DropReason::Improper.into(),
         };
         let ip: Option<Ipv4Addr> = match link.peer.ip().to_canonical() {
             IpAddr::V4(ip) => Some(ip),
             IpAddr::V6(_) => None,
         };
         let Some(at) = ip.map(|ip| SocketAddrV4::new(ip, port)).filter(|_| port != 0) else {
-            return Why::BadAddress.into();
+            return DropReason::BadAddress.into();
         };
         link.proxy = Proxy::At(at);
         Fate::Local.into()
     }
 }
 
-fn vendor((vendor, selector): Name, version: u16, data: Vec<u8>) -> Body {
-    Body::Vendor(Vendor { standard: false, vendor, selector, version, data: Payload::from(data) })
+fn vendor((vendor, selector): Name, version: u16, data: Vec<u8>) -> MessageBody {
+    MessageBody::Vendor(Vendor {
+        standard: false,
+        vendor,
+        selector,
+        version,
+        data: OverlayPayload::from(data),
+    })
 }

@@ -3,8 +3,8 @@
 use alloc::collections::BTreeMap;
 use core::net::IpAddr;
 
-use super::judge::{Fate, Judgement};
-use super::{Router, Why};
+use super::decide::{Fate, Judgement};
+use super::{DropReason, Router};
 use crate::address::{may_dial, owner};
 use crate::time::Instant;
 use crate::wire::gnutella::Push;
@@ -19,15 +19,15 @@ pub(super) struct Targets {
 impl Router {
     /// Decides whether to obey a push: its target must be plausible, known to
     /// the sender, not ourselves, and not named too often.
-    pub(super) fn judge_own_push(&mut self, now: Instant, slot: u32, push: &Push) -> Judgement {
-        let Some(link) = self.links.at(slot) else { return Why::NoRoute.into() };
+    pub(super) fn decide_own_push(&mut self, now: Instant, slot: u32, push: &Push) -> Judgement {
+        let Some(link) = self.links.at(slot) else { return DropReason::NoRoute.into() };
         let target = IpAddr::V4(*push.at.ip());
         let bad = self.listen == Some(push.at) || !may_dial(push.at.into(), link.peer.ip());
         if bad {
-            return Why::BadAddress.into();
+            return DropReason::BadAddress.into();
         }
         if !self.spares(now, target) {
-            return Why::PushLimit.into();
+            return DropReason::PushLimit.into();
         }
         self.count_target(now, target);
         Fate::Local.into()

@@ -56,7 +56,7 @@ pub struct TableView {
 
 /// An entry of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Remembered {
+pub struct TableEntryView {
     pub via: Via,
     /// It is in the newer generation.
     pub young: bool,
@@ -79,7 +79,7 @@ impl Router {
     /// queries, servents, pings and pushes.
     #[must_use]
     #[doc(hidden)]
-    pub fn recall(&self, table: Which, id: Guid) -> Option<Remembered> {
+    pub fn recall(&self, table: Which, id: Guid) -> Option<TableEntryView> {
         let memory = match table {
             Which::Queries => &self.queries,
             Which::Servents => &self.servents,
@@ -95,7 +95,7 @@ impl Router {
             (_, Some(link)) => Via::Neighbour(link.conn),
             (_, None) => Via::Gone,
         };
-        Some(Remembered { via, young, until })
+        Some(TableEntryView { via, young, until })
     }
 
     /// The state of the router.

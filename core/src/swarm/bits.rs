@@ -6,11 +6,11 @@ use crate::rng::Rng;
 
 /// A set of numbers. Grows as needed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Bits {
+pub struct PieceSet {
     words: Vec<u64>,
 }
 
-impl Bits {
+impl PieceSet {
     /// An empty set with room for `0..count`.
     #[must_use]
     pub fn none(count: u32) -> Self {
@@ -122,8 +122,8 @@ mod tests {
 
     /// The same numbers as bits and as the set of the standard library, drawn
     /// from `0..span`.
-    fn drawn(dice: &mut Rng, count: u64, span: u64) -> (Bits, BTreeSet<u32>) {
-        let (mut bits, mut model) = (Bits::default(), BTreeSet::new());
+    fn drawn(dice: &mut Rng, count: u64, span: u64) -> (PieceSet, BTreeSet<u32>) {
+        let (mut bits, mut model) = (PieceSet::default(), BTreeSet::new());
         for _ in 0..count {
             let n = dice.below(span) as u32;
             assert_eq!(bits.insert(n), model.insert(n));
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_set_of_bits_is_a_set() {
-        let (mut dice, mut bits, mut model) = (Rng::new(1), Bits::none(10), BTreeSet::new());
+        let (mut dice, mut bits, mut model) = (Rng::new(1), PieceSet::none(10), BTreeSet::new());
         for _ in 0..2_000 {
             let n = dice.below(300) as u32;
             if dice.chance(1, 2) {
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn some_number_of_two_sets_is_in_any_word_of_them() {
-        let (mut dice, mut bits) = (Rng::new(3), Bits::default());
+        let (mut dice, mut bits) = (Rng::new(3), PieceSet::default());
         [5, 70, 191].into_iter().for_each(|n| assert!(bits.insert(n)));
         let found: BTreeSet<u32> =
             (0..100).filter_map(|_| bits.some_of(&bits, &mut dice)).collect();
@@ -184,9 +184,9 @@ mod tests {
     #[test]
     fn a_view_shows_a_word_for_every_64_pieces_of_the_file() {
         for (pieces, words) in [(0, 0), (1, 1), (64, 1), (65, 2), (300, 5)] {
-            assert_eq!(Bits::none(pieces).words(), alloc::vec![0; words]);
+            assert_eq!(PieceSet::none(pieces).words(), alloc::vec![0; words]);
         }
-        let mut bits = Bits::none(65);
+        let mut bits = PieceSet::none(65);
         bits.insert(64);
         bits.insert(3);
         assert_eq!(bits.words(), [8, 1]);

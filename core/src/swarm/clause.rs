@@ -1,6 +1,6 @@
 //! Which requirement an event obeys, and where the specification says so.
 
-use super::event::{Event, Failure, Pick, Refusal};
+use super::event::{Event, Failure, Pick, SwarmRefusal};
 
 crate::clause::obeys!(Event);
 
@@ -54,10 +54,10 @@ const fn failure(why: Failure) -> (&'static str, &'static str) {
     }
 }
 
-const fn refusal(why: Refusal) -> (&'static str, &'static str) {
+const fn refusal(why: SwarmRefusal) -> (&'static str, &'static str) {
     match why {
-        Refusal::AboveHardLimit => ("SW-12", "lines 80–89"),
-        Refusal::TooSoon => ("SW-17", "lines 125–139"),
+        SwarmRefusal::AboveHardLimit => ("SW-12", "lines 80–89"),
+        SwarmRefusal::TooSoon => ("SW-17", "lines 125–139"),
         _ => ("SW-25", "not in the text"),
     }
 }

@@ -9,7 +9,7 @@ use crate::time::Duration;
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
-pub enum Policy {
+pub enum SwarmPolicy {
     /// Exactly the rules of 2004. They deadlock.
     Seed2004,
     /// The same order of selection, but no useful upload slot stays idle.
@@ -23,7 +23,7 @@ pub enum Policy {
 pub struct Config {
     /// By which rules pieces are given: `adaptive`, or `seed2004` as the text has
     /// them. Change it to compare the two, or for clients that rely on the text.
-    pub policy: Policy,
+    pub policy: SwarmPolicy,
     /// Pieces a client may get for each one it has given, in thousandths: 1500 is
     /// three for two (SW-10). Lower it where many only take; raise it where the
     /// source itself has room to spare.
@@ -110,14 +110,14 @@ pub struct Config {
 impl Config {
     /// Whether a client with an unconfirmed transfer gets no further piece.
     pub(super) fn is_strict(&self) -> bool {
-        self.strict || self.policy == Policy::Seed2004
+        self.strict || self.policy == SwarmPolicy::Seed2004
     }
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
-            policy: Policy::Adaptive,
+            policy: SwarmPolicy::Adaptive,
             ratio: 2_000,
             free_pieces: 1,
             purge: Duration::from_secs(1_800),

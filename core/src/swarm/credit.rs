@@ -5,7 +5,7 @@ use super::config::Config;
 /// What an address has uploaded and downloaded, as far as both sides confirmed
 /// it (SW-5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Account {
+pub struct CreditAccount {
     /// Pieces uploaded.
     pub uploads: u64,
     /// Pieces downloaded and charged.
@@ -21,7 +21,7 @@ pub struct Account {
 /// `F·R/R0 + grants + ⌊R·uploads⌋ − downloads − in flight` (SW-10), with the
 /// ratio `R` in thousandths.
 #[must_use]
-pub fn credit(account: &Account, ratio: u32, config: &Config) -> i64 {
+pub fn credit(account: &CreditAccount, ratio: u32, config: &Config) -> i64 {
     let free = if account.free {
         u64::from(config.free_pieces) * u64::from(ratio) / u64::from(config.ratio.max(1))
     } else {
@@ -41,8 +41,8 @@ mod tests {
     #[test]
     fn two_downloads_for_an_upload_and_one_for_nothing() {
         let config = Config::default();
-        let mut account = Account { free: true, ..Account::default() };
-        let of = |account: &Account| credit(account, config.ratio, &config);
+        let mut account = CreditAccount { free: true, ..CreditAccount::default() };
+        let of = |account: &CreditAccount| credit(account, config.ratio, &config);
         assert_eq!(of(&account), 1);
         account.in_flight = 1;
         assert_eq!(of(&account), 0);

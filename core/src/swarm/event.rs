@@ -84,7 +84,7 @@ pub enum Event {
     /// The ledger row of an absent address was removed (SW-8).
     Purged { owner: IpAddr },
     /// A message of a client was refused.
-    Refused { client: ConnId, why: Refusal },
+    Refused { client: ConnId, why: SwarmRefusal },
     /// A failed piece that was charged is not tried again. `counted`: it has
     /// been paid for, because only the client itself says that it failed
     /// (SW-27).
@@ -92,7 +92,7 @@ pub enum Event {
     /// A file is no longer available (SW-29).
     Withdrawn { file: FileNo },
     /// A limit of the configuration was reached.
-    Limit { limit: Limit },
+    Limit { limit: SwarmLimit },
 }
 
 impl Event {
@@ -252,7 +252,7 @@ pub enum Failure {
 /// Why a message was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Refusal {
+pub enum SwarmRefusal {
     /// It cannot be parsed.
     Unreadable,
     /// It is not one that a client may send.
@@ -280,7 +280,7 @@ pub enum Refusal {
 /// A limit that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Limit {
+pub enum SwarmLimit {
     /// [`super::Config::clients`]
     Clients,
     /// [`super::Config::per_address`]

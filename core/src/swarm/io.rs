@@ -7,9 +7,9 @@ use core::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-use super::ledger::Row;
+use super::ledger::LedgerRow;
 use crate::id::ConnId;
-use crate::wire::pdtp::{Hash, Message, Text};
+use crate::wire::pdtp::{Hash, PdtpMessage, Text};
 
 /// A file that the coordinator manages.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ pub struct FileSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Input {
     /// A row of the ledger from the store; before any client connects.
-    Restore(Row),
+    Restore(LedgerRow),
     /// A file to manage.
     Serve(FileSpec),
     /// A file is no longer available; the sentence says why. All its clients
@@ -43,7 +43,7 @@ pub enum Input {
     /// A client connected.
     Opened { conn: ConnId, peer: IpAddr },
     /// A client sent a message.
-    Message { conn: ConnId, message: Message },
+    Message { conn: ConnId, message: PdtpMessage },
     /// A client sent something that cannot be parsed; the sentence says why.
     Unreadable { conn: ConnId, why: String },
     /// The connection is gone.
@@ -55,11 +55,11 @@ pub enum Input {
 pub enum Output {
     /// Send a message to a client. Successive messages to one client in one
     /// turn may share a frame if the client supports `merge`.
-    Send { conn: ConnId, message: Message },
+    Send { conn: ConnId, message: PdtpMessage },
     /// Close a connection after what was sent.
     Close { conn: ConnId },
     /// Save the row, before any later output is carried out.
-    Save(Row),
+    Save(LedgerRow),
     /// Delete the row of this address from the store.
     Forget(IpAddr),
 }

@@ -12,7 +12,7 @@ use core::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use super::config::Config;
-use super::credit::Account;
+use super::credit::CreditAccount;
 use crate::address::owner;
 use crate::time::Instant;
 
@@ -23,7 +23,7 @@ const REPORTERS: usize = 16;
 
 /// What is saved about an address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Row {
+pub struct LedgerRow {
     /// An IPv4 address, or the first address of a /64 network.
     pub owner: IpAddr,
     /// Bytes it downloaded, confirmed by both sides (SW-5).
@@ -51,8 +51,8 @@ pub struct Row {
 
 /// A row, and the current state of its address.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
-    pub(super) row: Row,
+pub(super) struct LedgerEntry {
+    pub(super) row: LedgerRow,
     /// Pieces in transfer that will be charged, and failed ones that stay
     /// charged until they have arrived (SW-27).
     pub(super) in_flight: u32,
@@ -64,9 +64,9 @@ pub(super) struct Entry {
     pub(super) quarantined: bool,
 }
 
-impl Entry {
-    pub(super) const fn account(&self) -> Account {
-        Account {
+impl LedgerEntry {
+    pub(super) const fn account(&self) -> CreditAccount {
+        CreditAccount {
             uploads: self.row.uploads,
             downloads: self.row.downloads,
             grants: self.row.grants,
@@ -124,7 +124,7 @@ impl Entry {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ledger {
     by_owner: BTreeMap<IpAddr, u32>,
-    entries: Vec<Option<Entry>>,
+    entries: Vec<Option<LedgerEntry>>,
     free: Vec<u32>,
 }
 
@@ -133,28 +133,28 @@ impl Ledger {
         self.by_owner.len()
     }
 
-    pub(super) fn get(&self, at: u32) -> &Entry {
+    pub(super) fn get(&self, at: u32) -> &LedgerEntry {
         self.entries[at as usize].as_ref().expect("a row that clients refer to")
     }
 
-    pub(super) fn get_mut(&mut self, at: u32) -> &mut Entry {
+    pub(super) fn get_mut(&mut self, at: u32) -> &mut LedgerEntry {
         self.entries[at as usize].as_mut().expect("a row that clients refer to")
     }
 
     /// A row, if it still exists.
-    pub(super) fn find(&mut self, at: u32) -> Option<&mut Entry> {
+    pub(super) fn find(&mut self, at: u32) -> Option<&mut LedgerEntry> {
         self.entries.get_mut(at as usize)?.as_mut()
     }
 
-    pub(super) fn of(&self, peer: IpAddr) -> Option<u32> {
+    pub(super) fn find_row(&self, peer: IpAddr) -> Option<u32> {
         self.by_owner.get(&owner(peer)).copied()
     }
 
     /// The row of an address, created if there is none.
     pub(super) fn open(&mut self, peer: IpAddr, now: Instant) -> u32 {
-        match self.of(peer) {
+        match self.find_row(peer) {
             Some(at) => at,
-            None => self.put(Row {
+            None => self.put(LedgerRow {
                 owner: owner(peer),
                 bytes_down: 0,
                 bytes_up: 0,
@@ -171,10 +171,11 @@ impl Ledger {
     }
 
     /// Adds a row, new or from the store.
-    pub(super) fn put(&mut self, row: Row) -> u32 {
+    pub(super) fn put(&mut self, row: LedgerRow) -> u32 {
         let owner = owner(row.owner);
-        let row = Row { owner, ..row };
-        let entry = Entry { row, in_flight: 0, failed: 0, clients: Vec::new(), quarantined: false };
+        let row = LedgerRow { owner, ..row };
+        let entry =
+            LedgerEntry { row, in_flight: 0, failed: 0, clients: Vec::new(), quarantined: false };
         let at = match self.free.pop() {
             Some(at) => {
                 self.entries[at as usize] = Some(entry);
@@ -190,7 +191,7 @@ impl Ledger {
     }
 
     /// Removes a row, if no client of the address is connected.
-    pub(super) fn purge(&mut self, at: u32) -> Option<Row> {
+    pub(super) fn purge(&mut self, at: u32) -> Option<LedgerRow> {
         let place = self.entries.get_mut(at as usize)?;
         place.as_ref().filter(|entry| entry.clients.is_empty() && entry.in_flight == 0)?;
         let entry = place.take()?;
@@ -199,7 +200,7 @@ impl Ledger {
         Some(entry.row)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &LedgerEntry> {
         self.by_owner.values().map(|at| self.get(*at))
     }
 }
@@ -256,7 +257,7 @@ mod tests {
         let row = ledger.get(at).row.clone();
         assert!(ledger.purge(at).is_some());
         let owner = "2001:db8::9".parse().unwrap();
-        let at = ledger.put(Row { owner, ..row.clone() });
-        assert_eq!((ledger.get(at).row.owner, ledger.of(owner)), (row.owner, Some(at)));
+        let at = ledger.put(LedgerRow { owner, ..row.clone() });
+        assert_eq!((ledger.get(at).row.owner, ledger.find_row(owner)), (row.owner, Some(at)));
     }
 }

@@ -16,9 +16,9 @@
 //! stalled ones come first, the longest stalled at the head; then the fastest.
 //! What no peer can provide comes from the source.
 //!
-//! Two policies share all of that. [`Policy::Seed2004`] does no more, and
+//! Two policies share all of that. [`SwarmPolicy::Seed2004`] does no more, and
 //! deadlocks: everybody who could upload is stalled, and nobody with credit
-//! needs their pieces. [`Policy::Adaptive`] adds that no upload slot stays idle
+//! needs their pieces. [`SwarmPolicy::Adaptive`] adds that no upload slot stays idle
 //! that somebody could use (a client without credit gets a *grant*), that the
 //! source first sends pieces that no peer has, that the rarest piece is chosen,
 //! and that the ratio and the number of concurrent transfers follow
@@ -31,7 +31,7 @@
 //! | `ledger`, `credit` | what an address has uploaded and downloaded, and its credit |
 //! | `bits`, `rarity`, `pace` | sets of pieces, the rarest of them, how many transfers at once |
 //!
-//! [`Message::Request`]: crate::wire::pdtp::Message::Request
+//! [`Message::Request`]: crate::wire::pdtp::PdtpMessage::Request
 
 #[doc(hidden)]
 pub mod bits;
@@ -47,15 +47,15 @@ pub mod manager;
 mod pace;
 mod rarity;
 
-pub use self::config::{Config, Policy};
-pub use self::event::{Event, Failure, FileNo, Limit, Pick, Refusal};
+pub use self::config::{Config, SwarmPolicy};
+pub use self::event::{Event, Failure, FileNo, Pick, SwarmLimit, SwarmRefusal};
 pub use self::io::{FileSpec, Input, Output};
-pub use self::ledger::Row;
+pub use self::ledger::LedgerRow;
 pub use self::manager::Manager;
 
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
 pub use self::{
-    credit::{Account, credit},
+    credit::{CreditAccount, credit},
     event::{Funnel, Led},
 };

@@ -22,7 +22,7 @@ const NOTHING: u64 = 3;
 #[derive(Debug, Clone)]
 pub(super) struct Pace {
     at_once: u32,
-    window: Option<Window>,
+    window: Option<PaceWindow>,
     /// The goodput before the current trial of one more.
     trial: Option<u64>,
     /// Windows to wait before the next trial, and the wait after a failed one.
@@ -31,7 +31,7 @@ pub(super) struct Pace {
 }
 
 #[derive(Debug, Clone)]
-struct Window {
+struct PaceWindow {
     since: Instant,
     completions: u32,
     bytes: u64,
@@ -71,13 +71,13 @@ impl Pace {
         window.busy = window.busy + took;
         window.around = window.around.min(all - took);
         if window.completions >= WINDOW {
-            self.judge(now, most);
+            self.adjust(now, most);
         }
         self.at_once != before
     }
 
     fn clear(&mut self, now: Instant) {
-        self.window = Some(Window {
+        self.window = Some(PaceWindow {
             since: now,
             completions: 0,
             bytes: 0,
@@ -86,7 +86,7 @@ impl Pace {
         });
     }
 
-    fn judge(&mut self, now: Instant, most: u32) {
+    fn adjust(&mut self, now: Instant, most: u32) {
         let Some(window) = &self.window else { return };
         let elapsed = now.since(window.since).as_micros().max(1);
         let goodput = (u128::from(window.bytes) * 1_000_000 / u128::from(elapsed)) as u64;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::bits::Bits;
+use super::bits::PieceSet;
 use crate::rng::Rng;
 
 /// Pieces ordered by number of copies. One copy more or less moves a piece
@@ -68,13 +68,13 @@ impl Rarity {
     }
 
     /// A random piece of those in both sets (SW-21).
-    pub(super) fn random(a: &Bits, b: &Bits, rng: &mut Rng) -> Option<u32> {
+    pub(super) fn random(a: &PieceSet, b: &PieceSet, rng: &mut Rng) -> Option<u32> {
         let count = a.common(b);
         a.both(b).nth(rng.below(count.into()) as usize)
     }
 
     /// A random piece of the rarest in both sets (SW-21).
-    pub(super) fn rarest(&self, a: &Bits, b: &Bits, rng: &mut Rng) -> Option<u32> {
+    pub(super) fn rarest(&self, a: &PieceSet, b: &PieceSet, rng: &mut Rng) -> Option<u32> {
         let count = a.common(b);
         if count > FEW {
             self.walk(|piece| a.contains(piece) && b.contains(piece), rng)
@@ -117,7 +117,7 @@ impl Rarity {
     }
 
     /// A random needed piece that nobody has or is downloading.
-    pub(super) fn unseen(&self, need: &Bits, rng: &mut Rng) -> Option<u32> {
+    pub(super) fn unseen(&self, need: &PieceSet, rng: &mut Rng) -> Option<u32> {
         let to = self.begin(1);
         let turn = rng.below(to.into()) as u32;
         let mut places = (turn..to).chain(0..turn);
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     /// The pieces of both sets that have the fewest copies, looked up one by one.
-    fn rarest_of(rarity: &Rarity, a: &Bits, b: &Bits) -> Vec<u32> {
+    fn rarest_of(rarity: &Rarity, a: &PieceSet, b: &PieceSet) -> Vec<u32> {
         let both: Vec<u32> = (0..PIECES).filter(|n| a.contains(*n) && b.contains(*n)).collect();
         let least = both.iter().map(|piece| rarity.copies(*piece)).min();
         both.into_iter().filter(|piece| Some(rarity.copies(*piece)) == least).collect()
@@ -148,7 +148,7 @@ mod tests {
         let (mut dice, mut rarity) = (Rng::new(3), Rarity::new(PIECES));
         let mut copies = [0; PIECES as usize];
         let draw = |dice: &mut Rng, tenths: u64| {
-            let mut set = Bits::none(PIECES);
+            let mut set = PieceSet::none(PIECES);
             (0..PIECES).filter(|_| dice.chance(tenths, 10)).for_each(|n| _ = set.insert(n));
             set
         };
@@ -190,7 +190,7 @@ mod tests {
         let mut dice = Rng::new(4);
         for count in [3, 30] {
             let mut rarity = Rarity::new(64);
-            let (mut a, mut b) = (Bits::none(64), Bits::none(64));
+            let (mut a, mut b) = (PieceSet::none(64), PieceSet::none(64));
             for piece in 0..count {
                 a.insert(piece);
                 b.insert(piece);
@@ -215,7 +215,7 @@ mod tests {
         // Many in common, and few: the order is walked, or all are compared.
         for (from, to) in [(10, 64), (30, 50)] {
             let (mut dice, mut rarity) = (Rng::new(5), Rarity::new(64));
-            let mut common = Bits::none(64);
+            let mut common = PieceSet::none(64);
             for piece in from..to {
                 common.insert(piece);
                 (0..=u32::from(piece >= 40)).for_each(|_| rarity.more(piece));
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn any_piece_that_nobody_has_may_be_the_next_from_the_source() {
-        let (mut dice, mut rarity, mut need) = (Rng::new(6), Rarity::new(64), Bits::none(64));
+        let (mut dice, mut rarity, mut need) = (Rng::new(6), Rarity::new(64), PieceSet::none(64));
         (0..64).for_each(|piece| _ = need.insert(piece));
         (0..34).for_each(|piece| rarity.more(piece));
         let found = times(|| rarity.unseen(&need, &mut dice));

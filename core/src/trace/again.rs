@@ -8,7 +8,7 @@ use crate::time::Instant;
 
 /// One step of the node.
 #[derive(Debug)]
-pub struct Step<'a> {
+pub struct ReplayStep<'a> {
     /// When.
     pub at: Instant,
     /// Its number.
@@ -21,7 +21,7 @@ pub struct Step<'a> {
     records: u64,
 }
 
-impl Step<'_> {
+impl ReplayStep<'_> {
     /// All that came of it, each with the number of the newest record by then.
     pub fn numbered(&self) -> impl Iterator<Item = (u64, &Effect<Output, Event>)> {
         let mut next = self.records;
@@ -97,7 +97,7 @@ impl Again {
     }
 
     /// Re-executes what is new on the tape; false when there is nothing.
-    pub fn go_on(&mut self, player: &Player, mut see: impl FnMut(&Step<'_>)) -> bool {
+    pub fn go_on(&mut self, player: &Player, mut see: impl FnMut(&ReplayStep<'_>)) -> bool {
         let (before, mut fx) = (self.done, Fx::new());
         while let Some((at, input)) = player.given(self.done) {
             match input {
@@ -105,7 +105,7 @@ impl Again {
                 None => self.node.handle_timeout(at, &mut fx),
             }
             let (number, records) = (self.done, self.records);
-            let step = Step { at, number, input, effects: fx.as_slice(), records };
+            let step = ReplayStep { at, number, input, effects: fx.as_slice(), records };
             see(&step);
             self.records += step.events().filter(|(_, event)| !is_traced(event)).count() as u64;
             fx.drain().for_each(drop);

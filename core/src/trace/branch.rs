@@ -11,16 +11,16 @@ use core::net::SocketAddr;
 
 use super::player::Player;
 use super::qlog;
-use super::tape::{Start, Writer, conn_of};
+use super::tape::{RecordingLog, Start, conn_of};
 use crate::engine::{Effect, Engine, Fx};
 use crate::fetch::DialError;
 use crate::id::ConnId;
-use crate::node::{Command, Config, Event, Input, Node, Output};
+use crate::node::{Config, Event, Input, Node, NodeCommand, Output};
 use crate::time::{Duration, Instant};
 
 /// A change of one of a tape's inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum InputChange {
     /// A datagram is lost, a connection breaks instead, one that was opened never
     /// is, a command is not given.
     Lose,
@@ -32,17 +32,17 @@ pub enum Change {
 
 /// The input that is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct BranchPoint {
     /// Its number, see [`Player::given`].
     pub input: usize,
     /// Which datagram of it.
     pub datagram: usize,
 }
 
-impl Place {
+impl BranchPoint {
     /// An input with all it holds, or with the first of its datagrams.
     #[must_use]
-    pub const fn of(input: usize) -> Self {
+    pub const fn at_input(input: usize) -> Self {
         Self { input, datagram: 0 }
     }
 }
@@ -50,7 +50,7 @@ impl Place {
 /// True for what may be changed: what came from outside, but for how the node
 /// began and what its own disk answered.
 #[must_use]
-pub const fn is_open(input: &Input, change: Change) -> bool {
+pub const fn is_open(input: &Input, change: InputChange) -> bool {
     match input {
         Input::Datagrams { .. } => true,
         Input::Accepted { .. }
@@ -58,7 +58,7 @@ pub const fn is_open(input: &Input, change: Change) -> bool {
         | Input::Bytes { .. }
         | Input::Command(_)
         | Input::Shared(_)
-        | Input::Unshared { .. } => !matches!(change, Change::Twice(_)),
+        | Input::Unshared { .. } => !matches!(change, InputChange::Twice(_)),
         _ => false,
     }
 }
@@ -66,7 +66,7 @@ pub const fn is_open(input: &Input, change: Change) -> bool {
 /// The tape as it would be with this change; `None` when there is no such input,
 /// or it cannot be changed so.
 #[must_use]
-pub fn altered(player: &Player, place: Place, change: Change) -> Option<Player> {
+pub fn altered(player: &Player, place: BranchPoint, change: InputChange) -> Option<Player> {
     let (at, input) = player.given(place.input)?;
     let input = input.filter(|input| is_open(input, change))?;
     let (begun, _) = player.given(0)?;
@@ -114,7 +114,7 @@ struct Run {
     node: Node,
     /// The node as it was recorded, once the two are told apart.
     tape: Option<Node>,
-    writer: Writer,
+    writer: RecordingLog,
     lines: Vec<String>,
     branch: Player,
     fx: Fx<Output, Event>,
@@ -133,7 +133,7 @@ impl Run {
         let config: Config = start.config.clone();
         let node = Node::new(config, start.seed);
         let mut lines = Vec::new();
-        let writer = Writer::new(at, start, &mut lines);
+        let writer = RecordingLog::new(at, start, &mut lines);
         Self {
             node,
             tape: None,
@@ -177,7 +177,7 @@ impl Run {
         let due: Vec<(SocketAddr, [u64; 2])> =
             self.taking.iter_mut().filter_map(|(from, of)| Some((*from, of.take()?))).collect();
         for (from, [messages, bytes]) in due {
-            let taken = Command::TakenMessages { from, messages, bytes };
+            let taken = NodeCommand::TakenMessages { from, messages, bytes };
             self.same(at, Some(&Input::Command(taken)));
         }
     }
@@ -189,7 +189,13 @@ impl Run {
     }
 
     /// The change itself.
-    fn change(&mut self, at: Instant, input: &Input, which: usize, change: Change) -> Option<()> {
+    fn change(
+        &mut self,
+        at: Instant,
+        input: &Input,
+        which: usize,
+        change: InputChange,
+    ) -> Option<()> {
         if let Input::Datagrams { from, segment, data } = input {
             let each = (*segment as usize).max(1);
             let start = which.checked_mul(each).filter(|start| *start < data.len())?;
@@ -197,13 +203,13 @@ impl Run {
             let some = |data| Input::Datagrams { from: *from, segment: *segment, data };
             let one = some(data.slice(start..end));
             let by = match change {
-                Change::Lose => None,
-                Change::Delay(by) | Change::Twice(by) => Some(by),
+                InputChange::Lose => None,
+                InputChange::Delay(by) | InputChange::Twice(by) => Some(by),
             };
             if let Some(by) = by {
                 self.postpone(at + by, one);
             }
-            if matches!(change, Change::Twice(_)) {
+            if matches!(change, InputChange::Twice(_)) {
                 self.same(at, Some(input));
                 return Some(());
             }
@@ -215,7 +221,7 @@ impl Run {
             return Some(());
         }
         match (conn_of(input), change) {
-            (Some(conn), Change::Delay(by)) => {
+            (Some(conn), InputChange::Delay(by)) => {
                 self.moved = Some((conn, Some(by)));
                 self.postpone(at + by, input.clone());
             }
@@ -230,7 +236,7 @@ impl Run {
                     _ => self.same(at, Some(&Input::Closed { conn })),
                 }
             }
-            (None, Change::Delay(by)) => self.postpone(at + by, input.clone()),
+            (None, InputChange::Delay(by)) => self.postpone(at + by, input.clone()),
             (None, _) => {}
         }
         Some(())
@@ -252,7 +258,7 @@ impl Run {
                     self.same(at, None);
                 }
             }
-            Some(Input::Command(Command::TakenMessages { .. })) => {
+            Some(Input::Command(NodeCommand::TakenMessages { .. })) => {
                 self.wants(input);
                 self.take(at);
             }
@@ -269,7 +275,7 @@ impl Run {
     }
 
     fn wants(&mut self, input: Option<&Input>) {
-        if let Some(Input::Command(Command::TakenMessages { from, messages, bytes })) = input {
+        if let Some(Input::Command(NodeCommand::TakenMessages { from, messages, bytes })) = input {
             let [of_messages, of_bytes] = &mut self.taking.entry(*from).or_default().wanted;
             *of_messages = of_messages.saturating_add(*messages);
             *of_bytes = of_bytes.saturating_add(*bytes);

@@ -8,13 +8,13 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::{Cause, Event};
+use super::{Event, RecordCause};
 use crate::id::{ConnId, FetchId, Guid};
 use crate::{fetch, node::ConnEvent, queue};
 
 /// What a record is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Subject {
+pub enum RecordSubject {
     /// A place in a queue.
     Ticket(Guid),
     /// A download.
@@ -27,20 +27,20 @@ pub enum Subject {
 
 /// What an event is about, the most specific subject first.
 #[must_use]
-pub fn subjects(event: &Event) -> [Option<Subject>; 2] {
+pub fn subjects(event: &Event) -> [Option<RecordSubject>; 2] {
     match event {
-        Event::Conn(e) => [None, conn_of(e).map(Subject::Conn)],
+        Event::Conn(e) => [None, conn_of(e).map(RecordSubject::Conn)],
         Event::Queue(e) => {
             let (ticket, conn) = place_of(e);
-            [ticket.map(Subject::Ticket), conn.map(Subject::Conn)]
+            [ticket.map(RecordSubject::Ticket), conn.map(RecordSubject::Conn)]
         }
         Event::Fetch(e) => {
             let (fetch, conn) = download_of(e);
-            [fetch.map(Subject::Fetch), conn.map(Subject::Conn)]
+            [fetch.map(RecordSubject::Fetch), conn.map(RecordSubject::Conn)]
         }
-        Event::Routing(e) => [None, neighbour_of(e).map(Subject::Conn)],
-        Event::Unicast(e) => [None, Some(Subject::Peer(e.peer()))],
-        Event::Swarm(e) => [None, e.clients().0.map(Subject::Conn)],
+        Event::Routing(e) => [None, neighbour_of(e).map(RecordSubject::Conn)],
+        Event::Unicast(e) => [None, Some(RecordSubject::Peer(e.peer()))],
+        Event::Swarm(e) => [None, e.clients().0.map(RecordSubject::Conn)],
         Event::Client(_) | Event::World(_) => [None, None],
     }
 }
@@ -157,14 +157,14 @@ impl Causes {
 
     /// The last record about the subjects of `event`.
     #[must_use]
-    pub fn of(&self, event: &Event) -> Cause {
+    pub fn find_cause(&self, event: &Event) -> RecordCause {
         let [first, second] = subjects(event);
         first.and_then(|s| self.get(s)).or_else(|| self.get(second?))
     }
 
     /// The last record about a connection.
     #[must_use]
-    pub fn of_conn(&self, conn: ConnId) -> Cause {
+    pub fn of_conn(&self, conn: ConnId) -> RecordCause {
         self.conns.get(&conn).copied()
     }
 
@@ -177,10 +177,10 @@ impl Causes {
         }
         for subject in [first, second].into_iter().flatten() {
             match subject {
-                Subject::Ticket(ticket) => self.places.insert(ticket, seq),
-                Subject::Fetch(fetch) => self.fetches.insert(fetch, seq),
-                Subject::Conn(conn) => self.conns.insert(conn, seq),
-                Subject::Peer(peer) => self.peers.insert(peer, seq),
+                RecordSubject::Ticket(ticket) => self.places.insert(ticket, seq),
+                RecordSubject::Fetch(fetch) => self.fetches.insert(fetch, seq),
+                RecordSubject::Conn(conn) => self.conns.insert(conn, seq),
+                RecordSubject::Peer(peer) => self.peers.insert(peer, seq),
             };
         }
         if self.len() > Self::LIMIT {
@@ -192,21 +192,21 @@ impl Causes {
         self.places.len() + self.fetches.len() + self.conns.len() + self.peers.len()
     }
 
-    fn get(&self, subject: Subject) -> Cause {
+    fn get(&self, subject: RecordSubject) -> RecordCause {
         match subject {
-            Subject::Ticket(ticket) => self.places.get(&ticket).copied(),
-            Subject::Fetch(fetch) => self.fetches.get(&fetch).copied(),
-            Subject::Conn(conn) => self.conns.get(&conn).copied(),
-            Subject::Peer(peer) => self.peers.get(&peer).copied(),
+            RecordSubject::Ticket(ticket) => self.places.get(&ticket).copied(),
+            RecordSubject::Fetch(fetch) => self.fetches.get(&fetch).copied(),
+            RecordSubject::Conn(conn) => self.conns.get(&conn).copied(),
+            RecordSubject::Peer(peer) => self.peers.get(&peer).copied(),
         }
     }
 
-    fn forget(&mut self, subject: Option<Subject>) {
+    fn forget(&mut self, subject: Option<RecordSubject>) {
         let _ = match subject {
-            Some(Subject::Ticket(ticket)) => self.places.remove(&ticket),
-            Some(Subject::Fetch(fetch)) => self.fetches.remove(&fetch),
-            Some(Subject::Conn(conn)) => self.conns.remove(&conn),
-            Some(Subject::Peer(peer)) => self.peers.remove(&peer),
+            Some(RecordSubject::Ticket(ticket)) => self.places.remove(&ticket),
+            Some(RecordSubject::Fetch(fetch)) => self.fetches.remove(&fetch),
+            Some(RecordSubject::Conn(conn)) => self.conns.remove(&conn),
+            Some(RecordSubject::Peer(peer)) => self.peers.remove(&peer),
             None => None,
         };
     }

@@ -33,7 +33,10 @@ impl Handover {
     /// a client may ask until its request arrives, which is its own delay and
     /// the latency.
     #[must_use]
-    pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>, question: Duration) -> Self {
+    pub fn from_records<'a>(
+        records: impl IntoIterator<Item = &'a Record>,
+        question: Duration,
+    ) -> Self {
         let mut this = Self::default();
         let mut told: BTreeMap<Guid, Instant> = BTreeMap::new();
         let (mut first, mut began) = (None, None);
@@ -122,7 +125,7 @@ mod tests {
             started(second_at + 40, 3),
         ]
         .into();
-        let judged = Handover::of(&records, Duration::from_secs(2));
+        let judged = Handover::from_records(&records, Duration::from_secs(2));
         (judged, judged.percent())
     }
 

@@ -29,11 +29,11 @@ pub mod tape;
 pub mod why;
 
 pub use self::digest::Digest;
-pub use self::record::{Cause, Event, NodeId, Record, Recorder};
+pub use self::record::{Event, NodeId, Record, RecordCause, Recorder};
 
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
 pub use self::{
-    cause::{Causes, Subject, subjects},
+    cause::{Causes, RecordSubject, subjects},
     handover::Handover,
 };

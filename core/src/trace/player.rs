@@ -8,9 +8,9 @@ use alloc::vec::Vec;
 use serde_json::Value;
 
 use super::Digest;
-use super::qlog::{self, RawRecord, Read, Split};
+use super::qlog::{self, QlogLine, RawRecord, Split};
 use super::replay::{Replay, Report};
-use super::tape::{Checkpoint, Line, Start};
+use super::tape::{Checkpoint, RecordingLine, Start};
 use crate::engine::{Engine, Fx};
 use crate::node::{Input, Node};
 use crate::time::Instant;
@@ -20,7 +20,7 @@ const EVERY: usize = 256;
 
 /// A step of the node: an input or a timeout.
 #[derive(Debug, Clone)]
-enum Given {
+enum NodeStep {
     Input(Box<Input>),
     Timeout,
 }
@@ -30,7 +30,7 @@ enum Given {
 pub struct Player {
     /// The start line, once it was read.
     start: Option<Start>,
-    given: Vec<(Instant, Given)>,
+    given: Vec<(Instant, NodeStep)>,
     /// Each record, and the number of inputs before it.
     records: Vec<(u32, RawRecord)>,
     keyframes: Vec<Node>,
@@ -69,26 +69,28 @@ impl Player {
             self.lines.push(text.into());
         }
         let line = match qlog::read(text) {
-            Ok(Read::Record(record)) => {
+            Ok(QlogLine::Record(record)) => {
                 self.last = self.last.max(record.at);
                 let given = u32::try_from(self.given.len()).unwrap_or(u32::MAX);
                 return self.records.push((given, record));
             }
-            Ok(Read::Line(line)) => Ok(*line),
+            Ok(QlogLine::Line(line)) => Ok(*line),
             Err(why) => Err(why),
         };
         match &line {
-            Ok(Line::Start(start)) => {
+            Ok(RecordingLine::Start(start)) => {
                 *self = Self { lines: core::mem::take(&mut self.lines), ..Self::default() };
                 self.start = Some(start.clone());
                 self.keyframes.push(Node::new(start.config.clone(), start.seed));
             }
-            Ok(Line::World { protocol, scenario }) => {
+            Ok(RecordingLine::World { protocol, scenario }) => {
                 self.world = Some((protocol.clone(), scenario.clone()));
             }
-            Ok(Line::Input { at, input }) => self.give(*at, Given::Input(Box::new(input.clone()))),
-            Ok(Line::Timeout { at }) => self.give(*at, Given::Timeout),
-            Ok(Line::Checkpoint(claim)) => {
+            Ok(RecordingLine::Input { at, input }) => {
+                self.give(*at, NodeStep::Input(Box::new(input.clone())))
+            }
+            Ok(RecordingLine::Timeout { at }) => self.give(*at, NodeStep::Timeout),
+            Ok(RecordingLine::Checkpoint(claim)) => {
                 self.checkpoints += 1;
                 self.claim = Some(claim.clone());
             }
@@ -103,7 +105,7 @@ impl Player {
         }
     }
 
-    fn give(&mut self, at: Instant, given: Given) {
+    fn give(&mut self, at: Instant, given: NodeStep) {
         self.last = self.last.max(at);
         self.given.push((at, given));
     }
@@ -190,8 +192,8 @@ impl Player {
         let sound = usize::try_from(self.report().inputs).unwrap_or(usize::MAX);
         let (at, given) = self.given.get(i).filter(|_| i < sound)?;
         Some(match given {
-            Given::Input(input) => (*at, Some(&**input)),
-            Given::Timeout => (*at, None),
+            NodeStep::Input(input) => (*at, Some(&**input)),
+            NodeStep::Timeout => (*at, None),
         })
     }
 
@@ -277,8 +279,8 @@ impl Player {
         while at < given {
             let (when, what) = &self.given[at];
             match what {
-                Given::Input(input) => node.handle(*when, (**input).clone(), &mut fx),
-                Given::Timeout => node.handle_timeout(*when, &mut fx),
+                NodeStep::Input(input) => node.handle(*when, (**input).clone(), &mut fx),
+                NodeStep::Timeout => node.handle_timeout(*when, &mut fx),
             }
             fx.drain().for_each(drop);
             at += 1;

@@ -75,12 +75,12 @@ mod tests {
     use crate::node::Config;
     use crate::time::Instant;
     use crate::trace::qlog;
-    use crate::trace::tape::{Start, Writer};
+    use crate::trace::tape::{RecordingLog, Start};
 
     fn tape(name: &str) -> String {
         let mut lines = Vec::new();
         let start = Start::new(NodeId(0), name, 1, Config::default());
-        let writer = Writer::new(Instant::from_secs(1), start, &mut lines);
+        let writer = RecordingLog::new(Instant::from_secs(1), start, &mut lines);
         writer.checkpoint(Instant::from_secs(2), &mut lines);
         lines.iter().map(|line| qlog::frame(line)).collect()
     }

@@ -16,8 +16,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::tape::Line;
-use super::{Cause, Event, NodeId, Record, why};
+use super::tape::RecordingLine;
+use super::{Event, NodeId, Record, RecordCause, why};
 use crate::time::{Duration, Instant};
 
 /// The first byte of a record of a JSON text sequence.
@@ -46,7 +46,7 @@ pub enum LineError {
 /// The header line. `title` is for people; `time` counts from `at`.
 #[must_use]
 pub fn header(title: &str, at: Instant) -> String {
-    text(&Header {
+    text(&QlogHeader {
         file_schema: "urn:ietf:params:qlog:file:sequential",
         serialization_format: "application/qlog+json-seq",
         qlog_version: "0.3",
@@ -144,7 +144,7 @@ pub struct RawRecord {
     /// The node it happened to.
     pub node: NodeId,
     /// The record that caused it.
-    pub cause: Cause,
+    pub cause: RecordCause,
     /// The event, as the JSON of an [`Event`].
     pub event: String,
 }
@@ -152,36 +152,36 @@ pub struct RawRecord {
 /// The content of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant)] // Read and looked at one at a time.
-pub enum Read {
+pub enum QlogLine {
     /// A record.
     Record(RawRecord),
     /// Anything else.
-    Line(Box<Line>),
+    Line(Box<RecordingLine>),
 }
 
 /// Parses one line, leaving a record's event as text.
 ///
 /// # Errors
 /// When it is not JSON, or one of ours with wrong fields.
-pub fn read(line: &[u8]) -> Result<Read, LineError> {
+pub fn read(line: &[u8]) -> Result<QlogLine, LineError> {
     if line.len() > LINE_LIMIT {
         return Err(LineError::Damaged);
     }
     let Envelope { name, data } = serde_json::from_slice(line).map_err(|_| LineError::Damaged)?;
     let (Some(name), Some(data)) = (name, data) else {
-        return Ok(Read::Line(Box::new(Line::Header)));
+        return Ok(QlogLine::Line(Box::new(RecordingLine::Header)));
     };
     let wrong = |why: serde_json::Error| fields(&name, &why);
     match name.split_once(':') {
         Some(("servent", what)) => {
-            of_tape(what, data.get()).map(|l| Read::Line(Box::new(l))).map_err(wrong)
+            of_tape(what, data.get()).map(|l| QlogLine::Line(Box::new(l))).map_err(wrong)
         }
         Some((
             space @ ("conn" | "queue" | "fetch" | "world" | "routing" | "unicast" | "swarm"
             | "client"),
             what,
-        )) => of_record(space, what, data.get()).map(Read::Record).map_err(wrong),
-        _ => Ok(Read::Line(Box::new(Line::Foreign))),
+        )) => of_record(space, what, data.get()).map(QlogLine::Record).map_err(wrong),
+        _ => Ok(QlogLine::Line(Box::new(RecordingLine::Foreign))),
     }
 }
 
@@ -189,46 +189,47 @@ pub fn read(line: &[u8]) -> Result<Read, LineError> {
 ///
 /// # Errors
 /// When it is not JSON, or one of ours with wrong fields.
-pub fn parse(line: &[u8]) -> Result<Line, LineError> {
+pub fn parse(line: &[u8]) -> Result<RecordingLine, LineError> {
     let RawRecord { seq, at, node, cause, event } = match read(line)? {
-        Read::Line(line) => return Ok(*line),
-        Read::Record(raw) => raw,
+        QlogLine::Line(line) => return Ok(*line),
+        QlogLine::Record(raw) => raw,
     };
     let event: Event = serde_json::from_str(&event).map_err(|why| fields(&event, &why))?;
-    Ok(Line::Record(Record { seq, at, node, cause, event }))
+    Ok(RecordingLine::Record(Record { seq, at, node, cause, event }))
 }
 
 fn fields(name: &str, why: &serde_json::Error) -> LineError {
     LineError::Fields { name: name.to_string(), why: why.to_string() }
 }
 
-fn of_tape(what: &str, data: &str) -> serde_json::Result<Line> {
+fn of_tape(what: &str, data: &str) -> serde_json::Result<RecordingLine> {
     Ok(match what {
         "start" => {
             // A start of another version need not have the same fields.
-            let Version { version } = serde_json::from_str(data)?;
+            let QlogVersion { version } = serde_json::from_str(data)?;
             if version != u64::from(super::tape::VERSION) {
-                return Ok(Line::Unknown(version));
+                return Ok(RecordingLine::Unknown(version));
             }
-            Line::Start(serde_json::from_str(data)?)
+            RecordingLine::Start(serde_json::from_str(data)?)
         }
-        "queue" | "routing" | "unicast" | "swarm" => {
-            Line::World { protocol: what.to_string(), scenario: serde_json::from_str(data)? }
-        }
+        "queue" | "routing" | "unicast" | "swarm" => RecordingLine::World {
+            protocol: what.to_string(),
+            scenario: serde_json::from_str(data)?,
+        },
         "input" => {
             let InputLine { us: at, input } = serde_json::from_str(data)?;
-            Line::Input { at, input }
+            RecordingLine::Input { at, input }
         }
         "timeout" => {
             let OnlyAt { us: at } = serde_json::from_str(data)?;
-            Line::Timeout { at }
+            RecordingLine::Timeout { at }
         }
-        "checkpoint" => Line::Checkpoint(serde_json::from_str(data)?),
+        "checkpoint" => RecordingLine::Checkpoint(serde_json::from_str(data)?),
         "gap" => {
             let GapLine { us: at, why } = serde_json::from_str(data)?;
-            Line::Gap { at, why: why.into_owned() }
+            RecordingLine::Gap { at, why: why.into_owned() }
         }
-        _ => Line::Foreign,
+        _ => RecordingLine::Foreign,
     })
 }
 
@@ -241,7 +242,7 @@ fn of_record(space: &str, what: &str, data: &str) -> serde_json::Result<RawRecor
 }
 
 #[derive(Serialize)]
-struct Header<'a> {
+struct QlogHeader<'a> {
     file_schema: &'a str,
     serialization_format: &'a str,
     qlog_version: &'a str,
@@ -285,7 +286,7 @@ pub(super) struct Envelope<'a> {
     pub(super) data: Option<&'a RawValue>,
 }
 #[derive(Deserialize)]
-pub(super) struct Version {
+pub(super) struct QlogVersion {
     #[serde(default)]
     pub(super) version: u64,
 }
@@ -316,7 +317,7 @@ struct RecordData<F> {
     #[serde(default)]
     node: NodeId,
     #[serde(skip_serializing_if = "Option::is_none")]
-    trigger: Cause,
+    trigger: RecordCause,
     #[serde(flatten)]
     fields: F,
 }

@@ -12,7 +12,7 @@ use crate::time::Instant;
 
 /// The record that caused this one; `None` for what has no cause, such as a
 /// start.
-pub type Cause = Option<u64>;
+pub type RecordCause = Option<u64>;
 
 /// One line of a trace; each kind of world has its own events.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub struct Record<E = Event> {
     /// The node it happened to.
     pub node: NodeId,
     /// The record that caused it, also across links.
-    pub cause: Cause,
+    pub cause: RecordCause,
     /// The event.
     pub event: E,
 }
@@ -55,7 +55,7 @@ impl Recorder {
         &mut self,
         at: Instant,
         node: NodeId,
-        cause: Cause,
+        cause: RecordCause,
         event: E,
         into: &mut Vec<Record<E>>,
     ) -> u64 {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Event;
 use super::qlog::LineError;
-use super::tape::{Checkpoint, Line, Running, Start, VERSION};
+use super::tape::{Checkpoint, RecordingLine, RunningDigest, Start, VERSION};
 use crate::engine::{Engine, Fx};
 use crate::node::{Node, Output};
 use crate::time::Instant;
@@ -69,7 +69,7 @@ impl Report {
 #[derive(Debug, Clone, Default)]
 pub struct Replay {
     node: Option<Node>,
-    running: Running,
+    running: RunningDigest,
     report: Report,
     now: Instant,
 }
@@ -82,25 +82,32 @@ impl Replay {
     }
 
     /// Takes the next line.
-    pub fn feed(&mut self, line: Result<Line, LineError>) {
+    pub fn feed(&mut self, line: Result<RecordingLine, LineError>) {
         match line {
-            Ok(Line::Start(start)) => self.start(start),
-            Ok(Line::Unknown(version)) => self.report.unknown_version = Some(version),
-            Ok(Line::Input { at, input }) => {
+            Ok(RecordingLine::Start(start)) => self.start(start),
+            Ok(RecordingLine::Unknown(version)) => self.report.unknown_version = Some(version),
+            Ok(RecordingLine::Input { at, input }) => {
                 self.run(at, |node, fx| node.handle(at, input, fx));
             }
-            Ok(Line::Timeout { at }) => self.run(at, |node, fx| node.handle_timeout(at, fx)),
-            Ok(Line::Checkpoint(checkpoint)) => {
+            Ok(RecordingLine::Timeout { at }) => {
+                self.run(at, |node, fx| node.handle_timeout(at, fx))
+            }
+            Ok(RecordingLine::Checkpoint(checkpoint)) => {
                 if self.node.is_some() {
                     self.report.compare(&checkpoint, self.running);
                 }
             }
-            Ok(Line::Gap { at, why }) => {
+            Ok(RecordingLine::Gap { at, why }) => {
                 self.node = None;
                 self.report.gap_at.get_or_insert(at);
                 self.report.gap_why.get_or_insert(why);
             }
-            Ok(Line::Header | Line::World { .. } | Line::Record(_) | Line::Foreign) => {}
+            Ok(
+                RecordingLine::Header
+                | RecordingLine::World { .. }
+                | RecordingLine::Record(_)
+                | RecordingLine::Foreign,
+            ) => {}
             Err(_) => {
                 self.report.damaged += 1;
                 // The content of that line is lost, so what follows proves
@@ -132,7 +139,7 @@ impl Replay {
     fn start(&mut self, start: Start) {
         debug_assert_eq!(start.version, VERSION);
         self.report = Report { name: Some(start.name), ..Report::default() };
-        self.running = Running::default();
+        self.running = RunningDigest::default();
         self.node = Some(Node::new(start.config, start.seed));
     }
 
@@ -150,7 +157,7 @@ impl Replay {
 
 impl Report {
     /// Compares a checkpoint with the run so far.
-    pub(super) fn compare(&mut self, checkpoint: &Checkpoint, running: Running) {
+    pub(super) fn compare(&mut self, checkpoint: &Checkpoint, running: RunningDigest) {
         let Checkpoint { at, inputs, digest, .. } = *checkpoint;
         if self.diverged_at.is_some() {
             return;

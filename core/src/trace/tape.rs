@@ -56,7 +56,7 @@ impl Start {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant)] // Read, fed and dropped one at a time.
 #[doc(hidden)]
-pub enum Line {
+pub enum RecordingLine {
     /// The qlog header; a replay needs nothing of it.
     Header,
     /// The start line.
@@ -108,16 +108,16 @@ pub struct Checkpoint {
     pub inputs: u64,
     /// Records so far.
     pub records: u64,
-    /// [`Running::value`] at this point.
+    /// [`RunningDigest::value`] at this point.
     #[serde(with = "crate::hex::number")]
     pub digest: u64,
 }
 
 /// The digest of a run of one node: all effects in order, with their instants.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Running(Digest);
+pub struct RunningDigest(Digest);
 
-impl Running {
+impl RunningDigest {
     /// Adds the effects of one input or timeout.
     pub fn add<O: Hash, E: Hash>(&mut self, at: Instant, effects: &[Effect<O, E>]) {
         self.0.add(&at);
@@ -134,8 +134,8 @@ impl Running {
 
 /// Writes a tape, line by line, without framing (see [`qlog::frame`]).
 ///
-/// For every input: [`Writer::input`] (or [`Writer::timeout`]), then the
-/// node's `handle`, then [`Writer::effects`].
+/// For every input: [`RecordingLog::input`] (or [`RecordingLog::timeout`]), then the
+/// node's `handle`, then [`RecordingLog::effects`].
 ///
 /// ```
 /// use servent_core::engine::{Engine, Fx};
@@ -144,12 +144,12 @@ impl Running {
 /// use servent_core::time::Instant;
 /// use servent_core::trace::qlog;
 /// use servent_core::trace::replay::Replay;
-/// use servent_core::trace::tape::{Start, Writer};
+/// use servent_core::trace::tape::{Start, RecordingLog};
 ///
 /// let (now, mut lines, mut fx) = (Instant::from_secs(1_000), Vec::new(), Fx::new());
 /// let mut node = Node::new(Config::default(), 42);
 /// let start = Start::new(NodeId(0), "alpha", 42, Config::default());
-/// let mut tape = Writer::new(now, start, &mut lines);
+/// let mut tape = RecordingLog::new(now, start, &mut lines);
 /// let input = Input::Start(Restored::default());
 /// tape.input(now, &input, &mut lines);
 /// node.handle(now, input, &mut fx);
@@ -163,17 +163,17 @@ impl Running {
 /// assert_eq!((replay.report().verified, replay.report().checkpoints), (1, 1));
 /// ```
 #[derive(Debug, Clone)]
-pub struct Writer {
+pub struct RecordingLog {
     start: Start,
     reference: Instant,
     inputs: u64,
-    running: Running,
+    running: RunningDigest,
     recorder: Recorder,
     causes: Causes,
     about: Option<ConnId>,
 }
 
-impl Writer {
+impl RecordingLog {
     /// Starts a tape at `at`, writing the header and the start line.
     #[must_use]
     pub fn new(at: Instant, start: Start, lines: &mut Vec<String>) -> Self {
@@ -183,7 +183,7 @@ impl Writer {
             start,
             reference: at,
             inputs: 0,
-            running: Running::default(),
+            running: RunningDigest::default(),
             recorder: Recorder::default(),
             causes: Causes::default(),
             about: None,
@@ -218,10 +218,10 @@ impl Writer {
             let Effect::Event(event) = effect else { continue };
             let cause = match event {
                 // The end of a turn concerns many peers at once.
-                Event::Unicast(_) => self.causes.of(event),
+                Event::Unicast(_) => self.causes.find_cause(event),
                 _ => first
                     .or_else(|| self.about.and_then(|c| self.causes.of_conn(c)))
-                    .or_else(|| self.causes.of(event)),
+                    .or_else(|| self.causes.find_cause(event)),
             };
             let seq = self.recorder.record(at, self.start.node, cause, event.clone(), &mut records);
             self.causes.note(seq, event);

@@ -6,11 +6,11 @@ use alloc::string::String;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Cause, Record};
+use super::{Record, RecordCause};
 
 /// Why a record is there. The page finds the sentence by the key.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Why {
+pub struct RecordReason {
     /// `engine.event`, or `engine.event.reason` where there are several.
     pub key: String,
     /// The event's fields.
@@ -20,7 +20,7 @@ pub struct Why {
     /// Where the specification says so.
     pub clause: Option<&'static str>,
     /// The record that caused it.
-    pub cause: Cause,
+    pub cause: RecordCause,
 }
 
 /// Keys with their requirement and their clause. The longest matching key
@@ -62,34 +62,34 @@ const CLAUSES: &[(&str, &str, &str)] = &[
 
 /// Explains a record.
 #[must_use]
-pub fn of(record: &Record) -> Why {
+pub fn explain(record: &Record) -> RecordReason {
     explained(&record.event, record.cause)
 }
 
 /// Explains an event given as text.
 #[must_use]
-pub fn of_event(event: &str, cause: Cause) -> Why {
+pub fn of_event(event: &str, cause: RecordCause) -> RecordReason {
     explained(&serde_json::from_str::<Value>(event).unwrap_or_default(), cause)
 }
 
-fn explained(event: &impl Serialize, cause: Cause) -> Why {
+fn explained(event: &impl Serialize, cause: RecordCause) -> RecordReason {
     let why = named(event, cause);
     let dialect = why.args.get("dialect").and_then(Value::as_str);
     let by_dialect = dialect.map(|d| format!("{}.{d}", why.key));
     let (id, clause) = clause(by_dialect.as_deref().unwrap_or(&why.key)).unzip();
-    Why { id, clause, ..why }
+    RecordReason { id, clause, ..why }
 }
 
 /// The key and the fields of an event, without requirement and clause.
 #[must_use]
-pub fn named(event: &impl Serialize, cause: Cause) -> Why {
+pub fn named(event: &impl Serialize, cause: RecordCause) -> RecordReason {
     let (space, fields) = parts(event);
     let text = |key: &str| fields.get(key).and_then(Value::as_str);
     let mut key = format!("{space}.{}", text("what").unwrap_or_default());
     if let Some(why) = text("why") {
         key = format!("{key}.{why}");
     }
-    Why { key, args: fields, id: None, clause: None, cause }
+    RecordReason { key, args: fields, id: None, clause: None, cause }
 }
 
 /// The engine of an event `{"queue":{"what":"told",…}}`, and its fields.
@@ -112,16 +112,16 @@ fn clause(key: &str) -> Option<(&'static str, &'static str)> {
 mod tests {
     use super::*;
     use crate::id::Guid;
-    use crate::queue::{Event, Loss};
+    use crate::queue::{Event, PositionLoss};
     use crate::time::Instant;
     use crate::trace::{Event as Any, NodeId};
 
     #[test]
     fn a_lost_place_names_its_reason_and_its_requirement() {
-        let event = Event::Lost { ticket: Guid([1; 16]), why: Loss::TooEarly, length: 2 };
+        let event = Event::Lost { ticket: Guid([1; 16]), why: PositionLoss::TooEarly, length: 2 };
         let event = Any::Queue(event);
         let record = Record { seq: 4, at: Instant::ZERO, node: NodeId(0), cause: Some(2), event };
-        let why = of(&record);
+        let why = explain(&record);
         assert_eq!((why.key.as_str(), why.id), ("queue.lost.too_early", Some("AQ-5")));
         assert_eq!(why.args.get("length").and_then(Value::as_u64), Some(2));
         assert_eq!(why.cause, Some(2));

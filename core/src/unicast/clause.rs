@@ -1,6 +1,6 @@
 //! Which requirement an event obeys, and where the design says so.
 
-use super::{Ending, Event, Limit, Rejection, Why};
+use super::{ConnEnding, Event, Rejection, RetransmitReason, UnicastLimit};
 
 crate::clause::obeys!(Event);
 
@@ -9,12 +9,12 @@ impl Event {
         match self {
             Self::Opened { .. } => ("UC-6", "UNICAST3, Connection establishment"),
             Self::Sent { .. } => ("UC-1", "UNICAST3, Design"),
-            Self::Resent { why: Why::Tail, .. } => ("UC-4", "UNICAST3, Design"),
+            Self::Resent { why: RetransmitReason::Tail, .. } => ("UC-4", "UNICAST3, Design"),
             Self::Task { .. } => ("UC-4", "UNICAST3, Retransmission task"),
-            Self::Resent { why: Why::Missing, .. } | Self::Requested { .. } => {
+            Self::Resent { why: RetransmitReason::Missing, .. } | Self::Requested { .. } => {
                 ("UC-5", "UNICAST3, Design")
             }
-            Self::Resent { why: Why::First, .. } | Self::FirstRequested { .. } => {
+            Self::Resent { why: RetransmitReason::First, .. } | Self::FirstRequested { .. } => {
                 ("UC-10", "UNICAST3, Sending of SEND_FIRST_SEQNO message")
             }
             Self::Received { .. } => ("UC-11", "UNICAST3, Reception of a message"),
@@ -25,22 +25,23 @@ impl Event {
             Self::Rejected { why, .. } => rejection(*why),
             Self::Full { .. } | Self::Writable { .. } => ("UC-1", "a bounded send window"),
             Self::Closing { why, .. } => match why {
-                Ending::Asked => ("UC-7", "UNICAST3, Closing a sender connection entry"),
+                ConnEnding::Asked => ("UC-7", "UNICAST3, Closing a sender connection entry"),
                 _ => ("UC-8", "UNICAST3, Retransmission task (reaping)"),
             },
             Self::Reopened { .. } => ("UC-7", "UNICAST3, Sending a message"),
             Self::Closed { why, .. } => match why {
-                Ending::Finished | Ending::Abandoned => {
+                ConnEnding::Finished | ConnEnding::Abandoned => {
                     ("UC-9", "UNICAST3, Reception of a CLOSE message")
                 }
                 _ => ("UC-8", "UNICAST3, Retransmission task (reaping)"),
             },
             Self::Undelivered { .. } => ("UC-8", "nothing is lost without a word"),
             Self::PeerUnreachable { .. } => ("UC-12", "no endless resending"),
-            Self::Limit { limit: Limit::AnswerMessages | Limit::RequestRanges, .. } => {
-                ("UC-5", "requests fit a datagram, answers are bounded")
-            }
-            Self::Limit { limit: Limit::Amplification, .. } => {
+            Self::Limit {
+                limit: UnicastLimit::AnswerMessages | UnicastLimit::RequestRanges,
+                ..
+            } => ("UC-5", "requests fit a datagram, answers are bounded"),
+            Self::Limit { limit: UnicastLimit::Amplification, .. } => {
                 ("UC-12", "an unproven peer gets three times its bytes at most")
             }
             Self::Limit { .. } => ("UC-6", "everything that grows has a limit"),

@@ -7,7 +7,7 @@ use crate::time::Instant;
 
 /// The congestion window of a sender.
 #[derive(Debug, Clone)]
-pub(super) enum Window {
+pub(super) enum CongestionWindow {
     None,
     Fixed(u64),
     Cubic(Cubic),
@@ -29,7 +29,7 @@ pub(super) struct Cubic {
     recovered: u64,
 }
 
-impl Window {
+impl CongestionWindow {
     /// The congestion window towards a peer (UC-14).
     pub(super) fn new(config: &Config, peer: IpAddr) -> Self {
         match config.congestion {
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn steps_back_once_a_round_and_comes_back_to_where_it_was() {
         let config = Config { congestion: Congestion::Cubic, ..Config::default() };
-        let mut window = Window::new(&config, [192, 0, 2, 1].into());
+        let mut window = CongestionWindow::new(&config, [192, 0, 2, 1].into());
         for _ in 0..100 {
             window.acked(Instant::ZERO, 14_000, true);
         }
@@ -203,7 +203,7 @@ mod tests {
     fn one_loss_a_round_and_a_stall_step_back_and_no_further_than_two_datagrams() {
         let now = Instant::from_secs(1);
         let config = Config { congestion: Congestion::Cubic, ..Config::default() };
-        let mut window = Window::new(&config, [192, 0, 2, 1].into());
+        let mut window = CongestionWindow::new(&config, [192, 0, 2, 1].into());
         window.acked(now, 1_000, false);
         assert_eq!(window.bytes(), 14_000, "it was not in use");
         window.lost(now, 1, 10);
@@ -223,9 +223,9 @@ mod tests {
             window.lost(now, seq, seq + 9);
         }
         assert_eq!(window.bytes(), 2_800);
-        let near = Window::new(&config, [127, 0, 0, 1].into());
+        let near = CongestionWindow::new(&config, [127, 0, 0, 1].into());
         assert_eq!(near.bytes(), u64::MAX, "nothing is lost on the way to oneself");
         let config = Config { congestion: Congestion::Fixed(5_000), ..config };
-        assert_eq!(Window::new(&config, [192, 0, 2, 1].into()).bytes(), 5_000);
+        assert_eq!(CongestionWindow::new(&config, [192, 0, 2, 1].into()).bytes(), 5_000);
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Totals since the start, over all peers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub struct Counters {
+pub struct UnicastCounters {
     /// Messages (or parts) sent for the first time.
     pub sent: u64,
     /// Their bytes.

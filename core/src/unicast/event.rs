@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 use crate::time::Duration;
-use crate::wire::unicast::Conn;
+use crate::wire::unicast::UnicastConnId;
 
 /// The two halves of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -20,51 +20,51 @@ pub enum Side {
 
 /// Something that happened on a connection. Events marked *traced* are only
 /// emitted with [`super::Config::trace_messages`]; everything is counted in
-/// [`super::Counters`] in any case.
+/// [`super::UnicastCounters`] in any case.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
 pub enum Event {
     /// A connection has a sender or a receiver entry. `next` is the first
     /// number it will send or deliver.
-    Opened { peer: SocketAddr, conn: Conn, side: Side, next: u64 },
+    Opened { peer: SocketAddr, conn: UnicastConnId, side: Side, next: u64 },
     /// Traced: messages `from..=to` were sent for the first time.
-    Sent { peer: SocketAddr, conn: Conn, from: u64, to: u64, bytes: u64, first: bool },
+    Sent { peer: SocketAddr, conn: UnicastConnId, from: u64, to: u64, bytes: u64, first: bool },
     /// Messages `from..=to` were retransmitted.
-    Resent { peer: SocketAddr, conn: Conn, from: u64, to: u64, why: Why },
+    Resent { peer: SocketAddr, conn: UnicastConnId, from: u64, to: u64, why: RetransmitReason },
     /// Traced: messages `from..=to` were received.
-    Received { peer: SocketAddr, conn: Conn, from: u64, to: u64, again: bool },
+    Received { peer: SocketAddr, conn: UnicastConnId, from: u64, to: u64, again: bool },
     /// Traced: a message was delivered to the application; `number` is its last
     /// one if it had several.
-    Delivered { peer: SocketAddr, conn: Conn, number: u64 },
+    Delivered { peer: SocketAddr, conn: UnicastConnId, number: u64 },
     /// Traced: the sender's HA and HS after an acknowledgement (UC-4).
-    Acked { peer: SocketAddr, conn: Conn, highest_acked: u64, highest_sent: u64 },
+    Acked { peer: SocketAddr, conn: UnicastConnId, highest_acked: u64, highest_sent: u64 },
     /// Traced: the receiver acknowledged everything up to `upto`.
-    AckSent { peer: SocketAddr, conn: Conn, upto: u64, newest: u64 },
+    AckSent { peer: SocketAddr, conn: UnicastConnId, upto: u64, newest: u64 },
     /// The receiver requested `count` missing numbers between `from` and `to`.
-    Requested { peer: SocketAddr, conn: Conn, from: u64, to: u64, count: u64, ranges: u32 },
+    Requested { peer: SocketAddr, conn: UnicastConnId, from: u64, to: u64, count: u64, ranges: u32 },
     /// The receiver requested the first message (UC-10).
-    FirstRequested { peer: SocketAddr, conn: Conn },
+    FirstRequested { peer: SocketAddr, conn: UnicastConnId },
     /// Messages were received again; answered with an acknowledgement (decision
     /// 4).
-    Duplicate { peer: SocketAddr, conn: Conn, from: u64, to: u64 },
+    Duplicate { peer: SocketAddr, conn: UnicastConnId, from: u64, to: u64 },
     /// A block, or a part of one, was rejected.
-    Rejected { peer: SocketAddr, conn: Conn, why: Rejection },
+    Rejected { peer: SocketAddr, conn: UnicastConnId, why: Rejection },
     /// A message was refused: the send window is full.
     Full { peer: SocketAddr, messages: u64, bytes: u64 },
     /// The send window has room again.
     Writable { peer: SocketAddr, messages: u64, bytes: u64 },
     /// An entry is CLOSING (UC-7, UC-8).
-    Closing { peer: SocketAddr, conn: Conn, side: Side, why: Ending },
+    Closing { peer: SocketAddr, conn: UnicastConnId, side: Side, why: ConnEnding },
     /// A CLOSING entry is OPEN again (UC-7).
-    Reopened { peer: SocketAddr, conn: Conn, side: Side },
+    Reopened { peer: SocketAddr, conn: UnicastConnId, side: Side },
     /// An entry is CLOSED and gone (UC-8, UC-9). `last` is the last number
     /// acknowledged, or delivered.
-    Closed { peer: SocketAddr, conn: Conn, side: Side, last: u64, why: Ending },
+    Closed { peer: SocketAddr, conn: UnicastConnId, side: Side, last: u64, why: ConnEnding },
     /// Messages `from..=to` were never acknowledged and will not be: they may
     /// or may not have arrived (decision 5). From a receiver: the parts of an
     /// incomplete message that it dropped.
-    Undelivered { peer: SocketAddr, conn: Conn, from: u64, to: u64 },
+    Undelivered { peer: SocketAddr, conn: UnicastConnId, from: u64, to: u64 },
     /// Nothing was received from the peer for this long while messages are
     /// unacknowledged (decision 7).
     PeerUnreachable { peer: SocketAddr, silent: Duration },
@@ -74,7 +74,7 @@ pub enum Event {
     /// (UC-4, UC-5), whether or not there was anything to do.
     Task { peer: SocketAddr },
     /// A limit of the configuration was reached.
-    Limit { peer: SocketAddr, limit: Limit },
+    Limit { peer: SocketAddr, limit: UnicastLimit },
 }
 
 impl Event {
@@ -111,7 +111,7 @@ impl Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Why {
+pub enum RetransmitReason {
     /// It is the highest one sent, and there was no progress (UC-4).
     Tail,
     /// The receiver reported it missing (UC-5).
@@ -150,7 +150,7 @@ pub enum Rejection {
 /// What ended a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ending {
+pub enum ConnEnding {
     /// The application closed it.
     Asked,
     /// Nothing was sent for [`super::Config::conn_expiry`].
@@ -171,7 +171,7 @@ pub enum Ending {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Limit {
+pub enum UnicastLimit {
     /// [`super::Config::peers`]
     Peers,
     /// [`super::Config::tombstones`]

@@ -6,14 +6,14 @@ use core::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 use crate::unicast::Side;
-use crate::wire::unicast::{Conn, Order, Packet, Payload};
+use crate::wire::unicast::{DeliveryOrder, Packet, UnicastConnId, UnicastPayload};
 
 /// Something for the endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Input {
     /// Send a message. It is numbered and buffered at once, and sent when a
     /// datagram is full or the turn ends ([`Input::Flush`]).
-    Send { peer: SocketAddr, payload: Payload, order: Order },
+    Send { peer: SocketAddr, payload: UnicastPayload, order: DeliveryOrder },
     /// A datagram was received. `bytes` is its length on the wire.
     Packet { peer: SocketAddr, packet: Packet, bytes: u32 },
     /// The application has consumed so many of the delivered messages and
@@ -36,10 +36,10 @@ pub enum Output {
     /// Send a datagram.
     Packet { peer: SocketAddr, packet: Packet },
     /// A message for the application, delivered exactly once.
-    Deliver { peer: SocketAddr, conn: Conn, order: Order, payload: Payload },
+    Deliver { peer: SocketAddr, conn: UnicastConnId, order: DeliveryOrder, payload: UnicastPayload },
     /// A message that was refused, back to its sender.
-    Refused { peer: SocketAddr, order: Order, payload: Payload, why: Refusal },
-    /// After [`Refusal::Full`]: there is room again.
+    Refused { peer: SocketAddr, order: DeliveryOrder, payload: UnicastPayload, why: MessageRefusal },
+    /// After [`MessageRefusal::Full`]: there is room again.
     Writable { peer: SocketAddr },
 }
 
@@ -47,7 +47,7 @@ pub enum Output {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum MessageRefusal {
     /// The send window is full; [`Output::Writable`] follows when there is
     /// room.
     Full,

@@ -87,25 +87,25 @@ use core::hash::{BuildHasher as _, Hasher as _};
 use core::net::{IpAddr, SocketAddr};
 
 pub use self::config::{Config, Congestion, Profile};
-use self::cx::Cx;
-pub use self::event::{Ending, Event, Limit, Rejection, Side, Why};
-pub use self::io::{Input, Output, Refusal, Room};
-use self::peer::Peer;
-use self::peers::Peers;
-use self::sender::Sender;
+use self::cx::UnicastCx;
+pub use self::event::{ConnEnding, Event, Rejection, RetransmitReason, Side, UnicastLimit};
+pub use self::io::{Input, MessageRefusal, Output, Room};
+use self::peer::UnicastPeer;
+use self::peers::UnicastPeers;
+use self::sender::SenderEntry;
 use self::tombstones::Tombstones;
 use crate::address::owner;
 use crate::engine::{Engine, Fx, FxOf};
 use crate::keyed::Key;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
-use crate::wire::unicast::{Block, Data, Packet};
-pub use crate::wire::unicast::{Conn, Order, Payload};
+use crate::wire::unicast::{ConnBlock, Data, Packet};
+pub use crate::wire::unicast::{DeliveryOrder, UnicastConnId, UnicastPayload};
 
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
 pub use self::{
-    counters::Counters,
+    counters::UnicastCounters,
     view::{PeerView, ReceiverView, SenderView, WindowView},
 };
 
@@ -115,7 +115,7 @@ const BATCH: usize = 256;
 /// Length of that moment.
 const BREATH: Duration = Duration::from_micros(100);
 
-type Effects = Fx<Output, Event>;
+type UnicastEffects = Fx<Output, Event>;
 
 /// All connections of one of our addresses.
 ///
@@ -123,7 +123,7 @@ type Effects = Fx<Output, Event>;
 /// use servent_core::engine::{Effect, Engine, Fx};
 /// use servent_core::rng::Rng;
 /// use servent_core::time::Instant;
-/// use servent_core::unicast::{Config, Endpoint, Input, Order, Output, Payload};
+/// use servent_core::unicast::{Config, Endpoint, Input, DeliveryOrder, Output, UnicastPayload};
 /// use servent_core::wire::unicast::{Packet, Seal};
 ///
 /// let (us, them) = ("192.0.2.1:7000".parse().unwrap(), "192.0.2.2:7000".parse().unwrap());
@@ -131,8 +131,8 @@ type Effects = Fx<Output, Event>;
 /// let mut receiver = Endpoint::new(Config::default(), Rng::new(2));
 /// let (now, mut sent, mut arrived) = (Instant::from_secs(1), Fx::new(), Fx::new());
 ///
-/// let payload = Payload::from_static(b"hello");
-/// sender.handle(now, Input::Send { peer: them, payload, order: Order::InOrder }, &mut sent);
+/// let payload = UnicastPayload::from_static(b"hello");
+/// sender.handle(now, Input::Send { peer: them, payload, order: DeliveryOrder::InOrder }, &mut sent);
 /// sender.handle(now, Input::Flush, &mut sent);
 /// for effect in sent.drain() {
 ///     let Effect::Output(Output::Packet { packet, .. }) = effect else { continue };
@@ -151,9 +151,9 @@ pub struct Endpoint {
     config: Config,
     rng: Rng,
     key: Key,
-    peers: Peers,
+    peers: UnicastPeers,
     tombstones: Tombstones,
-    counters: Counters,
+    counters: UnicastCounters,
     /// Bytes buffered for all peers together.
     held: u64,
     /// Peers that have something to send.
@@ -175,9 +175,9 @@ impl Endpoint {
             key: Key::new(&mut rng),
             config,
             rng,
-            peers: Peers::default(),
+            peers: UnicastPeers::default(),
             tombstones: Tombstones::default(),
-            counters: Counters::default(),
+            counters: UnicastCounters::default(),
             held: 0,
             dirty: Vec::new(),
             dirty_since: Instant::ZERO,
@@ -195,7 +195,7 @@ impl Endpoint {
     /// Totals since the start.
     #[must_use]
     #[doc(hidden)]
-    pub const fn counters(&self) -> Counters {
+    pub const fn counters(&self) -> UnicastCounters {
         self.counters
     }
 
@@ -248,7 +248,7 @@ impl Endpoint {
     /// assigned.
     #[must_use]
     #[doc(hidden)]
-    pub fn sending(&self, peer: SocketAddr) -> Option<(Conn, u64)> {
+    pub fn sending(&self, peer: SocketAddr) -> Option<(UnicastConnId, u64)> {
         let sender = self.peers.get(peer)?.sender.as_ref()?;
         Some((sender.conn, sender.last()))
     }
@@ -258,10 +258,10 @@ impl Endpoint {
         &'a mut self,
         now: Instant,
         at: u32,
-        fx: &'a mut Effects,
-    ) -> (&'a mut Peer, Cx<'a>, &'a Key) {
+        fx: &'a mut UnicastEffects,
+    ) -> (&'a mut UnicastPeer, UnicastCx<'a>, &'a Key) {
         let (addr, peer) = self.peers.at(at);
-        let cx = Cx {
+        let cx = UnicastCx {
             now,
             peer: addr,
             config: &self.config,
@@ -279,8 +279,8 @@ impl Endpoint {
         &mut self,
         now: Instant,
         peer: SocketAddr,
-        fx: &mut Effects,
-        act: impl FnOnce(&mut Peer, &mut Cx<'_>),
+        fx: &mut UnicastEffects,
+        act: impl FnOnce(&mut UnicastPeer, &mut UnicastCx<'_>),
     ) {
         if let Some(at) = self.peers.find(peer) {
             let (peer, mut cx, _) = self.lend(now, at, fx);
@@ -292,22 +292,22 @@ impl Endpoint {
     fn send(
         &mut self,
         now: Instant,
-        (addr, order, payload): (SocketAddr, Order, Payload),
-        fx: &mut Effects,
+        (addr, order, payload): (SocketAddr, DeliveryOrder, UnicastPayload),
+        fx: &mut UnicastEffects,
     ) {
-        let refuse = |payload, why, fx: &mut Effects| {
+        let refuse = |payload, why, fx: &mut UnicastEffects| {
             fx.output(Output::Refused { peer: addr, order, payload, why });
         };
         if payload.len() > self.config.max_message as usize {
-            return refuse(payload, Refusal::TooLong, fx);
+            return refuse(payload, MessageRefusal::TooLong, fx);
         }
         let Some(at) = self.peers.find_or_add(addr, None, &self.config) else {
-            fx.event(Event::Limit { peer: addr, limit: Limit::Peers });
-            return refuse(payload, Refusal::TooManyPeers, fx);
+            fx.event(Event::Limit { peer: addr, limit: UnicastLimit::Peers });
+            return refuse(payload, MessageRefusal::TooManyPeers, fx);
         };
         let (peer, mut cx, _) = self.lend(now, at, fx);
         peer.invited(now, cx.config);
-        peer.sender.get_or_insert_with(|| Sender::open(&mut cx)).send(payload, order, &mut cx);
+        peer.sender.get_or_insert_with(|| SenderEntry::open(&mut cx)).send(payload, order, &mut cx);
         peer.flush_full(&mut cx);
         self.mark(now, at);
     }
@@ -316,12 +316,13 @@ impl Endpoint {
         &mut self,
         now: Instant,
         (addr, mut packet, bytes): (SocketAddr, Packet, u32),
-        fx: &mut Effects,
+        fx: &mut UnicastEffects,
     ) {
         self.counters.packets_in += 1;
-        let later = |block: &Block| !matches!(block, Block::Data(data) if data.first);
-        let welcome =
-            |block: &Block| matches!(block, Block::Data(_) | Block::Probe { .. } | Block::Close(_));
+        let later = |block: &ConnBlock| !matches!(block, ConnBlock::Data(data) if data.first);
+        let welcome = |block: &ConnBlock| {
+            matches!(block, ConnBlock::Data(_) | ConnBlock::Probe { .. } | ConnBlock::Close(_))
+        };
         let known = self.peers.find(addr);
         if known.is_none() && self.config.prove && !self.is_proven(addr, &packet) {
             return self.challenge(now, (addr, &packet, bytes), fx);
@@ -337,7 +338,7 @@ impl Endpoint {
             } else {
                 Rejection::UnknownConnection
             };
-            let conn = packet.blocks.first().map(Block::conn).unwrap_or_default();
+            let conn = packet.blocks.first().map(ConnBlock::conn).unwrap_or_default();
             self.counters.rejected += 1;
             return fx.event(Event::Rejected { peer: addr, conn, why });
         };
@@ -350,7 +351,7 @@ impl Endpoint {
         peer.received(bytes, now);
         let mut counted = None;
         for block in packet.blocks {
-            if let Block::Data(Data { conn, .. }) = &block
+            if let ConnBlock::Data(Data { conn, .. }) = &block
                 && counted.replace(*conn) != Some(*conn)
             {
                 peer.datagram(*conn);
@@ -374,7 +375,7 @@ impl Endpoint {
     }
 
     /// The end of a turn: sends what all marked peers have to send.
-    fn flush(&mut self, now: Instant, fx: &mut Effects) {
+    fn flush(&mut self, now: Instant, fx: &mut UnicastEffects) {
         let mut dirty = core::mem::take(&mut self.dirty);
         for at in dirty.drain(..) {
             let (peer, mut cx, key) = self.lend(now, at, fx);
@@ -422,7 +423,7 @@ impl Engine for Endpoint {
             Input::Taken { peer, messages, bytes } => {
                 self.with(now, peer, fx, |peer, cx| peer.taken(messages, bytes, cx));
             }
-            Input::Close { peer } => self.with(now, peer, fx, Peer::close),
+            Input::Close { peer } => self.with(now, peer, fx, UnicastPeer::close),
             Input::Forget { peer, side } => {
                 self.with(now, peer, fx, |peer, cx| peer.forget(side, cx));
             }
@@ -454,16 +455,16 @@ impl Engine for Endpoint {
     }
 }
 
-fn payload_bytes(block: &Block) -> usize {
+fn payload_bytes(block: &ConnBlock) -> usize {
     match block {
-        Block::Data(data) => data.messages.iter().map(|message| message.payload.len()).sum(),
+        ConnBlock::Data(data) => data.messages.iter().map(|message| message.payload.len()).sum(),
         _ => 0,
     }
 }
 
 /// The token a peer has to send back: the same on every machine, and known to
 /// nobody else.
-fn token(key: &Key, peer: SocketAddr, conn: Conn) -> u64 {
+fn token(key: &Key, peer: SocketAddr, conn: UnicastConnId) -> u64 {
     let mut hasher = key.build_hasher();
     match peer.ip() {
         IpAddr::V4(ip) => hasher.write(&ip.octets()),

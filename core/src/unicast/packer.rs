@@ -2,12 +2,12 @@
 
 use alloc::vec::Vec;
 
-use crate::wire::unicast::{Block, Packet, block_len};
+use crate::wire::unicast::{ConnBlock, Packet, block_len};
 
 /// A datagram being filled.
 #[derive(Debug)]
 pub(super) struct Packer {
-    blocks: Vec<Block>,
+    blocks: Vec<ConnBlock>,
     used: usize,
     size: usize,
 }
@@ -30,7 +30,7 @@ impl Packer {
 
     /// Adds a block whose messages and ranges take `more` bytes; false, and
     /// nothing is added, when it does not fit.
-    pub(super) fn push(&mut self, block: Block, more: usize) -> bool {
+    pub(super) fn push(&mut self, block: ConnBlock, more: usize) -> bool {
         let takes = block_len(&block) + more;
         if takes > self.left() {
             return false;

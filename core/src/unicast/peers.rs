@@ -5,22 +5,22 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use super::Config;
-use super::peer::Peer;
+use super::peer::UnicastPeer;
 
 /// All peers: a slab, a sorted index over it, and the peer used last, because
 /// messages come in runs. An index rather than a hash map, because an address
 /// is more than a number; even the longest index is moved within microseconds.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Peers {
+pub(super) struct UnicastPeers {
     index: Vec<(SocketAddr, u32)>,
-    slab: Vec<Option<(SocketAddr, Peer)>>,
+    slab: Vec<Option<(SocketAddr, UnicastPeer)>>,
     free: Vec<u32>,
     /// Peers that spoke first, counted by the owner of their address.
     strangers: BTreeMap<IpAddr, u32>,
     last: Option<(SocketAddr, u32)>,
 }
 
-impl Peers {
+impl UnicastPeers {
     /// The position of an address in the index, or where it would be inserted.
     fn place(&self, addr: SocketAddr) -> Result<usize, usize> {
         self.index.binary_search_by(|(other, _)| other.cmp(&addr))
@@ -37,7 +37,7 @@ impl Peers {
         Some(at)
     }
 
-    pub(super) fn get(&self, addr: SocketAddr) -> Option<&Peer> {
+    pub(super) fn get(&self, addr: SocketAddr) -> Option<&UnicastPeer> {
         let (_, at) = self.index[self.place(addr).ok()?];
         self.slab[at as usize].as_ref().map(|(_, peer)| peer)
     }
@@ -60,7 +60,7 @@ impl Peers {
         if let Some(owner) = stranger {
             *self.strangers.entry(owner).or_default() += 1;
         }
-        let mut peer = Peer::new(config);
+        let mut peer = UnicastPeer::new(config);
         peer.stranger = stranger;
         let entry = Some((addr, peer));
         let at = match self.free.pop() {
@@ -84,7 +84,7 @@ impl Peers {
     ///
     /// # Panics
     /// When there is no peer under that key.
-    pub(super) fn at(&mut self, at: u32) -> (SocketAddr, &mut Peer) {
+    pub(super) fn at(&mut self, at: u32) -> (SocketAddr, &mut UnicastPeer) {
         let (addr, peer) = self.slab[at as usize].as_mut().expect("a peer stands where it was put");
         (*addr, peer)
     }
@@ -107,7 +107,7 @@ impl Peers {
         }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (SocketAddr, &Peer)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (SocketAddr, &UnicastPeer)> {
         self.index.iter().filter_map(|(addr, at)| {
             self.slab[*at as usize].as_ref().map(|(_, peer)| (*addr, peer))
         })

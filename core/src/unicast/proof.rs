@@ -8,15 +8,15 @@
 use alloc::vec;
 use core::net::SocketAddr;
 
-use super::{Effects, Endpoint, Event, Output, Rejection, token};
+use super::{Endpoint, Event, Output, Rejection, UnicastEffects, token};
 use crate::time::Instant;
-use crate::wire::unicast::{Block, Packet, Request, block_len};
+use crate::wire::unicast::{ConnBlock, FirstMessageRequest, Packet, block_len};
 
 impl Endpoint {
     /// True when a first message carries the token of its address.
     pub(super) fn is_proven(&self, addr: SocketAddr, packet: &Packet) -> bool {
         packet.blocks.iter().any(|block| match block {
-            Block::Data(data) if data.first => {
+            ConnBlock::Data(data) if data.first => {
                 data.token.is_some_and(|told| told == token(&self.key, addr, data.conn))
             }
             _ => false,
@@ -30,22 +30,26 @@ impl Endpoint {
         &mut self,
         now: Instant,
         (addr, packet, bytes): (SocketAddr, &Packet, u32),
-        fx: &mut Effects,
+        fx: &mut UnicastEffects,
     ) {
-        let begins = |block: &&Block| matches!(block, Block::Data(_) | Block::Probe { .. });
+        let begins =
+            |block: &&ConnBlock| matches!(block, ConnBlock::Data(_) | ConnBlock::Probe { .. });
         let begun = packet.blocks.iter().find(begins);
         let Some(first) = begun.or_else(|| packet.blocks.first()) else { return };
         let conn = first.conn();
         let answer = match first {
-            Block::Data(_) | Block::Probe { .. } => {
-                Some(Block::Request(Request { conn, token: token(&self.key, addr, conn) }))
+            ConnBlock::Data(_) | ConnBlock::Probe { .. } => {
+                Some(ConnBlock::Request(FirstMessageRequest {
+                    conn,
+                    token: token(&self.key, addr, conn),
+                }))
             }
-            Block::Close(_) => {
+            ConnBlock::Close(_) => {
                 let upto =
                     self.tombstones.get(now, addr, conn).map_or(0, |tombstone| tombstone.next - 1);
-                Some(Block::Closed { conn, upto })
+                Some(ConnBlock::Closed { conn, upto })
             }
-            Block::Ack(_) | Block::Request(_) | Block::Closed { .. } => None,
+            ConnBlock::Ack(_) | ConnBlock::Request(_) | ConnBlock::Closed { .. } => None,
         };
         let why = match answer {
             Some(_) => Rejection::Unproven,

@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use crate::time::Instant;
-use crate::wire::unicast::Conn;
+use crate::wire::unicast::UnicastConnId;
 
 /// How a connection ended here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ConnEnd {
     /// The sender sent CLOSE.
     Finished,
     /// Our side dropped the entry; the sender may continue.
@@ -26,7 +26,7 @@ pub(super) struct Tombstone {
     pub(super) next: u64,
     /// Later numbers that were delivered at once.
     pub(super) early: Vec<u64>,
-    pub(super) end: End,
+    pub(super) end: ConnEnd,
     until: Instant,
 }
 
@@ -34,13 +34,13 @@ pub(super) struct Tombstone {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tombstones {
     /// Sorted by peer and connection.
-    list: Vec<((SocketAddr, Conn), Tombstone)>,
-    order: VecDeque<(Instant, SocketAddr, Conn)>,
+    list: Vec<((SocketAddr, UnicastConnId), Tombstone)>,
+    order: VecDeque<(Instant, SocketAddr, UnicastConnId)>,
 }
 
 impl Tombstones {
     /// The position of a tombstone, or where it would be inserted.
-    fn place(&self, peer: SocketAddr, conn: Conn) -> Result<usize, usize> {
+    fn place(&self, peer: SocketAddr, conn: UnicastConnId) -> Result<usize, usize> {
         self.list.binary_search_by(|(whose, _)| whose.cmp(&(peer, conn)))
     }
 
@@ -48,8 +48,8 @@ impl Tombstones {
     /// forgotten early for it.
     pub(super) fn bury(
         &mut self,
-        (peer, conn): (SocketAddr, Conn),
-        (next, early, end): (u64, Vec<u64>, End),
+        (peer, conn): (SocketAddr, UnicastConnId),
+        (next, early, end): (u64, Vec<u64>, ConnEnd),
         (now, until): (Instant, Instant),
         limit: u32,
     ) -> bool {
@@ -69,7 +69,12 @@ impl Tombstones {
         full
     }
 
-    pub(super) fn get(&self, now: Instant, peer: SocketAddr, conn: Conn) -> Option<&Tombstone> {
+    pub(super) fn get(
+        &self,
+        now: Instant,
+        peer: SocketAddr,
+        conn: UnicastConnId,
+    ) -> Option<&Tombstone> {
         let place = self.place(peer, conn).ok()?;
         self.list
             .get(place)
@@ -103,13 +108,13 @@ mod tests {
         let peer: SocketAddr = "10.0.0.1:1".parse().unwrap();
         let bury = |tombstones: &mut Tombstones, n: u64, at: u64| {
             let times = (Instant::from_secs(at), Instant::from_secs(at + 10));
-            tombstones.bury((peer, Conn(n)), (n, Vec::new(), End::Dropped), times, 2)
+            tombstones.bury((peer, UnicastConnId(n)), (n, Vec::new(), ConnEnd::Dropped), times, 2)
         };
         assert!(!bury(&mut tombstones, 1, 0));
         assert!(!bury(&mut tombstones, 2, 1));
         assert!(bury(&mut tombstones, 3, 2), "the limit was reached");
         let known = |tombstones: &Tombstones, n, at| {
-            tombstones.get(Instant::from_secs(at), peer, Conn(n)).is_some()
+            tombstones.get(Instant::from_secs(at), peer, UnicastConnId(n)).is_some()
         };
         assert!(!known(&tombstones, 1, 2) && known(&tombstones, 2, 2) && known(&tombstones, 3, 2));
         assert!(!known(&tombstones, 2, 11), "its time is over");

@@ -6,10 +6,10 @@ use core::net::SocketAddr;
 
 use serde::Serialize;
 
-use super::peer::Peer;
+use super::peer::UnicastPeer;
 use super::receiver::Receiver;
 use crate::time::Duration;
-use crate::wire::unicast::Conn;
+use crate::wire::unicast::UnicastConnId;
 
 /// The state of one peer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -26,7 +26,7 @@ pub struct PeerView {
 /// The sending half.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SenderView {
-    pub conn: Conn,
+    pub conn: UnicastConnId,
     pub closing: bool,
     /// HA.
     pub highest_acked: u64,
@@ -44,7 +44,7 @@ pub struct SenderView {
 /// The receiving half.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ReceiverView {
-    pub conn: Conn,
+    pub conn: UnicastConnId,
     pub closing: bool,
     /// The first number that has not arrived.
     pub next: u64,
@@ -86,7 +86,7 @@ pub(super) fn window(receiver: &Receiver, most: usize) -> WindowView {
     WindowView { from, here, missing }
 }
 
-pub(super) fn peer(addr: SocketAddr, peer: &Peer) -> PeerView {
+pub(super) fn peer(addr: SocketAddr, peer: &UnicastPeer) -> PeerView {
     let sender = peer.sender.as_ref().map(|sender| {
         let (bytes, flight) = sender.bytes();
         SenderView {

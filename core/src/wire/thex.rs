@@ -154,7 +154,7 @@ mod tests {
     /// incomplete last generation.
     #[test]
     fn other_ways_to_write_it_are_read() {
-        let whole = Tree::of(&[3; 1_000_000]);
+        let whole = Tree::hash_bytes(&[3; 1_000_000]);
         let mut message = Vec::new();
         record(&mut message, [0x0c, 0x10], ("", XML), b"<?xml version='1.0'?><hashtree/>");
         let upper: Vec<u8> = whole.generations()[..3].iter().flat_map(|hash| hash.0).collect();
@@ -183,7 +183,7 @@ mod tests {
         #[test]
         fn trees_round_trip(blocks in 0..2_000_usize) {
             let bytes = vec![blocks as u8; blocks * 1_000];
-            let tree = Tree::of(&bytes);
+            let tree = Tree::hash_bytes(&bytes);
             let message = write(&tree);
             prop_assert!(message.len() <= 64 * 1_024 && message.len().is_multiple_of(4));
             prop_assert_eq!(read(&message, tree.size(), tree.root()), Some(tree));
@@ -198,7 +198,7 @@ mod tests {
                 *first = 0x0c;
             }
             let _ = read(&bytes, size, Tth([0; 24]));
-            let tree = Tree::of(&[9; 700_000]);
+            let tree = Tree::hash_bytes(&[9; 700_000]);
             let mut message = write(&tree);
             let at = at.index(message.len());
             message[at] = byte;

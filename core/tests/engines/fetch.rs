@@ -6,7 +6,7 @@ use fetch_support::{Desk, FETCH, GOOD, ID, LOCAL, addr, get, id};
 use proptest::prelude::*;
 use servent_core::engine::Engine as _;
 use servent_core::fetch::{
-    Answer, Config, DialError, Event, FetchFailure, Fetches, Input, Output, SourceTrouble,
+    Config, DialError, Event, FetchAnswer, FetchFailure, Fetches, Input, Output, SourceTrouble,
     StoreError,
 };
 use servent_core::id::{ConnId, FileIndex, Guid, Sha1};
@@ -29,13 +29,13 @@ fn lost(desk: &Desk, at: &str, why: SourceTrouble) -> bool {
 }
 
 fn failed(desk: &Desk, why: FetchFailure) -> bool {
-    desk.answers().contains(&Answer::Failed { fetch: FETCH, why })
+    desk.answers().contains(&FetchAnswer::Failed { fetch: FETCH, why })
 }
 
 #[test]
 fn a_file_is_asked_for_whole_stored_hashed_and_named() {
     let mut desk = Desk::getting(Some(GOOD), &[A]);
-    assert_eq!(desk.answers(), [Answer::Fetching { fetch: FETCH }]);
+    assert_eq!(desk.answers(), [FetchAnswer::Fetching { fetch: FETCH }]);
     let first = desk.connect();
     assert_eq!(first.range(), RangeSpec::From(0));
     assert_eq!(first.header("User-Agent"), Some("Servent/test"));
@@ -56,7 +56,7 @@ fn a_hash_may_be_left_out_only_where_nobody_knows_one() {
         let first = desk.connect();
         desk.serve(first.conn, 0, 1_000, 1_000);
         desk.input(Input::Verified { fetch: FETCH, sha1: None });
-        let fetched = Answer::Fetched { fetch: FETCH, bytes: 1_000, sha1: None };
+        let fetched = FetchAnswer::Fetched { fetch: FETCH, bytes: 1_000, sha1: None };
         assert_eq!(desk.answers().contains(&fetched), done);
         assert_eq!(failed(&desk, FetchFailure::Disk), !done);
     }
@@ -354,7 +354,7 @@ fn a_full_disk_ends_it_and_the_user_can_take_it_back() {
     assert!(desk.outputs.contains(&Output::Forget(FETCH)));
     assert_eq!(desk.fetches.view(), []);
     desk.input(Input::Cancel { fetch: FETCH });
-    assert_eq!(desk.answers().last(), Some(&Answer::Unknown { fetch: FETCH }));
+    assert_eq!(desk.answers().last(), Some(&FetchAnswer::Unknown { fetch: FETCH }));
 }
 
 #[test]

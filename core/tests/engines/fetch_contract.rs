@@ -10,11 +10,11 @@ use proptest::prelude::*;
 use servent_core::fetch::{self, DialError, Fetches, StoreError};
 use servent_core::id::{ConnId, Sha1, Tth};
 use servent_core::queue::Dialect;
-use servent_core::queue::client::{self, Client};
+use servent_core::queue::client::{self, QueueClient};
 use servent_core::thex::Tree;
 use servent_core::time::Duration;
 use servent_core::wire::http::ResponseHead;
-use servent_core::wire::queue::Told;
+use servent_core::wire::queue::QueueReply;
 use servent_core::wire::thex;
 
 fn head(kind: u8, n: u64) -> ResponseHead {
@@ -55,9 +55,9 @@ fn client_input() -> impl Strategy<Value = client::Input> {
         Just(I::Served(None)),
         (0..100_000_000_u64).prop_map(|us| I::Broken(Duration::from_micros(us))),
         (0..100_000_000_u64).prop_map(|us| I::Sleep(Duration::from_micros(us))),
-        (0..6_u8, 0..700_u64).prop_map(|(kind, n)| match Told::parse(&head(kind, n)) {
-            Told::Place(place) => I::Told(place),
-            Told::Busy { retry_after } => I::Busy(retry_after),
+        (0..6_u8, 0..700_u64).prop_map(|(kind, n)| match QueueReply::parse(&head(kind, n)) {
+            QueueReply::Place(place) => I::Told(place),
+            QueueReply::Busy { retry_after } => I::Busy(retry_after),
         }),
     ]
 }
@@ -107,7 +107,7 @@ fn steps<I: std::fmt::Debug>(
 proptest! {
     #[test]
     fn a_place_at_a_server_keeps_the_contract(steps in steps(client_input())) {
-        keeps_the_contract(|| Client::new(client::Config::default()), &steps, 4);
+        keeps_the_contract(|| QueueClient::new(client::Config::default()), &steps, 4);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::fetch_support;
 
 use fetch_support::{Desk, FETCH, GOOD, LOCAL, addr, get};
 use servent_core::fetch::{
-    Answer, Config, DialError, Event, FetchFailure, Input, Output, PartRow, SourceTrouble,
+    Config, DialError, Event, FetchAnswer, FetchFailure, Input, Output, PartRow, SourceTrouble,
 };
 use servent_core::id::Sha1;
 use servent_core::queue::Dialect;
@@ -136,7 +136,7 @@ impl Crowd {
     }
 
     fn fetched(&self) -> bool {
-        let is = |answer: &Answer| matches!(answer, Answer::Fetched { bytes: SIZE, .. });
+        let is = |answer: &FetchAnswer| matches!(answer, FetchAnswer::Fetched { bytes: SIZE, .. });
         self.desk.answers().iter().any(is)
     }
 
@@ -181,7 +181,8 @@ fn where_the_only_other_one_is_gone_it_ends_without_a_file() {
     crowd.run();
     assert!(!crowd.fetched());
     assert_eq!(crowd.convicted(), [addr(A)], "all of it came from there");
-    let failed = |a: &Answer| matches!(a, Answer::Failed { why: FetchFailure::NoSource, .. });
+    let failed =
+        |a: &FetchAnswer| matches!(a, FetchAnswer::Failed { why: FetchFailure::NoSource, .. });
     assert!(crowd.desk.answers().iter().any(failed), "{:?}", crowd.desk.answers());
 }
 

@@ -3,7 +3,7 @@
 use crate::fetch_support;
 
 use fetch_support::{Desk, FETCH, GOOD, addr, id};
-use servent_core::fetch::{Config, Event, Get, Input, Source};
+use servent_core::fetch::{Config, DownloadSource, Event, Get, Input};
 use servent_core::id::{ConnId, FileIndex};
 use servent_core::queue::Dialect;
 
@@ -27,7 +27,7 @@ fn rt_17_index_and_name_of_a_giv_mean_nothing() {
 /// A download of the file whose SHA-1 is known from one source, asked for so.
 fn asking(target: &str) -> Desk {
     let mut desk = Desk::new(Config::default(), Dialect::Parq);
-    let source = Source { at: addr(A), target: target.into(), host: A.into() };
+    let source = DownloadSource { at: addr(A), target: target.into(), host: A.into() };
     let get = Get { name: "a".into(), sha1: Some(GOOD), sources: vec![source] };
     desk.input(Input::Get(get));
     desk

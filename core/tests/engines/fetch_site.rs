@@ -6,7 +6,7 @@ use crate::fetch_support;
 use std::net::SocketAddr;
 
 use fetch_support::{Asked, Desk, GOOD, ID, LOCAL, addr, id, source};
-use servent_core::fetch::{Answer, DialError, Event, Input, SourceTrouble};
+use servent_core::fetch::{DialError, Event, FetchAnswer, Input, SourceTrouble};
 use servent_core::id::ConnId;
 use servent_core::time::Duration;
 use servent_core::wire::http::RangeSpec;
@@ -51,7 +51,7 @@ fn names(desk: &mut Desk, conn: ConnId, to: &str) {
     let head = format!("HTTP/1.1 503 Elsewhere\nLocation: //{to}/get/1/a\nContent-Length: 0");
     desk.reply(conn, &head);
     let answers = desk.answers();
-    let Some(Answer::Moved { fetch, from, .. }) = answers.last().cloned() else {
+    let Some(FetchAnswer::Moved { fetch, from, .. }) = answers.last().cloned() else {
         panic!("{answers:?}")
     };
     desk.input(Input::Moved { fetch, from, to: Some(source(to)) });

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use proptest::prelude::*;
 use servent_core::fetch::{
-    Answer, Config, DialError, Event, FetchFailure, Input, Output, PartRow, SourceTrouble,
+    Config, DialError, Event, FetchAnswer, FetchFailure, Input, Output, PartRow, SourceTrouble,
 };
 use servent_core::id::{ConnId, Sha1, Tth};
 use servent_core::queue::Dialect;
@@ -216,7 +216,7 @@ impl Crowd {
     }
 
     fn fetched(&self) -> bool {
-        let is = |answer: &Answer| matches!(answer, Answer::Fetched { .. });
+        let is = |answer: &FetchAnswer| matches!(answer, FetchAnswer::Fetched { .. });
         let told = self.desk.answers().iter().any(is);
         assert!(!told || self.disk == content(), "what is said to be right is right");
         told
@@ -271,7 +271,8 @@ fn a_single_wrong_piece_is_all_that_is_fetched_again() {
 fn a_lone_liar_is_named_and_what_is_right_is_kept() {
     let mut crowd = Crowd::new(vec![Server::lying(0, &[3]).with_tree()]);
     crowd.run();
-    let failed = |a: &Answer| matches!(a, Answer::Failed { why: FetchFailure::NoSource, .. });
+    let failed =
+        |a: &FetchAnswer| matches!(a, FetchAnswer::Failed { why: FetchFailure::NoSource, .. });
     assert!(crowd.desk.answers().iter().any(failed), "{:?}", crowd.desk.answers());
     assert_eq!(crowd.lost(SourceTrouble::Mismatch), [addr(AT[0])]);
     let have = crowd.desk.row().have;

@@ -3,7 +3,7 @@
 use crate::fetch_support;
 
 use fetch_support::{Desk, FETCH, LOCAL, addr, get};
-use servent_core::fetch::{Answer, Config, FetchFailure, Get, Input, Output};
+use servent_core::fetch::{Config, FetchAnswer, FetchFailure, Get, Input, Output};
 use servent_core::id::{ConnId, FetchId};
 use servent_core::queue::Dialect;
 use servent_core::time::Duration;
@@ -42,7 +42,7 @@ fn a_download_too_many_waits_its_turn_over_a_restart_too() {
 
     // There is a limit to those that wait.
     desk.input(file("c", B));
-    let refused = Answer::Failed { fetch: FetchId(2), why: FetchFailure::TooMany };
+    let refused = FetchAnswer::Failed { fetch: FetchId(2), why: FetchFailure::TooMany };
     assert_eq!(desk.answers().last(), Some(&refused));
 
     let mut again = self::desk(config);

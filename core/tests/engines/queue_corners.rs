@@ -8,9 +8,9 @@ use queue_support::{Bench, Client, config, secs};
 use servent_core::engine::{Engine, Fx};
 use servent_core::id::Guid;
 use servent_core::queue::Dialect::{Active, Parq, Passive};
-use servent_core::queue::client::{self, Client as Asker};
-use servent_core::queue::server::Lane;
-use servent_core::queue::{Config, Event, Loss};
+use servent_core::queue::client::{self, QueueClient as Asker};
+use servent_core::queue::server::QueueLane;
+use servent_core::queue::{Config, Event, PositionLoss};
 use servent_core::time::{Duration, Instant};
 
 /// A client that says where it can be called.
@@ -21,7 +21,7 @@ fn callable(bench: &mut Bench) -> Client {
     client
 }
 
-fn lane(bench: &Bench, ticket: Guid) -> Lane {
+fn lane(bench: &Bench, ticket: Guid) -> QueueLane {
     let view = bench.server.view(1, u32::MAX, bench.now);
     view.places.iter().find(|place| place.ticket == ticket).expect("it waits").lane
 }
@@ -34,7 +34,7 @@ fn a_connection_that_asks_for_another_place_gives_up_its_own() {
     bench.pass(secs(50));
     parq.conn = active.conn;
     assert_eq!(bench.ask(&mut parq).place().position, 1);
-    assert_eq!((bench.lost(), bench.server.length()), (vec![Loss::Replaced], 1));
+    assert_eq!((bench.lost(), bench.server.length()), (vec![PositionLoss::Replaced], 1));
 }
 
 #[test]
@@ -62,12 +62,12 @@ fn a_place_without_a_connection_is_shown_as_such_until_it_is_late() {
     bench.upload(Parq);
     let client = bench.queue(Parq);
     let ticket = client.ticket.expect("PARQ names it");
-    assert_eq!(lane(&bench, ticket), Lane::Async);
+    assert_eq!(lane(&bench, ticket), QueueLane::Async);
     bench.pass(secs(40));
-    assert_eq!(lane(&bench, ticket), Lane::Async, "it may ask, and need not yet");
+    assert_eq!(lane(&bench, ticket), QueueLane::Async, "it may ask, and need not yet");
     let late = bench.now + secs(1_000);
     let view = bench.server.view(1, 1, late);
-    assert_eq!(view.places[0].lane, Lane::Grace);
+    assert_eq!(view.places[0].lane, QueueLane::Grace);
 }
 
 #[test]
@@ -105,5 +105,5 @@ fn where_nobody_is_called_an_address_to_call_saves_no_place() {
     let deadline = bench.server.view(1, 1, bench.now).places[0].deadline;
     bench.now = deadline + Duration::from_micros(1);
     bench.ask(&mut late).place();
-    assert_eq!(bench.lost(), [Loss::Overdue]);
+    assert_eq!(bench.lost(), [PositionLoss::Overdue]);
 }

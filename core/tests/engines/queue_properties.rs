@@ -10,8 +10,10 @@ use contract::{Step, keeps_the_contract};
 use proptest::prelude::*;
 use servent_core::engine::{Engine as _, Fx};
 use servent_core::id::{ConnId, Guid};
-use servent_core::queue::server::{Input, Output, PlaceView, Request, Server, Verdict, View};
-use servent_core::queue::{Config, Dialect, Event, FileKey, Policy, Row, RowState};
+use servent_core::queue::server::{
+    Input, Output, PlaceView, QueueRequest, QueueServer, QueueVerdict, View,
+};
+use servent_core::queue::{Config, Dialect, Event, FileKey, QueuePolicy, RowState, StoredEntry};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 
@@ -23,7 +25,7 @@ fn config() -> Config {
 }
 
 fn adaptive() -> Config {
-    Config { policy: Policy::Adaptive, holds: 4, ..config() }
+    Config { policy: QueuePolicy::Adaptive, holds: 4, ..config() }
 }
 
 /// Names for ids: the first stands for the first id the server gives, and so
@@ -35,7 +37,7 @@ fn names() -> Vec<Guid> {
 /// The same steps with the ids the server will really have given by then, so
 /// that strangers know real ones.
 fn with_real_ids(mut steps: Vec<Step<Input>>) -> Vec<Step<Input>> {
-    let mut server = Server::new(config(), Rng::new(1));
+    let mut server = QueueServer::new(config(), Rng::new(1));
     let (mut now, mut fx, mut given) = (START, Fx::new(), Vec::new());
     for step in &mut steps {
         now += step.after;
@@ -44,9 +46,9 @@ fn with_real_ids(mut steps: Vec<Step<Input>>) -> Vec<Step<Input>> {
         }
         fx.drain().for_each(drop);
         let named = match &mut step.input {
-            Input::Request(Request { ticket: Some(ticket), .. })
+            Input::Request(QueueRequest { ticket: Some(ticket), .. })
             | Input::CallDone { ticket, .. }
-            | Input::Restore(Row { ticket, .. }) => Some(ticket),
+            | Input::Restore(StoredEntry { ticket, .. }) => Some(ticket),
             _ => None,
         };
         if let Some(id) = named
@@ -59,9 +61,9 @@ fn with_real_ids(mut steps: Vec<Step<Input>>) -> Vec<Step<Input>> {
         for output in fx.outputs() {
             let Output::Reply { verdict, .. } = output else { continue };
             let ticket = match verdict {
-                Verdict::Start { ticket, .. } => *ticket,
-                Verdict::Wait(place) => place.ticket,
-                Verdict::Busy { .. } | Verdict::Hammering { .. } => continue,
+                QueueVerdict::Start { ticket, .. } => *ticket,
+                QueueVerdict::Wait(place) => place.ticket,
+                QueueVerdict::Busy { .. } | QueueVerdict::Hammering { .. } => continue,
             };
             if !given.contains(&ticket) {
                 given.push(ticket);
@@ -92,7 +94,7 @@ fn requests() -> impl Strategy<Value = Input> {
     (conns(), peers(), dialects(), file, any::<u64>(), ticket, told, called).prop_map(
         |(conn, peer, dialect, file, bytes, ticket, told, callback)| {
             let (waits, sleeps) = (bytes % 3 != 0, bytes % 5 == 0);
-            Input::Request(Request {
+            Input::Request(QueueRequest {
                 conn,
                 peer,
                 dialect,
@@ -116,7 +118,7 @@ fn rows() -> impl Strategy<Value = Input> {
     (who, any::<u64>(), times, any::<u32>(), any::<u8>()).prop_map(
         |((ticket, peer, dialect, state), arrival, (not_before, deadline), told, breaks)| {
             let (file, bytes, callback) = (FileKey(1), u64::MAX, Some(SocketAddr::new(peer, 9)));
-            Input::Restore(Row {
+            Input::Restore(StoredEntry {
                 ticket,
                 arrival,
                 state,
@@ -169,7 +171,7 @@ struct Watch {
 
 impl Watch {
     /// Checks one moment against the one before.
-    fn look(&mut self, server: &Server, now: Instant, fx: &Fx<Output, Event>) {
+    fn look(&mut self, server: &QueueServer, now: Instant, fx: &Fx<Output, Event>) {
         let view = server.view(1, u32::MAX, now);
         assert_eq!(view.length as usize, view.places.len());
         assert_eq!(view.free, view.slots.saturating_sub(view.uploads.len() as u32));
@@ -224,7 +226,12 @@ fn held_by(view: &View, peer: IpAddr) -> usize {
 
 /// No address keeps the others out: nobody gets more than its share but of slots
 /// that are free, and whoever has less is served where nobody waits.
-fn shares_are_kept(before: &View, after: &View, asked: Option<&Request>, fx: &Fx<Output, Event>) {
+fn shares_are_kept(
+    before: &View,
+    after: &View,
+    asked: Option<&QueueRequest>,
+    fx: &Fx<Output, Event>,
+) {
     let ended = |e: &Event| matches!(e, Event::Finished { .. } | Event::Unreserved { .. });
     let full = before.free == 0 && after.slots == before.slots && !fx.events().any(ended);
     for event in fx.events().filter(|_| full) {
@@ -254,7 +261,7 @@ fn left(event: &Event) -> Option<Guid> {
 }
 
 fn play(config: Config, steps: Vec<Step<Input>>) {
-    let mut server = Server::new(config, Rng::new(1));
+    let mut server = QueueServer::new(config, Rng::new(1));
     let (mut now, mut watch, mut fx) = (START, Watch::default(), Fx::new());
     let mut held = BTreeSet::new();
     let mut restored = 0;
@@ -303,7 +310,7 @@ fn play(config: Config, steps: Vec<Step<Input>>) {
 
 /// True when a request may lose this place: it names it, comes on its
 /// connection, or is from the address that a passive place is known by.
-fn is_of(place: &PlaceView, asked: &Request) -> bool {
+fn is_of(place: &PlaceView, asked: &QueueRequest) -> bool {
     let passive = place.dialect == Dialect::Passive && asked.dialect == Dialect::Passive;
     place.conn == Some(asked.conn)
         || asked.ticket == Some(place.ticket)
@@ -320,7 +327,7 @@ fn answered(fx: &Fx<Output, Event>, asked: Option<ConnId>, held: &mut BTreeSet<C
             Output::Save(row) => saved.push(row.ticket),
             Output::Reply { conn, verdict } => {
                 assert!(held.remove(conn), "nobody asked, or it was answered before");
-                if let Verdict::Wait(place) = verdict
+                if let QueueVerdict::Wait(place) = verdict
                     && place.dialect != Dialect::Active
                 {
                     assert!(saved.contains(&place.ticket), "write before reply");
@@ -340,7 +347,7 @@ proptest! {
     #[test]
     fn any_inputs_keep_the_contract_of_an_engine(steps in steps()) {
         for config in [config(), adaptive()] {
-            let server = keeps_the_contract(|| Server::new(config, Rng::new(1)), &steps, 200);
+            let server = keeps_the_contract(|| QueueServer::new(config, Rng::new(1)), &steps, 200);
             prop_assert!(server.length() <= CAPACITY + steps.len() as u32);
         }
     }

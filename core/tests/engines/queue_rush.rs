@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use queue_support::{Bench, Client, Got, config, secs};
 use servent_core::id::Guid;
 use servent_core::queue::Dialect::{Active, Parq, Parq11, Passive};
-use servent_core::queue::{Event, Place};
+use servent_core::queue::{Event, QueuePosition};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 
@@ -195,7 +195,7 @@ impl Rush {
     }
 
     /// Most ask soon after they may, some late in their window, some never.
-    fn waiting(&mut self, client: Client, place: &Place) -> Waiting {
+    fn waiting(&mut self, client: Client, place: &QueuePosition) -> Waiting {
         let not_before = self.bench.now + place.retry_after;
         let deadline = self.bench.now + place.lifetime;
         let window = deadline.since(not_before).as_micros();

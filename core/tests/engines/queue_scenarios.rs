@@ -4,8 +4,8 @@ use crate::queue_support;
 
 use queue_support::{Bench, Client, Got, config, secs};
 use servent_core::queue::Dialect::{Active, Parq, Passive};
-use servent_core::queue::server::{Input, Lane, Lanes, Output, Windows};
-use servent_core::queue::{Config, Event, FileKey, Loss};
+use servent_core::queue::server::{Input, Lanes, Output, QueueLane, Windows};
+use servent_core::queue::{Config, Event, FileKey, PositionLoss};
 use servent_core::time::{Duration, Instant};
 
 /// A polite client: asks exactly when it may.
@@ -128,7 +128,7 @@ fn an_id_taken_to_a_new_connection_closes_the_old_one() {
     client.conn = bench.conn();
     bench.pass(secs(30));
     assert_eq!(bench.ask(&mut client).place().position, 1);
-    let why = Loss::Replaced;
+    let why = PositionLoss::Replaced;
     assert!(bench.outputs.contains(&Output::Hangup { conn: old, why }));
     bench.input(Input::Gone { conn: old });
     assert_eq!(bench.position(&client), 1);
@@ -183,10 +183,15 @@ fn the_lanes_count_everybody_and_show_what_is_in_their_windows() {
     let windows = Windows { sync: (0, 9), asynchronous: (100, 2), grace: (0, 1) };
     let (lanes, places) = bench.server.lanes(&windows, bench.now);
     assert_eq!(lanes, Lanes { sync: 1, asynchronous: 301, grace: 1, beyond: 0 });
-    let shown: Vec<(Lane, u32)> = places.iter().map(|p| (p.lane, p.position)).collect();
+    let shown: Vec<(QueueLane, u32)> = places.iter().map(|p| (p.lane, p.position)).collect();
     assert_eq!(
         shown,
-        [(Lane::Grace, 1), (Lane::Async, 102), (Lane::Async, 103), (Lane::Sync, 302)]
+        [
+            (QueueLane::Grace, 1),
+            (QueueLane::Async, 102),
+            (QueueLane::Async, 103),
+            (QueueLane::Sync, 302)
+        ]
     );
     assert_eq!(places[3].peer, far.peer);
     let all = bench.server.view(1, 400, bench.now).places;

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use queue_support::{Bench, Client, Got, config, secs};
 use servent_core::queue::Dialect::{Active, Parq, Passive};
 use servent_core::queue::server::Input;
-use servent_core::queue::{Config, Dialect, Policy};
+use servent_core::queue::{Config, Dialect, QueuePolicy};
 
 const GREEDY: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
 
@@ -30,7 +30,7 @@ fn all_slots(bench: &mut Bench) -> Vec<Client> {
 
 #[test]
 fn who_comes_beside_one_that_holds_every_slot_is_served_at_once() {
-    for policy in [Policy::Text, Policy::Adaptive] {
+    for policy in [QueuePolicy::Text, QueuePolicy::Adaptive] {
         let mut bench = Bench::new(Config { policy, ..config(4) });
         let greedy = all_slots(&mut bench);
         bench.upload(Parq);
@@ -130,7 +130,7 @@ fn the_share_can_be_set_and_a_network_of_ipv6_has_one() {
 
 #[test]
 fn qa_6_who_took_almost_nothing_keeps_no_slot() {
-    let mut bench = Bench::new(Config { policy: Policy::Adaptive, ..config(1) });
+    let mut bench = Bench::new(Config { policy: QueuePolicy::Adaptive, ..config(1) });
     let first = bench.upload(Parq);
     bench.input(Input::Progress { conn: first.conn, bytes: 40_000 });
     bench.input(Input::Broken { conn: first.conn });
@@ -148,7 +148,7 @@ fn qa_6_who_took_almost_nothing_keeps_no_slot() {
 
 #[test]
 fn qa_6_no_reserve_outlives_a_restart_while_others_wait() {
-    let mut bench = Bench::new(Config { policy: Policy::Adaptive, ..config(1) });
+    let mut bench = Bench::new(Config { policy: QueuePolicy::Adaptive, ..config(1) });
     bench.upload(Parq);
     let mut waits = bench.queue(Parq);
     bench.restart(secs(10));

@@ -12,8 +12,8 @@ use servent_core::rng::Rng;
 use servent_core::routing::{Breakage, Config, Input, PushRouting, Router};
 use servent_core::time::Duration;
 use servent_core::wire::gnutella::{
-    Body, Bye, Compressor, FrameError, Kind, Message, Payload, PayloadError, Ping, Pong, Push, Qrp,
-    Vendor,
+    Bye, Compressor, MessageBody, MessageFrameError, MessageKind, OverlayMessage, OverlayPayload,
+    PayloadError, Ping, Pong, Push, Qrp, Vendor,
 };
 
 /// Effects of one call: what waited for a neighbour leaves all at once.
@@ -40,30 +40,35 @@ fn conn() -> impl Strategy<Value = ConnId> {
     (0..6_u64).prop_map(ConnId)
 }
 
-fn body() -> impl Strategy<Value = Body> {
+fn body() -> impl Strategy<Value = MessageBody> {
     let place = (0..4_u8, 0..3_u16).prop_map(|(ip, port)| {
         std::net::SocketAddrV4::new(std::net::Ipv4Addr::new(80, 1, 1, ip), port)
     });
     let push = (0..4_usize, place.clone()).prop_map(|(node, at)| {
-        Body::Push(Push { servent: servent(node), index: FileIndex(1), at, ggep: Payload::new() })
+        MessageBody::Push(Push {
+            servent: servent(node),
+            index: FileIndex(1),
+            at,
+            ggep: OverlayPayload::new(),
+        })
     });
     let patch = (1..3_u8, prop::collection::vec(any::<u8>(), 0..40)).prop_map(|(seq, data)| {
         let data = data.into();
-        Body::Qrp(Qrp::Patch { seq, count: 2, compressor: Compressor::None, bits: 8, data })
+        MessageBody::Qrp(Qrp::Patch { seq, count: 2, compressor: Compressor::None, bits: 8, data })
     });
     prop_oneof![
-        4 => "[a-c]{1,3}".prop_map(|words| Body::Query(query(&words))),
-        4 => (0..4_usize, "[a-c]{1,3}").prop_map(|(node, name)| Body::Hit(hit_of(node, &name))),
+        4 => "[a-c]{1,3}".prop_map(|words| MessageBody::Query(query(&words))),
+        4 => (0..4_usize, "[a-c]{1,3}").prop_map(|(node, name)| MessageBody::Hit(hit_of(node, &name))),
         2 => push,
-        2 => Just(Body::Ping(Ping::default())),
+        2 => Just(MessageBody::Ping(Ping::default())),
         2 => place.prop_map(|at| {
-            Body::Pong(Pong { at, files: 1, kilobytes: 1, ggep: Payload::new() })
+            MessageBody::Pong(Pong { at, files: 1, kilobytes: 1, ggep: OverlayPayload::new() })
         }),
-        1 => Just(Body::Qrp(Qrp::Reset { length: 64, infinity: 7 })),
+        1 => Just(MessageBody::Qrp(Qrp::Reset { length: 64, infinity: 7 })),
         1 => patch,
-        1 => Just(Body::Bye(Bye { code: 200, text: String::new() })),
-        1 => Just(Body::Vendor(Vendor {
-            standard: true, vendor: [0; 4], selector: 1, version: 1, data: Payload::new(),
+        1 => Just(MessageBody::Bye(Bye { code: 200, text: String::new() })),
+        1 => Just(MessageBody::Vendor(Vendor {
+            standard: true, vendor: [0; 4], selector: 1, version: 1, data: OverlayPayload::new(),
         })),
     ]
 }
@@ -71,7 +76,7 @@ fn body() -> impl Strategy<Value = Body> {
 fn input() -> impl Strategy<Value = Input> {
     let message =
         (conn(), 0..12_u64, 0..18_u8, 0..18_u8, body()).prop_map(|(conn, id, ttl, hops, body)| {
-            Input::Message { conn, message: Message { guid: guid(id), ttl, hops, body } }
+            Input::Message { conn, message: OverlayMessage { guid: guid(id), ttl, hops, body } }
         });
     let opened = (conn(), 0..4_usize).prop_map(|(conn, node)| Input::Opened {
         conn,
@@ -82,7 +87,7 @@ fn input() -> impl Strategy<Value = Input> {
         let (servent, at) = (servent(node), "80.1.1.1:1".parse().unwrap());
         Input::Push {
             guid: guid(id),
-            push: Push { servent, index: FileIndex(1), at, ggep: Payload::new() },
+            push: Push { servent, index: FileIndex(1), at, ggep: OverlayPayload::new() },
             via: Some(ConnId(id % 6)),
         }
     });
@@ -93,10 +98,10 @@ fn input() -> impl Strategy<Value = Input> {
         3 => (conn(), 0..400_u64).prop_map(|(conn, bytes)| Input::Backlog { conn, bytes }),
         2 => conn().prop_map(|conn| Input::Closed { conn }),
         1 => conn().prop_map(|conn| Input::Broken {
-            conn, why: Breakage::Frame(FrameError::Kind(9)),
+            conn, why: Breakage::Frame(MessageFrameError::Kind(9)),
         }),
         1 => conn().prop_map(|conn| Input::Improper {
-            conn, kind: Kind::Hit, why: PayloadError::Short,
+            conn, kind: MessageKind::Hit, why: PayloadError::Short,
         }),
         1 => Just(Input::Ourselves {
             servent: servent(0), listen: Some(listen), files: 1, kilobytes: 1,

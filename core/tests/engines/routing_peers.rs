@@ -7,10 +7,11 @@ use routing_support::{address, config, message, neighbour, query, servent};
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::ConnId;
 use servent_core::rng::Rng;
-use servent_core::routing::{Ending, Event, Input, Neighbour, Output, Router};
+use servent_core::routing::{Event, Input, Neighbour, NeighbourEnding, Output, Router};
 use servent_core::time::Instant;
 use servent_core::wire::gnutella::{
-    Body, Keywords, KeywordsLimits, Message, Payload, Push, Qrp, Query, Vendor, code, ggep,
+    Keywords, KeywordsLimits, MessageBody, OverlayMessage, OverlayPayload, Push, Qrp, Query,
+    Vendor, code, ggep,
 };
 
 const NOW: Instant = Instant::from_secs(1_000);
@@ -27,7 +28,7 @@ fn open(router: &mut Router, conn: u64, like: Neighbour) -> Vec<Effect<Output, E
 }
 
 /// What was sent to a neighbour.
-fn sent(effects: &[Effect<Output, Event>], conn: u64) -> Vec<Message> {
+fn sent(effects: &[Effect<Output, Event>], conn: u64) -> Vec<OverlayMessage> {
     let to_it = |effect: &_| match effect {
         Effect::Output(Output::Send { to, message }) if to.contains(&ConnId(conn)) => {
             Some(message.clone())
@@ -38,8 +39,8 @@ fn sent(effects: &[Effect<Output, Event>], conn: u64) -> Vec<Message> {
 }
 
 fn parts(effects: &[Effect<Output, Event>], conn: u64) -> Vec<Qrp> {
-    let qrp = |message: Message| match message.body {
-        Body::Qrp(qrp) => {
+    let qrp = |message: OverlayMessage| match message.body {
+        MessageBody::Qrp(qrp) => {
             assert_eq!((message.ttl, message.hops), (1, 0), "RT-14");
             Some(qrp)
         }
@@ -97,9 +98,9 @@ fn rt_14_our_keywords_go_to_who_wants_them_and_later_only_what_changed() {
     assert!(receive(None, &late).unwrap().could_match("book"), "a newcomer gets all of it");
 }
 
-fn vendor(vendor: [u8; 4], selector: u16, data: &'static [u8]) -> Body {
-    let data = Payload::from_static(data);
-    Body::Vendor(Vendor { standard: false, vendor, selector, version: 1, data })
+fn vendor(vendor: [u8; 4], selector: u16, data: &'static [u8]) -> MessageBody {
+    let data = OverlayPayload::from_static(data);
+    MessageBody::Vendor(Vendor { standard: false, vendor, selector, version: 1, data })
 }
 
 #[test]
@@ -107,16 +108,16 @@ fn rt_14_a_neighbour_learns_what_we_understand_and_may_want_fewer_queries() {
     let mut router = Router::new(config(), Rng::new(1));
     let talks = Neighbour { vendor: true, ..neighbour(1) };
     let first = sent(&open(&mut router, 1, talks), 1);
-    let Body::Vendor(list) = &first[0].body else { panic!("{first:?}") };
+    let MessageBody::Vendor(list) = &first[0].body else { panic!("{first:?}") };
     assert_eq!(
         (list.vendor, list.selector, &list.data[..]),
         ([0; 4], 0, &b"\x02\0BEAR\x04\0\x01\0LIME\x15\0\x02\0"[..])
     );
     let silent = sent(&open(&mut router, 2, neighbour(2)), 2);
-    assert!(!silent.iter().any(|message| matches!(message.body, Body::Vendor(_))));
+    assert!(!silent.iter().any(|message| matches!(message.body, MessageBody::Vendor(_))));
 
     let ask = |router: &mut Router, id, hops| {
-        let message = message(id, 5, hops, Body::Query(query("some words")));
+        let message = message(id, 5, hops, MessageBody::Query(query("some words")));
         !sent(&give(router, Input::Message { conn: ConnId(2), message }), 1).is_empty()
     };
     assert!(ask(&mut router, 1, 1));
@@ -141,7 +142,9 @@ fn damaged_vendor_messages_end_the_connection_and_unknown_ones_do_not() {
         for n in 0..100 {
             let message = message(n, 1, 0, body.clone());
             let said = give(&mut router, Input::Message { conn: ConnId(1), message });
-            let given = |why: &Ending| matches!(why, Ending::Given { code: code::IMPROPER });
+            let given = |why: &NeighbourEnding| {
+                matches!(why, NeighbourEnding::Given { code: code::IMPROPER })
+            };
             let closed =
                 |e: &_| matches!(e, Effect::Event(Event::Closed { why, .. }) if given(why));
             assert_eq!(said.iter().any(closed), ends && n == 31, "{n}: {body:?}");
@@ -159,24 +162,25 @@ fn extension_blocks_go_only_to_who_reads_them() {
     open(&mut router, 3, Neighbour { ggep: false, ..neighbour(3) });
     let mut payload = query("some words").payload().to_vec();
     let words = payload.len();
-    ggep::write(&[ggep::Block::new(b"X", b"y")], true, &mut payload);
+    ggep::write(&[ggep::GgepBlock::new(b"X", b"y")], true, &mut payload);
     payload.push(0);
-    let body = Body::Query(Query::parse(payload.clone().into()).unwrap());
+    let body = MessageBody::Query(Query::parse(payload.clone().into()).unwrap());
     let told =
         give(&mut router, Input::Message { conn: ConnId(1), message: message(1, 5, 1, body) });
     let seen = |conn| match &sent(&told, conn)[0].body {
-        Body::Query(query) => query.payload().to_vec(),
+        MessageBody::Query(query) => query.payload().to_vec(),
         other => panic!("{other:?}"),
     };
     assert_eq!((seen(2), seen(3)), (payload.clone(), payload[..words].to_vec()));
 
     // A push back to where a hit came from, which reads none.
-    let hit = message(1, 5, 1, Body::Hit(routing_support::hit_of(9, "some words")));
+    let hit = message(1, 5, 1, MessageBody::Hit(routing_support::hit_of(9, "some words")));
     give(&mut router, Input::Message { conn: ConnId(3), message: hit });
     let at = "80.9.9.9:6346".parse().unwrap();
-    let (index, ggep) = (servent_core::id::FileIndex(1), Payload::from_static(b"\xc3\x81X\x41y"));
-    let push = Body::Push(Push { servent: servent(9), index, at, ggep });
+    let (index, ggep) =
+        (servent_core::id::FileIndex(1), OverlayPayload::from_static(b"\xc3\x81X\x41y"));
+    let push = MessageBody::Push(Push { servent: servent(9), index, at, ggep });
     let told =
         give(&mut router, Input::Message { conn: ConnId(2), message: message(2, 5, 1, push) });
-    assert!(matches!(&sent(&told, 3)[0].body, Body::Push(push) if push.ggep.is_empty()));
+    assert!(matches!(&sent(&told, 3)[0].body, MessageBody::Push(push) if push.ggep.is_empty()));
 }

@@ -5,20 +5,22 @@ use crate::routing_support;
 
 use routing_support::{Net, address, config, guid, hit_of, message, query, servent};
 use servent_core::id::FileIndex;
-use servent_core::routing::{Config, Event, Verdict, Why};
+use servent_core::routing::{Config, DropReason, Event, RoutingVerdict};
 use servent_core::time::Duration;
-use servent_core::wire::gnutella::{Body, Deflater, FrameLimits, Framer, InflateLimits, Inflater};
-use servent_core::wire::gnutella::{Kind, Message, Payload, Push};
+use servent_core::wire::gnutella::{
+    Deflater, FrameLimits, Framer, InflateLimits, Inflater, MessageBody,
+};
+use servent_core::wire::gnutella::{MessageKind, OverlayMessage, OverlayPayload, Push};
 
 const NAME: &str = "a rare thing.txt";
 
 /// Query copies that were sent, and of these the ones that were new.
 fn efficiency(net: &Net) -> (u64, u64) {
-    let sum = |count: &dyn Fn(&servent_core::routing::Counters) -> u64| {
+    let sum = |count: &dyn Fn(&servent_core::routing::RoutingCounters) -> u64| {
         net.routers.iter().map(|router| count(router.counters())).sum::<u64>()
     };
-    let sent = sum(&|counters| counters.sent_of(Kind::Query));
-    let duplicate = sum(&|counters| counters.dropped_of(Kind::Query, Why::Duplicate));
+    let sent = sum(&|counters| counters.sent_of(MessageKind::Query));
+    let duplicate = sum(&|counters| counters.dropped_of(MessageKind::Query, DropReason::Duplicate));
     (sent, sent - duplicate)
 }
 
@@ -108,8 +110,8 @@ fn a_route_expires_and_the_hit_is_dropped_for_that() {
     let guid = net.search(0, 1, "rare");
     net.wait(Duration::from_secs(1_201));
     let conn = net.conn(1, 2);
-    let late = message(1, 7, 0, Body::Hit(hit_of(2, NAME)));
-    assert_eq!(net.inject(1, conn, &late), Some(Verdict::Drop { why: Why::NoRoute }));
+    let late = message(1, 7, 0, MessageBody::Hit(hit_of(2, NAME)));
+    assert_eq!(net.inject(1, conn, &late), Some(RoutingVerdict::Drop { why: DropReason::NoRoute }));
     assert!(net.verdicts(guid).len() > 1 && net.hits.is_empty());
 }
 
@@ -119,12 +121,15 @@ fn a_cut_on_the_way_back_loses_the_answer_and_says_so() {
     net.search(0, 1, "rare");
     let (cut, from) = (net.conn(1, 0), net.conn(1, 2));
     net.cut(1, cut);
-    let late = message(1, 7, 0, Body::Hit(hit_of(3, NAME)));
-    assert_eq!(net.inject(1, from, &late), Some(Verdict::Drop { why: Why::RouteGone }));
+    let late = message(1, 7, 0, MessageBody::Hit(hit_of(3, NAME)));
+    assert_eq!(
+        net.inject(1, from, &late),
+        Some(RoutingVerdict::Drop { why: DropReason::RouteGone })
+    );
     net.link(0, 1);
     net.run();
     let asked = |told: &&routing_support::Told| {
-        matches!(told.event, Event::Sent { kind: Kind::Query, .. }) && told.node == 0
+        matches!(told.event, Event::Sent { kind: MessageKind::Query, .. }) && told.node == 0
     };
     let times = net.told.iter().filter(asked).count();
     assert_eq!(times, 2, "a search that still runs is asked of a new neighbour");
@@ -134,11 +139,11 @@ fn a_cut_on_the_way_back_loses_the_answer_and_says_so() {
 fn a_replay_from_elsewhere_changes_nothing() {
     let mut net = Net::star(3, &config());
     let (a, b, c) = (net.conn(0, 1), net.conn(0, 2), net.conn(0, 3));
-    let ask = message(1, 5, 0, Body::Query(query("rare")));
+    let ask = message(1, 5, 0, MessageBody::Query(query("rare")));
     net.inject(0, a, &ask);
-    assert_eq!(net.inject(0, c, &ask), Some(Verdict::Drop { why: Why::Duplicate }));
-    let hit = message(1, 5, 0, Body::Hit(hit_of(2, NAME)));
-    assert_eq!(net.inject(0, b, &hit), Some(Verdict::Forward { to: vec![a] }));
+    assert_eq!(net.inject(0, c, &ask), Some(RoutingVerdict::Drop { why: DropReason::Duplicate }));
+    let hit = message(1, 5, 0, MessageBody::Hit(hit_of(2, NAME)));
+    assert_eq!(net.inject(0, b, &hit), Some(RoutingVerdict::Forward { to: vec![a] }));
 }
 
 #[test]
@@ -147,7 +152,7 @@ fn two_servents_with_one_id_are_noticed_and_the_first_keeps_its_pushes() {
     net.ourselves(2, servent(1));
     net.shared[1] = vec!["a rare one"];
     net.search(3, 1, "rare");
-    let hit = |name| message(1, 7, 0, Body::Hit(hit_of(1, name)));
+    let hit = |name| message(1, 7, 0, MessageBody::Hit(hit_of(1, name)));
     let second = net.conn(0, 2);
     net.inject(0, second, &hit("another rare one"));
     net.run();
@@ -165,7 +170,7 @@ fn the_same_hit_from_both_neighbours_arrives_once() {
     let mut net = Net::ring(4, &config());
     net.shared[2] = vec![NAME];
     let guid = net.search(0, 1, "rare");
-    let hit = message(1, 7, 1, Body::Hit(hit_of(2, NAME)));
+    let hit = message(1, 7, 1, MessageBody::Hit(hit_of(2, NAME)));
     for neighbour in [1, 3] {
         let conn = net.conn(0, neighbour);
         net.inject(0, conn, &hit);
@@ -178,9 +183,9 @@ fn a_million_questions_of_one_neighbour_evict_nobodys_route() {
     let few = Config { trace_messages: false, ..Config::default() };
     let mut net = Net::star(2, &few);
     let (honest, flooder) = (net.conn(0, 1), net.conn(0, 2));
-    let ask = message(1, 5, 1, Body::Query(query("rare")));
+    let ask = message(1, 5, 1, MessageBody::Query(query("rare")));
     net.inject(0, honest, &ask);
-    let mut flood = message(0, 1, 1, Body::Query(query("flood")));
+    let mut flood = message(0, 1, 1, MessageBody::Query(query("flood")));
     for n in 0..1_000_000_u64 {
         flood.guid = guid(1_000 + n);
         net.inject(0, flooder, &flood);
@@ -189,13 +194,13 @@ fn a_million_questions_of_one_neighbour_evict_nobodys_route() {
         }
     }
     let counters = net.routers[0].counters();
-    assert_eq!(counters.dropped_of(Kind::Query, Why::Quota), 1_000_000 - 131_072);
+    assert_eq!(counters.dropped_of(MessageKind::Query, DropReason::Quota), 1_000_000 - 131_072);
     let bytes = net.routers[0].table_bytes();
     assert!(bytes < 131_073 * 40, "{bytes} bytes");
-    let before = net.routers[0].counters().sent_of(Kind::Hit);
-    net.inject(0, flooder, &message(1, 5, 1, Body::Hit(hit_of(2, NAME))));
+    let before = net.routers[0].counters().sent_of(MessageKind::Hit);
+    net.inject(0, flooder, &message(1, 5, 1, MessageBody::Hit(hit_of(2, NAME))));
     assert_eq!(
-        net.routers[0].counters().sent_of(Kind::Hit),
+        net.routers[0].counters().sent_of(MessageKind::Hit),
         before + 1,
         "the answer finds its way"
     );
@@ -203,18 +208,23 @@ fn a_million_questions_of_one_neighbour_evict_nobodys_route() {
 
 #[test]
 fn messages_cut_anywhere_many_at_once_and_deflated_are_the_same_messages() {
-    let messages: Vec<Message> = (0..40)
+    let messages: Vec<OverlayMessage> = (0..40)
         .map(|n| match n % 3 {
-            0 => message(n, 5, 1, Body::Query(query("some thing"))),
-            1 => message(n, 5, 1, Body::Hit(hit_of(1, "some thing"))),
+            0 => message(n, 5, 1, MessageBody::Query(query("some thing"))),
+            1 => message(n, 5, 1, MessageBody::Hit(hit_of(1, "some thing"))),
             _ => {
                 let (servent, index) = (servent(1), FileIndex(1));
                 let at = "80.1.1.1:1".parse().unwrap();
-                message(n, 5, 1, Body::Push(Push { servent, index, at, ggep: Payload::new() }))
+                message(
+                    n,
+                    5,
+                    1,
+                    MessageBody::Push(Push { servent, index, at, ggep: OverlayPayload::new() }),
+                )
             }
         })
         .collect();
-    let plain: Vec<u8> = messages.iter().flat_map(Message::to_bytes).collect();
+    let plain: Vec<u8> = messages.iter().flat_map(OverlayMessage::to_bytes).collect();
     let packed = Deflater::new().push(&plain);
     for size in [1, 2, 7, 22, 23, 24, 1_000, 1_000_000] {
         let mut inflater = Inflater::new(InflateLimits { bytes: 1 << 20, ratio: 64 });
@@ -224,9 +234,9 @@ fn messages_cut_anywhere_many_at_once_and_deflated_are_the_same_messages() {
             let mut framer = Framer::new(FrameLimits { payload: 65_536 });
             let mut read = Vec::new();
             for piece in stream.chunks(size) {
-                framer.push(Payload::copy_from_slice(piece));
+                framer.push(OverlayPayload::copy_from_slice(piece));
                 while let Some(frame) = framer.next_frame().unwrap() {
-                    read.push(Message::parse(frame).unwrap());
+                    read.push(OverlayMessage::parse(frame).unwrap());
                 }
             }
             assert_eq!(read, messages, "cut every {size} bytes");
@@ -241,12 +251,13 @@ fn what_goes_through_is_counted_by_kind_and_by_neighbour() {
     let counts = |net: &Net| {
         let (counters, view) = (net.routers[1].counters(), net.routers[1].view());
         let link = |conn| view.links.iter().find(|link| link.conn == conn).expect("a neighbour");
-        let queries = [counters.received_of(Kind::Query), counters.sent_of(Kind::Query)];
+        let queries =
+            [counters.received_of(MessageKind::Query), counters.sent_of(MessageKind::Query)];
         (queries, [link(from).received, link(from).sent], [link(to).received, link(to).sent])
     };
     let (queries, one, other) = counts(&net);
     for id in 1..=3 {
-        net.inject(1, from, &message(id, 3, 1, Body::Query(query("some thing"))));
+        net.inject(1, from, &message(id, 3, 1, MessageBody::Query(query("some thing"))));
     }
     let added = |[received, sent]: [u64; 2], by: [u64; 2]| [received + by[0], sent + by[1]];
     let expected = (added(queries, [3, 3]), added(one, [3, 0]), added(other, [0, 3]));

@@ -12,11 +12,14 @@ use proptest::prelude::*;
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::ConnId;
 use servent_core::rng::Rng;
-use servent_core::swarm::client::{self, Client, Job, Outcome, Output, Request};
-use servent_core::swarm::{Config, FileSpec, Input, Manager, Policy};
+use servent_core::swarm::client::{
+    self, JobOutcome, Output, PeerRequest, SwarmClient, TransferJob,
+};
+use servent_core::swarm::{Config, FileSpec, Input, Manager, SwarmPolicy};
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::pdtp::{
-    About, Completed, Extensions, Hash, Message, Method, Reason, Site, Span, Text, Transfer,
+    AgreedExtensions, Completed, Hash, PdtpMessage, Reason, SiteAnnouncement, Span, Text,
+    TransferKey, TransferMethod, TransferOrder,
 };
 
 /// Effects of one call: everybody is told of a few transfers.
@@ -48,8 +51,8 @@ fn id() -> impl Strategy<Value = Text> {
     prop_oneof![6 => (0..5_u8).prop_map(|n| format!("c{n}").into()), 2 => Just("".into())]
 }
 
-fn about() -> impl Strategy<Value = About> {
-    (ip(), url(), span(), id()).prop_map(|(peer, url, span, peer_id)| About {
+fn about() -> impl Strategy<Value = TransferKey> {
+    (ip(), url(), span(), id()).prop_map(|(peer, url, span, peer_id)| TransferKey {
         peer,
         url,
         span,
@@ -73,66 +76,66 @@ fn completed() -> impl Strategy<Value = Completed> {
     })
 }
 
-fn extensions() -> impl Strategy<Value = Extensions> {
-    any::<(bool, bool)>().prop_map(|(merge, early)| Extensions { merge, early })
+fn extensions() -> impl Strategy<Value = AgreedExtensions> {
+    any::<(bool, bool)>().prop_map(|(merge, early)| AgreedExtensions { merge, early })
 }
 
-fn transfer() -> impl Strategy<Value = Transfer> {
-    (about(), any::<bool>(), digest()).prop_map(|(about, get, hash)| Transfer {
+fn transfer() -> impl Strategy<Value = TransferOrder> {
+    (about(), any::<bool>(), digest()).prop_map(|(about, get, hash)| TransferOrder {
         about,
         port: 7,
-        method: if get { Method::Get } else { Method::Put },
+        method: if get { TransferMethod::Get } else { TransferMethod::Put },
         hash,
     })
 }
 
-fn message() -> impl Strategy<Value = Message> {
+fn message() -> impl Strategy<Value = PdtpMessage> {
     let register = (id(), prop::option::of(1..9_u16), extensions()).prop_map(
-        |(client_id, listen_port, extensions)| Message::Register {
+        |(client_id, listen_port, extensions)| PdtpMessage::Register {
             client_id,
             listen_port,
             extensions,
         },
     );
     let ranged = (0..4_u8, url(), span()).prop_map(|(kind, url, span)| match kind {
-        0 => Message::Request { url, span },
-        1 => Message::Unrequest { url, span },
-        2 => Message::Provide { url, span },
-        _ => Message::Unprovide { url, span },
+        0 => PdtpMessage::Request { url, span },
+        1 => PdtpMessage::Unrequest { url, span },
+        2 => PdtpMessage::Provide { url, span },
+        _ => PdtpMessage::Unprovide { url, span },
     });
     let told = (0..6_u8, about(), any::<bool>(), extensions()).prop_map(
         |(kind, about, yes, extensions)| {
-            let About { url, span, .. } = about.clone();
+            let TransferKey { url, span, .. } = about.clone();
             match kind {
-                0 => Message::Extensions(extensions),
-                1 => Message::TellInfo {
+                0 => PdtpMessage::Extensions(extensions),
+                1 => PdtpMessage::TellInfo {
                     url,
                     size: Some(PIECES * CHUNK).filter(|_| yes),
                     chunk_size: Some(CHUNK),
                     streaming: false,
                     sha256: None,
                     gone: (!yes).then(|| "gone".into()),
-                    site: Site::default(),
+                    site: SiteAnnouncement::default(),
                 },
-                2 | 3 => Message::TellVerify { about, authorized: yes },
-                4 => Message::HashVerify { url, span, hash_ok: yes },
-                _ => Message::ProtocolError { message: "no".into() },
+                2 | 3 => PdtpMessage::TellVerify { about, authorized: yes },
+                4 => PdtpMessage::HashVerify { url, span, hash_ok: yes },
+                _ => PdtpMessage::ProtocolError { message: "no".into() },
             }
         },
     );
     prop_oneof![
         4 => register,
-        8 => Just(Message::Request { url: "f".into(), span: Span::ALL }),
+        8 => Just(PdtpMessage::Request { url: "f".into(), span: Span::ALL }),
         6 => ranged,
-        2 => about().prop_map(Message::AskVerify),
-        8 => completed().prop_map(Message::Completed),
-        1 => url().prop_map(|url| Message::AskInfo { url }),
-        1 => prop::option::of(1..9_u16).prop_map(|listen_port| Message::ChangePort { listen_port }),
+        2 => about().prop_map(PdtpMessage::AskVerify),
+        8 => completed().prop_map(PdtpMessage::Completed),
+        1 => url().prop_map(|url| PdtpMessage::AskInfo { url }),
+        1 => prop::option::of(1..9_u16).prop_map(|listen_port| PdtpMessage::ChangePort { listen_port }),
         1 => any::<(Option<u32>, Option<u32>)>().prop_map(|(max_download, max_upload)| {
-            Message::SetConcurrency { max_download, max_upload }
+            PdtpMessage::SetConcurrency { max_download, max_upload }
         }),
         3 => told,
-        3 => transfer().prop_map(Message::Transfer),
+        3 => transfer().prop_map(PdtpMessage::Transfer),
     ]
 }
 
@@ -175,12 +178,12 @@ fn opened(rest: Vec<Step<Input>>) -> Vec<Step<Input>> {
     ];
     for n in 0..4_u8 {
         let conn = ConnId(n.into());
-        let register = Message::Register {
+        let register = PdtpMessage::Register {
             client_id: format!("c{n}").into(),
             listen_port: Some(7).filter(|_| n != 2),
-            extensions: Extensions { merge: true, early: n % 2 == 0 },
+            extensions: AgreedExtensions { merge: true, early: n % 2 == 0 },
         };
-        let request = Message::Request { url: "f".into(), span: Span::ALL };
+        let request = PdtpMessage::Request { url: "f".into(), span: Span::ALL };
         steps.push(step(Input::Opened { conn, peer: IpAddr::from([80, 0, 0, n + 1]) }));
         steps.push(step(Input::Message { conn, message: register }));
         steps.push(step(Input::Message { conn, message: request }));
@@ -190,39 +193,39 @@ fn opened(rest: Vec<Step<Input>>) -> Vec<Step<Input>> {
 }
 
 fn to_the_client() -> impl Strategy<Value = client::Input> {
-    let job = || (0..8_u32).prop_map(Job);
+    let job = || (0..8_u32).prop_map(TransferJob);
     let outcome = (digest(), any::<bool>(), 0..CHUNK).prop_map(|(hash, whole, bytes)| {
         if whole {
-            Outcome::Whole { hash, took: Duration::from_millis(bytes + 1) }
+            JobOutcome::Whole { hash, took: Duration::from_millis(bytes + 1) }
         } else {
-            Outcome::Broken { reason: Reason::Data, bytes }
+            JobOutcome::Broken { reason: Reason::Data, bytes }
         }
     });
     let request = (0..9_u64, ip(), id(), any::<bool>(), url(), span()).prop_map(
-        |(conn, peer, peer_id, get, url, span)| Request {
+        |(conn, peer, peer_id, get, url, span)| PeerRequest {
             conn: ConnId(conn),
             peer,
             peer_id,
-            method: if get { Method::Get } else { Method::Put },
+            method: if get { TransferMethod::Get } else { TransferMethod::Put },
             url,
             span,
         },
     );
-    let told = Message::TellInfo {
+    let told = PdtpMessage::TellInfo {
         url: "f".into(),
         size: Some(PIECES * CHUNK),
         chunk_size: Some(CHUNK),
         streaming: false,
         sha256: None,
         gone: None,
-        site: Site::default(),
+        site: SiteAnnouncement::default(),
     };
     prop_oneof![
         2 => Just(client::Input::Online { coordinator: IpAddr::from([80, 0, 0, 99]) }),
         1 => Just(client::Input::Offline),
         3 => Just(client::Input::Message(told)),
         12 => message().prop_map(client::Input::Message),
-        4 => transfer().prop_map(|it| client::Input::Message(Message::Transfer(it))),
+        4 => transfer().prop_map(|it| client::Input::Message(PdtpMessage::Transfer(it))),
         2 => prop::collection::vec(0..PIECES as u32, 0..4)
             .prop_map(|have| client::Input::Want { url: "f".into(), chunk: CHUNK, have }),
         1 => Just(client::Input::Offer { url: "g".into() }),
@@ -234,7 +237,7 @@ fn to_the_client() -> impl Strategy<Value = client::Input> {
     ]
 }
 
-fn manager(policy: Policy) -> Manager {
+fn manager(policy: SwarmPolicy) -> Manager {
     let config = Config {
         policy,
         clients: 5,
@@ -247,8 +250,8 @@ fn manager(policy: Policy) -> Manager {
     Manager::new(config, &Rng::new(1))
 }
 
-fn a_client() -> Client {
-    Client::new(client::Config {
+fn a_client() -> SwarmClient {
+    SwarmClient::new(client::Config {
         id: "c0".into(),
         listen_port: Some(7),
         waiting: 3,
@@ -263,12 +266,12 @@ proptest! {
 
     #[test]
     fn the_coordinator_of_the_text_keeps_the_contract(steps in steps(to_the_coordinator())) {
-        keeps_the_contract(|| manager(Policy::Seed2004), &opened(steps), MOST);
+        keeps_the_contract(|| manager(SwarmPolicy::Seed2004), &opened(steps), MOST);
     }
 
     #[test]
     fn the_adaptive_coordinator_keeps_the_contract(steps in steps(to_the_coordinator())) {
-        keeps_the_contract(|| manager(Policy::Adaptive), &opened(steps), MOST);
+        keeps_the_contract(|| manager(SwarmPolicy::Adaptive), &opened(steps), MOST);
     }
 
     #[test]
@@ -280,7 +283,7 @@ proptest! {
 }
 
 /// What a client says and does at an instant.
-fn give(client: &mut Client, now: Instant, input: client::Input) -> Vec<Output> {
+fn give(client: &mut SwarmClient, now: Instant, input: client::Input) -> Vec<Output> {
     let mut fx = Fx::new();
     client.handle(now, input, &mut fx);
     outputs(fx)
@@ -295,20 +298,20 @@ fn outputs(mut fx: Fx<Output, client::Event>) -> Vec<Output> {
 }
 
 /// A client with the first piece, told that the second early word is coming.
-fn a_client_that_let_somebody_in(now: Instant) -> Client {
+fn a_client_that_let_somebody_in(now: Instant) -> SwarmClient {
     let mut client = a_client();
     let want = client::Input::Want { url: "f".into(), chunk: CHUNK, have: vec![0] };
     give(&mut client, now, want);
     give(&mut client, now, client::Input::Online { coordinator: IpAddr::from([80, 0, 0, 99]) });
-    let extensions = Message::Extensions(Extensions { merge: true, early: true });
-    let told = Message::TellInfo {
+    let extensions = PdtpMessage::Extensions(AgreedExtensions { merge: true, early: true });
+    let told = PdtpMessage::TellInfo {
         url: "f".into(),
         size: Some(PIECES * CHUNK),
         chunk_size: Some(CHUNK),
         streaming: false,
         sha256: None,
         gone: None,
-        site: Site::default(),
+        site: SiteAnnouncement::default(),
     };
     give(&mut client, now, client::Input::Message(extensions));
     give(&mut client, now, client::Input::Message(told));
@@ -319,17 +322,25 @@ fn comes(conn: u64) -> client::Input {
     let peer = IpAddr::from([80, 0, 0, 2]);
     let (peer_id, url, span) = ("c1".into(), "f".into(), Span::new(0, CHUNK));
     let conn = ConnId(conn);
-    client::Input::Incoming(Request { conn, peer, peer_id, method: Method::Get, url, span })
+    client::Input::Incoming(PeerRequest {
+        conn,
+        peer,
+        peer_id,
+        method: TransferMethod::Get,
+        url,
+        span,
+    })
 }
 
 fn word() -> client::Input {
     let peer = IpAddr::from([80, 0, 0, 2]);
-    let about = About { peer, url: "f".into(), span: Span::new(0, CHUNK), peer_id: "c1".into() };
-    client::Input::Message(Message::TellVerify { about, authorized: true })
+    let about =
+        TransferKey { peer, url: "f".into(), span: Span::new(0, CHUNK), peer_id: "c1".into() };
+    client::Input::Message(PdtpMessage::TellVerify { about, authorized: true })
 }
 
 fn asks(outputs: &[Output]) -> bool {
-    outputs.iter().any(|output| matches!(output, Output::Send(Message::AskVerify(_))))
+    outputs.iter().any(|output| matches!(output, Output::Send(PdtpMessage::AskVerify(_))))
 }
 
 fn serves(outputs: &[Output]) -> bool {
@@ -342,8 +353,8 @@ fn sw_3_the_first_peer_is_asked_about_and_later_ones_are_announced() {
     let mut client = a_client_that_let_somebody_in(now);
     assert!(asks(&give(&mut client, now, comes(1))), "nobody knows yet that it can be reached");
     assert!(serves(&give(&mut client, now, word())));
-    let done = Outcome::Whole { hash: None, took: Duration::from_secs(1) };
-    give(&mut client, now, client::Input::Ended { job: Job(0), outcome: done });
+    let done = JobOutcome::Whole { hash: None, took: Duration::from_secs(1) };
+    give(&mut client, now, client::Input::Ended { job: TransferJob(0), outcome: done });
 
     // The peer overtakes the word: nothing has to be asked.
     assert_eq!(give(&mut client, now, comes(2)), []);
@@ -368,7 +379,7 @@ fn sw_3_whom_nobody_announces_is_asked_about_in_the_end() {
 fn sw_17_a_client_tells_where_it_listens_from_now_on() {
     let now = Instant::from_secs(5);
     let mut client = a_client_that_let_somebody_in(now);
-    let says = |port| Output::Send(Message::ChangePort { listen_port: port });
+    let says = |port| Output::Send(PdtpMessage::ChangePort { listen_port: port });
     assert_eq!(give(&mut client, now, client::Input::Listen { port: None }), [says(None)]);
     assert_eq!(give(&mut client, now, client::Input::Listen { port: None }), []);
     assert_eq!(give(&mut client, now, client::Input::Listen { port: Some(8) }), [says(Some(8))]);
@@ -382,8 +393,8 @@ fn a_client_says_what_it_is_busy_with() {
     give(&mut client, now, comes(1));
     give(&mut client, now, word());
     assert_eq!(client.running(), (0, 1));
-    let done = Outcome::Whole { hash: None, took: Duration::from_secs(1) };
-    give(&mut client, now, client::Input::Ended { job: Job(0), outcome: done });
+    let done = JobOutcome::Whole { hash: None, took: Duration::from_secs(1) };
+    give(&mut client, now, client::Input::Ended { job: TransferJob(0), outcome: done });
     assert_eq!(client.running(), (0, 0));
 }
 
@@ -405,14 +416,14 @@ fn pieces_of_another_size_are_other_pieces() {
     let want = client::Input::Want { url: "f".into(), chunk: CHUNK + 1, have: vec![0] };
     give(&mut client, now, want);
     give(&mut client, now, client::Input::Online { coordinator: IpAddr::from([80, 0, 0, 99]) });
-    let told = Message::TellInfo {
+    let told = PdtpMessage::TellInfo {
         url: "f".into(),
         size: Some(PIECES * CHUNK),
         chunk_size: Some(CHUNK),
         streaming: false,
         sha256: None,
         gone: None,
-        site: Site::default(),
+        site: SiteAnnouncement::default(),
     };
     give(&mut client, now, client::Input::Message(told));
     assert_eq!(client.progress("f"), Some((0, PIECES as u32)));
@@ -420,45 +431,49 @@ fn pieces_of_another_size_are_other_pieces() {
 
 /// The coordinator orders a transfer of a piece with a peer.
 fn order(
-    client: &mut Client,
+    client: &mut SwarmClient,
     now: Instant,
     peer: u8,
-    (method, piece): (Method, u64),
+    (method, piece): (TransferMethod, u64),
 ) -> Vec<Output> {
     let (peer, peer_id) = (IpAddr::from([80, 0, 0, peer]), "c1".into());
     let span = Span::new(piece * CHUNK, (piece + 1) * CHUNK);
-    let about = About { peer, url: "f".into(), span, peer_id };
-    let order = Transfer { about, port: 7_000, method, hash: None };
-    give(client, now, client::Input::Message(Message::Transfer(order)))
+    let about = TransferKey { peer, url: "f".into(), span, peer_id };
+    let order = TransferOrder { about, port: 7_000, method, hash: None };
+    give(client, now, client::Input::Message(PdtpMessage::Transfer(order)))
 }
 
 #[test]
 fn what_waits_to_be_sent_is_sent_although_another_transfer_takes_too_long() {
     let (begin, later) = (Instant::from_secs(5), Instant::from_secs(50));
     let mut client = a_client_that_let_somebody_in(begin);
-    order(&mut client, begin, 4, (Method::Get, 1));
-    assert!(matches!(order(&mut client, later, 2, (Method::Put, 0))[..], [Output::Push { .. }]));
-    assert_eq!(order(&mut client, later, 3, (Method::Put, 0)), [], "one at a time");
+    order(&mut client, begin, 4, (TransferMethod::Get, 1));
+    assert!(matches!(
+        order(&mut client, later, 2, (TransferMethod::Put, 0))[..],
+        [Output::Push { .. }]
+    ));
+    assert_eq!(order(&mut client, later, 3, (TransferMethod::Put, 0)), [], "one at a time");
     let (mut fx, late) = (Fx::new(), begin + Duration::from_secs(90));
     client.handle_timeout(late, &mut fx);
     let outputs = outputs(fx);
-    assert!(matches!(outputs[..], [Output::Abort { job: Job(0) }, Output::Send(_)]));
-    let done = Outcome::Whole { hash: None, took: Duration::from_secs(1) };
-    let next = give(&mut client, late, client::Input::Ended { job: Job(1), outcome: done });
-    assert!(next.iter().any(|output| matches!(output, Output::Push { job: Job(2), .. })));
+    assert!(matches!(outputs[..], [Output::Abort { job: TransferJob(0) }, Output::Send(_)]));
+    let done = JobOutcome::Whole { hash: None, took: Duration::from_secs(1) };
+    let next = give(&mut client, late, client::Input::Ended { job: TransferJob(1), outcome: done });
+    assert!(next.iter().any(|output| matches!(output, Output::Push { job: TransferJob(2), .. })));
 }
 
 /// The coordinator announces the peer with this id.
 fn word_about(id: &str) -> client::Input {
     let peer = IpAddr::from([80, 0, 0, 2]);
-    let about = About { peer, url: "f".into(), span: Span::new(0, CHUNK), peer_id: id.into() };
-    client::Input::Message(Message::TellVerify { about, authorized: true })
+    let about =
+        TransferKey { peer, url: "f".into(), span: Span::new(0, CHUNK), peer_id: id.into() };
+    client::Input::Message(PdtpMessage::TellVerify { about, authorized: true })
 }
 
 /// That peer comes.
 fn comes_as(conn: u64, id: &str) -> client::Input {
     let client::Input::Incoming(request) = comes(conn) else { unreachable!() };
-    client::Input::Incoming(Request { peer_id: id.into(), ..request })
+    client::Input::Incoming(PeerRequest { peer_id: id.into(), ..request })
 }
 
 #[test]
@@ -485,12 +500,18 @@ fn sw_3_everybody_who_is_announced_in_time_is_let_in_unasked_and_nobody_afterwar
 fn what_waits_to_be_sent_is_sent_although_another_transfer_is_given_up() {
     let now = Instant::from_secs(5);
     let mut client = a_client_that_let_somebody_in(now);
-    assert!(matches!(order(&mut client, now, 2, (Method::Put, 0))[..], [Output::Push { .. }]));
-    assert_eq!(order(&mut client, now, 3, (Method::Put, 0)), [], "one at a time");
-    assert!(matches!(order(&mut client, now, 4, (Method::Get, 1))[..], [Output::Fetch { .. }]));
-    let again = order(&mut client, now, 5, (Method::Get, 1));
-    assert!(matches!(again[..], [Output::Abort { job: Job(2) }, Output::Fetch { .. }]));
-    let done = Outcome::Whole { hash: None, took: Duration::from_secs(1) };
-    let next = give(&mut client, now, client::Input::Ended { job: Job(0), outcome: done });
-    assert!(next.iter().any(|output| matches!(output, Output::Push { job: Job(1), .. })));
+    assert!(matches!(
+        order(&mut client, now, 2, (TransferMethod::Put, 0))[..],
+        [Output::Push { .. }]
+    ));
+    assert_eq!(order(&mut client, now, 3, (TransferMethod::Put, 0)), [], "one at a time");
+    assert!(matches!(
+        order(&mut client, now, 4, (TransferMethod::Get, 1))[..],
+        [Output::Fetch { .. }]
+    ));
+    let again = order(&mut client, now, 5, (TransferMethod::Get, 1));
+    assert!(matches!(again[..], [Output::Abort { job: TransferJob(2) }, Output::Fetch { .. }]));
+    let done = JobOutcome::Whole { hash: None, took: Duration::from_secs(1) };
+    let next = give(&mut client, now, client::Input::Ended { job: TransferJob(0), outcome: done });
+    assert!(next.iter().any(|output| matches!(output, Output::Push { job: TransferJob(1), .. })));
 }

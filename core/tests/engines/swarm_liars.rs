@@ -3,18 +3,19 @@
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::ConnId;
 use servent_core::swarm::client::{
-    Client, Config, Event, Ignored, Input, Job, Outcome, Output, Request,
+    Config, Event, Ignored, Input, JobOutcome, Output, PeerRequest, SwarmClient, TransferJob,
 };
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::pdtp::{
-    About, Completed, Hash, Message, Method, Reason, Site, Span, Transfer, url_of,
+    Completed, Hash, PdtpMessage, Reason, SiteAnnouncement, Span, TransferKey, TransferMethod,
+    TransferOrder, url_of,
 };
 
 const RIGHT: Hash = Hash([1; 32]);
 const CHUNK: u64 = 1_000;
 
 struct Bench {
-    client: Client,
+    client: SwarmClient,
     now: Instant,
     next: u64,
     refused: Vec<Option<Reason>>,
@@ -23,31 +24,31 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let client = Client::new(Config { id: "us".into(), ..Config::default() });
+        let client = SwarmClient::new(Config { id: "us".into(), ..Config::default() });
         let now = Instant::from_secs(1_000);
         let mut bench = Self { client, now, next: 0, refused: Vec::new(), ignored: Vec::new() };
         bench.give(Input::Want { url: url_of("film"), chunk: CHUNK, have: Vec::new() });
         bench.give(Input::Online { coordinator: "81.1.1.1".parse().unwrap() });
-        bench.give(Input::Message(Message::TellInfo {
+        bench.give(Input::Message(PdtpMessage::TellInfo {
             url: url_of("film"),
             size: Some(100 * CHUNK),
             chunk_size: Some(CHUNK),
             streaming: false,
             sha256: None,
             gone: None,
-            site: Site::default(),
+            site: SiteAnnouncement::default(),
         }));
         bench
     }
 
-    fn give(&mut self, input: Input) -> Option<Job> {
+    fn give(&mut self, input: Input) -> Option<TransferJob> {
         let mut fx = Fx::new();
         self.client.handle(self.now, input, &mut fx);
         let mut job = None;
         for effect in fx.drain() {
             match effect {
                 Effect::Output(Output::Fetch { job: one, .. }) => job = Some(one),
-                Effect::Output(Output::Send(Message::Completed(Completed {
+                Effect::Output(Output::Send(PdtpMessage::Completed(Completed {
                     hash: None,
                     reason,
                     ..
@@ -60,17 +61,21 @@ impl Bench {
     }
 
     /// The coordinator has us ask a peer for the next piece.
-    fn ordered(&mut self, peer: &str, id: &str, hash: Option<Hash>) -> Option<(Job, Span)> {
+    fn ordered(&mut self, peer: &str, id: &str, hash: Option<Hash>) -> Option<(TransferJob, Span)> {
         let span = Span::new(self.next * CHUNK, (self.next + 1) * CHUNK);
         self.next += 1;
-        let about =
-            About { peer: peer.parse().unwrap(), url: url_of("film"), span, peer_id: id.into() };
-        let order = Transfer { about, port: 6_346, method: Method::Get, hash };
-        Some((self.give(Input::Message(Message::Transfer(order)))?, span))
+        let about = TransferKey {
+            peer: peer.parse().unwrap(),
+            url: url_of("film"),
+            span,
+            peer_id: id.into(),
+        };
+        let order = TransferOrder { about, port: 6_346, method: TransferMethod::Get, hash };
+        Some((self.give(Input::Message(PdtpMessage::Transfer(order)))?, span))
     }
 
-    fn ends(&mut self, job: Job, hash: Hash) {
-        let outcome = Outcome::Whole { hash: Some(hash), took: Duration::from_millis(9) };
+    fn ends(&mut self, job: TransferJob, hash: Hash) {
+        let outcome = JobOutcome::Whole { hash: Some(hash), took: Duration::from_millis(9) };
         self.give(Input::Ended { job, outcome });
     }
 }
@@ -104,7 +109,7 @@ fn what_the_coordinator_judges_wrong_counts_once() {
         bench.ends(job, Hash([9; 32]));
         for _ in 0..2 {
             let (url, hash_ok) = (url_of("film"), false);
-            bench.give(Input::Message(Message::HashVerify { url, span, hash_ok }));
+            bench.give(Input::Message(PdtpMessage::HashVerify { url, span, hash_ok }));
         }
     }
 }
@@ -119,13 +124,13 @@ fn a_liar_may_fetch_and_is_not_let_in_to_give() {
     let (job, _) = bench.ordered("81.2.2.3", "honest", Some(RIGHT)).unwrap();
     bench.ends(job, RIGHT);
     for (method, span, status) in [
-        (Method::Put, Span::new(0, CHUNK), Some(403)),
-        (Method::Get, Span::new(3 * CHUNK, 4 * CHUNK), None),
+        (TransferMethod::Put, Span::new(0, CHUNK), Some(403)),
+        (TransferMethod::Get, Span::new(3 * CHUNK, 4 * CHUNK), None),
     ] {
         let mut fx = Fx::new();
         let (conn, url) = (ConnId(1), url_of("film"));
         let (peer, peer_id) = ("81.2.2.2".parse().unwrap(), "liar".into());
-        let request = Request { conn, peer, peer_id, method, url, span };
+        let request = PeerRequest { conn, peer, peer_id, method, url, span };
         bench.client.handle(bench.now, Input::Incoming(request), &mut fx);
         let refused = fx.outputs().find_map(|output| match output {
             Output::Refuse { status, .. } => Some(*status),

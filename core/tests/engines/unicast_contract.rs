@@ -8,11 +8,15 @@ use std::net::SocketAddr;
 use contract::{Step, keeps_the_contract};
 use proptest::prelude::*;
 use servent_core::engine::{Engine as _, Fx};
-use servent_core::node::{self, Command, Node, Restored};
+use servent_core::node::{self, Node, NodeCommand, RestoredNode};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
-use servent_core::unicast::{Config, Conn, Endpoint, Input, Order, Payload, Profile, Side};
-use servent_core::wire::unicast::{Ack, Block, Close, Data, Message, Packet, Request, Seal};
+use servent_core::unicast::{
+    Config, DeliveryOrder, Endpoint, Input, Profile, Side, UnicastConnId, UnicastPayload,
+};
+use servent_core::wire::unicast::{
+    Ack, Close, ConnBlock, Data, FirstMessageRequest, MessageFragment, Packet, Seal,
+};
 
 /// Effects of one call: a window of messages, an event and an output each.
 const MOST: usize = 400;
@@ -36,9 +40,9 @@ fn config(profile: Profile) -> Config {
 
 /// The ids the endpoint under test draws first, alone or in a node, so that
 /// strangers know them.
-fn conns() -> Vec<Conn> {
+fn conns() -> Vec<UnicastConnId> {
     let dice = [Rng::new(1), Rng::new(1).fork("datagrams", 0)];
-    let six = |mut rng: Rng| (0..6).map(move |_| Conn(rng.next_u64()));
+    let six = |mut rng: Rng| (0..6).map(move |_| UnicastConnId(rng.next_u64()));
     dice.into_iter().flat_map(six).collect()
 }
 
@@ -46,11 +50,11 @@ fn number() -> impl Strategy<Value = u64> {
     prop_oneof![8 => 0..30_u64, 1 => any::<u64>().prop_map(|n| n >> 2)]
 }
 
-fn block() -> impl Strategy<Value = Block> {
+fn block() -> impl Strategy<Value = ConnBlock> {
     let conn = || prop::sample::select(conns());
     let message = (any::<(bool, bool, bool)>(), 0..200_usize).prop_map(
-        |((at_once, continues, more), length)| Message {
-            order: if at_once { Order::AtOnce } else { Order::InOrder },
+        |((at_once, continues, more), length)| MessageFragment {
+            order: if at_once { DeliveryOrder::AtOnce } else { DeliveryOrder::InOrder },
             continues,
             more,
             payload: vec![1; length].into(),
@@ -59,32 +63,32 @@ fn block() -> impl Strategy<Value = Block> {
     let messages = prop::collection::vec(message, 1..5);
     let data = (conn(), number(), any::<(bool, bool)>(), messages).prop_map(
         |(conn, seq, (first, again), messages)| {
-            Block::Data(Data { conn, seq: seq + 1, first, again, token: None, messages })
+            ConnBlock::Data(Data { conn, seq: seq + 1, first, again, token: None, messages })
         },
     );
     let ack = (conn(), number(), number(), number(), 0..50_u64).prop_map(
         |(conn, upto, messages, bytes, up)| {
             let (newest, delay) = (upto + up, messages);
             let wanted = if up > 9 { vec![(upto + 1, upto + up)] } else { Vec::new() };
-            Block::Ack(Ack { conn, upto, newest, delay, messages, bytes, wanted })
+            ConnBlock::Ack(Ack { conn, upto, newest, delay, messages, bytes, wanted })
         },
     );
     prop_oneof![
         6 => data,
         4 => ack,
         1 => (conn(), any::<u64>())
-            .prop_map(|(conn, token)| Block::Request(Request { conn, token })),
+            .prop_map(|(conn, token)| ConnBlock::Request(FirstMessageRequest { conn, token })),
         1 => (conn(), number(), any::<bool>())
-            .prop_map(|(conn, last, abandoned)| Block::Close(Close { conn, last, abandoned })),
-        1 => (conn(), number()).prop_map(|(conn, upto)| Block::Closed { conn, upto }),
-        1 => (conn(), number()).prop_map(|(conn, sent)| Block::Probe { conn, sent }),
+            .prop_map(|(conn, last, abandoned)| ConnBlock::Close(Close { conn, last, abandoned })),
+        1 => (conn(), number()).prop_map(|(conn, upto)| ConnBlock::Closed { conn, upto }),
+        1 => (conn(), number()).prop_map(|(conn, sent)| ConnBlock::Probe { conn, sent }),
     ]
 }
 
 fn input() -> impl Strategy<Value = Input> {
     let send = (peer(), 0..1_600_usize, any::<bool>()).prop_map(|(peer, length, at_once)| {
-        let order = if at_once { Order::AtOnce } else { Order::InOrder };
-        Input::Send { peer, payload: Payload::from(vec![7; length]), order }
+        let order = if at_once { DeliveryOrder::AtOnce } else { DeliveryOrder::InOrder };
+        Input::Send { peer, payload: UnicastPayload::from(vec![7; length]), order }
     });
     let packet = (peer(), prop::collection::vec(block(), 1..4), 0..1_400_u32)
         .prop_map(|(peer, blocks, bytes)| Input::Packet { peer, packet: Packet { blocks }, bytes });
@@ -129,13 +133,13 @@ fn in_bytes(input: Input, damage: Option<usize>) -> node::Input {
         }
         Input::Flush => return node::Input::Flush,
         Input::Send { peer: to, payload: data, order } => {
-            Command::SendMessages { to, messages: vec![node::Message { order, data }] }
+            NodeCommand::SendMessages { to, messages: vec![node::InboxEntry { order, data }] }
         }
         Input::Taken { peer: from, messages, bytes } => {
-            Command::TakenMessages { from, messages, bytes }
+            NodeCommand::TakenMessages { from, messages, bytes }
         }
-        Input::Close { peer: to } => Command::CloseMessages { to },
-        Input::Forget { peer, side } => Command::ForgetMessages { peer, side },
+        Input::Close { peer: to } => NodeCommand::CloseMessages { to },
+        Input::Forget { peer, side } => NodeCommand::ForgetMessages { peer, side },
     };
     node::Input::Command(command)
 }
@@ -144,7 +148,7 @@ fn in_bytes(input: Input, damage: Option<usize>) -> node::Input {
 fn node(profile: Profile) -> Node {
     let config = node::Config { datagrams: Some(config(profile)), ..node::Config::default() };
     let mut node = Node::new(config, 1);
-    let start = node::Input::Start(Restored::default());
+    let start = node::Input::Start(RestoredNode::default());
     node.handle(Instant::from_secs(999_999), start, &mut Fx::new());
     node
 }

@@ -9,13 +9,14 @@ use servent_core::engine::{Engine as _, Fx};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{
-    Config, Ending, Endpoint, Event, Input, Order, Output, Payload, Profile, Side,
+    Config, ConnEnding, DeliveryOrder, Endpoint, Event, Input, Output, Profile, Side,
+    UnicastPayload,
 };
-use servent_core::wire::unicast::{Ack, Request};
-use servent_core::wire::unicast::{Block, Close, Conn, Data, Message, Packet};
+use servent_core::wire::unicast::{Ack, FirstMessageRequest};
+use servent_core::wire::unicast::{Close, ConnBlock, Data, MessageFragment, Packet, UnicastConnId};
 use unicast_support::{Fate, PROFILES, World, addr, config, has_data, message};
 
-fn conn(world: &World) -> Conn {
+fn conn(world: &World) -> UnicastConnId {
     world.receiver(1, 0).expect("something arrived").conn
 }
 
@@ -31,7 +32,7 @@ fn answers(world: &mut World, lost: usize) -> Rc<RefCell<Vec<u64>>> {
     let note = Rc::clone(&seen);
     world.hook(move |_, packet| {
         let closed = packet.blocks.iter().find_map(|block| match block {
-            Block::Closed { upto, .. } => Some(*upto),
+            ConnBlock::Closed { upto, .. } => Some(*upto),
             _ => None,
         });
         let Some(upto) = closed else { return Fate::Pass };
@@ -47,8 +48,8 @@ fn a_send_window_takes_what_fits_to_the_byte() {
         let limits = Config { send_bytes: 1_000, max_message: 400, ..config(profile) };
         let mut world = World::new(limits, 2, 1);
         for length in [400, 400, 201, 200, 1] {
-            let payload = Payload::from(vec![7; length]);
-            world.input(0, Input::Send { peer: addr(1), payload, order: Order::InOrder });
+            let payload = UnicastPayload::from(vec![7; length]);
+            world.input(0, Input::Send { peer: addr(1), payload, order: DeliveryOrder::InOrder });
         }
         let refused: Vec<usize> = world.nodes[0].refused.iter().map(|one| one.len()).collect();
         assert_eq!(refused, [201, 1], "{profile:?}");
@@ -63,7 +64,7 @@ fn what_the_last_word_of_a_receiver_covers_was_delivered() {
             world.send_all(0, 1, 1..=3);
             // On their way, and nothing has come back.
             let conn = world.sender(0, 1).expect("it sends").conn;
-            let closed = Block::Closed { conn, upto };
+            let closed = ConnBlock::Closed { conn, upto };
             world.inject(0, addr(1), Packet { blocks: vec![closed] });
             let undelivered = world.found(0, |event| match event {
                 Event::Undelivered { from, to, .. } => Some((*from, *to)),
@@ -91,18 +92,18 @@ fn a_close_that_comes_again_is_answered_as_before() {
 
 #[test]
 fn what_is_given_up_after_everything_arrived_was_finished() {
-    for (last, ending) in [(3, Ending::Finished), (5, Ending::Abandoned)] {
+    for (last, ending) in [(3, ConnEnding::Finished), (5, ConnEnding::Abandoned)] {
         for profile in PROFILES {
             let mut world = World::pair(profile);
             world.send_all(0, 1, 1..=3);
             world.run_secs(2);
             let close = Close { conn: conn(&world), last, abandoned: true };
-            world.inject(1, addr(0), Packet { blocks: vec![Block::Close(close)] });
+            world.inject(1, addr(0), Packet { blocks: vec![ConnBlock::Close(close)] });
             let ended = world.found(1, |event| match event {
                 Event::Closed { side: Side::Receiver, why, .. } => Some(*why),
                 _ => None,
             });
-            let whys: Vec<Ending> = ended.into_iter().map(|(_, why)| why).collect();
+            let whys: Vec<ConnEnding> = ended.into_iter().map(|(_, why)| why).collect();
             assert_eq!(whys, [ending], "{profile:?} {last}");
         }
     }
@@ -131,12 +132,17 @@ fn a_small_message_that_waits_does_not_keep_the_datagram_it_came_in() {
     // A quarter of the datagram is the border.
     for (length, copied) in [(349, true), (350, false)] {
         let mut world = World::pair(Profile::Adaptive);
-        let datagram = Payload::from(vec![7; 1_400]);
+        let datagram = UnicastPayload::from(vec![7; 1_400]);
         let mut say = |seq, payload| {
-            let message = Message { order: Order::InOrder, continues: false, more: false, payload };
-            let (conn, first, messages) = (Conn(5), seq == 1, vec![message]);
+            let message = MessageFragment {
+                order: DeliveryOrder::InOrder,
+                continues: false,
+                more: false,
+                payload,
+            };
+            let (conn, first, messages) = (UnicastConnId(5), seq == 1, vec![message]);
             let data = Data { conn, seq, first, again: false, token: None, messages };
-            let packet = Packet { blocks: vec![Block::Data(data)] };
+            let packet = Packet { blocks: vec![ConnBlock::Data(data)] };
             world.input(0, Input::Packet { peer: addr(1), packet, bytes: 1_400 });
         };
         say(1, message(1));
@@ -149,18 +155,19 @@ fn a_small_message_that_waits_does_not_keep_the_datagram_it_came_in() {
 }
 
 /// Message `seq` of a connection, alone.
-fn say(conn: Conn, seq: u64, token: Option<u64>) -> Packet {
+fn say(conn: UnicastConnId, seq: u64, token: Option<u64>) -> Packet {
     say_this(conn, seq, token, message(seq))
 }
 
-fn say_this(conn: Conn, seq: u64, token: Option<u64>, payload: Payload) -> Packet {
-    let whole = Message { order: Order::InOrder, continues: false, more: false, payload };
+fn say_this(conn: UnicastConnId, seq: u64, token: Option<u64>, payload: UnicastPayload) -> Packet {
+    let whole =
+        MessageFragment { order: DeliveryOrder::InOrder, continues: false, more: false, payload };
     let (first, again, messages) = (seq == 1, false, vec![whole]);
-    Packet { blocks: vec![Block::Data(Data { conn, seq, first, again, token, messages })] }
+    Packet { blocks: vec![ConnBlock::Data(Data { conn, seq, first, again, token, messages })] }
 }
 
 /// Every block that node 1 sends from now on.
-fn said(world: &mut World) -> Rc<RefCell<Vec<Block>>> {
+fn said(world: &mut World) -> Rc<RefCell<Vec<ConnBlock>>> {
     let seen = Rc::new(RefCell::new(Vec::new()));
     let note = Rc::clone(&seen);
     world.hook(move |from, packet| {
@@ -185,7 +192,8 @@ fn what_comes_after_the_end_is_acknowledged_if_it_was_before_it() {
         world.inject(1, addr(0), say(conn, 3, None));
         world.inject(1, addr(0), say(conn, 4, None));
         let seen = seen.borrow();
-        let [Block::Ack(Ack { upto: 3, .. }), Block::Closed { upto: 3, .. }] = seen[..] else {
+        let [ConnBlock::Ack(Ack { upto: 3, .. }), ConnBlock::Closed { upto: 3, .. }] = seen[..]
+        else {
             panic!("{profile:?}: {seen:?}")
         };
     }
@@ -196,12 +204,12 @@ fn a_connection_that_was_replaced_does_not_come_back() {
     for profile in PROFILES {
         let mut world = World::pair(profile);
         let seen = said(&mut world);
-        let (old, new) = (Conn(5), Conn(6));
+        let (old, new) = (UnicastConnId(5), UnicastConnId(6));
         world.inject(1, addr(0), say(old, 1, None));
         world.inject(1, addr(0), say(new, 1, None));
         world.run_secs(1);
         let token = seen.borrow().iter().find_map(|block| match block {
-            Block::Request(Request { conn, token }) if *conn == new => Some(*token),
+            ConnBlock::Request(FirstMessageRequest { conn, token }) if *conn == new => Some(*token),
             _ => None,
         });
         world.inject(1, addr(0), say(new, 1, Some(token.expect("it has to show itself"))));
@@ -209,7 +217,7 @@ fn a_connection_that_was_replaced_does_not_come_back() {
         seen.borrow_mut().clear();
         world.inject(1, addr(0), say(old, 2, None));
         world.run_secs(1);
-        let asks = |block: &Block| matches!(block, Block::Request(_));
+        let asks = |block: &ConnBlock| matches!(block, ConnBlock::Request(_));
         assert!(!seen.borrow().iter().any(asks), "{profile:?}: nobody asks how it began");
         assert_eq!((conn(&world), world.nodes[1].got.len()), (new, 2), "{profile:?}");
     }
@@ -221,7 +229,7 @@ fn of_many_peers_due_at_once_the_host_is_given_some_at_a_time() {
     let mut endpoint = Endpoint::new(config(Profile::Adaptive), Rng::new(1));
     for n in 0..600_u32 {
         let ip = std::net::Ipv4Addr::from_bits(0x0a01_0000 + n);
-        let (payload, order) = (message(1), Order::InOrder);
+        let (payload, order) = (message(1), DeliveryOrder::InOrder);
         let send = Input::Send { peer: (ip, 7_000).into(), payload, order };
         endpoint.handle(now, send, &mut fx);
     }
@@ -250,7 +258,7 @@ fn a_first_message_is_asked_for_again_although_nothing_else_is_left_of_the_peer(
     world.run_secs(1);
     // Twice within a round trip: the second request has to wait.
     for _ in 0..2 {
-        world.inject(1, addr(0), say(Conn(9), 5, None));
+        world.inject(1, addr(0), say(UnicastConnId(9), 5, None));
     }
     world.input(1, Input::Forget { peer: addr(0), side: Side::Sender });
     world.flush(1);
@@ -265,8 +273,8 @@ fn a_receive_window_takes_what_fits_to_the_byte() {
         let mut world = World::new(limits, 2, 1);
         world.nodes[1].takes = false;
         for (seq, length, got) in [(1, 400, 1), (2, 400, 2), (3, 201, 2), (3, 200, 3), (4, 1, 3)] {
-            let payload = Payload::from(vec![7; length]);
-            world.inject(1, addr(0), say_this(Conn(5), seq, None, payload));
+            let payload = UnicastPayload::from(vec![7; length]);
+            world.inject(1, addr(0), say_this(UnicastConnId(5), seq, None, payload));
             assert_eq!(world.nodes[1].got.len(), got, "{profile:?}: {length} bytes as {seq}");
         }
     }
@@ -277,13 +285,13 @@ fn what_waits_from_all_peers_together_fits_to_the_byte() {
     for profile in PROFILES {
         let mut world = World::new(Config { recv_total: 1_000, ..config(profile) }, 2, 1);
         for peer in [0, 7] {
-            world.inject(1, addr(peer), say(Conn(5), 1, None));
+            world.inject(1, addr(peer), say(UnicastConnId(5), 1, None));
         }
         for (peer, seq, length, held) in
             [(0, 3, 600, 600), (7, 3, 401, 600), (7, 3, 400, 1_000), (0, 4, 1, 1_000)]
         {
-            let payload = Payload::from(vec![7; length]);
-            world.inject(1, addr(peer), say_this(Conn(5), seq, None, payload));
+            let payload = UnicastPayload::from(vec![7; length]);
+            world.inject(1, addr(peer), say_this(UnicastConnId(5), seq, None, payload));
             assert_eq!(world.nodes[1].endpoint.held(), held, "{profile:?}: {length} bytes");
         }
     }
@@ -294,18 +302,18 @@ fn a_close_that_overtook_the_last_message_waits_for_it() {
     for profile in PROFILES {
         let mut world = World::pair(profile);
         for seq in 1..=2 {
-            world.inject(1, addr(0), say(Conn(5), seq, None));
+            world.inject(1, addr(0), say(UnicastConnId(5), seq, None));
         }
-        let close = Close { conn: Conn(5), last: 3, abandoned: false };
-        world.inject(1, addr(0), Packet { blocks: vec![Block::Close(close)] });
-        world.inject(1, addr(0), say(Conn(5), 3, None));
+        let close = Close { conn: UnicastConnId(5), last: 3, abandoned: false };
+        world.inject(1, addr(0), Packet { blocks: vec![ConnBlock::Close(close)] });
+        world.inject(1, addr(0), say(UnicastConnId(5), 3, None));
         assert_eq!(world.numbers(1, 0), [1, 2, 3], "{profile:?}");
         let ended = world.found(1, |event| match event {
             Event::Closed { side: Side::Receiver, last, why, .. } => Some((*last, *why)),
             _ => None,
         });
-        let ended: Vec<(u64, Ending)> = ended.into_iter().map(|(_, ended)| ended).collect();
-        assert_eq!(ended, [(3, Ending::Finished)], "{profile:?}");
+        let ended: Vec<(u64, ConnEnding)> = ended.into_iter().map(|(_, ended)| ended).collect();
+        assert_eq!(ended, [(3, ConnEnding::Finished)], "{profile:?}");
     }
 }
 
@@ -315,7 +323,7 @@ fn a_full_datagram_does_not_wait_for_the_end_of_the_turn() {
         let mut world = World::pair(profile);
         let mut sent = Vec::new();
         for _ in 0..3 {
-            let (payload, order) = (Payload::from(vec![7; 1_000]), Order::InOrder);
+            let (payload, order) = (UnicastPayload::from(vec![7; 1_000]), DeliveryOrder::InOrder);
             world.input(0, Input::Send { peer: addr(1), payload, order });
             sent.push(world.datagrams);
         }

@@ -203,7 +203,8 @@ fn messages_that_wait_for_their_end_survive_a_forgetful_receiver() {
             if drop { Fate::Drop } else { Fate::Pass }
         });
         world.send(0, 1, 2);
-        let (payload, order) = (unicast_support::message(3), servent_core::unicast::Order::AtOnce);
+        let (payload, order) =
+            (unicast_support::message(3), servent_core::unicast::DeliveryOrder::AtOnce);
         world.input(0, Input::Send { peer: addr(1), payload, order });
         world.flush(0);
         world.run_ms(11);

@@ -4,8 +4,8 @@
 use crate::unicast_support;
 
 use servent_core::time::Duration;
-use servent_core::unicast::{Event, Input, Why};
-use servent_core::wire::unicast::{Ack, Block, Packet};
+use servent_core::unicast::{Event, Input, RetransmitReason};
+use servent_core::wire::unicast::{Ack, ConnBlock, Packet};
 use unicast_support::{Fate, PROFILES, World, addr, carries, config, has_ack};
 
 /// Sends 1…5, each in a turn of its own, while `lose` says what is lost;
@@ -61,7 +61,7 @@ fn the_first_request_is_lost() {
         let mut world = World::pair(profile);
         let mut lost = 0;
         world.hook(move |_, packet| {
-            let asks = |b: &Block| matches!(b, Block::Ack(ack) if !ack.wanted.is_empty());
+            let asks = |b: &ConnBlock| matches!(b, ConnBlock::Ack(ack) if !ack.wanted.is_empty());
             let first = carries(packet, 3) && lost == 0;
             let request = packet.blocks.iter().any(asks) && lost == 1;
             if first || request {
@@ -110,8 +110,10 @@ fn the_last_one_arrives_within_five_round_trips() {
 #[test]
 fn on_a_fast_path_the_receiver_is_asked_and_names_what_it_misses() {
     let (mut world, _) = lost_last(Duration::from_micros(50));
-    let tail = |e: &Event| matches!(e, Event::Resent { why: Why::Tail, .. });
-    let missing = |e: &Event| matches!(e, Event::Resent { from: 2, to: 2, why: Why::Missing, .. });
+    let tail = |e: &Event| matches!(e, Event::Resent { why: RetransmitReason::Tail, .. });
+    let missing = |e: &Event| {
+        matches!(e, Event::Resent { from: 2, to: 2, why: RetransmitReason::Missing, .. })
+    };
     assert_eq!((world.count(0, tail), world.count(0, missing)), (0, 1));
     // Nothing lost, nothing sent again, however late an acknowledgement is.
     for n in 3..=20 {
@@ -149,7 +151,7 @@ fn ack(world: &World, (upto, newest): (u64, u64), delay: Duration, wanted: &[(u6
     let conn = world.sender(0, 1).expect("it sends").conn;
     let (messages, bytes, wanted) = (100, 100_000, wanted.to_vec());
     let ack = Ack { conn, upto, newest, delay: delay.as_micros(), messages, bytes, wanted };
-    Input::Packet { peer: addr(1), packet: Packet { blocks: vec![Block::Ack(ack)] }, bytes: 40 }
+    Input::Packet { peer: addr(1), packet: Packet { blocks: vec![ConnBlock::Ack(ack)] }, bytes: 40 }
 }
 
 #[test]
@@ -164,8 +166,9 @@ fn what_is_missing_stays_so_when_the_same_is_acknowledged_again() {
             world.input(0, said);
         }
         world.flush(0);
-        let resent =
-            |e: &Event| matches!(e, Event::Resent { from: 2, to: 2, why: Why::Missing, .. });
+        let resent = |e: &Event| {
+            matches!(e, Event::Resent { from: 2, to: 2, why: RetransmitReason::Missing, .. })
+        };
         assert_eq!(world.count(0, resent), 1, "{profile:?}");
     }
 }

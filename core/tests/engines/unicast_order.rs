@@ -4,20 +4,27 @@ use crate::unicast_support;
 
 use servent_core::rng::Rng;
 use servent_core::time::Duration;
-use servent_core::unicast::{Conn, Event, Order};
-use servent_core::wire::unicast::{Block, Data, Message, Packet};
+use servent_core::unicast::{DeliveryOrder, Event, UnicastConnId};
+use servent_core::wire::unicast::{ConnBlock, Data, MessageFragment, Packet};
 use unicast_support::{Fate, PROFILES, World, addr, config, message};
 
-fn data(conn: u64, numbers: &[u64]) -> Block {
-    let whole = |n: &u64| Message {
-        order: Order::InOrder,
+fn data(conn: u64, numbers: &[u64]) -> ConnBlock {
+    let whole = |n: &u64| MessageFragment {
+        order: DeliveryOrder::InOrder,
         continues: false,
         more: false,
         payload: message(*n),
     };
     let (seq, first) = (numbers[0], numbers[0] == 1);
     let messages = numbers.iter().map(whole).collect();
-    Block::Data(Data { conn: Conn(conn), seq, first, again: false, token: None, messages })
+    ConnBlock::Data(Data {
+        conn: UnicastConnId(conn),
+        seq,
+        first,
+        again: false,
+        token: None,
+        messages,
+    })
 }
 
 #[test]
@@ -57,7 +64,7 @@ fn every_other_of_fifty_thousand_is_lost_and_every_request_fits_a_datagram() {
         world.run_secs(1);
         world.hook(move |from, packet| {
             let fresh =
-                |b: &Block| matches!(b, Block::Data(d) if from == 0 && d.seq % 2 == 0 && !d.again);
+                |b: &ConnBlock| matches!(b, ConnBlock::Data(d) if from == 0 && d.seq % 2 == 0 && !d.again);
             if packet.blocks.iter().any(fresh) { Fate::Drop } else { Fate::Pass }
         });
         for n in 1..50_000 {
@@ -128,7 +135,7 @@ fn a_batch_of_two_connections_goes_on_with_the_one_that_is_open() {
         let keep = std::rc::Rc::clone(&tokens);
         world.hook(move |_, packet| {
             for block in &packet.blocks {
-                if let Block::Request(request) = block {
+                if let ConnBlock::Request(request) = block {
                     keep.borrow_mut().push(*request);
                 }
             }
@@ -139,10 +146,10 @@ fn a_batch_of_two_connections_goes_on_with_the_one_that_is_open() {
         assert_eq!(world.numbers(1, 0), [1, 2, 3], "the open one goes on");
         world.run_secs(1);
         let request = tokens.borrow()[0];
-        assert_eq!(request.conn, Conn(8), "{profile:?}");
-        let Block::Data(mut first) = data(8, &[1]) else { unreachable!() };
+        assert_eq!(request.conn, UnicastConnId(8), "{profile:?}");
+        let ConnBlock::Data(mut first) = data(8, &[1]) else { unreachable!() };
         first.token = Some(request.token);
-        let mixed = Packet { blocks: vec![data(9, &[4]), Block::Data(first), data(8, &[2])] };
+        let mixed = Packet { blocks: vec![data(9, &[4]), ConnBlock::Data(first), data(8, &[2])] };
         world.inject(1, addr(0), mixed);
         assert_eq!(world.numbers(1, 0), [1, 2, 3, 1, 2], "only the newest counts");
         world.inject(1, addr(0), Packet { blocks: vec![data(9, &[4])] });

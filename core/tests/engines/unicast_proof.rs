@@ -11,9 +11,12 @@ use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{
-    Config, Congestion, Conn, Endpoint, Event, Input, Order, Output, Payload, Profile, Rejection,
+    Config, Congestion, DeliveryOrder, Endpoint, Event, Input, Output, Profile, Rejection,
+    UnicastConnId, UnicastPayload,
 };
-use servent_core::wire::unicast::{Block, Close, Data, Message, Packet, Request, Seal};
+use servent_core::wire::unicast::{
+    Close, ConnBlock, Data, FirstMessageRequest, MessageFragment, Packet, Seal,
+};
 use unicast_support::{PROFILES, World, addr, config, message};
 
 fn wary(profile: Profile) -> Config {
@@ -21,11 +24,16 @@ fn wary(profile: Profile) -> Config {
 }
 
 fn first(conn: u64, token: Option<u64>) -> Packet {
-    let message =
-        Message { order: Order::InOrder, continues: false, more: false, payload: message(1) };
+    let message = MessageFragment {
+        order: DeliveryOrder::InOrder,
+        continues: false,
+        more: false,
+        payload: message(1),
+    };
     let messages = vec![message];
-    let data = Data { conn: Conn(conn), seq: 1, first: true, again: false, token, messages };
-    Packet { blocks: vec![Block::Data(data)] }
+    let data =
+        Data { conn: UnicastConnId(conn), seq: 1, first: true, again: false, token, messages };
+    Packet { blocks: vec![ConnBlock::Data(data)] }
 }
 
 fn length(packet: &Packet, seal: &Seal) -> usize {
@@ -34,7 +42,7 @@ fn length(packet: &Packet, seal: &Seal) -> usize {
     bytes.len()
 }
 
-fn alone(block: Block) -> Packet {
+fn alone(block: ConnBlock) -> Packet {
     Packet { blocks: vec![block] }
 }
 
@@ -60,8 +68,8 @@ fn heard(endpoint: &mut Endpoint, from: SocketAddr, packet: Packet) -> Vec<Outpu
 fn one_datagram_leaves_nothing_behind_and_is_answered_by_a_shorter_one() {
     for seal in [Seal::None, Seal::Checksum, Seal::Key(1, 2)] {
         let mut endpoint = Endpoint::new(Config { seal, ..wary(Profile::Adaptive) }, Rng::new(1));
-        let close = Block::Close(Close { conn: Conn(9), last: 5, abandoned: false });
-        let probe = Block::Probe { conn: Conn(9), sent: 1_000 };
+        let close = ConnBlock::Close(Close { conn: UnicastConnId(9), last: 5, abandoned: false });
+        let probe = ConnBlock::Probe { conn: UnicastConnId(9), sent: 1_000 };
         for n in 0..2_000_u32 {
             let ip = std::net::Ipv4Addr::from_bits(0x5000_0000 + n);
             let from = SocketAddr::new(ip.into(), 7_000);
@@ -84,7 +92,7 @@ fn a_token_counts_only_on_a_first_message() {
     let mut endpoint = Endpoint::new(wary(Profile::Adaptive), Rng::new(1));
     let token = asked(&mut endpoint, addr(0), 1);
     let mut later = first(1, token);
-    let Block::Data(data) = &mut later.blocks[0] else { panic!("{later:?}") };
+    let ConnBlock::Data(data) = &mut later.blocks[0] else { panic!("{later:?}") };
     (data.seq, data.first) = (2, false);
     heard(&mut endpoint, addr(0), later);
     assert_eq!((endpoint.view().len(), endpoint.poll_timeout()), (0, None), "nobody is known");
@@ -95,7 +103,7 @@ fn a_token_counts_only_on_a_first_message() {
 fn asked(endpoint: &mut Endpoint, from: SocketAddr, conn: u64) -> Option<u64> {
     heard(endpoint, from, first(conn, None)).into_iter().find_map(|one| match one {
         Output::Packet { packet, .. } => packet.blocks.into_iter().find_map(|block| match block {
-            Block::Request(Request { token, .. }) => Some(token),
+            ConnBlock::Request(FirstMessageRequest { token, .. }) => Some(token),
             _ => None,
         }),
         _ => None,
@@ -139,7 +147,7 @@ fn whoever_leaves_makes_room_for_one_more_of_its_address() {
         hosts.filter(|host| delivers(&proves(endpoint, network(*host), 1))).collect::<Vec<_>>()
     };
     assert_eq!(come(&mut endpoint, 1..=4), [1, 2, 3]);
-    let close = Block::Close(Close { conn: Conn(1), last: 1, abandoned: false });
+    let close = ConnBlock::Close(Close { conn: UnicastConnId(1), last: 1, abandoned: false });
     heard(&mut endpoint, network(1), alone(close));
     assert_eq!(come(&mut endpoint, 5..=7), [5]);
 }
@@ -151,8 +159,8 @@ fn a_sender_gets_through_in_a_round_trip_more_and_sends_nothing_twice_for_a_loss
     for n in 1..=60 {
         let mut payload = vec![0; 1_000];
         payload[..8].copy_from_slice(&u64::to_be_bytes(n));
-        let payload = Payload::from(payload);
-        world.input(0, Input::Send { peer: addr(1), payload, order: Order::InOrder });
+        let payload = UnicastPayload::from(payload);
+        world.input(0, Input::Send { peer: addr(1), payload, order: DeliveryOrder::InOrder });
     }
     world.flush(0);
     let all = world.run_until(Duration::from_secs(2), |world| world.nodes[1].got.len() == 60);
@@ -165,7 +173,7 @@ fn a_sender_gets_through_in_a_round_trip_more_and_sends_nothing_twice_for_a_loss
 fn the_first_part_of_a_long_message_fits_with_its_token_and_its_seal() {
     for (profile, seal) in PROFILES.into_iter().zip([Seal::Checksum, Seal::Key(1, 2)]) {
         let mut world = World::new(Config { seal, ..wary(profile) }, 2, 1);
-        let (payload, order) = (Payload::from(vec![7; 10_000]), Order::InOrder);
+        let (payload, order) = (UnicastPayload::from(vec![7; 10_000]), DeliveryOrder::InOrder);
         world.input(0, Input::Send { peer: addr(1), payload: payload.clone(), order });
         world.run_until(Duration::from_secs(5), |world| !world.nodes[1].got.is_empty());
         assert_eq!(world.nodes[1].got[0].payload, payload, "{profile:?}");
@@ -198,7 +206,7 @@ fn whoever_has_not_brought_its_token_is_told_so() {
     let asked = Rc::new(RefCell::new(0));
     let seen = Rc::clone(&asked);
     world.hook(move |_, packet| {
-        let request = |block: &Block| matches!(block, Block::Request(_));
+        let request = |block: &ConnBlock| matches!(block, ConnBlock::Request(_));
         *seen.borrow_mut() += packet.blocks.iter().filter(|block| request(block)).count();
         unicast_support::Fate::Pass
     });

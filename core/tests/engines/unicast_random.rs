@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use servent_core::rng::Rng;
 use servent_core::time::Duration;
-use servent_core::unicast::{Config, Congestion, Conn, Event, Input, Order, Payload, Side};
+use servent_core::unicast::{
+    Config, Congestion, DeliveryOrder, Event, Input, Side, UnicastConnId, UnicastPayload,
+};
 use unicast_support::{Link, PROFILES, World, addr, config, number};
 
 struct Life {
@@ -64,8 +66,9 @@ impl Life {
             let length = 8 + if long { self.dice.below(1_900) } else { self.dice.below(40) };
             let mut bytes = vec![*n as u8; length as usize];
             bytes[..8].copy_from_slice(&n.to_be_bytes());
-            let order = if self.dice.chance(1, 8) { Order::AtOnce } else { Order::InOrder };
-            let payload = Payload::from(bytes);
+            let order =
+                if self.dice.chance(1, 8) { DeliveryOrder::AtOnce } else { DeliveryOrder::InOrder };
+            let payload = UnicastPayload::from(bytes);
             let refused = self.world.nodes[from].refused.len();
             self.world.input(from, Input::Send { peer: addr(to), payload, order });
             *n += u64::from(self.world.nodes[from].refused.len() == refused);
@@ -115,13 +118,13 @@ impl Life {
     /// In order and once for each connection, and everything is there.
     fn judge(&self, seed: u64) {
         for (at, node) in self.world.nodes.iter().enumerate() {
-            let mut in_order: BTreeMap<(usize, Conn), u64> = BTreeMap::new();
+            let mut in_order: BTreeMap<(usize, UnicastConnId), u64> = BTreeMap::new();
             let mut seen = BTreeSet::new();
             for got in &node.got {
                 let n = number(&got.payload);
                 let whole = got.payload[8..].iter().all(|byte| *byte == n as u8);
                 assert!(whole, "{seed}: message {n} is damaged");
-                if got.order == Order::InOrder
+                if got.order == DeliveryOrder::InOrder
                     && let Some(before) = in_order.insert((got.from, got.conn), n)
                 {
                     assert!(before < n, "{seed}: {n} after {before}");

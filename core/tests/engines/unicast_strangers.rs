@@ -7,15 +7,16 @@ use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{
-    Config, Conn, Endpoint, Event, Input, Limit, Order, Output, Payload, Profile, Rejection,
+    Config, DeliveryOrder, Endpoint, Event, Input, Output, Profile, Rejection, UnicastConnId,
+    UnicastLimit, UnicastPayload,
 };
 use servent_core::wire::unicast::{
-    Ack, Block, Close, Data, Message, Packet, PacketError, Request, Seal,
+    Ack, Close, ConnBlock, Data, FirstMessageRequest, MessageFragment, Packet, PacketError, Seal,
 };
 use unicast_support::{PROFILES, World, addr, config, message};
 
 /// Any block, about any of these connections, with any numbers.
-fn block(dice: &mut Rng, conns: &[Conn]) -> Block {
+fn block(dice: &mut Rng, conns: &[UnicastConnId]) -> ConnBlock {
     let conn = dice.pick(conns).copied().unwrap_or_default();
     let edges = [0, 1, 2, 3, 9, 1_000, 70_000, 1 << 31, 1 << 40, (1 << 62) - 1];
     let mut any = || *dice.pick(&edges).unwrap();
@@ -23,27 +24,31 @@ fn block(dice: &mut Rng, conns: &[Conn]) -> Block {
     match dice.below(8) {
         0..=2 => {
             let count = 1 + dice.below(5);
-            let messages = (0..count).map(|n| Message {
-                order: if dice.chance(1, 3) { Order::AtOnce } else { Order::InOrder },
+            let messages = (0..count).map(|n| MessageFragment {
+                order: if dice.chance(1, 3) {
+                    DeliveryOrder::AtOnce
+                } else {
+                    DeliveryOrder::InOrder
+                },
                 continues: dice.chance(1, 4),
                 more: dice.chance(1, 4),
-                payload: if dice.chance(1, 2) { Payload::new() } else { message(n) },
+                payload: if dice.chance(1, 2) { UnicastPayload::new() } else { message(n) },
             });
             let messages = messages.collect();
             let (first, again) = (dice.chance(1, 2), dice.chance(1, 3));
             let token = dice.chance(1, 3).then(|| dice.next_u64());
-            Block::Data(Data { conn, seq: a.max(1), first, again, token, messages })
+            ConnBlock::Data(Data { conn, seq: a.max(1), first, again, token, messages })
         }
         3..=4 => {
             let newest = a.max(b);
             let wanted = if dice.chance(1, 2) { vec![(a + 1, a + 1 + c.min(b))] } else { vec![] };
             let (delay, messages, bytes) = (c, d, b);
-            Block::Ack(Ack { conn, upto: a, newest, delay, messages, bytes, wanted })
+            ConnBlock::Ack(Ack { conn, upto: a, newest, delay, messages, bytes, wanted })
         }
-        5 => Block::Request(Request { conn, token: dice.next_u64() }),
-        6 => Block::Close(Close { conn, last: a, abandoned: dice.chance(1, 2) }),
-        _ if dice.chance(1, 2) => Block::Closed { conn, upto: a },
-        _ => Block::Probe { conn, sent: a },
+        5 => ConnBlock::Request(FirstMessageRequest { conn, token: dice.next_u64() }),
+        6 => ConnBlock::Close(Close { conn, last: a, abandoned: dice.chance(1, 2) }),
+        _ if dice.chance(1, 2) => ConnBlock::Closed { conn, upto: a },
+        _ => ConnBlock::Probe { conn, sent: a },
     }
 }
 
@@ -58,7 +63,8 @@ fn strangers_of_other_and_of_forged_addresses_do_not_disturb() {
                 world.send(1, 0, n);
                 // One of its own address, one that writes the peer's on it;
                 // neither knows an id.
-                let conns: Vec<Conn> = (0..3).map(|_| Conn(dice.next_u64())).collect();
+                let conns: Vec<UnicastConnId> =
+                    (0..3).map(|_| UnicastConnId(dice.next_u64())).collect();
                 for from in [9, 0] {
                     let count = 1 + dice.below(3);
                     let blocks = (0..count).map(|_| block(&mut dice, &conns)).collect();
@@ -92,7 +98,7 @@ fn any_blocks_of_known_connections_never_panic_and_keep_the_windows() {
             for n in 1..=100 {
                 world.send(0, 1, n);
                 world.send(1, 0, n);
-                let mut conns = vec![Conn(dice.next_u64())];
+                let mut conns = vec![UnicastConnId(dice.next_u64())];
                 for view in world.nodes.iter().flat_map(|node| node.endpoint.view()) {
                     conns.extend(view.sender.map(|sender| sender.conn));
                     conns.extend(view.receiver.map(|receiver| receiver.conn));
@@ -131,8 +137,8 @@ fn amplified(config: Config, packets: &[Packet], echo: bool) -> (u64, u64, Vec<E
             endpoint.handle(now, Input::Packet { peer: addr(5), packet, bytes }, &mut fx);
             let delivered = |output: &Output| matches!(output, Output::Deliver { .. });
             if echo && fx.outputs().any(delivered) {
-                let (peer, order) = (addr(5), Order::InOrder);
-                let payload = Payload::from(vec![1; 50_000]);
+                let (peer, order) = (addr(5), DeliveryOrder::InOrder);
+                let payload = UnicastPayload::from(vec![1; 50_000]);
                 endpoint.handle(now, Input::Send { peer, payload, order }, &mut fx);
             }
         }
@@ -156,7 +162,7 @@ fn whoever_is_not_proven_gets_three_times_its_bytes_at_most() {
     for profile in PROFILES {
         for seed in 0..60 {
             let mut dice = Rng::new(seed);
-            let conns = [Conn(1), Conn(2)];
+            let conns = [UnicastConnId(1), UnicastConnId(2)];
             let packets: Vec<Packet> = (0..1 + dice.below(30))
                 .map(|_| {
                     let count = 1 + dice.below(20);
@@ -178,16 +184,16 @@ fn whoever_may_be_sent_nothing_more_does_not_keep_us_awake() {
     for (profile, newest) in PROFILES.into_iter().flat_map(|profile| [(profile, 1), (profile, 9)]) {
         let (mut now, mut fx) = (Instant::from_secs(5), Fx::new());
         let mut endpoint = Endpoint::new(config(profile), Rng::new(3));
-        let whole = |n| Message {
-            order: Order::InOrder,
+        let whole = |n| MessageFragment {
+            order: DeliveryOrder::InOrder,
             continues: false,
             more: false,
             payload: message(n),
         };
-        let (conn, token) = (Conn(4), None);
+        let (conn, token) = (UnicastConnId(4), None);
         let data = |seq| {
             let messages = vec![whole(seq)];
-            Block::Data(Data { conn, seq, first: seq == 1, again: false, token, messages })
+            ConnBlock::Data(Data { conn, seq, first: seq == 1, again: false, token, messages })
         };
         let blocks = if newest == 1 { vec![data(1)] } else { vec![data(1), data(newest)] };
         // Three times one byte is no acknowledgement.
@@ -209,15 +215,20 @@ fn whoever_may_be_sent_nothing_more_does_not_keep_us_awake() {
 #[test]
 fn an_application_that_answers_a_stranger_is_held_back_until_it_shows_itself() {
     for profile in PROFILES {
-        let whole =
-            Message { order: Order::InOrder, continues: false, more: false, payload: message(1) };
-        let (conn, token) = (Conn(4), None);
+        let whole = MessageFragment {
+            order: DeliveryOrder::InOrder,
+            continues: false,
+            more: false,
+            payload: message(1),
+        };
+        let (conn, token) = (UnicastConnId(4), None);
         let messages = vec![whole];
         let data = Data { conn, seq: 1, first: true, again: false, token, messages };
-        let hello = Packet { blocks: vec![Block::Data(data)] };
+        let hello = Packet { blocks: vec![ConnBlock::Data(data)] };
         let (received, sent, events) = amplified(config(profile), &[hello], true);
         assert!(sent > 0 && sent <= 3 * received, "{sent} for {received}");
-        let held = |e: &&Event| matches!(e, Event::Limit { limit: Limit::Amplification, .. });
+        let held =
+            |e: &&Event| matches!(e, Event::Limit { limit: UnicastLimit::Amplification, .. });
         assert!(events.iter().any(|e| held(&e)), "{profile:?}");
         // A real peer that is answered at length gets all of it.
         let mut world = World::pair(profile);
@@ -241,11 +252,16 @@ fn a_huge_number_is_refused_and_nothing_is_reserved_for_it() {
         let conn = world.receiver(1, 0).unwrap().conn;
         for seq in [70_000, 2_147_000_000, 1 << 40, (1 << 62) - 1] {
             let payload = message(1);
-            let whole = Message { order: Order::InOrder, continues: false, more: false, payload };
+            let whole = MessageFragment {
+                order: DeliveryOrder::InOrder,
+                continues: false,
+                more: false,
+                payload,
+            };
             let (first, again, token) = (false, false, None);
             let messages = vec![whole];
             let data = Data { conn, seq, first, again, token, messages };
-            world.inject(1, addr(0), Packet { blocks: vec![Block::Data(data)] });
+            world.inject(1, addr(0), Packet { blocks: vec![ConnBlock::Data(data)] });
         }
         let beyond = |e: &Event| matches!(e, Event::Rejected { why: Rejection::BeyondWindow, .. });
         assert_eq!(world.count(1, beyond), 4);
@@ -266,7 +282,7 @@ fn a_flood_of_requests_brings_each_message_once_a_round_trip() {
     for _ in 0..1_000 {
         let (messages, bytes, wanted) = (1_000, 100_000, vec![(2, 100)]);
         let ack = Ack { conn, upto: 1, newest: 1, delay: 0, messages, bytes, wanted };
-        world.inject(0, addr(1), Packet { blocks: vec![Block::Ack(ack)] });
+        world.inject(0, addr(1), Packet { blocks: vec![ConnBlock::Ack(ack)] });
         world.run(Duration::from_micros(100));
     }
     // A tenth of a second is five round trips.
@@ -283,10 +299,15 @@ fn strangers_fill_no_more_than_the_table_of_peers() {
     for n in 0..500_u32 {
         let from = std::net::SocketAddr::from((std::net::Ipv4Addr::from(0x0b00_0000 + n), 9));
         let payload = message(1);
-        let whole = Message { order: Order::InOrder, continues: false, more: false, payload };
-        let (conn, first, again, token) = (Conn(u64::from(n)), true, false, None);
+        let whole = MessageFragment {
+            order: DeliveryOrder::InOrder,
+            continues: false,
+            more: false,
+            payload,
+        };
+        let (conn, first, again, token) = (UnicastConnId(u64::from(n)), true, false, None);
         let data = Data { conn, seq: 1, first, again, token, messages: vec![whole] };
-        let packet = Packet { blocks: vec![Block::Data(data)] };
+        let packet = Packet { blocks: vec![ConnBlock::Data(data)] };
         world.input(1, Input::Packet { peer: from, packet, bytes: 30 });
     }
     assert_eq!(world.nodes[1].endpoint.view().len(), 50);
@@ -300,10 +321,10 @@ fn strangers_fill_no_more_than_the_table_of_peers() {
 #[test]
 fn a_sealed_datagram_that_was_changed_is_none() {
     for seal in [Seal::Checksum, Seal::Key(1, 2)] {
-        let packet = Packet { blocks: vec![Block::Probe { conn: Conn(3), sent: 4 }] };
+        let packet = Packet { blocks: vec![ConnBlock::Probe { conn: UnicastConnId(3), sent: 4 }] };
         let mut bytes = Vec::new();
         packet.encode(&seal, &mut bytes);
-        let good = Payload::from(bytes.clone());
+        let good = UnicastPayload::from(bytes.clone());
         assert_eq!(Packet::parse(&good, &seal), Ok(packet));
         assert_eq!(Packet::parse(&good, &Seal::Key(1, 3)), Err(PacketError::Seal));
         for at in 0..bytes.len() {

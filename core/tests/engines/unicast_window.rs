@@ -5,7 +5,7 @@ use crate::unicast_support;
 
 use servent_core::time::Duration;
 use servent_core::unicast::{Config, Congestion, Event, Input, Profile};
-use servent_core::wire::unicast::Block;
+use servent_core::wire::unicast::ConnBlock;
 use unicast_support::{Fate, PROFILES, World, addr, config, has_ack, has_data};
 
 fn small(profile: Profile) -> Config {
@@ -121,7 +121,7 @@ fn an_acknowledgement_one_too_low_never_delivers_twice() {
         let mut world = World::new(small(profile), 2, 1);
         world.hook(|_, packet| {
             for block in &mut packet.blocks {
-                if let Block::Ack(ack) = block
+                if let ConnBlock::Ack(ack) = block
                     && ack.wanted.is_empty()
                     && ack.upto % 3 == 0
                 {

@@ -5,14 +5,14 @@ use std::net::SocketAddr;
 
 use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::id::ConnId;
-use servent_core::node::{Command, Config, Input, Message, Node, Output, Restored};
+use servent_core::node::{Config, InboxEntry, Input, Node, NodeCommand, Output, RestoredNode};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
-use servent_core::trace::branch::{Change, Place, altered};
+use servent_core::trace::branch::{BranchPoint, InputChange, altered};
 use servent_core::trace::player::Player;
 use servent_core::trace::qlog;
-use servent_core::trace::tape::{Start, Writer};
-use servent_core::unicast::{self, Order};
+use servent_core::trace::tape::{RecordingLog, Start};
+use servent_core::unicast::{self, DeliveryOrder};
 
 /// A timer of a real servent runs a little late.
 const LATE: Duration = Duration::from_millis(2);
@@ -20,7 +20,7 @@ const LATE: Duration = Duration::from_millis(2);
 /// A node that is recorded.
 struct Host {
     node: Node,
-    writer: Writer,
+    writer: RecordingLog,
     lines: Vec<String>,
     now: Instant,
 }
@@ -30,9 +30,9 @@ impl Host {
         let now = Instant::from_secs(1_700_000_000);
         let start = Start::new(NodeId(0), "alpha", 7, config.clone());
         let mut lines = Vec::new();
-        let writer = Writer::new(now, start, &mut lines);
+        let writer = RecordingLog::new(now, start, &mut lines);
         let mut host = Self { node: Node::new(config, 7), writer, lines, now };
-        host.give(Input::Start(Restored::default()));
+        host.give(Input::Start(RestoredNode::default()));
         host
     }
 
@@ -98,9 +98,9 @@ fn messages() -> Player {
     let [from, to] = [1, 2].map(|n| SocketAddr::from(([10, 0, 0, n], 7_000)));
     for n in 0..20_u8 {
         let data = vec![n; 500].into();
-        let message = Message { order: Order::InOrder, data };
+        let message = InboxEntry { order: DeliveryOrder::InOrder, data };
         let mut sent =
-            one.give(Input::Command(Command::SendMessages { to, messages: [message].into() }));
+            one.give(Input::Command(NodeCommand::SendMessages { to, messages: [message].into() }));
         sent.extend(one.give(Input::Flush));
         sent.extend(one.wait(5));
         for output in sent {
@@ -133,7 +133,9 @@ fn what_is_not_changed_happens_as_it_did() {
         });
         assert!(all.len() >= 10 && wanted.len() >= 20, "{} of {}", all.len(), wanted.len());
         for input in all {
-            let again = altered(&tape, Place::of(input), Change::Delay(Duration::ZERO)).unwrap();
+            let again =
+                altered(&tape, BranchPoint::at_input(input), InputChange::Delay(Duration::ZERO))
+                    .unwrap();
             assert_eq!(records(&again), wanted, "input {input}");
             let report = again.report();
             assert!(report.checkpoints > 0 && report.verified == report.checkpoints, "{report}");
@@ -150,18 +152,18 @@ fn a_client_that_never_came_or_went_is_missing_from_then_on() {
     for n in [0, 3, 17] {
         let (at, _) = tape.given(accepted[n]).unwrap();
         let before: Vec<_> = records(&tape).into_iter().filter(|(when, _)| *when < at).collect();
-        let never = altered(&tape, Place::of(accepted[n]), Change::Lose).unwrap();
+        let never = altered(&tape, BranchPoint::at_input(accepted[n]), InputChange::Lose).unwrap();
         let told = records(&never);
         assert_eq!(told[..before.len()], before);
         assert!(told.iter().all(|(_, event)| !event.contains(&conn(2 * n as u64))), "{told:?}");
-        let broken = altered(&tape, Place::of(asked[n]), Change::Lose).unwrap();
+        let broken = altered(&tape, BranchPoint::at_input(asked[n]), InputChange::Lose).unwrap();
         let told = records(&broken);
         assert!(told.iter().any(|(_, event)| event.contains("closed")), "{told:?}");
         assert_eq!(told[..before.len()], before);
-        let place = Place::of(accepted[n]);
-        assert!(altered(&tape, place, Change::Twice(LATE)).is_none(), "nobody comes twice");
+        let place = BranchPoint::at_input(accepted[n]);
+        assert!(altered(&tape, place, InputChange::Twice(LATE)).is_none(), "nobody comes twice");
     }
-    assert!(altered(&tape, Place::of(0), Change::Lose).is_none(), "it did start");
+    assert!(altered(&tape, BranchPoint::at_input(0), InputChange::Lose).is_none(), "it did start");
 }
 
 #[test]
@@ -176,15 +178,15 @@ fn a_datagram_that_was_lost_is_missed_and_one_that_is_late_fills_its_gap() {
         let view = servent_core::unicast::Endpoint::view(endpoint);
         format!("{view:?}")
     };
-    let place = Place::of(came[4]);
+    let place = BranchPoint::at_input(came[4]);
     let whole = delivered(&tape);
-    let lost = altered(&tape, place, Change::Lose).unwrap();
+    let lost = altered(&tape, place, InputChange::Lose).unwrap();
     assert_ne!(delivered(&lost), whole);
     assert_ne!(records(&lost), records(&tape));
-    let late = altered(&tape, place, Change::Delay(Duration::from_millis(30))).unwrap();
+    let late = altered(&tape, place, InputChange::Delay(Duration::from_millis(30))).unwrap();
     assert!(records(&late) != records(&tape) && records(&late) != records(&lost));
-    let twice = altered(&tape, place, Change::Twice(Duration::from_millis(1))).unwrap();
+    let twice = altered(&tape, place, InputChange::Twice(Duration::from_millis(1))).unwrap();
     assert!(twice.report().inputs > tape.report().inputs);
-    let none = Place { datagram: 9, ..place };
-    assert!(altered(&tape, none, Change::Lose).is_none(), "there is only one in it");
+    let none = BranchPoint { datagram: 9, ..place };
+    assert!(altered(&tape, none, InputChange::Lose).is_none(), "there is only one in it");
 }

@@ -4,9 +4,11 @@ use crate::node_support;
 
 use node_support::{Host, config, get, header, sha, status};
 use servent_core::id::ConnId;
-use servent_core::node::{Input, Limit};
+use servent_core::node::{Input, NodeLimit};
 use servent_core::time::Duration;
-use servent_core::wire::gnutella::{Body, FrameLimits, Framer, Hit, Message, Quality};
+use servent_core::wire::gnutella::{
+    FrameLimits, Framer, MessageBody, OverlayMessage, Quality, QueryHit,
+};
 
 const PACKETS: &str = "application/x-gnutella-packets";
 
@@ -22,19 +24,19 @@ fn answer(host: &mut Host, conn: ConnId, text: &str) -> (String, Vec<u8>) {
     (String::from_utf8(all[..end].to_vec()).unwrap(), all[end..].to_vec())
 }
 
-fn hits(bytes: &[u8]) -> Vec<Hit> {
+fn hits(bytes: &[u8]) -> Vec<QueryHit> {
     let mut framer = Framer::new(FrameLimits { payload: 65_536 });
     framer.push(bytes.to_vec().into());
-    let next = || framer.next_frame().unwrap().map(|frame| Message::parse(frame).unwrap());
-    let hit = |message: Message| match message.body {
-        Body::Hit(hit) => hit,
+    let next = || framer.next_frame().unwrap().map(|frame| OverlayMessage::parse(frame).unwrap());
+    let hit = |message: OverlayMessage| match message.body {
+        MessageBody::Hit(hit) => hit,
         other => panic!("no hit: {other:?}"),
     };
     std::iter::from_fn(next).map(hit).collect()
 }
 
-fn names(hits: &[Hit]) -> Vec<String> {
-    let names = hits.iter().flat_map(Hit::results);
+fn names(hits: &[QueryHit]) -> Vec<String> {
+    let names = hits.iter().flat_map(QueryHit::results);
     names.map(|file| String::from_utf8(file.name.to_vec()).unwrap()).collect()
 }
 
@@ -161,7 +163,7 @@ fn rt_24_a_list_waits_for_a_slow_reader_but_not_for_ever() {
     assert!(second.len() < 2 * first.len(), "piece by piece");
     host.input(Input::Backlog { conn, bytes: 70_000 });
     host.wait(Duration::from_secs(121));
-    assert!(host.hung_up.contains(&conn) && host.hit(Limit::ReaderRate));
+    assert!(host.hung_up.contains(&conn) && host.hit(NodeLimit::ReaderRate));
 }
 
 #[test]

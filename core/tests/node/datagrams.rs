@@ -7,15 +7,16 @@ use std::net::SocketAddr;
 
 use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::node::{
-    Answer, Command, Config, ConnEvent, Input, Message, Node, Output, Restored, Service,
+    Config, ConnEvent, InboxEntry, Input, Node, NodeAnswer, NodeCommand, Output, RestoredNode,
+    Service,
 };
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::qlog;
 use servent_core::trace::replay::Replay;
-use servent_core::trace::tape::{Line, Start, Writer};
+use servent_core::trace::tape::{RecordingLine, RecordingLog, Start};
 use servent_core::trace::{Event, NodeId};
-use servent_core::unicast::{self, Order, Payload, Refusal, Side};
+use servent_core::unicast::{self, DeliveryOrder, MessageRefusal, Side, UnicastPayload};
 use servent_core::wire::unicast::PacketError;
 
 const SEED: u64 = 11;
@@ -28,15 +29,15 @@ fn config(unicast: unicast::Config) -> Config {
     Config { datagrams: Some(unicast), ..Config::default() }
 }
 
-fn message(data: impl Into<Payload>) -> Message {
-    Message { order: Order::InOrder, data: data.into() }
+fn message(data: impl Into<UnicastPayload>) -> InboxEntry {
+    InboxEntry { order: DeliveryOrder::InOrder, data: data.into() }
 }
 
 /// A node, its tape, and what it has asked for.
 struct Host {
     at: SocketAddr,
     node: Node,
-    writer: Writer,
+    writer: RecordingLog,
     lines: Vec<String>,
     outputs: Vec<Output>,
     events: Vec<Event>,
@@ -50,12 +51,12 @@ impl Host {
         let mut host = Self {
             at: at(n),
             node: Node::new(config, SEED + u64::from(n)),
-            writer: Writer::new(now, start, &mut lines),
+            writer: RecordingLog::new(now, start, &mut lines),
             lines,
             outputs: Vec::new(),
             events: Vec::new(),
         };
-        host.give(now, Input::Start(Restored::default()));
+        host.give(now, Input::Start(RestoredNode::default()));
         host.outputs.clear();
         host
     }
@@ -86,8 +87,8 @@ impl Host {
         }
     }
 
-    fn send(&mut self, now: Instant, to: SocketAddr, messages: Vec<Message>) {
-        self.give(now, Input::Command(Command::SendMessages { to, messages }));
+    fn send(&mut self, now: Instant, to: SocketAddr, messages: Vec<InboxEntry>) {
+        self.give(now, Input::Command(NodeCommand::SendMessages { to, messages }));
     }
 
     /// The tape, ended, run again.
@@ -133,13 +134,13 @@ fn a_message_there_is_no_room_for_comes_back_with_all_behind_it() {
         Output::Refused { to, messages, why } => Some((*to, messages.clone(), *why)),
         _ => None,
     });
-    assert_eq!(refused, Some((at(2), messages[10..].to_vec(), Refusal::Full)));
+    assert_eq!(refused, Some((at(2), messages[10..].to_vec(), MessageRefusal::Full)));
 
     let long = unicast::Config::default().max_message as usize + 1;
     let two = vec![message(vec![0; long]), message("after it")];
     host.outputs.clear();
     host.send(now, at(3), two.clone());
-    let refused = Output::Refused { to: at(3), messages: two, why: Refusal::TooLong };
+    let refused = Output::Refused { to: at(3), messages: two, why: MessageRefusal::TooLong };
     assert_eq!(host.outputs, [refused]);
 }
 
@@ -178,12 +179,12 @@ fn a_datagram_that_is_none_of_ours_is_an_event_and_harms_no_other() {
 fn a_node_without_the_service_hears_no_datagrams() {
     let now = Instant::from_secs(101);
     let mut host = Host::new(1, Config::default());
-    let data = Payload::from_static(b"anything");
+    let data = UnicastPayload::from_static(b"anything");
     host.give(now, Input::Datagrams { from: at(2), segment: 8, data });
     host.give(now, Input::Flush);
     assert_eq!(host.outputs, []);
     host.send(now, at(2), vec![message("hello")]);
-    let off = Answer::Off { service: Service::Datagrams };
+    let off = NodeAnswer::Off { service: Service::Datagrams };
     assert_eq!(host.outputs, [Output::Answer(off)], "and says so to whoever wants some sent");
     assert!(host.node.datagrams().is_none());
 }
@@ -196,7 +197,7 @@ fn two_nodes_talk_over_a_bad_link_and_both_tapes_are_the_same_run_again() {
     let mut hosts = [Host::new(1, config(unicast.clone())), Host::new(2, config(unicast))];
     let mut now = Instant::from_secs(101);
     let mut dice = Rng::new(5);
-    let wanted: [Vec<Payload>; 2] = [3, 4].map(|seed| {
+    let wanted: [Vec<UnicastPayload>; 2] = [3, 4].map(|seed| {
         let mut dice = Rng::new(seed);
         (0..150).map(|n| vec![n as u8; dice.below(700) as usize + 1].into()).collect()
     });
@@ -204,7 +205,7 @@ fn two_nodes_talk_over_a_bad_link_and_both_tapes_are_the_same_run_again() {
         let to = hosts[1 - n].at;
         hosts[n].send(now, to, messages.iter().cloned().map(message).collect());
     }
-    let mut got: [Vec<Payload>; 2] = Default::default();
+    let mut got: [Vec<UnicastPayload>; 2] = Default::default();
     let mut link: VecDeque<(Instant, usize, Input)> = VecDeque::new();
     for _ in 0..200_000 {
         for n in 0..2 {
@@ -243,7 +244,7 @@ fn carry(
     host: &mut Host,
     now: Instant,
     output: Output,
-    got: &mut Vec<Payload>,
+    got: &mut Vec<UnicastPayload>,
     (link, dice): (&mut VecDeque<(Instant, usize, Input)>, &mut Rng),
 ) {
     let n = usize::from(host.at == at(2));
@@ -260,7 +261,7 @@ fn carry(
         }
         Output::Deliver { from, messages, .. } => {
             let bytes = messages.iter().map(|message| message.data.len() as u64).sum();
-            let taken = Command::TakenMessages { from, messages: messages.len() as u64, bytes };
+            let taken = NodeCommand::TakenMessages { from, messages: messages.len() as u64, bytes };
             got.extend(messages.into_iter().map(|message| message.data));
             host.give(now, Input::Command(taken));
         }
@@ -271,28 +272,28 @@ fn carry(
 #[test]
 fn every_input_of_the_service_comes_back_from_its_line() {
     let [to, from, peer] = [at(1), "[::1]:7".parse().unwrap(), at(3)];
-    let data = Payload::from_static(b"\x00\xff");
+    let data = UnicastPayload::from_static(b"\x00\xff");
     let messages = vec![
-        Message { order: Order::AtOnce, data: data.clone() },
-        Message { order: Order::InOrder, data: Payload::new() },
+        InboxEntry { order: DeliveryOrder::AtOnce, data: data.clone() },
+        InboxEntry { order: DeliveryOrder::InOrder, data: UnicastPayload::new() },
     ];
     let mut lines = Vec::new();
     let start = Start::new(NodeId(0), "one", SEED, config(Default::default()));
-    let mut writer = Writer::new(Instant::ZERO, start.clone(), &mut lines);
+    let mut writer = RecordingLog::new(Instant::ZERO, start.clone(), &mut lines);
     let inputs = [
         Input::Datagrams { from, segment: 2, data },
         Input::Flush,
-        Input::Command(Command::SendMessages { to, messages }),
-        Input::Command(Command::TakenMessages { from, messages: 2, bytes: u64::MAX }),
-        Input::Command(Command::CloseMessages { to }),
-        Input::Command(Command::ForgetMessages { peer, side: Side::Receiver }),
+        Input::Command(NodeCommand::SendMessages { to, messages }),
+        Input::Command(NodeCommand::TakenMessages { from, messages: 2, bytes: u64::MAX }),
+        Input::Command(NodeCommand::CloseMessages { to }),
+        Input::Command(NodeCommand::ForgetMessages { peer, side: Side::Receiver }),
     ];
     for input in &inputs {
         writer.input(Instant::ZERO, input, &mut lines);
     }
-    assert_eq!(qlog::parse(lines[1].as_bytes()), Ok(Line::Start(start)));
+    assert_eq!(qlog::parse(lines[1].as_bytes()), Ok(RecordingLine::Start(start)));
     for (line, input) in lines[2..].iter().zip(inputs) {
         let read = qlog::parse(line.as_bytes());
-        assert_eq!(read, Ok(Line::Input { at: Instant::ZERO, input }), "{line}");
+        assert_eq!(read, Ok(RecordingLine::Input { at: Instant::ZERO, input }), "{line}");
     }
 }

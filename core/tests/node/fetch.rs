@@ -6,7 +6,7 @@ use node_support::{Host, config, content, header, sha};
 use servent_core::engine::Effect;
 use servent_core::fetch::Event as FetchEvent;
 use servent_core::id::{ConnId, FileIndex};
-use servent_core::node::{Answer, Command, ConnEvent, Get, Input, Output, Source};
+use servent_core::node::{ConnEvent, DownloadSource, Get, Input, NodeAnswer, NodeCommand, Output};
 use servent_core::time::Duration;
 use servent_core::trace::Event;
 
@@ -16,13 +16,13 @@ const SIZE: usize = 300;
 fn asking() -> (Host, ConnId, String) {
     let mut host = Host::new(config(), &[]);
     host.files.insert(FileIndex(0), content(SIZE));
-    let source = Source {
+    let source = DownloadSource {
         at: "9.9.9.9:9".parse().unwrap(),
         target: "/get/0/file%200.bin".into(),
         host: "h".into(),
     };
     let get = Get { name: "x".into(), sha1: Some(sha(0)), sources: vec![source] };
-    host.input(Input::Command(Command::Get(get)));
+    host.input(Input::Command(NodeCommand::Get(get)));
     let (conn, _) = host.dials.pop().expect("a dial");
     assert_eq!(conn.0 % 4, 1);
     host.input(Input::Dialed { conn, local: "1.2.3.4:5".parse().unwrap() });
@@ -83,7 +83,7 @@ fn replies_cut_anywhere_have_the_same_effects() {
         let (a, b) = body.split_at(cut.min(body.len()));
         [a, b].iter().for_each(|piece| host.bytes(conn, piece));
         assert_eq!(host.parts.values().next(), Some(&content(SIZE)), "cut at {cut}");
-        assert!(matches!(host.answers.last(), Some(Answer::Fetched { .. })), "cut at {cut}");
+        assert!(matches!(host.answers.last(), Some(NodeAnswer::Fetched { .. })), "cut at {cut}");
         host
     };
     let reference = play(0);
@@ -99,7 +99,7 @@ fn garbage_ends_the_connection_but_not_the_node() {
         let (mut host, conn, _) = asking();
         host.bytes(conn, bytes);
         assert!(host.hung_up.contains(&conn), "{:?}", String::from_utf8_lossy(&bytes[..9]));
-        assert!(!host.answers.iter().any(|a| matches!(a, Answer::Fetched { .. })));
+        assert!(!host.answers.iter().any(|a| matches!(a, NodeAnswer::Fetched { .. })));
     }
 }
 
@@ -114,7 +114,7 @@ fn a_lie_about_length_is_noticed() {
         host.bytes(conn, &content(400));
         host.input(Input::Closed { conn });
         host.wait(Duration::from_secs(1));
-        assert!(!host.answers.iter().any(|a| matches!(a, Answer::Fetched { .. })), "{range}");
+        assert!(!host.answers.iter().any(|a| matches!(a, NodeAnswer::Fetched { .. })), "{range}");
     }
 }
 
@@ -137,15 +137,15 @@ fn a_failing_disk_ends_the_download_with_its_reason() {
     host.bytes(conn, &whole()[..150]);
     let why = servent_core::node::StoreError::Full;
     host.input(Input::DiskFailed { conn, why });
-    assert!(matches!(host.answers.last(), Some(Answer::Failed { .. })), "{:?}", host.answers);
+    assert!(matches!(host.answers.last(), Some(NodeAnswer::Failed { .. })), "{:?}", host.answers);
     assert!(host.hung_up.contains(&conn));
 }
 
 #[test]
 fn a_dial_given_up_is_closed_once() {
     let (mut host, conn, _) = asking();
-    let Some(Answer::Fetching { fetch }) = host.answers.first().cloned() else { panic!() };
-    host.input(Input::Command(Command::Cancel { fetch }));
+    let Some(NodeAnswer::Fetching { fetch }) = host.answers.first().cloned() else { panic!() };
+    host.input(Input::Command(NodeCommand::Cancel { fetch }));
     assert!(host.hung_up.contains(&conn));
     let closing = |e: &Effect<Output, Event>| {
         matches!(e, Effect::Event(Event::Conn(ConnEvent::Closing { .. })))

@@ -6,7 +6,8 @@ use std::net::SocketAddr;
 use servent_core::engine::{Effect, Engine as _, Fx, FxOf};
 use servent_core::node::swarm::{self, SwarmFile};
 use servent_core::node::{
-    Answer, Command, Config, DialError, Get, Input, Node, Output, Restored, Source,
+    Config, DialError, DownloadSource, Get, Input, Node, NodeAnswer, NodeCommand, Output,
+    RestoredNode,
 };
 use servent_core::swarm::client;
 use servent_core::time::{Duration, Instant};
@@ -29,10 +30,10 @@ impl Misled {
         let coordinator = "80.1.2.3:6086".parse().unwrap();
         let (now, dials) = (Instant::from_secs(1), BTreeMap::new());
         let mut misled = Self { node, now, coordinator, line: None, dials };
-        misled.give(Input::Start(Restored::default()));
+        misled.give(Input::Start(RestoredNode::default()));
         let (file, url, coordinator) = (SwarmFile(1), url_of("film"), vec![coordinator]);
-        let want = swarm::Command::Want { file, url, coordinator, sha256: None };
-        misled.give(Input::Command(Command::Swarm(want)));
+        let want = swarm::SwarmCommand::Want { file, url, coordinator, sha256: None };
+        misled.give(Input::Command(NodeCommand::Swarm(want)));
         misled
             .hear(r#"["tell_info",{"url":"pdtp://swarm/film","size":16384000,"chunkSize":16384}]"#);
         misled
@@ -112,12 +113,15 @@ fn redirected(downloads: usize, to: impl Fn(usize) -> SocketAddr) -> BTreeMap<So
     let mut node = Node::new(Config::default(), 7);
     let server: SocketAddr = "80.1.2.3:6346".parse().unwrap();
     let mut dials = BTreeMap::new();
-    let mut inputs = vec![Input::Start(Restored::default())];
+    let mut inputs = vec![Input::Start(RestoredNode::default())];
     inputs.extend((0..downloads).map(|n| {
-        let source =
-            Source { at: server, target: format!("/get/{n}/a"), host: "80.1.2.3:6346".into() };
+        let source = DownloadSource {
+            at: server,
+            target: format!("/get/{n}/a"),
+            host: "80.1.2.3:6346".into(),
+        };
         let name = format!("file-{n}");
-        Input::Command(Command::Get(Get { name, sha1: None, sources: vec![source] }))
+        Input::Command(NodeCommand::Get(Get { name, sha1: None, sources: vec![source] }))
     }));
     inputs.reverse();
     let (mut now, mut sent) = (Instant::from_secs(1), 0);
@@ -148,11 +152,11 @@ fn redirected(downloads: usize, to: impl Fn(usize) -> SocketAddr) -> BTreeMap<So
                     let data = b"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n";
                     inputs.push(Input::Bytes { conn, data: data.to_vec() });
                 }
-                Effect::Output(Output::Answer(Answer::Moved { fetch, from, .. })) => {
+                Effect::Output(Output::Answer(NodeAnswer::Moved { fetch, from, .. })) => {
                     let at = to(sent);
                     sent += 1;
-                    let to = Some(Source { at, target: "/x".into(), host: at.to_string() });
-                    inputs.push(Input::Command(Command::Moved { fetch, from, to }));
+                    let to = Some(DownloadSource { at, target: "/x".into(), host: at.to_string() });
+                    inputs.push(Input::Command(NodeCommand::Moved { fetch, from, to }));
                 }
                 _ => {}
             }

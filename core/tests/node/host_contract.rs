@@ -8,7 +8,8 @@ use servent_core::engine::Effect;
 use servent_core::id::{ConnId, FetchId, FileIndex, Guid};
 use servent_core::node::swarm::{self, SwarmFile};
 use servent_core::node::{
-    Answer, Command, ConnEvent, DialError, Get, Input, Misuse, Output, PartRow, Restored, Service,
+    ConnEvent, DialError, Get, Input, Misuse, NodeAnswer, NodeCommand, Output, PartRow,
+    RestoredNode, Service,
 };
 use servent_core::trace::Event;
 
@@ -35,10 +36,10 @@ fn a_node_is_started_first_and_once() {
     let mut host = Host::blank(config(), &[]);
     let (conn, peer) = (ConnId(0), "9.9.9.9:9".parse().unwrap());
     only(&mut host, Input::Accepted { conn, peer, local: None }, Misuse::NotStarted);
-    host.input(Input::Start(Restored::default()));
+    host.input(Input::Start(RestoredNode::default()));
     assert_eq!(faults(&host), [Misuse::NotStarted]);
-    only(&mut host, Input::Start(Restored::default()), Misuse::StartedTwice);
-    host.input(Input::Command(Command::Stop));
+    only(&mut host, Input::Start(RestoredNode::default()), Misuse::StartedTwice);
+    host.input(Input::Command(NodeCommand::Stop));
     let before = host.log.len();
     host.input(Input::Closed { conn });
     assert_eq!(host.log.len(), before, "what was under way at the stop is no fault");
@@ -64,7 +65,7 @@ fn nobody_reports_on_a_dial_that_was_not_asked_for() {
     only(&mut host, Input::Dialed { conn, local }, Misuse::NotDialing { conn });
     let why = DialError::Refused;
     only(&mut host, Input::DialFailed { conn, why }, Misuse::NotDialing { conn });
-    host.input(Input::Command(Command::Giv { to: local, index: FileIndex(0) }));
+    host.input(Input::Command(NodeCommand::Giv { to: local, index: FileIndex(0) }));
     let (conn, _) = host.dials[0];
     host.input(Input::Dialed { conn, local });
     only(&mut host, Input::Dialed { conn, local }, Misuse::NotDialing { conn });
@@ -76,7 +77,7 @@ fn a_file_that_is_not_shared_is_not_named() {
     let index = FileIndex(5);
     only(&mut host, Input::Unshared { index }, Misuse::UnknownFile { index });
     let to = "1.2.3.4:5".parse().unwrap();
-    only(&mut host, Input::Command(Command::Giv { to, index }), Misuse::UnknownFile { index });
+    only(&mut host, Input::Command(NodeCommand::Giv { to, index }), Misuse::UnknownFile { index });
 }
 
 #[test]
@@ -93,15 +94,15 @@ fn a_service_that_is_off_declines() {
     let at = "9.9.9.9:9".parse().unwrap();
     let wish = Get { name: "x".into(), sha1: None, sources: Vec::new() };
     for (command, service) in [
-        (Command::Get(wish), Service::Downloads),
-        (Command::Cancel { fetch: FetchId(1) }, Service::Downloads),
-        (Command::Giv { to: at, index: FileIndex(0) }, Service::Http),
-        (Command::Join { at }, Service::Overlay),
-        (Command::Swarm(swarm::Command::Leave { file: SwarmFile(1) }), Service::Swarm),
-        (Command::Search { search: 1, words: "x".into() }, Service::Overlay),
+        (NodeCommand::Get(wish), Service::Downloads),
+        (NodeCommand::Cancel { fetch: FetchId(1) }, Service::Downloads),
+        (NodeCommand::Giv { to: at, index: FileIndex(0) }, Service::Http),
+        (NodeCommand::Join { at }, Service::Overlay),
+        (NodeCommand::Swarm(swarm::SwarmCommand::Leave { file: SwarmFile(1) }), Service::Swarm),
+        (NodeCommand::Search { search: 1, words: "x".into() }, Service::Overlay),
     ] {
         host.input(Input::Command(command));
-        assert_eq!(host.answers.pop(), Some(Answer::Off { service }));
+        assert_eq!(host.answers.pop(), Some(NodeAnswer::Off { service }));
     }
     assert!(host.dials.is_empty() && faults(&host).is_empty());
 }
@@ -111,7 +112,7 @@ fn remembered_downloads_rest_while_nothing_is_downloaded() {
     let mut quiet = config();
     quiet.download = false;
     let mut host = Host::blank(quiet, &[]);
-    let source = servent_core::node::Source {
+    let source = servent_core::node::DownloadSource {
         at: "9.9.9.9:9".parse().unwrap(),
         target: "/x".into(),
         host: "9.9.9.9".into(),
@@ -119,6 +120,10 @@ fn remembered_downloads_rest_while_nothing_is_downloaded() {
     let get = Get { name: "x".into(), sha1: None, sources: vec![source] }.into();
     let row = PartRow { fetch: FetchId(1), get, size: None, have: Vec::new(), tickets: Vec::new() };
     let servent = Some(Guid([7; 16]));
-    host.input(Input::Start(Restored { servent, fetches: vec![row], ..Restored::default() }));
+    host.input(Input::Start(RestoredNode {
+        servent,
+        fetches: vec![row],
+        ..RestoredNode::default()
+    }));
     assert!(host.dials.is_empty() && host.ops.is_empty(), "neither asked for nor forgotten");
 }

@@ -12,7 +12,8 @@ use proptest::prelude::*;
 use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::id::{ConnId, FetchId, FileIndex, Guid, Sha1};
 use servent_core::node::{
-    Command, DialError, FileInfo, Get, Held, Input, Node, Output, Source, StoreError,
+    DialError, DownloadSource, FileInfo, Get, InboxMessage, Input, Node, NodeCommand, Output,
+    StoreError,
 };
 use servent_core::queue::FileKey;
 use servent_core::time::{Duration, Instant};
@@ -67,29 +68,32 @@ fn accepted() -> impl Strategy<Value = ConnId> {
     prop_oneof![30 => (0..7u64).prop_map(|n| n * 2), 1 => Just(u64::MAX)].prop_map(ConnId)
 }
 
-fn source() -> impl Strategy<Value = Source> {
-    (0..4u8).prop_map(|n| Source {
+fn source() -> impl Strategy<Value = DownloadSource> {
+    (0..4u8).prop_map(|n| DownloadSource {
         at: format!("9.9.9.{n}:1").parse().unwrap(),
         target: "/get/0/file%200.bin".into(),
         host: "x".into(),
     })
 }
 
-fn command() -> impl Strategy<Value = Command> {
+fn command() -> impl Strategy<Value = NodeCommand> {
     let fetch = FetchId(0);
     prop_oneof![
-        (0..4u32).prop_map(|slots| Command::Slots { slots }),
-        (0..3u32)
-            .prop_map(|n| Command::Giv { to: "9.9.9.9:9".parse().unwrap(), index: FileIndex(n) }),
-        prop::collection::vec(source(), 0..3)
-            .prop_map(|sources| { Command::Get(Get { name: "f".into(), sha1: None, sources }) }),
-        Just(Command::Cancel { fetch }),
-        Just(Command::AskNow { fetch }),
-        Just(Command::Pause { fetch }),
-        Just(Command::Resume { fetch }),
-        (0..100u64).prop_map(move |s| Command::Sleep { fetch, length: Duration::from_secs(s) }),
-        Just(Command::ExpectGiv { fetch, servent: Guid([0; 16]), index: FileIndex(0) }),
-        Just(Command::Listening { at: "1.2.3.4:5".parse().unwrap() }),
+        (0..4u32).prop_map(|slots| NodeCommand::Slots { slots }),
+        (0..3u32).prop_map(|n| NodeCommand::Giv {
+            to: "9.9.9.9:9".parse().unwrap(),
+            index: FileIndex(n)
+        }),
+        prop::collection::vec(source(), 0..3).prop_map(|sources| {
+            NodeCommand::Get(Get { name: "f".into(), sha1: None, sources })
+        }),
+        Just(NodeCommand::Cancel { fetch }),
+        Just(NodeCommand::AskNow { fetch }),
+        Just(NodeCommand::Pause { fetch }),
+        Just(NodeCommand::Resume { fetch }),
+        (0..100u64).prop_map(move |s| NodeCommand::Sleep { fetch, length: Duration::from_secs(s) }),
+        Just(NodeCommand::ExpectGiv { fetch, servent: Guid([0; 16]), index: FileIndex(0) }),
+        Just(NodeCommand::Listening { at: "1.2.3.4:5".parse().unwrap() }),
     ]
 }
 
@@ -109,7 +113,7 @@ fn happening() -> impl Strategy<Value = Result<Input, u64>> {
         2 => (conn(), number.clone()).prop_map(|(conn, bytes)| Ok(Input::Stored { conn, bytes })),
         1 => (conn(), number).prop_map(|(conn, bytes)| Ok(Input::Backlog { conn, bytes })),
         1 => (0..3u32, 0..9u64).prop_map(|(files, bytes)| {
-            Ok(Input::Inbox { held: (files > 0).then_some(Held { files, bytes }) })
+            Ok(Input::Inbox { held: (files > 0).then_some(InboxMessage { files, bytes }) })
         }),
         1 => conn().prop_map(|conn| Ok(Input::Kept { conn, name: "a".into() })),
         1 => conn().prop_map(|conn| Ok(Input::BodyEnded { conn, unread: Vec::new() })),
@@ -217,7 +221,7 @@ impl Manners {
 
 fn started() -> Node {
     let mut host = Host::new(config(), &[1_000, 10]);
-    host.input(Input::Inbox { held: Some(Held::default()) });
+    host.input(Input::Inbox { held: Some(InboxMessage::default()) });
     host.node
 }
 

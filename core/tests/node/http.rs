@@ -3,7 +3,7 @@
 use crate::node_support;
 
 use node_support::{CHANGED, Host, config, get, header, status};
-use servent_core::node::{Input, Limit};
+use servent_core::node::{Input, NodeLimit};
 use servent_core::time::Duration;
 
 fn head_request(target: &str, extra: &str) -> String {
@@ -224,7 +224,7 @@ fn other_protocols_are_hung_up_on_without_a_word() {
         let mut host = Host::new(config(), &[10]);
         let conn = host.accept("9.9.9.9:1");
         assert_eq!(host.say(conn, bytes), "", "{bytes:?}");
-        assert!(host.hung_up.contains(&conn) && host.hit(Limit::Garbage), "{bytes:?}");
+        assert!(host.hung_up.contains(&conn) && host.hit(NodeLimit::Garbage), "{bytes:?}");
     }
 }
 
@@ -247,11 +247,11 @@ fn too_long_heads_are_refused() {
     let conn = host.accept("9.9.9.9:1");
     let reply = host.say(conn, &get(0, &format!("A: {}\r\n", "x".repeat(20_000))));
     assert_eq!(status(&reply), 431);
-    assert!(host.hung_up.contains(&conn) && host.hit(Limit::HeadBytes));
+    assert!(host.hung_up.contains(&conn) && host.hit(NodeLimit::HeadBytes));
     let conn = host.accept("9.9.9.9:2");
     let reply = host.say(conn, &get(0, &"A: b\r\n".repeat(100)));
     assert_eq!(status(&reply), 431);
-    assert!(host.hung_up.contains(&conn) && host.hit(Limit::HeadLines));
+    assert!(host.hung_up.contains(&conn) && host.hit(NodeLimit::HeadLines));
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn deadlines_end_slow_and_silent_connections() {
     host.wait(Duration::from_secs(43));
     assert!(!host.hung_up.contains(&kept));
     host.wait(Duration::from_secs(2));
-    assert!(host.hung_up.contains(&kept) && host.hit(Limit::IdleDeadline));
+    assert!(host.hung_up.contains(&kept) && host.hit(NodeLimit::IdleDeadline));
 }
 
 #[test]
@@ -286,10 +286,10 @@ fn connections_are_limited_in_all_and_by_address() {
     let first = host.accept("9.9.9.9:1");
     host.accept("9.9.9.9:2");
     let third = host.accept("9.9.9.9:3");
-    assert!(host.hung_up.contains(&third) && host.hit(Limit::ConnectionsPerIp));
+    assert!(host.hung_up.contains(&third) && host.hit(NodeLimit::ConnectionsPerIp));
     host.accept("8.8.8.8:1");
     let fourth = host.accept("8.8.8.8:2");
-    assert!(host.hung_up.contains(&fourth) && host.hit(Limit::Connections));
+    assert!(host.hung_up.contains(&fourth) && host.hit(NodeLimit::Connections));
     host.input(Input::Closed { conn: first });
     let again = host.accept("9.9.9.9:4");
     assert!(!host.hung_up.contains(&again));
@@ -303,7 +303,7 @@ fn unread_replies_end_the_connection() {
     host.input(Input::Backlog { conn, bytes: 256 * 1024 });
     assert!(!host.hung_up.contains(&conn));
     host.input(Input::Backlog { conn, bytes: 256 * 1024 + 1 });
-    assert!(host.hung_up.contains(&conn) && host.hit(Limit::Backlog));
+    assert!(host.hung_up.contains(&conn) && host.hit(NodeLimit::Backlog));
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn too_many_requests_at_once_are_not_answered_for_ever() {
     let mut host = Host::new(config(), &[10]);
     let conn = host.accept("9.9.9.9:1");
     let reply = host.say(conn, &head_request("/", "").repeat(1_000));
-    assert!(host.hung_up.contains(&conn) && host.hit(Limit::Pipeline));
+    assert!(host.hung_up.contains(&conn) && host.hit(NodeLimit::Pipeline));
     assert_eq!(reply.matches("200 OK").count(), 9, "one and eight ahead");
 }
 

@@ -9,9 +9,10 @@ use node_support::{Host, config, content, sha};
 use servent_core::engine::Fx;
 use servent_core::id::{ConnId, FetchId, FileIndex, Guid};
 use servent_core::node::{
-    Answer, Command, Config, ConnEvent, DialError, Get, Hit, Input, Restored, Source,
+    Config, ConnEvent, DialError, DownloadSource, Get, Input, NodeAnswer, NodeCommand,
+    RestoredNode, SearchHit,
 };
-use servent_core::routing::{self, Ending};
+use servent_core::routing::{self, NeighbourEnding};
 use servent_core::time::Duration;
 use servent_core::trace::Event;
 use servent_core::wire::gnutella::code;
@@ -47,7 +48,12 @@ impl Net {
             let mut host = Host::blank(config, shares[node]);
             let (servent, shared) = (Some(Guid([node as u8 + 1; 16])), host.shared());
             let listen = Some(at(node));
-            host.input(Input::Start(Restored { servent, listen, shared, ..Restored::default() }));
+            host.input(Input::Start(RestoredNode {
+                servent,
+                listen,
+                shared,
+                ..RestoredNode::default()
+            }));
             host
         });
         Self { hosts: hosts.collect(), links: Vec::new(), chunk: 5 }
@@ -61,7 +67,7 @@ impl Net {
         // What the right bytes hash to; not shared.
         net.hosts[0].files.insert(FileIndex(0), content(4_000));
         for end in [0, 2] {
-            net.hosts[end].input(Input::Command(Command::Join { at: at(1) }));
+            net.hosts[end].input(Input::Command(NodeCommand::Join { at: at(1) }));
         }
         net.run(Duration::from_secs(2));
         net
@@ -149,23 +155,23 @@ impl Net {
         self.hosts[node].log.iter().filter_map(event).collect()
     }
 
-    fn found(&self, node: usize) -> Vec<Hit> {
-        let found = |answer: &Answer| match answer {
-            Answer::Found(hit) => Some(hit.clone()),
+    fn found(&self, node: usize) -> Vec<SearchHit> {
+        let found = |answer: &NodeAnswer| match answer {
+            NodeAnswer::Found(hit) => Some(hit.clone()),
             _ => None,
         };
         self.hosts[node].answers.iter().filter_map(found).collect()
     }
 
-    fn search(&mut self, words: &str) -> Vec<Hit> {
+    fn search(&mut self, words: &str) -> Vec<SearchHit> {
         let (search, words) = (5, words.into());
-        self.hosts[0].input(Input::Command(Command::Search { search, words }));
+        self.hosts[0].input(Input::Command(NodeCommand::Search { search, words }));
         self.run(Duration::from_secs(2));
         self.found(0)
     }
 
     fn fetched(&self) -> Option<&Vec<u8>> {
-        let done = |answer: &Answer| matches!(answer, Answer::Fetched { .. });
+        let done = |answer: &NodeAnswer| matches!(answer, NodeAnswer::Fetched { .. });
         let part = self.hosts[0].parts.get(&FetchId(0));
         part.filter(|_| self.hosts[0].answers.iter().any(done))
     }
@@ -176,16 +182,28 @@ fn a_search_at_one_end_of_a_line_finds_and_downloads_from_the_other() {
     let mut net = Net::line(|_| {});
     let hits = net.search("FILE bin");
     assert_eq!(hits.len(), 1, "{hits:?}");
-    let Hit { search, at: place, index, name, size, sha1, push, busy, hops, from, through, .. } =
-        hits[0].clone();
+    let SearchHit {
+        search,
+        at: place,
+        index,
+        name,
+        size,
+        sha1,
+        push,
+        busy,
+        hops,
+        from,
+        through,
+        ..
+    } = hits[0].clone();
     assert_eq!(through, Some(at(1)));
     assert_eq!((search, place, index), (5, at(2), FileIndex(0)));
     assert_eq!((name.as_str(), size, sha1), ("file 0.bin", 4_000, Some(sha(0))));
     assert_eq!((push, busy, hops, from), (false, false, 1, at(1).ip()));
     let source =
-        Source { at: place, target: "/get/0/file%200.bin".into(), host: place.to_string() };
+        DownloadSource { at: place, target: "/get/0/file%200.bin".into(), host: place.to_string() };
     let get = Get { name: "f".into(), sha1, sources: vec![source] };
-    net.hosts[0].input(Input::Command(Command::Get(get)));
+    net.hosts[0].input(Input::Command(NodeCommand::Get(get)));
     net.run(Duration::from_secs(5));
     assert!(net.fetched() == Some(&content(4_000)), "{:?}", net.hosts[0].answers);
 }
@@ -196,11 +214,11 @@ fn a_firewalled_source_is_fetched_by_push() {
     let hits = net.search("file");
     assert!(hits[0].push, "it cannot be reached and says so");
     let get = Get { name: "f".into(), sha1: hits[0].sha1, sources: Vec::new() };
-    net.hosts[0].input(Input::Command(Command::Get(get)));
+    net.hosts[0].input(Input::Command(NodeCommand::Get(get)));
     let (fetch, servent, index) = (FetchId(0), hits[0].servent, hits[0].index);
     for command in [
-        Command::ExpectGiv { fetch, servent, index },
-        Command::AskPush { servent, index, via: None, proxies: Vec::new() },
+        NodeCommand::ExpectGiv { fetch, servent, index },
+        NodeCommand::AskPush { servent, index, via: None, proxies: Vec::new() },
     ] {
         net.hosts[0].input(Input::Command(command));
     }
@@ -208,8 +226,13 @@ fn a_firewalled_source_is_fetched_by_push() {
     assert!(net.fetched() == Some(&content(4_000)), "{:?}", net.hosts[0].answers);
     let unknown = Guid([99; 16]);
     let (via, proxies) = (None, Vec::new());
-    net.hosts[0].input(Input::Command(Command::AskPush { servent: unknown, index, via, proxies }));
-    assert!(net.hosts[0].answers.contains(&Answer::NoWay { servent: unknown }));
+    net.hosts[0].input(Input::Command(NodeCommand::AskPush {
+        servent: unknown,
+        index,
+        via,
+        proxies,
+    }));
+    assert!(net.hosts[0].answers.contains(&NodeAnswer::NoWay { servent: unknown }));
 }
 
 #[test]
@@ -239,13 +262,16 @@ fn links_are_deflated_when_both_can_and_plain_when_one_cannot() {
 #[test]
 fn goodbyes_are_said_and_another_neighbour_is_looked_for() {
     let mut net = Net::new(vec![overlay(1), overlay(1), overlay(1)], &[&[], &[], &[]]);
-    net.hosts[0].input(Input::Command(Command::Join { at: at(1) }));
-    net.hosts[2].input(Input::Command(Command::Join { at: at(1) }));
+    net.hosts[0].input(Input::Command(NodeCommand::Join { at: at(1) }));
+    net.hosts[2].input(Input::Command(NodeCommand::Join { at: at(1) }));
     net.run(Duration::from_secs(35));
-    net.hosts[1].input(Input::Command(Command::Stop));
+    net.hosts[1].input(Input::Command(NodeCommand::Stop));
     net.run(Duration::from_secs(1));
     let bye = |event: &routing::Event| {
-        matches!(event, routing::Event::Closed { why: Ending::Bye { code: code::EXIT, .. }, .. })
+        matches!(
+            event,
+            routing::Event::Closed { why: NeighbourEnding::Bye { code: code::EXIT, .. }, .. }
+        )
     };
     assert!(net.events(0).iter().any(bye));
     net.run(Duration::from_secs(60));
@@ -259,8 +285,8 @@ fn two_that_call_each_other_at_once_are_joined_once() {
     for chunk in [1, 5, 7, 1_000] {
         let mut net = Net::new(vec![overlay(1), overlay(1)], &[&[], &[]]);
         net.chunk = chunk;
-        net.hosts[0].input(Input::Command(Command::Join { at: at(1) }));
-        net.hosts[1].input(Input::Command(Command::Join { at: at(0) }));
+        net.hosts[0].input(Input::Command(NodeCommand::Join { at: at(1) }));
+        net.hosts[1].input(Input::Command(NodeCommand::Join { at: at(0) }));
         net.run(Duration::from_secs(5));
         let links = |node: usize| net.hosts[node].node.overlay().unwrap().links.len();
         assert_eq!((links(0), links(1), net.links.len()), (1, 1, 1), "{chunk}");
@@ -272,9 +298,9 @@ fn whoever_is_one_too_many_is_told_of_others() {
     let mut full = overlay(0);
     full.overlay.neighbours = 1;
     let mut net = Net::new(vec![overlay(1), full, overlay(1)], &[&[], &[], &[]]);
-    net.hosts[0].input(Input::Command(Command::Join { at: at(1) }));
+    net.hosts[0].input(Input::Command(NodeCommand::Join { at: at(1) }));
     net.run(Duration::from_secs(3));
-    net.hosts[2].input(Input::Command(Command::Join { at: at(1) }));
+    net.hosts[2].input(Input::Command(NodeCommand::Join { at: at(1) }));
     net.run(Duration::from_secs(5));
     let view = |node: usize| net.hosts[node].node.overlay().unwrap().links.len();
     assert_eq!(view(1), 1);
@@ -322,7 +348,7 @@ fn a_bomb_and_an_impossible_message_end_the_link_with_the_right_word() {
             matches!(
                 effect,
                 servent_core::engine::Effect::Event(Event::Routing(routing::Event::Closed {
-                    why: Ending::Given { code: given }, ..
+                    why: NeighbourEnding::Given { code: given }, ..
                 })) if *given == code
             )
         };

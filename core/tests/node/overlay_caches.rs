@@ -7,10 +7,12 @@ use std::net::SocketAddr;
 use node_support::{Host, config};
 use servent_core::engine::Effect;
 use servent_core::id::Guid;
-use servent_core::node::{Command, Config, HostRow, Input, Output, Restored};
+use servent_core::node::{Config, HostRow, Input, NodeCommand, Output, RestoredNode};
 use servent_core::time::{Duration, Instant};
-use servent_core::wire::gnutella::ggep::{self, Block};
-use servent_core::wire::gnutella::{Body, FrameLimits, Framer, Message, Payload, Ping, Pong};
+use servent_core::wire::gnutella::ggep::{self, GgepBlock};
+use servent_core::wire::gnutella::{
+    FrameLimits, Framer, MessageBody, OverlayMessage, OverlayPayload, Ping, Pong,
+};
 
 const CACHE: &str = "80.9.9.9:6346";
 
@@ -26,46 +28,48 @@ fn host(known: &[&str]) -> Host {
     let (listen, shared) = (Some(at("1.2.3.4:6346")), host.shared());
     let row = |text: &&str| HostRow { at: at(text), heard: Instant::from_secs(900) };
     let hosts = known.iter().map(row).collect();
-    host.input(Input::Start(Restored { listen, shared, hosts, ..Restored::default() }));
+    host.input(Input::Start(RestoredNode { listen, shared, hosts, ..RestoredNode::default() }));
     host
 }
 
 /// The messages it sent as datagrams so far.
-fn sent(host: &Host) -> Vec<(SocketAddr, Message)> {
+fn sent(host: &Host) -> Vec<(SocketAddr, OverlayMessage)> {
     let datagram = |effect: &_| match effect {
         Effect::Output(Output::Datagrams { to, segment, data }) => {
             assert_eq!(*segment as usize, data.len(), "one at a time");
             let mut framer = Framer::new(FrameLimits { payload: 2_048 });
             framer.push(data.clone());
-            Some((*to, Message::parse(framer.next_frame().unwrap().unwrap()).unwrap()))
+            Some((*to, OverlayMessage::parse(framer.next_frame().unwrap().unwrap()).unwrap()))
         }
         _ => None,
     };
     host.log.iter().filter_map(datagram).collect()
 }
 
-fn say(host: &mut Host, from: &str, guid: Guid, body: Body) {
-    let data: Payload = Message { guid, ttl: 1, hops: 0, body }.to_bytes().into();
+fn say(host: &mut Host, from: &str, guid: Guid, body: MessageBody) {
+    let data: OverlayPayload = OverlayMessage { guid, ttl: 1, hops: 0, body }.to_bytes().into();
     host.input(Input::Datagrams { from: at(from), segment: data.len() as u32, data });
 }
 
-fn blocks(of: &[(&[u8], &[u8])]) -> Payload {
-    let blocks: Vec<Block> = of.iter().map(|(id, data)| Block::new(id, data)).collect();
+fn blocks(of: &[(&[u8], &[u8])]) -> OverlayPayload {
+    let blocks: Vec<GgepBlock> = of.iter().map(|(id, data)| GgepBlock::new(id, data)).collect();
     let mut out = Vec::new();
     ggep::write(&blocks, false, &mut out);
     out.into()
 }
 
-fn pong(ggep: Payload) -> Body {
+fn pong(ggep: OverlayPayload) -> MessageBody {
     let at = "80.9.9.9:6346".parse().unwrap();
-    Body::Pong(Pong { at, files: 0, kilobytes: 0, ggep })
+    MessageBody::Pong(Pong { at, files: 0, kilobytes: 0, ggep })
 }
 
 #[test]
 fn rt_23_a_cache_is_asked_and_whom_it_names_is_called_and_kept() {
     let mut host = host(&[]);
-    host.input(Input::Command(Command::Join { at: at(CACHE) }));
-    let [(to, Message { guid, ttl: 1, body: Body::Ping(ping), .. })] = &sent(&host)[..] else {
+    host.input(Input::Command(NodeCommand::Join { at: at(CACHE) }));
+    let [(to, OverlayMessage { guid, ttl: 1, body: MessageBody::Ping(ping), .. })] =
+        &sent(&host)[..]
+    else {
         panic!("{:?}", sent(&host))
     };
     assert_eq!((*to, ping.ggep.windows(3).any(|id| id == b"SCP")), (at(CACHE), true));
@@ -80,7 +84,7 @@ fn rt_23_a_cache_is_asked_and_whom_it_names_is_called_and_kept() {
     assert_eq!(host.node.hosts(), 2, "nobody inside a network of ours, nobody without a port");
     host.wait(Duration::from_secs(1));
     assert!(host.dials.iter().any(|(_, to)| *to == at("80.1.1.1:6346")), "{:?}", host.dials);
-    let kept = |op: &servent_core::node::Op| matches!(op, servent_core::node::Op::Host(row) if row.at == at("80.1.1.1:6346"));
+    let kept = |op: &servent_core::node::NodeOp| matches!(op, servent_core::node::NodeOp::Host(row) if row.at == at("80.1.1.1:6346"));
     assert!(host.ops.iter().any(kept), "over a restart too");
     // Once.
     say(&mut host, CACHE, *guid, pong(blocks(&[(b"IPP", &[81, 1, 1, 1, 1, 1])])));
@@ -91,15 +95,15 @@ fn rt_23_a_cache_is_asked_and_whom_it_names_is_called_and_kept() {
 fn rt_23_whoever_asks_is_told_of_others() {
     let mut host = host(&["80.1.1.1:6346", "80.1.1.2:8193", "10.0.0.1:6346"]);
     let before = sent(&host).len();
-    let asks = || Body::Ping(Ping { ggep: blocks(&[(b"SCP", &[1])]) });
+    let asks = || MessageBody::Ping(Ping { ggep: blocks(&[(b"SCP", &[1])]) });
     say(&mut host, "80.2.2.2:4000", Guid([5; 16]), asks());
     let told = sent(&host).split_off(before);
-    let [(to, Message { guid, body: Body::Pong(pong), .. })] = &told[..] else {
+    let [(to, OverlayMessage { guid, body: MessageBody::Pong(pong), .. })] = &told[..] else {
         panic!("{told:?}")
     };
     assert_eq!((*to, *guid), (at("80.2.2.2:4000"), Guid([5; 16])));
     assert_eq!(SocketAddr::V4(pong.at), at("1.2.3.4:6346"));
-    let limits = ggep::Limits { blocks: 4, bytes: 500 };
+    let limits = ggep::GgepLimits { blocks: 4, bytes: 500 };
     let (blocks, _) = ggep::parse(&pong.ggep, &limits).unwrap();
     assert_eq!((blocks.len(), &blocks[0].id[..]), (1, &b"IPP"[..]));
     let mut hosts: Vec<&[u8]> = blocks[0].data.chunks(6).collect();
@@ -110,10 +114,10 @@ fn rt_23_whoever_asks_is_told_of_others() {
     assert_eq!(sent(&host).len(), before + 1);
     host.wait(Duration::from_secs(1));
     let before = sent(&host).len();
-    say(&mut host, "80.2.2.2:4000", Guid([7; 16]), Body::Ping(Ping::default()));
+    say(&mut host, "80.2.2.2:4000", Guid([7; 16]), MessageBody::Ping(Ping::default()));
     let plain = sent(&host).split_off(before);
     assert!(
-        matches!(&plain[..], [(_, Message { body: Body::Pong(pong), .. })] if pong.ggep.is_empty())
+        matches!(&plain[..], [(_, OverlayMessage { body: MessageBody::Pong(pong), .. })] if pong.ggep.is_empty())
     );
 }
 

@@ -7,9 +7,11 @@ use std::net::SocketAddr;
 
 use node_support::{Host, config};
 use servent_core::id::ConnId;
-use servent_core::node::{Command, Config, DialError, HostRow, Input, Op, Restored};
+use servent_core::node::{Config, DialError, HostRow, Input, NodeCommand, NodeOp, RestoredNode};
 use servent_core::time::{Duration, Instant};
-use servent_core::wire::gnutella::{Body, FrameLimits, Framer, Kind, Message, Qrp};
+use servent_core::wire::gnutella::{
+    FrameLimits, Framer, MessageBody, MessageKind, OverlayMessage, Qrp,
+};
 
 fn overlay(degree: u32) -> Config {
     let mut config = config();
@@ -32,7 +34,7 @@ fn host(config: Config, hosts: &[(&str, u64)]) -> Host {
     };
     let (listen, shared) = (Some(at("1.2.3.4:6346")), host.shared());
     let hosts = hosts.iter().map(row).collect();
-    host.input(Input::Start(Restored { listen, shared, hosts, ..Restored::default() }));
+    host.input(Input::Start(RestoredNode { listen, shared, hosts, ..RestoredNode::default() }));
     host
 }
 
@@ -41,11 +43,11 @@ fn stored(host: &Host) -> Vec<SocketAddr> {
     let mut all = Vec::new();
     for op in &host.ops {
         match op {
-            Op::Host(row) => {
+            NodeOp::Host(row) => {
                 all.retain(|other| *other != row.at);
                 all.push(row.at);
             }
-            Op::HostGone(at) => all.retain(|other| other != at),
+            NodeOp::HostGone(at) => all.retain(|other| other != at),
             _ => {}
         }
     }
@@ -67,7 +69,7 @@ fn who_is_remembered_is_called_at_the_start_unless_too_old() {
     host.wait(Duration::from_secs(5));
     let called: Vec<SocketAddr> = host.dials.iter().map(|dial| dial.1).collect();
     assert_eq!(called, [at("80.1.1.1:1"), at("80.1.1.2:1")], "the latest first");
-    assert!(host.ops.contains(&Op::HostGone(at("80.1.1.3:1"))));
+    assert!(host.ops.contains(&NodeOp::HostGone(at("80.1.1.3:1"))));
 }
 
 #[test]
@@ -114,7 +116,7 @@ fn who_cannot_be_reached_is_forgotten_and_comes_not_back_by_itself() {
         host.input(Input::DialFailed { conn, why: DialError::Refused });
         host.wait(Duration::from_secs(31));
     }
-    assert_eq!(host.ops.last(), Some(&Op::HostGone(at("80.1.1.1:1"))));
+    assert_eq!(host.ops.last(), Some(&NodeOp::HostGone(at("80.1.1.1:1"))));
     assert_eq!(host.node.hosts(), 0);
 }
 
@@ -130,24 +132,24 @@ fn whoever_becomes_a_neighbour_is_remembered_where_it_listens() {
 fn the_local_network_is_believed_only_about_itself() {
     let mut host = host(overlay(9), &[]);
     for text in ["80.1.1.1:1", "224.0.0.251:1", "0.0.0.0:1", "[2001:db8::1]:1", "10.0.0.9:0"] {
-        host.input(Input::Command(Command::Nearby { at: at(text) }));
+        host.input(Input::Command(NodeCommand::Nearby { at: at(text) }));
     }
     host.wait(Duration::from_secs(5));
     assert_eq!((host.dials.len(), host.node.hosts()), (0, 0));
     for text in ["10.0.0.9:1", "127.0.0.1:1", "[fe80::1]:1"] {
-        host.input(Input::Command(Command::Nearby { at: at(text) }));
+        host.input(Input::Command(NodeCommand::Nearby { at: at(text) }));
     }
     host.wait(Duration::from_secs(5));
     assert_eq!(host.dials.len(), 3);
 }
 
 /// What has been sent to a neighbour behind the handshake.
-fn said(host: &Host, conn: ConnId) -> Vec<Message> {
+fn said(host: &Host, conn: ConnId) -> Vec<OverlayMessage> {
     let bytes: Vec<u8> = host.wire[&conn].iter().copied().collect();
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
     let mut framer = Framer::new(FrameLimits { payload: 65_536 });
     framer.push(bytes[end..].to_vec().into());
-    let next = || framer.next_frame().unwrap().map(|frame| Message::parse(frame).unwrap());
+    let next = || framer.next_frame().unwrap().map(|frame| OverlayMessage::parse(frame).unwrap());
     std::iter::from_fn(next).collect()
 }
 
@@ -160,8 +162,8 @@ fn a_neighbour_that_wants_keywords_gets_ours_and_then_the_changes_in_time() {
     let does_not = neighbour(&mut host, "80.1.1.2:1", "");
     host.wait(Duration::from_secs(1));
     let parts = |host: &Host, conn| -> Vec<Qrp> {
-        let qrp = |message: Message| match message.body {
-            Body::Qrp(qrp) => Some(qrp),
+        let qrp = |message: OverlayMessage| match message.body {
+            MessageBody::Qrp(qrp) => Some(qrp),
             _ => None,
         };
         said(host, conn).into_iter().filter_map(qrp).collect()
@@ -178,7 +180,7 @@ fn a_neighbour_that_wants_keywords_gets_ours_and_then_the_changes_in_time() {
     assert_eq!(parts(&host, wants).len(), 2, "not for every file");
     host.wait(Duration::from_secs(2));
     assert!(matches!(parts(&host, wants)[..], [_, _, Qrp::Patch { .. }]));
-    assert!(said(&host, does_not).iter().all(|message| message.kind() != Kind::Qrp));
+    assert!(said(&host, does_not).iter().all(|message| message.kind() != MessageKind::Qrp));
 }
 
 #[test]

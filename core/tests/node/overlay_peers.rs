@@ -7,9 +7,9 @@ use std::net::SocketAddr;
 
 use node_support::{Host, config};
 use servent_core::id::ConnId;
-use servent_core::node::{Answer, Command, Config, Input, Restored};
+use servent_core::node::{Config, Input, NodeAnswer, NodeCommand, RestoredNode};
 use servent_core::time::{Duration, Instant};
-use servent_core::wire::gnutella::{FrameLimits, Framer, Kind, Message};
+use servent_core::wire::gnutella::{FrameLimits, Framer, MessageKind, OverlayMessage};
 
 fn overlay(degree: u32) -> Config {
     let mut config = config();
@@ -26,12 +26,12 @@ fn host(config: Config) -> Host {
     let mut host = Host::blank(config, &[100]);
     host.now = Instant::from_secs(1_000);
     let (listen, shared) = (Some(at("1.2.3.4:6346")), host.shared());
-    host.input(Input::Start(Restored { listen, shared, ..Restored::default() }));
+    host.input(Input::Start(RestoredNode { listen, shared, ..RestoredNode::default() }));
     host
 }
 
 fn join(host: &mut Host, to: &str) {
-    host.input(Input::Command(Command::Join { at: at(to) }));
+    host.input(Input::Command(NodeCommand::Join { at: at(to) }));
 }
 
 /// Somebody connects and is let in.
@@ -143,7 +143,7 @@ fn a_refusal_is_told_in_its_own_words() {
     join(&mut host, "80.1.1.1:6346");
     answer(&mut host, "503 Not Good Ultrapeer\r\nX-Try-Ultrapeers:");
     let reason = "Not Good Ultrapeer".into();
-    let told = Answer::Refused { at: at("80.1.1.1:6346"), status: 503, reason };
+    let told = NodeAnswer::Refused { at: at("80.1.1.1:6346"), status: 503, reason };
     assert!(host.answers.contains(&told), "{:?}", host.answers);
 }
 
@@ -166,8 +166,8 @@ fn has_keywords(host: &Host, conn: ConnId) -> bool {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
     let mut framer = Framer::new(FrameLimits { payload: 65_536 });
     framer.push(bytes[end..].to_vec().into());
-    let next = || framer.next_frame().unwrap().map(|frame| Message::parse(frame).unwrap());
-    std::iter::from_fn(next).any(|message| message.kind() == Kind::Qrp)
+    let next = || framer.next_frame().unwrap().map(|frame| OverlayMessage::parse(frame).unwrap());
+    std::iter::from_fn(next).any(|message| message.kind() == MessageKind::Qrp)
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn rt_18_there_is_room_for_thirty_leaves_beside_all_neighbours() {
 fn a_servent_that_listens_everywhere_is_reached_where_it_was_found() {
     let mut host = Host::blank(overlay(0), &[100]);
     let (listen, shared) = (Some(at("0.0.0.0:6346")), host.shared());
-    host.input(Input::Start(Restored { listen, shared, ..Restored::default() }));
+    host.input(Input::Start(RestoredNode { listen, shared, ..RestoredNode::default() }));
     let conn = ConnId(1_000);
     let (peer, local) = (at("10.0.0.7:50000"), Some(at("10.0.0.9:6346")));
     host.input(Input::Accepted { conn, peer, local });

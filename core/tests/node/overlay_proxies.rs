@@ -7,11 +7,14 @@ use std::net::SocketAddr;
 
 use node_support::{Host, config, status};
 use servent_core::id::{ConnId, FileIndex, Guid};
-use servent_core::node::{Answer, Command, Config, DialError, Hit, Input, Restored};
+use servent_core::node::{
+    Config, DialError, Input, NodeAnswer, NodeCommand, RestoredNode, SearchHit,
+};
 use servent_core::time::{Duration, Instant};
-use servent_core::wire::gnutella::ggep::Block;
+use servent_core::wire::gnutella::ggep::GgepBlock;
 use servent_core::wire::gnutella::{
-    Body, FrameLimits, Framer, HitBuilder, Message, Payload, Push, Quality, Query, Vendor, Wishes,
+    FrameLimits, Framer, HitBuilder, MessageBody, OverlayMessage, OverlayPayload, Push, Quality,
+    Query, Vendor, Wishes,
 };
 
 const LEAF: Guid = Guid([0x4c; 16]);
@@ -30,7 +33,7 @@ fn host(config: Config) -> Host {
     let mut host = Host::blank(config, &[100]);
     host.now = Instant::from_secs(1_000);
     let (listen, shared) = (Some("1.2.3.4:6346".parse().unwrap()), host.shared());
-    host.input(Input::Start(Restored { listen, shared, ..Restored::default() }));
+    host.input(Input::Start(RestoredNode { listen, shared, ..RestoredNode::default() }));
     host
 }
 
@@ -47,30 +50,30 @@ fn neighbour(host: &mut Host, from: &str, ultrapeer: bool) -> ConnId {
     conn
 }
 
-fn heard(host: &mut Host, conn: ConnId) -> Vec<Message> {
+fn heard(host: &mut Host, conn: ConnId) -> Vec<OverlayMessage> {
     let mut framer = Framer::new(FrameLimits { payload: 65_536 });
     framer.push(Vec::from(host.wire.remove(&conn).unwrap_or_default()).into());
-    let next = || framer.next_frame().unwrap().map(|frame| Message::parse(frame).unwrap());
+    let next = || framer.next_frame().unwrap().map(|frame| OverlayMessage::parse(frame).unwrap());
     std::iter::from_fn(next).collect()
 }
 
-fn says(host: &mut Host, conn: ConnId, guid: Guid, body: Body) {
-    host.bytes(conn, &Message { guid, ttl: 1, hops: 0, body }.to_bytes());
+fn says(host: &mut Host, conn: ConnId, guid: Guid, body: MessageBody) {
+    host.bytes(conn, &OverlayMessage { guid, ttl: 1, hops: 0, body }.to_bytes());
 }
 
-fn vendor(name: [u8; 4], selector: u16, version: u16, data: &[u8]) -> Body {
-    let data = Payload::copy_from_slice(data);
-    Body::Vendor(Vendor { standard: false, vendor: name, selector, version, data })
+fn vendor(name: [u8; 4], selector: u16, version: u16, data: &[u8]) -> MessageBody {
+    let data = OverlayPayload::copy_from_slice(data);
+    MessageBody::Vendor(Vendor { standard: false, vendor: name, selector, version, data })
 }
 
 /// What it understands: proxies, in this version.
-fn supports(version: u8) -> Body {
+fn supports(version: u8) -> MessageBody {
     vendor([0; 4], 0, 0, &[1, 0, b'L', b'I', b'M', b'E', 21, 0, version, 0])
 }
 
-fn of_lime(messages: &[Message], selector: u16) -> Vec<(Guid, Vendor)> {
-    let vendor = |message: &Message| match &message.body {
-        Body::Vendor(vendor) if (vendor.vendor, vendor.selector) == (*b"LIME", selector) => {
+fn of_lime(messages: &[OverlayMessage], selector: u16) -> Vec<(Guid, Vendor)> {
+    let vendor = |message: &OverlayMessage| match &message.body {
+        MessageBody::Vendor(vendor) if (vendor.vendor, vendor.selector) == (*b"LIME", selector) => {
             Some((message.guid, vendor.clone()))
         }
         _ => None,
@@ -78,9 +81,9 @@ fn of_lime(messages: &[Message], selector: u16) -> Vec<(Guid, Vendor)> {
     messages.iter().filter_map(vendor).collect()
 }
 
-fn pushes(messages: &[Message]) -> Vec<Push> {
-    let push = |message: &Message| match &message.body {
-        Body::Push(push) => Some(push.clone()),
+fn pushes(messages: &[OverlayMessage]) -> Vec<Push> {
+    let push = |message: &OverlayMessage| match &message.body {
+        MessageBody::Push(push) => Some(push.clone()),
         _ => None,
     };
     messages.iter().filter_map(push).collect()
@@ -117,9 +120,9 @@ fn rt_25_who_cannot_be_reached_asks_neighbours_that_can_and_tells_of_them_in_hit
 
         let query = |host: &mut Host, guid: u8| {
             let query = Query::new(Wishes::default(), "file", &[]);
-            says(host, conn, Guid([guid; 16]), Body::Query(query));
+            says(host, conn, Guid([guid; 16]), MessageBody::Query(query));
             let hit = heard(host, conn).into_iter().find_map(|message| match message.body {
-                Body::Hit(hit) => Some(hit),
+                MessageBody::Hit(hit) => Some(hit),
                 _ => None,
             });
             hit.expect("a hit")
@@ -137,10 +140,10 @@ fn rt_25_who_cannot_be_reached_asks_neighbours_that_can_and_tells_of_them_in_hit
         let other = neighbour(&mut host, "80.1.1.2:50000", true);
         let words = Query::new(Wishes::default(), "file", &[]);
         heard(&mut host, other);
-        says(&mut host, other, Guid([5; 16]), Body::Query(words));
+        says(&mut host, other, Guid([5; 16]), MessageBody::Query(words));
         let hits = heard(&mut host, other);
         let hit = hits.iter().find_map(|message| match &message.body {
-            Body::Hit(hit) => Some(hit.proxies()),
+            MessageBody::Hit(hit) => Some(hit.proxies()),
             _ => None,
         });
         assert_eq!(hit, Some(Vec::new()), "a proxy that has gone is none");
@@ -170,7 +173,7 @@ fn rt_25_a_leaf_that_asks_is_granted_a_proxy() {
         let leaf = neighbour(&mut host, "80.1.1.1:50000", false);
         let lists = heard(&mut host, leaf);
         let list = lists.iter().find_map(|message| match &message.body {
-            Body::Vendor(vendor) if vendor.vendor == [0; 4] => Some(vendor.data.to_vec()),
+            MessageBody::Vendor(vendor) if vendor.vendor == [0; 4] => Some(vendor.data.to_vec()),
             _ => None,
         });
         let list = list.expect("what we understand");
@@ -285,7 +288,7 @@ fn rt_25_pipelined_requests_behind_a_push_are_answered_in_their_order() {
 
 fn push_of(host: &mut Host, proxies: &[&str]) {
     let proxies: Vec<SocketAddr> = proxies.iter().map(|at| at.parse().unwrap()).collect();
-    let command = Command::AskPush { servent: LEAF, index: FileIndex(7), via: None, proxies };
+    let command = NodeCommand::AskPush { servent: LEAF, index: FileIndex(7), via: None, proxies };
     host.input(Input::Command(command));
 }
 
@@ -300,7 +303,7 @@ fn reached(host: &mut Host) -> (ConnId, SocketAddr, String) {
 #[test]
 fn rt_25_a_downloader_asks_the_proxies_one_after_the_other_and_then_the_overlay() {
     let mut host = host(overlay(false));
-    let no_way = Answer::NoWay { servent: LEAF };
+    let no_way = NodeAnswer::NoWay { servent: LEAF };
     push_of(&mut host, &["81.1.1.1:6346", "81.1.1.2:6346", "81.1.1.3:6346"]);
     let (conn, to, asked) = reached(&mut host);
     assert_eq!(to, "81.1.1.1:6346".parse().unwrap());
@@ -334,9 +337,9 @@ fn rt_25_a_downloader_asks_the_proxies_one_after_the_other_and_then_the_overlay(
 fn rt_25_the_proxies_of_a_hit_are_told_unless_they_cannot_be() {
     let mut host = host(overlay(false));
     let conn = neighbour(&mut host, "80.1.1.1:50000", true);
-    host.input(Input::Command(Command::Search { search: 5, words: "needle".into() }));
+    host.input(Input::Command(NodeCommand::Search { search: 5, words: "needle".into() }));
     let guid = heard(&mut host, conn).into_iter().find_map(|message| match message.body {
-        Body::Query(_) => Some(message.guid),
+        MessageBody::Query(_) => Some(message.guid),
         _ => None,
     });
     let quality = Quality { push: Some(true), ..Quality::default() };
@@ -348,18 +351,18 @@ fn rt_25_the_proxies_of_a_hit_are_told_unless_they_cannot_be() {
     let named =
         ["81.1.1.1:6346", "10.0.0.1:6346", "81.1.1.2:25", "127.0.0.1:6346", "81.1.1.3:6347"];
     let packed = named.map(at).concat();
-    let blocks = [Block::new(b"BH", b""), Block::new(b"PUSH", &packed)];
+    let blocks = [GgepBlock::new(b"BH", b""), GgepBlock::new(b"PUSH", &packed)];
     let at = "10.0.0.7:6346".parse().unwrap();
     let hit = HitBuilder::new(at, 1, (*b"LIME", quality), LEAF, 4_000);
     let mut hit = hit.with(&blocks);
     assert!(hit.add(FileIndex(7), 100, "a needle", None));
-    let body = Body::Hit(hit.finish().unwrap());
-    host.bytes(conn, &Message { guid: guid.unwrap(), ttl: 3, hops: 1, body }.to_bytes());
-    let found: Vec<Hit> = host
+    let body = MessageBody::Hit(hit.finish().unwrap());
+    host.bytes(conn, &OverlayMessage { guid: guid.unwrap(), ttl: 3, hops: 1, body }.to_bytes());
+    let found: Vec<SearchHit> = host
         .answers
         .iter()
         .filter_map(|answer| match answer {
-            Answer::Found(hit) => Some(hit.clone()),
+            NodeAnswer::Found(hit) => Some(hit.clone()),
             _ => None,
         })
         .collect();

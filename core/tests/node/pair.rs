@@ -6,15 +6,17 @@ use node_support::pair::Pair;
 use node_support::{Host, config, content, header, sha, status};
 use servent_core::engine::Effect;
 use servent_core::id::{FetchId, FileIndex};
-use servent_core::node::{Answer, Command, Config, Get, Input, Op, PartRow, Restored, Source};
+use servent_core::node::{
+    Config, DownloadSource, Get, Input, NodeAnswer, NodeCommand, NodeOp, PartRow, RestoredNode,
+};
 use servent_core::queue::Dialect;
 use servent_core::time::Duration;
 use servent_core::trace::Event;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-fn source() -> Source {
-    Source {
+fn source() -> DownloadSource {
+    DownloadSource {
         at: "2.2.2.2:6346".parse().unwrap(),
         target: "/get/0/file%200.bin".into(),
         host: "2.2.2.2".into(),
@@ -24,7 +26,7 @@ fn source() -> Source {
 /// A downloader and an uploader; the first shares nothing.
 fn pair(config: &Config, size: usize) -> Pair {
     let mut client = Host::new(config.clone(), &[]);
-    client.input(Input::Command(Command::Listening { at: "1.1.1.1:6346".parse().unwrap() }));
+    client.input(Input::Command(NodeCommand::Listening { at: "1.1.1.1:6346".parse().unwrap() }));
     // What the downloads of the client should turn out to be.
     client.files.insert(FileIndex(0), content(size));
     Pair::new(client, Host::new(config.clone(), &[size]))
@@ -32,11 +34,11 @@ fn pair(config: &Config, size: usize) -> Pair {
 
 fn want(pair: &mut Pair) {
     let get = Get { name: "x".into(), sha1: Some(sha(0)), sources: vec![source()] };
-    pair.a.input(Input::Command(Command::Get(get)));
+    pair.a.input(Input::Command(NodeCommand::Get(get)));
 }
 
 fn fetched(pair: &Pair) -> bool {
-    pair.a.answers.iter().any(|a| matches!(a, Answer::Fetched { .. }))
+    pair.a.answers.iter().any(|a| matches!(a, NodeAnswer::Fetched { .. }))
 }
 
 fn assert_fetched(pair: &Pair, size: usize) {
@@ -92,8 +94,8 @@ fn a_client_far_back_is_called_and_answers_on_that_connection() {
     pair.run_until(HOUR, |p| p.b.node.view(1, 9).queue.length == 1);
     pair.run_until(Duration::from_secs(1), |_| false);
     // The client sleeps past its lifetime; the server calls.
-    let Some(Answer::Fetching { fetch }) = pair.a.answers.first().cloned() else { panic!() };
-    pair.a.input(Input::Command(Command::Sleep { fetch, length: HOUR }));
+    let Some(NodeAnswer::Fetching { fetch }) = pair.a.answers.first().cloned() else { panic!() };
+    pair.a.input(Input::Command(NodeCommand::Sleep { fetch, length: HOUR }));
     pair.b.input(Input::Served { conn: holder, bytes: 3_000 });
     pair.b.input(Input::Closed { conn: holder });
     pair.run_until(HOUR, fetched);
@@ -107,14 +109,14 @@ fn a_client_far_back_is_called_and_answers_on_that_connection() {
 #[test]
 fn a_pushed_file_comes_over_a_connection_of_the_servers() {
     let mut pair = pair(&config(), 4_000);
-    let nowhere = Source { at: "3.3.3.3:3".parse().unwrap(), ..source() };
+    let nowhere = DownloadSource { at: "3.3.3.3:3".parse().unwrap(), ..source() };
     let get = Get { name: "x".into(), sha1: Some(sha(0)), sources: vec![nowhere] };
-    pair.a.input(Input::Command(Command::Get(get)));
-    let Some(Answer::Fetching { fetch }) = pair.a.answers.first().cloned() else { panic!() };
+    pair.a.input(Input::Command(NodeCommand::Get(get)));
+    let Some(NodeAnswer::Fetching { fetch }) = pair.a.answers.first().cloned() else { panic!() };
     let (servent, index) = (pair.b.node.servent(), FileIndex(0));
-    pair.a.input(Input::Command(Command::ExpectGiv { fetch, servent, index }));
+    pair.a.input(Input::Command(NodeCommand::ExpectGiv { fetch, servent, index }));
     let to = "1.1.1.1:6346".parse().unwrap();
-    pair.b.input(Input::Command(Command::Giv { to, index }));
+    pair.b.input(Input::Command(NodeCommand::Giv { to, index }));
     pair.run_until(HOUR, fetched);
     assert_fetched(&pair, 4_000);
 }
@@ -133,7 +135,7 @@ fn a_download_survives_cut_wires_and_restarts_of_both() {
         new.now = old.now;
         new.parts = old.parts.clone();
         let shared = new.shared();
-        new.input(Input::Start(Restored { shared, ..remembered(old) }));
+        new.input(Input::Start(RestoredNode { shared, ..remembered(old) }));
         new
     };
     let saved: u64 = remembered(&pair.a).fetches[0].have.iter().map(|(a, b)| b - a).sum();
@@ -158,33 +160,33 @@ fn a_download_survives_cut_wires_and_restarts_of_both() {
 }
 
 /// What the store would have remembered of a node.
-fn remembered(host: &Host) -> Restored {
+fn remembered(host: &Host) -> RestoredNode {
     let listen = Some("1.1.1.1:6346".parse().unwrap());
-    let mut restored = Restored { listen, ..Restored::default() };
+    let mut restored = RestoredNode { listen, ..RestoredNode::default() };
     for op in host.ops.clone() {
         match op {
-            Op::Servent(id) => restored.servent = Some(id),
-            Op::Queue(row) => {
+            NodeOp::Servent(id) => restored.servent = Some(id),
+            NodeOp::Queue(row) => {
                 restored.queue.retain(|r| r.ticket != row.ticket);
                 restored.queue.push(row);
             }
-            Op::QueueGone(ticket) => restored.queue.retain(|r| r.ticket != ticket),
-            Op::Fetch(row) => {
+            NodeOp::QueueGone(ticket) => restored.queue.retain(|r| r.ticket != ticket),
+            NodeOp::Fetch(row) => {
                 restored.fetches.retain(|r| r.fetch != row.fetch);
                 restored.fetches.push((*row).clone());
             }
-            Op::FetchGone(fetch) => restored.fetches.retain(|r| r.fetch != fetch),
-            Op::Tree(fetch, tree) => {
+            NodeOp::FetchGone(fetch) => restored.fetches.retain(|r| r.fetch != fetch),
+            NodeOp::Tree(fetch, tree) => {
                 restored.trees.retain(|(of, _)| *of != fetch);
                 restored.trees.extend(tree.map(|tree| (fetch, tree)));
             }
-            Op::Paused(fetch, paused) => {
+            NodeOp::Paused(fetch, paused) => {
                 restored.paused.retain(|of| *of != fetch);
                 restored.paused.extend(paused.then_some(fetch));
             }
-            Op::Host(row) => restored.hosts.push(row),
-            Op::HostGone(at) => restored.hosts.retain(|r| r.at != at),
-            Op::Swarm(op) => panic!("it is in no swarm: {op:?}"),
+            NodeOp::Host(row) => restored.hosts.push(row),
+            NodeOp::HostGone(at) => restored.hosts.retain(|r| r.at != at),
+            NodeOp::Swarm(op) => panic!("it is in no swarm: {op:?}"),
         }
     }
     restored.queue.sort_by_key(|r| r.arrival);
@@ -204,7 +206,7 @@ fn what_there_is_of_a_download_is_shared_when_wanted() {
         let mut host = Host::blank(Config { share_parts, ..config() }, &[]);
         host.parts.insert(FetchId(4), content(1_000));
         let fetches = vec![row.clone()];
-        host.input(Input::Start(Restored { fetches, ..Restored::default() }));
+        host.input(Input::Start(RestoredNode { fetches, ..RestoredNode::default() }));
         let conn = host.accept("9.9.9.9:9");
         let urn =
             format!("GET /uri-res/N2R?urn:sha1:{} HTTP/1.1\r\nHost: x\r\n{range}\r\n", sha(0));

@@ -5,7 +5,7 @@ use crate::node_support;
 use node_support::{Host, config, content, get, header, status, var};
 use servent_core::engine::Effect;
 use servent_core::id::{ConnId, FileIndex};
-use servent_core::node::{Command, Config, Input, Limit, Op, Output};
+use servent_core::node::{Config, Input, NodeCommand, NodeLimit, NodeOp, Output};
 use servent_core::time::Duration;
 
 const AQ: &str = "X-Queue: 0.1\r\n";
@@ -179,7 +179,7 @@ fn a_client_that_knows_no_queue_is_told_in_words() {
 fn everybody_is_queued_alike_on_a_connection_of_ours() {
     let (mut host, holder) = busy(config());
     let to = "7.7.7.7:7".parse().unwrap();
-    host.input(Input::Command(Command::Giv { to, index: FileIndex(0) }));
+    host.input(Input::Command(NodeCommand::Giv { to, index: FileIndex(0) }));
     let (conn, dialed) = host.dials.pop().unwrap();
     assert_eq!((conn.0 % 2, dialed), (1, to));
     host.input(Input::Dialed { conn, local: "1.2.3.4:555".parse().unwrap() });
@@ -201,7 +201,7 @@ fn pq_8_a_client_that_does_not_come_back_is_called() {
     let (_, far) = host.ask("9.9.9.2:1", &format!("{PQ}X-Node: 9.9.9.2:7777\r\n"));
     assert_eq!(header(&far, "Connection"), Some("close"));
     let at = "5.5.5.5:55".parse().unwrap();
-    host.input(Input::Command(Command::Listening { at }));
+    host.input(Input::Command(NodeCommand::Listening { at }));
     let lifetime: u64 = number(Some(var(&far, "lifetime")));
     let mut sent = 0;
     trickle(&mut host, holder, lifetime + 2, &mut sent);
@@ -237,7 +237,7 @@ fn pq_12_what_a_reply_promises_is_saved_before_it_is_written() {
     let (mut saved, mut promises) = (Vec::new(), 0);
     for effect in &host.log {
         match effect {
-            Effect::Output(Output::Persist(Op::Queue(row))) => {
+            Effect::Output(Output::Persist(NodeOp::Queue(row))) => {
                 saved.push(format!("{}", row.ticket));
                 saved.push(format!("{}@{}", row.ticket, row.told));
             }
@@ -267,9 +267,9 @@ fn pq_12_places_and_ids_survive_a_restart() {
     let mut servent = None;
     for op in &host.ops {
         match op {
-            Op::Queue(row) => drop(rows.insert(row.ticket, *row)),
-            Op::QueueGone(ticket) => drop(rows.remove(ticket)),
-            Op::Servent(id) => servent = Some(*id),
+            NodeOp::Queue(row) => drop(rows.insert(row.ticket, *row)),
+            NodeOp::QueueGone(ticket) => drop(rows.remove(ticket)),
+            NodeOp::Servent(id) => servent = Some(*id),
             _ => {}
         }
     }
@@ -279,10 +279,11 @@ fn pq_12_places_and_ids_survive_a_restart() {
     again.now = host.now + Duration::from_secs(20);
     again.stalled = true;
     let shared = again.shared();
-    let restored = servent_core::node::Restored { servent, queue, shared, ..Default::default() };
+    let restored =
+        servent_core::node::RestoredNode { servent, queue, shared, ..Default::default() };
     again.input(Input::Start(restored));
     assert_eq!(again.node.servent(), servent.unwrap());
-    assert_eq!(again.ops.iter().filter(|op| matches!(op, Op::Servent(_))).count(), 0);
+    assert_eq!(again.ops.iter().filter(|op| matches!(op, NodeOp::Servent(_))).count(), 0);
     again.wait(Duration::from_secs(3));
     // The slot was held by an Active Queueing client, whose place was its
     // connection; so the first in line is next.
@@ -348,7 +349,7 @@ fn requests_sent_ahead_wait_for_the_transfer_before_them() {
     for _ in 0..9 {
         host.bytes(conn, part("0-0").as_bytes());
     }
-    assert!(host.hung_up.contains(&conn) && host.hit(Limit::Pipeline));
+    assert!(host.hung_up.contains(&conn) && host.hit(NodeLimit::Pipeline));
 }
 
 #[test]
@@ -358,7 +359,7 @@ fn a_reader_that_stands_still_loses_its_slot() {
     trickle(&mut host, holder, 240, &mut sent);
     assert!(!host.hung_up.contains(&holder), "slow, but not too slow");
     host.wait(Duration::from_secs(121));
-    assert!(host.hung_up.contains(&holder) && host.hit(Limit::ReaderRate));
+    assert!(host.hung_up.contains(&holder) && host.hit(NodeLimit::ReaderRate));
     let (_, reply) = host.ask("9.9.9.2:1", AQ);
     assert_eq!(status(&reply), 200, "the slot is free at once: {reply}");
 }
@@ -499,9 +500,9 @@ fn stopping_says_goodbye_and_keeps_what_was_promised() {
     let (mut host, _) = busy(config());
     host.ask("9.9.9.2:1", PQ);
     let saved = host.ops.len();
-    host.input(Input::Command(Command::Stop));
+    host.input(Input::Command(NodeCommand::Stop));
     assert_eq!(host.hung_up.len(), 2);
-    assert_eq!(host.answers, [servent_core::node::Answer::Stopped]);
+    assert_eq!(host.answers, [servent_core::node::NodeAnswer::Stopped]);
     assert_eq!(host.ops.len(), saved, "nothing promised is taken back");
     assert_eq!(servent_core::engine::Engine::poll_timeout(&host.node), None);
 }
@@ -527,7 +528,7 @@ fn a_client_of_http_1_0_that_can_queue_keeps_its_connection_until_it_says_close(
 /// A busy host of the adaptive policy.
 fn adaptive() -> (Host, ConnId) {
     let mut config = config();
-    config.queue.policy = servent_core::queue::Policy::Adaptive;
+    config.queue.policy = servent_core::queue::QueuePolicy::Adaptive;
     busy(config)
 }
 

@@ -4,15 +4,15 @@ use crate::node_support;
 
 use node_support::{Host, config, get, status};
 use servent_core::engine::Effect;
-use servent_core::node::{Command, Input};
-use servent_core::queue::{Event as Queue, Policy};
+use servent_core::node::{Input, NodeCommand};
+use servent_core::queue::{Event as Queue, QueuePolicy};
 use servent_core::trace::Event;
 
 /// The transfer of an empty file ends the moment its slot is granted.
 #[test]
 fn what_follows_from_one_grant_comes_after_the_grants_of_the_same_moment() {
     let mut config = config();
-    config.queue.policy = Policy::Adaptive;
+    config.queue.policy = QueuePolicy::Adaptive;
     let mut host = Host::new(config, &[100_000, 0]);
     host.stalled = true;
     let (_, reply) = host.ask("9.9.9.1:1", "");
@@ -23,7 +23,7 @@ fn what_follows_from_one_grant_comes_after_the_grants_of_the_same_moment() {
         conn
     });
     host.log.clear();
-    host.input(Input::Command(Command::Slots { slots: 3 }));
+    host.input(Input::Command(NodeCommand::Slots { slots: 3 }));
     for conn in waiting {
         assert_eq!(status(&host.heard(conn)), 200);
     }

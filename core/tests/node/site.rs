@@ -6,10 +6,10 @@ use crate::node_support;
 
 use node_support::{Host, config, get, header, status, var};
 use servent_core::id::{ConnId, FileKey, Guid};
-use servent_core::lease::Part;
-use servent_core::lease::division::Leader;
-use servent_core::node::{Answer, Command, Get, Input, Op, Source};
-use servent_core::queue::{Policy, Row, RowState};
+use servent_core::lease::Partition;
+use servent_core::lease::membership::Leader;
+use servent_core::node::{DownloadSource, Get, Input, NodeAnswer, NodeCommand, NodeOp};
+use servent_core::queue::{QueuePolicy, RowState, StoredEntry};
 use servent_core::time::Duration;
 
 const AQ: &str = "X-Queue: 0.1\r\n";
@@ -17,16 +17,16 @@ const PQ: &str = "X-Queue: 1.0\r\n";
 const OTHER: &str = "9.9.8.1:6347";
 
 /// The part of the only file.
-fn part() -> Part {
-    Part::of(FileKey(100))
+fn part() -> Partition {
+    Partition::containing(FileKey(100))
 }
 
 fn leaders(its: Leader) -> Input {
-    let of = |one: Part| if one == part() { its } else { Leader::Nobody };
-    Input::Divided { leaders: Part::all().map(of).collect() }
+    let of = |one: Partition| if one == part() { its } else { Leader::Nobody };
+    Input::Divided { leaders: Partition::all().map(of).collect() }
 }
 
-fn leads(queue: Vec<Row>) -> Input {
+fn leads(queue: Vec<StoredEntry>) -> Input {
     Input::Leads { parts: BTreeSet::from([part()]), queue }
 }
 
@@ -40,16 +40,16 @@ fn member() -> Host {
 }
 
 /// What the store remembers after these changes.
-fn rows(host: &Host) -> Vec<Row> {
-    let mut rows: BTreeMap<Guid, Row> = BTreeMap::new();
+fn rows(host: &Host) -> Vec<StoredEntry> {
+    let mut rows: BTreeMap<Guid, StoredEntry> = BTreeMap::new();
     for op in &host.ops {
         match op {
-            Op::Queue(row) => drop(rows.insert(row.ticket, *row)),
-            Op::QueueGone(ticket) => drop(rows.remove(ticket)),
+            NodeOp::Queue(row) => drop(rows.insert(row.ticket, *row)),
+            NodeOp::QueueGone(ticket) => drop(rows.remove(ticket)),
             _ => {}
         }
     }
-    let mut rows: Vec<Row> = rows.into_values().collect();
+    let mut rows: Vec<StoredEntry> = rows.into_values().collect();
     rows.sort_by_key(|row| row.arrival);
     rows
 }
@@ -156,7 +156,7 @@ fn st_4_an_upload_goes_on_to_its_end_where_it_runs() {
 #[test]
 fn st_4_a_request_that_is_held_hears_where_to_ask() {
     let mut config = config();
-    config.queue.policy = Policy::Adaptive;
+    config.queue.policy = QueuePolicy::Adaptive;
     let mut one = Host::new(config, &[200_000]);
     one.stalled = true;
     one.input(leaders(Leader::Nobody));
@@ -199,20 +199,20 @@ fn connects(host: &mut Host, to: &str) -> (ConnId, String) {
 fn st_4_a_download_goes_where_it_is_sent_and_back_with_its_place() {
     let mut host = Host::new(config(), &[]);
     let at = FIRST.parse().unwrap();
-    let source = Source { at, target: "/file".into(), host: FIRST.into() };
+    let source = DownloadSource { at, target: "/file".into(), host: FIRST.into() };
     let get = Get { name: "file".into(), sha1: None, sources: [source].into() };
-    host.input(Input::Command(Command::Get(get)));
+    host.input(Input::Command(NodeCommand::Get(get)));
     let (conn, asked) = connects(&mut host, FIRST);
     assert!(asked.starts_with("GET /file "), "{asked}");
     let elsewhere = format!("Retry-After: 60\r\nLocation: //{OTHER}/file\r\n");
     let reply = format!("HTTP/1.1 503 Elsewhere\r\n{elsewhere}Content-Length: 0\r\n\r\n");
     host.input(Input::Bytes { conn, data: reply.into() });
-    let Some(Answer::Moved { fetch, from, to }) = host.answers.last().cloned() else {
+    let Some(NodeAnswer::Moved { fetch, from, to }) = host.answers.last().cloned() else {
         panic!("{:?}", host.answers)
     };
     assert_eq!(to, format!("//{OTHER}/file"));
-    let there = Source { at: OTHER.parse().unwrap(), ..from.clone() };
-    host.input(Input::Command(Command::Moved { fetch, from, to: Some(there) }));
+    let there = DownloadSource { at: OTHER.parse().unwrap(), ..from.clone() };
+    host.input(Input::Command(NodeCommand::Moved { fetch, from, to: Some(there) }));
     let (conn, _) = connects(&mut host, OTHER);
     let place = format!("X-Queued: ID={ID}; position=1; lifetime=100; length=1\r\n");
     let reply =

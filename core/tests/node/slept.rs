@@ -3,7 +3,7 @@
 use crate::node_support;
 
 use node_support::{Host, config, status, var};
-use servent_core::node::{Command, Input};
+use servent_core::node::{Input, NodeCommand};
 use servent_core::time::Duration;
 
 const PQ: &str = "X-Queue: 1.0\r\n";
@@ -21,7 +21,7 @@ fn wb_7_who_waits_for_a_host_that_slept_keeps_its_place() {
         host.input(Input::Closed { conn });
         // Nothing runs for a quarter of an hour, and then the host says so.
         host.now += Duration::from_secs(900);
-        host.input(Input::Command(Command::Woke { slept }));
+        host.input(Input::Command(NodeCommand::Woke { slept }));
         host.wait(Duration::from_secs(1));
         let claim = format!(
             "{PQ}X-Queued: position={}; ID={}\r\n",

@@ -7,7 +7,7 @@ use node_support::{Host, config, get, header, status, var};
 use servent_core::engine::{Engine as _, Fx};
 use servent_core::id::ConnId;
 use servent_core::node::{Input, Output};
-use servent_core::queue::Policy;
+use servent_core::queue::QueuePolicy;
 use servent_core::time::Duration;
 
 const AQ: &str = "X-Queue: 0.1\r\n";
@@ -122,7 +122,7 @@ fn st_7_a_goodbye_that_was_not_said_is_said_again() {
 #[test]
 fn st_7_whoever_is_held_while_the_store_is_away_is_answered_when_the_hold_ends() {
     let mut config = config();
-    config.queue.policy = Policy::Adaptive;
+    config.queue.policy = QueuePolicy::Adaptive;
     let mut host = Host::new(config, &[100_000]);
     host.stalled = true;
     host.ask("9.9.9.1:1", AQ);

@@ -4,7 +4,9 @@ use crate::swarm_nodes;
 
 use servent_core::id::FileIndex;
 use servent_core::node::swarm::{self, SwarmFile};
-use servent_core::node::{Answer, Command, ConnEvent, FileInfo, Input, Op, Restored};
+use servent_core::node::{
+    ConnEvent, FileInfo, Input, NodeAnswer, NodeCommand, NodeOp, RestoredNode,
+};
 use servent_core::queue::FileKey;
 use servent_core::time::Duration;
 use servent_core::trace::Event;
@@ -23,10 +25,11 @@ fn reply_to(world: &World, number: usize, wanted: u16) -> bool {
 fn a_swarm_of_nodes_gets_its_file_and_every_tape_replays() {
     let bytes = noise(200_000);
     let mut world = World::new();
-    let source = world.start(coordinator(), Restored::default());
+    let source = world.start(coordinator(), RestoredNode::default());
     world.serve(source, &bytes, 4_096);
     let at = world.hosts[source].at;
-    let clients: Vec<usize> = (0..5).map(|_| world.start(client(), Restored::default())).collect();
+    let clients: Vec<usize> =
+        (0..5).map(|_| world.start(client(), RestoredNode::default())).collect();
     clients.iter().for_each(|number| world.want(*number, at));
     world.until(MINUTES, |world| clients.iter().all(|number| world.is_whole(*number)));
     for number in &clients {
@@ -52,10 +55,10 @@ fn a_swarm_of_nodes_gets_its_file_and_every_tape_replays() {
 fn whoever_accepts_nobody_gives_and_takes_by_connecting() {
     let bytes = noise(100_000);
     let mut world = World::new();
-    let source = world.start(coordinator(), Restored::default());
+    let source = world.start(coordinator(), RestoredNode::default());
     world.serve(source, &bytes, 4_096);
     let at = world.hosts[source].at;
-    let (active, passive) = (world.start(client(), Restored::default()), world.start_passive());
+    let (active, passive) = (world.start(client(), RestoredNode::default()), world.start_passive());
     world.want(passive, at);
     world.until(MINUTES, |world| world.is_whole(passive));
     world.want(active, at);
@@ -71,19 +74,19 @@ fn sw_26_ten_thousand_pieces_go_on_after_a_restart_of_either_side() {
     let (pieces, chunk) = (10_000, 16);
     let bytes = noise(pieces * chunk);
     let mut world = World::new();
-    let source = world.start(coordinator(), Restored::default());
+    let source = world.start(coordinator(), RestoredNode::default());
     world.serve(source, &bytes, chunk);
     let at = world.hosts[source].at;
     let have: Vec<(u32, u32)> = (0..pieces as u32).step_by(2).map(|p| (p, p + 1)).collect();
-    let part = swarm::Part {
+    let part = swarm::PartialFile {
         file: SwarmFile(1),
         url: url_of("film"),
         size: bytes.len() as u64,
         chunk: chunk as u64,
         have,
     };
-    let swarm = swarm::Restored { parts: vec![part], ..swarm::Restored::default() };
-    let one = world.start(client(), Restored { swarm, ..Restored::default() });
+    let swarm = swarm::RestoredSwarm { parts: vec![part], ..swarm::RestoredSwarm::default() };
+    let one = world.start(client(), RestoredNode { swarm, ..RestoredNode::default() });
     world.hosts[one].files.insert(SwarmFile(1), bytes.clone());
     world.want(one, at);
     let held = |world: &World| world.hosts[one].node.swarm(0).client.unwrap().files[0].held;
@@ -93,7 +96,7 @@ fn sw_26_ten_thousand_pieces_go_on_after_a_restart_of_either_side() {
     world.kill(source);
     let swarm = world.remembered(source);
     assert!(!swarm.ledger.is_empty());
-    let restored = Restored { swarm, listen: Some(at), ..Restored::default() };
+    let restored = RestoredNode { swarm, listen: Some(at), ..RestoredNode::default() };
     let again = world.start_at(at, coordinator(), restored);
     world.serve(again, &bytes, chunk);
     world.until(MINUTES, |world| world.is_whole(one));
@@ -113,24 +116,24 @@ fn sw_26_ten_thousand_pieces_go_on_after_a_restart_of_either_side() {
 fn what_is_told_is_remembered_first_and_a_stopped_client_goes_on() {
     let bytes = noise(120_000);
     let mut world = World::new();
-    let source = world.start(coordinator(), Restored::default());
+    let source = world.start(coordinator(), RestoredNode::default());
     world.serve(source, &bytes, 4_096);
     let at = world.hosts[source].at;
-    let one = world.start(client(), Restored::default());
+    let one = world.start(client(), RestoredNode::default());
     world.want(one, at);
     let held = |world: &World, number: usize| {
         world.hosts[number].node.swarm(0).client.unwrap().files[0].held
     };
     world.until(MINUTES, |world| held(world, one) >= 7);
     let before = held(&world, one);
-    world.give(one, Input::Command(Command::Stop));
+    world.give(one, Input::Command(NodeCommand::Stop));
     world.until(MINUTES, |world| {
         world.hosts[source].node.swarm(1).coordinator.unwrap().swarm.clients == 0
     });
     let swarm = world.remembered(one);
     assert_eq!(swarm.parts[0].have.len(), before as usize);
     world.hosts[one].gone = true;
-    let again = world.start(client(), Restored { swarm, ..Restored::default() });
+    let again = world.start(client(), RestoredNode { swarm, ..RestoredNode::default() });
     let file = world.hosts[one].files[&SwarmFile(1)].clone();
     world.hosts[again].files.insert(SwarmFile(1), file);
     world.want(again, at);
@@ -146,7 +149,7 @@ fn what_is_told_is_remembered_first_and_a_stopped_client_goes_on() {
 fn a_node_shares_and_coordinates_at_once() {
     let bytes = noise(50_000);
     let mut world = World::new();
-    let both = world.start(coordinator(), Restored::default());
+    let both = world.start(coordinator(), RestoredNode::default());
     world.serve(both, &bytes, 4_096);
     let song = noise(300);
     world.hosts[both].shared.insert(FileIndex(0), song.clone());
@@ -165,7 +168,7 @@ fn a_node_shares_and_coordinates_at_once() {
     );
     let visitor = world.stranger(both, "GET /get/0/song HTTP/1.1\r\nHost: x\r\n\r\n");
     let at = world.hosts[both].at;
-    let one = world.start(client(), Restored::default());
+    let one = world.start(client(), RestoredNode::default());
     world.want(one, at);
     world.until(MINUTES, |world| world.is_whole(one));
     assert_eq!(world.hosts[one].files[&SwarmFile(1)], bytes);
@@ -189,39 +192,46 @@ fn a_node_shares_and_coordinates_at_once() {
 fn what_cannot_be_had_is_answered() {
     let bytes = noise(10_000);
     let mut world = World::new();
-    let source = world.start(coordinator(), Restored::default());
+    let source = world.start(coordinator(), RestoredNode::default());
     world.serve(source, &bytes, 4_096);
     let at = world.hosts[source].at;
     let answer = |world: &World, number: usize| world.hosts[number].answers.first().cloned();
     // Nobody there.
-    let lost = world.start(client(), Restored::default());
+    let lost = world.start(client(), RestoredNode::default());
     world.want(lost, "10.7.7.7:1".parse().unwrap());
     world.until(MINUTES, |world| answer(world, lost).is_some());
     let file = SwarmFile(1);
-    assert_eq!(answer(&world, lost), Some(Answer::Swarm(swarm::Answer::Unreachable { file })));
+    assert_eq!(
+        answer(&world, lost),
+        Some(NodeAnswer::Swarm(swarm::SwarmAnswer::Unreachable { file }))
+    );
     world.kill(lost);
     // A name the coordinator does not know.
-    let other = world.start(client(), Restored::default());
+    let other = world.start(client(), RestoredNode::default());
     let (url, coordinator) = (url_of("other"), vec![at]);
-    world.tell(other, swarm::Command::Want { file, url, coordinator, sha256: None });
+    world.tell(other, swarm::SwarmCommand::Want { file, url, coordinator, sha256: None });
     world.until(MINUTES, |world| answer(world, other).is_some());
-    let Some(Answer::Swarm(swarm::Answer::Refused { why, .. })) = answer(&world, other) else {
+    let Some(NodeAnswer::Swarm(swarm::SwarmAnswer::Refused { why, .. })) = answer(&world, other)
+    else {
         panic!("{:?}", answer(&world, other))
     };
     assert!(why.contains("does not know"), "{why}");
     // Something else than was asked for: it does not get its name.
-    let picky = world.start(client(), Restored::default());
+    let picky = world.start(client(), RestoredNode::default());
     let (url, coordinator) = (url_of("film"), vec![at]);
     let sha256 = Some(Hash([0; 32]));
-    world.tell(picky, swarm::Command::Want { file, url, coordinator, sha256 });
+    world.tell(picky, swarm::SwarmCommand::Want { file, url, coordinator, sha256 });
     world.until(MINUTES, |world| answer(world, picky).is_some());
-    assert!(matches!(answer(&world, picky), Some(Answer::Swarm(swarm::Answer::Other { .. }))));
-    let gone = |op: &Op| matches!(op, Op::Swarm(swarm::Op::PartGone(_)));
+    assert!(matches!(
+        answer(&world, picky),
+        Some(NodeAnswer::Swarm(swarm::SwarmAnswer::Other { .. }))
+    ));
+    let gone = |op: &NodeOp| matches!(op, NodeOp::Swarm(swarm::SwarmOp::PartGone(_)));
     assert!(!world.hosts[picky].ops.iter().any(gone));
     // A node without this part says so.
     world.tell(
         source,
-        swarm::Command::Want {
+        swarm::SwarmCommand::Want {
             file: SwarmFile(9),
             url: url_of("film"),
             coordinator: vec![at],
@@ -230,6 +240,6 @@ fn what_cannot_be_had_is_answered() {
     );
     assert!(matches!(
         world.hosts[source].answers.last(),
-        Some(Answer::Swarm(swarm::Answer::Refused { file: SwarmFile(9), .. }))
+        Some(NodeAnswer::Swarm(swarm::SwarmAnswer::Refused { file: SwarmFile(9), .. }))
     ));
 }

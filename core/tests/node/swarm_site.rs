@@ -6,10 +6,10 @@ use std::net::{IpAddr, SocketAddr};
 use crate::swarm_nodes;
 
 use servent_core::id::FileKey;
-use servent_core::lease::Part;
-use servent_core::lease::division::Leader;
-use servent_core::node::swarm::{self, Account, Op as SwarmOp, SwarmFile, swarm_key};
-use servent_core::node::{Answer, ConnEvent, Input, Op, Restored};
+use servent_core::lease::Partition;
+use servent_core::lease::membership::Leader;
+use servent_core::node::swarm::{self, PartitionedAccount, SwarmFile, SwarmOp, swarm_key};
+use servent_core::node::{ConnEvent, Input, NodeAnswer, NodeOp, RestoredNode};
 use servent_core::swarm::FileSpec;
 use servent_core::swarm::client::Event as ClientEvent;
 use servent_core::time::Duration;
@@ -20,40 +20,40 @@ use swarm_nodes::{World, client, coordinator, noise, spec};
 const MINUTES: Duration = Duration::from_secs(600);
 
 /// The part of the swarm that most tests are about.
-fn part() -> Part {
-    Part::of(swarm_key(&url_of("film")))
+fn part() -> Partition {
+    Partition::containing(swarm_key(&url_of("film")))
 }
 
 /// Who leads that part; nobody leads another one.
 fn leaders(its: Leader) -> Input {
-    let of = |one: Part| if one == part() { its } else { Leader::Nobody };
-    Input::Divided { leaders: Part::all().map(of).collect() }
+    let of = |one: Partition| if one == part() { its } else { Leader::Nobody };
+    Input::Divided { leaders: Partition::all().map(of).collect() }
 }
 
-fn leads(parts: impl Iterator<Item = Part>) -> Input {
+fn leads(parts: impl Iterator<Item = Partition>) -> Input {
     Input::Leads { parts: parts.collect(), queue: Vec::new() }
 }
 
 /// A member that has the film, and leads nothing.
 fn member(world: &mut World, bytes: &[u8]) -> (usize, SocketAddr) {
-    let number = world.start(coordinator(), Restored::default());
+    let number = world.start(coordinator(), RestoredNode::default());
     world.give(number, leaders(Leader::Nobody));
     world.serve(number, bytes, 4_096);
     (number, world.hosts[number].at)
 }
 
 /// What a store would give to whoever leads the swarms of a member next.
-fn accounts(world: &World, number: usize) -> Vec<Account> {
-    let mut all: BTreeMap<(FileKey, IpAddr), Account> = BTreeMap::new();
+fn accounts(world: &World, number: usize) -> Vec<PartitionedAccount> {
+    let mut all: BTreeMap<(FileKey, IpAddr), PartitionedAccount> = BTreeMap::new();
     for op in &world.hosts[number].ops {
         match op {
-            Op::Swarm(SwarmOp::Account(account)) => {
+            NodeOp::Swarm(SwarmOp::Account(account)) => {
                 all.insert((account.swarm, account.row.owner), account.clone());
             }
-            Op::Swarm(SwarmOp::AccountGone { swarm, owner }) => {
+            NodeOp::Swarm(SwarmOp::AccountGone { swarm, owner }) => {
                 all.remove(&(*swarm, *owner));
             }
-            Op::Servent(_) => {}
+            NodeOp::Servent(_) => {}
             other => panic!("a member saves {other:?}"),
         }
     }
@@ -67,7 +67,7 @@ fn held(world: &World, number: usize) -> u32 {
 
 fn refused(world: &World, number: usize) -> Option<&str> {
     world.hosts[number].answers.iter().find_map(|answer| match answer {
-        Answer::Swarm(swarm::Answer::Refused { why, .. }) => Some(&why[..]),
+        NodeAnswer::Swarm(swarm::SwarmAnswer::Refused { why, .. }) => Some(&why[..]),
         _ => None,
     })
 }
@@ -80,7 +80,10 @@ fn client_events(world: &World, number: usize) -> impl Iterator<Item = &ClientEv
 }
 
 /// The messages that a stranger who said this was told.
-fn told(world: &World, conn: servent_core::id::ConnId) -> Vec<servent_core::wire::pdtp::Message> {
+fn told(
+    world: &World,
+    conn: servent_core::id::ConnId,
+) -> Vec<servent_core::wire::pdtp::PdtpMessage> {
     let mut bytes = &world.told[&conn][..];
     let mut all = Vec::new();
     while let Some((length, rest)) = bytes.split_first_chunk::<2>() {
@@ -107,14 +110,15 @@ fn st_4_a_swarm_has_one_leader_and_its_clients_find_the_next_one() {
     let (two, beside) = member(&mut world, &bytes);
     world.give(one, leads([part()].into_iter()));
     world.give(two, leaders(Leader::At(at)));
-    let third = Part::all().find(|other| *other != part()).unwrap();
-    let of = |one: Part| match one {
+    let third = Partition::all().find(|other| *other != part()).unwrap();
+    let of = |one: Partition| match one {
         one if one == part() => Leader::Us,
         one if one == third => Leader::At(beside),
         _ => Leader::Nobody,
     };
-    world.give(one, Input::Divided { leaders: Part::all().map(of).collect() });
-    let clients: Vec<usize> = (0..3).map(|_| world.start(client(), Restored::default())).collect();
+    world.give(one, Input::Divided { leaders: Partition::all().map(of).collect() });
+    let clients: Vec<usize> =
+        (0..3).map(|_| world.start(client(), RestoredNode::default())).collect();
     world.want(clients[0], beside);
     world.want(clients[1], beside);
     world.want(clients[2], at);
@@ -152,14 +156,15 @@ fn st_4_each_swarm_has_a_ledger_of_its_own() {
     let (one, at) = member(&mut world, &bytes);
     let other = FileSpec { url: url_of("other"), ..spec(&bytes, 4_096) };
     world.hosts[one].files.insert(SwarmFile(5), bytes.clone());
-    world.tell(one, swarm::Command::Serve { file: SwarmFile(5), spec: other });
-    world.give(one, leads(Part::all()));
-    let clients: Vec<usize> = (0..4).map(|_| world.start(client(), Restored::default())).collect();
+    world.tell(one, swarm::SwarmCommand::Serve { file: SwarmFile(5), spec: other });
+    world.give(one, leads(Partition::all()));
+    let clients: Vec<usize> =
+        (0..4).map(|_| world.start(client(), RestoredNode::default())).collect();
     for (number, client) in clients.iter().enumerate() {
         let url = url_of(if number < 2 { "film" } else { "other" });
         let coordinator = vec![at];
         let file = SwarmFile(1);
-        world.tell(*client, swarm::Command::Want { file, url, coordinator, sha256: None });
+        world.tell(*client, swarm::SwarmCommand::Want { file, url, coordinator, sha256: None });
     }
     world.until(MINUTES, |world| clients.iter().all(|client| world.is_whole(*client)));
     let of = |number: usize| world.hosts[clients[number]].at.ip();
@@ -192,7 +197,7 @@ fn st_4_a_client_that_is_sent_in_a_circle_says_so_and_ends() {
     let (two, beside) = member(&mut world, &bytes);
     world.give(one, leaders(Leader::At(beside)));
     world.give(two, leaders(Leader::At(at)));
-    let lost = world.start(client(), Restored::default());
+    let lost = world.start(client(), RestoredNode::default());
     world.want(lost, at);
     world.until(MINUTES, |world| refused(world, lost).is_some());
     let why = refused(&world, lost).unwrap();
@@ -208,7 +213,7 @@ fn st_4_a_client_is_not_sent_to_system_services_or_to_its_own_machine() {
         let mut world = World::new();
         let (one, at) = member(&mut world, &noise(20_000));
         world.give(one, leaders(Leader::At(to.parse().unwrap())));
-        let wise = world.start(client(), Restored::default());
+        let wise = world.start(client(), RestoredNode::default());
         world.want(wise, at);
         world.until(MINUTES, |world| refused(world, wise).is_some());
         assert!(refused(&world, wise).unwrap().contains(to), "{to}");
@@ -222,7 +227,7 @@ fn st_4_whoever_asks_between_two_leaders_comes_again() {
     let bytes = noise(50_000);
     let mut world = World::new();
     let (one, at) = member(&mut world, &bytes);
-    let early = world.start(client(), Restored::default());
+    let early = world.start(client(), RestoredNode::default());
     world.want(early, at);
     let offline = |e: &ClientEvent| matches!(e, ClientEvent::Offline { .. });
     world.until(MINUTES, |world| client_events(world, early).filter(|e| offline(e)).count() > 2);
@@ -240,7 +245,7 @@ fn st_4_whoever_asks_between_two_leaders_comes_again() {
 /// What a member says to those who keep no order.
 #[test]
 fn st_4_a_guest_of_a_member_keeps_to_the_protocol() {
-    use servent_core::wire::pdtp::Message as M;
+    use servent_core::wire::pdtp::PdtpMessage as M;
     let mut world = World::new();
     let (one, _) = member(&mut world, &noise(20_000));
     world.give(one, leads([part()].into_iter()));
@@ -281,8 +286,8 @@ fn st_4_old_accounts_of_swarms_that_nobody_serves_are_forgotten() {
     let bytes = noise(20_000);
     let mut world = World::new();
     let (one, at) = member(&mut world, &bytes);
-    world.give(one, leads(Part::all()));
-    let taker = world.start(client(), Restored::default());
+    world.give(one, leads(Partition::all()));
+    let taker = world.start(client(), RestoredNode::default());
     world.want(taker, at);
     world.until(MINUTES, |world| world.is_whole(taker));
     let mut account = accounts(&world, one).swap_remove(0);
@@ -291,6 +296,6 @@ fn st_4_old_accounts_of_swarms_that_nobody_serves_are_forgotten() {
     world.now += Duration::from_secs(1_800);
     world.give(two, Input::Swarm(swarm::Input::Accounts { accounts: vec![account.clone()] }));
     let owner = account.row.owner;
-    let gone = Op::Swarm(SwarmOp::AccountGone { swarm: FileKey(7), owner });
+    let gone = NodeOp::Swarm(SwarmOp::AccountGone { swarm: FileKey(7), owner });
     assert_eq!(world.hosts[two].ops.last(), Some(&gone));
 }

@@ -4,17 +4,17 @@
 use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::id::{ConnId, FetchId, FileIndex, Guid};
 use servent_core::node::{
-    Command, Config, ConnEvent, FileInfo, Input, Minor, Node, Output, Restored,
+    Config, ConnEvent, FileInfo, Input, Minor, Node, NodeCommand, Output, RestoredNode,
 };
 use servent_core::queue::FileKey;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::player::Player;
 use servent_core::trace::qlog::{self, Split};
 use servent_core::trace::replay::Replay;
-use servent_core::trace::tape::{Line, Start, Writer};
+use servent_core::trace::tape::{RecordingLine, RecordingLog, Start};
 use servent_core::trace::{Event, NodeId, Record};
-use servent_core::unicast::Conn;
-use servent_core::wire::gnutella::Kind;
+use servent_core::unicast::UnicastConnId;
+use servent_core::wire::gnutella::MessageKind;
 use servent_core::{fetch, queue, routing, swarm, unicast};
 
 fn secs(s: u64) -> Instant {
@@ -22,7 +22,7 @@ fn secs(s: u64) -> Instant {
 }
 
 fn inputs(n: u64) -> Vec<Input> {
-    let mut list = vec![Input::Start(Restored::default())];
+    let mut list = vec![Input::Start(RestoredNode::default())];
     for i in 0..n {
         let conn = ConnId(2 * i);
         list.push(Input::Accepted { conn, peer: "10.0.0.9:4000".parse().unwrap(), local: None });
@@ -39,7 +39,7 @@ fn tape(inputs: Vec<Input>) -> Vec<String> {
     let mut lines = Vec::new();
     let start = Start::new(NodeId(0), "alpha", 7, Config::default());
     let mut node = Node::new(Config::default(), 7);
-    let mut writer = Writer::new(secs(0), start, &mut lines);
+    let mut writer = RecordingLog::new(secs(0), start, &mut lines);
     let mut fx = Fx::new();
     let mut last = secs(0);
     for (i, input) in inputs.into_iter().enumerate() {
@@ -113,7 +113,7 @@ fn a_gap_ends_the_claim_and_is_told() {
     let mut lines = tape(inputs(100));
     let mut gap = Vec::new();
     let start = Start::new(NodeId(0), "alpha", 7, Config::default());
-    Writer::new(secs(0), start, &mut Vec::new()).gap(secs(90), "disk \"full\"", &mut gap);
+    RecordingLog::new(secs(0), start, &mut Vec::new()).gap(secs(90), "disk \"full\"", &mut gap);
     let middle = lines.len() / 2;
     lines.insert(middle, gap.remove(0));
     let report = replay(&lines).report().clone();
@@ -170,8 +170,10 @@ fn a_servent_with_a_large_library_is_re_executed() {
         tree: None,
     };
     let mut given = inputs(3);
-    given[0] =
-        Input::Start(Restored { shared: (0..40_000).map(shared).collect(), ..Restored::default() });
+    given[0] = Input::Start(RestoredNode {
+        shared: (0..40_000).map(shared).collect(),
+        ..RestoredNode::default()
+    });
     let report = through_a_file(&tape(given)).report().clone();
     assert_eq!((report.inputs, report.damaged, report.diverged_at), (7, 0, None));
     assert_eq!(report.verified, report.checkpoints);
@@ -212,22 +214,22 @@ fn records_of_every_engine_come_back_as_they_were() {
             agent: Some("x\u{1f}y".into()),
             version: Minor(0),
         }),
-        Event::Queue(queue::Event::Lost { ticket, why: queue::Loss::TooEarly, length: 3 }),
+        Event::Queue(queue::Event::Lost { ticket, why: queue::PositionLoss::TooEarly, length: 3 }),
         Event::Fetch(fetch::Event::Waiting {
             fetch: FetchId(1),
             at,
             why: fetch::SourceTrouble::Busy,
             ask_at: secs(9),
         }),
-        Event::Unicast(unicast::Event::Delivered { peer: at, conn: Conn(7), number: 9 }),
+        Event::Unicast(unicast::Event::Delivered { peer: at, conn: UnicastConnId(7), number: 9 }),
         Event::World(servent_core::node::WorldEvent::Clock { offset: -5 }),
         Event::Routing(routing::Event::Judged {
             conn: ConnId(2),
             guid: ticket,
-            kind: Kind::Query,
+            kind: MessageKind::Query,
             ttl: 3,
             hops: 4,
-            verdict: routing::Verdict::Forward { to: vec![ConnId(1), ConnId(6)] },
+            verdict: routing::RoutingVerdict::Forward { to: vec![ConnId(1), ConnId(6)] },
         }),
         Event::Swarm(swarm::Event::Left { client: ConnId(8) }),
         Event::Client(swarm::client::Event::Offline { retry: Duration::from_secs(4) }),
@@ -237,7 +239,7 @@ fn records_of_every_engine_come_back_as_they_were() {
         let record = Record { seq: seq as u64, at: secs(5), node: NodeId(3), cause, event };
         let line = qlog::record(&record, secs(0));
         assert!(line.starts_with(r#"{"time":5000.000,"name":""#), "{line}");
-        assert_eq!(qlog::parse(line.as_bytes()), Ok(Line::Record(record)), "{line}");
+        assert_eq!(qlog::parse(line.as_bytes()), Ok(RecordingLine::Record(record)), "{line}");
     }
 }
 
@@ -245,10 +247,10 @@ fn records_of_every_engine_come_back_as_they_were() {
 fn a_record_within_an_effect_list_is_caused_by_the_first_of_it() {
     let mut lines = Vec::new();
     let start = Start::new(NodeId(0), "alpha", 7, Config::default());
-    let mut writer = Writer::new(secs(0), start, &mut lines);
+    let mut writer = RecordingLog::new(secs(0), start, &mut lines);
     let event = |e| Effect::<Output, Event>::Event(Event::Conn(e));
     let conn = ConnId(2);
-    let cancel = Input::Command(Command::Cancel { fetch: FetchId(1) });
+    let cancel = Input::Command(NodeCommand::Cancel { fetch: FetchId(1) });
     writer.input(secs(0), &cancel, &mut lines);
     let first = writer.effects(secs(0), &[event(ConnEvent::Dialed { conn })], &mut lines);
     assert_eq!(first[0].cause, None);

@@ -4,12 +4,14 @@ use crate::node_support;
 
 use node_support::{Host, config, header, status};
 use servent_core::id::ConnId;
-use servent_core::node::{Answer, Config, Held, InboxLimits, Input, Limit, Output, StoreError};
+use servent_core::node::{
+    Config, InboxLimits, InboxMessage, Input, NodeAnswer, NodeLimit, Output, StoreError,
+};
 use servent_core::time::Duration;
 
 fn host(inbox: InboxLimits) -> Host {
     let mut host = Host::new(Config { inbox, ..config() }, &[1_000]);
-    host.input(Input::Inbox { held: Some(Held { files: 1, bytes: 100 }) });
+    host.input(Input::Inbox { held: Some(InboxMessage { files: 1, bytes: 100 }) });
     host
 }
 
@@ -38,7 +40,7 @@ fn a_file_is_kept_under_its_name_and_the_next_request_is_answered() {
     assert_eq!(host.inbox["my song"], b"la la");
     assert_eq!(inbox(&host), (2, 105, 0));
     let from = "9.9.9.9:1".parse().unwrap();
-    let told = Answer::Received { name: "my song".into(), bytes: 5, from };
+    let told = NodeAnswer::Received { name: "my song".into(), bytes: 5, from };
     assert_eq!(host.answers, [told]);
 }
 
@@ -86,12 +88,12 @@ fn every_limit_holds_and_is_said() {
         host.input(Input::Inbox { held: Some(held) });
         host
     };
-    let held = |files, bytes| Held { files, bytes };
+    let held = |files, bytes| InboxMessage { files, bytes };
     for (held, limits, name, body, wanted, limit) in [
-        (held(0, 0), limits(), "a", 501, 413, Limit::InboxFile),
-        (held(4, 9), limits(), "a", 1, 507, Limit::InboxFiles),
-        (held(1, 999), limits(), "a", 2, 507, Limit::InboxBytes),
-        (held(0, 0), limits(), &*"a".repeat(201), 1, 400, Limit::InboxName),
+        (held(0, 0), limits(), "a", 501, 413, NodeLimit::InboxFile),
+        (held(4, 9), limits(), "a", 1, 507, NodeLimit::InboxFiles),
+        (held(1, 999), limits(), "a", 2, 507, NodeLimit::InboxBytes),
+        (held(0, 0), limits(), &*"a".repeat(201), 1, 400, NodeLimit::InboxName),
     ] {
         let mut host = full(held, limits);
         let conn = host.accept("9.9.9.9:1");
@@ -144,7 +146,7 @@ fn who_sends_too_slowly_is_ended() {
     host.bytes(conn, &[b'x'; 100]);
     host.wait(Duration::from_secs(61));
     assert_eq!(status(&host.heard(conn)), 408);
-    assert!(host.hit(Limit::InboxRate) && host.hung_up.contains(&conn));
+    assert!(host.hit(NodeLimit::InboxRate) && host.hung_up.contains(&conn));
     assert_eq!((inbox(&host), host.inbox.len()), ((1, 100, 0), 0));
 }
 

@@ -5,7 +5,7 @@ use crate::queue_support;
 use queue_support::{Bench, Got, config, secs};
 use servent_core::queue::Dialect::{Active, Parq, Passive};
 use servent_core::queue::server::Input;
-use servent_core::queue::{Event, FileKey, Loss, Refusal};
+use servent_core::queue::{Event, FileKey, PositionLoss, QueueRefusal};
 
 #[test]
 fn aq_2_a_free_slot_starts_the_transfer_at_once() {
@@ -47,7 +47,7 @@ fn aq_5_a_poll_before_poll_min_loses_the_place_and_the_connection() {
     bench.upload(Active);
     let mut client = bench.queue(Active);
     bench.pass(secs(43));
-    assert_eq!(bench.ask(&mut client), Got::HungUp(Loss::TooEarly));
+    assert_eq!(bench.ask(&mut client), Got::HungUp(PositionLoss::TooEarly));
     assert_eq!(bench.server.length(), 0);
 }
 
@@ -78,7 +78,7 @@ fn aq_6_no_poll_by_poll_max_loses_the_place_and_the_connection() {
     bench.upload(Active);
     let client = bench.queue(Active);
     let outputs = bench.pass(secs(121));
-    let why = Loss::Overdue;
+    let why = PositionLoss::Overdue;
     let hangup = servent_core::queue::server::Output::Hangup { conn: client.conn, why };
     assert_eq!(outputs, [hangup]);
     assert_eq!((bench.server.length(), bench.lost()), (0, vec![why]));
@@ -90,7 +90,7 @@ fn aq_6_a_poll_a_moment_after_poll_max_is_late_even_before_the_timer_ran() {
     bench.upload(Active);
     let mut client = bench.queue(Active);
     bench.now += secs(120) + servent_core::time::Duration::from_micros(1);
-    assert_eq!(bench.ask(&mut client), Got::HungUp(Loss::Overdue));
+    assert_eq!(bench.ask(&mut client), Got::HungUp(PositionLoss::Overdue));
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn aq_7_a_dropped_connection_frees_the_place_at_once_and_the_rest_advance() {
     bench.upload(Active);
     let (first, mut second) = (bench.queue(Active), bench.queue(Active));
     bench.gone(&first);
-    assert_eq!(bench.lost(), [Loss::ConnectionLost]);
+    assert_eq!(bench.lost(), [PositionLoss::ConnectionLost]);
     bench.pass(secs(45));
     let place = bench.ask(&mut second).place();
     assert_eq!((place.position, place.length), (1, 1));
@@ -207,7 +207,7 @@ fn aq_10_beyond_the_maximum_length_comes_a_plain_503() {
     assert_eq!(bench.arrive(Active).1.place().position, 1);
     assert_eq!(bench.arrive(Passive).1.place().position, 2);
     for dialect in [Active, Parq, Passive] {
-        assert_eq!(bench.arrive(dialect).1, Got::Busy(Refusal::QueueFull));
+        assert_eq!(bench.arrive(dialect).1, Got::Busy(QueueRefusal::QueueFull));
     }
     assert_eq!(bench.server.length(), 2);
 }
@@ -222,7 +222,7 @@ fn aq_10_one_address_gets_a_bounded_number_of_places() {
         bench.ask(&mut client)
     };
     assert_eq!(same(&mut bench).place().position, 1);
-    assert_eq!(same(&mut bench), Got::Busy(Refusal::PerAddress));
+    assert_eq!(same(&mut bench), Got::Busy(QueueRefusal::PerAddress));
     bench.queue(Active);
 }
 
@@ -237,7 +237,7 @@ fn aq_10_a_host_with_a_whole_network_of_addresses_gets_no_more_places_than_one()
     };
     assert_eq!(from(&mut bench, "2001:db8::1").place().position, 1);
     assert_eq!(from(&mut bench, "2001:db8::2").place().position, 2);
-    assert_eq!(from(&mut bench, "2001:db8::3"), Got::Busy(Refusal::PerAddress));
+    assert_eq!(from(&mut bench, "2001:db8::3"), Got::Busy(QueueRefusal::PerAddress));
     assert_eq!(from(&mut bench, "2001:db8:0:1::3").place().position, 3);
 }
 

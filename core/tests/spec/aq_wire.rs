@@ -2,10 +2,12 @@
 //! as we do. Each test is named after the requirement it holds us to.
 
 use servent_core::id::Guid;
-use servent_core::queue::{Dialect, Place};
+use servent_core::queue::{Dialect, QueuePosition};
 use servent_core::time::Duration;
 use servent_core::wire::http::{HeadLimits, HeadWriter, RequestHead, ResponseHead};
-use servent_core::wire::queue::{Claim, Told, ToldPlace, spoken, write_claim, write_place};
+use servent_core::wire::queue::{
+    PositionClaim, QueueReply, ToldPlace, spoken, write_claim, write_place,
+};
 
 const LIMITS: HeadLimits = HeadLimits { bytes: 16 * 1024, lines: 64 };
 const S: fn(u64) -> Duration = Duration::from_secs;
@@ -15,21 +17,21 @@ fn request(fields: &str) -> RequestHead {
     RequestHead::parse(text.as_bytes(), &LIMITS).unwrap().unwrap().0
 }
 
-fn told(fields: &str) -> Told {
+fn told(fields: &str) -> QueueReply {
     let text = format!("HTTP/1.1 503 Queued\r\n{fields}\r\n\r\n");
-    Told::parse(&ResponseHead::parse(text.as_bytes(), &LIMITS).unwrap().unwrap().0)
+    QueueReply::parse(&ResponseHead::parse(text.as_bytes(), &LIMITS).unwrap().unwrap().0)
 }
 
 fn place(fields: &str) -> ToldPlace {
     match told(fields) {
-        Told::Place(place) => place,
-        busy @ Told::Busy { .. } => panic!("{fields:?} is {busy:?}"),
+        QueueReply::Place(place) => place,
+        busy @ QueueReply::Busy { .. } => panic!("{fields:?} is {busy:?}"),
     }
 }
 
 /// What we tell an Active Queueing client.
-fn ours() -> Place {
-    Place {
+fn ours() -> QueuePosition {
+    QueuePosition {
         dialect: Dialect::Active,
         ticket: Guid([7; 16]),
         position: 2,
@@ -43,7 +45,7 @@ fn ours() -> Place {
     }
 }
 
-fn written(place: &Place) -> String {
+fn written(place: &QueuePosition) -> String {
     let mut head = HeadWriter::status(503, "Queued");
     write_place(&mut head, place);
     String::from_utf8(head.finish()).unwrap()
@@ -52,7 +54,7 @@ fn written(place: &Place) -> String {
 #[test]
 fn aq_1_a_client_says_that_it_can_queue() {
     let mut head = HeadWriter::request("GET", "/get/1/a");
-    write_claim(&mut head, Dialect::Active, Claim::default(), None);
+    write_claim(&mut head, Dialect::Active, PositionClaim::default(), None);
     let text = String::from_utf8(head.finish()).unwrap();
     assert_eq!(text, "GET /get/1/a HTTP/1.1\r\nX-Queue: 0.1\r\n\r\n");
     assert_eq!(spoken(&request("X-Queue: 0.1").headers), Dialect::Active);
@@ -97,7 +99,7 @@ fn aq_3_what_we_write_we_read() {
     let (head, used) = ResponseHead::parse(text.as_bytes(), &LIMITS).unwrap().unwrap();
     assert_eq!(used, text.len());
     assert_eq!(head.content_length(), Some(0));
-    let Told::Place(place) = Told::parse(&head) else { panic!("{text}") };
+    let QueueReply::Place(place) = QueueReply::parse(&head) else { panic!("{text}") };
     assert_eq!((place.dialect, place.keep), (Dialect::Active, true));
     assert_eq!((place.position, place.length, place.limit), (Some(2), Some(5), Some(4)));
     assert_eq!((place.retry_after, place.lifetime), (Some(S(45)), Some(S(120))));
@@ -125,19 +127,22 @@ fn aq_4_unknown_and_quoted_keys_do_no_harm() {
 
 #[test]
 fn aq_10_a_full_queue_is_plainly_busy() {
-    assert_eq!(told("X-Queue: position=full"), Told::Busy { retry_after: None });
-    assert_eq!(told("Retry-After: 60"), Told::Busy { retry_after: Some(S(60)) });
-    assert_eq!(told("X-Queue: 1.0\r\nRetry-After: 9"), Told::Busy { retry_after: Some(S(9)) });
+    assert_eq!(told("X-Queue: position=full"), QueueReply::Busy { retry_after: None });
+    assert_eq!(told("Retry-After: 60"), QueueReply::Busy { retry_after: Some(S(60)) });
+    assert_eq!(
+        told("X-Queue: 1.0\r\nRetry-After: 9"),
+        QueueReply::Busy { retry_after: Some(S(9)) }
+    );
     assert_eq!(
         told("Retry-After: Fri, 31 Dec 1999 23:59:59 GMT"),
-        Told::Busy { retry_after: None }
+        QueueReply::Busy { retry_after: None }
     );
-    assert_eq!(told("X-Queue: nonsense"), Told::Busy { retry_after: None });
+    assert_eq!(told("X-Queue: nonsense"), QueueReply::Busy { retry_after: None });
 }
 
 #[test]
 fn aq_11_poll_times_of_a_scaled_down_schedule_keep_their_decimals() {
-    let scaled = Place {
+    let scaled = QueuePosition {
         retry_after: Duration::from_millis(450),
         lifetime: Duration::from_millis(1_200),
         ..ours()

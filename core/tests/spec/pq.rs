@@ -8,7 +8,7 @@ use queue_support::{Bench, Client, Got, config, secs};
 use servent_core::id::Guid;
 use servent_core::queue::Dialect::{Active, Parq, Parq11, Passive};
 use servent_core::queue::server::{Input, Output};
-use servent_core::queue::{Config, Event, FileKey, Loss, RowState};
+use servent_core::queue::{Config, Event, FileKey, PositionLoss, RowState};
 
 fn callable(bench: &mut Bench) -> Client {
     let mut client = bench.client(Parq);
@@ -95,7 +95,7 @@ fn pq_3_a_passive_client_that_stays_away_for_300_seconds_is_forgotten() {
     bench.upload(Parq);
     bench.queue(Passive);
     bench.pass(secs(301));
-    assert_eq!((bench.server.length(), bench.lost()), (0, vec![Loss::Overdue]));
+    assert_eq!((bench.server.length(), bench.lost()), (0, vec![PositionLoss::Overdue]));
     assert_eq!(bench.store().len(), 1, "only the running upload is remembered");
 }
 
@@ -140,7 +140,7 @@ fn pq_6_a_wrong_position_frees_the_place() {
         client.conn = bench.conn();
         assert_eq!(bench.ask(&mut client).place().position, 2, "a new place, at the end");
         assert_ne!(client.ticket, old);
-        assert_eq!((bench.lost(), bench.position(&other)), (vec![Loss::WrongPosition], 1));
+        assert_eq!((bench.lost(), bench.position(&other)), (vec![PositionLoss::WrongPosition], 1));
     }
 }
 
@@ -166,7 +166,7 @@ fn pq_7_a_request_before_retry_after_frees_the_place() {
     let (mut client, other) = (bench.queue(Parq), bench.queue(Parq));
     bench.pass(secs(28));
     assert_eq!(bench.ask(&mut client).place().position, 2);
-    assert_eq!((bench.lost(), bench.position(&other)), (vec![Loss::TooEarly], 1));
+    assert_eq!((bench.lost(), bench.position(&other)), (vec![PositionLoss::TooEarly], 1));
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn pq_8_two_ignored_calls_free_the_place() {
     assert_eq!((calls(&called).len(), bench.server.length()), (1, 1));
     let called = bench.pass(secs(60));
     assert_eq!((calls(&called).len(), bench.server.length()), (0, 0));
-    assert_eq!(bench.lost(), [Loss::Unreachable]);
+    assert_eq!(bench.lost(), [PositionLoss::Unreachable]);
     assert_eq!(bench.position(&client), 0);
 }
 
@@ -205,7 +205,7 @@ fn pq_8_a_last_call_that_fails_frees_the_place_at_once() {
     let client = callable(&mut bench);
     bench.pass(secs(301));
     bench.input(Input::CallDone { ticket: client.ticket.unwrap(), ok: false });
-    assert_eq!(bench.lost(), [Loss::Unreachable]);
+    assert_eq!(bench.lost(), [PositionLoss::Unreachable]);
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn pq_10_one_broken_connection_keeps_the_place_the_next_frees_it() {
     client.conn = bench.conn();
     assert_eq!(bench.ask(&mut client).place().position, 1);
     bench.gone(&client);
-    assert_eq!((bench.lost(), bench.position(&client)), (vec![Loss::BrokeTooOften], 0));
+    assert_eq!((bench.lost(), bench.position(&client)), (vec![PositionLoss::BrokeTooOften], 0));
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn pq_10_the_first_break_is_held_for_300_seconds_and_no_longer() {
     bench.pass(secs(300) - servent_core::time::Duration::from_micros(1));
     assert_eq!(bench.position(&client), 1);
     bench.pass(secs(1));
-    assert_eq!((bench.position(&client), bench.lost()), (0, vec![Loss::Overdue]));
+    assert_eq!((bench.position(&client), bench.lost()), (0, vec![PositionLoss::Overdue]));
 }
 
 #[test]
@@ -516,7 +516,7 @@ fn pq_9_the_time_scale_divides_what_is_told_and_what_is_enforced() {
     bench.pass(place.retry_after);
     assert_eq!(bench.ask(&mut client).place().position, 1);
     bench.pass(secs(4));
-    assert_eq!(bench.lost(), [Loss::Overdue]);
+    assert_eq!(bench.lost(), [PositionLoss::Overdue]);
 }
 
 #[test]
@@ -556,7 +556,11 @@ fn pq_10_whoever_lost_its_synchronous_connection_may_come_back_before_its_time()
     assert_eq!((place.position, place.retry_after.as_secs(), bench.lost()), (1, 30, vec![]));
     bench.pass(secs(10));
     assert_eq!(bench.ask(&mut client).place().position, 1);
-    assert_eq!(bench.lost(), [Loss::TooEarly], "on a connection that stands it is too early");
+    assert_eq!(
+        bench.lost(),
+        [PositionLoss::TooEarly],
+        "on a connection that stands it is too early"
+    );
 }
 
 #[test]

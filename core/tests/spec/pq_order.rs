@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use queue_support::{Bench, Client, Got, config, secs};
 use servent_core::queue::Dialect::{Active, Parq, Parq11, Passive};
 use servent_core::queue::server::{Input, Output};
-use servent_core::queue::{Config, Event, Row};
+use servent_core::queue::{Config, Event, StoredEntry};
 use servent_core::time::Duration;
 
 #[test]
@@ -263,10 +263,10 @@ fn pq_12_a_row_that_is_here_is_not_restored_twice_and_one_of_a_connection_not_at
     let row = *bench.store().iter().find(|row| Some(row.ticket) == client.ticket).unwrap();
     assert_eq!(bench.input(Input::Restore(row)), []);
     let ticket = servent_core::id::Guid([9; 16]);
-    let bound = Row { dialect: Active, ticket, ..row };
+    let bound = StoredEntry { dialect: Active, ticket, ..row };
     assert_eq!(bench.input(Input::Restore(bound)), [Output::Forget(ticket)]);
     assert_eq!(bench.server.length(), 1);
-    bench.input(Input::Restore(Row { ticket, ..row }));
+    bench.input(Input::Restore(StoredEntry { ticket, ..row }));
     assert_eq!(bench.server.length(), 2);
 }
 

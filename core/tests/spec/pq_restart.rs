@@ -7,11 +7,11 @@ use std::net::SocketAddr;
 
 use queue_support::{Bench, Client, Got, config, secs};
 use servent_core::queue::Dialect::{Parq, Passive};
-use servent_core::queue::server::{Output, Verdict};
-use servent_core::queue::{Config, Dialect, Policy};
+use servent_core::queue::server::{Output, QueueVerdict};
+use servent_core::queue::{Config, Dialect, QueuePolicy};
 
 fn adaptive(slots: u32) -> Config {
-    Config { policy: Policy::Adaptive, ..config(slots) }
+    Config { policy: QueuePolicy::Adaptive, ..config(slots) }
 }
 
 /// A client that can be called, like ours.
@@ -29,7 +29,7 @@ fn seconds_to_slot(bench: &mut Bench) -> u64 {
     waits.waits = true;
     let mut outputs = bench.input(servent_core::queue::server::Input::Request(waits.request()));
     for second in 0..300 {
-        let starts = |output: &Output| matches!(output, Output::Reply { conn, verdict: Verdict::Start { .. } } if *conn == waits.conn);
+        let starts = |output: &Output| matches!(output, Output::Reply { conn, verdict: QueueVerdict::Start { .. } } if *conn == waits.conn);
         if outputs.iter().any(starts) {
             return second;
         }
@@ -77,7 +77,7 @@ fn pq_14_owners_of_many_slots_at_one_address_hold_none_of_them_longer() {
 
 #[test]
 fn pq_12_places_of_clients_that_left_during_a_restart_block_no_slot_and_are_kept() {
-    for policy in [Policy::Adaptive, Policy::Text] {
+    for policy in [QueuePolicy::Adaptive, QueuePolicy::Text] {
         let mut bench = Bench::new(Config { policy, ..adaptive(1) });
         let running = bench.upload(Parq);
         let mut left: Vec<Client> = (0..3).map(|_| callable(&mut bench, Parq).0).collect();

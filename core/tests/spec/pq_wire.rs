@@ -3,11 +3,11 @@
 
 use proptest::prelude::*;
 use servent_core::id::{FileIndex, Guid};
-use servent_core::queue::{Dialect, Place};
+use servent_core::queue::{Dialect, QueuePosition};
 use servent_core::time::Duration;
 use servent_core::wire::http::{HeadLimits, HeadWriter, RequestHead, ResponseHead};
 use servent_core::wire::queue::{
-    Claim, Line, Told, ToldPlace, callback, spoken, write_claim, write_place,
+    PositionClaim, QueueReply, SignalLine, ToldPlace, callback, spoken, write_claim, write_place,
 };
 
 const LIMITS: HeadLimits = HeadLimits { bytes: 16 * 1024, lines: 64 };
@@ -28,14 +28,14 @@ fn response(text: &str) -> ResponseHead {
 }
 
 fn place(fields: &str) -> ToldPlace {
-    match Told::parse(&response(&format!("HTTP/1.1 503 Queued\r\n{fields}\r\n\r\n"))) {
-        Told::Place(place) => place,
-        busy @ Told::Busy { .. } => panic!("{fields:?} is {busy:?}"),
+    match QueueReply::parse(&response(&format!("HTTP/1.1 503 Queued\r\n{fields}\r\n\r\n"))) {
+        QueueReply::Place(place) => place,
+        busy @ QueueReply::Busy { .. } => panic!("{fields:?} is {busy:?}"),
     }
 }
 
-fn ours(dialect: Dialect) -> Place {
-    Place {
+fn ours(dialect: Dialect) -> QueuePosition {
+    QueuePosition {
         dialect,
         ticket: id(),
         position: 1503,
@@ -49,7 +49,7 @@ fn ours(dialect: Dialect) -> Place {
     }
 }
 
-fn written(place: &Place) -> String {
+fn written(place: &QueuePosition) -> String {
     let mut head = HeadWriter::status(503, "Queued");
     write_place(&mut head, place);
     String::from_utf8(head.finish()).unwrap()
@@ -64,12 +64,15 @@ fn pq_2_an_id_is_read_in_either_case_with_any_blanks_and_separators() {
         format!(" ;; Id={ID} ;\r\n position=2"),
         format!("position=x; position=2; ID=short; ID={ID}"),
     ] {
-        let claim = Claim::parse(&request(&format!("x-queued: {text}")).headers);
-        assert_eq!(claim, Claim { ticket: Some(id()), told: Some(2) }, "{text:?}");
+        let claim = PositionClaim::parse(&request(&format!("x-queued: {text}")).headers);
+        assert_eq!(claim, PositionClaim { ticket: Some(id()), told: Some(2) }, "{text:?}");
     }
-    assert_eq!(Claim::parse(&request("X-Queued: ID=6a07").headers), Claim::default());
-    let empty = Claim::parse(&request("X-Queued: position=; ID=").headers);
-    assert_eq!(empty, Claim::default());
+    assert_eq!(
+        PositionClaim::parse(&request("X-Queued: ID=6a07").headers),
+        PositionClaim::default()
+    );
+    let empty = PositionClaim::parse(&request("X-Queued: position=; ID=").headers);
+    assert_eq!(empty, PositionClaim::default());
 }
 
 #[test]
@@ -92,7 +95,7 @@ fn pq_4_the_far_part_of_the_line_is_told_everything_and_sent_away() {
 
 #[test]
 fn pq_4_the_near_part_keeps_its_connection() {
-    let near = Place { keep: true, ..ours(Dialect::Parq) };
+    let near = QueuePosition { keep: true, ..ours(Dialect::Parq) };
     let head = response(&written(&near));
     assert!(head.keep_alive());
     assert_eq!(head.content_length(), Some(0));
@@ -104,7 +107,7 @@ fn pq_5_a_reply_is_in_the_language_of_the_client() {
     assert!(!newer.contains("X-Queue:") && newer.contains("X-Features: queue/1.1\r\n"), "{newer}");
     let legacy = written(&ours(Dialect::Active));
     assert!(!legacy.contains("X-Queued") && !legacy.contains("X-Queue: 1"), "{legacy}");
-    let passive = written(&Place { retry_after: S(250), ..ours(Dialect::Passive) });
+    let passive = written(&QueuePosition { retry_after: S(250), ..ours(Dialect::Passive) });
     assert_eq!(
         passive,
         "HTTP/1.1 503 Queued\r\nRetry-After: 250\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
@@ -130,7 +133,7 @@ fn pq_5_a_client_tells_the_dialect_of_a_reply_by_its_first_digits() {
 #[test]
 fn pq_6_a_client_gives_its_id_and_the_position_it_was_told() {
     let mut head = HeadWriter::request("GET", "/get/1/a");
-    let claim = Claim { ticket: Some(id()), told: Some(1503) };
+    let claim = PositionClaim { ticket: Some(id()), told: Some(1503) };
     write_claim(&mut head, Dialect::Parq, claim, Some("13.4.5.6:4567".parse().unwrap()));
     let text = String::from_utf8(head.finish()).unwrap();
     assert_eq!(
@@ -141,7 +144,7 @@ fn pq_6_a_client_gives_its_id_and_the_position_it_was_told() {
         )
     );
     let (back, _) = RequestHead::parse(text.as_bytes(), &LIMITS).unwrap().unwrap();
-    assert_eq!(Claim::parse(&back.headers), claim);
+    assert_eq!(PositionClaim::parse(&back.headers), claim);
 }
 
 #[test]
@@ -158,34 +161,35 @@ fn pq_8_x_node_names_a_place_to_call() {
 #[test]
 fn pq_8_the_call_is_one_line_with_the_address_of_the_server() {
     let server = Some("45.56.67.78:1234".parse().unwrap());
-    let line = Line::Queue { ticket: id(), server };
+    let line = SignalLine::Queue { ticket: id(), server };
     assert_eq!(line.to_bytes(), format!("QUEUE {ID} 45.56.67.78:1234\r\n").into_bytes());
-    assert_eq!(Line::parse(&line.to_bytes()), Some(line));
-    let old = Line::parse(format!("queue  {}", ID.to_uppercase()).as_bytes());
-    assert_eq!(old, Some(Line::Queue { ticket: id(), server: None }));
+    assert_eq!(SignalLine::parse(&line.to_bytes()), Some(line));
+    let old = SignalLine::parse(format!("queue  {}", ID.to_uppercase()).as_bytes());
+    assert_eq!(old, Some(SignalLine::Queue { ticket: id(), server: None }));
     for bad in
         ["QUEUE", "QUEUE x", &format!("QUEUE {ID} nowhere"), &format!("QUEUE {ID} 1.2.3.4:0")]
     {
-        assert_eq!(Line::parse(bad.as_bytes()), None, "{bad}");
+        assert_eq!(SignalLine::parse(bad.as_bytes()), None, "{bad}");
     }
 }
 
 #[test]
 fn pq_8_giv_opens_a_connection_the_same_way_round() {
-    let line = Line::parse(format!("GIV 7:{ID}/a song.ogg\n").as_bytes());
+    let line = SignalLine::parse(format!("GIV 7:{ID}/a song.ogg\n").as_bytes());
     let name = "a song.ogg".into();
-    let want = Line::Giv { index: FileIndex(7), servent: id(), name };
+    let want = SignalLine::Giv { index: FileIndex(7), servent: id(), name };
     assert_eq!(line.as_ref(), Some(&want));
     assert_eq!(want.to_bytes(), format!("GIV 7:{ID}/a song.ogg\n\n").into_bytes());
-    assert_eq!(Line::parse(b"GIV 7:abc/x"), None);
-    assert_eq!(Line::parse(b"GET / HTTP/1.1"), None);
+    assert_eq!(SignalLine::parse(b"GIV 7:abc/x"), None);
+    assert_eq!(SignalLine::parse(b"GET / HTTP/1.1"), None);
 }
 
 #[test]
 fn pq_15_an_unknown_eta_is_not_told() {
-    let text = written(&Place { eta: None, ..ours(Dialect::Parq) });
+    let text = written(&QueuePosition { eta: None, ..ours(Dialect::Parq) });
     assert!(!text.to_ascii_lowercase().contains("eta"), "{text}");
-    let text = written(&Place { eta: Some(Duration::from_millis(1_001)), ..ours(Dialect::Parq) });
+    let text =
+        written(&QueuePosition { eta: Some(Duration::from_millis(1_001)), ..ours(Dialect::Parq) });
     assert!(text.contains("ETA=2;"), "{text}");
 }
 
@@ -196,13 +200,13 @@ proptest! {
         wait in 0..u64::MAX, lifetime in 0..u64::MAX, eta in prop::option::of(0..1_000_000_u64),
     ) {
         let dialect = if newer { Dialect::Parq11 } else { Dialect::Parq };
-        let place = Place {
+        let place = QueuePosition {
             dialect, ticket: Guid(ticket), position, length: position.saturating_add(more), limit: 1,
             retry_after: Duration::from_micros(wait), lifetime: Duration::from_micros(lifetime),
             eta: eta.map(Duration::from_secs), keep, lost: None,
         };
-        let told = Told::parse(&response(&written(&place)));
-        prop_assert_eq!(told, Told::Place(ToldPlace {
+        let told = QueueReply::parse(&response(&written(&place)));
+        prop_assert_eq!(told, QueueReply::Place(ToldPlace {
             dialect, ticket: Some(place.ticket), position: Some(position),
             length: Some(place.length), limit: None, retry_after: Some(place.retry_after),
             lifetime: Some(place.lifetime), eta: place.eta, keep, lost: None,
@@ -215,12 +219,12 @@ proptest! {
     ) {
         let fields = format!("{name}: {value}");
         let head = request(&fields);
-        let _ = (spoken(&head.headers), Claim::parse(&head.headers), callback(&head.headers));
-        let _ = Told::parse(&response(&format!("HTTP/1.1 503 x\r\n{fields}\r\n\r\n")));
+        let _ = (spoken(&head.headers), PositionClaim::parse(&head.headers), callback(&head.headers));
+        let _ = QueueReply::parse(&response(&format!("HTTP/1.1 503 x\r\n{fields}\r\n\r\n")));
     }
 
     #[test]
     fn pq_8_any_line_is_read_without_harm(line: Vec<u8>) {
-        let _ = Line::parse(&line);
+        let _ = SignalLine::parse(&line);
     }
 }

@@ -6,13 +6,13 @@ use crate::queue_support;
 use queue_support::{Bench, Client, Got, config, secs};
 use servent_core::id::ConnId;
 use servent_core::queue::Dialect::{Active, Parq, Parq11, Passive};
-use servent_core::queue::server::{Input, Output, Request, Verdict};
-use servent_core::queue::{Config, Dialect, Event, Loss, Policy};
+use servent_core::queue::server::{Input, Output, QueueRequest, QueueVerdict};
+use servent_core::queue::{Config, Dialect, Event, PositionLoss, QueuePolicy};
 use servent_core::wire::http::{HeadLimits, HeadWriter, RequestHead};
-use servent_core::wire::queue::{Claim, waits, write_claim};
+use servent_core::wire::queue::{PositionClaim, waits, write_claim};
 
 fn adaptive(slots: u32) -> Config {
-    Config { policy: Policy::Adaptive, ..config(slots) }
+    Config { policy: QueuePolicy::Adaptive, ..config(slots) }
 }
 
 /// Somebody in a slot who gets `bytes`.
@@ -35,8 +35,9 @@ fn run(bench: &mut Bench, client: &Client, from: u64, seconds: u64, rate: u64) {
 fn qa_1_a_window_follows_the_expected_time_and_is_never_longer_than_the_texts() {
     let mut bench = Bench::new(Config { bandwidth: 1_000, ..adaptive(1) });
     uploading(&mut bench, 20_000);
-    let told =
-        |place: servent_core::queue::Place| (place.retry_after.as_secs(), place.lifetime.as_secs());
+    let told = |place: servent_core::queue::QueuePosition| {
+        (place.retry_after.as_secs(), place.lifetime.as_secs())
+    };
     assert_eq!(told(bench.arrive(Active).1.place()), (10, 85));
     assert_eq!(told(bench.arrive(Parq).1.place()), (11, 300));
     assert_eq!(told(bench.arrive(Passive).1.place()), (11, 300));
@@ -123,7 +124,7 @@ fn patient(bench: &mut Bench, dialect: Dialect) -> (Client, Vec<Output>) {
 }
 
 fn asks(bench: &mut Bench, client: &Client) -> Vec<Output> {
-    let said = bench.input(Input::Request(Request {
+    let said = bench.input(Input::Request(QueueRequest {
         conn: client.conn,
         peer: client.peer,
         dialect: client.dialect,
@@ -141,7 +142,9 @@ fn asks(bench: &mut Bench, client: &Client) -> Vec<Output> {
 /// Whom each reply is for, and whether it is a slot.
 fn replies(said: &[Output]) -> Vec<(ConnId, bool)> {
     let reply = |one: &Output| match one {
-        Output::Reply { conn, verdict } => Some((*conn, matches!(verdict, Verdict::Start { .. }))),
+        Output::Reply { conn, verdict } => {
+            Some((*conn, matches!(verdict, QueueVerdict::Start { .. })))
+        }
         _ => None,
     };
     said.iter().filter_map(reply).collect()
@@ -256,9 +259,11 @@ fn qa_3_closing_early_gives_the_place_up_as_the_dialect_says() {
     let (mut told, _) = patient(&mut bench, Parq);
     let (plain, _) = patient(&mut bench, Passive);
     bench.gone(&never_told);
-    assert_eq!(bench.lost(), [Loss::ConnectionLost], "it knows no id to come back with");
+    assert_eq!(bench.lost(), [PositionLoss::ConnectionLost], "it knows no id to come back with");
     let place = bench.pass(secs(25)).into_iter().find_map(|one| match one {
-        Output::Reply { conn, verdict: Verdict::Wait(place) } if conn == told.conn => Some(place),
+        Output::Reply { conn, verdict: QueueVerdict::Wait(place) } if conn == told.conn => {
+            Some(place)
+        }
         _ => None,
     });
     let place = place.expect("the hold is over");
@@ -291,7 +296,7 @@ fn qa_3_plain_clients_of_one_address_stand_for_themselves_while_they_are_held() 
     }
     // The other two hear the one place their address has from now on.
     assert_eq!(replies(&bench.pass(secs(8))), [(line[3].conn, false), (line[4].conn, false)]);
-    assert_eq!((bench.server.length(), bench.lost()), (1, vec![Loss::Replaced]));
+    assert_eq!((bench.server.length(), bench.lost()), (1, vec![PositionLoss::Replaced]));
 }
 
 #[test]
@@ -328,7 +333,7 @@ fn qa_3_our_client_says_that_it_waits_and_a_plain_one_need_not() {
     assert!(!spoken("X-Queue: 1.0\r\n") && !spoken("X-Queue: 1.1\r\nX-Features: tls/1.0\r\n"));
     assert!(!spoken("X-Queue: 0.1\r\nX-Features: hold/1.0\r\n"));
     let mut head = HeadWriter::request("GET", "/get/0/a");
-    write_claim(&mut head, Parq, Claim::default(), None);
+    write_claim(&mut head, Parq, PositionClaim::default(), None);
     let text = String::from_utf8(head.finish()).unwrap();
     assert!(text.contains("X-Features: hold/1.0\r\n"), "{text}");
 }
@@ -403,7 +408,7 @@ fn qa_2_a_call_to_come_early_is_none_of_those_after_which_a_place_is_lost() {
     let said = bench.pass(secs(2));
     assert_eq!(calls(&said), [head.callback], "the first that counts");
     bench.pass(secs(200));
-    assert_eq!(bench.lost(), [Loss::Unreachable]);
+    assert_eq!(bench.lost(), [PositionLoss::Unreachable]);
 }
 
 #[test]

@@ -6,24 +6,24 @@ use queue_support::{Bench, Got, config, secs};
 use servent_core::id::Guid;
 use servent_core::queue::Dialect::{Active, Parq};
 use servent_core::queue::server::{Input, Output};
-use servent_core::queue::{Config, Event, Loss, Policy};
+use servent_core::queue::{Config, Event, PositionLoss, QueuePolicy};
 use servent_core::wire::http::{HeadLimits, HeadWriter, RequestHead};
 use servent_core::wire::queue::{leaves, write_leave};
 
 fn adaptive(slots: u32) -> Config {
-    Config { policy: Policy::Adaptive, ..config(slots) }
+    Config { policy: QueuePolicy::Adaptive, ..config(slots) }
 }
 
 #[test]
 fn qa_8_a_goodbye_gives_back_a_place_at_once() {
-    for policy in [Policy::Adaptive, Policy::Text] {
+    for policy in [QueuePolicy::Adaptive, QueuePolicy::Text] {
         let mut bench = Bench::new(Config { policy, ..config(1) });
         let running = bench.upload(Parq);
         let (first, mut second) = (bench.queue(Parq), bench.queue(Parq));
         let conn = bench.conn();
         let outputs = bench.input(Input::Leave { conn, ticket: first.ticket.unwrap() });
-        assert!(outputs.contains(&Output::Hangup { conn: first.conn, why: Loss::Left }));
-        assert_eq!((bench.lost(), bench.position(&second)), (vec![Loss::Left], 1));
+        assert!(outputs.contains(&Output::Hangup { conn: first.conn, why: PositionLoss::Left }));
+        assert_eq!((bench.lost(), bench.position(&second)), (vec![PositionLoss::Left], 1));
         assert_eq!(bench.store().len(), 2, "its row is gone");
         bench.finish(&running);
         bench.pass(secs(30));

@@ -6,12 +6,12 @@ use queue_support::{Bench, Client, Got, config, secs};
 use servent_core::id::FileKey;
 use servent_core::queue::Dialect::{Active, Parq, Passive};
 use servent_core::queue::server::Input;
-use servent_core::queue::{Config, Dialect, Event, Policy};
+use servent_core::queue::{Config, Dialect, Event, QueuePolicy};
 
 const KIB: u64 = 1 << 10;
 
 fn adaptive(slots: u32) -> Config {
-    Config { policy: Policy::Adaptive, ..config(slots) }
+    Config { policy: QueuePolicy::Adaptive, ..config(slots) }
 }
 
 /// Asks for the next file on the connection there is.

@@ -4,16 +4,16 @@ use crate::swarm_support;
 
 use std::net::IpAddr;
 
-use servent_core::swarm::{Config, Event, Input, Pick, Policy, Refusal};
+use servent_core::swarm::{Config, Event, Input, Pick, SwarmPolicy, SwarmRefusal};
 use servent_core::time::Duration;
-use servent_core::wire::pdtp::{Message, Method, Reason, Span};
+use servent_core::wire::pdtp::{PdtpMessage, Reason, Span, TransferMethod};
 use swarm_support::{Swarm, from_source, ip, piece_of, source, span, url};
 
 fn seed() -> Config {
-    Config { policy: Policy::Seed2004, ..Config::default() }
+    Config { policy: SwarmPolicy::Seed2004, ..Config::default() }
 }
 
-fn one_at_a_time(policy: Policy) -> Config {
+fn one_at_a_time(policy: SwarmPolicy) -> Config {
     Config { policy, default_download: 1, default_upload: 1, ..Config::default() }
 }
 
@@ -39,14 +39,17 @@ fn sw_2_a_passive_client_is_only_ever_told_to_connect() {
     swarm.wants(2);
     assert!(swarm.orders(2).is_empty(), "nobody connects to the passive one");
     for order in swarm.orders(1) {
-        assert_eq!((order.method, order.port, order.about.peer), (Method::Put, 7_002, ip(2)));
+        assert_eq!(
+            (order.method, order.port, order.about.peer),
+            (TransferMethod::Put, 7_002, ip(2))
+        );
     }
     assert!(!swarm.view(1).active && swarm.view(2).active);
 }
 
 /// A swarm in which client 2 is told to fetch from the active client 1.
-fn fetching_from_one() -> (Swarm, servent_core::wire::pdtp::Transfer) {
-    let mut swarm = Swarm::with_source(one_at_a_time(Policy::Adaptive), 8, 0);
+fn fetching_from_one() -> (Swarm, servent_core::wire::pdtp::TransferOrder) {
+    let mut swarm = Swarm::with_source(one_at_a_time(SwarmPolicy::Adaptive), 8, 0);
     swarm.comes(1, 7_001);
     swarm.has(1, 0..8);
     swarm.comes(2, 7_002);
@@ -62,7 +65,7 @@ fn sw_3_an_authorization_before_the_error_shows_that_the_listener_can_be_reached
     swarm.asks(1, 2, &order);
     assert_eq!(swarm.saw(|e| matches!(e, Event::Accepted { .. }).then_some(())).len(), 1);
     let heard = swarm.heard(1);
-    assert!(matches!(heard[..], [Message::TellVerify { authorized: true, .. }]), "{heard:?}");
+    assert!(matches!(heard[..], [PdtpMessage::TellVerify { authorized: true, .. }]), "{heard:?}");
     swarm.failed(2, &order, Reason::Connect);
     let counts = swarm.saw(|e| matches!(e, Event::ConnectFailures { .. }).then_some(()));
     assert!(counts.is_empty(), "who has accepted before is not suspected");
@@ -77,12 +80,12 @@ fn sw_3_an_authorization_after_the_error_takes_the_failure_back() {
         .saw(|e| if let Event::ConnectFailures { count, .. } = e { Some(*count) } else { None });
     assert_eq!(counts, [1, 0]);
     let heard = swarm.heard(1);
-    assert!(matches!(heard[..], [Message::TellVerify { authorized: false, .. }]), "{heard:?}");
+    assert!(matches!(heard[..], [PdtpMessage::TellVerify { authorized: false, .. }]), "{heard:?}");
 }
 
 /// So many clients fail to connect to client 1.
 fn failed_connects(count: u64) -> Swarm {
-    let mut swarm = Swarm::with_source(one_at_a_time(Policy::Adaptive), 8, 0);
+    let mut swarm = Swarm::with_source(one_at_a_time(SwarmPolicy::Adaptive), 8, 0);
     swarm.comes(1, 7_001);
     swarm.has(1, 0..8);
     for client in 2..2 + count {
@@ -101,7 +104,7 @@ fn sw_4_the_fifth_failed_connect_makes_a_client_passive() {
     assert!(!swarm.view(1).active);
     swarm.comes(20, 7_020);
     swarm.wants_piece(20, 1);
-    assert_eq!(swarm.order(1).method, Method::Put, "from now on it connects");
+    assert_eq!(swarm.order(1).method, TransferMethod::Put, "from now on it connects");
 }
 
 #[test]
@@ -230,7 +233,7 @@ fn sw_9_the_only_client_is_served_by_source_and_proxies_and_pays_nothing() {
 fn sw_10_two_downloads_for_an_upload() {
     let mut swarm = Swarm::with_source(seed(), 20, 0);
     swarm.comes(1, 7_001);
-    swarm.say(1, Message::SetConcurrency { max_download: None, max_upload: Some(16) });
+    swarm.say(1, PdtpMessage::SetConcurrency { max_download: None, max_upload: Some(16) });
     swarm.has(1, 0..20);
     swarm.comes(2, 7_002);
     swarm.comes(3, 7_003);
@@ -309,14 +312,14 @@ fn sw_11_the_ratio_falls_while_credit_finds_nothing_to_take_and_comes_back() {
 fn sw_12_a_client_sets_its_limits_below_the_hard_one() {
     let mut swarm = Swarm::new(Config::default(), 64);
     swarm.comes(1, 7_001);
-    let set = |down| Message::SetConcurrency { max_download: Some(down), max_upload: None };
+    let set = |down| PdtpMessage::SetConcurrency { max_download: Some(down), max_upload: None };
     swarm.say(1, set(2));
     swarm.wants(1);
     assert_eq!(swarm.orders(1).len(), 2, "never more than it said");
     swarm.say(1, set(17));
     let heard = swarm.heard(1);
     assert!(
-        matches!(&heard[..], [Message::Error { reason, .. }] if reason == "above_hard_limit"),
+        matches!(&heard[..], [PdtpMessage::Error { reason, .. }] if reason == "above_hard_limit"),
         "{heard:?}"
     );
     assert_eq!(swarm.view(1).receiving, 2, "the earlier value stands");
@@ -346,7 +349,7 @@ fn sw_13_an_upload_earns_the_next_download_at_once() {
 
 #[test]
 fn sw_14_a_failed_piece_comes_first_and_from_somebody_else() {
-    let mut swarm = Swarm::with_source(one_at_a_time(Policy::Seed2004), 4, 0);
+    let mut swarm = Swarm::with_source(one_at_a_time(SwarmPolicy::Seed2004), 4, 0);
     swarm.comes(1, 7_001);
     swarm.has(1, 0..4);
     swarm.comes(2, 7_002);
@@ -368,14 +371,14 @@ fn sw_14_a_failed_piece_comes_first_and_from_somebody_else() {
 
 #[test]
 fn sw_15_an_active_client_is_served_by_passive_ones_first() {
-    let mut swarm = Swarm::with_source(one_at_a_time(Policy::Seed2004), 4, 4);
+    let mut swarm = Swarm::with_source(one_at_a_time(SwarmPolicy::Seed2004), 4, 4);
     swarm.comes(1, 7_001);
     swarm.has(1, 0..4);
     swarm.comes(2, 0);
     swarm.has(2, 0..4);
     swarm.comes(3, 7_003);
     swarm.wants(3);
-    assert_eq!(swarm.order(2).method, Method::Put);
+    assert_eq!(swarm.order(2).method, TransferMethod::Put);
     swarm.comes(4, 7_004);
     swarm.wants(4);
     assert_eq!(swarm.order(4).about.peer, ip(1), "then the active one");
@@ -386,7 +389,7 @@ fn sw_15_an_active_client_is_served_by_passive_ones_first() {
 
 #[test]
 fn sw_15_a_passive_client_is_served_by_active_ones_only() {
-    for policy in [Policy::Seed2004, Policy::Adaptive] {
+    for policy in [SwarmPolicy::Seed2004, SwarmPolicy::Adaptive] {
         let mut swarm = Swarm::with_source(one_at_a_time(policy), 4, 0);
         swarm.comes(1, 0);
         swarm.has(1, 0..4);
@@ -405,7 +408,7 @@ fn sw_15_a_passive_client_is_served_by_active_ones_only() {
 
 #[test]
 fn sw_16_the_source_gives_what_no_peer_has_before_anything_else() {
-    let mut swarm = Swarm::with_source(one_at_a_time(Policy::Adaptive), 40, 1);
+    let mut swarm = Swarm::with_source(one_at_a_time(SwarmPolicy::Adaptive), 40, 1);
     swarm.comes(1, 7_001);
     swarm.has(1, 0..39);
     swarm.comes(2, 7_002);
@@ -419,7 +422,7 @@ fn sw_16_the_source_gives_what_no_peer_has_before_anything_else() {
 
 #[test]
 fn sw_16_a_piece_from_the_source_is_drawn_at_random() {
-    let mut swarm = Swarm::with_source(one_at_a_time(Policy::Seed2004), 20, 1);
+    let mut swarm = Swarm::with_source(one_at_a_time(SwarmPolicy::Seed2004), 20, 1);
     swarm.comes(1, 7_001);
     swarm.wants(1);
     swarm.obey();
@@ -435,26 +438,26 @@ fn sw_16_a_piece_from_the_source_is_drawn_at_random() {
 fn sw_17_a_client_becomes_passive_and_active_by_its_port() {
     let mut swarm = failed_connects(5);
     assert!(!swarm.view(1).active);
-    swarm.say(1, Message::ChangePort { listen_port: Some(8_001) });
+    swarm.say(1, PdtpMessage::ChangePort { listen_port: Some(8_001) });
     assert!(swarm.view(1).active, "it may force itself back");
-    swarm.say(1, Message::ChangePort { listen_port: None });
+    swarm.say(1, PdtpMessage::ChangePort { listen_port: None });
     assert!(!swarm.view(1).active);
     swarm.heard(1);
-    swarm.say(1, Message::ChangePort { listen_port: Some(8_001) });
+    swarm.say(1, PdtpMessage::ChangePort { listen_port: Some(8_001) });
     let refused =
-        |e: &Event| matches!(e, Event::Refused { why: Refusal::TooSoon, .. }).then_some(());
+        |e: &Event| matches!(e, Event::Refused { why: SwarmRefusal::TooSoon, .. }).then_some(());
     assert_eq!(swarm.saw(refused).len(), 1, "but not again and again");
     swarm.pass(Duration::from_micros(9_999_999));
-    swarm.say(1, Message::ChangePort { listen_port: Some(8_001) });
+    swarm.say(1, PdtpMessage::ChangePort { listen_port: Some(8_001) });
     assert_eq!(swarm.saw(refused).len(), 2, "not before ten seconds");
     swarm.pass(Duration::from_micros(1));
-    swarm.say(1, Message::ChangePort { listen_port: Some(8_001) });
+    swarm.say(1, PdtpMessage::ChangePort { listen_port: Some(8_001) });
     assert!(swarm.view(1).active);
 }
 
 #[test]
 fn sw_18_whose_pieces_do_not_meet_the_needs_is_no_uploader() {
-    for policy in [Policy::Seed2004, Policy::Adaptive] {
+    for policy in [SwarmPolicy::Seed2004, SwarmPolicy::Adaptive] {
         let mut swarm = Swarm::with_source(one_at_a_time(policy), 4, 0);
         swarm.comes(1, 7_001);
         swarm.has(1, 0..2);
@@ -468,7 +471,7 @@ fn sw_18_whose_pieces_do_not_meet_the_needs_is_no_uploader() {
 
 #[test]
 fn sw_21_the_piece_is_one_of_the_rarest_or_any() {
-    let mut swarm = Swarm::with_source(one_at_a_time(Policy::Adaptive), 8, 0);
+    let mut swarm = Swarm::with_source(one_at_a_time(SwarmPolicy::Adaptive), 8, 0);
     swarm.comes(1, 7_001);
     swarm.has(1, 0..8);
     swarm.comes(2, 0);
@@ -476,7 +479,7 @@ fn sw_21_the_piece_is_one_of_the_rarest_or_any() {
     swarm.goes(2);
     swarm.comes(3, 7_003);
     swarm.has(3, 0..7);
-    swarm.say(3, Message::SetConcurrency { max_download: None, max_upload: Some(0) });
+    swarm.say(3, PdtpMessage::SetConcurrency { max_download: None, max_upload: Some(0) });
     swarm.comes(4, 7_004);
     swarm.wants(4);
     assert_eq!(piece_of(swarm.order(4).about.span), 7, "everything else has two copies");

@@ -5,19 +5,19 @@ use crate::swarm_support;
 
 use std::collections::BTreeSet;
 
-use servent_core::swarm::{Config, Event, Failure, Input, Policy};
-use servent_core::wire::pdtp::{Message, Reason, Span, Transfer};
+use servent_core::swarm::{Config, Event, Failure, Input, SwarmPolicy};
+use servent_core::wire::pdtp::{PdtpMessage, Reason, Span, TransferOrder};
 use swarm_support::{Swarm, from_source, ip, name, piece_of, source, span, url};
 
 const PIECES: u32 = 30;
 
-fn rules(policy: Policy) -> Config {
+fn rules(policy: SwarmPolicy) -> Config {
     Config { policy, default_download: 2, default_upload: 2, ..Config::default() }
 }
 
 /// What a client that lies does with an order: it has the bytes, and says
 /// that they did not come.
-fn feigns(swarm: &mut Swarm, client: u64, order: &Transfer) -> u32 {
+fn feigns(swarm: &mut Swarm, client: u64, order: &TransferOrder) -> u32 {
     swarm.failed(client, order, Reason::Data);
     piece_of(order.about.span)
 }
@@ -25,7 +25,7 @@ fn feigns(swarm: &mut Swarm, client: u64, order: &Transfer) -> u32 {
 /// A seeder with two slots, an honest client and one that reports every piece
 /// as failed. The distinct pieces the latter was sent before the former had
 /// all, and whether the former got there.
-fn beside_a_feigning_leech(policy: Policy) -> (usize, bool) {
+fn beside_a_feigning_leech(policy: SwarmPolicy) -> (usize, bool) {
     let mut swarm = Swarm::with_source(rules(policy), PIECES, 0);
     swarm.comes(1, 7_001);
     swarm.has(1, 0..PIECES);
@@ -62,16 +62,16 @@ fn beside_a_feigning_leech(policy: Policy) -> (usize, bool) {
 
 #[test]
 fn sw_27_who_reports_every_piece_as_failed_gets_what_is_free_and_no_more() {
-    let (feigned, _) = beside_a_feigning_leech(Policy::Seed2004);
+    let (feigned, _) = beside_a_feigning_leech(SwarmPolicy::Seed2004);
     assert!(feigned <= 1, "{feigned} pieces for one that is free");
-    let (feigned, complete) = beside_a_feigning_leech(Policy::Adaptive);
+    let (feigned, complete) = beside_a_feigning_leech(SwarmPolicy::Adaptive);
     assert!(complete, "the honest one is served");
     assert!(feigned <= PIECES as usize / 5, "{feigned} of {PIECES} by saying that they failed");
 }
 
 /// A client beside others, which has been sent its free piece.
-fn with_its_free_piece() -> (Swarm, Transfer) {
-    let one = Config { default_download: 1, ..rules(Policy::Seed2004) };
+fn with_its_free_piece() -> (Swarm, TransferOrder) {
+    let one = Config { default_download: 1, ..rules(SwarmPolicy::Seed2004) };
     let mut swarm = Swarm::with_source(one, 8, 0);
     swarm.comes(1, 7_001);
     swarm.has(1, 0..8);
@@ -102,8 +102,8 @@ fn sw_27_a_failed_piece_stays_charged_until_it_is_here() {
 fn sw_27_whoever_says_it_failed_and_then_has_it_or_drops_it_has_paid() {
     type Turn = fn(&mut Swarm, Span);
     let turns: [Turn; 3] = [
-        |swarm, span| swarm.say(3, Message::Provide { url: url(), span }),
-        |swarm, span| swarm.say(3, Message::Unrequest { url: url(), span }),
+        |swarm, span| swarm.say(3, PdtpMessage::Provide { url: url(), span }),
+        |swarm, span| swarm.say(3, PdtpMessage::Unrequest { url: url(), span }),
         |swarm, _| {
             swarm.goes(3);
             swarm.comes(3, 7_003);
@@ -121,14 +121,14 @@ fn sw_27_whoever_says_it_failed_and_then_has_it_or_drops_it_has_paid() {
 
 #[test]
 fn sw_27_whoever_has_a_piece_by_another_way_waits_for_no_transfer_of_it() {
-    let one = Config { default_download: 1, ..rules(Policy::Adaptive) };
+    let one = Config { default_download: 1, ..rules(SwarmPolicy::Adaptive) };
     let mut swarm = Swarm::with_source(one, 8, 1);
     swarm.comes(2, 7_002);
     swarm.wants(2);
     // Its only slot and the source's are taken, for a piece that has just come
     // from somebody who left.
     let order = swarm.order(2);
-    swarm.say(2, Message::Provide { url: url(), span: order.about.span });
+    swarm.say(2, PdtpMessage::Provide { url: url(), span: order.about.span });
     let next = swarm.order(2);
     assert!(from_source(&next));
     assert_ne!(next.about.span, order.about.span);
@@ -139,14 +139,14 @@ fn sw_27_whoever_has_a_piece_by_another_way_waits_for_no_transfer_of_it() {
     assert_eq!(failed, [Failure::Elsewhere]);
     // Said of a transfer that counts it is paid for, for only it says so.
     let (mut swarm, order) = with_its_free_piece();
-    swarm.say(3, Message::Provide { url: url(), span: order.about.span });
+    swarm.say(3, PdtpMessage::Provide { url: url(), span: order.about.span });
     let view = swarm.view(3);
     assert_eq!((view.credit, view.downloads, view.failed), (0, 1, 0));
     // And if the other one has sent it all, that counts for it.
     let (mut swarm, order) = with_its_free_piece();
     let before = swarm.view(1).uploads;
     swarm.gave(1, 3, &order);
-    swarm.say(3, Message::Provide { url: url(), span: order.about.span });
+    swarm.say(3, PdtpMessage::Provide { url: url(), span: order.about.span });
     assert_eq!((swarm.view(3).downloads, swarm.view(1).uploads), (1, before + 1));
 }
 
@@ -163,7 +163,7 @@ fn sw_27_an_uploader_that_leaves_costs_the_downloader_nothing() {
 
 #[test]
 fn sw_28_whoever_has_credit_is_asked_again_when_a_peers_slot_frees() {
-    let one = Config { default_upload: 1, ..rules(Policy::Seed2004) };
+    let one = Config { default_upload: 1, ..rules(SwarmPolicy::Seed2004) };
     let mut swarm = Swarm::with_source(one, 8, 0);
     swarm.comes(1, 7_001);
     swarm.has(1, 0..8);
@@ -181,7 +181,7 @@ fn sw_28_whoever_has_credit_is_asked_again_when_a_peers_slot_frees() {
 
 #[test]
 fn sw_28_a_failed_piece_that_is_served_lets_the_rest_be_asked_for() {
-    let mut swarm = Swarm::with_source(rules(Policy::Seed2004), 8, 1);
+    let mut swarm = Swarm::with_source(rules(SwarmPolicy::Seed2004), 8, 1);
     swarm.comes(2, 7_002);
     swarm.wants(2);
     let first = swarm.order(2);
@@ -197,7 +197,7 @@ fn sw_28_a_failed_piece_that_is_served_lets_the_rest_be_asked_for() {
 
 #[test]
 fn sw_22_to_the_letter_a_client_that_has_not_confirmed_gets_nothing() {
-    let mut swarm = Swarm::with_source(rules(Policy::Seed2004), 8, 0);
+    let mut swarm = Swarm::with_source(rules(SwarmPolicy::Seed2004), 8, 0);
     swarm.comes(1, 7_001);
     swarm.has(1, 0..8);
     swarm.comes(2, 7_002);
@@ -244,7 +244,7 @@ fn sw_3_without_our_extension_the_order_of_arrival_tells_a_firewall_from_a_broke
 
 #[test]
 fn sw_30_ledger_credit_and_quarantine_survive_the_coordinators_restart() {
-    let mut before = Swarm::with_source(rules(Policy::Adaptive), PIECES, 0);
+    let mut before = Swarm::with_source(rules(SwarmPolicy::Adaptive), PIECES, 0);
     before.comes(1, 7_001);
     before.has(1, 0..PIECES);
     before.comes(2, 7_002);
@@ -278,14 +278,14 @@ fn sw_30_ledger_credit_and_quarantine_survive_the_coordinators_restart() {
     let held = before.view(2).held;
     assert!(held > 2 && before.view(2).downloads > 0);
 
-    let mut after = Swarm::with_source(rules(Policy::Adaptive), PIECES, 0);
+    let mut after = Swarm::with_source(rules(SwarmPolicy::Adaptive), PIECES, 0);
     for row in before.rows.values() {
         after.input(Input::Restore(row.clone()));
     }
     for client in [2, 3, 9] {
         after.comes(client, 7_000);
         for piece in before.held(client) {
-            after.say(client, Message::Provide { url: url(), span: span(piece) });
+            after.say(client, PdtpMessage::Provide { url: url(), span: span(piece) });
         }
     }
     let known = |swarm: &Swarm, client| {

@@ -3,9 +3,9 @@
 
 use crate::swarm_support;
 
-use servent_core::swarm::{Config, Event, FileSpec, Input, Policy, Row};
+use servent_core::swarm::{Config, Event, FileSpec, Input, LedgerRow, SwarmPolicy};
 use servent_core::time::Instant;
-use servent_core::wire::pdtp::{Hash, Message, Method, Reason, Span};
+use servent_core::wire::pdtp::{Hash, PdtpMessage, Reason, Span, TransferMethod};
 use swarm_support::{CHUNK, Swarm, hash, ip, url};
 
 const CROWD: std::ops::Range<u64> = 2..150;
@@ -41,14 +41,18 @@ fn sw_18_the_only_one_with_a_needed_piece_is_found_in_any_crowd() {
             swarm.has(1, 0..1);
             swarm.wants_piece(1, 3);
             let order = swarm.order(one);
-            assert_eq!((order.method, order.about.peer), (Method::Put, ip(1)), "a passive one");
+            assert_eq!(
+                (order.method, order.about.peer),
+                (TransferMethod::Put, ip(1)),
+                "a passive one"
+            );
         }
     }
 }
 
 #[test]
 fn sw_18_to_the_letter_the_crowd_is_searched_to_its_end() {
-    let seed = Config { policy: Policy::Seed2004, ..Config::default() };
+    let seed = Config { policy: SwarmPolicy::Seed2004, ..Config::default() };
     for one in ONES {
         let mut swarm = one_has_the_last(one, 7_000, &seed);
         swarm.comes(1, 7_001);
@@ -182,18 +186,18 @@ fn with_another_file() -> Swarm {
 #[test]
 fn sw_7_whoever_has_a_piece_of_any_file_has_none_free() {
     let mut swarm = with_another_file();
-    swarm.say(1, Message::Provide { url: "other".into(), span: Span::ALL });
+    swarm.say(1, PdtpMessage::Provide { url: "other".into(), span: Span::ALL });
     swarm.wants(1);
     assert_eq!(free(&swarm), 0);
     swarm.comes(2, 7_002);
     swarm.wants(2);
-    swarm.say(2, Message::Request { url: "other".into(), span: Span::ALL });
+    swarm.say(2, PdtpMessage::Request { url: "other".into(), span: Span::ALL });
     assert_eq!(free(&swarm), 1, "and nobody has two");
 }
 
 /// What is stored of an address that did nothing.
-fn row(address: u64, seen: Instant) -> Row {
-    Row {
+fn row(address: u64, seen: Instant) -> LedgerRow {
+    LedgerRow {
         owner: ip(address),
         bytes_down: 0,
         bytes_up: 0,
@@ -213,7 +217,7 @@ fn sw_30_rows_are_restored_once_each_and_no_more_than_may_be_remembered() {
     let (mut swarm, seen) =
         (Swarm::new(Config { ledger: 2, ..Config::default() }, 4), Instant::from_secs(999));
     for (address, uploads) in [(1, 1), (1, 2), (2, 3), (3, 4)] {
-        swarm.input(Input::Restore(Row { uploads, ..row(address, seen) }));
+        swarm.input(Input::Restore(LedgerRow { uploads, ..row(address, seen) }));
     }
     let rows: Vec<_> = swarm.manager.rows().iter().map(|row| (row.owner, row.uploads)).collect();
     assert_eq!(rows, [(ip(1), 1), (ip(2), 3)]);
@@ -235,7 +239,7 @@ fn sw_7_an_address_that_gave_or_took_before_has_none_free() {
     for (downloads, uploads) in [(1, 0), (0, 1)] {
         let mut swarm = Swarm::new(Config::default(), 4);
         let seen = Instant::from_secs(999);
-        swarm.input(Input::Restore(Row { downloads, uploads, ..row(1, seen) }));
+        swarm.input(Input::Restore(LedgerRow { downloads, uploads, ..row(1, seen) }));
         swarm.comes(1, 7_001);
         swarm.wants(1);
         assert_eq!(free(&swarm), 0, "{downloads} {uploads}");
@@ -251,10 +255,10 @@ fn sw_27_a_piece_from_elsewhere_ends_the_transfer_of_that_piece_alone() {
         (orders[0].clone(), orders[1].clone())
     };
     // The same number in another file, and another number in this one.
-    swarm.say(1, Message::Provide { url: "other".into(), span: Span::new(0, 2 * CHUNK) });
+    swarm.say(1, PdtpMessage::Provide { url: "other".into(), span: Span::new(0, 2 * CHUNK) });
     let failed = |swarm: &Swarm| swarm.saw(|e| matches!(e, Event::Failed { .. }).then_some(()));
     assert!(failed(&swarm).is_empty());
-    swarm.say(1, Message::Provide { url: url(), span: first.about.span });
+    swarm.say(1, PdtpMessage::Provide { url: url(), span: first.about.span });
     assert_eq!(failed(&swarm).len(), 1);
     swarm.got(1, &second);
     assert_eq!(failed(&swarm).len(), 1);
@@ -289,9 +293,9 @@ fn a_file_is_served_only_with_a_hash_for_each_of_its_pieces_and_no_more_than_the
             FileSpec { url: "other".into(), size, chunk, hashes: hashes.into(), sha256: None };
         swarm.input(Input::Serve(spec));
         swarm.comes(1, 7_001);
-        swarm.say(1, Message::AskInfo { url: "other".into() });
+        swarm.say(1, PdtpMessage::AskInfo { url: "other".into() });
         let told = swarm.heard(1);
-        let known = told.iter().any(|m| matches!(m, Message::TellInfo { size: Some(_), .. }));
+        let known = told.iter().any(|m| matches!(m, PdtpMessage::TellInfo { size: Some(_), .. }));
         assert_eq!(known, served, "{size} by {chunk}");
         let limits = swarm.saw(|e| matches!(e, Event::Limit { .. }).then_some(()));
         assert_eq!(limits.is_empty(), served);

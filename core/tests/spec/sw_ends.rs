@@ -3,18 +3,20 @@
 
 use crate::swarm_support;
 
-use servent_core::swarm::{Config, Event, Failure, Pick, Policy, Refusal};
+use servent_core::swarm::{Config, Event, Failure, Pick, SwarmPolicy, SwarmRefusal};
 use servent_core::time::Duration;
-use servent_core::wire::pdtp::{About, Hash, Message, Method, Reason, Site, Span};
+use servent_core::wire::pdtp::{
+    Hash, PdtpMessage, Reason, SiteAnnouncement, Span, TransferKey, TransferMethod,
+};
 use swarm_support::{Swarm, from_source, hash, ip, name, number, piece_of, url};
 
-fn config(policy: Policy) -> Config {
+fn config(policy: SwarmPolicy) -> Config {
     Config { policy, default_download: 1, default_upload: 1, ..Config::default() }
 }
 
 /// Clients 2 and 3, with one piece each, are stalled one after the other;
 /// client 1 has everything and is not.
-fn two_stalled(policy: Policy) -> Swarm {
+fn two_stalled(policy: SwarmPolicy) -> Swarm {
     let mut swarm = Swarm::with_source(config(policy), 8, 0);
     swarm.comes(1, 7_001);
     for client in [2, 3] {
@@ -33,7 +35,7 @@ fn two_stalled(policy: Policy) -> Swarm {
 
 #[test]
 fn sw_19_the_longest_stalled_is_asked_first() {
-    for policy in [Policy::Seed2004, Policy::Adaptive] {
+    for policy in [SwarmPolicy::Seed2004, SwarmPolicy::Adaptive] {
         let mut swarm = two_stalled(policy);
         assert!(swarm.view(3).stalled < swarm.view(2).stalled);
         swarm.comes(4, 7_004);
@@ -51,7 +53,7 @@ fn sw_19_the_longest_stalled_is_asked_first() {
 
 #[test]
 fn sw_20_else_the_fastest_is_asked() {
-    let mut swarm = Swarm::with_source(config(Policy::Seed2004), 8, 0);
+    let mut swarm = Swarm::with_source(config(SwarmPolicy::Seed2004), 8, 0);
     for client in [1, 2] {
         swarm.comes(client, 7_000);
         swarm.has(client, 0..8);
@@ -66,11 +68,12 @@ fn sw_20_else_the_fastest_is_asked() {
         if client == 3 {
             // Nobody else is free for the next.
             let slow = swarm_support::number(&order.about.peer_id).unwrap();
-            swarm.say(slow, Message::SetConcurrency { max_download: None, max_upload: Some(0) });
+            swarm
+                .say(slow, PdtpMessage::SetConcurrency { max_download: None, max_upload: Some(0) });
         }
     }
     for client in [1, 2] {
-        swarm.say(client, Message::SetConcurrency { max_download: None, max_upload: Some(1) });
+        swarm.say(client, PdtpMessage::SetConcurrency { max_download: None, max_upload: Some(1) });
     }
     let fast = if swarm.view(1).rate > swarm.view(2).rate { 1 } else { 2 };
     swarm.comes(5, 7_005);
@@ -80,7 +83,7 @@ fn sw_20_else_the_fastest_is_asked() {
 }
 
 /// Client 3 fetches from client 1, others want the file too.
-fn fetching(config: Config) -> (Swarm, servent_core::wire::pdtp::Transfer) {
+fn fetching(config: Config) -> (Swarm, servent_core::wire::pdtp::TransferOrder) {
     let mut swarm = Swarm::with_source(config, 4, 0);
     swarm.comes(1, 7_001);
     swarm.has(1, 0..4);
@@ -92,7 +95,7 @@ fn fetching(config: Config) -> (Swarm, servent_core::wire::pdtp::Transfer) {
 
 #[test]
 fn sw_22_after_the_uploaders_word_the_downloader_waits_until_it_reports() {
-    let two = Config { default_download: 2, strict: true, ..config(Policy::Adaptive) };
+    let two = Config { default_download: 2, strict: true, ..config(SwarmPolicy::Adaptive) };
     let (mut swarm, order) = fetching(two);
     swarm.gave(1, 3, &order);
     assert!(swarm.orders(3).is_empty(), "strict: nothing more although there is room");
@@ -104,7 +107,7 @@ fn sw_22_after_the_uploaders_word_the_downloader_waits_until_it_reports() {
 
 #[test]
 fn sw_22_without_strict_only_the_slot_is_taken() {
-    let two = Config { default_download: 2, ..config(Policy::Adaptive) };
+    let two = Config { default_download: 2, ..config(SwarmPolicy::Adaptive) };
     let (mut swarm, order) = fetching(two);
     swarm.gave(1, 3, &order);
     assert_eq!(swarm.orders(3).len(), 1, "the other slot is free");
@@ -112,7 +115,7 @@ fn sw_22_without_strict_only_the_slot_is_taken() {
 
 #[test]
 fn sw_23_a_failure_goes_to_the_uploader_and_the_piece_to_somebody_else() {
-    let (mut swarm, order) = fetching(config(Policy::Adaptive));
+    let (mut swarm, order) = fetching(config(SwarmPolicy::Adaptive));
     swarm.comes(2, 7_002);
     swarm.has(2, 0..4);
     swarm.failed(3, &order, Reason::Data);
@@ -123,7 +126,7 @@ fn sw_23_a_failure_goes_to_the_uploader_and_the_piece_to_somebody_else() {
 
 #[test]
 fn sw_23_who_leaves_is_not_to_blame() {
-    let (mut swarm, order) = fetching(config(Policy::Adaptive));
+    let (mut swarm, order) = fetching(config(SwarmPolicy::Adaptive));
     swarm.comes(2, 7_002);
     swarm.has(2, 0..4);
     swarm.goes(1);
@@ -133,8 +136,8 @@ fn sw_23_who_leaves_is_not_to_blame() {
 
 /// Client 1 sends the first 40 bytes of a piece and breaks off, client 2 the
 /// rest; then the hash is wrong and the beginning is fetched again.
-fn two_uploaders() -> (Swarm, servent_core::wire::pdtp::Transfer) {
-    let (mut swarm, first) = fetching(config(Policy::Adaptive));
+fn two_uploaders() -> (Swarm, servent_core::wire::pdtp::TransferOrder) {
+    let (mut swarm, first) = fetching(config(SwarmPolicy::Adaptive));
     swarm.comes(2, 7_002);
     swarm.has(2, 0..4);
     swarm.report(3, &first.about, None, Some(40), Some(Reason::Data));
@@ -169,7 +172,7 @@ fn sw_24_if_the_hash_is_right_then_the_earlier_uploader_failed() {
 
 #[test]
 fn sw_24_who_added_nothing_to_a_piece_is_not_held_for_its_beginning() {
-    let (mut swarm, first) = fetching(config(Policy::Adaptive));
+    let (mut swarm, first) = fetching(config(SwarmPolicy::Adaptive));
     for client in [2, 4] {
         swarm.comes(client, 7_000);
         swarm.has(client, 0..4);
@@ -196,7 +199,7 @@ fn sw_24_who_added_nothing_to_a_piece_is_not_held_for_its_beginning() {
 #[test]
 fn sw_23_a_piece_that_is_all_there_and_failed_begins_anew() {
     for (offset, from) in [(99, 99), (100, 0), (150, 0), (0, 0)] {
-        let (mut swarm, first) = fetching(config(Policy::Adaptive));
+        let (mut swarm, first) = fetching(config(SwarmPolicy::Adaptive));
         swarm.comes(2, 7_002);
         swarm.has(2, 0..4);
         swarm.report(3, &first.about, None, Some(offset), Some(Reason::Data));
@@ -216,7 +219,7 @@ fn sw_24_if_it_is_still_wrong_then_the_current_one_failed() {
 
 #[test]
 fn sw_25_a_transfer_nobody_speaks_of_ends() {
-    let (mut swarm, order) = fetching(config(Policy::Adaptive));
+    let (mut swarm, order) = fetching(config(SwarmPolicy::Adaptive));
     swarm.secs(119);
     assert_eq!(swarm.view(3).receiving, 1);
     swarm.secs(2);
@@ -231,7 +234,7 @@ fn sw_25_a_transfer_nobody_speaks_of_ends() {
 
 #[test]
 fn sw_25_an_uploader_that_does_not_confirm_is_not_credited_and_the_piece_stays() {
-    let (mut swarm, order) = fetching(config(Policy::Adaptive));
+    let (mut swarm, order) = fetching(config(SwarmPolicy::Adaptive));
     swarm.got(3, &order);
     swarm.secs(31);
     assert_eq!((swarm.view(1).uploads, swarm.view(3).held), (0, 1));
@@ -239,7 +242,7 @@ fn sw_25_an_uploader_that_does_not_confirm_is_not_credited_and_the_piece_stays()
 
 #[test]
 fn sw_25_three_reporters_bring_quarantine_and_time_ends_it() {
-    let mut swarm = Swarm::with_source(config(Policy::Adaptive), 4, 0);
+    let mut swarm = Swarm::with_source(config(SwarmPolicy::Adaptive), 4, 0);
     swarm.comes(1, 7_001);
     swarm.has(1, 0..4);
     for client in 3..6 {
@@ -259,7 +262,7 @@ fn sw_25_three_reporters_bring_quarantine_and_time_ends_it() {
 
 #[test]
 fn sw_25_failures_that_fade_at_once_bring_quarantine_for_no_time() {
-    let fades = Config { failure_decay: Duration::ZERO, ..config(Policy::Adaptive) };
+    let fades = Config { failure_decay: Duration::ZERO, ..config(SwarmPolicy::Adaptive) };
     let mut swarm = Swarm::with_source(fades, 4, 0);
     swarm.comes(1, 7_001);
     swarm.has(1, 0..4);
@@ -276,7 +279,7 @@ fn sw_25_failures_that_fade_at_once_bring_quarantine_for_no_time() {
 
 #[test]
 fn sw_25_one_liar_convicts_nobody() {
-    let mut swarm = Swarm::with_source(config(Policy::Adaptive), 64, 64);
+    let mut swarm = Swarm::with_source(config(SwarmPolicy::Adaptive), 64, 64);
     swarm.comes(1, 7_001);
     swarm.has(1, 0..64);
     swarm.comes(2, 7_002);
@@ -298,38 +301,43 @@ fn sw_25_whoever_breaks_the_protocol_is_told_and_nobody_else_is_disturbed() {
     let refusals = |swarm: &Swarm| {
         swarm.saw(|e| if let Event::Refused { why, .. } = e { Some(*why) } else { None })
     };
-    let nothing = About { peer: ip(7), url: url(), span: Span::new(0, 100), peer_id: name(7) };
-    swarm.say(2, Message::Request { url: "no/such".into(), span: Span::ALL });
-    swarm.say(2, Message::Request { url: url(), span: Span::new(0, 401) });
-    swarm.say(2, Message::Provide { url: url(), span: Span::new(300, 500) });
+    let nothing =
+        TransferKey { peer: ip(7), url: url(), span: Span::new(0, 100), peer_id: name(7) };
+    swarm.say(2, PdtpMessage::Request { url: "no/such".into(), span: Span::ALL });
+    swarm.say(2, PdtpMessage::Request { url: url(), span: Span::new(0, 401) });
+    swarm.say(2, PdtpMessage::Provide { url: url(), span: Span::new(300, 500) });
     swarm.report(2, &nothing, Some(hash(0)), None, None);
     swarm.report(2, &nothing, None, None, Some(Reason::Hash));
     let expected = [
-        Refusal::UnknownFile,
-        Refusal::BadRange,
-        Refusal::BadRange,
-        Refusal::UnknownTransfer,
-        Refusal::UnknownTransfer,
+        SwarmRefusal::UnknownFile,
+        SwarmRefusal::BadRange,
+        SwarmRefusal::BadRange,
+        SwarmRefusal::UnknownTransfer,
+        SwarmRefusal::UnknownTransfer,
     ];
     assert_eq!(refusals(&swarm), expected);
-    let errors = swarm.heard(2).iter().filter(|m| matches!(m, Message::Error { .. })).count();
+    let errors = swarm.heard(2).iter().filter(|m| matches!(m, PdtpMessage::Error { .. })).count();
     assert_eq!((errors, swarm.closed.len()), (5, 0));
     let (size, chunk_size, sha256, gone) = (None, None, None, None);
-    let told = Message::TellInfo {
+    let told = PdtpMessage::TellInfo {
         url: url(),
         size,
         chunk_size,
         streaming: false,
         sha256,
         gone,
-        site: Site::default(),
+        site: SiteAnnouncement::default(),
     };
     swarm.say(2, told);
     assert_eq!(swarm.closed, [2], "what only the coordinator says ends it");
     swarm.comes_from(3, ip(3), 7_003);
     swarm.say(
         3,
-        Message::Register { client_id: name(3), listen_port: None, extensions: Default::default() },
+        PdtpMessage::Register {
+            client_id: name(3),
+            listen_port: None,
+            extensions: Default::default(),
+        },
     );
     assert_eq!(swarm.closed, [2, 3], "registered twice");
     swarm.comes_from(4, ip(4), 7_004);
@@ -339,7 +347,11 @@ fn sw_25_whoever_breaks_the_protocol_is_told_and_nobody_else_is_disturbed() {
     });
     swarm.say(
         5,
-        Message::Register { client_id: name(4), listen_port: None, extensions: Default::default() },
+        PdtpMessage::Register {
+            client_id: name(4),
+            listen_port: None,
+            extensions: Default::default(),
+        },
     );
     assert_eq!(swarm.closed, [2, 3, 5], "somebody else's id");
     swarm.obey();
@@ -359,16 +371,16 @@ fn sw_25_who_does_not_register_is_hung_up_on() {
 
 #[test]
 fn sw_15_a_passive_uploader_connects_out_and_both_report() {
-    let mut swarm = Swarm::with_source(config(Policy::Adaptive), 4, 0);
+    let mut swarm = Swarm::with_source(config(SwarmPolicy::Adaptive), 4, 0);
     swarm.comes(1, 0);
     swarm.has(1, 0..4);
     swarm.comes(2, 7_002);
     swarm.wants(2);
     let order = swarm.order(1);
-    assert_eq!((order.method, order.about.peer), (Method::Put, ip(2)));
-    swarm.told.entry(1).or_default().push(Message::Transfer(order));
+    assert_eq!((order.method, order.about.peer), (TransferMethod::Put, ip(2)));
+    swarm.told.entry(1).or_default().push(PdtpMessage::Transfer(order));
     swarm.obey();
     assert!(swarm.complete(2));
     assert_eq!(swarm.view(1).uploads, 4);
-    assert!(!from_source(&fetching(config(Policy::Adaptive)).1));
+    assert!(!from_source(&fetching(config(SwarmPolicy::Adaptive)).1));
 }

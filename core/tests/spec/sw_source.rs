@@ -4,10 +4,10 @@
 use crate::swarm_support;
 
 use servent_core::engine::{Engine as _, Fx};
-use servent_core::swarm::client::{self, Client};
+use servent_core::swarm::client::{self, SwarmClient};
 use servent_core::swarm::{Config, Event, Input};
 use servent_core::time::Instant;
-use servent_core::wire::pdtp::{Hash, Message, Site};
+use servent_core::wire::pdtp::{Hash, PdtpMessage, SiteAnnouncement};
 use swarm_support::{Swarm, hash, url};
 
 const WHY: &str = "the file was changed at its source";
@@ -16,8 +16,8 @@ fn withdraw() -> Input {
     Input::Withdraw { url: url(), why: WHY.into() }
 }
 
-fn is_goodbye(message: &Message) -> bool {
-    matches!(message, Message::TellInfo { size: None, gone: Some(why), .. } if why == WHY)
+fn is_goodbye(message: &PdtpMessage) -> bool {
+    matches!(message, PdtpMessage::TellInfo { size: None, gone: Some(why), .. } if why == WHY)
 }
 
 #[test]
@@ -48,8 +48,8 @@ fn sw_29_a_file_that_changed_ends_its_swarm_and_everybody_on_it_is_told() {
     swarm.wants(3);
     swarm.secs(300);
     assert!(swarm.orders(2).is_empty() && swarm.orders(3).is_empty());
-    swarm.say(4, Message::AskInfo { url: url() });
-    assert!(matches!(swarm.heard(4)[..], [Message::TellInfo { size: None, gone: None, .. }]));
+    swarm.say(4, PdtpMessage::AskInfo { url: url() });
+    assert!(matches!(swarm.heard(4)[..], [PdtpMessage::TellInfo { size: None, gone: None, .. }]));
 }
 
 #[test]
@@ -62,37 +62,38 @@ fn sw_29_the_next_file_of_that_name_is_another_one() {
     let (hashes, sha256) = (vec![hash(7)].into(), Some(hash(9)));
     let spec = servent_core::swarm::FileSpec { url: url(), size: 50, chunk: 100, hashes, sha256 };
     swarm.input(Input::Serve(spec));
-    swarm.say(1, Message::AskInfo { url: url() });
+    swarm.say(1, PdtpMessage::AskInfo { url: url() });
     let heard = swarm.heard(1);
-    let [Message::TellInfo { size: Some(50), sha256, gone: None, .. }] = &heard[..] else {
+    let [PdtpMessage::TellInfo { size: Some(50), sha256, gone: None, .. }] = &heard[..] else {
         panic!("{heard:?}")
     };
     assert_eq!(*sha256, Some(hash(9)), "its digest is told before anything is fetched");
 }
 
 /// A client that wants the file, and what it says to what it is told.
-fn told(client: &mut Client, message: Message) -> Vec<client::Output> {
+fn told(client: &mut SwarmClient, message: PdtpMessage) -> Vec<client::Output> {
     let mut fx = Fx::new();
     client.handle(Instant::from_secs(1_000), client::Input::Message(message), &mut fx);
     fx.outputs().cloned().collect()
 }
 
-fn info(size: Option<u64>, sha256: Option<Hash>, gone: Option<&str>) -> Message {
+fn info(size: Option<u64>, sha256: Option<Hash>, gone: Option<&str>) -> PdtpMessage {
     let (url, chunk_size, gone) = (url(), size.map(|_| 100), gone.map(String::from));
-    Message::TellInfo {
+    PdtpMessage::TellInfo {
         url,
         size,
         chunk_size,
         streaming: false,
         sha256,
         gone,
-        site: Site::default(),
+        site: SiteAnnouncement::default(),
     }
 }
 
 #[test]
 fn sw_29_a_client_that_is_told_so_stops_and_passes_the_sentence_on() {
-    let mut client = Client::new(client::Config { id: "c".into(), ..client::Config::default() });
+    let mut client =
+        SwarmClient::new(client::Config { id: "c".into(), ..client::Config::default() });
     let (now, mut fx) = (Instant::from_secs(1_000), Fx::new());
     let have = (0..8).collect();
     client.handle(now, client::Input::Want { url: url(), chunk: 100, have: vec![0] }, &mut fx);

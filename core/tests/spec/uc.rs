@@ -8,8 +8,10 @@ use std::rc::Rc;
 
 use servent_core::rng::Rng;
 use servent_core::time::Duration;
-use servent_core::unicast::{Config, Event, Input, Order, Payload, Profile, Rejection, Why};
-use servent_core::wire::unicast::{Ack, Block, Packet, Seal};
+use servent_core::unicast::{
+    Config, DeliveryOrder, Event, Input, Profile, Rejection, RetransmitReason, UnicastPayload,
+};
+use servent_core::wire::unicast::{Ack, ConnBlock, Packet, Seal};
 use unicast_support::{
     Fate, PROFILES, World, addr, carries, config, has_ack, has_data, message, number,
 };
@@ -35,13 +37,14 @@ fn uc_1_a_message_may_go_at_once_and_still_only_once() {
     for profile in PROFILES {
         let mut world = World::pair(profile);
         world.hook(|_, packet| {
-            let first_try = |b: &Block| matches!(b, Block::Data(d) if !d.again);
+            let first_try = |b: &ConnBlock| matches!(b, ConnBlock::Data(d) if !d.again);
             let lost = carries(packet, 2) && packet.blocks.iter().any(first_try);
             if lost { Fate::Drop } else { Fate::Pass }
         });
         world.send(0, 1, 1);
         world.send(0, 1, 2);
-        let urgent = Input::Send { peer: addr(1), payload: message(3), order: Order::AtOnce };
+        let urgent =
+            Input::Send { peer: addr(1), payload: message(3), order: DeliveryOrder::AtOnce };
         world.input(0, urgent);
         world.flush(0);
         world.send(0, 1, 4);
@@ -55,11 +58,11 @@ fn uc_1_a_message_may_go_at_once_and_still_only_once() {
 #[test]
 fn uc_1_a_long_message_arrives_whole_in_both_orders() {
     for (profile, seal) in PROFILES.into_iter().zip([Seal::Checksum, Seal::Key(1, 2)]) {
-        for order in [Order::InOrder, Order::AtOnce] {
+        for order in [DeliveryOrder::InOrder, DeliveryOrder::AtOnce] {
             let mut world = World::new(Config { seal, ..config(profile) }, 2, 7);
             world.link.loss = 100;
             let long: Vec<u8> = (0..100_000_u32).map(|n| (n / 7) as u8).collect();
-            let payload = Payload::from(long);
+            let payload = UnicastPayload::from(long);
             world.send(0, 1, 1);
             world.input(0, Input::Send { peer: addr(1), payload: payload.clone(), order });
             world.send(0, 1, 2);
@@ -95,7 +98,7 @@ fn uc_2_an_acknowledgement_of_what_was_never_sent_is_refused() {
         let word = |upto, newest, wanted| {
             let (delay, messages, bytes) = (0, 100, 100_000);
             let ack = Ack { conn, upto, newest, delay, messages, bytes, wanted };
-            Packet { blocks: vec![Block::Ack(ack)] }
+            Packet { blocks: vec![ConnBlock::Ack(ack)] }
         };
         let beyond = [word(6, 6, vec![]), word(2, u64::MAX / 2, vec![]), word(2, 5, vec![(3, 6)])];
         for packet in beyond {
@@ -162,7 +165,9 @@ fn uc_4_the_second_run_that_finds_the_same_pair_resends_the_highest_only() {
     world.run_ms(400);
     assert_eq!(world.count(0, |e| matches!(e, Event::Resent { .. })), 0, "one run is not enough");
     world.run_ms(500);
-    let resent = |e: &Event| matches!(e, Event::Resent { from: 50, to: 50, why: Why::Tail, .. });
+    let resent = |e: &Event| {
+        matches!(e, Event::Resent { from: 50, to: 50, why: RetransmitReason::Tail, .. })
+    };
     assert_eq!(world.count(0, resent), 1);
     world.run_ms(1_000);
     assert_eq!(world.count(0, resent), 3, "once in each run");
@@ -178,7 +183,7 @@ fn uc_4_the_probe_backs_off_in_the_adaptive_profile() {
     world.send_all(0, 1, 2..=9);
     world.run_secs(8);
     let probes = world.found(0, |event| match event {
-        Event::Resent { from, why: Why::Tail, .. } => Some(*from),
+        Event::Resent { from, why: RetransmitReason::Tail, .. } => Some(*from),
         _ => None,
     });
     assert!(probes.iter().all(|(_, from)| *from == 9), "only the highest one");
@@ -195,7 +200,7 @@ fn uc_5_exactly_the_missing_numbers_are_asked_for_and_sent() {
         world.send_all(0, 1, 1..=45);
         world.run_ms(1_600);
         world.hook(|from, packet| {
-            let first_try = |b: &Block| matches!(b, Block::Data(d) if !d.again);
+            let first_try = |b: &ConnBlock| matches!(b, ConnBlock::Data(d) if !d.again);
             let lost = carries(packet, 46) || carries(packet, 48);
             let lost = from == 0 && lost && packet.blocks.iter().any(first_try);
             if lost { Fate::Drop } else { Fate::Pass }
@@ -208,7 +213,7 @@ fn uc_5_exactly_the_missing_numbers_are_asked_for_and_sent() {
         let asked = world.nodes[1].endpoint.counters().requested;
         assert_eq!(asked, 2, "{profile:?}: 46 and 48, not 47");
         let resent = world.found(0, |event| match event {
-            Event::Resent { from, to, why: Why::Missing, .. } => Some((*from, *to)),
+            Event::Resent { from, to, why: RetransmitReason::Missing, .. } => Some((*from, *to)),
             _ => None,
         });
         let resent: Vec<_> = resent.into_iter().map(|(_, range)| range).collect();
@@ -279,7 +284,7 @@ fn uc_10_the_request_for_the_first_message_waits_for_the_task_and_brings_only_th
         world.run_secs(5);
         assert_eq!(world.count(1, asked), 1);
         let first = world.found(0, |event| match event {
-            Event::Resent { from, to, why: Why::First, .. } => Some((*from, *to)),
+            Event::Resent { from, to, why: RetransmitReason::First, .. } => Some((*from, *to)),
             _ => None,
         });
         assert_eq!(first.len(), 1, "{profile:?}");
@@ -293,16 +298,16 @@ fn uc_11_the_first_message_of_a_batch_is_taken_first_wherever_it_stands() {
     for profile in PROFILES {
         let mut world = World::pair(profile);
         let data = |first: u64, last: u64| {
-            let (conn, seq) = (servent_core::unicast::Conn(77), first);
-            let whole = |n| servent_core::wire::unicast::Message {
-                order: Order::InOrder,
+            let (conn, seq) = (servent_core::unicast::UnicastConnId(77), first);
+            let whole = |n| servent_core::wire::unicast::MessageFragment {
+                order: DeliveryOrder::InOrder,
                 continues: false,
                 more: false,
                 payload: message(n),
             };
             let messages = (first..=last).map(whole).collect();
             let (first, again, token) = (first == 1, false, None);
-            Block::Data(servent_core::wire::unicast::Data {
+            ConnBlock::Data(servent_core::wire::unicast::Data {
                 conn,
                 seq,
                 first,
@@ -372,7 +377,7 @@ fn uc_12_resends_stay_near_one_for_each_loss() {
             return Fate::Pass;
         }
         let messages = packet.blocks.iter().map(|block| match block {
-            Block::Data(data) => data.messages.len(),
+            ConnBlock::Data(data) => data.messages.len(),
             _ => 0,
         });
         count.set(count.get() + messages.sum::<usize>() as u64);

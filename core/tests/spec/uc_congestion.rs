@@ -7,8 +7,10 @@ use std::net::SocketAddr;
 use servent_core::engine::{Engine as _, Fx};
 use servent_core::rng::Rng;
 use servent_core::time::Instant;
-use servent_core::unicast::{Config, Congestion, Endpoint, Input, Order, Output, Payload};
-use servent_core::wire::unicast::{Block, Packet};
+use servent_core::unicast::{
+    Config, Congestion, DeliveryOrder, Endpoint, Input, Output, UnicastPayload,
+};
+use servent_core::wire::unicast::{ConnBlock, Packet};
 use unicast_support::World;
 
 /// Bytes of messages in the first breath towards an address, before anybody
@@ -17,8 +19,8 @@ fn first_breath(config: &Config, peer: SocketAddr) -> usize {
     let mut end = Endpoint::new(config.clone(), Rng::new(1));
     let (now, mut fx) = (Instant::from_secs(1), Fx::new());
     for _ in 0..100 {
-        let payload = Payload::from(vec![0; 1_000]);
-        end.handle(now, Input::Send { peer, payload, order: Order::InOrder }, &mut fx);
+        let payload = UnicastPayload::from(vec![0; 1_000]);
+        end.handle(now, Input::Send { peer, payload, order: DeliveryOrder::InOrder }, &mut fx);
     }
     end.handle(now, Input::Flush, &mut fx);
     let packets = fx.outputs().filter_map(|output| match output {
@@ -30,7 +32,9 @@ fn first_breath(config: &Config, peer: SocketAddr) -> usize {
 
 fn data_bytes(packet: &Packet) -> usize {
     let data = packet.blocks.iter().filter_map(|block| match block {
-        Block::Data(data) => Some(data.messages.iter().map(|it| it.payload.len()).sum::<usize>()),
+        ConnBlock::Data(data) => {
+            Some(data.messages.iter().map(|it| it.payload.len()).sum::<usize>())
+        }
         _ => None,
     });
     data.sum()

@@ -4,8 +4,8 @@
 use crate::unicast_support;
 
 use servent_core::time::Duration;
-use servent_core::unicast::{Config, Ending, Event, Input, Profile, Rejection, Side};
-use servent_core::wire::unicast::{Block, Close, Conn, Packet};
+use servent_core::unicast::{Config, ConnEnding, Event, Input, Profile, Rejection, Side};
+use servent_core::wire::unicast::{Close, ConnBlock, Packet, UnicastConnId};
 use unicast_support::{Fate, PROFILES, World, addr, carries, config, has_data};
 
 fn close(world: &mut World, from: usize, to: usize) {
@@ -13,7 +13,7 @@ fn close(world: &mut World, from: usize, to: usize) {
     world.flush(from);
 }
 
-fn closed(side: Side, ending: Ending) -> impl Fn(&Event) -> bool {
+fn closed(side: Side, ending: ConnEnding) -> impl Fn(&Event) -> bool {
     move |e| matches!(e, Event::Closed { side: s, why, .. } if *s == side && *why == ending)
 }
 
@@ -33,7 +33,7 @@ fn uc_6_both_halves_go_through_open_closing_and_closed() {
         world.run_secs(61);
         assert!(world.peer_view(0, 1).is_none() && world.peer_view(1, 0).is_none());
         assert_eq!(world.nodes[1].endpoint.tombstones(), 1);
-        assert_eq!(world.count(0, closed(Side::Sender, Ending::Idle)), 1);
+        assert_eq!(world.count(0, closed(Side::Sender, ConnEnding::Idle)), 1);
     }
 }
 
@@ -51,7 +51,7 @@ fn uc_7_a_closing_sender_goes_on_until_everything_is_acknowledged() {
         world.run_secs(20);
         assert_eq!(world.numbers(1, 0), [1, 2, 3, 4, 5], "{profile:?}");
         world.run_secs(60);
-        assert_eq!(world.count(0, closed(Side::Sender, Ending::Asked)), 1);
+        assert_eq!(world.count(0, closed(Side::Sender, ConnEnding::Asked)), 1);
         assert_eq!(world.count(0, |e| matches!(e, Event::Undelivered { .. })), 0);
     }
 }
@@ -137,7 +137,7 @@ fn uc_8_what_a_closed_sender_could_not_deliver_is_named() {
         world.run_secs(62);
         let named = |e: &Event| matches!(e, Event::Undelivered { from: 4, to: 8, .. });
         assert_eq!(world.count(0, named), 1, "{profile:?}");
-        assert_eq!(world.count(1, closed(Side::Receiver, Ending::Abandoned)), 1);
+        assert_eq!(world.count(1, closed(Side::Receiver, ConnEnding::Abandoned)), 1);
         world.run_secs(10);
         assert!(world.peer_view(0, 1).is_none() && world.peer_view(1, 0).is_none());
     }
@@ -152,13 +152,13 @@ fn uc_9_close_removes_only_the_entry_of_the_same_connection() {
         let conn = world.receiver(1, 0).unwrap().conn;
         let say = |conn| {
             let close = Close { conn, last: 1, abandoned: false };
-            Packet { blocks: vec![Block::Close(close)] }
+            Packet { blocks: vec![ConnBlock::Close(close)] }
         };
-        world.inject(1, addr(0), say(Conn(conn.0 ^ 1)));
+        world.inject(1, addr(0), say(UnicastConnId(conn.0 ^ 1)));
         assert!(world.receiver(1, 0).is_some());
         world.inject(1, addr(0), say(conn));
         assert!(world.receiver(1, 0).is_none());
-        assert_eq!(world.count(1, closed(Side::Receiver, Ending::Finished)), 1);
+        assert_eq!(world.count(1, closed(Side::Receiver, ConnEnding::Finished)), 1);
     }
 }
 
@@ -170,7 +170,7 @@ fn uc_9_a_close_that_overtakes_the_last_messages_waits_for_them() {
         world.run_secs(2);
         let conn = world.receiver(1, 0).unwrap().conn;
         let close = Close { conn, last: 3, abandoned: false };
-        world.inject(1, addr(0), Packet { blocks: vec![Block::Close(close)] });
+        world.inject(1, addr(0), Packet { blocks: vec![ConnBlock::Close(close)] });
         assert!(world.receiver(1, 0).is_some(), "two are not here yet");
         world.send_all(0, 1, 2..=3);
         world.run_ms(11);
@@ -186,7 +186,7 @@ fn uc_9_a_lost_close_is_said_again_until_it_is_acknowledged() {
     world.run_secs(1);
     let mut lost = 0;
     world.hook(move |_, packet| {
-        let speaks = |b: &Block| matches!(b, Block::Close(_) | Block::Closed { .. });
+        let speaks = |b: &ConnBlock| matches!(b, ConnBlock::Close(_) | ConnBlock::Closed { .. });
         lost += u32::from(packet.blocks.iter().any(speaks));
         if lost > 0 && lost < 5 { Fate::Drop } else { Fate::Pass }
     });

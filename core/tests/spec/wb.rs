@@ -10,9 +10,9 @@ use servent_core::fetch::{self, DialError};
 use servent_core::queue::Dialect::{Active, Parq, Parq11, Passive};
 use servent_core::queue::client::PlaceLoss;
 use servent_core::queue::server::Input;
-use servent_core::queue::{Config, Loss, Policy};
+use servent_core::queue::{Config, PositionLoss, QueuePolicy};
 use servent_core::wire::http::{HeadLimits, HeadWriter, RequestHead, ResponseHead};
-use servent_core::wire::queue::{Told, sleeps, write_place, write_sleeps};
+use servent_core::wire::queue::{QueueReply, sleeps, write_place, write_sleeps};
 
 const A: &str = "80.1.1.1:6346";
 const LIMITS: HeadLimits = HeadLimits { bytes: 4_096, lines: 64 };
@@ -27,7 +27,7 @@ fn sleeper(bench: &mut Bench) -> Client {
 
 #[test]
 fn wb_7_who_may_sleep_is_told_windows_wider_than_a_minute_and_nobody_else_is() {
-    for policy in [Policy::Text, Policy::Adaptive] {
+    for policy in [QueuePolicy::Text, QueuePolicy::Adaptive] {
         for dialect in [Active, Parq, Parq11, Passive] {
             let mut bench = Bench::new(Config { policy, bandwidth: 100, ..config(1) });
             bench.upload(Parq);
@@ -45,7 +45,7 @@ fn wb_7_who_may_sleep_is_told_windows_wider_than_a_minute_and_nobody_else_is() {
                 let width = tab.lifetime.as_secs() - tab.retry_after.as_secs();
                 assert!(width > 60, "{policy:?} {dialect:?} {position}: {width}");
                 assert!(tab.lifetime >= native.lifetime);
-                if position > 20 && dialect == Parq && policy == Policy::Text {
+                if position > 20 && dialect == Parq && policy == QueuePolicy::Text {
                     assert_eq!((native.lifetime, tab.lifetime), (secs(660), secs(780)));
                 }
                 let mut next = bench.client(Parq);
@@ -73,7 +73,7 @@ fn wb_7_who_may_sleep_comes_back_to_its_place_however_often_its_socket_dies() {
         native.conn = bench.conn();
         bench.ask(&mut native);
     }
-    assert_eq!(bench.lost(), [Loss::BrokeTooOften], "only who does not sleep");
+    assert_eq!(bench.lost(), [PositionLoss::BrokeTooOften], "only who does not sleep");
 }
 
 #[test]
@@ -83,8 +83,8 @@ fn wb_7_who_comes_too_late_is_told_once_why_its_place_is_gone() {
     let mut tab = sleeper(&mut bench);
     let mut stranger = bench.queue(Parq);
     bench.pass(secs(1_000));
-    assert_eq!(bench.lost(), [Loss::Overdue, Loss::Overdue]);
-    assert_eq!(bench.ask(&mut tab).place().lost, Some(Loss::Overdue));
+    assert_eq!(bench.lost(), [PositionLoss::Overdue, PositionLoss::Overdue]);
+    assert_eq!(bench.ask(&mut tab).place().lost, Some(PositionLoss::Overdue));
     bench.pass(secs(60));
     assert_eq!(bench.ask(&mut tab).place().lost, None, "it has a place");
     assert_eq!(bench.ask(&mut stranger).place().lost, None, "it announced nothing");
@@ -100,12 +100,12 @@ fn wb_7_what_is_said_about_sleep_and_losses_is_read_back() {
     bench.upload(Parq);
     let (_, got) = bench.arrive(Parq);
     let mut place = got.place();
-    place.lost = Some(Loss::Unreachable);
+    place.lost = Some(PositionLoss::Unreachable);
     let mut head = HeadWriter::status(503, "Queued");
     write_place(&mut head, &place);
     let (head, _) = ResponseHead::parse(&head.finish(), &LIMITS).unwrap().unwrap();
-    let Told::Place(told) = Told::parse(&head) else { panic!("no place") };
-    assert_eq!((told.lost, told.ticket), (Some(Loss::Unreachable), Some(place.ticket)));
+    let QueueReply::Place(told) = QueueReply::parse(&head) else { panic!("no place") };
+    assert_eq!((told.lost, told.ticket), (Some(PositionLoss::Unreachable), Some(place.ticket)));
 }
 
 #[test]
@@ -116,8 +116,8 @@ fn wb_5_whoever_waits_is_told_by_another_rule_from_now_on() {
     bench.ask(&mut first);
     let mut waits = bench.client(Parq);
     assert_eq!(bench.ask(&mut waits).place().retry_after, secs(30), "by its position");
-    bench.input(Input::Policy(Policy::Adaptive));
-    assert_eq!(bench.server.view(1, 1, bench.now).policy, Policy::Adaptive);
+    bench.input(Input::Policy(QueuePolicy::Adaptive));
+    assert_eq!(bench.server.view(1, 1, bench.now).policy, QueuePolicy::Adaptive);
     bench.pass(secs(30));
     let told = bench.ask(&mut waits).place().retry_after;
     assert!(told < secs(30), "by what was measured: {told:?}");

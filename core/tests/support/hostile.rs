@@ -8,7 +8,8 @@ use std::net::SocketAddr;
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::{ConnId, FileIndex, Sha1};
 use servent_core::node::{
-    Config, DialError, FileInfo, Input, Limits, Node, Output, Overlay, Restored, StoreError,
+    Config, DialError, FileInfo, Input, Node, NodeLimits, Output, OverlayConfig, RestoredNode,
+    StoreError,
 };
 use servent_core::queue::{self, FileKey};
 use servent_core::time::{Duration, Instant};
@@ -81,9 +82,9 @@ fn honest(n: u8) -> SocketAddr {
 impl<'a> Play<'a> {
     /// One slot, taken by an honest client; the next honest client waits.
     fn begin(data: &'a [u8]) -> Self {
-        let limits = Limits { connections: 24, connections_per_ip: 8, ..Limits::default() };
+        let limits = NodeLimits { connections: 24, connections_per_ip: 8, ..NodeLimits::default() };
         let queue = queue::Config { slots: 1, capacity: 12, per_ip: 4, ..queue::Config::default() };
-        let overlay = Overlay { enabled: true, ..Overlay::default() };
+        let overlay = OverlayConfig { enabled: true, ..OverlayConfig::default() };
         let config = Config { limits, queue, overlay, ..Config::default() };
         let mut play = Play {
             data,
@@ -105,7 +106,7 @@ impl<'a> Play<'a> {
             tree: None,
         };
         let listen = Some(SocketAddr::from(([10, 0, 0, 99], 6346)));
-        let restored = Restored { listen, shared: vec![file], ..Restored::default() };
+        let restored = RestoredNode { listen, shared: vec![file], ..RestoredNode::default() };
         play.give(Input::Start(restored));
         for n in 1..=2 {
             let conn = play.accept(honest(n));

@@ -6,9 +6,10 @@ use std::net::SocketAddrV4;
 use proptest::prelude::*;
 use servent_core::id::{FileIndex, Guid, Sha1};
 use servent_core::wire::gnutella::{
-    Body, Bye, Compressor, Extension, FrameError, FrameLimits, Framer, Hit, HitBuilder, Keywords,
-    KeywordsError, KeywordsLimits, Kind, Message, Payload, PayloadError, Ping, Pong, Push, Qrp,
-    Quality, Query, Vendor, Wishes, code, ggep, keyword_hash,
+    Bye, Compressor, Extension, FrameLimits, Framer, HitBuilder, Keywords, KeywordsError,
+    KeywordsLimits, MessageBody, MessageFrameError, MessageKind, OverlayMessage, OverlayPayload,
+    PayloadError, Ping, Pong, Push, Qrp, Quality, Query, QueryHit, Vendor, Wishes, code, ggep,
+    keyword_hash,
 };
 
 const LIMITS: FrameLimits = FrameLimits { payload: 65_536 };
@@ -23,19 +24,19 @@ fn at(text: &str) -> SocketAddrV4 {
     text.parse().unwrap()
 }
 
-fn all(bytes: &[u8]) -> Vec<Message> {
+fn all(bytes: &[u8]) -> Vec<OverlayMessage> {
     let mut framer = Framer::new(LIMITS);
-    framer.push(Payload::copy_from_slice(bytes));
+    framer.push(OverlayPayload::copy_from_slice(bytes));
     let mut out = Vec::new();
     while let Some(frame) = framer.next_frame().expect("a readable stream") {
-        out.push(Message::parse(frame).expect("a readable payload"));
+        out.push(OverlayMessage::parse(frame).expect("a readable payload"));
     }
     assert_eq!(framer.unfinished(), 0);
     out
 }
 
 /// The only message in there, which is written again as it came.
-fn one(bytes: &[u8]) -> Message {
+fn one(bytes: &[u8]) -> OverlayMessage {
     let mut messages = all(bytes);
     assert_eq!(messages.len(), 1);
     let message = messages.remove(0);
@@ -48,12 +49,12 @@ fn one(bytes: &[u8]) -> Message {
 #[test]
 fn a_known_ping_and_its_pong() {
     let ping = one(&hex("df911f0151f9ef02ff410b4be5060900 00 07 00 00000000"));
-    assert_eq!((ping.kind(), ping.ttl, ping.hops), (Kind::Ping, 7, 0));
+    assert_eq!((ping.kind(), ping.ttl, ping.hops), (MessageKind::Ping, 7, 0));
     let pong = one(&hex(
         "df911f0151f9ef02ff410b4be5060900 01 07 00 0e000000 ca18 d0113204 0c000000 800d0000",
     ));
     assert_eq!(pong.guid, ping.guid);
-    let Body::Pong(pong) = pong.body else { panic!("a pong") };
+    let MessageBody::Pong(pong) = pong.body else { panic!("a pong") };
     assert_eq!((pong.at, pong.files, pong.kilobytes), (at("208.17.50.4:6346"), 12, 3_456));
 }
 
@@ -63,14 +64,14 @@ fn a_known_query_and_its_hit() {
         one(&hex("1b1cc7f086b3f074ff452bc312998100 80 07 00 14000000 0000 676e7574656c6c61 20 \
          70726f746f636f6c 00"));
     let guid = query.guid;
-    let Body::Query(query) = query.body else { panic!("a query") };
+    let MessageBody::Query(query) = query.body else { panic!("a query") };
     assert_eq!((query.criteria(), query.wishes()), (&b"gnutella protocol"[..], None));
     assert_eq!(query.extensions().next(), None);
     let hit =
         one(&hex("1b1cc7f086b3f074ff452bc312998100 81 05 00 2f000000 01 ca18 0a010203 5e010000 \
          a4090000 b57a4200 466f6f6261722e6d7033 00 00 b477bae52c1b3ea2ff653aa0187dd900"));
     assert_eq!(hit.guid, guid);
-    let Body::Hit(hit) = hit.body else { panic!("a hit") };
+    let MessageBody::Hit(hit) = hit.body else { panic!("a hit") };
     assert_eq!((hit.count(), hit.at()), (1, at("10.1.2.3:6346")));
     assert_eq!(hit.servent().to_string(), "b477bae52c1b3ea2ff653aa0187dd900");
     let found: Vec<_> = hit.results().collect();
@@ -83,11 +84,11 @@ fn a_known_query_and_its_hit() {
 fn a_known_push_and_bye() {
     let push = one(&hex("21a361d96e3e13f5ff09748c2a9d2400 40 07 00 1a000000 \
          b477bae52c1b3ea2ff653aa0187dd900 a4090000 7f000001 ce18"));
-    let Body::Push(push) = push.body else { panic!("a push") };
+    let MessageBody::Push(push) = push.body else { panic!("a push") };
     assert_eq!((push.index, push.at), (FileIndex(2_468), at("127.0.0.1:6350")));
     let bye = one(&hex("bfa99df33b137bc8ff5f5407d7e58d00 02 01 00 21000000 c800 \
          5368757474696e6720646f776e0d0a5365727665723a20782f310d0a0d0a 00"));
-    let Body::Bye(bye) = bye.body else { panic!("a bye") };
+    let MessageBody::Bye(bye) = bye.body else { panic!("a bye") };
     assert_eq!(bye.code, code::EXIT);
     assert!(bye.text.starts_with("Shutting down\r\nServer"), "{}", bye.text);
 }
@@ -118,14 +119,19 @@ fn a_keyword_table_travels_whole() {
     let messages = ours.messages();
     assert!(messages.len() > 2, "several parts");
     for message in messages {
-        let message = Message { guid: Guid([7; 16]), ttl: 1, hops: 0, body: Body::Qrp(message) };
+        let message = OverlayMessage {
+            guid: Guid([7; 16]),
+            ttl: 1,
+            hops: 0,
+            body: MessageBody::Qrp(message),
+        };
         match one(&message.to_bytes()).body {
-            Body::Qrp(Qrp::Reset { length, infinity }) => {
+            MessageBody::Qrp(Qrp::Reset { length, infinity }) => {
                 assert_eq!((length, infinity), (65_536, 7));
                 theirs =
                     Some(Keywords::reset(length, KeywordsLimits { entries: 1 << 20 }).unwrap());
             }
-            Body::Qrp(Qrp::Patch { seq, count, compressor, bits, data }) => {
+            MessageBody::Qrp(Qrp::Patch { seq, count, compressor, bits, data }) => {
                 let table = theirs.as_mut().expect("after the reset");
                 assert_eq!(table.patch((seq, count), compressor, bits, &data), Ok(seq == count));
             }
@@ -160,7 +166,7 @@ fn a_keyword_patch_has_its_bounds() {
 /// Zeros, packed.
 fn miniz_bomb(bytes: usize) -> Vec<u8> {
     let mut list = Vec::new();
-    ggep::write(&[ggep::Block::new(b"Z", &vec![0; bytes.min(200_000)])], false, &mut list);
+    ggep::write(&[ggep::GgepBlock::new(b"Z", &vec![0; bytes.min(200_000)])], false, &mut list);
     // Behind the magic, the flags, the id and the length.
     list[5..].to_vec()
 }
@@ -171,7 +177,7 @@ fn extensions_are_told_apart() {
     let mut payload = hex("8000 666f6f 00");
     payload.extend_from_slice(format!("urn:sha1:{sha1}\x1c<xml/>\x1c").as_bytes());
     let mut list = Vec::new();
-    ggep::write(&[ggep::Block::new(b"H", &[0x1c, 0, 1])], true, &mut list);
+    ggep::write(&[ggep::GgepBlock::new(b"H", &[0x1c, 0, 1])], true, &mut list);
     payload.extend_from_slice(&list);
     let query = Query::parse(payload.into()).unwrap();
     let extensions: Vec<_> = query.extensions().collect();
@@ -179,8 +185,8 @@ fn extensions_are_told_apart() {
     assert_eq!(extensions[1], Extension::Text(b"<xml/>"));
     assert_eq!(extensions[2], Extension::Ggep(&list));
     assert_eq!(query.urns().collect::<Vec<_>>(), [sha1]);
-    let (blocks, used) = ggep::parse(&list, &ggep::Limits { blocks: 8, bytes: 100 }).unwrap();
-    assert_eq!((blocks, used), (vec![ggep::Block::new(b"H", &[0x1c, 0, 1])], list.len()));
+    let (blocks, used) = ggep::parse(&list, &ggep::GgepLimits { blocks: 8, bytes: 100 }).unwrap();
+    assert_eq!((blocks, used), (vec![ggep::GgepBlock::new(b"H", &[0x1c, 0, 1])], list.len()));
 }
 
 #[test]
@@ -193,7 +199,7 @@ fn a_hit_keeps_what_it_was_made_of() {
     assert!(hit.add(FileIndex(8), 5 << 32, "Isos/of me/large\0.iso", Some(sha1)));
     assert!(!hit.add(FileIndex(9), 1, &"x".repeat(300), None), "no room");
     let hit = hit.finish().expect("two files");
-    let read = Hit::parse(hit.payload().clone()).unwrap();
+    let read = QueryHit::parse(hit.payload().clone()).unwrap();
     assert_eq!(read, hit);
     assert_eq!((hit.count(), hit.at(), hit.servent()), (2, place, servent));
     assert_eq!((hit.vendor(), hit.quality()), (Some(*b"SRVT"), quality));
@@ -208,34 +214,34 @@ fn a_hit_keeps_what_it_was_made_of() {
 fn impossible_streams_end_and_impossible_payloads_do_not() {
     let mut framer = Framer::new(LIMITS);
     framer.push(hex("df911f0151f9ef02ff410b4be5060900 77 07 00 00000000").into());
-    assert_eq!(framer.next_frame(), Err(FrameError::Kind(0x77)));
-    assert_eq!(framer.next_frame(), Err(FrameError::Kind(0x77)), "for ever");
+    assert_eq!(framer.next_frame(), Err(MessageFrameError::Kind(0x77)));
+    assert_eq!(framer.next_frame(), Err(MessageFrameError::Kind(0x77)), "for ever");
     let mut framer = Framer::new(LIMITS);
     framer.push(hex("df911f0151f9ef02ff410b4be5060900 80 07 00 01000100").into());
-    assert_eq!(framer.next_frame(), Err(FrameError::TooLong(65_537)));
+    assert_eq!(framer.next_frame(), Err(MessageFrameError::TooLong(65_537)));
     for (kind, payload, why) in [
-        (Kind::Pong, "00", PayloadError::Short),
-        (Kind::Push, "00", PayloadError::Short),
-        (Kind::Query, "0000 61", PayloadError::Unterminated),
-        (Kind::Hit, "01 0000 00000000 00000000", PayloadError::Short),
-        (Kind::Qrp, "02", PayloadError::Number),
-        (Kind::Qrp, "01 03 02 00 04", PayloadError::Number),
-        (Kind::Qrp, "00 00000100 07 00", PayloadError::Long),
-        (Kind::Vendor, "00", PayloadError::Short),
+        (MessageKind::Pong, "00", PayloadError::Short),
+        (MessageKind::Push, "00", PayloadError::Short),
+        (MessageKind::Query, "0000 61", PayloadError::Unterminated),
+        (MessageKind::Hit, "01 0000 00000000 00000000", PayloadError::Short),
+        (MessageKind::Qrp, "02", PayloadError::Number),
+        (MessageKind::Qrp, "01 03 02 00 04", PayloadError::Number),
+        (MessageKind::Qrp, "00 00000100 07 00", PayloadError::Long),
+        (MessageKind::Vendor, "00", PayloadError::Short),
     ] {
-        assert_eq!(Body::parse(kind, hex(payload).into()), Err(why), "{kind}");
+        assert_eq!(MessageBody::parse(kind, hex(payload).into()), Err(why), "{kind}");
     }
 }
 
-fn payload() -> impl Strategy<Value = Payload> {
-    prop::collection::vec(any::<u8>(), 0..60).prop_map(Payload::from)
+fn payload() -> impl Strategy<Value = OverlayPayload> {
+    prop::collection::vec(any::<u8>(), 0..60).prop_map(OverlayPayload::from)
 }
 
 fn place() -> impl Strategy<Value = SocketAddrV4> {
     any::<(u32, u16)>().prop_map(|(ip, port)| SocketAddrV4::new(ip.into(), port))
 }
 
-fn body() -> impl Strategy<Value = Body> {
+fn body() -> impl Strategy<Value = MessageBody> {
     let qrp = prop_oneof![
         any::<(u32, u8)>().prop_map(|(length, infinity)| Qrp::Reset { length, infinity }),
         (1..9_u8, 0..9_u8, any::<bool>(), payload()).prop_map(|(seq, more, packed, data)| {
@@ -250,19 +256,19 @@ fn body() -> impl Strategy<Value = Body> {
     let files =
         prop::collection::vec((any::<u32>(), any::<u64>(), "[^\0]{0,20}", any::<bool>()), 1..5);
     prop_oneof![
-        payload().prop_map(|ggep| Body::Ping(Ping { ggep })),
+        payload().prop_map(|ggep| MessageBody::Ping(Ping { ggep })),
         pong.prop_map(|(at, (files, kilobytes), ggep)| {
-            Body::Pong(Pong { at, files, kilobytes, ggep })
+            MessageBody::Pong(Pong { at, files, kilobytes, ggep })
         }),
         any::<u16>().prop_flat_map(|code| {
-            "[^\0]{0,40}".prop_map(move |text| Body::Bye(Bye { code, text }))
+            "[^\0]{0,40}".prop_map(move |text| MessageBody::Bye(Bye { code, text }))
         }),
-        qrp.prop_map(Body::Qrp),
+        qrp.prop_map(MessageBody::Qrp),
         vendor.prop_map(|((standard, vendor, selector, version), data)| {
-            Body::Vendor(Vendor { standard, vendor, selector, version, data })
+            MessageBody::Vendor(Vendor { standard, vendor, selector, version, data })
         }),
         (any::<([u8; 16], u32)>(), place(), payload()).prop_map(|((servent, index), at, ggep)| {
-            Body::Push(Push { servent: Guid(servent), index: FileIndex(index), at, ggep })
+            MessageBody::Push(Push { servent: Guid(servent), index: FileIndex(index), at, ggep })
         }),
         query.prop_map(|(criteria, (firewalled, xml), urns)| {
             let urns: Vec<_> = urns.into_iter().map(Sha1).collect();
@@ -271,7 +277,7 @@ fn body() -> impl Strategy<Value = Body> {
             assert_eq!(query.wishes(), Some(wishes));
             assert_eq!(query.criteria(), criteria.as_bytes());
             assert_eq!(query.urns().collect::<Vec<_>>(), urns);
-            Body::Query(query)
+            MessageBody::Query(query)
         }),
         (place(), any::<([u8; 16], bool)>(), files).prop_map(|(at, (servent, busy), files)| {
             let quality = Quality { busy: Some(busy), ..Quality::default() };
@@ -286,13 +292,13 @@ fn body() -> impl Strategy<Value = Body> {
             let wanted: Vec<_> =
                 files.into_iter().map(|(index, size, name, _)| (index, size, leaf(name))).collect();
             assert_eq!(found, wanted);
-            Body::Hit(hit)
+            MessageBody::Hit(hit)
         }),
     ]
 }
 
-fn message() -> impl Strategy<Value = Message> {
-    (any::<([u8; 16], u8, u8)>(), body()).prop_map(|((guid, ttl, hops), body)| Message {
+fn message() -> impl Strategy<Value = OverlayMessage> {
+    (any::<([u8; 16], u8, u8)>(), body()).prop_map(|((guid, ttl, hops), body)| OverlayMessage {
         guid: Guid(guid),
         ttl,
         hops,
@@ -315,9 +321,9 @@ proptest! {
         let (mut read, mut rest, mut cuts) = (Vec::new(), &bytes[..], cuts.iter().cycle());
         while !rest.is_empty() {
             let (chunk, more) = rest.split_at((*cuts.next().unwrap()).min(rest.len()));
-            framer.push(Payload::copy_from_slice(chunk));
+            framer.push(OverlayPayload::copy_from_slice(chunk));
             while let Some(frame) = framer.next_frame().unwrap() {
-                read.push(Message::parse(frame).unwrap());
+                read.push(OverlayMessage::parse(frame).unwrap());
             }
             rest = more;
         }
@@ -328,14 +334,14 @@ proptest! {
     fn any_bytes_are_read_without_a_panic(
         bytes in prop::collection::vec(any::<u8>(), 0..400), kind in 0..9_usize,
     ) {
-        let payload = Payload::from(bytes.clone());
-        if let Ok(body) = Body::parse(Kind::ALL[kind], payload.clone()) {
+        let payload = OverlayPayload::from(bytes.clone());
+        if let Ok(body) = MessageBody::parse(MessageKind::ALL[kind], payload.clone()) {
             look(&body);
             let mut again = Vec::new();
             body.write(&mut again);
             prop_assert_eq!(again.len(), body.len());
         }
-        let _ = ggep::parse(&bytes, &ggep::Limits { blocks: 16, bytes: 1_000 });
+        let _ = ggep::parse(&bytes, &ggep::GgepLimits { blocks: 16, bytes: 1_000 });
         let mut framer = Framer::new(LIMITS);
         framer.push(payload);
         while let Ok(Some(_)) = framer.next_frame() {}
@@ -343,13 +349,13 @@ proptest! {
 }
 
 /// Looks at everything a body has to show.
-fn look(body: &Body) {
+fn look(body: &MessageBody) {
     match body {
-        Body::Query(query) => {
+        MessageBody::Query(query) => {
             let _ = (query.criteria(), query.wishes(), query.asks_for_everything());
             let _ = (query.extensions().count(), query.urns().count());
         }
-        Body::Hit(hit) => {
+        MessageBody::Hit(hit) => {
             assert_eq!(hit.results().count(), usize::from(hit.count()));
             let _ = (hit.at(), hit.servent(), hit.vendor(), hit.quality(), hit.result_set());
             hit.results().for_each(|found| _ = found.sha1());

@@ -3,15 +3,16 @@
 
 use servent_core::id::Guid;
 use servent_core::wire::gnutella::{
-    Deflater, Hello, InflateError, InflateLimits, Inflater, Offer, Reply, parse_tries,
+    Deflater, HandshakeOffer, HandshakeReply, Hello, InflateError, InflateLimits, Inflater,
+    parse_tries,
 };
 use servent_core::wire::http::{HeadError, HeadLimits};
 
 const LIMITS: HeadLimits = HeadLimits { bytes: 16_384, lines: 64 };
 const INFLATE: InflateLimits = InflateLimits { bytes: 1 << 20, ratio: 128 };
 
-fn offer() -> Offer {
-    Offer {
+fn offer() -> HandshakeOffer {
+    HandshakeOffer {
         agent: "Servent/1".into(),
         servent: Some(Guid([7; 16])),
         listen: Some("1.2.3.4:6346".parse().unwrap()),
@@ -39,17 +40,17 @@ fn three_heads_make_a_connection() {
     let (hello, used) = Hello::parse(&bytes, &LIMITS).unwrap().unwrap();
     assert_eq!(used, bytes.len());
     let Hello::New(headers) = hello else { panic!("0.6") };
-    assert_eq!(Offer::of(&headers), offer());
-    let server = Offer { deflates: true, ..offer() };
+    assert_eq!(HandshakeOffer::parse(&headers), offer());
+    let server = HandshakeOffer { deflates: true, ..offer() };
     let mut bytes = server.accept();
     let head = bytes.len();
     bytes.extend_from_slice(&[0x78, 0x9c]);
-    let (reply, used) = Reply::parse(&bytes, &LIMITS).unwrap().unwrap();
+    let (reply, used) = HandshakeReply::parse(&bytes, &LIMITS).unwrap().unwrap();
     assert!(reply.is_ok() && used == head, "what follows is a message");
-    assert_eq!(Offer::of(&reply.headers), server);
-    let last = Offer { deflates: true, ..Offer::default() }.confirm();
-    let (reply, _) = Reply::parse(&last, &LIMITS).unwrap().unwrap();
-    assert!(reply.is_ok() && Offer::of(&reply.headers).deflates);
+    assert_eq!(HandshakeOffer::parse(&reply.headers), server);
+    let last = HandshakeOffer { deflates: true, ..HandshakeOffer::default() }.confirm();
+    let (reply, _) = HandshakeReply::parse(&last, &LIMITS).unwrap().unwrap();
+    assert!(reply.is_ok() && HandshakeOffer::parse(&reply.headers).deflates);
 }
 
 #[test]
@@ -60,7 +61,7 @@ fn what_the_field_sends_is_read() {
     let Some((Hello::New(headers), _)) = Hello::parse(bytes, &LIMITS).unwrap() else {
         panic!("a higher version is answered as 0.6")
     };
-    let offer = Offer::of(&headers);
+    let offer = HandshakeOffer::parse(&headers);
     assert_eq!(offer.agent, "Old folded");
     assert_eq!((offer.ultrapeer, offer.query_routing, offer.ggep), (None, true, false));
     assert_eq!((offer.inflates, offer.max_ttl), (true, None));
@@ -71,8 +72,8 @@ fn what_the_field_sends_is_read() {
 fn the_first_version_is_answered() {
     let bytes = b"GNUTELLA CONNECT/0.4\n\nrest";
     assert_eq!(Hello::parse(bytes, &LIMITS), Ok(Some((Hello::Old, 22))));
-    assert_eq!(Offer::accept_old(), b"GNUTELLA OK\n\n");
-    let (reply, used) = Reply::parse(b"GNUTELLA OK\n\n\0", &LIMITS).unwrap().unwrap();
+    assert_eq!(HandshakeOffer::accept_old(), b"GNUTELLA OK\n\n");
+    let (reply, used) = HandshakeReply::parse(b"GNUTELLA OK\n\n\0", &LIMITS).unwrap().unwrap();
     assert!(reply.is_ok() && used == 13);
 }
 
@@ -80,13 +81,13 @@ fn the_first_version_is_answered() {
 fn a_refusal_names_others() {
     let tries = ["1.1.1.1:1".parse().unwrap(), "[2001:db8::1]:2".parse().unwrap()];
     let bytes = offer().refuse(503, "Full\r\nX-Evil: 1", &tries);
-    let (reply, _) = Reply::parse(&bytes, &LIMITS).unwrap().unwrap();
+    let (reply, _) = HandshakeReply::parse(&bytes, &LIMITS).unwrap().unwrap();
     assert_eq!((reply.status, reply.headers.get("X-Evil")), (503, None));
     assert_eq!(parse_tries(&reply.headers), tries);
     let bytes =
         b"GNUTELLA/0.6 503 Busy\r\nX-Try: 1.1.1.1:6346 2004-01-01T01:01Z,garbage,2.2.2.2:0\r\n\
         X-Try-Ultrapeers: 3.3.3.3\r\n\r\n";
-    let (reply, _) = Reply::parse(bytes, &LIMITS).unwrap().unwrap();
+    let (reply, _) = HandshakeReply::parse(bytes, &LIMITS).unwrap().unwrap();
     let named: Vec<_> = parse_tries(&reply.headers).iter().map(ToString::to_string).collect();
     assert_eq!(named, ["1.1.1.1:6346", "3.3.3.3:6346"]);
 }
@@ -96,8 +97,14 @@ fn what_is_no_handshake_is_refused() {
     for bytes in [&b"GNUTELLA CONNECT/x\r\n\r\n"[..], b"GNUTELLA HELLO/0.6\r\n\r\n"] {
         assert_eq!(Hello::parse(bytes, &LIMITS), Err(HeadError::FirstLine));
     }
-    assert_eq!(Reply::parse(b"GNUTELLA/0.6 yes\r\n\r\n", &LIMITS), Err(HeadError::FirstLine));
-    assert_eq!(Reply::parse(b"HTTP/1.1 200 OK\r\n\r\n", &LIMITS), Err(HeadError::FirstLine));
+    assert_eq!(
+        HandshakeReply::parse(b"GNUTELLA/0.6 yes\r\n\r\n", &LIMITS),
+        Err(HeadError::FirstLine)
+    );
+    assert_eq!(
+        HandshakeReply::parse(b"HTTP/1.1 200 OK\r\n\r\n", &LIMITS),
+        Err(HeadError::FirstLine)
+    );
     let long = [&b"GNUTELLA CONNECT/0.6\r\n"[..], &[b'x'; 20_000]].concat();
     assert_eq!(Hello::parse(&long, &LIMITS), Err(HeadError::TooLong));
     let many = [&b"GNUTELLA CONNECT/0.6\r\n"[..], &b"A: b\r\n".repeat(70)].concat();

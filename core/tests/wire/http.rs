@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use servent_core::wire::http::{
-    HeadError, HeadLimits, HeadWriter, Method, RequestHead, ResponseHead, Target, Version,
+    HeadError, HeadLimits, HeadWriter, HttpMethod, HttpVersion, RequestHead, ResponseHead, Target,
 };
 
 const LIMITS: HeadLimits = HeadLimits { bytes: 4096, lines: 16 };
@@ -26,9 +26,9 @@ fn response(text: &str) -> ResponseHead {
 fn a_raw_name_with_blanks_is_split_at_the_last_version() {
     let head = request("GET /get/3/a HTTP/1.0 song.ogg HTTP/1.1\r\n\r\n");
     assert_eq!(head.target, "/get/3/a HTTP/1.0 song.ogg");
-    assert_eq!((head.method, head.version), (Method::Get, Version::Http11));
+    assert_eq!((head.method, head.version), (HttpMethod::Get, HttpVersion::Http11));
     let head = request("HEAD /get/3/a%20b/ HTTP/1.0\r\n\r\n");
-    assert_eq!((head.method, head.version), (Method::Head, Version::Http10));
+    assert_eq!((head.method, head.version), (HttpMethod::Head, HttpVersion::Http10));
     let name = String::from("a b");
     let index = servent_core::id::FileIndex(3);
     assert_eq!(Target::parse(&head.target), Target::File { index, name });
@@ -147,7 +147,7 @@ fn a_response_tells_its_length_once() {
 #[test]
 fn old_status_lines_are_read_and_wrong_ones_refused() {
     let head = response("HTTP 200 OK\r\n\r\n");
-    assert_eq!((head.version, head.status), (Version::Http10, 200));
+    assert_eq!((head.version, head.status), (HttpVersion::Http10, 200));
     let head = response("HTTP/1.1 503 Queued behind you\r\n\r\n");
     assert_eq!(head.reason, "Queued behind you");
     for line in ["HTTP/1.1 99 x", "HTTP/1.1 1000 x", "HTTP/1.1 abc", "HTTP/1.1", "ICY 200 OK"] {

@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use proptest::prelude::*;
 use servent_core::wire::pdtp::{
-    About, Completed, Extensions, Hash, Limits, Message, MessageError, Method, Reader, Reason,
-    Site, Span, Text, Transfer, encode, parse,
+    AgreedExtensions, Completed, FrameReader, Hash, MessageError, PdtpLimits, PdtpMessage, Reason,
+    SiteAnnouncement, Span, Text, TransferKey, TransferMethod, TransferOrder, encode, parse,
 };
 
 const DOCUMENT: &str = include_str!("../../../docs/wire-pdtp.md");
@@ -18,28 +18,28 @@ fn example(name: &str) -> &'static str {
     rest.split_once("\n```").expect("the example ends").0
 }
 
-fn read(text: &str) -> Result<Vec<Message>, MessageError> {
-    parse(text.as_bytes(), &Limits::default())
+fn read(text: &str) -> Result<Vec<PdtpMessage>, MessageError> {
+    parse(text.as_bytes(), &PdtpLimits::default())
 }
 
 fn url() -> Text {
     "http://host/file".into()
 }
 
-fn about(last: u8, id: &str) -> About {
+fn about(last: u8, id: &str) -> TransferKey {
     let peer = IpAddr::V4(Ipv4Addr::new(10, 0, 0, last));
-    About { peer, url: url(), span: Span::new(262_144, 524_288), peer_id: id.into() }
+    TransferKey { peer, url: url(), span: Span::new(262_144, 524_288), peer_id: id.into() }
 }
 
 fn bodies(stream: &[u8]) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
-    Reader::default().take(stream, |body| found.push(body.to_vec())).expect("frames");
+    FrameReader::default().take(stream, |body| found.push(body.to_vec())).expect("frames");
     found
 }
 
 #[test]
 fn the_examples_of_the_document_are_what_is_written_and_read() {
-    let all = Extensions { merge: true, early: true };
+    let all = AgreedExtensions { merge: true, early: true };
     let failed = Completed {
         about: about(7, "c7"),
         hash: None,
@@ -47,36 +47,41 @@ fn the_examples_of_the_document_are_what_is_written_and_read() {
         reason: Some(Reason::Data),
         took: None,
     };
-    let to = Transfer { about: about(7, "c7"), port: 7_007, method: Method::Get, hash: None };
+    let to = TransferOrder {
+        about: about(7, "c7"),
+        port: 7_007,
+        method: TransferMethod::Get,
+        hash: None,
+    };
     let at = "10.0.0.8:6086".parse().unwrap();
-    let moved = Message::TellInfo {
+    let moved = PdtpMessage::TellInfo {
         url: url(),
         size: None,
         chunk_size: None,
         streaming: false,
         sha256: None,
         gone: Some("file is coordinated at 10.0.0.8:6086".into()),
-        site: Site { moved: Some(at), others: Vec::new() },
+        site: SiteAnnouncement { moved: Some(at), others: Vec::new() },
     };
     let examples = [
         (
             "register",
-            vec![Message::Register {
+            vec![PdtpMessage::Register {
                 client_id: "c1".into(),
                 listen_port: Some(7_001),
                 extensions: all,
             }],
         ),
-        ("request", vec![Message::Request { url: url(), span: Span::new(0, 262_144) }]),
-        ("transfer", vec![Message::Transfer(to)]),
-        ("verify", vec![Message::AskVerify(about(1, "c1"))]),
-        ("failed", vec![Message::Completed(failed)]),
+        ("request", vec![PdtpMessage::Request { url: url(), span: Span::new(0, 262_144) }]),
+        ("transfer", vec![PdtpMessage::Transfer(to)]),
+        ("verify", vec![PdtpMessage::AskVerify(about(1, "c1"))]),
+        ("failed", vec![PdtpMessage::Completed(failed)]),
         ("moved", vec![moved]),
         (
             "merged",
             vec![
-                Message::HashVerify { url: url(), span: Span::new(0, 10), hash_ok: false },
-                Message::SetConcurrency { max_download: None, max_upload: Some(2) },
+                PdtpMessage::HashVerify { url: url(), span: Span::new(0, 10), hash_ok: false },
+                PdtpMessage::SetConcurrency { max_download: None, max_upload: Some(2) },
             ],
         ),
     ];
@@ -143,12 +148,12 @@ fn what_is_wrong_is_named() {
     ] {
         assert_eq!(read(text).map_err(|e| e.to_string()), Err(error.to_owned()), "{text}");
     }
-    assert_eq!(parse(b"[\xff]", &Limits::default()), Err(MessageError::NotText));
+    assert_eq!(parse(b"[\xff]", &PdtpLimits::default()), Err(MessageError::NotText));
 }
 
 #[test]
 fn messages_share_a_frame_only_where_that_is_agreed_and_as_far_as_they_fit() {
-    let ask = Message::AskInfo { url: "u".repeat(2_000).into() };
+    let ask = PdtpMessage::AskInfo { url: "u".repeat(2_000).into() };
     let asks = vec![ask; 100];
     let mut alone = Vec::new();
     assert_eq!(encode(&asks, false, &mut alone), 100);
@@ -157,8 +162,8 @@ fn messages_share_a_frame_only_where_that_is_agreed_and_as_far_as_they_fit() {
     let frames = encode(&asks, true, &mut merged);
     let bodies = bodies(&merged);
     assert_eq!((frames, bodies.len()), (4, 4));
-    let limits = Limits::default();
-    let back: Vec<Message> =
+    let limits = PdtpLimits::default();
+    let back: Vec<PdtpMessage> =
         bodies.iter().flat_map(|body| parse(body, &limits).expect("messages")).collect();
     assert_eq!(back, asks);
 }
@@ -174,8 +179,8 @@ fn span() -> impl Strategy<Value = Span> {
     })
 }
 
-fn about_any() -> impl Strategy<Value = About> {
-    (any::<IpAddr>(), text(), span(), text()).prop_map(|(peer, url, span, peer_id)| About {
+fn about_any() -> impl Strategy<Value = TransferKey> {
+    (any::<IpAddr>(), text(), span(), text()).prop_map(|(peer, url, span, peer_id)| TransferKey {
         peer,
         url,
         span,
@@ -187,50 +192,50 @@ fn hash() -> impl Strategy<Value = Option<Hash>> {
     prop::option::of(any::<[u8; 32]>().prop_map(Hash))
 }
 
-fn extensions() -> impl Strategy<Value = Extensions> {
-    any::<(bool, bool)>().prop_map(|(merge, early)| Extensions { merge, early })
+fn extensions() -> impl Strategy<Value = AgreedExtensions> {
+    any::<(bool, bool)>().prop_map(|(merge, early)| AgreedExtensions { merge, early })
 }
 
 fn port() -> impl Strategy<Value = Option<u16>> {
     prop::option::of(1..=u16::MAX)
 }
 
-fn client_message() -> impl Strategy<Value = Message> {
+fn client_message() -> impl Strategy<Value = PdtpMessage> {
     let reason = prop::sample::select(vec![Reason::Connect, Reason::Data, Reason::Hash]);
     let number = || prop::option::of(any::<u64>());
     let completed = (about_any(), hash(), number(), prop::option::of(reason), number());
     prop_oneof![
         (text(), port(), extensions()).prop_map(|(client_id, listen_port, extensions)| {
-            Message::Register { client_id, listen_port, extensions }
+            PdtpMessage::Register { client_id, listen_port, extensions }
         }),
-        text().prop_map(|url| Message::AskInfo { url }),
-        (text(), span()).prop_map(|(url, span)| Message::Request { url, span }),
-        (text(), span()).prop_map(|(url, span)| Message::Unrequest { url, span }),
-        (text(), span()).prop_map(|(url, span)| Message::Provide { url, span }),
-        (text(), span()).prop_map(|(url, span)| Message::Unprovide { url, span }),
-        about_any().prop_map(Message::AskVerify),
+        text().prop_map(|url| PdtpMessage::AskInfo { url }),
+        (text(), span()).prop_map(|(url, span)| PdtpMessage::Request { url, span }),
+        (text(), span()).prop_map(|(url, span)| PdtpMessage::Unrequest { url, span }),
+        (text(), span()).prop_map(|(url, span)| PdtpMessage::Provide { url, span }),
+        (text(), span()).prop_map(|(url, span)| PdtpMessage::Unprovide { url, span }),
+        about_any().prop_map(PdtpMessage::AskVerify),
         completed.prop_map(|(about, hash, offset, reason, took)| {
-            Message::Completed(Completed { about, hash, offset, reason, took })
+            PdtpMessage::Completed(Completed { about, hash, offset, reason, took })
         }),
-        port().prop_map(|listen_port| Message::ChangePort { listen_port }),
+        port().prop_map(|listen_port| PdtpMessage::ChangePort { listen_port }),
         any::<(Option<u32>, Option<u32>)>().prop_map(|(max_download, max_upload)| {
-            Message::SetConcurrency { max_download, max_upload }
+            PdtpMessage::SetConcurrency { max_download, max_upload }
         }),
     ]
 }
 
 /// Where a member of a site sends its clients, and who else answers.
-fn sent_on() -> impl Strategy<Value = Site> {
+fn sent_on() -> impl Strategy<Value = SiteAnnouncement> {
     let at = || (any::<IpAddr>(), 1..=u16::MAX).prop_map(SocketAddr::from);
     (prop::option::of(at()), prop::collection::vec(at(), 0..4))
-        .prop_map(|(moved, others)| Site { moved, others })
+        .prop_map(|(moved, others)| SiteAnnouncement { moved, others })
 }
 
-fn server_message() -> impl Strategy<Value = Message> {
+fn server_message() -> impl Strategy<Value = PdtpMessage> {
     let number = || prop::option::of(any::<u64>());
-    let method = prop::sample::select(vec![Method::Get, Method::Put]);
+    let method = prop::sample::select(vec![TransferMethod::Get, TransferMethod::Put]);
     prop_oneof![
-        extensions().prop_map(Message::Extensions),
+        extensions().prop_map(PdtpMessage::Extensions),
         (
             text(),
             (number(), number()),
@@ -240,21 +245,21 @@ fn server_message() -> impl Strategy<Value = Message> {
             sent_on()
         )
             .prop_map(|(url, (size, chunk_size), streaming, sha256, gone, site)| {
-                Message::TellInfo { url, size, chunk_size, streaming, sha256, gone, site }
+                PdtpMessage::TellInfo { url, size, chunk_size, streaming, sha256, gone, site }
             }),
         (about_any(), 1..=u16::MAX, method, hash()).prop_map(|(about, port, method, hash)| {
-            Message::Transfer(Transfer { about, port, method, hash })
+            PdtpMessage::Transfer(TransferOrder { about, port, method, hash })
         }),
         (about_any(), any::<bool>())
-            .prop_map(|(about, authorized)| Message::TellVerify { about, authorized }),
-        (text(), span(), any::<bool>()).prop_map(|(url, span, hash_ok)| Message::HashVerify {
+            .prop_map(|(about, authorized)| PdtpMessage::TellVerify { about, authorized }),
+        (text(), span(), any::<bool>()).prop_map(|(url, span, hash_ok)| PdtpMessage::HashVerify {
             url,
             span,
             hash_ok
         }),
-        "\\PC{0,20}".prop_map(|message| Message::ProtocolError { message }),
+        "\\PC{0,20}".prop_map(|message| PdtpMessage::ProtocolError { message }),
         ("[a-z_]{1,9}", "\\PC{0,20}")
-            .prop_map(|(reason, message)| Message::Error { reason, message }),
+            .prop_map(|(reason, message)| PdtpMessage::Error { reason, message }),
     ]
 }
 
@@ -267,16 +272,16 @@ proptest! {
         let mut stream = Vec::new();
         encode(&messages, merge, &mut stream);
         let bodies = bodies(&stream);
-        let limits = Limits::default();
-        let back: Vec<Message> =
+        let limits = PdtpLimits::default();
+        let back: Vec<PdtpMessage> =
             bodies.iter().flat_map(|body| parse(body, &limits).expect("messages")).collect();
         prop_assert_eq!(back, messages);
     }
 
     #[test]
     fn any_bytes_are_a_message_or_an_error(body in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = parse(&body, &Limits::default());
-        let mut reader = Reader::new(100);
+        let _ = parse(&body, &PdtpLimits::default());
+        let mut reader = FrameReader::new(100);
         let _ = reader.take(&body, |frame| assert!(!frame.is_empty() && frame.len() <= 100));
     }
 

@@ -2,11 +2,12 @@
 
 use proptest::prelude::*;
 use servent_core::wire::unicast::{
-    Ack, Block, Close, Conn, Data, Message, Order, Packet, PacketError, Payload, Request, Seal,
+    Ack, Close, ConnBlock, Data, DeliveryOrder, FirstMessageRequest, MessageFragment, Packet,
+    PacketError, Seal, UnicastConnId, UnicastPayload,
 };
 
 const DOCUMENT: &str = include_str!("../../../docs/wire-unicast.md");
-const CONN: Conn = Conn(0x0123_4567_89ab_cdef);
+const CONN: UnicastConnId = UnicastConnId(0x0123_4567_89ab_cdef);
 
 /// The bytes of the example called `name`.
 fn example(name: &str) -> Vec<u8> {
@@ -17,19 +18,19 @@ fn example(name: &str) -> Vec<u8> {
     hex.split_whitespace().map(byte).collect()
 }
 
-fn message(payload: &[u8]) -> Message {
-    let payload = Payload::copy_from_slice(payload);
-    Message { order: Order::InOrder, continues: false, more: false, payload }
+fn message(payload: &[u8]) -> MessageFragment {
+    let payload = UnicastPayload::copy_from_slice(payload);
+    MessageFragment { order: DeliveryOrder::InOrder, continues: false, more: false, payload }
 }
 
-fn data(seq: u64, messages: Vec<Message>) -> Data {
+fn data(seq: u64, messages: Vec<MessageFragment>) -> Data {
     Data { conn: CONN, seq, first: false, again: false, token: None, messages }
 }
 
 #[test]
 fn the_examples_of_the_document_are_what_is_written_and_read() {
     let three = vec![message(b"a"), message(b"bc"), message(b"")];
-    let urgent = Message { order: Order::AtOnce, ..message(&[0; 20]) };
+    let urgent = MessageFragment { order: DeliveryOrder::AtOnce, ..message(&[0; 20]) };
     let ack = Ack {
         conn: CONN,
         upto: 45,
@@ -41,17 +42,17 @@ fn the_examples_of_the_document_are_what_is_written_and_read() {
     };
     let found =
         Data { first: true, again: true, token: Some(255), ..data(46, vec![message(b"x")]) };
-    let close = |last, abandoned| Block::Close(Close { conn: CONN, last, abandoned });
-    let again = Block::Data(Data { again: true, ..data(300, vec![urgent]) });
+    let close = |last, abandoned| ConnBlock::Close(Close { conn: CONN, last, abandoned });
+    let again = ConnBlock::Data(Data { again: true, ..data(300, vec![urgent]) });
     let examples = [
-        ("data", vec![Block::Data(Data { first: true, ..data(1, three) })]),
-        ("lone", vec![Block::Data(data(4, vec![message(b"d")]))]),
-        ("again", vec![again, Block::Probe { conn: CONN, sent: 300 }]),
-        ("ack", vec![Block::Ack(ack)]),
-        ("request", vec![Block::Request(Request { conn: CONN, token: 255 })]),
-        ("first", vec![Block::Data(found)]),
+        ("data", vec![ConnBlock::Data(Data { first: true, ..data(1, three) })]),
+        ("lone", vec![ConnBlock::Data(data(4, vec![message(b"d")]))]),
+        ("again", vec![again, ConnBlock::Probe { conn: CONN, sent: 300 }]),
+        ("ack", vec![ConnBlock::Ack(ack)]),
+        ("request", vec![ConnBlock::Request(FirstMessageRequest { conn: CONN, token: 255 })]),
+        ("first", vec![ConnBlock::Data(found)]),
         ("close", vec![close(50, false)]),
-        ("closed", vec![Block::Closed { conn: CONN, upto: 50 }]),
+        ("closed", vec![ConnBlock::Closed { conn: CONN, upto: 50 }]),
         ("abandoned", vec![close(7, true)]),
     ];
     assert_eq!(DOCUMENT.matches("```hex ").count(), examples.len(), "each example is checked");
@@ -69,7 +70,8 @@ fn a_small_message_costs_what_the_document_says() {
     let cost = |seq, sizes: &[usize]| {
         let messages = sizes.iter().map(|size| message(&vec![1; *size])).collect();
         let mut bytes = Vec::new();
-        Packet { blocks: vec![Block::Data(data(seq, messages))] }.encode(&Seal::None, &mut bytes);
+        Packet { blocks: vec![ConnBlock::Data(data(seq, messages))] }
+            .encode(&Seal::None, &mut bytes);
         bytes.len() - sizes.iter().sum::<usize>()
     };
     assert_eq!((cost(127, &[15]), cost(16_383, &[15]), cost(2_000_000, &[15])), (10, 11, 12));
@@ -82,10 +84,10 @@ fn a_small_message_costs_what_the_document_says() {
 fn what_is_cut_short_or_from_elsewhere_is_refused() {
     let whole = example("ack");
     for end in 0..whole.len() {
-        let cut = Payload::copy_from_slice(&whole[..end]);
+        let cut = UnicastPayload::copy_from_slice(&whole[..end]);
         assert_eq!(Packet::parse(&cut, &Seal::None), Err(PacketError::Short), "{end}");
     }
-    let parse = |bytes: &[u8]| Packet::parse(&Payload::copy_from_slice(bytes), &Seal::None);
+    let parse = |bytes: &[u8]| Packet::parse(&UnicastPayload::copy_from_slice(bytes), &Seal::None);
     assert_eq!(parse(b"GET / HTTP/1.0"), Err(PacketError::Version(2)));
     assert_eq!(parse(&[0x3d, 1]), Err(PacketError::Number), "the same as which?");
     assert_eq!(parse(&[0x2f, 0, 0, 0, 0, 0, 0, 0, 0]), Err(PacketError::Kind(15)));
@@ -98,22 +100,22 @@ fn number() -> impl Strategy<Value = u64> {
     prop_oneof![0..300_u64, any::<u64>().prop_map(|n| n >> 2)]
 }
 
-fn messages() -> impl Strategy<Value = Vec<Message>> {
+fn messages() -> impl Strategy<Value = Vec<MessageFragment>> {
     let payload = prop::collection::vec(any::<u8>(), 0..40);
     let one =
         (payload, any::<(bool, bool, bool)>()).prop_map(|(bytes, (at_once, continues, more))| {
-            let order = if at_once { Order::AtOnce } else { Order::InOrder };
-            Message { order, continues, more, payload: bytes.into() }
+            let order = if at_once { DeliveryOrder::AtOnce } else { DeliveryOrder::InOrder };
+            MessageFragment { order, continues, more, payload: bytes.into() }
         });
     prop::collection::vec(one, 1..6)
 }
 
-fn block() -> impl Strategy<Value = Block> {
-    let conn = || prop_oneof![Just(CONN), any::<u64>().prop_map(Conn)];
+fn block() -> impl Strategy<Value = ConnBlock> {
+    let conn = || prop_oneof![Just(CONN), any::<u64>().prop_map(UnicastConnId)];
     let marks = (any::<(bool, bool)>(), prop::option::of(any::<u64>()));
     let data = (conn(), number(), marks, messages()).prop_map(
         |(conn, seq, ((first, again), token), messages)| {
-            Block::Data(Data { conn, seq: seq + 1, first, again, token, messages })
+            ConnBlock::Data(Data { conn, seq: seq + 1, first, again, token, messages })
         },
     );
     let gaps = prop::collection::vec((0..900_u64, 0..900_u64), 0..9);
@@ -127,17 +129,17 @@ fn block() -> impl Strategy<Value = Block> {
                 range
             });
             let wanted = wanted.collect();
-            Block::Ack(Ack { conn, upto, newest: upto + up, delay, messages, bytes, wanted })
+            ConnBlock::Ack(Ack { conn, upto, newest: upto + up, delay, messages, bytes, wanted })
         });
     prop_oneof![
         4 => data,
         3 => ack,
         1 => (conn(), any::<u64>())
-            .prop_map(|(conn, token)| Block::Request(Request { conn, token })),
+            .prop_map(|(conn, token)| ConnBlock::Request(FirstMessageRequest { conn, token })),
         1 => (conn(), number(), any::<bool>())
-            .prop_map(|(conn, last, abandoned)| Block::Close(Close { conn, last, abandoned })),
-        1 => (conn(), number()).prop_map(|(conn, upto)| Block::Closed { conn, upto }),
-        1 => (conn(), number()).prop_map(|(conn, sent)| Block::Probe { conn, sent }),
+            .prop_map(|(conn, last, abandoned)| ConnBlock::Close(Close { conn, last, abandoned })),
+        1 => (conn(), number()).prop_map(|(conn, upto)| ConnBlock::Closed { conn, upto }),
+        1 => (conn(), number()).prop_map(|(conn, sent)| ConnBlock::Probe { conn, sent }),
     ]
 }
 
@@ -189,7 +191,7 @@ proptest! {
         let mut bytes = Vec::new();
         Packet { blocks }.encode(&Seal::None, &mut bytes);
         let at = at.index(bytes.len());
-        let cut = Payload::copy_from_slice(&bytes[..at]);
+        let cut = UnicastPayload::copy_from_slice(&bytes[..at]);
         let _ = Packet::parse(&cut, &Seal::None);
         bytes[at] ^= 1 << bit;
         let _ = Packet::parse(&bytes.into(), &Seal::None);

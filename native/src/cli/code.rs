@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use servent::transfer::Code;
+use servent::transfer::TransferCode;
 
 use super::ask::Person;
-use crate::exit::{Exit, Failure, said};
+use crate::exit::{Exit, Failure, error_text};
 
 /// The environment variable that holds it.
 const VARIABLE: &str = "SERVENT_CODE";
@@ -15,7 +15,7 @@ const VARIABLE: &str = "SERVENT_CODE";
 /// read it.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of the code")]
-pub(crate) struct Given {
+pub(crate) struct CodeArgs {
     /// Read the code from this file.
     #[arg(long, value_name = "FILE", conflicts_with = "open")]
     code_file: Option<PathBuf>,
@@ -24,9 +24,9 @@ pub(crate) struct Given {
     pub(crate) open: bool,
 }
 
-impl Given {
+impl CodeArgs {
     /// The code of the command line, a file or the environment, in this order.
-    pub(crate) fn code(&self, typed: Option<&str>) -> Result<Option<Code>, Failure> {
+    pub(crate) fn code(&self, typed: Option<&str>) -> Result<Option<TransferCode>, Failure> {
         if self.open {
             return Ok(None);
         }
@@ -53,7 +53,7 @@ impl Given {
         &self,
         typed: Option<&str>,
         question: &str,
-    ) -> Result<Option<Code>, Failure> {
+    ) -> Result<Option<TransferCode>, Failure> {
         let given = self.code(typed)?;
         if self.open || given.is_some() {
             return Ok(given);
@@ -74,13 +74,13 @@ impl Given {
 }
 
 /// A new code.
-pub(crate) fn random() -> Result<Code, Failure> {
-    Code::random()
-        .map_err(|e| Failure::new(Exit::Failed, format!("cannot make a code: {}", said(&e))))
+pub(crate) fn random() -> Result<TransferCode, Failure> {
+    TransferCode::random()
+        .map_err(|e| Failure::new(Exit::Failed, format!("cannot make a code: {}", error_text(&e))))
 }
 
-fn code(text: &str, from: &str) -> Result<Code, Failure> {
-    Code::typed(text).map_err(|why| {
+fn code(text: &str, from: &str) -> Result<TransferCode, Failure> {
+    TransferCode::typed(text).map_err(|why| {
         let from = Path::new(from).display();
         Failure::usage(format!("{from}: {why}"))
     })

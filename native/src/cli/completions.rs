@@ -12,12 +12,12 @@ use crate::exit::Failure;
   servent completions bash > ~/.local/share/bash-completion/completions/servent
   servent completions zsh > ~/.zfunc/_servent
   servent completions fish > ~/.config/fish/completions/servent.fish")]
-pub(crate) struct Arguments {
+pub(crate) struct CompletionsArgs {
     /// The shell.
     shell: Shell,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command(), "servent", &mut script);
     print(script)

@@ -25,7 +25,7 @@ use crate::exit::{Exit, Failure};
   servent config --json --set queue.per_ip=4
   servent config set queue.slots 8                  from the next start on")]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Arguments {
+pub(crate) struct ConfigArgs {
     /// As a configuration file (the default).
     #[arg(long, conflicts_with = "json")]
     toml: bool,
@@ -36,11 +36,11 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<ConfigAction>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum ConfigAction {
     Set(Set),
 }
 
@@ -60,8 +60,8 @@ struct Set {
     value: String,
 }
 
-pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
-    if let Some(Action::Set(wanted)) = &arguments.action {
+pub(crate) fn run(common: &Common, arguments: &ConfigArgs) -> Result<(), Failure> {
+    if let Some(ConfigAction::Set(wanted)) = &arguments.action {
         let file = common.file().map(Path::to_path_buf).or_else(default_file);
         let file = file.ok_or_else(|| {
             Failure::usage("there is no home folder to keep a configuration in")
@@ -86,12 +86,12 @@ fn set(file: &Path, Set { key, value }: &Set) -> Result<String, Failure> {
         text => text.map_err(|e| Failure::file("read", file, &e))?,
     };
     // A file that could not be read back is not written.
-    let mut builder = Builder::of(file, &text)?;
+    let mut builder = Builder::from_text(file, &text)?;
     builder.flag(key, key, Raw::Text(value.clone()))?;
     let written = builder.finish()?.written(key).unwrap_or_default();
     let changed = changed(&text, key, &written)
         .map_err(|what| Failure::new(Exit::Usage, format!("{}: {what}", file.display())))?;
-    Builder::of(file, &changed)?.finish()?;
+    Builder::from_text(file, &changed)?.finish()?;
     replace(file, &changed).map(|()| written)
 }
 

@@ -13,8 +13,8 @@ use super::start::{self, make, runtime};
 use super::{Common, print};
 use crate::config::Origin;
 use crate::config::file::Raw;
-use crate::demo::{self, Plan, Summary};
-use crate::exit::{Exit, Failure, said};
+use crate::demo::{self, DemoSummary, Plan};
+use crate::exit::{Exit, Failure, error_text};
 use crate::progress::{Voice, bytes, count};
 use crate::signal::Signals;
 
@@ -30,7 +30,7 @@ use crate::signal::Signals;
   servent demo --open                      and show it in the browser
   servent demo --seconds 30 --json         ends by itself with a summary
   servent demo --keep /tmp/demo            keep files, state and traces")]
-pub(crate) struct Arguments {
+pub(crate) struct DemoArgs {
     /// End after so many seconds.
     #[arg(long, value_name = "N")]
     seconds: Option<u64>,
@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
     www: Option<PathBuf>,
 }
 
-pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, arguments: &DemoArgs) -> Result<(), Failure> {
     let mut builder = common.builder()?;
     arguments.lab.put(&mut builder)?;
     if let Some(www) = &arguments.www {
@@ -75,7 +75,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         None => {
             let made = tempfile::Builder::new().prefix("servent-demo-").tempdir();
             scratch = made.map_err(|e| {
-                let what = format!("cannot make a folder for the demo: {}", said(&e));
+                let what = format!("cannot make a folder for the demo: {}", error_text(&e));
                 Failure::new(Exit::Disk, what).next("name one with --keep DIR")
             })?;
             scratch.path().to_path_buf()
@@ -110,7 +110,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     sum_up(arguments, &plan.folder, &summary)
 }
 
-fn welcome(arguments: &Arguments, url: &str) -> Result<(), Failure> {
+fn welcome(arguments: &DemoArgs, url: &str) -> Result<(), Failure> {
     if arguments.json {
         eprintln!("lab {url}");
     } else {
@@ -122,7 +122,7 @@ fn welcome(arguments: &Arguments, url: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn sum_up(arguments: &Arguments, folder: &Path, summary: &Summary) -> Result<(), Failure> {
+fn sum_up(arguments: &DemoArgs, folder: &Path, summary: &DemoSummary) -> Result<(), Failure> {
     if arguments.json {
         print(format!("{}\n", json!(summary)))?;
     } else {

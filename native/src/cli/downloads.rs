@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use servent_core::id::Sha1;
-use servent_core::node::{Get, Source};
+use servent_core::node::{DownloadSource, Get};
 use servent_core::text::Shown;
 
-use super::control::Control;
-use super::get::{self, Introduced, Wanted, Who};
+use super::control::ControlClient;
+use super::get::{self, Introduced, LoginArgs, RequestedFile};
 use super::start::runtime;
 use super::{Common, print};
 use crate::config::Config;
@@ -27,25 +27,25 @@ use crate::progress::bytes;
   servent downloads                              how they stand, with their numbers
   servent downloads pause 3
   servent downloads list --json | jq '.downloads[].download.state'")]
-pub(crate) struct Arguments {
+pub(crate) struct DownloadsArgs {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<DownloadsAction>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
-    List(List),
-    Add(Add),
-    Pause(Numbers),
+enum DownloadsAction {
+    List(ListDownloadsArgs),
+    Add(AddDownloadArgs),
+    Pause(DownloadNumbersArgs),
     Resume(Resume),
-    Remove(Remove),
+    Remove(RemoveDownloadArgs),
 }
 
 /// Show the downloads and their numbers.
 #[derive(Debug, Default, Args)]
 #[command(after_help = "Examples:
   servent downloads list --json")]
-struct List {
+struct ListDownloadsArgs {
     /// As one JSON object.
     #[arg(long)]
     json: bool,
@@ -61,7 +61,7 @@ struct List {
   servent downloads add http://10.0.0.7:6346/Private/ --user ann
                                                            asks for the password of a private share
   servent downloads add urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB 10.0.0.7:6346")]
-struct Add {
+struct AddDownloadArgs {
     /// What to download, and where from.
     #[arg(value_name = "URL", required_unless_present = "input")]
     urls: Vec<String>,
@@ -73,14 +73,14 @@ struct Add {
     #[arg(long = "mirror", value_name = "URL")]
     mirrors: Vec<String>,
     #[command(flatten)]
-    who: Who,
+    who: LoginArgs,
 }
 
 /// Ask nobody for these downloads until `resume`, over restarts too.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent downloads pause 3 4")]
-struct Numbers {
+struct DownloadNumbersArgs {
     /// The numbers `servent downloads` shows.
     #[arg(value_name = "ID", required = true)]
     numbers: Vec<u32>,
@@ -92,7 +92,7 @@ struct Numbers {
   servent downloads resume 3")]
 struct Resume {
     #[command(flatten)]
-    which: Numbers,
+    which: DownloadNumbersArgs,
 }
 
 /// Give downloads up and delete what has come of them; whole ones only leave
@@ -101,7 +101,7 @@ struct Resume {
 #[command(after_help = "Examples:
   servent downloads remove 3
   servent downloads remove --done                tidy up the list")]
-struct Remove {
+struct RemoveDownloadArgs {
     /// The numbers `servent downloads` shows.
     #[arg(value_name = "ID", required_unless_present = "done")]
     numbers: Vec<u32>,
@@ -110,22 +110,24 @@ struct Remove {
     done: bool,
 }
 
-pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, arguments: &DownloadsArgs) -> Result<(), Failure> {
     let mut config = common.config()?;
     // A folder that nobody answers for is said soon.
     get::be_patient(&mut config.settings.node.fetch, false);
-    let control = Control::of(&config.settings.state);
-    let list = Action::List(List::default());
+    let control = ControlClient::for_state(&config.settings.state);
+    let list = DownloadsAction::List(ListDownloadsArgs::default());
     runtime()?.block_on(async {
         match arguments.action.as_ref().unwrap_or(&list) {
-            Action::List(list) => {
+            DownloadsAction::List(list) => {
                 let all = control.get("/downloads").await?;
                 print(if list.json { format!("{all}\n") } else { table(&all) })
             }
-            Action::Add(add) => begin(&config, &control, add, common.quiet).await,
-            Action::Pause(which) => each(&control, &which.numbers, "pause").await,
-            Action::Resume(resume) => each(&control, &resume.which.numbers, "resume").await,
-            Action::Remove(remove) => {
+            DownloadsAction::Add(add) => begin(&config, &control, add, common.quiet).await,
+            DownloadsAction::Pause(which) => each(&control, &which.numbers, "pause").await,
+            DownloadsAction::Resume(resume) => {
+                each(&control, &resume.which.numbers, "resume").await
+            }
+            DownloadsAction::Remove(remove) => {
                 let mut numbers = remove.numbers.clone();
                 if remove.done {
                     numbers.extend(whole(&control.get("/downloads").await?));
@@ -136,10 +138,15 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     })
 }
 
-async fn begin(config: &Config, control: &Control, add: &Add, quiet: bool) -> Result<(), Failure> {
+async fn begin(
+    config: &Config,
+    control: &ControlClient,
+    add: &AddDownloadArgs,
+    quiet: bool,
+) -> Result<(), Failure> {
     let mut all = match &add.urls[..] {
         [] => Vec::new(),
-        urls => Wanted::parse(urls, &add.mirrors)?,
+        urls => RequestedFile::parse(urls, &add.mirrors)?,
     };
     if let Some(list) = &add.input {
         all.extend(get::listed(list)?);
@@ -176,7 +183,7 @@ async fn begin(config: &Config, control: &Control, add: &Add, quiet: bool) -> Re
 }
 
 /// What has begun, in one line for each address.
-fn begun<N: Display>(wanted: &Wanted, gets: &[Get], numbers: &[N]) -> String {
+fn begun<N: Display>(wanted: &RequestedFile, gets: &[Get], numbers: &[N]) -> String {
     match (gets, numbers) {
         ([get], [number]) => format!("{number}  {}\n", Shown(&get.name)),
         (_, [first, .., last]) => {
@@ -188,13 +195,13 @@ fn begun<N: Display>(wanted: &Wanted, gets: &[Get], numbers: &[N]) -> String {
 }
 
 /// The request to the servent.
-async fn wish(wanted: &Wanted) -> Result<Get, Failure> {
+async fn wish(wanted: &RequestedFile) -> Result<Get, Failure> {
     if wanted.places.is_empty() {
         return Err(Failure::usage("a push:// address is good as long as somebody waits for it")
             .next("take it with `servent get`"));
     }
     let sha1: Option<Sha1> = wanted.sha1;
-    let mut sources: Vec<Source> = Vec::new();
+    let mut sources: Vec<DownloadSource> = Vec::new();
     for place in &wanted.places {
         sources.push(place.resolve(sha1).await?);
     }
@@ -208,7 +215,7 @@ fn whole(all: &Value) -> impl Iterator<Item = u32> {
     whole.filter_map(|it| u32::try_from(it["fetch"].as_u64()?).ok())
 }
 
-async fn each(control: &Control, numbers: &[u32], what: &str) -> Result<(), Failure> {
+async fn each(control: &ControlClient, numbers: &[u32], what: &str) -> Result<(), Failure> {
     for number in numbers {
         let told = control.post(&format!("/downloads/{number}/{what}")).await;
         told.map_err(|failure| failure.next("`servent downloads` shows their numbers"))?;

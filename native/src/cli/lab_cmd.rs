@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::control::{Control, token};
+use super::control::{ControlClient, token};
 use super::start::{self, address, runtime};
 use super::{Common, print};
 use crate::config::Config;
 use crate::config::file::Raw;
-use crate::exit::{Exit, Failure, said};
-use crate::lab::{self, Hub, Page, Readers, Traces};
+use crate::exit::{Exit, Failure, error_text};
+use crate::lab::{self, Hub, PageOrigin, Readers, Traces};
 use crate::signal::Signals;
 
 /// Show the lab: explore scenarios, open traces, watch this machine's servent.
@@ -25,7 +25,7 @@ use crate::signal::Signals;
   servent lab --open
   servent lab run.sqlog --listen 127.0.0.1:8000
   servent lab --www www                       a page under development")]
-pub(crate) struct Arguments {
+pub(crate) struct LabArgs {
     /// Traces, or folders of them, that the page may open.
     #[arg(value_name = "TRACE")]
     traces: Vec<PathBuf>,
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     www: Option<PathBuf>,
 }
 
-pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, arguments: &LabArgs) -> Result<(), Failure> {
     for trace in &arguments.traces {
         trace.metadata().map_err(|e| Failure::file("read", trace, &e))?;
     }
@@ -60,7 +60,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
         let plain =
             arguments.listen.is_none() && arguments.traces.is_empty() && arguments.www.is_none();
         if plain
-            && let Ok(url) = Control::of(&settings.state).get("/lab").await
+            && let Ok(url) = ControlClient::for_state(&settings.state).get("/lab").await
             && let Some(url) = url.as_str()
         {
             return show(url, arguments.open);
@@ -105,7 +105,7 @@ async fn serve(
         name: "servent lab".into(),
         servents: Vec::new(),
         traces: Traces::new(traces.iter().cloned().chain(settings.trace.clone())),
-        page: Page::new(settings.www.clone()),
+        page: PageOrigin::new(settings.www.clone()),
         token: token()?,
         readers: Readers::new(settings.lab_readers),
         door: Some(door.clone()),
@@ -115,7 +115,7 @@ async fn serve(
     let stop = async move { signals.first().await };
     lab::serve(listener, Arc::new(hub), stop).await.map_err(|e| {
         let at = door.address;
-        Failure::new(Exit::Network, format!("the lab at {at} ended: {}", said(&e)))
+        Failure::new(Exit::Network, format!("the lab at {at} ended: {}", error_text(&e)))
     })
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use servent_sim::lesson::{self, Finding, Lesson, Report, StageError, Task, Tweak};
+use servent_sim::lesson::{self, Finding, Lesson, Report, StageError, StageTweak, Task};
 
 use super::print;
 use crate::exit::{Exit, Failure};
@@ -16,17 +16,17 @@ use crate::progress::count;
   servent lesson show cut-the-wire > mine.toml
   servent lesson events mine.toml
   servent lesson check mine.toml")]
-pub(crate) struct Arguments {
+pub(crate) struct LessonArgs {
     #[command(subcommand)]
-    action: Action,
+    action: LessonAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum LessonAction {
     Check(Check),
     Events(Events),
     Show(Show),
-    List(List),
+    List(ListLessonsArgs),
 }
 
 /// Say whether a lesson can be read and tells the truth.
@@ -83,14 +83,14 @@ struct Show {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent lesson list")]
-struct List {}
+struct ListLessonsArgs {}
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &LessonArgs) -> Result<(), Failure> {
     match &arguments.action {
-        Action::Check(Check { file, seeds }) => check(file, *seeds),
-        Action::Events(Events { file, step, seed }) => events(file, *step, *seed),
-        Action::Show(Show { id }) => show(id),
-        Action::List(List {}) => lesson::all().iter().try_for_each(|one| {
+        LessonAction::Check(Check { file, seeds }) => check(file, *seeds),
+        LessonAction::Events(Events { file, step, seed }) => events(file, *step, *seed),
+        LessonAction::Show(Show { id }) => show(id),
+        LessonAction::List(ListLessonsArgs {}) => lesson::all().iter().try_for_each(|one| {
             print(format!("{:<20} {}\n{:<20} {}\n", one.id, one.title, "", one.text))
         }),
     }
@@ -112,7 +112,7 @@ fn events(path: &Path, step: usize, seed: Option<u64>) -> Result<(), Failure> {
     let refused = |why: StageError| Failure::usage(format!("{}: {why}", path.display()));
     let course = lesson
         .stage(step.saturating_sub(1))
-        .and_then(|stage| stage.with(&Tweak { seed, ..Tweak::default() }))
+        .and_then(|stage| stage.with(&StageTweak { seed, ..StageTweak::default() }))
         .and_then(|stage| stage.course(None))
         .map_err(|why| refused(why).next("`servent lesson check FILE` counts the steps"))?;
     for fact in &course.facts {
@@ -128,7 +128,7 @@ fn events(path: &Path, step: usize, seed: Option<u64>) -> Result<(), Failure> {
 fn check(path: &Path, seeds: u64) -> Result<(), Failure> {
     let lesson = read(path)?;
     let report = lesson.check(seeds);
-    print(told(&lesson, &report))?;
+    print(summarize(&lesson, &report))?;
     let Some(Finding { step, seed, what }) = report.wrong.first() else { return Ok(()) };
     let what = format!("{}: step {step}, seed {seed}: {what}", path.display());
     Err(Failure::new(Exit::Unverified, what)
@@ -136,7 +136,7 @@ fn check(path: &Path, seeds: u64) -> Result<(), Failure> {
 }
 
 /// What was found out, for people.
-fn told(lesson: &Lesson, report: &Report) -> String {
+fn summarize(lesson: &Lesson, report: &Report) -> String {
     let asking = lesson.steps.iter().filter(|step| step.task != Task::Nothing).count();
     let Lesson { id, steps, .. } = lesson;
     let mut text = format!(

@@ -14,7 +14,7 @@ use super::start::{self, Public};
 use crate::config::file::Raw;
 use crate::config::{Builder, Config};
 use crate::exit::Failure;
-use crate::lab::{self, Door, Hub, Live, Page, Readers, Traces};
+use crate::lab::{self, Hub, LabDoor, Live, PageOrigin, Readers, Traces};
 use crate::progress::Reporter;
 
 /// Where somebody may watch.
@@ -38,7 +38,7 @@ impl LiveFlags {
 
     /// Opens the lab's port; `None` when it was not asked for, whatever the
     /// configuration says of the lab of `share`.
-    pub(crate) async fn open(&self, config: &Config) -> Result<Option<Lab>, Failure> {
+    pub(crate) async fn open(&self, config: &Config) -> Result<Option<OpenLab>, Failure> {
         if self.lab.is_none() {
             return Ok(None);
         }
@@ -48,27 +48,27 @@ impl LiveFlags {
             name: String::new(),
             servents: Vec::new(),
             traces: Traces::new(settings.trace.clone()),
-            page: Page::new(settings.www.clone()),
+            page: PageOrigin::new(settings.www.clone()),
             token: token()?,
             readers: Readers::new(settings.lab_readers),
             door: Some(door.clone()),
             part: None,
         };
-        Ok(Some(Lab { listener, door, hub }))
+        Ok(Some(OpenLab { listener, door, hub }))
     }
 }
 
 /// A lab whose port is open, and that shows nothing yet.
-pub(crate) struct Lab {
+pub(crate) struct OpenLab {
     pub(crate) listener: TcpListener,
-    door: Door,
+    door: LabDoor,
     hub: Hub,
 }
 
 /// A lab that is served until this is dropped.
 pub(crate) struct Served(AbortHandle);
 
-impl Lab {
+impl OpenLab {
     /// Serves it: `name` is the command, `view` what its page begins with.
     pub(crate) fn serve(
         self,

@@ -14,13 +14,13 @@ use crate::exit::Failure;
 #[command(after_help = "Examples:
   servent man | man -l -
   servent man --dir ~/.local/share/man/man1")]
-pub(crate) struct Arguments {
+pub(crate) struct ManArgs {
     /// Write servent.1, servent-share.1 and so on into this folder.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &ManArgs) -> Result<(), Failure> {
     // `servent help share` says what servent-share(1) says.
     let mut root = command().disable_help_subcommand(true);
     // Gives every command its full name, such as servent-share.

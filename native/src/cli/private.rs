@@ -55,16 +55,16 @@ impl Private {
 }
 
 /// How others recognise us.
-pub(super) struct Known {
+pub(super) struct KnownIdentity {
     pub(super) ours: Identity,
     /// Our self-signed certificate, which others may trust.
     cert: Option<PathBuf>,
 }
 
 /// Our identity as a server; `None` without TLS.
-pub(super) fn identity(settings: &Settings) -> Result<Option<Known>, Failure> {
+pub(super) fn identity(settings: &Settings) -> Result<Option<KnownIdentity>, Failure> {
     let known = match (&settings.tls_cert, &settings.tls_key) {
-        (Some(cert), Some(key)) => Known { ours: Identity::read(cert, key)?, cert: None },
+        (Some(cert), Some(key)) => KnownIdentity { ours: Identity::read(cert, key)?, cert: None },
         (None, None) if settings.tls_self_made => {
             make(&settings.state)?;
             let reached = reach::addresses(&settings.listen);
@@ -74,7 +74,7 @@ pub(super) fn identity(settings: &Settings) -> Result<Option<Known>, Failure> {
             names.sort();
             names.dedup();
             let (ours, cert) = Identity::self_made(&settings.state, names)?;
-            Known { ours, cert: Some(cert) }
+            KnownIdentity { ours, cert: Some(cert) }
         }
         (None, None) => return Ok(None),
         _ => {
@@ -109,9 +109,9 @@ pub(super) fn password(settings: &Settings) -> Result<Option<Password>, Failure>
     password.map(Some).map_err(|why| Failure::usage(format!("{}: {why}", file.display())))
 }
 
-impl Known {
+impl KnownIdentity {
     /// What others need to verify our identity.
-    pub(super) fn told(&self) -> (Value, String) {
+    pub(super) fn describe(&self) -> (Value, String) {
         let print = self.ours.fingerprint();
         let fact = json!({ "event": "identity", "sha256": print, "cert": self.cert });
         let own = self.cert.as_ref().map_or_else(String::new, |cert| {

@@ -11,9 +11,10 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use servent::transfer::{
-    Code, Door, Entry, Inbox, Place, Quota, ReceiveError, Transfer, Writers, refuse, total,
+    InboxPlace, OfferEntry, OfferedTransfer, Quota, ReceiveError, SecretDoor, TransferCode,
+    TransferInbox, Writers, refuse, total,
 };
-use servent::unicast::{Endpoint, Options};
+use servent::unicast::{Endpoint, EndpointOptions};
 use servent_core::address::owner;
 use servent_core::text::Shown;
 use tokio::task::JoinSet;
@@ -21,15 +22,15 @@ use tokio::task::JoinSet;
 use super::Common;
 use super::amount::size;
 use super::ask::Person;
-use super::code::{self, Given};
-use super::live::{Lab, LiveFlags};
+use super::code::{self, CodeArgs};
+use super::live::{LiveFlags, OpenLab};
 use super::many::{Taking, take};
 use super::questions::Questions;
 use super::reach;
 use super::start::{address, runtime};
-use super::unicast::{PORT, Tally, Travel, bind, title};
+use super::unicast::{PORT, TransferTally, Travel, bind, title};
 use crate::config::Config;
-use crate::exit::{Exit, Failure, said};
+use crate::exit::{Exit, Failure, error_text};
 use crate::progress::{Reporter, Voice, bytes, count};
 use crate::signal::Signals;
 
@@ -69,7 +70,7 @@ const NAMES: usize = 10;
                                             one stream into a pipe
   servent receive -o inbox/ --loss 5%       lose 5 % on purpose and see it repaired
   servent receive --lab 127.0.0.1:0 -o inbox/        and watch every datagram in a browser")]
-pub(crate) struct Arguments {
+pub(crate) struct ReceiveArgs {
     /// Listen here; port 0 takes any free one. Usually [::]:6348, IPv4 too.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
@@ -91,7 +92,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "WORDS", num_args = 0..=1, conflicts_with_all = ["open", "code_file"])]
     code: Option<Option<String>>,
     #[command(flatten)]
-    given: Given,
+    given: CodeArgs,
     /// With a folder: the most it may hold, what is there already included;
     /// such as 500M or 64G, which is what it is otherwise.
     #[arg(long, value_name = "BYTES", value_parser = size, default_value_t = Quota::LIMIT,
@@ -106,13 +107,13 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failure> {
     let options = arguments.travel.options(common)?;
     let config = arguments.config(common)?;
     let place = place(arguments.output.as_deref())?;
-    let aside = matches!(place, Place::Output);
+    let aside = matches!(place, InboxPlace::Output);
     let reporter = Reporter::new(Voice::new(arguments.json, common.quiet), aside);
-    let once = arguments.once || !matches!(place, Place::Folder(_));
+    let once = arguments.once || !matches!(place, InboxPlace::Folder(_));
     let typed = arguments.code.as_ref();
     if let Some(from) = &arguments.from {
         return join(common, arguments, (from, place), options, &reporter);
@@ -132,14 +133,14 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     let runtime = runtime()?;
     let done = runtime.block_on(async {
         let lab = arguments.live.open(&config).await?;
-        let options = Options { tape: lab.is_some(), ..options };
+        let options = EndpointOptions { tape: lab.is_some(), ..options };
         receiver.run(arguments.listen, made, (options, lab)).await
     });
     runtime.shutdown_background(); // A write to a full pipe may never return.
     done
 }
 
-impl Arguments {
+impl ReceiveArgs {
     /// What the lab is to be like.
     fn config(&self, common: &Common) -> Result<Config, Failure> {
         let mut builder = common.builder()?;
@@ -147,10 +148,12 @@ impl Arguments {
         builder.finish()
     }
 
-    fn quota(&self, place: &Place) -> Option<Arc<Quota>> {
+    fn quota(&self, place: &InboxPlace) -> Option<Arc<Quota>> {
         match place {
-            Place::Folder(folder) => Some(Arc::new(Quota::new(folder.clone(), self.inbox_limit))),
-            Place::Output | Place::File(_) => None,
+            InboxPlace::Folder(folder) => {
+                Some(Arc::new(Quota::new(folder.clone(), self.inbox_limit)))
+            }
+            InboxPlace::Output | InboxPlace::File(_) => None,
         }
     }
 }
@@ -158,9 +161,9 @@ impl Arguments {
 /// Joins a sender that sends to several.
 fn join(
     common: &Common,
-    arguments: &Arguments,
-    (from, place): (&str, Place),
-    options: Options,
+    arguments: &ReceiveArgs,
+    (from, place): (&str, InboxPlace),
+    options: EndpointOptions,
     reporter: &Reporter,
 ) -> Result<(), Failure> {
     let settings = common.builder()?.finish()?.settings;
@@ -185,15 +188,18 @@ fn join(
 }
 
 /// Which senders are admitted, and the code to show if it was generated.
-fn door(given: Option<Code>, open: bool) -> Result<(Door, Option<Code>), Failure> {
+fn door(
+    given: Option<TransferCode>,
+    open: bool,
+) -> Result<(SecretDoor, Option<TransferCode>), Failure> {
     if open {
-        return Ok((Door::open(), None));
+        return Ok((SecretDoor::open(), None));
     }
     match given {
-        Some(code) => Ok((Door::locked(code), None)),
+        Some(code) => Ok((SecretDoor::locked(code), None)),
         None => {
             let code = code::random()?;
-            Ok((Door::locked(code.clone()), Some(code)))
+            Ok((SecretDoor::locked(code.clone()), Some(code)))
         }
     }
 }
@@ -205,16 +211,16 @@ fn nobody() -> Failure {
     )
 }
 
-fn place(output: Option<&Path>) -> Result<Place, Failure> {
+fn place(output: Option<&Path>) -> Result<InboxPlace, Failure> {
     let Some(path) = output.filter(|path| *path != Path::new("-")) else {
-        return Ok(Place::Output);
+        return Ok(InboxPlace::Output);
     };
     if path.is_dir() {
-        return Ok(Place::Folder(path.to_owned()));
+        return Ok(InboxPlace::Folder(path.to_owned()));
     }
     if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
         std::fs::create_dir_all(path).map_err(|e| Failure::file("make", path, &e))?;
-        return Ok(Place::Folder(path.to_owned()));
+        return Ok(InboxPlace::Folder(path.to_owned()));
     }
     if path.symlink_metadata().is_ok() {
         let what = format!("{} is there already", path.display());
@@ -222,40 +228,40 @@ fn place(output: Option<&Path>) -> Result<Place, Failure> {
             Failure::new(Exit::Disk, what).next("choose another name with -o, or take it away")
         );
     }
-    Ok(Place::File(path.to_owned()))
+    Ok(InboxPlace::File(path.to_owned()))
 }
 
 #[derive(Clone)]
 struct Receiver {
-    place: Place,
+    place: InboxPlace,
     once: bool,
     reporter: Reporter,
     /// The user to ask; `None` when everything is accepted.
     person: Option<Person>,
-    door: Arc<Door>,
+    door: Arc<SecretDoor>,
     /// How much may be stored in the folder.
     quota: Option<Arc<Quota>>,
     writers: Arc<Writers>,
     /// The number of transfers that have begun.
     begun: Arc<AtomicU64>,
-    seats: Seats,
+    seats: SenderSeats,
     questions: Questions,
 }
 
 /// The number of senders per address.
 #[derive(Clone, Default)]
-struct Seats(Arc<Mutex<BTreeMap<IpAddr, usize>>>);
+struct SenderSeats(Arc<Mutex<BTreeMap<IpAddr, usize>>>);
 
 /// One of them; released when it is dropped.
-struct Seat(Seats, IpAddr);
+struct SenderSeat(SenderSeats, IpAddr);
 
-impl Seats {
+impl SenderSeats {
     fn all(&self) -> MutexGuard<'_, BTreeMap<IpAddr, usize>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A place for a sender, unless its address has too many.
-    fn take(&self, peer: SocketAddr) -> Option<Seat> {
+    fn take(&self, peer: SocketAddr) -> Option<SenderSeat> {
         let owner = owner(peer.ip());
         let mut all = self.all();
         let taken = all.entry(owner).or_default();
@@ -263,11 +269,11 @@ impl Seats {
             return None;
         }
         *taken += 1;
-        Some(Seat(self.clone(), owner))
+        Some(SenderSeat(self.clone(), owner))
     }
 }
 
-impl Drop for Seat {
+impl Drop for SenderSeat {
     fn drop(&mut self) {
         let mut all = self.0.all();
         if let Some(taken) = all.get_mut(&self.1) {
@@ -283,8 +289,8 @@ impl Receiver {
     async fn run(
         self,
         listen: Option<SocketAddr>,
-        made: Option<Code>,
-        (options, lab): (Options, Option<Lab>),
+        made: Option<TransferCode>,
+        (options, lab): (EndpointOptions, Option<OpenLab>),
     ) -> Result<(), Failure> {
         let mut signals = Signals::new()?;
         let endpoint = Arc::new(listening(listen, options).await?);
@@ -308,7 +314,7 @@ impl Receiver {
                     let (door, peer) = (Arc::clone(&self.door), connection.peer());
                     if let Some(seat) = self.seats.take(peer) {
                         greeted.spawn(async move {
-                            (peer, seat, Transfer::hello(connection, &door).await)
+                            (peer, seat, OfferedTransfer::hello(connection, &door).await)
                         });
                     } else {
                         tokio::spawn(refuse(connection, "your address sends too much at once"));
@@ -345,7 +351,7 @@ impl Receiver {
     fn begin(
         &self,
         peer: SocketAddr,
-        (seat, hello): (Seat, Result<Transfer, ReceiveError>),
+        (seat, hello): (SenderSeat, Result<OfferedTransfer, ReceiveError>),
         running: &mut JoinSet<Result<(), Failure>>,
         endpoint: &Arc<Endpoint>,
     ) {
@@ -381,13 +387,13 @@ impl Receiver {
     /// One transfer from its offer to its end.
     async fn take(
         self,
-        mut transfer: Transfer,
+        mut transfer: OfferedTransfer,
         endpoint: Arc<Endpoint>,
         alone: bool,
     ) -> Result<(), Failure> {
         let (peer, entries) = (transfer.peer(), transfer.entries().to_vec());
         let title = title(&entries, "a stream");
-        let inbox = Inbox::new(self.place.clone(), Arc::clone(&self.writers));
+        let inbox = TransferInbox::new(self.place.clone(), Arc::clone(&self.writers));
         let inbox = inbox.limited(self.quota.clone());
         if let Err(why) = inbox.suits(&entries) {
             transfer.refuse(why).await;
@@ -397,7 +403,7 @@ impl Receiver {
         self.fits(&transfer, &entries, &title).await?;
         self.agreed(&mut transfer, &entries, &title).await?;
         let under_way = self.questions.agreed.one();
-        let mut tally = Tally::new(&self.reporter, &entries, title.clone(), peer);
+        let mut tally = TransferTally::new(&self.reporter, &entries, title.clone(), peer);
         self.reporter.tell(
             &json!({
                 "event": "receiving",
@@ -427,8 +433,8 @@ impl Receiver {
     /// Refuses what the folder has no room for.
     async fn fits(
         &self,
-        transfer: &Transfer,
-        entries: &[Entry],
+        transfer: &OfferedTransfer,
+        entries: &[OfferEntry],
         title: &str,
     ) -> Result<(), Failure> {
         let (Some(quota), (_, Some(bytes))) = (self.quota.clone(), total(entries)) else {
@@ -447,8 +453,8 @@ impl Receiver {
     /// Shows the offer and asks the user, if there is one to ask.
     async fn agreed(
         &self,
-        transfer: &mut Transfer,
-        entries: &[Entry],
+        transfer: &mut OfferedTransfer,
+        entries: &[OfferEntry],
         title: &str,
     ) -> Result<(), Failure> {
         let Some(person) = &self.person else { return Ok(()) };
@@ -524,12 +530,12 @@ impl Receiver {
 }
 
 /// The offer, as shown to the user.
-pub(super) fn offered(entries: &[Entry], peer: SocketAddr) -> String {
+pub(super) fn offered(entries: &[OfferEntry], peer: SocketAddr) -> String {
     let (files, size) = total(entries);
     let size = size.map_or_else(|| String::from("of unknown size"), bytes);
     let mut text = format!("{peer} sends {}, {size}:\n", count(files as u64, "file"));
     let named = || entries.iter().filter(|entry| !entry.is_folder());
-    for Entry { name, length } in named().take(NAMES) {
+    for OfferEntry { name, length } in named().take(NAMES) {
         let name = if name.is_empty() { "a stream without a name" } else { name };
         let size = length.map_or_else(|| String::from("of unknown size"), bytes);
         text.push_str(&format!("  {}  {size}\n", Shown(name)));
@@ -542,7 +548,10 @@ pub(super) fn offered(entries: &[Entry], peer: SocketAddr) -> String {
 
 /// Listens on the address asked for, else on the usual port of IPv6 and IPv4,
 /// or of IPv4 alone where there is no IPv6.
-async fn listening(listen: Option<SocketAddr>, options: Options) -> Result<Endpoint, Failure> {
+async fn listening(
+    listen: Option<SocketAddr>,
+    options: EndpointOptions,
+) -> Result<Endpoint, Failure> {
     if let Some(at) = listen {
         return bind(at, options).await;
     }
@@ -555,7 +564,12 @@ async fn listening(listen: Option<SocketAddr>, options: Options) -> Result<Endpo
 }
 
 /// Why it did not arrive completely, and what did.
-fn failed(why: &ReceiveError, transfer: &Transfer, title: &str, length: Option<u64>) -> Failure {
+fn failed(
+    why: &ReceiveError,
+    transfer: &OfferedTransfer,
+    title: &str,
+    length: Option<u64>,
+) -> Failure {
     let exit = match why {
         ReceiveError::Write(_) => Exit::Disk,
         ReceiveError::Different => Exit::Unverified,
@@ -565,7 +579,7 @@ fn failed(why: &ReceiveError, transfer: &Transfer, title: &str, length: Option<u
     let of = length.map_or_else(String::new, |length| format!(" of {}", bytes(length)));
     let (have, peer) = (bytes(transfer.received()), transfer.peer());
     let why = match why {
-        ReceiveError::Write(why) => format!("cannot write here: {}", said(why)),
+        ReceiveError::Write(why) => format!("cannot write here: {}", error_text(why)),
         why => why.to_string(),
     };
     let (title, why) = (Shown(title), Shown(&why));

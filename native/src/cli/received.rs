@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use indicatif::ProgressBar;
 use serde_json::json;
-use servent_core::node::{Answer, InboxView};
+use servent_core::node::{InboxView, NodeAnswer};
 use servent_core::text::Shown;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -25,10 +25,14 @@ pub(super) fn announce(voice: Voice, settings: &Settings) -> Result<(), Failure>
 }
 
 /// Says every file that a visitor has uploaded.
-pub(super) async fn tell(mut answers: Receiver<Answer>, voice: Voice, bar: Option<ProgressBar>) {
+pub(super) async fn tell(
+    mut answers: Receiver<NodeAnswer>,
+    voice: Voice,
+    bar: Option<ProgressBar>,
+) {
     loop {
         let (name, size, from) = match answers.recv().await {
-            Ok(Answer::Received { name, bytes, from }) => (name, bytes, from),
+            Ok(NodeAnswer::Received { name, bytes, from }) => (name, bytes, from),
             Ok(_) | Err(RecvError::Lagged(_)) => continue,
             Err(RecvError::Closed) => return,
         };

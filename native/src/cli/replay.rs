@@ -19,7 +19,7 @@ use crate::exit::{Exit, Failure};
   servent replay run.sqlog                     verified 41/41
   servent send 10.0.0.7 big --trace s.sqlog    record a transfer
   servent replay run.sqlog --json")]
-pub(crate) struct Arguments {
+pub(crate) struct ReplayArgs {
     /// The trace, as `--trace` writes it.
     #[arg(value_name = "TRACE")]
     trace: PathBuf,
@@ -28,11 +28,11 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(_common: &Common, arguments: &ReplayArgs) -> Result<(), Failure> {
     let path = &arguments.trace;
     let bytes = read(path)?;
     let report = &servent::replay::bytes(&bytes);
-    let judgement = judge(path, report);
+    let judgement = require_verified(path, report);
     if arguments.json {
         print(format!("{}\n", serde_json::to_string(report).unwrap_or_default()))?;
     } else if judgement.is_ok() {
@@ -47,7 +47,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 /// An error with the exit code that fits the report.
-fn judge(path: &Path, report: &Report) -> Result<(), Failure> {
+fn require_verified(path: &Path, report: &Report) -> Result<(), Failure> {
     let what = |exit| Failure::new(exit, format!("{}: {report}", path.display()));
     if report.unknown_version.is_some() {
         return Err(what(Exit::Foreign).next("use the program that wrote it, or a newer one"));

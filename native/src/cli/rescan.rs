@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::Common;
-use super::control::Control;
+use super::control::ControlClient;
 use super::start::runtime;
 use crate::exit::Failure;
 
@@ -15,9 +15,9 @@ use crate::exit::Failure;
 #[command(after_help = "Examples:
   cp song.ogg ~/Music && servent rescan
   servent rescan --state /tmp/two         the servent with that state folder")]
-pub(crate) struct Arguments {}
+pub(crate) struct RescanArgs {}
 
-pub(crate) fn run(common: &Common, _: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, _: &RescanArgs) -> Result<(), Failure> {
     let config = common.config()?;
-    runtime()?.block_on(Control::of(&config.settings.state).post("/rescan"))
+    runtime()?.block_on(ControlClient::for_state(&config.settings.state).post("/rescan"))
 }

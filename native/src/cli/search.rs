@@ -10,22 +10,22 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
-use servent::driver::{Driver, Handle, Options, known_hosts};
+use servent::driver::{Driver, Handle, ServentOptions, known_hosts};
 use servent::error::StartError;
-use servent_core::node::{Answer, Command, Hit};
+use servent_core::node::{NodeAnswer, NodeCommand, SearchHit};
 use servent_core::text::Shown;
 use servent_core::wire::http::Target;
 use tokio::net::lookup_host;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
 
-use self::group::{Files, Sort};
-use super::control::Control;
+use self::group::{FoundFiles, Sort};
+use super::control::ControlClient;
 use super::lan::Lan;
 use super::start::{TraceFlag, make, runtime};
 use super::{Common, print};
 use crate::config::Config;
-use crate::exit::{Exit, Failure, said};
+use crate::exit::{Exit, Failure, error_text};
 use crate::progress::{Voice, bytes};
 use crate::signal::Signals;
 
@@ -50,7 +50,7 @@ const CACHED: usize = 16;
   servent search ogg --lan                       in the local network
   servent search ogg --peer 10.0.0.7:6346 --json --wait 30
   servent search --browse 10.0.0.7:6346          everything that one servent shares")]
-pub(crate) struct Arguments {
+pub(crate) struct SearchArgs {
     /// What to look for.
     #[arg(value_name = "WORD", required_unless_present = "browse")]
     words: Vec<String>,
@@ -77,7 +77,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, arguments: &SearchArgs) -> Result<(), Failure> {
     let mut builder = common.builder()?;
     arguments.trace.put(&mut builder)?;
     let config = builder.finish()?;
@@ -100,7 +100,7 @@ pub(crate) async fn peers(names: &[String]) -> Result<Vec<SocketAddr>, Failure> 
         let mut addresses = lookup_host(name).await.map_err(|e| match e.kind() {
             std::io::ErrorKind::InvalidInput => Failure::usage(format!("{name} names no port"))
                 .next("a neighbour is written HOST:PORT, as in 10.0.0.7:6346"),
-            _ => Failure::new(Exit::Network, format!("cannot find {name}: {}", said(&e)))
+            _ => Failure::new(Exit::Network, format!("cannot find {name}: {}", error_text(&e)))
                 .next("check the name and the network"),
         })?;
         found.extend(addresses.next());
@@ -115,7 +115,7 @@ async fn whom(config: &Config, named: &[String], lan: bool) -> Result<Vec<Socket
         return peers(named).await;
     }
     let state = &config.settings.state;
-    if let Ok(status) = Control::of(state).get("/status?count=0").await {
+    if let Ok(status) = ControlClient::for_state(state).get("/status?count=0").await {
         let here = status["servents"][0]["listen"].as_array().into_iter().flatten();
         let here = here.filter_map(|at| at.as_str()?.parse().ok()).map(from_here);
         let here: Vec<SocketAddr> = here.take(1).collect();
@@ -144,15 +144,15 @@ pub(crate) fn from_here(at: SocketAddr) -> SocketAddr {
 
 async fn search(
     config: &Config,
-    arguments: &Arguments,
+    arguments: &SearchArgs,
     words: String,
     voice: Voice,
 ) -> Result<(), Failure> {
     let quiet = Duration::from_secs(arguments.wait);
     let (peers, lan, quiet) = (&arguments.peer, arguments.lan, (quiet, quiet));
     let asking = Asking { words, peers, lan, quiet, voice };
-    let mut files = Files::default();
-    let mut show = |hit: Hit, through| {
+    let mut files = FoundFiles::default();
+    let mut show = |hit: SearchHit, through| {
         match arguments.sort {
             Some(_) => files.add(&hit, through),
             None => print(line(&hit, through, voice))?,
@@ -164,8 +164,10 @@ async fn search(
         print(files.lines(sort, voice))?;
     }
     match ended {
-        Ended::Quiet(Asked { hits: 0, .. }) => Err(Failure::new(Exit::Failed, "nothing was found")
-            .next("try other words, another --peer, or a longer --wait")),
+        SearchEnd::Quiet(SearchOutcome { hits: 0, .. }) => {
+            Err(Failure::new(Exit::Failed, "nothing was found")
+                .next("try other words, another --peer, or a longer --wait"))
+        }
         _ => Ok(()),
     }
 }
@@ -183,9 +185,9 @@ pub(crate) struct Asking<'a> {
 }
 
 /// How a search ended.
-pub(crate) enum Ended {
+pub(crate) enum SearchEnd {
     /// No new hits came.
-    Quiet(Asked),
+    Quiet(SearchOutcome),
     /// The caller had enough.
     Enough,
     /// Stopped by a signal.
@@ -195,7 +197,7 @@ pub(crate) enum Ended {
 /// Receives a hit, and the neighbour that knows the route to it; returns
 /// whether more are wanted.
 pub(crate) type Take<'a> =
-    &'a mut dyn FnMut(Hit, Option<SocketAddr>) -> Result<ControlFlow<()>, Failure>;
+    &'a mut dyn FnMut(SearchHit, Option<SocketAddr>) -> Result<ControlFlow<()>, Failure>;
 
 /// Searches the overlay with a temporary servent.
 ///
@@ -205,7 +207,7 @@ pub(crate) async fn ask(
     config: &Config,
     asking: Asking<'_>,
     take: Take<'_>,
-) -> Result<Ended, Failure> {
+) -> Result<SearchEnd, Failure> {
     let mut signals = Signals::new()?;
     let lan = asking.lan || config.settings.lan;
     let peers = whom(config, asking.peers, lan).await?;
@@ -215,18 +217,18 @@ pub(crate) async fn ask(
     node.overlay.enabled = true;
     // This node is short-lived, so others should not route through it.
     node.overlay.router.relay = false;
-    let options = Options {
+    let options = ServentOptions {
         name: "search".into(),
         listen: vec![SocketAddr::from(([0, 0, 0, 0], 0))],
         node,
         trace: config.settings.trace_file(),
-        ..Options::under(&state)
+        ..ServentOptions::under(&state)
     };
     let handle = Driver::start(options).await?;
     let lan = lan.then(|| Lan::start(&handle, &[])).transpose()?;
     let ended = tokio::select! {
         ended = follow(&handle, asking, &peers, take) => ended,
-        () = signals.first() => Ok(Ended::Stopped),
+        () = signals.first() => Ok(SearchEnd::Stopped),
         ended = handle.ended() => Err(ended.err().map_or_else(
             || Failure::new(Exit::Failed, "the servent ended"), Failure::from)),
     };
@@ -235,7 +237,9 @@ pub(crate) async fn ask(
     handle.stop().await?;
     let _ = std::fs::remove_dir_all(&state); // Nothing is left to resume.
     match ended? {
-        Ended::Quiet(Asked { hits: 0, neighbours: 0, refusals }) => Err(nobody(&peers, &refusals)),
+        SearchEnd::Quiet(SearchOutcome { hits: 0, neighbours: 0, refusals }) => {
+            Err(nobody(&peers, &refusals))
+        }
         ended => Ok(ended),
     }
 }
@@ -262,7 +266,7 @@ fn nobody(peers: &[SocketAddr], refusals: &Refusals) -> Failure {
 type Refusals = BTreeMap<SocketAddr, (u16, String)>;
 
 /// The outcome of a search.
-pub(crate) struct Asked {
+pub(crate) struct SearchOutcome {
     /// Files found.
     hits: usize,
     /// Neighbours at its end.
@@ -276,27 +280,27 @@ async fn follow(
     Asking { words, quiet, voice, .. }: Asking<'_>,
     peers: &[SocketAddr],
     take: Take<'_>,
-) -> Result<Ended, Failure> {
+) -> Result<SearchEnd, Failure> {
     let mut answers = handle.answers();
     for at in peers {
-        handle.command(Command::Join { at: *at }).await?;
+        handle.command(NodeCommand::Join { at: *at }).await?;
     }
-    handle.command(Command::Search { search: SEARCH, words }).await?;
+    handle.command(NodeCommand::Search { search: SEARCH, words }).await?;
     let (mut seen, mut refusals) = (BTreeSet::new(), Refusals::new());
     let mut until = Instant::now() + quiet.0;
     loop {
         tokio::select! {
             answer = answers.recv() => match answer {
-                Ok(Answer::Found(hit)) => {
+                Ok(NodeAnswer::Found(hit)) => {
                     if seen.insert((hit.servent, hit.index)) {
                         until = Instant::now() + quiet.1;
                         let through = hit.through.or(peers.first().copied());
                         if take(hit, through)?.is_break() {
-                            return Ok(Ended::Enough);
+                            return Ok(SearchEnd::Enough);
                         }
                     }
                 }
-                Ok(Answer::Refused { at, status, reason }) => {
+                Ok(NodeAnswer::Refused { at, status, reason }) => {
                     if refusals.insert(at, (status, reason.clone())).is_none() {
                         refused(at, status, &reason, voice);
                     }
@@ -309,7 +313,7 @@ async fn follow(
             () = tokio::time::sleep_until(until) => {
                 let overlay = handle.neighbourhood().await?;
                 let neighbours = overlay.map_or(0, |overlay| overlay.router.links.len());
-                return Ok(Ended::Quiet(Asked { hits: seen.len(), neighbours, refusals }));
+                return Ok(SearchEnd::Quiet(SearchOutcome { hits: seen.len(), neighbours, refusals }));
             }
         }
     }
@@ -324,7 +328,7 @@ fn refused(at: SocketAddr, status: u16, reason: &str, voice: Voice) {
 }
 
 /// The argument of `servent get` for a hit.
-pub(crate) fn locator(hit: &Hit, peer: Option<SocketAddr>) -> String {
+pub(crate) fn locator(hit: &SearchHit, peer: Option<SocketAddr>) -> String {
     let target = Target::File { index: hit.index, name: hit.name.clone() }.to_string();
     match peer.filter(|_| hit.push) {
         Some(peer) => {
@@ -340,7 +344,7 @@ pub(crate) fn locator(hit: &Hit, peer: Option<SocketAddr>) -> String {
     }
 }
 
-fn line(hit: &Hit, peer: Option<SocketAddr>, voice: Voice) -> String {
+fn line(hit: &SearchHit, peer: Option<SocketAddr>, voice: Voice) -> String {
     let (url, sha1) = (locator(hit, peer), hit.sha1.map(|sha1| format!("urn:sha1:{sha1}")));
     if voice == Voice::Json {
         let json = json!({
@@ -368,7 +372,7 @@ mod tests {
 
     #[test]
     fn a_hit_says_how_it_is_got() {
-        let mut hit = Hit {
+        let mut hit = SearchHit {
             search: 1,
             at: "1.2.3.4:5".parse().unwrap(),
             index: FileIndex(7),

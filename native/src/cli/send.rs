@@ -5,18 +5,20 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use servent::transfer::{Code, Offer, OfferError, SendFailure, Sender, Told};
-use servent::unicast::Options;
+use servent::transfer::{
+    Offer, OfferError, SendFailure, TransferCode, TransferProgress, TransferSender,
+};
+use servent::unicast::EndpointOptions;
 use servent_core::text::Shown;
 use tokio::net::lookup_host;
 
 use super::Common;
 use super::amount::rate;
-use super::code::{self, Given};
+use super::code::{self, CodeArgs};
 use super::many::{Giving, give};
 use super::start::{address, runtime};
-use super::unicast::{PORT, Tally, Travel, bind, enlarged, title};
-use crate::exit::{Exit, Failure, said};
+use super::unicast::{PORT, TransferTally, Travel, bind, enlarged, title};
+use crate::exit::{Exit, Failure, error_text};
 use crate::progress::{Reporter, Voice, bytes};
 use crate::signal::Signals;
 
@@ -41,7 +43,7 @@ use crate::signal::Signals;
                                             the same with the design's fixed timing
   servent send 10.0.0.7 song.ogg --trace t.sqlog
                                             record it; `servent replay t.sqlog`")]
-pub(crate) struct Arguments {
+pub(crate) struct SendArgs {
     /// Where `servent receive` listens; left out with --to.
     #[arg(value_name = "HOST[:PORT]", required_unless_present = "to")]
     host: Option<String>,
@@ -63,7 +65,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "WORDS", conflicts_with_all = ["open", "code_file"])]
     code: Option<String>,
     #[command(flatten)]
-    given: Given,
+    given: CodeArgs,
     #[command(flatten)]
     travel: Travel,
     /// Tell what happens as one JSON object a line.
@@ -71,7 +73,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> {
     let options = arguments.travel.options(common)?;
     let reporter = Reporter::new(Voice::new(arguments.json, common.quiet), false);
     if let Some(receivers) = arguments.to {
@@ -92,9 +94,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
 /// With `--to` what would be the receiver's name is a file too.
 fn to_several(
     common: &Common,
-    arguments: &Arguments,
+    arguments: &SendArgs,
     receivers: u32,
-    options: Options,
+    options: EndpointOptions,
     reporter: &Reporter,
 ) -> Result<(), Failure> {
     let settings = common.builder()?.finish()?.settings;
@@ -131,7 +133,7 @@ fn offer(files: &[PathBuf], reporter: &Reporter) -> Result<Offer, Failure> {
     if files.iter().any(is_input) {
         return Err(Failure::usage("standard input goes alone, without files beside it"));
     }
-    let offer = Offer::of(files).map_err(|why| match why {
+    let offer = Offer::from_paths(files).map_err(|why| match why {
         OfferError::Read { path, why } => Failure::file("read", &path, &why),
         other => Failure::new(Exit::Disk, other.to_string())
             .next("send an archive: tar c FOLDER | servent send HOST"),
@@ -147,8 +149,8 @@ fn offer(files: &[PathBuf], reporter: &Reporter) -> Result<Offer, Failure> {
 async fn send(
     to: &str,
     offer: &Offer,
-    code: Option<&Code>,
-    options: Options,
+    code: Option<&TransferCode>,
+    options: EndpointOptions,
     reporter: &Reporter,
 ) -> Result<(), Failure> {
     let mut signals = Signals::new()?;
@@ -157,12 +159,12 @@ async fn send(
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     };
-    let options = Options { only: Some(peer), ..enlarged(options, peer) };
+    let options = EndpointOptions { only: Some(peer), ..enlarged(options, peer) };
     let endpoint = bind(any, options).await?;
     let connection =
         endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
     let (from, title) = (endpoint.local_addr(), title(offer.entries(), "standard input"));
-    let mut tally = Tally::new(reporter, offer.entries(), title.clone(), peer);
+    let mut tally = TransferTally::new(reporter, offer.entries(), title.clone(), peer);
     reporter.tell(
         &json!({
             "event": "sending",
@@ -174,9 +176,9 @@ async fn send(
         }),
         &format!("sending {} to {peer}", Shown(&title)),
     );
-    let sender = Sender::over(connection);
+    let sender = TransferSender::over(connection);
     let outcome = tokio::select! {
-        outcome = sender.send(offer, code, |told: Told| tally.told("sent", told)) => {
+        outcome = sender.send(offer, code, |told: TransferProgress| tally.told("sent", told)) => {
             outcome.map_err(|why| failed(why, peer, tally.bytes(), &sender))
         }
         () = signals.first() => {
@@ -201,14 +203,19 @@ pub(super) async fn resolve(to: &str) -> Result<SocketAddr, Failure> {
     let why = match found {
         Ok(Some(found)) => return Ok(found),
         Ok(None) => String::from("it has no address"),
-        Err(e) => said(&e),
+        Err(e) => error_text(&e),
     };
     Err(Failure::new(Exit::Network, format!("cannot find {to}: {why}"))
         .next("check the name and the network"))
 }
 
 /// Why it did not arrive, and what did.
-fn failed(why: SendFailure, peer: SocketAddr, length: Option<u64>, sender: &Sender) -> Failure {
+fn failed(
+    why: SendFailure,
+    peer: SocketAddr,
+    length: Option<u64>,
+    sender: &TransferSender,
+) -> Failure {
     let of = length.map_or_else(String::new, |length| format!(" of {}", bytes(length)));
     let there = bytes(sender.progress().acknowledged);
     let again = "start the receiver again and send it again: only what is missing travels";

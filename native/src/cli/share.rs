@@ -11,13 +11,13 @@ use directories::UserDirs;
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use servent::DamagedState;
-use servent::driver::{Handle, Options, added_shares};
-use servent_core::node::Command;
+use servent::driver::{Handle, ServentOptions, added_shares};
+use servent_core::node::NodeCommand;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::amount::rate;
-use super::control::{ControlFile, LabAccess, Server, token};
+use super::control::{ControlFile, ControlServer, LabAccess, token};
 use super::lan::Lan;
 use super::private::{self, Private};
 use super::search;
@@ -26,7 +26,9 @@ use super::{Common, access_log, print, reach, received, room, site, wide};
 use crate::config::file::Raw;
 use crate::config::{Config, Origin, Settings};
 use crate::exit::Failure;
-use crate::lab::{self, Door, Hub, Live, Page, Part, Readers, Recording, Traces};
+use crate::lab::{
+    self, Hub, LabDoor, Live, PageOrigin, PageParticipation, Readers, Recording, Traces,
+};
 use crate::progress::{Voice, bytes, count};
 use crate::signal::Signals;
 
@@ -51,7 +53,7 @@ use crate::signal::Signals;
                                                  one that serves its part of the files
   servent share pub --state /tmp/two --listen 127.0.0.1:0
                                                  a second servent on this machine")]
-pub(crate) struct Arguments {
+pub(crate) struct ShareArgs {
     /// Folders or files to share.
     #[arg(value_name = "DIR")]
     folders: Vec<PathBuf>,
@@ -111,7 +113,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, arguments: &ShareArgs) -> Result<(), Failure> {
     wide::ask(&arguments.folders, arguments.yes)?;
     let config = configure(common, arguments)?;
     let nothing = config.settings.share.is_empty() && config.settings.accept.is_none();
@@ -127,7 +129,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     runtime()?.block_on(share(&config, &arguments.peer, common.damaged(), (voice, None)))
 }
 
-fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> {
+fn configure(common: &Common, arguments: &ShareArgs) -> Result<Config, Failure> {
     let mut builder = common.builder()?;
     let text = |path: &PathBuf| Raw::Text(path.to_string_lossy().into_owned());
     if !arguments.folders.is_empty() {
@@ -194,7 +196,7 @@ pub(super) async fn share(
         return Err(Failure::usage("what is shared in private is not told to the overlay")
             .next("leave --peer and --lan out, or --tls and --user"));
     }
-    let options = Options {
+    let options = ServentOptions {
         access,
         password,
         origins: start::origins(config, listener.as_ref().map(|(_, door)| door)),
@@ -217,12 +219,12 @@ pub(super) async fn share(
         None => announce((voice, settings), &handle.addrs(), identity.as_ref())?,
     }
     for at in peers {
-        handle.command(Command::Join { at }).await?;
+        handle.command(NodeCommand::Join { at }).await?;
     }
     let lan = settings.lan.then(|| Lan::start(&handle, &handle.addrs())).transpose()?;
 
     let hub = hub(settings, &handle, (door, part))?;
-    let control = Server::start(&settings.state, hub.clone())?;
+    let control = ControlServer::start(&settings.state, hub.clone())?;
     let mut access = None;
     let (done, finished) = oneshot::channel::<()>();
     let mut server = None;
@@ -272,7 +274,7 @@ async fn close(
 fn hub(
     settings: &Settings,
     handle: &Handle,
-    (door, part): (Option<Door>, Option<Part>),
+    (door, part): (Option<LabDoor>, Option<PageParticipation>),
 ) -> Result<Arc<Hub>, Failure> {
     let (name, handle) = ("servent".into(), handle.clone());
     let live = Live { id: "0".into(), name, view: "queue", handle };
@@ -280,7 +282,7 @@ fn hub(
         name: "servent share".into(),
         servents: vec![live],
         traces: Traces::new(settings.trace.clone()),
-        page: Page::new(settings.www.clone()),
+        page: PageOrigin::new(settings.www.clone()),
         token: token()?,
         readers: Readers::new(settings.lab_readers),
         door,
@@ -289,7 +291,11 @@ fn hub(
 }
 
 /// With the identity that others know, and what a private share does without.
-fn known_as(mut options: Options, identity: Option<&private::Known>, private: bool) -> Options {
+fn known_as(
+    mut options: ServentOptions,
+    identity: Option<&private::KnownIdentity>,
+    private: bool,
+) -> ServentOptions {
     if let Some(identity) = identity {
         options.identity = Some(identity.ours.clone());
         options.node.callable = false; // Peers do not expect TLS when they open a connection.
@@ -298,7 +304,7 @@ fn known_as(mut options: Options, identity: Option<&private::Known>, private: bo
     options
 }
 
-fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> Options {
+fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> ServentOptions {
     let settings = &config.settings;
     let limit = |rate: u64| Some(rate).filter(|rate| *rate > 0);
     let mut node = settings.node.clone();
@@ -308,7 +314,7 @@ fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> Options 
         // (PQ-15).
         node.queue.bandwidth = settings.upload_rate;
     }
-    Options {
+    ServentOptions {
         name: "servent".into(),
         listen: settings.listen.clone(),
         announce: settings.announce,
@@ -324,7 +330,7 @@ fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> Options 
         trace: settings.trace_file(),
         tape,
         damaged_state,
-        ..Options::under(&settings.state)
+        ..ServentOptions::under(&settings.state)
     }
 }
 
@@ -350,7 +356,7 @@ fn download_dir(config: &Config) -> PathBuf {
 fn announce(
     (voice, settings): (Voice, &Settings),
     addrs: &[SocketAddr],
-    identity: Option<&private::Known>,
+    identity: Option<&private::KnownIdentity>,
 ) -> Result<(), Failure> {
     for at in addrs {
         told(voice, &json!({ "event": "listening", "at": at }), &format!("listening {at}"))?;
@@ -362,7 +368,7 @@ fn announce(
         told(voice, &json!({ "event": "files", "url": url }), &format!("files {url}"))?;
     }
     if let Some(identity) = identity {
-        let (fact, sentence) = identity.told();
+        let (fact, sentence) = identity.describe();
         told(voice, &fact, &sentence)?;
     }
     received::announce(voice, settings)?;
@@ -377,13 +383,17 @@ fn announce(
 
 /// Where the lab's page takes part, and in a room the address to open.
 /// What is shared in private is for no page.
-fn part(handle: &Handle, lab: Option<&Door>, (room, private): (bool, bool)) -> Option<Part> {
+fn part(
+    handle: &Handle,
+    lab: Option<&LabDoor>,
+    (room, private): (bool, bool),
+) -> Option<PageParticipation> {
     let page = reach::addresses(&[lab.filter(|_| !private)?.address]);
     let url = page.first().filter(|_| room).map(|at| format!("http://{at}/"));
-    Part::new(&reach::addresses(&handle.addrs()), url)
+    PageParticipation::new(&reach::addresses(&handle.addrs()), url)
 }
 
-fn announce_lab(voice: Voice, door: &Door, room: bool) -> Result<(), Failure> {
+fn announce_lab(voice: Voice, door: &LabDoor, room: bool) -> Result<(), Failure> {
     if room {
         return room::announce_screen(voice, door);
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use super::control::Control;
+use super::control::ControlClient;
 use super::start::runtime;
 use super::{Common, print, wide};
 use crate::exit::Failure;
@@ -18,7 +18,7 @@ use crate::exit::Failure;
 #[command(after_help = "Examples:
   servent add ~/Films
   servent add ~/Films --state /tmp/two         the servent with that state folder")]
-pub(crate) struct Add {
+pub(crate) struct AddShareArgs {
     /// Folders or files to share.
     #[arg(value_name = "DIR", required = true)]
     folders: Vec<PathBuf>,
@@ -34,13 +34,13 @@ pub(crate) struct Add {
 #[command(after_help = "Examples:
   servent remove ~/Films
   servent remove ~/Films --state /tmp/two      the servent with that state folder")]
-pub(crate) struct Remove {
+pub(crate) struct RemoveShareArgs {
     /// Folders or files that are shared.
     #[arg(value_name = "DIR", required = true)]
     folders: Vec<PathBuf>,
 }
 
-pub(crate) fn add(common: &Common, arguments: &Add) -> Result<(), Failure> {
+pub(crate) fn add(common: &Common, arguments: &AddShareArgs) -> Result<(), Failure> {
     wide::ask(&arguments.folders, arguments.yes)?;
     each(common, &arguments.folders, "POST", |path, outcome| match outcome {
         "as_before" => format!("{path} is shared already"),
@@ -48,7 +48,7 @@ pub(crate) fn add(common: &Common, arguments: &Add) -> Result<(), Failure> {
     })
 }
 
-pub(crate) fn remove(common: &Common, arguments: &Remove) -> Result<(), Failure> {
+pub(crate) fn remove(common: &Common, arguments: &RemoveShareArgs) -> Result<(), Failure> {
     each(common, &arguments.folders, "DELETE", |path, outcome| match outcome {
         "until_restart" => format!("{path} is not shared until the next start, which names it"),
         _ => format!("{path} is not shared any more"),
@@ -62,7 +62,7 @@ fn each(
     sentence: impl Fn(&str, &str) -> String,
 ) -> Result<(), Failure> {
     let config = common.config()?;
-    let control = Control::of(&config.settings.state);
+    let control = ControlClient::for_state(&config.settings.state);
     runtime()?.block_on(async {
         for folder in folders {
             let body = json!({ "path": written(folder)? });

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use servent::driver::{Driver, Handle, Options};
+use servent::driver::{Driver, Handle, ServentOptions};
 use servent::{Database, SiteMember, SiteStatus};
 use tokio::net::TcpListener;
 
@@ -20,13 +20,13 @@ use crate::signal::Signals;
 #[command(after_help = "Examples:
   servent site status                             who leads, who stands by
   servent site status --store postgres://servent@db/site --json")]
-pub(crate) struct Arguments {
+pub(crate) struct SiteArgs {
     #[command(subcommand)]
-    action: Action,
+    action: SiteAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum SiteAction {
     Status(Status),
 }
 
@@ -44,8 +44,8 @@ struct Status {
     json: bool,
 }
 
-pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
-    let Action::Status(Status { store, json }) = &arguments.action;
+pub(crate) fn run(common: &Common, arguments: &SiteArgs) -> Result<(), Failure> {
+    let SiteAction::Status(Status { store, json }) = &arguments.action;
     let mut builder = common.builder()?;
     if let Some(store) = store {
         builder.flag("--store", "store", Raw::Text(store.clone()))?;
@@ -104,7 +104,7 @@ fn table(status: &SiteStatus) -> String {
 /// Starts a servent. One of a site first stands by, until it leads, unless the
 /// site is divided. `None`: a signal ended it before that.
 pub(crate) async fn start(
-    options: Options,
+    options: ServentOptions,
     port: Option<&TcpListener>,
     signals: &mut Signals,
     voice: Voice,
@@ -113,7 +113,7 @@ pub(crate) async fn start(
         return Ok(Some(Driver::start(options).await?));
     }
     let starting =
-        |role| async { Ok(Driver::start(Options { role: Some(role), ..options }).await?) };
+        |role| async { Ok(Driver::start(ServentOptions { role: Some(role), ..options }).await?) };
     let ports: Vec<&TcpListener> = port.into_iter().collect();
     let tell = |fact: &Value, sentence: &str| told(voice, fact, sentence);
     standby::start(starting, &ports, signals, tell).await

@@ -16,10 +16,10 @@ use tokio::runtime::{self, Runtime};
 use super::amount::size;
 use super::control::token;
 use crate::config::file::Raw;
-use crate::config::settings::Lab;
+use crate::config::settings::LabAddress;
 use crate::config::{Builder, Config, Origin};
-use crate::exit::{Exit, Failure, said};
-use crate::lab::{self, Door};
+use crate::exit::{Exit, Failure, error_text};
+use crate::lab::{self, LabDoor};
 
 /// The first port that needs no privileges.
 const FIRST_FREE: u16 = 1_024;
@@ -102,10 +102,9 @@ impl TraceFlag {
 
 /// The async runtime of a command.
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
-    runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|e| Failure::new(Exit::Failed, format!("cannot start threads: {}", said(&e))))
+    runtime::Builder::new_multi_thread().enable_all().build().map_err(|e| {
+        Failure::new(Exit::Failed, format!("cannot start threads: {}", error_text(&e)))
+    })
 }
 
 impl From<StartError> for Failure {
@@ -205,8 +204,8 @@ fn store(failure: &StoreFailure) -> Exit {
 /// Opens the lab's port and returns its address; `None` when the lab is off.
 /// One that others can reach has a key, and so has the page of a room. If the
 /// user did not choose the port, the next free one after the usual one is used.
-pub(crate) async fn lab(config: &Config) -> Result<Option<(TcpListener, Door)>, Failure> {
-    let Lab::At(at) = config.settings.lab else { return Ok(None) };
+pub(crate) async fn lab(config: &Config) -> Result<Option<(TcpListener, LabDoor)>, Failure> {
+    let LabAddress::At(at) = config.settings.lab else { return Ok(None) };
     if !at.ip().is_loopback() && !config.settings.lab_public {
         return Err(Failure::usage(format!(
             "the lab on {at} would show its counters to whoever reaches this machine, and \
@@ -232,7 +231,7 @@ pub(crate) async fn lab(config: &Config) -> Result<Option<(TcpListener, Door)>, 
             )
             .next(format!("choose another with {other}"));
         }
-        Failure::new(Exit::Network, format!("the {what} cannot listen on {at}: {}", said(&e)))
+        Failure::new(Exit::Network, format!("the {what} cannot listen on {at}: {}", error_text(&e)))
             .next(format!("choose another with {other}"))
     };
     let listener = lab::listen(at, chosen).await.map_err(failed)?;
@@ -240,12 +239,12 @@ pub(crate) async fn lab(config: &Config) -> Result<Option<(TcpListener, Door)>, 
     // A proxy may let others come to a room that only this machine reaches.
     let key = if address.ip().is_loopback() && !room { None } else { Some(token()?) };
     let screen = if room { Some(token()?) } else { None };
-    Ok(Some((listener, Door { address, key, screen })))
+    Ok(Some((listener, LabDoor { address, key, screen })))
 }
 
 /// The pages that may connect by WebSocket: the lab's own, if there is one, and
 /// the configured ones.
-pub(crate) fn origins(config: &Config, lab: Option<&Door>) -> Option<Origins> {
+pub(crate) fn origins(config: &Config, lab: Option<&LabDoor>) -> Option<Origins> {
     let allowed = config.settings.allow_origin.clone();
     let ports: Vec<u16> = lab.iter().map(|door| door.address.port()).collect();
     (!ports.is_empty() || !allowed.is_empty()).then_some(Origins { ports, allowed })

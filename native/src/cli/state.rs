@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use servent::driver;
 
-use super::control::Control;
+use super::control::ControlClient;
 use super::shares::written;
 use super::start::runtime;
 use super::{Common, print};
@@ -20,14 +20,14 @@ use crate::exit::{Exit, Failure};
 #[command(after_help = "Examples:
   servent state export backup.redb          while it runs, too
   servent state import backup.redb          while it does not")]
-pub(crate) struct Arguments {
+pub(crate) struct StateArgs {
     #[command(subcommand)]
-    action: Action,
+    action: StateAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
-    Export(Export),
+enum StateAction {
+    Export(StateExportArgs),
     Import(Import),
 }
 
@@ -38,7 +38,7 @@ enum Action {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent state export backup.redb")]
-struct Export {
+struct StateExportArgs {
     /// The file to make.
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -54,20 +54,20 @@ struct Import {
     file: PathBuf,
 }
 
-pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, arguments: &StateArgs) -> Result<(), Failure> {
     let config = common.config()?;
     let state = &config.settings.state;
     let said = match &arguments.action {
-        Action::Export(Export { file }) => {
+        StateAction::Export(StateExportArgs { file }) => {
             let body = json!({ "path": written(file)? });
-            let control = Control::of(state);
+            let control = ControlClient::for_state(state);
             match runtime()?.block_on(control.tell("POST", "/state", &body)) {
                 Err(failure) if failure.exit == Exit::Running => driver::export(state, file)?,
                 asked => drop(asked?),
             }
             format!("{} is a copy of the state in {}\n", file.display(), state.display())
         }
-        Action::Import(Import { file }) => {
+        StateAction::Import(Import { file }) => {
             let before = driver::import(state, file)?;
             let before = before.map_or_else(String::new, |before| {
                 format!("; what was there is {} now", before.display())

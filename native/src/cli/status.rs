@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::Value;
 
-use super::control::Control;
+use super::control::ControlClient;
 use super::start::runtime;
 use super::{Common, get, print};
 use crate::exit::Failure;
@@ -25,7 +25,7 @@ use servent_core::text::Shown;
   servent status --watch
   servent status --json | jq '.servents[0].view.queue.length'
   servent status --state /tmp/two         the servent with that state folder")]
-pub(crate) struct Arguments {
+pub(crate) struct StatusArgs {
     /// As one JSON object.
     #[arg(long)]
     json: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     places: u32,
 }
 
-pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, arguments: &StatusArgs) -> Result<(), Failure> {
     let config = common.config()?;
     let state = &config.settings.state;
     let target = format!("/status?count={}", arguments.places);
@@ -62,9 +62,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
 /// The status of the servent with this state, and of active downloads beside
 /// it.
 async fn status(state: &Path, target: &str) -> Result<Value, Failure> {
-    let mut all = Control::of(state).get(target).await;
+    let mut all = ControlClient::for_state(state).get(target).await;
     for place in downloading(state) {
-        let Ok(mut one) = Control::of(&place).get(target).await else { continue };
+        let Ok(mut one) = ControlClient::for_state(&place).get(target).await else { continue };
         let Some(pid) = one.get("pid").cloned() else { continue };
         for servent in one["servents"].as_array_mut().into_iter().flatten() {
             servent["pid"] = pid.clone();

@@ -19,21 +19,21 @@ use crate::exit::{Exit, Failure};
   servent swarm serve film.mkv                    coordinator and source, on port 6086
   servent swarm get pdtp://10.0.0.7/film.mkv      everybody else
   servent swarm get pdtp://10.0.0.7/film.mkv --seed-for 10m")]
-pub(crate) struct Arguments {
+pub(crate) struct SwarmArgs {
     #[command(subcommand)]
-    action: Action,
+    action: SwarmSubcommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
-    Serve(serve::Arguments),
-    Get(get::Arguments),
+enum SwarmSubcommand {
+    Serve(serve::SwarmServeArgs),
+    Get(get::SwarmGetArgs),
 }
 
-pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, arguments: &SwarmArgs) -> Result<(), Failure> {
     match &arguments.action {
-        Action::Serve(serve) => serve::run(common, serve),
-        Action::Get(get) => get::run(common, get),
+        SwarmSubcommand::Serve(serve) => serve::run(common, serve),
+        SwarmSubcommand::Get(get) => get::run(common, get),
     }
 }
 

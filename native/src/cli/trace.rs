@@ -17,14 +17,14 @@ use crate::progress::count;
 #[command(after_help = "Examples:
   servent trace export run.sqlog --pcapng -o run.pcapng
   servent trace export run.sqlog --pcapng | wireshark -k -i -")]
-pub(crate) struct Arguments {
+pub(crate) struct TraceArgs {
     #[command(subcommand)]
-    action: Action,
+    action: TraceAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
-    Export(Export),
+enum TraceAction {
+    Export(TraceExportArgs),
 }
 
 /// Write a trace as a capture file for Wireshark.
@@ -36,7 +36,7 @@ enum Action {
 #[command(after_help = "Examples:
   servent trace export run.sqlog --pcapng -o run.pcapng
   tshark -r run.pcapng -Y http -V | less")]
-struct Export {
+struct TraceExportArgs {
     /// The trace.
     #[arg(value_name = "TRACE")]
     trace: PathBuf,
@@ -48,8 +48,8 @@ struct Export {
     output: Option<PathBuf>,
 }
 
-pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure> {
-    let Action::Export(export) = &arguments.action;
+pub(crate) fn run(_common: &Common, arguments: &TraceArgs) -> Result<(), Failure> {
+    let TraceAction::Export(export) = &arguments.action;
     let bytes = read(&export.trace)?;
     let mut exporter = Exporter::new();
     for line in qlog::Split::new(&bytes) {

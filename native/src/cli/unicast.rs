@@ -6,8 +6,10 @@ use std::net::SocketAddr;
 use clap::{Args, ValueEnum};
 use data_encoding::HEXLOWER;
 use serde_json::json;
-use servent::transfer::{Carried, Entry, Told, total};
-use servent::unicast::{BindError, Config, Congestion, Counters, Endpoint, Loss, Options};
+use servent::transfer::{Carried, OfferEntry, TransferProgress, total};
+use servent::unicast::{
+    BindError, Config, Congestion, Endpoint, EndpointCounters, EndpointOptions, LossRate,
+};
 use servent_core::text::Shown;
 use servent_core::time::Duration;
 
@@ -39,7 +41,7 @@ pub(crate) struct Travel {
     mtu: Option<u32>,
     /// Lose this share of all datagrams here, in and out, to see it repaired.
     #[arg(long, value_name = "SHARE", default_value = "0%")]
-    loss: Loss,
+    loss: LossRate,
     #[command(flatten)]
     trace: TraceFlag,
     /// Decides which datagrams are lost.
@@ -63,7 +65,7 @@ enum CongestionName {
 
 impl Travel {
     /// The options of the endpoint.
-    pub(crate) fn options(&self, common: &Common) -> Result<Options, Failure> {
+    pub(crate) fn options(&self, common: &Common) -> Result<EndpointOptions, Failure> {
         let mut builder = common.builder()?;
         if let Some(profile) = self.profile {
             let name = match profile {
@@ -95,23 +97,23 @@ impl Travel {
             );
         }
         let (loss, seed) = (self.loss, self.seed);
-        Ok(Options { config, loss, seed, trace, ..Options::default() })
+        Ok(EndpointOptions { config, loss, seed, trace, ..EndpointOptions::default() })
     }
 }
 
 /// Within one machine no link cuts a datagram: fewer and larger ones cost less.
 /// Whoever loses some to see them repaired wants to see many.
-pub(crate) fn enlarged(options: Options, to: SocketAddr) -> Options {
-    let Options { mut config, loss, .. } = options;
+pub(crate) fn enlarged(options: EndpointOptions, to: SocketAddr) -> EndpointOptions {
+    let EndpointOptions { mut config, loss, .. } = options;
     let within = to.ip().to_canonical().is_loopback();
-    if within && loss == Loss::NONE && config.mtu == Config::default().mtu {
+    if within && loss == LossRate::NONE && config.mtu == Config::default().mtu {
         config.mtu = *MTU.end();
     }
-    Options { config, ..options }
+    EndpointOptions { config, ..options }
 }
 
 /// Binds; the error says what is wrong with an address.
-pub(crate) async fn bind(at: SocketAddr, options: Options) -> Result<Endpoint, Failure> {
+pub(crate) async fn bind(at: SocketAddr, options: EndpointOptions) -> Result<Endpoint, Failure> {
     Endpoint::bind(at, options).await.map_err(|error| {
         let exit = match &error {
             BindError::PortInUse { .. } => Exit::PortInUse,
@@ -123,7 +125,7 @@ pub(crate) async fn bind(at: SocketAddr, options: Options) -> Result<Endpoint, F
 }
 
 /// A title for several files: the one folder they are in, or their number.
-pub(crate) fn title(entries: &[Entry], nameless: &str) -> String {
+pub(crate) fn title(entries: &[OfferEntry], nameless: &str) -> String {
     match entries {
         [one] if one.name.is_empty() => nameless.to_owned(),
         [one] => one.name.clone(),
@@ -136,9 +138,9 @@ pub(crate) fn title(entries: &[Entry], nameless: &str) -> String {
 }
 
 /// The progress of a transfer, by file and in total.
-pub(crate) struct Tally<'a> {
+pub(crate) struct TransferTally<'a> {
     reporter: &'a Reporter,
-    entries: &'a [Entry],
+    entries: &'a [OfferEntry],
     title: String,
     peer: SocketAddr,
     progress: StreamProgress,
@@ -155,10 +157,10 @@ pub(crate) struct Tally<'a> {
 /// about all.
 const NAMED: usize = 20;
 
-impl<'a> Tally<'a> {
+impl<'a> TransferTally<'a> {
     pub(crate) fn new(
         reporter: &'a Reporter,
-        entries: &'a [Entry],
+        entries: &'a [OfferEntry],
         title: String,
         peer: SocketAddr,
     ) -> Self {
@@ -176,11 +178,11 @@ impl<'a> Tally<'a> {
     }
 
     /// Shows the progress of an entry. `event` is the name for a complete file.
-    pub(crate) fn told(&mut self, event: &str, told: Told) {
+    pub(crate) fn told(&mut self, event: &str, told: TransferProgress) {
         match told {
-            Told::Begun { from, .. } => self.progress.skip(from),
-            Told::Bytes { so_far, .. } => self.progress.show(self.length + so_far),
-            Told::There(carried) => {
+            TransferProgress::Begun { from, .. } => self.progress.skip(from),
+            TransferProgress::Bytes { so_far, .. } => self.progress.show(self.length + so_far),
+            TransferProgress::There(carried) => {
                 self.done += 1;
                 self.length += carried.length;
                 self.carried += carried.carried;
@@ -231,7 +233,7 @@ impl<'a> Tally<'a> {
 
     /// The final report: what was transferred, with its digest if it is one
     /// file.
-    pub(crate) fn result(&self, words: (&str, &str), counters: Option<&Counters>) {
+    pub(crate) fn result(&self, words: (&str, &str), counters: Option<&EndpointCounters>) {
         let Self { length, carried, took, peer, done, .. } = self;
         let (event, verb) = words;
         let (name, event, sum) = match &self.last {
@@ -285,8 +287,8 @@ fn before(it: &Carried) -> String {
 }
 
 /// A summary of losses and retransmissions.
-fn repairs(counters: &Counters) -> String {
-    let Counters { protocol, socket, .. } = counters;
+fn repairs(counters: &EndpointCounters) -> String {
+    let EndpointCounters { protocol, socket, .. } = counters;
     let datagrams = protocol.packets_out + protocol.packets_in + socket.lost_in;
     let lost = socket.lost_out + socket.lost_in;
     let trip = match counters.rtt_us {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use directories::BaseDirs;
 use servent_core::text::Shown;
 
-use crate::exit::{Exit, Failure, said};
+use crate::exit::{Exit, Failure, error_text};
 
 /// Asks whether such a folder is really meant, unless the user has already said
 /// so.
@@ -39,7 +39,7 @@ fn agreed(what: &str) -> Result<bool, Failure> {
     let mut answer = String::new();
     let asked = write!(io::stderr(), "{what}. Share it? [y/N] ");
     asked.and_then(|()| io::stdin().read_line(&mut answer)).map_err(|e| {
-        Failure::new(Exit::Failed, format!("cannot ask on the terminal: {}", said(&e)))
+        Failure::new(Exit::Failed, format!("cannot ask on the terminal: {}", error_text(&e)))
     })?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

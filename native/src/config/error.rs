@@ -18,7 +18,7 @@ pub(crate) enum SettingError {
     Table(String),
     /// The setting has another type.
     #[error("`{key}` is {wanted}")]
-    Type { key: String, wanted: Wanted },
+    Type { key: String, wanted: ExpectedValue },
     /// The number has the right type, and no setting can be that large.
     #[error("`{0}`: the number is too large")]
     TooLarge(String),
@@ -29,7 +29,7 @@ pub(crate) enum SettingError {
 
 /// What a setting is to be.
 #[derive(Debug, Error)]
-pub(crate) enum Wanted {
+pub(crate) enum ExpectedValue {
     #[error("a length of time such as \"30s\", \"250ms\" or \"5m\"")]
     Duration,
     #[error("a whole number, 0 or more")]

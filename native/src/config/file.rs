@@ -19,7 +19,7 @@ pub(crate) enum Raw {
 
 /// One `key = value` of a file, with its table in the key.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct ConfigEntry {
     pub(crate) key: String,
     pub(crate) line: usize,
     pub(crate) value: Raw,
@@ -29,7 +29,7 @@ pub(crate) struct Entry {
 ///
 /// # Errors
 /// It is no TOML.
-pub(crate) fn entries(text: &str) -> Result<Vec<Entry>, SyntaxError> {
+pub(crate) fn entries(text: &str) -> Result<Vec<ConfigEntry>, SyntaxError> {
     let table = DeTable::parse(text).map_err(|e| {
         let line = e.span().map_or(1, |span| line_of(text, span.start));
         SyntaxError { line, what: e.message().to_owned() }
@@ -40,7 +40,7 @@ pub(crate) fn entries(text: &str) -> Result<Vec<Entry>, SyntaxError> {
     Ok(out)
 }
 
-fn flatten(text: &str, prefix: &str, table: &DeTable<'_>, out: &mut Vec<Entry>) {
+fn flatten(text: &str, prefix: &str, table: &DeTable<'_>, out: &mut Vec<ConfigEntry>) {
     for (name, value) in table {
         let key = if prefix.is_empty() {
             name.get_ref().to_string()
@@ -49,7 +49,11 @@ fn flatten(text: &str, prefix: &str, table: &DeTable<'_>, out: &mut Vec<Entry>) 
         };
         match value.get_ref() {
             DeValue::Table(inner) => flatten(text, &key, inner, out),
-            _ => out.push(Entry { key, line: line_of(text, name.span().start), value: raw(value) }),
+            _ => out.push(ConfigEntry {
+                key,
+                line: line_of(text, name.span().start),
+                value: raw(value),
+            }),
         }
     }
 }

@@ -67,7 +67,7 @@ impl Builder {
     }
 
     /// The defaults and the text of a file, without the environment.
-    pub(crate) fn of(path: &Path, text: &str) -> Result<Self, Failure> {
+    pub(crate) fn from_text(path: &Path, text: &str) -> Result<Self, Failure> {
         let mut builder = Self { tree: Tree::new(&Settings::default()) };
         builder.understand(path, text)?;
         Ok(builder)

@@ -47,7 +47,7 @@ pub(crate) struct Settings {
     /// -T`; `[inbox]` limits them. Nothing is taken without.
     pub(crate) accept: Option<PathBuf>,
     /// Where the lab listens, `off` for nowhere.
-    pub(crate) lab: Lab,
+    pub(crate) lab: LabAddress,
     /// The lab may listen where others reach it. Everybody then sees its page
     /// and its counters; whoever has the link with the key reads everything, the
     /// seed that the queue's tickets follow from included.
@@ -125,12 +125,12 @@ mod protocols {
         hosts: Vec<String>,
         queue: queue::Config,
         fetch: fetch::Config,
-        limits: node::Limits,
+        limits: node::NodeLimits,
         inbox: node::InboxLimits,
         dialect: Dialect,
         share_parts: bool,
         callable: bool,
-        overlay: node::Overlay,
+        overlay: node::OverlayConfig,
     }
 
     pub(super) fn serialize<S: Serializer>(node: &node::Config, s: S) -> Result<S::Ok, S::Error> {
@@ -181,7 +181,7 @@ mod protocols {
 
 /// The address of the lab's web server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lab {
+pub(crate) enum LabAddress {
     Off,
     At(SocketAddr),
 }
@@ -196,7 +196,7 @@ pub(crate) const LAB: SocketAddr =
 #[error("`{0}` is neither an address such as {LAB} nor `off`")]
 pub(crate) struct LabError(String);
 
-impl std::str::FromStr for Lab {
+impl std::str::FromStr for LabAddress {
     type Err = LabError;
     fn from_str(text: &str) -> Result<Self, LabError> {
         match text {
@@ -206,7 +206,7 @@ impl std::str::FromStr for Lab {
     }
 }
 
-impl std::fmt::Display for Lab {
+impl std::fmt::Display for LabAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Off => f.write_str("off"),
@@ -215,13 +215,13 @@ impl std::fmt::Display for Lab {
     }
 }
 
-impl Serialize for Lab {
+impl Serialize for LabAddress {
     fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Lab {
+impl<'de> Deserialize<'de> for LabAddress {
     fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         String::deserialize(d)?.parse().map_err(serde::de::Error::custom)
     }
@@ -250,7 +250,7 @@ impl Default for Settings {
             durability: Durability::default(),
             downloads: PathBuf::from("."),
             accept: None,
-            lab: Lab::At(LAB),
+            lab: LabAddress::At(LAB),
             lab_public: false,
             lab_readers: 16,
             allow_origin: Vec::new(),
@@ -268,7 +268,7 @@ impl Default for Settings {
             unicast: unicast::Config { prove: true, ..unicast::Config::default() },
             swarm: swarm::Config::default(),
             node: node::Config {
-                queue: queue::Config { policy: queue::Policy::Adaptive, ..Default::default() },
+                queue: queue::Config { policy: queue::QueuePolicy::Adaptive, ..Default::default() },
                 overlay: ultrapeer(),
                 ..node::Config::default()
             },
@@ -278,7 +278,7 @@ impl Default for Settings {
 
 /// The usual configuration of an ultrapeer: many neighbours, searches that reach
 /// farther step by step, and no floods.
-fn ultrapeer() -> node::Overlay {
+fn ultrapeer() -> node::OverlayConfig {
     let router = routing::Config {
         dynamic: true,
         links: 128,
@@ -287,7 +287,13 @@ fn ultrapeer() -> node::Overlay {
         ..routing::Config::default()
     };
     let (degree, neighbours) = (32, 48);
-    node::Overlay { enabled: true, degree, neighbours, router, ..node::Overlay::default() }
+    node::OverlayConfig {
+        enabled: true,
+        degree,
+        neighbours,
+        router,
+        ..node::OverlayConfig::default()
+    }
 }
 
 /// The default path of the configuration file.

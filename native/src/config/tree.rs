@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::error::{SettingError, Wanted};
+use super::error::{ExpectedValue, SettingError};
 use super::file::Raw;
 use super::settings::Settings;
 use super::{Origin, spelling, units};
@@ -187,7 +187,7 @@ fn leaves(prefix: &str, value: &Value, out: &mut Vec<String>) {
 }
 
 /// Converts what was written to the type the key had before.
-fn coerce(key: &str, old: &Value, raw: Raw) -> Result<Value, Wanted> {
+fn coerce(key: &str, old: &Value, raw: Raw) -> Result<Value, ExpectedValue> {
     if DURATIONS.contains(&key) {
         return match &raw {
             Raw::Text(text) => units::parse(text),
@@ -195,38 +195,38 @@ fn coerce(key: &str, old: &Value, raw: Raw) -> Result<Value, Wanted> {
             _ => None,
         }
         .map(Value::from)
-        .ok_or(Wanted::Duration);
+        .ok_or(ExpectedValue::Duration);
     }
     match (old, raw) {
         (Value::Number(_), Raw::Integer(n)) => {
-            u64::try_from(n).map(Value::from).map_err(|_| Wanted::Count)
+            u64::try_from(n).map(Value::from).map_err(|_| ExpectedValue::Count)
         }
         (Value::Number(_), Raw::Text(text)) => {
-            text.replace('_', "").parse::<u64>().map(Value::from).map_err(|_| Wanted::Count)
+            text.replace('_', "").parse::<u64>().map(Value::from).map_err(|_| ExpectedValue::Count)
         }
-        (Value::Number(_), _) => Err(Wanted::Number),
+        (Value::Number(_), _) => Err(ExpectedValue::Number),
         (Value::Bool(_), Raw::Boolean(b)) => Ok(Value::from(b)),
         (Value::Bool(_), Raw::Text(text)) => match text.as_str() {
             "true" | "yes" | "on" | "1" => Ok(Value::from(true)),
             "false" | "no" | "off" | "0" => Ok(Value::from(false)),
-            _ => Err(Wanted::Truth),
+            _ => Err(ExpectedValue::Truth),
         },
-        (Value::Bool(_), _) => Err(Wanted::Truth),
+        (Value::Bool(_), _) => Err(ExpectedValue::Truth),
         (Value::Array(_), Raw::List(items)) => items
             .into_iter()
             .map(|item| match item {
                 Raw::Text(text) => Ok(Value::from(spelling::meant(key, &text))),
-                _ => Err(Wanted::List),
+                _ => Err(ExpectedValue::List),
             })
             .collect(),
         (Value::Array(_), Raw::Text(text)) => {
             let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
             Ok(items.map(|item| Value::from(spelling::meant(key, item))).collect())
         }
-        (Value::Array(_), _) => Err(Wanted::List),
+        (Value::Array(_), _) => Err(ExpectedValue::List),
         (_, Raw::Text(text)) => Ok(Value::from(spelling::meant(key, &text))),
-        (_, Raw::Other(what)) => Err(Wanted::TextNot(what)),
-        (_, _) => Err(Wanted::Text),
+        (_, Raw::Other(what)) => Err(ExpectedValue::TextNot(what)),
+        (_, _) => Err(ExpectedValue::Text),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::exit::Failure;
 
 /// A client of the demo.
 #[derive(Debug)]
-pub(crate) struct Member {
+pub(crate) struct CastMember {
     pub(crate) name: &'static str,
     pub(crate) dialect: Dialect,
     /// Which of [`FILES`] it wants.
@@ -29,13 +29,13 @@ pub(crate) struct SharedFile {
     pub(crate) sha1: Sha1,
 }
 
-const fn member(name: &'static str, dialect: Dialect, file: usize, after_ms: u64) -> Member {
-    Member { name, dialect, file, after: Duration::from_millis(after_ms) }
+const fn member(name: &'static str, dialect: Dialect, file: usize, after_ms: u64) -> CastMember {
+    CastMember { name, dialect, file, after: Duration::from_millis(after_ms) }
 }
 
 /// In order of arrival. Only one is passive: passive clients are distinguished
 /// by their address, and here all have the same one.
-pub(crate) const CLIENTS: [Member; 7] = [
+pub(crate) const CLIENTS: [CastMember; 7] = [
     member("anna", Dialect::Parq, 0, 0),
     member("bela", Dialect::Active, 1, 300),
     member("chen", Dialect::Parq, 2, 600),

@@ -6,26 +6,26 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use servent::driver::Handle;
-use servent_core::node::{Answer, Command, Get, Source};
+use servent_core::node::{DownloadSource, Get, NodeAnswer, NodeCommand};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Barrier, mpsc};
 
-use super::Outcome;
-use super::cast::{Member, SharedFile};
+use super::DownloadReport;
+use super::cast::{CastMember, SharedFile};
 
 /// What a client needs.
-pub(crate) struct Client {
-    pub(crate) member: &'static Member,
+pub(crate) struct DemoClient {
+    pub(crate) member: &'static CastMember,
     pub(crate) handle: Handle,
     pub(crate) from: SocketAddr,
     pub(crate) file: SharedFile,
     pub(crate) folder: PathBuf,
     pub(crate) barrier: Arc<Barrier>,
-    pub(crate) tell: mpsc::Sender<Outcome>,
+    pub(crate) tell: mpsc::Sender<DownloadReport>,
 }
 
 /// Runs round after round, until the task is aborted or nobody listens.
-pub(crate) async fn fetch_forever(client: Client) {
+pub(crate) async fn fetch_forever(client: DemoClient) {
     for round in 1u64.. {
         tokio::time::sleep(client.member.after).await;
         let outcome = client.fetch(round).await;
@@ -36,8 +36,8 @@ pub(crate) async fn fetch_forever(client: Client) {
     }
 }
 
-impl Client {
-    async fn fetch(&self, round: u64) -> Outcome {
+impl DemoClient {
+    async fn fetch(&self, round: u64) -> DownloadReport {
         let who = self.member.name;
         let name = format!("{round} {}", self.file.name);
         let path = self.folder.join(&name);
@@ -46,26 +46,26 @@ impl Client {
                 let right = same_bytes(&path, &self.file.path).await;
                 // The next rounds need the disk space.
                 let _ = tokio::fs::remove_file(&path).await;
-                Outcome::Fetched { who, bytes, right }
+                DownloadReport::Fetched { who, bytes, right }
             }
-            Err(why) => Outcome::Failed { who, why },
+            Err(why) => DownloadReport::Failed { who, why },
         }
     }
 
     async fn wait_for(&self, name: String) -> Result<u64, String> {
         let mut answers = self.handle.answers();
         let sha1 = Some(self.file.sha1);
-        let source = Source {
+        let source = DownloadSource {
             at: self.from,
             target: format!("/uri-res/N2R?urn:sha1:{}", self.file.sha1),
             host: self.from.to_string(),
         };
-        let get = Command::Get(Get { name, sha1, sources: vec![source] });
+        let get = NodeCommand::Get(Get { name, sha1, sources: vec![source] });
         self.handle.command(get).await.map_err(|e| e.to_string())?;
         loop {
             match answers.recv().await {
-                Ok(Answer::Fetched { bytes, .. }) => return Ok(bytes),
-                Ok(Answer::Failed { why, .. }) => return Err(format!("{why:?}")),
+                Ok(NodeAnswer::Fetched { bytes, .. }) => return Ok(bytes),
+                Ok(NodeAnswer::Failed { why, .. }) => return Err(format!("{why:?}")),
                 Ok(_) | Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return Err("the servent ended".to_owned()),
             }

@@ -12,16 +12,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use servent::Clock;
-use servent::driver::{Driver, Handle, Options};
+use servent::driver::{Driver, Handle, ServentOptions};
 use servent_core::node;
 use tokio::net::TcpListener;
 use tokio::sync::{Barrier, mpsc, oneshot};
 
-use self::cast::{CLIENTS, Member};
-pub(crate) use self::summary::Summary;
+use self::cast::{CLIENTS, CastMember};
+pub(crate) use self::summary::DemoSummary;
 use self::table::Table;
-use crate::exit::{Exit, Failure, said};
-use crate::lab::{self, Door, Hub, Live, Page, Readers, Traces};
+use crate::exit::{Exit, Failure, error_text};
+use crate::lab::{self, Hub, LabDoor, Live, PageOrigin, Readers, Traces};
 use crate::progress::Voice;
 use crate::signal::Signals;
 
@@ -45,7 +45,7 @@ pub(crate) struct Plan {
 }
 
 /// What a client reports about one download.
-pub(crate) enum Outcome {
+pub(crate) enum DownloadReport {
     Fetched { who: &'static str, bytes: u64, right: bool },
     Failed { who: &'static str, why: String },
 }
@@ -53,9 +53,9 @@ pub(crate) enum Outcome {
 /// Runs the demo to its end and sums up.
 pub(crate) async fn run(
     plan: &Plan,
-    lab: Option<(TcpListener, Door)>,
+    lab: Option<(TcpListener, LabDoor)>,
     mut signals: Signals,
-) -> Result<Summary, Failure> {
+) -> Result<DemoSummary, Failure> {
     let files = cast::make_files(&plan.folder.join("shared"))?;
     let uploader = Driver::start(uploader(plan)).await?;
     let Some(at) = uploader.addrs().first().copied() else {
@@ -76,7 +76,7 @@ pub(crate) async fn run(
     let mut clients = tokio::task::JoinSet::new();
     for (member, (_, handle)) in CLIENTS.iter().zip(&handles[1..]) {
         let file = files[member.file].clone();
-        clients.spawn(client::fetch_forever(client::Client {
+        clients.spawn(client::fetch_forever(client::DemoClient {
             member,
             handle: handle.clone(),
             from: at,
@@ -87,7 +87,7 @@ pub(crate) async fn run(
         }));
     }
 
-    let mut summary = Summary::new(plan.slots);
+    let mut summary = DemoSummary::new(plan.slots);
     let watched = watch(plan, &uploader, &mut outcomes, &mut summary, &mut signals).await;
     signals.end_at_next();
     clients.shutdown().await;
@@ -107,8 +107,8 @@ pub(crate) async fn run(
 async fn watch(
     plan: &Plan,
     uploader: &Handle,
-    outcomes: &mut mpsc::Receiver<Outcome>,
-    summary: &mut Summary,
+    outcomes: &mut mpsc::Receiver<DownloadReport>,
+    summary: &mut DemoSummary,
     signals: &mut Signals,
 ) -> Result<(), Failure> {
     let Some((past, mut tape)) = uploader.tape() else {
@@ -161,8 +161,8 @@ fn node(plan: &Plan) -> node::Config {
     config
 }
 
-fn uploader(plan: &Plan) -> Options {
-    Options {
+fn uploader(plan: &Plan) -> ServentOptions {
+    ServentOptions {
         name: "uploader".into(),
         listen: loopback(),
         shares: vec![plan.folder.join("shared")],
@@ -170,22 +170,22 @@ fn uploader(plan: &Plan) -> Options {
         trace: Some(trace_of(plan, "uploader").into()),
         tape: true,
         upload_rate: Some(plan.rate),
-        ..Options::under(plan.folder.join("uploader"))
+        ..ServentOptions::under(plan.folder.join("uploader"))
     }
 }
 
-fn options(plan: &Plan, member: &Member) -> Options {
-    Options {
+fn options(plan: &Plan, member: &CastMember) -> ServentOptions {
+    ServentOptions {
         name: member.name.into(),
         listen: loopback(),
         node: node::Config { dialect: member.dialect, ..node(plan) },
         trace: Some(trace_of(plan, member.name).into()),
         tape: true,
-        ..Options::under(plan.folder.join(member.name))
+        ..ServentOptions::under(plan.folder.join(member.name))
     }
 }
 
-fn hub(plan: &Plan, handles: &[(&'static str, Handle)], door: &Door) -> Hub {
+fn hub(plan: &Plan, handles: &[(&'static str, Handle)], door: &LabDoor) -> Hub {
     let live = |(name, handle): &(&'static str, Handle)| Live {
         id: (*name).to_owned(),
         name: (*name).to_owned(),
@@ -196,7 +196,7 @@ fn hub(plan: &Plan, handles: &[(&'static str, Handle)], door: &Door) -> Hub {
         name: "servent demo".into(),
         servents: handles.iter().map(live).collect(),
         traces: Traces::new([plan.folder.join("traces")]),
-        page: Page::new(plan.www.clone()),
+        page: PageOrigin::new(plan.www.clone()),
         token: plan.token.clone(),
         readers: Readers::new(plan.readers),
         door: Some(door.clone()),
@@ -209,7 +209,10 @@ pub(crate) fn make_folders(root: &Path) -> Result<(), Failure> {
     for name in ["shared", "traces"] {
         let folder = root.join(name);
         std::fs::create_dir_all(&folder).map_err(|e| {
-            Failure::new(Exit::Disk, format!("cannot make {}: {}", folder.display(), said(&e)))
+            Failure::new(
+                Exit::Disk,
+                format!("cannot make {}: {}", folder.display(), error_text(&e)),
+            )
         })?;
     }
     Ok(())

@@ -7,14 +7,14 @@ use serde::Serialize;
 use servent_core::queue;
 use servent_core::time::Instant;
 use servent_core::trace::replay::Replay;
-use servent_core::trace::tape::Line;
+use servent_core::trace::tape::RecordingLine;
 use servent_core::trace::{Event, Record, qlog};
 
-use super::Outcome;
+use super::DownloadReport;
 
 /// The figures of a demo.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Summary {
+pub(crate) struct DemoSummary {
     /// Downloads that ended.
     pub(crate) transfers: u64,
     /// Their bytes.
@@ -53,14 +53,14 @@ struct Load {
     wanted_us: u64,
 }
 
-impl Summary {
+impl DemoSummary {
     pub(crate) fn new(slots: u32) -> Self {
         Self { slots: u64::from(slots), ..Self::default() }
     }
 
     /// Processes a line of the tape.
     pub(crate) fn line(&mut self, line: &str) {
-        if let Ok(Line::Record(record)) = qlog::parse(line.as_bytes()) {
+        if let Ok(RecordingLine::Record(record)) = qlog::parse(line.as_bytes()) {
             self.record(&record);
         }
     }
@@ -71,9 +71,9 @@ impl Summary {
     }
 
     /// Processes a client's report.
-    pub(crate) fn outcome(&mut self, outcome: Outcome) {
+    pub(crate) fn outcome(&mut self, outcome: DownloadReport) {
         match outcome {
-            Outcome::Fetched { who, bytes, right } => {
+            DownloadReport::Fetched { who, bytes, right } => {
                 self.transfers += 1;
                 self.bytes += bytes;
                 self.verified += u64::from(right);
@@ -81,7 +81,7 @@ impl Summary {
                     self.errors.push(format!("{who} got other bytes than the file"));
                 }
             }
-            Outcome::Failed { who, why } => self.errors.push(format!("{who}: {why}")),
+            DownloadReport::Failed { who, why } => self.errors.push(format!("{who}: {why}")),
         }
     }
 
@@ -169,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    fn feed(summary: &mut Summary, at: u64, event: queue::Event) {
+    fn feed(summary: &mut DemoSummary, at: u64, event: queue::Event) {
         let event = Event::Queue(event);
         let at = Instant::from_secs(at);
         summary.record(&Record { seq: 0, at, node: NodeId(0), cause: None, event });
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn gaps_and_utilisation_come_from_the_records() {
-        let mut s = Summary::new(1);
+        let mut s = DemoSummary::new(1);
         feed(&mut s, 0, arrived(1));
         feed(&mut s, 0, started(1));
         feed(&mut s, 0, arrived(2));
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_slot_nobody_waits_for_is_no_gap() {
-        let mut s = Summary::new(1);
+        let mut s = DemoSummary::new(1);
         feed(&mut s, 0, arrived(1));
         feed(&mut s, 0, started(1));
         feed(&mut s, 5, queue::Event::Finished { ticket: Guid([1; 16]), free: 1 });

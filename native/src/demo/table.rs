@@ -8,7 +8,7 @@ use servent::Clock;
 use servent_core::node::NodeView;
 use servent_core::time::Instant;
 
-use super::{Outcome, Summary};
+use super::{DemoSummary, DownloadReport};
 use crate::progress::{Voice, bytes, count};
 
 /// A live table on a terminal, one line per download elsewhere.
@@ -31,13 +31,13 @@ impl Table {
     }
 
     /// Reports the end of a download.
-    pub(crate) fn say(&self, outcome: &Outcome) {
+    pub(crate) fn say(&self, outcome: &DownloadReport) {
         let text = match outcome {
-            Outcome::Fetched { who, bytes: size, right: true } => {
+            DownloadReport::Fetched { who, bytes: size, right: true } => {
                 format!("{who} fetched {}, verified", bytes(*size))
             }
-            Outcome::Fetched { who, .. } => format!("{who} fetched WRONG bytes"),
-            Outcome::Failed { who, why } => format!("{who} failed: {why}"),
+            DownloadReport::Fetched { who, .. } => format!("{who} fetched WRONG bytes"),
+            DownloadReport::Failed { who, why } => format!("{who} failed: {why}"),
         };
         match (&self.bar, self.voice) {
             (Some(bar), _) => bar.println(text),
@@ -47,7 +47,7 @@ impl Table {
     }
 
     /// Redraws the table.
-    pub(crate) fn draw(&self, view: &NodeView, summary: &Summary) {
+    pub(crate) fn draw(&self, view: &NodeView, summary: &DemoSummary) {
         if let Some(bar) = &self.bar {
             bar.set_message(table(self.clock.now(), view, summary));
         }
@@ -62,7 +62,7 @@ impl Drop for Table {
     }
 }
 
-fn table(now: Instant, view: &NodeView, summary: &Summary) -> String {
+fn table(now: Instant, view: &NodeView, summary: &DemoSummary) -> String {
     let queue = &view.queue;
     let mut out = String::from("\n  slots\n");
     for slot in &queue.uploads {

@@ -14,7 +14,7 @@ use servent_core::id::FetchId;
 use servent_core::node::{PartRow, StoreError};
 
 use crate::files::{PartFile, number, part_path, rename_new, safe_name, safe_path, store_error};
-use crate::store::{Change, Durability, PartName};
+use crate::store::{Durability, PartName, StoreChange};
 
 /// The files of all downloads.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl Downloads {
         durability: Durability,
         parts: Vec<(FetchId, PartName)>,
         fetches: &mut [PartRow],
-    ) -> (Self, Vec<Change>) {
+    ) -> (Self, Vec<StoreChange>) {
         let mut downloads = Self {
             dir: dir.to_owned(),
             tree,
@@ -64,7 +64,7 @@ impl Downloads {
                 downloads.names.insert(fetch, part.name);
                 continue;
             }
-            changes.push(Change::PartGone(fetch));
+            changes.push(StoreChange::PartGone(fetch));
         }
         for row in fetches {
             let length = downloads.names.get(&row.fetch).map_or(0, |n| downloads.length(n));
@@ -98,7 +98,7 @@ impl Downloads {
     /// saved before [`Downloads::allocate`] creates the file: a name without a
     /// file does no harm, but a file whose name was lost in a crash would never
     /// be removed.
-    pub(crate) fn naming(&mut self, fetch: FetchId, name: &str) -> Option<Change> {
+    pub(crate) fn naming(&mut self, fetch: FetchId, name: &str) -> Option<StoreChange> {
         if self.names.contains_key(&fetch) {
             return None;
         }
@@ -109,7 +109,7 @@ impl Downloads {
             .find(|name| self.is_free(name))?;
         self.names.insert(fetch, free.clone());
         self.fresh.insert(fetch);
-        Some(Change::Part(fetch, PartName { name: free, whole: false }))
+        Some(StoreChange::Part(fetch, PartName { name: free, whole: false }))
     }
 
     fn is_free(&self, name: &str) -> bool {
@@ -125,7 +125,7 @@ impl Downloads {
         fetch: FetchId,
         name: &str,
         size: Option<u64>,
-    ) -> Option<Change> {
+    ) -> Option<StoreChange> {
         let chosen = self.names.get(&fetch).cloned();
         if !matches!(self.open.get(&fetch), Some(Ok(_))) {
             self.naming(fetch, name);
@@ -139,7 +139,7 @@ impl Downloads {
         }
         let name = self.names.get(&fetch)?.clone();
         let news = chosen.as_ref() != Some(&name);
-        news.then_some(Change::Part(fetch, PartName { name, whole: false }))
+        news.then_some(StoreChange::Part(fetch, PartName { name, whole: false }))
     }
 
     fn open_part(&mut self, fetch: FetchId) -> io::Result<PartFile> {
@@ -175,13 +175,13 @@ impl Downloads {
 
     /// What to remember so that a crash before [`Downloads::complete`] is
     /// repaired by [`Downloads::restore`].
-    pub(crate) fn completing(&self, fetch: FetchId) -> Option<Change> {
+    pub(crate) fn completing(&self, fetch: FetchId) -> Option<StoreChange> {
         let name = self.names.get(&fetch)?.clone();
-        Some(Change::Part(fetch, PartName { name, whole: true }))
+        Some(StoreChange::Part(fetch, PartName { name, whole: true }))
     }
 
     /// Gives a download its final name.
-    pub(crate) fn complete(&mut self, fetch: FetchId) -> Option<Change> {
+    pub(crate) fn complete(&mut self, fetch: FetchId) -> Option<StoreChange> {
         let name = self.names.remove(&fetch)?;
         let wanted = self.wanted.remove(&fetch).unwrap_or_else(|| name.clone());
         if let Some(Ok(part)) = self.open.remove(&fetch)
@@ -190,7 +190,7 @@ impl Downloads {
             let _ = part.settle();
         }
         self.finish(fetch, &name, &wanted);
-        Some(Change::PartGone(fetch))
+        Some(StoreChange::PartGone(fetch))
     }
 
     fn finish(&self, fetch: FetchId, name: &str, wanted: &str) {
@@ -232,19 +232,19 @@ impl Downloads {
 
     /// Forgets a download that was cancelled or whose content is wrong, and
     /// removes its file.
-    pub(crate) fn forget(&mut self, fetch: FetchId) -> Option<Change> {
+    pub(crate) fn forget(&mut self, fetch: FetchId) -> Option<StoreChange> {
         self.open.remove(&fetch);
         self.wanted.remove(&fetch);
         let name = self.names.remove(&fetch)?;
         if self.fresh.remove(&fetch) {
-            return Some(Change::PartGone(fetch));
+            return Some(StoreChange::PartGone(fetch));
         }
         if let Err(why) = fs::remove_file(self.part_path(&name))
             && why.kind() != io::ErrorKind::NotFound
         {
             tracing::warn!(%why, name, "cannot remove the partial file");
         }
-        Some(Change::PartGone(fetch))
+        Some(StoreChange::PartGone(fetch))
     }
 }
 

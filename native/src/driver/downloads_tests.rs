@@ -62,7 +62,7 @@ fn a_part_of_somebody_elses_does_not_change_the_name_of_the_whole() {
     downloads.allocate(FetchId(1), "a.bin", Some(5)).unwrap();
     downloads.part(FetchId(1)).unwrap().write_at(b"hello", 0).unwrap();
     let saved = downloads.completing(FetchId(1)).unwrap();
-    let Change::Part(fetch, part) = saved else { panic!("{saved:?}") };
+    let StoreChange::Part(fetch, part) = saved else { panic!("{saved:?}") };
     assert_eq!((part.name.as_str(), part.whole), ("a (2).bin", true));
     // A crash now: the next start completes the rename, to the same name.
     drop(downloads);
@@ -104,11 +104,11 @@ fn a_crash_before_the_name_is_remembered_or_right_after_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a.bin.part"), "somebody's").unwrap();
     let mut downloads = empty(dir.path());
-    let Some(Change::Part(fetch, named)) = downloads.naming(FetchId(1), "a.bin") else {
+    let Some(StoreChange::Part(fetch, named)) = downloads.naming(FetchId(1), "a.bin") else {
         panic!("nothing is remembered");
     };
     assert!(downloads.naming(FetchId(1), "a.bin").is_none(), "once is enough");
-    let Some(Change::Part(_, other)) = downloads.naming(FetchId(2), "a.bin") else {
+    let Some(StoreChange::Part(_, other)) = downloads.naming(FetchId(2), "a.bin") else {
         panic!("nothing is remembered");
     };
     assert_eq!((&named.name[..], &other.name[..]), ("a (2).bin", "a (3).bin"));
@@ -130,7 +130,7 @@ fn a_renaming_interrupted_by_a_crash_is_done_at_the_next_start() {
     fs::write(dir.path().join("a.bin.part"), "whole").unwrap();
     let parts = vec![part("a.bin", true)];
     let (_, changes) = Downloads::restore((dir.path(), false), Durability::Process, parts, &mut []);
-    assert!(matches!(changes[..], [Change::PartGone(FetchId(1))]));
+    assert!(matches!(changes[..], [StoreChange::PartGone(FetchId(1))]));
     assert_eq!(fs::read(dir.path().join("a.bin")).unwrap(), b"whole");
 }
 

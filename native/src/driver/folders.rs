@@ -5,36 +5,36 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use servent_core::node::{Held, Input, Op, Restored, swarm};
-use servent_core::queue::{FileKey, Row};
+use servent_core::node::{InboxMessage, Input, NodeOp, RestoredNode, swarm};
+use servent_core::queue::{FileKey, StoredEntry};
 
-use super::Options;
+use super::ServentOptions;
 use super::downloads::Downloads;
 use super::swarm::SwarmFiles;
 use crate::error::{StartError, StoreFailure};
-use crate::inbox::Inbox;
-use crate::library::{Change as LibraryChange, Keys, Library};
+use crate::inbox::InboxFolder;
+use crate::library::{Keys, Library, ShareChange as LibraryChange};
 use crate::store::{
-    Change, Durability, Embedded, Lines, Purpose, Remembered, Site, Standing, Store,
+    Durability, Embedded, Lines, Purpose, Remembered, SiteStanding, SiteStore, Store, StoreChange,
 };
 
 /// Where the state is.
-pub(super) enum Opened {
+pub(super) enum OpenedFolders {
     /// On this machine, if anywhere.
     Here,
     /// In the database of a site that this servent leads.
-    Site(Box<Site>, Box<Remembered>),
+    Site(Box<SiteStore>, Box<Remembered>),
     /// The lines of a divided site are in its database.
     Divided(Box<Lines>),
 }
 
-impl Opened {
+impl OpenedFolders {
     /// The store of a site, if this servent is one of it: of one that is led, as
     /// soon as it leads.
     ///
     /// # Errors
     /// It cannot be used.
-    pub(super) async fn of(options: &Options) -> Result<Self, StoreFailure> {
+    pub(super) async fn open(options: &ServentOptions) -> Result<Self, StoreFailure> {
         let Some(database) = options.store.clone() else { return Ok(Self::Here) };
         let purpose = match options.coordinate {
             Some(_) => Purpose::Swarms,
@@ -47,7 +47,7 @@ impl Opened {
         let at = options.announce.or(options.listen.first().copied());
         let serves = at.map(|at| at.to_string()).unwrap_or_default();
         let role = options.role.clone();
-        let (site, all) = Site::open(database, dir, purpose, &serves, role).await?;
+        let (site, all) = SiteStore::open(database, dir, purpose, &serves, role).await?;
         Ok(Self::Site(Box::new(site), Box::new(all)))
     }
 }
@@ -58,10 +58,10 @@ pub(super) struct Folders {
     pub(super) library: Library,
     pub(super) downloads: Downloads,
     pub(super) swarm: SwarmFiles,
-    pub(super) inbox: Option<Arc<Inbox>>,
-    pub(super) restored: Restored,
+    pub(super) inbox: Option<Arc<InboxFolder>>,
+    pub(super) restored: RestoredNode,
     pub(super) shared: Vec<LibraryChange>,
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<StoreChange>,
     /// What the node hears after its start.
     pub(super) first: Vec<Input>,
 }
@@ -76,7 +76,7 @@ impl Folders {
         &mut self,
         announce: Option<SocketAddr>,
         addrs: &[SocketAddr],
-    ) -> Result<Option<Standing>, StartError> {
+    ) -> Result<Option<SiteStanding>, StartError> {
         self.restored.listen = announce.or(addrs.first().copied());
         let Some(lines) = self.store.as_mut().and_then(Store::lines) else { return Ok(None) };
         let mut all = announce.into_iter().chain(addrs.iter().copied());
@@ -88,7 +88,9 @@ impl Folders {
 }
 
 /// Opens the store of this machine, if anything is remembered at all.
-fn open_store(options: &Options) -> Result<(Option<Box<Embedded>>, Remembered), StoreFailure> {
+fn open_store(
+    options: &ServentOptions,
+) -> Result<(Option<Box<Embedded>>, Remembered), StoreFailure> {
     let Some(dir) = &options.state_dir else { return Ok((None, Remembered::default())) };
     let (file, remembered) = Embedded::open(dir, options.durability, options.damaged_state)?;
     Ok((Some(Box::new(file)), remembered))
@@ -99,11 +101,11 @@ fn open_store(options: &Options) -> Result<(Option<Box<Embedded>>, Remembered), 
 /// # Errors
 /// Anything of it cannot be used.
 pub(super) async fn open(
-    options: Options,
-    opened: Opened,
-) -> Result<(Folders, Options), StartError> {
+    options: ServentOptions,
+    opened: OpenedFolders,
+) -> Result<(Folders, ServentOptions), StartError> {
     let opened = tokio::task::spawn_blocking(move || {
-        let keys = if let Opened::Here = opened { Keys::Paths } else { Keys::Names };
+        let keys = if let OpenedFolders::Here = opened { Keys::Paths } else { Keys::Names };
         let (store, remembered) = open_all(opened, &options)?;
         let Remembered { servent, mut queue, mut fetches, trees, paused, parts, files, .. } =
             remembered;
@@ -122,7 +124,7 @@ pub(super) async fn open(
         let (inbox, held) = inbox.transpose()?.unzip();
         let first = held.map(|held| Input::Inbox { held: Some(held) }).into_iter().collect();
         let (files, parts) = SwarmFiles::restore(options.durability, &swarm);
-        let swarm = swarm::Restored { ledger: swarm.ledger, parts };
+        let swarm = swarm::RestoredSwarm { ledger: swarm.ledger, parts };
         let info = |change: &LibraryChange| match change {
             LibraryChange::Shared(shared, _) => Some(shared.info.clone()),
             _ => None,
@@ -132,7 +134,7 @@ pub(super) async fn open(
             true => fetches.iter().map(|row| row.fetch).collect(),
             false => paused,
         };
-        let restored = Restored {
+        let restored = RestoredNode {
             servent,
             listen: None,
             queue,
@@ -156,16 +158,16 @@ pub(super) async fn open(
 
 /// Opens the stores of this machine that are not open yet.
 fn open_all(
-    opened: Opened,
-    options: &Options,
+    opened: OpenedFolders,
+    options: &ServentOptions,
 ) -> Result<(Option<Store>, Remembered), StoreFailure> {
     match opened {
-        Opened::Here => {
+        OpenedFolders::Here => {
             let (own, all) = open_store(options)?;
             Ok((own.map(Store::Embedded), all))
         }
-        Opened::Site(site, all) => Ok((Some(Store::Site(site)), *all)),
-        Opened::Divided(lines) => {
+        OpenedFolders::Site(site, all) => Ok((Some(Store::Site(site)), *all)),
+        OpenedFolders::Divided(lines) => {
             // Whoever waited here alone, before there was a site, is not of it.
             let (own, all) = open_store(options)?;
             let all = Remembered { queue: Vec::new(), ..all };
@@ -176,7 +178,7 @@ fn open_all(
 
 /// Places that an older program saved in the database of a site are for paths:
 /// from now on for the names of the files that are there.
-fn rename(queue: &mut [Row], shared: &[LibraryChange]) -> Vec<Change> {
+fn rename(queue: &mut [StoredEntry], shared: &[LibraryChange]) -> Vec<StoreChange> {
     let shared = shared.iter().filter_map(|change| match change {
         LibraryChange::Shared(shared, _) => Some((shared.former_key(), shared.info.key)),
         _ => None,
@@ -186,15 +188,18 @@ fn rename(queue: &mut [Row], shared: &[LibraryChange]) -> Vec<Change> {
     for row in queue {
         if let Some(key) = names.get(&row.file) {
             row.file = *key;
-            changes.push(Change::Node(Op::Queue(*row)));
+            changes.push(StoreChange::Node(NodeOp::Queue(*row)));
         }
     }
     changes
 }
 
 /// The folder for uploads, and what is in it.
-fn open_inbox(dir: &Path, durability: Durability) -> Result<(Arc<Inbox>, Held), StartError> {
-    Inbox::open(dir, durability).map_err(|why| StartError::folder(dir, why))
+fn open_inbox(
+    dir: &Path,
+    durability: Durability,
+) -> Result<(Arc<InboxFolder>, InboxMessage), StartError> {
+    InboxFolder::open(dir, durability).map_err(|why| StartError::folder(dir, why))
 }
 
 #[cfg(test)]
@@ -211,7 +216,7 @@ mod tests {
         let LibraryChange::Shared(before, _) = &shared[0] else { panic!("{shared:?}") };
         let (_, shared) = Library::open(&shares, &[], (Vec::new(), Keys::Names)).unwrap();
         let LibraryChange::Shared(after, _) = &shared[0] else { panic!("{shared:?}") };
-        let row = |file| Row {
+        let row = |file| StoredEntry {
             ticket: servent_core::id::Guid([7; 16]),
             arrival: 1,
             state: servent_core::queue::RowState::Waiting,
@@ -228,7 +233,7 @@ mod tests {
         let mut queue = [row(before.info.key), row(FileKey(1)), row(after.info.key)];
         let changes = rename(&mut queue, &shared);
         assert_eq!(queue.map(|row| row.file), [after.info.key, FileKey(1), after.info.key]);
-        let [Change::Node(Op::Queue(saved))] = &changes[..] else { panic!("{changes:?}") };
+        let [StoreChange::Node(NodeOp::Queue(saved))] = &changes[..] else { panic!("{changes:?}") };
         assert_eq!(saved.file, after.info.key, "the database has it before anybody is told");
     }
 }

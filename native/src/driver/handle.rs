@@ -12,7 +12,7 @@ use serde::Serialize;
 use servent_core::fetch;
 use servent_core::id::FetchId;
 use servent_core::node::swarm::{SwarmFile, SwarmView};
-use servent_core::node::{Answer, Command, LaneTotals, NodeView, StoreError};
+use servent_core::node::{LaneTotals, NodeAnswer, NodeCommand, NodeView, StoreError};
 use servent_core::queue::server::Windows;
 use servent_core::routing::RouterView;
 use servent_core::swarm::client;
@@ -22,22 +22,22 @@ use servent_core::trace::{Event, Record};
 use servent_core::wire::pdtp::{Hash, Text};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
-use super::datagrams::Shared;
-use super::tally::Tally;
-use crate::access::Watch;
+use super::datagrams::SharedEndpoint;
+use super::tally::DriverTally;
+use crate::access::AccessWatch;
 use crate::clock::Clock;
 use crate::counters::Counters;
 use crate::error::{RunError, ShareError, StoreFailure};
-use crate::library::{Ask, LibraryStatus, Outcome, Told};
-use crate::net::{Credentials, Names, Pages, Relayed, Trust};
-use crate::store::Standing;
-use crate::tape::{Joined, Memory};
+use crate::library::{LibraryRequest, LibraryStatus, OutcomeSender, ShareOutcome};
+use crate::net::{Credentials, Pages, Relayed, SourceNames, Trust};
+use crate::store::SiteStanding;
+use crate::tape::{Joined, LineMemory};
 
 /// What a handle asks of the node's task.
 #[derive(Debug)]
-pub(crate) enum Control {
+pub(crate) enum HandleRequest {
     /// Pass this command to the node.
-    Command(Command),
+    Command(NodeCommand),
     /// Report the node's view.
     View { from: u32, count: u32, reply: oneshot::Sender<NodeView> },
     /// Report its queue, sorted into lanes.
@@ -90,14 +90,14 @@ pub struct QueueByLanes {
 }
 
 /// How a servent ended; `None` while it runs.
-pub(crate) type Ended = Option<Result<(), Arc<RunError>>>;
+pub(crate) type ServentEnd = Option<Result<(), Arc<RunError>>>;
 
 /// A running servent. Clones refer to the same servent; it is aborted when the
 /// last clone is dropped.
 #[derive(Debug, Clone)]
 pub struct Handle {
-    pub(crate) control: mpsc::Sender<Control>,
-    pub(crate) ended: watch::Receiver<Ended>,
+    pub(crate) control: mpsc::Sender<HandleRequest>,
+    pub(crate) ended: watch::Receiver<ServentEnd>,
     pub(crate) shared: Arc<Outside>,
 }
 
@@ -108,26 +108,26 @@ const TOLD: usize = 300;
 #[derive(Debug)]
 pub(crate) struct Outside {
     pub(crate) addrs: Vec<SocketAddr>,
-    pub(crate) answers: broadcast::Sender<Answer>,
+    pub(crate) answers: broadcast::Sender<NodeAnswer>,
     /// What happens to downloads.
     pub(crate) fetching: broadcast::Sender<fetch::Event>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) library: Arc<Mutex<LibraryStatus>>,
-    pub(crate) library_asks: Arc<Sender<Ask>>,
+    pub(crate) library_asks: Arc<Sender<LibraryRequest>>,
     pub(crate) download_dir: PathBuf,
-    pub(crate) memory: Option<Arc<Memory>>,
+    pub(crate) memory: Option<Arc<LineMemory>>,
     pub(crate) whole: Arc<Mutex<BTreeMap<FetchId, PathBuf>>>,
-    pub(crate) datagrams: Option<Arc<Shared>>,
-    pub(crate) tally: Mutex<Tally>,
+    pub(crate) datagrams: Option<Arc<SharedEndpoint>>,
+    pub(crate) tally: Mutex<DriverTally>,
     pub(crate) disk_trouble: Mutex<Option<StoreError>>,
-    pub(crate) access: Option<Mutex<Watch>>,
+    pub(crate) access: Option<Mutex<AccessWatch>>,
     pub(crate) trust: Arc<Trust>,
     /// The names of sources.
-    pub(crate) names: Arc<Names>,
+    pub(crate) names: Arc<SourceNames>,
     /// Whether changes wait for a database that is away.
     pub(crate) unsaved: Unsaved,
     /// How many parts of a divided site it leads.
-    pub(crate) standing: Mutex<Option<Standing>>,
+    pub(crate) standing: Mutex<Option<SiteStanding>>,
     pub(crate) pages: Option<Arc<Pages>>,
 }
 
@@ -158,7 +158,7 @@ impl Unsaved {
 
 impl Outside {
     /// The division of the site is this.
-    pub(crate) fn stands(&self, standing: Standing) {
+    pub(crate) fn stands(&self, standing: SiteStanding) {
         *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = Some(standing);
     }
 
@@ -201,13 +201,13 @@ impl Handle {
     ///
     /// # Errors
     /// The servent has ended.
-    pub async fn command(&self, command: Command) -> Result<(), RunError> {
-        self.control.send(Control::Command(command)).await.map_err(|_| RunError::Gone)
+    pub async fn command(&self, command: NodeCommand) -> Result<(), RunError> {
+        self.control.send(HandleRequest::Command(command)).await.map_err(|_| RunError::Gone)
     }
 
     /// Subscribes to answers from now on.
     #[must_use]
-    pub fn answers(&self) -> broadcast::Receiver<Answer> {
+    pub fn answers(&self) -> broadcast::Receiver<NodeAnswer> {
         self.shared.answers.subscribe()
     }
 
@@ -217,7 +217,7 @@ impl Handle {
     /// The servent has ended.
     pub async fn view(&self, from: u32, count: u32) -> Result<NodeView, RunError> {
         let (reply, view) = oneshot::channel();
-        let ask = Control::View { from, count, reply };
+        let ask = HandleRequest::View { from, count, reply };
         self.control.send(ask).await.map_err(|_| RunError::Gone)?;
         view.await.map_err(|_| RunError::Gone)
     }
@@ -228,7 +228,7 @@ impl Handle {
     /// The servent has ended.
     pub async fn lanes(&self, windows: Windows) -> Result<QueueByLanes, RunError> {
         let (reply, lanes) = oneshot::channel();
-        let ask = Control::QueueByLanes { windows, reply };
+        let ask = HandleRequest::QueueByLanes { windows, reply };
         self.control.send(ask).await.map_err(|_| RunError::Gone)?;
         lanes.await.map_err(|_| RunError::Gone)
     }
@@ -239,7 +239,7 @@ impl Handle {
     /// The servent has ended.
     pub async fn neighbourhood(&self) -> Result<Option<Neighbourhood>, RunError> {
         let (reply, view) = oneshot::channel();
-        let ask = Control::Neighbourhood { reply };
+        let ask = HandleRequest::Neighbourhood { reply };
         self.control.send(ask).await.map_err(|_| RunError::Gone)?;
         view.await.map_err(|_| RunError::Gone)
     }
@@ -251,7 +251,7 @@ impl Handle {
     /// The servent has ended.
     pub async fn want(&self, want: Want) -> Result<SwarmFile, RunError> {
         let (reply, file) = oneshot::channel();
-        let ask = Control::Want { want, reply };
+        let ask = HandleRequest::Want { want, reply };
         self.control.send(ask).await.map_err(|_| RunError::Gone)?;
         file.await.map_err(|_| RunError::Gone)
     }
@@ -263,14 +263,14 @@ impl Handle {
     /// The servent has ended.
     pub async fn swarm(&self, clients: u32) -> Result<SwarmView, RunError> {
         let (reply, view) = oneshot::channel();
-        let ask = Control::Swarm { clients, reply };
+        let ask = HandleRequest::Swarm { clients, reply };
         self.control.send(ask).await.map_err(|_| RunError::Gone)?;
         view.await.map_err(|_| RunError::Gone)
     }
 
     /// What its coordinator has done and refused, by reason.
     #[must_use]
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> DriverTally {
         self.shared.tally.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -301,7 +301,7 @@ impl Handle {
 
     /// Requests a new scan of the shared folders.
     pub fn rescan(&self) {
-        let _ = self.shared.library_asks.send(Ask::Walk); // It may have ended.
+        let _ = self.shared.library_asks.send(LibraryRequest::Walk); // It may have ended.
     }
 
     /// Shares one more folder or file from now on, across restarts too. When
@@ -309,19 +309,22 @@ impl Handle {
     ///
     /// # Errors
     /// It does not exist or cannot be read, or the servent has ended.
-    pub async fn share(&self, path: PathBuf) -> Result<Outcome, ShareError> {
-        self.wish(|told| Ask::Share(path, told)).await
+    pub async fn share(&self, path: PathBuf) -> Result<ShareOutcome, ShareError> {
+        self.wish(|told| LibraryRequest::Share(path, told)).await
     }
 
     /// Stops sharing a folder or file.
     ///
     /// # Errors
     /// It was not shared, or the servent has ended.
-    pub async fn unshare(&self, path: PathBuf) -> Result<Outcome, ShareError> {
-        self.wish(|told| Ask::Unshare(path, told)).await
+    pub async fn unshare(&self, path: PathBuf) -> Result<ShareOutcome, ShareError> {
+        self.wish(|told| LibraryRequest::Unshare(path, told)).await
     }
 
-    async fn wish(&self, ask: impl FnOnce(Told) -> Ask) -> Result<Outcome, ShareError> {
+    async fn wish(
+        &self,
+        ask: impl FnOnce(OutcomeSender) -> LibraryRequest,
+    ) -> Result<ShareOutcome, ShareError> {
         let (told, outcome) = oneshot::channel();
         let _ = self.shared.library_asks.send(ask(told)); // If it has ended, `told` is dropped.
         outcome.await.unwrap_or(Err(ShareError::Gone))
@@ -351,7 +354,7 @@ impl Handle {
     /// The file cannot be written, or the servent has ended.
     pub async fn export(&self, to: PathBuf) -> Result<(), RunError> {
         let (reply, done) = oneshot::channel();
-        let ask = Control::Export { to, reply };
+        let ask = HandleRequest::Export { to, reply };
         self.control.send(ask).await.map_err(|_| RunError::Gone)?;
         Ok(done.await.map_err(|_| RunError::Gone)??)
     }
@@ -421,13 +424,13 @@ impl Handle {
     /// True while the database of its site is away: nothing new is promised
     /// then.
     #[must_use]
-    pub fn is_mute(&self) -> bool {
+    pub fn is_store_unavailable(&self) -> bool {
         self.shared.unsaved.since().is_some()
     }
 
     /// How many parts of its site it leads, if that is divided.
     #[must_use]
-    pub fn standing(&self) -> Option<Standing> {
+    pub fn standing(&self) -> Option<SiteStanding> {
         *self.shared.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -475,13 +478,13 @@ impl Handle {
         if let Some(datagrams) = &self.shared.datagrams {
             datagrams.leave().await;
         }
-        let _ = self.command(Command::Stop).await; // If it has ended, `ended` says how.
+        let _ = self.command(NodeCommand::Stop).await; // If it has ended, `ended` says how.
         self.ended().await
     }
 
     /// Ends it as `kill -9` would: peers are not told, nothing more is saved.
     pub async fn abort(&self) {
-        let _ = self.control.send(Control::Abort).await; // If it has ended already, fine.
+        let _ = self.control.send(HandleRequest::Abort).await; // If it has ended already, fine.
         let _ = self.ended().await;
     }
 

@@ -12,10 +12,10 @@ use crate::files::{PartFile, store_error};
 use crate::library::{sha1_of, tree_hash_of};
 use crate::net::{Report, Reports};
 
-type Part = Result<Arc<PartFile>, StoreError>;
+type HashedPiece = Result<Arc<PartFile>, StoreError>;
 
 /// The SHA-1 of a finished download.
-pub(super) fn whole(fetch: FetchId, part: Part, reports: Reports) {
+pub(super) fn whole(fetch: FetchId, part: HashedPiece, reports: Reports) {
     let open = reports.clone();
     aside(fetch, part, reports, move |file| {
         let sha1 = sha1_of(file, |_| !open.is_closed())?;
@@ -24,7 +24,7 @@ pub(super) fn whole(fetch: FetchId, part: Part, reports: Reports) {
 }
 
 /// The hash of `start..end` of a download in its hash tree.
-pub(super) fn piece(fetch: FetchId, (start, end): (u64, u64), part: Part, reports: Reports) {
+pub(super) fn piece(fetch: FetchId, (start, end): (u64, u64), part: HashedPiece, reports: Reports) {
     aside(fetch, part, reports, move |file| {
         let tth = Some(tree_hash_of(file, start, end)?);
         Ok(Some(Input::Hashed { fetch, start, tth }))
@@ -35,7 +35,7 @@ pub(super) fn piece(fetch: FetchId, (start, end): (u64, u64), part: Part, report
 /// servent has ended.
 fn aside(
     fetch: FetchId,
-    part: Part,
+    part: HashedPiece,
     reports: Reports,
     hash: impl FnOnce(&File) -> io::Result<Option<Input>> + Send + 'static,
 ) {

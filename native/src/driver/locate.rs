@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fluent_uri::{Uri, UriRef};
 use servent_core::fetch::may_follow;
-use servent_core::node::Source;
+use servent_core::node::DownloadSource;
 use tokio::net::{TcpStream, lookup_host};
 
 /// How long to try one of several addresses before the next.
@@ -45,13 +45,13 @@ pub fn has_port(host: &str) -> bool {
 /// would be saved as the file.
 ///
 /// Nobody is dialed here: a stranger named the place, and the node judges it.
-pub(super) async fn moved(from: &Source, to: &str) -> Option<Source> {
-    let Place { secure, host, target } = resolve(from, to)?;
+pub(super) async fn moved(from: &DownloadSource, to: &str) -> Option<DownloadSource> {
+    let SourceLocation { secure, host, target } = resolve(from, to)?;
     let port = if secure { 443 } else { 80 };
     let named = if has_port(&host) { host.clone() } else { format!("{host}:{port}") };
     let found: Vec<SocketAddr> = lookup_host(named).await.ok()?.collect();
     let at = best(from.at, &found, secure)?;
-    Some(Source { at, target, host })
+    Some(DownloadSource { at, target, host })
 }
 
 /// Which of the addresses to ask: one that may be asked, of the family in which
@@ -65,13 +65,13 @@ fn best(from: SocketAddr, found: &[SocketAddr], secure: bool) -> Option<SocketAd
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
+struct SourceLocation {
     secure: bool,
     host: String,
     target: String,
 }
 
-fn resolve(from: &Source, to: &str) -> Option<Place> {
+fn resolve(from: &DownloadSource, to: &str) -> Option<SourceLocation> {
     let asked = from.target.split('#').next().unwrap_or_default();
     let was_secure = asked.starts_with("https://");
     let here = if was_secure { asked.to_owned() } else { format!("http://{}{asked}", from.host) };
@@ -97,7 +97,7 @@ fn resolve(from: &Source, to: &str) -> Option<Place> {
     let path = Some(there.path().as_str()).filter(|path| !path.is_empty()).unwrap_or("/");
     let query = there.query().map(|query| format!("?{query}")).unwrap_or_default();
     let origin = if secure { format!("https://{host}") } else { String::new() };
-    Some(Place { secure, host, target: format!("{origin}{path}{query}") })
+    Some(SourceLocation { secure, host, target: format!("{origin}{path}{query}") })
 }
 
 #[cfg(test)]
@@ -106,7 +106,7 @@ mod tests {
 
     fn place(from: &str, to: &str) -> Option<(bool, String, String)> {
         let at = SocketAddr::from(([127, 0, 0, 1], 1));
-        let from = Source { at, target: from.to_owned(), host: "h:1".to_owned() };
+        let from = DownloadSource { at, target: from.to_owned(), host: "h:1".to_owned() };
         resolve(&from, to).map(|place| (place.secure, place.host, place.target))
     }
 

@@ -22,12 +22,12 @@ mod tally;
 mod turn;
 
 pub use self::datagrams::Datagrams;
-pub(crate) use self::handle::{Control, Ended, Outside, Unsaved};
 pub use self::handle::{Handle, Neighbourhood, QueueByLanes, Want};
+pub(crate) use self::handle::{HandleRequest, Outside, ServentEnd, Unsaved};
 pub use self::locate::{address_of, has_port};
-pub use self::options::Options;
+pub use self::options::ServentOptions;
 pub use self::password::{Password, PasswordError};
 pub use self::start::{Driver, added_shares, export, import, known_hosts};
 pub use self::swarm::Coordinate;
-pub use self::tally::Tally;
+pub use self::tally::DriverTally;
 pub use crate::files::safe_path;

@@ -16,7 +16,7 @@ use crate::tape::TraceFile;
 
 /// Everything a servent needs to start.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct ServentOptions {
     /// Its name in traces.
     pub name: String,
     /// Addresses to listen on; port 0 takes any free one. Empty: none.
@@ -96,7 +96,7 @@ pub struct Options {
     pub rescan: Option<Duration>,
 }
 
-impl Options {
+impl ServentOptions {
     /// A servent that listens on a free port of the IPv4 loopback, shares
     /// nothing, and keeps everything under `dir`.
     #[must_use]

@@ -68,7 +68,12 @@ impl Password {
 
 /// Checks credentials on another thread; they are never right when no password
 /// is set.
-pub(super) fn judge(password: Option<Arc<Password>>, conn: ConnId, words: String, to: Reports) {
+pub(super) fn authenticate(
+    password: Option<Arc<Password>>,
+    conn: ConnId,
+    words: String,
+    to: Reports,
+) {
     static ROOM: OnceLock<Semaphore> = OnceLock::new();
     tokio::spawn(async move {
         let room = ROOM.get_or_init(|| Semaphore::new(AT_ONCE));

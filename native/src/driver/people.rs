@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use servent_core::id::ConnId;
 
-use super::Options;
+use super::ServentOptions;
 use crate::net::{Pace, Paces, Rate};
 
 /// Rate limits.
@@ -22,8 +22,8 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    pub(super) fn of(options: &Options) -> Self {
-        let Options { upload_rate, upload_rate_per_peer, download_rate, .. } = options;
+    pub(super) fn from_options(options: &ServentOptions) -> Self {
+        let ServentOptions { upload_rate, upload_rate_per_peer, download_rate, .. } = options;
         Self { up: *upload_rate, each: *upload_rate_per_peer, down: download_rate.clone() }
     }
 }

@@ -11,22 +11,22 @@ use servent_core::trace::tape::Start;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, broadcast, mpsc, watch};
 
-use super::datagrams::{Datagrams, Messaging, Shared};
-use super::folders::{self, Opened};
+use super::datagrams::{Datagrams, Messaging, SharedEndpoint};
+use super::folders::{self, OpenedFolders};
 use super::people::Rates;
 use super::turn::Loop;
-use super::{Handle, Options, Outside, Unsaved};
-use crate::access::Watch;
+use super::{Handle, Outside, ServentOptions, Unsaved};
+use crate::access::AccessWatch;
 use crate::clock::Clock;
 use crate::counters::Counters;
 use crate::dice;
 use crate::error::{StartError, StoreFailure};
-use crate::library::{Ask, Library, Worker};
+use crate::library::{Library, LibraryRequest, Worker};
 use crate::net::caches::Caches;
-use crate::net::udp::Socket;
+use crate::net::udp::UdpEndpoint;
 use crate::net::{Admission, Pages, REPORTS, Reports, Trust, listen, raise_descriptors};
 use crate::store::{DamagedState, Durability, Embedded};
-use crate::tape::Tape;
+use crate::tape::RecordingWriter;
 
 /// Connections above the limit the node is told, so that it can still answer
 /// those it must refuse.
@@ -45,7 +45,7 @@ impl Driver {
     ///
     /// # Errors
     /// Anything it needs and cannot get; see [`StartError`].
-    pub async fn start(options: Options) -> Result<Handle, StartError> {
+    pub async fn start(options: ServentOptions) -> Result<Handle, StartError> {
         Library::check(&options.shares)?;
         let opened = open_site(&options).await?;
         let listeners = bind(&options)?;
@@ -56,7 +56,7 @@ impl Driver {
         let standing = folders.listen(options.announce, &addrs)?;
 
         let caches = caches(&config, &addrs).await;
-        let (clock, rates) = (Clock::new(), Rates::of(&options));
+        let (clock, rates) = (Clock::new(), Rates::from_options(&options));
         let seed = options.seed.map_or_else(random_seed, Ok)?;
         let tape = begin_tape(&options, &clock, seed, &config)?;
 
@@ -65,7 +65,7 @@ impl Driver {
         let (end, ended) = watch::channel(None);
         let status = folders.library.status();
         let asker = scan(folders.library, &options, &reports)?;
-        caches.hear(&reports, options.origins.is_some());
+        caches.listen(&reports, options.origins.is_some());
         let outside = Arc::new(Outside {
             addrs,
             answers: broadcast::Sender::new(ANSWERS),
@@ -74,19 +74,19 @@ impl Driver {
             library: status,
             library_asks: asker,
             download_dir: options.download_dir.clone(),
-            memory: tape.as_ref().and_then(Tape::memory),
+            memory: tape.as_ref().and_then(RecordingWriter::memory),
             whole: folders.downloads.whole(),
             datagrams: messaging.as_ref().map(|it| it.shared()),
             tally: Mutex::default(),
             disk_trouble: Mutex::default(),
-            access: options.access.clone().map(|to| Mutex::new(Watch::new(to))),
+            access: options.access.clone().map(|to| Mutex::new(AccessWatch::new(to))),
             trust: Arc::new(Trust::new(options.ca_file, options.credentials, options.state_dir)),
             names: Arc::default(),
             unsaved: Unsaved::new(clock),
             standing: Mutex::new(standing),
             pages: options.origins.map(|origins| Arc::new(Pages::new(origins, options.relay))),
         });
-        let mut turns = Loop::new(super::turn::Parts {
+        let mut turns = Loop::new(super::turn::LoopParts {
             clock,
             node: Node::new(config, seed),
             messaging,
@@ -119,9 +119,9 @@ impl Driver {
 /// Begins to scan what is shared; returns where to ask for more.
 fn scan(
     library: Library,
-    options: &Options,
+    options: &ServentOptions,
     reports: &Reports,
-) -> Result<Arc<Sender<Ask>>, StartError> {
+) -> Result<Arc<Sender<LibraryRequest>>, StartError> {
     match &options.state_dir {
         Some(dir) => Worker::start(library, options.rescan, reports.clone())
             .map(|worker| worker.asker())
@@ -132,16 +132,15 @@ fn scan(
 
 /// Begins to record, if anything is recorded.
 fn begin_tape(
-    options: &Options,
+    options: &ServentOptions,
     clock: &Clock,
     seed: u64,
     config: &Config,
-) -> Result<Option<Tape>, StartError> {
+) -> Result<Option<RecordingWriter>, StartError> {
     let start = Start::new(NodeId(0), &options.name, seed, config.clone());
     let file = options.trace.as_ref();
-    Tape::begin(clock.now(), start, file, options.tape).map_err(|why| StartError::Trace {
-        path: file.map(|it| it.path.clone()).unwrap_or_default(),
-        why,
+    RecordingWriter::begin(clock.now(), start, file, options.tape).map_err(|why| {
+        StartError::Trace { path: file.map(|it| it.path.clone()).unwrap_or_default(), why }
     })
 }
 
@@ -162,7 +161,7 @@ fn accept_all(
     admission: &Admission,
     reports: &Reports,
 ) {
-    let numbers = Arc::new(listen::Numbers::default());
+    let numbers = Arc::new(listen::ConnectionNumbers::default());
     for listener in listeners {
         let room = (Arc::clone(room), admission.clone());
         tokio::spawn(listen::accept(listener, Arc::clone(&numbers), room, reports.clone()));
@@ -172,15 +171,15 @@ fn accept_all(
 /// Opens the store of a site, if this servent is one of it: of one that is led,
 /// as soon as it leads. Until then it listens nowhere, so that nobody waits for
 /// its answers.
-async fn open_site(options: &Options) -> Result<Opened, StartError> {
+async fn open_site(options: &ServentOptions) -> Result<OpenedFolders, StartError> {
     if options.store.is_some() {
         drop(bind(options)?); // Whoever stands by shall be able to listen then.
     }
-    Ok(Opened::of(options).await?)
+    Ok(OpenedFolders::open(options).await?)
 }
 
 /// Binds the listening sockets.
-fn bind(options: &Options) -> Result<Vec<TcpListener>, StartError> {
+fn bind(options: &ServentOptions) -> Result<Vec<TcpListener>, StartError> {
     listen::bind(&options.listen).map_err(|why| match why {
         // Most often the user has started us twice.
         StartError::PortInUse { .. } => {
@@ -194,11 +193,11 @@ fn bind(options: &Options) -> Result<Vec<TcpListener>, StartError> {
 /// Binds the datagram socket.
 fn bind_datagrams(options: &Datagrams) -> Result<Box<Messaging>, StartError> {
     let Datagrams { listen: at, only, loss, seed, .. } = *options;
-    let socket = Socket::bind((at, only), loss, seed).map_err(|why| match why.kind() {
+    let socket = UdpEndpoint::bind((at, only), loss, seed).map_err(|why| match why.kind() {
         std::io::ErrorKind::AddrInUse => StartError::UdpPortInUse { at },
         _ => StartError::Udp { at, why },
     })?;
-    let shared = Arc::new(Shared::new(socket.local(), options));
+    let shared = Arc::new(SharedEndpoint::new(socket.local(), options));
     Ok(Box::new(Messaging::new(socket, options.config.clone(), shared)))
 }
 
@@ -257,7 +256,7 @@ fn local_addrs(listeners: &[TcpListener]) -> Result<Vec<SocketAddr>, StartError>
 
 /// The node's configuration as all options together determine it, its
 /// connections limited by the available descriptors.
-fn fit(options: &Options) -> (Arc<Semaphore>, Config) {
+fn fit(options: &ServentOptions) -> (Arc<Semaphore>, Config) {
     let mut config = options.node.clone();
     config.datagrams = options.datagrams.as_ref().map(|it| it.config.clone());
     config.guarded |= options.password.is_some();

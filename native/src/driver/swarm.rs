@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use servent_core::node::swarm::{Input, Output, Part, SwarmFile};
+use servent_core::node::swarm::{Input, Output, PartialFile, SwarmFile};
 use servent_core::node::{Input as NodeInput, StoreError};
 use servent_core::swarm::FileSpec;
 use servent_core::wire::pdtp::Hash;
@@ -21,7 +21,7 @@ use servent_core::wire::pdtp::Hash;
 use crate::files::{PartFile, SourceFile, hash_span, store_error};
 use crate::files::{part_path, rename_new};
 use crate::net::{Report, Reports, ServeFrom};
-use crate::store::{Change, Durability, SwarmRows};
+use crate::store::{Durability, StoreChange, SwarmRows};
 
 /// What a coordinator is started with.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ pub struct Coordinate {
 
 /// A file we download.
 #[derive(Debug)]
-struct Target {
+struct DownloadTarget {
     path: PathBuf,
     open: Result<Arc<PartFile>, StoreError>,
 }
@@ -47,21 +47,21 @@ pub(crate) struct SwarmFiles {
     durability: Durability,
     next: u32,
     sources: BTreeMap<SwarmFile, Arc<SourceFile>>,
-    targets: BTreeMap<SwarmFile, Target>,
+    targets: BTreeMap<SwarmFile, DownloadTarget>,
 }
 
 impl SwarmFiles {
     /// Restores what the store remembers and checks it against the disk.
-    pub(crate) fn restore(durability: Durability, rows: &SwarmRows) -> (Self, Vec<Part>) {
+    pub(crate) fn restore(durability: Durability, rows: &SwarmRows) -> (Self, Vec<PartialFile>) {
         let (mut targets, mut parts) = (BTreeMap::new(), Vec::new());
         for (file, path) in &rows.targets {
             if let Some(part) = rows.parts.iter().find(|part| part.file == *file) {
                 let digests = rows.pieces.iter().filter(|((of, _), _)| of == file);
                 let digests = digests.map(|((_, piece), digest)| (*piece, *digest));
-                parts.push(Part { have: there(path, part, digests), ..part.clone() });
+                parts.push(PartialFile { have: there(path, part, digests), ..part.clone() });
             }
             let open = Err(StoreError::Failed);
-            targets.insert(*file, Target { path: path.clone(), open });
+            targets.insert(*file, DownloadTarget { path: path.clone(), open });
         }
         let next = targets.last_key_value().map_or(0, |(file, _)| file.0 + 1);
         (Self { durability, next, sources: BTreeMap::new(), targets }, parts)
@@ -83,14 +83,14 @@ impl SwarmFiles {
 
     /// The number of a file we download, the same as before if it had one, and
     /// the change to remember.
-    pub(crate) fn target(&mut self, path: &Path) -> (SwarmFile, Option<Change>) {
+    pub(crate) fn target(&mut self, path: &Path) -> (SwarmFile, Option<StoreChange>) {
         if let Some((file, _)) = self.targets.iter().find(|(_, target)| target.path == path) {
             return (*file, None);
         }
         let file = self.number();
-        let target = Target { path: path.to_owned(), open: Err(StoreError::Failed) };
+        let target = DownloadTarget { path: path.to_owned(), open: Err(StoreError::Failed) };
         self.targets.insert(file, target);
-        (file, Some(Change::SwarmTarget(file, path.to_owned())))
+        (file, Some(StoreChange::SwarmTarget(file, path.to_owned())))
     }
 
     /// Where to read the bytes of a file from.
@@ -180,7 +180,7 @@ fn aside(reports: &Reports, work: impl FnOnce() -> Input + Send + 'static) {
 /// with.
 fn there(
     target: &Path,
-    part: &Part,
+    part: &PartialFile,
     digests: impl Iterator<Item = (u32, Hash)>,
 ) -> Vec<(u32, u32)> {
     let Ok(file) = File::open(part_path(target)) else { return Vec::new() };
@@ -216,7 +216,7 @@ mod tests {
         SwarmRows {
             ledger: Vec::new(),
             targets: vec![(file, path.to_owned())],
-            parts: vec![Part { file, url, size: 10, chunk: 4, have }],
+            parts: vec![PartialFile { file, url, size: 10, chunk: 4, have }],
             pieces: digests.iter().map(|(piece, digest)| ((file, *piece), *digest)).collect(),
         }
     }
@@ -249,7 +249,7 @@ mod tests {
         let target = dir.path().join("f");
         let (mut files, _) = SwarmFiles::restore(Durability::Process, &SwarmRows::default());
         let (file, change) = files.target(&target);
-        assert!(matches!(change, Some(Change::SwarmTarget(SwarmFile(0), _))));
+        assert!(matches!(change, Some(StoreChange::SwarmTarget(SwarmFile(0), _))));
         assert_eq!(files.target(&target).0, file, "the same file is the same number");
         let (reports, mut reported) = tokio::sync::mpsc::channel(4);
         files.carry_out(Output::Allocate { file, size: 3 }, &reports);

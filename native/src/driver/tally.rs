@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use servent_core::swarm::{Event, Failure, Limit, Pick, Refusal};
+use servent_core::swarm::{Event, Failure, Pick, SwarmLimit, SwarmRefusal};
 
 /// Totals since the start, by reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Tally {
+pub struct DriverTally {
     /// Pieces assigned, by how the uploader was found.
     pub assigned: BTreeMap<&'static str, u64>,
     /// Transfers that failed, by reason.
@@ -20,7 +20,7 @@ pub struct Tally {
     pub quarantined: u64,
 }
 
-impl Tally {
+impl DriverTally {
     /// Counts an event.
     pub(crate) fn count(&mut self, event: &Event) {
         let (list, word) = match event {
@@ -59,30 +59,30 @@ const fn failure(why: Failure) -> &'static str {
     }
 }
 
-const fn refusal(why: Refusal) -> &'static str {
+const fn refusal(why: SwarmRefusal) -> &'static str {
     match why {
-        Refusal::Unreadable => "unreadable",
-        Refusal::NotAClients => "not_a_clients",
-        Refusal::Order => "order",
-        Refusal::IdTaken => "id_taken",
-        Refusal::UnknownFile => "unknown_file",
-        Refusal::BadRange => "bad_range",
-        Refusal::UnknownTransfer => "unknown_transfer",
-        Refusal::AboveHardLimit => "above_hard_limit",
-        Refusal::TooSoon => "too_soon",
-        Refusal::Silent => "silent",
-        Refusal::Full => "full",
+        SwarmRefusal::Unreadable => "unreadable",
+        SwarmRefusal::NotAClients => "not_a_clients",
+        SwarmRefusal::Order => "order",
+        SwarmRefusal::IdTaken => "id_taken",
+        SwarmRefusal::UnknownFile => "unknown_file",
+        SwarmRefusal::BadRange => "bad_range",
+        SwarmRefusal::UnknownTransfer => "unknown_transfer",
+        SwarmRefusal::AboveHardLimit => "above_hard_limit",
+        SwarmRefusal::TooSoon => "too_soon",
+        SwarmRefusal::Silent => "silent",
+        SwarmRefusal::Full => "full",
     }
 }
 
-const fn reached(limit: Limit) -> &'static str {
+const fn reached(limit: SwarmLimit) -> &'static str {
     match limit {
-        Limit::Clients => "clients",
-        Limit::PerAddress => "per_address",
-        Limit::Ledger => "ledger",
-        Limit::Files => "files",
-        Limit::Pieces => "pieces",
-        Limit::FilesPerClient => "files_per_client",
+        SwarmLimit::Clients => "clients",
+        SwarmLimit::PerAddress => "per_address",
+        SwarmLimit::Ledger => "ledger",
+        SwarmLimit::Files => "files",
+        SwarmLimit::Pieces => "pieces",
+        SwarmLimit::FilesPerClient => "files_per_client",
     }
 }
 
@@ -95,11 +95,11 @@ mod tests {
     #[test]
     fn the_words_are_those_of_the_events() {
         let client = ConnId(2);
-        let mut tally = Tally::default();
+        let mut tally = DriverTally::default();
         let events = [
-            Event::Refused { client, why: Refusal::IdTaken },
-            Event::Refused { client, why: Refusal::IdTaken },
-            Event::Limit { limit: Limit::PerAddress },
+            Event::Refused { client, why: SwarmRefusal::IdTaken },
+            Event::Refused { client, why: SwarmRefusal::IdTaken },
+            Event::Limit { limit: SwarmLimit::PerAddress },
             Event::Quarantined { client, failures: 3 },
         ];
         for event in &events {
@@ -108,7 +108,8 @@ mod tests {
         assert_eq!(tally.refused["id_taken"], 2);
         assert_eq!((tally.limits["per_address"], tally.quarantined), (1, 1));
         // A tape and a counter use the same name for a reason.
-        for why in [Refusal::NotAClients, Refusal::AboveHardLimit, Refusal::TooSoon] {
+        for why in [SwarmRefusal::NotAClients, SwarmRefusal::AboveHardLimit, SwarmRefusal::TooSoon]
+        {
             assert_eq!(serde_json::to_value(why).unwrap(), refusal(why));
         }
         for why in [Failure::UploaderLeft, Failure::DownloaderSilent, Failure::Hash] {
@@ -117,7 +118,7 @@ mod tests {
         for why in [Pick::Unseen, Pick::Fastest, Pick::Again] {
             assert_eq!(serde_json::to_value(why).unwrap(), pick(why));
         }
-        for limit in [Limit::FilesPerClient, Limit::Ledger] {
+        for limit in [SwarmLimit::FilesPerClient, SwarmLimit::Ledger] {
             assert_eq!(serde_json::to_value(limit).unwrap(), reached(limit));
         }
     }

@@ -10,27 +10,31 @@ use std::time::Duration;
 
 use servent_core::engine::{Effect, Engine as _, FxOf};
 use servent_core::id::{ConnId, FileIndex};
-use servent_core::node::{Command, ConnEvent, Event, Input, Node, Output, StoreError, swarm};
+use servent_core::node::{ConnEvent, Event, Input, Node, NodeCommand, Output, StoreError, swarm};
 use servent_core::time::Instant;
 use servent_core::unicast::Endpoint;
 use tokio::sync::{Semaphore, mpsc, watch};
 
-use self::promises::Held;
+use self::promises::PendingPromises;
 use self::suspended::Suspended;
 use super::datagrams::Messaging;
 use super::downloads::Downloads;
 use super::people::{People, Rates};
 use super::swarm::SwarmFiles;
-use super::{Control, Coordinate, Ended, Neighbourhood, Outside, Password, QueueByLanes, Want};
+use super::{
+    Coordinate, HandleRequest, Neighbourhood, Outside, Password, QueueByLanes, ServentEnd, Want,
+};
 use crate::clock::Clock;
 use crate::counters::add;
 use crate::error::{RunError, StoreFailure};
-use crate::inbox::Inbox;
-use crate::library::{Ask, Change as LibraryChange, Outcome, Shared, Told};
+use crate::inbox::InboxFolder;
+use crate::library::{
+    LibraryFile, LibraryRequest, OutcomeSender, ShareChange as LibraryChange, ShareOutcome,
+};
 use crate::net::caches::Caches;
 use crate::net::{Alarm, Outbox, Rate, Report, Reports};
-use crate::store::{Change, Store};
-use crate::tape::Tape;
+use crate::store::{Store, StoreChange};
+use crate::tape::RecordingWriter;
 
 /// Reports taken in one turn.
 const TURN: usize = 256;
@@ -38,7 +42,7 @@ const TURN: usize = 256;
 const FLUSH_EVERY: Duration = Duration::from_secs(5);
 
 /// The parts of a [`Loop`].
-pub(super) struct Parts {
+pub(super) struct LoopParts {
     pub(super) clock: Clock,
     pub(super) node: Node,
     pub(super) messaging: Option<Box<Messaging>>,
@@ -46,13 +50,13 @@ pub(super) struct Parts {
     pub(super) store: Option<Store>,
     pub(super) downloads: Downloads,
     pub(super) swarm: SwarmFiles,
-    pub(super) inbox: Option<Arc<Inbox>>,
+    pub(super) inbox: Option<Arc<InboxFolder>>,
     pub(super) shared: Vec<LibraryChange>,
-    pub(super) changes: Vec<Change>,
-    pub(super) tape: Option<Tape>,
+    pub(super) changes: Vec<StoreChange>,
+    pub(super) tape: Option<RecordingWriter>,
     pub(super) reports: Reports,
     pub(super) reported: mpsc::Receiver<Report>,
-    pub(super) controlled: mpsc::Receiver<Control>,
+    pub(super) controlled: mpsc::Receiver<HandleRequest>,
     pub(super) room: Arc<Semaphore>,
     pub(super) rates: Rates,
     pub(super) password: Option<Password>,
@@ -74,27 +78,27 @@ pub(super) struct Loop {
     store: Option<Store>,
     downloads: Downloads,
     swarm: SwarmFiles,
-    inbox: Option<Arc<Inbox>>,
-    shared: BTreeMap<FileIndex, Arc<Shared>>,
+    inbox: Option<Arc<InboxFolder>>,
+    shared: BTreeMap<FileIndex, Arc<LibraryFile>>,
     conns: BTreeMap<ConnId, Arc<Outbox>>,
-    tape: Option<Tape>,
+    tape: Option<RecordingWriter>,
     reports: Reports,
     reported: mpsc::Receiver<Report>,
-    controlled: mpsc::Receiver<Control>,
+    controlled: mpsc::Receiver<HandleRequest>,
     room: Arc<Semaphore>,
     people: People,
     password: Option<Arc<Password>>,
     down: Option<Rate>,
     outside: Arc<Outside>,
     /// To be committed at the end of the turn.
-    changes: Vec<Change>,
+    changes: Vec<StoreChange>,
     /// To be carried out after that; true when it follows a change that the
     /// same input made, and that a database which is away keeps waiting.
     outputs: Vec<(bool, Output)>,
     /// What waits for a database that is away.
-    held: Held,
+    held: PendingPromises,
     /// To be answered after that.
-    wished: Vec<(Outcome, Told)>,
+    wished: Vec<(ShareOutcome, OutcomeSender)>,
     /// Connections whose bytes were passed to the node in this turn.
     taken: Vec<ConnId>,
     /// Connections that read nothing more until their credentials are checked.
@@ -106,7 +110,7 @@ pub(super) struct Loop {
 /// Why a turn began.
 enum Woken {
     Reports,
-    Control(Option<Control>),
+    Control(Option<HandleRequest>),
     Timer,
     Datagrams,
     Flush,
@@ -114,7 +118,7 @@ enum Woken {
 }
 
 impl Loop {
-    pub(super) fn new(parts: Parts) -> Self {
+    pub(super) fn new(parts: LoopParts) -> Self {
         let Rates { up, each, down } = parts.rates;
         let mut turns = Self {
             clock: parts.clock,
@@ -141,7 +145,7 @@ impl Loop {
             outside: parts.outside,
             changes: parts.changes,
             outputs: Vec::new(),
-            held: Held::default(),
+            held: PendingPromises::default(),
             wished: Vec::new(),
             taken: Vec::new(),
             judging: BTreeSet::new(),
@@ -155,7 +159,7 @@ impl Loop {
     }
 
     /// Runs until stopped, aborted or unable to go on; `end` receives how.
-    pub(super) async fn run(mut self, first: Vec<Input>, end: watch::Sender<Ended>) {
+    pub(super) async fn run(mut self, first: Vec<Input>, end: watch::Sender<ServentEnd>) {
         let how = self.turns(first).await;
         let how = match (how, self.tape.take()) {
             (Ok(true), Some(tape)) => {
@@ -176,7 +180,7 @@ impl Loop {
     async fn turns(&mut self, first: Vec<Input>) -> Result<bool, RunError> {
         let mut batch = Vec::with_capacity(TURN);
         let now = self.clock.now();
-        first.iter().for_each(|input| self.outside.names.hear(input));
+        first.iter().for_each(|input| self.outside.names.remember(input));
         first.into_iter().for_each(|input| self.feed(now, input));
         self.finish_turn(now).await?;
         let mut flush = tokio::time::interval(FLUSH_EVERY);
@@ -190,7 +194,7 @@ impl Loop {
             self.timers(now);
             self.unsay(now);
             match woken {
-                Woken::Control(None | Some(Control::Abort)) => return Ok(false),
+                Woken::Control(None | Some(HandleRequest::Abort)) => return Ok(false),
                 Woken::Control(Some(control)) => self.control(now, control),
                 Woken::Reports => batch.drain(..).for_each(|report| self.report(now, report)),
                 Woken::Flush => {
@@ -301,7 +305,7 @@ impl Loop {
                     | Output::Refused { .. }
                     | Output::Writable { .. }),
                 ) => self.said.push(Effect::Output(output)),
-                Effect::Output(Output::Persist(op)) => self.changes.push(Change::Node(op)),
+                Effect::Output(Output::Persist(op)) => self.changes.push(StoreChange::Node(op)),
                 Effect::Output(output) => {
                     match &output {
                         Output::Allocate { fetch, name, .. } => {
@@ -322,43 +326,43 @@ impl Loop {
         }
     }
 
-    fn control(&mut self, now: Instant, control: Control) {
+    fn control(&mut self, now: Instant, control: HandleRequest) {
         match control {
-            Control::Command(command) => {
+            HandleRequest::Command(command) => {
                 let input = Input::Command(command);
-                self.outside.names.hear(&input);
+                self.outside.names.remember(&input);
                 self.feed(now, input);
             }
-            Control::View { from, count, reply } => {
+            HandleRequest::View { from, count, reply } => {
                 let _ = reply.send(self.node.view(from, count)); // The asker may be gone.
             }
-            Control::QueueByLanes { windows, reply } => {
+            HandleRequest::QueueByLanes { windows, reply } => {
                 let (lanes, cards) = self.node.lanes(&windows);
                 let mut view = self.node.view(1, 0);
                 view.queue.cards = cards;
                 let _ = reply.send(QueueByLanes { at: now, view, lanes }); // The asker may be gone.
             }
-            Control::Neighbourhood { reply } => {
+            HandleRequest::Neighbourhood { reply } => {
                 let hosts = self.node.hosts();
                 let view = self.node.overlay().map(|router| Neighbourhood { router, hosts });
                 let _ = reply.send(view); // The asker may be gone.
             }
-            Control::Want { want, reply } => {
+            HandleRequest::Want { want, reply } => {
                 let (file, change) = self.swarm.target(&want.target);
                 self.changes.extend(change);
                 let Want { url, coordinator, sha256, .. } = want;
-                let command = swarm::Command::Want { file, url, coordinator, sha256 };
-                self.feed(now, Input::Command(Command::Swarm(command)));
+                let command = swarm::SwarmCommand::Want { file, url, coordinator, sha256 };
+                self.feed(now, Input::Command(NodeCommand::Swarm(command)));
                 let _ = reply.send(file); // The asker may be gone.
             }
-            Control::Swarm { clients, reply } => {
+            HandleRequest::Swarm { clients, reply } => {
                 let _ = reply.send(self.node.swarm(clients)); // The asker may be gone.
             }
-            Control::Export { to, reply } => {
+            HandleRequest::Export { to, reply } => {
                 let done = self.store.as_ref().map_or(Ok(()), |store| store.copy_to(&to));
                 let _ = reply.send(done); // The asker may be gone.
             }
-            Control::Abort => {}
+            HandleRequest::Abort => {}
         }
     }
 
@@ -393,7 +397,7 @@ impl Loop {
                         self.judging.remove(conn);
                     }
                     Input::DiskFailed { why: StoreError::Changed, .. } => {
-                        let _ = self.outside.library_asks.send(Ask::Walk); // Its thread may have ended.
+                        let _ = self.outside.library_asks.send(LibraryRequest::Walk); // Its thread may have ended.
                     }
                     Input::DiskFailed { why, .. } | Input::VerifyFailed { why, .. } => {
                         let last = self.outside.disk_trouble.lock();
@@ -409,15 +413,15 @@ impl Loop {
     fn library(&mut self, change: LibraryChange) {
         match change {
             LibraryChange::Shared(shared, row) => {
-                self.changes.push(Change::File(shared.path(), row));
+                self.changes.push(StoreChange::File(shared.path(), row));
                 self.shared.insert(shared.info.index, shared);
             }
             LibraryChange::Gone(index) => {
                 self.shared.remove(&index);
             }
-            LibraryChange::Forgotten(path) => self.changes.push(Change::FileGone(path)),
+            LibraryChange::Forgotten(path) => self.changes.push(StoreChange::FileGone(path)),
             LibraryChange::Wished { path, shared, outcome, told } => {
-                let share = if shared { Change::Share } else { Change::ShareGone };
+                let share = if shared { StoreChange::Share } else { StoreChange::ShareGone };
                 self.changes.push(share(path));
                 self.wished.push((outcome, told));
             }
@@ -431,11 +435,11 @@ impl Loop {
         let mut commands = Vec::new();
         for (path, spec) in files {
             let file = self.swarm.source(path, spec.size);
-            commands.push(swarm::Command::Serve { file, spec });
+            commands.push(swarm::SwarmCommand::Serve { file, spec });
         }
         let sources = self.outside.addrs.first().into_iter().chain(&proxies);
-        commands.extend(sources.map(|at| swarm::Command::Source { at: *at, slots }));
-        commands.into_iter().map(|command| Input::Command(Command::Swarm(command))).collect()
+        commands.extend(sources.map(|at| swarm::SwarmCommand::Source { at: *at, slots }));
+        commands.into_iter().map(|command| Input::Command(NodeCommand::Swarm(command))).collect()
     }
 
     /// Tells the node what is in the inbox, without making anybody wait.

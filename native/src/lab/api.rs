@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use servent_core::node::Command;
+use servent_core::node::NodeCommand;
 use servent_core::queue::server::Windows;
 
 use super::{Hub, Live, door, guard};
@@ -17,7 +17,7 @@ use super::{Hub, Live, door, guard};
 const MOST_CARDS: u32 = 10_000;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Window {
+pub(super) struct LaneWindow {
     servent: Option<String>,
     from: Option<u32>,
     count: Option<u32>,
@@ -49,7 +49,10 @@ pub(super) async fn info(State(hub): State<Arc<Hub>>, headers: HeaderMap) -> Jso
 }
 
 /// `GET /api/view`: a servent's state, with a window of its queue.
-pub(super) async fn view(State(hub): State<Arc<Hub>>, Query(window): Query<Window>) -> Response {
+pub(super) async fn view(
+    State(hub): State<Arc<Hub>>,
+    Query(window): Query<LaneWindow>,
+) -> Response {
     let Some(live) = hub.servent(window.servent.as_deref()) else {
         return missing("no such servent");
     };
@@ -63,7 +66,7 @@ pub(super) async fn view(State(hub): State<Arc<Hub>>, Query(window): Query<Windo
 /// The first place to show of each lane, and how many.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct LaneOffsets {
     servent: Option<String>,
     sync: u32,
     #[serde(rename = "async")]
@@ -74,7 +77,10 @@ pub(super) struct Wanted {
 
 /// `GET /api/queue`: a servent's current queue, for a page whose tape does not
 /// reach back to the start.
-pub(super) async fn queue(State(hub): State<Arc<Hub>>, Query(wanted): Query<Wanted>) -> Response {
+pub(super) async fn queue(
+    State(hub): State<Arc<Hub>>,
+    Query(wanted): Query<LaneOffsets>,
+) -> Response {
     let Some(live) = hub.servent(wanted.servent.as_deref()) else {
         return missing("no such servent");
     };
@@ -91,7 +97,10 @@ pub(super) async fn queue(State(hub): State<Arc<Hub>>, Query(wanted): Query<Want
 }
 
 /// `GET /api/status`: everything that `servent status` prints.
-pub(super) async fn status(State(hub): State<Arc<Hub>>, Query(window): Query<Window>) -> Response {
+pub(super) async fn status(
+    State(hub): State<Arc<Hub>>,
+    Query(window): Query<LaneWindow>,
+) -> Response {
     let count = window.count.unwrap_or(20).min(MOST_CARDS);
     let mut servents = Vec::new();
     for live in &hub.servents {
@@ -119,7 +128,7 @@ async fn one_status(live: &Live, count: u32) -> Result<Value, servent::error::Ru
         "counters": handle.counters(),
         "view": handle.view(1, count).await?,
         "overlay": handle.neighbourhood().await?,
-        "store_away": handle.is_mute(),
+        "store_away": handle.is_store_unavailable(),
         "parts": handle.standing(),
     }))
 }
@@ -140,10 +149,10 @@ pub(super) async fn trace(State(hub): State<Arc<Hub>>, Path(name): Path<String>)
     }
 }
 
-/// `POST /api/command`: one [`Command`] as JSON. Requires the token.
+/// `POST /api/command`: one [`NodeCommand`] as JSON. Requires the token.
 pub(super) async fn command(
     State(hub): State<Arc<Hub>>,
-    Query(window): Query<Window>,
+    Query(window): Query<LaneWindow>,
     headers: HeaderMap,
     body: String,
 ) -> Response {
@@ -154,7 +163,7 @@ pub(super) async fn command(
     let Some(live) = hub.servent(window.servent.as_deref()) else {
         return missing("no such servent");
     };
-    match serde_json::from_str::<Command>(&body) {
+    match serde_json::from_str::<NodeCommand>(&body) {
         Ok(command) => match live.handle.command(command).await {
             Ok(()) => StatusCode::NO_CONTENT.into_response(),
             Err(e) => (StatusCode::SERVICE_UNAVAILABLE, format!("{e}\n")).into_response(),

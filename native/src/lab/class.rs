@@ -18,7 +18,7 @@ const STEPS: usize = 32;
 
 /// What a page says of itself.
 #[derive(Debug, Deserialize)]
-pub(super) struct Said {
+pub(super) struct PageStatus {
     /// What its person is called here.
     name: String,
     /// For so many seconds nobody has touched it.
@@ -55,7 +55,7 @@ struct Tried {
 }
 
 #[derive(Debug)]
-struct Page {
+struct ClassPage {
     name: String,
     away: u32,
     hidden: bool,
@@ -83,7 +83,7 @@ struct Going {
 /// Everybody, and the lesson.
 #[derive(Debug, Default)]
 pub(super) struct Class {
-    pages: BTreeMap<SocketAddrV4, Page>,
+    pages: BTreeMap<SocketAddrV4, ClassPage>,
     going: Option<Going>,
     runs: u64,
     /// Whose page is shown to everybody.
@@ -143,7 +143,7 @@ impl Class {
     }
 
     /// A page says how it is. What was committed once stays.
-    pub(super) fn hear(&mut self, at: SocketAddrV4, said: Said, now: Instant) {
+    pub(super) fn receive(&mut self, at: SocketAddrV4, said: PageStatus, now: Instant) {
         self.pages.retain(|_, page| now.since(page.heard) < REMEMBERED);
         if said.gone {
             // What it has committed to stays: it may be loaded anew.
@@ -153,7 +153,7 @@ impl Class {
         if self.pages.len() >= PAGES && !self.pages.contains_key(&at) {
             return;
         }
-        let page = self.pages.entry(at).or_insert_with(|| Page {
+        let page = self.pages.entry(at).or_insert_with(|| ClassPage {
             name: String::new(),
             away: 0,
             hidden: false,
@@ -240,7 +240,7 @@ impl Class {
 impl Going {
     /// Where it stands. Before everybody is done with a question nobody but the host
     /// sees what others have said.
-    fn shown(&self, pages: &BTreeMap<SocketAddrV4, Page>, to_host: bool) -> Value {
+    fn shown(&self, pages: &BTreeMap<SocketAddrV4, ClassPage>, to_host: bool) -> Value {
         let steps = self.lesson.steps.iter().enumerate().filter(|(_, it)| !it.choices.is_empty());
         let open = steps.filter(|(n, _)| to_host || self.step > self.last_of(*n));
         let tally: BTreeMap<usize, Vec<usize>> = open
@@ -276,7 +276,7 @@ impl Going {
     }
 
     /// Somebody was wrong before and after they talked about it.
-    fn wrong_twice(&self, page: &Page) -> bool {
+    fn wrong_twice(&self, page: &ClassPage) -> bool {
         let Some(facts) = &self.facts else { return false };
         let wrong = |kind| {
             self.lesson.steps.iter().enumerate().any(|(n, step)| {
@@ -301,8 +301,8 @@ mod tests {
         SocketAddrV4::new([240, 0, 0, n].into(), 5_000)
     }
 
-    fn said(run: u64, commits: &[(usize, usize)]) -> Said {
-        Said {
+    fn said(run: u64, commits: &[(usize, usize)]) -> PageStatus {
+        PageStatus {
             name: "calm otter".into(),
             away: 3,
             hidden: false,
@@ -325,15 +325,15 @@ mod tests {
     fn wb_9_nobody_sees_what_others_predict_before_the_second_commit() {
         let mut class = begun();
         class.go(1, NOW);
-        class.hear(at(1), said(1, &[(1, 0)]), NOW);
-        class.hear(at(2), said(1, &[(1, 1)]), NOW);
+        class.receive(at(1), said(1, &[(1, 0)]), NOW);
+        class.receive(at(2), said(1, &[(1, 1)]), NOW);
         for step in [1, 2, 3] {
             class.go(step, NOW);
             assert_eq!(class.shown(at(1))["lesson"]["tally"], json!({}), "step {step}");
             assert_eq!(class.projected()["lesson"]["tally"], json!({}), "step {step}");
             assert_eq!(class.private(NOW)["lesson"]["tally"]["1"], json!([1, 1]));
         }
-        class.hear(at(2), said(1, &[(3, 0)]), NOW);
+        class.receive(at(2), said(1, &[(3, 0)]), NOW);
         class.go(4, NOW);
         let tally = json!({ "1": [1, 1], "3": [1, 0] });
         assert_eq!(class.shown(at(1))["lesson"]["tally"], tally);
@@ -344,14 +344,14 @@ mod tests {
         let mut class = begun();
         class.go(1, NOW);
         // Later steps, sentences that there are not, and another run say nothing.
-        class.hear(at(1), said(1, &[(1, 0), (3, 0), (5, 0)]), NOW);
-        class.hear(at(1), said(1, &[(1, 1)]), NOW);
-        class.hear(at(2), said(1, &[(1, 9)]), NOW);
-        class.hear(at(3), said(7, &[(1, 1)]), NOW);
+        class.receive(at(1), said(1, &[(1, 0), (3, 0), (5, 0)]), NOW);
+        class.receive(at(1), said(1, &[(1, 1)]), NOW);
+        class.receive(at(2), said(1, &[(1, 9)]), NOW);
+        class.receive(at(3), said(7, &[(1, 1)]), NOW);
         assert_eq!(class.private(NOW)["lesson"]["tally"]["1"], json!([1, 0]));
         assert_eq!(class.shown(at(1))["commits"], json!({ "1": 0 }));
         class.at_own_pace(true);
-        class.hear(at(1), said(1, &[(3, 1)]), NOW);
+        class.receive(at(1), said(1, &[(3, 1)]), NOW);
         assert_eq!(class.private(NOW)["lesson"]["tally"]["3"], json!([0, 1]));
         class.begin(None, NOW);
         assert_eq!(class.shown(at(1))["lesson"], Value::Null);
@@ -361,8 +361,8 @@ mod tests {
     fn wb_9_the_host_sees_who_is_away_and_who_was_wrong_twice() {
         let mut class = begun();
         class.go(4, NOW);
-        class.hear(at(1), said(1, &[(1, 0), (3, 0)]), NOW);
-        class.hear(at(2), said(1, &[(1, 0), (3, 1)]), NOW);
+        class.receive(at(1), said(1, &[(1, 0), (3, 0)]), NOW);
+        class.receive(at(2), said(1, &[(1, 0), (3, 1)]), NOW);
         assert!(class.go(6, NOW).unwrap().1, "the recording is asked");
         class.tell(1, Facts::from_iter([("idle", 9.0)]));
         let later = NOW + Duration::from_secs(9);
@@ -381,13 +381,13 @@ mod tests {
     fn wb_9_a_page_that_goes_is_listed_no_more_and_keeps_what_it_committed_to() {
         let mut class = begun();
         class.go(1, NOW);
-        class.hear(at(1), said(1, &[(1, 0)]), NOW);
-        class.hear(at(1), Said { gone: true, ..said(1, &[]) }, NOW);
+        class.receive(at(1), said(1, &[(1, 0)]), NOW);
+        class.receive(at(1), PageStatus { gone: true, ..said(1, &[]) }, NOW);
         // Somebody who was never here cannot go.
-        class.hear(at(2), Said { gone: true, ..said(1, &[]) }, NOW);
+        class.receive(at(2), PageStatus { gone: true, ..said(1, &[]) }, NOW);
         assert_eq!(class.private(NOW)["pages"], json!([]));
         assert_eq!(class.private(NOW)["lesson"]["tally"]["1"], json!([1, 0]));
-        class.hear(at(1), said(1, &[]), NOW);
+        class.receive(at(1), said(1, &[]), NOW);
         assert_eq!(class.private(NOW)["pages"].as_array().map(Vec::len), Some(1));
         assert_eq!(class.shown(at(1))["commits"], json!({ "1": 0 }));
     }
@@ -395,11 +395,11 @@ mod tests {
     #[test]
     fn wb_9_only_the_page_that_is_mirrored_is_shown() {
         let mut class = Class::default();
-        class.hear(at(1), said(0, &[]), NOW);
+        class.receive(at(1), said(0, &[]), NOW);
         assert_eq!(class.projected()["mirror"], Value::Null);
         class.mirror(Some(at(2)));
         for n in [1, 2] {
-            class.hear(at(n), said(0, &[]), NOW);
+            class.receive(at(n), said(0, &[]), NOW);
         }
         assert_eq!(class.shown(at(2))["mirrored"], json!(true));
         assert_eq!(class.projected()["mirror"]["shows"]["words"], json!("secret"));
@@ -413,10 +413,10 @@ mod tests {
         let mut class = Class::default();
         for n in 0..=PAGES as u16 {
             let at = SocketAddrV4::new([240, 0, (n >> 8) as u8, n as u8].into(), 5_000);
-            class.hear(at, said(0, &[]), NOW);
+            class.receive(at, said(0, &[]), NOW);
         }
         assert_eq!(class.pages.len(), PAGES);
-        class.hear(at(9), said(0, &[]), NOW + REMEMBERED);
+        class.receive(at(9), said(0, &[]), NOW + REMEMBERED);
         assert_eq!(class.pages.len(), 1, "those who are gone are forgotten");
     }
 }

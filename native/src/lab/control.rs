@@ -14,9 +14,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use servent::driver::Handle;
 use servent::error::{RunError, ShareError};
-use servent::{Credentials, Outcome};
+use servent::{Credentials, ShareOutcome};
 use servent_core::id::FetchId;
-use servent_core::node::{Command, Get, NodeView};
+use servent_core::node::{Get, NodeCommand, NodeView};
 use tokio::net::UnixListener;
 
 use super::{Hub, api};
@@ -37,21 +37,21 @@ pub(crate) async fn serve(listener: UnixListener, hub: Arc<Hub>) -> io::Result<(
 }
 
 /// Why a request failed: status and sentence.
-type Refused = (StatusCode, String);
+type RefusedCommand = (StatusCode, String);
 
 /// The servent that requests are about: the first one.
-fn servent(hub: &Hub) -> Result<&Handle, Refused> {
+fn servent(hub: &Hub) -> Result<&Handle, RefusedCommand> {
     let none = || (StatusCode::NOT_FOUND, "nothing runs here that could do that".to_owned());
     hub.servents.first().map(|live| &live.handle).ok_or_else(none)
 }
 
-fn ended(why: RunError) -> Refused {
+fn ended(why: RunError) -> RefusedCommand {
     (StatusCode::SERVICE_UNAVAILABLE, why.to_string())
 }
 
 /// `GET /lab`: the URL of the lab; `null` if it is off.
 async fn lab(State(hub): State<Arc<Hub>>) -> Json<Option<String>> {
-    Json(hub.door.as_ref().map(super::Door::url))
+    Json(hub.door.as_ref().map(super::LabDoor::url))
 }
 
 /// `POST /rescan`: every servent scans its shared folders again soon.
@@ -62,12 +62,12 @@ async fn rescan(State(hub): State<Arc<Hub>>) -> StatusCode {
 
 /// A folder or file.
 #[derive(Debug, Deserialize)]
-struct Named {
+struct NamedPath {
     path: PathBuf,
 }
 
 /// `POST /shares`: shares one more folder or file.
-async fn share(State(hub): State<Arc<Hub>>, Json(named): Json<Named>) -> Response {
+async fn share(State(hub): State<Arc<Hub>>, Json(named): Json<NamedPath>) -> Response {
     match servent(&hub) {
         Ok(handle) => outcome(handle.share(named.path).await),
         Err(refused) => refused.into_response(),
@@ -75,14 +75,14 @@ async fn share(State(hub): State<Arc<Hub>>, Json(named): Json<Named>) -> Respons
 }
 
 /// `DELETE /shares`: stops sharing one.
-async fn unshare(State(hub): State<Arc<Hub>>, Json(named): Json<Named>) -> Response {
+async fn unshare(State(hub): State<Arc<Hub>>, Json(named): Json<NamedPath>) -> Response {
     match servent(&hub) {
         Ok(handle) => outcome(handle.unshare(named.path).await),
         Err(refused) => refused.into_response(),
     }
 }
 
-fn outcome(done: Result<Outcome, ShareError>) -> Response {
+fn outcome(done: Result<ShareOutcome, ShareError>) -> Response {
     match done {
         Ok(outcome) => Json(outcome).into_response(),
         Err(why @ ShareError::Gone) => {
@@ -98,14 +98,17 @@ fn outcome(done: Result<Outcome, ShareError>) -> Response {
 }
 
 /// `POST /state`: copies the stored state to a file.
-async fn export(State(hub): State<Arc<Hub>>, Json(to): Json<Named>) -> Result<StatusCode, Refused> {
+async fn export(
+    State(hub): State<Arc<Hub>>,
+    Json(to): Json<NamedPath>,
+) -> Result<StatusCode, RefusedCommand> {
     let failed = |why: RunError| (StatusCode::UNPROCESSABLE_ENTITY, why.to_string());
     servent(&hub)?.export(to.path).await.map_err(failed)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// `GET /downloads`: all downloads, and their folder.
-async fn downloads(State(hub): State<Arc<Hub>>) -> Result<Json<Value>, Refused> {
+async fn downloads(State(hub): State<Arc<Hub>>) -> Result<Json<Value>, RefusedCommand> {
     let handle = servent(&hub)?;
     let view = handle.view(1, 0).await.map_err(ended)?;
     let file = |fetch: u32| handle.path_of(FetchId(fetch));
@@ -118,10 +121,10 @@ async fn downloads(State(hub): State<Arc<Hub>>) -> Result<Json<Value>, Refused> 
 async fn download(
     State(hub): State<Arc<Hub>>,
     Json(wanted): Json<Get>,
-) -> Result<Json<u32>, Refused> {
+) -> Result<Json<u32>, RefusedCommand> {
     let handle = servent(&hub)?;
     let (name, first) = (wanted.name.clone(), wanted.sources.first().map(|s| s.at.to_string()));
-    handle.command(Command::Get(wanted)).await.map_err(ended)?;
+    handle.command(NodeCommand::Get(wanted)).await.map_err(ended)?;
     // Commands and views are processed in order.
     let view = handle.view(1, 0).await.map_err(ended)?;
     let same = |at: &String| first.as_ref().is_none_or(|first| first == at);
@@ -148,7 +151,7 @@ struct Introduction {
 async fn introduce(
     State(hub): State<Arc<Hub>>,
     Json(who): Json<Introduction>,
-) -> Result<StatusCode, Refused> {
+) -> Result<StatusCode, RefusedCommand> {
     let credentials = Credentials::new(&who.user, &who.password, who.hosts);
     let learned = servent(&hub)?.learn_credentials(credentials);
     learned.map_err(|why| (StatusCode::UNPROCESSABLE_ENTITY, why.to_string()))?;
@@ -156,7 +159,7 @@ async fn introduce(
 }
 
 /// Without a download that is not whole nobody needs the passwords.
-fn tidy_up(handle: &Handle, view: &NodeView) -> Result<(), Refused> {
+fn tidy_up(handle: &Handle, view: &NodeView) -> Result<(), RefusedCommand> {
     if view.fetches.iter().any(|fetch| fetch.state != "done") {
         return Ok(());
     }
@@ -167,13 +170,13 @@ fn tidy_up(handle: &Handle, view: &NodeView) -> Result<(), Refused> {
 async fn change(
     State(hub): State<Arc<Hub>>,
     Path((number, what)): Path<(u32, String)>,
-) -> Result<StatusCode, Refused> {
+) -> Result<StatusCode, RefusedCommand> {
     let handle = servent(&hub)?;
     let fetch = FetchId(number);
     let command = match &*what {
-        "pause" => Command::Pause { fetch },
-        "resume" => Command::Resume { fetch },
-        "remove" => Command::Cancel { fetch },
+        "pause" => NodeCommand::Pause { fetch },
+        "resume" => NodeCommand::Resume { fetch },
+        "remove" => NodeCommand::Cancel { fetch },
         _ => return Err((StatusCode::NOT_FOUND, format!("no download can be told to {what}"))),
     };
     let view = handle.view(1, 0).await.map_err(ended)?;

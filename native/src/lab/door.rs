@@ -24,7 +24,7 @@ const COOKIE: &str = "servent-lab";
 
 /// The lab's address and key.
 #[derive(Debug, Clone)]
-pub(crate) struct Door {
+pub(crate) struct LabDoor {
     pub(crate) address: SocketAddr,
     /// `None` when only this machine can reach it, and it is no room.
     pub(crate) key: Option<String>,
@@ -32,7 +32,7 @@ pub(crate) struct Door {
     pub(crate) screen: Option<String>,
 }
 
-impl Door {
+impl LabDoor {
     /// The URL for a reader to open.
     pub(crate) fn url(&self) -> String {
         self.url_with(self.key.as_deref())
@@ -51,14 +51,14 @@ impl Door {
 
 /// The query of the page's URL.
 #[derive(Debug, Deserialize)]
-pub(super) struct Given {
+pub(super) struct KeyQuery {
     key: Option<String>,
 }
 
 /// Redirects a reader who brings the key to the page without it.
 pub(super) fn welcome(
     hub: &Hub,
-    Query(given): Query<Given>,
+    Query(given): Query<KeyQuery>,
     headers: &HeaderMap,
 ) -> Option<Response> {
     let key = given.key?;

@@ -20,7 +20,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use super::Hub;
-use super::recording::{Piece, Recording, Refused};
+use super::recording::{Piece, Recording, RefusedPiece};
 
 /// The longest piece of a tape, in bytes. Pages send half of that.
 pub(super) const PIECE: usize = 2 << 20;
@@ -33,7 +33,7 @@ const READ: usize = 256 << 10;
 
 /// Whose piece it is, and where it belongs.
 #[derive(Debug, Deserialize)]
-pub(super) struct Given {
+pub(super) struct PieceQuery {
     /// Where the page is called, and the secret by which it has that address.
     at: SocketAddrV4,
     secret: String,
@@ -47,7 +47,7 @@ pub(super) struct Given {
 /// would show to people who look for one.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Answer {
+enum PieceAnswer {
     /// It was taken; so many bytes of the tape are there.
     Has(u64),
     /// It belongs elsewhere: only so many bytes are there.
@@ -59,26 +59,26 @@ enum Answer {
 /// `POST /api/room/tape`: a page hands in the next piece of its tape.
 pub(super) async fn hand_in(
     State(hub): State<Arc<Hub>>,
-    Query(given): Query<Given>,
+    Query(given): Query<PieceQuery>,
     data: Bytes,
 ) -> Response {
     let (Some(part), Some(live)) = (&hub.part, hub.servent(None)) else {
         return (StatusCode::NOT_FOUND, "this is no room\n").into_response();
     };
     let Some(recording) = part.recording.clone() else {
-        return Json(Answer::Off).into_response();
+        return Json(PieceAnswer::Off).into_response();
     };
     if !live.handle.is_page(given.at, &given.secret) {
         return (StatusCode::FORBIDDEN, "no page that is here says so\n").into_response();
     }
     let taken = spawn_blocking(move || {
-        let Given { at, ref run, from, round, .. } = given;
+        let PieceQuery { at, ref run, from, round, .. } = given;
         recording.take(&Piece { at, run, from, round, data: &data })
     });
-    let answer = match taken.await.unwrap_or(Err(Refused::Failed)) {
-        Ok(has) => Answer::Has(has),
-        Err(Refused::Has(has)) => Answer::Only(has),
-        Err(Refused::Off | Refused::Full | Refused::Failed) => Answer::Off,
+    let answer = match taken.await.unwrap_or(Err(RefusedPiece::Failed)) {
+        Ok(has) => PieceAnswer::Has(has),
+        Err(RefusedPiece::Has(has)) => PieceAnswer::Only(has),
+        Err(RefusedPiece::Off | RefusedPiece::Full | RefusedPiece::Failed) => PieceAnswer::Off,
     };
     Json(answer).into_response()
 }

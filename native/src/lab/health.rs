@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
-use servent::Standing;
+use servent::SiteStanding;
 use tokio::net::TcpListener;
 
 use super::{Hub, listener};
@@ -20,7 +20,7 @@ pub(super) async fn alive() -> &'static str {
 
 /// `GET /readyz`: it serves, and what it promises is saved.
 pub(super) async fn ready(State(hub): State<Arc<Hub>>) -> impl IntoResponse {
-    if hub.servents.iter().any(|live| live.handle.is_mute()) {
+    if hub.servents.iter().any(|live| live.handle.is_store_unavailable()) {
         (StatusCode::SERVICE_UNAVAILABLE, "the database of the site is away\n")
     } else if hub.servents.iter().filter_map(|live| live.handle.standing()).any(is_lost) {
         (StatusCode::SERVICE_UNAVAILABLE, "it has not heard of the site yet\n")
@@ -30,7 +30,7 @@ pub(super) async fn ready(State(hub): State<Arc<Hub>>) -> impl IntoResponse {
 }
 
 /// A member of a divided site that could answer nobody, and send nobody on.
-const fn is_lost(standing: Standing) -> bool {
+const fn is_lost(standing: SiteStanding) -> bool {
     standing.ours == 0 && standing.others == 0
 }
 

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use metrics::{Label, counter, gauge};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde::Serialize;
-use servent::Standing;
+use servent::SiteStanding;
 use servent::driver::{Handle, Neighbourhood};
 use servent_core::node::NodeView;
 
@@ -54,7 +54,7 @@ pub(super) fn counters(handle: &Handle, labels: &[Label]) {
 /// Whether everything is saved, and that whoever is asked for this leads: who stands
 /// by answers elsewhere.
 pub(super) fn store(handles: &[&Handle]) {
-    let away = handles.iter().any(|handle| handle.is_mute());
+    let away = handles.iter().any(|handle| handle.is_store_unavailable());
     gauge!("servent_store_away").set(if away { 1.0 } else { 0.0 });
     let lag = handles.iter().map(|handle| handle.lag()).max().unwrap_or_default();
     gauge!("servent_store_lag_seconds").set(lag.as_secs_f64());
@@ -62,8 +62,8 @@ pub(super) fn store(handles: &[&Handle]) {
 }
 
 /// Who leads the parts of a divided site, as far as this member knows.
-pub(super) fn parts(standing: Standing, labels: &[Label]) {
-    let Standing { ours, others, nobodys } = standing;
+pub(super) fn parts(standing: SiteStanding, labels: &[Label]) {
+    let SiteStanding { ours, others, nobodys } = standing;
     for (whose, count) in [("ours", ours), ("others", others), ("nobodys", nobodys)] {
         let whose = Label::new("whose", whose);
         let labels = labels.iter().cloned().chain([whose]).collect::<Vec<_>>();

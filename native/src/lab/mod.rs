@@ -34,11 +34,11 @@ use servent::driver::Handle;
 use tokio::net::TcpListener;
 
 pub(crate) use self::control::serve as control;
-pub(crate) use self::door::Door;
+pub(crate) use self::door::LabDoor;
 pub(crate) use self::hand_in::collect;
 pub(crate) use self::health::stand_by;
-pub(crate) use self::page::Page;
-pub(crate) use self::part::Part;
+pub(crate) use self::page::PageOrigin;
+pub(crate) use self::part::PageParticipation;
 pub(crate) use self::recording::Recording;
 pub(crate) use self::tape::Readers;
 pub(crate) use self::traces::Traces;
@@ -55,15 +55,15 @@ pub(crate) struct Hub {
     /// Recorded traces.
     pub(crate) traces: Traces,
     /// The page.
-    pub(crate) page: Page,
+    pub(crate) page: PageOrigin,
     /// The token that changes of state require.
     pub(crate) token: String,
     /// The readers that may follow the tape.
     pub(crate) readers: Readers,
     /// The address of the page, if it is served.
-    pub(crate) door: Option<Door>,
+    pub(crate) door: Option<LabDoor>,
     /// Where a page takes part, if it can.
-    pub(crate) part: Option<Part>,
+    pub(crate) part: Option<PageParticipation>,
 }
 
 /// A servent that runs in this process.
@@ -143,7 +143,7 @@ fn router(hub: Arc<Hub>) -> Router {
         .with_state(hub)
 }
 
-async fn index(hub: State<Arc<Hub>>, given: Query<door::Given>, headers: HeaderMap) -> Response {
+async fn index(hub: State<Arc<Hub>>, given: Query<door::KeyQuery>, headers: HeaderMap) -> Response {
     if let Some(answer) = door::welcome(&hub, given, &headers) {
         return answer;
     }

@@ -11,7 +11,7 @@ static PACKED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"))
 
 /// The origin of the page.
 #[derive(Debug, Clone)]
-pub(crate) enum Page {
+pub(crate) enum PageOrigin {
     /// From the program itself.
     Packed,
     /// From a folder, read again for each request.
@@ -19,14 +19,14 @@ pub(crate) enum Page {
 }
 
 /// A file of the page, ready to be served.
-pub(crate) struct File {
+pub(crate) struct PageFile {
     pub(crate) kind: &'static str,
     pub(crate) bytes: Bytes,
     /// The SHA-256 of the import map, which is inline in the index.
     pub(crate) script: Option<Vec<u8>>,
 }
 
-impl Page {
+impl PageOrigin {
     /// The page in a folder, or the embedded one.
     pub(crate) fn new(folder: Option<PathBuf>) -> Self {
         folder.map_or(Self::Packed, Self::Folder)
@@ -42,15 +42,15 @@ impl Page {
 
     /// The file of that name; the empty name is the index, which says that it
     /// is that of a `room`.
-    pub(crate) async fn file(&self, name: &str, room: bool) -> Option<File> {
+    pub(crate) async fn file(&self, name: &str, room: bool) -> Option<PageFile> {
         let name = if name.is_empty() { "index.html" } else { name };
         let bytes = self.bytes(name).await?;
         if name != "index.html" {
-            return Some(File { kind: kind(name), bytes, script: None });
+            return Some(PageFile { kind: kind(name), bytes, script: None });
         }
         let index = with_api(&String::from_utf8_lossy(&bytes), room);
         let script = import_map(&index).map(|map| Sha256::digest(map).to_vec());
-        Some(File { kind: kind(name), bytes: Bytes::from(index), script })
+        Some(PageFile { kind: kind(name), bytes: Bytes::from(index), script })
     }
 
     async fn bytes(&self, name: &str) -> Option<Bytes> {
@@ -139,7 +139,7 @@ mod tests {
         let index = "<meta name=\"servent-api\" content=\"none\">";
         std::fs::write(www.join("index.html"), index).unwrap();
         std::os::unix::fs::symlink(dir.path().join("secret"), www.join("link")).unwrap();
-        let page = Page::new(Some(www));
+        let page = PageOrigin::new(Some(www));
         let index = page.file("", false).await.unwrap().bytes;
         assert_eq!(&index[..], b"<meta name=\"servent-api\" content=\"here\">");
         for name in ["../secret", "link", "/etc/passwd", "a/../../secret", "."] {

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use servent::Clock;
 use servent::driver::Handle;
-use servent_core::node::Command;
-use servent_core::queue::Policy;
+use servent_core::node::NodeCommand;
+use servent_core::queue::QueuePolicy;
 
 use super::class::Class;
 use super::teach::{Teach, teach};
@@ -25,7 +25,7 @@ const PLACES: u32 = 40;
 
 /// What the servents of pages are configured with, by whoever runs the room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Rules {
+pub(super) struct PageRules {
     /// Uploads of a page at once.
     slots: u32,
     /// Neighbours that a page looks for.
@@ -34,12 +34,12 @@ pub(super) struct Rules {
     ttl: u8,
     /// How those who wait for a page are told to ask again.
     #[serde(default)]
-    policy: Policy,
+    policy: QueuePolicy,
 }
 
-impl Rules {
+impl PageRules {
     /// The most of each: a page is no server.
-    const MOST: Self = Self { slots: 16, degree: 8, ttl: 7, policy: Policy::Adaptive };
+    const MOST: Self = Self { slots: 16, degree: 8, ttl: 7, policy: QueuePolicy::Adaptive };
 
     fn clamped(self) -> Self {
         Self {
@@ -51,16 +51,16 @@ impl Rules {
     }
 }
 
-impl Default for Rules {
+impl Default for PageRules {
     fn default() -> Self {
-        Self { slots: 2, degree: 3, ttl: 7, policy: Policy::default() }
+        Self { slots: 2, degree: 3, ttl: 7, policy: QueuePolicy::default() }
     }
 }
 
 /// What whoever runs the room has asked of its pages, also of those that come later.
 #[derive(Debug, Clone, Default, Serialize)]
 struct Wishes {
-    rules: Rules,
+    rules: PageRules,
     /// Of a thousand datagrams from page to page so many are lost.
     loss: u32,
     /// Nobody searches, downloads or shares for now; what runs goes on.
@@ -81,7 +81,7 @@ const LOSS: u32 = 500;
 
 /// Where pages take part.
 #[derive(Debug, Clone)]
-pub(crate) struct Part {
+pub(crate) struct PageParticipation {
     /// The port at which the servent answers WebSockets.
     port: u16,
     /// Its addresses. A page reaches all of them by the one it came from.
@@ -99,7 +99,7 @@ pub(crate) struct Part {
     pub(crate) recording: Option<Arc<Recording>>,
 }
 
-impl Part {
+impl PageParticipation {
     /// For a servent that is reached at these addresses; `None` without any.
     pub(crate) fn new(reached: &[SocketAddr], url: Option<String>) -> Option<Self> {
         let port = reached.first()?.port();
@@ -138,8 +138,9 @@ impl Part {
     /// Changes what is said of the rules; false when it was so before.
     pub(super) fn change_rules(&self, degree: Option<u32>, ttl: Option<u8>) -> bool {
         let mut wishes = self.wishes();
-        let Rules { degree: d, ttl: t, .. } = wishes.rules;
-        let rules = Rules { degree: degree.unwrap_or(d), ttl: ttl.unwrap_or(t), ..wishes.rules };
+        let PageRules { degree: d, ttl: t, .. } = wishes.rules;
+        let rules =
+            PageRules { degree: degree.unwrap_or(d), ttl: ttl.unwrap_or(t), ..wishes.rules };
         let changed = rules.clamped() != wishes.rules;
         wishes.rules = rules.clamped();
         changed
@@ -165,7 +166,7 @@ pub(super) async fn part(State(hub): State<Arc<Hub>>) -> Response {
     let Some(part) = &hub.part else {
         return (StatusCode::NOT_FOUND, "no page can take part here\n").into_response();
     };
-    let Part { port, own, url, .. } = part;
+    let PageParticipation { port, own, url, .. } = part;
     let Wishes { rules, loss, frozen, typed, cut, apart } = part.wishes().clone();
     let code = hub.servent(None).is_some_and(|live| live.handle.code().is_some());
     let recorded = part.recording.as_ref().is_some_and(|it| it.recorded().is_some());
@@ -224,16 +225,16 @@ pub(super) async fn room(State(hub): State<Arc<Hub>>, headers: HeaderMap) -> Res
 /// What whoever runs a room can do. No page but the host's can: it needs the key.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Act {
+pub(super) enum RoomAction {
     /// Say a sentence on every page.
     Say(String),
     /// Uploads at once, of the room's servent.
     Slots(u32),
     /// How whoever waits for the room's servent is told when to ask again.
-    Policy(Policy),
+    Policy(QueuePolicy),
     /// What the servents of pages are configured with; they begin with it anew,
     /// and keep their files and places.
-    Rules(Rules),
+    Rules(PageRules),
     /// Lose so many of a thousand datagrams from page to page.
     Loss(u32),
     /// Nobody searches, downloads or shares until this is taken back.
@@ -262,64 +263,64 @@ pub(super) enum Act {
 }
 
 /// `POST /api/room`: what the host does.
-pub(super) async fn act(State(hub): State<Arc<Hub>>, Json(act): Json<Act>) -> Response {
+pub(super) async fn act(State(hub): State<Arc<Hub>>, Json(act): Json<RoomAction>) -> Response {
     let (Some(part), Some(live)) = (&hub.part, hub.servent(None)) else {
         return (StatusCode::NOT_FOUND, "this is no room\n").into_response();
     };
     let handle = &live.handle;
     let done = match act {
-        Act::Say(words) => {
+        RoomAction::Say(words) => {
             handle.tell_pages(&format!("SAY {words}"));
             Ok(())
         }
-        Act::Slots(slots) => {
-            let slots = slots.clamp(1, Rules::MOST.slots);
-            handle.command(Command::Slots { slots }).await
+        RoomAction::Slots(slots) => {
+            let slots = slots.clamp(1, PageRules::MOST.slots);
+            handle.command(NodeCommand::Slots { slots }).await
         }
-        Act::Policy(policy) => handle.command(Command::Policy { policy }).await,
-        Act::Rules(rules) => {
+        RoomAction::Policy(policy) => handle.command(NodeCommand::Policy { policy }).await,
+        RoomAction::Rules(rules) => {
             part.wishes().rules = rules.clamped();
             handle.tell_pages("RULES");
             Ok(())
         }
-        Act::Loss(loss) => {
+        RoomAction::Loss(loss) => {
             let loss = loss.min(LOSS);
             part.wishes().loss = loss;
             handle.tell_pages(&format!("LOSS {loss}"));
             Ok(())
         }
-        Act::Freeze(on) => {
+        RoomAction::Freeze(on) => {
             part.wishes().frozen = on;
             handle.tell_pages(if on { "FREEZE on" } else { "FREEZE off" });
             Ok(())
         }
-        Act::Cut(_) | Act::Mend(_) | Act::Part(_) | Act::Join(_) => {
+        RoomAction::Cut(_) | RoomAction::Mend(_) | RoomAction::Part(_) | RoomAction::Join(_) => {
             if !links(part, handle, act) {
                 return (StatusCode::CONFLICT, "no more can be cut off\n").into_response();
             }
             Ok(())
         }
-        Act::PutOut(ip) if handle.put_out(ip) => Ok(()),
-        Act::PutOut(_) => {
+        RoomAction::PutOut(ip) if handle.put_out(ip) => Ok(()),
+        RoomAction::PutOut(_) => {
             return (StatusCode::CONFLICT, "no more can be put out\n").into_response();
         }
-        Act::Record(on) => return record(part, handle, on),
-        Act::Code(needed) => {
+        RoomAction::Record(on) => return record(part, handle, on),
+        RoomAction::Code(needed) => {
             handle.renew_code(needed);
             Ok(())
         }
-        Act::Typed(typed) => {
+        RoomAction::Typed(typed) => {
             part.type_names(typed);
             handle.tell_pages("CLASS");
             Ok(())
         }
-        Act::Teach(act) => {
+        RoomAction::Teach(act) => {
             return match teach(part, handle, act).await {
                 Ok(()) => StatusCode::NO_CONTENT.into_response(),
                 Err(refused) => refused.into_response(),
             };
         }
-        Act::LetIn => {
+        RoomAction::LetIn => {
             handle.let_in();
             Ok(())
         }
@@ -331,10 +332,10 @@ pub(super) async fn act(State(hub): State<Arc<Hub>>, Json(act): Json<Act>) -> Re
 }
 
 /// Cuts links or mends them, which pages do that are told; false when that is too much.
-fn links(part: &Part, handle: &Handle, act: Act) -> bool {
+fn links(part: &PageParticipation, handle: &Handle, act: RoomAction) -> bool {
     let mut wishes = part.wishes();
     match act {
-        Act::Cut(name) => {
+        RoomAction::Cut(name) => {
             let fits = wishes.cut.len() < CUT && name.len() <= NAME;
             if fits {
                 handle.tell_pages(&format!("CUT {name}"));
@@ -342,11 +343,11 @@ fn links(part: &Part, handle: &Handle, act: Act) -> bool {
             }
             return fits;
         }
-        Act::Mend(name) => {
+        RoomAction::Mend(name) => {
             wishes.cut.remove(&name);
             handle.tell_pages(&format!("MEND {name}"));
         }
-        Act::Part(pages) => {
+        RoomAction::Part(pages) => {
             let [one, other] = sorted(pages);
             let fits = wishes.apart.len() < CUT && one != other;
             if fits {
@@ -355,7 +356,7 @@ fn links(part: &Part, handle: &Handle, act: Act) -> bool {
             }
             return fits;
         }
-        Act::Join(pages) => {
+        RoomAction::Join(pages) => {
             let [one, other] = sorted(pages);
             wishes.apart.remove(&[one, other]);
             handle.tell_pages(&format!("JOIN {one} {other}"));
@@ -372,7 +373,7 @@ fn sorted(mut pages: [SocketAddrV4; 2]) -> [SocketAddrV4; 2] {
 
 /// Pages are told, and say so to their people; they hand in their tapes from the
 /// beginning.
-fn record(part: &Part, handle: &Handle, on: bool) -> Response {
+fn record(part: &PageParticipation, handle: &Handle, on: bool) -> Response {
     let Some(recording) = &part.recording else {
         return (StatusCode::NOT_FOUND, "this is no room\n").into_response();
     };
@@ -402,18 +403,18 @@ mod tests {
     #[test]
     fn a_page_on_this_machine_reaches_the_servent_too() {
         let reached = vec!["192.168.1.7:6346".parse().unwrap()];
-        let part = Part::new(&reached, None).unwrap();
+        let part = PageParticipation::new(&reached, None).unwrap();
         assert_eq!(part.own[0], reached[0]);
         assert!(part.own.contains(&"127.0.0.1:6346".parse().unwrap()));
-        assert!(Part::new(&[], None).is_none());
+        assert!(PageParticipation::new(&[], None).is_none());
     }
 
     #[test]
     fn rules_have_limits() {
-        let policy = Policy::Adaptive;
-        let rules = Rules { slots: 1_000, degree: 0, ttl: 200, policy };
-        assert_eq!(rules.clamped(), Rules { slots: 16, degree: 1, ttl: 7, policy });
-        assert_eq!(Rules::default().clamped(), Rules::default());
+        let policy = QueuePolicy::Adaptive;
+        let rules = PageRules { slots: 1_000, degree: 0, ttl: 200, policy };
+        assert_eq!(rules.clamped(), PageRules { slots: 16, degree: 1, ttl: 7, policy });
+        assert_eq!(PageRules::default().clamped(), PageRules::default());
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub(crate) struct Recording {
 #[derive(Debug, Default)]
 struct State {
     on: bool,
-    tapes: BTreeMap<Name, Tape>,
+    tapes: BTreeMap<Name, UploadedRecording>,
     bytes: u64,
     refused: u64,
     /// How often pages were asked to hand in what they have.
@@ -50,7 +50,7 @@ struct State {
 type Name = (SocketAddrV4, String);
 
 #[derive(Debug)]
-struct Tape {
+struct UploadedRecording {
     path: PathBuf,
     bytes: u64,
     round: u32,
@@ -71,7 +71,7 @@ pub(super) struct Piece<'a> {
 
 /// Why a piece is not taken.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum RefusedPiece {
     /// Nothing is recorded.
     Off,
     /// It belongs elsewhere: the tape has so many bytes.
@@ -148,23 +148,23 @@ impl Recording {
 
     /// Adds a piece; how many bytes the tape has then. One that comes twice is
     /// added once.
-    pub(super) fn take(&self, piece: &Piece<'_>) -> Result<u64, Refused> {
+    pub(super) fn take(&self, piece: &Piece<'_>) -> Result<u64, RefusedPiece> {
         let mut state = self.state();
         if !state.on {
-            return Err(Refused::Off);
+            return Err(RefusedPiece::Off);
         }
         let taken = self.add(&mut state, piece);
-        state.refused += u64::from(matches!(taken, Err(Refused::Full | Refused::Failed)));
+        state.refused += u64::from(matches!(taken, Err(RefusedPiece::Full | RefusedPiece::Failed)));
         taken
     }
 
-    fn add(&self, state: &mut State, piece: &Piece<'_>) -> Result<u64, Refused> {
+    fn add(&self, state: &mut State, piece: &Piece<'_>) -> Result<u64, RefusedPiece> {
         let Piece { at, run, from, round, data } = *piece;
         let name = (at, run.to_owned());
         let has = state.tapes.get(&name).map_or(0, |tape| tape.bytes);
         let length = data.len() as u64;
         if from != has && from.saturating_add(length) != has {
-            return Err(Refused::Has(has));
+            return Err(RefusedPiece::Has(has));
         }
         let new = if from == has { length } else { 0 };
         let mine = state.tapes.keys().filter(|(of, _)| *of == at).count();
@@ -175,14 +175,15 @@ impl Recording {
             || state.bytes + new > ALL
             || (first && (mine >= OF_PAGE || state.tapes.len() >= TAPES))
         {
-            return Err(Refused::Full);
+            return Err(RefusedPiece::Full);
         }
         let number = state.tapes.len();
         let path = self.folder.join(format!("page-{number}.sqlog"));
-        let tape = state.tapes.entry(name).or_insert(Tape { path, bytes: 0, round: 0 });
+        let tape =
+            state.tapes.entry(name).or_insert(UploadedRecording { path, bytes: 0, round: 0 });
         append(&tape.path, &data[..new as usize]).map_err(|why| {
             tracing::warn!(%why, "the tape of a page cannot be written");
-            Refused::Failed
+            RefusedPiece::Failed
         })?;
         tape.bytes += new;
         tape.round = tape.round.max(round);
@@ -255,13 +256,13 @@ mod tests {
     fn pieces_become_tapes_and_tapes_become_one_file() {
         let dir = tempfile::tempdir().unwrap();
         let recording = Recording::new(dir.path().join("parts"), true);
-        assert_eq!(recording.take(&piece(1, "a", 0, "x")), Err(Refused::Off));
+        assert_eq!(recording.take(&piece(1, "a", 0, "x")), Err(RefusedPiece::Off));
         recording.begin().unwrap();
         let (first, rest) = TAPES_OF[0].split_at(5);
         assert_eq!(recording.take(&piece(1, "a", 0, first)), Ok(5));
         // Nobody knows whether a piece was taken when its answer was lost.
         assert_eq!(recording.take(&piece(1, "a", 0, first)), Ok(5));
-        assert_eq!(recording.take(&piece(1, "a", 9, rest)), Err(Refused::Has(5)));
+        assert_eq!(recording.take(&piece(1, "a", 9, rest)), Err(RefusedPiece::Has(5)));
         assert_eq!(recording.take(&piece(1, "a", 5, rest)), Ok(TAPES_OF[0].len() as u64));
         recording.take(&piece(1, "b", 0, TAPES_OF[1])).unwrap();
         recording.take(&piece(2, "a", 0, "no tape\n")).unwrap();
@@ -282,13 +283,13 @@ mod tests {
         for run in 0..OF_PAGE {
             recording.take(&piece(1, &run.to_string(), 0, "x")).unwrap();
         }
-        assert_eq!(recording.take(&piece(1, "more", 0, "x")), Err(Refused::Full));
+        assert_eq!(recording.take(&piece(1, "more", 0, "x")), Err(RefusedPiece::Full));
         assert_eq!(recording.take(&piece(2, "more", 0, "x")), Ok(1));
-        assert_eq!(recording.take(&piece(2, "../up", 0, "x")), Err(Refused::Full));
+        assert_eq!(recording.take(&piece(2, "../up", 0, "x")), Err(RefusedPiece::Full));
         recording.state().tapes.get_mut(&(at(2), "more".into())).unwrap().bytes = TAPE;
-        assert_eq!(recording.take(&piece(2, "more", TAPE, "x")), Err(Refused::Full));
+        assert_eq!(recording.take(&piece(2, "more", TAPE, "x")), Err(RefusedPiece::Full));
         recording.state().bytes = ALL;
-        assert_eq!(recording.take(&piece(3, "a", 0, "x")), Err(Refused::Full));
+        assert_eq!(recording.take(&piece(3, "a", 0, "x")), Err(RefusedPiece::Full));
         assert_eq!(recording.recorded().unwrap().refused, 4);
     }
 

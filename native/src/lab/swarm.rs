@@ -12,7 +12,7 @@ use axum::{Json, Router, middleware};
 use metrics::{counter, gauge};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::{Value, json};
-use servent::swarm::{Server, Tally};
+use servent::swarm::{CoordinatorServer, DriverTally};
 use servent_core::node::swarm::CoordinatorHalf;
 use tokio::net::TcpListener;
 
@@ -23,7 +23,7 @@ use super::metrics::{counters, parts, store};
 const SHOWN: u32 = 1_000;
 
 /// Serves until the task ends.
-pub(crate) async fn serve(listener: TcpListener, server: Server) -> io::Result<()> {
+pub(crate) async fn serve(listener: TcpListener, server: CoordinatorServer) -> io::Result<()> {
     let router = Router::new()
         .route("/metrics", get(metrics))
         .route("/status", get(status))
@@ -33,7 +33,7 @@ pub(crate) async fn serve(listener: TcpListener, server: Server) -> io::Result<(
 }
 
 /// The swarm's figures, with `clients` of each file.
-pub(crate) async fn facts(server: &Server, clients: u32) -> Option<Value> {
+pub(crate) async fn facts(server: &CoordinatorServer, clients: u32) -> Option<Value> {
     let (view, tally) = server.view(clients).await.ok()?;
     let swarm = &view.swarm;
     let mut facts = json!({
@@ -48,12 +48,12 @@ pub(crate) async fn facts(server: &Server, clients: u32) -> Option<Value> {
 }
 
 /// What the source has sent, in hundredths of a copy of all files.
-fn copies(server: &Server, sent: u64) -> u64 {
+fn copies(server: &CoordinatorServer, sent: u64) -> u64 {
     let size: u64 = server.files().iter().map(|(_, hashed)| hashed.size).sum();
     sent.saturating_mul(100).checked_div(size).unwrap_or(0)
 }
 
-async fn status(State(server): State<Server>) -> Response {
+async fn status(State(server): State<CoordinatorServer>) -> Response {
     facts(&server, SHOWN).await.map_or_else(gone, |facts| Json(facts).into_response())
 }
 
@@ -61,7 +61,7 @@ fn gone() -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, "the coordinator has ended\n").into_response()
 }
 
-async fn metrics(State(server): State<Server>) -> Response {
+async fn metrics(State(server): State<CoordinatorServer>) -> Response {
     let Ok((view, tally)) = server.view(0).await else { return gone() };
     let recorder = PrometheusBuilder::new().build_recorder();
     let handle = recorder.handle();
@@ -78,7 +78,7 @@ async fn metrics(State(server): State<Server>) -> Response {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], handle.render()).into_response()
 }
 
-fn swarm(server: &Server, of: &CoordinatorHalf) {
+fn swarm(server: &CoordinatorServer, of: &CoordinatorHalf) {
     let view = &of.swarm;
     gauge!("servent_swarm_clients").set(f64::from(view.clients));
     gauge!("servent_swarm_ledger_addresses").set(f64::from(view.ledger));
@@ -102,7 +102,7 @@ fn swarm(server: &Server, of: &CoordinatorHalf) {
     }
 }
 
-fn reasons(tally: &Tally) {
+fn reasons(tally: &DriverTally) {
     let lists: [(&'static str, &BTreeMap<&'static str, u64>); 4] = [
         ("servent_swarm_assigned_total", &tally.assigned),
         ("servent_swarm_failed_total", &tally.failed),

@@ -73,16 +73,16 @@ pub(super) async fn tape(State(hub): State<Arc<Hub>>, Query(which): Query<Which>
     let Some((past, future)) = live.handle.tape() else {
         return (StatusCode::NOT_FOUND, "this servent keeps no tape\n").into_response();
     };
-    let past = stream::iter(past).map(Line::One);
+    let past = stream::iter(past).map(StreamLine::One);
     let future = BroadcastStream::new(future).map(|next| match next {
-        Ok(line) => Line::One(line),
-        Err(BroadcastStreamRecvError::Lagged(lost)) => Line::Lost(lost),
+        Ok(line) => StreamLine::One(line),
+        Err(BroadcastStreamRecvError::Lagged(lost)) => StreamLine::Lost(lost),
     });
     let events = events(past.chain(future), place);
     Sse::new(events).keep_alive(KeepAlive::default()).into_response()
 }
 
-enum Line {
+enum StreamLine {
     One(Arc<str>),
     /// The reader was too slow for this many lines.
     Lost(u64),
@@ -92,15 +92,15 @@ enum Line {
 /// and a browser reconnects by itself and gets everything from the start. The
 /// reader keeps its place as long as the stream.
 fn events(
-    lines: impl Stream<Item = Line>,
+    lines: impl Stream<Item = StreamLine>,
     place: OwnedSemaphorePermit,
 ) -> impl Stream<Item = Result<Event, Infallible>> {
-    lines.take_while(|line| std::future::ready(matches!(line, Line::One(_)))).filter_map(
+    lines.take_while(|line| std::future::ready(matches!(line, StreamLine::One(_)))).filter_map(
         move |line| {
             let _held = &place;
             std::future::ready(match line {
-                Line::One(text) => Some(Ok(Event::default().data(&*text))),
-                Line::Lost(lines) => {
+                StreamLine::One(text) => Some(Ok(Event::default().data(&*text))),
+                StreamLine::Lost(lines) => {
                     tracing::info!(lines, "a reader of the tape was too slow");
                     None
                 }

@@ -10,14 +10,14 @@ use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 use serde_json::json;
 use servent::driver::Handle;
-use servent_core::node::Command;
+use servent_core::node::NodeCommand;
 use servent_sim::lesson::group::{Deeds, Facts, group_in};
 use tokio::task::spawn_blocking;
 
 use super::Hub;
-use super::class::Said;
+use super::class::PageStatus;
 use super::hand_in::{collect, tape_of};
-use super::part::Part;
+use super::part::PageParticipation;
 use super::recording::Recording;
 
 /// The most that a page says of itself, in bytes: all that it shows is in it.
@@ -25,7 +25,7 @@ pub(super) const SAID: usize = 64 << 10;
 
 /// Who says it.
 #[derive(Debug, Deserialize)]
-pub(super) struct Who {
+pub(super) struct TeachSpeaker {
     at: SocketAddrV4,
     secret: String,
 }
@@ -33,8 +33,8 @@ pub(super) struct Who {
 /// `POST /api/room/page`: a page says how it is, and hears where the class is.
 pub(super) async fn page(
     State(hub): State<Arc<Hub>>,
-    Query(who): Query<Who>,
-    Json(said): Json<Said>,
+    Query(who): Query<TeachSpeaker>,
+    Json(said): Json<PageStatus>,
 ) -> Response {
     let (Some(part), Some(live)) = (&hub.part, hub.servent(None)) else {
         return (StatusCode::NOT_FOUND, "this is no room\n").into_response();
@@ -44,7 +44,7 @@ pub(super) async fn page(
     }
     let shown = {
         let mut class = part.class();
-        class.hear(who.at, said, part.clock.now());
+        class.receive(who.at, said, part.clock.now());
         class.shown(who.at)
     };
     // Whoever is in stays in: it learns the code that others need.
@@ -71,9 +71,13 @@ pub(super) enum Teach {
 }
 
 /// Why it could not be done.
-type Refused = (StatusCode, String);
+type RefusedLesson = (StatusCode, String);
 
-pub(super) async fn teach(part: &Part, handle: &Handle, act: Teach) -> Result<(), Refused> {
+pub(super) async fn teach(
+    part: &PageParticipation,
+    handle: &Handle,
+    act: Teach,
+) -> Result<(), RefusedLesson> {
     let failed =
         |why: &dyn std::fmt::Display| (StatusCode::INTERNAL_SERVER_ERROR, format!("{why}\n"));
     match act {
@@ -100,12 +104,16 @@ pub(super) async fn teach(part: &Part, handle: &Handle, act: Teach) -> Result<()
 }
 
 /// Comes to a step: the room is set up as it says, and the recording asked.
-async fn enter(part: &Part, handle: &Handle, step: usize) -> Result<(), Refused> {
+async fn enter(
+    part: &PageParticipation,
+    handle: &Handle,
+    step: usize,
+) -> Result<(), RefusedLesson> {
     let entered = part.class().go(step, part.clock.now());
     let Some((step, asks)) = entered else { return Ok(()) };
     let Deeds { slots, degree, ttl } = step.room;
     if let Some(slots) = slots {
-        let set = handle.command(Command::Slots { slots }).await;
+        let set = handle.command(NodeCommand::Slots { slots }).await;
         set.map_err(|why| (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")))?;
     }
     if part.change_rules(degree, ttl) {
@@ -115,7 +123,7 @@ async fn enter(part: &Part, handle: &Handle, step: usize) -> Result<(), Refused>
 }
 
 /// Asks the recording what the class did.
-async fn count(part: &Part, handle: &Handle) -> Result<(), Refused> {
+async fn count(part: &PageParticipation, handle: &Handle) -> Result<(), RefusedLesson> {
     let Some((run, since)) = part.class().since() else { return Ok(()) };
     let failed =
         |why: &dyn std::fmt::Display| (StatusCode::INTERNAL_SERVER_ERROR, format!("{why}\n"));
@@ -124,8 +132,9 @@ async fn count(part: &Part, handle: &Handle) -> Result<(), Refused> {
     };
     collect(handle, &recording).await;
     let servent = tape_of(handle);
-    let facts =
-        spawn_blocking(move || whole(&recording, &servent).map(|tapes| Facts::of(&tapes, since)));
+    let facts = spawn_blocking(move || {
+        whole(&recording, &servent).map(|tapes| Facts::from_recording(&tapes, since))
+    });
     let facts = facts.await.map_err(|why| failed(&why))?.map_err(|why| failed(&why))?;
     part.class().tell(run, facts);
     Ok(())

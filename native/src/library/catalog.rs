@@ -9,9 +9,9 @@ use servent_core::id::FileIndex;
 use servent_core::text::Lines;
 
 use super::hash::hashes_of;
-use super::scan::{Found, Share, Walk};
+use super::scan::{FolderScan, ScannedFile, Share};
 use super::shares::Shares;
-use super::{Change, Keys, LibraryStatus, Outcome, ShareError, Shared};
+use super::{Keys, LibraryFile, LibraryStatus, ShareChange, ShareError, ShareOutcome};
 use crate::error::StartError;
 use crate::store::FileRow;
 
@@ -24,7 +24,7 @@ pub(crate) struct Library {
     shares: Shares,
     keys: Keys,
     remembered: BTreeMap<PathBuf, FileRow>,
-    shared: BTreeMap<PathBuf, Arc<Shared>>,
+    shared: BTreeMap<PathBuf, Arc<LibraryFile>>,
     next: u32,
     /// The problems of the last scan.
     warned: BTreeSet<String>,
@@ -51,7 +51,7 @@ impl Library {
         shares: &[PathBuf],
         added: &[PathBuf],
         (remembered, keys): (Vec<(PathBuf, FileRow)>, Keys),
-    ) -> Result<(Self, Vec<Change>), StartError> {
+    ) -> Result<(Self, Vec<ShareChange>), StartError> {
         let shares = Shares::open(shares, added)?;
         let next = remembered.iter().map(|(_, row)| row.index.0 + 1).max().unwrap_or(0);
         let mut library = Self {
@@ -79,9 +79,9 @@ impl Library {
     }
 
     /// Scans and returns what changed since the last scan.
-    pub(super) fn rescan(&mut self) -> Vec<Change> {
+    pub(super) fn rescan(&mut self) -> Vec<ShareChange> {
         let missing = self.shares.look_for_absent();
-        let mut walk = Walk::over(self.shares.present(), MOST_FILES);
+        let mut walk = FolderScan::over(self.shares.present(), MOST_FILES);
         walk.warnings.extend(missing);
         for warning in walk.warnings.iter().filter(|warning| !self.warned.contains(*warning)) {
             tracing::warn!("{}", Lines(warning));
@@ -98,13 +98,13 @@ impl Library {
                 _ => {
                     if !self.shared.contains_key(&path) {
                         let shared = Arc::new(self.meet(&path, found));
-                        changes.push(Change::Shared(Arc::clone(&shared), shared.row()));
+                        changes.push(ShareChange::Shared(Arc::clone(&shared), shared.row()));
                         self.shared.insert(path, shared);
                     }
                 }
             }
         }
-        changes.extend(before.into_values().map(|gone| Change::Gone(gone.info.index)));
+        changes.extend(before.into_values().map(|gone| ShareChange::Gone(gone.info.index)));
         self.forget(&mut changes);
         self.tell(walk.warnings);
         changes
@@ -114,7 +114,7 @@ impl Library {
     ///
     /// # Errors
     /// It does not exist or cannot be read.
-    pub(super) fn share(&mut self, path: &Path) -> Result<Outcome, ShareError> {
+    pub(super) fn share(&mut self, path: &Path) -> Result<ShareOutcome, ShareError> {
         self.shares.add(path)
     }
 
@@ -122,13 +122,13 @@ impl Library {
     ///
     /// # Errors
     /// It was not shared.
-    pub(super) fn unshare(&mut self, path: &Path) -> Result<(PathBuf, Outcome), ShareError> {
+    pub(super) fn unshare(&mut self, path: &Path) -> Result<(PathBuf, ShareOutcome), ShareError> {
         self.shares.remove(path)
     }
 
     /// Processes a new or changed file: it keeps its number, and its hashes
     /// only if size and modification time are as remembered.
-    fn meet(&mut self, path: &PathBuf, found: &Found) -> Shared {
+    fn meet(&mut self, path: &PathBuf, found: &ScannedFile) -> LibraryFile {
         let known = self.remembered.get(path);
         let index = known.map_or_else(
             || {
@@ -140,26 +140,26 @@ impl Library {
         let hashes = known
             .filter(|row| row.size == found.size && row.mtime == found.mtime)
             .map_or((None, None), |row| (row.sha1, row.tree.clone()));
-        let shared = Shared::new(found, index, hashes, self.keys);
+        let shared = LibraryFile::new(found, index, hashes, self.keys);
         self.remembered.insert(path.clone(), shared.row());
         shared
     }
 
     /// Files that are gone keep their number until too many are remembered.
-    fn forget(&mut self, changes: &mut Vec<Change>) {
+    fn forget(&mut self, changes: &mut Vec<ShareChange>) {
         if self.remembered.len() <= 2 * MOST_FILES {
             return;
         }
         let shared = &self.shared;
         let gone = self.remembered.extract_if(.., |path, _| !shared.contains_key(path));
-        changes.extend(gone.map(|(path, _)| Change::Forgotten(path)));
+        changes.extend(gone.map(|(path, _)| ShareChange::Forgotten(path)));
     }
 
     fn tell(&self, warnings: Vec<String>) {
         let all = self.shared.values();
         let hashed = all.clone().filter(|s| s.info.sha1.is_some());
         let bytes =
-            |files: &mut dyn Iterator<Item = &Arc<Shared>>| files.map(|s| s.info.size).sum();
+            |files: &mut dyn Iterator<Item = &Arc<LibraryFile>>| files.map(|s| s.info.size).sum();
         let status = LibraryStatus {
             files: self.shared.len() as u64,
             bytes: bytes(&mut all.clone()),
@@ -167,10 +167,10 @@ impl Library {
             hashed_bytes: bytes(&mut hashed.clone()) + self.hashing,
             warnings,
         };
-        *self.told() = status;
+        *self.lock_status() = status;
     }
 
-    fn told(&self) -> MutexGuard<'_, LibraryStatus> {
+    fn lock_status(&self) -> MutexGuard<'_, LibraryStatus> {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -180,7 +180,7 @@ impl Library {
         &mut self,
         path: &PathBuf,
         mut go_on: impl FnMut(&mut Self) -> bool,
-    ) -> Option<Change> {
+    ) -> Option<ShareChange> {
         let old = Arc::clone(self.shared.get(path)?);
         let file = old.open().ok()?;
         let known = old.info.sha1.is_some();
@@ -188,17 +188,17 @@ impl Library {
             // Not counted again when only the tree was missing.
             if !known {
                 self.hashing += n;
-                self.told().hashed_bytes += n;
+                self.lock_status().hashed_bytes += n;
             }
             go_on(self)
         });
         let done = std::mem::take(&mut self.hashing);
         let same = self.shared.get(path).is_some_and(|now| Arc::ptr_eq(now, &old));
         let Some((sha1, tree)) = hashes.ok().flatten().filter(|_| same && old.is(&file)) else {
-            self.told().hashed_bytes -= done;
+            self.lock_status().hashed_bytes -= done;
             return None;
         };
-        let found = Found {
+        let found = ScannedFile {
             root: Arc::clone(&old.root),
             name: old.info.name.clone(),
             relative: old.relative.clone(),
@@ -206,12 +206,12 @@ impl Library {
             mtime: old.mtime,
         };
         let hashes = (Some(sha1), Some(tree.into()));
-        let shared = Arc::new(Shared::new(&found, old.info.index, hashes, self.keys));
+        let shared = Arc::new(LibraryFile::new(&found, old.info.index, hashes, self.keys));
         let row = shared.row();
         self.remembered.insert(path.clone(), row.clone());
         self.shared.insert(path.clone(), Arc::clone(&shared));
-        self.told().hashed_files += u64::from(!known);
-        Some(Change::Shared(shared, row))
+        self.lock_status().hashed_files += u64::from(!known);
+        Some(ShareChange::Shared(shared, row))
     }
 
     pub(super) fn unhashed(&self) -> Vec<PathBuf> {

@@ -2,7 +2,7 @@
 //! how to reopen one safely.
 //!
 //! A separate thread scans and hashes; the node's task learns of every change
-//! as a [`Change`]. Hashes are remembered by path, size and modification time,
+//! as a [`ShareChange`]. Hashes are remembered by path, size and modification time,
 //! numbers in URLs by path.
 
 mod beneath;
@@ -30,8 +30,8 @@ use tokio::sync::oneshot;
 use self::beneath::Root;
 pub(crate) use self::catalog::Library;
 pub(crate) use self::hash::{sha1_of, tree_hash_of};
-use self::scan::{Found, mtime};
-pub(crate) use self::worker::{Ask, Worker};
+use self::scan::{ScannedFile, mtime};
+pub(crate) use self::worker::{LibraryRequest, Worker};
 use crate::error::ShareError;
 use crate::store::FileRow;
 
@@ -40,7 +40,7 @@ type Hashes = (Option<Sha1>, Option<Arc<Tree>>);
 
 /// A shared file.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct LibraryFile {
     /// What the node knows about it.
     pub(crate) info: FileInfo,
     root: Arc<Root>,
@@ -50,9 +50,9 @@ pub(crate) struct Shared {
 
 /// A change in what is shared.
 #[derive(Debug)]
-pub(crate) enum Change {
+pub(crate) enum ShareChange {
     /// New, changed, or newly hashed.
-    Shared(Arc<Shared>, FileRow),
+    Shared(Arc<LibraryFile>, FileRow),
     /// No longer shared.
     Gone(FileIndex),
     /// No longer even remembered.
@@ -64,16 +64,16 @@ pub(crate) enum Change {
         /// True when it is shared now.
         shared: bool,
         /// The outcome.
-        outcome: Outcome,
+        outcome: ShareOutcome,
         /// Where to send the answer.
-        told: Told,
+        told: OutcomeSender,
     },
 }
 
 /// The outcome of a request to share or unshare something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ShareOutcome {
     /// Done, and remembered across restarts.
     Kept,
     /// Done until the next restart, because the configured shares say
@@ -84,7 +84,7 @@ pub enum Outcome {
 }
 
 /// Where the outcome of such a request is sent.
-pub(crate) type Told = oneshot::Sender<Result<Outcome, ShareError>>;
+pub(crate) type OutcomeSender = oneshot::Sender<Result<ShareOutcome, ShareError>>;
 
 /// The status of the library.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -116,7 +116,7 @@ pub(crate) enum Keys {
 }
 
 impl Keys {
-    fn of(self, found: &Found) -> FileKey {
+    fn file_key(self, found: &ScannedFile) -> FileKey {
         match self {
             Self::Paths => {
                 key_of(&found.root.path().join(&found.relative), found.size, found.mtime)
@@ -136,10 +136,10 @@ fn key_of(path: &Path, size: u64, mtime: i64) -> FileKey {
     FileKey(digest.finish())
 }
 
-impl Shared {
-    fn new(found: &Found, index: FileIndex, (sha1, tree): Hashes, keys: Keys) -> Self {
+impl LibraryFile {
+    fn new(found: &ScannedFile, index: FileIndex, (sha1, tree): Hashes, keys: Keys) -> Self {
         let name = found.name.clone();
-        let key = keys.of(found);
+        let key = keys.file_key(found);
         let modified = u64::try_from(found.mtime / 1_000).ok().map(Instant::from_micros);
         let info = FileInfo { index, name, size: found.size, sha1, key, modified, tree };
         let (root, relative) = (Arc::clone(&found.root), found.relative.clone());
@@ -171,7 +171,7 @@ impl Shared {
     }
 
     /// True when a scan found it unchanged.
-    fn still_is(&self, found: &Found) -> bool {
+    fn still_is(&self, found: &ScannedFile) -> bool {
         (self.info.size, self.mtime, &self.info.name) == (found.size, found.mtime, &found.name)
     }
 

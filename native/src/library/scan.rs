@@ -27,7 +27,7 @@ pub(super) struct Share {
 
 /// A file that was found.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
+pub(super) struct ScannedFile {
     pub(super) root: Arc<Root>,
     /// Its name in URLs, including its folders.
     pub(super) name: String,
@@ -38,8 +38,8 @@ pub(super) struct Found {
 
 /// The result of a scan.
 #[derive(Debug, Default)]
-pub(super) struct Walk {
-    pub(super) files: Vec<Found>,
+pub(super) struct FolderScan {
+    pub(super) files: Vec<ScannedFile>,
     pub(super) warnings: Vec<String>,
     linked: BTreeMap<Inode, Linked>,
 }
@@ -95,7 +95,7 @@ impl Share {
     }
 }
 
-impl Walk {
+impl FolderScan {
     /// Finds at most `most` files, in order of their names.
     pub(super) fn over(shares: &[Share], most: usize) -> Self {
         let mut walk = Self::default();
@@ -166,7 +166,13 @@ impl Walk {
                     self.linked.entry((meta.dev(), meta.ino())).or_insert(linked).found += 1;
                 }
                 let (size, mtime) = (meta.len(), mtime(&meta));
-                self.files.push(Found { root: Arc::clone(root), name, relative, size, mtime });
+                self.files.push(ScannedFile {
+                    root: Arc::clone(root),
+                    name,
+                    relative,
+                    size,
+                    mtime,
+                });
             }
             Err(why) => {
                 let what = match Errno::from_io_error(&why) {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::scan::Share;
-use super::{Outcome, ShareError};
+use super::{ShareError, ShareOutcome};
 use crate::error::StartError;
 
 /// All shares.
@@ -61,22 +61,22 @@ impl Shares {
     ///
     /// # Errors
     /// It does not exist or cannot be read.
-    pub(super) fn add(&mut self, path: &Path) -> Result<Outcome, ShareError> {
+    pub(super) fn add(&mut self, path: &Path) -> Result<ShareOutcome, ShareError> {
         let share = Share::open(path).map_err(ShareError::Open)?;
         let path = share.path();
         if self.present.iter().any(|present| present.path() == path) {
-            return Ok(Outcome::AsBefore);
+            return Ok(ShareOutcome::AsBefore);
         }
         self.absent.retain(|absent| *absent != path);
         self.present.push(share);
-        Ok(Outcome::Kept)
+        Ok(ShareOutcome::Kept)
     }
 
     /// Removes a folder or file; returns its path as it was opened.
     ///
     /// # Errors
     /// It was not shared.
-    pub(super) fn remove(&mut self, path: &Path) -> Result<(PathBuf, Outcome), ShareError> {
+    pub(super) fn remove(&mut self, path: &Path) -> Result<(PathBuf, ShareOutcome), ShareError> {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let before = self.present.len() + self.absent.len();
         self.present.retain(|share| share.path() != path);
@@ -86,6 +86,6 @@ impl Shares {
             return Err(ShareError::NotShared { path, shared });
         }
         let named = self.named.contains(&path);
-        Ok((path, if named { Outcome::UntilRestart } else { Outcome::Kept }))
+        Ok((path, if named { ShareOutcome::UntilRestart } else { ShareOutcome::Kept }))
     }
 }

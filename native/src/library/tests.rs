@@ -4,13 +4,13 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 
-fn open(dir: &std::path::Path, rows: Vec<(PathBuf, FileRow)>) -> (Library, Vec<Change>) {
+fn open(dir: &std::path::Path, rows: Vec<(PathBuf, FileRow)>) -> (Library, Vec<ShareChange>) {
     Library::open(&[dir.to_owned()], &[], (rows, Keys::Paths)).unwrap()
 }
 
-fn names(changes: &[Change]) -> BTreeSet<(u32, String)> {
+fn names(changes: &[ShareChange]) -> BTreeSet<(u32, String)> {
     let shared = changes.iter().filter_map(|change| match change {
-        Change::Shared(shared, _) => Some((shared.info.index.0, shared.info.name.clone())),
+        ShareChange::Shared(shared, _) => Some((shared.info.index.0, shared.info.name.clone())),
         _ => None,
     });
     shared.collect()
@@ -29,7 +29,9 @@ fn files_keep_their_numbers_and_hashes_over_a_restart() {
     let (mut library, first) = open(dir.path(), Vec::new());
     assert_eq!(names(&first), BTreeSet::from([(0, called("b")), (1, called("sub/c"))]));
     let path = dir.path().canonicalize().unwrap().join("b");
-    let Some(Change::Shared(b, row)) = library.hash(&path, |_| true) else { panic!("not hashed") };
+    let Some(ShareChange::Shared(b, row)) = library.hash(&path, |_| true) else {
+        panic!("not hashed")
+    };
     let sha1 = Sha1::parse(b"VGMT4NSHA2AWVOR6EVYXQUGCNSONBWE5").unwrap(); // Of "abc".
     assert_eq!(b.info.sha1, Some(sha1));
     let root = "ASD4UJSEH5M47PDYB46KBTSQTSGDKLBHYXOMUIA";
@@ -43,7 +45,8 @@ fn files_keep_their_numbers_and_hashes_over_a_restart() {
     // Written by an earlier version of this program, which had no hash trees.
     let without = FileRow { tree: None, ..row.clone() };
     let (mut earlier, changes) = open(dir.path(), vec![(path.clone(), without)]);
-    let told = |c: &Change| matches!(c, Change::Shared(s, _) if s.info.sha1 == Some(sha1));
+    let told =
+        |c: &ShareChange| matches!(c, ShareChange::Shared(s, _) if s.info.sha1 == Some(sha1));
     assert!(changes.iter().any(told), "it is served by its hash meanwhile");
     assert_eq!((earlier.unhashed().len(), earlier.status().lock().unwrap().hashed_files), (3, 1));
     assert!(earlier.hash(&path, |_| true).is_some());
@@ -66,7 +69,9 @@ fn st_4_a_file_of_a_site_is_known_by_its_name_wherever_it_is() {
         [Keys::Names, Keys::Paths].map(|keys| {
             let (_, changes) =
                 Library::open(std::slice::from_ref(&folder), &[], (Vec::new(), keys)).unwrap();
-            let Some(Change::Shared(shared, _)) = changes.first() else { panic!("{changes:?}") };
+            let Some(ShareChange::Shared(shared, _)) = changes.first() else {
+                panic!("{changes:?}")
+            };
             shared.info.key
         })
     });
@@ -80,14 +85,14 @@ fn a_file_that_changed_is_not_served() {
     let at = dir.path().join("a");
     fs::write(&at, "abc").unwrap();
     let (mut library, changes) = open(dir.path(), Vec::new());
-    let [Change::Shared(shared, _)] = &changes[..] else { panic!("{changes:?}") };
+    let [ShareChange::Shared(shared, _)] = &changes[..] else { panic!("{changes:?}") };
     assert!(shared.open().is_ok());
     fs::write(&at, "abcd").unwrap();
     assert!(matches!(shared.open(), Err(StoreError::Changed)));
     let changes = library.rescan();
-    assert!(matches!(&changes[..], [Change::Shared(new, _)] if new.info.size == 4));
+    assert!(matches!(&changes[..], [ShareChange::Shared(new, _)] if new.info.size == 4));
     fs::remove_file(&at).unwrap();
-    assert!(matches!(library.rescan()[..], [Change::Gone(FileIndex(0))]));
+    assert!(matches!(library.rescan()[..], [ShareChange::Gone(FileIndex(0))]));
     assert!(library.rescan().is_empty());
 }
 
@@ -118,8 +123,8 @@ fn what_is_added_is_shared_until_it_is_taken_away() {
         fs::write(at(folder).join("song"), "abc").unwrap();
     }
     let (mut library, _) = open(&at("one"), Vec::new());
-    assert_eq!(library.share(&at("two")).unwrap(), Outcome::Kept);
-    assert_eq!(library.share(&at("one/../two")).unwrap(), Outcome::AsBefore);
+    assert_eq!(library.share(&at("two")).unwrap(), ShareOutcome::Kept);
+    assert_eq!(library.share(&at("one/../two")).unwrap(), ShareOutcome::AsBefore);
     assert_eq!(names(&library.rescan()), BTreeSet::from([(1, "two/song".into())]));
     assert!(library.share(&at("three")).unwrap_err().to_string().starts_with("cannot share"));
 
@@ -132,10 +137,10 @@ fn what_is_added_is_shared_until_it_is_taken_away() {
     fs::rename(at("away"), at("two")).unwrap();
     assert_eq!(names(&library.rescan()), BTreeSet::from([(1, "two/song".into())]));
 
-    assert_eq!(library.unshare(&at("two")).unwrap(), (at("two"), Outcome::Kept));
-    assert!(matches!(library.rescan()[..], [Change::Gone(FileIndex(1))]));
-    assert_eq!(library.unshare(&at("one")).unwrap(), (at("one"), Outcome::UntilRestart));
-    assert!(matches!(library.rescan()[..], [Change::Gone(FileIndex(0))]));
+    assert_eq!(library.unshare(&at("two")).unwrap(), (at("two"), ShareOutcome::Kept));
+    assert!(matches!(library.rescan()[..], [ShareChange::Gone(FileIndex(1))]));
+    assert_eq!(library.unshare(&at("one")).unwrap(), (at("one"), ShareOutcome::UntilRestart));
+    assert!(matches!(library.rescan()[..], [ShareChange::Gone(FileIndex(0))]));
     let why = library.unshare(&at("one")).unwrap_err().to_string();
     assert!(why.ends_with("/one is not shared"), "{why}");
 }

@@ -11,12 +11,12 @@ use notify::event::{AccessKind, AccessMode, CreateKind, EventKind, ModifyKind};
 use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher};
 use servent_core::text::Lines;
 
-use super::Ask;
+use super::LibraryRequest;
 use super::catalog::Library;
 
 /// Receives change notifications. What the system cannot watch (too many
 /// folders, a network file system) is scanned as before.
-pub(super) struct Watch {
+pub(super) struct FolderWatch {
     watcher: Option<RecommendedWatcher>,
     /// What is watched, and whether recursively.
     places: BTreeMap<PathBuf, RecursiveMode>,
@@ -24,15 +24,15 @@ pub(super) struct Watch {
     whole: bool,
 }
 
-impl Watch {
+impl FolderWatch {
     /// Watches nothing yet; sends changes to `ask`, as long as that has other
     /// senders.
-    pub(super) fn new(ask: Weak<Sender<Ask>>) -> Self {
+    pub(super) fn new(ask: Weak<Sender<LibraryRequest>>) -> Self {
         let told = move |event: Result<Event, notify::Error>| {
             if event.is_ok_and(|event| is_change(&event))
                 && let Some(ask) = ask.upgrade()
             {
-                let _ = ask.send(Ask::Changed); // Its thread may have ended.
+                let _ = ask.send(LibraryRequest::Changed); // Its thread may have ended.
             }
         };
         // The target of a link is either shared itself, and so watched, or not

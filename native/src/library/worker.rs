@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use super::watch::Watch;
-use super::{Change, Library, Outcome, Told};
+use super::watch::FolderWatch;
+use super::{Library, OutcomeSender, ShareChange, ShareOutcome};
 use crate::clock::Stopwatch;
 
 /// The interval when no periodic scan is wanted.
@@ -21,29 +21,29 @@ const SELDOM: u32 = 10;
 
 /// A request to the library's thread.
 #[derive(Debug)]
-pub(crate) enum Ask {
+pub(crate) enum LibraryRequest {
     /// Scan now.
     Walk,
     /// Something below a shared folder changed.
     Changed,
     /// Share one more folder or file.
-    Share(PathBuf, Told),
+    Share(PathBuf, OutcomeSender),
     /// Stop sharing one.
-    Unshare(PathBuf, Told),
+    Unshare(PathBuf, OutcomeSender),
 }
 
 /// The running library. Its thread ends soon after the last sender of requests
 /// and the receiver of its reports are dropped.
 #[derive(Debug)]
 pub(crate) struct Worker {
-    ask: Arc<Sender<Ask>>,
+    ask: Arc<Sender<LibraryRequest>>,
 }
 
 impl Worker {
     /// Starts hashing, and scanning when something changed and on request;
     /// every `every` as well where changes cannot be watched. Without `every`
     /// nothing is watched.
-    pub(crate) fn start<R: From<Change> + Send + 'static>(
+    pub(crate) fn start<R: From<ShareChange> + Send + 'static>(
         library: Library,
         every: Option<Duration>,
         reports: mpsc::Sender<R>,
@@ -51,7 +51,7 @@ impl Worker {
         let (ask, asked) = channel();
         let ask = Arc::new(ask);
         let mut work = Work {
-            watch: every.map(|_| Watch::new(Arc::downgrade(&ask))),
+            watch: every.map(|_| FolderWatch::new(Arc::downgrade(&ask))),
             asked,
             reports,
             walks: 0,
@@ -66,15 +66,15 @@ impl Worker {
     }
 
     /// Where to send requests.
-    pub(crate) fn asker(&self) -> Arc<Sender<Ask>> {
+    pub(crate) fn asker(&self) -> Arc<Sender<LibraryRequest>> {
         Arc::clone(&self.ask)
     }
 }
 
 /// The thread.
 struct Work<R> {
-    watch: Option<Watch>,
-    asked: Receiver<Ask>,
+    watch: Option<FolderWatch>,
+    asked: Receiver<LibraryRequest>,
     reports: mpsc::Sender<R>,
     /// How long the last scan took.
     took: Duration,
@@ -86,7 +86,7 @@ struct Work<R> {
     ended: bool,
 }
 
-impl<R: From<Change>> Work<R> {
+impl<R: From<ShareChange>> Work<R> {
     fn run(&mut self, mut library: Library, every: Duration) {
         if let Some(watch) = &mut self.watch {
             watch.follow(&library);
@@ -107,7 +107,7 @@ impl<R: From<Change>> Work<R> {
     /// How long there is nothing to do.
     fn pause(&self, every: Duration) -> Duration {
         let (least, times) = SETTLE;
-        let heard = self.watch.as_ref().is_some_and(Watch::is_whole);
+        let heard = self.watch.as_ref().is_some_and(FolderWatch::is_whole);
         let every = if heard { every.saturating_mul(SELDOM) } else { every };
         self.changed
             .map_or(every, |since| (self.took * times).max(least).saturating_sub(since.elapsed()))
@@ -148,28 +148,28 @@ impl<R: From<Change>> Work<R> {
         !self.ended
     }
 
-    fn attend(&mut self, library: &mut Library, ask: Ask) {
+    fn attend(&mut self, library: &mut Library, ask: LibraryRequest) {
         let (done, told) = match ask {
-            Ask::Walk => return self.walk(library),
-            Ask::Changed => {
+            LibraryRequest::Walk => return self.walk(library),
+            LibraryRequest::Changed => {
                 self.changed.get_or_insert_with(Stopwatch::start);
                 return;
             }
-            Ask::Share(path, told) => {
+            LibraryRequest::Share(path, told) => {
                 let added = library.share(&path);
                 (added.map(|outcome| (path, true, outcome)), told)
             }
-            Ask::Unshare(path, told) => {
+            LibraryRequest::Unshare(path, told) => {
                 let removed = library.unshare(&path);
                 (removed.map(|(path, outcome)| (path, false, outcome)), told)
             }
         };
         match done {
             Err(why) => drop(told.send(Err(why))), // The asker may be gone.
-            Ok((_, _, Outcome::AsBefore)) => drop(told.send(Ok(Outcome::AsBefore))),
+            Ok((_, _, ShareOutcome::AsBefore)) => drop(told.send(Ok(ShareOutcome::AsBefore))),
             Ok((path, shared, outcome)) => {
                 self.walk(library);
-                self.send(Change::Wished { path, shared, outcome, told });
+                self.send(ShareChange::Wished { path, shared, outcome, told });
             }
         }
     }
@@ -187,7 +187,7 @@ impl<R: From<Change>> Work<R> {
         }
     }
 
-    fn send(&mut self, change: Change) {
+    fn send(&mut self, change: ShareChange) {
         self.ended |= self.reports.blocking_send(change.into()).is_err();
     }
 }

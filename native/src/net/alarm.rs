@@ -7,12 +7,12 @@ use std::time::Duration;
 const NEAR: Duration = Duration::from_millis(50);
 
 /// A one-shot timer whose deadline may change all the time.
-pub(crate) struct Alarm(Option<system::Fine>);
+pub(crate) struct Alarm(Option<system::FineTimer>);
 
 impl Alarm {
     /// Must be called inside a runtime.
     pub(crate) fn new() -> Self {
-        Self(system::Fine::new().ok()) // Without it the runtime's timer will do.
+        Self(system::FineTimer::new().ok()) // Without it the runtime's timer will do.
     }
 
     /// Waits that long; forever for `None`. May return early.
@@ -39,9 +39,9 @@ mod system {
     use tokio::io::unix::AsyncFd;
 
     /// The kernel's timer as a pollable descriptor.
-    pub(super) struct Fine(AsyncFd<OwnedFd>);
+    pub(super) struct FineTimer(AsyncFd<OwnedFd>);
 
-    impl Fine {
+    impl FineTimer {
         #[expect(deprecated, reason = "an owned descriptor is what it says; the rest is unsafe")]
         pub(super) fn new() -> io::Result<Self> {
             let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
@@ -80,7 +80,7 @@ mod system {
     /// Where the system has nothing finer: the runtime's timer.
     pub(super) struct Fine;
 
-    impl Fine {
+    impl FineTimer {
         pub(super) fn new() -> io::Result<Self> {
             Ok(Self)
         }

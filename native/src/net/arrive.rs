@@ -4,22 +4,22 @@ use std::sync::Arc;
 
 use servent_core::node::{Input, StoreError};
 
-use super::conn::{Conn, End};
-use super::receive::Body;
-use crate::inbox::Inbox;
+use super::conn::{Conn, ConnectionOver};
+use super::receive::BodyLength;
+use crate::inbox::InboxFolder;
 
 impl Conn {
     /// Receives a file, beginning with `early`. It stays with the connection
     /// until it is kept, and goes with it.
     pub(super) async fn arrive(
         &mut self,
-        inbox: Arc<Inbox>,
-        body: Body,
+        inbox: Arc<InboxFolder>,
+        body: BodyLength,
         early: Vec<u8>,
-    ) -> Result<(), End> {
+    ) -> Result<(), ConnectionOver> {
         let begun = tokio::task::spawn_blocking(move || {
             let fresh = inbox.begin()?;
-            if let Body::Sized(size) = &body {
+            if let BodyLength::Sized(size) = &body {
                 fresh.part().check_room(*size)?;
             }
             Ok((fresh, body))
@@ -35,11 +35,11 @@ impl Conn {
     }
 
     /// Gives the file that was received its name.
-    pub(super) async fn keep(&mut self, name: String) -> Result<(), End> {
+    pub(super) async fn commit(&mut self, name: String) -> Result<(), ConnectionOver> {
         let Some(fresh) = self.arriving.take() else {
             return self.disk_failed(StoreError::Failed).await;
         };
-        let kept = tokio::task::spawn_blocking(move || fresh.keep(&name));
+        let kept = tokio::task::spawn_blocking(move || fresh.commit(&name));
         match kept.await.unwrap_or(Err(StoreError::Failed)) {
             Ok(name) => self.report(Input::Kept { conn: self.id, name }).await,
             Err(why) => self.disk_failed(why).await,

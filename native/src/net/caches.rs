@@ -45,10 +45,10 @@ impl Caches {
 
     /// Receives until the node's task ends. Where pages take part they are told
     /// their address.
-    pub(crate) fn hear(&self, reports: &Reports, pages: bool) {
+    pub(crate) fn listen(&self, reports: &Reports, pages: bool) {
         for socket in &self.0 {
             let stun = pages.then(Stun::default);
-            tokio::spawn(hear(Arc::clone(socket), stun, reports.clone()));
+            tokio::spawn(receive_datagrams(Arc::clone(socket), stun, reports.clone()));
         }
     }
 
@@ -60,7 +60,7 @@ impl Caches {
     }
 }
 
-async fn hear(socket: Arc<UdpSocket>, mut stun: Option<Stun>, reports: Reports) {
+async fn receive_datagrams(socket: Arc<UdpSocket>, mut stun: Option<Stun>, reports: Reports) {
     let clock = Clock::new();
     let mut buffer = vec![0; MOST];
     loop {

@@ -23,7 +23,7 @@ const LETTERS: &[u8; 24] = b"BCDFGHJKLMNPRSTVWXZ34679";
 
 /// A code, and who has guessed.
 #[derive(Debug)]
-pub(super) struct Code {
+pub(super) struct GuardedCode {
     clock: Clock,
     state: Mutex<State>,
 }
@@ -34,7 +34,7 @@ struct State {
     wrong: BTreeMap<IpAddr, (Instant, u32)>,
 }
 
-impl Code {
+impl GuardedCode {
     pub(super) fn new() -> Self {
         Self { clock: Clock::new(), state: Mutex::default() }
     }
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn wb_8_a_code_is_needed_while_there_is_one_and_is_typed_as_people_do() {
-        let code = Code::new();
+        let code = GuardedCode::new();
         assert!(code.fits(ip(1), None));
         code.renew(true);
         let first = code.get().unwrap();
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn wb_6_whoever_guesses_is_not_listened_to_for_a_minute_and_others_are() {
-        let code = Code::new();
+        let code = GuardedCode::new();
         code.renew(true);
         let right = code.get().unwrap();
         let now = Instant::from_secs(1_000);

@@ -12,8 +12,8 @@ use servent_core::node::{Input, StoreError};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::stream::Stream;
-use super::websocket::{Entry, Said, Upgrade, Wish, put_out, put_through, uninvited};
-use super::{Job, Outbox, Pages, Report, Reports};
+use super::websocket::{FirstBytes, OpeningBytes, Upgrade, Wish, put_out, put_through, uninvited};
+use super::{ConnectionJob, Outbox, Pages, Report, Reports};
 use crate::inbox::Fresh;
 
 /// Bytes per read while message heads are expected.
@@ -35,7 +35,7 @@ thread_local! {
 }
 
 /// The connection is over.
-pub(super) struct End;
+pub(super) struct ConnectionOver;
 
 pub(super) struct Conn {
     pub(super) id: ConnId,
@@ -53,7 +53,7 @@ pub(super) struct Conn {
     /// told when they have been sent.
     behind: bool,
     /// The connection may still become a WebSocket, for a page of these origins.
-    entry: Option<(Entry, Arc<Pages>)>,
+    entry: Option<(FirstBytes, Arc<Pages>)>,
     /// It has become one between pages, and the node's part in it is over.
     leaves: Option<(Upgrade, Arc<Pages>)>,
     /// A file for the inbox that has no name yet.
@@ -74,7 +74,7 @@ pub(crate) async fn run(
         tracing::debug!(?id, %why, "no TCP_NODELAY");
     }
     let known = pages.clone();
-    let entry = pages.map(|pages| (Entry::default(), pages));
+    let entry = pages.map(|pages| (FirstBytes::default(), pages));
     let (discard, unread, behind) = (false, false, false);
     let (arriving, leaves, portion) = (None, None, READ);
     let mut conn = Conn {
@@ -90,9 +90,9 @@ pub(crate) async fn run(
         leaves,
         arriving,
     };
-    let End = conn.work().await;
+    let ConnectionOver = conn.work().await;
     if conn.stream.is_refused() {
-        let End = Box::pin(conn.goodbye()).await;
+        let ConnectionOver = Box::pin(conn.goodbye()).await;
     }
     conn.outbox.cut();
     if let Some(pages) = known {
@@ -110,23 +110,23 @@ pub(crate) async fn run(
 }
 
 impl Conn {
-    async fn work(&mut self) -> End {
+    async fn work(&mut self) -> ConnectionOver {
         loop {
             let done = match self.outbox.pop() {
                 _ if self.outbox.is_cut() => Err(self.reset()),
-                Some(Job::Write(data)) => self.write(data).await,
-                Some(Job::Serve { file, start, end, pace }) => {
+                Some(ConnectionJob::Write(data)) => self.write(data).await,
+                Some(ConnectionJob::Serve { file, start, end, pace }) => {
                     Box::pin(self.serve(file, start, end, pace)).await
                 }
-                Some(Job::Store { part, start, body, early, pace }) => {
+                Some(ConnectionJob::Store { part, start, body, early, pace }) => {
                     Box::pin(self.store((part, pace), (start, body), early)).await
                 }
-                Some(Job::Arrive { inbox, body, early }) => {
+                Some(ConnectionJob::Arrive { inbox, body, early }) => {
                     Box::pin(self.arrive(inbox, body, early)).await
                 }
-                Some(Job::Keep { name }) => Box::pin(self.keep(name)).await,
-                Some(Job::Refuse(why)) => self.disk_failed(why).await,
-                Some(Job::Close) => Err(Box::pin(self.goodbye()).await),
+                Some(ConnectionJob::Keep { name }) => Box::pin(self.commit(name)).await,
+                Some(ConnectionJob::Refuse(why)) => self.disk_failed(why).await,
+                Some(ConnectionJob::Close) => Err(Box::pin(self.goodbye()).await),
                 None => self.idle().await,
             };
             if let Err(end) = done {
@@ -136,7 +136,7 @@ impl Conn {
     }
 
     /// Waits for a job or for bytes.
-    async fn idle(&mut self) -> Result<(), End> {
+    async fn idle(&mut self) -> Result<(), ConnectionOver> {
         if self.unread {
             // The notification may have come while something else waited for
             // one.
@@ -152,67 +152,67 @@ impl Conn {
             () = self.outbox.changed() => Ok(()),
             ready = self.stream.readable() => match ready {
                 Ok(()) => self.read().await,
-                Err(_) => Err(End),
+                Err(_) => Err(ConnectionOver),
             },
         }
     }
 
-    async fn read(&mut self) -> Result<(), End> {
+    async fn read(&mut self) -> Result<(), ConnectionOver> {
         let read = BUFFER.with_borrow_mut(|buffer| {
             let n = self.stream.try_read(&mut buffer[..self.portion])?;
             self.portion = if n == self.portion { FLOOD } else { READ };
             Ok::<_, io::Error>(buffer[..n].to_vec())
         });
         if self.stream.is_refused() && !self.discard {
-            return Err(End); // What follows a frame that was wrong is no message.
+            return Err(ConnectionOver); // What follows a frame that was wrong is no message.
         }
         match read {
-            Ok(data) if data.is_empty() => Err(End),
+            Ok(data) if data.is_empty() => Err(ConnectionOver),
             Ok(_) if self.discard => Ok(()),
             Ok(data) => match self.entry.take() {
                 None => self.deliver(data).await,
                 Some((entry, pages)) => self.enter(entry.read(data, &pages.origins), pages).await,
             },
             Err(why) if why.kind() == io::ErrorKind::WouldBlock => Ok(()),
-            Err(_) => Err(End),
+            Err(_) => Err(ConnectionOver),
         }
     }
 
-    async fn deliver(&mut self, data: Vec<u8>) -> Result<(), End> {
+    async fn deliver(&mut self, data: Vec<u8>) -> Result<(), ConnectionOver> {
         self.unread = true;
         self.report(Input::Bytes { conn: self.id, data }).await
     }
 
     /// Does what the first bytes of the connection ask for. As long as they are
     /// not whole, the node's deadline for a first head is running.
-    async fn enter(&mut self, said: Said, pages: Arc<Pages>) -> Result<(), End> {
+    async fn enter(&mut self, said: OpeningBytes, pages: Arc<Pages>) -> Result<(), ConnectionOver> {
         match said {
-            Said::More(entry) => {
+            OpeningBytes::More(entry) => {
                 self.entry = Some((entry, pages));
                 Ok(())
             }
-            Said::Other(data) => self.deliver(data).await,
-            Said::Upgrade(_) if !pages.admits(self.peer()?) => {
+            OpeningBytes::Other(data) => self.deliver(data).await,
+            OpeningBytes::Upgrade(_) if !pages.admits(self.peer()?) => {
                 self.write(put_out()).await?;
                 Err(Box::pin(self.goodbye()).await)
             }
-            Said::Upgrade(Upgrade { ref code, .. })
+            OpeningBytes::Upgrade(Upgrade { ref code, .. })
                 if !pages.knows(self.peer()?, code.as_deref()) =>
             {
                 self.write(uninvited()).await?;
                 Err(Box::pin(self.goodbye()).await)
             }
-            Said::Upgrade(Upgrade { wish: Wish::Servent, reply, frames, .. }) => {
+            OpeningBytes::Upgrade(Upgrade { wish: Wish::Servent, reply, frames, .. }) => {
                 pages.enter(self.id, self.peer()?, &self.outbox);
                 self.write(reply).await?;
                 self.stream.upgrade(frames);
                 Ok(())
             }
-            Said::Upgrade(upgrade) => {
+            OpeningBytes::Upgrade(upgrade) => {
                 self.leaves = Some((upgrade, pages));
-                Err(End)
+                Err(ConnectionOver)
             }
-            Said::Refused(reply) => {
+            OpeningBytes::Refused(reply) => {
                 self.write(reply).await?;
                 Err(Box::pin(self.goodbye()).await)
             }
@@ -220,12 +220,12 @@ impl Conn {
     }
 
     /// Who is at the other end.
-    fn peer(&self) -> Result<IpAddr, End> {
-        self.stream.tcp().peer_addr().map(|peer| peer.ip()).map_err(|_| End)
+    fn peer(&self) -> Result<IpAddr, ConnectionOver> {
+        self.stream.tcp().peer_addr().map(|peer| peer.ip()).map_err(|_| ConnectionOver)
     }
 
-    async fn write(&mut self, data: Vec<u8>) -> Result<(), End> {
-        let data = self.stream.translate(data).map_err(|_| End)?;
+    async fn write(&mut self, data: Vec<u8>) -> Result<(), ConnectionOver> {
+        let data = self.stream.translate(data).map_err(|_| ConnectionOver)?;
         match self.stream.try_write(&data) {
             Ok(n) if n == data.len() && self.behind => self.report_behind().await,
             Ok(n) if n == data.len() => Ok(()),
@@ -233,11 +233,11 @@ impl Conn {
             Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
                 Box::pin(self.write_slowly(&data)).await
             }
-            Err(_) => Err(End),
+            Err(_) => Err(ConnectionOver),
         }
     }
 
-    async fn write_slowly(&mut self, mut rest: &[u8]) -> Result<(), End> {
+    async fn write_slowly(&mut self, mut rest: &[u8]) -> Result<(), ConnectionOver> {
         let bytes = (rest.len() + self.outbox.bytes()) as u64;
         self.report(Input::Backlog { conn: self.id, bytes }).await?;
         while !rest.is_empty() {
@@ -245,14 +245,14 @@ impl Conn {
             match self.stream.try_write(rest) {
                 Ok(n) => rest = &rest[n..],
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
-                Err(_) => return Err(End),
+                Err(_) => return Err(ConnectionOver),
             }
         }
         self.report_behind().await
     }
 
     /// Reports how many of the requested bytes are still unsent.
-    async fn report_behind(&mut self) -> Result<(), End> {
+    async fn report_behind(&mut self) -> Result<(), ConnectionOver> {
         let bytes = self.outbox.bytes() as u64;
         self.behind = bytes > 0;
         self.report(Input::Backlog { conn: self.id, bytes }).await
@@ -260,14 +260,14 @@ impl Conn {
 
     /// Waits until the socket accepts more. Fails when the connection is cut,
     /// or when it is closing and the peer accepts nothing for too long.
-    pub(super) async fn writable(&self) -> Result<(), End> {
+    pub(super) async fn writable(&self) -> Result<(), ConnectionOver> {
         loop {
             if self.outbox.is_cut() {
                 return Err(self.reset());
             }
             let closing = self.outbox.is_closing();
             tokio::select! {
-                ready = self.stream.writable() => return ready.map_err(|_| End),
+                ready = self.stream.writable() => return ready.map_err(|_| ConnectionOver),
                 () = self.outbox.changed() => {}
                 () = tokio::time::sleep(FLUSH_STALL), if closing => return Err(self.reset()),
             }
@@ -275,41 +275,41 @@ impl Conn {
     }
 
     /// Waits until everything written has been sent.
-    pub(super) async fn flush(&self) -> Result<(), End> {
-        while !self.stream.flush().map_err(|_| End)? {
+    pub(super) async fn flush(&self) -> Result<(), ConnectionOver> {
+        while !self.stream.flush().map_err(|_| ConnectionOver)? {
             self.writable().await?;
         }
         Ok(())
     }
 
     /// Passes an input to the node's task; waits while that is busy.
-    pub(super) async fn report(&self, input: Input) -> Result<(), End> {
-        self.reports.send(Report::Input(input)).await.map_err(|_| End)
+    pub(super) async fn report(&self, input: Input) -> Result<(), ConnectionOver> {
+        self.reports.send(Report::Input(input)).await.map_err(|_| ConnectionOver)
     }
 
-    pub(super) async fn disk_failed(&mut self, why: StoreError) -> Result<(), End> {
+    pub(super) async fn disk_failed(&mut self, why: StoreError) -> Result<(), ConnectionOver> {
         self.discard = true;
         self.report(Input::DiskFailed { conn: self.id, why }).await
     }
 
     /// Makes the close abrupt (RST), which frees what the system still holds
     /// for a peer that does not read it.
-    fn reset(&self) -> End {
+    fn reset(&self) -> ConnectionOver {
         let _ = self.stream.tcp().set_zero_linger();
-        End
+        ConnectionOver
     }
 
     /// Ends our half (FIN) and waits briefly for the peer's.
-    async fn goodbye(&mut self) -> End {
+    async fn goodbye(&mut self) -> ConnectionOver {
         self.stream.farewell();
         if self.flush().await.is_err() {
-            return End;
+            return ConnectionOver;
         }
         let shut = rustix::net::shutdown(&self.stream, rustix::net::Shutdown::Write);
         if shut.is_ok() {
             let _ = tokio::time::timeout(LINGER, self.drain()).await;
         }
-        End
+        ConnectionOver
     }
 
     async fn drain(&self) {

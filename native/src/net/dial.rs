@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::stream::Stream;
-use super::{Names, Outbox, Report, Reports, Trust, conn};
+use super::{Outbox, Report, Reports, SourceNames, Trust, conn};
 
 /// How long connecting may take.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -21,7 +21,7 @@ pub(crate) async fn run(
     id: ConnId,
     to: SocketAddr,
     outbox: Arc<Outbox>,
-    (room, trust, names): (Arc<Semaphore>, Arc<Trust>, Arc<Names>),
+    (room, trust, names): (Arc<Semaphore>, Arc<Trust>, Arc<SourceNames>),
     reports: Reports,
 ) {
     let dialed = tokio::select! {
@@ -54,7 +54,7 @@ async fn cut(outbox: &Outbox) {
 /// Connects to an address, or else to another one of its name.
 async fn connect(
     to: SocketAddr,
-    names: &Names,
+    names: &SourceNames,
     room: &Arc<Semaphore>,
 ) -> Result<(TcpStream, SocketAddr, OwnedSemaphorePermit), DialError> {
     let permit = Arc::clone(room).try_acquire_owned().map_err(|_| DialError::NoDescriptor)?;

@@ -55,9 +55,9 @@ fn bind_one(at: SocketAddr, only_v6: bool) -> io::Result<TcpListener> {
 
 /// Assigns even connection numbers to accepted connections.
 #[derive(Debug, Default)]
-pub(crate) struct Numbers(AtomicU64);
+pub(crate) struct ConnectionNumbers(AtomicU64);
 
-impl Numbers {
+impl ConnectionNumbers {
     fn next(&self) -> ConnId {
         ConnId(self.0.fetch_add(2, Ordering::Relaxed) + 2)
     }
@@ -91,7 +91,7 @@ impl Admission {
 /// while it is exhausted, new connections wait in the system's queue.
 pub(crate) async fn accept(
     listener: TcpListener,
-    numbers: Arc<Numbers>,
+    numbers: Arc<ConnectionNumbers>,
     (room, admission): (Arc<Semaphore>, Admission),
     reports: Reports,
 ) {

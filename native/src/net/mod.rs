@@ -38,12 +38,12 @@ pub use self::credentials::Credentials;
 pub use self::identity::{Identity, IdentityError};
 pub use self::limits::{Descriptors, LAB_CONNECTIONS, LAB_WAITING, raise_descriptors};
 pub(crate) use self::listen::Admission;
-pub(crate) use self::names::Names;
-pub(crate) use self::outbox::{Job, Outbox, ServeFrom};
+pub(crate) use self::names::SourceNames;
+pub(crate) use self::outbox::{ConnectionJob, Outbox, ServeFrom};
 pub use self::pace::Rate;
 pub(crate) use self::pace::{Pace, Paces};
 pub(crate) use self::pages::Pages;
-pub(crate) use self::receive::Body;
+pub(crate) use self::receive::BodyLength;
 pub(crate) use self::trust::Trust;
 pub use self::websocket::{Origins, RelayLimits, Relayed};
 
@@ -55,7 +55,7 @@ pub(crate) enum Report {
     /// An input, passed on unchanged.
     Input(Input),
     /// The library changed.
-    Library(crate::library::Change),
+    Library(crate::library::ShareChange),
 }
 
 /// Reports that may wait for the node's task. A task that has another one
@@ -64,8 +64,8 @@ pub(crate) const REPORTS: usize = 1_024;
 
 pub(crate) type Reports = tokio::sync::mpsc::Sender<Report>;
 
-impl From<crate::library::Change> for Report {
-    fn from(change: crate::library::Change) -> Self {
+impl From<crate::library::ShareChange> for Report {
+    fn from(change: crate::library::ShareChange) -> Self {
         Self::Library(change)
     }
 }

@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use servent_core::node::{Command, Get, Input, Source};
+use servent_core::node::{DownloadSource, Get, Input, NodeCommand};
 use tokio::net::lookup_host;
 
 /// Names that are remembered; those of one command are fewer.
@@ -19,38 +19,38 @@ const LOOKUP: Duration = Duration::from_secs(5);
 
 /// The names that the user gave for sources, by the address that was found first.
 #[derive(Debug, Default)]
-pub(crate) struct Names(Mutex<BTreeMap<SocketAddr, Named>>);
+pub(crate) struct SourceNames(Mutex<BTreeMap<SocketAddr, NamedSource>>);
 
 #[derive(Debug)]
-struct Named {
+struct NamedSource {
     name: String,
     /// Where a connection was made last.
     reached: SocketAddr,
 }
 
-impl Names {
-    fn all(&self) -> MutexGuard<'_, BTreeMap<SocketAddr, Named>> {
+impl SourceNames {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<SocketAddr, NamedSource>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Remembers the names in what the node is given: by the user, or from the
     /// store. Those that servers name are not among them.
-    pub(crate) fn hear(&self, input: &Input) {
+    pub(crate) fn remember(&self, input: &Input) {
         let learn = |get: &Get| get.sources.iter().for_each(|source| self.learn(source));
         match input {
             Input::Start(restored) => restored.fetches.iter().for_each(|row| learn(&row.get)),
-            Input::Command(Command::Get(get)) => learn(get),
+            Input::Command(NodeCommand::Get(get)) => learn(get),
             _ => {}
         }
     }
 
     /// Remembers the name of a source, if it has one and not only an address.
-    fn learn(&self, source: &Source) {
+    fn learn(&self, source: &DownloadSource) {
         let mut all = self.all();
         if let Some(name) = name_of(&source.host)
             && (all.len() < MOST || all.contains_key(&source.at))
         {
-            let named = || Named { name: name.to_owned(), reached: source.at };
+            let named = || NamedSource { name: name.to_owned(), reached: source.at };
             all.entry(source.at).or_insert_with(named);
         }
     }
@@ -96,8 +96,8 @@ fn name_of(host: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn source(at: &str, host: &str) -> Source {
-        Source { at: at.parse().unwrap(), target: "/".into(), host: host.into() }
+    fn source(at: &str, host: &str) -> DownloadSource {
+        DownloadSource { at: at.parse().unwrap(), target: "/".into(), host: host.into() }
     }
 
     #[test]
@@ -112,7 +112,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_was_reached_last_is_tried_first_and_then_all_others() {
-        let names = Names::default();
+        let names = SourceNames::default();
         let (to, other) = ("127.0.0.9:7".parse().unwrap(), "127.0.0.1:7".parse().unwrap());
         names.learn(&source("127.0.0.9:7", "127.0.0.9:7"));
         assert_eq!((names.first(to), names.others(to).await), (to, Vec::new()));

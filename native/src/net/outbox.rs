@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use super::pace::{Pace, Paces};
-use super::receive::Body;
+use super::receive::BodyLength;
 use crate::files::{PartFile, SourceFile};
-use crate::inbox::Inbox;
-use crate::library::Shared;
+use crate::inbox::InboxFolder;
+use crate::library::LibraryFile;
 
 /// Limit of jobs queued on one connection. The node answers at most
 /// `Limits::pipeline` requests ahead, with at most two jobs each.
@@ -22,15 +22,21 @@ const MAX_BYTES: usize = 4 << 20;
 
 /// A job for a connection's task; jobs are done in order.
 #[derive(Debug)]
-pub(crate) enum Job {
+pub(crate) enum ConnectionJob {
     /// Send these bytes.
     Write(Vec<u8>),
     /// Send a part of a file.
     Serve { file: ServeFrom, start: u64, end: u64, pace: Paces },
     /// Write the received body to a download.
-    Store { part: Arc<PartFile>, start: u64, body: Body, early: Vec<u8>, pace: Option<Arc<Pace>> },
+    Store {
+        part: Arc<PartFile>,
+        start: u64,
+        body: BodyLength,
+        early: Vec<u8>,
+        pace: Option<Arc<Pace>>,
+    },
     /// Receive a file for the inbox.
-    Arrive { inbox: Arc<Inbox>, body: Body, early: Vec<u8> },
+    Arrive { inbox: Arc<InboxFolder>, body: BodyLength, early: Vec<u8> },
     /// Give the file that was received for the inbox a name.
     Keep { name: String },
     /// Report that a job cannot be done: its file is missing.
@@ -43,7 +49,7 @@ pub(crate) enum Job {
 #[derive(Debug, Clone)]
 pub(crate) enum ServeFrom {
     /// A shared file.
-    Shared(Arc<Shared>),
+    Shared(Arc<LibraryFile>),
     /// The part of a download that is already there.
     Part(Arc<PartFile>),
     /// A file of a swarm we are the source of.
@@ -59,7 +65,7 @@ pub(crate) struct Outbox {
 
 #[derive(Debug, Default)]
 struct State {
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<ConnectionJob>,
     bytes: usize,
     taken: bool,
     closing: bool,
@@ -75,14 +81,16 @@ impl Outbox {
     /// for is cut. Consecutive writes are merged into one job: one turn may
     /// produce thousands of small messages for a neighbour before its task
     /// runs.
-    pub(crate) fn push(&self, job: Job) {
+    pub(crate) fn push(&self, job: ConnectionJob) {
         let mut state = self.state();
-        if let Job::Write(data) = &job {
+        if let ConnectionJob::Write(data) = &job {
             state.bytes += data.len();
         }
-        state.closing |= matches!(job, Job::Close);
+        state.closing |= matches!(job, ConnectionJob::Close);
         match (state.jobs.back_mut(), job) {
-            (Some(Job::Write(before)), Job::Write(data)) => before.extend_from_slice(&data),
+            (Some(ConnectionJob::Write(before)), ConnectionJob::Write(data)) => {
+                before.extend_from_slice(&data)
+            }
             (_, job) => state.jobs.push_back(job),
         }
         if state.jobs.len() > MAX_JOBS || state.bytes > MAX_BYTES {
@@ -109,10 +117,10 @@ impl Outbox {
     }
 
     /// The next job.
-    pub(super) fn pop(&self) -> Option<Job> {
+    pub(super) fn pop(&self) -> Option<ConnectionJob> {
         let mut state = self.state();
         let job = state.jobs.pop_front();
-        if let Some(Job::Write(data)) = &job {
+        if let Some(ConnectionJob::Write(data)) = &job {
             state.bytes -= data.len();
         }
         if state.jobs.is_empty() {
@@ -150,10 +158,10 @@ mod tests {
     fn a_connection_with_too_much_waiting_is_cut() {
         let outbox = Outbox::default();
         for _ in 0..4 {
-            outbox.push(Job::Write(vec![0; 1 << 20]));
+            outbox.push(ConnectionJob::Write(vec![0; 1 << 20]));
         }
         assert!(!outbox.is_cut());
-        outbox.push(Job::Write(vec![0]));
+        outbox.push(ConnectionJob::Write(vec![0]));
         assert!(outbox.is_cut());
     }
 
@@ -161,27 +169,27 @@ mod tests {
     fn many_small_writes_in_a_row_are_one_job() {
         let outbox = Outbox::default();
         for n in 0..20_000_u16 {
-            outbox.push(Job::Write(n.to_le_bytes().to_vec()));
+            outbox.push(ConnectionJob::Write(n.to_le_bytes().to_vec()));
         }
         assert!(!outbox.is_cut());
-        outbox.push(Job::Close);
-        outbox.push(Job::Write(vec![1]));
-        assert!(matches!(outbox.pop(), Some(Job::Write(all)) if all.len() == 40_000));
+        outbox.push(ConnectionJob::Close);
+        outbox.push(ConnectionJob::Write(vec![1]));
+        assert!(matches!(outbox.pop(), Some(ConnectionJob::Write(all)) if all.len() == 40_000));
         assert_eq!(outbox.bytes(), 1);
-        assert!(matches!(outbox.pop(), Some(Job::Close)));
-        assert!(matches!(outbox.pop(), Some(Job::Write(_))));
+        assert!(matches!(outbox.pop(), Some(ConnectionJob::Close)));
+        assert!(matches!(outbox.pop(), Some(ConnectionJob::Write(_))));
     }
 
     #[test]
     fn bytes_are_counted_down_as_jobs_are_taken() {
         let outbox = Outbox::default();
-        outbox.push(Job::Write(vec![0; 10]));
-        outbox.push(Job::Close);
+        outbox.push(ConnectionJob::Write(vec![0; 10]));
+        outbox.push(ConnectionJob::Close);
         assert_eq!(outbox.bytes(), 10);
         assert!(outbox.is_closing());
-        assert!(matches!(outbox.pop(), Some(Job::Write(_))));
+        assert!(matches!(outbox.pop(), Some(ConnectionJob::Write(_))));
         assert_eq!(outbox.bytes(), 0);
-        assert!(matches!(outbox.pop(), Some(Job::Close)));
+        assert!(matches!(outbox.pop(), Some(ConnectionJob::Close)));
         assert!(outbox.pop().is_none());
     }
 }

@@ -9,7 +9,7 @@ use servent_core::address::owner;
 use servent_core::id::ConnId;
 
 use super::Outbox;
-use super::code::Code;
+use super::code::GuardedCode;
 use super::websocket::{Origins, RelayLimits, Relayed, Switchboard};
 
 /// Addresses that may be put out.
@@ -20,12 +20,12 @@ const OUT: usize = 256;
 pub(crate) struct Pages {
     pub(super) origins: Origins,
     pub(super) relay: Arc<Switchboard>,
-    there: Mutex<There>,
-    code: Code,
+    there: Mutex<PageSlot>,
+    code: GuardedCode,
 }
 
 #[derive(Debug, Default)]
-struct There {
+struct PageSlot {
     /// Connections to the servent itself, by whom.
     conns: BTreeMap<ConnId, (IpAddr, Arc<Outbox>)>,
     /// Who was put out.
@@ -35,10 +35,10 @@ struct There {
 impl Pages {
     pub(crate) fn new(origins: Origins, limits: RelayLimits) -> Self {
         let relay = Arc::new(Switchboard::new(limits));
-        Self { origins, relay, there: Mutex::default(), code: Code::new() }
+        Self { origins, relay, there: Mutex::default(), code: GuardedCode::new() }
     }
 
-    fn there(&self) -> MutexGuard<'_, There> {
+    fn there(&self) -> MutexGuard<'_, PageSlot> {
         self.there.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

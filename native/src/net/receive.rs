@@ -7,7 +7,7 @@ use std::sync::Arc;
 use servent_core::node::{Input, StoreError};
 use servent_core::wire::http::Chunks;
 
-use super::conn::{Conn, End};
+use super::conn::{Conn, ConnectionOver};
 use super::pace::Pace;
 use super::serve::REPORT_EVERY;
 use crate::clock::Stopwatch;
@@ -18,7 +18,7 @@ const GATHER: usize = 256 * 1024;
 
 /// How the end of a body is recognised.
 #[derive(Debug)]
-pub(crate) enum Body {
+pub(crate) enum BodyLength {
     /// By its length in bytes.
     Sized(u64),
     /// By its last chunk.
@@ -29,7 +29,7 @@ pub(crate) enum Body {
 
 /// The outcome of a read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Read {
+enum ReadOutcome {
     More,
     /// The peer has ended its half.
     End,
@@ -40,14 +40,14 @@ enum Read {
 }
 
 /// Bytes to write, and whether the body ends with them.
-struct Taken {
+struct TakenBytes {
     data: Vec<u8>,
     whole: bool,
     /// What was received after the body.
     unread: Vec<u8>,
 }
 
-impl Body {
+impl BodyLength {
     /// How many bytes to read next, when `stored` are stored.
     fn room(&self, stored: u64, step: u64) -> usize {
         let room = match self {
@@ -59,22 +59,22 @@ impl Body {
 
     /// Processes received bytes, when `stored` are stored; `None` when they are
     /// not a valid body.
-    fn take(&mut self, mut bytes: Vec<u8>, stored: u64, read: Read) -> Option<Taken> {
+    fn take(&mut self, mut bytes: Vec<u8>, stored: u64, read: ReadOutcome) -> Option<TakenBytes> {
         match self {
             Self::Sized(length) => {
                 let room = usize::try_from(*length - stored).unwrap_or(usize::MAX);
                 bytes.truncate(room);
-                Some(Taken { whole: bytes.len() == room, data: bytes, unread: Vec::new() })
+                Some(TakenBytes { whole: bytes.len() == room, data: bytes, unread: Vec::new() })
             }
             Self::Chunks(chunks) => {
                 let mut data = Vec::new();
                 let used = chunks.feed(&bytes, &mut data).ok()?;
-                Some(Taken { data, whole: chunks.is_over(), unread: bytes.split_off(used) })
+                Some(TakenBytes { data, whole: chunks.is_over(), unread: bytes.split_off(used) })
             }
             Self::Line(most) => {
                 let fits = bytes.len() as u64 <= *most - stored;
-                let (whole, unread) = (read == Read::End, Vec::new());
-                fits.then_some(Taken { data: bytes, whole, unread })
+                let (whole, unread) = (read == ReadOutcome::End, Vec::new());
+                fits.then_some(TakenBytes { data: bytes, whole, unread })
             }
         }
     }
@@ -85,17 +85,17 @@ impl Conn {
     pub(super) async fn store(
         &mut self,
         (part, pace): (Arc<PartFile>, Option<Arc<Pace>>),
-        (start, mut body): (u64, Body),
+        (start, mut body): (u64, BodyLength),
         early: Vec<u8>,
-    ) -> Result<(), End> {
+    ) -> Result<(), ConnectionOver> {
         let (mut at, mut reported) = (start, start);
         let mut watch = Stopwatch::start();
-        let (mut buffer, mut read) = (early, Read::More);
+        let (mut buffer, mut read) = (early, ReadOutcome::More);
         // A rate-limited transfer reads small chunks when they are due.
         let step = pace.as_ref().map_or(GATHER as u64, |pace| pace.chunk().min(GATHER as u64));
         loop {
             let came = buffer.len() as u64;
-            let taken = body.take(buffer, at - start, read).ok_or(End)?;
+            let taken = body.take(buffer, at - start, read).ok_or(ConnectionOver)?;
             buffer = taken.data;
             if !buffer.is_empty() {
                 let written;
@@ -114,7 +114,7 @@ impl Conn {
             {
                 self.rest(pace.after(came)).await;
             }
-            let last = taken.whole || read != Read::More;
+            let last = taken.whole || read != ReadOutcome::More;
             if last || at > reported && watch.elapsed() >= REPORT_EVERY {
                 if let Err(why) = settle(&part).await {
                     return self.disk_failed(why).await;
@@ -122,14 +122,14 @@ impl Conn {
                 (watch, reported) = (Stopwatch::start(), at);
                 self.report(Input::Stored { conn: self.id, bytes: at - start }).await?;
             }
-            if taken.whole && !matches!(body, Body::Sized(_)) {
+            if taken.whole && !matches!(body, BodyLength::Sized(_)) {
                 self.report(Input::BodyEnded { conn: self.id, unread: taken.unread }).await?;
             }
             if last {
-                return if read == Read::More { Ok(()) } else { Err(End) };
+                return if read == ReadOutcome::More { Ok(()) } else { Err(ConnectionOver) };
             }
             read = self.gather(&mut buffer, body.room(at - start, step), at > reported).await?;
-            if read == Read::Unwanted {
+            if read == ReadOutcome::Unwanted {
                 self.discard = true;
                 return Ok(());
             }
@@ -138,28 +138,33 @@ impl Conn {
 
     /// Waits for bytes and reads what is there, up to `room`. Returns with
     /// nothing when a job arrived, and early when there is progress to report.
-    async fn gather(&self, buffer: &mut Vec<u8>, room: usize, soon: bool) -> Result<Read, End> {
+    async fn gather(
+        &self,
+        buffer: &mut Vec<u8>,
+        room: usize,
+        soon: bool,
+    ) -> Result<ReadOutcome, ConnectionOver> {
         buffer.clear();
         if self.outbox.is_closing() {
-            return Ok(Read::Unwanted);
+            return Ok(ReadOutcome::Unwanted);
         }
         tokio::select! {
             biased;
             () = self.outbox.changed() => {
-                return if self.outbox.is_cut() { Err(End) } else { Ok(Read::More) };
+                return if self.outbox.is_cut() { Err(ConnectionOver) } else { Ok(ReadOutcome::More) };
             }
-            ready = self.stream.readable() => if ready.is_err() { return Ok(Read::Broken) },
-            () = tokio::time::sleep(REPORT_EVERY), if soon => return Ok(Read::More),
+            ready = self.stream.readable() => if ready.is_err() { return Ok(ReadOutcome::Broken) },
+            () = tokio::time::sleep(REPORT_EVERY), if soon => return Ok(ReadOutcome::More),
         }
         buffer.resize(room, 0);
         let mut filled = 0;
         let read = loop {
             match self.stream.try_read(&mut buffer[filled..]) {
-                Ok(0) if filled < room => break Read::End,
-                Ok(0) => break Read::More,
+                Ok(0) if filled < room => break ReadOutcome::End,
+                Ok(0) => break ReadOutcome::More,
                 Ok(n) => filled += n,
-                Err(why) if why.kind() == io::ErrorKind::WouldBlock => break Read::More,
-                Err(_) => break Read::Broken,
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => break ReadOutcome::More,
+                Err(_) => break ReadOutcome::Broken,
             }
         };
         buffer.truncate(filled);

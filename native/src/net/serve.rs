@@ -13,7 +13,7 @@ use servent_core::node::{Input, StoreError};
 use tokio::io::Interest;
 
 use super::Cork;
-use super::conn::{Conn, End};
+use super::conn::{Conn, ConnectionOver};
 use super::outbox::ServeFrom;
 use super::pace::Paces;
 use super::unacknowledged::unacknowledged;
@@ -49,7 +49,7 @@ impl Conn {
         start: u64,
         end: u64,
         pace: Paces,
-    ) -> Result<(), End> {
+    ) -> Result<(), ConnectionOver> {
         let sent = match from.open() {
             Ok(file) => self.pour(&file, start..end, &pace).await?,
             Err(why) => Err(why),
@@ -68,7 +68,7 @@ impl Conn {
         file: &File,
         part: Range<u64>,
         pace: &Paces,
-    ) -> Result<Result<(), StoreError>, End> {
+    ) -> Result<Result<(), StoreError>, ConnectionOver> {
         let (mut at, mut reported) = (part.start, 0);
         let mut watch = Stopwatch::start();
         let chunk = pace.chunk(CHUNK);
@@ -90,7 +90,7 @@ impl Conn {
                     tokio::time::timeout(REPORT_EVERY, self.writable()).await.unwrap_or(Ok(()))?;
                 }
                 Err(why) if of_the_disk(&why) => return Ok(Err(StoreError::Failed)),
-                Err(_) => return Err(End),
+                Err(_) => return Err(ConnectionOver),
             }
             if self.outbox.is_cut() {
                 break;

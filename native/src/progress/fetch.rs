@@ -95,7 +95,7 @@ struct Speed {
 impl Speed {
     /// While nothing comes, there is no rate: the time until something comes again
     /// is not part of it, nor are bytes that are found to be there already.
-    fn of(&mut self, now: Instant, view: &FetchView) -> u64 {
+    fn measure(&mut self, now: Instant, view: &FetchView) -> u64 {
         if receives(view) {
             return self.update(now, view.have);
         }
@@ -120,7 +120,7 @@ impl Speed {
 impl FetchProgress {
     /// Shows the current state.
     pub(crate) fn show(&mut self, now: Instant, view: &FetchView) {
-        let per_second = self.speed.of(now, view);
+        let per_second = self.speed.measure(now, view);
         match self.voice {
             Voice::Quiet => {}
             Voice::Terminal => self.draw(now, view, per_second),
@@ -373,12 +373,12 @@ mod tests {
     fn a_rate_begins_with_the_bytes_that_come() {
         let mut speed = Speed::default();
         let at = Instant::from_secs;
-        assert_eq!(speed.of(at(0), &view("receiving", 0)), 0);
-        assert_eq!(speed.of(at(1), &view("receiving", 1_000)), 1_000);
-        assert_eq!(speed.of(at(2), &view("waiting", 1_000)), 0);
+        assert_eq!(speed.measure(at(0), &view("receiving", 0)), 0);
+        assert_eq!(speed.measure(at(1), &view("receiving", 1_000)), 1_000);
+        assert_eq!(speed.measure(at(2), &view("waiting", 1_000)), 0);
         // A minute later it goes on, and what an earlier run left is found.
-        assert_eq!(speed.of(at(60), &view("receiving", 9_000)), 0);
-        assert_eq!(speed.of(at(61), &view("receiving", 9_500)), 500);
+        assert_eq!(speed.measure(at(60), &view("receiving", 9_000)), 0);
+        assert_eq!(speed.measure(at(61), &view("receiving", 9_500)), 500);
     }
 
     #[test]

@@ -30,8 +30,8 @@ pub(super) fn database(server: &Postgres) -> (String, Database) {
     (url, database.with_password_file(Some(server.password_file())))
 }
 
-pub(super) fn row(n: u8) -> Row {
-    Row {
+pub(super) fn row(n: u8) -> StoredEntry {
+    StoredEntry {
         ticket: Guid([n; 16]),
         arrival: u64::from(n),
         state: RowState::Waiting,
@@ -47,8 +47,8 @@ pub(super) fn row(n: u8) -> Row {
     }
 }
 
-pub(super) fn places(numbers: impl IntoIterator<Item = u8>) -> Vec<Change> {
-    numbers.into_iter().map(|n| Change::Node(Op::Queue(row(n)))).collect()
+pub(super) fn places(numbers: impl IntoIterator<Item = u8>) -> Vec<StoreChange> {
+    numbers.into_iter().map(|n| StoreChange::Node(NodeOp::Queue(row(n)))).collect()
 }
 
 /// Where a store is.
@@ -59,7 +59,7 @@ pub(super) struct Bed {
 }
 
 /// An open store, and what drives it.
-pub(super) struct Opened<'a> {
+pub(super) struct OpenedStore<'a> {
     bed: &'a Bed,
     pub(super) store: Store,
 }
@@ -75,11 +75,12 @@ impl Bed {
         self.runtime.block_on(what)
     }
 
-    fn open(&self) -> (Opened<'_>, Remembered) {
+    fn open(&self) -> (OpenedStore<'_>, Remembered) {
         let (store, all) = match &self.database {
             Some(database) => {
-                let (site, all) =
-                    self.run(Site::open(database.clone(), None, Purpose::Files, "", None)).unwrap();
+                let (site, all) = self
+                    .run(SiteStore::open(database.clone(), None, Purpose::Files, "", None))
+                    .unwrap();
                 (Store::Site(Box::new(site)), all)
             }
             None => {
@@ -88,20 +89,20 @@ impl Bed {
                 (Store::Embedded(Box::new(file)), all)
             }
         };
-        (Opened { bed: self, store }, all)
+        (OpenedStore { bed: self, store }, all)
     }
 }
 
-impl Drop for Opened<'_> {
+impl Drop for OpenedStore<'_> {
     fn drop(&mut self) {
         self.bed.run(self.store.leave());
     }
 }
 
-impl Opened<'_> {
-    fn commit(&mut self, mut changes: Vec<Change>) {
+impl OpenedStore<'_> {
+    fn commit(&mut self, mut changes: Vec<StoreChange>) {
         let kept = self.bed.run(self.store.commit(&mut changes)).unwrap();
-        assert_eq!((kept, changes.len()), (Kept::Durable, 0));
+        assert_eq!((kept, changes.len()), (CommitOutcome::Durable, 0));
     }
 }
 
@@ -131,12 +132,12 @@ fn what_was_committed_is_there_after_reopening_in_order_of_arrival(bed: &Bed) {
     let file = FileRow { index: FileIndex(7), size: 1, mtime: -5, sha1: None, tree: None };
     let host = |n: u16| HostRow { at: ([80, 0, 0, 1], n).into(), heard: Instant::from_secs(9) };
     store.commit(vec![
-        Change::Node(Op::QueueGone(Guid([2; 16]))),
-        Change::Node(Op::Servent(Guid([9; 16]))),
-        Change::File("/a/b".into(), file.clone()),
-        Change::Node(Op::Host(host(1))),
-        Change::Node(Op::Host(host(2))),
-        Change::Node(Op::HostGone(host(1).at)),
+        StoreChange::Node(NodeOp::QueueGone(Guid([2; 16]))),
+        StoreChange::Node(NodeOp::Servent(Guid([9; 16]))),
+        StoreChange::File("/a/b".into(), file.clone()),
+        StoreChange::Node(NodeOp::Host(host(1))),
+        StoreChange::Node(NodeOp::Host(host(2))),
+        StoreChange::Node(NodeOp::HostGone(host(1).at)),
     ]);
     drop(store);
     let (_store, all) = bed.open();
@@ -150,13 +151,13 @@ fn the_tree_of_a_file_comes_back_as_long_as_it_is_that_file(bed: &Bed) {
     let (mut store, _) = bed.open();
     let tree = |size| Some(Arc::new(Tree::new(size, vec![Tth([7; 24])]).unwrap()));
     let file = |size, mtime, tree| FileRow { index: FileIndex(7), size, mtime, sha1: None, tree };
-    let change = |name: &str, row| Change::File(name.into(), row);
+    let change = |name: &str, row| StoreChange::File(name.into(), row);
     store.commit(vec![
         change("/same", file(9, 5, tree(9))),
         change("/touched", file(9, 5, tree(9))),
         change("/touched", file(9, 6, None)),
         change("/gone", file(9, 5, tree(9))),
-        Change::FileGone("/gone".into()),
+        StoreChange::FileGone("/gone".into()),
         change("/gone", file(9, 5, None)),
     ]);
     drop(store);
@@ -170,9 +171,9 @@ fn the_tree_of_a_download_goes_with_it(bed: &Bed) {
     let (mut store, empty) = bed.open();
     assert!(empty.trees.is_empty());
     let tree = Arc::new(Tree::new(9, vec![Tth([7; 24])]).unwrap());
-    let put = |fetch: u32, tree| Change::Node(Op::Tree(FetchId(fetch), tree));
+    let put = |fetch: u32, tree| StoreChange::Node(NodeOp::Tree(FetchId(fetch), tree));
     let some = || Some(Arc::clone(&tree));
-    let gone = Change::Node(Op::FetchGone(FetchId(3)));
+    let gone = StoreChange::Node(NodeOp::FetchGone(FetchId(3)));
     store.commit(vec![put(1, some()), put(2, some()), put(2, None), put(3, some()), gone]);
     drop(store);
     let (_store, all) = bed.open();
@@ -182,16 +183,16 @@ fn the_tree_of_a_download_goes_with_it(bed: &Bed) {
 fn what_the_user_has_said_is_kept_and_a_pause_goes_with_its_download(bed: &Bed) {
     let (mut store, empty) = bed.open();
     assert!(empty.added.is_empty() && empty.paused.is_empty());
-    let pause = |fetch: u32, paused| Change::Node(Op::Paused(FetchId(fetch), paused));
+    let pause = |fetch: u32, paused| StoreChange::Node(NodeOp::Paused(FetchId(fetch), paused));
     store.commit(vec![
-        Change::Share("/b".into()),
-        Change::Share("/a".into()),
-        Change::ShareGone("/b".into()),
+        StoreChange::Share("/b".into()),
+        StoreChange::Share("/a".into()),
+        StoreChange::ShareGone("/b".into()),
         pause(1, true),
         pause(2, true),
         pause(2, false),
         pause(3, true),
-        Change::Node(Op::FetchGone(FetchId(3))),
+        StoreChange::Node(NodeOp::FetchGone(FetchId(3))),
     ]);
     drop(store);
     let (_store, all) = bed.open();
@@ -200,35 +201,35 @@ fn what_the_user_has_said_is_kept_and_a_pause_goes_with_its_download(bed: &Bed) 
 
 fn a_row_is_what_was_said_of_it_last(bed: &Bed) {
     let (mut store, _) = bed.open();
-    let told = |n, told| Change::Node(Op::Queue(Row { told, ..row(n) }));
-    let gone = |n| Change::Node(Op::QueueGone(Guid([n; 16])));
+    let told = |n, told| StoreChange::Node(NodeOp::Queue(StoredEntry { told, ..row(n) }));
+    let gone = |n| StoreChange::Node(NodeOp::QueueGone(Guid([n; 16])));
     store.commit(vec![told(1, 5), told(1, 4), told(2, 1), gone(2), gone(3), told(3, 9)]);
     store.commit(vec![told(1, 3), gone(9)]);
     let long = PathBuf::from(format!("/{}", "x/".repeat(2_000)));
-    store.commit(vec![Change::Share(long.clone())]);
+    store.commit(vec![StoreChange::Share(long.clone())]);
     drop(store);
     let (mut store, all) = bed.open();
     let kept: Vec<_> = all.queue.iter().map(|row| (row.arrival, row.told)).collect();
     assert_eq!((kept, all.added), (vec![(1, 3), (3, 9)], vec![long.clone()]));
-    store.commit(vec![Change::ShareGone(long)]);
+    store.commit(vec![StoreChange::ShareGone(long)]);
     drop(store);
     assert!(bed.open().1.added.is_empty());
 }
 
 fn the_pieces_of_a_file_in_a_swarm_go_with_it(bed: &Bed) {
     let (mut store, _) = bed.open();
-    let swarm = |op| Change::Node(Op::Swarm(op));
+    let swarm = |op| StoreChange::Node(NodeOp::Swarm(op));
     let part = |n| {
         let url = "film".into();
-        swarm(swarm::Op::Part { file: SwarmFile(n), url, size: 9, chunk: 3 })
+        swarm(swarm::SwarmOp::Part { file: SwarmFile(n), url, size: 9, chunk: 3 })
     };
     let piece = |n, piece| {
         let sha256 = Hash([piece as u8; 32]);
-        swarm(swarm::Op::Piece { file: SwarmFile(n), piece, sha256 })
+        swarm(swarm::SwarmOp::Piece { file: SwarmFile(n), piece, sha256 })
     };
     store.commit(vec![part(1), piece(1, 0), piece(1, u32::MAX), part(2), piece(2, 0), part(3)]);
     store.commit(vec![piece(1, 5), part(1), piece(1, 7), piece(3, 1)]);
-    store.commit(vec![swarm(swarm::Op::PartGone(SwarmFile(3)))]);
+    store.commit(vec![swarm(swarm::SwarmOp::PartGone(SwarmFile(3)))]);
     drop(store);
     let (_store, all) = bed.open();
     let files: Vec<_> = all.swarm.parts.iter().map(|part| part.file.0).collect();

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use redb::{Database, ReadableDatabase, ReadableTable, WriteTransaction};
 use servent_core::id::FetchId;
-use servent_core::node::Op;
-use servent_core::queue::Row;
+use servent_core::node::NodeOp;
+use servent_core::queue::StoredEntry;
 
 use super::damage::{RowError, unread};
 use super::rows::{FETCHES, FILES, HOSTS, META, PARTS, QUEUE, SWARM_TARGETS, decode, encode};
-use super::{Change, Durability, Flusher, Remembered, open, rows, swarm, trees, wishes};
+use super::{Durability, Flusher, Remembered, StoreChange, open, rows, swarm, trees, wishes};
 use crate::error::StoreFailure;
 
 /// The open store in a file. Only one servent at a time can have it.
@@ -26,7 +26,7 @@ pub(crate) struct Embedded {
 impl Embedded {
     /// Applies all changes or none. When it returns they survive what the
     /// [`Durability`] says.
-    pub(crate) fn commit(&self, changes: &[Change]) -> Result<(), StoreFailure> {
+    pub(crate) fn commit(&self, changes: &[StoreChange]) -> Result<(), StoreFailure> {
         self.try_commit(changes).map_err(|why| self.failed(&why))
     }
 
@@ -39,7 +39,7 @@ impl Embedded {
         StoreFailure::Write { path: self.path.clone(), why: why.to_string() }
     }
 
-    fn try_commit(&self, changes: &[Change]) -> Result<(), redb::Error> {
+    fn try_commit(&self, changes: &[StoreChange]) -> Result<(), redb::Error> {
         let txn = self.db.begin_write()?;
         for change in changes {
             apply(&txn, change)?;
@@ -73,7 +73,7 @@ pub(super) fn read(db: &Database) -> Result<Remembered, RowError> {
     for row in txn.open_table(QUEUE).map_err(unread)?.iter().map_err(unread)? {
         all.queue.push(decode(row.map_err(unread)?.1.value())?);
     }
-    all.queue.sort_by_key(|row: &Row| row.arrival);
+    all.queue.sort_by_key(|row: &StoredEntry| row.arrival);
     for row in txn.open_table(FETCHES).map_err(unread)?.iter().map_err(unread)? {
         all.fetches.push(decode(row.map_err(unread)?.1.value())?);
     }
@@ -101,53 +101,55 @@ pub(super) fn read(db: &Database) -> Result<Remembered, RowError> {
     Ok(all)
 }
 
-fn apply(txn: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {
+fn apply(txn: &WriteTransaction, change: &StoreChange) -> Result<(), redb::Error> {
     match change {
-        Change::Node(Op::Servent(id)) => {
+        StoreChange::Node(NodeOp::Servent(id)) => {
             txn.open_table(META)?.insert("servent", encode(id).as_slice())?;
         }
-        Change::Node(Op::Queue(row)) => {
+        StoreChange::Node(NodeOp::Queue(row)) => {
             txn.open_table(QUEUE)?.insert(row.ticket.0, encode(row).as_slice())?;
         }
-        Change::Node(Op::QueueGone(ticket)) => {
+        StoreChange::Node(NodeOp::QueueGone(ticket)) => {
             txn.open_table(QUEUE)?.remove(ticket.0)?;
         }
-        Change::Node(Op::Fetch(row)) => {
+        StoreChange::Node(NodeOp::Fetch(row)) => {
             txn.open_table(FETCHES)?.insert(row.fetch.0, encode(&**row).as_slice())?;
         }
-        Change::Node(Op::FetchGone(fetch)) => {
+        StoreChange::Node(NodeOp::FetchGone(fetch)) => {
             txn.open_table(FETCHES)?.remove(fetch.0)?;
             trees::keep_fetch(txn, *fetch, None)?;
             wishes::pause(txn, *fetch, false)?;
         }
-        Change::Node(Op::Paused(fetch, paused)) => wishes::pause(txn, *fetch, *paused)?,
-        Change::Share(path) => wishes::share(txn, path, true)?,
-        Change::ShareGone(path) => wishes::share(txn, path, false)?,
-        Change::Node(Op::Tree(fetch, tree)) => trees::keep_fetch(txn, *fetch, tree.as_deref())?,
-        Change::Node(Op::Host(row)) => {
+        StoreChange::Node(NodeOp::Paused(fetch, paused)) => wishes::pause(txn, *fetch, *paused)?,
+        StoreChange::Share(path) => wishes::share(txn, path, true)?,
+        StoreChange::ShareGone(path) => wishes::share(txn, path, false)?,
+        StoreChange::Node(NodeOp::Tree(fetch, tree)) => {
+            trees::keep_fetch(txn, *fetch, tree.as_deref())?
+        }
+        StoreChange::Node(NodeOp::Host(row)) => {
             txn.open_table(HOSTS)?.insert(encode(&row.at).as_slice(), encode(row).as_slice())?;
         }
-        Change::Node(Op::HostGone(at)) => {
+        StoreChange::Node(NodeOp::HostGone(at)) => {
             txn.open_table(HOSTS)?.remove(encode(at).as_slice())?;
         }
-        Change::Node(Op::Swarm(op)) => swarm::apply(txn, op)?,
-        Change::SwarmTarget(file, path) => {
+        StoreChange::Node(NodeOp::Swarm(op)) => swarm::apply(txn, op)?,
+        StoreChange::SwarmTarget(file, path) => {
             txn.open_table(SWARM_TARGETS)?.insert(file.0, rows::key_of(path))?;
         }
-        Change::File(path, row) => {
+        StoreChange::File(path, row) => {
             txn.open_table(FILES)?.insert(rows::key_of(path), encode(row).as_slice())?;
             if let Some(tree) = &row.tree {
                 trees::keep_file(txn, path, row.mtime, tree)?;
             }
         }
-        Change::FileGone(path) => {
+        StoreChange::FileGone(path) => {
             txn.open_table(FILES)?.remove(rows::key_of(path))?;
             trees::forget_file(txn, path)?;
         }
-        Change::Part(fetch, name) => {
+        StoreChange::Part(fetch, name) => {
             txn.open_table(PARTS)?.insert(fetch.0, encode(name).as_slice())?;
         }
-        Change::PartGone(fetch) => {
+        StoreChange::PartGone(fetch) => {
             txn.open_table(PARTS)?.remove(fetch.0)?;
         }
     }

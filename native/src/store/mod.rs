@@ -26,9 +26,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use servent_core::id::{FetchId, Guid};
-use servent_core::node::swarm::{Part, SwarmFile};
-use servent_core::node::{HostRow, Input, Op, PartRow};
-use servent_core::queue::Row;
+use servent_core::node::swarm::{PartialFile, SwarmFile};
+use servent_core::node::{HostRow, Input, NodeOp, PartRow};
+use servent_core::queue::StoredEntry;
 use servent_core::swarm as swarm_engine;
 use servent_core::thex::Tree;
 use servent_core::wire::pdtp::Hash;
@@ -38,8 +38,8 @@ pub(crate) use self::backend::Flusher;
 pub(crate) use self::embedded::Embedded;
 pub use self::open::process_of_state;
 pub(crate) use self::rows::{FileRow, PartName};
-pub use self::site::{Database, DatabaseUrlError, Role, SiteMember, SiteStatus, Standing};
-pub(crate) use self::site::{Lines, Purpose, Site};
+pub use self::site::{Database, DatabaseUrlError, Role, SiteMember, SiteStanding, SiteStatus};
+pub(crate) use self::site::{Lines, Purpose, SiteStore};
 use crate::error::StoreFailure;
 
 /// What kind of crash a promise survives.
@@ -66,9 +66,9 @@ pub enum DamagedState {
 
 /// A change of durable state.
 #[derive(Debug, Clone)]
-pub(crate) enum Change {
+pub(crate) enum StoreChange {
     /// A change of the node's state.
-    Node(Op),
+    Node(NodeOp),
     /// What is known about a shared file.
     File(PathBuf, FileRow),
     /// A shared file is no longer remembered.
@@ -88,9 +88,9 @@ pub(crate) enum Change {
 /// What is remembered about swarms.
 #[derive(Debug, Default)]
 pub(crate) struct SwarmRows {
-    pub(crate) ledger: Vec<swarm_engine::Row>,
+    pub(crate) ledger: Vec<swarm_engine::LedgerRow>,
     pub(crate) targets: Vec<(SwarmFile, PathBuf)>,
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<PartialFile>,
     /// By file and piece, in order.
     pub(crate) pieces: Vec<((SwarmFile, u32), Hash)>,
 }
@@ -99,7 +99,7 @@ pub(crate) struct SwarmRows {
 #[derive(Debug, Default)]
 pub(crate) struct Remembered {
     pub(crate) servent: Option<Guid>,
-    pub(crate) queue: Vec<Row>,
+    pub(crate) queue: Vec<StoredEntry>,
     pub(crate) fetches: Vec<PartRow>,
     pub(crate) trees: Vec<(FetchId, Arc<Tree>)>,
     pub(crate) paused: Vec<FetchId>,
@@ -118,13 +118,13 @@ pub(crate) struct Remembered {
 #[derive(Debug)]
 pub(crate) enum Store {
     Embedded(Box<Embedded>),
-    Site(Box<Site>),
+    Site(Box<SiteStore>),
     Divided(Option<Box<Embedded>>, Box<Lines>),
 }
 
 /// What became of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum CommitOutcome {
     /// It survives what the store promises.
     Durable,
     /// The database is away. The changes are remembered and will be committed,
@@ -138,20 +138,23 @@ impl Store {
     ///
     /// # Errors
     /// Nothing can be saved any more.
-    pub(crate) async fn commit(&mut self, changes: &mut Vec<Change>) -> Result<Kept, StoreFailure> {
+    pub(crate) async fn commit(
+        &mut self,
+        changes: &mut Vec<StoreChange>,
+    ) -> Result<CommitOutcome, StoreFailure> {
         match self {
             Self::Embedded(store) => {
                 commit_here(store, changes)?;
                 changes.clear();
-                Ok(Kept::Durable)
+                Ok(CommitOutcome::Durable)
             }
             Self::Site(store) => store.commit(changes).await,
             Self::Divided(own, lines) => {
                 let of_lines = |change| match change {
-                    Change::Node(op) => lines.add(op).map(Change::Node),
+                    StoreChange::Node(op) => lines.add(op).map(StoreChange::Node),
                     other => Some(other),
                 };
-                let ours: Vec<Change> = changes.drain(..).filter_map(of_lines).collect();
+                let ours: Vec<StoreChange> = changes.drain(..).filter_map(of_lines).collect();
                 if let Some(own) = own.as_ref().filter(|_| !ours.is_empty()) {
                     commit_here(own, &ours)?;
                 }
@@ -164,14 +167,17 @@ impl Store {
     /// that it promises with it. What is in a file of this machine is saved all
     /// the same, and what a coordinator notes promises nothing to its clients:
     /// they are told which piece to take next.
-    pub(crate) const fn waits_for(&self, change: &Change) -> bool {
-        use servent_core::node::swarm::Op as Swarm;
+    pub(crate) const fn waits_for(&self, change: &StoreChange) -> bool {
+        use servent_core::node::swarm::SwarmOp as Swarm;
         match self {
             Self::Embedded(_) => false,
-            Self::Site(_) => {
-                !matches!(change, Change::Node(Op::Swarm(Swarm::Ledger(_) | Swarm::LedgerGone(_))))
+            Self::Site(_) => !matches!(
+                change,
+                StoreChange::Node(NodeOp::Swarm(Swarm::Ledger(_) | Swarm::LedgerGone(_)))
+            ),
+            Self::Divided(..) => {
+                matches!(change, StoreChange::Node(NodeOp::Queue(_) | NodeOp::QueueGone(_)))
             }
-            Self::Divided(..) => matches!(change, Change::Node(Op::Queue(_) | Op::QueueGone(_))),
         }
     }
 
@@ -258,7 +264,7 @@ impl Store {
 /// Commits to the file of this machine. With the stronger durability it waits for
 /// the disk, and the runtime is told so; what arrives meanwhile shares the next
 /// transaction.
-fn commit_here(store: &Embedded, changes: &[Change]) -> Result<(), StoreFailure> {
+fn commit_here(store: &Embedded, changes: &[StoreChange]) -> Result<(), StoreFailure> {
     let waits = store.durability() == Durability::Power;
     if waits && Runtime::current().runtime_flavor() == RuntimeFlavor::MultiThread {
         return tokio::task::block_in_place(|| store.commit(changes));

@@ -12,7 +12,7 @@ use std::sync::{Arc, Once};
 use redb::{Builder, Database, DatabaseError, ReadableDatabase, StorageBackend, StorageError};
 
 use super::backend::{Backend, Flusher};
-use super::overlay::Overlay;
+use super::overlay::OverlayFile;
 use super::rows::{FETCHES, FILES, META, PARTS, QUEUE, SCHEMA};
 use super::{DamagedState, Durability, Embedded, Remembered};
 use crate::error::StoreFailure;
@@ -170,9 +170,9 @@ impl Embedded {
     }
 }
 
-type Opened = (Database, Arc<Flusher>, Remembered);
+type OpenResult = (Database, Arc<Flusher>, Remembered);
 
-fn open_whole(path: &Path, durability: Durability) -> Result<Opened, StoreFailure> {
+fn open_whole(path: &Path, durability: Durability) -> Result<OpenResult, StoreFailure> {
     let io_error = |why| StoreFailure::Io { path: path.to_owned(), why };
     if !path.try_exists().map_err(io_error)? {
         make(path)?;
@@ -191,7 +191,7 @@ fn open_whole(path: &Path, durability: Durability) -> Result<Opened, StoreFailur
     // Opening repairs what a crash left behind, which writes. Whether a repair
     // is needed is first tried without touching the file.
     let second = file.try_clone().map_err(io_error)?;
-    let copy = Overlay::over(second).map_err(io_error)?;
+    let copy = OverlayFile::over(second).map_err(io_error)?;
     panics_are_damage(path, || read_whole(copy, path).map(drop))?;
     let (backend, flusher) = Backend::new(file, durability);
     let (db, remembered) = panics_are_damage(path, || read_whole(backend, path))?;

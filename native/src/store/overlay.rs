@@ -13,7 +13,7 @@ const BLOCK: u64 = 4_096;
 
 /// The file with the writes over it.
 #[derive(Debug)]
-pub(super) struct Overlay {
+pub(super) struct OverlayFile {
     file: File,
     written: Mutex<Written>,
 }
@@ -26,7 +26,7 @@ struct Written {
     blocks: BTreeMap<u64, Vec<u8>>,
 }
 
-impl Overlay {
+impl OverlayFile {
     pub(super) fn over(file: File) -> io::Result<Self> {
         let len = file.metadata()?.len();
         let written = Mutex::new(Written { len, below: len, blocks: BTreeMap::new() });
@@ -49,7 +49,7 @@ impl Overlay {
     }
 }
 
-impl StorageBackend for Overlay {
+impl StorageBackend for OverlayFile {
     fn len(&self) -> io::Result<u64> {
         Ok(self.written().len)
     }
@@ -116,7 +116,7 @@ mod tests {
         let path = dir.path().join("f");
         let before: Vec<u8> = (0..20_000_u32).map(|n| n as u8).collect();
         std::fs::write(&path, &before).unwrap();
-        let overlay = Overlay::over(File::open(&path).unwrap()).unwrap();
+        let overlay = OverlayFile::over(File::open(&path).unwrap()).unwrap();
         overlay.write(4_000, &[9; 5_000]).unwrap();
         let mut out = vec![0; 6_000];
         overlay.read(3_500, &mut out).unwrap();

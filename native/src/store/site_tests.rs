@@ -1,11 +1,11 @@
 use super::contract_tests::{Bed, database, places, row, server};
 use super::*;
 
-fn opened(bed: &Bed, database: &Database) -> Result<(Site, Remembered), StoreFailure> {
-    bed.run(Site::open(database.clone(), None, Purpose::Files, "", None))
+fn opened(bed: &Bed, database: &Database) -> Result<(SiteStore, Remembered), StoreFailure> {
+    bed.run(SiteStore::open(database.clone(), None, Purpose::Files, "", None))
 }
 
-fn commit(bed: &Bed, site: &mut Site, numbers: &[u8]) -> Result<Kept, StoreFailure> {
+fn commit(bed: &Bed, site: &mut SiteStore, numbers: &[u8]) -> Result<CommitOutcome, StoreFailure> {
     bed.run(site.commit(&mut places(numbers.iter().copied())))
 }
 
@@ -14,14 +14,14 @@ fn st_2_one_leads_and_who_was_replaced_writes_nothing_more() {
     let Some(server) = server() else { return };
     let (bed, (_, database)) = (Bed::new(None), database(server));
     let (mut first, _) = opened(&bed, &database).unwrap();
-    assert_eq!(commit(&bed, &mut first, &[1]).unwrap(), Kept::Durable);
+    assert_eq!(commit(&bed, &mut first, &[1]).unwrap(), CommitOutcome::Durable);
     // The first is silent: its task that renews the lease runs no more.
     first.silence();
     let (mut second, all) = opened(&bed, &database).unwrap();
     assert_eq!(all.queue, [row(1)]);
     let refused = commit(&bed, &mut first, &[2]).unwrap_err();
     assert!(matches!(refused, StoreFailure::Replaced { .. }), "{refused}");
-    assert_eq!(commit(&bed, &mut second, &[3]).unwrap(), Kept::Durable);
+    assert_eq!(commit(&bed, &mut second, &[3]).unwrap(), CommitOutcome::Durable);
     bed.run(second.leave());
     let (_third, all) = opened(&bed, &database).unwrap();
     assert_eq!(all.queue, [row(1), row(3)], "what the first wrote late is not there");
@@ -155,13 +155,13 @@ fn st_7_what_could_not_be_saved_is_saved_when_the_database_is_back() {
         "postgres",
         &format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"),
     );
-    assert_eq!(commit(&bed, &mut site, &[2]).unwrap(), Kept::Later);
-    assert_eq!(commit(&bed, &mut site, &[3]).unwrap(), Kept::Later);
+    assert_eq!(commit(&bed, &mut site, &[2]).unwrap(), CommitOutcome::Later);
+    assert_eq!(commit(&bed, &mut site, &[3]).unwrap(), CommitOutcome::Later);
     server.sql("postgres", &format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
     while site.is_away() {
         bed.run(site.changed()).unwrap();
     }
-    assert_eq!(commit(&bed, &mut site, &[]).unwrap(), Kept::Durable);
+    assert_eq!(commit(&bed, &mut site, &[]).unwrap(), CommitOutcome::Durable);
     bed.run(site.leave());
     assert_eq!(opened(&bed, &database).unwrap().1.queue, [row(1), row(2), row(3)]);
 }

@@ -2,8 +2,8 @@
 //! file.
 
 use redb::{ReadTransaction, ReadableTable as _, TableError, WriteTransaction};
-use servent_core::node::swarm::{Op, Part, SwarmFile};
-use servent_core::swarm::Row;
+use servent_core::node::swarm::{PartialFile, SwarmFile, SwarmOp};
+use servent_core::swarm::LedgerRow;
 use servent_core::wire::pdtp::Hash;
 
 use super::SwarmRows;
@@ -17,7 +17,7 @@ pub(super) fn read(txn: &ReadTransaction) -> Result<SwarmRows, RowError> {
         Err(TableError::TableDoesNotExist(_)) => {}
         table => {
             for row in table.map_err(unread)?.iter().map_err(unread)? {
-                all.ledger.push(decode::<Row>(row.map_err(unread)?.1.value())?);
+                all.ledger.push(decode::<LedgerRow>(row.map_err(unread)?.1.value())?);
             }
         }
     }
@@ -34,7 +34,7 @@ pub(super) fn read(txn: &ReadTransaction) -> Result<SwarmRows, RowError> {
         Err(TableError::TableDoesNotExist(_)) => {}
         table => {
             for row in table.map_err(unread)?.iter().map_err(unread)? {
-                all.parts.push(decode::<Part>(row.map_err(unread)?.1.value())?);
+                all.parts.push(decode::<PartialFile>(row.map_err(unread)?.1.value())?);
             }
         }
     }
@@ -52,31 +52,31 @@ pub(super) fn read(txn: &ReadTransaction) -> Result<SwarmRows, RowError> {
 }
 
 /// Applies one change.
-pub(super) fn apply(txn: &WriteTransaction, op: &Op) -> Result<(), redb::Error> {
+pub(super) fn apply(txn: &WriteTransaction, op: &SwarmOp) -> Result<(), redb::Error> {
     match op {
-        Op::Ledger(row) => {
+        SwarmOp::Ledger(row) => {
             let key = row.owner.to_string();
             txn.open_table(LEDGER)?.insert(key.as_str(), encode(row).as_slice())?;
         }
-        Op::LedgerGone(owner) => {
+        SwarmOp::LedgerGone(owner) => {
             txn.open_table(LEDGER)?.remove(owner.to_string().as_str())?;
         }
-        Op::Part { file, url, size, chunk } => {
+        SwarmOp::Part { file, url, size, chunk } => {
             forget_pieces(txn, *file)?;
             let (url, have) = (url.clone(), Vec::new());
-            let part = Part { file: *file, url, size: *size, chunk: *chunk, have };
+            let part = PartialFile { file: *file, url, size: *size, chunk: *chunk, have };
             txn.open_table(SWARM_PARTS)?.insert(file.0, encode(&part).as_slice())?;
         }
-        Op::Piece { file, piece, sha256 } => {
+        SwarmOp::Piece { file, piece, sha256 } => {
             txn.open_table(SWARM_PIECES)?.insert((file.0, *piece), sha256.0)?;
         }
-        Op::PartGone(file) => {
+        SwarmOp::PartGone(file) => {
             forget_pieces(txn, *file)?;
             txn.open_table(SWARM_PARTS)?.remove(file.0)?;
             txn.open_table(SWARM_TARGETS)?.remove(file.0)?;
         }
         // Of a divided site, whose database has them.
-        Op::Account(_) | Op::AccountGone { .. } => {}
+        SwarmOp::Account(_) | SwarmOp::AccountGone { .. } => {}
     }
     Ok(())
 }

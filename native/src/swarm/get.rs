@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use servent_core::node::swarm::{Answer, Config, MemberView, SwarmFile};
-use servent_core::node::{Answer as NodeAnswer, StoreError};
+use servent_core::node::swarm::{Config, MemberView, SwarmAnswer, SwarmFile};
+use servent_core::node::{NodeAnswer, StoreError};
 use servent_core::swarm::client;
 use servent_core::wire::pdtp::{Hash, Text};
 use tokio::sync::{broadcast, mpsc, watch};
@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use super::error::SwarmError;
 use super::node_config;
 use crate::clock::Stopwatch;
-use crate::driver::{Driver, Handle, Options, Want};
+use crate::driver::{Driver, Handle, ServentOptions, Want};
 use crate::net::Rate;
 use crate::store::Durability;
 use crate::tape::TraceFile;
@@ -74,7 +74,7 @@ impl GetOptions {
 
 /// The progress of a download.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Progress {
+pub struct SwarmProgress {
     /// The coordinator is connected.
     pub online: bool,
     /// Size of the file in bytes; 0 until it is known.
@@ -106,15 +106,15 @@ pub struct Progress {
 /// A running download.
 #[derive(Debug)]
 pub struct Fetch {
-    progress: watch::Receiver<Progress>,
+    progress: watch::Receiver<SwarmProgress>,
     stop: mpsc::Sender<()>,
-    task: JoinHandle<Result<Progress, SwarmError>>,
+    task: JoinHandle<Result<SwarmProgress, SwarmError>>,
 }
 
 impl Fetch {
     /// The current progress and its changes.
     #[must_use]
-    pub fn progress(&self) -> watch::Receiver<Progress> {
+    pub fn progress(&self) -> watch::Receiver<SwarmProgress> {
         self.progress.clone()
     }
 
@@ -128,7 +128,7 @@ impl Fetch {
     ///
     /// # Errors
     /// The file cannot be downloaded.
-    pub async fn ended(&mut self) -> Result<Progress, SwarmError> {
+    pub async fn ended(&mut self) -> Result<SwarmProgress, SwarmError> {
         (&mut self.task).await.unwrap_or_else(|failed| {
             if failed.is_panic() {
                 std::panic::resume_unwind(failed.into_panic());
@@ -153,7 +153,7 @@ pub async fn get(options: GetOptions) -> Result<Fetch, SwarmError> {
     let (max_download, max_upload) = options.at_once;
     let client =
         client::Config { id: "".into(), max_download, max_upload, ..client::Config::default() };
-    let handle = Driver::start(Options {
+    let handle = Driver::start(ServentOptions {
         name: String::from("swarm get"),
         listen: options.listen.into_iter().collect(),
         node: node_config(Config { client: Some(client), ..Config::default() }),
@@ -162,7 +162,7 @@ pub async fn get(options: GetOptions) -> Result<Fetch, SwarmError> {
         durability: options.durability,
         trace: options.trace.clone(),
         rescan: None,
-        ..Options::under(options.state.clone())
+        ..ServentOptions::under(options.state.clone())
     })
     .await?;
     let answers = handle.answers();
@@ -173,7 +173,7 @@ pub async fn get(options: GetOptions) -> Result<Fetch, SwarmError> {
         sha256: options.sha256,
     };
     let file = handle.want(want).await.map_err(|_| SwarmError::Gone)?;
-    let (tell, progress) = watch::channel(Progress::default());
+    let (tell, progress) = watch::channel(SwarmProgress::default());
     let (stop, stopped) = mpsc::channel(1);
     let follow = Follow { handle, file, options, tell };
     let task = tokio::spawn(follow.until_the_end(answers, stopped));
@@ -185,7 +185,7 @@ struct Follow {
     handle: Handle,
     file: SwarmFile,
     options: GetOptions,
-    tell: watch::Sender<Progress>,
+    tell: watch::Sender<SwarmProgress>,
 }
 
 impl Follow {
@@ -193,7 +193,7 @@ impl Follow {
         self,
         answers: broadcast::Receiver<NodeAnswer>,
         stopped: mpsc::Receiver<()>,
-    ) -> Result<Progress, SwarmError> {
+    ) -> Result<SwarmProgress, SwarmError> {
         let how = self.follow(answers, stopped).await;
         self.look().await;
         let stopped = self.handle.stop().await;
@@ -215,7 +215,7 @@ impl Follow {
                 _ = stopped.recv() => return Ok(()),
                 answer = answers.recv() => match answer {
                     Ok(NodeAnswer::Swarm(answer)) => {
-                        if self.heard(answer)? {
+                        if self.receive(answer)? {
                             whole = Some(Stopwatch::start());
                         }
                     }
@@ -242,20 +242,20 @@ impl Follow {
     }
 
     /// True when the file is complete.
-    fn heard(&self, answer: Answer) -> Result<bool, SwarmError> {
+    fn receive(&self, answer: SwarmAnswer) -> Result<bool, SwarmError> {
         let path = || self.options.target.clone();
         match answer {
-            Answer::Done { file, .. } => Ok(file == self.file),
-            Answer::Other { sha256, .. } => {
+            SwarmAnswer::Done { file, .. } => Ok(file == self.file),
+            SwarmAnswer::Other { sha256, .. } => {
                 Err(SwarmError::Other { path: path(), found: sha256.to_string() })
             }
-            Answer::Unreachable { .. } => {
+            SwarmAnswer::Unreachable { .. } => {
                 let at: Vec<_> = self.options.coordinator.iter().map(ToString::to_string).collect();
                 Err(SwarmError::Unreachable(at.join(", ")))
             }
-            Answer::Refused { why, .. } => Err(SwarmError::Refused(why)),
-            Answer::Withdrawn { why, .. } => Err(SwarmError::Withdrawn(why)),
-            Answer::DiskFailed { why, .. } => Err(SwarmError::file(path(), io_error(why))),
+            SwarmAnswer::Refused { why, .. } => Err(SwarmError::Refused(why)),
+            SwarmAnswer::Withdrawn { why, .. } => Err(SwarmError::Withdrawn(why)),
+            SwarmAnswer::DiskFailed { why, .. } => Err(SwarmError::file(path(), io_error(why))),
         }
     }
 
@@ -274,8 +274,8 @@ impl Follow {
     }
 }
 
-fn progress_of(view: &MemberView, file: SwarmFile) -> Progress {
-    let mut progress = Progress {
+fn progress_of(view: &MemberView, file: SwarmFile) -> SwarmProgress {
+    let mut progress = SwarmProgress {
         online: view.online,
         from_source: view.from_source,
         from_peers: view.from_peers,
@@ -284,7 +284,7 @@ fn progress_of(view: &MemberView, file: SwarmFile) -> Progress {
         receiving: view.receiving,
         sending: view.sending,
         wrong: view.wrong,
-        ..Progress::default()
+        ..SwarmProgress::default()
     };
     if let Some(file) = view.files.iter().find(|of| of.file == file) {
         progress.size = file.size;

@@ -9,9 +9,9 @@ mod serve;
 use servent_core::node;
 
 pub use self::error::SwarmError;
-pub use self::get::{Fetch, GetOptions, Progress, get};
-pub use self::serve::{ServeOptions, Server, Withdrawals, serve};
-pub use crate::driver::Tally;
+pub use self::get::{Fetch, GetOptions, SwarmProgress, get};
+pub use self::serve::{CoordinatorServer, ServeOptions, Withdrawals, serve};
+pub use crate::driver::DriverTally;
 pub use crate::files::{CHUNK, Hashed, hash_file};
 
 /// Connections per address. Swarms have many peers and clients, often behind
@@ -20,6 +20,7 @@ const PER_ADDRESS: u32 = 1_024;
 
 /// A node with only the swarm services.
 fn node_config(swarm: node::swarm::Config) -> node::Config {
-    let limits = node::Limits { connections_per_ip: PER_ADDRESS, ..node::Limits::default() };
+    let limits =
+        node::NodeLimits { connections_per_ip: PER_ADDRESS, ..node::NodeLimits::default() };
     node::Config { swarm, limits, download: false, ..node::Config::default() }
 }

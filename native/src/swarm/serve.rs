@@ -5,15 +5,15 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use servent_core::node::Answer as NodeAnswer;
-use servent_core::node::swarm::{Answer, Config, CoordinatorHalf};
+use servent_core::node::NodeAnswer;
+use servent_core::node::swarm::{Config, CoordinatorHalf, SwarmAnswer};
 use servent_core::swarm::{self, FileSpec};
 use servent_core::wire::pdtp::{Text, url_of};
 use tokio::sync::{broadcast, watch};
 
 use super::error::SwarmError;
-use super::{Tally, node_config};
-use crate::driver::{Coordinate, Driver, Handle, Options};
+use super::{DriverTally, node_config};
+use crate::driver::{Coordinate, Driver, Handle, ServentOptions};
 use crate::files::{CHUNK, Hashed, hash_file};
 use crate::store::{Database, Durability, Role};
 use crate::tape::TraceFile;
@@ -82,12 +82,12 @@ impl ServeOptions {
 
 /// A running coordinator.
 #[derive(Debug, Clone)]
-pub struct Server {
+pub struct CoordinatorServer {
     files: Arc<Vec<(Text, Hashed)>>,
     handle: Handle,
 }
 
-impl Server {
+impl CoordinatorServer {
     /// Every address it listens on, with the actual ports.
     #[must_use]
     pub fn addrs(&self) -> Vec<SocketAddr> {
@@ -111,7 +111,7 @@ impl Server {
     ///
     /// # Errors
     /// It has ended.
-    pub async fn view(&self, clients: u32) -> Result<(CoordinatorHalf, Tally), SwarmError> {
+    pub async fn view(&self, clients: u32) -> Result<(CoordinatorHalf, DriverTally), SwarmError> {
         let view = self.handle.swarm(clients).await.map_err(|_| SwarmError::Gone)?;
         let view = view.coordinator.ok_or(SwarmError::Gone)?;
         Ok((view, self.handle.tally()))
@@ -142,7 +142,7 @@ impl Withdrawals {
     pub async fn next(&mut self) -> Option<String> {
         loop {
             match self.0.recv().await {
-                Ok(NodeAnswer::Swarm(Answer::Withdrawn { why, .. })) => return Some(why),
+                Ok(NodeAnswer::Swarm(SwarmAnswer::Withdrawn { why, .. })) => return Some(why),
                 Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
                 Err(broadcast::error::RecvError::Closed) => return None,
             }
@@ -154,7 +154,7 @@ impl Withdrawals {
 ///
 /// # Errors
 /// Anything it needs and cannot get.
-pub async fn serve(options: ServeOptions) -> Result<Server, SwarmError> {
+pub async fn serve(options: ServeOptions) -> Result<CoordinatorServer, SwarmError> {
     let (files, paths) = hash_all(&options).await?;
     let specs = files.iter().zip(paths).map(|((url, hashed), path)| {
         let (url, size, chunk) = (url.clone(), hashed.size, options.chunk);
@@ -167,7 +167,7 @@ pub async fn serve(options: ServeOptions) -> Result<Server, SwarmError> {
         proxies: options.proxies.clone(),
     };
     let swarm = Config { coordinator: Some(options.swarm.clone()), ..Config::default() };
-    let handle = Driver::start(Options {
+    let handle = Driver::start(ServentOptions {
         name: String::from("swarm serve"),
         listen: options.listen.clone(),
         node: node_config(swarm),
@@ -181,16 +181,16 @@ pub async fn serve(options: ServeOptions) -> Result<Server, SwarmError> {
         trace: options.trace.clone(),
         tape: options.tape,
         rescan: None,
-        ..Options::under(options.state.clone())
+        ..ServentOptions::under(options.state.clone())
     })
     .await?;
-    Ok(Server { files: Arc::new(files), handle })
+    Ok(CoordinatorServer { files: Arc::new(files), handle })
 }
 
 /// Files by their URLs, and the path of each.
-type Files = (Vec<(Text, Hashed)>, Vec<PathBuf>);
+type ServedFiles = (Vec<(Text, Hashed)>, Vec<PathBuf>);
 
-async fn hash_all(options: &ServeOptions) -> Result<Files, SwarmError> {
+async fn hash_all(options: &ServeOptions) -> Result<ServedFiles, SwarmError> {
     let (mut files, mut paths, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
     for path in &options.files {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

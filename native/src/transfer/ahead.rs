@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 
 use blake3::Hasher;
-use servent_core::unicast::Payload;
+use servent_core::unicast::UnicastPayload;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::message::{CHUNK, DATA};
@@ -17,32 +17,32 @@ const BLOCK: usize = 16;
 
 /// A file, or a stream, of which the next messages are being read.
 pub(super) struct Ahead {
-    reading: JoinHandle<io::Result<Read>>,
+    reading: JoinHandle<io::Result<ReadAhead>>,
 }
 
 /// What comes next of it.
 pub(super) enum Next {
     /// Data messages, at least one.
-    Messages(Vec<Payload>),
+    Messages(Vec<UnicastPayload>),
     /// Nothing: this is the digest of all of it.
     End([u8; 32]),
 }
 
 /// What was read, and with what it goes on.
-struct Read {
+struct ReadAhead {
     file: File,
     /// Of everything so far.
     hash: Hasher,
     /// Bytes to come; `None` for a stream, which goes on until it ends.
     left: Option<u64>,
     /// Data messages; none at the end.
-    messages: Vec<Payload>,
+    messages: Vec<UnicastPayload>,
 }
 
 impl Ahead {
     /// Begins to read at the file's position, after what has this digest.
     pub(super) fn begin(file: File, hash: Hasher, left: Option<u64>) -> Self {
-        let read = Read { file, hash, left, messages: Vec::new() };
+        let read = ReadAhead { file, hash, left, messages: Vec::new() };
         Self { reading: spawn_blocking(|| read.more()) }
     }
 
@@ -62,7 +62,7 @@ impl Ahead {
     }
 }
 
-impl Read {
+impl ReadAhead {
     fn more(mut self) -> io::Result<Self> {
         while self.messages.len() < BLOCK {
             let message = self.message()?;

@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::time::Duration;
 
 use blake3::Hasher;
-use servent_core::unicast::Payload;
+use servent_core::unicast::UnicastPayload;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::clock::Stopwatch;
@@ -20,7 +20,7 @@ pub(super) const PATIENCE: Duration = Duration::from_millis(50);
 /// A file that is being written.
 pub(super) struct Behind {
     /// What has arrived since.
-    next: Vec<Payload>,
+    next: Vec<UnicastPayload>,
     bytes: usize,
     since: Stopwatch,
     /// Each write is waited for: somebody reads at the other end.
@@ -49,7 +49,7 @@ impl Behind {
     ///
     /// # Errors
     /// This, or something before it, could not be written.
-    pub(super) async fn write(&mut self, bytes: Payload) -> io::Result<()> {
+    pub(super) async fn write(&mut self, bytes: UnicastPayload) -> io::Result<()> {
         self.bytes += bytes.len();
         self.next.push(bytes);
         let written = matches!(&self.out, Out::Away(writing) if writing.is_finished());

@@ -6,15 +6,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::offer::Entry;
+use super::offer::OfferEntry;
 use super::quota::Quota;
-use super::target::{Begun, NAMES, Target};
+use super::target::{Begun, NAMES, TargetFile};
 use super::writers::Writers;
 use crate::files::{number_path, part_path, safe_os_path};
 
 /// Where received files go.
 #[derive(Debug, Clone)]
-pub enum Place {
+pub enum InboxPlace {
     /// Standard output: a single file or stream.
     Output,
     /// This file.
@@ -25,8 +25,8 @@ pub enum Place {
 
 /// The destination of one transfer.
 #[derive(Debug)]
-pub struct Inbox {
-    place: Place,
+pub struct TransferInbox {
+    place: InboxPlace,
     /// Names used by other files of this transfer.
     taken: BTreeSet<PathBuf>,
     pub(super) writers: Arc<Writers>,
@@ -40,12 +40,12 @@ pub(super) struct Candidate {
     pub(super) name: Option<PathBuf>,
     /// Which of the possible names, counted from 1.
     pub(super) n: u32,
-    pub(super) there: There,
+    pub(super) there: ExistingFile,
 }
 
 /// What exists of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum There {
+pub(super) enum ExistingFile {
     Nothing,
     /// A partial file of this many bytes.
     Part(u64),
@@ -58,17 +58,17 @@ impl Candidate {
     pub(super) fn path(&self) -> Option<PathBuf> {
         let name = self.name.as_deref()?;
         match self.there {
-            There::Nothing => None,
-            There::Part(_) => Some(part_path(name)),
-            There::Whole => Some(name.to_owned()),
+            ExistingFile::Nothing => None,
+            ExistingFile::Part(_) => Some(part_path(name)),
+            ExistingFile::Whole => Some(name.to_owned()),
         }
     }
 }
 
-impl Inbox {
+impl TransferInbox {
     /// `writers` is shared by all parallel transfers.
     #[must_use]
-    pub const fn new(place: Place, writers: Arc<Writers>) -> Self {
+    pub const fn new(place: InboxPlace, writers: Arc<Writers>) -> Self {
         Self { place, taken: BTreeSet::new(), writers, quota: None }
     }
 
@@ -82,9 +82,9 @@ impl Inbox {
     ///
     /// # Errors
     /// The reason, as a sentence for the sender.
-    pub fn suits(&self, entries: &[Entry]) -> Result<(), &'static str> {
+    pub fn suits(&self, entries: &[OfferEntry]) -> Result<(), &'static str> {
         match (&self.place, entries) {
-            (Place::Folder(_), [_, ..]) => Ok(()),
+            (InboxPlace::Folder(_), [_, ..]) => Ok(()),
             (_, [one]) if !one.is_folder() => Ok(()),
             (_, []) => Err("there is nothing in it"),
             _ => Err("only one file or stream is taken here; receive several with -o FOLDER/"),
@@ -92,8 +92,8 @@ impl Inbox {
     }
 
     /// Creates the folders, and looks for existing parts of the files.
-    pub(super) fn survey(&mut self, entries: &[Entry]) -> io::Result<Vec<Option<Candidate>>> {
-        let mut look = |entry: &Entry| {
+    pub(super) fn survey(&mut self, entries: &[OfferEntry]) -> io::Result<Vec<Option<Candidate>>> {
+        let mut look = |entry: &OfferEntry| {
             if entry.is_folder() {
                 return self.make(&entry.name).map(|()| None);
             }
@@ -104,23 +104,27 @@ impl Inbox {
 
     fn make(&self, folder: &str) -> io::Result<()> {
         match &self.place {
-            Place::Folder(inbox) => fs::create_dir_all(inbox.join(safe_os_path(folder.as_ref()))),
-            Place::Output | Place::File(_) => Ok(()),
+            InboxPlace::Folder(inbox) => {
+                fs::create_dir_all(inbox.join(safe_os_path(folder.as_ref())))
+            }
+            InboxPlace::Output | InboxPlace::File(_) => Ok(()),
         }
     }
 
     /// The first possible name whose number is above `after`, and what exists
     /// under it.
-    pub(super) fn look(&mut self, entry: &Entry, after: u32) -> io::Result<Candidate> {
+    pub(super) fn look(&mut self, entry: &OfferEntry, after: u32) -> io::Result<Candidate> {
         let wish = match &self.place {
-            Place::Output => return Ok(Candidate { name: None, n: 1, there: There::Nothing }),
-            Place::File(file) if after > 0 => {
+            InboxPlace::Output => {
+                return Ok(Candidate { name: None, n: 1, there: ExistingFile::Nothing });
+            }
+            InboxPlace::File(file) if after > 0 => {
                 let what = format!("{} is of another file", part_path(file).display());
                 return Err(io::Error::other(what));
             }
-            Place::File(file) => file.clone(),
-            Place::Folder(folder) if entry.name.is_empty() => folder.join("received"),
-            Place::Folder(folder) => folder.join(safe_os_path(entry.name.as_ref())),
+            InboxPlace::File(file) => file.clone(),
+            InboxPlace::Folder(folder) if entry.name.is_empty() => folder.join("received"),
+            InboxPlace::Folder(folder) => folder.join(safe_os_path(entry.name.as_ref())),
         };
         for n in after + 1..=NAMES {
             let name = if n == 1 { wish.clone() } else { number_path(&wish, n) };
@@ -129,12 +133,12 @@ impl Inbox {
             }
             let (whole, part) = (file(&name)?, file(&part_path(&name))?);
             let there = match (whole, part, entry.length) {
-                (None, None, _) => There::Nothing,
+                (None, None, _) => ExistingFile::Nothing,
                 (Some(whole), _, Some(length)) if whole.is_file() && whole.len() == length => {
-                    There::Whole
+                    ExistingFile::Whole
                 }
                 (None, Some(part), Some(length)) if part.is_file() && part.len() <= length => {
-                    There::Part(part.len())
+                    ExistingFile::Part(part.len())
                 }
                 _ => continue,
             };
@@ -148,29 +152,29 @@ impl Inbox {
     /// exists, it gets the candidate's name or a later one.
     pub(super) fn begin(
         &mut self,
-        entry: &Entry,
+        entry: &OfferEntry,
         mut at: Candidate,
         (from, begun): (u64, Option<&Begun>),
-    ) -> io::Result<Target> {
-        if let Some(name) = at.name.as_deref().filter(|_| at.there != There::Nothing) {
-            match Target::again(name, from, begun) {
+    ) -> io::Result<TargetFile> {
+        if let Some(name) = at.name.as_deref().filter(|_| at.there != ExistingFile::Nothing) {
+            match TargetFile::again(name, from, begun) {
                 // Another transfer took the name first, and nothing is lost.
                 Err(_) if from == 0 => {}
                 other => return other,
             }
         }
         loop {
-            let Some(name) = &at.name else { return Target::output() };
+            let Some(name) = &at.name else { return TargetFile::output() };
             if let Some(folder) = name.parent().filter(|folder| *folder != Path::new("")) {
                 fs::create_dir_all(folder)?;
             }
-            match Target::new(name) {
+            match TargetFile::new(name) {
                 Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
                 other => return other,
             }
             loop {
                 at = self.look(entry, at.n)?;
-                if at.there == There::Nothing {
+                if at.there == ExistingFile::Nothing {
                     break;
                 }
             }
@@ -195,32 +199,34 @@ mod tests {
     fn what_may_be_the_file_is_found_and_nothing_else_is_touched() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name);
-        let inbox = || Inbox::new(Place::Folder(dir.path().to_owned()), Arc::default());
-        let entry = Entry { name: "../a.ogg".into(), length: Some(5) };
+        let inbox =
+            || TransferInbox::new(InboxPlace::Folder(dir.path().to_owned()), Arc::default());
+        let entry = OfferEntry { name: "../a.ogg".into(), length: Some(5) };
         let look = |after| {
             let found = inbox().look(&entry, after).unwrap();
             let name = found.name.unwrap();
             (name.strip_prefix(dir.path()).unwrap().display().to_string(), found.there)
         };
         std::fs::create_dir(path("download")).unwrap();
-        assert_eq!(look(0), ("download/a.ogg".into(), There::Nothing));
+        assert_eq!(look(0), ("download/a.ogg".into(), ExistingFile::Nothing));
         std::fs::write(path("download/a.ogg.part"), "abc").unwrap();
-        assert_eq!(look(0), ("download/a.ogg".into(), There::Part(3)));
+        assert_eq!(look(0), ("download/a.ogg".into(), ExistingFile::Part(3)));
         std::fs::write(path("download/a.ogg.part"), "abcdef").unwrap();
-        assert_eq!(look(0), ("download/a (2).ogg".into(), There::Nothing), "it is too long");
+        assert_eq!(look(0), ("download/a (2).ogg".into(), ExistingFile::Nothing), "it is too long");
         std::fs::write(path("download/a.ogg"), "abcde").unwrap();
-        assert_eq!(look(0), ("download/a.ogg".into(), There::Whole));
+        assert_eq!(look(0), ("download/a.ogg".into(), ExistingFile::Whole));
         std::os::unix::fs::symlink("a.ogg", path("download/a (2).ogg")).unwrap();
-        assert_eq!(look(1), ("download/a (3).ogg".into(), There::Nothing));
+        assert_eq!(look(1), ("download/a (3).ogg".into(), ExistingFile::Nothing));
     }
 
     #[test]
     fn files_of_one_transfer_never_share_a_name() {
         let dir = tempfile::tempdir().unwrap();
-        let mut inbox = Inbox::new(Place::Folder(dir.path().to_owned()), Arc::default());
+        let mut inbox =
+            TransferInbox::new(InboxPlace::Folder(dir.path().to_owned()), Arc::default());
         let mut names = BTreeSet::new();
         for name in ["a/b", "a//b", "a\u{1}", "a\u{2}", "", "received"] {
-            let entry = Entry { name: name.into(), length: Some(1) };
+            let entry = OfferEntry { name: name.into(), length: Some(1) };
             let found = inbox.look(&entry, 0).unwrap();
             assert!(names.insert(found.name), "{name}");
         }

@@ -38,9 +38,9 @@
 use std::fmt;
 
 use servent_core::id::Guid;
-use servent_core::unicast::Payload;
+use servent_core::unicast::UnicastPayload;
 
-use super::offer::Entry;
+use super::offer::OfferEntry;
 
 /// The protocol version in a hello.
 pub(super) const VERSION: u8 = 4;
@@ -56,13 +56,13 @@ const UNKNOWN: u64 = u64::MAX;
 
 /// A message from one side to the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Message {
+pub(super) enum TransferMessage {
     Hello { meeting: Vec<u8> },
-    Data(Payload),
+    Data(UnicastPayload),
     End { length: u64, sum: [u8; 32] },
     Alive,
     Stopped { why: String },
-    Offer(Vec<Entry>),
+    Offer(Vec<OfferEntry>),
     Offered { entries: u32 },
     Proof { entry: u32, length: u64, sum: [u8; 32] },
     Begin { entry: u32, from: u64 },
@@ -99,8 +99,8 @@ impl fmt::Debug for Label {
     }
 }
 
-impl Message {
-    /// Encodes it. [`Message::Data`] is built where the data is read, with its
+impl TransferMessage {
+    /// Encodes it. [`TransferMessage::Data`] is built where the data is read, with its
     /// type byte in place.
     pub(super) fn encode(&self) -> Vec<u8> {
         let numbered = |kind: u8, entry: u32, number: u64| {
@@ -114,7 +114,7 @@ impl Message {
             Self::Stopped { why } => [&[4], text(why).as_bytes()].concat(),
             Self::Offer(entries) => {
                 let mut out = vec![5];
-                for Entry { name, length } in entries {
+                for OfferEntry { name, length } in entries {
                     let name = &name.as_bytes()[..name.floor_char_boundary(NAME)];
                     out.extend(length.unwrap_or(UNKNOWN).to_be_bytes());
                     out.extend(u16::try_from(name.len()).unwrap_or(0).to_be_bytes());
@@ -143,7 +143,7 @@ impl Message {
     }
 
     /// Decodes one; `None` when it is not valid in this version.
-    pub(super) fn parse(payload: &Payload) -> Option<Self> {
+    pub(super) fn parse(payload: &UnicastPayload) -> Option<Self> {
         let (kind, mut rest) = payload.split_first()?;
         let words = |rest: &[u8]| text(&String::from_utf8_lossy(rest)).to_owned();
         Some(match kind {
@@ -184,14 +184,14 @@ impl Message {
     }
 }
 
-fn entries(mut rest: &[u8]) -> Option<Vec<Entry>> {
+fn entries(mut rest: &[u8]) -> Option<Vec<OfferEntry>> {
     let mut entries = Vec::new();
     while !rest.is_empty() {
         let length = long(&mut rest)?;
         let named = usize::from(u16::from_be_bytes(*rest.split_off(..2)?.first_chunk()?));
         let name = rest.split_off(..named).filter(|name| name.len() <= NAME)?;
         let name = String::from_utf8_lossy(name).into_owned();
-        entries.push(Entry { name, length: (length != UNKNOWN).then_some(length) });
+        entries.push(OfferEntry { name, length: (length != UNKNOWN).then_some(length) });
     }
     Some(entries)
 }
@@ -218,58 +218,67 @@ fn text(whole: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn all() -> Vec<Message> {
-        let entry = |name: &str, length| Entry { name: name.into(), length };
+    fn all() -> Vec<TransferMessage> {
+        let entry = |name: &str, length| OfferEntry { name: name.into(), length };
         vec![
-            Message::Hello { meeting: Vec::new() },
-            Message::Hello { meeting: vec![7; 33] },
-            Message::Data(Payload::from_static(b"abc")),
-            Message::End { length: 3, sum: [9; 32] },
-            Message::Alive,
-            Message::Stopped { why: "the disk burns".into() },
-            Message::Offer(vec![entry("häh/a.ogg", Some(7)), entry("", None)]),
-            Message::Offered { entries: 2 },
-            Message::Proof { entry: 1, length: 7, sum: [8; 32] },
-            Message::Begin { entry: 1, from: 5 },
-            Message::Done,
-            Message::Whole,
-            Message::Failed { why: "full".into() },
-            Message::Has { entry: 1, length: 7, key: [4; 32] },
-            Message::Go,
-            Message::From { entry: 1, from: 5 },
-            Message::Kept { entry: 1 },
-            Message::There { entry: 1 },
-            Message::Meeting { told: vec![8; 33] },
-            Message::Join { meeting: Vec::new() },
-            Message::Join { meeting: vec![6; 33] },
-            Message::Myself { number: Guid([5; 16]) },
-            Message::Parcel(Label { port: 7, key: [1; 32], sum: [2; 32], name: "ab".into() }),
+            TransferMessage::Hello { meeting: Vec::new() },
+            TransferMessage::Hello { meeting: vec![7; 33] },
+            TransferMessage::Data(UnicastPayload::from_static(b"abc")),
+            TransferMessage::End { length: 3, sum: [9; 32] },
+            TransferMessage::Alive,
+            TransferMessage::Stopped { why: "the disk burns".into() },
+            TransferMessage::Offer(vec![entry("häh/a.ogg", Some(7)), entry("", None)]),
+            TransferMessage::Offered { entries: 2 },
+            TransferMessage::Proof { entry: 1, length: 7, sum: [8; 32] },
+            TransferMessage::Begin { entry: 1, from: 5 },
+            TransferMessage::Done,
+            TransferMessage::Whole,
+            TransferMessage::Failed { why: "full".into() },
+            TransferMessage::Has { entry: 1, length: 7, key: [4; 32] },
+            TransferMessage::Go,
+            TransferMessage::From { entry: 1, from: 5 },
+            TransferMessage::Kept { entry: 1 },
+            TransferMessage::There { entry: 1 },
+            TransferMessage::Meeting { told: vec![8; 33] },
+            TransferMessage::Join { meeting: Vec::new() },
+            TransferMessage::Join { meeting: vec![6; 33] },
+            TransferMessage::Myself { number: Guid([5; 16]) },
+            TransferMessage::Parcel(Label {
+                port: 7,
+                key: [1; 32],
+                sum: [2; 32],
+                name: "ab".into(),
+            }),
         ]
     }
 
     #[test]
     fn what_is_written_is_read_back() {
         for message in all() {
-            assert_eq!(Message::parse(&message.encode().into()), Some(message));
+            assert_eq!(TransferMessage::parse(&message.encode().into()), Some(message));
         }
     }
 
     #[test]
     fn what_is_cut_short_is_never_taken_for_the_whole() {
         for message in all() {
-            let bytes = Payload::from(message.encode());
+            let bytes = UnicastPayload::from(message.encode());
             for end in 0..bytes.len() {
-                assert_ne!(Message::parse(&bytes.slice(..end)), Some(message.clone()), "{end}");
+                assert_ne!(
+                    TransferMessage::parse(&bytes.slice(..end)),
+                    Some(message.clone()),
+                    "{end}"
+                );
             }
         }
-        assert_eq!(Message::parse(&Payload::from_static(&[0, 9])), None);
-        assert_eq!(Message::parse(&Payload::from_static(&[99])), None);
+        assert_eq!(TransferMessage::parse(&UnicastPayload::from_static(&[0, 9])), None);
+        assert_eq!(TransferMessage::parse(&UnicastPayload::from_static(&[99])), None);
     }
 
     #[test]
     fn a_long_text_is_cut_between_characters() {
         let why = "ä".repeat(TEXT);
-        let cut = Message::parse(&Message::Failed { why }.encode().into());
-        assert_eq!(cut, Some(Message::Failed { why: "ä".repeat(TEXT / 2) }));
+        let cut = TransferMessage::parse(&TransferMessage::Failed { why }.encode().into());
+        assert_eq!(cut, Some(TransferMessage::Failed { why: "ä".repeat(TEXT / 2) }));
     }
 }

@@ -4,7 +4,7 @@
 //! or in part, is not sent again once the sender has proved that it is the
 //! same.
 //!
-//! With a [`Code`] that both sides know, nobody else can take part, read or
+//! With a [`TransferCode`] that both sides know, nobody else can take part, read or
 //! change anything: each message is encrypted (`secret`) above the unicast
 //! protocol, whose own sequence numbers and acknowledgements are not.
 
@@ -25,17 +25,17 @@ mod writers;
 
 use std::path::PathBuf;
 
-pub use self::inbox::{Inbox, Place};
-pub use self::offer::{Entry, Offer, OfferError, total};
+pub use self::inbox::{InboxPlace, TransferInbox};
+pub use self::offer::{Offer, OfferEntry, OfferError, total};
 pub use self::quota::Quota;
-pub use self::receive::{ReceiveError, Transfer, refuse};
-pub use self::secret::{Code, CodeError, Door};
-pub use self::send::{SendFailure, Sender};
+pub use self::receive::{OfferedTransfer, ReceiveError, refuse};
+pub use self::secret::{CodeError, SecretDoor, TransferCode};
+pub use self::send::{SendFailure, TransferSender};
 pub use self::writers::Writers;
 
 /// Progress of the entries of a transfer, on both sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
+pub enum TransferProgress {
     /// A file has begun.
     Begun {
         /// The entry.

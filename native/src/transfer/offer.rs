@@ -14,7 +14,7 @@ pub(super) const NAMES: usize = 4 << 20;
 
 /// A file or a folder that is offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct OfferEntry {
     /// Its path, with `/` between the components; a folder's ends with one.
     /// Empty: a stream without a name.
     pub name: String,
@@ -22,7 +22,7 @@ pub struct Entry {
     pub length: Option<u64>,
 }
 
-impl Entry {
+impl OfferEntry {
     /// True for a folder.
     #[must_use]
     pub fn is_folder(&self) -> bool {
@@ -33,7 +33,7 @@ impl Entry {
 /// The number of files, without the folders, and their total bytes: `None` when
 /// one is a stream.
 #[must_use]
-pub fn total(entries: &[Entry]) -> (usize, Option<u64>) {
+pub fn total(entries: &[OfferEntry]) -> (usize, Option<u64>) {
     let files = || entries.iter().filter(|entry| !entry.is_folder());
     let bytes = files().try_fold(0_u64, |sum, entry| Some(sum.saturating_add(entry.length?)));
     (files().count(), bytes)
@@ -42,7 +42,7 @@ pub fn total(entries: &[Entry]) -> (usize, Option<u64>) {
 /// What is to be sent, in order.
 #[derive(Debug, Default)]
 pub struct Offer {
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<OfferEntry>,
     /// The path of each entry; `None` is standard input.
     from: Vec<Option<PathBuf>>,
     /// What is skipped, and why.
@@ -80,7 +80,7 @@ impl Offer {
     /// Standard input alone.
     #[must_use]
     pub fn input() -> Self {
-        let entries = vec![Entry { name: String::new(), length: None }];
+        let entries = vec![OfferEntry { name: String::new(), length: None }];
         Self { entries, from: vec![None], ..Self::default() }
     }
 
@@ -90,7 +90,7 @@ impl Offer {
     ///
     /// # Errors
     /// One of them cannot be read, or there are too many.
-    pub fn of(paths: &[PathBuf]) -> Result<Self, OfferError> {
+    pub fn from_paths(paths: &[PathBuf]) -> Result<Self, OfferError> {
         let mut offer = Self::default();
         for path in paths {
             let read = |why| OfferError::Read { path: path.clone(), why };
@@ -154,14 +154,14 @@ impl Offer {
         if self.entries.len() >= ENTRIES || self.names > NAMES || name.len() > NAME {
             return Err(OfferError::TooMany);
         }
-        self.entries.push(Entry { name, length });
+        self.entries.push(OfferEntry { name, length });
         self.from.push(path.map(Path::to_owned));
         Ok(())
     }
 
     /// What is offered to the receiver.
     #[must_use]
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[OfferEntry] {
         &self.entries
     }
 
@@ -194,7 +194,8 @@ mod tests {
         std::fs::write(path("b.txt"), "b").unwrap();
         std::os::unix::fs::symlink(path("docs"), path("docs/circle")).unwrap();
         std::os::unix::fs::symlink("nowhere", path("docs/dead")).unwrap();
-        let offer = Offer::of(&[path("docs/"), path("b.txt"), path("other/b.txt")]).unwrap();
+        let offer =
+            Offer::from_paths(&[path("docs/"), path("b.txt"), path("other/b.txt")]).unwrap();
         let entries: Vec<(&str, Option<u64>)> =
             offer.entries().iter().map(|it| (&it.name[..], it.length)).collect();
         let wanted = [

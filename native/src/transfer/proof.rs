@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use blake3::Hasher;
 
-use super::secret::Door;
+use super::secret::SecretDoor;
 use crate::dice;
 
 /// What the proofs of one transfer are keyed with.
@@ -34,12 +34,12 @@ impl ProofKey {
 /// wrong proofs are guesses and are counted like wrong codes.
 pub(super) struct ProofCheck {
     pub(super) key: ProofKey,
-    door: Arc<Door>,
+    door: Arc<SecretDoor>,
     sender: IpAddr,
 }
 
 impl ProofCheck {
-    pub(super) fn new(door: &Arc<Door>, sender: IpAddr) -> io::Result<Self> {
+    pub(super) fn new(door: &Arc<SecretDoor>, sender: IpAddr) -> io::Result<Self> {
         Ok(Self { key: ProofKey::draw()?, door: Arc::clone(door), sender })
     }
 

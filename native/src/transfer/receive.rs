@@ -10,16 +10,16 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::behind::PATIENCE;
-use super::inbox::{Candidate, Inbox, There};
-use super::message::{Message, number};
-use super::offer::{ENTRIES, Entry, NAMES};
+use super::inbox::{Candidate, ExistingFile, TransferInbox};
+use super::message::{TransferMessage, number};
+use super::offer::{ENTRIES, NAMES, OfferEntry};
 use super::proof::{ProofCheck, ProofKey};
 use super::quota::Quota;
-use super::secret::{Door, Meeting, Refused};
+use super::secret::{GuessesExhausted, Meeting, SecretDoor};
 use super::talk::{Silence, Talk};
-use super::target::{Begun, Target, blocking, digest, whole};
+use super::target::{Begun, TargetFile, blocking, digest, whole};
 use super::writers::{LOOK_EVERY, Writer, Writers};
-use super::{Carried, Told};
+use super::{Carried, TransferProgress};
 use crate::unicast::{Connection, Lost};
 
 /// A sender that is silent for this long is considered gone.
@@ -70,7 +70,7 @@ impl From<Silence> for ReceiveError {
 
 impl ReceiveError {
     /// What a sender that has offered nothing yet is told about it.
-    fn refusal(&self, door: &Door) -> Option<&'static str> {
+    fn refusal(&self, door: &SecretDoor) -> Option<&'static str> {
         match self {
             Self::Foreign => Some("that is no transfer of this version"),
             // The sender cannot decrypt an answer, and finds out that way.
@@ -86,11 +86,11 @@ impl ReceiveError {
 }
 
 /// A transfer that has been offered.
-pub struct Transfer {
+pub struct OfferedTransfer {
     talk: Arc<Talk>,
     proofs: ProofCheck,
     writer: Arc<Writer>,
-    entries: Vec<Entry>,
+    entries: Vec<OfferEntry>,
     /// What may exist of each entry.
     candidates: Vec<Option<Candidate>>,
     /// Existing bytes that were verified: their length, and the digest so far.
@@ -98,15 +98,15 @@ pub struct Transfer {
     /// Entries that are complete.
     whole: usize,
     received: u64,
-    open: Option<Open>,
+    open: Option<OpenFile>,
 }
 
 /// The file being received.
-struct Open {
+struct OpenFile {
     entry: usize,
     from: u64,
     length: u64,
-    target: Target,
+    target: TargetFile,
 }
 
 /// Tells a sender that its transfer is refused now.
@@ -115,17 +115,20 @@ pub async fn refuse(connection: Connection, why: &str) {
 }
 
 async fn fail(talk: &Talk, why: &str) {
-    if talk.put(&Message::Failed { why: why.to_owned() }).await.is_ok() {
+    if talk.put(&TransferMessage::Failed { why: why.to_owned() }).await.is_ok() {
         let _ = talk.connection.close().await; // It may be gone already.
     }
 }
 
-impl Transfer {
+impl OfferedTransfer {
     /// Waits for the offer on a connection, if its sender is admitted.
     ///
     /// # Errors
     /// It offers nothing, or is not admitted.
-    pub async fn hello(connection: Connection, door: &Arc<Door>) -> Result<Self, ReceiveError> {
+    pub async fn hello(
+        connection: Connection,
+        door: &Arc<SecretDoor>,
+    ) -> Result<Self, ReceiveError> {
         let talk = Talk::over(connection);
         let met = match meet(&talk, door).await {
             Ok(()) => {
@@ -160,7 +163,7 @@ impl Transfer {
 
     /// The offered entries.
     #[must_use]
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[OfferEntry] {
         &self.entries
     }
 
@@ -188,8 +191,8 @@ impl Transfer {
         let listen = async {
             loop {
                 match self.next().await {
-                    Ok(Message::Alive) => {}
-                    Ok(Message::Stopped { why }) => return ReceiveError::Stopped(why),
+                    Ok(TransferMessage::Alive) => {}
+                    Ok(TransferMessage::Stopped { why }) => return ReceiveError::Stopped(why),
                     Ok(_) => return ReceiveError::Foreign,
                     Err(why) => return why,
                 }
@@ -204,12 +207,12 @@ impl Transfer {
     /// Receives what does not exist yet.
     ///
     /// # Errors
-    /// Why the transfer did not complete; [`Transfer::received`] says how much
+    /// Why the transfer did not complete; [`OfferedTransfer::received`] says how much
     /// arrived.
     pub async fn receive(
         &mut self,
-        inbox: Inbox,
-        mut told: impl FnMut(Told),
+        inbox: TransferInbox,
+        mut told: impl FnMut(TransferProgress),
     ) -> Result<(), ReceiveError> {
         let writer = Arc::clone(&self.writer);
         let inbox = Shelf(Arc::new(Mutex::new(inbox)));
@@ -226,8 +229,8 @@ impl Transfer {
             tracing::debug!(%why, "the last bytes are not written");
         }
         let answer = match &how {
-            Ok(()) => Message::Whole,
-            Err(why) => Message::Failed { why: why.to_string() },
+            Ok(()) => TransferMessage::Whole,
+            Err(why) => TransferMessage::Failed { why: why.to_string() },
         };
         if !matches!(how, Err(ReceiveError::Gone(_))) && self.talk.put(&answer).await.is_ok() {
             // The result is known to both: a failing close changes nothing.
@@ -246,21 +249,21 @@ impl Transfer {
     async fn take(
         &mut self,
         inbox: &Shelf,
-        told: &mut impl FnMut(Told),
+        told: &mut impl FnMut(TransferProgress),
     ) -> Result<(), ReceiveError> {
         inbox.writers().join(&self.writer).await;
         self.survey(inbox).await?;
         let quota = inbox.quota();
         loop {
             match self.next_or_write().await? {
-                Message::Proof { entry, length, sum } => {
+                TransferMessage::Proof { entry, length, sum } => {
                     self.proven(inbox, entry, (length, sum), told).await?;
                 }
-                Message::Begin { entry, from } if self.open.is_none() => {
+                TransferMessage::Begin { entry, from } if self.open.is_none() => {
                     self.begin(inbox, entry, from).await?;
-                    told(Told::Begun { entry: entry as usize, from });
+                    told(TransferProgress::Begun { entry: entry as usize, from });
                 }
-                Message::Data(bytes) => {
+                TransferMessage::Data(bytes) => {
                     let open = self.open.as_mut().ok_or(ReceiveError::Foreign)?;
                     if let Some(quota) = &quota {
                         quota.take(bytes.len() as u64).map_err(ReceiveError::Write)?;
@@ -268,12 +271,14 @@ impl Transfer {
                     open.length += bytes.len() as u64;
                     self.received += bytes.len() as u64;
                     open.target.write(bytes).await.map_err(ReceiveError::Write)?;
-                    told(Told::Bytes { entry: open.entry, so_far: open.length });
+                    told(TransferProgress::Bytes { entry: open.entry, so_far: open.length });
                 }
-                Message::End { length, sum } => self.end(length, sum, told).await?,
-                Message::Alive => {}
-                Message::Stopped { why } => return Err(ReceiveError::Stopped(why)),
-                Message::Done if self.open.is_none() && self.whole == self.entries.len() => {
+                TransferMessage::End { length, sum } => self.end(length, sum, told).await?,
+                TransferMessage::Alive => {}
+                TransferMessage::Stopped { why } => return Err(ReceiveError::Stopped(why)),
+                TransferMessage::Done
+                    if self.open.is_none() && self.whole == self.entries.len() =>
+                {
                     return Ok(());
                 }
                 _ => return Err(ReceiveError::Foreign),
@@ -291,22 +296,22 @@ impl Transfer {
                 self.has(at, found).await?;
             }
         }
-        Ok(self.talk.put(&Message::Go).await?)
+        Ok(self.talk.put(&TransferMessage::Go).await?)
     }
 
     /// Tells the sender how much of an entry may exist, if any.
     async fn has(&self, at: usize, found: &Candidate) -> Result<(), ReceiveError> {
         let Some(length) = self.to_prove(at, found) else { return Ok(()) };
         let ProofKey(key) = self.proofs.key;
-        Ok(self.talk.put(&Message::Has { entry: number(at), length, key }).await?)
+        Ok(self.talk.put(&TransferMessage::Has { entry: number(at), length, key }).await?)
     }
 
     /// How many bytes a proof has to cover: all that exist.
     fn to_prove(&self, at: usize, found: &Candidate) -> Option<u64> {
         match found.there {
-            There::Nothing => None,
-            There::Part(length) => Some(length),
-            There::Whole => self.entries[at].length,
+            ExistingFile::Nothing => None,
+            ExistingFile::Part(length) => Some(length),
+            ExistingFile::Whole => self.entries[at].length,
         }
     }
 
@@ -316,7 +321,7 @@ impl Transfer {
         inbox: &Shelf,
         entry: u32,
         (length, sum): (u64, [u8; 32]),
-        told: &mut impl FnMut(Told),
+        told: &mut impl FnMut(TransferProgress),
     ) -> Result<(), ReceiveError> {
         let at = entry as usize;
         let of = self.entries.get(at).ok_or(ReceiveError::Foreign)?.clone();
@@ -335,22 +340,28 @@ impl Transfer {
         let Some(begun) = digest.filter(|begun| self.proofs.accept(&begun.hash, sum)) else {
             let next = inbox.with(move |inbox| inbox.look(&of, found.n)).await?;
             self.has(at, &next).await?;
-            if next.there == There::Nothing {
-                self.talk.put(&Message::From { entry, from: 0 }).await?;
+            if next.there == ExistingFile::Nothing {
+                self.talk.put(&TransferMessage::From { entry, from: 0 }).await?;
             }
             self.candidates[at] = Some(next);
             return Ok(());
         };
-        if found.there == There::Whole && of.length == Some(length) {
-            self.talk.put(&Message::There { entry }).await?;
+        if found.there == ExistingFile::Whole && of.length == Some(length) {
+            self.talk.put(&TransferMessage::There { entry }).await?;
             self.whole += 1;
             self.candidates[at] = None;
             let sum = begun.hash.finalize().into();
-            told(Told::There(Carried { entry: at, length, carried: 0, sum, file: found.name }));
+            told(TransferProgress::There(Carried {
+                entry: at,
+                length,
+                carried: 0,
+                sum,
+                file: found.name,
+            }));
             return Ok(());
         }
         self.begun.insert(at, (length, begun));
-        Ok(self.talk.put(&Message::From { entry, from: length }).await?)
+        Ok(self.talk.put(&TransferMessage::From { entry, from: length }).await?)
     }
 
     /// Takes a partial file over from a transfer whose sender is dead; returns
@@ -359,10 +370,12 @@ impl Transfer {
         &self,
         inbox: &Shelf,
         found: &Candidate,
-        of: &Entry,
+        of: &OfferEntry,
         length: u64,
     ) -> Result<Option<Candidate>, ReceiveError> {
-        let (There::Part(_), Some(path)) = (found.there, found.path()) else { return Ok(None) };
+        let (ExistingFile::Part(_), Some(path)) = (found.there, found.path()) else {
+            return Ok(None);
+        };
         if !inbox.writers().take_over(&path).await {
             return Ok(None);
         }
@@ -370,13 +383,13 @@ impl Transfer {
         let now = blocking(move || Ok(std::fs::symlink_metadata(path).map_or(0, |at| at.len())));
         let now = now.await.map_err(ReceiveError::Write)?;
         let more = now > length && of.length.is_some_and(|whole| now <= whole);
-        Ok(more.then(|| Candidate { there: There::Part(now), ..found.clone() }))
+        Ok(more.then(|| Candidate { there: ExistingFile::Part(now), ..found.clone() }))
     }
 
     /// The digest of what exists, if no other transfer is writing to it.
     async fn digest(&self, found: &Candidate, length: u64) -> io::Result<Option<Begun>> {
         let Some(path) = found.path() else { return Ok(None) };
-        if found.there == There::Whole {
+        if found.there == ExistingFile::Whole {
             return blocking(move || whole(&path, length)).await;
         }
         match blocking(move || digest(&path, length)).await {
@@ -418,7 +431,7 @@ impl Transfer {
         if let Some(part) = target.part() {
             inbox.writers().enter(part, &self.writer);
         }
-        self.open = Some(Open { entry: at, from, length: from, target });
+        self.open = Some(OpenFile { entry: at, from, length: from, target });
         Ok(())
     }
 
@@ -426,26 +439,26 @@ impl Transfer {
         &mut self,
         length: u64,
         sum: [u8; 32],
-        told: &mut impl FnMut(Told),
+        told: &mut impl FnMut(TransferProgress),
     ) -> Result<(), ReceiveError> {
         let open = self.open.as_mut().ok_or(ReceiveError::Foreign)?;
         let written = open.target.settle().await.map_err(ReceiveError::Write)?;
         if length != open.length || sum != written {
             return Err(ReceiveError::Different);
         }
-        let Some(Open { entry, from, target, .. }) = self.open.take() else {
+        let Some(OpenFile { entry, from, target, .. }) = self.open.take() else {
             return Err(ReceiveError::Foreign);
         };
         let file = target.finish(length).await.map_err(ReceiveError::Write)?;
         self.whole += 1;
-        self.talk.put(&Message::Kept { entry: number(entry) }).await?;
-        told(Told::There(Carried { entry, length, carried: length - from, sum, file }));
+        self.talk.put(&TransferMessage::Kept { entry: number(entry) }).await?;
+        told(TransferProgress::There(Carried { entry, length, carried: length - from, sum, file }));
         Ok(())
     }
 
     /// The next message, or why there will be none. While the sender pauses,
     /// what has come is written.
-    async fn next_or_write(&mut self) -> Result<Message, ReceiveError> {
+    async fn next_or_write(&mut self) -> Result<TransferMessage, ReceiveError> {
         let next = next(&self.talk);
         tokio::pin!(next);
         if let Ok(message) = tokio::time::timeout(PATIENCE, &mut next).await {
@@ -458,13 +471,13 @@ impl Transfer {
     }
 
     /// The next message, or why there will be none.
-    async fn next(&self) -> Result<Message, ReceiveError> {
+    async fn next(&self) -> Result<TransferMessage, ReceiveError> {
         next(&self.talk).await
     }
 }
 
 /// An empty partial file is removed.
-impl Drop for Transfer {
+impl Drop for OfferedTransfer {
     fn drop(&mut self) {
         if let Some(open) = self.open.take().filter(|open| open.length == 0)
             && let Some(part) = open.target.part()
@@ -476,12 +489,12 @@ impl Drop for Transfer {
 }
 
 /// The inbox of a transfer, for blocking calls.
-struct Shelf(Arc<Mutex<Inbox>>);
+struct Shelf(Arc<Mutex<TransferInbox>>);
 
 impl Shelf {
     async fn with<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Inbox) -> io::Result<T> + Send + 'static,
+        work: impl FnOnce(&mut TransferInbox) -> io::Result<T> + Send + 'static,
     ) -> Result<T, ReceiveError> {
         let inbox = Arc::clone(&self.0);
         let done =
@@ -498,7 +511,7 @@ impl Shelf {
     }
 }
 
-pub(super) async fn next(talk: &Talk) -> Result<Message, ReceiveError> {
+pub(super) async fn next(talk: &Talk) -> Result<TransferMessage, ReceiveError> {
     match tokio::time::timeout(SILENCE, talk.next()).await {
         Err(_) => Err(ReceiveError::Gone(Lost::Unreachable)),
         Ok(message) => Ok(message?),
@@ -506,8 +519,10 @@ pub(super) async fn next(talk: &Talk) -> Result<Message, ReceiveError> {
 }
 
 /// Admits a sender or refuses it.
-async fn meet(talk: &Talk, door: &Door) -> Result<(), ReceiveError> {
-    let Message::Hello { meeting } = next(talk).await? else { return Err(ReceiveError::Foreign) };
+async fn meet(talk: &Talk, door: &SecretDoor) -> Result<(), ReceiveError> {
+    let TransferMessage::Hello { meeting } = next(talk).await? else {
+        return Err(ReceiveError::Foreign);
+    };
     admit(talk, door, &meeting, false).await
 }
 
@@ -515,17 +530,17 @@ async fn meet(talk: &Talk, door: &Door) -> Result<(), ReceiveError> {
 /// Whether its code is right shows in its next message.
 pub(super) async fn admit(
     talk: &Talk,
-    door: &Door,
+    door: &SecretDoor,
     meeting: &[u8],
     sends: bool,
 ) -> Result<(), ReceiveError> {
     match door.code() {
         Some(code) if !meeting.is_empty() => {
             let counted = door.count_guess(talk.connection.peer().ip());
-            counted.map_err(|Refused| ReceiveError::Guesses)?;
+            counted.map_err(|GuessesExhausted| ReceiveError::Guesses)?;
             let (ours, told) = Meeting::new(code, sends);
             let keys = ours.finish(meeting).ok_or(ReceiveError::Foreign)?;
-            talk.put(&Message::Meeting { told }).await?;
+            talk.put(&TransferMessage::Meeting { told }).await?;
             talk.seal(keys).await;
             Ok(())
         }
@@ -537,8 +552,8 @@ pub(super) async fn admit(
 /// Receives a sender's offer.
 pub(super) async fn offered(
     talk: &Talk,
-    mut door: Option<&Door>,
-) -> Result<Vec<Entry>, ReceiveError> {
+    mut door: Option<&SecretDoor>,
+) -> Result<Vec<OfferEntry>, ReceiveError> {
     let (mut all, mut names) = (Vec::new(), 0);
     loop {
         let message = next(talk).await?;
@@ -547,15 +562,17 @@ pub(super) async fn offered(
             door.opened(talk.connection.peer().ip());
         }
         match message {
-            Message::Offer(entries) => {
+            TransferMessage::Offer(entries) => {
                 names += entries.iter().map(|entry| entry.name.len()).sum::<usize>();
                 all.extend(entries);
             }
-            Message::Offered { entries } if entries as usize == all.len() && entries > 0 => {
+            TransferMessage::Offered { entries }
+                if entries as usize == all.len() && entries > 0 =>
+            {
                 return Ok(all);
             }
-            Message::Stopped { why } => return Err(ReceiveError::Stopped(why)),
-            Message::Alive => {}
+            TransferMessage::Stopped { why } => return Err(ReceiveError::Stopped(why)),
+            TransferMessage::Alive => {}
             _ => return Err(ReceiveError::Foreign),
         }
         if all.len() > ENTRIES || names > NAMES {

@@ -7,18 +7,18 @@ use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 use blake3::Hasher;
-use servent_core::unicast::Payload;
+use servent_core::unicast::UnicastPayload;
 use thiserror::Error;
 
 use super::ahead::{Ahead, Next};
-use super::message::{Message, number};
+use super::message::{TransferMessage, number};
 use super::offer::Offer;
 use super::proof::ProofKey;
-use super::secret::{Code, Meeting};
+use super::secret::{Meeting, TransferCode};
 use super::talk::{GOODBYE_WAIT, Silence, Talk};
 use super::target::{blocking, digest_of};
-use super::{Carried, Told};
-use crate::unicast::{Connection, Lost, Progress};
+use super::{Carried, TransferProgress};
+use crate::unicast::{Connection, Lost, SendProgress};
 
 /// Why a transfer did not complete.
 #[derive(Debug, Error)]
@@ -61,7 +61,7 @@ pub enum SendFailure {
 }
 
 /// A connection to a receiver.
-pub struct Sender {
+pub struct TransferSender {
     talk: Talk,
 }
 
@@ -84,7 +84,7 @@ enum Start {
     Whole,
 }
 
-impl Sender {
+impl TransferSender {
     /// A sender that uses this connection.
     #[must_use]
     pub fn over(connection: Connection) -> Self {
@@ -93,7 +93,7 @@ impl Sender {
 
     /// How much of what was sent is acknowledged.
     #[must_use]
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> SendProgress {
         self.talk.connection.progress()
     }
 
@@ -106,8 +106,8 @@ impl Sender {
     pub async fn send(
         &self,
         offer: &Offer,
-        code: Option<&Code>,
-        mut told: impl FnMut(Told),
+        code: Option<&TransferCode>,
+        mut told: impl FnMut(TransferProgress),
     ) -> Result<(), SendFailure> {
         let (there, pending) = (BTreeMap::new(), BTreeMap::new());
         let mut sending = Sending { talk: &self.talk, offer, there, pending, begun: false };
@@ -122,7 +122,7 @@ impl Sender {
 
     /// Tells the receiver that nothing more will be sent.
     pub async fn stop(&self, why: &str) {
-        let stopped = Message::Stopped { why: why.to_owned() };
+        let stopped = TransferMessage::Stopped { why: why.to_owned() };
         let said = async {
             if self.talk.put(&stopped).await.is_ok() {
                 let _ = self.talk.connection.close().await; // It is over either way.
@@ -133,7 +133,7 @@ impl Sender {
 }
 
 impl Sending<'_> {
-    async fn all(&mut self, told: &mut impl FnMut(Told)) -> Result<(), SendFailure> {
+    async fn all(&mut self, told: &mut impl FnMut(TransferProgress)) -> Result<(), SendFailure> {
         self.offer().await?;
         self.agree(told).await?;
         self.files(told).await?;
@@ -141,14 +141,14 @@ impl Sending<'_> {
     }
 
     /// Sends hello, and exchanges keys if there is a code.
-    async fn meet(&self, code: Option<&Code>) -> Result<(), SendFailure> {
+    async fn meet(&self, code: Option<&TransferCode>) -> Result<(), SendFailure> {
         let Some(code) = code else {
-            return self.put(&Message::Hello { meeting: Vec::new() }).await;
+            return self.put(&TransferMessage::Hello { meeting: Vec::new() }).await;
         };
         let (ours, meeting) = Meeting::new(code, true);
-        self.put(&Message::Hello { meeting }).await?;
+        self.put(&TransferMessage::Hello { meeting }).await?;
         match self.next().await? {
-            Message::Meeting { told } => {
+            TransferMessage::Meeting { told } => {
                 let keys = ours.finish(&told).ok_or(SendFailure::Foreign)?;
                 self.talk.seal(keys).await;
                 Ok(())
@@ -164,20 +164,20 @@ impl Sending<'_> {
 
     /// Waits until the offer is accepted, and proves what the receiver may
     /// have.
-    async fn agree(&mut self, told: &mut impl FnMut(Told)) -> Result<(), SendFailure> {
+    async fn agree(&mut self, told: &mut impl FnMut(TransferProgress)) -> Result<(), SendFailure> {
         // Proofs the receiver has not answered.
         let mut proofs = BTreeMap::new();
         while !self.begun || !proofs.is_empty() {
             match self.next().await? {
-                Message::Alive => {}
-                Message::Go => self.begun = true,
-                Message::Has { entry, length, key } => {
+                TransferMessage::Alive => {}
+                TransferMessage::Go => self.begun = true,
+                TransferMessage::Has { entry, length, key } => {
                     let hash = self.prove(entry as usize, length).await?;
                     let sum = ProofKey(key).prove(&hash);
-                    self.put(&Message::Proof { entry, length, sum }).await?;
+                    self.put(&TransferMessage::Proof { entry, length, sum }).await?;
                     proofs.insert(entry, (length, hash));
                 }
-                Message::From { entry, from } => {
+                TransferMessage::From { entry, from } => {
                     let start = match (proofs.remove(&entry), from) {
                         (Some(_), 0) => Start::From(0, Box::default()),
                         (Some((length, hash)), from) if from == length => {
@@ -187,11 +187,17 @@ impl Sending<'_> {
                     };
                     self.there.insert(entry as usize, start);
                 }
-                Message::There { entry } => {
+                TransferMessage::There { entry } => {
                     let (length, hash) = proofs.remove(&entry).ok_or(SendFailure::Foreign)?;
                     let (entry, sum) = (entry as usize, hash.finalize().into());
                     self.there.insert(entry, Start::Whole);
-                    told(Told::There(Carried { entry, length, carried: 0, sum, file: None }));
+                    told(TransferProgress::There(Carried {
+                        entry,
+                        length,
+                        carried: 0,
+                        sum,
+                        file: None,
+                    }));
                 }
                 other => return Err(self.early(other)),
             }
@@ -214,7 +220,7 @@ impl Sending<'_> {
     }
 
     /// Sends what is missing.
-    async fn files(&mut self, told: &mut impl FnMut(Told)) -> Result<(), SendFailure> {
+    async fn files(&mut self, told: &mut impl FnMut(TransferProgress)) -> Result<(), SendFailure> {
         for (at, entry) in self.offer.entries().iter().enumerate() {
             let (from, hash) = match self.there.remove(&at) {
                 Some(Start::Whole) => continue,
@@ -222,12 +228,12 @@ impl Sending<'_> {
                 Some(Start::From(from, hash)) => (from, *hash),
                 None => (0, Hasher::new()),
             };
-            let begin = Message::Begin { entry: number(at), from };
+            let begin = TransferMessage::Begin { entry: number(at), from };
             self.say(begin.encode().into(), told).await?;
-            told(Told::Begun { entry: at, from });
+            told(TransferProgress::Begun { entry: at, from });
             self.file(at, (from, hash), entry.length, told).await?;
         }
-        self.say(Message::Done.encode().into(), told).await
+        self.say(TransferMessage::Done.encode().into(), told).await
     }
 
     /// Sends a file from its starting offset to its end.
@@ -236,7 +242,7 @@ impl Sending<'_> {
         entry: usize,
         (from, hash): (u64, Hasher),
         length: Option<u64>,
-        told: &mut impl FnMut(Told),
+        told: &mut impl FnMut(TransferProgress),
     ) -> Result<(), SendFailure> {
         let mut ahead = match self.open(entry, from).await {
             Ok(file) => Ahead::begin(file, hash, length.map(|length| length.saturating_sub(from))),
@@ -252,12 +258,12 @@ impl Sending<'_> {
             for message in messages {
                 so_far += message.len() as u64 - 1;
                 self.say(message, told).await?;
-                told(Told::Bytes { entry, so_far });
+                told(TransferProgress::Bytes { entry, so_far });
             }
         };
         let carried = Carried { entry, length: so_far, carried: so_far - from, sum, file: None };
         self.pending.insert(entry, carried);
-        self.say(Message::End { length: so_far, sum }.encode().into(), told).await
+        self.say(TransferMessage::End { length: so_far, sum }.encode().into(), told).await
     }
 
     async fn open(&self, entry: usize, from: u64) -> io::Result<File> {
@@ -274,11 +280,11 @@ impl Sending<'_> {
     }
 
     /// Waits for the receiver's final confirmation.
-    async fn whole(&mut self, told: &mut impl FnMut(Told)) -> Result<(), SendFailure> {
+    async fn whole(&mut self, told: &mut impl FnMut(TransferProgress)) -> Result<(), SendFailure> {
         loop {
             match self.next().await? {
-                Message::Whole if self.pending.is_empty() => return Ok(()),
-                other => self.heard(other, told)?,
+                TransferMessage::Whole if self.pending.is_empty() => return Ok(()),
+                other => self.receive(other, told)?,
             }
         }
     }
@@ -287,7 +293,7 @@ impl Sending<'_> {
     async fn meanwhile<T>(
         &mut self,
         work: impl Future<Output = T>,
-        told: &mut impl FnMut(Told),
+        told: &mut impl FnMut(TransferProgress),
     ) -> Result<T, SendFailure> {
         tokio::pin!(work);
         loop {
@@ -295,7 +301,7 @@ impl Sending<'_> {
                 done = &mut work => return Ok(done),
                 said = self.talk.next() => {
                     let said = said.map_err(|silence| failure(self.talk, silence))?;
-                    self.heard(said, told)?;
+                    self.receive(said, told)?;
                 }
             }
         }
@@ -304,8 +310,8 @@ impl Sending<'_> {
     /// Sends a message while files are being sent.
     async fn say(
         &mut self,
-        bytes: Payload,
-        told: &mut impl FnMut(Told),
+        bytes: UnicastPayload,
+        told: &mut impl FnMut(TransferProgress),
     ) -> Result<(), SendFailure> {
         let talk = self.talk;
         let said = self.meanwhile(talk.put_bytes(bytes), told).await?;
@@ -313,12 +319,16 @@ impl Sending<'_> {
     }
 
     /// Handles a message received while files are being sent.
-    fn heard(&mut self, said: Message, told: &mut impl FnMut(Told)) -> Result<(), SendFailure> {
+    fn receive(
+        &mut self,
+        said: TransferMessage,
+        told: &mut impl FnMut(TransferProgress),
+    ) -> Result<(), SendFailure> {
         match said {
-            Message::Alive => Ok(()),
-            Message::Kept { entry } => {
+            TransferMessage::Alive => Ok(()),
+            TransferMessage::Kept { entry } => {
                 let kept = self.pending.remove(&(entry as usize)).ok_or(SendFailure::Foreign)?;
-                told(Told::There(kept));
+                told(TransferProgress::There(kept));
                 Ok(())
             }
             other => Err(self.early(other)),
@@ -327,18 +337,18 @@ impl Sending<'_> {
 
     /// The receiver's next message. Its disk, its pipe or its owner may be
     /// slow.
-    async fn next(&self) -> Result<Message, SendFailure> {
+    async fn next(&self) -> Result<TransferMessage, SendFailure> {
         self.talk.next().await.map_err(|silence| failure(self.talk, silence))
     }
 
-    async fn put(&self, message: &Message) -> Result<(), SendFailure> {
+    async fn put(&self, message: &TransferMessage) -> Result<(), SendFailure> {
         let said = self.talk.put(message).await;
         said.map_err(|silence| failure(self.talk, silence))
     }
 
-    fn early(&self, said: Message) -> SendFailure {
+    fn early(&self, said: TransferMessage) -> SendFailure {
         match said {
-            Message::Failed { why } => SendFailure::Refused { begun: self.begun, why },
+            TransferMessage::Failed { why } => SendFailure::Refused { begun: self.begun, why },
             _ => SendFailure::Foreign,
         }
     }
@@ -347,7 +357,7 @@ impl Sending<'_> {
     async fn unreadable(&self, entry: usize, why: io::Error) -> SendFailure {
         let path = self.offer.path(entry).map_or_else(|| "standard input".into(), PathBuf::from);
         // The read error is the one to report.
-        let _ = self.put(&Message::Stopped { why: why.to_string() }).await;
+        let _ = self.put(&TransferMessage::Stopped { why: why.to_string() }).await;
         SendFailure::Read { path, why }
     }
 }

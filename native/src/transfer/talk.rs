@@ -3,10 +3,10 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use servent_core::unicast::Payload;
+use servent_core::unicast::UnicastPayload;
 
-use super::message::{Message, number};
-use super::offer::Entry;
+use super::message::{TransferMessage, number};
+use super::offer::OfferEntry;
 use super::secret::Half;
 use crate::unicast::{Connection, Lost, SendError};
 
@@ -20,17 +20,17 @@ const OFFER: usize = 32_000;
 /// One side of a transfer.
 pub(super) struct Talk {
     pub(super) connection: Connection,
-    said: tokio::sync::Mutex<Said>,
+    said: tokio::sync::Mutex<SendingHalf>,
     heard: Mutex<Heard>,
 }
 
 /// The sending direction.
 #[derive(Default)]
-struct Said {
+struct SendingHalf {
     seal: Option<Half>,
     /// Encrypted, but not yet passed to the connection, because the future was
     /// dropped. It goes before the next message: the receiver counts.
-    unsent: Option<Payload>,
+    unsent: Option<UnicastPayload>,
 }
 
 /// The receiving direction.
@@ -65,23 +65,23 @@ impl Talk {
     }
 
     /// Sends a message.
-    pub(super) async fn put(&self, message: &Message) -> Result<(), Silence> {
+    pub(super) async fn put(&self, message: &TransferMessage) -> Result<(), Silence> {
         self.put_bytes(message.encode().into()).await
     }
 
     /// Offers these entries.
-    pub(super) async fn offer(&self, entries: &[Entry]) -> Result<(), Silence> {
+    pub(super) async fn offer(&self, entries: &[OfferEntry]) -> Result<(), Silence> {
         let (mut part, mut bytes) = (Vec::new(), 0);
         for entry in entries {
             bytes += entry.name.len();
-            part.push(Entry::clone(entry));
+            part.push(OfferEntry::clone(entry));
             if bytes > OFFER || part.len() * 10 > OFFER {
                 bytes = 0;
-                self.put(&Message::Offer(std::mem::take(&mut part))).await?;
+                self.put(&TransferMessage::Offer(std::mem::take(&mut part))).await?;
             }
         }
-        self.put(&Message::Offer(part)).await?;
-        self.put(&Message::Offered { entries: number(entries.len()) }).await
+        self.put(&TransferMessage::Offer(part)).await?;
+        self.put(&TransferMessage::Offered { entries: number(entries.len()) }).await
     }
 
     /// Ends the talk when all is said: closes our half and waits for the other.
@@ -99,7 +99,7 @@ impl Talk {
     }
 
     /// Sends a message that is already encoded.
-    pub(super) async fn put_bytes(&self, bytes: Payload) -> Result<(), Silence> {
+    pub(super) async fn put_bytes(&self, bytes: UnicastPayload) -> Result<(), Silence> {
         let mut said = self.said.lock().await;
         if let Some(unsent) = said.unsent.clone() {
             self.hand_over(unsent).await?;
@@ -113,7 +113,7 @@ impl Talk {
         Ok(())
     }
 
-    async fn hand_over(&self, bytes: Payload) -> Result<(), Silence> {
+    async fn hand_over(&self, bytes: UnicastPayload) -> Result<(), Silence> {
         self.connection.send(bytes).await.map_err(|error| match error {
             SendError::Lost(why) => Silence::Gone(why),
             SendError::TooLong { .. } => Silence::Foreign,
@@ -125,14 +125,14 @@ impl Talk {
     pub(super) async fn stay(&self) -> Silence {
         loop {
             tokio::time::sleep(ALIVE_EVERY).await;
-            if let Err(silence) = self.put(&Message::Alive).await {
+            if let Err(silence) = self.put(&TransferMessage::Alive).await {
                 return silence;
             }
         }
     }
 
     /// The next message from the other side. Dropping the future loses nothing.
-    pub(super) async fn next(&self) -> Result<Message, Silence> {
+    pub(super) async fn next(&self) -> Result<TransferMessage, Silence> {
         let payload = match self.connection.recv().await {
             Err(why) => return Err(Silence::Gone(why)),
             Ok(None) => return Err(Silence::Gone(Lost::Abandoned)),
@@ -149,6 +149,6 @@ impl Talk {
         };
         heard.known = true;
         drop(heard);
-        Message::parse(&payload).ok_or(Silence::Foreign)
+        TransferMessage::parse(&payload).ok_or(Silence::Foreign)
     }
 }

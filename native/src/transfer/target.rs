@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use blake3::Hasher;
 use rustix::fs::OFlags;
-use servent_core::unicast::Payload;
+use servent_core::unicast::UnicastPayload;
 
 use super::behind::Behind;
 use crate::files::{number_path, part_path, rename_new};
@@ -35,13 +35,13 @@ pub(super) struct Begun {
 type Stamp = (u64, i64, i64);
 
 /// An open file.
-pub(super) struct Target {
+pub(super) struct TargetFile {
     file: Behind,
     /// Its name until it is complete, and after that.
     names: Option<(PathBuf, PathBuf)>,
 }
 
-impl Target {
+impl TargetFile {
     /// Writes to standard output.
     pub(super) fn output() -> io::Result<Self> {
         let out = io::stdout().as_fd().try_clone_to_owned()?;
@@ -91,7 +91,7 @@ impl Target {
     }
 
     /// Takes the next bytes, to be written soon.
-    pub(super) async fn write(&mut self, bytes: Payload) -> io::Result<()> {
+    pub(super) async fn write(&mut self, bytes: UnicastPayload) -> io::Result<()> {
         self.file.write(bytes).await
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use tokio::sync::watch;
 
-use super::message::Message;
+use super::message::TransferMessage;
 use super::talk::Talk;
 
 /// How long a sender has to show that it is still alive.
@@ -20,10 +20,10 @@ pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The transfers that write to partial files.
 #[derive(Debug, Default)]
-pub struct Writers(Mutex<Known>);
+pub struct Writers(Mutex<KnownRanges>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownRanges {
     /// All active transfers.
     all: Vec<Weak<Writer>>,
     /// Which transfer writes to which partial file.
@@ -51,7 +51,7 @@ impl Writer {
     /// True when its sender still acknowledges messages.
     async fn lives(&self) -> bool {
         let said = async {
-            if self.talk.put(&Message::Alive).await.is_err() {
+            if self.talk.put(&TransferMessage::Alive).await.is_err() {
                 return false;
             }
             let told = self.talk.connection.progress().accepted;
@@ -65,7 +65,7 @@ impl Writer {
 }
 
 impl Writers {
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownRanges> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

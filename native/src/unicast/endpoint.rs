@@ -3,12 +3,14 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use servent_core::node::{self, Message};
-use servent_core::unicast::{Order, Payload};
+use servent_core::node::{self, InboxEntry};
+use servent_core::unicast::{DeliveryOrder, UnicastPayload};
 
 use super::error::{BindError, ConnectError, SendError};
-use super::options::Options;
-use crate::driver::datagrams::{Closing, Counters, Lost, Pipe, Shared, Undelivered};
+use super::options::EndpointOptions;
+use crate::driver::datagrams::{
+    Closing, EndpointCounters, Lost, Pipe, SharedEndpoint, Undelivered,
+};
 use crate::driver::{self, Datagrams, Driver, Handle};
 use crate::error::RunError;
 use crate::net::udp::canonical;
@@ -20,7 +22,7 @@ use crate::tape::TraceFile;
 /// Dropping an endpoint ends a servent that does nothing else at once, without
 /// telling its peers; see [`Endpoint::shutdown`].
 pub struct Endpoint {
-    shared: Arc<Shared>,
+    shared: Arc<SharedEndpoint>,
     servent: Handle,
     /// The servent runs only for this endpoint.
     alone: bool,
@@ -32,26 +34,28 @@ impl Endpoint {
     ///
     /// # Errors
     /// The address cannot be bound.
-    pub async fn bind(at: SocketAddr, options: Options) -> Result<Self, BindError> {
-        let Options { only, config, loss, seed, backlog, trace, tape, close_deadline } = options;
+    pub async fn bind(at: SocketAddr, options: EndpointOptions) -> Result<Self, BindError> {
+        let EndpointOptions { only, config, loss, seed, backlog, trace, tape, close_deadline } =
+            options;
         let datagrams = Datagrams { listen: at, only, config, loss, seed, backlog, close_deadline };
-        let options = driver::Options {
+        let options = driver::ServentOptions {
             name: String::from("unicast"),
             datagrams: Some(datagrams),
             trace: trace.map(|file| TraceFile { waits: true, ..file }),
             tape,
             node: node::Config { http: false, download: false, ..node::Config::default() },
-            ..driver::Options::without_folders()
+            ..driver::ServentOptions::without_folders()
         };
-        let servent = Driver::start(options).await.map_err(|why| BindError::of(why, at))?;
-        let endpoint = Self::of(&servent).map(|endpoint| Self { alone: true, ..endpoint });
+        let servent =
+            Driver::start(options).await.map_err(|why| BindError::from_start_error(why, at))?;
+        let endpoint = Self::from_handle(&servent).map(|endpoint| Self { alone: true, ..endpoint });
         endpoint.ok_or_else(|| BindError::Socket { at, why: std::io::ErrorKind::Other.into() })
     }
 
     /// The datagrams of a servent that was started with
-    /// [`driver::Options::datagrams`]. All endpoints made of it are the same.
+    /// [`driver::ServentOptions::datagrams`]. All endpoints made of it are the same.
     #[must_use]
-    pub fn of(servent: &Handle) -> Option<Self> {
+    pub fn from_handle(servent: &Handle) -> Option<Self> {
         let shared = servent.shared.datagrams.clone()?;
         Some(Self { shared, servent: servent.clone(), alone: false })
     }
@@ -112,12 +116,12 @@ impl Endpoint {
 
     /// Its counters so far.
     #[must_use]
-    pub fn counters(&self) -> Counters {
+    pub fn counters(&self) -> EndpointCounters {
         *self.shared.counters()
     }
 
     /// Closes every connection, waits until all is acknowledged or
-    /// [`Options::close_deadline`] has passed, and ends. What a connection
+    /// [`EndpointOptions::close_deadline`] has passed, and ends. What a connection
     /// could not deliver is reported by its own [`Connection::close`]; call
     /// that first to learn it. A servent that has other tasks goes on.
     ///
@@ -136,12 +140,12 @@ impl Endpoint {
 /// the background, and messages from the peer are discarded.
 pub struct Connection {
     pipe: Arc<Pipe>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedEndpoint>,
 }
 
 /// Byte counts of sent messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Progress {
+pub struct SendProgress {
     /// Accepted by [`Connection::send`].
     pub accepted: u64,
     /// Acknowledged by the peer, as far as known.
@@ -161,8 +165,8 @@ impl Connection {
     ///
     /// # Errors
     /// It is too long, or the connection has ended.
-    pub async fn send(&self, message: impl Into<Payload>) -> Result<(), SendError> {
-        self.push(message.into(), Order::InOrder).await
+    pub async fn send(&self, message: impl Into<UnicastPayload>) -> Result<(), SendError> {
+        self.push(message.into(), DeliveryOrder::InOrder).await
     }
 
     /// Sends a message that is delivered as soon as it has arrived completely,
@@ -170,16 +174,16 @@ impl Connection {
     ///
     /// # Errors
     /// It is too long, or the connection has ended.
-    pub async fn send_at_once(&self, message: impl Into<Payload>) -> Result<(), SendError> {
-        self.push(message.into(), Order::AtOnce).await
+    pub async fn send_at_once(&self, message: impl Into<UnicastPayload>) -> Result<(), SendError> {
+        self.push(message.into(), DeliveryOrder::AtOnce).await
     }
 
-    async fn push(&self, data: Payload, order: Order) -> Result<(), SendError> {
+    async fn push(&self, data: UnicastPayload, order: DeliveryOrder) -> Result<(), SendError> {
         let most = self.shared.max_message;
         if data.len() > most {
             return Err(SendError::TooLong { length: data.len(), most });
         }
-        let mut message = Message { order, data };
+        let mut message = InboxEntry { order, data };
         match self.pipe.put(message, &self.shared)? {
             None => return Ok(()),
             Some(back) => message = back,
@@ -199,7 +203,7 @@ impl Connection {
     ///
     /// # Errors
     /// Why no more messages will come.
-    pub async fn recv(&self) -> Result<Option<Payload>, Lost> {
+    pub async fn recv(&self) -> Result<Option<UnicastPayload>, Lost> {
         if let Some(next) = self.pipe.take(&self.shared) {
             return next;
         }
@@ -214,13 +218,13 @@ impl Connection {
 
     /// How much of what was sent is acknowledged.
     #[must_use]
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> SendProgress {
         let state = self.pipe.lock();
-        Progress { accepted: state.accepted, acknowledged: state.acknowledged }
+        SendProgress { accepted: state.accepted, acknowledged: state.acknowledged }
     }
 
     /// Waits until everything sent so far is acknowledged, and ends our half;
-    /// the peer's stays open. Waits at most [`Options::close_deadline`].
+    /// the peer's stays open. Waits at most [`EndpointOptions::close_deadline`].
     ///
     /// # Errors
     /// The messages that were not acknowledged.

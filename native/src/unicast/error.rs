@@ -71,7 +71,7 @@ pub enum SendError {
 
 impl BindError {
     /// Translates the error of the servent below.
-    pub(super) fn of(why: StartError, at: SocketAddr) -> Self {
+    pub(super) fn from_start_error(why: StartError, at: SocketAddr) -> Self {
         match why {
             StartError::UdpPortInUse { at } => Self::PortInUse { at },
             StartError::Trace { path, why } => Self::Trace { path, why },

@@ -2,16 +2,16 @@
 //! [`servent_core::unicast`] on a real socket.
 //!
 //! It runs the [driver](crate::driver) with a node that handles only datagrams,
-//! or is part of a servent that does other things too ([`Endpoint::of`]).
+//! or is part of a servent that does other things too ([`Endpoint::from_handle`]).
 //! Connections and the node's task share bounded queues, so a full send window
 //! makes [`Connection::send`] wait, and messages that the application does not
 //! receive close the peer's window.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! use servent::unicast::{Endpoint, Options};
+//! use servent::unicast::{Endpoint, EndpointOptions};
 //!
-//! let endpoint = Endpoint::bind("0.0.0.0:0".parse()?, Options::default()).await?;
+//! let endpoint = Endpoint::bind("0.0.0.0:0".parse()?, EndpointOptions::default()).await?;
 //! let connection = endpoint.connect("192.0.2.7:6348".parse()?)?;
 //! connection.send("hello").await?;
 //! let answer = connection.recv().await?;
@@ -28,10 +28,10 @@ mod endpoint;
 mod error;
 mod options;
 
-pub use servent_core::unicast::{Config, Congestion, Payload, Profile};
+pub use servent_core::unicast::{Config, Congestion, Profile, UnicastPayload};
 
-pub use self::endpoint::{Connection, Endpoint, Progress};
+pub use self::endpoint::{Connection, Endpoint, SendProgress};
 pub use self::error::{BindError, ConnectError, SendError};
-pub use self::options::Options;
-pub use crate::driver::datagrams::{Counters, Lost, Undelivered};
-pub use crate::net::udp::{Loss, NoLoss, SocketCounters};
+pub use self::options::EndpointOptions;
+pub use crate::driver::datagrams::{EndpointCounters, Lost, Undelivered};
+pub use crate::net::udp::{LossRate, NoLoss, SocketCounters};

@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use servent_core::unicast::Config;
 
-use crate::net::udp::Loss;
+use crate::net::udp::LossRate;
 use crate::tape::TraceFile;
 
 /// The options of an endpoint.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct EndpointOptions {
     /// The only peer there will be: it is noticed sooner when nothing listens
     /// there.
     pub only: Option<SocketAddr>,
     /// The protocol's own limits and intervals.
     pub config: Config,
     /// Share of datagrams to drop on purpose, in both directions.
-    pub loss: Loss,
+    pub loss: LossRate,
     /// Seed that decides which ones. Ids and tokens never depend on it.
     pub seed: u64,
     /// Peers that may wait for [`super::Endpoint::accept`]. While there are
@@ -34,12 +34,12 @@ pub struct Options {
     pub close_deadline: Duration,
 }
 
-impl Default for Options {
+impl Default for EndpointOptions {
     fn default() -> Self {
         Self {
             only: None,
             config: Config { prove: true, ..Config::default() },
-            loss: Loss::NONE,
+            loss: LossRate::NONE,
             seed: 1,
             backlog: 128,
             trace: None,

@@ -105,7 +105,7 @@ fn a_sender_that_goes_while_the_question_stands_is_said_to_be_gone() {
     let place = Place::new();
     song(&place);
     let (mut terminal, running, at) = receiver(&place, &["-o", "song2.ogg"]);
-    let sender = Running::of(sending(&place, &at));
+    let sender = Running::from_child(sending(&place, &at));
     terminal.shows("take it? [y/N]");
     sender.signal("INT");
     let said = terminal.shows("was not taken: the sender stopped: stopped by the user");

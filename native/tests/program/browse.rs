@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use program::{PATIENCE, Place};
 use serde_json::Value;
 use servent_core::id::{FileIndex, Guid, Sha1};
-use servent_core::wire::gnutella::{Body, HitBuilder, Message, Quality};
+use servent_core::wire::gnutella::{HitBuilder, MessageBody, OverlayMessage, Quality};
 
 const GTK: &str = "HTTP/1.1 200 OK\r\n\
     Server: gtk-gnutella/1.2.3 (2024-03-03; Topless; Linux x86_64)\r\n\
@@ -30,8 +30,8 @@ fn message(index: u32, name: &str) -> Vec<u8> {
     let at = "10.1.2.3:6346".parse().unwrap();
     let mut hit = HitBuilder::new(at, 350, (*b"LIME", quality), Guid([0x4c; 16]), 4_000);
     assert!(hit.add(FileIndex(index), 2_000, name, Some(Sha1([index as u8; 20]))));
-    let body = Body::Hit(hit.finish().unwrap());
-    Message { guid: Guid([9; 16]), ttl: 1, hops: 0, body }.to_bytes()
+    let body = MessageBody::Hit(hit.finish().unwrap());
+    OverlayMessage { guid: Guid([9; 16]), ttl: 1, hops: 0, body }.to_bytes()
 }
 
 /// Answers once with these bytes; what it was asked.

@@ -11,7 +11,7 @@ use program::peer::{Peer, guid, query};
 use program::{PATIENCE, Place, Running, lab_get, until};
 use servent_core::id::{FileIndex, Guid};
 use servent_core::wire::gnutella::{
-    Body, Deflater, HitBuilder, Message, Payload, Ping, Push, Quality, code,
+    Deflater, HitBuilder, MessageBody, OverlayMessage, OverlayPayload, Ping, Push, Quality, code,
 };
 
 /// A servent that shares one file and looks for nobody.
@@ -37,7 +37,7 @@ fn answers(at: SocketAddr, n: u64) -> bool {
     let mut honest = Peer::join(at, "");
     honest.say(&query(n, "rare thing"));
     let hit = honest.until(|message| message.guid == guid(n));
-    matches!(hit.body, Body::Hit(_))
+    matches!(hit.body, MessageBody::Hit(_))
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn every_fault_ends_with_its_own_word() {
     assert!(answers(running.at, 1));
     let before = resident(&running);
     let many = |one: &dyn Fn(u64) -> Vec<u8>| (0..200).flat_map(one).collect::<Vec<u8>>();
-    let far = |n| Message { ttl: 200, ..query(1_000 + n, "words") }.to_bytes();
+    let far = |n| OverlayMessage { ttl: 200, ..query(1_000 + n, "words") }.to_bytes();
     let improper = |n| [&header(2_000 + n, 0x80, (3, 1), 4)[..], b"\0\0ab"].concat();
     let same = |_| query(3_000, "the same again").to_bytes();
     let qrp = |n| [&header(4_000 + n, 0x30, (1, 0), 6)[..], &[0, 1, 2, 3, 4, 7]].concat();
@@ -111,14 +111,14 @@ fn pushes_lead_nowhere_they_must_not_and_not_often_where_they_may() {
     victim.set_nonblocking(true).unwrap();
     let mut peer = Peer::join(running.at, "");
     peer.say(&query(1, "rare thing"));
-    let Body::Hit(hit) = peer.until(|message| message.guid == guid(1)).body else {
+    let MessageBody::Hit(hit) = peer.until(|message| message.guid == guid(1)).body else {
         panic!("no hit");
     };
     let (servent, index) = (hit.servent(), hit.results().next().unwrap().index);
     let push = |n, at: SocketAddr| {
         let SocketAddr::V4(at) = at else { unreachable!() };
-        let body = Body::Push(Push { servent, index, at, ggep: Payload::new() });
-        Message { guid: guid(n), ttl: 3, hops: 1, body }
+        let body = MessageBody::Push(Push { servent, index, at, ggep: OverlayPayload::new() });
+        OverlayMessage { guid: guid(n), ttl: 3, hops: 1, body }
     };
     let never = ["0.0.0.0:80", "0.1.2.3:80", "224.0.0.1:80", "255.255.255.255:80", "240.0.0.1:80"];
     let never = never.into_iter().map(|at| at.parse().unwrap());
@@ -168,7 +168,8 @@ fn a_flood_of_queries_costs_little_and_takes_no_way_of_anybody() {
         assert!(flooder.send(&flood.collect::<Vec<_>>().concat()));
     }
     // A pong says that everything before has been looked at.
-    let ping = Message { guid: guid(9), ttl: 1, hops: 0, body: Body::Ping(Ping::default()) };
+    let ping =
+        OverlayMessage { guid: guid(9), ttl: 1, hops: 0, body: MessageBody::Ping(Ping::default()) };
     flooder.say(&ping);
     flooder.until(|message| message.guid == guid(9));
     let grown = resident(&running).saturating_sub(before);
@@ -178,9 +179,9 @@ fn a_flood_of_queries_costs_little_and_takes_no_way_of_anybody() {
     let at: SocketAddrV4 = "127.0.0.1:9".parse().unwrap();
     let mut hit = HitBuilder::new(at, 1, (*b"TEST", Quality::default()), Guid([3; 16]), 4_096);
     assert!(hit.add(FileIndex(1), 10, "an honest question", None));
-    let body = Body::Hit(hit.finish().unwrap());
-    has.say(&Message { guid: guid(1), ttl: 5, hops: 0, body });
-    asks.until(|message| message.guid == guid(1) && matches!(message.body, Body::Hit(_)));
+    let body = MessageBody::Hit(hit.finish().unwrap());
+    has.say(&OverlayMessage { guid: guid(1), ttl: 5, hops: 0, body });
+    asks.until(|message| message.guid == guid(1) && matches!(message.body, MessageBody::Hit(_)));
     has.say(&query(2, "asked after the flood"));
     asks.until(|message| message.guid == guid(2));
 

@@ -12,7 +12,7 @@ use program::{PATIENCE, Place, finish, until};
 use serde_json::Value;
 use servent_core::id::{FileIndex, Guid};
 use servent_core::text::Lines;
-use servent_core::wire::gnutella::{Body, HitBuilder, Message, Quality};
+use servent_core::wire::gnutella::{HitBuilder, MessageBody, OverlayMessage, Quality};
 
 /// A title for the terminal, a colour, a line of its own, text that runs
 /// backwards, a line separator, and the address of another file.
@@ -38,12 +38,12 @@ fn is_plain_somehow(bytes: &[u8]) -> String {
     is_plain(bytes, lines)
 }
 
-fn hit(guid: Guid) -> Message {
+fn hit(guid: Guid) -> OverlayMessage {
     let quality = Quality::default();
     let at = "127.0.0.1:6399".parse().unwrap();
     let mut hit = HitBuilder::new(at, 350, (*b"EVIL", quality), Guid([0x4c; 16]), 4_000);
     assert!(hit.add(FileIndex(7), 2_000, NASTY, None));
-    Message { guid, ttl: 3, hops: 0, body: Body::Hit(hit.finish().unwrap()) }
+    OverlayMessage { guid, ttl: 3, hops: 0, body: MessageBody::Hit(hit.finish().unwrap()) }
 }
 
 /// Serves connections one after the other, each with this.

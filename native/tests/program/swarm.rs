@@ -9,7 +9,7 @@ use std::net::{TcpListener, TcpStream};
 
 use program::{PATIENCE, Place, Running, Wire, assert_same, complains, free_port, noise, until};
 use serde_json::Value;
-use servent::driver::{Coordinate, Driver, Options};
+use servent::driver::{Coordinate, Driver, ServentOptions};
 use servent::swarm::GetOptions;
 use servent_core::swarm::FileSpec;
 use servent_core::wire::pdtp::url_of;
@@ -329,10 +329,10 @@ async fn one_servent_shares_and_coordinates_at_once() {
     let (url, size) = (url_of("film.mkv"), hashed.size);
     let (hashes, sha256) = (hashed.pieces.into(), Some(hashed.whole));
     let spec = FileSpec { url: url.clone(), size, chunk: 16_384, hashes, sha256 };
-    let mut options = Options {
+    let mut options = ServentOptions {
         shares: vec![shared],
         coordinate: Some(Coordinate { files: vec![(film, spec)], slots: 4, proxies: Vec::new() }),
-        ..Options::under(dir.path().join("state"))
+        ..ServentOptions::under(dir.path().join("state"))
     };
     options.node.swarm.coordinator = Some(servent_core::swarm::Config::default());
     let servent = Driver::start(options).await.unwrap();

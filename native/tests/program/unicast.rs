@@ -10,17 +10,17 @@ use std::time::Duration;
 
 use program::{PATIENCE, Place, Running, assert_same, complains, finish, noise};
 use serde_json::Value;
-use servent::unicast::{Config, Connection, Endpoint, Lost, Options, SendError};
+use servent::unicast::{Config, Connection, Endpoint, EndpointOptions, Lost, SendError};
 
 const LOOPBACK: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
 
-async fn endpoint(options: Options) -> Endpoint {
+async fn endpoint(options: EndpointOptions) -> Endpoint {
     Endpoint::bind(LOOPBACK, options).await.unwrap()
 }
 
-fn lossy(seed: u64) -> Options {
-    Options { loss: "10%".parse().unwrap(), seed, ..Options::default() }
+fn lossy(seed: u64) -> EndpointOptions {
+    EndpointOptions { loss: "10%".parse().unwrap(), seed, ..EndpointOptions::default() }
 }
 
 async fn patient<T>(future: impl Future<Output = T>) -> T {
@@ -55,7 +55,8 @@ async fn messages_both_ways_arrive_in_order_and_once_despite_loss() {
 
 #[tokio::test]
 async fn a_reader_who_does_not_read_makes_the_sender_wait() {
-    let (a, b) = (endpoint(Options::default()).await, endpoint(Options::default()).await);
+    let (a, b) =
+        (endpoint(EndpointOptions::default()).await, endpoint(EndpointOptions::default()).await);
     let there = a.connect(b.local_addr()).unwrap();
     let message = noise(10_000);
     let flood = async {
@@ -77,7 +78,10 @@ async fn a_reader_who_does_not_read_makes_the_sender_wait() {
 #[tokio::test]
 async fn closing_names_what_nobody_acknowledged() {
     let silent = UdpSocket::bind(LOOPBACK).unwrap();
-    let options = Options { close_deadline: Duration::from_millis(300), ..Options::default() };
+    let options = EndpointOptions {
+        close_deadline: Duration::from_millis(300),
+        ..EndpointOptions::default()
+    };
     let a = endpoint(options).await;
     let connection = a.connect(silent.local_addr().unwrap()).unwrap();
     for message in ["one", "two", "three"] {
@@ -92,7 +96,7 @@ async fn closing_names_what_nobody_acknowledged() {
 async fn a_peer_that_never_answers_ends_the_connection() {
     let silent = UdpSocket::bind(LOOPBACK).unwrap();
     let config = Config { time_scale: 20, ..Config::default() };
-    let a = endpoint(Options { config, ..Options::default() }).await;
+    let a = endpoint(EndpointOptions { config, ..EndpointOptions::default() }).await;
     let connection = a.connect(silent.local_addr().unwrap()).unwrap();
     connection.send("hello").await.unwrap();
     assert_eq!(patient(connection.recv()).await, Err(Lost::Unreachable));
@@ -378,8 +382,8 @@ fn drain(socket: &UdpSocket) -> (u64, u64) {
 async fn a_stranger_gets_three_times_its_bytes_at_most_and_ends_nobodys_transfer() {
     // One that takes a first word for what it is: it asks nobody for a token.
     let config = Config { prove: false, ..Config::default() };
-    let trusting = Options { config, ..Options::default() };
-    let (a, b) = (endpoint(Options::default()).await, endpoint(trusting).await);
+    let trusting = EndpointOptions { config, ..EndpointOptions::default() };
+    let (a, b) = (endpoint(EndpointOptions::default()).await, endpoint(trusting).await);
     let there = a.connect(b.local_addr()).unwrap();
     there.send("before").await.unwrap();
     let here = patient(b.accept()).await.unwrap();
@@ -416,10 +420,10 @@ async fn a_stranger_gets_three_times_its_bytes_at_most_and_ends_nobodys_transfer
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn small_messages_to_many_peers_share_system_calls() {
-    let a = endpoint(Options::default()).await;
+    let a = endpoint(EndpointOptions::default()).await;
     let mut others = Vec::new();
     for _ in 0..30 {
-        let other = endpoint(Options::default()).await;
+        let other = endpoint(EndpointOptions::default()).await;
         others.push((a.connect(other.local_addr()).unwrap(), other));
     }
     // Nobody yields between the messages, so they leave in one turn.

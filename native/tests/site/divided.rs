@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use servent::Clock;
 use servent_core::id::FileKey;
-use servent_core::lease::Part;
+use servent_core::lease::Partition;
 use servent_core::trace::Digest;
 
 use crate::members::{Member, Site, Told};
@@ -30,11 +30,11 @@ pub(crate) struct Divided {
 impl Divided {
     /// Three of them.
     fn new() -> Option<Self> {
-        Self::of(&["one", "two", "three"])
+        Self::with_names(&["one", "two", "three"])
     }
 
     /// With these names; `None` where there is no PostgreSQL.
-    pub(crate) fn of(names: &[&str]) -> Option<Self> {
+    pub(crate) fn with_names(names: &[&str]) -> Option<Self> {
         let site = Site::new()?;
         let members: Vec<Member> = names.iter().map(|name| site.member(name)).collect();
         for member in &members {
@@ -77,7 +77,7 @@ impl Divided {
     pub(crate) fn owner(&self, name: &str) -> usize {
         let mut key = Digest::default();
         key.add(&format!("shared/{name}"));
-        let part = Part::of(FileKey(key.finish()));
+        let part = Partition::containing(FileKey(key.finish()));
         let at = part.owner(self.members.iter().map(|member| member.at)).unwrap();
         self.members.iter().position(|member| member.at == at).unwrap()
     }
@@ -118,7 +118,7 @@ fn place(at: SocketAddr, name: &str, id: Option<&str>) -> Option<(SocketAddr, To
         Some(to) => (to, std::panic::catch_unwind(|| ask(to, name, id)).ok()?),
         None => (at, asked),
     };
-    Some((at, Told::of(wire, &reply)?))
+    Some((at, Told::from_reply(wire, &reply)?))
 }
 
 /// Takes the only slot of a member and keeps it.

@@ -8,7 +8,7 @@ use crate::program::{Running, noise, until};
 fn st_6_the_examples_of_the_help_work() {
     let Some(site) = Site::new() else { return };
     let of_a_site = |line: &str| line.contains("postgres://") || line.contains("servent site");
-    let mut examples = Examples::of(&["share", "swarm", "site"], of_a_site);
+    let mut examples = Examples::collect(&["share", "swarm", "site"], of_a_site);
     let url = format!("{} --set store_password_file=secret", site.url);
     let film = format!("{} --set store_password_file=secret", site.server.database());
     let many = format!("{} --set store_password_file=secret", site.server.database());

@@ -25,7 +25,7 @@ fn ask(member: &Member, told: Option<&Told>) -> Option<Told> {
     let asked = std::panic::catch_unwind(|| {
         Member::ask_on(Wire::connect_from(WAITING, member.at), told, &[])
     });
-    asked.ok().and_then(|(wire, reply)| Told::of(wire, &reply))
+    asked.ok().and_then(|(wire, reply)| Told::from_reply(wire, &reply))
 }
 
 /// Downloads that run through all deaths, and end when the last leader is quick.

@@ -67,7 +67,7 @@ impl Site {
         let log = self.place.path(&format!("{}.log", member.state));
         let mut command = self.command(member, &[]);
         command.stdout(Stdio::piped()).stderr(File::create(&log).unwrap());
-        let mut running = Running::of(command.spawn().unwrap());
+        let mut running = Running::from_child(command.spawn().unwrap());
         running.event(wanted);
         (running, log)
     }
@@ -187,7 +187,7 @@ impl Member {
     /// often loses it.
     pub(crate) fn place(&self, told: Option<&Told>, more: &[&str]) -> Told {
         let (wire, reply) = self.ask(told, more);
-        Told::of(wire, &reply).unwrap_or_else(|| panic!("no place: {reply:?}"))
+        Told::from_reply(wire, &reply).unwrap_or_else(|| panic!("no place: {reply:?}"))
     }
 }
 
@@ -199,7 +199,7 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    pub(crate) fn of(wire: Wire, reply: &Reply) -> Option<Self> {
+    pub(crate) fn from_reply(wire: Wire, reply: &Reply) -> Option<Self> {
         let list = reply.header("x-queued").filter(|_| reply.status == 503)?;
         let id = list.split(';').find_map(|part| part.trim().strip_prefix("ID="))?;
         let position = reply.number("x-queued", "position")?;

@@ -90,7 +90,7 @@ fn times(lines: &[Vec<String>; 2], wanted: &str) -> usize {
 /// the part soon, and is asked for it as soon.
 #[test]
 fn st_4_a_download_that_knows_both_members_goes_on_when_one_dies() {
-    let Some(divided) = Divided::of(&["one", "two"]) else { return };
+    let Some(divided) = Divided::with_names(&["one", "two"]) else { return };
     let owner = divided.owner("a");
     let [away, other] = [owner, 1 - owner].map(|n| divided.members[n].at);
     let lines = killed(&divided, &[away, other], owner);
@@ -104,7 +104,7 @@ fn st_4_a_download_that_knows_both_members_goes_on_when_one_dies() {
 /// has the part when that one is dead.
 #[test]
 fn st_4_a_download_that_was_sent_on_goes_on_when_that_member_dies() {
-    let Some(divided) = Divided::of(&["one", "two", "three"]) else { return };
+    let Some(divided) = Divided::with_names(&["one", "two", "three"]) else { return };
     let owner = divided.owner("a");
     let [away, other] = [owner, (owner + 1) % 3].map(|n| divided.members[n].at);
     let lines = killed(&divided, &[other], owner);

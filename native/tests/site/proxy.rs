@@ -54,7 +54,7 @@ fn site_behind(program: &str, site: &Site) -> (Proxy, Member, [Member; 3]) {
 /// What the proxy's clients hear, if they hear anything.
 fn through(door: &Member, told: Option<&Told>) -> Option<Told> {
     let asked = std::panic::catch_unwind(|| door.ask(told, &[]));
-    asked.ok().and_then(|(wire, reply)| Told::of(wire, &reply))
+    asked.ok().and_then(|(wire, reply)| Told::from_reply(wire, &reply))
 }
 
 /// Somebody behind the proxy answers.

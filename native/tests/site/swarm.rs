@@ -1,6 +1,6 @@
 //! A coordinator that keeps its ledger in a database.
 
-use servent_core::swarm::Row;
+use servent_core::swarm::LedgerRow;
 
 use crate::members::Site;
 use crate::program::{assert_same, free_port, until};
@@ -44,7 +44,7 @@ fn st_7_a_swarm_goes_on_while_the_database_of_its_coordinator_is_away() {
         let rows = "SELECT encode(value, 'hex') FROM servent.rows WHERE kind = 10";
         let row = site.server.sql(&site.url, rows);
         let row = data_encoding::HEXLOWER.decode(row.trim().as_bytes()).unwrap();
-        if row.is_empty() { 0 } else { postcard::from_bytes::<Row>(&row).unwrap().bytes_down }
+        if row.is_empty() { 0 } else { postcard::from_bytes::<LedgerRow>(&row).unwrap().bytes_down }
     };
     until("the ledger is kept", || taken() > 0);
     let before = taken();

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::process::Stdio;
 
 use servent_core::id::FileKey;
-use servent_core::lease::Part;
-use servent_core::node::swarm::{Account, swarm_key};
+use servent_core::lease::Partition;
+use servent_core::node::swarm::{PartitionedAccount, swarm_key};
 use servent_core::wire::pdtp::url_of;
 
 use crate::members::{Member, Site};
@@ -72,12 +72,12 @@ impl Swarms {
     }
 
     /// What this swarm's clients gave and took, as the database has it.
-    fn account(&self, file: usize) -> Option<Account> {
+    fn account(&self, file: usize) -> Option<PartitionedAccount> {
         let rows = "SELECT encode(value, 'hex') FROM servent.rows WHERE kind = 14";
         let text = self.site.server.sql(&self.site.url, rows);
         let rows = text.lines().filter(|line| !line.is_empty()).map(|line| {
             let bytes = data_encoding::HEXLOWER.decode(line.trim().as_bytes()).unwrap();
-            postcard::from_bytes::<Account>(&bytes).unwrap()
+            postcard::from_bytes::<PartitionedAccount>(&bytes).unwrap()
         });
         let mut of_file: Vec<_> = rows.filter(|row| row.swarm == key(&self.files[file])).collect();
         assert!(of_file.len() <= 1, "all clients have one address: {of_file:?}");
@@ -91,7 +91,7 @@ fn key(name: &str) -> FileKey {
 
 /// The member that leads a swarm, as everybody computes it from its name.
 fn owner(name: &str, members: &[SocketAddr]) -> SocketAddr {
-    Part::of(key(name)).owner(members.iter().copied()).unwrap()
+    Partition::containing(key(name)).owner(members.iter().copied()).unwrap()
 }
 
 /// How many parts of the site are whose, as a member's metrics say.

@@ -26,7 +26,7 @@ fn st_7_a_database_whose_disk_is_full_promises_nothing_until_there_is_room() {
     let mut kept = Vec::new();
     let refused = loop {
         let (wire, reply) = one.ask(None, &[]);
-        match crate::members::Told::of(wire, &reply) {
+        match crate::members::Told::from_reply(wire, &reply) {
             Some(place) => kept.push(place),
             None => break reply,
         }

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use servent_core::id::Guid;
 use servent_core::wire::gnutella::{
-    Body, Deflater, FrameLimits, Framer, InflateLimits, Inflater, Message,
+    Deflater, FrameLimits, Framer, InflateLimits, Inflater, MessageBody, OverlayMessage,
 };
 
 use crate::common::{PATIENCE, header};
@@ -252,7 +252,7 @@ pub(crate) struct Foreign {
     inflater: Option<Inflater>,
     deflater: Option<Deflater>,
     /// Everything it heard.
-    pub(crate) heard: Vec<Message>,
+    pub(crate) heard: Vec<OverlayMessage>,
 }
 
 impl Foreign {
@@ -351,8 +351,8 @@ impl Foreign {
         self.deflater = says.then(Deflater::new);
     }
 
-    pub(crate) fn send(&mut self, guid: Guid, (ttl, hops): (u8, u8), body: Body) {
-        let plain = Message { guid, ttl, hops, body }.to_bytes();
+    pub(crate) fn send(&mut self, guid: Guid, (ttl, hops): (u8, u8), body: MessageBody) {
+        let plain = OverlayMessage { guid, ttl, hops, body }.to_bytes();
         let bytes = match &mut self.deflater {
             Some(deflater) => deflater.push(&plain),
             None => plain,
@@ -361,7 +361,7 @@ impl Foreign {
     }
 
     /// The first message that fits, of those it hears from here on.
-    pub(crate) fn hear<T>(&mut self, fits: impl Fn(&Message) -> Option<T>) -> T {
+    pub(crate) fn hear<T>(&mut self, fits: impl Fn(&OverlayMessage) -> Option<T>) -> T {
         loop {
             let new = std::mem::take(&mut self.unread);
             let plain = match &mut self.inflater {
@@ -371,7 +371,7 @@ impl Foreign {
             self.framer.push(plain.into());
             let mut found = None;
             while let Some(frame) = self.framer.next_frame().unwrap() {
-                let message = Message::parse(frame).unwrap();
+                let message = OverlayMessage::parse(frame).unwrap();
                 found = found.or_else(|| fits(&message));
                 self.heard.push(message);
             }

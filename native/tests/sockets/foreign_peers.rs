@@ -5,13 +5,14 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use servent::driver::{Handle, Options};
+use servent::driver::{Handle, ServentOptions};
 use servent_core::id::{FileIndex, Guid, Sha1};
-use servent_core::node::{Answer, Command, Get, Hit, Source};
-use servent_core::queue::Policy;
+use servent_core::node::{DownloadSource, Get, NodeAnswer, NodeCommand, SearchHit};
+use servent_core::queue::QueuePolicy;
 use servent_core::thex::{Tree, TreeHasher};
 use servent_core::wire::gnutella::{
-    Body, HitBuilder, Keywords, Kind, Payload, Ping, Push, Quality, Query, Vendor, Wishes,
+    HitBuilder, Keywords, MessageBody, MessageKind, OverlayPayload, Ping, Push, Quality, Query,
+    Vendor, Wishes,
 };
 use servent_core::wire::http::RangeSpec;
 use servent_core::wire::thex;
@@ -29,11 +30,11 @@ pub(crate) const SERVENT: Guid = Guid([0x4c; 16]);
 pub(crate) const SIZE: usize = 300_000;
 
 /// An ultrapeer as the program runs one.
-pub(crate) fn joined(mut options: Options) -> Options {
+pub(crate) fn joined(mut options: ServentOptions) -> ServentOptions {
     let overlay = &mut options.node.overlay;
     (overlay.enabled, overlay.degree) = (true, 32);
     overlay.router.dynamic = true;
-    options.node.queue.policy = Policy::Adaptive;
+    options.node.queue.policy = QueuePolicy::Adaptive;
     options
 }
 
@@ -41,14 +42,14 @@ pub(crate) fn joined(mut options: Options) -> Options {
 pub(crate) async fn sharer(
     state: &std::path::Path,
 ) -> (Handle, tempfile::TempDir, Vec<u8>, String) {
-    sharer_with(state, 1, Policy::Adaptive).await
+    sharer_with(state, 1, QueuePolicy::Adaptive).await
 }
 
 /// The same with another queue, whose times are shorter by so much.
 async fn sharer_with(
     state: &std::path::Path,
     scale: u32,
-    policy: Policy,
+    policy: QueuePolicy,
 ) -> (Handle, tempfile::TempDir, Vec<u8>, String) {
     let (files, bytes) = shared("citrus song.mp3", SIZE);
     let mut options = joined(sharing(state, files.path(), 1, scale));
@@ -72,8 +73,8 @@ pub(crate) async fn by_hand<T: Send + 'static>(does: impl FnOnce() -> T + Send +
 
 /// The next answer that fits.
 pub(crate) async fn told<T>(
-    answers: &mut Receiver<Answer>,
-    fits: impl Fn(&Answer) -> Option<T>,
+    answers: &mut Receiver<NodeAnswer>,
+    fits: impl Fn(&NodeAnswer) -> Option<T>,
 ) -> T {
     let wait = async {
         loop {
@@ -85,9 +86,9 @@ pub(crate) async fn told<T>(
     tokio::time::timeout(PATIENCE, wait).await.expect("it is told in time")
 }
 
-fn found(answer: &Answer) -> Option<Hit> {
+fn found(answer: &NodeAnswer) -> Option<SearchHit> {
     match answer {
-        Answer::Found(hit) => Some(hit.clone()),
+        NodeAnswer::Found(hit) => Some(hit.clone()),
         _ => None,
     }
 }
@@ -100,18 +101,18 @@ fn settles_in(peer: &mut Foreign, guid: Guid, words: &str) {
         vendor: [0; 4],
         selector: 0,
         version: 0,
-        data: Payload::from_static(b"\x01\x00BEAR\x04\x00\x01\x00"),
+        data: OverlayPayload::from_static(b"\x01\x00BEAR\x04\x00\x01\x00"),
     };
-    peer.send(Guid([1; 16]), (1, 0), Body::Vendor(supported));
-    let ggep = Payload::from_static(b"\xc3\x83SCP\x41\x01");
-    peer.send(Guid([2; 16]), (1, 0), Body::Ping(Ping { ggep }));
+    peer.send(Guid([1; 16]), (1, 0), MessageBody::Vendor(supported));
+    let ggep = OverlayPayload::from_static(b"\xc3\x83SCP\x41\x01");
+    peer.send(Guid([2; 16]), (1, 0), MessageBody::Ping(Ping { ggep }));
     let mut table = Keywords::new(16);
     table.add("gtk own file");
     for part in table.messages() {
-        peer.send(Guid([3; 16]), (1, 0), Body::Qrp(part));
+        peer.send(Guid([3; 16]), (1, 0), MessageBody::Qrp(part));
     }
     let query = Query::new(Wishes::default(), words, &[]);
-    peer.send(guid, (4, 0), Body::Query(query));
+    peer.send(guid, (4, 0), MessageBody::Query(query));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -131,7 +132,7 @@ async fn leaves_of_both_makes_take_us_for_their_ultrapeer_and_find_what_we_have(
             let guid = Guid([40 + n as u8; 16]);
             settles_in(&mut peer, guid, "citrus SONG");
             let hit = peer.hear(|message| match &message.body {
-                Body::Hit(hit) if message.guid == guid => Some(hit.clone()),
+                MessageBody::Hit(hit) if message.guid == guid => Some(hit.clone()),
                 _ => None,
             });
             let result = hit.results().next().unwrap();
@@ -139,7 +140,7 @@ async fn leaves_of_both_makes_take_us_for_their_ultrapeer_and_find_what_we_have(
             assert_eq!(format!("urn:sha1:{}", result.sha1().unwrap()), urn);
             assert_eq!(hit.quality().push, Some(false), "it was reached here");
             assert_eq!(SocketAddr::V4(hit.at()), at);
-            let tables = peer.heard.iter().filter(|message| message.kind() == Kind::Qrp);
+            let tables = peer.heard.iter().filter(|message| message.kind() == MessageKind::Qrp);
             assert_eq!(tables.count(), 0, "a leaf gets no table");
             // The same servent once more.
             let (_, head) = Foreign::call(at, &connect(listens, false));
@@ -157,9 +158,9 @@ async fn ultrapeers_of_both_makes_are_called_told_our_keywords_and_their_hits_he
     let mut answers = servent.answers();
     for (n, make) in ["gtk", "lime"].into_iter().enumerate() {
         let (listener, listens) = listener();
-        servent.command(Command::Join { at: listens }).await.unwrap();
+        servent.command(NodeCommand::Join { at: listens }).await.unwrap();
         let words = format!("{make} needle");
-        let search = Command::Search { search: n as u32, words: words.clone() };
+        let search = NodeCommand::Search { search: n as u32, words: words.clone() };
         let peer = by_hand(move || {
             let (mut peer, head) = Foreign::called(&listener);
             assert!(head.starts_with("GNUTELLA CONNECT/0.6\r\n") && is_good_ultrapeer(&head));
@@ -167,14 +168,15 @@ async fn ultrapeers_of_both_makes_are_called_told_our_keywords_and_their_hits_he
             let last = peer.head();
             assert!(last.starts_with("GNUTELLA/0.6 200 "), "{last}");
             peer.flow((header(&last, "Content-Encoding") == Some("deflate"), true));
-            peer.hear(|message| (message.kind() == Kind::Qrp).then_some(()));
+            peer.hear(|message| (message.kind() == MessageKind::Qrp).then_some(()));
             peer
         });
         let mut peer = peer.await;
         servent.command(search).await.unwrap();
         by_hand(move || {
-            let asked = |message: &servent_core::wire::gnutella::Message| match &message.body {
-                Body::Query(query) if query.criteria() == words.as_bytes() => {
+            let asked = |message: &servent_core::wire::gnutella::OverlayMessage| match &message.body
+            {
+                MessageBody::Query(query) if query.criteria() == words.as_bytes() => {
                     Some((message.guid, message.ttl))
                 }
                 _ => None,
@@ -186,7 +188,7 @@ async fn ultrapeers_of_both_makes_are_called_told_our_keywords_and_their_hits_he
             let vendor = if make == "gtk" { *b"GTKG" } else { *b"LIME" };
             let mut hit = HitBuilder::new(at, 350, (vendor, quality), SERVENT, 4_000);
             assert!(hit.add(FileIndex(9), 2_000, &words, Some(Sha1([5; 20]))));
-            peer.send(guid, (5, 0), Body::Hit(hit.finish().unwrap()));
+            peer.send(guid, (5, 0), MessageBody::Hit(hit.finish().unwrap()));
             // It stays until its hit was heard.
             peer
         })
@@ -211,11 +213,11 @@ async fn what_they_say_when_they_do_not_want_us_is_told() {
         (503, "GNUTELLA/0.6 503 Starting, Need LimeWire\r\n\r\n".into()),
     ] {
         let (listener, listens) = listener();
-        servent.command(Command::Join { at: listens }).await.unwrap();
+        servent.command(NodeCommand::Join { at: listens }).await.unwrap();
         let line = head.lines().next().unwrap().to_owned();
         by_hand(move || Foreign::called(&listener).0.say(&head)).await;
         let (at, said) = told(&mut answers, |answer| match answer {
-            Answer::Refused { at, status, reason } => Some((*at, (*status, reason.clone()))),
+            NodeAnswer::Refused { at, status, reason } => Some((*at, (*status, reason.clone()))),
             _ => None,
         })
         .await;
@@ -231,10 +233,10 @@ async fn a_file_comes_from_limewire_by_push() {
     let state = tempfile::tempdir().unwrap();
     let (_files, bytes) = shared("citrus.mp3", SIZE);
     let sha1 = Sha1(sha1::Sha1::digest(&bytes).into());
-    let servent = start(joined(Options::under(state.path()))).await;
+    let servent = start(joined(ServentOptions::under(state.path()))).await;
     let mut answers = servent.answers();
     let (listener, listens) = listener();
-    servent.command(Command::Join { at: listens }).await.unwrap();
+    servent.command(NodeCommand::Join { at: listens }).await.unwrap();
     let mut peer = by_hand(move || {
         let (mut peer, _) = Foreign::called(&listener);
         peer.say(&lime_accept(listens));
@@ -243,37 +245,38 @@ async fn a_file_comes_from_limewire_by_push() {
         peer
     })
     .await;
-    let search = Command::Search { search: 1, words: "lime citrus".into() };
+    let search = NodeCommand::Search { search: 1, words: "lime citrus".into() };
     servent.command(search).await.unwrap();
     let peer = by_hand(move || {
-        let guid = peer.hear(|message| (message.kind() == Kind::Query).then_some(message.guid));
+        let guid =
+            peer.hear(|message| (message.kind() == MessageKind::Query).then_some(message.guid));
         let SocketAddr::V4(at) = listens else { unreachable!() };
         let quality = Quality { push: Some(true), ..Quality::default() };
         let mut hit = HitBuilder::new(at, 350, (*b"LIME", quality), SERVENT, 4_000);
         assert!(hit.add(FileIndex(7), SIZE as u64, "lime citrus.mp3", Some(sha1)));
-        peer.send(guid, (3, 0), Body::Hit(hit.finish().unwrap()));
+        peer.send(guid, (3, 0), MessageBody::Hit(hit.finish().unwrap()));
         peer
     });
     let mut peer = peer.await;
     let hit = told(&mut answers, found).await;
     let get = Get { name: "citrus.mp3".into(), sha1: hit.sha1, sources: Vec::new() };
-    servent.command(Command::Get(get)).await.unwrap();
+    servent.command(NodeCommand::Get(get)).await.unwrap();
     let fetch = told(&mut answers, |answer| match answer {
-        Answer::Fetching { fetch } => Some(*fetch),
+        NodeAnswer::Fetching { fetch } => Some(*fetch),
         _ => None,
     })
     .await;
     let (servent_id, index) = (hit.servent, hit.index);
     for command in [
-        Command::ExpectGiv { fetch, servent: servent_id, index },
-        Command::AskPush { servent: servent_id, index, via: None, proxies: Vec::new() },
+        NodeCommand::ExpectGiv { fetch, servent: servent_id, index },
+        NodeCommand::AskPush { servent: servent_id, index, via: None, proxies: Vec::new() },
     ] {
         servent.command(command).await.unwrap();
     }
     let whole = bytes.clone();
     by_hand(move || {
         let push = peer.hear(|message| match &message.body {
-            Body::Push(push) => Some(push.clone()),
+            MessageBody::Push(push) => Some(push.clone()),
             _ => None,
         });
         let Push { servent, index, at, .. } = push;
@@ -288,7 +291,7 @@ async fn a_file_comes_from_limewire_by_push() {
     })
     .await;
     // As long as nobody had come there was no source.
-    let done = |answer: &Answer| matches!(answer, Answer::Fetched { .. }).then_some(());
+    let done = |answer: &NodeAnswer| matches!(answer, NodeAnswer::Fetched { .. }).then_some(());
     told(&mut answers, done).await;
     assert!(std::fs::read(servent.path_of(fetch).unwrap()).unwrap() == bytes);
     servent.stop().await.unwrap();
@@ -306,10 +309,13 @@ async fn a_file_comes_from_limewire_by_its_hash_after_a_place_in_its_line() {
     let servent = start(joined(options)).await;
     let mut answers = servent.answers();
     let (listener, listens) = listener();
-    let source =
-        Source { at: listens, target: "/get/7/citrus.mp3".into(), host: listens.to_string() };
+    let source = DownloadSource {
+        at: listens,
+        target: "/get/7/citrus.mp3".into(),
+        host: listens.to_string(),
+    };
     let get = Get { name: "citrus.mp3".into(), sha1: Some(sha1), sources: vec![source] };
-    servent.command(Command::Get(get)).await.unwrap();
+    servent.command(NodeCommand::Get(get)).await.unwrap();
     let whole = bytes.clone();
     by_hand(move || {
         let urn = format!("urn:sha1:{sha1}");
@@ -415,15 +421,15 @@ async fn the_tree_of_either_make_shows_that_the_other_lies() {
         let file = (of_gtk.clone(), thex.clone());
         let gtk = gives_trees(gtk, gtk_piece, file, (message.clone(), true));
         let lime = gives_trees(lime, lime_piece, (of_lime.clone(), thex.clone()), (message, false));
-        let servent = start(joined(Options::under(state.path()))).await;
+        let servent = start(joined(ServentOptions::under(state.path()))).await;
         let mut answers = servent.answers();
         let source = |at: SocketAddr| {
             let target = format!("/uri-res/N2R?urn:sha1:{sha1}");
-            Source { at, target, host: at.to_string() }
+            DownloadSource { at, target, host: at.to_string() }
         };
         let sources = vec![source(gtk_at), source(lime_at)];
         let get = Get { name: "citrus.mp3".into(), sha1: Some(sha1), sources };
-        servent.command(Command::Get(get)).await.unwrap();
+        servent.command(NodeCommand::Get(get)).await.unwrap();
         let path = fetched(&servent, &mut answers).await.unwrap();
         assert!(std::fs::read(path).unwrap() == bytes);
         let view = servent.view(0, 0).await.unwrap();
@@ -477,13 +483,13 @@ async fn a_place_in_the_line_of_gtk_gnutella_is_called() {
     let state = tempfile::tempdir().unwrap();
     let (_files, bytes) = shared("citrus.mp3", SIZE);
     let sha1 = Sha1(sha1::Sha1::digest(&bytes).into());
-    let servent = start(joined(Options::under(state.path()))).await;
+    let servent = start(joined(ServentOptions::under(state.path()))).await;
     let mut answers = servent.answers();
     let (listener, listens) = listener();
     let target = format!("/uri-res/N2R?urn:sha1:{sha1}");
-    let source = Source { at: listens, target, host: listens.to_string() };
+    let source = DownloadSource { at: listens, target, host: listens.to_string() };
     let get = Get { name: "citrus.mp3".into(), sha1: Some(sha1), sources: vec![source] };
-    servent.command(Command::Get(get)).await.unwrap();
+    servent.command(NodeCommand::Get(get)).await.unwrap();
     let (urn, id) = (format!("urn:sha1:{sha1}"), "1dd36e7599f9be22d847861dfcf33190");
     let queued = gtk_queued(&urn, id);
     let (peer, node) = by_hand(move || {
@@ -524,7 +530,7 @@ fn id_of(head: &str) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn gtk_gnutella_waits_in_our_line_is_called_and_goes_on_with_the_next_range() {
     let state = tempfile::tempdir().unwrap();
-    let (servent, _files, bytes, urn) = sharer_with(state.path(), 60, Policy::Text).await;
+    let (servent, _files, bytes, urn) = sharer_with(state.path(), 60, QueuePolicy::Text).await;
     let at = servent.addr().unwrap();
     by_hand(move || {
         let mut first = Raw::connect(at);

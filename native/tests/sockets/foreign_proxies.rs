@@ -3,10 +3,12 @@
 
 use std::net::SocketAddr;
 
-use servent::driver::Options;
+use servent::driver::ServentOptions;
 use servent_core::id::{FileIndex, Guid, Sha1};
-use servent_core::node::{Answer, Command, Get};
-use servent_core::wire::gnutella::{Body, Kind, Message, Payload, Push, Query, Vendor, Wishes};
+use servent_core::node::{Get, NodeAnswer, NodeCommand};
+use servent_core::wire::gnutella::{
+    MessageBody, MessageKind, OverlayMessage, OverlayPayload, Push, Query, Vendor, Wishes,
+};
 use sha1::Digest as _;
 
 use crate::common::{header, shared, start, until};
@@ -16,15 +18,15 @@ use crate::foreign_peers::{SERVENT, SIZE, by_hand, joined, listener, sharer, tol
 /// A servent id in base 32, as LimeWire writes it.
 const SERVENT32: &str = "JRGEYTCMJRGEYTCMJRGEYTCMJQ";
 
-fn vendor(name: [u8; 4], selector: u16, version: u16, data: &[u8]) -> Body {
-    let data = Payload::copy_from_slice(data);
-    Body::Vendor(Vendor { standard: false, vendor: name, selector, version, data })
+fn vendor(name: [u8; 4], selector: u16, version: u16, data: &[u8]) -> MessageBody {
+    let data = OverlayPayload::copy_from_slice(data);
+    MessageBody::Vendor(Vendor { standard: false, vendor: name, selector, version, data })
 }
 
 /// A vendor message of LimeWire's, with its id.
-fn of_lime(message: &Message, selector: u16) -> Option<(Guid, Vendor)> {
+fn of_lime(message: &OverlayMessage, selector: u16) -> Option<(Guid, Vendor)> {
     match &message.body {
-        Body::Vendor(vendor) if (vendor.vendor, vendor.selector) == (*b"LIME", selector) => {
+        MessageBody::Vendor(vendor) if (vendor.vendor, vendor.selector) == (*b"LIME", selector) => {
             Some((message.guid, vendor.clone()))
         }
         _ => None,
@@ -35,13 +37,13 @@ fn of_lime(message: &Message, selector: u16) -> Option<(Guid, Vendor)> {
 async fn gtk_gnutella_becomes_our_proxy_and_our_hits_say_so() {
     let state = tempfile::tempdir().unwrap();
     let (files, _) = shared("citrus song.mp3", SIZE);
-    let mut options = joined(Options::under(state.path()));
+    let mut options = joined(ServentOptions::under(state.path()));
     options.shares = vec![files.path().to_owned()];
     options.node.overlay.firewalled = true;
     let servent = start(options).await;
     until("it is shared", async || servent.library().hashed_files == 1).await;
     let (listener, listens) = listener();
-    servent.command(Command::Join { at: listens }).await.unwrap();
+    servent.command(NodeCommand::Join { at: listens }).await.unwrap();
     by_hand(move || {
         let (mut peer, head) = Foreign::called(&listener);
         assert_eq!(header(&head, "Listen-IP"), None, "nobody can connect to it");
@@ -58,9 +60,9 @@ async fn gtk_gnutella_becomes_our_proxy_and_our_hits_say_so() {
         let data = [&at.ip().octets()[..], &at.port().to_le_bytes()].concat();
         peer.send(id, (1, 0), vendor(*b"LIME", 22, 2, &data));
         let query = Query::new(Wishes::default(), "citrus song", &[]);
-        peer.send(Guid([7; 16]), (3, 0), Body::Query(query));
+        peer.send(Guid([7; 16]), (3, 0), MessageBody::Query(query));
         let hit = peer.hear(|message| match &message.body {
-            Body::Hit(hit) => Some(hit.clone()),
+            MessageBody::Hit(hit) => Some(hit.clone()),
             _ => None,
         });
         assert_eq!((hit.quality().push, hit.proxies()), (Some(true), vec![at]));
@@ -79,7 +81,7 @@ async fn we_are_the_proxy_of_limewire_and_pass_on_what_is_asked_over_http() {
         let (mut leaf, head) = Foreign::call(at, &lime_connect(listens, false));
         leaf.say("GNUTELLA/0.6 200 OK\r\nContent-Encoding: deflate\r\n\r\n");
         leaf.flow((header(&head, "Content-Encoding") == Some("deflate"), true));
-        leaf.hear(|message| (message.kind() == Kind::Vendor).then_some(()));
+        leaf.hear(|message| (message.kind() == MessageKind::Vendor).then_some(()));
         leaf.send(SERVENT, (1, 0), vendor(*b"LIME", 21, 1, b""));
         let (id, granted) = leaf.hear(|message| of_lime(message, 22));
         assert_eq!((id, granted.version), (SERVENT, 1));
@@ -95,7 +97,7 @@ async fn we_are_the_proxy_of_limewire_and_pass_on_what_is_asked_over_http() {
             let (_, answer) = Foreign::call(at, &ask(method, SERVENT32));
             assert!(answer.starts_with("HTTP/1.1 202 "), "{answer}");
             let push = leaf.hear(|message| match &message.body {
-                Body::Push(push) => Some(push.clone()),
+                MessageBody::Push(push) => Some(push.clone()),
                 _ => None,
             });
             let Push { servent, index, at, .. } = push;
@@ -115,12 +117,12 @@ async fn a_file_comes_from_limewire_past_the_overlay() {
     let state = tempfile::tempdir().unwrap();
     let (_files, bytes) = shared("citrus.mp3", SIZE);
     let sha1 = Sha1(sha1::Sha1::digest(&bytes).into());
-    let servent = start(joined(Options::under(state.path()))).await;
+    let servent = start(joined(ServentOptions::under(state.path()))).await;
     let mut answers = servent.answers();
     let get = Get { name: "citrus.mp3".into(), sha1: Some(sha1), sources: Vec::new() };
-    servent.command(Command::Get(get)).await.unwrap();
+    servent.command(NodeCommand::Get(get)).await.unwrap();
     let fetch = told(&mut answers, |answer| match answer {
-        Answer::Fetching { fetch } => Some(*fetch),
+        NodeAnswer::Fetching { fetch } => Some(*fetch),
         _ => None,
     })
     .await;
@@ -128,8 +130,8 @@ async fn a_file_comes_from_limewire_past_the_overlay() {
     let index = FileIndex(7);
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for command in [
-        Command::ExpectGiv { fetch, servent: SERVENT, index },
-        Command::AskPush { servent: SERVENT, index, via: None, proxies: vec![gone, listens] },
+        NodeCommand::ExpectGiv { fetch, servent: SERVENT, index },
+        NodeCommand::AskPush { servent: SERVENT, index, via: None, proxies: vec![gone, listens] },
     ] {
         servent.command(command).await.unwrap();
     }
@@ -149,7 +151,7 @@ async fn a_file_comes_from_limewire_past_the_overlay() {
     })
     .await;
     // As long as nobody had come there was no source.
-    let done = |answer: &Answer| matches!(answer, Answer::Fetched { .. }).then_some(());
+    let done = |answer: &NodeAnswer| matches!(answer, NodeAnswer::Fetched { .. }).then_some(());
     told(&mut answers, done).await;
     assert!(std::fs::read(servent.path_of(fetch).unwrap()).unwrap() == bytes);
     servent.stop().await.unwrap();

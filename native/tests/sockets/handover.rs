@@ -6,7 +6,7 @@ use crate::common;
 use std::time::Duration;
 
 use common::{PATIENCE, fetched, get, shared, sharing, start, until};
-use servent::driver::Options;
+use servent::driver::ServentOptions;
 use servent_core::time;
 use servent_core::trace::Handover;
 
@@ -31,7 +31,7 @@ async fn one_slot_is_used_as_well_as_the_poll_schedule_allows_over_tcp() {
     let mut running = Vec::new();
     for _ in 0..CLIENTS {
         let dir = tempfile::tempdir().unwrap();
-        let mut options = Options::under(dir.path());
+        let mut options = ServentOptions::under(dir.path());
         options.node.fetch.time_scale = SCALE;
         let client = start(options).await;
         let answers = client.answers();
@@ -53,7 +53,7 @@ async fn one_slot_is_used_as_well_as_the_poll_schedule_allows_over_tcp() {
     server.stop().await.unwrap();
     let records: Vec<_> = std::iter::from_fn(|| records.try_recv().ok()).collect();
     let question = time::Duration::from_micros(QUESTION);
-    let used = Handover::of(records.iter().map(AsRef::as_ref), question);
+    let used = Handover::from_records(records.iter().map(AsRef::as_ref), question);
     let ms = |d: time::Duration| d.as_millis();
     println!(
         "busy {} ms of {} ms, {} ms idle allowed: {} % of what the schedule allows",

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use common::{FIRST, Raw, fetched, get, header, shared, sharing, start, until};
 use rustix::process::{Resource, getrlimit, setrlimit};
-use servent::driver::{Datagrams, Driver, Handle, Options};
+use servent::driver::{Datagrams, Driver, Handle, ServentOptions};
 use servent::error::StartError;
 use servent::unicast::{self, Endpoint};
 use servent_core::fetch::FetchFailure;
-use servent_core::node::{Answer, Command, Get, Source};
+use servent_core::node::{DownloadSource, Get, NodeAnswer, NodeCommand};
 
 const TARGET: &str = "/get/0/file.bin";
 
@@ -67,7 +67,7 @@ async fn transfer(listen: &str) {
     let mut options = sharing(state.path(), files.path(), 1, 1);
     options.listen = vec![listen.parse().unwrap()];
     let server = start(options).await;
-    let mut options = Options::under(other.path());
+    let mut options = ServentOptions::under(other.path());
     options.listen = vec![listen.parse().unwrap()];
     let client = start(options).await;
     let mut answers = client.answers();
@@ -99,7 +99,7 @@ async fn clients_queue_and_all_of_them_finish() {
     let mut clients = Vec::new();
     for _ in 0..5 {
         let dir = tempfile::tempdir().unwrap();
-        let mut options = Options::under(dir.path());
+        let mut options = ServentOptions::under(dir.path());
         options.node.queue.time_scale = 100;
         options.node.fetch.time_scale = 100;
         options.node.fetch.place.time_scale = 100;
@@ -162,7 +162,7 @@ async fn a_download_goes_on_after_the_death_of_the_client() {
     let mut options = sharing(state.path(), files.path(), 2, 100);
     options.upload_rate = Some(3_000_000);
     let server = start(options).await;
-    let mut options = Options::under(other.path());
+    let mut options = ServentOptions::under(other.path());
     options.node.fetch.save_bytes = 100_000;
     options.node.fetch.time_scale = 100;
     let client = start(options.clone()).await;
@@ -223,11 +223,11 @@ async fn what_was_taped_is_re_executed() {
     options.trace = Some(trace.clone().into());
     options.tape = true;
     let server = start(options).await;
-    let client = start(Options::under(other.path())).await;
+    let client = start(ServentOptions::under(other.path())).await;
     let mut answers = client.answers();
     // As when the lid of a laptop was closed (WB-7).
     let slept = servent_core::time::Duration::from_secs(900);
-    server.command(Command::Woke { slept }).await.unwrap();
+    server.command(NodeCommand::Woke { slept }).await.unwrap();
     client.command(get("copy.bin", server.addr().unwrap(), TARGET)).await.unwrap();
     fetched(&client, &mut answers).await.unwrap();
     client.stop().await.unwrap();
@@ -251,8 +251,8 @@ async fn what_was_taped_is_re_executed() {
 #[tokio::test]
 async fn a_port_in_use_is_a_clear_error() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let first = start(Options::under(one.path())).await;
-    let mut options = Options::under(two.path());
+    let first = start(ServentOptions::under(one.path())).await;
+    let mut options = ServentOptions::under(two.path());
     options.listen = first.addrs();
     match Driver::start(options).await {
         Err(StartError::PortInUse { at }) => assert_eq!(Some(at), first.addr()),
@@ -264,7 +264,7 @@ async fn a_port_in_use_is_a_clear_error() {
 #[tokio::test]
 async fn both_families_on_one_port() {
     let dir = tempfile::tempdir().unwrap();
-    let mut options = Options::under(dir.path());
+    let mut options = ServentOptions::under(dir.path());
     options.listen = vec!["[::]:0".parse().unwrap()];
     let servent = start(options).await;
     let port = servent.addr().unwrap().port();
@@ -284,13 +284,13 @@ async fn a_download_that_cannot_be_read_to_be_checked_ends_with_a_reason() {
     let (files, _) = shared("file.bin", 0);
     let (state, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let server = start(sharing(state.path(), files.path(), 1, 1)).await;
-    let options = Options::under(other.path());
+    let options = ServentOptions::under(other.path());
     std::fs::write(&options.download_dir, "in the way of the folder").unwrap();
     let client = start(options).await;
     let mut answers = client.answers();
     client.command(get("copy.bin", server.addr().unwrap(), TARGET)).await.unwrap();
     let end = fetched(&client, &mut answers).await;
-    assert_eq!(end, Err(Answer::Failed { fetch: FIRST, why: FetchFailure::Disk }));
+    assert_eq!(end, Err(NodeAnswer::Failed { fetch: FIRST, why: FetchFailure::Disk }));
     client.stop().await.unwrap();
     server.stop().await.unwrap();
 }
@@ -301,11 +301,11 @@ async fn a_download_that_cannot_be_read_to_be_checked_ends_with_a_reason() {
 async fn full_disk_child() {
     let dir = std::env::var_os("SERVENT_TEST_DIR").expect("set by the other half");
     let at = std::env::var("SERVENT_TEST_FROM").unwrap().parse().unwrap();
-    let client = start(Options::under(Path::new(&dir))).await;
+    let client = start(ServentOptions::under(Path::new(&dir))).await;
     let mut answers = client.answers();
     client.command(get("copy.bin", at, TARGET)).await.unwrap();
     let end = fetched(&client, &mut answers).await;
-    assert_eq!(end, Err(Answer::Failed { fetch: FIRST, why: FetchFailure::Disk }));
+    assert_eq!(end, Err(NodeAnswer::Failed { fetch: FIRST, why: FetchFailure::Disk }));
     let before = client.view(0, 0).await.unwrap().fetches[0].have;
     assert!(before > 1_000_000, "{before} of the bytes that fit are kept");
     if std::env::var_os("SERVENT_TEST_ROOM").is_some() {
@@ -328,7 +328,7 @@ async fn a_full_disk_ends_a_download_with_a_reason() {
     full_disk(other.path(), &server, false).await;
     let before = server.counters()["bytes_sent"];
     // Room is made and it is started again: it goes on by itself.
-    let client = start(Options::under(other.path())).await;
+    let client = start(ServentOptions::under(other.path())).await;
     let path = other.path().join("downloads/copy.bin");
     until("the rest is there", async || path.exists()).await;
     assert!(std::fs::read(&path).unwrap() == bytes);
@@ -374,15 +374,15 @@ async fn a_cancelled_download_leaves_nothing() {
     let mut options = sharing(state.path(), files.path(), 1, 1);
     options.upload_rate = Some(500_000);
     let server = start(options).await;
-    let client = start(Options::under(other.path())).await;
+    let client = start(ServentOptions::under(other.path())).await;
     let mut answers = client.answers();
     client.command(get("copy.bin", server.addr().unwrap(), TARGET)).await.unwrap();
     let part = other.path().join("downloads/copy.bin.part");
     until("it has begun", async || part.exists()).await;
-    let Answer::Fetching { fetch } = answers.recv().await.unwrap() else { panic!("no number") };
-    client.command(Command::Cancel { fetch }).await.unwrap();
+    let NodeAnswer::Fetching { fetch } = answers.recv().await.unwrap() else { panic!("no number") };
+    client.command(NodeCommand::Cancel { fetch }).await.unwrap();
     let end = fetched(&client, &mut answers).await;
-    assert_eq!(end, Err(Answer::Failed { fetch, why: FetchFailure::Cancelled }));
+    assert_eq!(end, Err(NodeAnswer::Failed { fetch, why: FetchFailure::Cancelled }));
     assert!(!part.exists());
     client.stop().await.unwrap();
     server.stop().await.unwrap();
@@ -398,15 +398,15 @@ async fn a_file_comes_in_pieces_from_two_servers() {
     let first = start(options.clone()).await;
     options.state_dir = Some(two.path().to_owned());
     let second = start(options).await;
-    let mut options = Options::under(other.path());
+    let mut options = ServentOptions::under(other.path());
     options.node.fetch.chunk = 100_000;
     options.node.fetch.time_scale = 10;
     let client = start(options).await;
     let mut answers = client.answers();
     let from = [&first, &second].map(|s| s.addr().unwrap());
-    let sources = from.map(|at| Source { at, target: TARGET.into(), host: at.to_string() });
+    let sources = from.map(|at| DownloadSource { at, target: TARGET.into(), host: at.to_string() });
     let wanted = Get { name: "copy.bin".into(), sha1: None, sources: sources.into() };
-    client.command(Command::Get(wanted)).await.unwrap();
+    client.command(NodeCommand::Get(wanted)).await.unwrap();
     let path = fetched(&client, &mut answers).await.unwrap();
     assert!(std::fs::read(&path).unwrap() == bytes);
     for server in [&first, &second] {
@@ -431,8 +431,8 @@ async fn one_servent_shares_files_and_speaks_datagrams_and_its_tape_has_both() {
     let loss = "5%".parse().unwrap();
     options.datagrams = Some(Datagrams { loss, ..Datagrams::at(loopback) });
     let servent = start(options).await;
-    let here = Endpoint::of(&servent).unwrap();
-    let there = Endpoint::bind(loopback, unicast::Options::default()).await.unwrap();
+    let here = Endpoint::from_handle(&servent).unwrap();
+    let there = Endpoint::bind(loopback, unicast::EndpointOptions::default()).await.unwrap();
 
     let at = servent.addr().unwrap();
     let download = tokio::task::spawn_blocking(move || {

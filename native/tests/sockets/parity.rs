@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use common::{PATIENCE, fetched, get, shared, sharing, start, until};
-use servent::driver::Options;
+use servent::driver::ServentOptions;
 use servent_core::fetch;
 use servent_core::id::Guid;
 use servent_core::queue::Event as Q;
 use servent_core::time::{self, Instant};
 use servent_core::trace::{Event, NodeId, Record};
-use servent_sim::queue::{Group, Scenario, Server, World};
+use servent_sim::queue::{ClientGroup, QueueWorld, Scenario, ScenarioServer};
 
 /// Chosen so that the course of events does not hang on moments: it is the
 /// same when everything hesitates for as long as [`HESITATION`].
@@ -74,22 +74,22 @@ fn of_client<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<String> {
 /// The run where clients arrive up to `late` later than they should and are
 /// up to half of it away.
 fn simulated(seed: u64, late: time::Duration) -> Vec<Vec<String>> {
-    let mut server = Server { up: RATE, ..Server::default() };
+    let mut server = ScenarioServer { up: RATE, ..ScenarioServer::default() };
     server.queue.slots = 1;
     server.queue.time_scale = SCALE;
     server.latency = time::Duration::from_micros(50);
-    let client = Group {
+    let client = ClientGroup {
         count: CLIENTS,
         size: SIZE,
         down: 1 << 30,
         latency: time::Duration::from_micros(50) + late.ratio(seed % 3, 4),
         jitter: late,
         spacing: time::Duration::from_millis(SPACING_MS),
-        ..Group::default()
+        ..ClientGroup::default()
     };
     let scenario =
         Scenario { seed, servers: vec![server], clients: vec![client], ..Scenario::default() };
-    let mut world: World = World::new(&scenario);
+    let mut world: QueueWorld = QueueWorld::new(&scenario);
     let mut records = Vec::new();
     world.run_until(Instant::from_secs(60), &mut records);
     let of = |n| records.iter().filter(move |r| r.node == NodeId(n));
@@ -108,7 +108,7 @@ async fn real() -> Vec<Vec<String>> {
     let mut running = Vec::new();
     for _ in 0..CLIENTS {
         let dir = tempfile::tempdir().unwrap();
-        let mut options = Options::under(dir.path());
+        let mut options = ServentOptions::under(dir.path());
         options.tape = true;
         let client = start(options).await;
         let (answers, records) = (client.answers(), client.records().unwrap());

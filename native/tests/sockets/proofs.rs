@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use servent::transfer::{Door, Inbox, Place, ReceiveError, Transfer};
-use servent::unicast::{Connection, Endpoint, Options};
+use servent::transfer::{InboxPlace, OfferedTransfer, ReceiveError, SecretDoor, TransferInbox};
+use servent::unicast::{Connection, Endpoint, EndpointOptions};
 
 const VERSION: u8 = 4;
 const PIN: &[u8] = b"1234";
@@ -14,7 +14,7 @@ const PIN: &[u8] = b"1234";
 /// A receiver of an open inbox; each connection is a transfer of its own.
 struct Receiver {
     endpoint: Endpoint,
-    door: Arc<Door>,
+    door: Arc<SecretDoor>,
     folder: tempfile::TempDir,
 }
 
@@ -23,7 +23,7 @@ impl Receiver {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("pin"), PIN).unwrap();
         let endpoint = bound().await;
-        Self { endpoint, door: Arc::new(Door::open()), folder }
+        Self { endpoint, door: Arc::new(SecretDoor::open()), folder }
     }
 
     fn at(&self) -> SocketAddr {
@@ -33,14 +33,14 @@ impl Receiver {
     /// Receives one transfer, whatever comes of it.
     async fn receive(&self) -> Result<(), ReceiveError> {
         let connection = self.endpoint.accept().await.unwrap();
-        let mut transfer = Transfer::hello(connection, &self.door).await?;
-        let place = Place::Folder(self.folder.path().to_owned());
-        transfer.receive(Inbox::new(place, Arc::default()), |_| {}).await
+        let mut transfer = OfferedTransfer::hello(connection, &self.door).await?;
+        let place = InboxPlace::Folder(self.folder.path().to_owned());
+        transfer.receive(TransferInbox::new(place, Arc::default()), |_| {}).await
     }
 }
 
 async fn bound() -> Endpoint {
-    Endpoint::bind("127.0.0.1:0".parse().unwrap(), Options::default()).await.unwrap()
+    Endpoint::bind("127.0.0.1:0".parse().unwrap(), EndpointOptions::default()).await.unwrap()
 }
 
 /// What a receiver answers to a proof.

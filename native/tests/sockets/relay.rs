@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::common::{start, until};
 use crate::websocket::{Page, admitting, beside};
-use servent::driver::{Handle, Options};
+use servent::driver::{Handle, ServentOptions};
 use servent::{RelayLimits, Relayed};
 use tungstenite::Message;
 use tungstenite::protocol::frame::coding::CloseCode;
@@ -49,7 +49,7 @@ fn connect(at: SocketAddr, line: &mut Page) -> (Page, Page) {
 
 async fn servent(limits: RelayLimits) -> (Handle, SocketAddr, tempfile::TempDir) {
     let state = tempfile::tempdir().unwrap();
-    let mut options = admitting(Options::under(state.path()));
+    let mut options = admitting(ServentOptions::under(state.path()));
     options.relay = limits;
     let servent = start(options).await;
     let at = servent.addr().unwrap();
@@ -287,7 +287,7 @@ async fn the_host_says_something_and_puts_somebody_out() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_sockets_of_one_address_are_as_many_as_allowed() {
     let (servent, at, _state) = servent(RelayLimits::default()).await;
-    let most = Options::without_folders().node.limits.connections_per_ip as usize;
+    let most = ServentOptions::without_folders().node.limits.connections_per_ip as usize;
     beside(move || {
         let mut held = Vec::new();
         for _ in 0..1_000 {

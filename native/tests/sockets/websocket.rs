@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 
 use common::{PATIENCE, Raw, header, shared, sharing, start, until};
 use servent::Origins;
-use servent::driver::{Handle, Options};
+use servent::driver::{Handle, ServentOptions};
 use servent_core::time::Duration;
 use tungstenite::client::{IntoClientRequest as _, client};
 use tungstenite::protocol::frame::coding::CloseCode;
@@ -25,7 +25,7 @@ const UPGRADE: [(&str, &str); 6] = [
     ("Origin", "http://127.0.0.1:6380"),
 ];
 
-pub(crate) fn admitting(mut options: Options) -> Options {
+pub(crate) fn admitting(mut options: ServentOptions) -> ServentOptions {
     let allowed = vec![String::from("https://room.example.org")];
     options.origins = Some(Origins { ports: vec![6380], allowed });
     options
@@ -162,7 +162,7 @@ async fn wb_1_a_page_gets_a_file_byte_for_byte_and_asks_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_becomes_a_neighbour_and_leaves() {
     let state = tempfile::tempdir().unwrap();
-    let mut options = admitting(Options::under(state.path()));
+    let mut options = admitting(ServentOptions::under(state.path()));
     options.node.overlay.enabled = true;
     let servent = start(options).await;
     let at = servent.addr().unwrap();
@@ -182,7 +182,7 @@ async fn a_page_becomes_a_neighbour_and_leaves() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wb_1_an_upgrade_that_is_not_allowed_is_told_why() {
     let state = tempfile::tempdir().unwrap();
-    let servent = start(admitting(Options::under(state.path()))).await;
+    let servent = start(admitting(ServentOptions::under(state.path()))).await;
     let at = servent.addr().unwrap();
     beside(move || {
         let upgrade = |name: &str, value: Option<&str>| {
@@ -233,7 +233,7 @@ async fn wb_1_an_upgrade_that_is_not_allowed_is_told_why() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wb_1_a_page_that_breaks_the_rules_is_closed_with_the_code_for_it() {
     let state = tempfile::tempdir().unwrap();
-    let servent = start(admitting(Options::under(state.path()))).await;
+    let servent = start(admitting(ServentOptions::under(state.path()))).await;
     let at = servent.addr().unwrap();
     beside(move || {
         let text = [&[0x81, 0x85, 0, 0, 0, 0][..], b"hello"].concat();
@@ -272,7 +272,7 @@ async fn wb_1_a_page_that_breaks_the_rules_is_closed_with_the_code_for_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_broke_the_rules_is_not_heard_any_more() {
     let state = tempfile::tempdir().unwrap();
-    let mut options = admitting(Options::under(state.path()));
+    let mut options = admitting(ServentOptions::under(state.path()));
     // Only what is tested ends the connection.
     options.node.limits.request_deadline = Duration::from_secs(3_600);
     let servent = start(options).await;
@@ -296,7 +296,7 @@ async fn who_broke_the_rules_is_not_heard_any_more() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_handshake_or_a_first_head_that_takes_too_long_is_ended() {
     let state = tempfile::tempdir().unwrap();
-    let mut options = admitting(Options::under(state.path()));
+    let mut options = admitting(ServentOptions::under(state.path()));
     options.node.limits.request_deadline = Duration::from_millis(300);
     let servent = start(options).await;
     let at = servent.addr().unwrap();

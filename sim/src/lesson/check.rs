@@ -5,7 +5,9 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::course::Course;
-use super::{Goal, Lesson, Question, Reply, StageError, Step, Task, Tweak};
+use super::{
+    Lesson, LessonGoal, LessonStep, Question, QuestionReply, StageError, StageTweak, Task,
+};
 use servent_core::time::Instant;
 
 /// What is found out about a lesson.
@@ -31,12 +33,12 @@ pub struct Finding {
 }
 
 /// Runs of one seed, by what was changed of the world and where they end.
-type Played = Vec<((Tweak, Option<Instant>), Result<Course, StageError>)>;
+type Played = Vec<((StageTweak, Option<Instant>), Result<Course, StageError>)>;
 
 /// What is known of a question after some seeds.
 #[derive(Default)]
-struct Asked {
-    first: Option<Reply>,
+struct QuestionRuns {
+    first: Option<QuestionReply>,
     done: bool,
 }
 
@@ -46,7 +48,8 @@ impl Lesson {
     #[must_use]
     pub fn check(&self, seeds: u64) -> Report {
         let mut report = Report { seeds, ..Report::default() };
-        let mut asked: Vec<Asked> = self.steps.iter().map(|_| Asked::default()).collect();
+        let mut asked: Vec<QuestionRuns> =
+            self.steps.iter().map(|_| QuestionRuns::default()).collect();
         for turn in 0..seeds {
             // Several questions are about one run.
             let mut played = Played::new();
@@ -56,10 +59,11 @@ impl Lesson {
                     continue;
                 }
                 let seed = self.seed(step, turn);
-                let tweak = Tweak { seed: Some(seed), ..step.tweak.clone() };
+                let tweak = StageTweak { seed: Some(seed), ..step.tweak.clone() };
                 let course = self.course(&mut played, tweak, step.until);
                 let at = |what: String| Finding { step: i + 1, seed, what };
-                if let Err(what) = asked.see(question, course, |what| report.answers.push(at(what)))
+                if let Err(what) =
+                    asked.observe(question, course, |what| report.answers.push(at(what)))
                 {
                     asked.done = true;
                     report.wrong.push(at(what));
@@ -75,7 +79,7 @@ impl Lesson {
     }
 
     /// The seed of a turn: the step's own, then the smallest others.
-    fn seed(&self, step: &Step, turn: u64) -> u64 {
+    fn seed(&self, step: &LessonStep, turn: u64) -> u64 {
         let own = step.tweak.seed.or(self.stage.scenario["seed"].as_u64()).unwrap_or(0);
         match turn {
             0 => own,
@@ -87,7 +91,7 @@ impl Lesson {
     fn course<'a>(
         &self,
         played: &'a mut Played,
-        tweak: Tweak,
+        tweak: StageTweak,
         end: Option<Instant>,
     ) -> Result<&'a Course, StageError> {
         let key = (tweak, end);
@@ -100,17 +104,17 @@ impl Lesson {
         played[i].1.as_ref().map_err(Clone::clone)
     }
 
-    fn check_goal(&self, i: usize, step: &Step, goal: &Goal, report: &mut Report) {
-        let holds = |tweak: &Tweak, seed: u64| {
+    fn check_goal(&self, i: usize, step: &LessonStep, goal: &LessonGoal, report: &mut Report) {
+        let holds = |tweak: &StageTweak, seed: u64| {
             let mut all = step.tweak.clone();
             all.acts.extend(tweak.acts.iter().cloned());
             all.set.extend(tweak.set.iter().map(|(key, value)| (key.clone(), value.clone())));
-            let world = self.stage.with(&Tweak { seed: Some(seed), ..all })?;
+            let world = self.stage.with(&StageTweak { seed: Some(seed), ..all })?;
             world.course(None).map(|course| goal.claim.holds(&course))
         };
         let at = |seed: u64, what: String| Finding { step: i + 1, seed, what };
         let own = self.seed(step, 0);
-        let fails = |tweak: &Tweak| {
+        let fails = |tweak: &StageTweak| {
             (0..report.seeds).map(|turn| self.seed(step, turn)).find_map(|seed| {
                 match holds(tweak, seed) {
                     Ok(true) => None,
@@ -133,15 +137,15 @@ impl Lesson {
         for n in tempting {
             report.wrong.push(at(own, format!("wrong attempt {n} reaches the goal")));
         }
-        if holds(&Tweak::default(), own).unwrap_or(false) {
+        if holds(&StageTweak::default(), own).unwrap_or(false) {
             report.wrong.push(at(own, String::from("the goal is reached without doing anything")));
         }
     }
 }
 
-impl Asked {
+impl QuestionRuns {
     /// Takes a run; `answered` hears what is right of the first one.
-    fn see(
+    fn observe(
         &mut self,
         question: &Question,
         course: Result<&Course, StageError>,
@@ -149,7 +153,7 @@ impl Asked {
     ) -> Result<(), String> {
         let course = course.map_err(|why| why.to_string())?;
         let truth = question.of.truth(course).map_err(|why| why.0)?;
-        let words = |reply: &Reply| question.of.worded(reply);
+        let words = |reply: &QuestionReply| question.of.worded(reply);
         if self.first.is_none() {
             answered(words(&truth));
         }

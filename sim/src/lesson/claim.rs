@@ -11,11 +11,11 @@ use servent_core::time::Instant;
 
 /// Something that can be true of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Claim {
+pub enum RunClaim {
     /// So many events of a pattern happen.
     Count {
         /// Which.
-        pattern: Pattern,
+        pattern: EventPattern,
         /// At least so many.
         least: u64,
         /// At most so many.
@@ -34,21 +34,21 @@ pub enum Claim {
     /// Something happens for the first time before something else does.
     Before {
         /// What comes first.
-        first: Pattern,
+        first: EventPattern,
         /// What comes later, or never.
-        then: Pattern,
+        then: EventPattern,
     },
     /// All of these.
-    All(Vec<Claim>),
+    All(Vec<RunClaim>),
     /// One of these at least.
-    Any(Vec<Claim>),
+    Any(Vec<RunClaim>),
     /// Not this.
-    Not(Box<Claim>),
+    Not(Box<RunClaim>),
 }
 
 /// Events alike.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Pattern {
+pub struct EventPattern {
     /// The area and what, as `queue.lost`.
     pub event: String,
     /// Whose record it is, by name.
@@ -63,7 +63,7 @@ pub struct Pattern {
     pub by: Option<Instant>,
 }
 
-impl Claim {
+impl RunClaim {
     /// Whether it is true of a run.
     #[must_use]
     pub fn holds(&self, course: &Course) -> bool {
@@ -76,8 +76,9 @@ impl Claim {
                 course.totals.get(name).is_some_and(|total| (*least..=*most).contains(total))
             }
             Self::Before { first, then } => {
-                let place =
-                    |pattern: &Pattern| course.facts.iter().position(|f| pattern.fits(course, f));
+                let place = |pattern: &EventPattern| {
+                    course.facts.iter().position(|f| pattern.fits(course, f))
+                };
                 let Some(one) = place(first) else { return false };
                 place(then).is_none_or(|other| one < other)
             }
@@ -88,7 +89,7 @@ impl Claim {
     }
 }
 
-impl Pattern {
+impl EventPattern {
     /// All events that fit, in order.
     pub fn all<'a>(&'a self, course: &'a Course) -> impl Iterator<Item = &'a Fact> {
         course.facts.iter().filter(|fact| self.fits(course, fact))
@@ -150,23 +151,32 @@ mod tests {
         Course { names: vec!["A".to_string(), "B".to_string()], facts, totals }
     }
 
-    fn of(event: &str) -> Pattern {
-        Pattern { event: event.to_string(), ..Pattern::default() }
+    fn pattern_named(event: &str) -> EventPattern {
+        EventPattern { event: event.to_string(), ..EventPattern::default() }
     }
 
-    fn with(field: &str, value: Value) -> Pattern {
-        Pattern { with: [(field.to_string(), value)].into_iter().collect(), ..of("a.b") }
+    fn with(field: &str, value: Value) -> EventPattern {
+        EventPattern {
+            with: [(field.to_string(), value)].into_iter().collect(),
+            ..pattern_named("a.b")
+        }
     }
 
     #[test]
     fn a_pattern_fits_by_what_who_when_and_with_what() {
         let course = course();
-        let count = |pattern: &Pattern| pattern.all(&course).count();
-        assert_eq!(count(&of("a.b")), 2);
-        assert_eq!(count(&Pattern { node: Some("A".to_string()), ..of("a.b") }), 0);
-        assert_eq!(count(&Pattern { about: Some("A".to_string()), ..of("a.b") }), 2);
-        assert_eq!(count(&Pattern { by: Some(Instant::from_secs(4)), ..of("a.b") }), 1);
-        assert_eq!(count(&Pattern { from: Instant::from_secs(5), ..of("a.b") }), 1);
+        let count = |pattern: &EventPattern| pattern.all(&course).count();
+        assert_eq!(count(&pattern_named("a.b")), 2);
+        assert_eq!(count(&EventPattern { node: Some("A".to_string()), ..pattern_named("a.b") }), 0);
+        assert_eq!(
+            count(&EventPattern { about: Some("A".to_string()), ..pattern_named("a.b") }),
+            2
+        );
+        assert_eq!(
+            count(&EventPattern { by: Some(Instant::from_secs(4)), ..pattern_named("a.b") }),
+            1
+        );
+        assert_eq!(count(&EventPattern { from: Instant::from_secs(5), ..pattern_named("a.b") }), 1);
         assert_eq!(count(&with("why", "late".into())), 1);
         assert_eq!(count(&with("to", "B".into())), 1, "a node by its name");
         assert_eq!(count(&with("to", 0.into())), 1, "and by its number");
@@ -176,18 +186,18 @@ mod tests {
     #[test]
     fn a_claim_is_true_or_not() {
         let course = course();
-        let twice = Claim::Count { pattern: of("a.b"), least: 2, most: 2 };
-        let never = Claim::Count { pattern: of("a.b"), least: 0, most: 0 };
-        let before = |a, b| Claim::Before { first: of(a), then: of(b) };
-        let sum = |least, most| Claim::Total { name: "sum".to_string(), least, most };
+        let twice = RunClaim::Count { pattern: pattern_named("a.b"), least: 2, most: 2 };
+        let never = RunClaim::Count { pattern: pattern_named("a.b"), least: 0, most: 0 };
+        let before = |a, b| RunClaim::Before { first: pattern_named(a), then: pattern_named(b) };
+        let sum = |least, most| RunClaim::Total { name: "sum".to_string(), least, most };
         assert!(twice.holds(&course) && !never.holds(&course));
         assert!(before("a.b", "a.c").holds(&course) && !before("a.c", "a.b").holds(&course));
         assert!(before("a.b", "x.y").holds(&course) && !before("x.y", "a.b").holds(&course));
         assert!(sum(4.0, 4.0).holds(&course) && !sum(5.0, 9.0).holds(&course));
-        assert!(!Claim::All(vec![twice.clone(), never.clone()]).holds(&course));
-        assert!(Claim::Any(vec![twice.clone(), never.clone()]).holds(&course));
-        assert!(!Claim::Not(Box::new(twice)).holds(&course));
-        let unknown = Claim::Total { name: "other".to_string(), least: 0.0, most: 9.0 };
+        assert!(!RunClaim::All(vec![twice.clone(), never.clone()]).holds(&course));
+        assert!(RunClaim::Any(vec![twice.clone(), never.clone()]).holds(&course));
+        assert!(!RunClaim::Not(Box::new(twice)).holds(&course));
+        let unknown = RunClaim::Total { name: "other".to_string(), least: 0.0, most: 9.0 };
         assert!(!unknown.holds(&course), "of what is not there nothing is true");
     }
 }

@@ -11,8 +11,9 @@ use toml::Spanned;
 
 use super::raw;
 use super::{
-    Asked, Choice, Claim, Goal, Item, Kind, Lesson, Measure, Pattern, Question, Setting, Stage,
-    StageError, Step, Task, Tempting, Tweak,
+    AnswerChoice, EventPattern, Lesson, LessonGoal, LessonStage, LessonStep, Measure, OrderItem,
+    Question, QuestionKind, RunClaim, StageError, StageTweak, StepKind, Task, TemptingAnswer,
+    WorldSetting,
 };
 use servent_core::time::{Duration, Instant};
 
@@ -36,8 +37,8 @@ impl Display for LessonError {
 impl Error for LessonError {}
 
 /// Something wrong, at a place in the text.
-type Wrong = (Range<usize>, String);
-type Read<T> = Result<T, Wrong>;
+type FileMistake = (Range<usize>, String);
+type FileResult<T> = Result<T, FileMistake>;
 
 impl Lesson {
     /// Reads a lesson.
@@ -56,18 +57,18 @@ impl Lesson {
     /// # Errors
     /// The first thing that makes no sense, at its line and column.
     pub fn proofread(text: &str) -> Result<Self, LessonError> {
-        Self::read(text, Stage::wrong_name)
+        Self::read(text, LessonStage::wrong_name)
     }
 
     fn read(text: &str, wrong_name: WrongName) -> Result<Self, LessonError> {
-        let raw: raw::Lesson = toml::from_str(text).map_err(|why| {
+        let raw: raw::RawLesson = toml::from_str(text).map_err(|why| {
             located(text, (why.span().unwrap_or(0..0), why.message().to_string()))
         })?;
         lesson(raw, wrong_name).map_err(|wrong| located(text, wrong))
     }
 }
 
-fn located(text: &str, (span, what): Wrong) -> LessonError {
+fn located(text: &str, (span, what): FileMistake) -> LessonError {
     let before = text.get(..span.start.min(text.len())).unwrap_or(text);
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
     // Reasons of scenarios may be of several lines.
@@ -75,22 +76,22 @@ fn located(text: &str, (span, what): Wrong) -> LessonError {
     LessonError { line: before.matches('\n').count() + 1, column, what }
 }
 
-fn wrong<T>(span: Range<usize>, what: impl Into<String>) -> Read<T> {
+fn wrong<T>(span: Range<usize>, what: impl Into<String>) -> FileResult<T> {
     Err((span, what.into()))
 }
 
 /// Says what is wrong with the name of an event, if anything is.
-type WrongName = fn(&Stage, &str) -> Option<String>;
+type WrongName = fn(&LessonStage, &str) -> Option<String>;
 
 /// What the steps are read against.
-struct Known {
-    stage: Stage,
+struct KnownNames {
+    stage: LessonStage,
     wrong_name: WrongName,
     names: Vec<String>,
     length: Duration,
 }
 
-fn lesson(raw: raw::Lesson, wrong_name: WrongName) -> Read<Lesson> {
+fn lesson(raw: raw::RawLesson, wrong_name: WrongName) -> FileResult<Lesson> {
     let named = |name: &Spanned<String>, what: &str| {
         let empty = name.get_ref().trim().is_empty();
         if empty { wrong(name.span(), format!("{what} is missing")) } else { Ok(()) }
@@ -110,8 +111,8 @@ fn lesson(raw: raw::Lesson, wrong_name: WrongName) -> Read<Lesson> {
     let stage = stage(raw.view, raw.world)?;
     let told = |why: StageError| (0..0, why.to_string());
     let (names, length) = (stage.names().map_err(told)?, stage.length().map_err(told)?);
-    let known = Known { stage: stage.clone(), names, length, wrong_name };
-    let mut steps: Vec<Step> = Vec::new();
+    let known = KnownNames { stage: stage.clone(), names, length, wrong_name };
+    let mut steps: Vec<LessonStep> = Vec::new();
     let mut asked: Vec<(String, usize)> = Vec::new();
     for one in raw.step {
         let (span, one) = (one.span(), one.into_inner());
@@ -121,10 +122,10 @@ fn lesson(raw: raw::Lesson, wrong_name: WrongName) -> Read<Lesson> {
         steps.push(read);
     }
     let last = raw.id.span();
-    if !steps.iter().any(|step| step.kind == Kind::Explain) {
+    if !steps.iter().any(|step| step.kind == StepKind::Explain) {
         return wrong(last, "a lesson has a step that explains: do = \"explain\"");
     }
-    if steps.last().is_none_or(|step| step.kind != Kind::Exit) {
+    if steps.last().is_none_or(|step| step.kind != StepKind::Exit) {
         return wrong(last, "the last step is the exit question: do = \"exit\"");
     }
     Ok(Lesson {
@@ -141,20 +142,20 @@ fn lesson(raw: raw::Lesson, wrong_name: WrongName) -> Read<Lesson> {
     })
 }
 
-fn stage(view: super::Topic, raw: Spanned<raw::World>) -> Read<Stage> {
+fn stage(view: super::Topic, raw: Spanned<raw::RawWorld>) -> FileResult<LessonStage> {
     let (span, raw) = (raw.span(), raw.into_inner());
     let at = |why: StageError| (span.clone(), why.to_string());
     let stage = match (raw.preset, raw.scenario) {
-        (Some(id), None) => Stage::preset(view, id.get_ref()).ok_or_else(|| {
+        (Some(id), None) => LessonStage::preset(view, id.get_ref()).ok_or_else(|| {
             (
                 id.span(),
                 format!("this view has no preset `{}`: `servent sim` lists them", id.get_ref()),
             )
         })?,
-        (None, Some(scenario)) => Stage::new(view, scenario).map_err(at)?,
+        (None, Some(scenario)) => LessonStage::new(view, scenario).map_err(at)?,
         _ => return wrong(span, "a world is a `preset` or a `scenario`"),
     };
-    let tweak = Tweak { seed: raw.seed, set: raw.set, acts: Vec::new() };
+    let tweak = StageTweak { seed: raw.seed, set: raw.set, acts: Vec::new() };
     let stage = stage.with(&tweak).map_err(at)?;
     let Some(seconds) = raw.seconds else { return Ok(stage) };
     let length = instant(&seconds)?.since(Instant::ZERO);
@@ -162,40 +163,42 @@ fn stage(view: super::Topic, raw: Spanned<raw::World>) -> Read<Stage> {
 }
 
 fn step(
-    known: &Known,
-    stage: &Stage,
+    known: &KnownNames,
+    stage: &LessonStage,
     asked: &[(String, usize)],
-    before: &[Step],
+    before: &[LessonStep],
     span: Range<usize>,
-    raw: raw::Step,
-) -> Read<Step> {
+    raw: raw::RawStep,
+) -> FileResult<LessonStep> {
     let (kind, place) = (*raw.r#do.get_ref(), raw.r#do.span());
     let at = raw.at.as_ref().map(|at| moment(known, at)).transpose()?;
     let until = raw.until.as_ref().map(|until| moment(known, until)).transpose()?;
-    let tweak = Tweak { seed: raw.seed, set: raw.set.clone(), acts: Vec::new() };
+    let tweak = StageTweak { seed: raw.seed, set: raw.set.clone(), acts: Vec::new() };
     stage.with(&tweak).map_err(|why| (span, why.to_string()))?;
     let (text, clause) = (raw.text.get_ref().clone(), raw.clause.clone());
-    let told = Step { kind, text, at, until, clause, tweak, task: Task::Nothing };
+    let told = LessonStep { kind, text, at, until, clause, tweak, task: Task::Nothing };
     let count = usize::from(raw.choices.is_some())
         + usize::from(raw.number.is_some())
         + usize::from(raw.point.is_some())
         + usize::from(raw.order.is_some());
     match kind {
-        Kind::Predict if at.is_none() => {
+        StepKind::Predict if at.is_none() => {
             wrong(place, "a prediction needs `at`: nothing that happens later is shown before it")
         }
-        Kind::Predict | Kind::Observe if count == 1 => {
-            Ok(Step { task: Task::Question(question(known, raw)?), ..told })
+        StepKind::Predict | StepKind::Observe if count == 1 => {
+            Ok(LessonStep { task: Task::Question(question(known, raw)?), ..told })
         }
-        Kind::Predict | Kind::Observe => {
+        StepKind::Predict | StepKind::Observe => {
             wrong(place, "this step asks: it needs one of `choices`, `number`, `point`, `order`")
         }
-        Kind::Exit => again(asked, before, place, &raw, told),
-        Kind::Goal => Ok(Step { task: Task::Goal(goal(known, stage, place, raw)?), ..told }),
+        StepKind::Exit => again(asked, before, place, &raw, told),
+        StepKind::Goal => {
+            Ok(LessonStep { task: Task::Goal(goal(known, stage, place, raw)?), ..told })
+        }
         _ if count > 0 || raw.goal.is_some() => {
             wrong(place, "this step asks nothing: leave the question out, or let it do `predict`")
         }
-        Kind::Reveal if until.is_none() => {
+        StepKind::Reveal if until.is_none() => {
             wrong(place, "a step that shows something needs `until`, in seconds")
         }
         _ => Ok(told),
@@ -205,22 +208,22 @@ fn step(
 /// What was asked before, of another world.
 fn again(
     asked: &[(String, usize)],
-    before: &[Step],
+    before: &[LessonStep],
     place: Range<usize>,
-    raw: &raw::Step,
-    told: Step,
-) -> Read<Step> {
+    raw: &raw::RawStep,
+    told: LessonStep,
+) -> FileResult<LessonStep> {
     let Some(same) = &raw.same_as else {
         return wrong(place, "an exit question names the step it asks again: `same_as`");
     };
     let found = asked.iter().find(|(id, _)| id == same.get_ref()).map(|(_, i)| &before[*i]);
-    let Some(Step { task: Task::Question(question), at, until, .. }) = found else {
+    let Some(LessonStep { task: Task::Question(question), at, until, .. }) = found else {
         return wrong(
             same.span(),
             format!("no step before has the id `{}` and asks", same.get_ref()),
         );
     };
-    if told.tweak == Tweak::default() {
+    if told.tweak == StageTweak::default() {
         return wrong(
             place,
             "an exit question is about another world: give it a `seed` or a `set`",
@@ -232,10 +235,10 @@ fn again(
     // Which sentence is true there is for the core to say.
     question.varies = true;
     let (at, until) = (told.at.or(*at), told.until.or(*until));
-    Ok(Step { at, until, task: Task::Question(question), ..told })
+    Ok(LessonStep { at, until, task: Task::Question(question), ..told })
 }
 
-fn question(known: &Known, raw: raw::Step) -> Read<Question> {
+fn question(known: &KnownNames, raw: raw::RawStep) -> FileResult<Question> {
     let place = raw.r#do.span();
     let Some(right) = raw.right else {
         return wrong(place, "`right` is missing: what is said to whoever is right");
@@ -247,26 +250,30 @@ fn question(known: &Known, raw: raw::Step) -> Read<Question> {
         (.., Some(order)) => self::order(known, order)?,
         _ => return wrong(place, "nothing is asked"),
     };
-    let by_itself = matches!(of, Asked::Choice(_)) && !raw.varies;
+    let by_itself = matches!(of, QuestionKind::Choice(_)) && !raw.varies;
     let Some(otherwise) = raw.otherwise.or(by_itself.then(String::new)) else {
         return wrong(place, "`otherwise` is missing: what is said to whoever is wrong");
     };
     Ok(Question { of, right, otherwise, varies: raw.varies })
 }
 
-fn choice(known: &Known, raw: Spanned<Vec<Spanned<raw::Choice>>>, varies: bool) -> Read<Asked> {
+fn choice(
+    known: &KnownNames,
+    raw: Spanned<Vec<Spanned<raw::RawChoice>>>,
+    varies: bool,
+) -> FileResult<QuestionKind> {
     let (span, raw) = (raw.span(), raw.into_inner());
     if !(2..=6).contains(&raw.len()) {
         return wrong(span, "a choice is of two to six sentences");
     }
     let choices = raw.into_iter().map(|one| {
-        let raw::Choice { text, holds, wrong } = one.into_inner();
-        Ok(Choice { text, holds: claim(known, holds)?, wrong })
+        let raw::RawChoice { text, holds, wrong } = one.into_inner();
+        Ok(AnswerChoice { text, holds: claim(known, holds)?, wrong })
     });
-    let choices = choices.collect::<Read<Vec<Choice>>>()?;
+    let choices = choices.collect::<FileResult<Vec<AnswerChoice>>>()?;
     let right = choices.iter().filter(|choice| choice.wrong.is_none()).count();
     match (varies, right) {
-        (false, 1) | (true, 0) => Ok(Asked::Choice(choices)),
+        (false, 1) | (true, 0) => Ok(QuestionKind::Choice(choices)),
         (false, _) => wrong(
             span,
             format!(
@@ -277,7 +284,7 @@ fn choice(known: &Known, raw: Spanned<Vec<Spanned<raw::Choice>>>, varies: bool) 
     }
 }
 
-fn number(known: &Known, raw: Spanned<raw::Number>) -> Read<Asked> {
+fn number(known: &KnownNames, raw: Spanned<raw::RawNumber>) -> FileResult<QuestionKind> {
     let (span, raw) = (raw.span(), raw.into_inner());
     let measure = match (raw.count, raw.time, raw.total) {
         (Some(of), None, None) => Measure::Count(pattern(known, of.into_inner())?),
@@ -285,33 +292,43 @@ fn number(known: &Known, raw: Spanned<raw::Number>) -> Read<Asked> {
         (None, None, Some(name)) => Measure::Total(name),
         _ => return wrong(span, "a number is one of `count`, `time` and `total`"),
     };
-    let wrong = raw.wrong.into_iter().map(|one| Tempting { answer: one.answer, why: one.why });
-    Ok(Asked::Number { measure, slack: raw.slack, unit: raw.unit, wrong: wrong.collect() })
+    let wrong =
+        raw.wrong.into_iter().map(|one| TemptingAnswer { answer: one.answer, why: one.why });
+    Ok(QuestionKind::Number { measure, slack: raw.slack, unit: raw.unit, wrong: wrong.collect() })
 }
 
-fn point(known: &Known, raw: Spanned<raw::Point>) -> Read<Asked> {
+fn point(known: &KnownNames, raw: Spanned<raw::Point>) -> FileResult<QuestionKind> {
     let raw = raw.into_inner();
     let wrong = raw.wrong.into_iter().map(|one| {
         let answer = node(known, &one.answer)?;
-        Ok(Tempting { answer, why: one.why })
+        Ok(TemptingAnswer { answer, why: one.why })
     });
-    let wrong = wrong.collect::<Read<Vec<_>>>()?;
-    Ok(Asked::Point { pattern: pattern(known, raw.at.into_inner())?, about: raw.other, wrong })
+    let wrong = wrong.collect::<FileResult<Vec<_>>>()?;
+    Ok(QuestionKind::Point {
+        pattern: pattern(known, raw.at.into_inner())?,
+        about: raw.other,
+        wrong,
+    })
 }
 
-fn order(known: &Known, raw: Spanned<Vec<Spanned<raw::Item>>>) -> Read<Asked> {
+fn order(known: &KnownNames, raw: Spanned<Vec<Spanned<raw::RawItem>>>) -> FileResult<QuestionKind> {
     let (span, raw) = (raw.span(), raw.into_inner());
     if !(2..=6).contains(&raw.len()) {
         return wrong(span, "an order is of two to six things");
     }
     let items = raw.into_iter().map(|one| {
-        let raw::Item { text, first } = one.into_inner();
-        Ok(Item { text, pattern: pattern(known, first.into_inner())? })
+        let raw::RawItem { text, first } = one.into_inner();
+        Ok(OrderItem { text, pattern: pattern(known, first.into_inner())? })
     });
-    items.collect::<Read<Vec<Item>>>().map(Asked::Order)
+    items.collect::<FileResult<Vec<OrderItem>>>().map(QuestionKind::Order)
 }
 
-fn goal(known: &Known, stage: &Stage, place: Range<usize>, raw: raw::Step) -> Read<Goal> {
+fn goal(
+    known: &KnownNames,
+    stage: &LessonStage,
+    place: Range<usize>,
+    raw: raw::RawStep,
+) -> FileResult<LessonGoal> {
     let Some(goal) = raw.goal else {
         return wrong(place, "this step sets a goal: it needs `goal`");
     };
@@ -324,57 +341,59 @@ fn goal(known: &Known, stage: &Stage, place: Range<usize>, raw: raw::Step) -> Re
     let goal = goal.into_inner();
     let mut settings = Vec::new();
     for one in goal.settings {
-        let raw::Setting { key, text, values } = one.into_inner();
+        let raw::RawSetting { key, text, values } = one.into_inner();
         let span = key.span();
         let key = key.into_inner();
         for value in &values {
             let set = [(key.clone(), value.clone())].into_iter().collect();
-            tried(stage, &Tweak { set, ..Tweak::default() }, span.clone())?;
+            tried(stage, &StageTweak { set, ..StageTweak::default() }, span.clone())?;
         }
-        settings.push(Setting { key, text, values });
+        settings.push(WorldSetting { key, text, values });
     }
-    let tweak = |raw: Spanned<raw::Tweak>| {
-        let (span, raw::Tweak { acts, set }) = (raw.span(), raw.into_inner());
-        let tweak = Tweak { acts, set, seed: None };
+    let tweak = |raw: Spanned<raw::RawTweak>| {
+        let (span, raw::RawTweak { acts, set }) = (raw.span(), raw.into_inner());
+        let tweak = StageTweak { acts, set, seed: None };
         tried(stage, &tweak, span)?;
         Ok(tweak)
     };
     let solution = tweak(goal.solution)?;
-    let wrong =
-        goal.wrong.into_iter().map(|one| Ok(Tempting { answer: tweak(one.answer)?, why: one.why }));
-    let wrong = wrong.collect::<Read<Vec<_>>>()?;
+    let wrong = goal
+        .wrong
+        .into_iter()
+        .map(|one| Ok(TemptingAnswer { answer: tweak(one.answer)?, why: one.why }));
+    let wrong = wrong.collect::<FileResult<Vec<_>>>()?;
     let claim = claim(known, goal.holds)?;
-    Ok(Goal { claim, budget: goal.budget, settings, right, otherwise, solution, wrong })
+    Ok(LessonGoal { claim, budget: goal.budget, settings, right, otherwise, solution, wrong })
 }
 
-fn tried(stage: &Stage, tweak: &Tweak, span: Range<usize>) -> Read<()> {
+fn tried(stage: &LessonStage, tweak: &StageTweak, span: Range<usize>) -> FileResult<()> {
     stage.with(tweak).map(|_| ()).map_err(|why| (span, why.to_string()))
 }
 
-fn claim(known: &Known, raw: Spanned<raw::Claim>) -> Read<Claim> {
+fn claim(known: &KnownNames, raw: Spanned<raw::RawClaim>) -> FileResult<RunClaim> {
     let (span, raw) = (raw.span(), raw.into_inner());
     let (least, most) = (raw.at_least, raw.at_most);
-    let many = |list: Vec<Spanned<raw::Claim>>| {
-        list.into_iter().map(|one| claim(known, one)).collect::<Read<Vec<Claim>>>()
+    let many = |list: Vec<Spanned<raw::RawClaim>>| {
+        list.into_iter().map(|one| claim(known, one)).collect::<FileResult<Vec<RunClaim>>>()
     };
     match (raw.happens, raw.never, raw.total, raw.first, raw.then, raw.all, raw.any) {
         (Some(of), None, None, None, None, None, None) => {
             let least = least.map_or(u64::from(most.is_none()), |n| n as u64);
             let most = most.map_or(u64::MAX, |n| n as u64);
-            Ok(Claim::Count { pattern: pattern(known, of)?, least, most })
+            Ok(RunClaim::Count { pattern: pattern(known, of)?, least, most })
         }
         (None, Some(of), None, None, None, None, None) => {
-            Ok(Claim::Count { pattern: pattern(known, of)?, least: 0, most: 0 })
+            Ok(RunClaim::Count { pattern: pattern(known, of)?, least: 0, most: 0 })
         }
         (None, None, Some(name), None, None, None, None) if least.or(most).is_some() => {
             let (least, most) = (least.unwrap_or(f64::MIN), most.unwrap_or(f64::MAX));
-            Ok(Claim::Total { name, least, most })
+            Ok(RunClaim::Total { name, least, most })
         }
         (None, None, None, Some(first), Some(then), None, None) => {
-            Ok(Claim::Before { first: pattern(known, first)?, then: pattern(known, then)? })
+            Ok(RunClaim::Before { first: pattern(known, first)?, then: pattern(known, then)? })
         }
-        (None, None, None, None, None, Some(all), None) => many(all).map(Claim::All),
-        (None, None, None, None, None, None, Some(any)) => many(any).map(Claim::Any),
+        (None, None, None, None, None, Some(all), None) => many(all).map(RunClaim::All),
+        (None, None, None, None, None, None, Some(any)) => many(any).map(RunClaim::Any),
         _ => wrong(
             span,
             "a claim is one of `happens`, `never`, `total` with `at_least` or `at_most`, `first` with `then`, `all`, `any`",
@@ -382,7 +401,7 @@ fn claim(known: &Known, raw: Spanned<raw::Claim>) -> Read<Claim> {
     }
 }
 
-fn pattern(known: &Known, raw: raw::Pattern) -> Read<Pattern> {
+fn pattern(known: &KnownNames, raw: raw::RawPattern) -> FileResult<EventPattern> {
     let event = raw.event.get_ref();
     if event.split('.').filter(|part| !part.is_empty()).count() != 2 {
         return wrong(raw.event.span(), "an event is an area and what happens, as \"queue.lost\"");
@@ -391,7 +410,7 @@ fn pattern(known: &Known, raw: raw::Pattern) -> Read<Pattern> {
         return wrong(raw.event.span(), why);
     }
     let name = |of: &Option<Spanned<String>>| of.as_ref().map(|of| node(known, of)).transpose();
-    Ok(Pattern {
+    Ok(EventPattern {
         event: event.clone(),
         node: name(&raw.node)?,
         about: name(&raw.about)?,
@@ -402,7 +421,7 @@ fn pattern(known: &Known, raw: raw::Pattern) -> Read<Pattern> {
 }
 
 /// A node that there is.
-fn node(known: &Known, name: &Spanned<String>) -> Read<String> {
+fn node(known: &KnownNames, name: &Spanned<String>) -> FileResult<String> {
     if known.names.iter().any(|known| known == name.get_ref()) {
         return Ok(name.get_ref().clone());
     }
@@ -411,7 +430,7 @@ fn node(known: &Known, name: &Spanned<String>) -> Read<String> {
 }
 
 /// An instant within the world's length.
-fn moment(known: &Known, seconds: &Spanned<f64>) -> Read<Instant> {
+fn moment(known: &KnownNames, seconds: &Spanned<f64>) -> FileResult<Instant> {
     let at = instant(seconds)?;
     if at > Instant::ZERO + known.length {
         let length = known.length.as_micros() as f64 / 1e6;
@@ -420,7 +439,7 @@ fn moment(known: &Known, seconds: &Spanned<f64>) -> Read<Instant> {
     Ok(at)
 }
 
-fn instant(seconds: &Spanned<f64>) -> Read<Instant> {
+fn instant(seconds: &Spanned<f64>) -> FileResult<Instant> {
     let value = *seconds.get_ref();
     if !(0.0..1e9).contains(&value) {
         return wrong(seconds.span(), "an instant is in seconds from the beginning");

@@ -25,15 +25,16 @@ use serde::{Deserialize, Serialize};
 use servent_core::time::Instant;
 
 pub use self::check::{Finding, Report};
-pub use self::claim::{Claim, Pattern};
+pub use self::claim::{EventPattern, RunClaim};
 pub use self::course::{Course, Fact};
 pub use self::file::LessonError;
 pub use self::question::{
-    Asked, Choice, Item, Measure, Question, Reply, Tempting, Undecided, Verdict,
+    AnswerChoice, AnswerVerdict, Measure, OrderItem, Question, QuestionKind, QuestionReply,
+    TemptingAnswer, Undecided,
 };
 pub use self::shown::{LessonView, QuestionView, StepView, TaskView};
-pub use self::stage::{Stage, StageError, Topic, Tweak};
-pub use self::subject::{Parts, Subject, Totals};
+pub use self::stage::{LessonStage, StageError, StageTweak, Topic};
+pub use self::subject::{ScenarioParts, Subject, Totals};
 pub use self::words::{all_in, find_in};
 
 /// The lessons that come with the simulator, in the order in which they teach
@@ -72,11 +73,11 @@ pub struct Lesson {
     /// How much of the way is shown.
     pub help: Help,
     /// Its world.
-    pub stage: Stage,
+    pub stage: LessonStage,
     /// The preset its world is, unchanged.
     pub preset: Option<String>,
     /// What is done in it.
-    pub steps: Vec<Step>,
+    pub steps: Vec<LessonStep>,
 }
 
 /// How much of the way a lesson shows.
@@ -94,7 +95,7 @@ pub enum Help {
 /// What a step is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum StepKind {
     /// Something is told.
     Say,
     /// What will happen is asked, before it is shown.
@@ -115,9 +116,9 @@ pub enum Kind {
 
 /// A step of a lesson.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct LessonStep {
     /// What it is for.
-    pub kind: Kind,
+    pub kind: StepKind,
     /// What is said.
     pub text: String,
     /// Where the clock stands when it begins.
@@ -127,7 +128,7 @@ pub struct Step {
     /// The requirement behind it, as `AQ-7`.
     pub clause: Option<String>,
     /// How its world differs from the lesson's.
-    pub tweak: Tweak,
+    pub tweak: StageTweak,
     /// What is to be done.
     pub task: Task,
 }
@@ -140,31 +141,31 @@ pub enum Task {
     /// A question is to be answered.
     Question(Question),
     /// Something is to be brought about.
-    Goal(Goal),
+    Goal(LessonGoal),
 }
 
 /// Something that is to be brought about.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Goal {
+pub struct LessonGoal {
     /// When it is.
-    pub claim: Claim,
+    pub claim: RunClaim,
     /// By so many deeds at most.
     pub budget: u32,
     /// Settings that may be changed, each a deed.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<WorldSetting>,
     /// Said to whoever did it.
     pub right: String,
     /// Said to whoever did not, where nothing else is.
     pub otherwise: String,
     /// One way to do it.
-    pub solution: Tweak,
+    pub solution: StageTweak,
     /// Ways that tempt.
-    pub wrong: Vec<Tempting<Tweak>>,
+    pub wrong: Vec<TemptingAnswer<StageTweak>>,
 }
 
 /// A setting of a world that may be changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Setting {
+pub struct WorldSetting {
     /// Its way in the scenario, as `swarm.policy`.
     pub key: String,
     /// What it is called.
@@ -175,7 +176,7 @@ pub struct Setting {
 
 /// How an attempt at a goal went.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Attempt {
+pub struct GoalAttempt {
     /// It was reached with every seed that was tried.
     pub right: bool,
     /// So many seeds were tried; the smallest one that fails ends it.
@@ -194,7 +195,7 @@ pub struct LessonAnswer {
     /// Why, or what is said to whoever reached the goal.
     pub why: String,
     /// One way to reach the goal, tried before it is told.
-    pub solution: Option<Tweak>,
+    pub solution: Option<StageTweak>,
 }
 
 /// Every lesson there is.
@@ -217,7 +218,7 @@ impl Lesson {
     ///
     /// # Errors
     /// There is no such step, or no world can be made of it.
-    pub fn stage(&self, step: usize) -> Result<Stage, StageError> {
+    pub fn stage(&self, step: usize) -> Result<LessonStage, StageError> {
         self.stage.with(&self.step(step)?.tweak)
     }
 
@@ -225,12 +226,12 @@ impl Lesson {
     ///
     /// # Errors
     /// Nothing is asked there, or the run does not answer it.
-    pub fn judge(&self, step: usize, reply: &Reply) -> Result<Verdict, StageError> {
-        let Step { task: Task::Question(question), until, .. } = self.step(step)? else {
+    pub fn grade(&self, step: usize, reply: &QuestionReply) -> Result<AnswerVerdict, StageError> {
+        let LessonStep { task: Task::Question(question), until, .. } = self.step(step)? else {
             return Err(StageError::NoQuestion);
         };
         let course = self.stage(step)?.course(*until)?;
-        Ok(question.judge(&course, reply)?)
+        Ok(question.grade(&course, reply)?)
     }
 
     /// What is right in a step: computed from a run, as everything that is
@@ -240,7 +241,7 @@ impl Lesson {
     /// Nothing is asked there, the run does not answer it, or the way to a goal
     /// does not lead there.
     pub fn answer(&self, step: usize) -> Result<LessonAnswer, StageError> {
-        let Step { task, until, .. } = self.step(step)?;
+        let LessonStep { task, until, .. } = self.step(step)?;
         match task {
             Task::Nothing => Err(StageError::NoQuestion),
             Task::Question(question) => {
@@ -265,38 +266,43 @@ impl Lesson {
     ///
     /// # Errors
     /// There is no goal in this step, or no world can be made of it.
-    pub fn attempt(&self, step: usize, tweak: &Tweak, seeds: u64) -> Result<Attempt, StageError> {
+    pub fn attempt(
+        &self,
+        step: usize,
+        tweak: &StageTweak,
+        seeds: u64,
+    ) -> Result<GoalAttempt, StageError> {
         let Task::Goal(goal) = &self.step(step)?.task else {
             return Err(StageError::NoGoal);
         };
-        let no = |tried, failed, why| Ok(Attempt { right: false, tried, failed, why });
+        let no = |tried, failed, why| Ok(GoalAttempt { right: false, tried, failed, why });
         if let Some(why) = goal.refused(tweak) {
             return no(0, None, why);
         }
         let stage = self.stage(step)?;
         let own = stage.scenario["seed"].as_u64().unwrap_or(0);
         for (tried, seed) in (1..).zip(core::iter::once(own).chain(1..=seeds)) {
-            let world = match stage.with(&Tweak { seed: Some(seed), ..tweak.clone() }) {
+            let world = match stage.with(&StageTweak { seed: Some(seed), ..tweak.clone() }) {
                 Ok(world) => world,
                 Err(why) => return no(tried, None, why.to_string()),
             };
             if !goal.claim.holds(&world.course(None)?) {
-                let same = |one: &&Tempting<Tweak>| one.answer.resembles(tweak);
+                let same = |one: &&TemptingAnswer<StageTweak>| one.answer.resembles(tweak);
                 let why = goal.wrong.iter().find(same).map_or(&goal.otherwise, |one| &one.why);
                 return no(tried, Some(seed), why.clone());
             }
         }
-        Ok(Attempt { right: true, tried: seeds + 1, failed: None, why: goal.right.clone() })
+        Ok(GoalAttempt { right: true, tried: seeds + 1, failed: None, why: goal.right.clone() })
     }
 
-    fn step(&self, step: usize) -> Result<&Step, StageError> {
+    fn step(&self, step: usize) -> Result<&LessonStep, StageError> {
         self.steps.get(step).ok_or(StageError::NoStep)
     }
 }
 
-impl Goal {
+impl LessonGoal {
     /// Why an attempt is none.
-    fn refused(&self, tweak: &Tweak) -> Option<String> {
+    fn refused(&self, tweak: &StageTweak) -> Option<String> {
         let deeds = (tweak.acts.len() + tweak.set.len()) as u64;
         if deeds == 0 {
             return Some("Nothing has been done yet.".to_string());
@@ -314,7 +320,7 @@ impl Goal {
     }
 }
 
-impl Tweak {
+impl StageTweak {
     /// The same things are done, whenever that is.
     fn resembles(&self, other: &Self) -> bool {
         let deeds = |tweak: &Self| -> Vec<serde_json::Value> {

@@ -7,14 +7,14 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::claim::{Claim, Pattern};
+use super::claim::{EventPattern, RunClaim};
 use super::course::{Course, Fact};
 
 /// A question that a run answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// What is asked for.
-    pub of: Asked,
+    pub of: QuestionKind,
     /// Said to whoever is right.
     pub right: String,
     /// Said to whoever is wrong, where nothing else is.
@@ -25,9 +25,9 @@ pub struct Question {
 
 /// What a question asks for.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Asked {
+pub enum QuestionKind {
     /// One of several sentences: the one that is true.
-    Choice(Vec<Choice>),
+    Choice(Vec<AnswerChoice>),
     /// A number.
     Number {
         /// Which.
@@ -37,36 +37,36 @@ pub enum Asked {
         /// What is counted.
         unit: String,
         /// Answers that tempt.
-        wrong: Vec<Tempting<f64>>,
+        wrong: Vec<TemptingAnswer<f64>>,
     },
     /// A node: of the first event that fits.
     Point {
         /// Which event.
-        pattern: Pattern,
+        pattern: EventPattern,
         /// The other node it is about, and not whose record it is.
         about: bool,
         /// Answers that tempt.
-        wrong: Vec<Tempting<String>>,
+        wrong: Vec<TemptingAnswer<String>>,
     },
     /// In which order things happen for the first time; here in the one that
     /// is right, unless it varies.
-    Order(Vec<Item>),
+    Order(Vec<OrderItem>),
 }
 
 /// A sentence that may be true.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Choice {
+pub struct AnswerChoice {
     /// The sentence.
     pub text: String,
     /// When it is true.
-    pub holds: Claim,
+    pub holds: RunClaim,
     /// Why one could think so though it is not; nothing where it is.
     pub wrong: Option<String>,
 }
 
 /// An answer that tempts, and why it is wrong.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tempting<A> {
+pub struct TemptingAnswer<A> {
     /// The answer.
     pub answer: A,
     /// Why it tempts, and why it is wrong.
@@ -77,26 +77,26 @@ pub struct Tempting<A> {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Measure {
     /// How many events fit.
-    Count(Pattern),
+    Count(EventPattern),
     /// When the first one does, in seconds.
-    Time(Pattern),
+    Time(EventPattern),
     /// What the run comes to.
     Total(String),
 }
 
 /// Something that happens.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Item {
+pub struct OrderItem {
     /// What it is called.
     pub text: String,
     /// How it is recognised.
-    pub pattern: Pattern,
+    pub pattern: EventPattern,
 }
 
 /// What somebody answers, or what is right.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reply {
+pub enum QuestionReply {
     /// A choice, counted from 0.
     Choice(usize),
     /// A number.
@@ -109,7 +109,7 @@ pub enum Reply {
 
 /// What the core says to an answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Verdict {
+pub struct AnswerVerdict {
     /// It is right.
     pub right: bool,
     /// What is right, in words.
@@ -123,21 +123,21 @@ pub struct Verdict {
 #[error("{0}")]
 pub struct Undecided(pub String);
 
-impl Asked {
+impl QuestionKind {
     /// What is right of a run.
     ///
     /// # Errors
     /// When nothing is, or two things are.
-    pub fn truth(&self, course: &Course) -> Result<Reply, Undecided> {
+    pub fn truth(&self, course: &Course) -> Result<QuestionReply, Undecided> {
         match self {
             Self::Choice(choices) => the_one(choices, course),
-            Self::Number { measure, .. } => measure.of(course).map(Reply::Number),
+            Self::Number { measure, .. } => measure.evaluate(course).map(QuestionReply::Number),
             Self::Point { pattern, about, .. } => {
                 let fact = pattern.first(course).ok_or_else(|| never(pattern))?;
                 let node = if *about { fact.other } else { Some(fact.node) };
                 let node =
                     node.ok_or_else(|| Undecided("the event is about nobody".to_string()))?;
-                Ok(Reply::Node(course.name(node).to_string()))
+                Ok(QuestionReply::Node(course.name(node).to_string()))
             }
             Self::Order(items) => {
                 let mut placed = Vec::new();
@@ -156,50 +156,52 @@ impl Asked {
                 if let Some([(_, a), (_, b)]) = clash {
                     return Err(Undecided(format!("“{a}” and “{b}” happen at the same instant")));
                 }
-                Ok(Reply::Order(placed.into_iter().map(|(_, text)| text.clone()).collect()))
+                Ok(QuestionReply::Order(placed.into_iter().map(|(_, text)| text.clone()).collect()))
             }
         }
     }
 
     /// An answer in words.
     #[must_use]
-    pub fn worded(&self, reply: &Reply) -> String {
+    pub fn worded(&self, reply: &QuestionReply) -> String {
         match (self, reply) {
-            (Self::Choice(choices), Reply::Choice(i)) => {
+            (Self::Choice(choices), QuestionReply::Choice(i)) => {
                 choices.get(*i).map(|choice| choice.text.clone()).unwrap_or_default()
             }
-            (Self::Number { unit, .. }, Reply::Number(number)) => {
+            (Self::Number { unit, .. }, QuestionReply::Number(number)) => {
                 // Thousandths are as much as anybody guesses.
                 let number = (number * 1_000.0) as i64 as f64 / 1_000.0;
                 if unit.is_empty() { format!("{number}") } else { format!("{number} {unit}") }
             }
-            (_, Reply::Node(name)) => name.clone(),
-            (_, Reply::Order(texts)) => texts.join(" → "),
-            (_, Reply::Choice(i)) => i.to_string(),
-            (_, Reply::Number(number)) => number.to_string(),
+            (_, QuestionReply::Node(name)) => name.clone(),
+            (_, QuestionReply::Order(texts)) => texts.join(" → "),
+            (_, QuestionReply::Choice(i)) => i.to_string(),
+            (_, QuestionReply::Number(number)) => number.to_string(),
         }
     }
 
     /// Whether an answer comes close enough to another one.
     #[must_use]
-    pub fn agrees(&self, reply: &Reply, truth: &Reply) -> bool {
+    pub fn agrees(&self, reply: &QuestionReply, truth: &QuestionReply) -> bool {
         match (self, reply, truth) {
-            (Self::Number { slack, .. }, Reply::Number(said), Reply::Number(is)) => {
-                (said - is).abs() <= slack + 1e-9
-            }
+            (
+                Self::Number { slack, .. },
+                QuestionReply::Number(said),
+                QuestionReply::Number(is),
+            ) => (said - is).abs() <= slack + 1e-9,
             _ => reply == truth,
         }
     }
 
     /// Why a wrong answer tempts.
-    fn tempting(&self, reply: &Reply) -> Option<String> {
+    fn tempting(&self, reply: &QuestionReply) -> Option<String> {
         match (self, reply) {
-            (Self::Choice(choices), Reply::Choice(i)) => choices.get(*i)?.wrong.clone(),
-            (Self::Number { wrong, slack, .. }, Reply::Number(said)) => wrong
+            (Self::Choice(choices), QuestionReply::Choice(i)) => choices.get(*i)?.wrong.clone(),
+            (Self::Number { wrong, slack, .. }, QuestionReply::Number(said)) => wrong
                 .iter()
                 .find(|one| (one.answer - said).abs() <= slack + 1e-9)
                 .map(|one| one.why.clone()),
-            (Self::Point { wrong, .. }, Reply::Node(name)) => {
+            (Self::Point { wrong, .. }, QuestionReply::Node(name)) => {
                 wrong.iter().find(|one| one.answer == *name).map(|one| one.why.clone())
             }
             _ => None,
@@ -208,13 +210,13 @@ impl Asked {
 
     /// The answer its author thinks right; `None` where the author does not say.
     #[must_use]
-    pub fn expected(&self) -> Option<Reply> {
+    pub fn expected(&self) -> Option<QuestionReply> {
         match self {
             Self::Choice(choices) => {
-                choices.iter().position(|choice| choice.wrong.is_none()).map(Reply::Choice)
+                choices.iter().position(|choice| choice.wrong.is_none()).map(QuestionReply::Choice)
             }
             Self::Order(items) => {
-                Some(Reply::Order(items.iter().map(|item| item.text.clone()).collect()))
+                Some(QuestionReply::Order(items.iter().map(|item| item.text.clone()).collect()))
             }
             Self::Number { .. } | Self::Point { .. } => None,
         }
@@ -226,17 +228,21 @@ impl Question {
     ///
     /// # Errors
     /// When the run does not answer the question.
-    pub fn judge(&self, course: &Course, reply: &Reply) -> Result<Verdict, Undecided> {
+    pub fn grade(
+        &self,
+        course: &Course,
+        reply: &QuestionReply,
+    ) -> Result<AnswerVerdict, Undecided> {
         let truth = self.of.truth(course)?;
         let right = self.of.agrees(reply, &truth);
         let why = if right { Some(self.right.clone()) } else { self.of.tempting(reply) };
         let why = why.unwrap_or_else(|| self.otherwise.clone());
-        Ok(Verdict { right, truth: self.of.worded(&truth), why })
+        Ok(AnswerVerdict { right, truth: self.of.worded(&truth), why })
     }
 }
 
 impl Measure {
-    fn of(&self, course: &Course) -> Result<f64, Undecided> {
+    fn evaluate(&self, course: &Course) -> Result<f64, Undecided> {
         match self {
             Self::Count(pattern) => Ok(pattern.all(course).count() as f64),
             Self::Time(pattern) => {
@@ -254,19 +260,19 @@ impl Measure {
 }
 
 /// The only sentence that is true.
-fn the_one(choices: &[Choice], course: &Course) -> Result<Reply, Undecided> {
+fn the_one(choices: &[AnswerChoice], course: &Course) -> Result<QuestionReply, Undecided> {
     let mut holding = (0..).zip(choices).filter(|(_, choice)| choice.holds.holds(course));
     let Some((i, one)) = holding.next() else {
         return Err(Undecided("no choice is true".to_string()));
     };
     match holding.next() {
-        None => Ok(Reply::Choice(i)),
+        None => Ok(QuestionReply::Choice(i)),
         Some((_, other)) => {
             Err(Undecided(format!("“{}” and “{}” are both true", one.text, other.text)))
         }
     }
 }
 
-fn never(pattern: &Pattern) -> Undecided {
+fn never(pattern: &EventPattern) -> Undecided {
     Undecided(format!("no `{}` as described happens", pattern.event))
 }

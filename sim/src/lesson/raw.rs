@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use toml::Spanned;
 
-use super::{Help, Kind, Topic};
+use super::{Help, StepKind, Topic};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Lesson {
+pub(super) struct RawLesson {
     pub(super) id: Spanned<String>,
     pub(super) view: Topic,
     pub(super) title: Spanned<String>,
@@ -21,8 +21,8 @@ pub(super) struct Lesson {
     #[serde(default = "minutes")]
     pub(super) minutes: u32,
     pub(super) help: Help,
-    pub(super) world: Spanned<World>,
-    pub(super) step: Vec<Spanned<Step>>,
+    pub(super) world: Spanned<RawWorld>,
+    pub(super) step: Vec<Spanned<RawStep>>,
 }
 
 const fn minutes() -> u32 {
@@ -32,7 +32,7 @@ const fn minutes() -> u32 {
 /// A preset or a scenario, and what is changed of it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct World {
+pub(super) struct RawWorld {
     pub(super) preset: Option<Spanned<String>>,
     pub(super) scenario: Option<Value>,
     pub(super) seconds: Option<Spanned<f64>>,
@@ -43,8 +43,8 @@ pub(super) struct World {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Step {
-    pub(super) r#do: Spanned<Kind>,
+pub(super) struct RawStep {
+    pub(super) r#do: Spanned<StepKind>,
     pub(super) text: Spanned<String>,
     pub(super) id: Option<Spanned<String>>,
     pub(super) at: Option<Spanned<f64>>,
@@ -53,75 +53,75 @@ pub(super) struct Step {
     pub(super) seed: Option<u64>,
     #[serde(default)]
     pub(super) set: BTreeMap<String, Value>,
-    pub(super) choices: Option<Spanned<Vec<Spanned<Choice>>>>,
-    pub(super) number: Option<Spanned<Number>>,
+    pub(super) choices: Option<Spanned<Vec<Spanned<RawChoice>>>>,
+    pub(super) number: Option<Spanned<RawNumber>>,
     pub(super) point: Option<Spanned<Point>>,
-    pub(super) order: Option<Spanned<Vec<Spanned<Item>>>>,
+    pub(super) order: Option<Spanned<Vec<Spanned<RawItem>>>>,
     pub(super) same_as: Option<Spanned<String>>,
     pub(super) right: Option<String>,
     pub(super) otherwise: Option<String>,
     #[serde(default)]
     pub(super) varies: bool,
-    pub(super) goal: Option<Spanned<Goal>>,
+    pub(super) goal: Option<Spanned<RawGoal>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Choice {
+pub(super) struct RawChoice {
     pub(super) text: String,
-    pub(super) holds: Spanned<Claim>,
+    pub(super) holds: Spanned<RawClaim>,
     pub(super) wrong: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Number {
-    pub(super) count: Option<Spanned<Pattern>>,
-    pub(super) time: Option<Spanned<Pattern>>,
+pub(super) struct RawNumber {
+    pub(super) count: Option<Spanned<RawPattern>>,
+    pub(super) time: Option<Spanned<RawPattern>>,
     pub(super) total: Option<String>,
     #[serde(default)]
     pub(super) slack: f64,
     #[serde(default)]
     pub(super) unit: String,
     #[serde(default)]
-    pub(super) wrong: Vec<Tempting<f64>>,
+    pub(super) wrong: Vec<RawTempting<f64>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Point {
-    pub(super) at: Spanned<Pattern>,
+    pub(super) at: Spanned<RawPattern>,
     #[serde(default)]
     pub(super) other: bool,
     #[serde(default)]
-    pub(super) wrong: Vec<Tempting<Spanned<String>>>,
+    pub(super) wrong: Vec<RawTempting<Spanned<String>>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Tempting<A> {
+pub(super) struct RawTempting<A> {
     pub(super) answer: A,
     pub(super) why: String,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Item {
+pub(super) struct RawItem {
     pub(super) text: String,
-    pub(super) first: Spanned<Pattern>,
+    pub(super) first: Spanned<RawPattern>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Goal {
-    pub(super) holds: Spanned<Claim>,
+pub(super) struct RawGoal {
+    pub(super) holds: Spanned<RawClaim>,
     #[serde(default = "one")]
     pub(super) budget: u32,
     #[serde(default)]
-    pub(super) settings: Vec<Spanned<Setting>>,
-    pub(super) solution: Spanned<Tweak>,
+    pub(super) settings: Vec<Spanned<RawSetting>>,
+    pub(super) solution: Spanned<RawTweak>,
     #[serde(default)]
-    pub(super) wrong: Vec<Attempt>,
+    pub(super) wrong: Vec<RawAttempt>,
 }
 
 const fn one() -> u32 {
@@ -130,7 +130,7 @@ const fn one() -> u32 {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Setting {
+pub(super) struct RawSetting {
     pub(super) key: Spanned<String>,
     pub(super) text: String,
     pub(super) values: Vec<Value>,
@@ -138,7 +138,7 @@ pub(super) struct Setting {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Tweak {
+pub(super) struct RawTweak {
     #[serde(default)]
     pub(super) acts: Vec<Value>,
     #[serde(default)]
@@ -147,14 +147,14 @@ pub(super) struct Tweak {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Attempt {
-    pub(super) answer: Spanned<Tweak>,
+pub(super) struct RawAttempt {
+    pub(super) answer: Spanned<RawTweak>,
     pub(super) why: String,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Pattern {
+pub(super) struct RawPattern {
     pub(super) event: Spanned<String>,
     pub(super) node: Option<Spanned<String>>,
     pub(super) about: Option<Spanned<String>>,
@@ -167,14 +167,14 @@ pub(super) struct Pattern {
 /// Every kind of claim has keys of its own.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Claim {
-    pub(super) happens: Option<Pattern>,
-    pub(super) never: Option<Pattern>,
+pub(super) struct RawClaim {
+    pub(super) happens: Option<RawPattern>,
+    pub(super) never: Option<RawPattern>,
     pub(super) total: Option<String>,
     pub(super) at_least: Option<f64>,
     pub(super) at_most: Option<f64>,
-    pub(super) first: Option<Pattern>,
-    pub(super) then: Option<Pattern>,
-    pub(super) all: Option<Vec<Spanned<Claim>>>,
-    pub(super) any: Option<Vec<Spanned<Claim>>>,
+    pub(super) first: Option<RawPattern>,
+    pub(super) then: Option<RawPattern>,
+    pub(super) all: Option<Vec<Spanned<RawClaim>>>,
+    pub(super) any: Option<Vec<Spanned<RawClaim>>>,
 }

@@ -5,7 +5,10 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use super::{Asked, Goal, Help, Kind, Lesson, Question, Setting, Step, Task, Topic};
+use super::{
+    Help, Lesson, LessonGoal, LessonStep, Question, QuestionKind, StepKind, Task, Topic,
+    WorldSetting,
+};
 use servent_core::time::Instant;
 
 /// A lesson.
@@ -35,7 +38,7 @@ pub struct LessonView {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepView {
     /// What it is for.
-    pub kind: Kind,
+    pub kind: StepKind,
     /// What is said.
     pub text: String,
     /// Where the clock stands when it begins.
@@ -61,7 +64,7 @@ pub enum TaskView {
         /// Deeds at most.
         budget: u32,
         /// Settings that may be changed.
-        settings: Vec<Setting>,
+        settings: Vec<WorldSetting>,
     },
 }
 
@@ -88,19 +91,20 @@ impl From<&Lesson> for LessonView {
     }
 }
 
-impl From<&Step> for StepView {
-    fn from(step: &Step) -> Self {
-        let Step { kind, text, at, until, clause, tweak, task } = step.clone();
+impl From<&LessonStep> for StepView {
+    fn from(step: &LessonStep) -> Self {
+        let LessonStep { kind, text, at, until, clause, tweak, task } = step.clone();
         let task = match &task {
             Task::Nothing => None,
             Task::Question(question) => Some(TaskView::Question(question.into())),
-            Task::Goal(Goal { budget, settings, .. }) => {
+            Task::Goal(LessonGoal { budget, settings, .. }) => {
                 Some(TaskView::Goal { budget: *budget, settings: settings.clone() })
             }
         };
         // Where a question's run ends would tell something of its answer.
-        let until = until.filter(|_| matches!(kind, Kind::Reveal | Kind::Say | Kind::Explain));
-        let other_world = tweak != super::Tweak::default();
+        let until =
+            until.filter(|_| matches!(kind, StepKind::Reveal | StepKind::Say | StepKind::Explain));
+        let other_world = tweak != super::StageTweak::default();
         Self { kind, text, at, until, clause, other_world, task }
     }
 }
@@ -108,12 +112,12 @@ impl From<&Step> for StepView {
 impl From<&Question> for QuestionView {
     fn from(question: &Question) -> Self {
         match &question.of {
-            Asked::Choice(choices) => {
+            QuestionKind::Choice(choices) => {
                 Self::Choice(choices.iter().map(|choice| choice.text.clone()).collect())
             }
-            Asked::Number { unit, .. } => Self::Number(unit.clone()),
-            Asked::Point { .. } => Self::Node {},
-            Asked::Order(items) => {
+            QuestionKind::Number { unit, .. } => Self::Number(unit.clone()),
+            QuestionKind::Point { .. } => Self::Node {},
+            QuestionKind::Order(items) => {
                 let mut texts: Vec<String> = items.iter().map(|item| item.text.clone()).collect();
                 texts.sort();
                 Self::Order(texts)

@@ -33,7 +33,7 @@ pub enum Topic {
 /// What is changed of a world: what is done in it, and other settings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Tweak {
+pub struct StageTweak {
     /// What is done, besides what the scenario says: `{at, cut: {…}}`.
     pub acts: Vec<Value>,
     /// Settings of the scenario by their ways, as `clients.0.size`.
@@ -85,7 +85,7 @@ impl From<serde_json::Error> for StageError {
 
 /// A world, as data.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stage {
+pub struct LessonStage {
     /// Of which protocol.
     pub view: Topic,
     /// Its scenario, every field.
@@ -104,7 +104,7 @@ macro_rules! of_view {
     };
 }
 
-impl Stage {
+impl LessonStage {
     /// The world of a preset.
     #[must_use]
     pub fn preset(view: Topic, id: &str) -> Option<Self> {
@@ -134,7 +134,7 @@ impl Stage {
     ///
     /// # Errors
     /// What makes no sense in it.
-    pub fn with(&self, tweak: &Tweak) -> Result<Self, StageError> {
+    pub fn with(&self, tweak: &StageTweak) -> Result<Self, StageError> {
         let mut scenario = self.scenario.clone();
         for (way, value) in &tweak.set {
             *place(&mut scenario, way)? = value.clone();
@@ -196,7 +196,7 @@ fn whole<P: Subject>(scenario: Value, length: Option<Duration>) -> Result<Value,
     written::<P>(&scenario)
 }
 
-fn changed<P: Subject>(scenario: Value, tweak: &Tweak) -> Result<Value, StageError> {
+fn changed<P: Subject>(scenario: Value, tweak: &StageTweak) -> Result<Value, StageError> {
     let mut scenario = read::<P>(scenario)?;
     let parts = P::parts(&mut scenario);
     *parts.seed = tweak.seed.unwrap_or(*parts.seed);
@@ -247,21 +247,23 @@ mod tests {
 
     #[test]
     fn a_world_is_changed_by_ways_acts_and_a_seed() {
-        let stage = Stage::preset(Topic::Queue, "one-cut-wire").expect("a preset");
+        let stage = LessonStage::preset(Topic::Queue, "one-cut-wire").expect("a preset");
         let tweak = json!({"acts": [{"at": 5, "crash": {"node": 0}}], "set": {"clients.0.size": 7}, "seed": 9});
-        let tweak: Tweak = serde_json::from_value(tweak).unwrap();
+        let tweak: StageTweak = serde_json::from_value(tweak).unwrap();
         let other = stage.with(&tweak).unwrap();
         assert_eq!(other.scenario["clients"][0]["size"], 7);
         assert_eq!(other.scenario["seed"], 9);
-        let count = |stage: &Stage| stage.scenario["faults"].as_array().map(Vec::len);
+        let count = |stage: &LessonStage| stage.scenario["faults"].as_array().map(Vec::len);
         assert_eq!(count(&other), count(&stage).map(|n| n + 1));
         for (way, why) in [("clientz.0", "no `clientz`"), ("clients.9.size", "no `9`")] {
             let set = [(way.to_string(), json!(1))].into_iter().collect();
-            let told = stage.with(&Tweak { set, ..Tweak::default() }).unwrap_err().to_string();
+            let told =
+                stage.with(&StageTweak { set, ..StageTweak::default() }).unwrap_err().to_string();
             assert!(told.contains(why), "{told}");
         }
         let acts = alloc::vec![json!({"crash": {"node": 99}})];
-        let told = stage.with(&Tweak { acts, ..Tweak::default() }).unwrap_err().to_string();
+        let told =
+            stage.with(&StageTweak { acts, ..StageTweak::default() }).unwrap_err().to_string();
         assert!(told.contains("there is no node 99"), "{told}");
     }
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::course::Fact;
 use crate::{At, Protocol, World, queue, routing, swarm, unicast};
 use servent_core::time::{Duration, Instant};
-use servent_core::trace::{Cause, NodeId, Record};
+use servent_core::trace::{NodeId, Record, RecordCause};
 
 /// How many links of a chain of causes are followed to find out who it was.
 const CHAIN: usize = 12;
@@ -31,14 +31,14 @@ pub trait Subject:
     /// A preset by its id.
     fn preset(id: &str) -> Option<Self::Scenario>;
     /// The seed, the length and the faults of a scenario.
-    fn parts(scenario: &mut Self::Scenario) -> Parts<'_, Self::Fault>;
+    fn parts(scenario: &mut Self::Scenario) -> ScenarioParts<'_, Self::Fault>;
     /// What the nodes are called, by their numbers.
     fn names(world: &World<Self>) -> Vec<String>;
     /// The other node a record is about; of an earlier record its node and its
     /// cause are found by number.
     fn other(
         world: &World<Self>,
-        earlier: &dyn Fn(u64) -> Option<(NodeId, Cause)>,
+        earlier: &dyn Fn(u64) -> Option<(NodeId, RecordCause)>,
         record: &Record<Self::Event>,
     ) -> Option<NodeId>;
     /// What the whole run comes to.
@@ -49,7 +49,7 @@ pub trait Subject:
 
 /// What every scenario has, whatever its protocol.
 #[derive(Debug)]
-pub struct Parts<'a, F> {
+pub struct ScenarioParts<'a, F> {
     /// Every draw follows from it.
     pub seed: &'a mut u64,
     /// How long it is worth watching.
@@ -73,19 +73,19 @@ impl Subject for queue::Queue {
         queue::presets::find(id)
     }
 
-    fn parts(scenario: &mut queue::Scenario) -> Parts<'_, queue::Fault> {
+    fn parts(scenario: &mut queue::Scenario) -> ScenarioParts<'_, queue::Fault> {
         let queue::Scenario { seed, horizon, faults, .. } = scenario;
-        Parts { seed, horizon, faults }
+        ScenarioParts { seed, horizon, faults }
     }
 
-    fn names(world: &queue::World) -> Vec<String> {
+    fn names(world: &queue::QueueWorld) -> Vec<String> {
         world.profiles().iter().map(|profile| profile.name.clone()).collect()
     }
 
     /// The client a server's record is about: whoever caused it.
     fn other(
-        world: &queue::World,
-        earlier: &dyn Fn(u64) -> Option<(NodeId, Cause)>,
+        world: &queue::QueueWorld,
+        earlier: &dyn Fn(u64) -> Option<(NodeId, RecordCause)>,
         record: &Record,
     ) -> Option<NodeId> {
         let profiles = world.profiles();
@@ -106,11 +106,11 @@ impl Subject for queue::Queue {
         None
     }
 
-    fn totals(world: &queue::World, records: &[Record]) -> Totals {
+    fn totals(world: &queue::QueueWorld, records: &[Record]) -> Totals {
         let slots = world.scenario().servers.first().map_or(0, |server| server.queue.slots);
-        let mut tally = queue::Tally::new(slots);
+        let mut tally = queue::QueueTally::new(slots);
         records.iter().filter(|record| record.node.0 == 0).for_each(|record| {
-            tally.see(record.at, &record.event);
+            tally.observe(record.at, &record.event);
         });
         numbers(&tally.until(world.now()))
     }
@@ -135,29 +135,29 @@ impl Subject for routing::Routing {
         routing::presets::find(id)
     }
 
-    fn parts(scenario: &mut routing::Scenario) -> Parts<'_, routing::Act> {
+    fn parts(scenario: &mut routing::Scenario) -> ScenarioParts<'_, routing::RoutingAction> {
         let routing::Scenario { seed, horizon, faults, .. } = scenario;
-        Parts { seed, horizon, faults }
+        ScenarioParts { seed, horizon, faults }
     }
 
-    fn names(world: &routing::World) -> Vec<String> {
+    fn names(world: &routing::RoutingWorld) -> Vec<String> {
         let scenario = world.scenario();
         (0..scenario.nodes).map(|node| scenario.name(NodeId(node))).collect()
     }
 
     fn other(
-        world: &routing::World,
-        _: &dyn Fn(u64) -> Option<(NodeId, Cause)>,
+        world: &routing::RoutingWorld,
+        _: &dyn Fn(u64) -> Option<(NodeId, RecordCause)>,
         record: &Record<routing::Event>,
     ) -> Option<NodeId> {
         world.other(record)
     }
 
-    fn totals(world: &routing::World, records: &[Record<routing::Event>]) -> Totals {
+    fn totals(world: &routing::RoutingWorld, records: &[Record<routing::Event>]) -> Totals {
         let mut chart = routing::Chart::default();
-        records.iter().for_each(|record| chart.see(world.net(), record));
+        records.iter().for_each(|record| chart.observe(world.net(), record));
         let mut totals = numbers(&world.tally(None));
-        totals.append(&mut numbers(&routing::RoutingTotals::of(world, &chart)));
+        totals.append(&mut numbers(&routing::RoutingTotals::measure(world, &chart)));
         totals
     }
 }
@@ -167,26 +167,26 @@ impl Subject for unicast::Unicast {
         unicast::presets::find(id)
     }
 
-    fn parts(scenario: &mut unicast::Scenario) -> Parts<'_, unicast::Act> {
+    fn parts(scenario: &mut unicast::Scenario) -> ScenarioParts<'_, unicast::UnicastAction> {
         let unicast::Scenario { seed, horizon, faults, .. } = scenario;
-        Parts { seed, horizon, faults }
+        ScenarioParts { seed, horizon, faults }
     }
 
-    fn names(world: &unicast::World) -> Vec<String> {
+    fn names(world: &unicast::UnicastWorld) -> Vec<String> {
         world.scenario().nodes.iter().map(|party| party.name.clone()).collect()
     }
 
     fn other(
-        world: &unicast::World,
-        _: &dyn Fn(u64) -> Option<(NodeId, Cause)>,
+        world: &unicast::UnicastWorld,
+        _: &dyn Fn(u64) -> Option<(NodeId, RecordCause)>,
         record: &Record<unicast::Event>,
     ) -> Option<NodeId> {
         world.other(&record.event)
     }
 
-    fn totals(world: &unicast::World, records: &[Record<unicast::Event>]) -> Totals {
+    fn totals(world: &unicast::UnicastWorld, records: &[Record<unicast::Event>]) -> Totals {
         let mut diagram = unicast::Diagram::default();
-        records.iter().for_each(|record| diagram.see(world, record));
+        records.iter().for_each(|record| diagram.observe(world, record));
         numbers(&unicast::UnicastTotals::until(&diagram, world.now()))
     }
 }
@@ -196,28 +196,28 @@ impl Subject for swarm::Swarm {
         swarm::presets::find(id)
     }
 
-    fn parts(scenario: &mut swarm::Scenario) -> Parts<'_, swarm::Act> {
+    fn parts(scenario: &mut swarm::Scenario) -> ScenarioParts<'_, swarm::SwarmAction> {
         let swarm::Scenario { seed, horizon, faults, .. } = scenario;
-        Parts { seed, horizon, faults }
+        ScenarioParts { seed, horizon, faults }
     }
 
-    fn names(world: &swarm::World) -> Vec<String> {
+    fn names(world: &swarm::SwarmWorld) -> Vec<String> {
         let clients = (0..world.scenario().count()).map(swarm::name);
         clients.chain([String::from("coordinator")]).collect()
     }
 
     fn other(
-        world: &swarm::World,
-        _: &dyn Fn(u64) -> Option<(NodeId, Cause)>,
+        world: &swarm::SwarmWorld,
+        _: &dyn Fn(u64) -> Option<(NodeId, RecordCause)>,
         record: &Record<swarm::Event>,
     ) -> Option<NodeId> {
         let source = || record.event.is_from_source().then(|| world.coordinator());
         record.event.clients().1.map(NodeId).or_else(source)
     }
 
-    fn totals(world: &swarm::World, records: &[Record<swarm::Event>]) -> Totals {
-        let mut tally = swarm::Tally::new(world.scenario());
-        records.iter().for_each(|record| tally.see(record));
+    fn totals(world: &swarm::SwarmWorld, records: &[Record<swarm::Event>]) -> Totals {
+        let mut tally = swarm::SwarmTally::new(world.scenario());
+        records.iter().for_each(|record| tally.observe(record));
         numbers(&tally.result(world))
     }
 }

@@ -10,22 +10,22 @@ use serde::de::{self, DeserializeOwned};
 
 /// Why something that has only the name of an event is not one.
 #[derive(Debug)]
-enum Refused {
+enum RefusedPattern {
     /// This is no name; these are.
     Name(String, &'static [&'static str]),
     /// The name is known, and the rest is missing.
     Rest,
 }
 
-impl Display for Refused {
+impl Display for RefusedPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Debug::fmt(self, f)
     }
 }
 
-impl core::error::Error for Refused {}
+impl core::error::Error for RefusedPattern {}
 
-impl de::Error for Refused {
+impl de::Error for RefusedPattern {
     fn custom<T: Display>(_: T) -> Self {
         Self::Rest
     }
@@ -39,10 +39,10 @@ impl de::Error for Refused {
 /// when the protocol has it, whether it ever happens or not.
 pub(super) fn wrong_name<E: DeserializeOwned>(event: &str) -> Option<String> {
     let (area, what) = event.split_once('.')?;
-    let inner = MapDeserializer::<_, Refused>::new(once(("what", what)));
+    let inner = MapDeserializer::<_, RefusedPattern>::new(once(("what", what)));
     let outer = MapDeserializer::new(once((area, inner)));
     match E::deserialize(MapAccessDeserializer::new(outer)) {
-        Err(Refused::Name(name, known)) => {
+        Err(RefusedPattern::Name(name, known)) => {
             Some(format!("there is no event `{event}`: `{name}` is none of {}", known.join(", ")))
         }
         _ => None,

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use serde::Deserialize;
 
-use super::{Asked, Lesson, Task};
+use super::{Lesson, QuestionKind, Task};
 
 /// A file of pairs.
 #[derive(Debug, Deserialize)]
@@ -90,20 +90,20 @@ fn each_text(lesson: &mut Lesson, see: &mut dyn FnMut(&mut String)) {
     }
 }
 
-fn each_answer(asked: &mut Asked, see: &mut dyn FnMut(&mut String)) {
+fn each_answer(asked: &mut QuestionKind, see: &mut dyn FnMut(&mut String)) {
     match asked {
-        Asked::Choice(choices) => {
+        QuestionKind::Choice(choices) => {
             for choice in choices {
                 see(&mut choice.text);
                 choice.wrong.iter_mut().for_each(&mut *see);
             }
         }
-        Asked::Number { unit, wrong, .. } => {
+        QuestionKind::Number { unit, wrong, .. } => {
             see(unit);
             wrong.iter_mut().for_each(|wrong| see(&mut wrong.why));
         }
-        Asked::Point { wrong, .. } => wrong.iter_mut().for_each(|wrong| see(&mut wrong.why)),
-        Asked::Order(items) => items.iter_mut().for_each(|item| see(&mut item.text)),
+        QuestionKind::Point { wrong, .. } => wrong.iter_mut().for_each(|wrong| see(&mut wrong.why)),
+        QuestionKind::Order(items) => items.iter_mut().for_each(|item| see(&mut item.text)),
     }
 }
 

@@ -7,14 +7,14 @@ use servent_core::wire::pdtp::{Hash, Span};
 
 /// Both directions of a client's access link.
 #[derive(Debug, Clone)]
-pub(crate) struct Link {
+pub(crate) struct AccessLink {
     pub(crate) up: u64,
     pub(crate) down: u64,
     up_free: Instant,
     down_free: Instant,
 }
 
-impl Link {
+impl AccessLink {
     pub(crate) const fn new(up: u64, down: u64) -> Self {
         Self { up, down, up_free: Instant::ZERO, down_free: Instant::ZERO }
     }
@@ -43,8 +43,8 @@ fn time(bytes: u64, rate: u64) -> Duration {
 pub(crate) fn carry(
     now: Instant,
     bytes: u64,
-    from: &mut Link,
-    to: &mut Link,
+    from: &mut AccessLink,
+    to: &mut AccessLink,
 ) -> (Instant, Instant) {
     let begin = now.max(from.up_free);
     let left = begin + time(bytes, from.up.min(to.down));
@@ -56,9 +56,9 @@ pub(crate) fn carry(
 
 /// What a disk holds of a piece: spans, and whether they are wrong.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Content(Vec<(u64, u64, bool)>);
+pub(crate) struct PieceContent(Vec<(u64, u64, bool)>);
 
-impl Content {
+impl PieceContent {
     pub(crate) fn write(&mut self, span: Span, wrong: bool) {
         let (start, end) = (span.start, span.end.unwrap_or(span.start));
         let mut parts = Vec::new();

@@ -2,22 +2,22 @@
 
 use alloc::vec::Vec;
 
-use super::world::{Due, Guest, Queue};
-use crate::links::datagram::{Direction, Link};
+use super::world::{Guest, Queue, QueuePlan};
+use crate::links::datagram::{DatagramLink, Direction};
 use crate::world::World;
 use bytes::Bytes;
 use core::net::SocketAddr;
-use servent_core::node::{Command, Input, Message};
-use servent_core::trace::{Cause, NodeId};
-use servent_core::unicast::Refusal;
+use servent_core::node::{InboxEntry, Input, NodeCommand};
+use servent_core::trace::{NodeId, RecordCause};
+use servent_core::unicast::MessageRefusal;
 
 /// A datagram in transit.
 #[derive(Debug, Clone)]
-pub(super) struct Flight {
+pub(super) struct QueueFlight {
     to: u32,
     from: SocketAddr,
     data: Bytes,
-    cause: Cause,
+    cause: RecordCause,
 }
 
 impl<N: Guest> World<Queue<N>> {
@@ -27,7 +27,7 @@ impl<N: Guest> World<Queue<N>> {
         host: u32,
         to: SocketAddr,
         (segment, mut data): (u32, Bytes),
-        cause: Cause,
+        cause: RecordCause,
     ) {
         let now = self.now();
         let Some(target) = self.net.plan.addresses.get(&to.ip()).copied() else { return };
@@ -48,18 +48,18 @@ impl<N: Guest> World<Queue<N>> {
                 // In transit it keeps only its own bytes alive, not the whole
                 // batch.
                 let data = Bytes::copy_from_slice(&one);
-                let flight = Flight { to: target, from, data, cause };
+                let flight = QueueFlight { to: target, from, data, cause };
                 let number = self.net.launched;
                 self.net.launched += 1;
                 self.net.flights.insert(number, flight);
-                self.plan(at + way, Due::Datagram { number });
+                self.plan(at + way, QueuePlan::Datagram { number });
             }
         }
     }
 
     /// A datagram arrives.
     pub(super) fn land(&mut self, number: u64) {
-        let Some(Flight { to, from, data, cause }) = self.net.flights.remove(&number) else {
+        let Some(QueueFlight { to, from, data, cause }) = self.net.flights.remove(&number) else {
             return;
         };
         let segment = data.len() as u32;
@@ -67,22 +67,22 @@ impl<N: Guest> World<Queue<N>> {
     }
 
     /// Messages were delivered: the application reads them at once.
-    pub(super) fn read(&mut self, host: u32, from: SocketAddr, messages: Vec<Message>) {
+    pub(super) fn read(&mut self, host: u32, from: SocketAddr, messages: Vec<InboxEntry>) {
         let bytes = messages.iter().map(|message| message.data.len() as u64).sum();
-        let taken = Command::TakenMessages { from, messages: messages.len() as u64, bytes };
+        let taken = NodeCommand::TakenMessages { from, messages: messages.len() as u64, bytes };
         let delivered = &mut self.own_mut(host).delivered;
         delivered.extend(messages.into_iter().map(|message| message.data));
         self.give(host, Input::Command(taken), None);
     }
 
     /// Sends a message, after those that wait for room.
-    pub(crate) fn send_message(&mut self, host: u32, to: NodeId, message: Message) {
+    pub(crate) fn send_message(&mut self, host: u32, to: NodeId, message: InboxEntry) {
         let to = self.net.plan.profile(to.0).at;
         if let Some(unsent) = self.own_mut(host).unsent.get_mut(&to) {
             return unsent.push(message);
         }
         let messages = alloc::vec![message];
-        self.give(host, Input::Command(Command::SendMessages { to, messages }), None);
+        self.give(host, Input::Command(NodeCommand::SendMessages { to, messages }), None);
     }
 
     /// What did not fit waits until there is room. A message that can never be
@@ -91,17 +91,17 @@ impl<N: Guest> World<Queue<N>> {
         &mut self,
         host: u32,
         to: SocketAddr,
-        (messages, why): (Vec<Message>, Refusal),
+        (messages, why): (Vec<InboxEntry>, MessageRefusal),
     ) {
         let name = &self.net.plan.profile(host).name;
-        assert!(why == Refusal::Full, "{name} cannot send to {to}: {why:?}");
+        assert!(why == MessageRefusal::Full, "{name} cannot send to {to}: {why:?}");
         self.own_mut(host).unsent.entry(to).or_default().extend(messages);
     }
 
     /// There is room again.
     pub(super) fn write_again(&mut self, host: u32, to: SocketAddr) {
         if let Some(messages) = self.own_mut(host).unsent.remove(&to) {
-            self.give(host, Input::Command(Command::SendMessages { to, messages }), None);
+            self.give(host, Input::Command(NodeCommand::SendMessages { to, messages }), None);
         }
     }
 
@@ -111,7 +111,7 @@ impl<N: Guest> World<Queue<N>> {
     }
 
     /// Sets what happens to datagrams from now on.
-    pub(crate) fn set_datagrams(&mut self, link: Link) {
+    pub(crate) fn set_datagrams(&mut self, link: DatagramLink) {
         self.net.datagrams = link;
     }
 }

@@ -2,14 +2,14 @@
 
 use alloc::vec::Vec;
 
-use super::world::{Due, Guest, Queue};
-use crate::links::stream::Content;
-use crate::links::stream::flow::{Flow, share};
+use super::world::{Guest, Queue, QueuePlan};
+use crate::links::stream::StreamContent;
+use crate::links::stream::flow::{RangeFlow, share};
 use crate::links::stream::{Intake, LinkRef, Packet, Side};
 use crate::world::World;
 use servent_core::id::ConnId;
 use servent_core::node::{DialError, Input};
-use servent_core::trace::{Cause, NodeId};
+use servent_core::trace::{NodeId, RecordCause};
 
 /// Body bytes that are not being stored are passed to the node in chunks of
 /// this size.
@@ -27,7 +27,7 @@ impl<N: Guest> World<Queue<N>> {
         if !self.is_up(NodeId(target)) || firewalled {
             let start = self.slot(dialer.host).starts;
             let why = if firewalled { DialError::TimedOut } else { DialError::Refused };
-            let due = Due::DialFailed { host: dialer.host, conn: dialer.conn, why, start };
+            let due = QueuePlan::DialFailed { host: dialer.host, conn: dialer.conn, why, start };
             self.plan(self.now() + latency, due);
             self.own_mut(dialer.host).conns.remove(&dialer.conn);
             self.net.links.remove(at);
@@ -44,7 +44,7 @@ impl<N: Guest> World<Queue<N>> {
             end.conn = conn;
             end.known = true;
         }
-        self.plan(self.now() + latency, Due::Opened { link: at });
+        self.plan(self.now() + latency, QueuePlan::Opened { link: at });
         self.give(target, Input::Accepted { conn, peer: dialer.at, local: None }, cause);
     }
 
@@ -86,7 +86,8 @@ impl<N: Guest> World<Queue<N>> {
             }
             (Packet::Bytes { mut data, cause }, Intake::Store(store)) => {
                 let room = (store.bytes - store.got).min(data.len() as u64);
-                let content = Content { sha1: servent_core::id::Sha1([0; 20]), damaged: true };
+                let content =
+                    StreamContent { sha1: servent_core::id::Sha1([0; 20]), damaged: true };
                 let rest = data.split_off(usize::try_from(room).unwrap_or(usize::MAX));
                 self.stored(at, side, content, room, cause);
                 if !rest.is_empty() {
@@ -105,7 +106,14 @@ impl<N: Guest> World<Queue<N>> {
     }
 
     /// Bytes of a range are safe on disk.
-    fn stored(&mut self, at: LinkRef, side: Side, content: Content, bytes: u64, cause: Cause) {
+    fn stored(
+        &mut self,
+        at: LinkRef,
+        side: Side,
+        content: StreamContent,
+        bytes: u64,
+        cause: RecordCause,
+    ) {
         let Some(end) = self.net.links.get_mut(at).map(|l| l.end_mut(side)) else { return };
         let Intake::Store(store) = &mut end.intake else { return };
         store.got += bytes;
@@ -121,7 +129,7 @@ impl<N: Guest> World<Queue<N>> {
     }
 
     /// Body bytes that the node has not asked to be stored.
-    fn surplus(&mut self, at: LinkRef, side: Side, mut bytes: u64, cause: Cause) {
+    fn surplus(&mut self, at: LinkRef, side: Side, mut bytes: u64, cause: RecordCause) {
         while bytes > 0 {
             let Some(end) = self.net.links.get(at).map(|l| l.end(side)) else { return };
             if end.closed || !matches!(end.intake, Intake::Node) {
@@ -136,7 +144,7 @@ impl<N: Guest> World<Queue<N>> {
     }
 
     /// Tells an end that the connection is gone; the other end learns it later.
-    pub(super) fn gone(&mut self, at: LinkRef, side: Side, cause: Cause) {
+    pub(super) fn gone(&mut self, at: LinkRef, side: Side, cause: RecordCause) {
         self.stop_flow(at, side);
         let Some(link) = self.net.links.get_mut(at) else { return };
         let latency = link.latency;
@@ -149,7 +157,7 @@ impl<N: Guest> World<Queue<N>> {
         if was_open && link.end(side.other()).known {
             // It did not close by itself; bytes from the other side are
             // discarded.
-            self.plan(self.now() + latency, Due::Gone { link: at, side: side.other() });
+            self.plan(self.now() + latency, QueuePlan::Gone { link: at, side: side.other() });
         }
         if known {
             self.own_mut(host).conns.remove(&conn);
@@ -177,9 +185,9 @@ impl<N: Guest> World<Queue<N>> {
         &mut self,
         at: LinkRef,
         side: Side,
-        content: Content,
+        content: StreamContent,
         bytes: u64,
-        cause: Cause,
+        cause: RecordCause,
     ) {
         let now = self.now();
         let Some(link) = self.net.links.get_mut(at) else { return };
@@ -192,7 +200,7 @@ impl<N: Guest> World<Queue<N>> {
         }
         end.flows += 1;
         end.sent = Some(content);
-        end.flow = Some(Flow::new(content, bytes, done, end.flows, now, cause));
+        end.flow = Some(RangeFlow::new(content, bytes, done, end.flows, now, cause));
         let (host, to) = (end.host, link.end(side.other()).host);
         self.own_mut(host).sending.push((at, side));
         self.own_mut(to).receiving.push((at, side));
@@ -255,7 +263,7 @@ impl<N: Guest> World<Queue<N>> {
             end.flows += 1;
             flow.generation = end.flows;
             if let Some(next) = flow.next_report() {
-                let due = Due::Progress { link: at, from: side, generation: end.flows };
+                let due = QueuePlan::Progress { link: at, from: side, generation: end.flows };
                 self.plan(next, due);
             }
         }
@@ -275,9 +283,9 @@ impl<N: Guest> World<Queue<N>> {
         let next = if whole { None } else { flow.next_report() };
         let body = Packet::Body { content: flow.content, bytes: fresh, cause };
         let arrives = link.send(side, now, 1, body);
-        self.plan(arrives, Due::Deliver { link: at, from: side });
+        self.plan(arrives, QueuePlan::Deliver { link: at, from: side });
         if let Some(next) = next {
-            self.plan(next, Due::Progress { link: at, from: side, generation });
+            self.plan(next, QueuePlan::Progress { link: at, from: side, generation });
         }
         if whole {
             self.stop_flow(at, side);

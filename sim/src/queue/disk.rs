@@ -4,10 +4,10 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::links::stream::Content;
+use crate::links::stream::StreamContent;
 use servent_core::id::{FetchId, Guid};
-use servent_core::node::{Op, PartRow, Restored};
-use servent_core::queue::Row;
+use servent_core::node::{NodeOp, PartRow, RestoredNode};
+use servent_core::queue::StoredEntry;
 use servent_core::time::{Duration, Instant};
 
 /// A write that no promise depends on reaches the disk by itself after this
@@ -18,17 +18,17 @@ const LAZY: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone, Default)]
 pub(super) struct Disk {
     servent: Option<Guid>,
-    queue: BTreeMap<Guid, Row>,
+    queue: BTreeMap<Guid, StoredEntry>,
     fetches: BTreeMap<FetchId, Arc<PartRow>>,
-    pending: Vec<(Instant, Op)>,
+    pending: Vec<(Instant, NodeOp)>,
     /// Contents of downloads: virtual, so they consist only of which file it is
     /// and whether a damaged source wrote to it.
-    contents: BTreeMap<FetchId, Content>,
+    contents: BTreeMap<FetchId, StreamContent>,
 }
 
 impl Disk {
     /// Writes a change; it is safe after [`Disk::flush`].
-    pub(super) fn write(&mut self, now: Instant, op: Op) {
+    pub(super) fn write(&mut self, now: Instant, op: NodeOp) {
         self.pending.push((now, op));
     }
 
@@ -53,34 +53,39 @@ impl Disk {
         lost
     }
 
-    fn apply(&mut self, op: Op) {
+    fn apply(&mut self, op: NodeOp) {
         match op {
-            Op::Servent(id) => self.servent = Some(id),
-            Op::Queue(row) => {
+            NodeOp::Servent(id) => self.servent = Some(id),
+            NodeOp::Queue(row) => {
                 self.queue.insert(row.ticket, row);
             }
-            Op::QueueGone(ticket) => {
+            NodeOp::QueueGone(ticket) => {
                 self.queue.remove(&ticket);
             }
-            Op::Fetch(row) => {
+            NodeOp::Fetch(row) => {
                 self.fetches.insert(row.fetch, row);
             }
-            Op::FetchGone(fetch) => {
+            NodeOp::FetchGone(fetch) => {
                 self.fetches.remove(&fetch);
                 self.contents.remove(&fetch);
             }
             // These worlds have no search for neighbours, no hash trees and no
             // pauses.
-            Op::Host(_) | Op::HostGone(_) | Op::Swarm(_) | Op::Tree(..) | Op::Paused(..) => {}
+            NodeOp::Host(_)
+            | NodeOp::HostGone(_)
+            | NodeOp::Swarm(_)
+            | NodeOp::Tree(..)
+            | NodeOp::Paused(..) => {}
         }
     }
 
     /// The state that a node starting from this disk restores.
-    pub(super) fn restored(&self) -> Restored {
+    pub(super) fn restored(&self) -> RestoredNode {
         let rows = self.queue.values().zip(0_u64..);
-        let rows: BTreeMap<_, Row> = rows.map(|(row, no)| ((row.arrival, no), *row)).collect();
+        let rows: BTreeMap<_, StoredEntry> =
+            rows.map(|(row, no)| ((row.arrival, no), *row)).collect();
         let queue = rows.into_values().collect();
-        Restored {
+        RestoredNode {
             servent: self.servent,
             listen: None,
             queue,
@@ -89,19 +94,19 @@ impl Disk {
             paused: Vec::new(),
             shared: Vec::new(),
             hosts: Vec::new(),
-            swarm: servent_core::node::swarm::Restored::default(),
+            swarm: servent_core::node::swarm::RestoredSwarm::default(),
         }
     }
 
     /// Bytes of `content` were written to a download.
-    pub(super) fn stored(&mut self, fetch: FetchId, content: Content) {
+    pub(super) fn stored(&mut self, fetch: FetchId, content: StreamContent) {
         let entry = self.contents.entry(fetch).or_insert_with(|| content);
         entry.sha1 = content.sha1;
         entry.damaged |= content.damaged;
     }
 
     /// What a download contains, if anything was written to it.
-    pub(super) fn content(&self, fetch: FetchId) -> Option<Content> {
+    pub(super) fn content(&self, fetch: FetchId) -> Option<StreamContent> {
         self.contents.get(&fetch).copied()
     }
 
@@ -115,8 +120,8 @@ impl Disk {
 mod tests {
     use super::*;
 
-    fn servent(n: u8) -> Op {
-        Op::Servent(Guid([n; 16]))
+    fn servent(n: u8) -> NodeOp {
+        NodeOp::Servent(Guid([n; 16]))
     }
     fn remembered(disk: &Disk) -> Option<u8> {
         disk.restored().servent.map(|id| id.0[0])

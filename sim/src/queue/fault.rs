@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::act::At;
-use crate::error::{self, Wrong};
+use crate::action::At;
+use crate::error::{self, ScenarioMistake};
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 
@@ -87,7 +87,7 @@ pub enum Fault {
 
 impl Fault {
     /// Checks that the nodes it names exist.
-    pub(super) fn check(&self, nodes: u64) -> Result<(), Wrong> {
+    pub(super) fn check(&self, nodes: u64) -> Result<(), ScenarioMistake> {
         self.nodes().try_for_each(|node| error::there("node", node.0, nodes))
     }
 

@@ -4,12 +4,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::fault::Fault;
-use super::world::{Due, Guest, Queue};
+use super::world::{Guest, Queue, QueuePlan};
 use crate::links::stream::{LinkRef, Side};
 use crate::world::World;
 use servent_core::node::WorldEvent;
-use servent_core::node::{Command, Input};
-use servent_core::trace::{Cause, Event, NodeId};
+use servent_core::node::{Input, NodeCommand};
+use servent_core::trace::{Event, NodeId, RecordCause};
 
 impl<N: Guest> World<Queue<N>> {
     /// Carries out a fault.
@@ -52,25 +52,25 @@ impl<N: Guest> World<Queue<N>> {
             }
             Fault::AskNow { node } => {
                 let cause = self.tell(node, user("ask_now"));
-                self.command(node, cause, |fetch| Command::AskNow { fetch });
+                self.command(node, cause, |fetch| NodeCommand::AskNow { fetch });
             }
             Fault::Sleep { node, length } => {
                 let cause = self.tell(node, user("sleep"));
-                self.command(node, cause, |fetch| Command::Sleep { fetch, length });
+                self.command(node, cause, |fetch| NodeCommand::Sleep { fetch, length });
             }
         }
     }
 
     /// Records what the world did to a node.
-    fn tell(&mut self, node: NodeId, event: WorldEvent) -> Cause {
+    fn tell(&mut self, node: NodeId, event: WorldEvent) -> RecordCause {
         Some(self.note(node.0, None, Event::World(event)))
     }
 
     fn command(
         &mut self,
         node: NodeId,
-        cause: Cause,
-        make: impl Fn(servent_core::id::FetchId) -> Command,
+        cause: RecordCause,
+        make: impl Fn(servent_core::id::FetchId) -> NodeCommand,
     ) {
         for fetch in self.own(node.0).fetches.clone() {
             self.give(node.0, Input::Command(make(fetch)), cause);
@@ -118,7 +118,7 @@ impl<N: Guest> World<Queue<N>> {
             end.closed = true;
             end.to_send.clear();
             let latency = link.latency;
-            self.plan(now + latency, Due::Gone { link: at, side: side.other() });
+            self.plan(now + latency, QueuePlan::Gone { link: at, side: side.other() });
         }
     }
 
@@ -129,7 +129,7 @@ impl<N: Guest> World<Queue<N>> {
         for (link, side) in conns {
             let Some(l) = self.net.links.get_mut(link) else { continue };
             for _ in 0..core::mem::take(&mut l.end_mut(side).held) {
-                self.plan(now, Due::Deliver { link, from: side.other() });
+                self.plan(now, QueuePlan::Deliver { link, from: side.other() });
             }
         }
         self.share_around(node);

@@ -13,7 +13,7 @@ use super::disk::Disk;
 use super::scenario::Scenario;
 use crate::links::stream::{LinkRef, Side};
 use servent_core::id::{ConnId, FetchId, FileIndex, Sha1};
-use servent_core::node::{Answer, Config, FileInfo, Get, Message, Source};
+use servent_core::node::{Config, DownloadSource, FileInfo, Get, InboxEntry, NodeAnswer};
 use servent_core::queue::{Dialect, FileKey};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
@@ -164,7 +164,7 @@ fn get(file: &FileInfo, servers: &[SocketAddr], chosen: &[u32]) -> Get {
 
 /// The request for a file from some servers.
 pub(super) fn get_of(file: &FileInfo, servers: &[SocketAddr]) -> Get {
-    let ask = |at: &SocketAddr| Source {
+    let ask = |at: &SocketAddr| DownloadSource {
         at: *at,
         target: format!("/get/{}/{}", file.index.0, file.name),
         host: format!("{at}"),
@@ -209,11 +209,11 @@ pub struct Machine {
     pub(super) finished: u32,
     pub(super) failed: u32,
     /// Its answers to its user, in order.
-    pub(super) answers: Vec<Answer>,
+    pub(super) answers: Vec<NodeAnswer>,
     /// Messages that were delivered.
     pub(super) delivered: Vec<Bytes>,
     /// Messages that wait for room, by peer.
-    pub(super) unsent: BTreeMap<SocketAddr, Vec<Message>>,
+    pub(super) unsent: BTreeMap<SocketAddr, Vec<InboxEntry>>,
 }
 
 impl Machine {

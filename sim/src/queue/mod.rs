@@ -17,13 +17,13 @@ mod world;
 
 pub use self::fault::{Fault, FaultAt};
 pub use self::host::{Profile, Role};
-pub use self::scenario::{Group, Scenario, Server, Variant};
-pub use self::site::Site;
-pub use self::world::{Queue, Standing, World};
+pub use self::scenario::{ClientGroup, QueueVariant, Scenario, ScenarioServer};
+pub use self::site::SimulatedSite;
+pub use self::world::{NodeStanding, Queue, QueueWorld};
 
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
 pub use self::{
-    totals::{QueueTotals, Tally},
+    totals::{QueueTally, QueueTotals},
     world::Guest,
 };

@@ -4,15 +4,17 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::world::{Due, Guest, Queue};
-use crate::links::stream::Content;
-use crate::links::stream::{End, Intake, Link, LinkRef, Packet, Side, Store};
+use super::world::{Guest, Queue, QueuePlan};
+use crate::links::stream::StreamContent;
+use crate::links::stream::{Intake, LinkEnd, LinkRef, Packet, Side, Store, StreamLink};
 use crate::world::World;
 use servent_core::engine::Effect;
 use servent_core::id::{ConnId, FetchId, Sha1};
-use servent_core::node::{Answer, Command, DialError, FileRef, Input, Output, Source};
+use servent_core::node::{
+    DialError, DownloadSource, FileRef, Input, NodeAnswer, NodeCommand, Output,
+};
 use servent_core::time::Duration;
-use servent_core::trace::{Cause, Event, NodeId, Subject, subjects};
+use servent_core::trace::{Event, NodeId, RecordCause, RecordSubject, subjects};
 
 /// How long a connection attempt waits for an answer.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(20);
@@ -39,21 +41,21 @@ fn causes_within(list: &[Effect<Output, Event>], next: u64, about: &mut Vec<(Con
         Effect::Output(_) => None,
     });
     about.extend(events.zip(next..).filter_map(|(event, seq)| match subjects(event)[1] {
-        Some(Subject::Conn(conn)) => Some((conn, seq)),
+        Some(RecordSubject::Conn(conn)) => Some((conn, seq)),
         _ => None,
     }));
 }
 
 /// The source that a `Location` of these worlds names.
-fn leads_to(location: &str) -> Option<Source> {
+fn leads_to(location: &str) -> Option<DownloadSource> {
     let (host, path) = location.strip_prefix("//")?.split_once('/')?;
-    Some(Source { at: host.parse().ok()?, target: format!("/{path}"), host: host.into() })
+    Some(DownloadSource { at: host.parse().ok()?, target: format!("/{path}"), host: host.into() })
 }
 
 impl<N: Guest> World<Queue<N>> {
     /// Carries out one list of effects, in order. Changes of durable state are
     /// safe before anything after them is done: write-ahead.
-    pub(super) fn carry(&mut self, host: u32, cause: Cause) {
+    pub(super) fn carry(&mut self, host: u32, cause: RecordCause) {
         if self.fx.is_empty() {
             return;
         }
@@ -68,7 +70,7 @@ impl<N: Guest> World<Queue<N>> {
                 Effect::Event(event) => {
                     let next = self.next_record();
                     let causes = &mut self.own_mut(host).causes;
-                    let why = first.or(cause).or_else(|| causes.of(&event));
+                    let why = first.or(cause).or_else(|| causes.find_cause(&event));
                     causes.note(next, &event);
                     let seq = self.note(host, why, event);
                     first = first.or(Some(seq));
@@ -112,7 +114,7 @@ impl<N: Guest> World<Queue<N>> {
         }
     }
 
-    pub(super) fn output(&mut self, host: u32, output: Output, cause: Cause) {
+    pub(super) fn output(&mut self, host: u32, output: Output, cause: RecordCause) {
         match output {
             Output::Dial { conn, to } => self.dial(host, conn, to),
             Output::Write { conn, data } => {
@@ -132,7 +134,7 @@ impl<N: Guest> World<Queue<N>> {
                 let size = self.size_of(host, fetch).unwrap_or_default();
                 let took = Duration::from_micros(size.saturating_mul(1_000_000) / HASH_RATE);
                 let start = self.slot(host).starts;
-                self.plan(self.now() + took, Due::Hashed { host, fetch, start });
+                self.plan(self.now() + took, QueuePlan::Hashed { host, fetch, start });
             }
             // Files of this world are only a name and a size: there are no
             // bytes to hash.
@@ -156,27 +158,27 @@ impl<N: Guest> World<Queue<N>> {
         }
     }
 
-    fn answered(&mut self, host: u32, answer: Answer) {
-        if let Answer::Moved { fetch, from, to } = &answer {
+    fn answered(&mut self, host: u32, answer: NodeAnswer) {
+        if let NodeAnswer::Moved { fetch, from, to } = &answer {
             let (fetch, from, to) = (*fetch, from.clone(), leads_to(to));
-            return self.give(host, Input::Command(Command::Moved { fetch, from, to }), None);
+            return self.give(host, Input::Command(NodeCommand::Moved { fetch, from, to }), None);
         }
         let h = self.own_mut(host);
         match &answer {
-            Answer::Fetching { fetch } if !h.fetches.contains(fetch) => h.fetches.push(*fetch),
-            Answer::Fetched { .. } => h.finished += 1,
-            Answer::Failed { .. } => h.failed += 1,
+            NodeAnswer::Fetching { fetch } if !h.fetches.contains(fetch) => h.fetches.push(*fetch),
+            NodeAnswer::Fetched { .. } => h.finished += 1,
+            NodeAnswer::Failed { .. } => h.failed += 1,
             _ => {}
         }
         h.answers.push(answer);
     }
 
     /// The content a node would send for a file.
-    fn content(&self, host: u32, file: FileRef) -> Option<Content> {
+    fn content(&self, host: u32, file: FileRef) -> Option<StreamContent> {
         match file {
             FileRef::Shared(index) => {
                 let sha1 = self.net.plan.files.get(index.0 as usize)?.sha1?;
-                Some(Content { sha1, damaged: self.net.plan.profile(host).corrupt })
+                Some(StreamContent { sha1, damaged: self.net.plan.profile(host).corrupt })
             }
             FileRef::Fetch(fetch) => self.own(host).disk.content(fetch),
             FileRef::Swarm(_) => None,
@@ -194,7 +196,7 @@ impl<N: Guest> World<Queue<N>> {
             return;
         }
         let disk = &mut self.own_mut(host).disk;
-        let sha1 = disk.content(fetch).map_or(Sha1([0; 20]), Content::found);
+        let sha1 = disk.content(fetch).map_or(Sha1([0; 20]), StreamContent::found);
         if disk.content(fetch).is_some_and(|c| c.damaged) {
             disk.erase(fetch); // It will be downloaded again.
         }
@@ -204,7 +206,7 @@ impl<N: Guest> World<Queue<N>> {
     fn dial(&mut self, host: u32, conn: ConnId, to: SocketAddr) {
         let start = self.slot(host).starts;
         let plan = &self.net.plan;
-        let fail = |why| Due::DialFailed { host, conn, why, start };
+        let fail = |why| QueuePlan::DialFailed { host, conn, why, start };
         let target = plan.addresses.get(&to.ip().to_canonical()).copied();
         let Some(target) = target.map(|host| self.net.member_for(host).unwrap_or(host)) else {
             let due = fail(DialError::Unreachable);
@@ -224,11 +226,11 @@ impl<N: Guest> World<Queue<N>> {
         let h = self.own_mut(host);
         h.dialed = h.dialed.wrapping_add(1);
         let port = 20_000 + h.dialed % 40_000;
-        let here = End::new(host, conn, SocketAddr::new(from, port));
-        let there = End::new(target, ConnId(0), to);
-        let link = self.net.links.insert(Link::new([here, there], latency, dice));
+        let here = LinkEnd::new(host, conn, SocketAddr::new(from, port));
+        let there = LinkEnd::new(target, ConnId(0), to);
+        let link = self.net.links.insert(StreamLink::new([here, there], latency, dice));
         self.own_mut(host).conns.insert(conn, (link, Side::Dialer));
-        self.plan(self.now() + latency, Due::Knock { link });
+        self.plan(self.now() + latency, QueuePlan::Knock { link });
     }
 
     fn place_of(&self, host: u32, conn: ConnId) -> Option<(LinkRef, Side)> {
@@ -248,11 +250,11 @@ impl<N: Guest> World<Queue<N>> {
         end.to_send.push_back(item);
         self.pump(at, side);
         if self.net.links.get(at).is_some_and(|l| l.end(side).waiting() > BACKLOG) {
-            self.plan(self.now(), Due::Backlog { link: at, side });
+            self.plan(self.now(), QueuePlan::Backlog { link: at, side });
         }
     }
 
-    fn close(&mut self, host: u32, conn: ConnId, flush: bool, cause: Cause) {
+    fn close(&mut self, host: u32, conn: ConnId, flush: bool, cause: RecordCause) {
         let Some((at, side)) = self.place_of(host, conn) else { return };
         let Some(link) = self.net.links.get_mut(at) else { return };
         let end = link.end_mut(side);
@@ -262,7 +264,7 @@ impl<N: Guest> World<Queue<N>> {
             end.known = true;
             if !link.open {
                 link.end_mut(side).closed = true;
-                return self.plan(self.now(), Due::Gone { link: at, side });
+                return self.plan(self.now(), QueuePlan::Gone { link: at, side });
             }
             if !flush {
                 link.end_mut(side).to_send.clear();
@@ -283,7 +285,7 @@ impl<N: Guest> World<Queue<N>> {
         if let (Some(content), true) = (l.end(side.other()).sent, got > 0) {
             // Safe a moment later, like everything that is received afterwards.
             self.own_mut(host).disk.stored(fetch, content);
-            self.plan(self.now(), Due::Deliver { link, from: side.other() });
+            self.plan(self.now(), QueuePlan::Deliver { link, from: side.other() });
             if let Some(l) = self.net.links.get_mut(link) {
                 let from = l.end_mut(side.other());
                 from.wire.push_front(Packet::Body { content, bytes: 0, cause: None });
@@ -312,7 +314,7 @@ impl<N: Guest> World<Queue<N>> {
         let now = self.now();
         let Some(link) = self.net.links.get_mut(at) else { return };
         let up = self.net.plan.profile(link.end(side).host).up;
-        let due = Due::Deliver { link: at, from: side };
+        let due = QueuePlan::Deliver { link: at, from: side };
         match item {
             Packet::Bytes { data, cause } => {
                 let (first, rest) = link.chunks(data);
@@ -331,7 +333,7 @@ impl<N: Guest> World<Queue<N>> {
                 let arrives = link.send(side, now, up, Packet::Fin { cause });
                 link.end_mut(side).closed = true;
                 self.plan(arrives, due);
-                self.plan(now, Due::Gone { link: at, side });
+                self.plan(now, QueuePlan::Gone { link: at, side });
             }
         }
     }

@@ -5,10 +5,10 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::fault::{Fault, FaultAt};
-use super::scenario::{Group, Scenario, Server};
-use super::site::Site;
+use super::scenario::{ClientGroup, Scenario, ScenarioServer};
+use super::site::SimulatedSite;
 use servent_core::choose::Choose;
-use servent_core::queue::{Config, Dialect, Policy};
+use servent_core::queue::{Config, Dialect, QueuePolicy};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
 
@@ -21,8 +21,8 @@ const LIVENESS: u64 = 4 * 3_600;
 /// can be reproduced from that number alone.
 #[must_use]
 pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
-    let servers: Vec<Server> = (0..choose.between(1, 2)).map(|_| server(choose)).collect();
-    let clients: Vec<Group> = (0..choose.between(1, 4)).map(|i| group(choose, i)).collect();
+    let servers: Vec<ScenarioServer> = (0..choose.between(1, 2)).map(|_| server(choose)).collect();
+    let clients: Vec<ClientGroup> = (0..choose.between(1, 4)).map(|i| group(choose, i)).collect();
     let mut scenario = Scenario {
         id: format!("random-queue-{seed}"),
         title: format!("Swarm {seed}"),
@@ -80,10 +80,13 @@ pub fn draw_restarts(choose: &mut Choose, seed: u64) -> Scenario {
 pub fn draw_site(choose: &mut Choose, seed: u64) -> Scenario {
     let one = server(choose);
     let members = choose.between(2, 4);
-    let servers = (0..members).map(|_| Server { name: "member".into(), ..one.clone() }).collect();
-    let site =
-        Site { latency: Duration::from_micros(choose.between(200, 50_000)), ..Site::default() };
-    let clients: Vec<Group> = (0..choose.between(1, 4)).map(|i| group(choose, i)).collect();
+    let servers =
+        (0..members).map(|_| ScenarioServer { name: "member".into(), ..one.clone() }).collect();
+    let site = SimulatedSite {
+        latency: Duration::from_micros(choose.between(200, 50_000)),
+        ..SimulatedSite::default()
+    };
+    let clients: Vec<ClientGroup> = (0..choose.between(1, 4)).map(|i| group(choose, i)).collect();
     let mut scenario = Scenario {
         id: format!("random-site-{seed}"),
         title: format!("Site {seed}"),
@@ -148,21 +151,21 @@ fn member_fault(choose: &mut Choose, members: u64) -> Fault {
     }
 }
 
-fn server(choose: &mut Choose) -> Server {
+fn server(choose: &mut Choose) -> ScenarioServer {
     let queue = Config {
         slots: choose.between(1, 4) as u32,
         sync_places: choose.between(1, 8) as u32,
         bandwidth: if choose.chance(1, 2) { 100_000 } else { 0 },
-        policy: if choose.chance(1, 2) { Policy::Adaptive } else { Policy::Text },
+        policy: if choose.chance(1, 2) { QueuePolicy::Adaptive } else { QueuePolicy::Text },
         ..Config::default()
     };
-    Server { queue, up: choose.between(50_000, 500_000), ..Server::default() }
+    ScenarioServer { queue, up: choose.between(50_000, 500_000), ..ScenarioServer::default() }
 }
 
-fn group(choose: &mut Choose, number: u64) -> Group {
+fn group(choose: &mut Choose, number: u64) -> ClientGroup {
     let dialects = [Dialect::Active, Dialect::Parq, Dialect::Parq11, Dialect::Passive];
     let shielded = choose.chance(1, 4);
-    Group {
+    ClientGroup {
         name: format!("group{number}"),
         count: choose.between(1, 6) as u32,
         dialect: *choose.one(&dialects),
@@ -174,7 +177,7 @@ fn group(choose: &mut Choose, number: u64) -> Group {
         wait: Duration::from_secs(if choose.chance(1, 3) { choose.between(1, 75) } else { 1 }),
         callable: !shielded,
         firewalled: shielded,
-        ..Group::default()
+        ..ClientGroup::default()
     }
 }
 

@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::fault::FaultAt;
-use super::site::Site;
+use super::site::SimulatedSite;
 use crate::error::{self, ScenarioError};
-use servent_core::queue::{self, Dialect, Policy};
+use servent_core::queue::{self, Dialect, QueuePolicy};
 use servent_core::time::Duration;
 
 /// A world to be simulated: its nodes, what they want, what goes wrong, and
@@ -30,24 +30,24 @@ pub struct Scenario {
     /// How long the scenario runs.
     pub horizon: Duration,
     /// The nodes that share files.
-    pub servers: Vec<Server>,
+    pub servers: Vec<ScenarioServer>,
     /// The servers are members of one site: they share a store and an address,
     /// and one of them leads.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub site: Option<Site>,
+    pub site: Option<SimulatedSite>,
     /// The nodes that download, in groups of equal ones.
-    pub clients: Vec<Group>,
+    pub clients: Vec<ClientGroup>,
     /// Faults, in order of time.
     pub faults: Vec<FaultAt>,
     /// Variants: the same arrivals with changes applied on top, each with a
     /// name.
-    pub variants: Vec<Variant>,
+    pub variants: Vec<QueueVariant>,
 }
 
 /// A node that shares every file of the scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Server {
+pub struct ScenarioServer {
     /// Its name.
     pub name: String,
     /// Its upload queue.
@@ -64,7 +64,7 @@ pub struct Server {
 /// A group of equal clients.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Group {
+pub struct ClientGroup {
     /// The name of each, followed by its number.
     pub name: String,
     /// How many clients.
@@ -99,7 +99,7 @@ pub struct Group {
 /// A variant: the same arrivals with other settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Variant {
+pub struct QueueVariant {
     /// Its name.
     pub name: String,
     /// The dialect of all clients.
@@ -107,7 +107,7 @@ pub struct Variant {
     pub dialect: Option<Dialect>,
     /// The retry policy of all servers.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub policy: Option<Policy>,
+    pub policy: Option<QueuePolicy>,
 }
 
 impl Default for Scenario {
@@ -118,16 +118,16 @@ impl Default for Scenario {
             text: String::new(),
             seed: 1,
             horizon: Duration::from_secs(1_800),
-            servers: alloc::vec![Server::default()],
+            servers: alloc::vec![ScenarioServer::default()],
             site: None,
-            clients: alloc::vec![Group::default()],
+            clients: alloc::vec![ClientGroup::default()],
             faults: Vec::new(),
             variants: Vec::new(),
         }
     }
 }
 
-impl Default for Server {
+impl Default for ScenarioServer {
     fn default() -> Self {
         Self {
             name: String::from("server"),
@@ -139,7 +139,7 @@ impl Default for Server {
     }
 }
 
-impl Default for Group {
+impl Default for ClientGroup {
     fn default() -> Self {
         Self {
             name: String::from("client"),
@@ -160,14 +160,14 @@ impl Default for Group {
     }
 }
 
-impl Server {
+impl ScenarioServer {
     fn check(&self) -> Result<(), ScenarioError> {
         error::least("up", self.up, 1)?;
         error::least("queue.time_scale", self.queue.time_scale, 1)
     }
 }
 
-impl Group {
+impl ClientGroup {
     fn check(&self, servers: usize) -> Result<(), ScenarioError> {
         error::least("up", self.up, 1)?;
         error::least("down", self.down, 1)?;

@@ -15,18 +15,18 @@ use servent_core::trace::Event;
 
 /// Adds up the events of one server.
 #[derive(Debug, Clone)]
-pub struct Tally {
+pub struct QueueTally {
     slots: u32,
     line: BTreeSet<Guid>,
     /// The state from each instant on.
-    steps: Vec<Step>,
+    steps: Vec<TotalsStep>,
     /// When slots were given, and after how long a wait.
     waits: Vec<(Instant, Duration)>,
 }
 
 /// The state from an instant until the next.
 #[derive(Debug, Clone, Copy, Default)]
-struct Step {
+struct TotalsStep {
     at: Instant,
     free: u32,
     /// Queued requests.
@@ -59,14 +59,14 @@ pub struct QueueTotals {
     pub first: Option<Instant>,
 }
 
-impl Step {
+impl TotalsStep {
     fn idle_at(&self, at: Instant) -> Duration {
         let each = u64::from(self.free.min(self.waiting));
         self.idle + at.since(self.at).ratio(each, 1)
     }
 }
 
-impl Tally {
+impl QueueTally {
     /// For a server with that many slots.
     #[must_use]
     pub const fn new(slots: u32) -> Self {
@@ -74,9 +74,9 @@ impl Tally {
     }
 
     /// Adds its next event.
-    pub fn see(&mut self, at: Instant, event: &Event) {
+    pub fn observe(&mut self, at: Instant, event: &Event) {
         let last = self.steps.last().copied().unwrap_or_default();
-        let mut step = Step { at, idle: last.idle_at(at), ..last };
+        let mut step = TotalsStep { at, idle: last.idle_at(at), ..last };
         match event {
             Event::Queue(event) => self.queue(&mut step, event),
             Event::Conn(ConnEvent::Started { .. }) => step.free = self.slots,
@@ -92,7 +92,7 @@ impl Tally {
         self.steps.push(step);
     }
 
-    fn queue(&mut self, step: &mut Step, event: &queue::Event) {
+    fn queue(&mut self, step: &mut TotalsStep, event: &queue::Event) {
         use queue::Event as E;
         match event {
             E::Arrived { ticket, .. } | E::Restored { ticket, .. } | E::Returned { ticket, .. } => {
@@ -137,7 +137,7 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use servent_core::queue::{Dialect, Loss};
+    use servent_core::queue::{Dialect, PositionLoss};
 
     use super::*;
 
@@ -164,17 +164,18 @@ mod tests {
 
     #[test]
     fn a_free_slot_is_idle_only_while_somebody_waits_for_it() {
-        let mut tally = Tally::new(2);
+        let mut tally = QueueTally::new(2);
         let up = ConnEvent::Started { restored_places: 0, restored_fetches: 0, shared: 1 };
-        tally.see(Instant::ZERO, &Event::Conn(up));
+        tally.observe(Instant::ZERO, &Event::Conn(up));
         let at = Instant::from_secs;
-        tally.see(at(10), &arrived(1));
-        tally.see(at(14), &started(1, 4, 1));
-        tally.see(at(20), &arrived(2));
-        tally.see(at(20), &arrived(3));
-        tally.see(at(23), &started(2, 3, 0));
-        let lost = queue::Event::Lost { ticket: Guid([3; 16]), why: Loss::Overdue, length: 0 };
-        tally.see(at(50), &Event::Queue(lost));
+        tally.observe(at(10), &arrived(1));
+        tally.observe(at(14), &started(1, 4, 1));
+        tally.observe(at(20), &arrived(2));
+        tally.observe(at(20), &arrived(3));
+        tally.observe(at(23), &started(2, 3, 0));
+        let lost =
+            queue::Event::Lost { ticket: Guid([3; 16]), why: PositionLoss::Overdue, length: 0 };
+        tally.observe(at(50), &Event::Queue(lost));
         assert_eq!(tally.until(at(9)), QueueTotals::default());
         assert_eq!(tally.until(at(12)).idle, Duration::from_secs(2));
         let totals = tally.until(at(60));

@@ -9,22 +9,22 @@ use core::fmt::Debug;
 use core::marker::PhantomData;
 use core::net::IpAddr;
 
-use super::datagrams::Flight;
+use super::datagrams::QueueFlight;
 use super::fault::{Fault, FaultAt};
 use super::host::{Machine, Plan, Profile, file_of, get_of};
 use super::scenario::Scenario;
 use super::site;
 use crate::error::ScenarioError;
-use crate::links::datagram::{Direction, Link};
+use crate::links::datagram::{DatagramLink, Direction};
 use crate::links::stream::{LinkRef, Links, Side};
 use crate::world::{self, Life, Protocol};
 use servent_core::engine::Engine;
 use servent_core::id::{ConnId, FetchId, Sha1};
 use servent_core::node::{
-    self, Answer, Config, DialError, FileInfo, Get, Input, Node, Output, WorldEvent,
+    self, Config, DialError, FileInfo, Get, Input, Node, NodeAnswer, Output, WorldEvent,
 };
 use servent_core::time::{Duration, Instant};
-use servent_core::trace::{Cause, Event, NodeId};
+use servent_core::trace::{Event, NodeId, RecordCause};
 
 /// What a world can host: a node, or in tests something simpler with the same
 /// interface.
@@ -52,7 +52,7 @@ impl Guest for Node {
 
 /// What a node is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum NodeStanding {
     /// It has not arrived, or is down.
     Absent,
     /// It is running and receives nothing.
@@ -71,9 +71,9 @@ pub struct Queue<N: Guest = Node> {
     pub(super) links: Links,
     pub(super) plan: Rc<Plan>,
     /// What happens to datagrams, and the random numbers of each direction.
-    pub(super) datagrams: Link,
+    pub(super) datagrams: DatagramLink,
     pub(super) directions: BTreeMap<(u32, u32), Direction>,
-    pub(super) flights: BTreeMap<u64, Flight>,
+    pub(super) flights: BTreeMap<u64, QueueFlight>,
     /// The number of datagrams sent.
     pub(super) launched: u64,
     /// What the servers share when they are members of a site.
@@ -96,12 +96,12 @@ impl<N: Guest> Queue<N> {
 }
 
 /// A world of servents.
-pub type World = world::World<Queue>;
+pub type QueueWorld = world::World<Queue>;
 
 /// A planned event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // The fields of a variant are named by what they hold.
-pub enum Due {
+pub enum QueuePlan {
     /// A node arrives.
     Arrive { node: u32 },
     /// The next packet from one end arrives at the other.
@@ -123,11 +123,11 @@ pub enum Due {
     /// A finished download has been hashed.
     Hashed { host: u32, fetch: FetchId, start: u32 },
     /// Something between a member of a site and its store.
-    Site(site::Due),
+    Site(site::SitePlan),
 }
 
 /// What a bench does with a running world.
-impl World {
+impl QueueWorld {
     /// Adds a node to a running world and starts it.
     pub(crate) fn add(&mut self, name: &str, config: Config) -> NodeId {
         let plan = Rc::make_mut(&mut self.net.plan);
@@ -166,7 +166,7 @@ impl World {
     }
 
     /// A node's answers to its user so far.
-    pub(crate) fn answers(&self, node: NodeId) -> &[Answer] {
+    pub(crate) fn answers(&self, node: NodeId) -> &[NodeAnswer] {
         &self.own(node.0).answers
     }
 
@@ -209,14 +209,14 @@ impl<N: Guest> world::World<Queue<N>> {
     /// # Panics
     /// When the world has no such node.
     #[must_use]
-    pub fn standing(&self, id: NodeId) -> Standing {
+    pub fn standing(&self, id: NodeId) -> NodeStanding {
         let machine = &self.known(id).own;
         match (self.node(id), machine.finished, machine.failed) {
-            (_, 1.., _) => Standing::Done,
-            (_, _, 1..) => Standing::Failed,
-            (None, ..) => Standing::Absent,
-            _ if !machine.receiving.is_empty() => Standing::Receiving,
-            _ => Standing::Waiting,
+            (_, 1.., _) => NodeStanding::Done,
+            (_, _, 1..) => NodeStanding::Failed,
+            (None, ..) => NodeStanding::Absent,
+            _ if !machine.receiving.is_empty() => NodeStanding::Receiving,
+            _ => NodeStanding::Waiting,
         }
     }
 
@@ -234,7 +234,7 @@ impl<N: Guest> Protocol for Queue<N> {
     type Event = Event;
     type Host = N;
     type Node = Machine;
-    type Due = Due;
+    type Due = QueuePlan;
 
     fn new(scenario: &Scenario) -> (Self, Vec<Machine>) {
         let plan = Rc::new(Plan::new(scenario));
@@ -244,7 +244,7 @@ impl<N: Guest> Protocol for Queue<N> {
         let net = Self {
             links: Links::default(),
             plan,
-            datagrams: Link { latency: Duration::ZERO, ..Link::default() },
+            datagrams: DatagramLink { latency: Duration::ZERO, ..DatagramLink::default() },
             directions: BTreeMap::new(),
             flights: BTreeMap::new(),
             launched: 0,
@@ -274,7 +274,7 @@ impl<N: Guest> Protocol for Queue<N> {
     fn begin(world: &mut world::World<Self>) {
         let plan = Rc::clone(&world.net.plan);
         for (node, profile) in (0..).zip(&plan.profiles) {
-            world.plan(profile.arrives, Due::Arrive { node });
+            world.plan(profile.arrives, QueuePlan::Arrive { node });
         }
     }
 
@@ -287,7 +287,7 @@ impl<N: Guest> Protocol for Queue<N> {
     }
 
     /// A node starts from its disk.
-    fn started(world: &mut world::World<Self>, node: u32, _: Cause) {
+    fn started(world: &mut world::World<Self>, node: u32, _: RecordCause) {
         let profile = world.net.plan.profile(node);
         let (listen, get) = (Some(profile.at), profile.get.clone());
         let shared = world.shared_by(NodeId(node)).cloned().collect();
@@ -295,31 +295,33 @@ impl<N: Guest> Protocol for Queue<N> {
         let wanted = machine.finished + machine.failed == 0;
         let site = world.net.site.as_ref().filter(|site| site.has(node));
         let saved = site.map_or_else(|| machine.disk.restored(), site::State::restored);
-        let restored = node::Restored { listen, shared, ..saved };
+        let restored = node::RestoredNode { listen, shared, ..saved };
         world.give(node, Input::Start(restored), None);
         if let (Some(get), true) = (get, wanted) {
-            world.give(node, Input::Command(node::Command::Get(get)), None);
+            world.give(node, Input::Command(node::NodeCommand::Get(get)), None);
         }
     }
 
-    fn happen(world: &mut world::World<Self>, due: Due) {
+    fn happen(world: &mut world::World<Self>, due: QueuePlan) {
         match due {
-            Due::Arrive { node } if world.net.is_member(node) => world.rise(node),
-            Due::Arrive { node } => world.boot(node, None),
-            Due::Deliver { link, from } => world.deliver(link, from),
-            Due::Progress { link, from, generation } => world.progress(link, from, generation),
-            Due::Knock { link } => world.connect(link),
-            Due::Opened { link } => world.opened(link),
-            Due::DialFailed { host, conn, why, start } => {
+            QueuePlan::Arrive { node } if world.net.is_member(node) => world.rise(node),
+            QueuePlan::Arrive { node } => world.boot(node, None),
+            QueuePlan::Deliver { link, from } => world.deliver(link, from),
+            QueuePlan::Progress { link, from, generation } => {
+                world.progress(link, from, generation)
+            }
+            QueuePlan::Knock { link } => world.connect(link),
+            QueuePlan::Opened { link } => world.opened(link),
+            QueuePlan::DialFailed { host, conn, why, start } => {
                 if world.slot(host).starts == start {
                     world.give(host, Input::DialFailed { conn, why }, None);
                 }
             }
-            Due::Gone { link, side } => world.gone(link, side, None),
-            Due::Backlog { link, side } => world.backlog(link, side),
-            Due::Datagram { number } => world.land(number),
-            Due::Hashed { host, fetch, start } => world.hashed(host, fetch, start),
-            Due::Site(due) => world.site_due(due),
+            QueuePlan::Gone { link, side } => world.gone(link, side, None),
+            QueuePlan::Backlog { link, side } => world.backlog(link, side),
+            QueuePlan::Datagram { number } => world.land(number),
+            QueuePlan::Hashed { host, fetch, start } => world.hashed(host, fetch, start),
+            QueuePlan::Site(due) => world.site_due(due),
         }
     }
 
@@ -328,7 +330,7 @@ impl<N: Guest> Protocol for Queue<N> {
         world.perform(fault);
     }
 
-    fn carry_out(world: &mut world::World<Self>, node: u32, cause: Cause) {
+    fn carry_out(world: &mut world::World<Self>, node: u32, cause: RecordCause) {
         world.carry(node, cause);
     }
 
@@ -341,16 +343,16 @@ impl<N: Guest> Protocol for Queue<N> {
         })
     }
 
-    fn crashed(world: &mut world::World<Self>, node: u32, _: Cause) {
+    fn crashed(world: &mut world::World<Self>, node: u32, _: RecordCause) {
         world.disconnect(node);
         world.member_ended(node);
     }
 
-    fn stalled(world: &mut world::World<Self>, node: u32, _: Cause) {
+    fn stalled(world: &mut world::World<Self>, node: u32, _: RecordCause) {
         world.share_around(node);
     }
 
-    fn resumed(world: &mut world::World<Self>, node: u32, _: Instant, _: Cause) {
+    fn resumed(world: &mut world::World<Self>, node: u32, _: Instant, _: RecordCause) {
         world.release(node);
         world.member_wakes(node);
     }

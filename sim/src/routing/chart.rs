@@ -5,18 +5,18 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::event::{AppEvent, Event, Loss, MessageEvent, Outcome};
+use super::event::{Event, MessageEvent, MessageLoss, MessageOutcome, SearchEvent};
 use super::net::Net;
 use servent_core::id::Guid;
-use servent_core::routing::Why;
+use servent_core::routing::DropReason;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{NodeId, Record};
-use servent_core::wire::gnutella::Kind;
+use servent_core::wire::gnutella::MessageKind;
 
 /// The fate of a message as a number, because the page reads thousands of them
 /// for each frame.
 pub mod fate {
-    use super::{Loss, Why};
+    use super::{DropReason, MessageLoss};
 
     /// Not known yet.
     pub const FLYING: u8 = 0;
@@ -24,20 +24,20 @@ pub mod fate {
     pub const FORWARDED: u8 = 1;
     /// It reached its destination.
     pub const LOCAL: u8 = 2;
-    /// It was dropped: this plus the index of the reason in [`Why::ALL`].
+    /// It was dropped: this plus the index of the reason in [`DropReason::ALL`].
     pub const DROPPED: u8 = 10;
     /// It was lost: this plus the index of the reason.
     pub const LOST: u8 = 40;
 
     /// The fate of a message dropped for this reason.
     #[must_use]
-    pub const fn dropped(why: Why) -> u8 {
+    pub const fn dropped(why: DropReason) -> u8 {
         DROPPED + why as u8
     }
 
     /// The fate of a message lost for this reason.
     #[must_use]
-    pub const fn lost(why: Loss) -> u8 {
+    pub const fn lost(why: MessageLoss) -> u8 {
         LOST + why as u8
     }
 }
@@ -60,7 +60,7 @@ pub struct Leg {
     /// The record of its sending.
     pub seq: u64,
     /// The kind of message.
-    pub kind: Kind,
+    pub kind: MessageKind,
     /// Its [`fate`].
     pub fate: u8,
     /// Hops before this one.
@@ -124,12 +124,12 @@ pub struct Chart {
     home: Vec<Home>,
     /// When nodes accepted a search, by search.
     taken: BTreeMap<u32, Vec<Instant>>,
-    refusals: Vec<Refusal>,
+    refusals: Vec<ConnectRefusal>,
 }
 
 /// A node could not connect to another one, which is behind a firewall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ConnectRefusal {
     /// When.
     pub at: Instant,
     /// Who wanted to connect.
@@ -148,23 +148,23 @@ pub(super) struct Home {
 
 impl Chart {
     /// Processes the next record.
-    pub fn see(&mut self, net: &Net, record: &Record<Event>) {
+    pub fn observe(&mut self, net: &Net, record: &Record<Event>) {
         let node = record.node.0;
         match &record.event {
             Event::Message(message) => self.message(net, record, message),
-            Event::App(AppEvent::Searched { guid, words }) => {
+            Event::App(SearchEvent::Searched { guid, words }) => {
                 let words = words.clone();
                 self.begin(record, Journey { id: *guid, words, ..Journey::default() });
                 self.remember(node, record.at, *guid, Thing::Query);
             }
-            Event::App(AppEvent::Asked { guid, of }) => {
+            Event::App(SearchEvent::Asked { guid, of }) => {
                 self.begin(record, Journey { id: *guid, of: Some(*of), ..Journey::default() });
                 self.remember(node, record.at, *guid, Thing::Push);
             }
-            Event::App(AppEvent::Flooded { guid }) => {
+            Event::App(SearchEvent::Flooded { guid }) => {
                 self.begin(record, Journey { id: *guid, flood: true, ..Journey::default() });
             }
-            Event::App(AppEvent::Found { guid, of, .. }) => {
+            Event::App(SearchEvent::Found { guid, of, .. }) => {
                 if let Some(journey) = self.journey_mut(*guid) {
                     journey.found += 1;
                 }
@@ -172,8 +172,8 @@ impl Chart {
                     self.home.push(Home { at: record.at, journey: *journey, of: of.0 });
                 }
             }
-            Event::App(AppEvent::Refused { by }) => {
-                self.refusals.push(Refusal { at: record.at, from: node, by: by.0 });
+            Event::App(SearchEvent::Refused { by }) => {
+                self.refusals.push(ConnectRefusal { at: record.at, from: node, by: by.0 });
             }
             Event::App(_) | Event::Routing(_) | Event::World(_) => {}
         }
@@ -215,14 +215,15 @@ impl Chart {
                     hops: *hops,
                 });
                 self.longest = self.longest.max(due.since(at));
-                if let Some(journey) = self.journey_mut(*guid).filter(|_| *kind != Kind::Hit) {
+                if let Some(journey) = self.journey_mut(*guid).filter(|_| *kind != MessageKind::Hit)
+                {
                     journey.messages += 1;
                 }
             }
             MessageEvent::Judged { id, kind, guid, verdict, why, of, .. } => {
                 let fate = match (verdict, why) {
                     (_, Some(why)) => fate::dropped(*why),
-                    (Outcome::Forwarded, _) => fate::FORWARDED,
+                    (MessageOutcome::Forwarded, _) => fate::FORWARDED,
                     _ => fate::LOCAL,
                 };
                 self.ends(*id, at, fate);
@@ -242,15 +243,15 @@ impl Chart {
         &mut self,
         node: u32,
         at: Instant,
-        (kind, guid, of): (Kind, Guid, Option<NodeId>),
+        (kind, guid, of): (MessageKind, Guid, Option<NodeId>),
         fate: u8,
     ) {
         let taken = fate < fate::DROPPED;
         if let Some(journey) = self.journey_mut(guid) {
-            if fate == fate::dropped(Why::Duplicate) && kind != Kind::Hit {
+            if fate == fate::dropped(DropReason::Duplicate) && kind != MessageKind::Hit {
                 journey.duplicates += 1;
             }
-            if taken && kind != Kind::Hit {
+            if taken && kind != MessageKind::Hit {
                 journey.reached += 1;
                 if let Some(number) = self.numbers.get(&guid) {
                     self.taken.entry(*number).or_default().push(at);
@@ -258,11 +259,11 @@ impl Chart {
             }
         }
         match (kind, of) {
-            (Kind::Query, _) if taken => self.remember(node, at, guid, Thing::Query),
-            (Kind::Push, _) if fate != fate::dropped(Why::Duplicate) => {
+            (MessageKind::Query, _) if taken => self.remember(node, at, guid, Thing::Query),
+            (MessageKind::Push, _) if fate != fate::dropped(DropReason::Duplicate) => {
                 self.remember(node, at, guid, Thing::Push);
             }
-            (Kind::Hit, Some(of)) if taken => {
+            (MessageKind::Hit, Some(of)) if taken => {
                 self.seen.entry(node).or_default().push(Seen { at, what: Thing::Servent(of.0) });
             }
             _ => {}
@@ -271,7 +272,7 @@ impl Chart {
 
     /// All known connections that a firewall prevented, in order.
     #[must_use]
-    pub fn refusals(&self) -> &[Refusal] {
+    pub fn refusals(&self) -> &[ConnectRefusal] {
         &self.refusals
     }
 

@@ -6,30 +6,30 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::event::{AppEvent, Event, Happening, MessageEvent, Outcome};
+use super::event::{Event, MessageEvent, MessageOutcome, RoutingIncident, SearchEvent};
 use super::links::wire_of;
 use super::net::Net;
 use super::scenario::Scenario;
-use crate::check::{Found, Oracle, Violation};
+use crate::check::{Oracle, RecordViolations, Violation};
 use servent_core::id::Guid;
-use servent_core::routing::{self, Config, PushRouting, Which, Why};
+use servent_core::routing::{self, Config, DropReason, PushRouting, Which};
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
-use servent_core::wire::gnutella::Kind;
+use servent_core::wire::gnutella::MessageKind;
 
 /// A message between two records.
 #[derive(Debug, Clone, Copy)]
-struct Flight {
+struct CheckedFlight {
     from: u32,
     to: u32,
     due: Instant,
-    said: Said,
+    said: ImmutableParts,
 }
 
 /// The parts of a message that must not change in transit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Said {
-    kind: Kind,
+struct ImmutableParts {
+    kind: MessageKind,
     guid: Guid,
     of: Option<NodeId>,
     set: u32,
@@ -43,8 +43,8 @@ struct Judged {
     seq: u64,
     node: u32,
     from: u32,
-    said: Said,
-    verdict: Outcome,
+    said: ImmutableParts,
+    verdict: MessageOutcome,
 }
 
 /// A message that a node accepted, and from whom; `None`: its own.
@@ -71,7 +71,7 @@ const LED: u64 = 5;
 
 /// All oracles over a world.
 #[derive(Debug, Clone, Default)]
-pub struct Oracles {
+pub struct RoutingOracles {
     config: Config,
     net: Option<Net>,
     /// The first node that is a leaf; all later ones are too.
@@ -81,7 +81,7 @@ pub struct Oracles {
     /// Restarts of each node so far.
     boots: Vec<u32>,
     guids: BTreeMap<Guid, u32>,
-    flying: BTreeMap<u64, Flight>,
+    flying: BTreeMap<u64, CheckedFlight>,
     last: Option<Judged>,
     /// By node, kind and number.
     took: BTreeMap<(u64, u64), Took>,
@@ -96,7 +96,7 @@ pub struct Oracles {
     violations: Vec<Violation>,
 }
 
-impl Oracles {
+impl RoutingOracles {
     /// For a scenario: the rules depend on its configuration.
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
@@ -147,21 +147,26 @@ impl Oracles {
         closed.is_some_and(|at| *at >= took.at)
     }
 
-    fn app(&mut self, record: &Record<Event>, event: &AppEvent, found: &mut Found<'_>) {
+    fn app(
+        &mut self,
+        record: &Record<Event>,
+        event: &SearchEvent,
+        found: &mut RecordViolations<'_>,
+    ) {
         let node = record.node.0;
         match event {
-            AppEvent::Searched { guid, .. } => {
+            SearchEvent::Searched { guid, .. } => {
                 let number = self.number(*guid);
                 self.take(node, (QUERY, number), record.at, None);
                 self.take(node, (OWN, number), record.at, None);
                 self.own[node as usize] += 1;
             }
-            AppEvent::Asked { guid, .. } => {
+            SearchEvent::Asked { guid, .. } => {
                 let number = self.number(*guid);
                 self.take(node, (PUSH, number), record.at, None);
                 self.own[node as usize] += 1;
             }
-            AppEvent::Found { guid, .. } => {
+            SearchEvent::Found { guid, .. } => {
                 // A node that did not ask gets no answers (RT-2).
                 let number = self.number(*guid);
                 let took = self.taken(node, (QUERY, number));
@@ -169,20 +174,25 @@ impl Oracles {
                     found.violation("way_back", "check.not_asked", [("guid", hex(*guid))]);
                 }
             }
-            AppEvent::Answered { .. }
-            | AppEvent::NoWay { .. }
-            | AppEvent::Obeyed { .. }
-            | AppEvent::Flooded { .. }
-            | AppEvent::Refused { .. } => {}
+            SearchEvent::Answered { .. }
+            | SearchEvent::NoWay { .. }
+            | SearchEvent::Obeyed { .. }
+            | SearchEvent::Flooded { .. }
+            | SearchEvent::Refused { .. } => {}
         }
     }
 
-    fn message(&mut self, record: &Record<Event>, event: &MessageEvent, found: &mut Found<'_>) {
+    fn message(
+        &mut self,
+        record: &Record<Event>,
+        event: &MessageEvent,
+        found: &mut RecordViolations<'_>,
+    ) {
         match event {
             MessageEvent::Sent { id, to, kind, guid, ttl, hops, due, of, set, .. } => {
                 let (kind, guid, of, set) = (*kind, *guid, *of, *set);
-                let said = Said { kind, guid, of, set, ttl: *ttl, hops: *hops };
-                let flight = Flight { from: record.node.0, to: to.0, due: *due, said };
+                let said = ImmutableParts { kind, guid, of, set, ttl: *ttl, hops: *hops };
+                let flight = CheckedFlight { from: record.node.0, to: to.0, due: *due, said };
                 self.sent += 1;
                 if self.flying.insert(*id, flight).is_some() {
                     found.violation("conservation", "check.sent_twice", [("id", format!("{id}"))]);
@@ -193,9 +203,10 @@ impl Oracles {
                 id, from, kind, guid, ttl, hops, verdict, why, of, set, ..
             } => {
                 let (kind, guid, of, set) = (*kind, *guid, *of, *set);
-                let said = Said { kind, guid, of, set, ttl: *ttl, hops: *hops };
+                let said = ImmutableParts { kind, guid, of, set, ttl: *ttl, hops: *hops };
                 self.ended += 1;
-                let same = |f: &Flight| (f.from, f.to, f.said) == (from.0, record.node.0, said);
+                let same =
+                    |f: &CheckedFlight| (f.from, f.to, f.said) == (from.0, record.node.0, said);
                 let flight = self.flying.remove(id);
                 if flight.as_ref().is_none_or(|flight| !same(flight) || flight.due != record.at) {
                     found.violation("conservation", "check.never_sent", [("id", format!("{id}"))]);
@@ -217,11 +228,16 @@ impl Oracles {
     /// Checks what is sent: never beyond its TTL, never after it was dropped,
     /// never back to its sender, and answers only along the route of their
     /// query.
-    fn leaves(&mut self, record: &Record<Event>, flight: &Flight, found: &mut Found<'_>) {
-        let Flight { from: node, to, said, .. } = *flight;
+    fn leaves(
+        &mut self,
+        record: &Record<Event>,
+        flight: &CheckedFlight,
+        found: &mut RecordViolations<'_>,
+    ) {
+        let CheckedFlight { from: node, to, said, .. } = *flight;
         let told = || [("guid", hex(said.guid)), ("to", format!("{to}"))];
         // A query is passed on to leaves even when its TTL is spent.
-        let end = said.kind == Kind::Query && said.ttl == 1 && to >= self.leaves_from;
+        let end = said.kind == MessageKind::Query && said.ttl == 1 && to >= self.leaves_from;
         let most = u32::from(self.config.max_ttl) + u32::from(end);
         if u32::from(said.ttl) + u32::from(said.hops) > most {
             found.violation("ttl", "check.too_far", told());
@@ -231,18 +247,19 @@ impl Oracles {
             && (last.said.kind, last.said.guid) == (said.kind, said.guid)
         {
             // An ultrapeer conducts the search of its leaf (RT-18).
-            let led =
-                said.kind == Kind::Query && self.config.dynamic && last.from >= self.leaves_from;
+            let led = said.kind == MessageKind::Query
+                && self.config.dynamic
+                && last.from >= self.leaves_from;
             let allowed = if led {
-                last.verdict != Outcome::Dropped
+                last.verdict != MessageOutcome::Dropped
             } else {
-                last.verdict == Outcome::Forwarded
+                last.verdict == MessageOutcome::Forwarded
             };
             if !allowed {
                 found.violation("verdict", "check.dropped_and_sent", told());
             }
-            let Said { ttl, hops, .. } = last.said;
-            let on = Said { ttl: said.ttl, hops: hops + 1, ..last.said };
+            let ImmutableParts { ttl, hops, .. } = last.said;
+            let on = ImmutableParts { ttl: said.ttl, hops: hops + 1, ..last.said };
             let end = end && ttl <= 1;
             if said != on || (said.ttl >= ttl && !led && !end) {
                 found.violation("ttl", "check.changed", told());
@@ -252,19 +269,22 @@ impl Oracles {
             }
         }
         let number = self.number(said.guid);
-        if said.kind == Kind::Query && said.hops == 0 && self.taken(node, (OWN, number)).is_some() {
+        if said.kind == MessageKind::Query
+            && said.hops == 0
+            && self.taken(node, (OWN, number)).is_some()
+        {
             // A new neighbour is asked too, and the answers are for this node
             // again.
             self.take(node, (QUERY, number), record.at, None);
         }
-        if said.kind == Kind::Query
+        if said.kind == MessageKind::Query
             && record.cause.is_none()
             && let Some(led) = self.taken(node, (LED, number))
         {
             // The next step of a leaf's search: the answers are for the leaf.
             self.take(node, (QUERY, number), record.at, led.from);
         }
-        if said.kind == Kind::Hit {
+        if said.kind == MessageKind::Hit {
             let took = self.taken(node, (QUERY, number));
             let way = |took: &Took| {
                 took.before == Some(to) || (took.from == Some(to) && !self.is_gone(node, took))
@@ -273,7 +293,7 @@ impl Oracles {
                 found.violation("way_back", "check.not_the_way", told());
             }
         }
-        if let (Kind::Push, Some(of)) = (said.kind, said.of)
+        if let (MessageKind::Push, Some(of)) = (said.kind, said.of)
             && self.config.push_routing == PushRouting::Standard
         {
             let servent = self.bearers[of.0 as usize].into();
@@ -292,17 +312,25 @@ impl Oracles {
 
     /// Checks what arrives: it is accepted once, and dropped only for a reason
     /// that the records support.
-    fn judged(&mut self, at: Instant, it: &Judged, why: Option<Why>, found: &mut Found<'_>) {
+    fn judged(
+        &mut self,
+        at: Instant,
+        it: &Judged,
+        why: Option<DropReason>,
+        found: &mut RecordViolations<'_>,
+    ) {
         let Judged { node, from, said, verdict, .. } = *it;
         let told = || [("guid", hex(said.guid)), ("from", format!("{from}"))];
-        if (verdict == Outcome::Dropped) != why.is_some() {
+        if (verdict == MessageOutcome::Dropped) != why.is_some() {
             found.violation("verdict", "check.no_reason", told());
         }
         let number = self.number(said.guid);
         let (key, life) = match said.kind {
-            Kind::Query => ((QUERY, number), self.config.query_life),
-            Kind::Push => ((PUSH, number), self.config.duplicate_life),
-            Kind::Hit => ((HIT | u64::from(said.set) << 2, number), self.config.duplicate_life),
+            MessageKind::Query => ((QUERY, number), self.config.query_life),
+            MessageKind::Push => ((PUSH, number), self.config.duplicate_life),
+            MessageKind::Hit => {
+                ((HIT | u64::from(said.set) << 2, number), self.config.duplicate_life)
+            }
             _ => return,
         };
         // Each kind has its own numbers; hits are also distinguished by their
@@ -312,23 +340,25 @@ impl Oracles {
         let known = self.taken(node, key);
         let again = known.is_some_and(|known| at < known.at + life);
         let farther = known.is_some_and(|known| known.probe) && said.ttl > 1;
-        if verdict != Outcome::Dropped && again && !farther {
+        if verdict != MessageOutcome::Dropped && again && !farther {
             found.violation("once", "check.twice", told());
         }
-        if why == Some(Why::Duplicate) && known.is_none() {
+        if why == Some(DropReason::Duplicate) && known.is_none() {
             found.violation("once", "check.never_seen", told());
         }
-        if said.kind == Kind::Hit {
+        if said.kind == MessageKind::Hit {
             self.answer(at, it, why, found);
         }
-        if why == Some(Why::NoRoute) && said.kind == Kind::Push {
+        if why == Some(DropReason::NoRoute) && said.kind == MessageKind::Push {
             self.lost_way(at, it, found);
         }
         let remembered = match why {
             None => true,
-            Some(Why::TtlSpent) => said.kind != Kind::Query,
-            Some(Why::NoRoute | Why::RouteGone | Why::WayItCame) => said.kind == Kind::Push,
-            Some(why) => matches!(why, Why::PushLimit | Why::BadAddress),
+            Some(DropReason::TtlSpent) => said.kind != MessageKind::Query,
+            Some(DropReason::NoRoute | DropReason::RouteGone | DropReason::WayItCame) => {
+                said.kind == MessageKind::Push
+            }
+            Some(why) => matches!(why, DropReason::PushLimit | DropReason::BadAddress),
         };
         // A query that comes farther keeps the way it came first, while that
         // is there.
@@ -336,7 +366,7 @@ impl Oracles {
         if remembered && !stays {
             self.take(node, key, at, Some(from));
         }
-        if said.kind == Kind::Query && remembered {
+        if said.kind == MessageKind::Query && remembered {
             if self.config.dynamic && from >= self.leaves_from {
                 self.take(node, (LED, number), at, Some(from));
             }
@@ -350,21 +380,29 @@ impl Oracles {
 
     /// Checks an answer: the route back is kept for as long as promised, even
     /// during a flood (RT-1, RT-5).
-    fn answer(&mut self, at: Instant, it: &Judged, why: Option<Why>, found: &mut Found<'_>) {
+    fn answer(
+        &mut self,
+        at: Instant,
+        it: &Judged,
+        why: Option<DropReason>,
+        found: &mut RecordViolations<'_>,
+    ) {
         let Judged { node, from, said, .. } = *it;
         let told = || [("guid", hex(said.guid)), ("from", format!("{from}"))];
         let number = self.number(said.guid);
         let asked = self.taken(node, (QUERY, number));
         let life = self.config.query_life.scaled(self.config.time_scale);
-        if why == Some(Why::NoRoute) && asked.is_some_and(|asked| at < asked.at + life) {
+        if why == Some(DropReason::NoRoute) && asked.is_some_and(|asked| at < asked.at + life) {
             found.violation("promise", "check.forgotten", told());
         }
-        if why == Some(Why::RouteGone) && asked.is_none_or(|asked| !self.is_gone(node, &asked)) {
+        if why == Some(DropReason::RouteGone)
+            && asked.is_none_or(|asked| !self.is_gone(node, &asked))
+        {
             found.violation("promise", "check.still_there", told());
         }
         // The route of pushes is learnt, and not replaced while the first one
         // is valid.
-        if let (None | Some(Why::TtlSpent), Some(of)) = (why, said.of) {
+        if let (None | Some(DropReason::TtlSpent), Some(of)) = (why, said.of) {
             let servent = self.bearers[of.0 as usize];
             let key = (SERVENT, servent.into());
             let life = self.config.push_life.scaled(self.config.time_scale);
@@ -386,7 +424,7 @@ impl Oracles {
 
     /// Checks that the route to a servent is kept for as long as promised
     /// (RT-3).
-    fn lost_way(&mut self, at: Instant, it: &Judged, found: &mut Found<'_>) {
+    fn lost_way(&mut self, at: Instant, it: &Judged, found: &mut RecordViolations<'_>) {
         let Some(of) = it.said.of.filter(|_| self.config.push_routing == PushRouting::Standard)
         else {
             return;
@@ -401,7 +439,7 @@ impl Oracles {
     }
 
     /// Checks that one of two nodes that connect lets the other one in.
-    fn opened(&self, node: u32, wire: u32, found: &mut Found<'_>) {
+    fn opened(&self, node: u32, wire: u32, found: &mut RecordViolations<'_>) {
         let peer = self.peer(node, wire).filter(|peer| self.walled.contains(peer));
         if let Some(peer) = peer.filter(|_| self.walled.contains(&node)) {
             found.violation("firewall", "check.let_in", [("from", format!("{peer}"))]);
@@ -410,7 +448,7 @@ impl Oracles {
 
     /// Checks that a table holds no more than the quotas of the neighbours
     /// allow (RT-5).
-    fn turned(&self, node: u32, table: Which, entries: u64, found: &mut Found<'_>) {
+    fn turned(&self, node: u32, table: Which, entries: u64, found: &mut RecordViolations<'_>) {
         let slots = self.net.as_ref().map_or(0, |net| net.degree() as u64);
         let quota = match table {
             Which::Queries | Which::Answers => self.config.queries_per_link,
@@ -423,25 +461,25 @@ impl Oracles {
     }
 }
 
-impl Oracle for Oracles {
+impl Oracle for RoutingOracles {
     type Event = Event;
 
-    fn see(&mut self, record: &Record<Event>) {
+    fn observe(&mut self, record: &Record<Event>) {
         let mut list = core::mem::take(&mut self.violations);
-        let mut found = Found::at(record, &mut list);
+        let mut found = RecordViolations::at(record, &mut list);
         let node = record.node.0;
         match &record.event {
             Event::Message(message) => self.message(record, message, &mut found),
             Event::App(event) => self.app(record, event, &mut found),
-            Event::World(Happening::Killed) => {
+            Event::World(RoutingIncident::Killed) => {
                 if let Some(boot) = self.boots.get_mut(node as usize) {
                     *boot += 1;
                 }
             }
-            Event::World(Happening::Firewall { closed: true }) => {
+            Event::World(RoutingIncident::Firewall { closed: true }) => {
                 self.walled.insert(node);
             }
-            Event::World(Happening::Firewall { closed: false }) => {
+            Event::World(RoutingIncident::Firewall { closed: false }) => {
                 self.walled.remove(&node);
             }
             Event::World(_) => {}
@@ -465,7 +503,7 @@ impl Oracle for Oracles {
     /// due to arrive.
     fn finish(&mut self, end: Instant) {
         let mut list = core::mem::take(&mut self.violations);
-        let mut found = Found::at_end(end, &mut list);
+        let mut found = RecordViolations::at_end(end, &mut list);
         let late = self.flying.iter().find(|(_, flight)| flight.due <= end);
         if let Some((id, flight)) = late {
             let told = [("id", format!("{id}")), ("from", format!("{}", flight.from))];

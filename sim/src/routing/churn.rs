@@ -2,11 +2,11 @@
 
 use alloc::sync::Arc;
 
-use super::world::{Due, World};
+use super::world::{RoutingPlan, RoutingWorld};
 use servent_core::time::Instant;
 use servent_core::trace::NodeId;
 
-impl World {
+impl RoutingWorld {
     /// One of the running nodes leaves, to come back later.
     pub(super) fn churn(&mut self) {
         let stage = Arc::clone(&self.net.stage);
@@ -15,10 +15,10 @@ impl World {
         if self.is_up(NodeId(host)) {
             self.crash(host);
             let boot = self.slot(host).starts;
-            self.plan(self.now() + churn.down, Due::Return { host, boot });
+            self.plan(self.now() + churn.down, RoutingPlan::Return { host, boot });
         }
         if self.now() + churn.every <= Instant::ZERO + churn.until {
-            self.plan(self.now() + churn.every, Due::Churn);
+            self.plan(self.now() + churn.every, RoutingPlan::Churn);
         }
     }
 }

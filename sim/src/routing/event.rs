@@ -6,10 +6,10 @@ use alloc::string::String;
 use serde::{Deserialize, Serialize};
 
 use servent_core::id::Guid;
-use servent_core::routing::{self, Why};
+use servent_core::routing::{self, DropReason};
 use servent_core::time::Instant;
 use servent_core::trace::NodeId;
-use servent_core::wire::gnutella::Kind;
+use servent_core::wire::gnutella::MessageKind;
 
 /// An event of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -21,9 +21,9 @@ pub enum Event {
     /// Of a router, except what message events already say.
     Routing(routing::Event),
     /// User actions and their results.
-    App(AppEvent),
+    App(SearchEvent),
     /// Faults.
-    World(Happening),
+    World(RoutingIncident),
 }
 
 /// What happens to a message. `sent` and `lost` are records of the node that
@@ -40,7 +40,7 @@ pub enum MessageEvent {
     Sent {
         id: u64,
         to: NodeId,
-        kind: Kind,
+        kind: MessageKind,
         guid: Guid,
         ttl: u8,
         hops: u8,
@@ -56,13 +56,13 @@ pub enum MessageEvent {
     Judged {
         id: u64,
         from: NodeId,
-        kind: Kind,
+        kind: MessageKind,
         guid: Guid,
         ttl: u8,
         hops: u8,
-        verdict: Outcome,
+        verdict: MessageOutcome,
         #[serde(skip_serializing_if = "Option::is_none")]
-        why: Option<Why>,
+        why: Option<DropReason>,
         on: u32,
         #[serde(skip_serializing_if = "Option::is_none")]
         of: Option<NodeId>,
@@ -70,13 +70,13 @@ pub enum MessageEvent {
         set: u32,
     },
     /// It was lost.
-    Lost { id: u64, to: NodeId, kind: Kind, guid: Guid, why: Loss },
+    Lost { id: u64, to: NodeId, kind: MessageKind, guid: Guid, why: MessageLoss },
 }
 
 /// The outcome for a message, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum MessageOutcome {
     /// It is forwarded.
     Forwarded,
     /// It was for this node.
@@ -88,7 +88,7 @@ pub enum Outcome {
 /// Why a message was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Loss {
+pub enum MessageLoss {
     /// The link is cut.
     Cut,
     /// The receiver is down.
@@ -101,7 +101,7 @@ pub enum Loss {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
-pub enum AppEvent {
+pub enum SearchEvent {
     /// The user searches.
     Searched { guid: Guid, words: String },
     /// This many files of the node match a query.
@@ -124,7 +124,7 @@ pub enum AppEvent {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
-pub enum Happening {
+pub enum RoutingIncident {
     /// The node died without notice; its state is lost.
     Killed,
     /// It is running again.

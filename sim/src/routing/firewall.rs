@@ -5,9 +5,9 @@ use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::event::{AppEvent, Event, Happening};
-use super::world::World;
-use servent_core::trace::{Cause, NodeId};
+use super::event::{Event, RoutingIncident, SearchEvent};
+use super::world::RoutingWorld;
+use servent_core::trace::{NodeId, RecordCause};
 
 /// Who is behind a firewall, and what that prevents.
 #[derive(Debug, Clone, Default)]
@@ -17,7 +17,7 @@ pub(super) struct Firewalls {
     waiting: BTreeSet<u32>,
 }
 
-impl World {
+impl RoutingWorld {
     /// True while nobody can connect to a node.
     #[must_use]
     #[doc(hidden)]
@@ -35,7 +35,7 @@ impl World {
             return;
         }
         Arc::make_mut(&mut self.net.lines).changed();
-        let happening = Happening::Firewall { closed: close };
+        let happening = RoutingIncident::Firewall { closed: close };
         let seq = self.note(node.0, None, Event::World(happening));
         if close {
             return;
@@ -51,7 +51,7 @@ impl World {
 
     /// Connects the ends of a link, whichever can; false when each is behind a
     /// firewall.
-    pub(super) fn is_let_in(&mut self, wire: u32, cause: Cause) -> bool {
+    pub(super) fn is_let_in(&mut self, wire: u32, cause: RecordCause) -> bool {
         let link = self.net.stage.net.wires()[wire as usize];
         if !self.is_closed(link.a) || self.dial(link.a, link.b, cause).is_ok() {
             return true;
@@ -64,11 +64,11 @@ impl World {
     ///
     /// # Errors
     /// The record which says that a firewall refused it.
-    pub(super) fn dial(&mut self, from: u32, to: u32, cause: Cause) -> Result<(), u64> {
+    pub(super) fn dial(&mut self, from: u32, to: u32, cause: RecordCause) -> Result<(), u64> {
         if !self.is_closed(to) {
             return Ok(());
         }
-        Err(self.said(from, AppEvent::Refused { by: NodeId(to) }, cause))
+        Err(self.said(from, SearchEvent::Refused { by: NodeId(to) }, cause))
     }
 
     /// A node wants what it has found; `told` when the answer said that nobody

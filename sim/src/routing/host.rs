@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use core::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 
-use super::tally::Tally;
+use super::tally::RoutingTally;
 
 /// The port every node listens on.
 const PORT: u16 = 6346;
@@ -12,7 +12,7 @@ const PORT: u16 = 6346;
 /// What a world keeps for a node beside its router.
 #[derive(Debug, Clone, Default)]
 pub struct Beside {
-    pub(super) tally: Tally,
+    pub(super) tally: RoutingTally,
     /// The neighbour that brought the last hit of a node.
     pub(super) brought: BTreeMap<u32, u32>,
 }

@@ -4,17 +4,17 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::event::Loss;
+use super::event::MessageLoss;
 use super::host::{address, agent};
 use super::net::Net;
 use super::scenario::Scenario;
-use super::world::{Due, Routing, World};
+use super::world::{Routing, RoutingPlan, RoutingWorld};
 use crate::world::Protocol as _;
 use servent_core::engine::Effect;
 use servent_core::id::ConnId;
 use servent_core::routing::{Input, Neighbour, Output};
-use servent_core::trace::{Cause, NodeId};
-use servent_core::wire::gnutella::Payload;
+use servent_core::trace::{NodeId, RecordCause};
+use servent_core::wire::gnutella::OverlayPayload;
 
 /// Flags: the end `a` of a link is open, and the end `b`.
 const OPEN: [u32; 2] = [1, 2];
@@ -102,10 +102,10 @@ fn opened(plan: &Scenario, conn: ConnId, (node, peer): (u32, u32)) -> Input {
     Input::Opened { conn, peer: at, neighbour }
 }
 
-impl World {
+impl RoutingWorld {
     /// Starts all nodes and connects them; returns the first messages of their
     /// routers.
-    pub(super) fn join_all(&mut self) -> Vec<(u32, u32, Payload)> {
+    pub(super) fn join_all(&mut self) -> Vec<(u32, u32, OverlayPayload)> {
         let stage = Arc::clone(&self.net.stage);
         for host in 0..stage.plan.nodes {
             let router = Routing::engine(self, host, 1);
@@ -133,7 +133,7 @@ impl World {
 
     /// Connects two running nodes, unless their link is cut or both are behind
     /// firewalls.
-    pub(super) fn join(&mut self, wire: u32, cause: Cause) {
+    pub(super) fn join(&mut self, wire: u32, cause: RecordCause) {
         let stage = Arc::clone(&self.net.stage);
         let link = stage.net.wires()[wire as usize];
         let runs = |node: u32| self.is_up(NodeId(node));
@@ -141,7 +141,7 @@ impl World {
         if severed || !runs(link.a) || !runs(link.b) {
             return;
         }
-        self.sever(wire, Loss::Closed, cause);
+        self.sever(wire, MessageLoss::Closed, cause);
         if !self.is_let_in(wire, cause) {
             return;
         }
@@ -160,7 +160,7 @@ impl World {
     }
 
     /// Ends a connection at once, with everything in transit on it.
-    pub(super) fn sever(&mut self, wire: u32, why: Loss, cause: Cause) {
+    pub(super) fn sever(&mut self, wire: u32, why: MessageLoss, cause: RecordCause) {
         let stage = Arc::clone(&self.net.stage);
         let link = stage.net.wires()[wire as usize];
         let (conn, epoch) = (self.net.lines.conn(wire), self.net.lines.epoch(wire));
@@ -197,7 +197,7 @@ impl World {
         let link = stage.net.wires()[wire as usize];
         let to = link.other(host);
         if self.net.lines.takes(&stage.net, wire, to, epoch) {
-            self.plan(self.now() + link.latency, Due::Hangup { wire, to, epoch });
+            self.plan(self.now() + link.latency, RoutingPlan::Hangup { wire, to, epoch });
         }
     }
 

@@ -10,47 +10,49 @@
 //! changes, so that a keyframe of a large world costs only what changed since
 //! the last one.
 
-mod act;
+mod action;
 mod chart;
 pub mod check;
 mod churn;
-mod disguise;
 mod event;
 mod firewall;
-mod gathered;
 mod host;
 mod links;
+mod merged;
 mod net;
+mod observed;
 mod outputs;
 mod perform;
 pub mod presets;
+mod pseudonymise;
 pub mod random;
 mod scenario;
 mod streams;
 mod tables;
 mod tally;
-mod together;
 mod totals;
 mod traffic;
 mod why;
 mod world;
 
-pub use self::act::{Act, ActAt};
-pub use self::event::{AppEvent, Event, Happening, Loss, MessageEvent, Outcome};
-pub use self::scenario::{Churn, File, Scenario, Shape};
-pub use self::world::{Routing, World};
+pub use self::action::{RoutingAction, RoutingActionAt};
+pub use self::event::{
+    Event, MessageEvent, MessageLoss, MessageOutcome, RoutingIncident, SearchEvent,
+};
+pub use self::scenario::{Churn, Scenario, ScenarioFile, Shape};
+pub use self::world::{Routing, RoutingWorld};
 
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
 pub use self::{
-    chart::{Chart, Journey, Leg, Refusal, fate},
-    disguise::{Disguised, disguise},
-    gathered::{Gathered, Link, Passed, unasked},
-    net::{Net, Wire},
-    tables::{Lives, Row, Tables},
-    tally::{KindTally, Tally, TallyView},
-    together::{Together, moved, shifts},
+    chart::{Chart, ConnectRefusal, Journey, Leg, fate},
+    merged::{Together, moved, shifts},
+    net::{Net, NetworkLink},
+    observed::{ObservedLink, ObservedOverlay, Passed, unasked},
+    pseudonymise::{PseudonymisedRecording, pseudonymise},
+    tables::{Lives, TableRow, Tables},
+    tally::{KindTally, RoutingTally, TallyView},
     totals::RoutingTotals,
     traffic::{Traffic, WAY},
-    why::of as why,
+    why::explain as why,
 };

@@ -10,7 +10,7 @@ use servent_core::time::Duration;
 
 /// A link: its ends, and its latency, the same in both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wire {
+pub struct NetworkLink {
     /// One end.
     pub a: u32,
     /// The other one.
@@ -19,7 +19,7 @@ pub struct Wire {
     pub latency: Duration,
 }
 
-impl Wire {
+impl NetworkLink {
     /// The other end.
     #[must_use]
     pub const fn other(&self, node: u32) -> u32 {
@@ -30,7 +30,7 @@ impl Wire {
 /// All links of a scenario, up or down.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Net {
-    wires: Vec<Wire>,
+    wires: Vec<NetworkLink>,
     /// Where each node's links begin in `around`.
     starts: Vec<u32>,
     around: Vec<u32>,
@@ -121,11 +121,11 @@ impl Net {
             let more = slow.between(0, scenario.spread.as_micros());
             scenario.latency + Duration::from_micros(more)
         };
-        let wires = pairs.into_iter().map(|(a, b)| Wire { a, b, latency: latency() });
-        Self::of(scenario.nodes, wires.collect())
+        let wires = pairs.into_iter().map(|(a, b)| NetworkLink { a, b, latency: latency() });
+        Self::from_wires(scenario.nodes, wires.collect())
     }
 
-    fn of(nodes: u32, wires: Vec<Wire>) -> Self {
+    fn from_wires(nodes: u32, wires: Vec<NetworkLink>) -> Self {
         let mut starts = alloc::vec![0_u32; nodes as usize + 1];
         for wire in &wires {
             starts[wire.a as usize + 1] += 1;
@@ -154,7 +154,7 @@ impl Net {
 
     /// Every link, in the order of their numbers.
     #[must_use]
-    pub fn wires(&self) -> &[Wire] {
+    pub fn wires(&self) -> &[NetworkLink] {
         &self.wires
     }
 

@@ -4,44 +4,50 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::hash::Hasher as _;
 
-use super::event::{AppEvent, Event, MessageEvent, Outcome};
+use super::event::{Event, MessageEvent, MessageOutcome, SearchEvent};
 use super::host::{address, node_at};
 use super::links::wire_of;
-use super::scenario::File;
-use super::world::{Due, Reply, World, read_header};
+use super::scenario::ScenarioFile;
+use super::world::{DelayedReply, RoutingPlan, RoutingWorld, read_header};
 use servent_core::engine::Effect;
-use servent_core::routing::{self, Input, Output, Verdict, Why};
+use servent_core::routing::{self, DropReason, Input, Output, RoutingVerdict};
 use servent_core::time::Duration;
-use servent_core::trace::{Cause, Digest, NodeId};
+use servent_core::trace::{Digest, NodeId, RecordCause};
 use servent_core::wire::gnutella::{
-    Body, HEADER, Header, Hit, HitBuilder, Kind, Payload, Quality, Query, matches,
+    HEADER, HitBuilder, MessageBody, MessageHeader, MessageKind, OverlayPayload, Quality, Query,
+    QueryHit, matches,
 };
 
 /// Payload bytes of one of our hits.
 const HIT: usize = 4_096;
 
-impl World {
+impl RoutingWorld {
     /// Records what happened to a message; returns the record.
     pub(super) fn judged(
         &mut self,
         host: u32,
-        (id, from, data): (u64, u32, &Payload),
+        (id, from, data): (u64, u32, &OverlayPayload),
         cause: u64,
     ) -> u64 {
         let mut verdict = None;
         for event in self.fx.events() {
             if let routing::Event::Judged { verdict: told, .. } = event {
                 verdict = Some(match told {
-                    Verdict::Forward { to } => (Outcome::Forwarded, None, to.len() as u32),
-                    Verdict::Local => (Outcome::Local, None, 0),
-                    Verdict::Drop { why } => (Outcome::Dropped, Some(*why), 0),
+                    RoutingVerdict::Forward { to } => {
+                        (MessageOutcome::Forwarded, None, to.len() as u32)
+                    }
+                    RoutingVerdict::Local => (MessageOutcome::Local, None, 0),
+                    RoutingVerdict::Drop { why } => (MessageOutcome::Dropped, Some(*why), 0),
                 });
                 break;
             }
         }
         // Nothing is known of a message that could not be decoded.
-        let (verdict, why, on) = verdict.unwrap_or((Outcome::Dropped, Some(Why::Improper), 0));
-        let Some((Header { guid, ttl, hops, .. }, kind)) = read_header(data) else { return cause };
+        let (verdict, why, on) =
+            verdict.unwrap_or((MessageOutcome::Dropped, Some(DropReason::Improper), 0));
+        let Some((MessageHeader { guid, ttl, hops, .. }, kind)) = read_header(data) else {
+            return cause;
+        };
         let (of, set) = self.about(kind, data);
         self.net.tally.arrived(kind, why);
         self.own_mut(host).tally.arrived(kind, why);
@@ -52,14 +58,14 @@ impl World {
     }
 
     /// The node a message is about, and a fingerprint of a hit's content.
-    pub(super) fn about(&self, kind: Kind, data: &Payload) -> (Option<NodeId>, u32) {
+    pub(super) fn about(&self, kind: MessageKind, data: &OverlayPayload) -> (Option<NodeId>, u32) {
         match kind {
-            Kind::Hit | Kind::Push => {}
+            MessageKind::Hit | MessageKind::Push => {}
             _ => return (None, 0),
         }
-        match Body::parse(kind, data.slice(HEADER..)) {
-            Ok(Body::Push(push)) => (self.bearer(push.servent), 0),
-            Ok(Body::Hit(hit)) => {
+        match MessageBody::parse(kind, data.slice(HEADER..)) {
+            Ok(MessageBody::Push(push)) => (self.bearer(push.servent), 0),
+            Ok(MessageBody::Hit(hit)) => {
                 let mut print = Digest::default();
                 print.write(hit.result_set());
                 let of = node_at((*hit.at().ip()).into()).map(NodeId);
@@ -70,7 +76,7 @@ impl World {
     }
 
     /// Carries out effects in order; `cause` is the record they follow from.
-    pub(super) fn carry(&mut self, host: u32, cause: Cause) {
+    pub(super) fn carry(&mut self, host: u32, cause: RecordCause) {
         let mut fx = core::mem::take(&mut self.fx);
         let (mut answers, mut wanted) = (Vec::new(), Vec::new());
         for effect in fx.drain() {
@@ -80,7 +86,7 @@ impl World {
                     self.note(host, cause, Event::Routing(event));
                 }
                 Effect::Output(Output::Send { to, message }) => {
-                    let data = Payload::from(message.to_bytes());
+                    let data = OverlayPayload::from(message.to_bytes());
                     for conn in to {
                         let (wire, _) = wire_of(conn);
                         self.launch(host, wire, data.clone(), cause);
@@ -97,21 +103,21 @@ impl World {
                     }
                     // The last link counts as a hop too.
                     let hops = hops.saturating_add(1);
-                    let found = AppEvent::Found { guid, of, files: hit.count().into(), hops };
+                    let found = SearchEvent::Found { guid, of, files: hit.count().into(), hops };
                     let seq = self.said(host, found, cause);
                     let told = hit.quality().push == Some(true);
                     wanted.extend(of.map(|of| ((of, told), seq)));
                 }
                 Effect::Output(Output::Push { at, .. }) => {
                     let to = node_at((*at.ip()).into()).map(NodeId);
-                    let seq = self.said(host, AppEvent::Obeyed { to }, cause);
+                    let seq = self.said(host, SearchEvent::Obeyed { to }, cause);
                     if let Some(to) = to {
                         let _ = self.dial(host, to.0, Some(seq));
                     }
                 }
                 Effect::Output(Output::NoWay { servent }) => {
                     if let Some(of) = self.bearer(servent) {
-                        self.said(host, AppEvent::NoWay { of }, cause);
+                        self.said(host, SearchEvent::NoWay { of }, cause);
                     }
                 }
                 Effect::Output(Output::Host { .. }) => {}
@@ -123,7 +129,7 @@ impl World {
         }
         for (guid, hops, (hit, after)) in answers {
             let boot = self.slot(host).starts;
-            let reply = Reply { host, boot, guid, hops, hit, cause };
+            let reply = DelayedReply { host, boot, guid, hops, hit, cause };
             if after == Duration::ZERO {
                 self.answer(reply);
                 continue;
@@ -132,7 +138,7 @@ impl World {
             // unused.
             let number = self.net.replies.last_key_value().map_or(0, |(last, _)| last + 1);
             self.net.replies.insert(number, reply);
-            self.plan(self.now() + after, Due::Reply { number });
+            self.plan(self.now() + after, RoutingPlan::Reply { number });
         }
     }
 
@@ -144,15 +150,15 @@ impl World {
         }
     }
 
-    fn answer(&mut self, reply: Reply) {
-        let Reply { host, guid, hops, hit, cause, .. } = reply;
-        let answered = AppEvent::Answered { guid, files: hit.count().into() };
+    fn answer(&mut self, reply: DelayedReply) {
+        let DelayedReply { host, guid, hops, hit, cause, .. } = reply;
+        let answered = SearchEvent::Answered { guid, files: hit.count().into() };
         let seq = self.said(host, answered, cause);
         self.give(host, Input::Answer { guid, hops, hit }, Some(seq));
     }
 
     /// The files of a node that match a query, and the delay of the reply.
-    fn matching(&self, host: u32, query: &Query) -> Option<(Hit, Duration)> {
+    fn matching(&self, host: u32, query: &Query) -> Option<(QueryHit, Duration)> {
         let files = self.net.stage.shares.get(&host)?;
         let criteria = core::str::from_utf8(query.criteria()).ok()?;
         let stage = Arc::clone(&self.net.stage);
@@ -162,7 +168,7 @@ impl World {
         let mut hit = HitBuilder::new(address(host), 100, (*b"SVNT", quality), servent, HIT);
         let mut latest = Duration::ZERO;
         for index in files {
-            let File { name, after, .. } = &stage.plan.files[index.0 as usize];
+            let ScenarioFile { name, after, .. } = &stage.plan.files[index.0 as usize];
             if matches(criteria, name) {
                 hit.add(*index, 4_096, name, None);
                 latest = latest.max(*after);

@@ -2,62 +2,68 @@
 
 use alloc::format;
 
-use super::act::Act;
-use super::event::{AppEvent, Event, Happening, Loss};
+use super::action::RoutingAction;
+use super::event::{Event, MessageLoss, RoutingIncident, SearchEvent};
 use super::host::address;
-use super::world::{Due, World};
-use crate::error::{ScenarioError, Wrong};
+use super::world::{RoutingPlan, RoutingWorld};
+use crate::error::{ScenarioError, ScenarioMistake};
 use servent_core::id::FileIndex;
 use servent_core::routing::Input;
 use servent_core::time::Duration;
-use servent_core::trace::{Cause, NodeId};
-use servent_core::wire::gnutella::{Body, Message, Payload, Push, Query, Wishes};
+use servent_core::trace::{NodeId, RecordCause};
+use servent_core::wire::gnutella::{
+    MessageBody, OverlayMessage, OverlayPayload, Push, Query, Wishes,
+};
 
-impl World {
+impl RoutingWorld {
     /// Performs the action with this index in the script or the faults.
     pub(super) fn act(&mut self, fault: bool, index: u32) {
         let acts = if fault { self.faults() } else { &self.net.stage.plan.script };
         match acts[index as usize].act.clone() {
-            Act::Search { node, words } => {
+            RoutingAction::Search { node, words } => {
                 if self.node(node).is_some() {
                     let wishes = Wishes { firewalled: self.is_closed(node.0), ..Wishes::default() };
                     let (guid, query) = (self.fresh_guid(), Query::new(wishes, &words, &[]));
-                    let seq = self.said(node.0, AppEvent::Searched { guid, words }, None);
+                    let seq = self.said(node.0, SearchEvent::Searched { guid, words }, None);
                     self.give(node.0, Input::Search { guid, query }, Some(seq));
                 }
             }
-            Act::Push { node, of } => self.push(node, of, None),
-            Act::Flood { count, .. } => self.flood(fault, index, count),
-            Act::Kill { node } => {
+            RoutingAction::Push { node, of } => self.push(node, of, None),
+            RoutingAction::Flood { count, .. } => self.flood(fault, index, count),
+            RoutingAction::Kill { node } => {
                 self.crash(node.0);
             }
-            Act::Restart { node } => self.restart(node.0),
-            Act::Cut { from, to } => self.cut(from, to),
-            Act::Heal { from, to } => self.heal(from, to),
-            Act::Firewall { node, closed } => self.firewall(node, closed),
+            RoutingAction::Restart { node } => self.restart(node.0),
+            RoutingAction::Cut { from, to } => self.cut(from, to),
+            RoutingAction::Heal { from, to } => self.heal(from, to),
+            RoutingAction::Firewall { node, closed } => self.firewall(node, closed),
         }
     }
 
     /// Checks that an action is possible in this world now.
-    pub(super) fn is_possible(&self, act: &Act) -> Result<(), ScenarioError> {
+    pub(super) fn is_possible(&self, act: &RoutingAction) -> Result<(), ScenarioError> {
         let down = |node: &NodeId| self.node(*node).is_none();
         match act {
-            Act::Search { node, .. } | Act::Push { node, .. } | Act::Flood { node, .. }
+            RoutingAction::Search { node, .. }
+            | RoutingAction::Push { node, .. }
+            | RoutingAction::Flood { node, .. }
                 if down(node) =>
             {
-                Err(Wrong::Down { node: node.0 }.into())
+                Err(ScenarioMistake::Down { node: node.0 }.into())
             }
-            Act::Kill { node } if down(node) => Err(Wrong::DownAlready { node: node.0 }.into()),
-            Act::Cut { from, to } | Act::Heal { from, to } => {
+            RoutingAction::Kill { node } if down(node) => {
+                Err(ScenarioMistake::DownAlready { node: node.0 }.into())
+            }
+            RoutingAction::Cut { from, to } | RoutingAction::Heal { from, to } => {
                 let wire = self.net.stage.net.between(from.0, to.0);
-                wire.map(|_| ()).ok_or(Wrong::NoLink { a: from.0, b: to.0 }.into())
+                wire.map(|_| ()).ok_or(ScenarioMistake::NoLink { a: from.0, b: to.0 }.into())
             }
             _ => Ok(()),
         }
     }
 
     /// A node asks another one to connect to it, by push.
-    pub(super) fn push(&mut self, node: NodeId, of: NodeId, cause: Cause) {
+    pub(super) fn push(&mut self, node: NodeId, of: NodeId, cause: RecordCause) {
         if self.node(node).is_none() {
             return;
         }
@@ -67,7 +73,7 @@ impl World {
             servent: self.net.stage.servents[of.0 as usize],
             index: index.unwrap_or(FileIndex(0)),
             at: address(node.0),
-            ggep: Payload::new(),
+            ggep: OverlayPayload::new(),
         };
         // The neighbour that brought the hit should know the route if this node
         // does not.
@@ -75,7 +81,7 @@ impl World {
         let wire = brought.and_then(|neighbour| self.net.stage.net.between(node.0, *neighbour));
         let via =
             wire.filter(|wire| self.net.lines.is_open(*wire)).map(|wire| self.net.lines.conn(wire));
-        let seq = self.said(node.0, AppEvent::Asked { guid, of }, cause);
+        let seq = self.said(node.0, SearchEvent::Asked { guid, of }, cause);
         self.give(node.0, Input::Push { guid, push, via }, Some(seq));
     }
 
@@ -83,7 +89,7 @@ impl World {
     /// `left` is how many remain.
     pub(super) fn flood(&mut self, fault: bool, index: u32, left: u32) {
         let acts = if fault { self.faults() } else { &self.net.stage.plan.script };
-        let Act::Flood { node, every, count } = acts[index as usize].act else { return };
+        let RoutingAction::Flood { node, every, count } = acts[index as usize].act else { return };
         let now = if every == Duration::ZERO { left } else { left.min(1) };
         for n in 0..now {
             if self.node(node).is_none() {
@@ -92,10 +98,10 @@ impl World {
             let guid = self.fresh_guid();
             let number = count - left + n;
             let words = format!("flood {number}");
-            let body = Body::Query(Query::new(Wishes::default(), &words, &[]));
+            let body = MessageBody::Query(Query::new(Wishes::default(), &words, &[]));
             let ttl = self.net.stage.config.max_ttl;
-            let data = Payload::from(Message { guid, ttl, hops: 0, body }.to_bytes());
-            let seq = self.said(node.0, AppEvent::Flooded { guid }, None);
+            let data = OverlayPayload::from(OverlayMessage { guid, ttl, hops: 0, body }.to_bytes());
+            let seq = self.said(node.0, SearchEvent::Flooded { guid }, None);
             let stage = alloc::sync::Arc::clone(&self.net.stage);
             for wire in stage.net.around(node.0) {
                 if self.net.lines.is_open(*wire) {
@@ -105,22 +111,22 @@ impl World {
         }
         if left > now {
             let left = left - now;
-            self.plan(self.now() + every, Due::Flood { fault, index, left });
+            self.plan(self.now() + every, RoutingPlan::Flood { fault, index, left });
         }
     }
 
     fn cut(&mut self, from: NodeId, to: NodeId) {
         let Some(wire) = self.net.stage.net.between(from.0, to.0) else { return };
         if self.mark_severed(wire, true) {
-            let seq = self.note(from.0, None, Event::World(Happening::Cut { to }));
-            self.sever(wire, Loss::Cut, Some(seq));
+            let seq = self.note(from.0, None, Event::World(RoutingIncident::Cut { to }));
+            self.sever(wire, MessageLoss::Cut, Some(seq));
         }
     }
 
     fn heal(&mut self, from: NodeId, to: NodeId) {
         let Some(wire) = self.net.stage.net.between(from.0, to.0) else { return };
         if self.mark_severed(wire, false) {
-            let seq = self.note(from.0, None, Event::World(Happening::Healed { to }));
+            let seq = self.note(from.0, None, Event::World(RoutingIncident::Healed { to }));
             self.join(wire, Some(seq));
         }
     }

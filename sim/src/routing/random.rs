@@ -4,8 +4,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::act::{Act, ActAt};
-use super::scenario::{Churn, File, Scenario, Shape};
+use super::action::{RoutingAction, RoutingActionAt};
+use super::scenario::{Churn, Scenario, ScenarioFile, Shape};
 use servent_core::choose::Choose;
 use servent_core::routing::{Config, PushRouting};
 use servent_core::time::{Duration, Instant};
@@ -45,7 +45,7 @@ pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
     for _ in 0..choose.below(8) {
         let name = String::from(*choose.one(&WORDS[..3]));
         let after = Duration::from_micros(choose.below(4) / 3 * choose.below(20_000_000));
-        scenario.files.push(File { node: node(choose, nodes), name, after });
+        scenario.files.push(ScenarioFile { node: node(choose, nodes), name, after });
     }
     if choose.chance(1, 5) {
         scenario.twins.push(pair(choose, nodes));
@@ -57,11 +57,11 @@ pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
     }
     for _ in 0..choose.between(1, 12) {
         let act = random_act(choose, nodes, &scenario.files);
-        scenario.script.push(ActAt { at: moment(choose), act });
+        scenario.script.push(RoutingActionAt { at: moment(choose), act });
     }
     for _ in 0..choose.below(8) {
         let act = fault(choose, &scenario);
-        scenario.faults.push(ActAt { at: moment(choose), act });
+        scenario.faults.push(RoutingActionAt { at: moment(choose), act });
     }
     if choose.chance(1, 3) {
         scenario.config.dynamic = true;
@@ -73,7 +73,10 @@ pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
     if choose.chance(1, 4) {
         for _ in 0..choose.between(1, 6) {
             let (node, closed) = (node(choose, nodes), choose.chance(3, 4));
-            scenario.faults.push(ActAt { at: moment(choose), act: Act::Firewall { node, closed } });
+            scenario.faults.push(RoutingActionAt {
+                at: moment(choose),
+                act: RoutingAction::Firewall { node, closed },
+            });
         }
     }
     scenario.script.sort_by_key(|act| act.at);
@@ -113,32 +116,35 @@ fn config(choose: &mut Choose) -> Config {
     config
 }
 
-fn random_act(choose: &mut Choose, nodes: u32, files: &[File]) -> Act {
+fn random_act(choose: &mut Choose, nodes: u32, files: &[ScenarioFile]) -> RoutingAction {
     match choose.below(6) {
         0 if !files.is_empty() => {
             let of = choose.one(files).node;
             let further = choose.between(1, u64::from(nodes) - 1) as u32;
-            Act::Push { node: NodeId((of.0 + further) % nodes), of }
+            RoutingAction::Push { node: NodeId((of.0 + further) % nodes), of }
         }
-        1 => Act::Flood {
+        1 => RoutingAction::Flood {
             node: node(choose, nodes),
             count: choose.between(1, 60) as u32,
             every: Duration::from_micros(choose.below(2) * choose.below(500_000)),
         },
-        _ => Act::Search { node: node(choose, nodes), words: String::from(*choose.one(&WORDS)) },
+        _ => RoutingAction::Search {
+            node: node(choose, nodes),
+            words: String::from(*choose.one(&WORDS)),
+        },
     }
 }
 
-fn fault(choose: &mut Choose, scenario: &Scenario) -> Act {
+fn fault(choose: &mut Choose, scenario: &Scenario) -> RoutingAction {
     let nodes = scenario.nodes;
     let links: Vec<(u32, u32)> =
         super::Net::new(scenario).wires().iter().map(|wire| (wire.a, wire.b)).collect();
     let (a, b) = *choose.one(&links);
     let (from, to) = (NodeId(a), NodeId(b));
     match choose.below(5) {
-        0 => Act::Kill { node: node(choose, nodes) },
-        1 => Act::Restart { node: node(choose, nodes) },
-        2 => Act::Heal { from, to },
-        _ => Act::Cut { from, to },
+        0 => RoutingAction::Kill { node: node(choose, nodes) },
+        1 => RoutingAction::Restart { node: node(choose, nodes) },
+        2 => RoutingAction::Heal { from, to },
+        _ => RoutingAction::Cut { from, to },
     }
 }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::act::{Act, ActAt};
+use super::action::{RoutingAction, RoutingActionAt};
 use super::net::Net;
 use crate::error::{self, ScenarioError};
 use servent_core::routing::Config;
@@ -57,15 +57,15 @@ pub struct Scenario {
     /// numbers in a large one.
     pub names: Vec<String>,
     /// The shared files and their owners.
-    pub files: Vec<File>,
+    pub files: Vec<ScenarioFile>,
     /// The second node of each pair has the same servent id as the first.
     pub twins: Vec<(NodeId, NodeId)>,
     /// Nodes leave and come back.
     pub churn: Option<Churn>,
     /// What the nodes do, in order of time.
-    pub script: Vec<ActAt>,
+    pub script: Vec<RoutingActionAt>,
     /// Faults, in order of time.
-    pub faults: Vec<ActAt>,
+    pub faults: Vec<RoutingActionAt>,
 }
 
 /// The shape of the topology.
@@ -90,7 +90,7 @@ pub enum Shape {
 /// A file that is shared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct File {
+pub struct ScenarioFile {
     /// Its owner.
     pub node: NodeId,
     /// Its name.
@@ -195,7 +195,7 @@ impl Scenario {
         }
         error::count("names", "names", self.names.len() as u64, 0..=nodes)?;
         for (key, list) in [("script", &self.script), ("faults", &self.faults)] {
-            for (i, ActAt { act, .. }) in list.iter().enumerate() {
+            for (i, RoutingActionAt { act, .. }) in list.iter().enumerate() {
                 self.admits(act).map_err(|wrong| wrong.within(format_args!("{key}[{i}]")))?;
             }
         }
@@ -229,15 +229,17 @@ impl Scenario {
     ///
     /// # Errors
     /// When it names nodes that do not exist, or exceeds a limit.
-    pub fn admits(&self, act: &Act) -> Result<(), ScenarioError> {
+    pub fn admits(&self, act: &RoutingAction) -> Result<(), ScenarioError> {
         let (first, second) = act.nodes();
         error::pair("node", (first.0, second.map(|node| node.0)), self.nodes.into())?;
         match act {
-            Act::Search { words, .. } => {
+            RoutingAction::Search { words, .. } => {
                 let bytes = words.len() as u64;
                 error::count("search.words", "bytes", bytes, 0..=Self::WORDS as u64)
             }
-            Act::Flood { count, .. } => error::within("flood.count", *count, 0..=Self::FLOOD),
+            RoutingAction::Flood { count, .. } => {
+                error::within("flood.count", *count, 0..=Self::FLOOD)
+            }
             _ => Ok(()),
         }
     }

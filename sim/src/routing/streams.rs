@@ -8,7 +8,7 @@ use servent_core::engine::Effect;
 use servent_core::id::ConnId;
 use servent_core::node::{Input, Output};
 use servent_core::time::Instant;
-use servent_core::trace::again::Step;
+use servent_core::trace::again::ReplayStep;
 
 /// The first bytes of a connection that are kept, in each direction: with a
 /// handshake and a few messages, whose numbers are drawn, no two are alike.
@@ -17,11 +17,11 @@ const HEAD: usize = 2048;
 const LOOKED_UP: usize = 64;
 
 /// Of which tape, and which connection there.
-pub(super) type End = (usize, ConnId);
+pub(super) type StreamEnd = (usize, ConnId);
 
 /// A step that wrote, or read, a stream up to a byte.
 #[derive(Debug, Clone, Copy)]
-struct Mark {
+struct StreamMark {
     upto: u64,
     at: Instant,
     step: usize,
@@ -31,18 +31,18 @@ struct Mark {
 
 /// One direction of a connection.
 #[derive(Debug, Clone, Default)]
-struct Way {
+struct StreamDirection {
     head: Vec<u8>,
     length: u64,
-    marks: Vec<Mark>,
+    marks: Vec<StreamMark>,
 }
 
-impl Way {
+impl StreamDirection {
     fn add(&mut self, data: &[u8], (at, step, record): (Instant, usize, u64)) {
         let room = HEAD.saturating_sub(self.head.len()).min(data.len());
         self.head.extend_from_slice(&data[..room]);
         self.length += data.len() as u64;
-        self.marks.push(Mark { upto: self.length, at, step, record });
+        self.marks.push(StreamMark { upto: self.length, at, step, record });
     }
 }
 
@@ -50,12 +50,12 @@ impl Way {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Streams {
     /// What was said on each, and what was heard.
-    all: BTreeMap<ConnId, [Way; 2]>,
+    all: BTreeMap<ConnId, [StreamDirection; 2]>,
 }
 
 impl Streams {
     /// Takes up a step of the tape.
-    pub(super) fn see(&mut self, step: &Step<'_>) {
+    pub(super) fn observe(&mut self, step: &ReplayStep<'_>) {
         if let Some(Input::Bytes { conn, data }) = step.input {
             let way = &mut self.all.entry(*conn).or_default()[1];
             way.add(data, (step.at, step.number, 0));
@@ -80,14 +80,14 @@ impl Streams {
     }
 
     /// The bytes that a step has read: on which connection, and up to where.
-    fn read(&self, step: usize, conn: ConnId) -> Option<&Mark> {
+    fn read(&self, step: usize, conn: ConnId) -> Option<&StreamMark> {
         let [_, heard] = self.all.get(&conn)?;
         let i = heard.marks.binary_search_by_key(&step, |mark| mark.step).ok()?;
         heard.marks.get(i)
     }
 
     /// The write that has the byte before this one.
-    fn write(&self, conn: ConnId, upto: u64) -> Option<&Mark> {
+    fn write(&self, conn: ConnId, upto: u64) -> Option<&StreamMark> {
         let [said, _] = self.all.get(&conn)?;
         said.marks.get(said.marks.partition_point(|mark| mark.upto < upto))
     }
@@ -97,8 +97,8 @@ impl Streams {
 /// by then.
 pub(super) fn written(
     tapes: &[&Streams],
-    ends: &BTreeMap<End, End>,
-    end: End,
+    ends: &BTreeMap<StreamEnd, StreamEnd>,
+    end: StreamEnd,
     step: usize,
 ) -> Option<(usize, u64)> {
     let (tape, conn) = end;
@@ -109,7 +109,10 @@ pub(super) fn written(
 }
 
 /// The shortest ways of bytes from one tape to another, by their own clocks.
-pub(super) fn ways(tapes: &[&Streams], ends: &BTreeMap<End, End>) -> BTreeMap<(usize, usize), i64> {
+pub(super) fn ways(
+    tapes: &[&Streams],
+    ends: &BTreeMap<StreamEnd, StreamEnd>,
+) -> BTreeMap<(usize, usize), i64> {
     let mut ways = BTreeMap::new();
     for ((to, conn), (from, other)) in ends {
         let Some([_, heard]) = tapes[*to].all.get(conn) else { continue };
@@ -124,11 +127,11 @@ pub(super) fn ways(tapes: &[&Streams], ends: &BTreeMap<End, End>) -> BTreeMap<(u
 }
 
 /// A connection, with what was said on it and what was heard.
-type Begun<'a> = (End, &'a [Way; 2]);
+type Begun<'a> = (StreamEnd, &'a [StreamDirection; 2]);
 
 /// Connections of two tapes that are the same one: what one end said is what the
 /// other heard.
-pub(super) fn pairs(tapes: &[&Streams]) -> BTreeMap<End, End> {
+pub(super) fn pairs(tapes: &[&Streams]) -> BTreeMap<StreamEnd, StreamEnd> {
     let mut dialed: BTreeMap<[&[u8]; 2], Vec<Begun<'_>>> = BTreeMap::new();
     let mut accepted = Vec::new();
     for (k, streams) in tapes.iter().enumerate() {
@@ -169,7 +172,7 @@ pub(super) fn pairs(tapes: &[&Streams]) -> BTreeMap<End, End> {
 }
 
 /// How many bytes two ends agree on; `None` where they differ.
-fn alike(said: &Way, heard: &Way) -> Option<usize> {
+fn alike(said: &StreamDirection, heard: &StreamDirection) -> Option<usize> {
     let both = said.head.len().min(heard.head.len());
     (said.head[..both] == heard.head[..both]).then_some(both)
 }

@@ -9,9 +9,9 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use super::chart::{Chart, Thing};
-use super::world::World;
+use super::world::RoutingWorld;
 use servent_core::id::Guid;
-use servent_core::routing::{Config, Remembered, TableView, Via, Which};
+use servent_core::routing::{Config, TableEntryView, TableView, Via, Which};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
 
@@ -25,7 +25,7 @@ pub struct Tables {
     pub life: Lives,
     pub tables: Vec<TableView>,
     /// Newest first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TableRow>,
 }
 
 /// The shortest lifetimes of entries.
@@ -38,7 +38,7 @@ pub struct Lives {
 
 /// An entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Row {
+pub struct TableRow {
     /// `query`: the route back for its hits. `servent`: the route for pushes to
     /// it. `push`: that it has passed here.
     pub kind: &'static str,
@@ -63,7 +63,13 @@ impl Tables {
     /// The entries of a node's tables now, from number `from` on, at most
     /// `count`. `None` when there is no such node.
     #[must_use]
-    pub fn of(world: &World, chart: &Chart, node: NodeId, from: u32, count: u32) -> Option<Self> {
+    pub fn read(
+        world: &RoutingWorld,
+        chart: &Chart,
+        node: NodeId,
+        from: u32,
+        count: u32,
+    ) -> Option<Self> {
         let slot = world.nodes.get(node.0 as usize)?;
         let config = &world.net.stage.config;
         let lives = |config: &Config| Lives {
@@ -95,7 +101,12 @@ impl Tables {
     }
 }
 
-fn row(world: &World, chart: &Chart, node: u32, (at, thing): (Instant, Thing)) -> Option<Row> {
+fn row(
+    world: &RoutingWorld,
+    chart: &Chart,
+    node: u32,
+    (at, thing): (Instant, Thing),
+) -> Option<TableRow> {
     let router = world.node(NodeId(node))?;
     let name = |node: u32| world.scenario().name(NodeId(node));
     let (kind, table, guid) = match thing {
@@ -112,13 +123,13 @@ fn row(world: &World, chart: &Chart, node: u32, (at, thing): (Instant, Thing)) -
         }
         _ => return None,
     };
-    let Remembered { via, young, until } = router.recall(table, id)?;
+    let TableEntryView { via, young, until } = router.recall(table, id)?;
     let (via, gone) = match via {
         Via::Ourselves => (None, false),
         Via::Neighbour(conn) => (world.peer(node, conn), false),
         Via::Gone => (None, true),
     };
-    Some(Row {
+    Some(TableRow {
         kind,
         guid,
         id,

@@ -4,19 +4,19 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use servent_core::routing::Why;
-use servent_core::wire::gnutella::Kind;
+use servent_core::routing::DropReason;
+use servent_core::wire::gnutella::MessageKind;
 
 /// Number of message kinds.
-const KINDS: usize = Kind::ALL.len();
+const KINDS: usize = MessageKind::ALL.len();
 
 /// What happened to messages so far.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct RoutingTally {
     sent: [u32; KINDS],
     arrived: [u32; KINDS],
     dropped: [u32; KINDS],
-    why: [u32; Why::ALL.len()],
+    why: [u32; DropReason::ALL.len()],
     lost: u32,
 }
 
@@ -40,14 +40,14 @@ pub struct TallyView {
     /// The counts by kind, without kinds that have none.
     pub kinds: Vec<KindTally>,
     /// Why messages were dropped, and how many.
-    pub reasons: Vec<(Why, u64)>,
+    pub reasons: Vec<(DropReason, u64)>,
 }
 
 /// Counts of one kind of message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KindTally {
     /// The kind.
-    pub kind: Kind,
+    pub kind: MessageKind,
     /// Sent.
     pub sent: u64,
     /// Received.
@@ -56,20 +56,20 @@ pub struct KindTally {
     pub dropped: u64,
 }
 
-fn place(kind: Kind) -> usize {
-    Kind::ALL.iter().position(|other| *other == kind).unwrap_or(0)
+fn place(kind: MessageKind) -> usize {
+    MessageKind::ALL.iter().position(|other| *other == kind).unwrap_or(0)
 }
 
 fn sum(counts: &[u32]) -> u64 {
     counts.iter().map(|count| u64::from(*count)).sum()
 }
 
-impl Tally {
-    pub(super) fn sent(&mut self, kind: Kind) {
+impl RoutingTally {
+    pub(super) fn sent(&mut self, kind: MessageKind) {
         self.sent[place(kind)] += 1;
     }
 
-    pub(super) fn arrived(&mut self, kind: Kind, dropped: Option<Why>) {
+    pub(super) fn arrived(&mut self, kind: MessageKind, dropped: Option<DropReason>) {
         self.arrived[place(kind)] += 1;
         if let Some(why) = dropped {
             self.dropped[place(kind)] += 1;
@@ -83,13 +83,13 @@ impl Tally {
 
     /// How many were dropped for this reason.
     #[must_use]
-    pub fn dropped_for(&self, why: Why) -> u64 {
+    pub fn dropped_for(&self, why: DropReason) -> u64 {
         self.why[why as usize].into()
     }
 
     /// How many messages of a kind were sent, and how many received.
     #[must_use]
-    pub fn of(&self, kind: Kind) -> (u64, u64) {
+    pub fn count(&self, kind: MessageKind) -> (u64, u64) {
         (self.sent[place(kind)].into(), self.arrived[place(kind)].into())
     }
 
@@ -98,22 +98,22 @@ impl Tally {
     pub fn view(&self, flying: u64) -> TallyView {
         let (arrived, dropped) = (sum(&self.arrived), sum(&self.dropped));
         let kind = |at: usize| KindTally {
-            kind: Kind::ALL[at],
+            kind: MessageKind::ALL[at],
             sent: self.sent[at].into(),
             arrived: self.arrived[at].into(),
             dropped: self.dropped[at].into(),
         };
-        let reason = |why: &Why| (*why, self.dropped_for(*why));
+        let reason = |why: &DropReason| (*why, self.dropped_for(*why));
         TallyView {
             sent: sum(&self.sent),
             arrived,
             useful: arrived - dropped,
-            duplicate: self.dropped_for(Why::Duplicate),
+            duplicate: self.dropped_for(DropReason::Duplicate),
             dropped,
             lost: self.lost.into(),
             flying,
             kinds: (0..KINDS).map(kind).filter(|k| k.sent + k.arrived > 0).collect(),
-            reasons: Why::ALL.iter().map(reason).filter(|(_, count)| *count > 0).collect(),
+            reasons: DropReason::ALL.iter().map(reason).filter(|(_, count)| *count > 0).collect(),
         }
     }
 }

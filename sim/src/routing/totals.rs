@@ -6,7 +6,7 @@ use alloc::collections::BTreeSet;
 use serde::Serialize;
 
 use super::chart::Chart;
-use super::world::World;
+use super::world::RoutingWorld;
 use servent_core::wire::gnutella::matches;
 
 /// Totals of all searches so far.
@@ -29,7 +29,7 @@ pub struct RoutingTotals {
 impl RoutingTotals {
     /// The totals at the world's clock.
     #[must_use]
-    pub fn of(world: &World, chart: &Chart) -> Self {
+    pub fn measure(world: &RoutingWorld, chart: &Chart) -> Self {
         let now = world.now();
         let home = chart.found_until(now);
         let found: BTreeSet<(u32, u32)> = home.iter().map(|home| (home.journey, home.of)).collect();
@@ -47,7 +47,7 @@ impl RoutingTotals {
 }
 
 /// How many servents other than the searching one have matching files.
-fn owners(world: &World, asker: u32, words: &str) -> u32 {
+fn owners(world: &RoutingWorld, asker: u32, words: &str) -> u32 {
     let stage = &world.net.stage;
     let fits = |index: &servent_core::id::FileIndex| {
         matches(words, &stage.plan.files[index.0 as usize].name)

@@ -9,9 +9,9 @@ use super::chart::{Journey, Leg, fate};
 use super::tally::{KindTally, TallyView};
 use super::totals::RoutingTotals;
 use servent_core::id::Guid;
-use servent_core::routing::Why;
+use servent_core::routing::DropReason;
 use servent_core::time::{Duration, Instant};
-use servent_core::wire::gnutella::Kind;
+use servent_core::wire::gnutella::MessageKind;
 
 /// How long a message is drawn on its way when only one end of it was recorded.
 pub const WAY: Duration = Duration::from_millis(40);
@@ -59,16 +59,16 @@ impl Traffic {
     pub fn pass(&mut self, guid: Guid, leg: Leg, told: impl FnOnce(Journey) -> Journey) {
         let journey = self.journey(guid, &leg, told);
         self.longest = self.longest.max(leg.arrives.since(leg.departs));
-        let home = leg.kind == Kind::Hit && leg.fate == fate::LOCAL;
+        let home = leg.kind == MessageKind::Hit && leg.fate == fate::LOCAL;
         if home {
             self.hits.push(leg.arrives);
         }
         if let Some(journey) = journey.and_then(|number| self.journeys.get_mut(number as usize)) {
-            if leg.kind == Kind::Hit {
+            if leg.kind == MessageKind::Hit {
                 journey.found += u32::from(home);
             } else {
                 journey.messages += 1;
-                journey.duplicates += u32::from(leg.fate == fate::dropped(Why::Duplicate));
+                journey.duplicates += u32::from(leg.fate == fate::dropped(DropReason::Duplicate));
                 journey.reached += u32::from(leg.fate < fate::DROPPED);
             }
         }
@@ -91,7 +91,7 @@ impl Traffic {
         if let Some(number) = self.numbers.get(&id) {
             return Some(*number);
         }
-        if !matches!(leg.kind, Kind::Query | Kind::Push) {
+        if !matches!(leg.kind, MessageKind::Query | MessageKind::Push) {
             return None;
         }
         let number = self.journeys.len() as u32;
@@ -147,7 +147,7 @@ impl Traffic {
         let mut reasons: BTreeMap<usize, u64> = BTreeMap::new();
         let (mut flying, mut lost) = (0, 0);
         for leg in self.legs.iter().take_while(|leg| leg.departs <= at) {
-            let place = Kind::ALL.iter().position(|kind| *kind == leg.kind).unwrap_or(0);
+            let place = MessageKind::ALL.iter().position(|kind| *kind == leg.kind).unwrap_or(0);
             let of = || KindTally { kind: leg.kind, sent: 0, arrived: 0, dropped: 0 };
             let kind = kinds.entry(place).or_insert_with(of);
             kind.sent += u64::from(node.is_none_or(|node| node == leg.from));
@@ -166,9 +166,9 @@ impl Traffic {
         let kinds: Vec<KindTally> = kinds.into_values().collect();
         let sum = |of: fn(&KindTally) -> u64| kinds.iter().map(of).sum::<u64>();
         let (arrived, dropped) = (sum(|k| k.arrived), sum(|k| k.dropped));
-        let reason = |(i, count)| Why::ALL.get(i).map(|why| (*why, count));
-        let reasons: Vec<(Why, u64)> = reasons.into_iter().filter_map(reason).collect();
-        let twice = reasons.iter().find(|(why, _)| *why == Why::Duplicate);
+        let reason = |(i, count)| DropReason::ALL.get(i).map(|why| (*why, count));
+        let reasons: Vec<(DropReason, u64)> = reasons.into_iter().filter_map(reason).collect();
+        let twice = reasons.iter().find(|(why, _)| *why == DropReason::Duplicate);
         TallyView {
             sent: sum(|k| k.sent),
             arrived,
@@ -191,7 +191,8 @@ impl Traffic {
         let newest = self.journeys.iter().rposition(|journey| journey.at <= at);
         let reached: BTreeSet<u32> = newest.map_or_else(BTreeSet::new, |number| {
             let begun = self.journeys[number].node;
-            let of = |leg: &&Leg| leg.journey == Some(number as u32) && leg.kind != Kind::Hit;
+            let of =
+                |leg: &&Leg| leg.journey == Some(number as u32) && leg.kind != MessageKind::Hit;
             let came = |leg: &&Leg| leg.arrives <= at && leg.fate < fate::LOST && leg.to != begun;
             self.legs.iter().filter(of).filter(came).map(|leg| leg.to).collect()
         });

@@ -1,19 +1,21 @@
 //! The explanation of a record, and the other node it is about.
 
-use super::event::{AppEvent, Event, Happening, Loss, MessageEvent, Outcome};
-use super::world::World;
-use servent_core::routing::{self, Verdict};
-use servent_core::trace::why::{self, Why};
+use super::event::{
+    Event, MessageEvent, MessageLoss, MessageOutcome, RoutingIncident, SearchEvent,
+};
+use super::world::RoutingWorld;
+use servent_core::routing::{self, RoutingVerdict};
+use servent_core::trace::why::{self, RecordReason};
 use servent_core::trace::{NodeId, Record};
-use servent_core::wire::gnutella::Kind;
+use servent_core::wire::gnutella::MessageKind;
 
-type Source = (&'static str, &'static str);
+type ReasonTable = (&'static str, &'static str);
 
 impl Event {
     /// The requirement behind it, and its place in the specification.
     #[must_use]
     #[doc(hidden)]
-    pub fn source(&self) -> Option<Source> {
+    pub fn source(&self) -> Option<ReasonTable> {
         match self {
             Self::Routing(event) => Some((event.id(), event.clause())),
             Self::Message(event) => event.source(),
@@ -30,35 +32,43 @@ impl Event {
 }
 
 impl MessageEvent {
-    fn source(&self) -> Option<Source> {
+    fn source(&self) -> Option<ReasonTable> {
         match self {
             Self::Judged { kind, verdict, why, guid, ttl, hops, .. } => {
                 let verdict = match (verdict, why) {
-                    (_, Some(why)) => Verdict::Drop { why: *why },
-                    (Outcome::Forwarded, _) => Verdict::Forward { to: alloc::vec::Vec::new() },
-                    _ => Verdict::Local,
+                    (_, Some(why)) => RoutingVerdict::Drop { why: *why },
+                    (MessageOutcome::Forwarded, _) => {
+                        RoutingVerdict::Forward { to: alloc::vec::Vec::new() }
+                    }
+                    _ => RoutingVerdict::Local,
                 };
                 let (guid, kind, ttl, hops) = (*guid, *kind, *ttl, *hops);
                 let conn = servent_core::id::ConnId(0);
                 let event = routing::Event::Judged { conn, guid, kind, ttl, hops, verdict };
                 Some((event.id(), event.clause()))
             }
-            Self::Sent { kind: Kind::Query, .. } => Some(("RT-1", "Routing tables §3.6.1.1")),
-            Self::Sent { kind: Kind::Hit, .. } => Some(("RT-2", "Routing tables §3.6.1.1")),
-            Self::Sent { kind: Kind::Push, .. } => Some(("RT-3", "Routing tables §3.6.1.2.1")),
-            Self::Sent { kind: Kind::Bye, .. } => Some(("RT-11", "Routing tables §3.6.2.6")),
-            Self::Sent { kind: Kind::Ping | Kind::Pong, .. } => {
+            Self::Sent { kind: MessageKind::Query, .. } => {
+                Some(("RT-1", "Routing tables §3.6.1.1"))
+            }
+            Self::Sent { kind: MessageKind::Hit, .. } => Some(("RT-2", "Routing tables §3.6.1.1")),
+            Self::Sent { kind: MessageKind::Push, .. } => {
+                Some(("RT-3", "Routing tables §3.6.1.2.1"))
+            }
+            Self::Sent { kind: MessageKind::Bye, .. } => Some(("RT-11", "Routing tables §3.6.2.6")),
+            Self::Sent { kind: MessageKind::Ping | MessageKind::Pong, .. } => {
                 Some(("RT-13", "Routing tables §3.6.1, pong caching"))
             }
             Self::Sent { .. } => Some(("RT-14", "Routing tables §3.6.2.7 and 8, left open there")),
-            Self::Lost { why: Loss::Closed, .. } => Some(("RT-11", "Routing tables §3.6.2.6")),
+            Self::Lost { why: MessageLoss::Closed, .. } => {
+                Some(("RT-11", "Routing tables §3.6.2.6"))
+            }
             Self::Lost { .. } => None,
         }
     }
 }
 
-impl AppEvent {
-    const fn source(&self) -> Option<Source> {
+impl SearchEvent {
+    const fn source(&self) -> Option<ReasonTable> {
         match self {
             Self::Searched { .. } | Self::Found { .. } => {
                 Some(("RT-2", "Routing tables §3.6.1.1, own queries"))
@@ -75,12 +85,12 @@ impl AppEvent {
 
 /// Explains a record.
 #[must_use]
-pub fn of(record: &Record<Event>) -> Why {
+pub fn explain(record: &Record<Event>) -> RecordReason {
     let (id, clause) = record.event.source().unzip();
-    Why { id, clause, ..why::named(&record.event, record.cause) }
+    RecordReason { id, clause, ..why::named(&record.event, record.cause) }
 }
 
-impl World {
+impl RoutingWorld {
     /// The other node a record is about.
     #[must_use]
     #[doc(hidden)]
@@ -91,15 +101,15 @@ impl World {
                 MessageEvent::Sent { to, .. } | MessageEvent::Lost { to, .. } => *to,
             }),
             Event::App(event) => match event {
-                AppEvent::Found { of, .. } => *of,
-                AppEvent::Asked { of, .. } | AppEvent::NoWay { of } => Some(*of),
-                AppEvent::Obeyed { to } => *to,
-                AppEvent::Refused { by } => Some(*by),
-                AppEvent::Searched { .. }
-                | AppEvent::Answered { .. }
-                | AppEvent::Flooded { .. } => None,
+                SearchEvent::Found { of, .. } => *of,
+                SearchEvent::Asked { of, .. } | SearchEvent::NoWay { of } => Some(*of),
+                SearchEvent::Obeyed { to } => *to,
+                SearchEvent::Refused { by } => Some(*by),
+                SearchEvent::Searched { .. }
+                | SearchEvent::Answered { .. }
+                | SearchEvent::Flooded { .. } => None,
             },
-            Event::World(Happening::Cut { to } | Happening::Healed { to }) => Some(*to),
+            Event::World(RoutingIncident::Cut { to } | RoutingIncident::Healed { to }) => Some(*to),
             Event::World(_) => None,
             Event::Routing(event) => {
                 let conn = event.conn()?;

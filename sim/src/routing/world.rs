@@ -4,14 +4,14 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::act::{Act, ActAt};
-use super::event::{AppEvent, Event, Happening, Loss, MessageEvent};
+use super::action::{RoutingAction, RoutingActionAt};
+use super::event::{Event, MessageEvent, MessageLoss, RoutingIncident, SearchEvent};
 use super::firewall::Firewalls;
 use super::host::{Beside, address};
 use super::links::Lines;
 use super::net::Net;
 use super::scenario::Scenario;
-use super::tally::{Tally, TallyView};
+use super::tally::{RoutingTally, TallyView};
 use crate::error::ScenarioError;
 use crate::world::{Life, Protocol};
 use servent_core::engine::{Engine as _, Fx};
@@ -19,8 +19,11 @@ use servent_core::id::{FileIndex, Guid};
 use servent_core::rng::Rng;
 use servent_core::routing::{Config, Input, Router};
 use servent_core::time::{Duration, Instant};
-use servent_core::trace::{Cause, NodeId};
-use servent_core::wire::gnutella::{Frame, HEADER, Header, Hit, Keywords, Kind, Message, Payload};
+use servent_core::trace::{NodeId, RecordCause};
+use servent_core::wire::gnutella::{
+    HEADER, Keywords, MessageFrame, MessageHeader, MessageKind, OverlayMessage, OverlayPayload,
+    QueryHit,
+};
 
 /// Bits of the index into a keyword table (QRP); few, because ten thousand nodes
 /// store one table for each neighbour.
@@ -30,7 +33,7 @@ const NEVER: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 /// A planned event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Due {
+pub enum RoutingPlan {
     Script(u32),
     /// The first messages of the routers, their links being up.
     Begin,
@@ -59,7 +62,7 @@ pub enum Due {
 
 /// A message in transit.
 #[derive(Debug, Clone)]
-pub(super) struct Flight {
+pub(super) struct MessageFlight {
     pub(super) from: u32,
     pub(super) to: u32,
     pub(super) wire: u32,
@@ -67,23 +70,23 @@ pub(super) struct Flight {
     pub(super) epoch: u32,
     /// The record of its sending.
     pub(super) seq: u64,
-    pub(super) data: Payload,
+    pub(super) data: OverlayPayload,
 }
 
 /// A reply that is sent later.
 #[derive(Debug, Clone)]
-pub(super) struct Reply {
+pub(super) struct DelayedReply {
     pub(super) host: u32,
     pub(super) boot: u32,
     pub(super) guid: Guid,
     pub(super) hops: u8,
-    pub(super) hit: Hit,
-    pub(super) cause: Cause,
+    pub(super) hit: QueryHit,
+    pub(super) cause: RecordCause,
 }
 
 /// What never changes: a scenario, and what follows from it.
 #[derive(Debug)]
-pub(super) struct Stage {
+pub(super) struct RoutingStage {
     pub(super) plan: Scenario,
     pub(super) net: Net,
     pub(super) config: Config,
@@ -99,23 +102,23 @@ pub(super) struct Stage {
 pub struct Routing {
     pub(super) lines: Arc<Lines>,
     pub(super) firewalls: Arc<Firewalls>,
-    pub(super) flights: BTreeMap<u64, Flight>,
-    pub(super) replies: BTreeMap<u64, Reply>,
+    pub(super) flights: BTreeMap<u64, MessageFlight>,
+    pub(super) replies: BTreeMap<u64, DelayedReply>,
     /// The number of messages sent.
     pub(super) launched: u64,
     /// The number of searches, pushes and flood queries so far.
     pub(super) asked: u64,
-    pub(super) tally: Tally,
+    pub(super) tally: RoutingTally,
     pub(super) dice: Rng,
-    pub(super) stage: Arc<Stage>,
+    pub(super) stage: Arc<RoutingStage>,
     /// The first messages of the routers: sender, link, message.
-    opening: Arc<Vec<(u32, u32, Payload)>>,
+    opening: Arc<Vec<(u32, u32, OverlayPayload)>>,
 }
 
 /// A world of routers. Keyframes share every node that neither changes.
-pub type World = crate::World<Routing>;
+pub type RoutingWorld = crate::World<Routing>;
 
-impl Stage {
+impl RoutingStage {
     fn new(scenario: &Scenario) -> Self {
         let (net, plan) = (Net::new(scenario), scenario.clone());
         let config = Config {
@@ -148,7 +151,7 @@ impl Stage {
     }
 }
 
-impl World {
+impl RoutingWorld {
     /// The topology.
     #[must_use]
     #[doc(hidden)]
@@ -188,12 +191,18 @@ impl World {
     }
 
     /// Sends a message; returns its record.
-    pub(super) fn launch(&mut self, host: u32, wire: u32, data: Payload, cause: Cause) {
+    pub(super) fn launch(
+        &mut self,
+        host: u32,
+        wire: u32,
+        data: OverlayPayload,
+        cause: RecordCause,
+    ) {
         let link = self.net.stage.net.wires()[wire as usize];
         let Some((header, kind)) = read_header(&data) else { return };
         let (id, to, due) = (self.net.launched, link.other(host), self.now() + link.latency);
         let (of, set) = self.about(kind, &data);
-        let Header { guid, ttl, hops, .. } = header;
+        let MessageHeader { guid, ttl, hops, .. } = header;
         let bytes = data.len() as u32;
         let sent =
             MessageEvent::Sent { id, to: NodeId(to), kind, guid, ttl, hops, bytes, due, of, set };
@@ -202,20 +211,20 @@ impl World {
         self.net.tally.sent(kind);
         self.own_mut(host).tally.sent(kind);
         let epoch = self.net.lines.epoch(wire);
-        self.net.flights.insert(id, Flight { from: host, to, wire, epoch, seq, data });
-        self.plan(due, Due::Arrive { id });
+        self.net.flights.insert(id, MessageFlight { from: host, to, wire, epoch, seq, data });
+        self.plan(due, RoutingPlan::Arrive { id });
     }
 
     fn arrive(&mut self, id: u64) {
         let Some(flight) = self.net.flights.remove(&id) else { return };
-        let Flight { from, to, wire, epoch, seq, .. } = flight;
+        let MessageFlight { from, to, wire, epoch, seq, .. } = flight;
         if !self.net.lines.takes(&self.net.stage.net, wire, to, epoch) {
-            return self.lose(id, flight, Loss::Closed);
+            return self.lose(id, flight, MessageLoss::Closed);
         }
         let Some((header, kind)) = read_header(&flight.data) else { return };
         let conn = self.net.lines.conn(wire);
-        let frame = Frame { header, kind, payload: flight.data.slice(HEADER..) };
-        let input = match Message::parse(frame) {
+        let frame = MessageFrame { header, kind, payload: flight.data.slice(HEADER..) };
+        let input = match OverlayMessage::parse(frame) {
             Ok(message) => Input::Message { conn, message },
             Err(why) => Input::Improper { conn, kind, why },
         };
@@ -225,8 +234,8 @@ impl World {
     }
 
     /// A message is lost.
-    pub(super) fn lose(&mut self, id: u64, flight: Flight, why: Loss) {
-        let Some((Header { guid, .. }, kind)) = read_header(&flight.data) else { return };
+    pub(super) fn lose(&mut self, id: u64, flight: MessageFlight, why: MessageLoss) {
+        let Some((MessageHeader { guid, .. }, kind)) = read_header(&flight.data) else { return };
         let lost = MessageEvent::Lost { id, to: NodeId(flight.to), kind, guid, why };
         self.note(flight.from, Some(flight.seq), Event::Message(lost));
         self.net.tally.lost();
@@ -246,28 +255,28 @@ impl World {
         self.net.stage.bearers.get(&servent).map(|node| NodeId(*node))
     }
 
-    pub(super) fn said(&mut self, host: u32, event: AppEvent, cause: Cause) -> u64 {
+    pub(super) fn said(&mut self, host: u32, event: SearchEvent, cause: RecordCause) -> u64 {
         self.note(host, cause, Event::App(event))
     }
 }
 
 /// The header of a message's bytes. The world encodes all messages, so it is
 /// always valid.
-pub(super) fn read_header(data: &Payload) -> Option<(Header, Kind)> {
-    let header = Header::parse(data.first_chunk()?);
+pub(super) fn read_header(data: &OverlayPayload) -> Option<(MessageHeader, MessageKind)> {
+    let header = MessageHeader::parse(data.first_chunk()?);
     Some((header, header.kind?))
 }
 
 impl Protocol for Routing {
     type Scenario = Scenario;
-    type Fault = Act;
+    type Fault = RoutingAction;
     type Event = Event;
     type Host = Router;
     type Node = Beside;
-    type Due = Due;
+    type Due = RoutingPlan;
 
     fn new(scenario: &Scenario) -> (Self, Vec<Beside>) {
-        let stage = Arc::new(Stage::new(scenario));
+        let stage = Arc::new(RoutingStage::new(scenario));
         let net = Self {
             lines: Arc::new(Lines::new(stage.net.wires().len())),
             firewalls: Arc::default(),
@@ -275,7 +284,7 @@ impl Protocol for Routing {
             replies: BTreeMap::new(),
             launched: 0,
             asked: 0,
-            tally: Tally::default(),
+            tally: RoutingTally::default(),
             dice: Rng::new(scenario.seed).fork("world", 0),
             stage,
             opening: Arc::new(Vec::new()),
@@ -287,7 +296,7 @@ impl Protocol for Routing {
         &self.stage.plan
     }
 
-    fn faults(scenario: &Scenario) -> &[ActAt] {
+    fn faults(scenario: &Scenario) -> &[RoutingActionAt] {
         &scenario.faults
     }
 
@@ -295,30 +304,30 @@ impl Protocol for Routing {
         scenario.check()
     }
 
-    fn admits(world: &World, act: &Act) -> Result<(), ScenarioError> {
+    fn admits(world: &RoutingWorld, act: &RoutingAction) -> Result<(), ScenarioError> {
         world.scenario().admits(act)
     }
 
-    fn is_possible(world: &World, act: &Act) -> Result<(), ScenarioError> {
+    fn is_possible(world: &RoutingWorld, act: &RoutingAction) -> Result<(), ScenarioError> {
         world.is_possible(act)
     }
 
-    fn begin(world: &mut World) {
+    fn begin(world: &mut RoutingWorld) {
         world.net.opening = Arc::new(world.join_all());
         if !world.net.opening.is_empty() {
-            world.plan(Instant::ZERO, Due::Begin);
+            world.plan(Instant::ZERO, RoutingPlan::Begin);
         }
         let stage = Arc::clone(&world.net.stage);
         for (i, act) in stage.plan.script.iter().enumerate() {
-            world.plan(act.at, Due::Script(i as u32));
+            world.plan(act.at, RoutingPlan::Script(i as u32));
         }
         if let Some(churn) = &stage.plan.churn {
-            world.plan(Instant::ZERO + churn.every, Due::Churn);
+            world.plan(Instant::ZERO + churn.every, RoutingPlan::Churn);
         }
     }
 
     /// A new router that knows only its own identity.
-    fn engine(world: &World, node: u32, start: u32) -> Router {
+    fn engine(world: &RoutingWorld, node: u32, start: u32) -> Router {
         let stage = &world.net.stage;
         let dice = Rng::new(stage.plan.seed).fork("node", node.into());
         let leaf = stage.plan.is_leaf(node);
@@ -342,7 +351,7 @@ impl Protocol for Routing {
     }
 
     /// Its neighbours connect to it again.
-    fn started(world: &mut World, node: u32, cause: Cause) {
+    fn started(world: &mut RoutingWorld, node: u32, cause: RecordCause) {
         Arc::make_mut(&mut world.net.lines).changed();
         let stage = Arc::clone(&world.net.stage);
         for wire in stage.net.around(node) {
@@ -350,21 +359,21 @@ impl Protocol for Routing {
         }
     }
 
-    fn happen(world: &mut World, due: Due) {
+    fn happen(world: &mut RoutingWorld, due: RoutingPlan) {
         match due {
-            Due::Script(index) => world.act(false, index),
-            Due::Flood { fault, index, left } => world.flood(fault, index, left),
-            Due::Begin => {
+            RoutingPlan::Script(index) => world.act(false, index),
+            RoutingPlan::Flood { fault, index, left } => world.flood(fault, index, left),
+            RoutingPlan::Begin => {
                 let opening = Arc::clone(&world.net.opening);
                 for (from, wire, data) in opening.iter() {
                     world.launch(*from, *wire, data.clone(), None);
                 }
             }
-            Due::Arrive { id } => world.arrive(id),
-            Due::Hangup { wire, to, epoch } => world.hung_up(wire, to, epoch),
-            Due::Churn => world.churn(),
-            Due::Reply { number } => world.reply(number),
-            Due::Return { host, boot } => {
+            RoutingPlan::Arrive { id } => world.arrive(id),
+            RoutingPlan::Hangup { wire, to, epoch } => world.hung_up(wire, to, epoch),
+            RoutingPlan::Churn => world.churn(),
+            RoutingPlan::Reply { number } => world.reply(number),
+            RoutingPlan::Return { host, boot } => {
                 if world.slot(host).starts == boot {
                     world.restart(host);
                 }
@@ -372,33 +381,33 @@ impl Protocol for Routing {
         }
     }
 
-    fn strike(world: &mut World, fault: u32) {
+    fn strike(world: &mut RoutingWorld, fault: u32) {
         world.act(true, fault);
     }
 
-    fn carry_out(world: &mut World, node: u32, cause: Cause) {
+    fn carry_out(world: &mut RoutingWorld, node: u32, cause: RecordCause) {
         world.carry(node, cause);
     }
 
     fn told(life: Life) -> Event {
         Event::World(match life {
-            Life::Crashed => Happening::Killed,
-            Life::Restarted => Happening::Restarted,
+            Life::Crashed => RoutingIncident::Killed,
+            Life::Restarted => RoutingIncident::Restarted,
             Life::Stalled | Life::Resumed => unreachable!("no router stands still"),
         })
     }
 
     /// Its links break.
-    fn crashed(world: &mut World, node: u32, cause: Cause) {
+    fn crashed(world: &mut RoutingWorld, node: u32, cause: RecordCause) {
         world.own_mut(node).brought.clear();
         Arc::make_mut(&mut world.net.lines).changed();
         let stage = Arc::clone(&world.net.stage);
         for wire in stage.net.around(node) {
-            world.sever(*wire, Loss::Down, cause);
+            world.sever(*wire, MessageLoss::Down, cause);
         }
     }
 
-    fn stalled(_: &mut World, _: u32, _: Cause) {}
+    fn stalled(_: &mut RoutingWorld, _: u32, _: RecordCause) {}
 
-    fn resumed(_: &mut World, _: u32, _: Instant, _: Cause) {}
+    fn resumed(_: &mut RoutingWorld, _: u32, _: Instant, _: RecordCause) {}
 }

@@ -59,7 +59,7 @@ impl Scenario {
     /// True when all send at the same rate, arrive at once, and receive no
     /// slower than they send.
     fn alike(&self) -> bool {
-        let fits = |group: &super::Group| {
+        let fits = |group: &super::PeerGroup| {
             let at_once = group.count <= 1 || group.spacing == Duration::ZERO;
             let alike = group.up == self.source_up && group.down >= group.up;
             alike && at_once && group.first == Duration::ZERO
@@ -97,7 +97,7 @@ impl Scenario {
     }
 
     /// Client-microseconds that a group has been present.
-    fn presence(&self, group: &super::Group, now: u64) -> u128 {
+    fn presence(&self, group: &super::PeerGroup, now: u64) -> u128 {
         let since = |index: u32| now.saturating_sub(Self::comes(group, index).as_micros());
         if group.spacing == Duration::ZERO {
             return u128::from(since(0)) * u128::from(group.count);
@@ -139,13 +139,13 @@ impl Scenario {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scenario::Group;
+    use super::super::scenario::PeerGroup;
     use super::*;
 
     #[test]
     fn what_can_be_held_is_all_at_the_bound_and_not_much_before() {
         for (count, pieces) in [(1, 4), (64, 64), (100, 7), (1_000, 64)] {
-            let group = Group { count, ..Group::default() };
+            let group = PeerGroup { count, ..PeerGroup::default() };
             let swarm = Scenario { pieces, clients: alloc::vec![group], ..Scenario::default() };
             let end = Instant::ZERO + swarm.bound();
             let all = u64::from(count) * u64::from(pieces) * 1_000;
@@ -159,12 +159,13 @@ mod tests {
 
     #[test]
     fn passive_clients_and_late_ones_need_longer() {
-        let some = |count, passive| Group { count, passive, down: 1 << 40, ..Group::default() };
+        let some =
+            |count, passive| PeerGroup { count, passive, down: 1 << 40, ..PeerGroup::default() };
         let of = |clients| Scenario { clients, ..Scenario::default() }.bound();
         let open = of(alloc::vec![some(8, false)]);
         let hidden = of(alloc::vec![some(1, false), some(7, true)]);
         assert!(hidden > open, "seven passive ones are served by one and the source");
-        let late = Group { first: Duration::from_secs(500), ..some(1, false) };
+        let late = PeerGroup { first: Duration::from_secs(500), ..some(1, false) };
         assert!(of(alloc::vec![some(8, false), late]) >= Duration::from_secs(500));
     }
 }

@@ -10,24 +10,24 @@ use self::credit::Credit;
 use self::slots::Slots;
 use super::event::{Event, client_of};
 use super::scenario::Scenario;
-use crate::check::{Found, Oracle, Violation};
+use crate::check::{Oracle, RecordViolations, Violation};
 use servent_core::id::ConnId;
-use servent_core::swarm::{self, Config, Policy};
+use servent_core::swarm::{self, Config, SwarmPolicy};
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
 
 /// What the records say about a client.
 #[derive(Debug, Clone, Copy, Default)]
-struct Standing {
+struct RecordedClient {
     active: bool,
     quarantined: bool,
 }
 
 /// All oracles over a swarm.
 #[derive(Debug, Clone)]
-pub struct Oracles {
+pub struct SwarmOracles {
     config: Config,
-    clients: BTreeMap<ConnId, Standing>,
+    clients: BTreeMap<ConnId, RecordedClient>,
     credit: Credit,
     slots: Slots,
     violations: Vec<Violation>,
@@ -36,7 +36,7 @@ pub struct Oracles {
 /// No arguments for a sentence.
 const NONE: [(&str, u64); 0] = [];
 
-impl Oracles {
+impl SwarmOracles {
     /// For a scenario: the rules depend on its configuration.
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
@@ -52,15 +52,18 @@ impl Oracles {
     /// The remaining credit of a client according to the records.
     #[must_use]
     pub fn credit(&self, client: u32) -> Option<i64> {
-        self.credit.of(client)
+        self.credit.balance(client)
     }
 
     /// Checks who may send to whom (SW-15), and who is given nothing (SW-25).
-    fn selection(&mut self, event: &swarm::Event, found: &mut Found<'_>) {
+    fn selection(&mut self, event: &swarm::Event, found: &mut RecordViolations<'_>) {
         use swarm::Event as E;
         match event {
             E::Registered { client, active, .. } => {
-                self.clients.insert(*client, Standing { active: *active, ..Standing::default() });
+                self.clients.insert(
+                    *client,
+                    RecordedClient { active: *active, ..RecordedClient::default() },
+                );
             }
             E::Mode { client, active, .. } => {
                 self.clients.entry(*client).or_default().active = *active
@@ -74,7 +77,7 @@ impl Oracles {
                         NONE,
                     );
                 }
-                if self.config.policy == Policy::Seed2004 {
+                if self.config.policy == SwarmPolicy::Seed2004 {
                     found.violation_of(
                         NodeId(client_of(*client)),
                         "selection",
@@ -95,7 +98,13 @@ impl Oracles {
         }
     }
 
-    fn pair(&mut self, down: ConnId, up: Option<ConnId>, put: bool, found: &mut Found<'_>) {
+    fn pair(
+        &mut self,
+        down: ConnId,
+        up: Option<ConnId>,
+        put: bool,
+        found: &mut RecordViolations<'_>,
+    ) {
         let Some(up) = up else { return };
         let (receiver, sender) =
             (*self.clients.entry(down).or_default(), *self.clients.entry(up).or_default());
@@ -118,19 +127,19 @@ impl Oracles {
     }
 }
 
-impl Oracle for Oracles {
+impl Oracle for SwarmOracles {
     type Event = Event;
 
-    fn see(&mut self, record: &Record<Event>) {
+    fn observe(&mut self, record: &Record<Event>) {
         let mut list = core::mem::take(&mut self.violations);
-        let mut found = Found::at(record, &mut list);
+        let mut found = RecordViolations::at(record, &mut list);
         match &record.event {
             Event::Swarm(event) => {
                 self.selection(event, &mut found);
-                self.credit.see(event, &mut found);
-                self.slots.see(event, &mut found);
+                self.credit.observe(event, &mut found);
+                self.slots.observe(event, &mut found);
             }
-            Event::World(super::Happening::Coordinator) => {
+            Event::World(super::SwarmIncident::Coordinator) => {
                 self.clients.clear();
                 self.credit.restarted();
                 self.slots.restarted();

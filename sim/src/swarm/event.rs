@@ -18,14 +18,14 @@ pub enum Event {
     /// Of a client, unless the coordinator reports the same.
     Client(client::Event),
     /// Arrivals, departures and faults.
-    World(Happening),
+    World(SwarmIncident),
 }
 
 /// Arrivals, departures and faults.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
-pub enum Happening {
+pub enum SwarmIncident {
     /// A client arrives, with this many pieces on its disk.
     Came { held: u32 },
     /// It leaves as planned in the scenario.
@@ -60,7 +60,7 @@ impl Event {
     #[must_use]
     pub const fn is_fault(&self) -> bool {
         matches!(self, Self::World(event)
-            if !matches!(event, Happening::Came { .. } | Happening::Gone))
+            if !matches!(event, SwarmIncident::Came { .. } | SwarmIncident::Gone))
     }
 
     /// The requirement behind it, and its place in the specification.
@@ -94,7 +94,7 @@ impl Event {
     pub fn clients(&self) -> (Option<u32>, Option<u32>) {
         let Self::Swarm(event) = self else {
             let other = match self {
-                Self::World(Happening::Cut { to } | Happening::Healed { to }) => Some(to.0),
+                Self::World(SwarmIncident::Cut { to } | SwarmIncident::Healed { to }) => Some(to.0),
                 _ => None,
             };
             return (None, other);

@@ -8,9 +8,9 @@ use servent_core::time::Instant;
 
 /// The engine of a node: as in the program, a client or the coordinator.
 #[derive(Debug, Clone)]
-pub enum Host {
+pub enum SwarmHost {
     /// A client that wants the file.
-    Client(Box<client::Client>),
+    Client(Box<client::SwarmClient>),
     /// The coordinator, which assigns transfers.
     Coordinator(Box<Manager>),
 }
@@ -35,7 +35,7 @@ pub enum Output {
 
 /// The events of both.
 #[derive(Debug, Clone)]
-pub enum Told {
+pub enum HostEvent {
     /// Of a client.
     Client(client::Event),
     /// Of the coordinator.
@@ -45,9 +45,9 @@ pub enum Told {
 /// Converts the effects of one of the two into those of a host.
 fn pass<O, E>(
     mut from: Fx<O, E>,
-    to: &mut Fx<Output, Told>,
+    to: &mut Fx<Output, HostEvent>,
     output: fn(O) -> Output,
-    event: fn(E) -> Told,
+    event: fn(E) -> HostEvent,
 ) {
     for effect in from.drain() {
         match effect {
@@ -57,22 +57,22 @@ fn pass<O, E>(
     }
 }
 
-impl Engine for Host {
+impl Engine for SwarmHost {
     type Input = Input;
     type Output = Output;
-    type Event = Told;
+    type Event = HostEvent;
 
     fn handle(&mut self, now: Instant, input: Input, fx: &mut FxOf<Self>) {
         match (self, input) {
             (Self::Client(client), Input::Client(input)) => {
                 let mut own = Fx::new();
                 client.handle(now, input, &mut own);
-                pass(own, fx, Output::Client, Told::Client);
+                pass(own, fx, Output::Client, HostEvent::Client);
             }
             (Self::Coordinator(coordinator), Input::Coordinator(input)) => {
                 let mut own = Fx::new();
                 coordinator.handle(now, input, &mut own);
-                pass(own, fx, Output::Coordinator, Told::Coordinator);
+                pass(own, fx, Output::Coordinator, HostEvent::Coordinator);
             }
             (host, input) => panic!("{input:?} is not for {host:?}"),
         }
@@ -83,12 +83,12 @@ impl Engine for Host {
             Self::Client(client) => {
                 let mut own = Fx::new();
                 client.handle_timeout(now, &mut own);
-                pass(own, fx, Output::Client, Told::Client);
+                pass(own, fx, Output::Client, HostEvent::Client);
             }
             Self::Coordinator(coordinator) => {
                 let mut own = Fx::new();
                 coordinator.handle_timeout(now, &mut own);
-                pass(own, fx, Output::Coordinator, Told::Coordinator);
+                pass(own, fx, Output::Coordinator, HostEvent::Coordinator);
             }
         }
     }

@@ -9,7 +9,7 @@
 //! Records belong to the client they are about; all others belong to the
 //! coordinator, whose number follows those of the clients.
 
-mod act;
+mod action;
 mod bound;
 pub mod check;
 mod event;
@@ -23,18 +23,18 @@ mod view;
 pub mod why;
 mod world;
 
-pub use self::act::{Act, ActAt};
-pub use self::event::{Event, Happening};
-pub use self::scenario::{Group, Habit, Scenario, Variant};
-pub use self::world::{Outcome, Swarm, World};
+pub use self::action::{SwarmAction, SwarmActionAt};
+pub use self::event::{Event, SwarmIncident};
+pub use self::scenario::{Habit, PeerGroup, Scenario, SwarmVariant};
+pub use self::world::{Swarm, SwarmOutcome, SwarmWorld};
 
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
 pub use self::{
     event::{client_of, connection},
-    tally::{Result, Tally},
+    tally::{Result, SwarmTally},
     view::{Again, Cell, ClientRow, ClientSummary, ClientView, CoordinatorView, Moving, name},
-    world::Running,
+    world::AssignedTransfer,
 };
 
 /// The first client's address; the others follow.

@@ -4,22 +4,24 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::scenario::{Group, Habit, Scenario, Variant};
-use servent_core::swarm::{Config, Policy};
+use super::scenario::{Habit, PeerGroup, Scenario, SwarmVariant};
+use servent_core::swarm::{Config, SwarmPolicy};
 use servent_core::time::Duration;
 
-fn scenario(id: &str, title: &str, text: &str, clients: Vec<Group>) -> Scenario {
+fn scenario(id: &str, title: &str, text: &str, clients: Vec<PeerGroup>) -> Scenario {
     let (id, title, text) = (String::from(id), String::from(title), String::from(text));
-    let variant = |name, policy| Variant { name: String::from(name), policy };
-    let variants =
-        vec![variant("adaptive", Policy::Adaptive), variant("seed2004", Policy::Seed2004)];
+    let variant = |name, policy| SwarmVariant { name: String::from(name), policy };
+    let variants = vec![
+        variant("adaptive", SwarmPolicy::Adaptive),
+        variant("seed2004", SwarmPolicy::Seed2004),
+    ];
     let swarm = Config { explain: true, ..Config::default() };
     let horizon = Duration::from_secs(30);
     Scenario { id, title, text, clients, variants, swarm, horizon, ..Scenario::default() }
 }
 
-fn honest(count: u32) -> Group {
-    Group { count, ..Group::default() }
+fn honest(count: u32) -> PeerGroup {
+    PeerGroup { count, ..PeerGroup::default() }
 }
 
 /// All presets, in the order in which they teach best.
@@ -43,7 +45,7 @@ pub fn find(id: &str) -> Option<Scenario> {
 }
 
 fn free_piece() -> Scenario {
-    let late = Group { first: Duration::from_secs(8), ..honest(1) };
+    let late = PeerGroup { first: Duration::from_secs(8), ..honest(1) };
     scenario(
         "free-piece",
         "The free piece",
@@ -56,7 +58,7 @@ fn two_for_one() -> Scenario {
     let text = "One upload earns two downloads, whoever has not earned is stalled. The stalled \
                 are the first to be asked for pieces, so they earn again.";
     let mut it = scenario("two-for-one", "Two for one", text, vec![honest(3)]);
-    it.swarm.policy = Policy::Seed2004;
+    it.swarm.policy = SwarmPolicy::Seed2004;
     it.variants.reverse();
     (it.pieces, it.source_slots, it.seed) = (8, 2, 4);
     it
@@ -67,7 +69,7 @@ fn deadlock() -> Scenario {
                 of 2004 the swarm stands still for ever; under the adaptive ones no slot that \
                 somebody could use stays idle, and it finishes.";
     let mut it = scenario("deadlock", "The rules that deadlock", text, vec![honest(16)]);
-    it.swarm.policy = Policy::Seed2004;
+    it.swarm.policy = SwarmPolicy::Seed2004;
     it.variants.reverse();
     it.source_slots = 4;
     it.horizon = Duration::from_secs(180);
@@ -84,7 +86,7 @@ fn rarest_first() -> Scenario {
 }
 
 fn firewalls() -> Scenario {
-    let closed = Group { firewalled: true, ..honest(8) };
+    let closed = PeerGroup { firewalled: true, ..honest(8) };
     let text = "Half of the clients cannot be connected to and do not know it. After five failed \
                 connects they are passive, and connect themselves.";
     let title = "Half the swarm behind firewalls";
@@ -94,7 +96,7 @@ fn firewalls() -> Scenario {
 }
 
 fn liar() -> Scenario {
-    let bad = Group { habit: Habit::Corrupt, ..honest(1) };
+    let bad = PeerGroup { habit: Habit::Corrupt, ..honest(1) };
     let text = "One client sends wrong bytes. Three others report it, and nobody asks it again.";
     let mut it = scenario("liar", "A liar", text, vec![honest(12), bad]);
     (it.pieces, it.horizon) = (24, Duration::from_secs(45));

@@ -4,7 +4,7 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use super::scenario::{Group, Habit, Scenario};
+use super::scenario::{Habit, PeerGroup, Scenario};
 use servent_core::choose::Choose;
 use servent_core::swarm::Config;
 use servent_core::time::Duration;
@@ -13,7 +13,7 @@ use servent_core::time::Duration;
 #[must_use]
 pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
     let count = choose.between(1, 4);
-    let clients: Vec<Group> = (0..count).map(|_| group(choose)).collect();
+    let clients: Vec<PeerGroup> = (0..count).map(|_| group(choose)).collect();
     let restart = choose.chance(1, 6).then(|| Duration::from_secs(choose.between(1, 40)));
     Scenario {
         id: format!("random-swarm-{seed}"),
@@ -29,7 +29,7 @@ pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
     }
 }
 
-fn group(choose: &mut Choose) -> Group {
+fn group(choose: &mut Choose) -> PeerGroup {
     let habits = [Habit::FreeRider, Habit::Corrupt, Habit::Liar, Habit::Silent];
     let habit = if choose.chance(1, 5) { *choose.one(&habits) } else { Habit::Honest };
     let passive = choose.chance(1, 4);
@@ -39,7 +39,7 @@ fn group(choose: &mut Choose) -> Group {
         .map(|_| Duration::from_secs(choose.between(1, 4_000)));
     let most =
         choose.chance(1, 4).then(|| (choose.between(1, 20) as u32, choose.between(0, 20) as u32));
-    Group {
+    PeerGroup {
         count: choose.between(1, if habit == Habit::Honest { 8 } else { 2 }) as u32,
         up: choose.between(20_000, 400_000),
         down: choose.between(50_000, 1_000_000),

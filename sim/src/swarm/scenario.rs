@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::act::{Act, ActAt};
+use super::action::{SwarmAction, SwarmActionAt};
 use crate::error::{self, ScenarioError};
-use servent_core::swarm::{Config, Policy};
+use servent_core::swarm::{Config, SwarmPolicy};
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 
@@ -34,7 +34,7 @@ pub enum Habit {
 /// A group of equal clients.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Group {
+pub struct PeerGroup {
     /// How many clients.
     pub count: u32,
     /// Bytes per second each can send.
@@ -65,7 +65,7 @@ pub struct Group {
     pub most: Option<(u32, u32)>,
 }
 
-impl Default for Group {
+impl Default for PeerGroup {
     fn default() -> Self {
         Self {
             count: 1,
@@ -114,23 +114,23 @@ pub struct Scenario {
     /// Bytes per second the source can send.
     pub source_up: u64,
     /// The clients that want the file.
-    pub clients: Vec<Group>,
+    pub clients: Vec<PeerGroup>,
     /// When the coordinator is killed and restarts from its store.
     pub restart: Option<Duration>,
     /// Actions and faults, in order of time.
-    pub faults: Vec<ActAt>,
+    pub faults: Vec<SwarmActionAt>,
     /// The same swarm under another policy.
-    pub variants: Vec<Variant>,
+    pub variants: Vec<SwarmVariant>,
 }
 
 /// A variant: the same swarm with another policy.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Variant {
+pub struct SwarmVariant {
     /// Its name.
     pub name: String,
     /// The coordinator's policy.
-    pub policy: Policy,
+    pub policy: SwarmPolicy,
 }
 
 impl Default for Scenario {
@@ -210,7 +210,7 @@ impl Scenario {
             group.check().map_err(|wrong| wrong.within(format_args!("clients[{i}]")))?;
         }
         self.check_rules().map_err(|wrong| wrong.within("swarm"))?;
-        for (i, ActAt { act, .. }) in self.faults.iter().enumerate() {
+        for (i, SwarmActionAt { act, .. }) in self.faults.iter().enumerate() {
             self.admits(act).map_err(|wrong| wrong.within(format_args!("faults[{i}]")))?;
         }
         Ok(())
@@ -234,7 +234,7 @@ impl Scenario {
     ///
     /// # Errors
     /// When it names clients that do not exist, or one twice.
-    pub fn admits(&self, act: &Act) -> Result<(), ScenarioError> {
+    pub fn admits(&self, act: &SwarmAction) -> Result<(), ScenarioError> {
         let [first, second] = act.clients().map(|named| named.map(|client| client.0));
         let Some(first) = first else { return Ok(()) };
         Ok(error::pair("client", (first, second), self.count().into())?)
@@ -243,7 +243,7 @@ impl Scenario {
     /// The variant of that name.
     #[must_use]
     pub fn variant(&self, name: &str) -> Option<Self> {
-        let Variant { name, policy } = self.variants.iter().find(|v| v.name == name)?;
+        let SwarmVariant { name, policy } = self.variants.iter().find(|v| v.name == name)?;
         let title = format!("{} — {name}", self.title);
         let swarm = Config { policy: *policy, ..self.swarm.clone() };
         Some(Self { swarm, title, ..self.clone() })
@@ -251,7 +251,7 @@ impl Scenario {
 
     /// The group a client belongs to, and its number there.
     #[must_use]
-    pub fn group(&self, client: NodeId) -> Option<(&Group, u32)> {
+    pub fn group(&self, client: NodeId) -> Option<(&PeerGroup, u32)> {
         let mut index = client.0;
         self.clients.iter().find_map(|group| {
             let found = (index < group.count).then_some((group, index));
@@ -262,12 +262,12 @@ impl Scenario {
 
     /// When a client arrives.
     #[must_use]
-    pub fn comes(group: &Group, index: u32) -> Duration {
+    pub fn comes(group: &PeerGroup, index: u32) -> Duration {
         group.first + group.spacing.ratio(index.into(), 1)
     }
 }
 
-impl Group {
+impl PeerGroup {
     fn check(&self) -> Result<(), ScenarioError> {
         error::within("up", self.up, 1..=1 << 40)?;
         error::within("down", self.down, 1..=1 << 40)?;

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::event::{Event, client_of};
 use super::scenario::Scenario;
-use super::world::World;
+use super::world::SwarmWorld;
 use servent_core::swarm;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Record;
@@ -20,7 +20,7 @@ const STILL_AT_LEAST: Duration = Duration::from_secs(30);
 
 /// Adds up the records of one branch.
 #[derive(Debug, Clone, Default)]
-pub struct Tally {
+pub struct SwarmTally {
     /// Whether each client must get everything.
     expected: Vec<bool>,
     /// When each piece arrived at a client that must get the file, in order.
@@ -52,18 +52,18 @@ pub struct Result {
     pub deadlocked: Option<Instant>,
 }
 
-impl Tally {
+impl SwarmTally {
     /// For a scenario.
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
-        let each = |group: &super::Group| (group.expects(), group.count as usize);
+        let each = |group: &super::PeerGroup| (group.expects(), group.count as usize);
         let groups = scenario.clients.iter().map(each);
         let expected = groups.flat_map(|(expects, count)| core::iter::repeat_n(expects, count));
         Self { expected: expected.collect(), ..Self::default() }
     }
 
     /// Adds the next record.
-    pub fn see(&mut self, record: &Record<Event>) {
+    pub fn observe(&mut self, record: &Record<Event>) {
         let Event::Swarm(event) = &record.event else { return };
         match event {
             swarm::Event::Assigned { .. } => self.moved = Some(record.at),
@@ -86,7 +86,7 @@ impl Tally {
 
     /// The result, from the world at the end of what is known.
     #[must_use]
-    pub fn result(&self, known: &World) -> Result {
+    pub fn result(&self, known: &SwarmWorld) -> Result {
         let outcome = known.outcome();
         let (makespan, bound) = (outcome.makespan.as_micros(), outcome.bound.as_micros().max(1));
         let ratio = (u128::from(makespan) * 1_000 / u128::from(bound)) as u64;
@@ -105,7 +105,7 @@ impl Tally {
 
     /// Since when there is no progress, if that looks permanent: nothing is in
     /// transit and a client that is present still wants pieces.
-    fn still(&self, known: &World) -> Option<Instant> {
+    fn still(&self, known: &SwarmWorld) -> Option<Instant> {
         let moved = self.moved?;
         let (_, piece_time) = known.manager().pace(0)?;
         let long = piece_time.ratio(STILL, 1).max(STILL_AT_LEAST);

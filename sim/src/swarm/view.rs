@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::event::connection;
 use super::scenario::Habit;
-use super::world::World;
-use servent_core::swarm::manager::{Counters, Standing};
+use super::world::SwarmWorld;
+use servent_core::swarm::manager::{ClientStanding, SwarmCounters};
 use servent_core::time::{Duration, Instant};
 
 /// The state of a piece at a client. The numeric values are what the page draws
@@ -47,7 +47,7 @@ pub struct ClientSummary {
     /// Pieces on its disk.
     pub held: u32,
     pub done: bool,
-    pub standing: Option<Standing>,
+    pub standing: Option<ClientStanding>,
 }
 
 /// A row of the matrix.
@@ -71,7 +71,7 @@ pub struct ClientRow {
     /// The coordinator's view of it; `None` while the coordinator does not know
     /// it.
     #[serde(flatten)]
-    pub standing: Option<Standing>,
+    pub standing: Option<ClientStanding>,
 }
 
 /// The details of a client.
@@ -105,7 +105,7 @@ pub struct Moving {
 /// The details of the coordinator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CoordinatorView {
-    pub counters: Counters,
+    pub counters: SwarmCounters,
     /// How much may be downloaded per upload, in thousandths.
     pub ratio: u32,
     pub piece_time: Duration,
@@ -113,7 +113,7 @@ pub struct CoordinatorView {
     pub transfers: u32,
 }
 
-impl World {
+impl SwarmWorld {
     /// The number of clients and of pieces.
     #[must_use]
     #[doc(hidden)]
@@ -166,7 +166,7 @@ impl World {
     /// not know it.
     #[must_use]
     #[doc(hidden)]
-    pub fn standing(&self, client: u32) -> Option<Standing> {
+    pub fn standing(&self, client: u32) -> Option<ClientStanding> {
         let peer = self.nodes.get(client as usize)?.own.as_ref()?;
         self.manager().standing(connection(client, peer.life), 0)
     }

@@ -2,11 +2,11 @@
 
 use super::event::Event;
 use servent_core::trace::Record;
-use servent_core::trace::why::{self, Why};
+use servent_core::trace::why::{self, RecordReason};
 
 /// Explains a record.
 #[must_use]
-pub fn of(record: &Record<Event>) -> Why {
+pub fn explain(record: &Record<Event>) -> RecordReason {
     let (id, clause) = record.event.source().unzip();
-    Why { id, clause, ..why::named(&record.event, record.cause) }
+    RecordReason { id, clause, ..why::named(&record.event, record.cause) }
 }

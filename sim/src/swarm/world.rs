@@ -11,21 +11,21 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use super::act::{Act, ActAt};
-use super::event::{Event, Happening};
-use super::host::Host;
+use super::action::{SwarmAction, SwarmActionAt};
+use super::event::{Event, SwarmIncident};
+use super::host::SwarmHost;
 use super::scenario::{Habit, Scenario};
 use crate::check::Oracle as _;
 use crate::error::ScenarioError;
-use crate::links::piece::{Content, Link};
+use crate::links::piece::{AccessLink, PieceContent};
 use crate::world::{Life, Protocol};
 use servent_core::rng::Rng;
-use servent_core::swarm::bits::Bits;
-use servent_core::swarm::client::{self, Client, Job, Request};
-use servent_core::swarm::{Manager, Row};
+use servent_core::swarm::bits::PieceSet;
+use servent_core::swarm::client::{self, PeerRequest, SwarmClient, TransferJob};
+use servent_core::swarm::{LedgerRow, Manager};
 use servent_core::time::{Duration, Instant};
-use servent_core::trace::{Cause, NodeId};
-use servent_core::wire::pdtp::{Hash, Message, Reason, Span, Text};
+use servent_core::trace::{NodeId, RecordCause};
+use servent_core::wire::pdtp::{Hash, PdtpMessage, Reason, Span, Text};
 
 /// The address of the source.
 const SOURCE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(9, 9, 9, 9)), 80);
@@ -37,25 +37,25 @@ const PORT: u16 = 6_346;
 
 /// A planned event.
 #[derive(Debug, Clone)]
-pub enum Due {
+pub enum SwarmPlan {
     Open,
     OpenAgain,
     Arrive(u32),
     Vanish { client: u32, life: u16 },
-    ToServer { client: u32, life: u16, message: Message, cause: Cause },
-    ToClient { client: u32, life: u16, message: Message, cause: Cause },
-    Incoming { client: u32, request: Request },
-    Ended { client: u32, start: u32, job: Job, outcome: client::Outcome },
+    ToServer { client: u32, life: u16, message: PdtpMessage, cause: RecordCause },
+    ToClient { client: u32, life: u16, message: PdtpMessage, cause: RecordCause },
+    Incoming { client: u32, request: PeerRequest },
+    Ended { client: u32, start: u32, job: TransferJob, outcome: client::JobOutcome },
     Left { wire: u64 },
 }
 
 /// A client's machine.
 #[derive(Debug, Clone)]
-pub struct Peer {
-    pub(super) link: Link,
+pub struct SwarmMachine {
+    pub(super) link: AccessLink,
     /// What is on its disk of incomplete pieces.
-    disk: BTreeMap<u32, Content>,
-    pub(super) kept: Bits,
+    disk: BTreeMap<u32, PieceContent>,
+    pub(super) kept: PieceSet,
     pub(super) held: u32,
     /// Counts its sessions with the coordinator; messages of an earlier one are
     /// lost.
@@ -69,17 +69,17 @@ pub struct Peer {
     /// Nobody can connect to it, and it does not know.
     pub(super) firewalled: bool,
     /// The last record about it.
-    last: Cause,
+    last: RecordCause,
 }
 
 /// A transfer between two peers: the one that connected, and both jobs.
 #[derive(Debug, Clone)]
-pub(super) struct Wire {
+pub(super) struct SwarmTransfer {
     /// `None` for the source.
     from: Option<u32>,
     to: u32,
-    began: (u32, Job),
-    other: Option<(u32, Job)>,
+    began: (u32, TransferJob),
+    other: Option<(u32, TransferJob)>,
     span: Span,
     /// When the bytes begin to flow, and when the last one arrives.
     flows: Option<(Instant, Instant)>,
@@ -89,7 +89,7 @@ pub(super) struct Wire {
 
 /// A transfer as the coordinator sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Running {
+pub struct AssignedTransfer {
     /// The record of its assignment.
     pub id: u64,
     /// The uploader; the source when `None`.
@@ -106,7 +106,7 @@ pub struct Running {
 
 /// The result of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outcome {
+pub struct SwarmOutcome {
     /// When the last client that could finish did.
     pub makespan: Duration,
     /// The lower bound of that.
@@ -129,26 +129,26 @@ pub struct Swarm {
     pub(super) scenario: Arc<Scenario>,
     /// The group of each client.
     groups: Arc<[u32]>,
-    source: Link,
-    store: BTreeMap<IpAddr, Row>,
-    wires: BTreeMap<u64, Wire>,
+    source: AccessLink,
+    store: BTreeMap<IpAddr, LedgerRow>,
+    wires: BTreeMap<u64, SwarmTransfer>,
     next_wire: u64,
     /// By downloader and piece.
-    pub(super) running: BTreeMap<(u32, u32), Running>,
+    pub(super) running: BTreeMap<(u32, u32), AssignedTransfer>,
     /// Pairs of clients that cannot reach each other.
     cuts: BTreeSet<(u32, u32)>,
     frames: u64,
     /// The instant of the coordinator's turn, and the clients it has sent
     /// something in it.
     turn: Instant,
-    told: Bits,
+    told: PieceSet,
     /// Clients that have the whole file, of those that must.
     served: u32,
     wanting: u32,
 }
 
 /// A coordinator and its clients; the coordinator is the last node.
-pub type World = crate::World<Swarm>;
+pub type SwarmWorld = crate::World<Swarm>;
 
 /// The digest of a correct piece.
 fn right(piece: u32) -> Hash {
@@ -162,13 +162,13 @@ fn url() -> Text {
     "http://9.9.9.9/file".into()
 }
 
-impl World {
+impl SwarmWorld {
     /// The coordinator.
     #[must_use]
     #[doc(hidden)]
     pub fn manager(&self) -> &Manager {
         match self.node(self.coordinator()) {
-            Some(Host::Coordinator(manager)) => manager,
+            Some(SwarmHost::Coordinator(manager)) => manager,
             _ => panic!("the last node of a swarm is its coordinator, and always runs"),
         }
     }
@@ -178,14 +178,14 @@ impl World {
     #[doc(hidden)]
     pub fn explain(&mut self) {
         let coordinator = self.coordinator().0;
-        if let Some(Host::Coordinator(manager)) = &mut self.slot_mut(coordinator).engine {
+        if let Some(SwarmHost::Coordinator(manager)) = &mut self.slot_mut(coordinator).engine {
             manager.explain(true);
         }
     }
 
     /// Active transfers: downloader, piece, and the details.
     #[doc(hidden)]
-    pub fn running(&self) -> impl Iterator<Item = (u32, u32, &Running)> {
+    pub fn running(&self) -> impl Iterator<Item = (u32, u32, &AssignedTransfer)> {
         self.net.running.iter().map(|((taker, piece), running)| (*taker, *piece, running))
     }
 
@@ -196,16 +196,16 @@ impl World {
     }
 
     /// The machines of all clients, in order of their numbers.
-    pub(super) fn peers(&self) -> impl Iterator<Item = &Peer> {
+    pub(super) fn peers(&self) -> impl Iterator<Item = &SwarmMachine> {
         self.nodes.iter().filter_map(|slot| slot.own.as_ref())
     }
 
     /// A client's machine.
-    pub(super) fn peer(&self, client: u32) -> &Peer {
+    pub(super) fn peer(&self, client: u32) -> &SwarmMachine {
         self.own(client).as_ref().expect("this node is a client")
     }
 
-    pub(super) fn peer_mut(&mut self, client: u32) -> &mut Peer {
+    pub(super) fn peer_mut(&mut self, client: u32) -> &mut SwarmMachine {
         self.own_mut(client).as_mut().expect("this node is a client")
     }
 
@@ -220,7 +220,7 @@ impl World {
     }
 
     /// Records an event about a client, or about the coordinator.
-    fn tell(&mut self, node: u32, cause: Cause, event: Event) -> u64 {
+    fn tell(&mut self, node: u32, cause: RecordCause, event: Event) -> u64 {
         let seq = self.note(node, cause, event);
         if let Some(peer) = self.own_mut(node) {
             peer.last = Some(seq);
@@ -228,11 +228,11 @@ impl World {
         seq
     }
 
-    fn happened(&mut self, client: u32, event: Happening) -> u64 {
+    fn happened(&mut self, client: u32, event: SwarmIncident) -> u64 {
         self.tell(client, None, Event::World(event))
     }
 
-    pub(super) fn group(&self, client: u32) -> &super::Group {
+    pub(super) fn group(&self, client: u32) -> &super::PeerGroup {
         &self.net.scenario.clients[self.net.groups[client as usize] as usize]
     }
 
@@ -250,13 +250,13 @@ impl World {
 
     /// The result so far.
     #[must_use]
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> SwarmOutcome {
         let all = (0..).zip(self.peers()).filter(|(client, _)| self.expected(*client));
         let last = all.filter_map(|(_, peer)| peer.done).max();
         let last = if self.finished() { last.unwrap_or(Instant::ZERO) } else { self.now() };
         let counters = self.manager().counters();
         let per = |n: u64| n * 1_000 / counters.arrived.max(1);
-        Outcome {
+        SwarmOutcome {
             makespan: last.since(Instant::ZERO),
             bound: self.net.scenario.bound(),
             wanting: self.net.wanting,
@@ -270,28 +270,28 @@ impl World {
 
     /// Runs until all clients are complete or there is no more progress,
     /// checked by the oracles; true when all are complete.
-    pub fn run(&mut self, oracles: &mut super::check::Oracles) -> bool {
+    pub fn run(&mut self, oracles: &mut super::check::SwarmOracles) -> bool {
         let end = Instant::ZERO + self.net.scenario.horizon;
-        self.watch(end, Self::finished, |record| oracles.see(record));
+        self.watch(end, Self::finished, |record| oracles.observe(record));
         self.finished()
     }
 }
 
 impl Protocol for Swarm {
     type Scenario = Scenario;
-    type Fault = Act;
+    type Fault = SwarmAction;
     type Event = Event;
-    type Host = Host;
+    type Host = SwarmHost;
     /// The coordinator needs nothing beside its engine.
-    type Node = Option<Peer>;
-    type Due = Due;
+    type Node = Option<SwarmMachine>;
+    type Due = SwarmPlan;
 
-    fn new(scenario: &Scenario) -> (Self, Vec<Option<Peer>>) {
+    fn new(scenario: &Scenario) -> (Self, Vec<Option<SwarmMachine>>) {
         let groups = (0..).zip(&scenario.clients);
         let groups = groups.flat_map(|(n, group)| (0..group.count).map(move |_| n)).collect();
         let net = Self {
             groups,
-            source: Link::new(scenario.source_up, u64::MAX / 4),
+            source: AccessLink::new(scenario.source_up, u64::MAX / 4),
             store: BTreeMap::new(),
             wires: BTreeMap::new(),
             next_wire: 0,
@@ -299,14 +299,14 @@ impl Protocol for Swarm {
             cuts: BTreeSet::new(),
             frames: 0,
             turn: Instant::MAX,
-            told: Bits::default(),
+            told: PieceSet::default(),
             served: 0,
             wanting: scenario.wanting(),
             scenario: Arc::new(scenario.clone()),
         };
         let clients = scenario.clients.iter();
         let clients = clients.flat_map(|group| (0..group.count).map(move |_| group));
-        let machines = clients.map(|group| Some(Peer::new(group, scenario.pieces)));
+        let machines = clients.map(|group| Some(SwarmMachine::new(group, scenario.pieces)));
         (net, machines.chain([None]).collect())
     }
 
@@ -314,7 +314,7 @@ impl Protocol for Swarm {
         &self.scenario
     }
 
-    fn faults(scenario: &Scenario) -> &[ActAt] {
+    fn faults(scenario: &Scenario) -> &[SwarmActionAt] {
         &scenario.faults
     }
 
@@ -322,32 +322,32 @@ impl Protocol for Swarm {
         scenario.check()
     }
 
-    fn admits(world: &World, act: &Act) -> Result<(), ScenarioError> {
+    fn admits(world: &SwarmWorld, act: &SwarmAction) -> Result<(), ScenarioError> {
         world.scenario().admits(act)
     }
 
-    fn begin(world: &mut World) {
+    fn begin(world: &mut SwarmWorld) {
         // The coordinator can be inspected before anything has happened.
         let coordinator = world.coordinator().0;
         let engine = Self::engine(world, coordinator, 1);
         let slot = world.slot_mut(coordinator);
         (slot.engine, slot.starts) = (Some(engine), 1);
-        world.plan(Instant::ZERO, Due::Open);
+        world.plan(Instant::ZERO, SwarmPlan::Open);
         let scenario = Arc::clone(&world.net.scenario);
         let mut client = 0;
         for group in &scenario.clients {
             for index in 0..group.count {
                 let at = Instant::ZERO + Scenario::comes(group, index);
-                world.plan(at, Due::Arrive(client));
+                world.plan(at, SwarmPlan::Arrive(client));
                 client += 1;
             }
         }
         if let Some(after) = scenario.restart {
-            world.plan(Instant::ZERO + after, Due::OpenAgain);
+            world.plan(Instant::ZERO + after, SwarmPlan::OpenAgain);
         }
     }
 
-    fn engine(world: &World, node: u32, start: u32) -> Host {
+    fn engine(world: &SwarmWorld, node: u32, start: u32) -> SwarmHost {
         if node == world.coordinator().0 {
             let dice = Rng::new(world.net.scenario.seed);
             let dice = match start {
@@ -355,10 +355,10 @@ impl Protocol for Swarm {
                 again => dice.fork("coordinator", u64::from(again - 1)),
             };
             let manager = Manager::new(world.net.scenario.swarm.clone(), &dice);
-            return Host::Coordinator(Box::new(manager));
+            return SwarmHost::Coordinator(Box::new(manager));
         }
         let most = world.group(node).most;
-        Host::Client(Box::new(Client::new(client::Config {
+        SwarmHost::Client(Box::new(SwarmClient::new(client::Config {
             id: alloc::format!("c{node}").into(),
             listen_port: Some(PORT).filter(|_| !world.peer(node).passive),
             max_download: most.map(|(down, _)| down),
@@ -367,7 +367,7 @@ impl Protocol for Swarm {
         })))
     }
 
-    fn started(world: &mut World, node: u32, cause: Cause) {
+    fn started(world: &mut SwarmWorld, node: u32, cause: RecordCause) {
         if node == world.coordinator().0 {
             world.opened(cause);
         } else {
@@ -375,47 +375,47 @@ impl Protocol for Swarm {
         }
     }
 
-    fn happen(world: &mut World, due: Due) {
+    fn happen(world: &mut SwarmWorld, due: SwarmPlan) {
         match due {
-            Due::Open => world.opened(None),
-            Due::OpenAgain => world.open_again(),
-            Due::Arrive(client) => world.arrive(client),
-            Due::Vanish { client, life } => {
+            SwarmPlan::Open => world.opened(None),
+            SwarmPlan::OpenAgain => world.open_again(),
+            SwarmPlan::Arrive(client) => world.arrive(client),
+            SwarmPlan::Vanish { client, life } => {
                 if world.up(client) && world.peer(client).life == life {
-                    let gone = world.happened(client, Happening::Gone);
+                    let gone = world.happened(client, SwarmIncident::Gone);
                     world.end(client, Some(gone));
                     world.comes_again(client);
                 }
             }
-            Due::ToServer { client, life, message, cause } => {
+            SwarmPlan::ToServer { client, life, message, cause } => {
                 world.deliver(client, life, message, cause);
             }
-            Due::ToClient { client, life, message, cause } => {
+            SwarmPlan::ToClient { client, life, message, cause } => {
                 if world.alive(client, life) {
                     world.client(client, client::Input::Message(message), cause);
                 }
             }
-            Due::Incoming { client, request } => {
+            SwarmPlan::Incoming { client, request } => {
                 if world.up(client) {
                     world.client(client, client::Input::Incoming(request), None);
                 } else {
                     world.break_wire(request.conn.0, Reason::Connect);
                 }
             }
-            Due::Ended { client, start, job, outcome } => {
+            SwarmPlan::Ended { client, start, job, outcome } => {
                 if world.slot(client).starts == start {
                     world.client(client, client::Input::Ended { job, outcome }, None);
                 }
             }
-            Due::Left { wire } => world.arrived(wire),
+            SwarmPlan::Left { wire } => world.arrived(wire),
         }
     }
 
-    fn strike(world: &mut World, fault: u32) {
+    fn strike(world: &mut SwarmWorld, fault: u32) {
         world.act(fault);
     }
 
-    fn carry_out(world: &mut World, node: u32, cause: Cause) {
+    fn carry_out(world: &mut SwarmWorld, node: u32, cause: RecordCause) {
         if node == world.coordinator().0 {
             world.follow_server(cause);
         } else {
@@ -425,14 +425,14 @@ impl Protocol for Swarm {
 
     fn told(life: Life) -> Event {
         Event::World(match life {
-            Life::Crashed => Happening::Killed,
-            Life::Restarted => Happening::Restarted,
-            Life::Stalled => Happening::Stalled,
-            Life::Resumed => Happening::Resumed,
+            Life::Crashed => SwarmIncident::Killed,
+            Life::Restarted => SwarmIncident::Restarted,
+            Life::Stalled => SwarmIncident::Stalled,
+            Life::Resumed => SwarmIncident::Resumed,
         })
     }
 
-    fn crashed(world: &mut World, node: u32, cause: Cause) {
+    fn crashed(world: &mut SwarmWorld, node: u32, cause: RecordCause) {
         if node == world.coordinator().0 {
             world.net.running.clear();
         } else {
@@ -440,12 +440,12 @@ impl Protocol for Swarm {
         }
     }
 
-    fn stalled(world: &mut World, node: u32, cause: Cause) {
+    fn stalled(world: &mut SwarmWorld, node: u32, cause: RecordCause) {
         world.peer_mut(node).last = cause;
         world.hold_wires(node);
     }
 
-    fn resumed(world: &mut World, node: u32, since: Instant, cause: Cause) {
+    fn resumed(world: &mut SwarmWorld, node: u32, since: Instant, cause: RecordCause) {
         let by = world.now().since(since);
         let peer = world.peer_mut(node);
         peer.last = cause;

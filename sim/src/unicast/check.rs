@@ -5,13 +5,13 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec::Vec;
 
-use super::act::Act;
-use super::event::{AppEvent, DatagramEvent, DatagramId, Event, Happening, Label};
+use super::action::UnicastAction;
+use super::event::{DatagramEvent, DatagramId, Event, Label, MessagingEvent, UnicastIncident};
 use super::scenario::Scenario;
-use crate::check::{Found, Oracle, Violation};
+use crate::check::{Oracle, RecordViolations, Violation};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{NodeId, Record};
-use servent_core::unicast::{self, Conn, Order};
+use servent_core::unicast::{self, DeliveryOrder, UnicastConnId};
 
 /// The most retransmissions per lost message; a reordered one counts as lost,
 /// because the sender cannot tell.
@@ -22,8 +22,8 @@ const SPARE: u64 = 60;
 
 /// A message that was written.
 #[derive(Debug, Clone)]
-struct Message {
-    conn: Conn,
+struct WrittenMessage {
+    conn: UnicastConnId,
     from: u64,
     last: u64,
     /// The last run of the reader in which it was read, if it was.
@@ -36,7 +36,7 @@ struct Message {
 
 /// A connection, from the sender's events.
 #[derive(Debug, Clone, Default)]
-struct Sender {
+struct SenderRecord {
     ha: u64,
     hs: u64,
     resent: u64,
@@ -54,22 +54,22 @@ struct Reader {
 
 /// All oracles over a world.
 #[derive(Debug, Clone, Default)]
-pub struct Oracles {
+pub struct UnicastOracles {
     send_messages: u64,
     recv_messages: u64,
     /// Restarts of each node so far.
     boots: Vec<u32>,
     /// By direction and number.
-    messages: BTreeMap<(u64, u64), Message>,
-    senders: BTreeMap<u64, Sender>,
+    messages: BTreeMap<(u64, u64), WrittenMessage>,
+    senders: BTreeMap<u64, SenderRecord>,
     /// By reader and connection.
     readers: BTreeMap<(u64, u64), Reader>,
     /// Directions whose writer waits for room, and its message.
     waiting: BTreeMap<u64, u64>,
     /// The messages in datagrams that are in transit.
-    flying: BTreeMap<u64, Vec<(Conn, u64)>>,
+    flying: BTreeMap<u64, Vec<(UnicastConnId, u64)>>,
     /// The messages in the datagram that arrived last.
-    at_hand: Vec<(Conn, u64)>,
+    at_hand: Vec<(UnicastConnId, u64)>,
     /// Datagrams may be reordered, and then each may look lost.
     disorder: bool,
     last_sent: Option<Instant>,
@@ -82,12 +82,12 @@ fn direction(from: NodeId, to: NodeId) -> u64 {
     u64::from(from.0) << 32 | u64::from(to.0)
 }
 
-impl Oracles {
+impl UnicastOracles {
     /// For a scenario: the rules depend on its configuration.
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         let links = scenario.ways.iter().map(|way| &way.link).chain([&scenario.link]);
-        let stalls = |act: &Act| matches!(act, Act::Stall { .. });
+        let stalls = |act: &UnicastAction| matches!(act, UnicastAction::Stall { .. });
         Self {
             send_messages: scenario.config.send_messages.into(),
             recv_messages: scenario.config.recv_messages.into(),
@@ -106,22 +106,22 @@ impl Oracles {
         self
     }
 
-    fn app(&mut self, node: NodeId, event: &AppEvent, found: &mut Found<'_>) {
+    fn app(&mut self, node: NodeId, event: &MessagingEvent, found: &mut RecordViolations<'_>) {
         match event {
-            AppEvent::Wrote { to, n, conn, from, last, .. } => {
+            MessagingEvent::Wrote { to, n, conn, from, last, .. } => {
                 let (conn, from, last) = (*conn, *from, *last);
                 let message =
-                    Message { conn, from, last, read: None, named: false, excused: false };
+                    WrittenMessage { conn, from, last, read: None, named: false, excused: false };
                 self.messages.insert((direction(node, *to), *n), message);
                 self.waiting.remove(&direction(node, *to));
             }
-            AppEvent::Waits { to, n } => {
+            MessagingEvent::Waits { to, n } => {
                 self.waiting.insert(direction(node, *to), *n);
             }
-            AppEvent::Read { from, n, order, conn } => {
+            MessagingEvent::Read { from, n, order, conn } => {
                 self.read((node, *from), *n, *order, *conn, found);
             }
-            AppEvent::Closes { .. } | AppEvent::Reads { .. } => {}
+            MessagingEvent::Closes { .. } | MessagingEvent::Reads { .. } => {}
         }
     }
 
@@ -130,9 +130,9 @@ impl Oracles {
         &mut self,
         (node, from): (NodeId, NodeId),
         n: u64,
-        order: Order,
-        conn: Conn,
-        found: &mut Found<'_>,
+        order: DeliveryOrder,
+        conn: UnicastConnId,
+        found: &mut RecordViolations<'_>,
     ) {
         let boot = self.boots.get(node.0 as usize).copied().unwrap_or_default();
         let told = [("n", format!("{n}")), ("conn", format!("{conn}"))];
@@ -142,7 +142,7 @@ impl Oracles {
         if message.read.replace(boot) == Some(boot) {
             found.violation("once", "check.twice", told.clone());
         }
-        if order == Order::InOrder {
+        if order == DeliveryOrder::InOrder {
             let reader = self.readers.entry((node.0.into(), conn.0)).or_default();
             if reader.boot == boot && reader.last >= n {
                 found.violation("order", "check.order", told);
@@ -151,7 +151,7 @@ impl Oracles {
         }
     }
 
-    fn unicast(&mut self, event: &unicast::Event, found: &mut Found<'_>) {
+    fn unicast(&mut self, event: &unicast::Event, found: &mut RecordViolations<'_>) {
         use unicast::Event as E;
         match event {
             E::Sent { conn, to, .. } => {
@@ -189,7 +189,7 @@ impl Oracles {
         }
     }
 
-    fn named(&mut self, conn: Conn, from: u64, to: u64) {
+    fn named(&mut self, conn: UnicastConnId, from: u64, to: u64) {
         for message in self.messages.values_mut() {
             let touches = message.conn == conn && message.from <= to && from <= message.last;
             message.named |= touches;
@@ -232,7 +232,7 @@ impl Oracles {
         match event {
             DatagramEvent::Sent { id, blocks, .. } => {
                 self.last_sent = Some(at);
-                let said: Vec<(Conn, u64)> = blocks.iter().map(weight).collect();
+                let said: Vec<(UnicastConnId, u64)> = blocks.iter().map(weight).collect();
                 if self.disorder {
                     self.trouble(&said);
                 } else {
@@ -253,24 +253,24 @@ impl Oracles {
         self.trouble(&said.unwrap_or_default());
     }
 
-    fn trouble(&mut self, said: &[(Conn, u64)]) {
+    fn trouble(&mut self, said: &[(UnicastConnId, u64)]) {
         for (conn, weight) in said {
             self.senders.entry(conn.0).or_default().trouble += weight;
         }
     }
 }
 
-impl Oracle for Oracles {
+impl Oracle for UnicastOracles {
     type Event = Event;
 
-    fn see(&mut self, record: &Record<Event>) {
+    fn observe(&mut self, record: &Record<Event>) {
         let mut list = core::mem::take(&mut self.violations);
-        let mut found = Found::at(record, &mut list);
+        let mut found = RecordViolations::at(record, &mut list);
         match &record.event {
             Event::App(event) => self.app(record.node, event, &mut found),
             Event::Unicast(event) => self.unicast(event, &mut found),
             Event::Datagram(event) => self.datagram(record.at, event),
-            Event::World(Happening::Crashed) => self.crashed(record.node),
+            Event::World(UnicastIncident::Crashed) => self.crashed(record.node),
             Event::World(_) | Event::Conn(_) => {}
         }
         self.violations = list;
@@ -281,7 +281,7 @@ impl Oracle for Oracles {
     /// sent for the required time.
     fn finish(&mut self, end: Instant) {
         let mut list = core::mem::take(&mut self.violations);
-        let mut found = Found::at_end(end, &mut list);
+        let mut found = RecordViolations::at_end(end, &mut list);
         for ((direction, n), message) in self.messages.iter() {
             if message.read.is_none() && !message.named && !message.excused {
                 let told = [
@@ -300,7 +300,7 @@ impl Oracle for Oracles {
             let most = RESENDS * sender.trouble + SPARE;
             if sender.resent > most {
                 let told = [
-                    ("conn", format!("{}", Conn(*conn))),
+                    ("conn", format!("{}", UnicastConnId(*conn))),
                     ("resent", format!("{}", sender.resent)),
                     ("trouble", format!("{}", sender.trouble)),
                 ];
@@ -321,7 +321,7 @@ impl Oracle for Oracles {
 
 /// The connection of a block, and how many messages may be sent again when it
 /// does not arrive in time.
-fn weight(label: &Label) -> (Conn, u64) {
+fn weight(label: &Label) -> (UnicastConnId, u64) {
     match label {
         Label::Data { conn, from, to, .. } => (*conn, to - from + 1),
         Label::Ack { conn, missing, .. } => (*conn, 1 + *missing),

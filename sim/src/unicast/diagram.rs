@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use super::event::{AppEvent, DatagramEvent, DatagramId, Event, Happening, Label};
-use super::world::World;
-use crate::links::datagram::Loss;
+use super::event::{DatagramEvent, DatagramId, Event, Label, MessagingEvent, UnicastIncident};
+use super::world::UnicastWorld;
+use crate::links::datagram::DatagramLoss;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{NodeId, Record};
-use servent_core::unicast::{self, Conn, Ending, Rejection, Side, Why};
+use servent_core::unicast::{self, ConnEnding, Rejection, RetransmitReason, Side, UnicastConnId};
 
 /// A datagram.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -33,9 +33,9 @@ pub struct Arrow {
     /// When it arrived or was lost.
     pub at: Option<Instant>,
     /// What happened to it.
-    pub fate: Fate,
+    pub fate: ArrowFate,
     /// Why it was lost or late.
-    pub why: Option<Cause>,
+    pub why: Option<LossCause>,
     /// The datagram it is a copy of.
     pub copy_of: Option<DatagramId>,
     /// It contains a retransmission.
@@ -49,7 +49,7 @@ pub struct Arrow {
 /// What happened to a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fate {
+pub enum ArrowFate {
     /// Not known yet.
     Flying,
     /// It arrived.
@@ -61,24 +61,24 @@ pub enum Fate {
 /// Why it was lost or delayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cause {
+pub enum LossCause {
     /// Delayed by a fault.
     Delay,
     /// Lost.
     #[serde(untagged)]
-    Loss(Loss),
+    Loss(DatagramLoss),
 }
 
 /// An event on a lifeline.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)] // The fields are named by what they hold.
-pub struct Mark {
+pub struct LifelineMark {
     pub at: Instant,
     pub seq: u64,
     pub node: NodeId,
     pub kind: &'static str,
     pub peer: Option<NodeId>,
-    pub conn: Option<Conn>,
+    pub conn: Option<UnicastConnId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub side: Option<Side>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,8 +106,8 @@ pub struct Mark {
 #[serde(untagged)]
 #[allow(missing_docs)]
 pub enum Reason {
-    Ending(Ending),
-    Again(Why),
+    Ending(ConnEnding),
+    Again(RetransmitReason),
     Rejection(Rejection),
 }
 
@@ -119,7 +119,7 @@ pub struct Diagram {
     flying: BTreeMap<u64, usize>,
     /// The longest transit time of any datagram.
     longest: Duration,
-    marks: Vec<Mark>,
+    marks: Vec<LifelineMark>,
     /// When messages were written, and how many by then.
     written: Vec<(Instant, u64)>,
 }
@@ -127,28 +127,28 @@ pub struct Diagram {
 impl Diagram {
     /// Arrows, each in order of time, and marks that were gathered elsewhere.
     #[must_use]
-    pub fn of(arrows: Vec<Arrow>, marks: Vec<Mark>) -> Self {
+    pub fn mark(arrows: Vec<Arrow>, marks: Vec<LifelineMark>) -> Self {
         let ends = |arrow: &Arrow| arrow.due.max(arrow.at.unwrap_or(arrow.due)).since(arrow.sent);
         let longest = arrows.iter().map(ends).max().unwrap_or_default();
         Self { arrows, marks, longest, ..Self::default() }
     }
 
     /// Processes the next record.
-    pub fn see(&mut self, world: &World, record: &Record<Event>) {
+    pub fn observe(&mut self, world: &UnicastWorld, record: &Record<Event>) {
         if let Event::Datagram(event) = &record.event {
             return self.datagram(record, event);
         }
-        let mark = Mark {
+        let mark = LifelineMark {
             at: record.at,
             seq: record.seq,
             node: record.node,
             peer: world.other(&record.event),
-            ..Mark::default()
+            ..LifelineMark::default()
         };
         let mark = match &record.event {
-            Event::Unicast(event) => mark.of(event),
-            Event::World(event) => Some(Mark { kind: of_world(event), ..mark }),
-            Event::App(AppEvent::Wrote { from, last, .. }) => {
+            Event::Unicast(event) => mark.mark(event),
+            Event::World(event) => Some(LifelineMark { kind: of_world(event), ..mark }),
+            Event::App(MessagingEvent::Wrote { from, last, .. }) => {
                 let before = self.written.last().map_or(0, |(_, count)| *count);
                 self.written.push((record.at, before + (last + 1 - from)));
                 None
@@ -172,7 +172,7 @@ impl Diagram {
                     sent: at,
                     due: *due,
                     at: None,
-                    fate: Fate::Flying,
+                    fate: ArrowFate::Flying,
                     why: None,
                     copy_of: None,
                     again: blocks.iter().any(again),
@@ -190,12 +190,12 @@ impl Diagram {
             DatagramEvent::Delayed { id, due, .. } => {
                 if let Some(arrow) = self.flying.get(&(id.0 as u64)) {
                     let arrow = &mut self.arrows[*arrow];
-                    (arrow.due, arrow.why) = (*due, Some(Cause::Delay));
+                    (arrow.due, arrow.why) = (*due, Some(LossCause::Delay));
                 }
             }
-            DatagramEvent::Arrived { id, .. } => self.ends(*id, at, Fate::Arrived, None),
+            DatagramEvent::Arrived { id, .. } => self.ends(*id, at, ArrowFate::Arrived, None),
             DatagramEvent::Lost { id, why, .. } => {
-                self.ends(*id, at, Fate::Lost, Some(Cause::Loss(*why)));
+                self.ends(*id, at, ArrowFate::Lost, Some(LossCause::Loss(*why)));
             }
         }
     }
@@ -205,7 +205,7 @@ impl Diagram {
         self.arrows.push(arrow);
     }
 
-    fn ends(&mut self, id: DatagramId, at: Instant, fate: Fate, why: Option<Cause>) {
+    fn ends(&mut self, id: DatagramId, at: Instant, fate: ArrowFate, why: Option<LossCause>) {
         let Some(arrow) = self.flying.remove(&(id.0 as u64)) else { return };
         let arrow = &mut self.arrows[arrow];
         (arrow.at, arrow.fate) = (Some(at), fate);
@@ -220,7 +220,7 @@ impl Diagram {
     }
 
     /// All arrows and all marks, each in order of time.
-    pub(super) fn known(&self) -> (&[Arrow], &[Mark]) {
+    pub(super) fn known(&self) -> (&[Arrow], &[LifelineMark]) {
         (&self.arrows, &self.marks)
     }
 
@@ -239,7 +239,7 @@ impl Diagram {
         let early = early.map(|arrow| &self.arrows[arrow]);
         let later = self.arrows[first..].iter().take_while(move |arrow| arrow.sent <= to);
         let touches = move |arrow: &&Arrow| {
-            arrow.fate == Fate::Flying || arrow.at.unwrap_or(arrow.due).max(arrow.due) >= from
+            arrow.fate == ArrowFate::Flying || arrow.at.unwrap_or(arrow.due).max(arrow.due) >= from
         };
         early.chain(later).filter(touches).take(most)
     }
@@ -247,10 +247,10 @@ impl Diagram {
     /// What happened between two instants. When there is more than `most`,
     /// whole kinds are left out, the most frequent first.
     #[must_use]
-    pub fn marks(&self, from: Instant, to: Instant, most: usize) -> Vec<&Mark> {
+    pub fn marks(&self, from: Instant, to: Instant, most: usize) -> Vec<&LifelineMark> {
         let first = self.marks.partition_point(|mark| mark.at < from);
         let last = self.marks.partition_point(|mark| mark.at <= to);
-        let mut marks: Vec<&Mark> =
+        let mut marks: Vec<&LifelineMark> =
             self.marks.get(first..last).unwrap_or_default().iter().collect();
         for kind in ["delivered", "acked", "task"] {
             if marks.len() > most {
@@ -262,65 +262,72 @@ impl Diagram {
     }
 }
 
-const fn of_world(event: &Happening) -> &'static str {
+const fn of_world(event: &UnicastIncident) -> &'static str {
     match event {
-        Happening::Cut { .. } => "cut",
-        Happening::Healed { .. } => "healed",
-        Happening::Crashed => "crashed",
-        Happening::Restarted => "restarted",
-        Happening::Stalled => "stalled",
-        Happening::Resumed => "resumed",
-        Happening::Forgot { .. } => "forgot",
+        UnicastIncident::Cut { .. } => "cut",
+        UnicastIncident::Healed { .. } => "healed",
+        UnicastIncident::Crashed => "crashed",
+        UnicastIncident::Restarted => "restarted",
+        UnicastIncident::Stalled => "stalled",
+        UnicastIncident::Resumed => "resumed",
+        UnicastIncident::Forgot { .. } => "forgot",
     }
 }
 
-impl Mark {
+impl LifelineMark {
     /// The mark for what happened on a connection, if it has one; `self` says
     /// when, and to whom.
     #[must_use]
-    pub fn of(self, event: &unicast::Event) -> Option<Self> {
+    pub fn mark(self, event: &unicast::Event) -> Option<Self> {
         use unicast::Event as E;
-        let on = |kind, conn: &Conn| Mark { kind, conn: Some(*conn), ..self.clone() };
-        let span = |kind, conn: &Conn, from: &u64, to: &u64| {
+        let on =
+            |kind, conn: &UnicastConnId| LifelineMark { kind, conn: Some(*conn), ..self.clone() };
+        let span = |kind, conn: &UnicastConnId, from: &u64, to: &u64| {
             let (conn, from, to) = (Some(*conn), Some(*from), Some(*to));
-            Mark { kind, conn, from, to, ..self.clone() }
+            LifelineMark { kind, conn, from, to, ..self.clone() }
         };
         Some(match event {
-            E::Task { .. } => Mark { kind: "task", ..self },
+            E::Task { .. } => LifelineMark { kind: "task", ..self },
             E::Opened { conn, side, next, .. } => {
-                Mark { side: Some(*side), next: Some(*next), ..on("opened", conn) }
+                LifelineMark { side: Some(*side), next: Some(*next), ..on("opened", conn) }
             }
-            E::Closing { conn, side, why, .. } => {
-                Mark { side: Some(*side), why: Some(Reason::Ending(*why)), ..on("closing", conn) }
+            E::Closing { conn, side, why, .. } => LifelineMark {
+                side: Some(*side),
+                why: Some(Reason::Ending(*why)),
+                ..on("closing", conn)
+            },
+            E::Reopened { conn, side, .. } => {
+                LifelineMark { side: Some(*side), ..on("reopened", conn) }
             }
-            E::Reopened { conn, side, .. } => Mark { side: Some(*side), ..on("reopened", conn) },
-            E::Closed { conn, side, last, why, .. } => Mark {
+            E::Closed { conn, side, last, why, .. } => LifelineMark {
                 side: Some(*side),
                 last: Some(*last),
                 why: Some(Reason::Ending(*why)),
                 ..on("closed", conn)
             },
             E::Delivered { conn, number, .. } => {
-                Mark { seq_no: Some(*number), ..on("delivered", conn) }
+                LifelineMark { seq_no: Some(*number), ..on("delivered", conn) }
             }
-            E::Acked { conn, highest_acked, highest_sent, .. } => {
-                Mark { ha: Some(*highest_acked), hs: Some(*highest_sent), ..on("acked", conn) }
-            }
+            E::Acked { conn, highest_acked, highest_sent, .. } => LifelineMark {
+                ha: Some(*highest_acked),
+                hs: Some(*highest_sent),
+                ..on("acked", conn)
+            },
             E::Resent { conn, from, to, why, .. } => {
-                Mark { why: Some(Reason::Again(*why)), ..span("resent", conn, from, to) }
+                LifelineMark { why: Some(Reason::Again(*why)), ..span("resent", conn, from, to) }
             }
             E::Requested { conn, from, to, count, .. } => {
-                Mark { count: Some(*count), ..span("requested", conn, from, to) }
+                LifelineMark { count: Some(*count), ..span("requested", conn, from, to) }
             }
             E::FirstRequested { conn, .. } => on("first_requested", conn),
             E::Undelivered { conn, from, to, .. } => span("undelivered", conn, from, to),
             E::Duplicate { conn, from, to, .. } => span("duplicate", conn, from, to),
             E::Rejected { conn, why, .. } => {
-                Mark { why: Some(Reason::Rejection(*why)), ..on("rejected", conn) }
+                LifelineMark { why: Some(Reason::Rejection(*why)), ..on("rejected", conn) }
             }
-            E::PeerUnreachable { .. } => Mark { kind: "unreachable", ..self },
-            E::Full { .. } => Mark { kind: "full", ..self },
-            E::Writable { .. } => Mark { kind: "writable", ..self },
+            E::PeerUnreachable { .. } => LifelineMark { kind: "unreachable", ..self },
+            E::Full { .. } => LifelineMark { kind: "full", ..self },
+            E::Writable { .. } => LifelineMark { kind: "writable", ..self },
             // Sending and receiving are drawn as arrows.
             _ => return None,
         })

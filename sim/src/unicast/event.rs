@@ -5,12 +5,12 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::links::datagram::Loss;
+use crate::links::datagram::DatagramLoss;
 use servent_core::node::ConnEvent;
 use servent_core::time::Instant;
 use servent_core::trace::NodeId;
-use servent_core::unicast::{self, Conn, Order, Side, Why};
-use servent_core::wire::unicast::Block;
+use servent_core::unicast::{self, DeliveryOrder, RetransmitReason, Side, UnicastConnId};
+use servent_core::wire::unicast::ConnBlock;
 
 /// An event of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -24,9 +24,9 @@ pub enum Event {
     /// Of a datagram.
     Datagram(DatagramEvent),
     /// Of an application.
-    App(AppEvent),
+    App(MessagingEvent),
     /// Faults.
-    World(Happening),
+    World(UnicastIncident),
 }
 
 /// A datagram. For one that was sent: sender, receiver and number, from the top
@@ -54,7 +54,7 @@ pub enum DatagramEvent {
     /// It arrived.
     Arrived { id: DatagramId, from: NodeId },
     /// It was lost.
-    Lost { id: DatagramId, to: NodeId, why: Loss },
+    Lost { id: DatagramId, to: NodeId, why: DatagramLoss },
     /// It was duplicated.
     Duplicated { id: DatagramId, to: NodeId, copy: DatagramId, due: Instant },
     /// It will arrive later than it would have.
@@ -66,11 +66,11 @@ pub enum DatagramEvent {
 #[serde(rename_all = "snake_case")]
 pub enum Label {
     /// Messages `from..=to`; `again` is the reason if they are retransmitted.
-    Data { conn: Conn, from: u64, to: u64, first: bool, again: Option<Why> },
+    Data { conn: UnicastConnId, from: u64, to: u64, first: bool, again: Option<RetransmitReason> },
     /// Everything up to `upto` has arrived; `missing` numbers are requested,
     /// the first ranges of them in `wanted`.
     Ack {
-        conn: Conn,
+        conn: UnicastConnId,
         upto: u64,
         newest: u64,
         wanted: Vec<(u64, u64)>,
@@ -79,13 +79,13 @@ pub enum Label {
         bytes: u64,
     },
     /// Requests the first message.
-    Request { conn: Conn },
+    Request { conn: UnicastConnId },
     /// The sender closes the connection.
-    Close { conn: Conn, last: u64, abandoned: bool },
+    Close { conn: UnicastConnId, last: u64, abandoned: bool },
     /// The receiver confirms that.
-    Closed { conn: Conn, upto: u64 },
+    Closed { conn: UnicastConnId, upto: u64 },
     /// Requests an acknowledgement.
-    Probe { conn: Conn, sent: u64 },
+    Probe { conn: UnicastConnId, sent: u64 },
 }
 
 impl Label {
@@ -95,16 +95,19 @@ impl Label {
     /// The label of a block. `why` finds the reason for a retransmission.
     #[must_use]
     #[doc(hidden)]
-    pub fn of(block: &Block, why: impl Fn(Conn, u64) -> Option<Why>) -> Self {
+    pub fn describe(
+        block: &ConnBlock,
+        why: impl Fn(UnicastConnId, u64) -> Option<RetransmitReason>,
+    ) -> Self {
         match block {
-            Block::Data(data) => Self::Data {
+            ConnBlock::Data(data) => Self::Data {
                 conn: data.conn,
                 from: data.seq,
                 to: data.last(),
                 first: data.first,
                 again: if data.again { why(data.conn, data.seq) } else { None },
             },
-            Block::Ack(ack) => Self::Ack {
+            ConnBlock::Ack(ack) => Self::Ack {
                 conn: ack.conn,
                 upto: ack.upto,
                 newest: ack.newest,
@@ -113,12 +116,12 @@ impl Label {
                 messages: ack.messages,
                 bytes: ack.bytes,
             },
-            Block::Request(request) => Self::Request { conn: request.conn },
-            Block::Close(close) => {
+            ConnBlock::Request(request) => Self::Request { conn: request.conn },
+            ConnBlock::Close(close) => {
                 Self::Close { conn: close.conn, last: close.last, abandoned: close.abandoned }
             }
-            Block::Closed { conn, upto } => Self::Closed { conn: *conn, upto: *upto },
-            Block::Probe { conn, sent } => Self::Probe { conn: *conn, sent: *sent },
+            ConnBlock::Closed { conn, upto } => Self::Closed { conn: *conn, upto: *upto },
+            ConnBlock::Probe { conn, sent } => Self::Probe { conn: *conn, sent: *sent },
         }
     }
 }
@@ -127,14 +130,22 @@ impl Label {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
-pub enum AppEvent {
+pub enum MessagingEvent {
     /// Its `n`-th message for a node was accepted and has numbers
     /// `from..=last`.
-    Wrote { to: NodeId, n: u64, bytes: u32, order: Order, conn: Conn, from: u64, last: u64 },
+    Wrote {
+        to: NodeId,
+        n: u64,
+        bytes: u32,
+        order: DeliveryOrder,
+        conn: UnicastConnId,
+        from: u64,
+        last: u64,
+    },
     /// Its `n`-th message and all later ones wait for room.
     Waits { to: NodeId, n: u64 },
     /// It read the `n`-th message of a node.
-    Read { from: NodeId, n: u64, order: Order, conn: Conn },
+    Read { from: NodeId, n: u64, order: DeliveryOrder, conn: UnicastConnId },
     /// It closes the connection.
     Closes { to: NodeId },
     /// It stops reading, or resumes.
@@ -145,7 +156,7 @@ pub enum AppEvent {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 #[non_exhaustive]
-pub enum Happening {
+pub enum UnicastIncident {
     /// Connectivity to a node is broken.
     Cut { to: NodeId },
     /// It is restored.

@@ -3,15 +3,15 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use servent_core::trace::Cause;
-use servent_core::unicast::Order;
+use servent_core::trace::RecordCause;
+use servent_core::unicast::DeliveryOrder;
 
 /// A message that waits to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unsent {
     pub(super) n: u64,
     pub(super) size: u32,
-    pub(super) order: Order,
+    pub(super) order: DeliveryOrder,
 }
 
 /// An application's state for one other node.
@@ -27,7 +27,7 @@ pub(super) struct Talk {
     /// Read and not yet reported: messages, bytes.
     pub(super) taken: (u64, u64),
     /// The last record about the two.
-    pub(super) last: Cause,
+    pub(super) last: RecordCause,
 }
 
 /// A node's application.

@@ -6,7 +6,7 @@
 //! of a direction depend on that number, so that two runs of one scenario under
 //! different profiles lose the same datagrams.
 
-mod act;
+mod action;
 mod application;
 pub mod check;
 mod diagram;
@@ -22,16 +22,16 @@ mod view;
 pub mod why;
 mod world;
 
-pub use self::act::{Act, ActAt, Send};
-pub use self::event::{AppEvent, DatagramEvent, DatagramId, Event, Happening, Label};
-pub use self::scenario::{Party, Scenario, Variant, Way};
-pub use self::world::{Unicast, World};
-pub use crate::links::datagram::{Burst, Link, Loss, Ratio};
+pub use self::action::{Send, UnicastAction, UnicastActionAt};
+pub use self::event::{DatagramEvent, DatagramId, Event, Label, MessagingEvent, UnicastIncident};
+pub use self::scenario::{Party, PathDirection, Scenario, UnicastVariant};
+pub use self::world::{Unicast, UnicastWorld};
+pub use crate::links::datagram::{Burst, DatagramLink, DatagramLoss, Ratio};
 
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
 pub use self::{
-    diagram::{Arrow, Cause, Diagram, Fate, Mark, Reason},
+    diagram::{Arrow, ArrowFate, Diagram, LifelineMark, LossCause, Reason},
     totals::UnicastTotals,
-    view::{Margin, Margins, Receiving, Sending, State, Window, margins},
+    view::{Margin, Margins, Receiving, Sending, SequenceWindow, State, margins},
 };

@@ -1,52 +1,54 @@
 //! Carrying out the actions and faults of a scenario.
 
-use super::act::{Act, Send};
-use super::event::{AppEvent, DatagramEvent, Event, Happening};
+use super::action::{Send, UnicastAction};
+use super::event::{DatagramEvent, Event, MessagingEvent, UnicastIncident};
 use super::host::Unsent;
-use super::world::{Due, World, address};
-use crate::links::datagram::Loss;
+use super::world::{UnicastPlan, UnicastWorld, address};
+use crate::links::datagram::DatagramLoss;
 use crate::links::datagram::Rule;
-use servent_core::node::{Command, Input};
+use servent_core::node::{Input, NodeCommand};
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 use servent_core::unicast::Side;
 
-impl World {
+impl UnicastWorld {
     /// Performs the action with this index in the script or the faults.
     pub(super) fn act(&mut self, fault: bool, index: u32) {
         let acts = if fault { self.faults() } else { &self.net.scenario.script };
         match acts[index as usize].act.clone() {
-            Act::Send(send) => self.messages(fault, index, send.count),
-            Act::Close { from, to } => {
+            UnicastAction::Send(send) => self.messages(fault, index, send.count),
+            UnicastAction::Close { from, to } => {
                 self.own_mut(from.0).talks[to.0 as usize].closes = true;
                 self.settle(from.0, None);
             }
-            Act::Read { node, on } => {
+            UnicastAction::Read { node, on } => {
                 self.own_mut(node.0).reads = on;
-                self.note(node.0, None, Event::App(AppEvent::Reads { on }));
+                self.note(node.0, None, Event::App(MessagingEvent::Reads { on }));
                 self.settle(node.0, None);
             }
-            Act::Forget { node, peer, side } => self.forget(node, peer, side),
-            Act::Drop { from, to, n } => self.rule(from, to, n, Rule::Drop),
-            Act::Delay { from, to, n, by } => self.rule(from, to, n, Rule::Delay(by)),
-            Act::Duplicate { from, to, n, by } => {
+            UnicastAction::Forget { node, peer, side } => self.forget(node, peer, side),
+            UnicastAction::Drop { from, to, n } => self.rule(from, to, n, Rule::Drop),
+            UnicastAction::Delay { from, to, n, by } => self.rule(from, to, n, Rule::Delay(by)),
+            UnicastAction::Duplicate { from, to, n, by } => {
                 self.rule(from, to, n, Rule::Duplicate(by));
             }
-            Act::Cut { from, to } => self.cut(from, to, true),
-            Act::Heal { from, to } => self.cut(from, to, false),
-            Act::Crash { node } => {
+            UnicastAction::Cut { from, to } => self.cut(from, to, true),
+            UnicastAction::Heal { from, to } => self.cut(from, to, false),
+            UnicastAction::Crash { node } => {
                 self.crash(node.0);
             }
-            Act::Restart { node } => self.restart(node.0),
-            Act::Stall { node } => self.stall(node.0),
-            Act::Resume { node } => self.resume(node.0),
+            UnicastAction::Restart { node } => self.restart(node.0),
+            UnicastAction::Stall { node } => self.stall(node.0),
+            UnicastAction::Resume { node } => self.resume(node.0),
         }
     }
 
     /// Sends messages of the script; `left` is how many remain.
     pub(super) fn messages(&mut self, fault: bool, index: u32, left: u32) {
         let acts = if fault { self.faults() } else { &self.net.scenario.script };
-        let Act::Send(Send { from, to, size, every, order, .. }) = acts[index as usize].act else {
+        let UnicastAction::Send(Send { from, to, size, every, order, .. }) =
+            acts[index as usize].act
+        else {
             return;
         };
         let now = if every == Duration::ZERO { left } else { left.min(1) };
@@ -60,14 +62,14 @@ impl World {
         }
         if left > now {
             let left = left - now;
-            self.plan(self.now() + every, Due::Messages { fault, index, left });
+            self.plan(self.now() + every, UnicastPlan::Messages { fault, index, left });
         }
     }
 
     fn forget(&mut self, node: NodeId, peer: NodeId, side: Side) {
         if self.is_up(node) {
-            let seq = self.note(node.0, None, Event::World(Happening::Forgot { peer, side }));
-            let command = Command::ForgetMessages { peer: address(peer), side };
+            let seq = self.note(node.0, None, Event::World(UnicastIncident::Forgot { peer, side }));
+            let command = NodeCommand::ForgetMessages { peer: address(peer), side };
             self.give(node.0, Input::Command(command), Some(seq));
         }
     }
@@ -89,7 +91,7 @@ impl World {
         match rule {
             Rule::Drop => {
                 self.net.flights.remove(&serial);
-                let lost = DatagramEvent::Lost { id, to, why: Loss::Drop };
+                let lost = DatagramEvent::Lost { id, to, why: DatagramLoss::Drop };
                 self.note(from.0, cause, Event::Datagram(lost));
             }
             Rule::Delay(by) => {
@@ -97,7 +99,7 @@ impl World {
                 if let Some(flight) = self.net.flights.get_mut(&serial) {
                     flight.due = due;
                 }
-                self.plan(due, Due::Arrive { serial });
+                self.plan(due, UnicastPlan::Arrive { serial });
                 let delayed = DatagramEvent::Delayed { id, to, due };
                 self.note(from.0, cause, Event::Datagram(delayed));
             }
@@ -112,7 +114,8 @@ impl World {
         let way = &mut self.net.ways[from.0 as usize * self.nodes.len() + to.0 as usize];
         if way.cut != cut {
             way.cut = cut;
-            let happening = if cut { Happening::Cut { to } } else { Happening::Healed { to } };
+            let happening =
+                if cut { UnicastIncident::Cut { to } } else { UnicastIncident::Healed { to } };
             self.note(from.0, None, Event::World(happening));
         }
     }

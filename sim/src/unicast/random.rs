@@ -5,13 +5,13 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use super::act::{Act, ActAt, Send};
+use super::action::{Send, UnicastAction, UnicastActionAt};
 use super::scenario::{Party, Scenario};
-use crate::links::datagram::{Burst, Link};
+use crate::links::datagram::{Burst, DatagramLink};
 use servent_core::choose::Choose;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
-use servent_core::unicast::{Config, Congestion, Order, Profile, Side};
+use servent_core::unicast::{Config, Congestion, DeliveryOrder, Profile, Side};
 
 /// The length of the safety phase.
 #[doc(hidden)]
@@ -43,15 +43,15 @@ pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
     for _ in 0..choose.between(1, 7) {
         let (at, (from, to)) = (moment(choose), pair(choose, nodes));
         let act = if choose.chance(1, 8) {
-            Act::Close { from, to }
+            UnicastAction::Close { from, to }
         } else {
-            Act::Send(send(choose, from, to, config.max_message))
+            UnicastAction::Send(send(choose, from, to, config.max_message))
         };
-        scenario.script.push(ActAt { at, act });
+        scenario.script.push(UnicastActionAt { at, act });
     }
     for _ in 0..choose.below(8) {
         let (at, pair) = (moment(choose), pair(choose, nodes));
-        scenario.faults.push(ActAt { at, act: fault(choose, pair) });
+        scenario.faults.push(UnicastActionAt { at, act: fault(choose, pair) });
     }
     scenario.config = config;
     scenario.script.sort_by_key(|act| act.at);
@@ -90,13 +90,13 @@ fn config(choose: &mut Choose) -> Config {
     config
 }
 
-fn link(choose: &mut Choose) -> Link {
+fn link(choose: &mut Choose) -> DatagramLink {
     let burst = |choose: &mut Choose| Burst {
         enter: (choose.between(1, 10), 100),
         leave: (choose.between(10, 60), 100),
         loss: (choose.between(50, 100), 100),
     };
-    Link {
+    DatagramLink {
         latency: Duration::from_micros(choose.between(100, 80_000)),
         jitter: Duration::from_micros(choose.below(2) * choose.below(40_000)),
         loss: (choose.below(2) * choose.below(300), 1_000),
@@ -106,7 +106,7 @@ fn link(choose: &mut Choose) -> Link {
         late: Duration::from_micros(choose.below(100_000)),
         rate: choose.below(3) / 2 * choose.between(20_000, 500_000),
         until: Instant::ZERO + SAFETY,
-        ..Link::default()
+        ..DatagramLink::default()
     }
 }
 
@@ -118,35 +118,35 @@ fn send(choose: &mut Choose, from: NodeId, to: NodeId, longest: u32) -> Send {
         count: choose.between(1, 20) as u32,
         size: if long { choose.between(8, longest.into()) } else { choose.between(8, 60) } as u32,
         every: Duration::from_micros(choose.below(2) * choose.below(60_000)),
-        order: if choose.chance(1, 5) { Order::AtOnce } else { Order::InOrder },
+        order: if choose.chance(1, 5) { DeliveryOrder::AtOnce } else { DeliveryOrder::InOrder },
     }
 }
 
-fn fault(choose: &mut Choose, (from, to): (NodeId, NodeId)) -> Act {
+fn fault(choose: &mut Choose, (from, to): (NodeId, NodeId)) -> UnicastAction {
     let by = |choose: &mut Choose| Duration::from_micros(choose.below(1_000_000));
     let n = |choose: &mut Choose| choose.between(1, 25) as u32;
     match choose.below(11) {
-        0 => Act::Crash { node: from },
-        1 => Act::Restart { node: from },
-        2 => Act::Stall { node: from },
-        3 => Act::Read { node: from, on: false },
-        4 => Act::Cut { from, to },
-        5 => Act::Forget { node: from, peer: to, side: Side::Receiver },
-        6 => Act::Forget { node: from, peer: to, side: Side::Sender },
-        7 => Act::Delay { from, to, n: n(choose), by: by(choose) },
-        8 => Act::Duplicate { from, to, n: n(choose), by: by(choose) },
-        _ => Act::Drop { from, to, n: n(choose) },
+        0 => UnicastAction::Crash { node: from },
+        1 => UnicastAction::Restart { node: from },
+        2 => UnicastAction::Stall { node: from },
+        3 => UnicastAction::Read { node: from, on: false },
+        4 => UnicastAction::Cut { from, to },
+        5 => UnicastAction::Forget { node: from, peer: to, side: Side::Receiver },
+        6 => UnicastAction::Forget { node: from, peer: to, side: Side::Sender },
+        7 => UnicastAction::Delay { from, to, n: n(choose), by: by(choose) },
+        8 => UnicastAction::Duplicate { from, to, n: n(choose), by: by(choose) },
+        _ => UnicastAction::Drop { from, to, n: n(choose) },
     }
 }
 
 /// Ends all lasting faults at the end of the safety phase.
-fn calm(faults: &mut Vec<ActAt>, nodes: u64) {
+fn calm(faults: &mut Vec<UnicastActionAt>, nodes: u64) {
     let mut undo = Vec::new();
     for fault in faults.iter() {
         undo.extend(match fault.act {
-            Act::Cut { from, to } => Some(Act::Heal { from, to }),
-            Act::Stall { node } => Some(Act::Resume { node }),
-            Act::Read { node, .. } => Some(Act::Read { node, on: true }),
+            UnicastAction::Cut { from, to } => Some(UnicastAction::Heal { from, to }),
+            UnicastAction::Stall { node } => Some(UnicastAction::Resume { node }),
+            UnicastAction::Read { node, .. } => Some(UnicastAction::Read { node, on: true }),
             _ => None,
         });
     }
@@ -154,13 +154,13 @@ fn calm(faults: &mut Vec<ActAt>, nodes: u64) {
         let mut down = false;
         for fault in faults.iter() {
             match fault.act {
-                Act::Crash { node: n } if n == node => down = true,
-                Act::Restart { node: n } if n == node => down = false,
+                UnicastAction::Crash { node: n } if n == node => down = true,
+                UnicastAction::Restart { node: n } if n == node => down = false,
                 _ => {}
             }
         }
-        undo.extend(down.then_some(Act::Restart { node }));
+        undo.extend(down.then_some(UnicastAction::Restart { node }));
     }
     let at = Instant::ZERO + SAFETY;
-    faults.extend(undo.into_iter().map(|act| ActAt { at, act }));
+    faults.extend(undo.into_iter().map(|act| UnicastActionAt { at, act }));
 }

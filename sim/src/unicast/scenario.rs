@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::act::{Act, ActAt, Send};
+use super::action::{Send, UnicastAction, UnicastActionAt};
 use crate::error::{self, ScenarioError};
-use crate::links::datagram::Link;
+use crate::links::datagram::DatagramLink;
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 use servent_core::unicast::{Config, Congestion, Profile};
@@ -36,15 +36,15 @@ pub struct Scenario {
     /// Limits and intervals of all nodes. Messages are always traced.
     pub config: Config,
     /// The link for every direction that is not in `ways`.
-    pub link: Link,
+    pub link: DatagramLink,
     /// Directions with a link of their own.
-    pub ways: Vec<Way>,
+    pub ways: Vec<PathDirection>,
     /// What the applications do, in order of time.
-    pub script: Vec<ActAt>,
+    pub script: Vec<UnicastActionAt>,
     /// Faults, in order of time.
-    pub faults: Vec<ActAt>,
+    pub faults: Vec<UnicastActionAt>,
     /// The same under another profile.
-    pub variants: Vec<Variant>,
+    pub variants: Vec<UnicastVariant>,
 }
 
 /// A node.
@@ -58,19 +58,19 @@ pub struct Party {
 /// A direction between two nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Way {
+pub struct PathDirection {
     /// The sender.
     pub from: NodeId,
     /// The receiver.
     pub to: NodeId,
     /// The link.
-    pub link: Link,
+    pub link: DatagramLink,
 }
 
 /// A variant: the same messages and the same losses under another profile.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Variant {
+pub struct UnicastVariant {
     /// Its name.
     pub name: String,
     /// The profile of all nodes.
@@ -90,7 +90,7 @@ impl Default for Scenario {
             nodes: alloc::vec![party("A"), party("B")],
             // The presets show retransmission, not congestion control.
             config: Config { congestion: Congestion::None, ..Config::default() },
-            link: Link::default(),
+            link: DatagramLink::default(),
             ways: Vec::new(),
             script: Vec::new(),
             faults: Vec::new(),
@@ -125,7 +125,7 @@ impl Scenario {
         let nodes = self.nodes.len() as u64;
         error::count("nodes", "nodes", nodes, 2..=Self::NODES as u64)?;
         self.link.check().map_err(|wrong| wrong.within("link"))?;
-        for (i, Way { from, to, link }) in self.ways.iter().enumerate() {
+        for (i, PathDirection { from, to, link }) in self.ways.iter().enumerate() {
             let within = |wrong: ScenarioError| wrong.within(format_args!("ways[{i}]"));
             for (key, node) in [("from", from), ("to", to)] {
                 let there = error::there("node", node.0, nodes);
@@ -137,9 +137,9 @@ impl Scenario {
         error::least("config.max_message", self.config.max_message, Send::LEAST)?;
         let (mut messages, mut bytes) = (0, 0);
         for (key, list) in [("script", &self.script), ("faults", &self.faults)] {
-            for (i, ActAt { act, .. }) in list.iter().enumerate() {
+            for (i, UnicastActionAt { act, .. }) in list.iter().enumerate() {
                 self.admits(act).map_err(|wrong| wrong.within(format_args!("{key}[{i}]")))?;
-                if let Act::Send(send) = act {
+                if let UnicastAction::Send(send) = act {
                     messages += u64::from(send.count);
                     bytes += u64::from(send.count) * u64::from(send.size);
                 }
@@ -153,10 +153,10 @@ impl Scenario {
     ///
     /// # Errors
     /// When it names nodes that do not exist, or a message has a wrong size.
-    pub fn admits(&self, act: &Act) -> Result<(), ScenarioError> {
+    pub fn admits(&self, act: &UnicastAction) -> Result<(), ScenarioError> {
         let (first, second) = act.nodes();
         error::pair("node", (first.0, second.map(|node| node.0)), self.nodes.len() as u64)?;
-        if let Act::Send(send) = act {
+        if let UnicastAction::Send(send) = act {
             error::within("send.size", send.size, Send::LEAST..=self.config.max_message)?;
         }
         Ok(())
@@ -165,14 +165,14 @@ impl Scenario {
     /// The variant of that name.
     #[must_use]
     pub fn variant(&self, name: &str) -> Option<Self> {
-        let Variant { name, profile } = self.variants.iter().find(|v| v.name == name)?;
+        let UnicastVariant { name, profile } = self.variants.iter().find(|v| v.name == name)?;
         let title = format!("{} — {name}", self.title);
         Some(Self { profile: *profile, title, ..self.clone() })
     }
 
     /// The link of one direction.
     #[must_use]
-    pub fn link(&self, from: NodeId, to: NodeId) -> &Link {
+    pub fn link(&self, from: NodeId, to: NodeId) -> &DatagramLink {
         let way = self.ways.iter().find(|way| (way.from, way.to) == (from, to));
         way.map_or(&self.link, |way| &way.link)
     }

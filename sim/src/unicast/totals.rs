@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::diagram::{Diagram, Fate};
+use super::diagram::{ArrowFate, Diagram};
 use servent_core::time::Instant;
 
 /// The totals up to an instant.
@@ -31,7 +31,7 @@ impl UnicastTotals {
             let own = arrow.copy_of.is_none();
             totals.datagrams += u64::from(own);
             totals.again += u64::from(own && arrow.again);
-            let gone = arrow.fate == Fate::Lost && arrow.at.is_some_and(|end| end <= at);
+            let gone = arrow.fate == ArrowFate::Lost && arrow.at.is_some_and(|end| end <= at);
             totals.lost += u64::from(gone);
         }
         for mark in diagram.known().1.iter().take_while(|mark| mark.at <= at) {

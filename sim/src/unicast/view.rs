@@ -6,10 +6,12 @@ use core::net::SocketAddr;
 
 use serde::Serialize;
 
-use super::world::World;
+use super::world::UnicastWorld;
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
-use servent_core::unicast::{Conn, Endpoint, PeerView, ReceiverView, SenderView, WindowView};
+use servent_core::unicast::{
+    Endpoint, PeerView, ReceiverView, SenderView, UnicastConnId, WindowView,
+};
 
 /// The most numbers of a receive window that are listed.
 const BITS: usize = 256;
@@ -54,7 +56,7 @@ pub enum State {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
 pub struct Sending {
-    pub conn: Conn,
+    pub conn: UnicastConnId,
     pub state: State,
     pub ha: u64,
     pub hs: u64,
@@ -68,11 +70,11 @@ pub struct Sending {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
 pub struct Receiving {
-    pub conn: Conn,
+    pub conn: UnicastConnId,
     pub state: State,
     pub next: u64,
     pub newest: u64,
-    pub window: Window,
+    pub window: SequenceWindow,
     pub missing: Vec<(u64, u64)>,
     pub missing_count: u64,
     pub held_bytes: u64,
@@ -83,7 +85,7 @@ pub struct Receiving {
 /// Sequence numbers from `from` on: `1` has arrived, `0` has not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
-pub struct Window {
+pub struct SequenceWindow {
     pub from: u64,
     pub bits: String,
 }
@@ -116,7 +118,7 @@ fn receiving(view: ReceiverView, window: WindowView) -> Receiving {
         state: state(view.closing),
         next: view.next,
         newest: view.newest,
-        window: Window { from: window.from, bits },
+        window: SequenceWindow { from: window.from, bits },
         missing,
         missing_count: view.missing,
         held_bytes: view.held,
@@ -125,7 +127,7 @@ fn receiving(view: ReceiverView, window: WindowView) -> Receiving {
     }
 }
 
-impl World {
+impl UnicastWorld {
     /// The state shown beside a node's lifeline; `None` when there is no such
     /// node.
     #[must_use]

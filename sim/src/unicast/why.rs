@@ -1,10 +1,10 @@
 //! The explanation of a record, and the other node it is about.
 
-use super::event::{AppEvent, DatagramEvent, Event, Happening};
-use super::world::World;
-use crate::links::datagram::Loss;
+use super::event::{DatagramEvent, Event, MessagingEvent, UnicastIncident};
+use super::world::UnicastWorld;
+use crate::links::datagram::DatagramLoss;
 use servent_core::node::ConnEvent;
-use servent_core::trace::why::{self, Why};
+use servent_core::trace::why::{self, RecordReason};
 use servent_core::trace::{NodeId, Record};
 
 impl Event {
@@ -26,7 +26,7 @@ impl Event {
             Self::World(_) => true,
             Self::Datagram(event) => matches!(
                 event,
-                DatagramEvent::Lost { why: Loss::Drop, .. } | DatagramEvent::Delayed { .. }
+                DatagramEvent::Lost { why: DatagramLoss::Drop, .. } | DatagramEvent::Delayed { .. }
             ),
             _ => false,
         }
@@ -35,12 +35,12 @@ impl Event {
 
 /// Explains a record.
 #[must_use]
-pub fn of(record: &Record<Event>) -> Why {
+pub fn explain(record: &Record<Event>) -> RecordReason {
     let (id, clause) = record.event.source().unzip();
-    Why { id, clause, ..why::named(&record.event, record.cause) }
+    RecordReason { id, clause, ..why::named(&record.event, record.cause) }
 }
 
-impl World {
+impl UnicastWorld {
     /// The other node a record is about.
     #[must_use]
     #[doc(hidden)]
@@ -56,15 +56,15 @@ impl World {
                 | DatagramEvent::Delayed { to, .. } => *to,
             }),
             Event::App(event) => match event {
-                AppEvent::Wrote { to, .. }
-                | AppEvent::Waits { to, .. }
-                | AppEvent::Closes { to } => Some(*to),
-                AppEvent::Read { from, .. } => Some(*from),
-                AppEvent::Reads { .. } => None,
+                MessagingEvent::Wrote { to, .. }
+                | MessagingEvent::Waits { to, .. }
+                | MessagingEvent::Closes { to } => Some(*to),
+                MessagingEvent::Read { from, .. } => Some(*from),
+                MessagingEvent::Reads { .. } => None,
             },
             Event::World(event) => match event {
-                Happening::Cut { to } | Happening::Healed { to } => Some(*to),
-                Happening::Forgot { peer, .. } => Some(*peer),
+                UnicastIncident::Cut { to } | UnicastIncident::Healed { to } => Some(*to),
+                UnicastIncident::Forgot { peer, .. } => Some(*peer),
                 _ => None,
             },
             Event::Conn(_) => None,

@@ -5,19 +5,19 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use super::act::{Act, ActAt};
-use super::event::{DatagramEvent, DatagramId, Event, Happening, Label};
+use super::action::{UnicastAction, UnicastActionAt};
+use super::event::{DatagramEvent, DatagramId, Event, Label, UnicastIncident};
 use super::host::Application;
 use super::scenario::Scenario;
-use crate::error::{ScenarioError, Wrong};
-use crate::links::datagram::{Direction, Loss};
+use crate::error::{ScenarioError, ScenarioMistake};
+use crate::links::datagram::{DatagramLoss, Direction};
 use crate::world::{Life, Protocol};
 use servent_core::engine::Effect;
-use servent_core::node::{Config, Event as Said, Input, Node, Output, Restored};
+use servent_core::node::{Config, Event as Said, Input, Node, Output, RestoredNode};
 use servent_core::rng::Rng;
 use servent_core::time::Instant;
-use servent_core::trace::{Cause, NodeId};
-use servent_core::unicast::{self, Conn, Payload, Why};
+use servent_core::trace::{NodeId, RecordCause};
+use servent_core::unicast::{self, RetransmitReason, UnicastConnId, UnicastPayload};
 use servent_core::wire::unicast::Packet;
 
 /// The port every node listens on.
@@ -33,7 +33,7 @@ pub(super) fn address(node: NodeId) -> SocketAddr {
 
 /// A planned event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Due {
+pub enum UnicastPlan {
     Script(u32),
     Boot { node: u32 },
     Arrive { serial: u64 },
@@ -42,14 +42,14 @@ pub enum Due {
 
 /// A datagram in transit.
 #[derive(Debug, Clone)]
-pub(super) struct Flight {
+pub(super) struct DatagramFlight {
     pub(super) id: DatagramId,
     pub(super) from: u32,
     pub(super) to: u32,
     pub(super) due: Instant,
     /// The record of its sending.
     pub(super) seq: u64,
-    pub(super) data: Payload,
+    pub(super) data: UnicastPayload,
 }
 
 /// Datagrams, and the links between nodes that carry them.
@@ -57,7 +57,7 @@ pub(super) struct Flight {
 pub struct Unicast {
     /// By sender and receiver.
     pub(super) ways: Vec<Direction>,
-    pub(super) flights: BTreeMap<u64, Flight>,
+    pub(super) flights: BTreeMap<u64, DatagramFlight>,
     /// The number of datagrams sent, including duplicates.
     launched: u64,
     copies: i64,
@@ -65,9 +65,9 @@ pub struct Unicast {
 }
 
 /// A world of nodes that send each other messages.
-pub type World = crate::World<Unicast>;
+pub type UnicastWorld = crate::World<Unicast>;
 
-impl World {
+impl UnicastWorld {
     /// The address of a node.
     #[must_use]
     pub fn address(node: NodeId) -> SocketAddr {
@@ -93,10 +93,10 @@ impl World {
     /// Carries out effects in order. The cause of an event is the input, or the
     /// last event about the same two nodes; the cause of a datagram is the last
     /// event about it. Returns the last of all these records.
-    pub(super) fn carry(&mut self, host: u32, cause: Cause) -> Cause {
+    pub(super) fn carry(&mut self, host: u32, cause: RecordCause) -> RecordCause {
         let mut fx = core::mem::take(&mut self.fx);
         let mut latest = cause;
-        let mut resent: Vec<(Conn, u64, u64, Why)> = Vec::new();
+        let mut resent: Vec<(UnicastConnId, u64, u64, RetransmitReason)> = Vec::new();
         for effect in fx.drain() {
             match effect {
                 Effect::Event(Said::Conn(event)) => {
@@ -112,7 +112,7 @@ impl World {
                     for datagram in data.chunks(segment as usize) {
                         // In transit it keeps only its own bytes alive, not the
                         // whole batch.
-                        let datagram = Payload::copy_from_slice(datagram);
+                        let datagram = UnicastPayload::copy_from_slice(datagram);
                         self.launch(host, (to, datagram), &resent, latest);
                     }
                 }
@@ -137,7 +137,7 @@ impl World {
         latest
     }
 
-    fn said(&mut self, host: u32, event: unicast::Event, cause: Cause) -> u64 {
+    fn said(&mut self, host: u32, event: unicast::Event, cause: RecordCause) -> u64 {
         let peer = self.node_at(event.peer());
         let last = peer.and_then(|p| self.own_mut(host).talks[p.0 as usize].last);
         let seq = self.note(host, cause.or(last), Event::Unicast(event));
@@ -151,9 +151,9 @@ impl World {
     fn launch(
         &mut self,
         host: u32,
-        (at, data): (SocketAddr, Payload),
-        resent: &[(Conn, u64, u64, Why)],
-        cause: Cause,
+        (at, data): (SocketAddr, UnicastPayload),
+        resent: &[(UnicastConnId, u64, u64, RetransmitReason)],
+        cause: RecordCause,
     ) {
         let Some(to) = self.node_at(at) else { return };
         let (from, bytes) = (NodeId(host), data.len() as u32);
@@ -168,7 +168,7 @@ impl World {
             fits.next().map(|(.., why)| *why)
         };
         let packet = Packet::parse(&data, &plan.config.seal).unwrap_or_default();
-        let blocks = packet.blocks.iter().map(|block| Label::of(block, why)).collect();
+        let blocks = packet.blocks.iter().map(|block| Label::describe(block, why)).collect();
         let due = fate.due;
         let sent = DatagramEvent::Sent { id, to, n, bytes, due, blocks };
         let seq = self.note(host, cause, Event::Datagram(sent));
@@ -182,40 +182,41 @@ impl World {
             let delayed = DatagramEvent::Delayed { id, to, due };
             self.note(host, Some(seq), Event::Datagram(delayed));
         }
-        let flight = Flight { id, from: host, to: to.0, due, seq, data };
+        let flight = DatagramFlight { id, from: host, to: to.0, due, seq, data };
         if let Some(due) = fate.copy {
             self.copy(flight.clone(), due);
         }
         self.fly(flight);
     }
 
-    fn fly(&mut self, flight: Flight) {
+    fn fly(&mut self, flight: DatagramFlight) {
         let serial = self.net.launched;
         self.net.launched += 1;
-        self.plan(flight.due, Due::Arrive { serial });
+        self.plan(flight.due, UnicastPlan::Arrive { serial });
         self.net.flights.insert(serial, flight);
     }
 
     /// Adds a duplicate of a datagram in transit.
-    pub(super) fn copy(&mut self, flight: Flight, due: Instant) {
+    pub(super) fn copy(&mut self, flight: DatagramFlight, due: Instant) {
         self.net.copies -= 1;
         let (copy, to) = (DatagramId(self.net.copies), NodeId(flight.to));
         let event = DatagramEvent::Duplicated { id: flight.id, to, copy, due };
         let seq = self.note(flight.from, Some(flight.seq), Event::Datagram(event));
-        self.fly(Flight { id: copy, due, seq, ..flight });
+        self.fly(DatagramFlight { id: copy, due, seq, ..flight });
     }
 
     fn arrive(&mut self, serial: u64) {
         if self.net.flights.get(&serial).is_none_or(|flight| flight.due != self.now()) {
             return; // It was dropped, or is delayed.
         }
-        let Some(Flight { id, from, to, seq, data, .. }) = self.net.flights.remove(&serial) else {
+        let Some(DatagramFlight { id, from, to, seq, data, .. }) = self.net.flights.remove(&serial)
+        else {
             return;
         };
         let slot = self.slot(to);
         let full = slot.stalled.is_some() && slot.inbox.len() >= INBOX;
         if slot.engine.is_none() || full {
-            let why = if full { Loss::Queue } else { Loss::Down };
+            let why = if full { DatagramLoss::Queue } else { DatagramLoss::Down };
             let lost = DatagramEvent::Lost { id, to: NodeId(to), why };
             self.note(from, Some(seq), Event::Datagram(lost));
             return;
@@ -230,11 +231,11 @@ impl World {
 
 impl Protocol for Unicast {
     type Scenario = Scenario;
-    type Fault = Act;
+    type Fault = UnicastAction;
     type Event = Event;
     type Host = Node;
     type Node = Application;
-    type Due = Due;
+    type Due = UnicastPlan;
 
     fn new(scenario: &Scenario) -> (Self, Vec<Application>) {
         let nodes = scenario.nodes.len();
@@ -254,7 +255,7 @@ impl Protocol for Unicast {
         &self.scenario
     }
 
-    fn faults(scenario: &Scenario) -> &[ActAt] {
+    fn faults(scenario: &Scenario) -> &[UnicastActionAt] {
         &scenario.faults
     }
 
@@ -262,36 +263,36 @@ impl Protocol for Unicast {
         scenario.check()
     }
 
-    fn admits(world: &World, act: &Act) -> Result<(), ScenarioError> {
+    fn admits(world: &UnicastWorld, act: &UnicastAction) -> Result<(), ScenarioError> {
         world.scenario().admits(act)
     }
 
     /// A fault can affect a datagram before it is sent and while it is in
     /// transit.
-    fn is_possible(world: &World, act: &Act) -> Result<(), ScenarioError> {
+    fn is_possible(world: &UnicastWorld, act: &UnicastAction) -> Result<(), ScenarioError> {
         match *act {
-            Act::Drop { from, to, n }
-            | Act::Delay { from, to, n, .. }
-            | Act::Duplicate { from, to, n, .. }
+            UnicastAction::Drop { from, to, n }
+            | UnicastAction::Delay { from, to, n, .. }
+            | UnicastAction::Duplicate { from, to, n, .. }
                 if !world.can_rule(from, to, n) =>
             {
-                Err(Wrong::TooLate.into())
+                Err(ScenarioMistake::TooLate.into())
             }
             _ => Ok(()),
         }
     }
 
-    fn begin(world: &mut World) {
+    fn begin(world: &mut UnicastWorld) {
         for node in 0..world.count() {
-            world.plan(Instant::ZERO, Due::Boot { node });
+            world.plan(Instant::ZERO, UnicastPlan::Boot { node });
         }
         let scenario = Arc::clone(&world.net.scenario);
         for (i, act) in scenario.script.iter().enumerate() {
-            world.plan(act.at, Due::Script(i as u32));
+            world.plan(act.at, UnicastPlan::Script(i as u32));
         }
     }
 
-    fn engine(world: &World, node: u32, start: u32) -> Node {
+    fn engine(world: &UnicastWorld, node: u32, start: u32) -> Node {
         let scenario = &world.net.scenario;
         let dice = Rng::new(scenario.seed).fork("node", u64::from(node));
         let unicast = unicast::Config {
@@ -304,45 +305,45 @@ impl Protocol for Unicast {
         Node::new(config, dice.fork("boot", u64::from(start)).next_u64())
     }
 
-    fn started(world: &mut World, node: u32, cause: Cause) {
-        world.give(node, Input::Start(Restored::default()), cause);
+    fn started(world: &mut UnicastWorld, node: u32, cause: RecordCause) {
+        world.give(node, Input::Start(RestoredNode::default()), cause);
     }
 
-    fn happen(world: &mut World, due: Due) {
+    fn happen(world: &mut UnicastWorld, due: UnicastPlan) {
         match due {
-            Due::Script(index) => world.act(false, index),
-            Due::Messages { fault, index, left } => world.messages(fault, index, left),
+            UnicastPlan::Script(index) => world.act(false, index),
+            UnicastPlan::Messages { fault, index, left } => world.messages(fault, index, left),
             // Unless it was started meanwhile.
-            Due::Boot { node } if world.slot(node).starts == 0 => world.boot(node, None),
-            Due::Boot { .. } => {}
-            Due::Arrive { serial } => world.arrive(serial),
+            UnicastPlan::Boot { node } if world.slot(node).starts == 0 => world.boot(node, None),
+            UnicastPlan::Boot { .. } => {}
+            UnicastPlan::Arrive { serial } => world.arrive(serial),
         }
     }
 
-    fn strike(world: &mut World, fault: u32) {
+    fn strike(world: &mut UnicastWorld, fault: u32) {
         world.act(true, fault);
     }
 
     /// After the node's outputs its application acts.
-    fn carry_out(world: &mut World, node: u32, cause: Cause) {
+    fn carry_out(world: &mut UnicastWorld, node: u32, cause: RecordCause) {
         let cause = world.carry(node, cause);
         world.application(node, cause);
     }
 
     fn told(life: Life) -> Event {
         Event::World(match life {
-            Life::Crashed => Happening::Crashed,
-            Life::Restarted => Happening::Restarted,
-            Life::Stalled => Happening::Stalled,
-            Life::Resumed => Happening::Resumed,
+            Life::Crashed => UnicastIncident::Crashed,
+            Life::Restarted => UnicastIncident::Restarted,
+            Life::Stalled => UnicastIncident::Stalled,
+            Life::Resumed => UnicastIncident::Resumed,
         })
     }
 
-    fn crashed(world: &mut World, node: u32, _: Cause) {
+    fn crashed(world: &mut UnicastWorld, node: u32, _: RecordCause) {
         world.own_mut(node).crash();
     }
 
-    fn stalled(_: &mut World, _: u32, _: Cause) {}
+    fn stalled(_: &mut UnicastWorld, _: u32, _: RecordCause) {}
 
-    fn resumed(_: &mut World, _: u32, _: Instant, _: Cause) {}
+    fn resumed(_: &mut UnicastWorld, _: u32, _: Instant, _: RecordCause) {}
 }

@@ -14,17 +14,17 @@ use alloc::vec::Vec;
 
 use servent_core::engine::{Engine as _, FxOf};
 use servent_core::time::Instant;
-use servent_core::trace::{Cause, NodeId, Record, Recorder};
+use servent_core::trace::{NodeId, Record, RecordCause, Recorder};
 
 pub use self::protocol::{Life, Protocol};
 pub(crate) use self::slot::{InputOf, Slot};
-use crate::act::At;
+use crate::action::At;
 use crate::calendar::Calendar;
 use crate::error::ScenarioError;
 
 /// A planned event.
 #[derive(Debug, Clone)]
-pub(crate) enum Due<D> {
+pub(crate) enum WorldPlan<D> {
     /// A fault, by its index in the list.
     Fault(u32),
     /// A node's own timer.
@@ -38,7 +38,7 @@ pub(crate) enum Due<D> {
 #[derive(Debug)]
 pub struct World<P: Protocol> {
     now: Instant,
-    calendar: Calendar<Due<P::Due>>,
+    calendar: Calendar<WorldPlan<P::Due>>,
     pub(crate) nodes: Vec<Rc<Slot<P>>>,
     /// The links between the nodes.
     pub(crate) net: P,
@@ -105,7 +105,7 @@ impl<P: Protocol> World<P> {
             log: Vec::new(),
         };
         for (i, fault) in faults.iter().enumerate() {
-            world.calendar.plan_first(fault.at, Due::Fault(i as u32));
+            world.calendar.plan_first(fault.at, WorldPlan::Fault(i as u32));
         }
         world.faults = Arc::new(faults);
         P::begin(&mut world);
@@ -194,9 +194,9 @@ impl<P: Protocol> World<P> {
         self.events += 1;
         core::mem::swap(out, &mut self.log);
         match due {
-            Due::Fault(index) => P::strike(self, index),
-            Due::Timer(node) => self.timer(node),
-            Due::Own(due) => P::happen(self, due),
+            WorldPlan::Fault(index) => P::strike(self, index),
+            WorldPlan::Timer(node) => self.timer(node),
+            WorldPlan::Own(due) => P::happen(self, due),
         }
         core::mem::swap(out, &mut self.log);
         true
@@ -241,7 +241,7 @@ impl<P: Protocol> World<P> {
             At { at: fault.at.max(Instant::from_micros(self.now.as_micros() + 1)), ..fault };
         let index = self.faults.len() as u32;
         Arc::make_mut(&mut self.faults).push(fault.clone());
-        self.calendar.plan_first(fault.at, Due::Fault(index));
+        self.calendar.plan_first(fault.at, WorldPlan::Fault(index));
         fault
     }
 
@@ -260,7 +260,7 @@ impl<P: Protocol> World<P> {
     pub(crate) fn adopt(&mut self, faults: &Arc<Vec<At<P::Fault>>>) {
         for (i, fault) in faults.iter().enumerate().skip(self.faults.len()) {
             debug_assert!(fault.at > self.now);
-            self.calendar.plan_first(fault.at, Due::Fault(i as u32));
+            self.calendar.plan_first(fault.at, WorldPlan::Fault(i as u32));
         }
         self.faults = Arc::clone(faults);
     }
@@ -299,7 +299,7 @@ impl<P: Protocol> World<P> {
 
     /// Plans an event.
     pub(crate) fn plan(&mut self, at: Instant, due: P::Due) {
-        self.calendar.plan(at, Due::Own(due));
+        self.calendar.plan(at, WorldPlan::Own(due));
     }
 
     pub(crate) fn slot(&self, node: u32) -> &Slot<P> {
@@ -322,7 +322,7 @@ impl<P: Protocol> World<P> {
     }
 
     /// Records an event about a node; returns the record's number.
-    pub(crate) fn note(&mut self, node: u32, cause: Cause, event: P::Event) -> u64 {
+    pub(crate) fn note(&mut self, node: u32, cause: RecordCause, event: P::Event) -> u64 {
         self.recorder.record(self.now, NodeId(node), cause, event, &mut self.log)
     }
 
@@ -332,7 +332,7 @@ impl<P: Protocol> World<P> {
     }
 
     /// Starts a node; `cause` is the record of its restart, if it is one.
-    pub(crate) fn boot(&mut self, node: u32, cause: Cause) {
+    pub(crate) fn boot(&mut self, node: u32, cause: RecordCause) {
         let start = self.slot(node).starts + 1;
         let engine = P::engine(self, node, start);
         let slot = self.slot_mut(node);
@@ -343,7 +343,7 @@ impl<P: Protocol> World<P> {
     }
 
     /// Passes an input to a node, or keeps it while the node is stalled.
-    pub(crate) fn give(&mut self, node: u32, input: InputOf<P>, cause: Cause) {
+    pub(crate) fn give(&mut self, node: u32, input: InputOf<P>, cause: RecordCause) {
         if self.nodes[node as usize].stalled.is_some() {
             self.slot_mut(node).inbox.push((input, cause));
             return;
@@ -381,7 +381,7 @@ impl<P: Protocol> World<P> {
     }
 
     /// Carries out a node's effects, then plans its next timer.
-    pub(crate) fn settle(&mut self, node: u32, cause: Cause) {
+    pub(crate) fn settle(&mut self, node: u32, cause: RecordCause) {
         P::carry_out(self, node, cause);
         self.arm(node);
     }
@@ -396,7 +396,7 @@ impl<P: Protocol> World<P> {
         let at = slot.clock.in_world(at, self.now);
         if slot.armed.is_none_or(|armed| at < armed) {
             self.slot_mut(node).armed = Some(at);
-            self.calendar.plan(at, Due::Timer(node));
+            self.calendar.plan(at, WorldPlan::Timer(node));
         }
     }
 
@@ -406,7 +406,7 @@ impl<P: Protocol> World<P> {
         let slot = self.slot_mut(node);
         slot.clock.offset = offset;
         slot.armed = Some(now);
-        self.calendar.plan(now, Due::Timer(node));
+        self.calendar.plan(now, WorldPlan::Timer(node));
     }
 
     /// A node dies without notice; false when it was down already.
@@ -420,7 +420,7 @@ impl<P: Protocol> World<P> {
     }
 
     /// Removes a node's engine and the inputs waiting for it.
-    pub(crate) fn end(&mut self, node: u32, cause: Cause) {
+    pub(crate) fn end(&mut self, node: u32, cause: RecordCause) {
         let slot = self.slot_mut(node);
         slot.engine = None;
         slot.armed = None;

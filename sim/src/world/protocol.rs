@@ -6,10 +6,10 @@ use core::hash::Hash;
 
 use servent_core::engine::Engine;
 use servent_core::time::Instant;
-use servent_core::trace::Cause;
+use servent_core::trace::RecordCause;
 
 use super::World;
-use crate::act::At;
+use crate::action::At;
 use crate::error::ScenarioError;
 
 /// A protocol: what its scenarios consist of, which engine each node runs, what
@@ -75,7 +75,7 @@ pub trait Protocol: Clone + Debug + Sized {
 
     /// A node has just started: gives it its first inputs. The cause is the
     /// record of its restart, if it is one.
-    fn started(world: &mut World<Self>, node: u32, cause: Cause);
+    fn started(world: &mut World<Self>, node: u32, cause: RecordCause);
 
     /// An event that the protocol planned is due.
     fn happen(world: &mut World<Self>, due: Self::Due);
@@ -84,21 +84,21 @@ pub trait Protocol: Clone + Debug + Sized {
     fn strike(world: &mut World<Self>, fault: u32);
 
     /// Carries out a node's outputs: the effects in `world.fx`, in order.
-    fn carry_out(world: &mut World<Self>, node: u32, cause: Cause);
+    fn carry_out(world: &mut World<Self>, node: u32, cause: RecordCause);
 
     /// The event that records a change in a node's life.
     fn told(life: Life) -> Self::Event;
 
     /// A node has crashed: ends its connections. Its engine and the inputs
     /// waiting for it are gone already.
-    fn crashed(world: &mut World<Self>, node: u32, cause: Cause);
+    fn crashed(world: &mut World<Self>, node: u32, cause: RecordCause);
 
     /// A node has been stalled.
-    fn stalled(world: &mut World<Self>, node: u32, cause: Cause);
+    fn stalled(world: &mut World<Self>, node: u32, cause: RecordCause);
 
     /// A node's stall, which began at `since`, has ended; the inputs that
     /// waited have not been passed to it yet.
-    fn resumed(world: &mut World<Self>, node: u32, since: Instant, cause: Cause);
+    fn resumed(world: &mut World<Self>, node: u32, since: Instant, cause: RecordCause);
 }
 
 /// A change in a node's life, made from outside.

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use servent_core::engine::Engine;
 use servent_core::time::Instant;
-use servent_core::trace::Cause;
+use servent_core::trace::RecordCause;
 
 use super::Protocol;
 
@@ -23,7 +23,7 @@ pub(crate) struct Slot<P: Protocol> {
     /// Since when it is stalled.
     pub(crate) stalled: Option<Instant>,
     /// The inputs that arrived meanwhile.
-    pub(crate) inbox: Vec<(InputOf<P>, Cause)>,
+    pub(crate) inbox: Vec<(InputOf<P>, RecordCause)>,
     /// The instant of its planned timer.
     pub(crate) armed: Option<Instant>,
     pub(crate) clock: Clock,

@@ -3,7 +3,9 @@
 
 use servent_core::time::Instant;
 use servent_core::trace::NodeId;
-use servent_sim::{At, Keyframes, ScenarioError, Timeline, Wrong, queue, routing, swarm, unicast};
+use servent_sim::{
+    At, Keyframes, ScenarioError, ScenarioMistake, Timeline, queue, routing, swarm, unicast,
+};
 
 #[test]
 fn an_error_names_its_place_in_every_protocol() {
@@ -55,38 +57,44 @@ fn an_error_names_its_place_in_every_protocol() {
 #[test]
 fn what_cannot_be_done_now_says_why() {
     let scenario = routing::Scenario { shape: routing::Shape::Ring, ..Default::default() };
-    let mut world = routing::World::new(&scenario);
+    let mut world = routing::RoutingWorld::new(&scenario);
     world.run_until(Instant::from_secs(1), &mut Vec::new());
-    let why = |world: &routing::World, act| world.possible(&act).map_err(|wrong| wrong.why);
+    let why = |world: &routing::RoutingWorld, act| world.possible(&act).map_err(|wrong| wrong.why);
     let (node, of, far) = (NodeId(3), NodeId(4), NodeId(6));
-    assert_eq!(why(&world, routing::Act::Cut { from: node, to: of }), Ok(()));
-    let cut = routing::Act::Cut { from: node, to: far };
-    assert_eq!(why(&world, cut), Err(Wrong::NoLink { a: 3, b: 6 }));
-    let missing = Wrong::Missing { what: "node", number: 12, count: 12 };
-    assert_eq!(why(&world, routing::Act::Kill { node: NodeId(12) }), Err(missing));
+    assert_eq!(why(&world, routing::RoutingAction::Cut { from: node, to: of }), Ok(()));
+    let cut = routing::RoutingAction::Cut { from: node, to: far };
+    assert_eq!(why(&world, cut), Err(ScenarioMistake::NoLink { a: 3, b: 6 }));
+    let missing = ScenarioMistake::Missing { what: "node", number: 12, count: 12 };
+    assert_eq!(why(&world, routing::RoutingAction::Kill { node: NodeId(12) }), Err(missing));
 
     let at = world.now();
-    world.inject(At { at, act: routing::Act::Kill { node } });
+    world.inject(At { at, act: routing::RoutingAction::Kill { node } });
     world.run_until(Instant::from_secs(2), &mut Vec::new());
-    assert_eq!(why(&world, routing::Act::Push { node, of }), Err(Wrong::Down { node: 3 }));
-    assert_eq!(why(&world, routing::Act::Kill { node }), Err(Wrong::DownAlready { node: 3 }));
-    assert_eq!(why(&world, routing::Act::Restart { node }), Ok(()));
+    assert_eq!(
+        why(&world, routing::RoutingAction::Push { node, of }),
+        Err(ScenarioMistake::Down { node: 3 })
+    );
+    assert_eq!(
+        why(&world, routing::RoutingAction::Kill { node }),
+        Err(ScenarioMistake::DownAlready { node: 3 })
+    );
+    assert_eq!(why(&world, routing::RoutingAction::Restart { node }), Ok(()));
 }
 
 #[test]
 #[should_panic(expected = "`clients[0].up`: 0 is not 1 or more")]
 fn no_world_is_made_of_what_makes_no_sense() {
-    let clients = vec![queue::Group { up: 0, ..queue::Group::default() }];
+    let clients = vec![queue::ClientGroup { up: 0, ..queue::ClientGroup::default() }];
     let scenario = queue::Scenario { clients, ..queue::Scenario::default() };
-    let wrong = queue::World::try_new(&scenario).err().map(|wrong| wrong.place);
+    let wrong = queue::QueueWorld::try_new(&scenario).err().map(|wrong| wrong.place);
     assert_eq!(wrong.as_deref(), Some("clients[0].up"));
-    let _ = queue::World::new(&scenario);
+    let _ = queue::QueueWorld::new(&scenario);
 }
 
 #[test]
 #[should_panic(expected = "there is no node 99: there are 9, numbered from 0")]
 fn nothing_is_planned_for_a_node_that_there_is_not() {
-    let mut world = queue::World::new(&queue::Scenario::default());
+    let mut world = queue::QueueWorld::new(&queue::Scenario::default());
     world.inject(At { at: world.now(), act: queue::Fault::Stall { node: NodeId(99) } });
 }
 

@@ -3,13 +3,13 @@
 mod errors;
 mod examples;
 
-use servent_core::node::{Answer, Command, Config, Overlay, WorldEvent};
+use servent_core::node::{Config, NodeAnswer, NodeCommand, OverlayConfig, WorldEvent};
 use servent_core::time::Duration;
 use servent_core::trace::{Event, NodeId};
 use servent_core::unicast;
 use servent_sim::Bench;
 use servent_sim::queue::Fault;
-use servent_sim::unicast::Link;
+use servent_sim::unicast::DatagramLink;
 
 /// One who shares and one who wants it.
 fn pair(seed: u64) -> (Bench, NodeId, NodeId) {
@@ -66,7 +66,7 @@ fn more_messages_than_a_window_holds_arrive_in_their_order() {
     let mut bench = Bench::new(5);
     let alice = bench.node("alice", config());
     let bob = bench.node("bob", config());
-    bench.datagrams(Link { loss: (1, 20), ..Link::default() });
+    bench.datagrams(DatagramLink { loss: (1, 20), ..DatagramLink::default() });
     for n in 0..500_u32 {
         bench.send(alice, bob, n.to_be_bytes().to_vec());
     }
@@ -96,20 +96,20 @@ fn what_was_not_sent_yet_ends_with_its_sender() {
 
 #[test]
 fn the_overlay_finds_a_file_two_neighbours_away() {
-    let overlay = || Overlay { enabled: true, ..Overlay::default() };
+    let overlay = || OverlayConfig { enabled: true, ..OverlayConfig::default() };
     let config = || Config { overlay: overlay(), ..Config::default() };
     let mut bench = Bench::new(8);
     let [alice, bob, carol] = ["alice", "bob", "carol"].map(|name| bench.node(name, config()));
     let sha1 = bench.share(carol, "song.ogg", 1_000);
     for (one, other) in [(alice, bob), (bob, carol)] {
         let at = bench.address(other);
-        bench.command(one, Command::Join { at });
+        bench.command(one, NodeCommand::Join { at });
     }
     bench.run_for(Duration::from_secs(1));
-    bench.command(alice, Command::Search { search: 1, words: "song".into() });
+    bench.command(alice, NodeCommand::Search { search: 1, words: "song".into() });
     let hit = |bench: &Bench| {
         bench.answers(alice).iter().find_map(|answer| match answer {
-            Answer::Found(hit) => Some(hit.clone()),
+            NodeAnswer::Found(hit) => Some(hit.clone()),
             _ => None,
         })
     };
@@ -145,7 +145,7 @@ fn a_message_that_will_never_go_is_said() {
 #[test]
 #[should_panic(expected = "`loss`: [1, 0] is no ratio")]
 fn a_link_that_makes_no_sense_is_said() {
-    Bench::new(6).datagrams(Link { loss: (1, 0), ..Link::default() });
+    Bench::new(6).datagrams(DatagramLink { loss: (1, 0), ..DatagramLink::default() });
 }
 
 #[test]

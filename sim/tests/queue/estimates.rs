@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use servent_core::queue::{Config, Dialect, Event as Queue, Policy};
+use servent_core::queue::{Config, Dialect, Event as Queue, QueuePolicy};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Event, NodeId};
-use servent_sim::queue::{Group, Scenario, Server, World, presets};
+use servent_sim::queue::{ClientGroup, QueueWorld, Scenario, ScenarioServer, presets};
 
 /// Errors of all estimates of a world, looked at every seven seconds, in
 /// percent of what then passed; those of a second or two are left out, which
 /// whole seconds cannot tell.
 fn errors(s: &Scenario) -> Vec<u64> {
-    let mut world = World::new(s);
+    let mut world = QueueWorld::new(s);
     let (mut records, mut told) = (Vec::new(), BTreeMap::<String, Vec<(u64, u64)>>::new());
     let mut now = Instant::ZERO;
     while now < Instant::ZERO + s.horizon {
@@ -42,18 +42,18 @@ fn errors(s: &Scenario) -> Vec<u64> {
 
 #[test]
 fn qa_5_half_of_the_estimates_are_right_to_a_fifth() {
-    let group = |name: &str, dialect, size| Group {
+    let group = |name: &str, dialect, size| ClientGroup {
         name: name.into(),
         count: 10,
         dialect,
         size,
         spacing: Duration::from_secs(4),
-        ..Group::default()
+        ..ClientGroup::default()
     };
-    let queue = Config { slots: 2, policy: Policy::Adaptive, ..Config::default() };
+    let queue = Config { slots: 2, policy: QueuePolicy::Adaptive, ..Config::default() };
     let mixed = Scenario {
         id: "mixed".into(),
-        servers: vec![Server { queue, up: 200_000, ..Server::default() }],
+        servers: vec![ScenarioServer { queue, up: 200_000, ..ScenarioServer::default() }],
         clients: vec![
             group("parq", Dialect::Parq, 2_000_000),
             group("active", Dialect::Active, 5_000_000),

@@ -5,18 +5,21 @@ use std::net::IpAddr;
 use servent_core::fetch;
 use servent_core::id::{ConnId, FetchId, Guid};
 use servent_core::node::{ConnEvent, Minor};
-use servent_core::queue::{Config, Dialect, Event as Queue, Loss};
+use servent_core::queue::{Config, Dialect, Event as Queue, PositionLoss};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Event, NodeId, Record};
 use servent_sim::Oracle as _;
-use servent_sim::queue::check::Oracles;
-use servent_sim::queue::{Scenario, Server};
+use servent_sim::queue::check::QueueOracles;
+use servent_sim::queue::{Scenario, ScenarioServer};
 
 use crate::presets::run;
 
 fn scenario(slots: u32) -> Scenario {
     let queue = Config { slots, ..Config::default() };
-    Scenario { servers: vec![Server { queue, ..Server::default() }], ..Scenario::default() }
+    Scenario {
+        servers: vec![ScenarioServer { queue, ..ScenarioServer::default() }],
+        ..Scenario::default()
+    }
 }
 
 /// What the oracles find in a made-up history, one event a second.
@@ -26,12 +29,12 @@ fn verdict(events: Vec<Event>) -> Vec<&'static str> {
 
 /// The same with so many slots, each event at its second.
 pub(crate) fn verdict_at(slots: u32, events: Vec<(u64, Event)>) -> Vec<&'static str> {
-    let mut oracles = Oracles::new(&scenario(slots));
+    let mut oracles = QueueOracles::new(&scenario(slots));
     let mut last = None;
     for (seq, (at, event)) in events.into_iter().enumerate() {
         let at = Instant::from_secs(at);
         let record = Record { seq: seq as u64, at, node: NodeId(0), cause: None, event };
-        oracles.see(&record);
+        oracles.observe(&record);
         last = Some(at);
     }
     oracles.finish(last.expect("a history"));
@@ -90,7 +93,7 @@ fn frees(n: u8, free: u32) -> Event {
 fn entitled(n: u8) -> Event {
     Event::Queue(Queue::Entitled { ticket: ticket(n) })
 }
-fn lost(n: u8, why: Loss, length: u32) -> Event {
+fn lost(n: u8, why: PositionLoss, length: u32) -> Event {
     Event::Queue(Queue::Lost { ticket: ticket(n), why, length })
 }
 fn history(parts: &[&[Event]]) -> Vec<Event> {
@@ -163,13 +166,19 @@ fn a_place_lost_for_no_reason_the_records_know_of_is_seen() {
         told
     };
     // AQ-5 and PQ-7: it was not too early, 30 s after it was told to wait 30.
-    assert_eq!(after(Dialect::Active, vec![(29, lost(2, Loss::TooEarly, 0))]), [""; 0]);
-    assert_eq!(after(Dialect::Active, vec![(30, lost(2, Loss::TooEarly, 0))]), ["check.lost"]);
+    assert_eq!(after(Dialect::Active, vec![(29, lost(2, PositionLoss::TooEarly, 0))]), [""; 0]);
+    assert_eq!(
+        after(Dialect::Active, vec![(30, lost(2, PositionLoss::TooEarly, 0))]),
+        ["check.lost"]
+    );
     // AQ-6 and PQ-8: there was time until 300.
-    assert_eq!(after(Dialect::Active, vec![(300, lost(2, Loss::Overdue, 0))]), [""; 0]);
-    assert_eq!(after(Dialect::Active, vec![(299, lost(2, Loss::Overdue, 0))]), ["check.lost"]);
+    assert_eq!(after(Dialect::Active, vec![(300, lost(2, PositionLoss::Overdue, 0))]), [""; 0]);
+    assert_eq!(
+        after(Dialect::Active, vec![(299, lost(2, PositionLoss::Overdue, 0))]),
+        ["check.lost"]
+    );
     // AQ-7: the connection stands; or is nobody's place.
-    let gone = || lost(2, Loss::ConnectionLost, 0);
+    let gone = || lost(2, PositionLoss::ConnectionLost, 0);
     assert_eq!(after(Dialect::Active, vec![(9, closed()), (9, gone())]), [""; 0]);
     assert_eq!(after(Dialect::Active, vec![(9, gone())]), ["check.lost"]);
     let parq = |story: Vec<(u64, Event)>| {
@@ -177,16 +186,16 @@ fn a_place_lost_for_no_reason_the_records_know_of_is_seen() {
     };
     assert_eq!(parq(vec![(9, closed()), (9, gone())]), ["check.lost"]);
     // PQ-10: the first break is forgiven, the second need not be.
-    let broke = || lost(2, Loss::BrokeTooOften, 0);
+    let broke = || lost(2, PositionLoss::BrokeTooOften, 0);
     assert_eq!(parq(vec![(9, closed()), (9, broke())]), ["check.lost"]);
     assert_eq!(parq(vec![(9, closed()), (9, away()), (10, broke())]), [""; 0]);
     // PQ-8: nobody has called.
-    let unreachable = || lost(2, Loss::Unreachable, 0);
+    let unreachable = || lost(2, PositionLoss::Unreachable, 0);
     let called = Queue::Called { ticket: ticket(2), to: "10.0.0.9:2".parse().unwrap(), attempt: 1 };
     assert_eq!(parq(vec![(400, unreachable())]), ["check.lost"]);
     assert_eq!(parq(vec![(301, Event::Queue(called)), (400, unreachable())]), [""; 0]);
     // PQ-6: Active Queueing names no positions.
-    let wrong = lost(2, Loss::WrongPosition, 0);
+    let wrong = lost(2, PositionLoss::WrongPosition, 0);
     assert_eq!(after(Dialect::Active, vec![(40, wrong)]), ["check.lost"]);
 }
 
@@ -308,7 +317,7 @@ fn a_line_that_is_not_as_long_as_was_said_is_seen() {
         let two = arrives(2, Dialect::Active, 1, 1);
         let start = history(&[&asks(1), &[starts(1, 0)], &two]);
         let start = start.into_iter().map(|event| (0, event));
-        verdict_at(1, start.chain([(300, lost(2, Loss::Overdue, length))]).collect())
+        verdict_at(1, start.chain([(300, lost(2, PositionLoss::Overdue, length))]).collect())
     };
     assert_eq!(goes(0), [""; 0]);
     assert_eq!(goes(7), ["check.length"]);
@@ -324,7 +333,7 @@ fn doctored_records_of_a_real_run_are_noticed() {
     });
     // The second upload is given to somebody further down the line.
     *second.nth(1).expect("a second upload") = Guid([9; 16]);
-    let mut oracles = Oracles::new(&s);
-    records.iter().for_each(|r| oracles.see(r));
+    let mut oracles = QueueOracles::new(&s);
+    records.iter().for_each(|r| oracles.observe(r));
     assert!(oracles.violations().iter().any(|v| v.oracle == "fifo"));
 }

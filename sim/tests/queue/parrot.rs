@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use servent_core::engine::{Engine, FxOf};
 use servent_core::id::{ConnId, FetchId, FileIndex, Guid};
-use servent_core::node::{Answer, Command, Config, ConnEvent, FileRef, Get, Input, Op, Output};
+use servent_core::node::{
+    Config, ConnEvent, FileRef, Get, Input, NodeAnswer, NodeCommand, NodeOp, Output,
+};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Event;
 use servent_sim::queue::Guest;
@@ -72,18 +74,18 @@ impl Engine for Parrot {
                     restored_fetches,
                     shared,
                 }));
-                fx.output(Output::Persist(Op::Servent(Guid([self.boots; 16]))));
+                fx.output(Output::Persist(NodeOp::Servent(Guid([self.boots; 16]))));
                 if self.boots.is_multiple_of(2) {
                     // A promise: everything before it must be safe.
-                    fx.output(Output::Answer(Answer::Stopped));
+                    fx.output(Output::Answer(NodeAnswer::Stopped));
                 }
             }
-            Input::Command(Command::Get(get)) => {
+            Input::Command(NodeCommand::Get(get)) => {
                 self.size = 1_000_000;
                 self.want = Some(get);
                 self.dial(fx);
             }
-            Input::Command(Command::AskNow { .. }) => self.dial(fx),
+            Input::Command(NodeCommand::AskNow { .. }) => self.dial(fx),
             Input::Accepted { conn, peer, .. } => {
                 fx.event(Event::Conn(ConnEvent::Accepted { conn, peer }));
             }
@@ -111,10 +113,10 @@ impl Engine for Parrot {
                 let expected = self.want.as_ref().and_then(|g| g.sha1);
                 if expected == sha1 {
                     let bytes = self.stored;
-                    fx.output(Output::Answer(Answer::Fetched { fetch, bytes, sha1: expected }));
+                    fx.output(Output::Answer(NodeAnswer::Fetched { fetch, bytes, sha1: expected }));
                 } else {
                     let why = servent_core::fetch::FetchFailure::Corrupt;
-                    fx.output(Output::Answer(Answer::Failed { fetch, why }));
+                    fx.output(Output::Answer(NodeAnswer::Failed { fetch, why }));
                 }
             }
             Input::Closed { conn } => {

@@ -3,11 +3,11 @@
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
 use servent_sim::Oracle as _;
-use servent_sim::queue::check::Oracles;
-use servent_sim::queue::{Role, Scenario, World, presets};
+use servent_sim::queue::check::QueueOracles;
+use servent_sim::queue::{QueueWorld, Role, Scenario, presets};
 
-pub(crate) fn run(s: &Scenario) -> (World, Vec<Record>) {
-    let mut world = World::new(s);
+pub(crate) fn run(s: &Scenario) -> (QueueWorld, Vec<Record>) {
+    let mut world = QueueWorld::new(s);
     let mut records = Vec::new();
     world.run_until(Instant::ZERO + s.horizon, &mut records);
     (world, records)
@@ -15,10 +15,10 @@ pub(crate) fn run(s: &Scenario) -> (World, Vec<Record>) {
 
 /// Runs a scenario and panics with the first violations, and a command that
 /// shows them.
-pub(crate) fn judge(s: &Scenario) -> (World, Vec<Record>) {
+pub(crate) fn judge(s: &Scenario) -> (QueueWorld, Vec<Record>) {
     let (world, records) = run(s);
-    let mut oracles = Oracles::new(s);
-    records.iter().for_each(|r| oracles.see(r));
+    let mut oracles = QueueOracles::new(s);
+    records.iter().for_each(|r| oracles.observe(r));
     oracles.finish(records.last().expect("something happened").at);
     let found = oracles.violations();
     let few = &found[..found.len().min(3)];

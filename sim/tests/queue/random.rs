@@ -3,15 +3,15 @@
 use servent_core::choose::Choose;
 use servent_sim::Oracle as _;
 use servent_sim::Violation;
-use servent_sim::queue::check::Oracles;
+use servent_sim::queue::check::QueueOracles;
 use servent_sim::queue::{Scenario, random};
 
 use crate::presets::run;
 
 fn violations(s: &Scenario) -> Vec<Violation> {
     let (_, records) = run(s);
-    let mut oracles = Oracles::new(s);
-    records.iter().for_each(|r| oracles.see(r));
+    let mut oracles = QueueOracles::new(s);
+    records.iter().for_each(|r| oracles.observe(r));
     oracles.finish(records.last().expect("something happened").at);
     oracles.violations().to_vec()
 }

@@ -2,7 +2,7 @@
 //! left.
 
 use servent_core::node::WorldEvent;
-use servent_core::queue::{Dialect, Event as Queue, Policy};
+use servent_core::queue::{Dialect, Event as Queue, QueuePolicy};
 use servent_core::trace::Event;
 
 use crate::oracles::{arrives, asks, starts, ticket, told, verdict_at};
@@ -18,7 +18,7 @@ fn at(second: u64, events: impl IntoIterator<Item = Event>) -> Vec<(u64, Event)>
 #[test]
 fn a_slot_reserved_too_long_for_an_owner_that_was_restored_is_seen() {
     let story = |freed| {
-        let adaptive = Event::Queue(Queue::Policy { policy: Policy::Adaptive });
+        let adaptive = Event::Queue(Queue::Policy { policy: QueuePolicy::Adaptive });
         let given_on = Event::Queue(Queue::Unreserved { ticket: ticket(1), free: 1 });
         let begins = at(0, [adaptive, restored(1, 0)]);
         let waits = at(10, arrives(2, Dialect::Parq, 1, 1));

@@ -9,8 +9,10 @@ use servent_core::queue::{Dialect, Event as Queue};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Event, NodeId, Record};
 use servent_sim::Oracle as _;
-use servent_sim::queue::check::Oracles;
-use servent_sim::queue::{Fault, FaultAt, Group, Scenario, Server, Site, presets, random};
+use servent_sim::queue::check::QueueOracles;
+use servent_sim::queue::{
+    ClientGroup, Fault, FaultAt, Scenario, ScenarioServer, SimulatedSite, presets, random,
+};
 
 use crate::presets::{judge, run};
 
@@ -131,13 +133,13 @@ fn leading(fence: u64) -> Event {
 /// What the oracles find in a made-up history of two members and a client: at
 /// which second, at which node, what. Both members run.
 fn verdict(history: Vec<(u64, u32, Event)>) -> Vec<&'static str> {
-    let servers = vec![Server::default(), Server::default()];
-    let s = Scenario { servers, site: Some(Site::default()), ..Scenario::default() };
-    let mut oracles = Oracles::new(&s);
+    let servers = vec![ScenarioServer::default(), ScenarioServer::default()];
+    let s = Scenario { servers, site: Some(SimulatedSite::default()), ..Scenario::default() };
+    let mut oracles = QueueOracles::new(&s);
     let both = [0, 1].map(|node| (0, node, Event::World(W::StandsBy)));
     for (seq, (at, node, event)) in both.into_iter().chain(history).enumerate() {
         let at = Instant::from_secs(at);
-        oracles.see(&Record { seq: seq as u64, at, node: NodeId(node), cause: None, event });
+        oracles.observe(&Record { seq: seq as u64, at, node: NodeId(node), cause: None, event });
     }
     oracles.violations().iter().map(|v| v.key).collect()
 }
@@ -199,15 +201,15 @@ fn the_oracles_of_a_site_speak_up() {
 /// What the oracles find in a made-up history of a divided site with two members
 /// and clients of one file.
 fn divided(history: Vec<(u64, u32, Event)>) -> Vec<&'static str> {
-    let servers = vec![Server::default(), Server::default()];
-    let site = Some(Site { divided: true, ..Site::default() });
-    let clients = vec![Group { count: 3, ..Group::default() }];
+    let servers = vec![ScenarioServer::default(), ScenarioServer::default()];
+    let site = Some(SimulatedSite { divided: true, ..SimulatedSite::default() });
+    let clients = vec![ClientGroup { count: 3, ..ClientGroup::default() }];
     let s = Scenario { servers, site, clients, ..Scenario::default() };
-    let mut oracles = Oracles::new(&s);
+    let mut oracles = QueueOracles::new(&s);
     let both = [0, 1].map(|node| (0, node, Event::World(W::StandsBy)));
     for (seq, (at, node, event)) in both.into_iter().chain(history).enumerate() {
         let at = Instant::from_secs(at);
-        oracles.see(&Record { seq: seq as u64, at, node: NodeId(node), cause: None, event });
+        oracles.observe(&Record { seq: seq as u64, at, node: NodeId(node), cause: None, event });
     }
     oracles.violations().iter().map(|v| v.key).collect()
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
-use servent_sim::queue::{Fault, FaultAt, Group, Queue, Scenario};
+use servent_sim::queue::{ClientGroup, Fault, FaultAt, Queue, Scenario};
 use servent_sim::{Keyframes, Timeline, World};
 
 use crate::parrot::Parrot;
@@ -11,12 +11,12 @@ use crate::parrot::Parrot;
 const END: Instant = Instant::from_secs(120);
 
 fn scenario(seed: u64, faults: Vec<FaultAt>) -> Scenario {
-    let group = Group {
+    let group = ClientGroup {
         count: 6,
         size: 300_000,
         spacing: Duration::from_secs(3),
         jitter: Duration::from_secs(2),
-        ..Group::default()
+        ..ClientGroup::default()
     };
     Scenario { seed, clients: vec![group], faults, ..Scenario::default() }
 }

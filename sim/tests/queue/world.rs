@@ -5,19 +5,19 @@ use servent_core::node::WorldEvent;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Event, NodeId, Record};
 use servent_sim::World;
-use servent_sim::queue::{Fault, FaultAt, Group, Queue, Scenario, Server};
+use servent_sim::queue::{ClientGroup, Fault, FaultAt, Queue, Scenario, ScenarioServer};
 
 use crate::parrot::Parrot;
 
 fn scenario(clients: u32) -> Scenario {
     Scenario {
         seed: 5,
-        servers: vec![Server { up: 100_000, ..Server::default() }],
-        clients: vec![Group {
+        servers: vec![ScenarioServer { up: 100_000, ..ScenarioServer::default() }],
+        clients: vec![ClientGroup {
             count: clients,
             size: 1_000_000,
             spacing: Duration::ZERO,
-            ..Group::default()
+            ..ClientGroup::default()
         }],
         ..Scenario::default()
     }
@@ -57,7 +57,7 @@ fn transfers_of_one_uplink_share_it_evenly() {
 #[test]
 fn a_slow_receiver_leaves_its_share_to_the_others() {
     let mut s = scenario(1);
-    s.clients.push(Group { count: 1, size: 1_000_000, down: 10_000, ..s.clients[0].clone() });
+    s.clients.push(ClientGroup { count: 1, size: 1_000_000, down: 10_000, ..s.clients[0].clone() });
     let (_, records) = run(&s, 200);
     let at = sent_at(&records);
     assert!(at[0] < Instant::from_secs(12) && at[1] > Instant::from_secs(99), "{at:?}");

@@ -5,8 +5,10 @@ use servent_core::rng::Rng;
 use servent_core::routing::Config;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
-use servent_core::wire::gnutella::Kind;
-use servent_sim::routing::{Act, ActAt, AppEvent, Event, File, Scenario, Shape, World};
+use servent_core::wire::gnutella::MessageKind;
+use servent_sim::routing::{
+    Event, RoutingAction, RoutingActionAt, RoutingWorld, Scenario, ScenarioFile, SearchEvent, Shape,
+};
 
 use crate::random::violations;
 
@@ -20,7 +22,7 @@ fn overlay(nodes: u32, degree: u32, dynamic: bool) -> Scenario {
     let mut dice = Rng::new(7);
     let mut files = Vec::new();
     let mut share = |node: u64, name: String| {
-        files.push(File { node: NodeId(node as u32), name, ..File::default() });
+        files.push(ScenarioFile { node: NodeId(node as u32), name, ..ScenarioFile::default() });
     };
     let popular = (0..u64::from(nodes)).step_by((nodes as usize / 330).clamp(1, 10));
     popular.for_each(|node| share(node, format!("blue moon {node}.ogg")));
@@ -35,7 +37,8 @@ fn overlay(nodes: u32, degree: u32, dynamic: bool) -> Scenario {
         // Ultrapeers and leaves take turns.
         let node = if n % 2 == 0 { n } else { nodes - 1 - n };
         let at = Instant::from_secs(30 + TIME * u64::from(n));
-        script.push(ActAt { at, act: Act::Search { node: NodeId(node), words } });
+        script
+            .push(RoutingActionAt { at, act: RoutingAction::Search { node: NodeId(node), words } });
     }
     Scenario {
         nodes,
@@ -61,13 +64,13 @@ struct Cost {
 
 /// The popular searches and the rare ones.
 fn run(scenario: &Scenario) -> [Cost; 2] {
-    let mut world = World::new(scenario);
+    let mut world = RoutingWorld::new(scenario);
     let mut costs = [Cost::default(); 2];
     world.run_until(Instant::from_secs(29), &mut Vec::new());
     for n in 0..2 * SEARCHES {
-        let queries = |world: &World| -> u64 {
+        let queries = |world: &RoutingWorld| -> u64 {
             let tally = world.tally(None).expect("of all");
-            tally.kinds.iter().filter(|of| of.kind == Kind::Query).map(|of| of.sent).sum()
+            tally.kinds.iter().filter(|of| of.kind == MessageKind::Query).map(|of| of.sent).sum()
         };
         let before = queries(&world);
         let mut records = Vec::new();
@@ -78,7 +81,7 @@ fn run(scenario: &Scenario) -> [Cost; 2] {
         cost.found += records
             .iter()
             .map(|record| match record.event {
-                Event::App(AppEvent::Found { files, .. }) => u64::from(files),
+                Event::App(SearchEvent::Found { files, .. }) => u64::from(files),
                 _ => 0,
             })
             .sum::<u64>();

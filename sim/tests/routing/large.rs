@@ -2,7 +2,7 @@
 //! for them is shared.
 
 use servent_core::time::Instant;
-use servent_sim::routing::{Routing, World, presets};
+use servent_sim::routing::{Routing, RoutingWorld, presets};
 use servent_sim::{Keyframes, Timeline};
 
 #[test]
@@ -12,7 +12,7 @@ fn a_seek_in_ten_thousand_nodes_is_a_run_to_there() {
     timeline.seek(Instant::ZERO + s.horizon);
     for at in [Instant::from_secs(2), Instant::from_secs(1), Instant::from_secs(7)] {
         timeline.seek(at);
-        let mut world = World::new(&s);
+        let mut world = RoutingWorld::new(&s);
         world.run_until(at, &mut Vec::new());
         assert_eq!(timeline.world().digest(), world.digest(), "{at:?}");
         assert_eq!(timeline.world().flying(), world.flying());

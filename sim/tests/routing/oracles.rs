@@ -1,17 +1,19 @@
 //! The oracles see what is wrong: runs whose records are changed by hand.
 
-use servent_core::routing::{self, Which, Why};
+use servent_core::routing::{self, DropReason, Which};
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
-use servent_core::wire::gnutella::Kind;
+use servent_core::wire::gnutella::MessageKind;
 use servent_sim::Oracle as _;
-use servent_sim::routing::check::Oracles;
-use servent_sim::routing::{AppEvent, Event, MessageEvent, Outcome, Scenario, World, presets};
+use servent_sim::routing::check::RoutingOracles;
+use servent_sim::routing::{
+    Event, MessageEvent, MessageOutcome, RoutingWorld, Scenario, SearchEvent, presets,
+};
 
 use crate::presets::Records;
 
 fn records(s: &Scenario) -> Records {
-    let mut world = World::new(s);
+    let mut world = RoutingWorld::new(s);
     let mut records = Vec::new();
     world.run_until(Instant::ZERO + s.horizon, &mut records);
     records
@@ -22,8 +24,8 @@ fn said(change: impl FnOnce(&mut Records)) -> Vec<&'static str> {
     let s = presets::find("ring").expect("a preset");
     let mut all = records(&s);
     change(&mut all);
-    let mut oracles = Oracles::new(&s);
-    all.iter().for_each(|record| oracles.see(record));
+    let mut oracles = RoutingOracles::new(&s);
+    all.iter().for_each(|record| oracles.observe(record));
     oracles.finish(Instant::ZERO + s.horizon);
     let mut keys: Vec<_> = oracles.violations().iter().map(|v| v.key).collect();
     keys.dedup();
@@ -34,11 +36,11 @@ fn place(records: &Records, wanted: impl Fn(&Event) -> bool) -> usize {
     records.iter().position(|record: &Record<Event>| wanted(&record.event)).expect("such a record")
 }
 
-fn is_sent(event: &Event, of: Kind, more: u8) -> bool {
+fn is_sent(event: &Event, of: MessageKind, more: u8) -> bool {
     matches!(event, Event::Message(MessageEvent::Sent { kind, hops, .. }) if *kind == of && *hops == more)
 }
 
-fn is_judged(event: &Event, of: Kind, wanted: Outcome) -> bool {
+fn is_judged(event: &Event, of: MessageKind, wanted: MessageOutcome) -> bool {
     matches!(event, Event::Message(MessageEvent::Judged { kind, verdict, .. })
         if *kind == of && *verdict == wanted)
 }
@@ -51,7 +53,7 @@ fn an_honest_run_is_silent() {
 #[test]
 fn a_query_that_travels_too_far_is_seen() {
     let keys = said(|records| {
-        let at = place(records, |event| is_sent(event, Kind::Query, 1));
+        let at = place(records, |event| is_sent(event, MessageKind::Query, 1));
         if let Event::Message(MessageEvent::Sent { ttl, .. }) = &mut records[at].event {
             *ttl = 7;
         }
@@ -62,9 +64,10 @@ fn a_query_that_travels_too_far_is_seen() {
 #[test]
 fn what_is_dropped_and_sent_all_the_same_is_seen() {
     let keys = said(|records| {
-        let at = place(records, |event| is_judged(event, Kind::Query, Outcome::Forwarded));
+        let at =
+            place(records, |event| is_judged(event, MessageKind::Query, MessageOutcome::Forwarded));
         if let Event::Message(MessageEvent::Judged { verdict, why, .. }) = &mut records[at].event {
-            (*verdict, *why) = (Outcome::Dropped, Some(Why::Quota));
+            (*verdict, *why) = (MessageOutcome::Dropped, Some(DropReason::Quota));
         }
     });
     assert!(keys.contains(&"check.dropped_and_sent"), "{keys:?}");
@@ -73,9 +76,10 @@ fn what_is_dropped_and_sent_all_the_same_is_seen() {
 #[test]
 fn a_duplicate_that_is_taken_is_seen() {
     let keys = said(|records| {
-        let at = place(records, |event| is_judged(event, Kind::Query, Outcome::Dropped));
+        let at =
+            place(records, |event| is_judged(event, MessageKind::Query, MessageOutcome::Dropped));
         if let Event::Message(MessageEvent::Judged { verdict, why, .. }) = &mut records[at].event {
-            (*verdict, *why) = (Outcome::Local, None);
+            (*verdict, *why) = (MessageOutcome::Local, None);
         }
     });
     assert_eq!(keys, ["check.twice"]);
@@ -84,7 +88,7 @@ fn a_duplicate_that_is_taken_is_seen() {
 #[test]
 fn a_hit_on_another_way_than_its_query_is_seen() {
     let keys = said(|records| {
-        let at = place(records, |event| is_sent(event, Kind::Hit, 0));
+        let at = place(records, |event| is_sent(event, MessageKind::Hit, 0));
         if let Event::Message(MessageEvent::Sent { to, .. }) = &mut records[at].event {
             *to = NodeId(6);
         }
@@ -95,9 +99,10 @@ fn a_hit_on_another_way_than_its_query_is_seen() {
 #[test]
 fn a_route_forgotten_too_early_is_seen() {
     let keys = said(|records| {
-        let at = place(records, |event| is_judged(event, Kind::Hit, Outcome::Forwarded));
+        let at =
+            place(records, |event| is_judged(event, MessageKind::Hit, MessageOutcome::Forwarded));
         if let Event::Message(MessageEvent::Judged { verdict, why, .. }) = &mut records[at].event {
-            (*verdict, *why) = (Outcome::Dropped, Some(Why::NoRoute));
+            (*verdict, *why) = (MessageOutcome::Dropped, Some(DropReason::NoRoute));
         }
     });
     assert!(keys.contains(&"check.forgotten"), "{keys:?}");
@@ -106,7 +111,8 @@ fn a_route_forgotten_too_early_is_seen() {
 #[test]
 fn a_drop_without_a_reason_is_seen() {
     let keys = said(|records| {
-        let at = place(records, |event| is_judged(event, Kind::Query, Outcome::Dropped));
+        let at =
+            place(records, |event| is_judged(event, MessageKind::Query, MessageOutcome::Dropped));
         if let Event::Message(MessageEvent::Judged { why, .. }) = &mut records[at].event {
             *why = None;
         }
@@ -117,7 +123,8 @@ fn a_drop_without_a_reason_is_seen() {
 #[test]
 fn a_message_that_vanishes_is_seen() {
     let keys = said(|records| {
-        let at = place(records, |event| is_judged(event, Kind::Query, Outcome::Dropped));
+        let at =
+            place(records, |event| is_judged(event, MessageKind::Query, MessageOutcome::Dropped));
         records.remove(at);
     });
     assert_eq!(keys, ["check.vanished"]);
@@ -126,38 +133,39 @@ fn a_message_that_vanishes_is_seen() {
 #[test]
 fn an_answer_for_somebody_who_did_not_ask_is_seen() {
     let keys = said(|records| {
-        let at = place(records, |event| matches!(event, Event::App(AppEvent::Found { .. })));
+        let at = place(records, |event| matches!(event, Event::App(SearchEvent::Found { .. })));
         records[at].node = NodeId(7);
     });
     assert_eq!(keys, ["check.not_asked"]);
 }
 
 /// Says of the first message of a kind that went on what is not true.
-fn lies(of: Kind, lie: Why) -> Vec<&'static str> {
+fn lies(of: MessageKind, lie: DropReason) -> Vec<&'static str> {
     said(|records| {
-        let at = place(records, |event| is_judged(event, of, Outcome::Forwarded));
+        let at = place(records, |event| is_judged(event, of, MessageOutcome::Forwarded));
         if let Event::Message(MessageEvent::Judged { verdict, why, .. }) = &mut records[at].event {
-            (*verdict, *why) = (Outcome::Dropped, Some(lie));
+            (*verdict, *why) = (MessageOutcome::Dropped, Some(lie));
         }
     })
 }
 
 #[test]
 fn a_first_message_called_a_duplicate_is_seen() {
-    let keys = lies(Kind::Query, Why::Duplicate);
+    let keys = lies(MessageKind::Query, DropReason::Duplicate);
     assert!(keys.contains(&"check.never_seen"), "{keys:?}");
 }
 
 #[test]
 fn a_way_given_up_while_it_is_there_is_seen() {
-    let keys = lies(Kind::Hit, Why::RouteGone);
+    let keys = lies(MessageKind::Hit, DropReason::RouteGone);
     assert!(keys.contains(&"check.still_there"), "{keys:?}");
 }
 
 #[test]
 fn a_message_that_nobody_sent_is_seen() {
     let keys = said(|records| {
-        let at = place(records, |event| is_judged(event, Kind::Query, Outcome::Dropped));
+        let at =
+            place(records, |event| is_judged(event, MessageKind::Query, MessageOutcome::Dropped));
         if let Event::Message(MessageEvent::Judged { id, .. }) = &mut records[at].event {
             *id = u64::MAX;
         }
@@ -168,7 +176,7 @@ fn a_message_that_nobody_sent_is_seen() {
 #[test]
 fn two_messages_of_one_number_are_seen_and_do_not_add_up() {
     let keys = said(|records| {
-        let at = place(records, |event| is_sent(event, Kind::Query, 1));
+        let at = place(records, |event| is_sent(event, MessageKind::Query, 1));
         records.insert(at, records[at].clone());
     });
     assert!(keys.contains(&"check.sent_twice") && keys.contains(&"check.sum"), "{keys:?}");
@@ -177,7 +185,8 @@ fn two_messages_of_one_number_are_seen_and_do_not_add_up() {
 #[test]
 fn a_message_that_goes_back_is_seen() {
     let keys = said(|records| {
-        let at = place(records, |event| is_judged(event, Kind::Query, Outcome::Forwarded));
+        let at =
+            place(records, |event| is_judged(event, MessageKind::Query, MessageOutcome::Forwarded));
         let Event::Message(MessageEvent::Judged { from, .. }) = records[at].event else {
             unreachable!();
         };

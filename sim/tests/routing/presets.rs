@@ -1,37 +1,37 @@
 //! What each preset is there to show, shown by its records.
 
-use servent_core::routing::Why;
+use servent_core::routing::DropReason;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{NodeId, Record};
-use servent_core::wire::gnutella::Kind;
+use servent_core::wire::gnutella::MessageKind;
 use servent_sim::routing::{
-    AppEvent, Event, Loss, MessageEvent, Outcome, Scenario, World, presets,
+    Event, MessageEvent, MessageLoss, MessageOutcome, RoutingWorld, Scenario, SearchEvent, presets,
 };
 
 pub(crate) type Records = Vec<Record<Event>>;
 
-pub(crate) fn run(s: &Scenario) -> (World, Records) {
-    let mut world = World::new(s);
+pub(crate) fn run(s: &Scenario) -> (RoutingWorld, Records) {
+    let mut world = RoutingWorld::new(s);
     let mut records = Vec::new();
     world.run_until(Instant::ZERO + s.horizon, &mut records);
     (world, records)
 }
 
-fn preset(id: &str) -> (World, Records) {
+fn preset(id: &str) -> (RoutingWorld, Records) {
     run(&presets::find(id).expect("a preset"))
 }
 
 /// Nodes whose answers came home to a node, in order.
 fn found(records: &Records, at: u32) -> Vec<u32> {
     let of = |record: &Record<Event>| match record.event {
-        Event::App(AppEvent::Found { of: Some(of), .. }) if record.node.0 == at => Some(of.0),
+        Event::App(SearchEvent::Found { of: Some(of), .. }) if record.node.0 == at => Some(of.0),
         _ => None,
     };
     records.iter().filter_map(of).collect()
 }
 
 /// Where messages of a kind were dropped, when, and why.
-fn dropped(records: &Records, of: Kind) -> Vec<(u32, Instant, Why)> {
+fn dropped(records: &Records, of: MessageKind) -> Vec<(u32, Instant, DropReason)> {
     let drop = |record: &Record<Event>| match &record.event {
         Event::Message(MessageEvent::Judged { kind, why: Some(why), .. }) if *kind == of => {
             Some((record.node.0, record.at, *why))
@@ -43,7 +43,7 @@ fn dropped(records: &Records, of: Kind) -> Vec<(u32, Instant, Why)> {
 
 fn obeyed(records: &Records) -> Vec<(u32, Instant)> {
     let push =
-        |record: &&Record<Event>| matches!(record.event, Event::App(AppEvent::Obeyed { .. }));
+        |record: &&Record<Event>| matches!(record.event, Event::App(SearchEvent::Obeyed { .. }));
     records.iter().filter(push).map(|record| (record.node.0, record.at)).collect()
 }
 
@@ -53,8 +53,8 @@ fn a_flood_in_a_ring_meets_itself_and_ends() {
     assert_eq!(found(&records, 0), [5]);
     // The two waves meet on the other side: the last one takes the first copy,
     // and its own meets the next wave.
-    let duplicates = dropped(&records, Kind::Query);
-    assert!(duplicates.iter().all(|(.., why)| *why == Why::Duplicate));
+    let duplicates = dropped(&records, MessageKind::Query);
+    assert!(duplicates.iter().all(|(.., why)| *why == DropReason::Duplicate));
     assert_eq!(duplicates.iter().map(|(node, ..)| *node).collect::<Vec<_>>(), [6, 7]);
     let tally = world.tally(None).expect("of all");
     assert_eq!((tally.sent, tally.lost, tally.flying), (tally.arrived, 0, 0));
@@ -67,7 +67,7 @@ fn in_a_mesh_most_of_a_flood_is_duplicates() {
     let tally = world.tally(None).expect("of all");
     let links = world.net().wires().len() as u64;
     let (sent, arrived) = (tally.kinds[0].sent, tally.kinds[0].arrived);
-    assert_eq!(tally.kinds[0].kind, Kind::Query);
+    assert_eq!(tally.kinds[0].kind, MessageKind::Query);
     // Everybody sends it on to all but one: two copies for each link, less
     // one for each node that was asked.
     assert!(sent <= 2 * links - 35 && sent >= 2 * links - 45, "{sent} of {links}");
@@ -89,8 +89,8 @@ fn every_answer_walks_back_and_a_push_goes_there_again() {
 fn a_route_that_was_promised_for_ten_minutes_is_gone_after_ten_and_a_half() {
     let (_, records) = preset("route-expired");
     assert_eq!(found(&records, 0), [4]);
-    let hits = dropped(&records, Kind::Hit);
-    let [(1, at, Why::NoRoute)] = hits[..] else { panic!("{hits:?}") };
+    let hits = dropped(&records, MessageKind::Hit);
+    let [(1, at, DropReason::NoRoute)] = hits[..] else { panic!("{hits:?}") };
     assert!(at.since(Instant::from_secs(590)) > Duration::from_secs(600));
 }
 
@@ -101,8 +101,8 @@ fn a_push_arrives_after_29_minutes_and_not_after_61() {
     let [(3, at)] = pushes[..] else { panic!("{pushes:?}") };
     assert_eq!(at.since(Instant::ZERO).as_secs() / 60, 29);
     // The neighbour who brought the hit is asked in vain.
-    let drops = dropped(&records, Kind::Push);
-    let [(1, at, Why::NoRoute)] = drops[..] else { panic!("{drops:?}") };
+    let drops = dropped(&records, MessageKind::Push);
+    let [(1, at, DropReason::NoRoute)] = drops[..] else { panic!("{drops:?}") };
     assert_eq!(at.since(Instant::ZERO).as_secs() / 60, 61);
 }
 
@@ -110,22 +110,24 @@ fn a_push_arrives_after_29_minutes_and_not_after_61() {
 fn a_flooder_spends_its_own_share_and_nobody_elses_route() {
     let (_, records) = preset("flooder");
     assert_eq!(found(&records, 3), [11]);
-    let full = dropped(&records, Kind::Query);
-    assert!(full.iter().filter(|(.., why)| *why == Why::Quota).count() > 300);
-    assert!(dropped(&records, Kind::Hit).iter().all(|(.., why)| *why == Why::Duplicate));
+    let full = dropped(&records, MessageKind::Query);
+    assert!(full.iter().filter(|(.., why)| *why == DropReason::Quota).count() > 300);
+    assert!(
+        dropped(&records, MessageKind::Hit).iter().all(|(.., why)| *why == DropReason::Duplicate)
+    );
 }
 
 #[test]
 fn an_answer_knows_no_other_way_than_the_one_that_is_cut() {
     let (_, records) = preset("cut-return");
     assert_eq!(found(&records, 0), [0; 0]);
-    let hits = dropped(&records, Kind::Hit);
-    assert!(matches!(hits[..], [(2, _, Why::RouteGone)]), "{hits:?}");
+    let hits = dropped(&records, MessageKind::Hit);
+    assert!(matches!(hits[..], [(2, _, DropReason::RouteGone)]), "{hits:?}");
     let lost = |record: &Record<Event>| match record.event {
         Event::Message(MessageEvent::Lost { why, .. }) => Some(why),
         _ => None,
     };
-    assert_eq!(records.iter().filter_map(lost).collect::<Vec<Loss>>(), []);
+    assert_eq!(records.iter().filter_map(lost).collect::<Vec<MessageLoss>>(), []);
 }
 
 #[test]
@@ -146,12 +148,12 @@ fn of_two_servents_with_one_id_the_first_to_answer_gets_the_pushes() {
 fn a_flood_of_ten_thousand_reaches_nearly_everybody() {
     let (world, records) = preset("ten-thousand");
     let first = records.iter().find_map(|record| match record.event {
-        Event::App(AppEvent::Searched { guid, .. }) => Some(guid),
+        Event::App(SearchEvent::Searched { guid, .. }) => Some(guid),
         _ => None,
     });
     let took = |record: &&Record<Event>| {
-        matches!(&record.event, Event::Message(MessageEvent::Judged { kind: Kind::Query, guid, verdict, .. })
-            if Some(*guid) == first && *verdict != Outcome::Dropped)
+        matches!(&record.event, Event::Message(MessageEvent::Judged { kind: MessageKind::Query, guid, verdict, .. })
+            if Some(*guid) == first && *verdict != MessageOutcome::Dropped)
     };
     let reached = records.iter().filter(took).count();
     assert!(reached > 9_500, "{reached}");

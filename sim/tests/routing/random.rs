@@ -4,14 +4,14 @@ use servent_core::choose::Choose;
 use servent_core::time::Instant;
 use servent_sim::Oracle as _;
 use servent_sim::Violation;
-use servent_sim::routing::check::Oracles;
-use servent_sim::routing::{Scenario, World, random};
+use servent_sim::routing::check::RoutingOracles;
+use servent_sim::routing::{RoutingWorld, Scenario, random};
 
 /// What the oracles find in a run.
 pub(crate) fn violations(s: &Scenario) -> Vec<Violation> {
-    let (mut world, mut oracles) = (World::new(s), Oracles::new(s));
+    let (mut world, mut oracles) = (RoutingWorld::new(s), RoutingOracles::new(s));
     let end = Instant::ZERO + s.horizon;
-    world.watch(end, |_| false, |record| oracles.see(record));
+    world.watch(end, |_| false, |record| oracles.observe(record));
     oracles.finish(end);
     oracles.violations().to_vec()
 }

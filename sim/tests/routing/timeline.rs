@@ -4,7 +4,7 @@
 use servent_core::choose::Choose;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
-use servent_sim::routing::{Act, Routing, World, presets, random};
+use servent_sim::routing::{Routing, RoutingAction, RoutingWorld, presets, random};
 use servent_sim::{Keyframes, Timeline};
 
 const PACE: Keyframes = Keyframes { every: 64, most: 8 };
@@ -18,7 +18,7 @@ fn a_seek_is_a_run_to_there() {
         for part in [3, 1, 4, 0, 2] {
             let at = Instant::ZERO + s.horizon.ratio(part, 5);
             timeline.seek(at);
-            let mut world = World::new(&s);
+            let mut world = RoutingWorld::new(&s);
             world.run_until(at, &mut Vec::new());
             assert_eq!(timeline.world().digest(), world.digest(), "seed {seed} at {at:?}");
         }
@@ -46,7 +46,7 @@ fn a_cut_in_the_past_opens_a_branch_in_which_the_answer_is_lost() {
     let whole = timeline.world().digest();
     timeline.seek(Instant::ZERO + Duration::from_millis(2_000));
     let (from, to) = (NodeId(1), NodeId(2));
-    let act = Act::Cut { from, to };
+    let act = RoutingAction::Cut { from, to };
     assert_eq!(timeline.inject(act), Some(1));
     timeline.seek(end);
     assert_ne!(timeline.world().digest(), whole);

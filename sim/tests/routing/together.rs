@@ -7,16 +7,18 @@ use std::net::SocketAddr;
 
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::{ConnId, FileIndex};
-use servent_core::node::{Command, Config, FileInfo, Input, Node, Output, Restored};
+use servent_core::node::{Config, FileInfo, Input, Node, NodeCommand, Output, RestoredNode};
 use servent_core::queue::FileKey;
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
 use servent_core::trace::player::Player;
 use servent_core::trace::qlog;
-use servent_core::trace::tape::{Start, Writer};
-use servent_core::wire::gnutella::Kind;
-use servent_sim::routing::{Gathered, Together, Traffic, disguise, fate, shifts, unasked};
+use servent_core::trace::tape::{RecordingLog, Start};
+use servent_core::wire::gnutella::MessageKind;
+use servent_sim::routing::{
+    ObservedOverlay, Together, Traffic, fate, pseudonymise, shifts, unasked,
+};
 
 /// How long bytes take.
 const LATENCY: Duration = Duration::from_millis(3);
@@ -26,7 +28,7 @@ const AHEAD: u64 = 7_000_000;
 /// A servent on a tape.
 struct Taped {
     node: Node,
-    writer: Writer,
+    writer: RecordingLog,
     lines: Vec<String>,
     /// The other end of each of its connections.
     ends: BTreeMap<ConnId, (usize, ConnId)>,
@@ -55,12 +57,12 @@ impl Wires {
             let start = Start::new(NodeId(0), &format!("n{k}"), k as u64 + 1, config.clone());
             let (mut lines, ahead) = (Vec::new(), if k + 1 == many { AHEAD } else { 0 });
             let node = Node::new(config, k as u64 + 1);
-            let writer = Writer::new(now, start, &mut lines);
+            let writer = RecordingLog::new(now, start, &mut lines);
             Taped { node, writer, lines, ends: BTreeMap::new(), accepted: 0, ahead }
         };
         let mut wires = Self { all: (0..many).map(taped).collect(), now, due: Vec::new() };
         for k in 0..many {
-            wires.give(k, Some(Input::Start(Restored::default())));
+            wires.give(k, Some(Input::Start(RestoredNode::default())));
         }
         wires
     }
@@ -147,7 +149,7 @@ impl Wires {
         self.now = end;
     }
 
-    fn command(&mut self, k: usize, command: Command) {
+    fn command(&mut self, k: usize, command: NodeCommand) {
         self.give(k, Some(Input::Command(command)));
     }
 
@@ -180,19 +182,19 @@ impl Wires {
 
 /// Four in a row; the second one recorded nothing, and the last one's clock is
 /// ahead. The first one looks for what the last one has.
-fn row() -> Vec<Gathered> {
+fn row() -> Vec<ObservedOverlay> {
     let mut wires = Wires::new(4);
     wires.share(3, "waltz.ogg");
     for k in 0..3 {
-        wires.command(k, Command::Join { at: at(k + 1) });
+        wires.command(k, NodeCommand::Join { at: at(k + 1) });
         wires.run(2);
     }
-    wires.command(0, Command::Search { search: 1, words: "waltz".into() });
+    wires.command(0, NodeCommand::Search { search: 1, words: "waltz".into() });
     wires.run(5);
-    [0, 2, 3].map(|k| Gathered::of(&wires.tape(k))).into()
+    [0, 2, 3].map(|k| ObservedOverlay::from_player(&wires.tape(k))).into()
 }
 
-fn picture(tapes: &[Gathered]) -> (Together, Vec<i64>, Traffic) {
+fn picture(tapes: &[ObservedOverlay]) -> (Together, Vec<i64>, Traffic) {
     let together = Together::new(tapes);
     let ways = together.ways(tapes);
     let shifts = shifts(tapes.len(), |k, m| ways.get(&(k, m)).copied());
@@ -216,8 +218,9 @@ fn what_one_says_and_another_hears_is_one_message() {
     assert_eq!(together.other(1, 1), Some(2));
     assert_eq!(shifts[..2], [0, 0]);
     let between: Vec<_> = traffic.legs().iter().filter(|leg| leg.wire == 2).collect();
-    let known = |kind: Kind| between.iter().filter(|leg| leg.kind == kind).collect::<Vec<_>>();
-    let [queries, hits] = [known(Kind::Query), known(Kind::Hit)];
+    let known =
+        |kind: MessageKind| between.iter().filter(|leg| leg.kind == kind).collect::<Vec<_>>();
+    let [queries, hits] = [known(MessageKind::Query), known(MessageKind::Hit)];
     assert_eq!((queries.len(), hits.len()), (1, 1), "{between:?}");
     assert_eq!((queries[0].from, queries[0].to), (1, 2));
     assert_eq!((hits[0].from, hits[0].to, hits[0].fate), (2, 1, fate::FORWARDED));
@@ -254,8 +257,9 @@ fn a_search_goes_through_all_and_its_hit_comes_back() {
 fn what_was_said_causes_what_was_heard() {
     let tapes = row();
     let together = Together::new(&tapes);
-    let query = |tape: &Gathered, ours| {
-        let found = tape.passed().iter().find(|one| one.ours == ours && one.kind == Kind::Query);
+    let query = |tape: &ObservedOverlay, ours| {
+        let found =
+            tape.passed().iter().find(|one| one.ours == ours && one.kind == MessageKind::Query);
         *found.expect("a query")
     };
     let (sent, came) = (query(&tapes[1], true), query(&tapes[2], false));
@@ -285,14 +289,15 @@ fn wb_10_a_recording_under_other_names_tells_the_same_and_is_verified() {
     let mut wires = Wires::new(3);
     wires.share(2, "Waltz of Annabella.ogg");
     for k in 0..2 {
-        wires.command(k, Command::Join { at: at(k + 1) });
+        wires.command(k, NodeCommand::Join { at: at(k + 1) });
         wires.run(2);
     }
-    wires.command(0, Command::Search { search: 1, words: "annabella waltz".into() });
+    wires.command(0, NodeCommand::Search { search: 1, words: "annabella waltz".into() });
     wires.run(5);
-    let tapes = |players: &[Player]| players.iter().map(Gathered::of).collect::<Vec<_>>();
+    let tapes =
+        |players: &[Player]| players.iter().map(ObservedOverlay::from_player).collect::<Vec<_>>();
     let players: Vec<Player> = (0..3).map(|k| wires.tape(k)).collect();
-    let all = disguise(&players, Rng::new(3));
+    let all = pseudonymise(&players, Rng::new(3));
     let again: Vec<Player> = all
         .iter()
         .map(|one| {
@@ -308,7 +313,7 @@ fn wb_10_a_recording_under_other_names_tells_the_same_and_is_verified() {
         })
         .collect();
     let (before, now) = (tapes(&players), tapes(&again));
-    let shape = |tapes: &[Gathered]| {
+    let shape = |tapes: &[ObservedOverlay]| {
         let legs = picture(tapes).2;
         legs.legs().iter().map(|leg| (leg.kind, leg.from, leg.to, leg.fate)).collect::<Vec<_>>()
     };
@@ -316,6 +321,6 @@ fn wb_10_a_recording_under_other_names_tells_the_same_and_is_verified() {
     assert!(read(&all[2].tape).contains(".ogg"), "of what kind a file is is no secret");
     assert_eq!(shape(&before), shape(&now));
     // Without the tape between them, the others have heard nothing that can be said.
-    let two = disguise(&[&players[..1], &players[2..]].concat(), Rng::new(3));
+    let two = pseudonymise(&[&players[..1], &players[2..]].concat(), Rng::new(3));
     assert!(two.iter().all(|one| one.left_out > 0 && !read(&one.tape).contains("waltz")));
 }

@@ -4,16 +4,21 @@ use servent_core::swarm;
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
 use servent_sim::Oracle as _;
-use servent_sim::swarm::check::Oracles;
-use servent_sim::swarm::{Act, ActAt, Cell, Event, Group, Habit, Happening, Scenario, World};
+use servent_sim::swarm::check::SwarmOracles;
+use servent_sim::swarm::{
+    Cell, Event, Habit, PeerGroup, Scenario, SwarmAction, SwarmActionAt, SwarmIncident, SwarmWorld,
+};
 
 const ONE: NodeId = NodeId(1);
 const TWO: NodeId = NodeId(2);
 
 /// Six clients and twelve pieces, and what is done to them.
-fn with(faults: &[(u64, Act)]) -> Scenario {
-    let group = Group { count: 6, ..Group::default() };
-    let at = |(secs, act): &(u64, Act)| ActAt { at: Instant::from_secs(*secs), act: act.clone() };
+fn with(faults: &[(u64, SwarmAction)]) -> Scenario {
+    let group = PeerGroup { count: 6, ..PeerGroup::default() };
+    let at = |(secs, act): &(u64, SwarmAction)| SwarmActionAt {
+        at: Instant::from_secs(*secs),
+        act: act.clone(),
+    };
     Scenario {
         pieces: 12,
         clients: vec![group],
@@ -22,33 +27,33 @@ fn with(faults: &[(u64, Act)]) -> Scenario {
     }
 }
 
-fn run(scenario: &Scenario, secs: u64) -> (World, Vec<Record<Event>>) {
-    let (mut world, mut records) = (World::new(scenario), Vec::new());
+fn run(scenario: &Scenario, secs: u64) -> (SwarmWorld, Vec<Record<Event>>) {
+    let (mut world, mut records) = (SwarmWorld::new(scenario), Vec::new());
     world.run_until(Instant::from_secs(secs), &mut records);
-    let mut oracles = Oracles::new(scenario);
-    records.iter().for_each(|record| oracles.see(record));
+    let mut oracles = SwarmOracles::new(scenario);
+    records.iter().for_each(|record| oracles.observe(record));
     assert_eq!(oracles.violations(), []);
     (world, records)
 }
 
-fn happened(records: &[Record<Event>], what: &Happening) -> Option<Instant> {
+fn happened(records: &[Record<Event>], what: &SwarmIncident) -> Option<Instant> {
     let fits = |record: &&Record<Event>| record.event == Event::World(what.clone());
     records.iter().find(fits).map(|record| record.at)
 }
 
 #[test]
 fn who_is_killed_is_gone_and_comes_back_with_what_it_had() {
-    let kill = (6, Act::Kill { client: ONE });
+    let kill = (6, SwarmAction::Kill { client: ONE });
     let (world, records) = run(&with(std::slice::from_ref(&kill)), 9);
     let glance = world.summary(1).expect("a client");
     assert!(!glance.up && glance.held > 0 && glance.standing.is_none());
-    assert_eq!(happened(&records, &Happening::Killed), Some(Instant::from_secs(6)));
+    assert_eq!(happened(&records, &SwarmIncident::Killed), Some(Instant::from_secs(6)));
     assert!(!world.finished());
 
-    let (world, records) = run(&with(&[kill, (9, Act::Restart { client: ONE })]), 120);
+    let (world, records) = run(&with(&[kill, (9, SwarmAction::Restart { client: ONE })]), 120);
     assert!(world.finished(), "{:?}", world.outcome());
     let back = records.iter().rev().find_map(|record| match record.event {
-        Event::World(Happening::Came { held }) if record.node == ONE => Some(held),
+        Event::World(SwarmIncident::Came { held }) if record.node == ONE => Some(held),
         _ => None,
     });
     assert_eq!(back, Some(glance.held));
@@ -56,7 +61,7 @@ fn who_is_killed_is_gone_and_comes_back_with_what_it_had() {
 
 #[test]
 fn who_stands_still_gets_and_sends_nothing_until_it_goes_on() {
-    let stall = (5, Act::Stall { client: ONE });
+    let stall = (5, SwarmAction::Stall { client: ONE });
     let (world, records) = run(&with(std::slice::from_ref(&stall)), 40);
     let glance = world.summary(1).expect("a client");
     assert!(glance.still && glance.up);
@@ -67,13 +72,14 @@ fn who_stands_still_gets_and_sends_nothing_until_it_goes_on() {
     });
     assert!(arrived.all(|(down, up)| down != Some(1) && up != Some(1)));
 
-    let (world, _) = run(&with(&[stall, (40, Act::Resume { client: ONE })]), 400);
+    let (world, _) = run(&with(&[stall, (40, SwarmAction::Resume { client: ONE })]), 400);
     assert!(world.finished(), "{:?}", world.outcome());
 }
 
 #[test]
 fn a_closed_door_is_told_and_nobody_knocks_any_more() {
-    let close = [(4, Act::Passive { client: ONE }), (30, Act::Active { client: ONE })];
+    let close =
+        [(4, SwarmAction::Passive { client: ONE }), (30, SwarmAction::Active { client: ONE })];
     let (world, records) = run(&with(&close), 29);
     assert!(!world.summary(1).and_then(|g| g.standing).expect("it is known").active);
     let mode = records.iter().filter_map(|record| match &record.event {
@@ -100,9 +106,9 @@ fn a_closed_door_is_told_and_nobody_knocks_any_more() {
 #[test]
 fn a_firewall_that_nobody_knows_of_is_found_out() {
     let client = ONE;
-    let close = [(0, Act::Firewall { client, closed: true })];
+    let close = [(0, SwarmAction::Firewall { client, closed: true })];
     let (world, records) = run(&Scenario { pieces: 60, ..with(&close) }, 400);
-    let closed = Happening::Firewall { closed: true };
+    let closed = SwarmIncident::Firewall { closed: true };
     assert_eq!(happened(&records, &closed), Some(Instant::ZERO));
     let passive = records.iter().find(|record| match &record.event {
         Event::Swarm(swarm::Event::Mode { active, .. }) => record.node == ONE && !*active,
@@ -112,9 +118,9 @@ fn a_firewall_that_nobody_knows_of_is_found_out() {
     assert!(world.summary(1).expect("a client").firewalled);
     assert!(world.finished(), "{:?}", world.outcome());
     // One that opens in time is never taken for passive.
-    let open = [close[0].clone(), (1, Act::Firewall { client, closed: false })];
+    let open = [close[0].clone(), (1, SwarmAction::Firewall { client, closed: false })];
     let (_, records) = run(&Scenario { pieces: 60, ..with(&open) }, 400);
-    assert!(happened(&records, &Happening::Firewall { closed: false }).is_some());
+    assert!(happened(&records, &SwarmIncident::Firewall { closed: false }).is_some());
     assert!(!records.iter().any(|record| {
         matches!(record.event, Event::Swarm(swarm::Event::Mode { active: false, .. }))
     }));
@@ -122,9 +128,9 @@ fn a_firewall_that_nobody_knows_of_is_found_out() {
 
 #[test]
 fn whoever_begins_to_send_wrong_bytes_is_found_out() {
-    let turn = [(3, Act::Habit { client: ONE, habit: Habit::Corrupt })];
+    let turn = [(3, SwarmAction::Habit { client: ONE, habit: Habit::Corrupt })];
     let scenario = Scenario { pieces: 30, ..with(&turn) };
-    let mut world = World::new(&scenario);
+    let mut world = SwarmWorld::new(&scenario);
     let (mut records, mut wrong) = (Vec::new(), false);
     while !world.finished() && world.now() < Instant::from_secs(300) {
         world.step(&mut records);
@@ -140,10 +146,16 @@ fn whoever_begins_to_send_wrong_bytes_is_found_out() {
 
 #[test]
 fn two_that_are_cut_off_get_everything_by_other_ways() {
-    let cut = [(0, Act::Cut { from: ONE, to: TWO }), (50, Act::Heal { from: TWO, to: ONE })];
+    let cut = [
+        (0, SwarmAction::Cut { from: ONE, to: TWO }),
+        (50, SwarmAction::Heal { from: TWO, to: ONE }),
+    ];
     let (world, records) = run(&with(&cut), 200);
     assert!(world.finished(), "{:?}", world.outcome());
-    assert_eq!(happened(&records, &Happening::Healed { to: ONE }), Some(Instant::from_secs(50)));
+    assert_eq!(
+        happened(&records, &SwarmIncident::Healed { to: ONE }),
+        Some(Instant::from_secs(50))
+    );
     for record in records.iter().filter(|record| record.at < Instant::from_secs(50)) {
         if let Event::Swarm(swarm::Event::Arrived { .. }) = &record.event {
             let (down, up) = record.event.clients();
@@ -154,7 +166,7 @@ fn two_that_are_cut_off_get_everything_by_other_ways() {
 
 #[test]
 fn the_coordinator_comes_back_and_nobody_starts_over() {
-    let (world, records) = run(&with(&[(6, Act::RestartCoordinator {})]), 200);
+    let (world, records) = run(&with(&[(6, SwarmAction::RestartCoordinator {})]), 200);
     assert!(world.finished(), "{:?}", world.outcome());
     let mut twice = std::collections::BTreeSet::new();
     for record in &records {
@@ -167,10 +179,10 @@ fn the_coordinator_comes_back_and_nobody_starts_over() {
 #[test]
 fn a_fault_that_changes_nothing_is_no_record() {
     let nothing = [
-        (1, Act::Resume { client: ONE }),
-        (1, Act::Active { client: ONE }),
-        (1, Act::Heal { from: ONE, to: TWO }),
-        (1, Act::Habit { client: ONE, habit: Habit::Honest }),
+        (1, SwarmAction::Resume { client: ONE }),
+        (1, SwarmAction::Active { client: ONE }),
+        (1, SwarmAction::Heal { from: ONE, to: TWO }),
+        (1, SwarmAction::Habit { client: ONE, habit: Habit::Honest }),
     ];
     let (_, records) = run(&with(&nothing), 60);
     assert!(!records.iter().any(|record| record.event.is_fault()));

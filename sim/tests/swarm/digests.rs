@@ -2,7 +2,7 @@
 //! what the coordinator decides sees it here, and every target must agree.
 
 use servent_core::time::Instant;
-use servent_sim::swarm::{Scenario, World, presets};
+use servent_sim::swarm::{Scenario, SwarmWorld, presets};
 
 const PINNED: &str = include_str!("digests.txt");
 
@@ -10,7 +10,7 @@ const PINNED: &str = include_str!("digests.txt");
 const CROWD: Instant = Instant::from_secs(12);
 
 fn digest(scenario: &Scenario) -> u64 {
-    let mut world = World::new(scenario);
+    let mut world = SwarmWorld::new(scenario);
     let end = Instant::ZERO + scenario.horizon;
     let end = if scenario.count() > 500 { CROWD } else { end };
     let mut scratch = Vec::new();

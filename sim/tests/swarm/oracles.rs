@@ -1,18 +1,18 @@
 //! The oracles speak up: a sound history, then each kind of lie.
 
 use servent_core::id::ConnId;
-use servent_core::swarm::{Event as Swarm, Failure, FileNo, Pick, Policy};
+use servent_core::swarm::{Event as Swarm, Failure, FileNo, Pick, SwarmPolicy};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{NodeId, Record};
 use servent_sim::Oracle as _;
-use servent_sim::swarm::check::Oracles;
-use servent_sim::swarm::{Event, Group, Scenario};
+use servent_sim::swarm::check::SwarmOracles;
+use servent_sim::swarm::{Event, PeerGroup, Scenario};
 
 const FILE: FileNo = 0;
 
 /// Four clients and eight pieces.
-fn scenario(policy: Policy) -> Scenario {
-    let group = Group { count: 4, ..Group::default() };
+fn scenario(policy: SwarmPolicy) -> Scenario {
+    let group = PeerGroup { count: 4, ..PeerGroup::default() };
     let mut scenario = Scenario { pieces: 8, clients: vec![group], ..Scenario::default() };
     scenario.swarm.policy = policy;
     scenario
@@ -20,18 +20,18 @@ fn scenario(policy: Policy) -> Scenario {
 
 /// What the oracles find in a made-up history, one event a second, and then
 /// one more that says nothing.
-fn verdict_under(policy: Policy, events: Vec<Swarm>) -> Vec<&'static str> {
-    let mut oracles = Oracles::new(&scenario(policy));
+fn verdict_under(policy: SwarmPolicy, events: Vec<Swarm>) -> Vec<&'static str> {
+    let mut oracles = SwarmOracles::new(&scenario(policy));
     let end = Swarm::Withdrawn { file: FILE };
     for (seq, event) in (0..).zip(events.into_iter().chain([end])) {
         let (at, event) = (Instant::from_secs(seq), Event::Swarm(event));
-        oracles.see(&Record { seq, at, node: NodeId(0), cause: None, event });
+        oracles.observe(&Record { seq, at, node: NodeId(0), cause: None, event });
     }
     oracles.violations().iter().map(|violation| violation.key).collect()
 }
 
 fn verdict(events: Vec<Swarm>) -> Vec<&'static str> {
-    verdict_under(Policy::Adaptive, events)
+    verdict_under(SwarmPolicy::Adaptive, events)
 }
 
 fn client(n: u64) -> ConnId {
@@ -123,7 +123,7 @@ fn whoever_is_shut_out_gives_and_gets_nothing() {
 fn a_grant_under_rules_without_grants_and_one_miscounted_are_seen() {
     let story = vec![comes(0, true), granted(0, 1)];
     assert_eq!(verdict(story.clone()), [""; 0]);
-    assert_eq!(verdict_under(Policy::Seed2004, story), ["check.grant_of_2004"]);
+    assert_eq!(verdict_under(SwarmPolicy::Seed2004, story), ["check.grant_of_2004"]);
     assert_eq!(verdict(vec![comes(0, true), granted(0, 2)]), ["check.grants_differ"]);
 }
 
@@ -161,11 +161,11 @@ fn a_slot_left_idle_that_somebody_could_use_is_seen() {
     let story = [given(0, 0, None, false), arrives(0, 0, None)];
     let of = |more: &[Swarm]| verdict([&who[..], &story, more].concat());
     // The piece is there, and goes on at once: that is as it should be.
-    let mut oracles = Oracles::new(&scenario(Policy::Adaptive));
+    let mut oracles = SwarmOracles::new(&scenario(SwarmPolicy::Adaptive));
     let events = [&who[..], &story, &[given(0, 1, Some(0), false)]].concat();
     for (seq, event) in (0..).zip(events) {
         let (at, event) = (Instant::from_secs(seq.min(5)), Event::Swarm(event));
-        oracles.see(&Record { seq, at, node: NodeId(0), cause: None, event });
+        oracles.observe(&Record { seq, at, node: NodeId(0), cause: None, event });
     }
     assert_eq!(oracles.violations(), []);
     assert_eq!(of(&[]), ["check.idle_but_useful"]);

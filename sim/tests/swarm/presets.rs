@@ -4,18 +4,18 @@ use servent_core::swarm;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Record;
 use servent_sim::Oracle as _;
-use servent_sim::swarm::check::Oracles;
-use servent_sim::swarm::{Event, Result, Scenario, Tally, World, presets};
+use servent_sim::swarm::check::SwarmOracles;
+use servent_sim::swarm::{Event, Result, Scenario, SwarmTally, SwarmWorld, presets};
 
 /// Runs a scenario to its horizon; nothing may be wrong with it.
-fn run(scenario: &Scenario) -> (World, Vec<Record<Event>>, Result) {
+fn run(scenario: &Scenario) -> (SwarmWorld, Vec<Record<Event>>, Result) {
     scenario.check().expect("a preset makes sense");
-    let (mut world, mut oracles) = (World::new(scenario), Oracles::new(scenario));
-    let (mut tally, mut records) = (Tally::new(scenario), Vec::new());
+    let (mut world, mut oracles) = (SwarmWorld::new(scenario), SwarmOracles::new(scenario));
+    let (mut tally, mut records) = (SwarmTally::new(scenario), Vec::new());
     world.run_until(Instant::ZERO + scenario.horizon, &mut records);
     for record in &records {
-        oracles.see(record);
-        tally.see(record);
+        oracles.observe(record);
+        tally.observe(record);
     }
     assert_eq!(oracles.violations(), [], "{}", scenario.id);
     let result = tally.result(&world);

@@ -2,30 +2,30 @@
 //! at random, all watched by the oracle.
 
 use servent_core::choose::Choose;
-use servent_core::swarm::Policy;
+use servent_core::swarm::SwarmPolicy;
 use servent_core::time::Duration;
 use servent_sim::Oracle as _;
-use servent_sim::swarm::check::Oracles;
-use servent_sim::swarm::{Group, Habit, Outcome, Scenario, World, presets, random};
+use servent_sim::swarm::check::SwarmOracles;
+use servent_sim::swarm::{Habit, PeerGroup, Scenario, SwarmOutcome, SwarmWorld, presets, random};
 
 /// Runs a swarm; true when everybody who should has everything.
-fn run(scenario: &Scenario) -> (bool, Outcome) {
-    let mut oracles = Oracles::new(scenario);
-    let mut world = World::new(scenario);
+fn run(scenario: &Scenario) -> (bool, SwarmOutcome) {
+    let mut oracles = SwarmOracles::new(scenario);
+    let mut world = SwarmWorld::new(scenario);
     let finished = world.run(&mut oracles);
     assert_eq!(oracles.violations(), [], "{}", scenario.id);
     (finished, world.outcome())
 }
 
-fn swarm(pieces: u32, clients: Vec<Group>) -> Scenario {
+fn swarm(pieces: u32, clients: Vec<PeerGroup>) -> Scenario {
     Scenario { pieces, clients, ..Scenario::default() }
 }
 
-fn honest(count: u32) -> Group {
-    Group { count, ..Group::default() }
+fn honest(count: u32) -> PeerGroup {
+    PeerGroup { count, ..PeerGroup::default() }
 }
 
-fn finishes(what: &str, scenario: &Scenario) -> Outcome {
+fn finishes(what: &str, scenario: &Scenario) -> SwarmOutcome {
     let (finished, outcome) = run(scenario);
     assert!(finished, "{what}: {outcome:?}");
     outcome
@@ -34,7 +34,7 @@ fn finishes(what: &str, scenario: &Scenario) -> Outcome {
 #[test]
 fn the_rules_of_2004_deadlock_and_the_adaptive_ones_do_not() {
     let deadlock = presets::find("deadlock").expect("a preset");
-    assert_eq!((deadlock.seed, deadlock.swarm.policy), (1, Policy::Seed2004));
+    assert_eq!((deadlock.seed, deadlock.swarm.policy), (1, SwarmPolicy::Seed2004));
     let (finished, outcome) = run(&deadlock);
     assert!(!finished, "{outcome:?}");
     assert!(outcome.whole < outcome.wanting);
@@ -46,7 +46,7 @@ fn the_rules_of_2004_deadlock_and_the_adaptive_ones_do_not() {
 fn every_other_preset_finishes() {
     for preset in presets::all() {
         let large = preset.count() > 500;
-        if preset.swarm.policy == Policy::Adaptive && !large {
+        if preset.swarm.policy == SwarmPolicy::Adaptive && !large {
             finishes(&preset.id, &preset);
         }
     }
@@ -64,7 +64,7 @@ fn rarest_first_needs_as_few_rounds_as_can_be() {
 #[test]
 fn four_control_messages_a_piece_are_enough() {
     // Nobody in step with anybody: rates, ways and arrivals differ.
-    let group = |up, latency, first| Group {
+    let group = |up, latency, first| PeerGroup {
         up,
         latency: Duration::from_millis(latency),
         first: Duration::from_millis(first),
@@ -79,37 +79,40 @@ fn four_control_messages_a_piece_are_enough() {
 #[test]
 fn scenarios_of_the_reference_finish() {
     let secs = Duration::from_secs;
-    let late = Group { first: secs(20), spacing: secs(3), ..honest(6) };
+    let late = PeerGroup { first: secs(20), spacing: secs(3), ..honest(6) };
     finishes("a wave and late joiners", &swarm(16, vec![honest(8), late]));
-    let leaving = Group { stays: Some(secs(0)), spacing: secs(1), ..honest(12) };
+    let leaving = PeerGroup { stays: Some(secs(0)), spacing: secs(1), ..honest(12) };
     finishes("leave when done", &swarm(12, vec![leaving]));
-    let churn = Group { vanishes: Some(secs(5)), returns: Some(secs(10)), ..honest(6) };
+    let churn = PeerGroup { vanishes: Some(secs(5)), returns: Some(secs(10)), ..honest(6) };
     finishes("churn", &swarm(16, vec![honest(6), churn]));
     for passive in [2, 4, 6] {
-        let hidden = Group { passive: true, ..honest(passive) };
+        let hidden = PeerGroup { passive: true, ..honest(passive) };
         finishes("passive share", &swarm(12, vec![honest(8 - passive), hidden]));
     }
-    finishes("firewalled", &swarm(12, vec![honest(3), Group { firewalled: true, ..honest(5) }]));
+    finishes(
+        "firewalled",
+        &swarm(12, vec![honest(3), PeerGroup { firewalled: true, ..honest(5) }]),
+    );
     for habit in [Habit::Corrupt, Habit::FreeRider, Habit::Liar, Habit::Silent] {
-        let bad = Group { habit, ..honest(2) };
+        let bad = PeerGroup { habit, ..honest(2) };
         finishes("bad habits", &swarm(12, vec![honest(8), bad]));
     }
-    let nat = Group { passive: true, nat: true, ..honest(4) };
+    let nat = PeerGroup { passive: true, nat: true, ..honest(4) };
     finishes("several behind one address", &swarm(8, vec![honest(4), nat]));
-    let away = Group { vanishes: Some(secs(4)), returns: Some(secs(1_900)), ..honest(1) };
+    let away = PeerGroup { vanishes: Some(secs(4)), returns: Some(secs(1_900)), ..honest(1) };
     finishes("away for longer than the ledger", &swarm(16, vec![honest(3), away]));
     for most in [(1, 1), (16, 16), (17, 17)] {
-        let told = Group { most: Some(most), ..honest(6) };
+        let told = PeerGroup { most: Some(most), ..honest(6) };
         finishes("concurrency limits", &swarm(12, vec![told]));
     }
-    let slow = Group { up: 20_000, ..honest(6) };
-    let fast = Group { up: 900_000, down: 900_000, ..honest(3) };
+    let slow = PeerGroup { up: 20_000, ..honest(6) };
+    let fast = PeerGroup { up: 900_000, down: 900_000, ..honest(3) };
     finishes("rates", &swarm(12, vec![slow, fast]));
     let slots = Scenario { source_slots: 5, ..swarm(12, vec![honest(6)]) };
     finishes("source slots", &slots);
     let restart = Scenario { restart: Some(secs(9)), ..swarm(24, vec![honest(8)]) };
     finishes("the coordinator is killed and comes back", &restart);
-    let far = Group { latency: Duration::from_millis(500), ..honest(8) };
+    let far = PeerGroup { latency: Duration::from_millis(500), ..honest(8) };
     finishes("far away", &swarm(16, vec![far]));
 }
 
@@ -117,7 +120,7 @@ fn scenarios_of_the_reference_finish() {
 fn the_same_swarm_runs_the_same_twice() {
     let scenario = random::draw(&mut Choose::random(7), 7);
     let records = |_| {
-        let (mut world, mut all) = (World::new(&scenario), Vec::new());
+        let (mut world, mut all) = (SwarmWorld::new(&scenario), Vec::new());
         while !world.finished() && world.step(&mut all) {}
         (world.digest(), all)
     };
@@ -127,13 +130,13 @@ fn the_same_swarm_runs_the_same_twice() {
 /// Lets a swarm run and compares, after everything that happens, the credit
 /// the records add up to with the one the coordinator goes by.
 fn credit_agrees(scenario: &Scenario, most: u32) {
-    let (mut oracles, mut world) = (Oracles::new(scenario), World::new(scenario));
+    let (mut oracles, mut world) = (SwarmOracles::new(scenario), SwarmWorld::new(scenario));
     let mut fresh = Vec::new();
     for _ in 0..most {
         if world.finished() || !world.step(&mut fresh) {
             break;
         }
-        fresh.iter().for_each(|record| oracles.see(record));
+        fresh.iter().for_each(|record| oracles.observe(record));
         for client in 0..scenario.count() {
             if let Some(standing) = world.standing(client) {
                 let told = (client, Some(standing.credit));

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use servent_core::choose::Choose;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
-use servent_sim::swarm::{Act, ActAt, Habit, Scenario, Swarm, World, random};
+use servent_sim::swarm::{Habit, Scenario, Swarm, SwarmAction, SwarmActionAt, SwarmWorld, random};
 use servent_sim::{Keyframes, Timeline};
 
 /// What is looked at.
@@ -24,28 +24,29 @@ type Look = (u64, u64, Vec<u8>, String);
 
 /// What a world looks like at an instant when it is simply run.
 fn run(s: &Scenario, to: Instant) -> Look {
-    let mut world = World::new(s);
+    let mut world = SwarmWorld::new(s);
     world.run_until(to, &mut Vec::new());
     look(&world)
 }
 
-fn look(world: &World) -> Look {
+fn look(world: &SwarmWorld) -> Look {
     let rows = (0..).map_while(|client| world.client_view(client));
     let rows = format!("{:?} {:?}", rows.collect::<Vec<_>>(), world.coordinator_view());
     (world.digest(), world.records(), world.cells(), rows)
 }
 
-fn any_fault() -> impl Strategy<Value = ActAt> {
+fn any_fault() -> impl Strategy<Value = SwarmActionAt> {
     let client = NodeId(0);
     let act = prop_oneof![
-        Just(Act::Kill { client }),
-        Just(Act::Restart { client }),
-        Just(Act::Stall { client }),
-        Just(Act::Passive { client }),
-        Just(Act::Habit { client, habit: Habit::Corrupt }),
-        Just(Act::RestartCoordinator {}),
+        Just(SwarmAction::Kill { client }),
+        Just(SwarmAction::Restart { client }),
+        Just(SwarmAction::Stall { client }),
+        Just(SwarmAction::Passive { client }),
+        Just(SwarmAction::Habit { client, habit: Habit::Corrupt }),
+        Just(SwarmAction::RestartCoordinator {}),
     ];
-    (0..40_000_000u64, act).prop_map(|(at, act)| ActAt { at: Instant::from_micros(at), act })
+    (0..40_000_000u64, act)
+        .prop_map(|(at, act)| SwarmActionAt { at: Instant::from_micros(at), act })
 }
 
 proptest! {
@@ -114,7 +115,7 @@ fn a_scenario_comes_back_from_its_text() {
     for seed in 0..60 {
         let mut scenario = drawn(seed);
         let at = Instant::from_micros(seed);
-        scenario.faults.push(ActAt { at, act: Act::Kill { client: NodeId(0) } });
+        scenario.faults.push(SwarmActionAt { at, act: SwarmAction::Kill { client: NodeId(0) } });
         let text = serde_json::to_string(&scenario).expect("JSON");
         assert_eq!(Scenario::parse(&text), Ok(scenario), "{text}");
     }

@@ -3,11 +3,11 @@
 use servent_core::swarm::{self, Pick};
 use servent_core::time::Instant;
 use servent_core::trace::Record;
-use servent_sim::swarm::{Event, World, presets, why};
+use servent_sim::swarm::{Event, SwarmWorld, presets, why};
 
 fn records(id: &str, policy: &str) -> Vec<Record<Event>> {
     let scenario = presets::find(id).and_then(|s| s.variant(policy)).expect("a preset");
-    let (mut world, mut records) = (World::new(&scenario), Vec::new());
+    let (mut world, mut records) = (SwarmWorld::new(&scenario), Vec::new());
     world.run_until(Instant::ZERO + scenario.horizon, &mut records);
     records
 }
@@ -34,7 +34,7 @@ fn what_the_coordinator_says_names_its_requirement() {
     for (id, policy) in [("liar", "adaptive"), ("firewalls", "adaptive"), ("deadlock", "seed2004")]
     {
         for record in records(id, policy) {
-            let why = why::of(&record);
+            let why = why::explain(&record);
             if let Event::Swarm(_) = record.event {
                 assert!(why.id.is_some_and(|id| id.starts_with("SW-")), "{record:?}");
                 assert!(why.key.starts_with("swarm."), "{}", why.key);
@@ -88,7 +88,7 @@ fn who_explains_decides_the_same() {
     let mut scenario = presets::find("firewalls").expect("a preset");
     let end = Instant::ZERO + scenario.horizon;
     let run = |scenario: &servent_sim::swarm::Scenario| {
-        let (mut world, mut records) = (World::new(scenario), Vec::new());
+        let (mut world, mut records) = (SwarmWorld::new(scenario), Vec::new());
         world.run_until(end, &mut records);
         let bare = |mut record: Record<Event>| {
             if let Event::Swarm(swarm::Event::Assigned { funnel, .. }) = &mut record.event {

@@ -6,16 +6,17 @@ use servent_core::time::{Duration, Instant};
 use servent_core::trace::{NodeId, Record};
 use servent_core::unicast::Event as Unicast;
 use servent_sim::Oracle as _;
-use servent_sim::unicast::check::Oracles;
+use servent_sim::unicast::check::UnicastOracles;
 use servent_sim::unicast::{
-    Act, ActAt, AppEvent, DatagramEvent, Event, Loss, Scenario, Send, presets, random,
+    DatagramEvent, DatagramLoss, Event, MessagingEvent, Scenario, Send, UnicastAction,
+    UnicastActionAt, presets, random,
 };
 
 use crate::presets::run;
 
 fn verdict(s: &Scenario, records: &[Record<Event>]) -> Vec<&'static str> {
-    let mut oracles = Oracles::new(s).quiet_for(Duration::from_secs(1));
-    records.iter().for_each(|record| oracles.see(record));
+    let mut oracles = UnicastOracles::new(s).quiet_for(Duration::from_secs(1));
+    records.iter().for_each(|record| oracles.observe(record));
     oracles.finish(Instant::ZERO + s.horizon);
     let mut keys: Vec<_> = oracles.violations().iter().map(|v| v.key).collect();
     keys.dedup();
@@ -36,7 +37,7 @@ fn nth(records: &[Record<Event>], n: usize, what: impl Fn(&Event) -> bool) -> us
 }
 
 fn is_read(event: &Event) -> bool {
-    matches!(event, Event::App(AppEvent::Read { .. }))
+    matches!(event, Event::App(MessagingEvent::Read { .. }))
 }
 
 #[test]
@@ -94,7 +95,7 @@ fn a_message_that_is_never_read_is_seen_unless_it_is_named() {
 fn a_message_nobody_wrote_is_seen() {
     let keys = doctored(|records| {
         let at = nth(records, 8, is_read);
-        if let Event::App(AppEvent::Read { n, .. }) = &mut records[at].event {
+        if let Event::App(MessagingEvent::Read { n, .. }) = &mut records[at].event {
             *n = 99;
         }
     });
@@ -144,7 +145,7 @@ fn talking_to_the_end_and_waiting_for_ever_are_seen() {
     let keys = doctored(|records| {
         let sent = |event: &Event| matches!(event, Event::Datagram(DatagramEvent::Sent { .. }));
         let late = Record { at: end, ..records[nth(records, 0, sent)].clone() };
-        let event = Event::App(AppEvent::Waits { to: NodeId(1), n: 10 });
+        let event = Event::App(MessagingEvent::Waits { to: NodeId(1), n: 10 });
         records.extend([late.clone(), Record { event, ..late }]);
     });
     assert_eq!(keys, ["check.waits", "check.noise"]);
@@ -157,9 +158,12 @@ fn nothing_is_lost_silently_even_when_a_full_window_meets_a_dead_peer() {
     s.config.unreachable = Duration::from_secs(1);
     s.config.conn_close = Duration::from_secs(1);
     s.horizon = Duration::from_secs(60);
-    let send = Act::Send(Send { count: 30, ..Send::default() });
-    s.script = vec![ActAt { at: Instant::from_secs(1), act: send }];
-    s.faults = vec![ActAt { at: Instant::ZERO, act: Act::Cut { from: NodeId(0), to: NodeId(1) } }];
+    let send = UnicastAction::Send(Send { count: 30, ..Send::default() });
+    s.script = vec![UnicastActionAt { at: Instant::from_secs(1), act: send }];
+    s.faults = vec![UnicastActionAt {
+        at: Instant::ZERO,
+        act: UnicastAction::Cut { from: NodeId(0), to: NodeId(1) },
+    }];
     for variant in ["unicast3", "adaptive"] {
         let s = s.variant(variant).expect("a variant");
         let records = run(&s).1;
@@ -179,16 +183,17 @@ fn drawn_scenarios_are_worth_judging() {
     for seed in 1..=200 {
         for record in run(&random::draw(&mut Choose::random(seed), seed)).1 {
             match record.event {
-                Event::App(AppEvent::Read { .. }) => read += 1,
+                Event::App(MessagingEvent::Read { .. }) => read += 1,
                 Event::Datagram(DatagramEvent::Lost {
-                    why: Loss::Chance | Loss::Burst, ..
+                    why: DatagramLoss::Chance | DatagramLoss::Burst,
+                    ..
                 }) => {
                     lost += 1;
                 }
                 Event::Unicast(Unicast::Resent { .. }) => resent += 1,
                 Event::Unicast(Unicast::Undelivered { .. }) => named += 1,
                 Event::Unicast(Unicast::FirstRequested { .. }) => asked += 1,
-                Event::World(servent_sim::unicast::Happening::Crashed) => crashed += 1,
+                Event::World(servent_sim::unicast::UnicastIncident::Crashed) => crashed += 1,
                 _ => {}
             }
         }

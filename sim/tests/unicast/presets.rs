@@ -2,10 +2,10 @@
 
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, Record};
-use servent_sim::unicast::{AppEvent, DatagramEvent, Event, Scenario, World, presets};
+use servent_sim::unicast::{DatagramEvent, Event, MessagingEvent, Scenario, UnicastWorld, presets};
 
-pub(crate) fn run(s: &Scenario) -> (World, Vec<Record<Event>>) {
-    let mut world = World::new(s);
+pub(crate) fn run(s: &Scenario) -> (UnicastWorld, Vec<Record<Event>>) {
+    let mut world = UnicastWorld::new(s);
     let mut records = Vec::new();
     world.run_until(Instant::ZERO + s.horizon, &mut records);
     (world, records)
@@ -21,7 +21,7 @@ fn both(id: &str) -> [Scenario; 2] {
 fn read(records: &[Record<Event>], at: u32) -> Vec<u64> {
     let mut numbers = Vec::new();
     for record in records.iter().filter(|record| record.node == NodeId(at)) {
-        if let Event::App(AppEvent::Read { n, .. }) = record.event {
+        if let Event::App(MessagingEvent::Read { n, .. }) = record.event {
             numbers.push(n);
         }
     }
@@ -30,7 +30,7 @@ fn read(records: &[Record<Event>], at: u32) -> Vec<u64> {
 
 /// When the last message was read.
 fn done(records: &[Record<Event>]) -> Instant {
-    let read = |r: &&Record<Event>| matches!(r.event, Event::App(AppEvent::Read { .. }));
+    let read = |r: &&Record<Event>| matches!(r.event, Event::App(MessagingEvent::Read { .. }));
     records.iter().rev().find(read).expect("something was read").at
 }
 

@@ -4,14 +4,15 @@ use servent_core::choose::Choose;
 use servent_core::time::Instant;
 use servent_sim::Oracle as _;
 use servent_sim::Violation;
-use servent_sim::unicast::check::Oracles;
-use servent_sim::unicast::{Scenario, World, random};
+use servent_sim::unicast::check::UnicastOracles;
+use servent_sim::unicast::{Scenario, UnicastWorld, random};
 
 /// What the oracles find in a run.
 pub(crate) fn violations(s: &Scenario) -> Vec<Violation> {
-    let (mut world, mut oracles) = (World::new(s), Oracles::new(s).quiet_for(random::QUIET));
+    let (mut world, mut oracles) =
+        (UnicastWorld::new(s), UnicastOracles::new(s).quiet_for(random::QUIET));
     let end = Instant::ZERO + s.horizon;
-    world.watch(end, |_| false, |record| oracles.see(record));
+    world.watch(end, |_| false, |record| oracles.observe(record));
     oracles.finish(end);
     oracles.violations().to_vec()
 }

@@ -3,11 +3,12 @@
 
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{NodeId, Record};
-use servent_core::unicast::{Ending, Event as Unicast, Order, Profile, Side};
+use servent_core::unicast::{ConnEnding, DeliveryOrder, Event as Unicast, Profile, Side};
 use servent_sim::Oracle as _;
-use servent_sim::unicast::check::Oracles;
+use servent_sim::unicast::check::UnicastOracles;
 use servent_sim::unicast::{
-    Act, ActAt, AppEvent, DatagramEvent, Event, Label, Link, Loss, Party, Scenario, Send,
+    DatagramEvent, DatagramLink, DatagramLoss, Event, Label, MessagingEvent, Party, Scenario, Send,
+    UnicastAction, UnicastActionAt,
 };
 
 use crate::presets::run;
@@ -16,16 +17,27 @@ const A: NodeId = NodeId(0);
 const B: NodeId = NodeId(1);
 const PROFILES: [Profile; 2] = [Profile::Unicast3, Profile::Adaptive];
 
-fn at(ms: u64, act: Act) -> ActAt {
-    ActAt { at: Instant::from_micros(ms * 1_000), act }
+fn at(ms: u64, act: UnicastAction) -> UnicastActionAt {
+    UnicastActionAt { at: Instant::from_micros(ms * 1_000), act }
 }
 
-fn send(from: NodeId, to: NodeId, count: u32, every_ms: u64) -> Act {
-    Act::Send(Send { from, to, count, every: Duration::from_millis(every_ms), ..Send::default() })
+fn send(from: NodeId, to: NodeId, count: u32, every_ms: u64) -> UnicastAction {
+    UnicastAction::Send(Send {
+        from,
+        to,
+        count,
+        every: Duration::from_millis(every_ms),
+        ..Send::default()
+    })
 }
 
 /// A story of two under a profile.
-fn story(profile: Profile, seconds: u64, script: Vec<ActAt>, faults: Vec<ActAt>) -> Scenario {
+fn story(
+    profile: Profile,
+    seconds: u64,
+    script: Vec<UnicastActionAt>,
+    faults: Vec<UnicastActionAt>,
+) -> Scenario {
     let mut s = Scenario { profile, script, faults, ..Scenario::default() };
     s.horizon = Duration::from_secs(seconds);
     s.config.conn_close = Duration::from_secs(6);
@@ -38,8 +50,8 @@ fn story(profile: Profile, seconds: u64, script: Vec<ActAt>, faults: Vec<ActAt>)
 /// Runs it; the oracles have nothing to say.
 fn tell(s: &Scenario) -> Vec<Record<Event>> {
     let (_, records) = run(s);
-    let mut oracles = Oracles::new(s).quiet_for(Duration::from_secs(1));
-    records.iter().for_each(|record| oracles.see(record));
+    let mut oracles = UnicastOracles::new(s).quiet_for(Duration::from_secs(1));
+    records.iter().for_each(|record| oracles.observe(record));
     oracles.finish(Instant::ZERO + s.horizon);
     assert_eq!(oracles.violations(), [], "{:?}", s.profile);
     records
@@ -49,7 +61,7 @@ fn tell(s: &Scenario) -> Vec<Record<Event>> {
 fn read(records: &[Record<Event>], at: NodeId, of: NodeId) -> Vec<u64> {
     let numbers = records.iter().filter(|record| record.node == at);
     let number = |record: &Record<Event>| match record.event {
-        Event::App(AppEvent::Read { from, n, .. }) if from == of => Some(n),
+        Event::App(MessagingEvent::Read { from, n, .. }) if from == of => Some(n),
         _ => None,
     };
     numbers.filter_map(number).collect()
@@ -66,7 +78,10 @@ fn somebody_who_spoke_and_began_anew_can_be_reached_again() {
         // application waits for room and speaks on at once, to an A that
         // remembers nothing and has nothing to say.
         let script = vec![at(0, send(A, B, 1, 0)), at(200, send(B, A, 40, 0))];
-        let faults = vec![at(100, Act::Crash { node: A }), at(10_000, Act::Restart { node: A })];
+        let faults = vec![
+            at(100, UnicastAction::Crash { node: A }),
+            at(10_000, UnicastAction::Restart { node: A }),
+        ];
         let mut s = story(profile, 90, script, faults);
         s.config.send_messages = 8;
         let got = read(&tell(&s), A, B);
@@ -108,7 +123,7 @@ fn resent_and_lost(records: &[Record<Event>]) -> (u64, u64) {
 fn a_repair_that_is_lost_again_and_again() {
     for profile in PROFILES {
         // Nine messages, then nothing but repairs of the fifth and probes.
-        let drops = [5, 10, 11, 12].map(|n| at(0, Act::Drop { from: A, to: B, n }));
+        let drops = [5, 10, 11, 12].map(|n| at(0, UnicastAction::Drop { from: A, to: B, n }));
         let s = story(profile, 40, vec![at(0, send(A, B, 9, 35))], drops.to_vec());
         assert_eq!(read(&tell(&s), B, A), all(9), "{profile:?}");
     }
@@ -119,7 +134,10 @@ fn one_way_loss_that_ends() {
     for (profile, (from, to)) in
         PROFILES.into_iter().flat_map(|profile| [(profile, (A, B)), (profile, (B, A))])
     {
-        let faults = vec![at(300, Act::Cut { from, to }), at(4_000, Act::Heal { from, to })];
+        let faults = vec![
+            at(300, UnicastAction::Cut { from, to }),
+            at(4_000, UnicastAction::Heal { from, to }),
+        ];
         let script = vec![at(0, send(A, B, 30, 35)), at(10, send(B, A, 10, 90))];
         let records = tell(&story(profile, 60, script, faults));
         assert_eq!(read(&records, B, A), all(30), "{profile:?} {from:?}");
@@ -131,7 +149,7 @@ fn one_way_loss_that_ends() {
 #[test]
 fn a_peer_that_never_acknowledges_gets_everything_and_the_sender_says_what_it_cannot_know() {
     for profile in PROFILES {
-        let faults = vec![at(0, Act::Cut { from: B, to: A })];
+        let faults = vec![at(0, UnicastAction::Cut { from: B, to: A })];
         let records = tell(&story(profile, 60, vec![at(0, send(A, B, 20, 10))], faults));
         assert_eq!(read(&records, B, A), all(20), "{profile:?}");
         assert_eq!(named(&records), 20, "{profile:?}");
@@ -143,7 +161,8 @@ fn a_peer_that_never_acknowledges_gets_everything_and_the_sender_says_what_it_ca
 #[test]
 fn a_close_that_overtakes_is_lost_or_comes_twice() {
     for profile in PROFILES {
-        let script = vec![at(0, send(A, B, 9, 35)), at(400, Act::Close { from: A, to: B })];
+        let script =
+            vec![at(0, send(A, B, 9, 35)), at(400, UnicastAction::Close { from: A, to: B })];
         let close_in = |records: &[Record<Event>]| {
             records.iter().find_map(|record| match &record.event {
                 Event::Datagram(DatagramEvent::Sent { n, blocks, .. })
@@ -158,10 +177,10 @@ fn a_close_that_overtakes_is_lost_or_comes_twice() {
         let n = close_in(&plain).expect("the sender says CLOSE");
         let (from, to, by) = (A, B, Duration::from_millis(700));
         for fault in [
-            Act::Drop { from, to, n },
-            Act::Delay { from, to, n, by },
-            Act::Duplicate { from, to, n, by },
-            Act::Delay { from, to, n: n - 1, by },
+            UnicastAction::Drop { from, to, n },
+            UnicastAction::Delay { from, to, n, by },
+            UnicastAction::Duplicate { from, to, n, by },
+            UnicastAction::Delay { from, to, n: n - 1, by },
         ] {
             let records = tell(&story(profile, 60, script.clone(), vec![at(0, fault.clone())]));
             assert_eq!(read(&records, B, A), all(9), "{profile:?} {fault:?}");
@@ -180,7 +199,7 @@ fn everything_comes_twice() {
     for profile in PROFILES {
         let script = vec![at(0, send(A, B, 40, 7)), at(3, send(B, A, 40, 7))];
         let mut s = story(profile, 60, script, Vec::new());
-        s.link = Link { duplicate: (1, 1), ..Link::default() };
+        s.link = DatagramLink { duplicate: (1, 1), ..DatagramLink::default() };
         let records = tell(&s);
         assert_eq!(read(&records, B, A), all(40), "{profile:?}");
         assert_eq!(read(&records, A, B), all(40), "{profile:?}");
@@ -191,11 +210,14 @@ fn everything_comes_twice() {
 fn a_slow_link_with_a_short_queue() {
     for profile in PROFILES {
         let mut s = story(profile, 120, vec![at(0, send(A, B, 200, 0))], Vec::new());
-        s.link = Link { rate: 20_000, queue: 4_000, ..Link::default() };
+        s.link = DatagramLink { rate: 20_000, queue: 4_000, ..DatagramLink::default() };
         let records = tell(&s);
         assert_eq!(read(&records, B, A), all(200), "{profile:?}");
         let full = |record: &&Record<Event>| {
-            matches!(record.event, Event::Datagram(DatagramEvent::Lost { why: Loss::Queue, .. }))
+            matches!(
+                record.event,
+                Event::Datagram(DatagramEvent::Lost { why: DatagramLoss::Queue, .. })
+            )
         };
         assert!(records.iter().any(|record| full(&record)), "the queue did run over");
     }
@@ -205,7 +227,7 @@ fn a_slow_link_with_a_short_queue() {
 fn datagrams_the_path_does_not_take_are_named_and_smaller_ones_arrive() {
     for (profile, mtu) in PROFILES.into_iter().flat_map(|p| [(p, 1_400), (p, 500)]) {
         let long = Send { from: A, to: B, count: 3, size: 1_200, ..Send::default() };
-        let script = vec![at(0, send(A, B, 4, 10)), at(500, Act::Send(long))];
+        let script = vec![at(0, send(A, B, 4, 10)), at(500, UnicastAction::Send(long))];
         let mut s = story(profile, 60, script, Vec::new());
         s.config.mtu = mtu;
         s.link.mtu = 600;
@@ -221,8 +243,8 @@ fn an_application_that_does_not_read_for_a_while() {
     for profile in PROFILES {
         let script = vec![
             at(0, send(A, B, 60, 0)),
-            at(15, Act::Read { node: B, on: false }),
-            at(5_000, Act::Read { node: B, on: true }),
+            at(15, UnicastAction::Read { node: B, on: false }),
+            at(5_000, UnicastAction::Read { node: B, on: true }),
         ];
         let mut s = story(profile, 60, script, Vec::new());
         s.config.recv_messages = 10;
@@ -235,7 +257,10 @@ fn an_application_that_does_not_read_for_a_while() {
 #[test]
 fn a_node_that_stands_still_and_goes_on() {
     for profile in PROFILES {
-        let faults = vec![at(200, Act::Stall { node: B }), at(3_000, Act::Resume { node: B })];
+        let faults = vec![
+            at(200, UnicastAction::Stall { node: B }),
+            at(3_000, UnicastAction::Resume { node: B }),
+        ];
         let records = tell(&story(profile, 60, vec![at(0, send(A, B, 40, 20))], faults));
         assert_eq!(read(&records, B, A), all(40), "{profile:?}");
     }
@@ -245,7 +270,7 @@ fn a_node_that_stands_still_and_goes_on() {
 fn either_side_or_both_restart() {
     for profile in PROFILES {
         for nodes in [vec![A], vec![B], vec![A, B]] {
-            let restart = |node: &NodeId| at(500, Act::Restart { node: *node });
+            let restart = |node: &NodeId| at(500, UnicastAction::Restart { node: *node });
             let script = vec![at(0, send(A, B, 40, 20)), at(3_000, send(A, B, 10, 20))];
             let s = story(profile, 60, script, nodes.iter().map(restart).collect());
             let got = read(&tell(&s), B, A);
@@ -258,9 +283,10 @@ fn either_side_or_both_restart() {
 #[test]
 fn urgent_messages_overtake_and_come_once() {
     for profile in PROFILES {
-        let urgent = Send { from: A, to: B, count: 1, order: Order::AtOnce, ..Send::default() };
-        let script = vec![at(0, send(A, B, 9, 35)), at(200, Act::Send(urgent))];
-        let faults = vec![at(0, Act::Drop { from: A, to: B, n: 5 })];
+        let urgent =
+            Send { from: A, to: B, count: 1, order: DeliveryOrder::AtOnce, ..Send::default() };
+        let script = vec![at(0, send(A, B, 9, 35)), at(200, UnicastAction::Send(urgent))];
+        let faults = vec![at(0, UnicastAction::Drop { from: A, to: B, n: 5 })];
         let got = read(&tell(&story(profile, 40, script, faults)), B, A);
         let mut sorted = got.clone();
         sorted.sort_unstable();
@@ -301,12 +327,13 @@ fn adaptive_sends_little_more_than_once_for_each_loss() {
 #[test]
 fn nobody_there_and_nothing_left_behind() {
     for profile in PROFILES {
-        let faults = vec![at(0, Act::Crash { node: B }), at(1, Act::Crash { node: B })];
+        let faults =
+            vec![at(0, UnicastAction::Crash { node: B }), at(1, UnicastAction::Crash { node: B })];
         let records = tell(&story(profile, 60, vec![at(10, send(A, B, 5, 0))], faults));
         assert_eq!(named(&records), 5, "{profile:?}");
         let closed = |record: &Record<Event>| {
             let Event::Unicast(Unicast::Closed { why, .. }) = &record.event else { return false };
-            *why == Ending::Unreachable
+            *why == ConnEnding::Unreachable
         };
         assert!(records.iter().any(closed), "{profile:?}: it ends");
     }

@@ -6,10 +6,10 @@ use servent_core::choose::Choose;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
 use servent_sim::unicast::{
-    Act, ActAt, Arrow, DatagramEvent, DatagramId, Diagram, Event, Fate, Scenario, Unicast, World,
-    presets, random,
+    Arrow, ArrowFate, DatagramEvent, DatagramId, Diagram, Event, Scenario, Unicast, UnicastAction,
+    UnicastActionAt, UnicastWorld, presets, random,
 };
-use servent_sim::{Keyframes, Timeline, Wrong};
+use servent_sim::{Keyframes, ScenarioMistake, Timeline};
 
 const A: NodeId = NodeId(0);
 const B: NodeId = NodeId(1);
@@ -24,30 +24,31 @@ fn drawn(seed: u64) -> Scenario {
 
 /// What a world looks like at an instant when it is simply run.
 fn run(s: &Scenario, to: Instant) -> (u64, u64, String) {
-    let mut world = World::new(s);
+    let mut world = UnicastWorld::new(s);
     world.run_until(to, &mut Vec::new());
     look(&world)
 }
 
-fn look(world: &World) -> (u64, u64, String) {
+fn look(world: &UnicastWorld) -> (u64, u64, String) {
     let margins = (0..).map_while(|node| world.margins(NodeId(node)));
     (world.digest(), world.records(), format!("{:?}", margins.collect::<Vec<_>>()))
 }
 
-fn any_fault() -> impl Strategy<Value = ActAt> {
+fn any_fault() -> impl Strategy<Value = UnicastActionAt> {
     let n = || 1..40u32;
     let by = || (0..900_000u64).prop_map(Duration::from_micros);
     let (from, to) = (A, B);
     let act = prop_oneof![
-        Just(Act::Crash { node: B }),
-        Just(Act::Restart { node: A }),
-        Just(Act::Stall { node: B }),
-        Just(Act::Cut { from, to }),
-        n().prop_map(move |n| Act::Drop { from, to, n }),
-        (n(), by()).prop_map(move |(n, by)| Act::Delay { from, to, n, by }),
-        (n(), by()).prop_map(move |(n, by)| Act::Duplicate { from, to, n, by }),
+        Just(UnicastAction::Crash { node: B }),
+        Just(UnicastAction::Restart { node: A }),
+        Just(UnicastAction::Stall { node: B }),
+        Just(UnicastAction::Cut { from, to }),
+        n().prop_map(move |n| UnicastAction::Drop { from, to, n }),
+        (n(), by()).prop_map(move |(n, by)| UnicastAction::Delay { from, to, n, by }),
+        (n(), by()).prop_map(move |(n, by)| UnicastAction::Duplicate { from, to, n, by }),
     ];
-    (0..6_000_000u64, act).prop_map(|(at, act)| ActAt { at: Instant::from_micros(at), act })
+    (0..6_000_000u64, act)
+        .prop_map(|(at, act)| UnicastActionAt { at: Instant::from_micros(at), act })
 }
 
 const END: Instant = Instant::from_secs(20);
@@ -103,7 +104,7 @@ proptest! {
 fn arrows(t: &Timeline<Unicast>) -> Vec<Arrow> {
     let mut diagram = Diagram::default();
     for i in 0..t.count() {
-        diagram.see(t.world(), t.record(i).expect("a record"));
+        diagram.observe(t.world(), t.record(i).expect("a record"));
     }
     diagram.arrows(Instant::ZERO, END, usize::MAX).cloned().collect()
 }
@@ -116,17 +117,18 @@ fn an_arrow_can_be_dropped_after_the_fact_and_keeps_its_id() {
     let before = arrows(&t);
     let id = DatagramId::new(A, B, 3);
     let third = before.iter().find(|arrow| arrow.id == id).expect("the third").clone();
-    assert_eq!((third.fate, third.at), (Fate::Arrived, Some(third.due)));
+    assert_eq!((third.fate, third.at), (ArrowFate::Arrived, Some(third.due)));
 
     t.seek(third.sent);
-    let drop = |n| t.world().possible(&Act::Drop { from: A, to: B, n }).map_err(|no| no.why);
-    assert_eq!((drop(3), drop(1)), (Ok(()), Err(Wrong::TooLate)));
-    let act = Act::Drop { from: A, to: B, n: 3 };
+    let drop =
+        |n| t.world().possible(&UnicastAction::Drop { from: A, to: B, n }).map_err(|no| no.why);
+    assert_eq!((drop(3), drop(1)), (Ok(()), Err(ScenarioMistake::TooLate)));
+    let act = UnicastAction::Drop { from: A, to: B, n: 3 };
     assert_eq!(t.inject(act), Some(1));
     t.explore(END, u64::MAX);
     let after = arrows(&t);
     let third = after.iter().find(|arrow| arrow.id == id).expect("still there");
-    assert_eq!(third.fate, Fate::Lost);
+    assert_eq!(third.fate, ArrowFate::Lost);
     let diverged = t.divergence(0, 1).expect("another history");
     let lost = t.record(diverged).expect("a record");
     assert!(matches!(lost.event, Event::Datagram(DatagramEvent::Lost { id: it, .. }) if it == id));
@@ -139,7 +141,7 @@ fn arrows_in_sight_are_those_whose_flight_touches_it() {
     t.explore(END, u64::MAX);
     let mut diagram = Diagram::default();
     for i in 0..t.count() {
-        diagram.see(t.world(), t.record(i).expect("a record"));
+        diagram.observe(t.world(), t.record(i).expect("a record"));
     }
     let all: Vec<Arrow> = diagram.arrows(Instant::ZERO, END, usize::MAX).cloned().collect();
     for ms in (0..4_000).step_by(170) {

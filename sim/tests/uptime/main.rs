@@ -3,7 +3,7 @@
 
 use std::alloc::System;
 
-use servent_core::node::{Command, Config, Node, Overlay};
+use servent_core::node::{Config, Node, NodeCommand, OverlayConfig};
 use servent_core::rng::Rng;
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
@@ -37,7 +37,7 @@ fn held(node: &Node) -> usize {
 
 /// Everything is switched on that the bench can carry.
 fn config() -> Config {
-    let overlay = Overlay { enabled: true, ..Overlay::default() };
+    let overlay = OverlayConfig { enabled: true, ..OverlayConfig::default() };
     let datagrams = Some(unicast::Config::default());
     Config { overlay, datagrams, share_parts: true, ..Config::default() }
 }
@@ -73,7 +73,7 @@ impl Town {
         bench.share(visitor, &own, 500_000);
         if dice.chance(3, 4) {
             let at = bench.address(stays);
-            bench.command(visitor, Command::Join { at });
+            bench.command(visitor, NodeCommand::Join { at });
         }
         for n in 0..3 {
             if dice.chance(1, 3) {
@@ -99,7 +99,7 @@ impl Town {
             let stays = *leaves > minute;
             if !stays {
                 if dice.chance(1, 2) {
-                    bench.command(*node, Command::Stop);
+                    bench.command(*node, NodeCommand::Stop);
                     bench.run_for(Duration::from_secs(2));
                 }
                 bench.fault(Fault::Crash { node: *node });

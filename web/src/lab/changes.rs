@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// A value that changed.
 #[derive(Serialize)]
-pub(crate) struct Change {
+pub(crate) struct ValueChange {
     /// The path to it: names and indices, joined by dots.
     path: String,
     before: Value,
@@ -14,13 +14,13 @@ pub(crate) struct Change {
 
 /// The differences between two values, `null` where one of them has no such
 /// entry.
-pub(crate) fn changes(before: Value, after: Value) -> Vec<Change> {
+pub(crate) fn changes(before: Value, after: Value) -> Vec<ValueChange> {
     let mut changes = Vec::new();
     compare(String::new(), before, after, &mut changes);
     changes
 }
 
-fn compare(path: String, before: Value, after: Value, changes: &mut Vec<Change>) {
+fn compare(path: String, before: Value, after: Value, changes: &mut Vec<ValueChange>) {
     if before == after {
         return;
     }
@@ -39,7 +39,7 @@ fn compare(path: String, before: Value, after: Value, changes: &mut Vec<Change>)
                 compare(join(&key), old, Value::Null, changes);
             }
         }
-        (before, after) => changes.push(Change { path, before, after }),
+        (before, after) => changes.push(ValueChange { path, before, after }),
     }
 }
 

@@ -15,13 +15,13 @@ use std::rc::Rc;
 use serde_json::Value;
 use servent_core::time::Instant;
 use servent_core::trace::tape::Checkpoint;
-use servent_core::trace::why::Why;
+use servent_core::trace::why::RecordReason;
 use servent_core::trace::{NodeId, Record, qlog};
 use servent_sim::{At, ScenarioError, Timeline, Violation, World};
 use wasm_bindgen::{JsError, JsValue};
 
 use self::room::Room;
-use crate::value::{Answer, give, refused, take};
+use crate::value::{QueryResult, give, refused, take};
 
 pub(crate) use self::changes::changes;
 pub(crate) use self::columns::Columns;
@@ -33,10 +33,10 @@ pub(crate) use self::watched::{
 };
 
 /// A lab, shared by its class and its [`Run`].
-pub(crate) type Shared<P> = Rc<RefCell<Lab<P>>>;
+pub(crate) type SharedLab<P> = Rc<RefCell<Lab<P>>>;
 
 /// The presets of a protocol.
-pub(crate) fn presets<P: Watched>() -> Answer {
+pub(crate) fn presets<P: Watched>() -> QueryResult {
     let preset = |scenario: P::Scenario| {
         let [id, title, text] = P::about(&scenario).map(str::to_owned);
         Preset { id, title, text, scenario }
@@ -63,7 +63,7 @@ impl<P: Watched> Lab<P> {
     pub(crate) fn shared(
         scenario: JsValue,
         claim: Option<Checkpoint>,
-    ) -> Result<Shared<P>, JsError> {
+    ) -> Result<SharedLab<P>, JsError> {
         let scenario: P::Scenario = take(scenario)?;
         Ok(Rc::new(RefCell::new(Self::new(scenario, claim)?)))
     }
@@ -110,7 +110,7 @@ impl<P: Watched> Lab<P> {
         while let Some(record) = self.timeline.record(self.columns.seen()) {
             self.columns.count(record.at);
             let found = self.survey.violations().len();
-            self.survey.see(self.timeline.world(), record);
+            self.survey.observe(self.timeline.world(), record);
             self.pins.extend(self.survey.violations()[found..].iter().map(violated));
             if P::is_fault(&record.event) {
                 self.pins.push(done(record.node, record.at, record.seq, P::why(record)));
@@ -134,7 +134,7 @@ impl<P: Watched> Watching for Lab<P> {
         "scenario"
     }
 
-    fn scenario(&self) -> Answer {
+    fn scenario(&self) -> QueryResult {
         give(&self.played())
     }
 
@@ -190,15 +190,15 @@ impl<P: Watched> Watching for Lab<P> {
         self.names.len()
     }
 
-    fn nodes(&self, _: Cast) -> Answer {
+    fn nodes(&self, _: Cast) -> QueryResult {
         give(&P::nodes(self.world(), &self.names))
     }
 
-    fn inspect(&self, node: NodeId, _: Cast) -> Answer {
+    fn inspect(&self, node: NodeId, _: Cast) -> QueryResult {
         give(&P::look(self.world(), node)?)
     }
 
-    fn diff(&self, node: NodeId) -> Answer {
+    fn diff(&self, node: NodeId) -> QueryResult {
         let Some(last) = self.timeline.index().checked_sub(1) else { return give(&[(); 0]) };
         // The changes made by an input belong to every record that resulted
         // from it.
@@ -207,15 +207,15 @@ impl<P: Watched> Watching for Lab<P> {
         give(&changes(before, after))
     }
 
-    fn record(&self, i: u32, _: Cast) -> Answer {
+    fn record(&self, i: u32, _: Cast) -> QueryResult {
         self.named(i).map_or(Ok(JsValue::UNDEFINED), |named| give(&named))
     }
 
-    fn records(&self, from: u32, count: u32, filter: &str, _: Cast) -> Answer {
+    fn records(&self, from: u32, count: u32, filter: &str, _: Cast) -> QueryResult {
         fitting(filter, count, from, |i| self.named(i))
     }
 
-    fn why(&self, i: u32) -> Answer {
+    fn why(&self, i: u32) -> QueryResult {
         let record = self.timeline.record(i.into());
         record.map_or(Ok(JsValue::UNDEFINED), |record| give(&P::why(record)))
     }
@@ -229,7 +229,7 @@ impl<P: Watched> Watching for Lab<P> {
         self.columns.density(bins)
     }
 
-    fn pins(&mut self) -> Answer {
+    fn pins(&mut self) -> QueryResult {
         self.surveyed();
         give(&self.pins)
     }
@@ -243,7 +243,7 @@ impl<P: Watched> Watching for Lab<P> {
         Ok(branch as u32)
     }
 
-    fn branches(&self) -> Answer {
+    fn branches(&self) -> QueryResult {
         let (branches, _) = self.timeline.branches();
         let info = branches.iter().enumerate().map(|(id, branch)| {
             let parent = branch.parent.map(|(parent, ..)| parent);
@@ -315,7 +315,7 @@ fn violated(v: &Violation) -> Pin {
     Pin { at: v.at, seq: v.seq, kind: PinKind::Violation, key: v.key.to_owned(), args }
 }
 
-fn done(node: NodeId, at: Instant, seq: u64, why: Why) -> Pin {
+fn done(node: NodeId, at: Instant, seq: u64, why: RecordReason) -> Pin {
     let mut args = why.args;
     if let Value::Object(fields) = &mut args {
         fields.insert(String::from("node"), node.0.into());

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 use servent_core::time::Instant;
-use servent_core::trace::{Cause, NodeId};
+use servent_core::trace::{NodeId, RecordCause};
 
-use crate::value::{Answer, give};
+use crate::value::{QueryResult, give};
 
 /// The most records in one answer.
 const MOST: u32 = 10_000;
@@ -19,7 +19,7 @@ pub(crate) struct NamedRecord<'a, E> {
     /// Its node.
     pub(crate) node: NodeId,
     /// The record that caused it.
-    pub(crate) cause: Cause,
+    pub(crate) cause: RecordCause,
     /// The event: its area, and in it `what`.
     pub(crate) event: E,
     /// The node's name.
@@ -35,7 +35,7 @@ pub(crate) fn fitting<'a, E: Serialize>(
     count: u32,
     from: u32,
     named: impl Fn(u32) -> Option<NamedRecord<'a, E>>,
-) -> Answer {
+) -> QueryResult {
     let words: Vec<String> = filter.split_whitespace().map(str::to_ascii_lowercase).collect();
     let known = (from..).map_while(named);
     let fitting = known.filter(|named| words.is_empty() || holds(named, &words));

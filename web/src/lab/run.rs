@@ -12,7 +12,7 @@ use wasm_bindgen::{JsCast as _, JsError, JsValue};
 use web_sys::Performance;
 
 use super::{Verified, known};
-use crate::value::{Answer, give, instant, tree, us};
+use crate::value::{QueryResult, give, instant, tree, us};
 
 /// Events between two readings of the clock.
 const SLICE: u64 = 64;
@@ -36,7 +36,7 @@ pub(crate) enum Cast {
 /// each of these.
 pub(crate) trait Watching {
     fn kind(&self) -> &'static str;
-    fn scenario(&self) -> Answer;
+    fn scenario(&self) -> QueryResult;
     fn horizon(&self) -> Instant;
     fn frontier(&self) -> Instant;
     fn now(&self) -> Instant;
@@ -49,21 +49,21 @@ pub(crate) trait Watching {
     fn step(&mut self, forward: bool) -> bool;
     fn step_node(&mut self, node: NodeId, forward: bool) -> bool;
     fn size(&self, cast: Cast) -> usize;
-    fn nodes(&self, cast: Cast) -> Answer;
-    fn inspect(&self, node: NodeId, cast: Cast) -> Answer;
-    fn diff(&self, node: NodeId) -> Answer;
-    fn record(&self, i: u32, cast: Cast) -> Answer;
-    fn records(&self, from: u32, count: u32, filter: &str, cast: Cast) -> Answer;
-    fn why(&self, i: u32) -> Answer;
+    fn nodes(&self, cast: Cast) -> QueryResult;
+    fn inspect(&self, node: NodeId, cast: Cast) -> QueryResult;
+    fn diff(&self, node: NodeId) -> QueryResult;
+    fn record(&self, i: u32, cast: Cast) -> QueryResult;
+    fn records(&self, from: u32, count: u32, filter: &str, cast: Cast) -> QueryResult;
+    fn why(&self, i: u32) -> QueryResult;
     fn numbers(&self, i: u32) -> Option<Value>;
     /// Only recordings tell inputs apart.
-    fn given(&self, _: u32) -> Answer {
+    fn given(&self, _: u32) -> QueryResult {
         Ok(JsValue::UNDEFINED)
     }
     fn density(&mut self, bins: u32) -> Vec<u32>;
-    fn pins(&mut self) -> Answer;
+    fn pins(&mut self) -> QueryResult;
     fn fault(&mut self, fault: Value) -> Result<u32, JsError>;
-    fn branches(&self) -> Answer;
+    fn branches(&self) -> QueryResult;
     fn use_branch(&mut self, id: u32) -> bool;
     /// A world is made anew instead.
     fn forget(&mut self) {}
@@ -117,7 +117,7 @@ impl Run {
     /// # Errors
     /// When it contains a number that JavaScript cannot represent.
     #[wasm_bindgen(unchecked_return_type = "Scenario | undefined")]
-    pub fn scenario(&self) -> Answer {
+    pub fn scenario(&self) -> QueryResult {
         self.of.borrow().scenario()
     }
 
@@ -212,7 +212,7 @@ impl Run {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "NodeInfo[]")]
-    pub fn nodes(&self) -> Answer {
+    pub fn nodes(&self) -> QueryResult {
         self.of.borrow().nodes(self.cast)
     }
 
@@ -221,7 +221,7 @@ impl Run {
     /// # Errors
     /// When there is no such node.
     #[wasm_bindgen(unchecked_return_type = "NodeState | null")]
-    pub fn inspect(&self, node: u32) -> Answer {
+    pub fn inspect(&self, node: u32) -> QueryResult {
         self.of.borrow().inspect(self.known(node)?, self.cast)
     }
 
@@ -229,8 +229,8 @@ impl Run {
     ///
     /// # Errors
     /// When there is no such node.
-    #[wasm_bindgen(unchecked_return_type = "Change[]")]
-    pub fn diff(&self, node: u32) -> Answer {
+    #[wasm_bindgen(unchecked_return_type = "ValueChange[]")]
+    pub fn diff(&self, node: u32) -> QueryResult {
         self.of.borrow().diff(self.known(node)?)
     }
 
@@ -239,7 +239,7 @@ impl Run {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "NamedRecord<AnyEvent> | undefined")]
-    pub fn record(&self, i: u32) -> Answer {
+    pub fn record(&self, i: u32) -> QueryResult {
         self.of.borrow().record(i, self.cast)
     }
 
@@ -249,7 +249,7 @@ impl Run {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "NamedRecord<AnyEvent>[]")]
-    pub fn records(&self, from: u32, count: u32, filter: &str) -> Answer {
+    pub fn records(&self, from: u32, count: u32, filter: &str) -> QueryResult {
         self.of.borrow().records(from, count, filter, self.cast)
     }
 
@@ -257,8 +257,8 @@ impl Run {
     ///
     /// # Errors
     /// When a value cannot be represented in JavaScript.
-    #[wasm_bindgen(unchecked_return_type = "TraceWhy | undefined")]
-    pub fn why(&self, i: u32) -> Answer {
+    #[wasm_bindgen(unchecked_return_type = "RecordReason | undefined")]
+    pub fn why(&self, i: u32) -> QueryResult {
         self.of.borrow().why(i)
     }
 
@@ -268,7 +268,7 @@ impl Run {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "{ key: string, [name: string]: any } | undefined")]
-    pub fn numbers(&self, i: u32) -> Answer {
+    pub fn numbers(&self, i: u32) -> QueryResult {
         let numbers = self.of.borrow().numbers(i);
         numbers.map_or(Ok(JsValue::UNDEFINED), |numbers| give(&numbers))
     }
@@ -280,7 +280,7 @@ impl Run {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "{ what: string, who?: string } | undefined")]
-    pub fn given(&self, i: u32) -> Answer {
+    pub fn given(&self, i: u32) -> QueryResult {
         self.of.borrow().given(i)
     }
 
@@ -295,7 +295,7 @@ impl Run {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Pin[]")]
-    pub fn pins(&self) -> Answer {
+    pub fn pins(&self) -> QueryResult {
         self.of.borrow_mut().pins()
     }
 
@@ -322,7 +322,7 @@ impl Run {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "BranchInfo[]")]
-    pub fn branches(&self) -> Answer {
+    pub fn branches(&self) -> QueryResult {
         self.of.borrow().branches()
     }
 
@@ -356,7 +356,7 @@ impl Run {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Verified")]
-    pub fn verified(&self) -> Answer {
+    pub fn verified(&self) -> QueryResult {
         give(&self.of.borrow().verified())
     }
 

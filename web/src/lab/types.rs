@@ -17,7 +17,7 @@ export type WorldFile = { claim: Checkpoint | null } & (
 );
 /** What can be done to a world; without `at` in a run, at its cursor. */
 export type AnyFault =
-  | Partial<At<Fault>> | Partial<At<RoutingAct>> | Partial<At<UnicastAct>> | Partial<At<SwarmAct>> | Partial<At<TapeAct>>;
+  | Partial<At<Fault>> | Partial<At<RoutingAction>> | Partial<At<UnicastAction>> | Partial<At<SwarmAction>> | Partial<At<TapeAct>>;
 /** What can be asked of a recording: what if what led to a record had not been, or had come later. A datagram is named as in a simulation. */
 export type TapeAct = OneOf<{ lose: { record: number }, late: { record: number, by: number } }>;
 /** What is shown of a node. */

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use servent_core::queue::Dialect;
 use servent_core::time::{Duration, Instant};
-use servent_core::trace::why::Why;
+use servent_core::trace::why::RecordReason;
 use servent_core::trace::{NodeId, Record};
 use servent_core::unicast::Profile;
 use servent_sim::lesson::Subject;
@@ -35,7 +35,7 @@ pub(crate) trait Watched:
     /// True for what was done to the world from outside.
     fn is_fault(event: &Self::Event) -> bool;
     /// The explanation of a record.
-    fn why(record: &Record<Self::Event>) -> Why;
+    fn why(record: &Record<Self::Event>) -> RecordReason;
     /// The numbers that a decision in a record depends on; `None` if it needs
     /// none.
     fn numbers(timeline: &Timeline<Self>, i: u64) -> Option<Value>;
@@ -48,7 +48,7 @@ pub(crate) trait Survey<P: Watched> {
     /// The state before the first record.
     fn new(scenario: &P::Scenario) -> Self;
     /// Processes the next record.
-    fn see(&mut self, world: &World<P>, record: &Record<P::Event>);
+    fn observe(&mut self, world: &World<P>, record: &Record<P::Event>);
     /// The violations that the oracles have found so far.
     fn violations(&self) -> &[Violation];
 }

@@ -15,7 +15,7 @@ use futures::StreamExt as _;
 use futures::channel::{mpsc, oneshot};
 use js_sys::{Array, ArrayBuffer, Reflect, Uint8Array};
 use servent_core::id::ConnId;
-use servent_core::unicast::Payload;
+use servent_core::unicast::UnicastPayload;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -26,7 +26,7 @@ use web_sys::{
     WebSocket,
 };
 
-use super::host::{Happened, Host};
+use super::host::{Happened, PageHost};
 use super::signal::{Signal, Signals};
 use super::socket::{MESSAGE, PROTOCOL, sleep};
 
@@ -42,7 +42,7 @@ const FORGET: i32 = 1_000;
 /// would be in a network.
 const UNSENT: u32 = 4 << 20;
 
-type Shared = Rc<RefCell<Host>>;
+type SharedChannel = Rc<RefCell<PageHost>>;
 type Listener = Closure<dyn FnMut(JsValue)>;
 
 /// A channel, from the first signal on.
@@ -57,7 +57,7 @@ pub(super) struct Channel {
     pub(super) described: bool,
     arranged: Option<Arranged>,
     /// What is not in the node's send window yet.
-    pub(super) out: VecDeque<Payload>,
+    pub(super) out: VecDeque<UnicastPayload>,
     /// The send window is full.
     pub(super) full: bool,
     /// The host is about to send what is in `out`.
@@ -86,11 +86,11 @@ pub(super) fn is_possible() -> bool {
 }
 
 /// A listener that tells the host.
-fn listener(host: &Shared, then: impl Fn(JsValue) -> Happened + 'static) -> Listener {
-    let host: Weak<RefCell<Host>> = Rc::downgrade(host);
+fn listener(host: &SharedChannel, then: impl Fn(JsValue) -> Happened + 'static) -> Listener {
+    let host: Weak<RefCell<PageHost>> = Rc::downgrade(host);
     Closure::new(move |event: JsValue| {
         if let Some(host) = host.upgrade() {
-            Host::happened(&host, [then(event)]);
+            PageHost::happened(&host, [then(event)]);
         }
     })
 }
@@ -103,7 +103,7 @@ fn bytes(event: JsValue) -> Uint8Array {
 impl Channel {
     /// Speaks with the page behind `url` about a channel to `peer`.
     pub(super) fn signal(
-        host: &Shared,
+        host: &SharedChannel,
         conn: ConnId,
         url: &str,
         peer: SocketAddr,
@@ -135,7 +135,7 @@ impl Channel {
     /// `calls` begins.
     pub(super) fn arrange(
         &mut self,
-        host: &Shared,
+        host: &SharedChannel,
         (conn, calls): (ConnId, bool),
         stun: Option<&str>,
     ) -> Result<(), JsValue> {
@@ -165,12 +165,12 @@ impl Channel {
             if negotiate(&of, &signals, calls, told).await.is_err()
                 && let Some(host) = weak.upgrade()
             {
-                Host::happened(&host, [Happened::NoChannel(conn)]);
+                PageHost::happened(&host, [Happened::NoChannel(conn)]);
             }
         });
         spawn_local(async move {
             sleep(OPENS).await;
-            Host::happened(&host, [Happened::NoChannel(conn)]);
+            PageHost::happened(&host, [Happened::NoChannel(conn)]);
         });
         let _events = vec![opened, closed, message, found, changed];
         self.arranged = Some(Arranged { rtc, data, say, _events });
@@ -206,13 +206,13 @@ impl Channel {
 
     /// Queues bytes for the node's send window.
     pub(super) fn write(&mut self, data: &[u8]) {
-        let pieces = data.chunks(MESSAGE as usize).map(Payload::copy_from_slice);
+        let pieces = data.chunks(MESSAGE as usize).map(UnicastPayload::copy_from_slice);
         self.out.extend(pieces);
     }
 
     /// Queues the end, which is a message without bytes.
     pub(super) fn end(&mut self) {
-        self.out.push_back(Payload::new());
+        self.out.push_back(UnicastPayload::new());
         self.ends = true;
     }
 
@@ -295,7 +295,7 @@ fn say(signals: &WebSocket, signal: &Signal) {
 
 /// Says where we may be reached, and hears that the way is lost.
 fn watch(
-    host: &Shared,
+    host: &SharedChannel,
     conn: ConnId,
     rtc: &RtcPeerConnection,
     signals: &WebSocket,
@@ -312,7 +312,7 @@ fn watch(
         if rtc.connection_state() == RtcPeerConnectionState::Failed
             && let Some(host) = host.upgrade()
         {
-            Host::happened(&host, [Happened::ChannelOver(conn)]);
+            PageHost::happened(&host, [Happened::ChannelOver(conn)]);
         }
     });
     (found, changed)

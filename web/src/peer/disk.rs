@@ -77,7 +77,7 @@ pub(super) struct ShareView {
 
 /// The pieces of a download.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Part {
+struct DiskPiece {
     /// Its number at the door, which no other download ever has.
     part: u64,
     name: String,
@@ -87,7 +87,7 @@ struct Part {
 pub(super) struct Disk {
     pub(super) door: Door,
     shared: BTreeMap<FileIndex, (File, FileInfo)>,
-    parts: BTreeMap<FetchId, Part>,
+    parts: BTreeMap<FetchId, DiskPiece>,
     done: BTreeMap<u64, Done>,
 }
 
@@ -178,7 +178,7 @@ impl Disk {
         (name, size): (&str, Option<u64>),
         now: u64,
     ) -> RowOf {
-        let new = || Part { part: now, name: name.to_owned(), size: None };
+        let new = || DiskPiece { part: now, name: name.to_owned(), size: None };
         let part = self.parts.entry(fetch).or_insert_with(new);
         part.size = size.or(part.size);
         (format!("part/{}", fetch.0), serde_json::to_string(part).ok())
@@ -198,7 +198,9 @@ impl Disk {
 
     /// A download is complete.
     pub(super) fn complete(&mut self, fetch: FetchId) -> Vec<RowOf> {
-        let Some(Part { part, name, size }) = self.parts.remove(&fetch) else { return Vec::new() };
+        let Some(DiskPiece { part, name, size }) = self.parts.remove(&fetch) else {
+            return Vec::new();
+        };
         let done = Done { part, name, size: size.unwrap_or(0) };
         let row = (format!("done/{part}"), serde_json::to_string(&done).ok());
         self.done.insert(part, done);

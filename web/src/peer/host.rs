@@ -11,7 +11,9 @@ use js_sys::{Array, Date, Uint8Array};
 use servent_core::engine::{Effect, Engine as _, FxOf};
 use servent_core::fetch::{DialError, StoreError};
 use servent_core::id::{ConnId, FetchId, FileIndex};
-use servent_core::node::{Answer, Command, FileInfo, FileRef, Hit, Input, Node, Op, Output};
+use servent_core::node::{
+    FileInfo, FileRef, Input, Node, NodeAnswer, NodeCommand, NodeOp, Output, SearchHit,
+};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
 use servent_core::trace::tape::Start;
@@ -23,11 +25,11 @@ use web_sys::Blob;
 use super::How;
 use super::config::config;
 use super::disk::{self, Disk, Door, RowOf};
-use super::line::Line;
+use super::line::CallLine;
+use super::routes::Ways;
 use super::rows;
-use super::socket::{self, Job, Socket};
-use super::tape::Tape;
-use super::ways::Ways;
+use super::socket::{self, Socket, SocketJob};
+use super::tape::PageRecording;
 
 /// Hits that are kept; further ones are not told.
 const HITS: usize = 10_000;
@@ -66,14 +68,14 @@ pub(super) enum Happened {
     Lingered(ConnId),
 }
 
-pub(super) struct Host {
+pub(super) struct PageHost {
     pub(super) node: Node,
     fx: FxOf<Node>,
     pub(super) how: How,
     pub(super) disk: Disk,
     pub(super) sockets: BTreeMap<ConnId, Socket>,
     pub(super) ways: Ways,
-    pub(super) line: Line,
+    pub(super) line: CallLine,
     pub(super) waiting: VecDeque<Happened>,
     outputs: Vec<Output>,
     changes: Vec<RowOf>,
@@ -82,10 +84,10 @@ pub(super) struct Host {
     /// Someone above is handling what waits.
     working: bool,
     last: Instant,
-    tape: Tape,
+    tape: PageRecording,
     timer: Timer,
-    pub(super) answers: Vec<Answer>,
-    pub(super) hits: Vec<Hit>,
+    pub(super) answers: Vec<NodeAnswer>,
+    pub(super) hits: Vec<SearchHit>,
     searches: u32,
     pub(super) trouble: Option<String>,
 }
@@ -96,10 +98,10 @@ struct Timer {
     rings: Option<Closure<dyn FnMut()>>,
 }
 
-type Shared = Rc<RefCell<Host>>;
+type SharedHost = Rc<RefCell<PageHost>>;
 
-impl Host {
-    pub(super) fn new(how: How, seed: u64, files: &Array, door: Door) -> Shared {
+impl PageHost {
+    pub(super) fn new(how: How, seed: u64, files: &Array, door: Door) -> SharedHost {
         let config = config(&how.name, how.rules);
         let mut restored = rows::restored(&how.rows);
         let disk = Disk::new(door, &how.rows, files);
@@ -107,9 +109,9 @@ impl Host {
         restored.listen = how.line.as_ref().map(|(at, _)| SocketAddr::V4(*at));
         let now = Instant::from_micros((Date::now() * 1_000.0) as u64);
         let start = Start::new(NodeId(0), &how.name, seed, config.clone());
-        let tape = Tape::new(now, start);
+        let tape = PageRecording::new(now, start);
         let mut waiting = VecDeque::from([Happened::Input(Input::Start(restored))]);
-        let join = how.own.first().map(|at| Command::Join { at: *at });
+        let join = how.own.first().map(|at| NodeCommand::Join { at: *at });
         waiting.extend(join.map(|join| Happened::Input(Input::Command(join))));
         let host = Rc::new(RefCell::new(Self {
             node: Node::new(config, seed),
@@ -118,7 +120,7 @@ impl Host {
             disk,
             sockets: BTreeMap::new(),
             ways: Ways::default(),
-            line: Line::default(),
+            line: CallLine::default(),
             waiting,
             outputs: Vec::new(),
             changes: Vec::new(),
@@ -135,25 +137,25 @@ impl Host {
         let ring = Rc::downgrade(&host);
         host.borrow_mut().timer.rings = Some(Closure::new(move || {
             if let Some(host) = ring.upgrade() {
-                Line::look(&host);
+                CallLine::look(&host);
                 Self::happened(&host, [Happened::Timer]);
             }
         }));
         Self::turn(&host);
-        Line::open(&host);
+        CallLine::open(&host);
         let shared: Vec<_> = host.borrow().disk.infos();
         shared.iter().for_each(|info| Self::hash_share(&host, info.index));
         host
     }
 
     /// Handles what happened, as soon as its turn comes.
-    pub(super) fn happened(this: &Shared, what: impl IntoIterator<Item = Happened>) {
+    pub(super) fn happened(this: &SharedHost, what: impl IntoIterator<Item = Happened>) {
         this.borrow_mut().waiting.extend(what);
         Self::turn(this);
     }
 
     /// Handles what waits, until rows have to be saved first.
-    fn turn(this: &Shared) {
+    fn turn(this: &SharedHost) {
         loop {
             let mut host = this.borrow_mut();
             if host.saving || host.working || host.trouble.is_some() {
@@ -208,7 +210,7 @@ impl Host {
         due.then_some(Happened::Timer)
     }
 
-    fn handle(&mut self, this: &Shared, what: Happened) {
+    fn handle(&mut self, this: &SharedHost, what: Happened) {
         self.last = self.now();
         let now = self.last;
         self.woke(now, matches!(what, Happened::Woke));
@@ -247,13 +249,13 @@ impl Host {
         let due = self.node.poll_timeout().map_or(now, |(at, _)| at);
         let slept = now.since(due);
         if told || slept >= SLEPT {
-            self.feed(Input::Command(Command::Woke { slept }));
+            self.feed(Input::Command(NodeCommand::Woke { slept }));
         }
     }
 
     /// WebSockets on which nothing was received since then are dead, whatever the
     /// browser thinks.
-    pub(super) fn dead(this: &Shared, since: f64) {
+    pub(super) fn dead(this: &SharedHost, since: f64) {
         let host = this.borrow();
         let silent = host.sockets.iter().filter(|(_, socket)| socket.is_silent(since));
         let mut all: Vec<_> = silent.map(|(conn, _)| Happened::Closed(*conn)).collect();
@@ -285,7 +287,7 @@ impl Host {
     }
 
     /// Received bytes: the node's, or a download's.
-    fn data(&mut self, this: &Shared, conn: ConnId, data: Uint8Array) -> Option<Input> {
+    fn data(&mut self, this: &SharedHost, conn: ConnId, data: Uint8Array) -> Option<Input> {
         let now = self.last.as_micros();
         let socket = self.sockets.get_mut(&conn)?;
         socket.heard = Date::now();
@@ -298,7 +300,7 @@ impl Host {
     }
 
     /// Gives the door the next piece of a download, if there is a whole one.
-    fn keep(&mut self, this: &Shared, conn: ConnId) {
+    fn keep(&mut self, this: &SharedHost, conn: ConnId) {
         let now = self.last.as_micros();
         let Some(socket) = self.sockets.get_mut(&conn) else { return };
         let Some((part, start, pieces, length)) = socket.piece(now) else { return };
@@ -327,7 +329,7 @@ impl Host {
     }
 
     /// The other end is gone. What it has sent of a download is kept first.
-    fn closed(&mut self, this: &Shared, conn: ConnId) -> Option<Input> {
+    fn closed(&mut self, this: &SharedHost, conn: ConnId) -> Option<Input> {
         self.sockets.get_mut(&conn)?.gone = true;
         self.keep(this, conn);
         if self.sockets.get(&conn).is_some_and(Socket::is_storing) {
@@ -352,7 +354,7 @@ impl Host {
             match &output {
                 Output::Persist(op) => {
                     self.changes.extend(rows::row(op));
-                    if let Op::FetchGone(fetch) = op {
+                    if let NodeOp::FetchGone(fetch) = op {
                         gone.push(*fetch);
                     }
                     continue;
@@ -370,19 +372,19 @@ impl Host {
         self.changes.extend(gone.into_iter().filter_map(|fetch| self.disk.give_up(fetch)));
     }
 
-    fn carry_out(&mut self, this: &Shared) {
+    fn carry_out(&mut self, this: &SharedHost) {
         for output in std::mem::take(&mut self.outputs) {
             self.act(this, output);
         }
     }
 
-    fn act(&mut self, this: &Shared, output: Output) {
+    fn act(&mut self, this: &SharedHost, output: Output) {
         match output {
             Output::Dial { conn, to } => match self.dial(this, conn, to) {
                 Ok(socket) => drop(self.sockets.insert(conn, socket)),
                 Err(why) => self.next(Input::DialFailed { conn, why }),
             },
-            Output::Write { conn, data } => self.push(this, conn, Job::Write(data)),
+            Output::Write { conn, data } => self.push(this, conn, SocketJob::Write(data)),
             Output::Close { conn, flush } => self.close(this, conn, flush),
             Output::Serve { conn, file, start, end } => {
                 let file = match file {
@@ -390,7 +392,7 @@ impl Host {
                     _ => None,
                 };
                 let file = file.ok_or(StoreError::Changed);
-                self.push(this, conn, Job::Serve { file, start, end });
+                self.push(this, conn, SocketJob::Serve { file, start, end });
             }
             Output::Store { conn, file: FileRef::Fetch(fetch), start, end, early } => {
                 self.store(this, conn, fetch, (start, end), &early);
@@ -418,14 +420,14 @@ impl Host {
         self.waiting.push_back(Happened::Input(input));
     }
 
-    pub(super) fn push(&mut self, this: &Shared, conn: ConnId, job: Job) {
+    pub(super) fn push(&mut self, this: &SharedHost, conn: ConnId, job: SocketJob) {
         if let Some(socket) = self.sockets.get_mut(&conn) {
             socket::push(this, socket, conn, job);
         }
     }
 
     /// Goes on with the jobs of connections that are free again.
-    fn resume(&mut self, this: &Shared) {
+    fn resume(&mut self, this: &SharedHost) {
         for (conn, socket) in &mut self.sockets {
             socket::work(this, socket, *conn);
         }
@@ -434,7 +436,7 @@ impl Host {
 
     fn store(
         &mut self,
-        this: &Shared,
+        this: &SharedHost,
         conn: ConnId,
         fetch: FetchId,
         range: (u64, u64),
@@ -454,7 +456,7 @@ impl Host {
     }
 
     /// Hashes a download that has all its bytes.
-    fn verify(&mut self, this: &Shared, fetch: FetchId) {
+    fn verify(&mut self, this: &SharedHost, fetch: FetchId) {
         let Ok(part) = self.disk.part(fetch) else {
             return self.next(Input::VerifyFailed { fetch, why: StoreError::Failed });
         };
@@ -469,8 +471,8 @@ impl Host {
         });
     }
 
-    fn answer(&mut self, answer: Answer) {
-        if let Answer::Found(hit) = &answer {
+    fn answer(&mut self, answer: NodeAnswer) {
+        if let NodeAnswer::Found(hit) = &answer {
             if self.hits.len() >= HITS {
                 return;
             }
@@ -514,7 +516,7 @@ impl Host {
     }
 
     /// Hashes a shared file beside everything else.
-    pub(super) fn hash_share(this: &Shared, index: FileIndex) {
+    pub(super) fn hash_share(this: &SharedHost, index: FileIndex) {
         let Some(file) = this.borrow().disk.shared(index).cloned() else { return };
         let answer = this.borrow().disk.door.hash(&file);
         let this = Rc::clone(this);
@@ -526,7 +528,7 @@ impl Host {
     }
 
     /// Takes a complete download off the list.
-    pub(super) fn forget(this: &Shared, part: f64) {
+    pub(super) fn forget(this: &SharedHost, part: f64) {
         let row = this.borrow_mut().disk.forget(part as u64);
         this.borrow_mut().changes.extend(row);
         Self::happened(this, [Happened::Timer]);

@@ -12,7 +12,7 @@ use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 use web_sys::{BinaryType, MessageEvent, WebSocket};
 
-use super::host::Host;
+use super::host::PageHost;
 use super::socket::PROTOCOL;
 
 /// Time until a line that was lost is opened again, and the most it grows to, in
@@ -34,7 +34,7 @@ const LONGEST: usize = 2_048;
 
 /// Where a page is called.
 #[derive(Default)]
-pub(super) struct Line {
+pub(super) struct CallLine {
     socket: Option<WebSocket>,
     open: bool,
     /// When something was last heard, in milliseconds.
@@ -53,7 +53,7 @@ pub(super) struct Line {
 }
 
 /// What the servent says.
-enum Told {
+enum LineNotice {
     /// Somebody calls.
     Call(ConnId, String, SocketAddr),
     /// Somebody wants to arrange a channel.
@@ -62,7 +62,7 @@ enum Told {
     Said(String, String),
 }
 
-type Shared = Rc<RefCell<Host>>;
+type SharedLine = Rc<RefCell<PageHost>>;
 
 /// True when a page is called there.
 pub(super) const fn is_page(at: SocketAddr) -> bool {
@@ -72,22 +72,22 @@ pub(super) const fn is_page(at: SocketAddr) -> bool {
     }
 }
 
-impl Line {
+impl CallLine {
     /// True while others can call.
     pub(super) const fn is_open(&self) -> bool {
         self.open
     }
 
     /// Opens the line, in the place of any other.
-    pub(super) fn open(this: &Shared) {
+    pub(super) fn open(this: &SharedLine) {
         let Some(url) = this.borrow().line_url() else { return };
         if this.borrow().line.moved {
             return;
         }
         let Ok(socket) = WebSocket::new_with_str(&url, PROTOCOL) else { return };
         socket.set_binary_type(BinaryType::Arraybuffer);
-        let event = |then: fn(&Shared, JsValue)| {
-            let host: Weak<RefCell<Host>> = Rc::downgrade(this);
+        let event = |then: fn(&SharedLine, JsValue)| {
+            let host: Weak<RefCell<PageHost>> = Rc::downgrade(this);
             Closure::new(move |event: JsValue| {
                 if let Some(host) = host.upgrade() {
                     then(&host, event);
@@ -105,11 +105,13 @@ impl Line {
             let all = host.borrow_mut().line.read(&data);
             for told in all {
                 match told {
-                    Told::Call(conn, ticket, peer) => Host::called(host, conn, &ticket, peer),
-                    Told::Signal(conn, ticket, peer) => {
-                        Host::signalled(host, conn, &ticket, peer);
+                    LineNotice::Call(conn, ticket, peer) => {
+                        PageHost::called(host, conn, &ticket, peer)
                     }
-                    Told::Said(what, words) => host.borrow().disk.door.told(&what, &words),
+                    LineNotice::Signal(conn, ticket, peer) => {
+                        PageHost::signalled(host, conn, &ticket, peer);
+                    }
+                    LineNotice::Said(what, words) => host.borrow().disk.door.told(&what, &words),
                 }
             }
         });
@@ -125,7 +127,7 @@ impl Line {
 
     /// The page is seen again: a line that was lost is opened at once, and one that
     /// seems open has to show that it is.
-    pub(super) fn wake(this: &Shared) {
+    pub(super) fn wake(this: &SharedLine) {
         let lost = |it: &WebSocket| it.ready_state() > WebSocket::OPEN;
         if this.borrow().line.socket.as_ref().is_none_or(lost) {
             Self::later(this, 0, Self::open);
@@ -137,7 +139,7 @@ impl Line {
     }
 
     /// A line on which nothing was said for long has to show that it is open.
-    pub(super) fn look(this: &Shared) {
+    pub(super) fn look(this: &SharedLine) {
         if Date::now() - this.borrow().line.heard > QUIET {
             Self::wake(this);
         }
@@ -145,13 +147,13 @@ impl Line {
 
     /// The line is dead, and so is every socket to the servent on which nothing was
     /// heard since then: all are opened anew.
-    fn renew(this: &Shared, since: f64) {
+    fn renew(this: &SharedLine, since: f64) {
         Self::open(this);
-        Host::dead(this, since);
+        PageHost::dead(this, since);
     }
 
     /// Asks the servent for a word.
-    fn ask(this: &Shared) {
+    fn ask(this: &SharedLine) {
         let line = &mut this.borrow_mut().line;
         let Some(socket) = line.socket.as_ref().filter(|_| line.open && line.asked.is_none())
         else {
@@ -164,7 +166,7 @@ impl Line {
     }
 
     /// Without an answer the line is dead.
-    fn check(this: &Shared) {
+    fn check(this: &SharedLine) {
         let asked = this.borrow_mut().line.unanswered();
         if let Some(asked) = asked {
             Self::renew(this, asked);
@@ -178,7 +180,7 @@ impl Line {
     }
 
     /// The line was lost, or could not be opened.
-    fn again(this: &Shared) {
+    fn again(this: &SharedLine) {
         let line = &mut this.borrow_mut().line;
         line.open = false;
         let wait = AGAIN[0].saturating_mul(1 << line.failed.min(8)).min(AGAIN[1]);
@@ -187,7 +189,7 @@ impl Line {
     }
 
     /// Does something after so many milliseconds, when nothing else runs.
-    fn later(this: &Shared, ms: i32, then: fn(&Shared)) {
+    fn later(this: &SharedLine, ms: i32, then: fn(&SharedLine)) {
         let this = Rc::downgrade(this);
         let then = Closure::once_into_js(move || {
             if let Some(this) = this.upgrade() {
@@ -218,7 +220,7 @@ impl Line {
     }
 
     /// Reads what the servent says.
-    fn read(&mut self, data: &[u8]) -> Vec<Told> {
+    fn read(&mut self, data: &[u8]) -> Vec<LineNotice> {
         self.heard = Date::now();
         self.begun.extend(data);
         let mut all = Vec::new();
@@ -233,16 +235,16 @@ impl Line {
                     // Those that are accepted are even.
                     let (conn, ticket) = (ConnId(self.calls * 2), ticket.to_owned());
                     all.push(match what {
-                        "CALL" => Told::Call(conn, ticket, peer),
-                        _ => Told::Signal(conn, ticket, peer),
+                        "CALL" => LineNotice::Call(conn, ticket, peer),
+                        _ => LineNotice::Signal(conn, ticket, peer),
                     });
                 }
                 ("MOVED", _) => {
                     self.moved = true;
-                    all.push(Told::Said(what.to_owned(), String::new()));
+                    all.push(LineNotice::Said(what.to_owned(), String::new()));
                 }
                 (what, _) if SAID.contains(&what) => {
-                    all.push(Told::Said(what.to_owned(), words.to_owned()));
+                    all.push(LineNotice::Said(what.to_owned(), words.to_owned()));
                 }
                 _ => {}
             }
@@ -252,7 +254,7 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for CallLine {
     fn drop(&mut self) {
         self.hang_up();
     }

@@ -8,11 +8,11 @@ mod config;
 mod disk;
 mod host;
 mod line;
+mod routes;
 mod rows;
 mod signal;
 mod socket;
 mod tape;
-mod ways;
 
 use std::cell::RefCell;
 use std::net::{SocketAddr, SocketAddrV4};
@@ -20,20 +20,20 @@ use std::rc::Rc;
 
 use js_sys::{Array, Uint8Array};
 use serde::{Deserialize, Serialize};
-use servent_core::fetch::{Get, Source};
+use servent_core::fetch::{DownloadSource, Get};
 use servent_core::id::FetchId;
-use servent_core::node::{Command, Input, NodeView};
-use servent_core::queue::Policy;
+use servent_core::node::{Input, NodeCommand, NodeView};
+use servent_core::queue::QueuePolicy;
 use servent_core::routing::RouterView;
 use servent_core::wire::http::Target;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast as _, JsError, JsValue};
 
 use self::disk::{Done, Door, ShareView};
-use self::host::{Happened, Host};
-use self::line::Line;
-use self::ways::{Counts, WayView};
-use crate::value::{Answer, give, refused};
+use self::host::{Happened, PageHost};
+use self::line::CallLine;
+use self::routes::{Counts, WayView};
+use crate::value::{QueryResult, give, refused};
 
 /// Which servent it belongs to, and what it remembers.
 #[derive(Deserialize)]
@@ -70,12 +70,12 @@ pub(crate) struct Rules {
     ttl: u8,
     /// How those who wait are told to ask again.
     #[serde(default)]
-    policy: Policy,
+    policy: QueuePolicy,
 }
 
 /// A servent in this page.
 #[wasm_bindgen]
-pub struct Peer(Rc<RefCell<Host>>);
+pub struct Peer(Rc<RefCell<PageHost>>);
 
 /// What a peer is and does at the moment.
 #[derive(Serialize)]
@@ -116,36 +116,36 @@ impl Peer {
     ) -> Result<Peer, JsError> {
         let how: How = serde_wasm_bindgen::from_value(how)?;
         let seed = how.seed.parse().map_err(|_| refused("the seed is no number"))?;
-        let host = Host::new(how, seed, &files, door.unchecked_into::<Door>());
+        let host = PageHost::new(how, seed, &files, door.unchecked_into::<Door>());
         Ok(Self(host))
     }
 
     /// Shares a file from now on; its number.
     pub fn share(&self, file: web_sys::File) -> u32 {
         let (info, index) = self.0.borrow_mut().add_share(file);
-        Host::happened(&self.0, [Happened::Input(Input::Shared(info))]);
-        Host::hash_share(&self.0, index);
+        PageHost::happened(&self.0, [Happened::Input(Input::Shared(info))]);
+        PageHost::hash_share(&self.0, index);
         index.0
     }
 
     /// Shares a file no longer.
     pub fn unshare(&self, index: u32) {
         let gone = self.0.borrow_mut().drop_share(index);
-        Host::happened(&self.0, gone.map(Happened::Input));
+        PageHost::happened(&self.0, gone.map(Happened::Input));
     }
 
     /// Searches for names with all these words; the number of the search, by
     /// which its hits are known.
     pub fn search(&self, words: String) -> u32 {
         let search = self.0.borrow_mut().next_search();
-        self.command(Command::Search { search, words });
+        self.command(NodeCommand::Search { search, words });
         search
     }
 
     /// Sends a search to no further neighbours.
     #[wasm_bindgen(js_name = endSearch)]
     pub fn end_search(&self, search: u32) {
-        self.command(Command::EndSearch { search });
+        self.command(NodeCommand::EndSearch { search });
     }
 
     /// What it was told since this was last asked: `{found: …}`, `{failed: …}`
@@ -154,7 +154,7 @@ impl Peer {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "any[]")]
-    pub fn answers(&self) -> Answer {
+    pub fn answers(&self) -> QueryResult {
         let answers = std::mem::take(&mut self.0.borrow_mut().answers);
         give(&answers)
     }
@@ -180,31 +180,31 @@ impl Peer {
                     Some(sha1) => format!("{}#{file}", Target::Urn(sha1)),
                     None => file.to_string(),
                 };
-                Source { at: hit.at, target, host: hit.at.to_string() }
+                DownloadSource { at: hit.at, target, host: hit.at.to_string() }
             });
             let name = first.name.rsplit('/').next().unwrap_or_default().to_owned();
             Get { name, sha1: first.sha1, sources: sources.collect() }
         };
-        self.command(Command::Get(get));
+        self.command(NodeCommand::Get(get));
         Ok(())
     }
 
     /// Gives up a download and deletes its bytes.
     pub fn cancel(&self, fetch: u32) {
-        self.command(Command::Cancel { fetch: FetchId(fetch) });
+        self.command(NodeCommand::Cancel { fetch: FetchId(fetch) });
     }
 
     /// Takes a complete download off the list, with its bytes.
     pub fn forget(&self, part: f64) {
-        Host::forget(&self.0, part);
+        PageHost::forget(&self.0, part);
     }
 
     /// The page is seen again, or its network is back: what is due is done now,
     /// what was put off because it failed too, and a connection that only seems to
     /// be open is found out.
     pub fn wake(&self) {
-        Host::happened(&self.0, [Happened::Woke]);
-        Line::wake(&self.0);
+        PageHost::happened(&self.0, [Happened::Woke]);
+        CallLine::wake(&self.0);
     }
 
     /// What it is and does, with `count` places of its queue.
@@ -212,7 +212,7 @@ impl Peer {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "any")]
-    pub fn view(&self, count: u32) -> Answer {
+    pub fn view(&self, count: u32) -> QueryResult {
         let host = self.0.borrow();
         give(&PeerView {
             servent: host.node.servent().to_string(),
@@ -243,7 +243,7 @@ impl Peer {
     /// Cuts it off from the servent of the room, or mends that: connections with
     /// it end, and none is opened. Other pages are reached as before.
     pub fn cut(&self, off: bool) {
-        Host::cut(&self.0, off);
+        PageHost::cut(&self.0, off);
     }
 
     /// Cuts it off from another page, or mends that: connections that it has made to
@@ -253,7 +253,7 @@ impl Peer {
     /// That is no address.
     pub fn apart(&self, page: &str, off: bool) -> Result<(), JsError> {
         let page = page.parse().map_err(|_| refused("that is no address of a page"))?;
-        Host::apart(&self.0, page, off);
+        PageHost::apart(&self.0, page, off);
         Ok(())
     }
 
@@ -281,10 +281,10 @@ impl Peer {
     /// Says goodbye to everybody, and is called no more.
     pub fn stop(&self) {
         self.0.borrow_mut().line.leave();
-        self.command(Command::Stop);
+        self.command(NodeCommand::Stop);
     }
 
-    fn command(&self, command: Command) {
-        Host::happened(&self.0, [Happened::Input(Input::Command(command))]);
+    fn command(&self, command: NodeCommand) {
+        PageHost::happened(&self.0, [Happened::Input(Input::Command(command))]);
     }
 }

@@ -17,7 +17,7 @@ use web_sys::{BinaryType, Blob, MessageEvent, WebSocket};
 
 use super::channel::Channel;
 use super::disk::read;
-use super::host::{Happened, Host};
+use super::host::{Happened, PageHost};
 
 /// The sub-protocol: the name of what travels inside.
 pub(super) const PROTOCOL: &str = "servent.1";
@@ -39,7 +39,7 @@ const PIECE_WAIT: u64 = 1_000;
 
 /// A connection.
 pub(super) struct Socket {
-    pub(super) wire: Wire,
+    pub(super) wire: ByteChannel,
     pub(super) open: bool,
     /// Who was dialed, when it is no answer to a call.
     pub(super) dialed: Option<SocketAddr>,
@@ -47,7 +47,7 @@ pub(super) struct Socket {
     pub(super) caller: Option<SocketAddr>,
     /// It calls another page, and is open when that has answered.
     pub(super) calls: bool,
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<SocketJob>,
     /// A job that takes time is being done.
     busy: bool,
     /// The other end is gone.
@@ -55,13 +55,13 @@ pub(super) struct Socket {
     /// When something was last received, or it was dialed, in milliseconds.
     pub(super) heard: f64,
     /// Where received bytes go, when not to the node.
-    body: Option<Body>,
+    body: Option<RangeBody>,
     /// What was received behind that, until it is stored.
     behind: Vec<Uint8Array>,
 }
 
 /// What the bytes of a connection travel on.
-pub(super) enum Wire {
+pub(super) enum ByteChannel {
     /// A WebSocket, to a servent or through ours to another page.
     Web(Web),
     /// A channel to another page.
@@ -75,14 +75,14 @@ pub(super) struct Web {
 }
 
 /// What is to be done on a connection, in order.
-pub(super) enum Job {
+pub(super) enum SocketJob {
     Write(Vec<u8>),
     Serve { file: Result<Blob, StoreError>, start: u64, end: u64 },
     Close,
 }
 
 /// A range of a download that is being received.
-struct Body {
+struct RangeBody {
     part: u64,
     start: u64,
     /// Where in the file the next received byte belongs.
@@ -96,17 +96,17 @@ struct Body {
     kept: u64,
 }
 
-type Shared = Rc<RefCell<Host>>;
+type SharedSocket = Rc<RefCell<PageHost>>;
 
 /// Connects; the node learns how that ends.
-pub(super) fn dial(host: &Shared, conn: ConnId, url: &str) -> Result<Wire, DialError> {
+pub(super) fn dial(host: &SharedSocket, conn: ConnId, url: &str) -> Result<ByteChannel, DialError> {
     let socket = WebSocket::new_with_str(url, PROTOCOL).map_err(|_| DialError::Unreachable)?;
     socket.set_binary_type(BinaryType::Arraybuffer);
     let event = |then: fn(ConnId, JsValue) -> Happened| {
-        let host: Weak<RefCell<Host>> = Rc::downgrade(host);
+        let host: Weak<RefCell<PageHost>> = Rc::downgrade(host);
         Closure::new(move |event: JsValue| {
             if let Some(host) = host.upgrade() {
-                Host::happened(&host, [then(conn, event)]);
+                PageHost::happened(&host, [then(conn, event)]);
             }
         })
     };
@@ -119,7 +119,7 @@ pub(super) fn dial(host: &Shared, conn: ConnId, url: &str) -> Result<Wire, DialE
     socket.set_onopen(Some(opened.as_ref().unchecked_ref()));
     socket.set_onclose(Some(closed.as_ref().unchecked_ref()));
     socket.set_onmessage(Some(message.as_ref().unchecked_ref()));
-    Ok(Wire::Web(Web { socket, _events: [opened, closed, message] }))
+    Ok(ByteChannel::Web(Web { socket, _events: [opened, closed, message] }))
 }
 
 impl Drop for Web {
@@ -133,7 +133,7 @@ impl Drop for Web {
 
 impl Socket {
     /// A connection that is not open yet.
-    pub(super) fn new(wire: Wire) -> Self {
+    pub(super) fn new(wire: ByteChannel) -> Self {
         Self {
             wire,
             open: false,
@@ -153,24 +153,24 @@ impl Socket {
     pub(super) fn cut(&mut self) -> bool {
         self.jobs.clear();
         match &self.wire {
-            Wire::Web(Web { socket, .. }) => {
+            ByteChannel::Web(Web { socket, .. }) => {
                 let _ = socket.close(); // It may be closed already.
                 false
             }
-            Wire::Channel(_) => true,
+            ByteChannel::Channel(_) => true,
         }
     }
 
     /// True for a WebSocket on which nothing was received since then.
     pub(super) fn is_silent(&self, since: f64) -> bool {
-        matches!(self.wire, Wire::Web(_)) && self.heard < since
+        matches!(self.wire, ByteChannel::Web(_)) && self.heard < since
     }
 
     /// The channel, if it is one.
     pub(super) const fn channel(&mut self) -> Option<&mut Channel> {
         match &mut self.wire {
-            Wire::Channel(channel) => Some(channel),
-            Wire::Web(_) => None,
+            ByteChannel::Channel(channel) => Some(channel),
+            ByteChannel::Web(_) => None,
         }
     }
 
@@ -181,8 +181,8 @@ impl Socket {
 
     fn send(&mut self, data: &[u8]) {
         match &mut self.wire {
-            Wire::Channel(channel) => channel.write(data),
-            Wire::Web(Web { socket, .. }) => {
+            ByteChannel::Channel(channel) => channel.write(data),
+            ByteChannel::Web(Web { socket, .. }) => {
                 for message in data.chunks(MESSAGE as usize) {
                     // One that is closing discards it, and its end is told.
                     let _ = socket.send_with_u8_array(message);
@@ -193,8 +193,8 @@ impl Socket {
 
     fn end(&mut self) {
         match &mut self.wire {
-            Wire::Channel(channel) => channel.end(),
-            Wire::Web(_) => drop(self.cut()),
+            ByteChannel::Channel(channel) => channel.end(),
+            ByteChannel::Web(_) => drop(self.cut()),
         }
     }
 
@@ -219,7 +219,8 @@ impl Socket {
     /// The next bytes belong to a download.
     pub(super) fn store(&mut self, part: u64, (start, end): (u64, u64), now: u64) {
         let (pieces, waiting, kept) = (Vec::new(), 0, 0);
-        self.body = Some(Body { part, start, at: start, end, pieces, waiting, since: now, kept });
+        self.body =
+            Some(RangeBody { part, start, at: start, end, pieces, waiting, since: now, kept });
     }
 
     /// What the door should keep now: the part, where, and the bytes.
@@ -253,7 +254,7 @@ impl Socket {
 
     /// True while bytes of a download wait for the door.
     pub(super) fn is_storing(&self) -> bool {
-        self.body.as_ref().is_some_and(Body::is_behind)
+        self.body.as_ref().is_some_and(RangeBody::is_behind)
     }
 
     /// Nothing more is stored.
@@ -267,7 +268,7 @@ impl Socket {
     }
 }
 
-impl Body {
+impl RangeBody {
     /// Something was received that the door has not kept yet.
     const fn is_behind(&self) -> bool {
         self.at - self.start > self.kept
@@ -275,26 +276,26 @@ impl Body {
 }
 
 /// Adds a job, and does what can be done.
-pub(super) fn push(host: &Shared, this: &mut Socket, conn: ConnId, job: Job) {
+pub(super) fn push(host: &SharedSocket, this: &mut Socket, conn: ConnId, job: SocketJob) {
     this.jobs.push_back(job);
     work(host, this, conn);
 }
 
 /// Does the jobs of a connection until one takes time.
-pub(super) fn work(host: &Shared, this: &mut Socket, conn: ConnId) {
+pub(super) fn work(host: &SharedSocket, this: &mut Socket, conn: ConnId) {
     while !this.busy && this.open {
         match this.jobs.pop_front() {
-            Some(Job::Write(data)) => this.send(&data),
-            Some(Job::Close) => this.end(),
-            Some(Job::Serve { file: Err(why), .. }) => {
+            Some(SocketJob::Write(data)) => this.send(&data),
+            Some(SocketJob::Close) => this.end(),
+            Some(SocketJob::Serve { file: Err(why), .. }) => {
                 later(host, Happened::Input(Input::DiskFailed { conn, why }));
             }
-            Some(Job::Serve { file: Ok(file), start, end }) => {
+            Some(SocketJob::Serve { file: Ok(file), start, end }) => {
                 this.busy = true;
                 let host = Rc::clone(host);
                 let socket = match &this.wire {
-                    Wire::Web(web) => Some(web.socket.clone()),
-                    Wire::Channel(_) => None,
+                    ByteChannel::Web(web) => Some(web.socket.clone()),
+                    ByteChannel::Channel(_) => None,
                 };
                 spawn_local(async move {
                     let served = match socket {
@@ -305,7 +306,7 @@ pub(super) fn work(host: &Shared, this: &mut Socket, conn: ConnId) {
                         Ok(bytes) => Input::Served { conn, bytes },
                         Err(_) => Input::DiskFailed { conn, why: StoreError::Changed },
                     };
-                    Host::happened(&host, [Happened::Free(conn), Happened::Input(input)]);
+                    PageHost::happened(&host, [Happened::Free(conn), Happened::Input(input)]);
                 });
             }
             None => return,
@@ -314,14 +315,14 @@ pub(super) fn work(host: &Shared, this: &mut Socket, conn: ConnId) {
 }
 
 /// An input that follows from an output, after those that are being carried out.
-fn later(host: &Shared, what: Happened) {
+fn later(host: &SharedSocket, what: Happened) {
     let host = Rc::clone(host);
-    spawn_local(async move { Host::happened(&host, [what]) });
+    spawn_local(async move { PageHost::happened(&host, [what]) });
 }
 
 /// Sends a part of a file, as fast as the other end takes it.
 async fn serve(
-    host: &Shared,
+    host: &SharedSocket,
     conn: ConnId,
     (socket, file): (&WebSocket, &Blob),
     (start, end): (u64, u64),
@@ -347,7 +348,7 @@ async fn serve(
 
 /// The same on a channel, as fast as its send window takes it.
 async fn serve_channel(
-    host: &Shared,
+    host: &SharedSocket,
     conn: ConnId,
     file: &Blob,
     (start, end): (u64, u64),
@@ -359,29 +360,29 @@ async fn serve_channel(
         if u64::from(data.length()) != next - at {
             return Err(JsValue::NULL); // The file has shrunk.
         }
-        let Some(room) = Host::give(host, conn, &data.to_vec()) else { break };
+        let Some(room) = PageHost::give(host, conn, &data.to_vec()) else { break };
         at = next;
         if room.await.is_err() {
             break; // The connection has ended.
         }
         if at - told >= GIVEN {
             told = at;
-            let bytes = (at - start).saturating_sub(Host::unsent(host, conn));
-            Host::happened(host, [Happened::Input(Input::Served { conn, bytes })]);
+            let bytes = (at - start).saturating_sub(PageHost::unsent(host, conn));
+            PageHost::happened(host, [Happened::Input(Input::Served { conn, bytes })]);
         }
     }
     Ok(at - start)
 }
 
 /// Waits until the browser has sent enough of the `given` bytes.
-async fn drained(host: &Shared, conn: ConnId, socket: &WebSocket, given: u64) {
+async fn drained(host: &SharedSocket, conn: ConnId, socket: &WebSocket, given: u64) {
     let mut looks = 0;
     while socket.buffered_amount() > UNSENT[0] && socket.ready_state() == WebSocket::OPEN {
         sleep(UNSENT_WAIT).await;
         looks += 1;
         if looks % LOOKS == 0 {
             let bytes = given.saturating_sub(u64::from(socket.buffered_amount()));
-            Host::happened(host, [Happened::Input(Input::Served { conn, bytes })]);
+            PageHost::happened(host, [Happened::Input(Input::Served { conn, bytes })]);
         }
     }
 }

@@ -4,22 +4,22 @@ use servent_core::engine::Effect;
 use servent_core::node::{Event, Input, Output};
 use servent_core::time::Instant;
 use servent_core::trace::qlog;
-use servent_core::trace::tape::{Start, Writer};
+use servent_core::trace::tape::{RecordingLog, Start};
 
 /// Bytes of tape that are kept; then it ends with a gap.
 const TAPE: usize = 64 << 20;
 
-pub(super) struct Tape {
-    writer: Writer,
+pub(super) struct PageRecording {
+    writer: RecordingLog,
     lines: Vec<String>,
     bytes: usize,
     full: bool,
 }
 
-impl Tape {
+impl PageRecording {
     pub(super) fn new(now: Instant, start: Start) -> Self {
         let mut lines = Vec::new();
-        let writer = Writer::new(now, start, &mut lines);
+        let writer = RecordingLog::new(now, start, &mut lines);
         Self { writer, lines, bytes: 0, full: false }
     }
 
@@ -63,7 +63,7 @@ impl Tape {
         }
     }
 
-    fn add(&mut self, write: impl FnOnce(&mut Writer, &mut Vec<String>)) {
+    fn add(&mut self, write: impl FnOnce(&mut RecordingLog, &mut Vec<String>)) {
         if !self.full {
             let before = self.lines.len();
             write(&mut self.writer, &mut self.lines);

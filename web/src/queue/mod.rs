@@ -12,16 +12,16 @@ use servent_sim::queue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsError, JsValue};
 
-use crate::lab::{Lab, Run, Shared, presets};
-use crate::value::{Answer, give, take};
+use crate::lab::{Lab, Run, SharedLab, presets};
+use crate::value::{QueryResult, give, take};
 
-pub(crate) use self::outcome::Outcome;
-pub(crate) use self::state::{Part, QueueState, look};
+pub(crate) use self::outcome::QueueOutcome;
+pub(crate) use self::state::{QueueSlice, QueueState, look};
 
 /// Simulated servents: uploads, queues, downloads.
 #[wasm_bindgen]
 pub struct Queue {
-    lab: Shared<queue::Queue>,
+    lab: SharedLab<queue::Queue>,
 }
 
 #[wasm_bindgen]
@@ -31,7 +31,7 @@ impl Queue {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Preset<QueueScenario>[]")]
-    pub fn presets() -> Answer {
+    pub fn presets() -> QueryResult {
         presets::<queue::Queue>()
     }
 
@@ -73,9 +73,9 @@ impl Queue {
     /// # Errors
     /// When there is no such node.
     #[wasm_bindgen(unchecked_return_type = "QueueState")]
-    pub fn positions(&self, node: u32, from: u32, count: u32) -> Answer {
+    pub fn positions(&self, node: u32, from: u32, count: u32) -> QueryResult {
         let lab = self.lab.borrow();
-        give(&state::of(&lab, lab.known(node)?, Part::Positions(from, count)))
+        give(&state::read_state(&lab, lab.known(node)?, QueueSlice::Positions(from, count)))
     }
 
     /// The same, with the queue sorted into lanes: a window of `count` requests
@@ -84,24 +84,31 @@ impl Queue {
     /// # Errors
     /// When there is no such node.
     #[wasm_bindgen(unchecked_return_type = "QueueState")]
-    pub fn lanes(&self, node: u32, sync: u32, asynchronous: u32, grace: u32, count: u32) -> Answer {
+    pub fn lanes(
+        &self,
+        node: u32,
+        sync: u32,
+        asynchronous: u32,
+        grace: u32,
+        count: u32,
+    ) -> QueryResult {
         let lab = self.lab.borrow();
-        let part = Part::lanes([sync, asynchronous, grace], count);
-        give(&state::of(&lab, lab.known(node)?, part))
+        let part = QueueSlice::lanes([sync, asynchronous, grace], count);
+        give(&state::read_state(&lab, lab.known(node)?, part))
     }
 
     /// The totals of a server's queue at the cursor; `undefined` for a client.
     ///
     /// # Errors
     /// When there is no such node.
-    #[wasm_bindgen(unchecked_return_type = "Outcome | undefined")]
-    pub fn totals(&self, node: u32) -> Answer {
+    #[wasm_bindgen(unchecked_return_type = "QueueOutcome | undefined")]
+    pub fn totals(&self, node: u32) -> QueryResult {
         let mut lab = self.lab.borrow_mut();
         let (node, now) = (lab.known(node)?, lab.timeline.now());
         let up = lab.scenario.servers.get(node.0 as usize).map(|server| server.up);
         let totals = lab.surveyed().tally(node).map(|tally| tally.until(now));
-        let view = lab.world().node(node).map(|node| look(node, Part::Positions(1, 0)).0);
-        let whole = |totals| Outcome::of(totals, view.as_ref(), now, up);
+        let view = lab.world().node(node).map(|node| look(node, QueueSlice::Positions(1, 0)).0);
+        let whole = |totals| QueueOutcome::measure(totals, view.as_ref(), now, up);
         totals.map_or(Ok(JsValue::UNDEFINED), |totals| give(&whole(totals)))
     }
 }

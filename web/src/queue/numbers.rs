@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use servent_core::id::Guid;
-use servent_core::queue::{Event, Loss};
+use servent_core::queue::{Event, PositionLoss};
 use servent_core::time::Instant;
 
 /// What a client was last told: the earliest and latest retry, and its
@@ -22,7 +22,7 @@ fn told(
 
 /// The numbers behind a server's event; `earlier` are the events before it,
 /// newest first.
-pub(crate) fn of(
+pub(crate) fn list_numbers(
     at: Instant,
     event: &Event,
     earlier: impl Iterator<Item = (Instant, Event)>,
@@ -43,8 +43,8 @@ pub(crate) fn of(
         E::Lost { ticket, why, .. } => {
             let (from, to, position) = told(ticket, earlier)?;
             let key = match why {
-                Loss::TooEarly => "too_early",
-                Loss::Overdue => "overdue",
+                PositionLoss::TooEarly => "too_early",
+                PositionLoss::Overdue => "overdue",
                 _ => "lost",
             };
             json!({"key": key, "at": at, "from": from, "to": to, "position": position,

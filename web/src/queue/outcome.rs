@@ -7,7 +7,7 @@ use servent_sim::queue::QueueTotals;
 
 /// The totals of a queue.
 #[derive(Serialize)]
-pub(crate) struct Outcome {
+pub(crate) struct QueueOutcome {
     #[serde(flatten)]
     totals: QueueTotals,
     /// The share used of what the uplink could have sent since the first slot
@@ -15,9 +15,9 @@ pub(crate) struct Outcome {
     used: Option<u64>,
 }
 
-impl Outcome {
+impl QueueOutcome {
     /// At an instant; `up` is the rate of the uplink in bytes per second.
-    pub(crate) fn of(
+    pub(crate) fn measure(
         totals: QueueTotals,
         view: Option<&NodeView>,
         now: Instant,

@@ -8,7 +8,7 @@ use servent_core::queue::Dialect;
 use servent_core::queue::server::Windows;
 use servent_core::time::Instant;
 use servent_core::trace::NodeId;
-use servent_sim::queue::{Queue, Role, Standing, World};
+use servent_sim::queue::{NodeStanding, Queue, QueueWorld, Role};
 
 use crate::lab::Lab;
 
@@ -25,7 +25,7 @@ pub(crate) struct QueueState {
     /// The clients in the part of the queue that is shown.
     pub(crate) clients: Vec<ClientInfo>,
     /// The states of all clients.
-    pub(crate) tally: Tally,
+    pub(crate) tally: StateTally,
     /// The clients that finished most recently.
     pub(crate) done: Vec<Named>,
     /// How many requests are in each lane, when the queue was sorted into
@@ -48,7 +48,7 @@ pub(crate) struct ClientInfo {
 
 /// How many clients are in each state.
 #[derive(Default, Serialize)]
-pub(crate) struct Tally {
+pub(crate) struct StateTally {
     absent: u32,
     waiting: u32,
     queued: u32,
@@ -66,14 +66,14 @@ pub(crate) struct Named {
 
 /// The part of a queue to show.
 #[derive(Clone, Copy)]
-pub(crate) enum Part {
+pub(crate) enum QueueSlice {
     /// Positions: the first one, and how many.
     Positions(u32, u32),
     /// A window of each lane.
     Lanes(Windows),
 }
 
-impl Part {
+impl QueueSlice {
     /// A window of each lane (held connections, ids, and lapsed places), with
     /// `count` requests each.
     pub(crate) fn lanes([sync, asynchronous, grace]: [u32; 3], count: u32) -> Self {
@@ -86,10 +86,10 @@ impl Part {
 }
 
 /// A node's view, with that part of its queue.
-pub(crate) fn look(node: &Node, part: Part) -> (NodeView, Option<LaneTotals>) {
+pub(crate) fn look(node: &Node, part: QueueSlice) -> (NodeView, Option<LaneTotals>) {
     match part {
-        Part::Positions(from, count) => (node.view(from, count), None),
-        Part::Lanes(windows) => {
+        QueueSlice::Positions(from, count) => (node.view(from, count), None),
+        QueueSlice::Lanes(windows) => {
             let mut view = node.view(1, 0);
             let (lanes, cards) = node.lanes(&windows);
             view.queue.cards = cards;
@@ -99,24 +99,24 @@ pub(crate) fn look(node: &Node, part: Part) -> (NodeView, Option<LaneTotals>) {
 }
 
 /// The state of a server in a simulated world.
-pub(crate) fn of(lab: &Lab<Queue>, node: NodeId, part: Part) -> QueueState {
+pub(crate) fn read_state(lab: &Lab<Queue>, node: NodeId, part: QueueSlice) -> QueueState {
     let world = lab.world();
     let (view, lanes) = world.node(node).map(|n| look(n, part)).unwrap_or_default();
     let peers = view.queue.uploads.iter().map(|u| &u.peer);
     let peers = peers.chain(view.queue.cards.iter().map(|c| &c.peer));
     let peers = peers.chain(view.queue.kept.iter().map(|k| &k.peer));
     let clients = peers.filter_map(|peer| client(lab, peer)).collect();
-    let (mut tally, mut done) = (Tally::default(), Vec::new());
+    let (mut tally, mut done) = (StateTally::default(), Vec::new());
     for (id, profile) in (0..).map(NodeId).zip(world.profiles()) {
         if profile.role == Role::Server {
             continue;
         }
         match world.standing(id) {
-            Standing::Absent => tally.absent += 1,
-            Standing::Waiting => tally.waiting += 1,
-            Standing::Receiving => tally.receiving += 1,
-            Standing::Failed => tally.failed += 1,
-            Standing::Done => {
+            NodeStanding::Absent => tally.absent += 1,
+            NodeStanding::Waiting => tally.waiting += 1,
+            NodeStanding::Receiving => tally.receiving += 1,
+            NodeStanding::Failed => tally.failed += 1,
+            NodeStanding::Done => {
                 tally.done += 1;
                 done.push(Named { node: id, name: profile.name.clone() });
             }
@@ -131,7 +131,7 @@ pub(crate) fn of(lab: &Lab<Queue>, node: NodeId, part: Part) -> QueueState {
 /// The client with the address of a queue entry.
 fn client(lab: &Lab<Queue>, peer: &str) -> Option<ClientInfo> {
     let ip = peer.parse::<SocketAddr>().map(|a| a.ip()).or_else(|_| peer.parse::<IpAddr>());
-    let world: &World = lab.world();
+    let world: &QueueWorld = lab.world();
     let node = world.node_at(ip.ok()?)?;
     let profile = &world.profiles()[node.0 as usize];
     let fetch = world.view(node, 1, 0).and_then(|v| v.fetches.into_iter().next());

@@ -3,11 +3,13 @@
 use serde_json::Value;
 use servent_core::node::WorldEvent;
 use servent_core::time::Duration;
-use servent_core::trace::why::{self, Why};
+use servent_core::trace::why::{self, RecordReason};
 use servent_core::trace::{Event, NodeId, Record};
 use servent_sim::Oracle as _;
-use servent_sim::queue::check::Oracles;
-use servent_sim::queue::{FaultAt, Profile, Queue, Role, Scenario, Tally, World, presets};
+use servent_sim::queue::check::QueueOracles;
+use servent_sim::queue::{
+    FaultAt, Profile, Queue, QueueTally, QueueWorld, Role, Scenario, presets,
+};
 use servent_sim::{Keyframes, Timeline, Violation};
 
 use crate::lab::{NodeInfo, Survey, Watched};
@@ -16,29 +18,29 @@ use crate::lab::{NodeInfo, Survey, Watched};
 const CARDS: u32 = 50;
 
 /// The totals of each server's queue, and the violations.
-pub(crate) struct Counted {
-    tallies: Vec<Tally>,
-    oracles: Oracles,
+pub(crate) struct QueueCounts {
+    tallies: Vec<QueueTally>,
+    oracles: QueueOracles,
 }
 
-impl Counted {
+impl QueueCounts {
     /// The totals of a server's queue; `None` for a client.
-    pub(crate) fn tally(&self, server: NodeId) -> Option<&Tally> {
+    pub(crate) fn tally(&self, server: NodeId) -> Option<&QueueTally> {
         self.tallies.get(server.0 as usize)
     }
 }
 
-impl Survey<Queue> for Counted {
+impl Survey<Queue> for QueueCounts {
     fn new(scenario: &Scenario) -> Self {
-        let tallies = scenario.servers.iter().map(|server| Tally::new(server.queue.slots));
-        Self { tallies: tallies.collect(), oracles: Oracles::new(scenario) }
+        let tallies = scenario.servers.iter().map(|server| QueueTally::new(server.queue.slots));
+        Self { tallies: tallies.collect(), oracles: QueueOracles::new(scenario) }
     }
 
-    fn see(&mut self, _: &World, record: &Record) {
+    fn observe(&mut self, _: &QueueWorld, record: &Record) {
         if let Some(tally) = self.tallies.get_mut(record.node.0 as usize) {
-            tally.see(record.at, &record.event);
+            tally.observe(record.at, &record.event);
         }
-        self.oracles.see(record);
+        self.oracles.observe(record);
     }
 
     fn violations(&self) -> &[Violation] {
@@ -47,7 +49,7 @@ impl Survey<Queue> for Counted {
 }
 
 impl Watched for Queue {
-    type Survey = Counted;
+    type Survey = QueueCounts;
     const SCHEMA: &'static str = "servent:queue";
 
     fn presets() -> Vec<Scenario> {
@@ -70,7 +72,7 @@ impl Watched for Queue {
         Keyframes::default()
     }
 
-    fn nodes(world: &World, names: &[String]) -> Vec<NodeInfo> {
+    fn nodes(world: &QueueWorld, names: &[String]) -> Vec<NodeInfo> {
         let info = |((id, profile), name): ((NodeId, &Profile), &String)| {
             let role = match profile.role {
                 Role::Server => "server",
@@ -90,8 +92,8 @@ impl Watched for Queue {
         matches!(event, Event::World(event) if !follows(event))
     }
 
-    fn why(record: &Record) -> Why {
-        why::of(record)
+    fn why(record: &Record) -> RecordReason {
+        why::explain(record)
     }
 
     fn numbers(timeline: &Timeline<Self>, i: u64) -> Option<Value> {
@@ -105,10 +107,10 @@ impl Watched for Queue {
             Event::Queue(event) => Some((old.at, event.clone())),
             _ => None,
         });
-        super::numbers::of(record.at, event, told)
+        super::numbers::list_numbers(record.at, event, told)
     }
 
-    fn look(world: &World, node: NodeId) -> serde_json::Result<Value> {
+    fn look(world: &QueueWorld, node: NodeId) -> serde_json::Result<Value> {
         serde_json::to_value(world.view(node, 1, CARDS))
     }
 }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use js_sys::{Float64Array, Uint8Array, Uint32Array};
 use serde::Serialize;
 use serde_json::Value;
-use servent_core::routing::Why;
+use servent_core::routing::DropReason;
 use servent_core::trace::NodeId;
 use servent_core::trace::tape::Checkpoint;
 use servent_sim::routing::{self, RoutingTotals, Tables, fate};
@@ -20,8 +20,8 @@ use wasm_bindgen::{JsError, JsValue};
 
 pub(crate) use self::rows::flights;
 pub(crate) use self::searches::Search;
-use crate::lab::{Lab, Run, Shared, presets};
-use crate::value::{Answer, give, instant, take, us};
+use crate::lab::{Lab, Run, SharedLab, presets};
+use crate::value::{QueryResult, give, instant, take, us};
 
 /// The most rows in one answer.
 const MOST: u32 = 100_000;
@@ -29,7 +29,7 @@ const MOST: u32 = 100_000;
 /// A simulated overlay.
 #[wasm_bindgen]
 pub struct Routing {
-    lab: Shared<routing::Routing>,
+    lab: SharedLab<routing::Routing>,
 }
 
 /// The meaning of the numbers in `flights`.
@@ -48,7 +48,7 @@ impl Routing {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Preset<RoutingScenario>[]")]
-    pub fn presets() -> Answer {
+    pub fn presets() -> QueryResult {
         presets::<routing::Routing>()
     }
 
@@ -89,7 +89,7 @@ impl Routing {
     pub fn links(&self) -> Uint32Array {
         let lab = self.lab.borrow();
         let world = lab.world();
-        let row = |(number, wire): (u32, &routing::Wire)| {
+        let row = |(number, wire): (u32, &routing::NetworkLink)| {
             [wire.a, wire.b, u32::from(world.is_joined(number))]
         };
         let rows: Vec<u32> = (0..).zip(world.net().wires()).flat_map(row).collect();
@@ -118,7 +118,7 @@ impl Routing {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Codes")]
-    pub fn codes() -> Answer {
+    pub fn codes() -> QueryResult {
         let mut fates = BTreeMap::new();
         let mut named = |names: &[&str], from: u8| {
             for (code, name) in (from..).zip(names) {
@@ -127,7 +127,7 @@ impl Routing {
         };
         named(&["flying", "forwarded", "local"], 0);
         named(&["cut", "down", "closed"], fate::LOST);
-        for why in Why::ALL {
+        for why in DropReason::ALL {
             fates.insert(fate::dropped(why).to_string(), serde_json::to_value(why)?);
         }
         let kinds = ["ping", "pong", "query", "hit", "push", "bye", "other"];
@@ -167,7 +167,8 @@ impl Routing {
     pub fn refusals(&self) -> Float64Array {
         let mut lab = self.lab.borrow_mut();
         let refusals = lab.surveyed().chart.refusals().iter().take(MOST as usize);
-        let row = |one: &routing::Refusal| [us(one.at), f64::from(one.from), f64::from(one.by)];
+        let row =
+            |one: &routing::ConnectRefusal| [us(one.at), f64::from(one.from), f64::from(one.by)];
         Float64Array::from(&refusals.flat_map(row).collect::<Vec<_>>()[..])
     }
 
@@ -176,12 +177,12 @@ impl Routing {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Search[]")]
-    pub fn searches(&self) -> Answer {
+    pub fn searches(&self) -> QueryResult {
         let mut lab = self.lab.borrow_mut();
         lab.surveyed();
         let journeys = (0..).zip(lab.survey().chart.journeys());
         let asked = journeys.filter(|(_, journey)| !journey.flood).take(MOST as usize);
-        let searches = asked.map(|(guid, journey)| Search::of(guid, journey, &lab.names));
+        let searches = asked.map(|(guid, journey)| Search::describe(guid, journey, &lab.names));
         give(&searches.collect::<Vec<_>>())
     }
 
@@ -200,12 +201,12 @@ impl Routing {
     /// # Errors
     /// When there is no such node.
     #[wasm_bindgen(unchecked_return_type = "Tables")]
-    pub fn tables(&self, node: u32, from: u32, count: u32) -> Answer {
+    pub fn tables(&self, node: u32, from: u32, count: u32) -> QueryResult {
         let mut lab = self.lab.borrow_mut();
         let node = lab.known(node)?;
         lab.surveyed();
         let (world, chart) = (lab.world(), &lab.survey().chart);
-        give(&Tables::of(world, chart, node, from, count.min(MOST)))
+        give(&Tables::read(world, chart, node, from, count.min(MOST)))
     }
 
     /// The totals of all searches at the cursor.
@@ -213,10 +214,10 @@ impl Routing {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "RoutingTotals")]
-    pub fn totals(&self) -> Answer {
+    pub fn totals(&self) -> QueryResult {
         let mut lab = self.lab.borrow_mut();
         lab.surveyed();
-        give(&RoutingTotals::of(lab.world(), &lab.survey().chart))
+        give(&RoutingTotals::measure(lab.world(), &lab.survey().chart))
     }
 
     /// The message counts of a node at the cursor; without a node, of all.
@@ -224,7 +225,7 @@ impl Routing {
     /// # Errors
     /// When there is no such node.
     #[wasm_bindgen(unchecked_return_type = "TallyView")]
-    pub fn counters(&self, node: Option<u32>) -> Answer {
+    pub fn counters(&self, node: Option<u32>) -> QueryResult {
         let lab = self.lab.borrow();
         let node = node.map(|node| lab.known(node)).transpose()?;
         give(&lab.world().tally(node))

@@ -2,28 +2,28 @@
 //! what was seen of it before.
 
 use serde_json::{Value, json};
-use servent_core::routing::Why;
+use servent_core::routing::DropReason;
 use servent_core::trace::NodeId;
-use servent_core::wire::gnutella::Kind;
+use servent_core::wire::gnutella::MessageKind;
 use servent_sim::Timeline;
-use servent_sim::routing::{AppEvent, Event, MessageEvent, Outcome, Routing};
+use servent_sim::routing::{Event, MessageEvent, MessageOutcome, Routing, SearchEvent};
 
 /// The numbers behind a record.
-pub(super) fn of(timeline: &Timeline<Routing>, i: u64) -> Option<Value> {
+pub(super) fn list_numbers(timeline: &Timeline<Routing>, i: u64) -> Option<Value> {
     let record = timeline.record(i)?;
     let earlier = || (0..i).rev().filter_map(|j| timeline.record(j));
     match &record.event {
         Event::Message(MessageEvent::Judged { kind, guid, ttl, hops, why, on, .. }) => {
             // The copy that was accepted, or the query whose return route a hit
             // needs.
-            let wanted = if *kind == Kind::Hit { Kind::Query } else { *kind };
+            let wanted = if *kind == MessageKind::Hit { MessageKind::Query } else { *kind };
             let taken = |node: NodeId| {
                 earlier().find_map(|old| match &old.event {
                     Event::Message(MessageEvent::Judged {
                         kind, guid: of, verdict, from, ..
                     }) if old.node == node
                         && (*kind, of) == (wanted, guid)
-                        && *verdict != Outcome::Dropped =>
+                        && *verdict != MessageOutcome::Dropped =>
                     {
                         Some((old.at, *from))
                     }
@@ -31,8 +31,10 @@ pub(super) fn of(timeline: &Timeline<Routing>, i: u64) -> Option<Value> {
                 })
             };
             let first = match why {
-                Some(Why::Duplicate) if *kind != Kind::Hit => taken(record.node),
-                Some(Why::NoRoute | Why::RouteGone) if *kind == Kind::Hit => taken(record.node),
+                Some(DropReason::Duplicate) if *kind != MessageKind::Hit => taken(record.node),
+                Some(DropReason::NoRoute | DropReason::RouteGone) if *kind == MessageKind::Hit => {
+                    taken(record.node)
+                }
                 _ => None,
             };
             let travel = json!({"key": "travel", "ttl": ttl, "hops": hops, "on": on});
@@ -48,9 +50,9 @@ pub(super) fn of(timeline: &Timeline<Routing>, i: u64) -> Option<Value> {
             let takes = due.since(record.at);
             Some(json!({"key": "sent", "ttl": ttl, "hops": hops, "bytes": bytes, "takes": takes}))
         }
-        Event::App(AppEvent::Found { guid, hops, .. }) => {
+        Event::App(SearchEvent::Found { guid, hops, .. }) => {
             let asked = earlier().find_map(|old| match &old.event {
-                Event::App(AppEvent::Searched { guid: of, .. }) if of == guid => Some(old.at),
+                Event::App(SearchEvent::Searched { guid: of, .. }) if of == guid => Some(old.at),
                 _ => None,
             })?;
             Some(json!({"key": "found", "hops": hops, "after": record.at.since(asked)}))

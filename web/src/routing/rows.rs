@@ -1,20 +1,20 @@
 //! Messages as rows of numbers: the page reads thousands of them per frame.
 
-use servent_core::wire::gnutella::Kind;
+use servent_core::wire::gnutella::MessageKind;
 use servent_sim::routing::Leg;
 
 use crate::value::us;
 
 /// The number of a message kind.
-fn kind(kind: Kind) -> f64 {
+fn kind(kind: MessageKind) -> f64 {
     match kind {
-        Kind::Ping => 0.0,
-        Kind::Pong => 1.0,
-        Kind::Query => 2.0,
-        Kind::Hit => 3.0,
-        Kind::Push => 4.0,
-        Kind::Bye => 5.0,
-        Kind::Qrp | Kind::Vendor | Kind::Standard => 6.0,
+        MessageKind::Ping => 0.0,
+        MessageKind::Pong => 1.0,
+        MessageKind::Query => 2.0,
+        MessageKind::Hit => 3.0,
+        MessageKind::Push => 4.0,
+        MessageKind::Bye => 5.0,
+        MessageKind::Qrp | MessageKind::Vendor | MessageKind::Standard => 6.0,
     }
 }
 

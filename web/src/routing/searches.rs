@@ -4,7 +4,7 @@ use serde::Serialize;
 use servent_core::id::Guid;
 use servent_core::time::Instant;
 use servent_core::trace::NodeId;
-use servent_sim::routing::{Act, Journey, Scenario};
+use servent_sim::routing::{Journey, RoutingAction, Scenario};
 
 /// A search or a push.
 #[derive(Serialize)]
@@ -25,7 +25,7 @@ pub(crate) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub(crate) fn of(guid: u32, journey: &'a Journey, names: &'a [String]) -> Self {
+    pub(crate) fn describe(guid: u32, journey: &'a Journey, names: &'a [String]) -> Self {
         Self {
             guid,
             id: journey.id,
@@ -52,11 +52,11 @@ pub(super) fn roles(scenario: &Scenario) -> Vec<&'static str> {
     }
     for step in scenario.script.iter().chain(&scenario.faults) {
         match step.act {
-            Act::Search { node, .. } | Act::Push { node, .. } => {
+            RoutingAction::Search { node, .. } | RoutingAction::Push { node, .. } => {
                 let role = &mut roles[node.0 as usize];
                 *role = if matches!(*role, "shares" | "both") { "both" } else { "asks" };
             }
-            Act::Flood { node, .. } => roles[node.0 as usize] = "floods",
+            RoutingAction::Flood { node, .. } => roles[node.0 as usize] = "floods",
             _ => {}
         }
     }

@@ -3,11 +3,13 @@
 use serde_json::Value;
 use servent_core::routing::Router;
 use servent_core::time::Duration;
-use servent_core::trace::why::Why;
+use servent_core::trace::why::RecordReason;
 use servent_core::trace::{NodeId, Record};
 use servent_sim::Oracle as _;
-use servent_sim::routing::check::Oracles;
-use servent_sim::routing::{ActAt, Chart, Event, Routing, Scenario, World, presets, why};
+use servent_sim::routing::check::RoutingOracles;
+use servent_sim::routing::{
+    Chart, Event, Routing, RoutingActionAt, RoutingWorld, Scenario, presets, why,
+};
 use servent_sim::{Keyframes, Timeline, Violation};
 
 use super::searches::roles;
@@ -17,19 +19,19 @@ use crate::lab::{NodeInfo, Survey, Watched};
 const CROWD: u32 = 1_000;
 
 /// The drawing data, and the violations.
-pub(crate) struct Drawn {
+pub(crate) struct RoutingDrawing {
     pub(crate) chart: Chart,
-    oracles: Oracles,
+    oracles: RoutingOracles,
 }
 
-impl Survey<Routing> for Drawn {
+impl Survey<Routing> for RoutingDrawing {
     fn new(scenario: &Scenario) -> Self {
-        Self { chart: Chart::default(), oracles: Oracles::new(scenario) }
+        Self { chart: Chart::default(), oracles: RoutingOracles::new(scenario) }
     }
 
-    fn see(&mut self, world: &World, record: &Record<Event>) {
-        self.chart.see(world.net(), record);
-        self.oracles.see(record);
+    fn observe(&mut self, world: &RoutingWorld, record: &Record<Event>) {
+        self.chart.observe(world.net(), record);
+        self.oracles.observe(record);
     }
 
     fn violations(&self) -> &[Violation] {
@@ -38,7 +40,7 @@ impl Survey<Routing> for Drawn {
 }
 
 impl Watched for Routing {
-    type Survey = Drawn;
+    type Survey = RoutingDrawing;
     const SCHEMA: &'static str = "servent:routing";
 
     fn presets() -> Vec<Scenario> {
@@ -53,7 +55,7 @@ impl Watched for Routing {
         scenario.horizon
     }
 
-    fn with_faults(scenario: &Scenario, faults: Vec<ActAt>) -> Scenario {
+    fn with_faults(scenario: &Scenario, faults: Vec<RoutingActionAt>) -> Scenario {
         Scenario { faults, ..scenario.clone() }
     }
 
@@ -67,7 +69,7 @@ impl Watched for Routing {
         }
     }
 
-    fn nodes(world: &World, names: &[String]) -> Vec<NodeInfo> {
+    fn nodes(world: &RoutingWorld, names: &[String]) -> Vec<NodeInfo> {
         let roles = roles(world.scenario());
         let info = |((id, name), role): ((NodeId, &String), &'static str)| {
             NodeInfo::new(id, name, role, world.node(id).is_some())
@@ -79,15 +81,15 @@ impl Watched for Routing {
         event.is_fault()
     }
 
-    fn why(record: &Record<Event>) -> Why {
+    fn why(record: &Record<Event>) -> RecordReason {
         why(record)
     }
 
     fn numbers(timeline: &Timeline<Self>, i: u64) -> Option<Value> {
-        super::numbers::of(timeline, i)
+        super::numbers::list_numbers(timeline, i)
     }
 
-    fn look(world: &World, node: NodeId) -> serde_json::Result<Value> {
+    fn look(world: &RoutingWorld, node: NodeId) -> serde_json::Result<Value> {
         serde_json::to_value(world.node(node).map(Router::view))
     }
 }

@@ -15,8 +15,8 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsError, JsValue};
 
 pub(crate) use self::selection::{Selection, Totals};
-use crate::lab::{Lab, Run, Shared, presets};
-use crate::value::{Answer, give, take, us};
+use crate::lab::{Lab, Run, SharedLab, presets};
+use crate::value::{QueryResult, give, take, us};
 
 /// The most rows in one answer.
 const MOST: u32 = 10_000;
@@ -26,7 +26,7 @@ const POINTS: u32 = 2_000;
 /// A simulated swarm.
 #[wasm_bindgen]
 pub struct Swarm {
-    lab: Shared<swarm::Swarm>,
+    lab: SharedLab<swarm::Swarm>,
 }
 
 #[wasm_bindgen]
@@ -36,7 +36,7 @@ impl Swarm {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Preset<SwarmScenario>[]")]
-    pub fn presets() -> Answer {
+    pub fn presets() -> QueryResult {
         presets::<swarm::Swarm>()
     }
 
@@ -104,7 +104,7 @@ impl Swarm {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "ClientRow[]")]
-    pub fn clients(&self, from: u32, count: u32) -> Answer {
+    pub fn clients(&self, from: u32, count: u32) -> QueryResult {
         let lab = self.lab.borrow();
         let world = lab.world();
         let to = from.saturating_add(count.min(MOST)).min(world.size().0);
@@ -130,8 +130,8 @@ impl Swarm {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Totals")]
-    pub fn counters(&self) -> Answer {
-        give(&Totals::of(self.lab.borrow().world()))
+    pub fn counters(&self) -> QueryResult {
+        give(&Totals::from_world(self.lab.borrow().world()))
     }
 
     /// The sum that makes up a client's credit at the cursor; `undefined` while
@@ -140,7 +140,7 @@ impl Swarm {
     /// # Errors
     /// When there is no such node.
     #[wasm_bindgen(unchecked_return_type = "{ key: string, [name: string]: any } | undefined")]
-    pub fn ledger(&self, client: u32) -> Answer {
+    pub fn ledger(&self, client: u32) -> QueryResult {
         let lab = self.lab.borrow();
         lab.known(client)?;
         let sum = numbers::sum(lab.world(), client);
@@ -153,12 +153,12 @@ impl Swarm {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "SwarmSelection | undefined")]
-    pub fn funnel(&self, transfer: f64) -> Answer {
+    pub fn funnel(&self, transfer: f64) -> QueryResult {
         let lab = self.lab.borrow();
         let Some(record) = lab.timeline.record(transfer as u64) else {
             return Ok(JsValue::UNDEFINED);
         };
-        let told = Selection::of(record);
+        let told = Selection::from_record(record);
         let found = told.or_else(|| selection::explained(&lab.timeline, record.seq));
         found.map_or(Ok(JsValue::UNDEFINED), |found| give(&found))
     }
@@ -191,7 +191,7 @@ impl Swarm {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "SwarmResult")]
-    pub fn outcome(&self) -> Answer {
+    pub fn outcome(&self) -> QueryResult {
         let mut lab = self.lab.borrow_mut();
         lab.surveyed();
         give(&lab.survey().tally.result(lab.timeline.farthest()))

@@ -1,7 +1,7 @@
 //! Per-frame drawing data, as flat lists of numbers.
 
 use servent_core::time::Instant;
-use servent_sim::swarm::{Habit, Running, World};
+use servent_sim::swarm::{AssignedTransfer, Habit, SwarmWorld};
 
 /// How many numbers a row of [`rows`] has.
 const ROW: usize = 14;
@@ -15,12 +15,12 @@ fn flag(on: bool, bit: u32) -> u32 {
 }
 
 /// Rows of clients from `from` on.
-pub(super) fn rows(world: &World, from: u32, count: u32) -> Vec<f64> {
+pub(super) fn rows(world: &SwarmWorld, from: u32, count: u32) -> Vec<f64> {
     let mut out = Vec::with_capacity(count.min(world.size().0) as usize * ROW);
     for client in from..from.saturating_add(count).min(world.size().0) {
         let Some(row) = world.summary(client) else { continue };
         let standing = row.standing;
-        let of = |n: fn(&servent_core::swarm::manager::Standing) -> u64| {
+        let of = |n: fn(&servent_core::swarm::manager::ClientStanding) -> u64| {
             standing.as_ref().map_or(0.0, |standing| whole(n(standing)))
         };
         let stalled = standing.and_then(|s| s.stalled).map_or(-1.0, |at| whole(at.as_micros()));
@@ -53,13 +53,13 @@ pub(super) fn rows(world: &World, from: u32, count: u32) -> Vec<f64> {
 }
 
 /// Active transfers at the cursor, by the number of their record.
-pub(super) fn transfers(world: &World, now: Instant) -> Vec<f64> {
+pub(super) fn transfers(world: &SwarmWorld, now: Instant) -> Vec<f64> {
     let chunk = whole(world.scenario().chunk);
-    let all: Vec<(u32, u32, &Running)> = world.running().collect();
+    let all: Vec<(u32, u32, &AssignedTransfer)> = world.running().collect();
     let mut order: Vec<(u64, u64)> =
         (0..).zip(&all).map(|(i, (.., running))| (running.id, i)).collect();
     order.sort_unstable();
-    let row = |(taker, piece, running): &(u32, u32, &Running)| {
+    let row = |(taker, piece, running): &(u32, u32, &AssignedTransfer)| {
         let at = |at: Option<Instant>| at.map_or(-1.0, |at| whole(at.as_micros()));
         let (begun, ends) = running.flows.unzip();
         let state = match running.flows {

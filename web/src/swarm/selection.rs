@@ -1,18 +1,18 @@
 //! How a transfer was chosen, and the totals of all transfers.
 
 use serde::Serialize;
-use servent_core::swarm::manager::Counters;
+use servent_core::swarm::manager::SwarmCounters;
 use servent_core::swarm::{Event as Told, Funnel, Led, Pick};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Record;
 use servent_sim::Timeline;
-use servent_sim::swarm::{Event, Swarm, World, client_of, name};
+use servent_sim::swarm::{Event, Swarm, SwarmWorld, client_of, name};
 
 /// Totals at the cursor.
 #[derive(Serialize)]
 pub(crate) struct Totals {
     #[serde(flatten)]
-    pub(crate) counters: Counters,
+    pub(crate) counters: SwarmCounters,
     pub(crate) ratio: u32,
     pub(crate) source_copies: u64,
     pub(crate) messages_per_piece: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    pub(super) fn of(world: &World) -> Self {
+    pub(super) fn from_world(world: &SwarmWorld) -> Self {
         let outcome = world.outcome();
         let (mut stalled, mut quarantined) = (0, 0);
         for client in 0..world.size().0 {
@@ -66,12 +66,12 @@ pub(crate) struct Selection {
     charged: bool,
     waiting: u32,
     copies: u32,
-    steps: Vec<Step>,
+    steps: Vec<SelectionStep>,
     chosen: Chosen,
 }
 
 #[derive(Serialize)]
-struct Step {
+struct SelectionStep {
     key: &'static str,
     count: u32,
     id: &'static str,
@@ -102,7 +102,7 @@ const UNSEEN: Clause = ("unseen", "SW-16", "lines 121–123");
 
 impl Selection {
     /// From the record of an assignment; `None` for any other record.
-    pub(crate) fn of(record: &Record<Event>) -> Option<Self> {
+    pub(crate) fn from_record(record: &Record<Event>) -> Option<Self> {
         let Event::Swarm(told) = &record.event else { return None };
         let Told::Assigned { piece, down, up, put, why, charged, funnel, .. } = told else {
             return None;
@@ -141,11 +141,11 @@ pub(super) fn explained(timeline: &Timeline<Swarm>, seq: u64) -> Option<Selectio
     world.explain();
     let mut records = Vec::new();
     while world.records() <= seq && world.step(&mut records) {}
-    Selection::of(records.iter().find(|record| record.seq == seq)?)
+    Selection::from_record(records.iter().find(|record| record.seq == seq)?)
 }
 
-fn steps(funnel: &Funnel, peer: bool, put: bool, why: Pick) -> Vec<Step> {
-    let step = |(key, id, clause): Clause, count| Step { key, count, id, clause };
+fn steps(funnel: &Funnel, peer: bool, put: bool, why: Pick) -> Vec<SelectionStep> {
+    let step = |(key, id, clause): Clause, count| SelectionStep { key, count, id, clause };
     let mut steps = vec![
         step(NEEDED, funnel.needed),
         step(REACHABLE, funnel.reachable),

@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 use servent_core::time::Duration;
-use servent_core::trace::why::Why;
+use servent_core::trace::why::RecordReason;
 use servent_core::trace::{NodeId, Record};
 use servent_sim::Oracle as _;
-use servent_sim::swarm::check::Oracles;
-use servent_sim::swarm::{ActAt, Event, Scenario, Swarm, Tally, World, presets, why};
+use servent_sim::swarm::check::SwarmOracles;
+use servent_sim::swarm::{
+    Event, Scenario, Swarm, SwarmActionAt, SwarmTally, SwarmWorld, presets, why,
+};
 use servent_sim::{Keyframes, Timeline, Violation};
 
 use super::picture;
@@ -16,19 +18,19 @@ use crate::lab::{NodeInfo, Survey, Watched};
 const CROWD: u32 = 200;
 
 /// The totals of the records, and the violations.
-pub(crate) struct Counted {
-    pub(crate) tally: Tally,
-    oracles: Oracles,
+pub(crate) struct SwarmCounts {
+    pub(crate) tally: SwarmTally,
+    oracles: SwarmOracles,
 }
 
-impl Survey<Swarm> for Counted {
+impl Survey<Swarm> for SwarmCounts {
     fn new(scenario: &Scenario) -> Self {
-        Self { tally: Tally::new(scenario), oracles: Oracles::new(scenario) }
+        Self { tally: SwarmTally::new(scenario), oracles: SwarmOracles::new(scenario) }
     }
 
-    fn see(&mut self, _: &World, record: &Record<Event>) {
-        self.tally.see(record);
-        self.oracles.see(record);
+    fn observe(&mut self, _: &SwarmWorld, record: &Record<Event>) {
+        self.tally.observe(record);
+        self.oracles.observe(record);
     }
 
     fn violations(&self) -> &[Violation] {
@@ -37,7 +39,7 @@ impl Survey<Swarm> for Counted {
 }
 
 impl Watched for Swarm {
-    type Survey = Counted;
+    type Survey = SwarmCounts;
     const SCHEMA: &'static str = "servent:swarm";
 
     fn presets() -> Vec<Scenario> {
@@ -52,7 +54,7 @@ impl Watched for Swarm {
         scenario.horizon
     }
 
-    fn with_faults(scenario: &Scenario, faults: Vec<ActAt>) -> Scenario {
+    fn with_faults(scenario: &Scenario, faults: Vec<SwarmActionAt>) -> Scenario {
         Scenario { faults, ..scenario.clone() }
     }
 
@@ -64,7 +66,7 @@ impl Watched for Swarm {
         }
     }
 
-    fn nodes(world: &World, names: &[String]) -> Vec<NodeInfo> {
+    fn nodes(world: &SwarmWorld, names: &[String]) -> Vec<NodeInfo> {
         let info = |(id, name): (NodeId, &String)| {
             let (role, up) = match world.summary(id.0) {
                 Some(glance) => (picture::role(glance.habit), glance.up),
@@ -79,15 +81,15 @@ impl Watched for Swarm {
         event.is_fault()
     }
 
-    fn why(record: &Record<Event>) -> Why {
-        why::of(record)
+    fn why(record: &Record<Event>) -> RecordReason {
+        why::explain(record)
     }
 
     fn numbers(timeline: &Timeline<Self>, i: u64) -> Option<Value> {
-        super::numbers::of(timeline, i)
+        super::numbers::list_numbers(timeline, i)
     }
 
-    fn look(world: &World, node: NodeId) -> serde_json::Result<Value> {
+    fn look(world: &SwarmWorld, node: NodeId) -> serde_json::Result<Value> {
         if node == world.coordinator() {
             return serde_json::to_value(world.coordinator_view());
         }

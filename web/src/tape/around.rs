@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use servent_core::trace::again::Again;
 use servent_core::trace::player::Player;
-use servent_sim::routing::{Gathered, Journey, Link, Traffic};
+use servent_sim::routing::{Journey, ObservedLink, ObservedOverlay, Traffic};
 
 /// The recorded node.
 const OURS: u32 = 0;
@@ -14,7 +14,7 @@ const OURS: u32 = 0;
 /// The neighbours of a tape.
 pub(super) struct Around {
     again: Again,
-    gathered: Gathered,
+    gathered: ObservedOverlay,
     /// Neighbours, by their numbers from 1 on.
     neighbours: Vec<SocketAddr>,
     numbers: BTreeMap<SocketAddr, u32>,
@@ -28,7 +28,7 @@ impl Around {
     pub(super) fn new(player: &Player) -> Option<Self> {
         Some(Self {
             again: Again::new(player.start()?),
-            gathered: Gathered::default(),
+            gathered: ObservedOverlay::default(),
             neighbours: Vec::new(),
             numbers: BTreeMap::new(),
             traffic: Traffic::default(),
@@ -39,7 +39,7 @@ impl Around {
     /// Takes up what is new on the tape.
     pub(super) fn learn(&mut self, player: &Player) {
         let gathered = &mut self.gathered;
-        if !self.again.go_on(player, |step| gathered.see(step)) {
+        if !self.again.go_on(player, |step| gathered.observe(step)) {
             return;
         }
         let [opened, closed, passed] = self.known;
@@ -75,7 +75,7 @@ impl Around {
         self.traffic.sort();
     }
 
-    fn number(&self, link: &Link) -> u32 {
+    fn number(&self, link: &ObservedLink) -> u32 {
         self.numbers.get(&link.peer).copied().unwrap_or(OURS)
     }
 

@@ -9,7 +9,7 @@ use servent_core::id::ConnId;
 use servent_core::node::Event;
 use servent_core::swarm::Event as Told;
 use servent_core::time::Instant;
-use servent_core::trace::again::{Again, Step};
+use servent_core::trace::again::{Again, ReplayStep};
 use servent_core::trace::player::Player;
 use servent_core::trace::{NodeId, Record};
 use servent_sim::swarm::{Event as Shown, connection};
@@ -24,7 +24,7 @@ pub(super) struct Came {
 }
 
 /// A piece on its way.
-pub(super) struct Flow {
+pub(super) struct PieceFlow {
     /// The record of its assignment.
     pub(super) id: u64,
     pub(super) down: u32,
@@ -39,7 +39,7 @@ pub(super) struct Clients {
     again: Option<Again>,
     rows: Vec<Came>,
     numbers: BTreeMap<ConnId, u32>,
-    flows: Vec<Flow>,
+    flows: Vec<PieceFlow>,
     choices: BTreeMap<u64, Selection>,
     /// When pieces arrived.
     arrivals: Vec<Instant>,
@@ -66,7 +66,7 @@ impl Clients {
     /// Takes up what is new on the tape.
     pub(super) fn learn(&mut self, player: &Player) {
         let Some(mut again) = self.again.take() else { return };
-        if again.go_on(player, |step| self.see(step)) {
+        if again.go_on(player, |step| self.observe(step)) {
             let half = again.node().swarm(0).coordinator;
             let pieces = half.and_then(|half| Some(half.swarm.files.first()?.pieces));
             self.pieces = self.pieces.max(pieces.unwrap_or(0));
@@ -108,8 +108,8 @@ impl Clients {
 
     /// The newest assignment of a piece to a client by an instant, if it is on
     /// its way.
-    pub(super) fn flow(&self, down: u32, piece: u32, since: Instant) -> Option<&Flow> {
-        let of = |flow: &&Flow| {
+    pub(super) fn flow(&self, down: u32, piece: u32, since: Instant) -> Option<&PieceFlow> {
+        let of = |flow: &&PieceFlow| {
             flow.down == down && flow.piece == piece && flow.ends.is_none_or(|end| end >= since)
         };
         self.flows.iter().find(of)
@@ -125,7 +125,7 @@ impl Clients {
         self.arrivals.partition_point(|arrival| *arrival <= at) as u64
     }
 
-    fn see(&mut self, step: &Step<'_>) {
+    fn observe(&mut self, step: &ReplayStep<'_>) {
         for (seq, event) in step.events() {
             if let Event::Swarm(told) = event {
                 self.told(step.at, seq, told);
@@ -147,7 +147,7 @@ impl Clients {
             }
             Told::Assigned { down, piece, .. } => {
                 let Some(taker) = self.row(*down) else { return };
-                let flow = Flow { id: seq, down: taker, piece: *piece, ends: None };
+                let flow = PieceFlow { id: seq, down: taker, piece: *piece, ends: None };
                 self.flows.push(flow);
                 self.choose(at, seq, told.clone());
             }
@@ -162,7 +162,8 @@ impl Clients {
 
     fn end(&mut self, down: ConnId, piece: u32, at: Instant) {
         let Some(down) = self.row(down) else { return };
-        let of = |flow: &&mut Flow| flow.down == down && flow.piece == piece && flow.ends.is_none();
+        let of =
+            |flow: &&mut PieceFlow| flow.down == down && flow.piece == piece && flow.ends.is_none();
         if let Some(flow) = self.flows.iter_mut().rev().find(of) {
             flow.ends = Some(at);
         }
@@ -177,6 +178,6 @@ impl Clients {
         }
         let node = NodeId(0);
         let record = Record { seq, at, node, cause: None, event: Shown::Swarm(told) };
-        self.choices.extend(Selection::of(&record).map(|choice| (seq, choice)));
+        self.choices.extend(Selection::from_record(&record).map(|choice| (seq, choice)));
     }
 }

@@ -7,14 +7,15 @@ use std::net::SocketAddr;
 use servent_core::engine::Effect;
 use servent_core::node::{Event, Input, Output};
 use servent_core::time::{Duration, Instant};
-use servent_core::trace::again::{Again, Step};
-use servent_core::trace::branch::Place;
+use servent_core::trace::again::{Again, ReplayStep};
+use servent_core::trace::branch::BranchPoint;
 use servent_core::trace::player::Player;
 use servent_core::trace::{Digest, NodeId};
-use servent_core::unicast::{Conn, Event as Told, Payload, Why};
+use servent_core::unicast::{Event as Told, RetransmitReason, UnicastConnId, UnicastPayload};
 use servent_core::wire::unicast::{Packet, Seal};
 use servent_sim::unicast::{
-    Arrow, Cause, DatagramId, Diagram, Fate, Label, Loss, Mark, UnicastTotals,
+    Arrow, ArrowFate, DatagramId, DatagramLoss, Diagram, Label, LifelineMark, LossCause,
+    UnicastTotals,
 };
 
 /// The way to the other end, before any round trip was measured.
@@ -29,7 +30,7 @@ pub(super) struct Seen {
     blocks: Vec<Label>,
     pub(super) record: u64,
     /// Where on the tape.
-    pub(super) place: Place,
+    pub(super) place: BranchPoint,
     /// Of its bytes: equal at both ends.
     pub(super) print: u64,
 }
@@ -40,7 +41,7 @@ struct Batch<'a> {
     peer: SocketAddr,
     ours: bool,
     segment: u32,
-    data: &'a Payload,
+    data: &'a UnicastPayload,
     record: u64,
     /// The number of the step.
     input: usize,
@@ -61,16 +62,16 @@ pub(super) struct Ends {
     seal: Seal,
     peers: Vec<SocketAddr>,
     seen: Vec<Seen>,
-    marks: Vec<Mark>,
+    marks: Vec<LifelineMark>,
     /// Half the smoothed round-trip time with each peer, as it was measured.
     ways: Vec<Vec<(Instant, Duration)>>,
     /// Numbers reported missing, and when they were sent again.
-    missing: Vec<(Instant, u32, Conn, u64, u64)>,
+    missing: Vec<(Instant, u32, UnicastConnId, u64, u64)>,
     /// The highest number sent, or received, of each connection.
-    known: BTreeMap<Conn, u64>,
+    known: BTreeMap<UnicastConnId, u64>,
     /// The highest number of each connection that was acknowledged, or
     /// delivered.
-    done: BTreeMap<Conn, u64>,
+    done: BTreeMap<UnicastConnId, u64>,
     totals: Vec<Total>,
     /// Numbers that left from here for the first time, and that were delivered
     /// here.
@@ -114,10 +115,10 @@ impl Ends {
     /// Takes up what is new on the tape.
     pub(super) fn learn(&mut self, player: &Player) {
         let Some(mut again) = self.again.take() else { return };
-        if again.go_on(player, |step| self.see(step, player)) {
+        if again.go_on(player, |step| self.observe(step, player)) {
             let mut arrows = self.arrows();
             arrows.sort_by_key(|arrow| arrow.sent);
-            self.diagram = Diagram::of(arrows, self.marks.clone());
+            self.diagram = Diagram::mark(arrows, self.marks.clone());
         }
         self.again = Some(again);
     }
@@ -133,7 +134,7 @@ impl Ends {
     }
 
     /// What happened at the recorded end.
-    pub(super) fn marks(&self) -> &[Mark] {
+    pub(super) fn marks(&self) -> &[LifelineMark] {
         &self.marks
     }
 
@@ -144,7 +145,7 @@ impl Ends {
     }
 
     /// Where the `n`-th datagram of another end stands on the tape.
-    pub(super) fn place(&self, from: NodeId, n: u32) -> Option<Place> {
+    pub(super) fn place(&self, from: NodeId, n: u32) -> Option<BranchPoint> {
         let of = |seen: &&Seen| !seen.ours && seen.peer == from.0;
         self.seen.iter().filter(of).nth(n.checked_sub(1)? as usize).map(|seen| seen.place)
     }
@@ -197,7 +198,7 @@ impl Ends {
             + 1
     }
 
-    fn see(&mut self, step: &Step<'_>, player: &Player) {
+    fn observe(&mut self, step: &ReplayStep<'_>, player: &Player) {
         let (at, input) = (step.at, step.number);
         // The newest event by then says most about it.
         let record = player.records_until(at).saturating_sub(1) as u64;
@@ -207,10 +208,12 @@ impl Ends {
                 |_, _| None,
             );
         }
-        let again: Vec<(Conn, u64, u64, Why)> = step.effects.iter().filter_map(resent).collect();
+        let again: Vec<(UnicastConnId, u64, u64, RetransmitReason)> =
+            step.effects.iter().filter_map(resent).collect();
         let why = |conn, seq| {
-            let fits =
-                |(c, a, b, _): &&(Conn, u64, u64, Why)| *c == conn && (*a..=*b).contains(&seq);
+            let fits = |(c, a, b, _): &&(UnicastConnId, u64, u64, RetransmitReason)| {
+                *c == conn && (*a..=*b).contains(&seq)
+            };
             again.iter().find(fits).map(|(.., why)| *why)
         };
         for effect in step.effects {
@@ -228,14 +231,19 @@ impl Ends {
 
     fn told(&mut self, at: Instant, told: &Told, record: u64) {
         let peer = self.peer(told.peer());
-        let mark =
-            Mark { at, seq: record, node: NodeId(0), peer: Some(NodeId(peer)), ..Mark::default() };
-        self.marks.extend(mark.of(told));
+        let mark = LifelineMark {
+            at,
+            seq: record,
+            node: NodeId(0),
+            peer: Some(NodeId(peer)),
+            ..LifelineMark::default()
+        };
+        self.marks.extend(mark.mark(told));
         match told {
             Told::Rtt { smoothed, .. } => {
                 self.ways[peer as usize - 1].push((at, smoothed.ratio(1, 2)));
             }
-            Told::Resent { conn, from, to, why: Why::Missing, .. } => {
+            Told::Resent { conn, from, to, why: RetransmitReason::Missing, .. } => {
                 self.missing.push((at, peer, *conn, *from, *to));
             }
             Told::Sent { conn, to, .. } => {
@@ -259,8 +267,14 @@ impl Ends {
 
     /// Counts what is new; returns how much was written, and
     /// how much arrived.
-    fn count(&mut self, at: Instant, conn: Conn, known: u64, done: Option<u64>) -> (u64, u64) {
-        let raise = |all: &mut BTreeMap<Conn, u64>, to: u64| {
+    fn count(
+        &mut self,
+        at: Instant,
+        conn: UnicastConnId,
+        known: u64,
+        done: Option<u64>,
+    ) -> (u64, u64) {
+        let raise = |all: &mut BTreeMap<UnicastConnId, u64>, to: u64| {
             let highest = all.entry(conn).or_default();
             let more = to.saturating_sub(*highest);
             *highest += more;
@@ -276,15 +290,19 @@ impl Ends {
         (new, came)
     }
 
-    fn datagrams(&mut self, batch: &Batch<'_>, why: impl Fn(Conn, u64) -> Option<Why> + Copy) {
+    fn datagrams(
+        &mut self,
+        batch: &Batch<'_>,
+        why: impl Fn(UnicastConnId, u64) -> Option<RetransmitReason> + Copy,
+    ) {
         let Batch { at, ours, data, record, input, .. } = *batch;
         let peer = self.peer(batch.peer);
         let each = (batch.segment as usize).max(1);
         for (datagram, start) in (0..data.len()).step_by(each).enumerate() {
             let one = data.slice(start..(start + each).min(data.len()));
             let packet = Packet::parse(&one, &self.seal).unwrap_or_default();
-            let blocks = packet.blocks.iter().map(|block| Label::of(block, why)).collect();
-            let (bytes, place) = (one.len() as u32, Place { input, datagram });
+            let blocks = packet.blocks.iter().map(|block| Label::describe(block, why)).collect();
+            let (bytes, place) = (one.len() as u32, BranchPoint { input, datagram });
             let print = print_of(&one);
             self.seen.push(Seen { at, peer, ours, bytes, blocks, record, place, print });
         }
@@ -322,7 +340,7 @@ impl Ends {
                 sent,
                 due,
                 at: Some(due),
-                fate: Fate::Arrived,
+                fate: ArrowFate::Arrived,
                 why: None,
                 copy_of: None,
                 again: seen.blocks.iter().any(is_again),
@@ -345,8 +363,8 @@ impl Ends {
                 };
                 let last = self.seen[..before].iter().rposition(carried);
                 if let Some(arrow) = last.and_then(|last| arrows.get_mut(last)) {
-                    arrow.fate = Fate::Lost;
-                    arrow.why = Some(Cause::Loss(Loss::Chance));
+                    arrow.fate = ArrowFate::Lost;
+                    arrow.why = Some(LossCause::Loss(DatagramLoss::Chance));
                 }
             }
         }
@@ -359,7 +377,7 @@ fn print_of(bytes: &[u8]) -> u64 {
     digest.value()
 }
 
-fn carries(blocks: &[Label], of: Conn, number: u64) -> bool {
+fn carries(blocks: &[Label], of: UnicastConnId, number: u64) -> bool {
     blocks.iter().any(|label| {
         matches!(label, Label::Data { conn, from, to, .. }
             if *conn == of && (*from..=*to).contains(&number))
@@ -370,7 +388,7 @@ const fn is_again(label: &Label) -> bool {
     matches!(label, Label::Data { again: Some(_), .. })
 }
 
-fn resent(effect: &Effect<Output, Event>) -> Option<(Conn, u64, u64, Why)> {
+fn resent(effect: &Effect<Output, Event>) -> Option<(UnicastConnId, u64, u64, RetransmitReason)> {
     match effect {
         Effect::Event(Event::Unicast(Told::Resent { conn, from, to, why, .. })) => {
             Some((*conn, *from, *to, *why))

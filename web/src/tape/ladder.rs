@@ -11,13 +11,13 @@ use super::recorded::Recorded;
 use super::several::Several;
 use super::{Tape, Tapes};
 use crate::lab::{Cast, Run, Watching as _, known};
-use crate::value::{Answer, give, instant};
+use crate::value::{QueryResult, give, instant};
 
 /// The most arrows or marks in one answer.
 const MOST: u32 = 10_000;
 
 /// Whose datagrams.
-enum Of {
+enum LadderOwner {
     One(Rc<RefCell<Recorded>>),
     Several(Rc<RefCell<Several>>),
 }
@@ -26,28 +26,28 @@ enum Of {
 /// the other is estimated from the round-trip time.
 #[wasm_bindgen]
 pub struct Ladder {
-    of: Of,
+    of: LadderOwner,
 }
 
 impl Ladder {
-    pub(super) fn of(recorded: &Rc<RefCell<Recorded>>) -> Option<Self> {
+    pub(super) fn from_recorded(recorded: &Rc<RefCell<Recorded>>) -> Option<Self> {
         recorded.borrow_mut().ends()?;
-        Some(Self { of: Of::One(Rc::clone(recorded)) })
+        Some(Self { of: LadderOwner::One(Rc::clone(recorded)) })
     }
 
     pub(super) fn of_several(several: &Rc<RefCell<Several>>) -> Option<Self> {
         several.borrow().views().contains(&"unicast").then_some(())?;
-        Some(Self { of: Of::Several(Rc::clone(several)) })
+        Some(Self { of: LadderOwner::Several(Rc::clone(several)) })
     }
 
     /// Does something with what is drawn.
-    fn drawn(&self, work: impl FnOnce(&Diagram) -> Answer) -> Answer {
+    fn drawn(&self, work: impl FnOnce(&Diagram) -> QueryResult) -> QueryResult {
         match &self.of {
-            Of::One(of) => {
+            LadderOwner::One(of) => {
                 let mut of = of.borrow_mut();
                 of.ends().map_or_else(|| give(&[(); 0]), |ends| work(ends.diagram()))
             }
-            Of::Several(of) => work(&of.borrow().joined().diagram),
+            LadderOwner::Several(of) => work(&of.borrow().joined().diagram),
         }
     }
 }
@@ -58,8 +58,8 @@ impl Ladder {
     #[must_use]
     pub fn run(&self) -> Run {
         match &self.of {
-            Of::One(of) => Run::cast(Rc::clone(of) as Rc<RefCell<_>>, Cast::Ends),
-            Of::Several(of) => Run::cast(Rc::clone(of) as Rc<RefCell<_>>, Cast::Ends),
+            LadderOwner::One(of) => Run::cast(Rc::clone(of) as Rc<RefCell<_>>, Cast::Ends),
+            LadderOwner::Several(of) => Run::cast(Rc::clone(of) as Rc<RefCell<_>>, Cast::Ends),
         }
     }
 
@@ -67,8 +67,8 @@ impl Ladder {
     #[must_use]
     pub fn tape(&self) -> Option<Tape> {
         match &self.of {
-            Of::One(of) => Some(Tape { of: Rc::clone(of) }),
-            Of::Several(_) => None,
+            LadderOwner::One(of) => Some(Tape { of: Rc::clone(of) }),
+            LadderOwner::Several(_) => None,
         }
     }
 
@@ -76,8 +76,8 @@ impl Ladder {
     #[must_use]
     pub fn tapes(&self) -> Option<Tapes> {
         match &self.of {
-            Of::One(_) => None,
-            Of::Several(of) => Some(Tapes { of: Rc::clone(of) }),
+            LadderOwner::One(_) => None,
+            LadderOwner::Several(of) => Some(Tapes { of: Rc::clone(of) }),
         }
     }
 
@@ -85,8 +85,8 @@ impl Ladder {
     #[must_use]
     pub fn recorded(&self) -> Vec<u32> {
         match &self.of {
-            Of::One(_) => vec![0],
-            Of::Several(of) => (0..of.borrow().many() as u32).collect(),
+            LadderOwner::One(_) => vec![0],
+            LadderOwner::Several(of) => (0..of.borrow().many() as u32).collect(),
         }
     }
 
@@ -95,13 +95,13 @@ impl Ladder {
     /// # Errors
     /// When there is no such node.
     #[wasm_bindgen(unchecked_return_type = "Margins")]
-    pub fn margins(&self, node: u32) -> Answer {
+    pub fn margins(&self, node: u32) -> QueryResult {
         match &self.of {
-            Of::One(of) => {
+            LadderOwner::One(of) => {
                 let of = of.borrow();
                 give(&of.margins(known(node, of.size(Cast::Ends))?))
             }
-            Of::Several(of) => {
+            LadderOwner::Several(of) => {
                 let of = of.borrow();
                 give(&of.margins(known(node, of.size(Cast::Ends))?))
             }
@@ -114,14 +114,14 @@ impl Ladder {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "UnicastTotals")]
-    pub fn totals(&self) -> Answer {
+    pub fn totals(&self) -> QueryResult {
         match &self.of {
-            Of::One(of) => {
+            LadderOwner::One(of) => {
                 let mut of = of.borrow_mut();
                 let now = of.now();
                 of.ends().map_or(Ok(JsValue::UNDEFINED), |ends| give(&ends.totals(now)))
             }
-            Of::Several(of) => {
+            LadderOwner::Several(of) => {
                 let of = of.borrow();
                 give(&of.joined().totals(of.now()))
             }
@@ -133,7 +133,7 @@ impl Ladder {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Arrow[]")]
-    pub fn arrows(&self, from: f64, to: f64, most: u32) -> Answer {
+    pub fn arrows(&self, from: f64, to: f64, most: u32) -> QueryResult {
         self.drawn(|diagram| {
             let most = most.min(MOST) as usize;
             let arrows = diagram.arrows(instant(from), instant(to), most);
@@ -145,8 +145,8 @@ impl Ladder {
     ///
     /// # Errors
     /// When a value cannot be represented in JavaScript.
-    #[wasm_bindgen(unchecked_return_type = "Mark[]")]
-    pub fn marks(&self, from: f64, to: f64, most: u32) -> Answer {
+    #[wasm_bindgen(unchecked_return_type = "LifelineMark[]")]
+    pub fn marks(&self, from: f64, to: f64, most: u32) -> QueryResult {
         self.drawn(|diagram| {
             give(&diagram.marks(instant(from), instant(to), most.min(MOST) as usize))
         })

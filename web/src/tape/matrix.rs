@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use js_sys::{Float64Array, Uint8Array, Uint32Array};
 use servent_core::id::ConnId;
-use servent_core::swarm::manager::{ClientView, FileView, View};
+use servent_core::swarm::manager::{ClientView, ManagedFileView, View};
 use servent_core::time::{Duration, Instant};
 use servent_sim::swarm::{Cell, Result};
 use wasm_bindgen::JsValue;
@@ -16,7 +16,7 @@ use super::clients::Clients;
 use super::recorded::Recorded;
 use crate::lab::{Cast, Run, Watching as _};
 use crate::swarm::Totals;
-use crate::value::{Answer, give, us};
+use crate::value::{QueryResult, give, us};
 
 /// The most points in the progress curve.
 const POINTS: u32 = 2_000;
@@ -32,7 +32,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    pub(super) fn of(recorded: &Rc<RefCell<Recorded>>) -> Option<Self> {
+    pub(super) fn from_recorded(recorded: &Rc<RefCell<Recorded>>) -> Option<Self> {
         recorded.borrow_mut().clients().filter(|clients| !clients.rows().is_empty())?;
         Some(Self { of: Rc::clone(recorded) })
     }
@@ -55,7 +55,7 @@ impl Matrix {
 /// What a client has, by its row.
 fn members<'a>(
     clients: &'a Clients,
-    file: &'a FileView,
+    file: &'a ManagedFileView,
 ) -> impl Iterator<Item = (u32, &'a ClientView)> {
     file.clients.iter().filter_map(|client| Some((clients.row(client.client)?, client)))
 }
@@ -86,7 +86,7 @@ impl Matrix {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "SwarmPolicy")]
-    pub fn policy(&self) -> Answer {
+    pub fn policy(&self) -> QueryResult {
         give(&self.of.borrow().policy())
     }
 
@@ -202,7 +202,7 @@ impl Matrix {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Totals")]
-    pub fn counters(&self) -> Answer {
+    pub fn counters(&self) -> QueryResult {
         let begun = self.of.borrow().begun();
         let totals = self.with(|clients, view, now| {
             let whole = |came: &&super::clients::Came| came.whole.is_some_and(|at| at <= now);
@@ -254,7 +254,7 @@ impl Matrix {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "SwarmSelection | undefined")]
-    pub fn funnel(&self, transfer: f64) -> Answer {
+    pub fn funnel(&self, transfer: f64) -> QueryResult {
         let mut of = self.of.borrow_mut();
         let choice = of.clients().and_then(|clients| clients.choice(transfer as u64));
         choice.map_or(Ok(JsValue::UNDEFINED), give)
@@ -265,7 +265,7 @@ impl Matrix {
     /// # Errors
     /// Never.
     #[wasm_bindgen(unchecked_return_type = "{ key: string, [name: string]: any } | undefined")]
-    pub fn ledger(&self, _: u32) -> Answer {
+    pub fn ledger(&self, _: u32) -> QueryResult {
         Ok(JsValue::UNDEFINED)
     }
 
@@ -274,7 +274,7 @@ impl Matrix {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "SwarmResult")]
-    pub fn outcome(&self) -> Answer {
+    pub fn outcome(&self) -> QueryResult {
         let mut of = self.of.borrow_mut();
         let whole = of.clients().map_or((0, 0), |clients| {
             let done = clients.rows().iter().filter(|came| came.whole.is_some()).count();

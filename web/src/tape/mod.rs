@@ -3,9 +3,9 @@
 mod around;
 mod clients;
 mod ends;
-mod joined;
 mod ladder;
 mod matrix;
+mod merged;
 mod open;
 mod overlay;
 mod recorded;
@@ -34,8 +34,8 @@ pub use self::overlay::Overlay;
 use self::recorded::Recorded;
 pub use self::tapes::Tapes;
 use crate::lab::{Run, known};
-use crate::queue::Part;
-use crate::value::{Answer, give, refused};
+use crate::queue::QueueSlice;
+use crate::value::{QueryResult, give, refused};
 
 /// A recorded servent, replayed.
 #[wasm_bindgen]
@@ -122,28 +122,28 @@ impl Tape {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "string[]")]
-    pub fn views(&self) -> Answer {
+    pub fn views(&self) -> QueryResult {
         give(&self.of.borrow_mut().views())
     }
 
     /// Its datagrams; `undefined` when it has none. Both share one cursor.
     #[must_use]
     pub fn ladder(&self) -> Option<Ladder> {
-        Ladder::of(&self.of)
+        Ladder::from_recorded(&self.of)
     }
 
     /// The neighbours of its servent in the overlay; `undefined` when there were
     /// none. Both share one cursor.
     #[must_use]
     pub fn overlay(&self) -> Option<Overlay> {
-        Overlay::of(&self.of)
+        Overlay::from_recorded(&self.of)
     }
 
     /// The clients of its coordinator; `undefined` when there were none. Both
     /// share one cursor.
     #[must_use]
     pub fn matrix(&self) -> Option<Matrix> {
-        Matrix::of(&self.of)
+        Matrix::from_recorded(&self.of)
     }
 
     /// The same tape once more, with the same cursor.
@@ -166,7 +166,7 @@ impl Tape {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "WorldFile | undefined")]
-    pub fn world(&self) -> Answer {
+    pub fn world(&self) -> QueryResult {
         let of = self.of.borrow();
         let player = of.player();
         let Some((protocol, scenario)) = player.world() else { return Ok(JsValue::UNDEFINED) };
@@ -183,8 +183,8 @@ impl Tape {
     /// # Errors
     /// When there is no such node.
     #[wasm_bindgen(unchecked_return_type = "QueueState")]
-    pub fn positions(&self, node: u32, from: u32, count: u32) -> Answer {
-        self.queue(node, Part::Positions(from, count))
+    pub fn positions(&self, node: u32, from: u32, count: u32) -> QueryResult {
+        self.queue(node, QueueSlice::Positions(from, count))
     }
 
     /// The same, with the queue sorted into lanes: a window of `count` requests
@@ -193,8 +193,15 @@ impl Tape {
     /// # Errors
     /// When there is no such node.
     #[wasm_bindgen(unchecked_return_type = "QueueState")]
-    pub fn lanes(&self, node: u32, sync: u32, asynchronous: u32, grace: u32, count: u32) -> Answer {
-        self.queue(node, Part::lanes([sync, asynchronous, grace], count))
+    pub fn lanes(
+        &self,
+        node: u32,
+        sync: u32,
+        asynchronous: u32,
+        grace: u32,
+        count: u32,
+    ) -> QueryResult {
+        self.queue(node, QueueSlice::lanes([sync, asynchronous, grace], count))
     }
 
     /// The totals of the servent's queue at the cursor; `undefined` for a tape
@@ -202,8 +209,8 @@ impl Tape {
     ///
     /// # Errors
     /// When there is no such node.
-    #[wasm_bindgen(unchecked_return_type = "Outcome | undefined")]
-    pub fn totals(&self, node: u32) -> Answer {
+    #[wasm_bindgen(unchecked_return_type = "QueueOutcome | undefined")]
+    pub fn totals(&self, node: u32) -> QueryResult {
         known(node, self.of.borrow().id().0 as usize + 1)?;
         self.of.borrow_mut().totals().map_or(Ok(JsValue::UNDEFINED), |totals| give(&totals))
     }
@@ -214,7 +221,7 @@ impl Tape {
     pub fn export_pcapng(&self) -> Uint8Array {
         let mut exporter = Exporter::new();
         for line in self.of.borrow().player().lines() {
-            if let Ok(qlog::Read::Line(line)) = qlog::read(line.as_bytes()) {
+            if let Ok(qlog::QlogLine::Line(line)) = qlog::read(line.as_bytes()) {
                 exporter.feed(Ok(*line));
             }
         }
@@ -237,7 +244,7 @@ impl Tape {
         Ok(Self { of: Rc::new(RefCell::new(Recorded::new(player))) })
     }
 
-    fn queue(&self, node: u32, part: Part) -> Answer {
+    fn queue(&self, node: u32, part: QueueSlice) -> QueryResult {
         let of = self.of.borrow();
         // It is the only node, whatever its number was when it was recorded.
         known(node, of.id().0 as usize + 1)?;

@@ -15,7 +15,7 @@ use super::several::Several;
 use super::{Tape, Tapes};
 use crate::lab::{Cast, Run, Watching as _, known};
 use crate::routing::{Search, flights};
-use crate::value::{Answer, give, instant};
+use crate::value::{QueryResult, give, instant};
 
 /// The most rows in one answer.
 const MOST: u32 = 100_000;
@@ -25,7 +25,7 @@ const MOST: u32 = 100_000;
 const WAY: f64 = servent_sim::routing::WAY.as_micros() as f64;
 
 /// Whose neighbours.
-enum Of {
+enum OverlayOwner {
     One(Rc<RefCell<Recorded>>),
     Several(Rc<RefCell<Several>>),
 }
@@ -35,29 +35,29 @@ enum Of {
 /// then who recorded nothing.
 #[wasm_bindgen]
 pub struct Overlay {
-    of: Of,
+    of: OverlayOwner,
 }
 
 impl Overlay {
-    pub(super) fn of(recorded: &Rc<RefCell<Recorded>>) -> Option<Self> {
+    pub(super) fn from_recorded(recorded: &Rc<RefCell<Recorded>>) -> Option<Self> {
         recorded.borrow_mut().around().filter(|around| !around.neighbours().is_empty())?;
-        Some(Self { of: Of::One(Rc::clone(recorded)) })
+        Some(Self { of: OverlayOwner::One(Rc::clone(recorded)) })
     }
 
     pub(super) fn of_several(several: &Rc<RefCell<Several>>) -> Option<Self> {
         several.borrow().views().contains(&"routing").then_some(())?;
-        Some(Self { of: Of::Several(Rc::clone(several)) })
+        Some(Self { of: OverlayOwner::Several(Rc::clone(several)) })
     }
 
     /// What is drawn, and the instant of the cursor.
     fn drawn<T: Default>(&self, work: impl FnOnce(&Traffic, Instant) -> T) -> T {
         match &self.of {
-            Of::One(of) => {
+            OverlayOwner::One(of) => {
                 let mut of = of.borrow_mut();
                 let now = of.now();
                 of.around().map_or_else(T::default, |around| work(around.traffic(), now))
             }
-            Of::Several(of) => {
+            OverlayOwner::Several(of) => {
                 let of = of.borrow();
                 work(of.traffic(), of.now())
             }
@@ -66,15 +66,15 @@ impl Overlay {
 
     fn size(&self) -> usize {
         match &self.of {
-            Of::One(of) => of.borrow().size(Cast::Neighbours),
-            Of::Several(of) => of.borrow().size(Cast::Neighbours),
+            OverlayOwner::One(of) => of.borrow().size(Cast::Neighbours),
+            OverlayOwner::Several(of) => of.borrow().size(Cast::Neighbours),
         }
     }
 
     fn names(&self) -> Vec<String> {
         match &self.of {
-            Of::One(of) => of.borrow().names(),
-            Of::Several(of) => of.borrow().neighbours(),
+            OverlayOwner::One(of) => of.borrow().names(),
+            OverlayOwner::Several(of) => of.borrow().neighbours(),
         }
     }
 }
@@ -85,8 +85,10 @@ impl Overlay {
     #[must_use]
     pub fn run(&self) -> Run {
         match &self.of {
-            Of::One(of) => Run::cast(Rc::clone(of) as Rc<RefCell<_>>, Cast::Neighbours),
-            Of::Several(of) => Run::cast(Rc::clone(of) as Rc<RefCell<_>>, Cast::Neighbours),
+            OverlayOwner::One(of) => Run::cast(Rc::clone(of) as Rc<RefCell<_>>, Cast::Neighbours),
+            OverlayOwner::Several(of) => {
+                Run::cast(Rc::clone(of) as Rc<RefCell<_>>, Cast::Neighbours)
+            }
         }
     }
 
@@ -94,8 +96,8 @@ impl Overlay {
     #[must_use]
     pub fn tape(&self) -> Option<Tape> {
         match &self.of {
-            Of::One(of) => Some(Tape { of: Rc::clone(of) }),
-            Of::Several(_) => None,
+            OverlayOwner::One(of) => Some(Tape { of: Rc::clone(of) }),
+            OverlayOwner::Several(_) => None,
         }
     }
 
@@ -103,8 +105,8 @@ impl Overlay {
     #[must_use]
     pub fn tapes(&self) -> Option<Tapes> {
         match &self.of {
-            Of::One(_) => None,
-            Of::Several(of) => Some(Tapes { of: Rc::clone(of) }),
+            OverlayOwner::One(_) => None,
+            OverlayOwner::Several(of) => Some(Tapes { of: Rc::clone(of) }),
         }
     }
 
@@ -152,7 +154,7 @@ impl Overlay {
     pub fn up(&self) -> Uint8Array {
         let mut all = vec![0; self.size()];
         // Whoever is alone is there all the same, as far as it was recorded.
-        if let Of::One(_) = &self.of {
+        if let OverlayOwner::One(_) = &self.of {
             all[0] = 1;
         }
         let wires: Vec<([u32; 2], bool)> = self
@@ -171,11 +173,11 @@ impl Overlay {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Search[]")]
-    pub fn searches(&self) -> Answer {
+    pub fn searches(&self) -> QueryResult {
         let names = self.names();
         self.drawn(|traffic, _| {
             let all = (0..).zip(traffic.journeys());
-            let searches = all.map(|(number, journey)| Search::of(number, journey, &names));
+            let searches = all.map(|(number, journey)| Search::describe(number, journey, &names));
             Some(give(&searches.collect::<Vec<_>>()))
         })
         .unwrap_or_else(|| give(&[(); 0]))
@@ -194,11 +196,11 @@ impl Overlay {
     /// # Errors
     /// When there is no such node.
     #[wasm_bindgen(unchecked_return_type = "Tables")]
-    pub fn tables(&self, node: u32, _: u32, _: u32) -> Answer {
+    pub fn tables(&self, node: u32, _: u32, _: u32) -> QueryResult {
         let node = known(node, self.size())?;
         match &self.of {
-            Of::One(of) => give(&tables(&of.borrow(), node == NodeId(0))),
-            Of::Several(of) => {
+            OverlayOwner::One(of) => give(&tables(&of.borrow(), node == NodeId(0))),
+            OverlayOwner::Several(of) => {
                 let of = of.borrow();
                 let own = of.recorded(node);
                 let any = own.or_else(|| of.recorded(NodeId(0)));
@@ -215,7 +217,7 @@ impl Overlay {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "RoutingTotals")]
-    pub fn totals(&self) -> Answer {
+    pub fn totals(&self) -> QueryResult {
         let totals = self.drawn(|traffic, now| Some(traffic.totals(now)));
         totals.map_or(Ok(JsValue::UNDEFINED), |totals| give(&totals))
     }
@@ -225,7 +227,7 @@ impl Overlay {
     /// # Errors
     /// When there is no such node.
     #[wasm_bindgen(unchecked_return_type = "TallyView")]
-    pub fn counters(&self, node: Option<u32>) -> Answer {
+    pub fn counters(&self, node: Option<u32>) -> QueryResult {
         let node = node.map(|node| known(node, self.size())).transpose()?.map(|node| node.0);
         let tally = self.drawn(|traffic, now| Some(traffic.tally(node, now)));
         tally.map_or(Ok(JsValue::UNDEFINED), |tally| give(&tally))

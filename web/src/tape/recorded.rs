@@ -7,7 +7,7 @@ use serde_json::Value;
 use servent_core::node::{ConnEvent, Node, WorldEvent};
 use servent_core::queue::{self, Dialect};
 use servent_core::routing;
-use servent_core::swarm::{Policy, manager};
+use servent_core::swarm::{SwarmPolicy, manager};
 use servent_core::time::Instant;
 use servent_core::trace::player::Player;
 use servent_core::trace::qlog::{self, RawRecord};
@@ -15,7 +15,7 @@ use servent_core::trace::why::of_event;
 use servent_core::trace::{Event, NodeId};
 use servent_core::unicast::Profile;
 use servent_sim::At;
-use servent_sim::queue::Tally;
+use servent_sim::queue::QueueTally;
 use servent_sim::unicast::{Margins, margins};
 use wasm_bindgen::{JsError, JsValue};
 
@@ -25,8 +25,8 @@ use super::ends::Ends;
 use super::whatif::{self, Branches};
 use crate::lab::{Cast, Columns, NamedRecord, NodeInfo, Verified, Watching, changes, fitting};
 use crate::queue::numbers;
-use crate::queue::{Outcome, Part, QueueState, look};
-use crate::value::{Answer, give};
+use crate::queue::{QueueOutcome, QueueSlice, QueueState, look};
+use crate::value::{QueryResult, give};
 
 /// How many queue entries are shown in a node's state.
 const CARDS: u32 = 50;
@@ -37,7 +37,7 @@ pub(super) struct Take {
     pub(super) player: Player,
     columns: Columns,
     /// The totals of its queue, and how many records they include.
-    tally: Option<(Tally, usize)>,
+    tally: Option<(QueueTally, usize)>,
     /// Its datagrams, once somebody looks at them.
     pub(super) ends: Option<Ends>,
     /// The same for its neighbours, and for the clients it coordinates.
@@ -137,7 +137,7 @@ impl Recorded {
     }
 
     /// The policy of the coordinator.
-    pub(super) fn policy(&self) -> Option<Policy> {
+    pub(super) fn policy(&self) -> Option<SwarmPolicy> {
         let coordinator = self.take.player.start()?.config.swarm.coordinator.as_ref();
         coordinator.map(|config| config.policy)
     }
@@ -204,27 +204,27 @@ impl Recorded {
         self.take.player.start().map_or(NodeId(0), |start| start.node)
     }
 
-    pub(super) fn queue(&self, part: Part) -> QueueState {
+    pub(super) fn queue(&self, part: QueueSlice) -> QueueState {
         let (view, lanes) = self.take.player.node().map(|n| look(n, part)).unwrap_or_default();
         QueueState { at: self.take.player.now(), queue: view.queue, lanes, ..QueueState::default() }
     }
 
     /// The totals of its queue at the cursor; `None` for a tape without its
     /// start.
-    pub(super) fn totals(&mut self) -> Option<Outcome> {
+    pub(super) fn totals(&mut self) -> Option<QueueOutcome> {
         let config = &self.take.player.start()?.config;
         let up = (config.queue.bandwidth > 0).then_some(config.queue.bandwidth);
-        let begun = || (Tally::new(config.queue.slots), 0);
+        let begun = || (QueueTally::new(config.queue.slots), 0);
         let (tally, seen) = self.take.tally.get_or_insert_with(begun);
         while let Some(record) = self.take.player.record(*seen) {
-            if let Ok(said) = serde_json::from_str::<Said>(&record.event) {
-                tally.see(record.at, &said.into());
+            if let Ok(said) = serde_json::from_str::<CountedEvent>(&record.event) {
+                tally.observe(record.at, &said.into());
             }
             *seen += 1;
         }
         let now = self.take.player.now();
-        let view = self.take.player.node().map(|node| look(node, Part::Positions(1, 0)).0);
-        Some(Outcome::of(tally.until(now), view.as_ref(), now, up))
+        let view = self.take.player.node().map(|node| look(node, QueueSlice::Positions(1, 0)).0);
+        Some(QueueOutcome::measure(tally.until(now), view.as_ref(), now, up))
     }
 
     /// What it does as an end of datagrams, and by which profile.
@@ -294,18 +294,18 @@ impl Recorded {
 /// half a megabyte to the module.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Said {
+enum CountedEvent {
     Conn(ConnEvent),
     Queue(queue::Event),
     World(WorldEvent),
 }
 
-impl From<Said> for Event {
-    fn from(said: Said) -> Self {
+impl From<CountedEvent> for Event {
+    fn from(said: CountedEvent) -> Self {
         match said {
-            Said::Conn(event) => Self::Conn(event),
-            Said::Queue(event) => Self::Queue(event),
-            Said::World(event) => Self::World(event),
+            CountedEvent::Conn(event) => Self::Conn(event),
+            CountedEvent::Queue(event) => Self::Queue(event),
+            CountedEvent::World(event) => Self::World(event),
         }
     }
 }
@@ -320,7 +320,7 @@ impl Watching for Recorded {
         "trace"
     }
 
-    fn scenario(&self) -> Answer {
+    fn scenario(&self) -> QueryResult {
         Ok(JsValue::UNDEFINED)
     }
 
@@ -391,7 +391,7 @@ impl Watching for Recorded {
         }
     }
 
-    fn nodes(&self, cast: Cast) -> Answer {
+    fn nodes(&self, cast: Cast) -> QueryResult {
         match (cast, &self.take.ends, &self.take.clients) {
             (Cast::Ends, Some(ends), _) => return give(&self.parties(ends)),
             (Cast::Clients, _, Some(clients)) => return give(&self.members(clients)),
@@ -409,7 +409,7 @@ impl Watching for Recorded {
         give(&[NodeInfo { dialect: Some(dialect), ..info }])
     }
 
-    fn inspect(&self, node: NodeId, cast: Cast) -> Answer {
+    fn inspect(&self, node: NodeId, cast: Cast) -> QueryResult {
         let others = self.size(cast) as u32 - 1;
         let own = NodeId(if cast == Cast::Clients { others } else { 0 });
         match cast {
@@ -422,20 +422,20 @@ impl Watching for Recorded {
         give(&state(self.take.player.node())?)
     }
 
-    fn diff(&self, _: NodeId) -> Answer {
+    fn diff(&self, _: NodeId) -> QueryResult {
         let Some([before, after]) = self.take.player.around_input() else { return give(&[(); 0]) };
         give(&changes(state(Some(&before))?, state(Some(&after))?))
     }
 
-    fn record(&self, i: u32, cast: Cast) -> Answer {
+    fn record(&self, i: u32, cast: Cast) -> QueryResult {
         self.named(i, cast).map_or(Ok(JsValue::UNDEFINED), |named| give(&named))
     }
 
-    fn records(&self, from: u32, count: u32, filter: &str, cast: Cast) -> Answer {
+    fn records(&self, from: u32, count: u32, filter: &str, cast: Cast) -> QueryResult {
         fitting(filter, count, from, |i| self.named(i, cast))
     }
 
-    fn why(&self, i: u32) -> Answer {
+    fn why(&self, i: u32) -> QueryResult {
         let (record, named) = (self.take.player.record(i as usize), self.named(i, Cast::All));
         let why = record.zip(named).map(|(record, named)| of_event(&record.event, named.cause));
         why.map_or(Ok(JsValue::UNDEFINED), |why| give(&why))
@@ -445,12 +445,12 @@ impl Watching for Recorded {
         let said = |i: usize| {
             let record = self.take.player.record(i)?;
             match serde_json::from_str(&record.event).ok()? {
-                Said::Queue(event) => Some((record.at, event)),
+                CountedEvent::Queue(event) => Some((record.at, event)),
                 _ => None,
             }
         };
         let (at, event) = said(i as usize)?;
-        numbers::of(at, &event, (0..i as usize).rev().filter_map(said))
+        numbers::list_numbers(at, &event, (0..i as usize).rev().filter_map(said))
     }
 
     fn density(&mut self, bins: u32) -> Vec<u32> {
@@ -468,20 +468,20 @@ impl Watching for Recorded {
     }
 
     /// What was changed on the branch in use. The oracles check only worlds.
-    fn pins(&mut self) -> Answer {
+    fn pins(&mut self) -> QueryResult {
         give(&self.branches.pins())
     }
 
-    fn given(&self, i: u32) -> Answer {
+    fn given(&self, i: u32) -> QueryResult {
         whatif::led_to(&self.take.player, i).map_or(Ok(JsValue::UNDEFINED), |cause| give(&cause))
     }
 
     fn fault(&mut self, fault: Value) -> Result<u32, JsError> {
-        let At { act, .. } = serde_json::from_value::<At<whatif::Act>>(fault)?;
+        let At { act, .. } = serde_json::from_value::<At<whatif::BranchAction>>(fault)?;
         self.branches.branch(&mut self.take, &act)
     }
 
-    fn branches(&self) -> Answer {
+    fn branches(&self) -> QueryResult {
         give(&self.branches.list())
     }
 

@@ -8,31 +8,31 @@ use serde_json::Value;
 use servent_core::node::{Input, Node};
 use servent_core::time::Instant;
 use servent_core::trace::{Digest, NodeId};
-use servent_sim::routing::{Gathered, Together, Traffic, moved, shifts};
+use servent_sim::routing::{ObservedOverlay, Together, Traffic, moved, shifts};
 use servent_sim::unicast::Margins;
 use wasm_bindgen::{JsError, JsValue};
 
 use super::ends::Ends;
-use super::joined::{Joined, ways};
+use super::merged::{Joined, ways};
 use super::recorded::Recorded;
 use crate::lab::{BranchInfo, Cast, Columns, NamedRecord, NodeInfo, Verified, Watching, fitting};
-use crate::value::{Answer, give, refused};
+use crate::value::{QueryResult, give, refused};
 
 /// A record: when, of which tape, and its number there.
-type Place = (Instant, usize, usize);
+type RecordIndex = (Instant, usize, usize);
 
 /// Several recordings.
 pub(super) struct Several {
     tapes: Vec<Rc<RefCell<Recorded>>>,
     names: Vec<String>,
     shifts: Vec<i64>,
-    records: Vec<Place>,
+    records: Vec<RecordIndex>,
     /// The numbers that the records of each tape have among all.
     numbers: Vec<Vec<u32>>,
     /// What they sent each other as datagrams.
     joined: Joined,
     /// What each tells of the overlay, and all of it as one.
-    gathered: Vec<Gathered>,
+    gathered: Vec<ObservedOverlay>,
     together: Together,
     traffic: Traffic,
     columns: Columns,
@@ -47,7 +47,8 @@ impl Several {
         for tape in &tapes {
             tape.borrow_mut().ends();
         }
-        let gathered: Vec<_> = tapes.iter().map(|it| Gathered::of(it.borrow().player())).collect();
+        let gathered: Vec<_> =
+            tapes.iter().map(|it| ObservedOverlay::from_player(it.borrow().player())).collect();
         let mut several = Self {
             shifts: Vec::new(),
             names,
@@ -233,7 +234,7 @@ impl Watching for Several {
         "trace"
     }
 
-    fn scenario(&self) -> Answer {
+    fn scenario(&self) -> QueryResult {
         Ok(JsValue::UNDEFINED)
     }
 
@@ -312,7 +313,7 @@ impl Watching for Several {
         self.many() + strangers
     }
 
-    fn nodes(&self, cast: Cast) -> Answer {
+    fn nodes(&self, cast: Cast) -> QueryResult {
         if cast == Cast::Neighbours {
             let role = |id| if (id as usize) < self.many() { "both" } else { "plain" };
             let info = |(id, name): (u32, &String)| NodeInfo::new(NodeId(id), name, role(id), true);
@@ -334,7 +335,7 @@ impl Watching for Several {
         give(&all)
     }
 
-    fn inspect(&self, node: NodeId, cast: Cast) -> Answer {
+    fn inspect(&self, node: NodeId, cast: Cast) -> QueryResult {
         if cast == Cast::Neighbours {
             let Some(tape) = self.recorded(node) else { return give(&()) };
             return give(&tape.borrow().player().node().and_then(Node::overlay));
@@ -342,20 +343,20 @@ impl Watching for Several {
         give(&self.margins(node))
     }
 
-    fn diff(&self, node: NodeId) -> Answer {
+    fn diff(&self, node: NodeId) -> QueryResult {
         let tape = self.tapes.get(node.0 as usize);
         tape.map_or_else(|| give(&[(); 0]), |tape| tape.borrow().diff(NodeId(0)))
     }
 
-    fn record(&self, i: u32, cast: Cast) -> Answer {
+    fn record(&self, i: u32, cast: Cast) -> QueryResult {
         self.named(i, cast).map_or(Ok(JsValue::UNDEFINED), |named| give(&named))
     }
 
-    fn records(&self, from: u32, count: u32, filter: &str, cast: Cast) -> Answer {
+    fn records(&self, from: u32, count: u32, filter: &str, cast: Cast) -> QueryResult {
         fitting(filter, count, from, |i| self.named(i, cast))
     }
 
-    fn why(&self, i: u32) -> Answer {
+    fn why(&self, i: u32) -> QueryResult {
         let Some((tape, i)) = self.place(i) else { return Ok(JsValue::UNDEFINED) };
         self.tapes[tape].borrow().why(i)
     }
@@ -374,7 +375,7 @@ impl Watching for Several {
         self.columns.density(bins)
     }
 
-    fn pins(&mut self) -> Answer {
+    fn pins(&mut self) -> QueryResult {
         give(&[(); 0])
     }
 
@@ -382,7 +383,7 @@ impl Watching for Several {
         Err(refused("open one of these recordings alone to ask what if"))
     }
 
-    fn branches(&self) -> Answer {
+    fn branches(&self) -> QueryResult {
         give(&[BranchInfo { id: 0, parent: None, at: Instant::ZERO, name: "main" }])
     }
 

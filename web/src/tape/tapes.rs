@@ -9,7 +9,7 @@ use wasm_bindgen::{JsError, JsValue};
 use super::several::Several;
 use super::{Ladder, Overlay, Tape};
 use crate::lab::{Cast, Run};
-use crate::value::{Answer, give, refused};
+use crate::value::{QueryResult, give, refused};
 
 /// The recordings of several servents as one run, merged by cause: what one of
 /// them sent and another received is one message.
@@ -50,7 +50,7 @@ impl Tapes {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "string[]")]
-    pub fn views(&self) -> Answer {
+    pub fn views(&self) -> QueryResult {
         give(&self.of.borrow().views())
     }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use servent_core::node::Input;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
-use servent_core::trace::branch::{Change, Place, altered};
+use servent_core::trace::branch::{BranchPoint, InputChange, altered};
 use servent_core::trace::player::Player;
 use wasm_bindgen::JsError;
 
@@ -22,7 +22,7 @@ const MOST: usize = 16;
 /// What is changed.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(super) enum Act {
+pub(super) enum BranchAction {
     /// The `n`-th datagram from another end.
     Drop {
         from: NodeId,
@@ -53,17 +53,17 @@ pub(super) enum Act {
 
 /// What led to a record.
 #[derive(Serialize)]
-pub(super) struct Cause {
+pub(super) struct BranchCause {
     what: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     who: Option<String>,
 }
 
 /// What led to a record; `None` where that is not on the tape.
-pub(super) fn led_to(player: &Player, i: u32) -> Option<Cause> {
+pub(super) fn led_to(player: &Player, i: u32) -> Option<BranchCause> {
     let (_, input) = player.given(player.led_to(i as usize)?)?;
     let (what, who) = input.map_or(("timer", None), cause);
-    Some(Cause { what, who })
+    Some(BranchCause { what, who })
 }
 
 fn cause(input: &Input) -> (&'static str, Option<String>) {
@@ -119,7 +119,7 @@ impl Branches {
         if self.used == 0 { used } else { &mut self.all[0].take }
     }
 
-    fn of<'a>(&'a self, used: &'a Take, id: usize) -> Option<&'a Take> {
+    fn find_take<'a>(&'a self, used: &'a Take, id: usize) -> Option<&'a Take> {
         let branch = self.all.get(id)?;
         Some(if id == self.used { used } else { &branch.take })
     }
@@ -130,7 +130,7 @@ impl Branches {
     }
 
     /// Opens a branch of the one in use, and uses it.
-    pub(super) fn branch(&mut self, used: &mut Take, act: &Act) -> Result<u32, JsError> {
+    pub(super) fn branch(&mut self, used: &mut Take, act: &BranchAction) -> Result<u32, JsError> {
         if self.all.len() >= MOST {
             return Err(refused(format!("there are {MOST} branches already")));
         }
@@ -143,9 +143,9 @@ impl Branches {
         let known = take.player.records_until(Instant::from_micros(at.as_micros().max(1) - 1));
         let (what, who) = input.map_or(("timer", None), cause);
         let key = match change {
-            Change::Lose => "whatif.lost",
-            Change::Delay(_) => "whatif.late",
-            Change::Twice(_) => "whatif.twice",
+            InputChange::Lose => "whatif.lost",
+            InputChange::Delay(_) => "whatif.late",
+            InputChange::Twice(_) => "whatif.twice",
         };
         let args = json!({ "what": what, "who": who, "node": 0 });
         let mut pins = self.all[self.used].pins.clone();
@@ -195,7 +195,7 @@ impl Branches {
 
     /// The first record in which two of them differ.
     pub(super) fn divergence(&self, used: &Take, a: usize, b: usize) -> Option<u32> {
-        let (a, b) = (&self.of(used, a)?.player, &self.of(used, b)?.player);
+        let (a, b) = (&self.find_take(used, a)?.player, &self.find_take(used, b)?.player);
         let told = |player: &Player, i| {
             player.record(i).map(|record| (record.at, Cow::from(record.event.to_string())))
         };
@@ -205,7 +205,7 @@ impl Branches {
 }
 
 /// Where that is, and what becomes of it.
-fn place(take: &Take, act: &Act) -> Result<(Place, Change), JsError> {
+fn place(take: &Take, act: &BranchAction) -> Result<(BranchPoint, InputChange), JsError> {
     let datagram = |from: NodeId, to: NodeId, n| {
         if to != NodeId(0) {
             return Err(refused("what became of it at the other end is not on this recording"));
@@ -216,13 +216,15 @@ fn place(take: &Take, act: &Act) -> Result<(Place, Change), JsError> {
     };
     let record = |i: u32| {
         let input = take.player.led_to(i as usize);
-        input.map(Place::of).ok_or_else(|| refused("there is no such record"))
+        input.map(BranchPoint::at_input).ok_or_else(|| refused("there is no such record"))
     };
     Ok(match *act {
-        Act::Drop { from, to, n } => (datagram(from, to, n)?, Change::Lose),
-        Act::Delay { from, to, n, by } => (datagram(from, to, n)?, Change::Delay(by)),
-        Act::Duplicate { from, to, n, by } => (datagram(from, to, n)?, Change::Twice(by)),
-        Act::Lose { record: i } => (record(i)?, Change::Lose),
-        Act::Late { record: i, by } => (record(i)?, Change::Delay(by)),
+        BranchAction::Drop { from, to, n } => (datagram(from, to, n)?, InputChange::Lose),
+        BranchAction::Delay { from, to, n, by } => (datagram(from, to, n)?, InputChange::Delay(by)),
+        BranchAction::Duplicate { from, to, n, by } => {
+            (datagram(from, to, n)?, InputChange::Twice(by))
+        }
+        BranchAction::Lose { record: i } => (record(i)?, InputChange::Lose),
+        BranchAction::Late { record: i, by } => (record(i)?, InputChange::Delay(by)),
     })
 }

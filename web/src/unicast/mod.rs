@@ -10,8 +10,8 @@ use servent_sim::unicast::{self, UnicastTotals};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsError, JsValue};
 
-use crate::lab::{Lab, Run, Shared, presets};
-use crate::value::{Answer, give, instant, take};
+use crate::lab::{Lab, Run, SharedLab, presets};
+use crate::value::{QueryResult, give, instant, take};
 
 /// The most arrows or marks in one answer.
 const MOST: u32 = 10_000;
@@ -19,7 +19,7 @@ const MOST: u32 = 10_000;
 /// Simulated messages over datagrams.
 #[wasm_bindgen]
 pub struct Unicast {
-    lab: Shared<unicast::Unicast>,
+    lab: SharedLab<unicast::Unicast>,
 }
 
 #[wasm_bindgen]
@@ -29,7 +29,7 @@ impl Unicast {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Preset<UnicastScenario>[]")]
-    pub fn presets() -> Answer {
+    pub fn presets() -> QueryResult {
         presets::<unicast::Unicast>()
     }
 
@@ -70,7 +70,7 @@ impl Unicast {
     /// # Errors
     /// When there is no such node.
     #[wasm_bindgen(unchecked_return_type = "Margins")]
-    pub fn margins(&self, node: u32) -> Answer {
+    pub fn margins(&self, node: u32) -> QueryResult {
         let lab = self.lab.borrow();
         give(&lab.world().margins(lab.known(node)?))
     }
@@ -80,7 +80,7 @@ impl Unicast {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "UnicastTotals")]
-    pub fn totals(&self) -> Answer {
+    pub fn totals(&self) -> QueryResult {
         let mut lab = self.lab.borrow_mut();
         let now = lab.timeline.now();
         give(&UnicastTotals::until(&lab.surveyed().diagram, now))
@@ -91,7 +91,7 @@ impl Unicast {
     /// # Errors
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "Arrow[]")]
-    pub fn arrows(&self, from: f64, to: f64, most: u32) -> Answer {
+    pub fn arrows(&self, from: f64, to: f64, most: u32) -> QueryResult {
         let mut lab = self.lab.borrow_mut();
         let diagram = &lab.surveyed().diagram;
         let arrows = diagram.arrows(instant(from), instant(to), most.min(MOST) as usize);
@@ -102,8 +102,8 @@ impl Unicast {
     ///
     /// # Errors
     /// When a value cannot be represented in JavaScript.
-    #[wasm_bindgen(unchecked_return_type = "Mark[]")]
-    pub fn marks(&self, from: f64, to: f64, most: u32) -> Answer {
+    #[wasm_bindgen(unchecked_return_type = "LifelineMark[]")]
+    pub fn marks(&self, from: f64, to: f64, most: u32) -> QueryResult {
         let mut lab = self.lab.borrow_mut();
         let diagram = &lab.surveyed().diagram;
         give(&diagram.marks(instant(from), instant(to), most.min(MOST) as usize))

@@ -8,7 +8,7 @@ use servent_sim::Timeline;
 use servent_sim::unicast::{Event, Unicast};
 
 /// The numbers behind a record.
-pub(super) fn of(timeline: &Timeline<Unicast>, i: u64) -> Option<Value> {
+pub(super) fn list_numbers(timeline: &Timeline<Unicast>, i: u64) -> Option<Value> {
     let record = timeline.record(i)?;
     let Event::Unicast(told) = &record.event else { return None };
     let earlier = || {

@@ -2,29 +2,31 @@
 
 use serde_json::Value;
 use servent_core::time::Duration;
-use servent_core::trace::why::Why;
+use servent_core::trace::why::RecordReason;
 use servent_core::trace::{NodeId, Record};
 use servent_sim::Oracle as _;
-use servent_sim::unicast::check::Oracles;
-use servent_sim::unicast::{Act, ActAt, Diagram, Event, Scenario, Unicast, World, presets, why};
+use servent_sim::unicast::check::UnicastOracles;
+use servent_sim::unicast::{
+    Diagram, Event, Scenario, Unicast, UnicastAction, UnicastActionAt, UnicastWorld, presets, why,
+};
 use servent_sim::{Keyframes, Timeline, Violation};
 
 use crate::lab::{NodeInfo, Survey, Watched};
 
 /// The drawing data, and the violations.
-pub(crate) struct Drawn {
+pub(crate) struct UnicastDrawing {
     pub(crate) diagram: Diagram,
-    oracles: Oracles,
+    oracles: UnicastOracles,
 }
 
-impl Survey<Unicast> for Drawn {
+impl Survey<Unicast> for UnicastDrawing {
     fn new(scenario: &Scenario) -> Self {
-        Self { diagram: Diagram::default(), oracles: Oracles::new(scenario) }
+        Self { diagram: Diagram::default(), oracles: UnicastOracles::new(scenario) }
     }
 
-    fn see(&mut self, world: &World, record: &Record<Event>) {
-        self.diagram.see(world, record);
-        self.oracles.see(record);
+    fn observe(&mut self, world: &UnicastWorld, record: &Record<Event>) {
+        self.diagram.observe(world, record);
+        self.oracles.observe(record);
     }
 
     fn violations(&self) -> &[Violation] {
@@ -33,7 +35,7 @@ impl Survey<Unicast> for Drawn {
 }
 
 impl Watched for Unicast {
-    type Survey = Drawn;
+    type Survey = UnicastDrawing;
     const SCHEMA: &'static str = "servent:unicast";
 
     fn presets() -> Vec<Scenario> {
@@ -48,7 +50,7 @@ impl Watched for Unicast {
         scenario.horizon
     }
 
-    fn with_faults(scenario: &Scenario, faults: Vec<ActAt>) -> Scenario {
+    fn with_faults(scenario: &Scenario, faults: Vec<UnicastActionAt>) -> Scenario {
         Scenario { faults, ..scenario.clone() }
     }
 
@@ -56,7 +58,7 @@ impl Watched for Unicast {
         Keyframes { every: 512, ..Keyframes::default() }
     }
 
-    fn nodes(world: &World, names: &[String]) -> Vec<NodeInfo> {
+    fn nodes(world: &UnicastWorld, names: &[String]) -> Vec<NodeInfo> {
         let scenario = world.scenario();
         let info = |(id, name): (NodeId, &String)| {
             let info = NodeInfo::new(id, name, role(scenario, id), world.node(id).is_some());
@@ -69,15 +71,15 @@ impl Watched for Unicast {
         event.is_fault()
     }
 
-    fn why(record: &Record<Event>) -> Why {
-        why::of(record)
+    fn why(record: &Record<Event>) -> RecordReason {
+        why::explain(record)
     }
 
     fn numbers(timeline: &Timeline<Self>, i: u64) -> Option<Value> {
-        super::numbers::of(timeline, i)
+        super::numbers::list_numbers(timeline, i)
     }
 
-    fn look(world: &World, node: NodeId) -> serde_json::Result<Value> {
+    fn look(world: &UnicastWorld, node: NodeId) -> serde_json::Result<Value> {
         serde_json::to_value(world.margins(node))
     }
 }
@@ -86,7 +88,7 @@ impl Watched for Unicast {
 fn role(scenario: &Scenario, node: NodeId) -> &'static str {
     let (mut sends, mut receives) = (false, false);
     for step in scenario.script.iter().chain(&scenario.faults) {
-        if let Act::Send(send) = &step.act {
+        if let UnicastAction::Send(send) = &step.act {
             sends |= send.from == node;
             receives |= send.to == node;
         }

@@ -14,7 +14,7 @@ import { SPEEDS } from '#lab/session.js';
 
 /** @import * as T from '../types' */
 /** @import { Session } from '../session.js' */
-/** @typedef {{reply: T.Reply, verdict: T.LessonVerdict}} Answered */
+/** @typedef {{reply: T.QuestionReply, verdict: T.AnswerVerdict}} Answered */
 
 /** What is to be seen is shown in about this time. */
 const SHOWN_US = 9e6;
@@ -28,7 +28,7 @@ export class Classroom extends EventTarget {
   /** @type {T.LessonView|null} */ view = null;
   step = 0;
   /** What was answered, by step. @type {Map<number, Answered>} */ answers = new Map();
-  /** How the last attempt at a goal went. @type {T.Attempt|null} */ attempt = null;
+  /** How the last attempt at a goal went. @type {T.GoalAttempt|null} */ attempt = null;
   /** Settings that were changed to reach a goal. @type {Record<string, any>} */ set = {};
   /** The world that is looked at belongs to this step. */
   #world = '';
@@ -130,7 +130,7 @@ export class Classroom extends EventTarget {
   /** Where the last question stood. @param {number} step */
   #asked(step) { return this.view?.steps.slice(0, step).findLast((one) => one.at !== null)?.at ?? null; }
 
-  /** Opens the world of this step. @param {Partial<T.Tweak>} tweak @param {any[]} [faults] */
+  /** Opens the world of this step. @param {Partial<T.StageTweak>} tweak @param {any[]} [faults] */
   #stage(tweak, faults = []) {
     const { session, lesson } = this;
     if (!lesson) return;
@@ -162,7 +162,7 @@ export class Classroom extends EventTarget {
     session.play();
   }
 
-  /** Commits to an answer; the core says what it is worth. @param {T.Reply} reply */
+  /** Commits to an answer; the core says what it is worth. @param {T.QuestionReply} reply */
   commit(reply) {
     if (!this.lesson) return;
     const verdict = this.lesson.judge(this.step, reply);

@@ -5,12 +5,12 @@ import { known, t } from '#lab/strings.js';
 /** @import * as T from '../types' */
 /** @import { Classroom } from './lesson.js' */
 
-/** @typedef {{node: HTMLElement, reply: () => T.Reply|null}} Asked */
+/** @typedef {{node: HTMLElement, reply: () => T.QuestionReply|null}} Asked */
 
 /**
  * @param {T.QuestionView} question
  * @param {Classroom} room
- * @param {T.Reply|null} given what was answered, when it was
+ * @param {T.QuestionReply|null} given what was answered, when it was
  * @param {() => void} changed
  * @returns {Asked}
  */
@@ -21,7 +21,7 @@ export function ask(question, room, given, changed) {
   return point(room, given, changed);
 }
 
-/** @param {string[]} sentences @param {T.Reply|null} given @param {() => void} changed @returns {Asked} */
+/** @param {string[]} sentences @param {T.QuestionReply|null} given @param {() => void} changed @returns {Asked} */
 function choice(sentences, given, changed) {
   const inputs = sentences.map((_, i) => /** @type {HTMLInputElement} */ (el('input', { type: 'radio', name: 'lesson-choice', value: i, checked: given?.choice === i, on: { change: changed } })));
   const rows = sentences.map((text, i) => el('label', { class: 'lesson-choice' }, inputs[i], el('span', {}, ...marked(text))));
@@ -34,7 +34,7 @@ function choice(sentences, given, changed) {
   };
 }
 
-/** @param {string} unit @param {T.Reply|null} given @param {() => void} changed @returns {Asked} */
+/** @param {string} unit @param {T.QuestionReply|null} given @param {() => void} changed @returns {Asked} */
 function number(unit, given, changed) {
   const input = /** @type {HTMLInputElement} */ (el('input', { class: 'input', type: 'number', step: 'any', inputmode: 'decimal', value: given?.number ?? '', on: { input: changed } }));
   return {
@@ -43,7 +43,7 @@ function number(unit, given, changed) {
   };
 }
 
-/** A node: by pointing at it in the picture, or from the list. @param {Classroom} room @param {T.Reply|null} given @param {() => void} changed @returns {Asked} */
+/** A node: by pointing at it in the picture, or from the list. @param {Classroom} room @param {T.QuestionReply|null} given @param {() => void} changed @returns {Asked} */
 function point(room, given, changed) {
   const { session } = room;
   const names = (session.run?.nodes ?? []).map((node) => node.name);
@@ -64,7 +64,7 @@ function point(room, given, changed) {
   };
 }
 
-/** @param {string[]} texts @param {T.Reply|null} given @returns {Asked} */
+/** @param {string[]} texts @param {T.QuestionReply|null} given @returns {Asked} */
 function order(texts, given) {
   const list = [...(given?.order ?? texts)];
   const node = el('ol', { class: 'lesson-order' });

@@ -94,7 +94,7 @@ export class LabInspector extends HTMLElement {
     return numbers ? t(`numbers.${numbers.key}`, { ...numbers, clock: (/** @type {number} */ us) => clock(us - run.origin) }) : '';
   }
 
-  /** What was followed: the numbers, the rule, and where it stands. @param {string} rule @param {T.TraceWhy|null} why @param {string} numbers */
+  /** What was followed: the numbers, the rule, and where it stands. @param {string} rule @param {T.RecordReason|null} why @param {string} numbers */
   #rule(rule, why, numbers) {
     if (!rule && !why?.clause && !numbers) return null;
     const { id = null, clause = null } = why ?? {};

@@ -80,7 +80,7 @@ export class WaitCard extends BaseCard {
     this.main.append(this.bar, this.state);
     this.shape = '';
   }
-  /** @param {T.Card} card @param {string} name @param {number} now @param {T.Kept|undefined} kept the free slot that is kept for it */
+  /** @param {T.Card} card @param {string} name @param {number} now @param {T.ReservedSlot|undefined} kept the free slot that is kept for it */
   update(card, name, now, kept) {
     this.who(name, card.dialect);
     setText(this.place, count(card.position));
@@ -175,7 +175,7 @@ export class FreeSlot {
     this.main = el('button', { class: 'card-main', type: 'button', tabindex: '-1', hidden: true }, this.title, this.state);
     this.node = el('li', { class: 'slot-frame' }, this.free, this.main);
   }
-  /** @param {number} nth @param {T.Kept|undefined} kept @param {string} name @param {number} now */
+  /** @param {number} nth @param {T.ReservedSlot|undefined} kept @param {string} name @param {number} now */
   update(nth, kept, name, now) {
     setAttr(this.node, 'data-kept', kept ? kept.ticket : null);
     this.main.hidden = !kept;

@@ -14,7 +14,7 @@ const GROUP = /** @type {const} */ ([['count', 1, 0], ['size', 1e6, 0], ['first'
 /** @param {T.QueueScenario} draft */
 export const form = (draft) => [...draft.servers.map((of, i) => server(of, draft.servers.length > 1 ? of.name || `${i + 1}` : '')), groups(draft)];
 
-/** @param {T.Server} of @param {string} name among several */
+/** @param {T.ScenarioServer} of @param {string} name among several */
 function server(of, name) {
   return el('fieldset', {}, el('legend', { text: `${t('scenario.server')}${name && ` ${name}`}` }),
     el('div', { class: 'form-grid' }, ...SERVER.map(([key, unit, least]) => number(key, of.queue, unit, least)),
@@ -25,7 +25,7 @@ function server(of, name) {
 function groups(draft) {
   const rows = el('div', {});
   const draw = () => rows.replaceChildren(...draft.clients.map((group, i) => row(group, i)));
-  /** @param {T.QueueGroup} group @param {number} i */
+  /** @param {T.ClientGroup} group @param {number} i */
   const row = (group, i) => {
     const dialect = el('select', { name: 'dialect' }, ...DIALECTS.map((d) => el('option', { value: d, text: t(`dialect.${d}`), selected: d === group.dialect })));
     dialect.addEventListener('change', () => { group.dialect = dialect.value; });
@@ -46,7 +46,7 @@ function groups(draft) {
     } } }));
 }
 
-/** @param {'callable'|'firewalled'} key @param {T.QueueGroup} group */
+/** @param {'callable'|'firewalled'} key @param {T.ClientGroup} group */
 function flag(key, group) {
   const input = el('input', { type: 'checkbox', name: key, checked: group[key] });
   input.addEventListener('change', () => { group[key] = input.checked; });

@@ -44,7 +44,7 @@ function variants(scenario, told = false) {
   if (told && !scenario.variants?.some((/** @type {{dialect?: string}} */ { dialect }) => dialect)) return [];
   const ways = scenario.variants?.length ? scenario.variants : [{ dialect: 'active' }, { dialect: 'parq' }];
   return ways.slice(0, 2).map((/** @type {{dialect?: string, policy?: string}} */ { dialect, policy }) => {
-    const clients = dialect ? scenario.clients.map((/** @type {T.QueueGroup} */ group) => ({ ...group, dialect })) : scenario.clients;
+    const clients = dialect ? scenario.clients.map((/** @type {T.ClientGroup} */ group) => ({ ...group, dialect })) : scenario.clients;
     const servers = policy
       ? scenario.servers.map((/** @type {any} */ server) => ({ ...server, queue: { ...server.queue, policy } }))
       : scenario.servers;
@@ -140,7 +140,7 @@ export const queue = {
   form,
   /** Faults that name nodes which still exist. */
   fitting(draft) {
-    const nodes = draft.servers.length + draft.clients.reduce((/** @type {number} */ sum, /** @type {T.QueueGroup} */ g) => sum + g.count, 0);
+    const nodes = draft.servers.length + draft.clients.reduce((/** @type {number} */ sum, /** @type {T.ClientGroup} */ g) => sum + g.count, 0);
     const faults = draft.faults.filter((/** @type {T.AnyFault & {at: number}} */ { at: _, ...fault }) => Object.values(fault).every((f) => [f.node, f.a, f.b].every((n) => n === undefined || n < nodes)));
     return { ...draft, faults };
   },

@@ -4,7 +4,7 @@ import { number } from '#lab/panels/fields.js';
 import { t } from '#lab/strings.js';
 
 /** @import * as T from './types' */
-/** A group in the form: who is behind a wall is a share of it. @typedef {T.SwarmGroup & {share: number, wall: string}} Group */
+/** A group in the form: who is behind a wall is a share of it. @typedef {T.PeerGroup & {share: number, wall: string}} Group */
 
 /** Fields of the file and its source: key, unit, least value. */
 const FILE = /** @type {const} */ ([['pieces', 1, 1], ['chunk', 1e3, 1], ['source_up', 1e3, 1], ['source_slots', 1, 1]]);

@@ -37,7 +37,7 @@ export const clientOf = (run, row, lane) => ({ node: row === SOURCE ? run.home.i
 /** True while the way between two is cut on this branch. @param {Session} session @param {number} a @param {number} b */
 function severed(session, a, b) {
   const of = (/** @type {any} */ way) => way && ((way.from === a && way.to === b) || (way.from === b && way.to === a));
-  return Boolean(/** @type {T.At<T.SwarmAct>[]} */ (session.faults()).findLast((f) => of(f.cut ?? f.heal))?.cut);
+  return Boolean(/** @type {T.At<T.SwarmAction>[]} */ (session.faults()).findLast((f) => of(f.cut ?? f.heal))?.cut);
 }
 
 /** @param {Session} session */

@@ -26,7 +26,7 @@ export function form(draft) {
   ];
 }
 
-/** @param {typeof SHARES[number]} key @param {T.Link} link */
+/** @param {typeof SHARES[number]} key @param {T.DatagramLink} link */
 function share(key, link) {
   const [a, b] = link[key];
   const input = el('input', { type: 'number', name: key, min: 0, max: 90, step: 'any', value: (100 * a) / Math.max(1, b), required: true });

@@ -48,7 +48,7 @@ export function gesturesOf(session) {
 /** True when the selected node stands still on this branch. @param {Session} session */
 export function stalled(session) {
   const { node } = session.selection;
-  return Boolean(/** @type {T.At<T.UnicastAct>[]} */ (session.faults()).findLast((f) => (f.stall ?? f.resume)?.node === node)?.stall);
+  return Boolean(/** @type {T.At<T.UnicastAction>[]} */ (session.faults()).findLast((f) => (f.stall ?? f.resume)?.node === node)?.stall);
 }
 
 /** @param {string} gesture @param {T.Selection} target @param {Session} session @returns {Action|null} */

@@ -374,7 +374,7 @@ function stretch(ctx, from, to) {
   ctx.stroke();
 }
 
-/** When a node was down. @param {T.Mark[]} marks @param {number} node @returns {[number, number][]} */
+/** When a node was down. @param {T.LifelineMark[]} marks @param {number} node @returns {[number, number][]} */
 function downs(marks, node) {
   /** @type {[number, number][]} */
   const list = [];

@@ -9,7 +9,7 @@ const MOST = 40_000;
 /** @extends {Run<import('#servent').Unicast | import('#servent').Ladder>} */
 export class UnicastRun extends Run {
   /** All that is known, by when it was sent. @type {T.Arrow[]} */ arrows = [];
-  /** @type {T.Mark[]} */ marks = [];
+  /** @type {T.LifelineMark[]} */ marks = [];
   /** What an acknowledgement is the first to cover: where its bracket begins. @type {Map<number, {from: number, upto: number}>} */
   covers = new Map();
   /** How long a flight usually takes. */
@@ -68,7 +68,7 @@ export class UnicastRun extends Run {
    */
   fault(fault) {
     const { now } = this;
-    const act = /** @type {T.UnicastAct} */ (fault);
+    const act = /** @type {T.UnicastAction} */ (fault);
     const name = act.drop ?? act.delay ?? act.duplicate;
     if (name) this.refresh();
     const gone = name && this.arrows.find((a) => a.from === name.from && a.to === name.to && a.n === name.n && a.copy_of === null && a.at !== null && a.at <= now && a.sent < now);

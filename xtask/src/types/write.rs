@@ -51,7 +51,7 @@ pub(super) fn item<'a>(index: &'a Index, item: &'a Item) -> Result<Written<'a>> 
     } else {
         format!("<{}>", write.generics.join(", "))
     };
-    let serde = Serde::of(attributes)?;
+    let serde = Serde::from_attributes(attributes)?;
     let body = match &item.of {
         Kind::Alias(of) => write.ty(&of.ty)?,
         _ if index.is_text(item) => String::from("string"),
@@ -82,7 +82,7 @@ struct Serde {
 }
 
 impl Serde {
-    fn of(attributes: &[Attribute]) -> Result<Self> {
+    fn from_attributes(attributes: &[Attribute]) -> Result<Self> {
         let mut serde = Self::default();
         for attribute in attributes.iter().filter(|a| a.path().is_ident("serde")) {
             let metas =
@@ -170,7 +170,7 @@ impl Write<'_> {
             Fields::Unit => Ok(String::from("null")),
             Fields::Unnamed(list) if list.unnamed.len() == 1 => {
                 let field = &list.unnamed[0];
-                self.field(&field.ty, &Serde::of(&field.attrs)?)
+                self.field(&field.ty, &Serde::from_attributes(&field.attrs)?)
             }
             Fields::Unnamed(list) => {
                 let items: Result<Vec<_>> = list.unnamed.iter().map(|f| self.ty(&f.ty)).collect();
@@ -179,7 +179,7 @@ impl Write<'_> {
             Fields::Named(list) => {
                 let (mut body, mut beside) = (String::new(), Vec::new());
                 for field in &list.named {
-                    let serde = Serde::of(&field.attrs)?;
+                    let serde = Serde::from_attributes(&field.attrs)?;
                     if serde.skip {
                         continue;
                     }
@@ -215,7 +215,7 @@ impl Write<'_> {
         // Those that stand under their name, in an object that has one entry.
         let (mut all, mut under) = (Vec::new(), String::new());
         for variant in &of.variants {
-            let own = Serde::of(&variant.attrs)?;
+            let own = Serde::from_attributes(&variant.attrs)?;
             if own.skip {
                 continue;
             }

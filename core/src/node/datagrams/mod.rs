@@ -14,12 +14,12 @@ use core::mem;
 use core::net::SocketAddr;
 
 use self::train::Train;
-use super::{Command, ConnEvent, Effects, Event, Message, Output};
+use super::{ConnEvent, Event, InboxEntry, NodeCommand, NodeEffects, Output};
 use crate::engine::{Effect, Engine as _, Fx};
 use crate::rng::Rng;
 use crate::time::Instant;
-use crate::unicast::{self, Config, Conn, Endpoint, Refusal};
-use crate::wire::unicast::{Packet, Payload};
+use crate::unicast::{self, Config, Endpoint, MessageRefusal, UnicastConnId};
+use crate::wire::unicast::{Packet, UnicastPayload};
 
 /// An endpoint with its wire format.
 #[derive(Debug, Clone)]
@@ -49,8 +49,8 @@ impl Datagrams {
     pub(super) fn arrived(
         &mut self,
         now: Instant,
-        (from, segment, data): (SocketAddr, u32, &Payload),
-        fx: &mut Effects,
+        (from, segment, data): (SocketAddr, u32, &UnicastPayload),
+        fx: &mut NodeEffects,
     ) {
         let segment = (segment as usize).max(1);
         // A message that is kept keeps the buffer it was received in: at most
@@ -61,14 +61,20 @@ impl Datagrams {
             let datagram = if shared {
                 data.slice(datagram)
             } else {
-                Payload::copy_from_slice(&data[datagram])
+                UnicastPayload::copy_from_slice(&data[datagram])
             };
             self.datagram(now, from, &datagram, fx);
         }
         self.answer(fx);
     }
 
-    fn datagram(&mut self, now: Instant, from: SocketAddr, data: &Payload, fx: &mut Effects) {
+    fn datagram(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        data: &UnicastPayload,
+        fx: &mut NodeEffects,
+    ) {
         let bytes = u32::try_from(data.len()).unwrap_or(u32::MAX);
         match Packet::parse(data, &self.endpoint.config().seal) {
             Ok(packet) => {
@@ -80,14 +86,14 @@ impl Datagrams {
     }
 
     /// Carries out a command of the user.
-    pub(super) fn command(&mut self, now: Instant, command: Command, fx: &mut Effects) {
+    pub(super) fn command(&mut self, now: Instant, command: NodeCommand, fx: &mut NodeEffects) {
         let input = match command {
-            Command::SendMessages { to, messages } => return self.send(now, to, messages, fx),
-            Command::TakenMessages { from: peer, messages, bytes } => {
+            NodeCommand::SendMessages { to, messages } => return self.send(now, to, messages, fx),
+            NodeCommand::TakenMessages { from: peer, messages, bytes } => {
                 unicast::Input::Taken { peer, messages, bytes }
             }
-            Command::CloseMessages { to: peer } => unicast::Input::Close { peer },
-            Command::ForgetMessages { peer, side } => unicast::Input::Forget { peer, side },
+            NodeCommand::CloseMessages { to: peer } => unicast::Input::Close { peer },
+            NodeCommand::ForgetMessages { peer, side } => unicast::Input::Forget { peer, side },
             _ => return, // Not of this service.
         };
         self.endpoint.handle(now, input, &mut self.said);
@@ -95,9 +101,15 @@ impl Datagrams {
     }
 
     /// Sends until a message is refused, and returns the rest to the caller.
-    fn send(&mut self, now: Instant, to: SocketAddr, messages: Vec<Message>, fx: &mut Effects) {
+    fn send(
+        &mut self,
+        now: Instant,
+        to: SocketAddr,
+        messages: Vec<InboxEntry>,
+        fx: &mut NodeEffects,
+    ) {
         let mut messages = messages.into_iter();
-        for Message { order, data: payload } in messages.by_ref() {
+        for InboxEntry { order, data: payload } in messages.by_ref() {
             let before = self.said.len();
             let input = unicast::Input::Send { peer: to, payload, order };
             self.endpoint.handle(now, input, &mut self.said);
@@ -112,13 +124,13 @@ impl Datagrams {
     }
 
     /// The host's turn is over.
-    pub(super) fn flush(&mut self, now: Instant, fx: &mut Effects) {
+    pub(super) fn flush(&mut self, now: Instant, fx: &mut NodeEffects) {
         self.endpoint.handle(now, unicast::Input::Flush, &mut self.said);
         self.answer(fx);
     }
 
     /// Runs expired timers.
-    pub(super) fn handle_timeout(&mut self, now: Instant, fx: &mut Effects) {
+    pub(super) fn handle_timeout(&mut self, now: Instant, fx: &mut NodeEffects) {
         self.endpoint.handle_timeout(now, &mut self.said);
         self.answer(fx);
     }
@@ -130,7 +142,7 @@ impl Datagrams {
 
     /// Encodes the endpoint's outputs. Returns the message that was refused, if
     /// one was.
-    fn answer(&mut self, fx: &mut Effects) -> Option<(Message, Refusal)> {
+    fn answer(&mut self, fx: &mut NodeEffects) -> Option<(InboxEntry, MessageRefusal)> {
         let Self { endpoint, train, said } = self;
         let Config { seal, mtu, .. } = endpoint.config();
         let mut arrived = Arrived::default();
@@ -148,10 +160,10 @@ impl Datagrams {
                     train.add(peer, &packet, (seal, *mtu), fx);
                 }
                 Effect::Output(unicast::Output::Deliver { peer, conn, order, payload }) => {
-                    arrived.add((peer, conn), Message { order, data: payload }, fx);
+                    arrived.add((peer, conn), InboxEntry { order, data: payload }, fx);
                 }
                 Effect::Output(unicast::Output::Refused { order, payload, why, .. }) => {
-                    refused = Some((Message { order, data: payload }, why));
+                    refused = Some((InboxEntry { order, data: payload }, why));
                 }
                 Effect::Output(unicast::Output::Writable { peer }) => {
                     fx.output(Output::Writable { to: peer });
@@ -171,12 +183,17 @@ fn is_refusal(effect: &Effect<unicast::Output, unicast::Event>) -> bool {
 /// Successive messages of one connection.
 #[derive(Default)]
 struct Arrived {
-    from: Option<(SocketAddr, Conn)>,
-    messages: Vec<Message>,
+    from: Option<(SocketAddr, UnicastConnId)>,
+    messages: Vec<InboxEntry>,
 }
 
 impl Arrived {
-    fn add(&mut self, from: (SocketAddr, Conn), message: Message, fx: &mut Effects) {
+    fn add(
+        &mut self,
+        from: (SocketAddr, UnicastConnId),
+        message: InboxEntry,
+        fx: &mut NodeEffects,
+    ) {
         if self.from != Some(from) {
             self.leave(fx);
             self.from = Some(from);
@@ -184,7 +201,7 @@ impl Arrived {
         self.messages.push(message);
     }
 
-    fn leave(&mut self, fx: &mut Effects) {
+    fn leave(&mut self, fx: &mut NodeEffects) {
         if let Some((from, conn)) = self.from.take() {
             let messages = mem::take(&mut self.messages);
             fx.output(Output::Deliver { from, conn, messages });

@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 
 use bytes::BytesMut;
 
-use crate::node::{Effects, Output};
+use crate::node::{NodeEffects, Output};
 use crate::wire::unicast::{Packet, Seal};
 
 /// Maximum bytes sent in one piece.
@@ -44,7 +44,7 @@ impl Train {
         to: SocketAddr,
         packet: &Packet,
         (seal, mtu): (&Seal, u32),
-        fx: &mut Effects,
+        fx: &mut NodeEffects,
     ) {
         let begin = self.data.len();
         self.make_room(mtu as usize);
@@ -77,7 +77,7 @@ impl Train {
     }
 
     /// Sends what there is.
-    pub(super) fn leave(&mut self, fx: &mut Effects) {
+    pub(super) fn leave(&mut self, fx: &mut NodeEffects) {
         if let Some(to) = self.to.take() {
             let data = self.data.split().freeze();
             let segment = u32::try_from(self.segment).unwrap_or(u32::MAX);
@@ -93,15 +93,16 @@ mod tests {
 
     use super::*;
     use crate::engine::Effect;
-    use crate::wire::unicast::{Block, Conn, Payload};
+    use crate::wire::unicast::{ConnBlock, UnicastConnId, UnicastPayload};
 
     const MTU: u32 = 1_400;
 
     /// What a turn of so many datagrams encodes.
-    fn turn(train: &mut Train, datagrams: usize) -> Vec<Payload> {
+    fn turn(train: &mut Train, datagrams: usize) -> Vec<UnicastPayload> {
         let to = SocketAddr::from(([192, 0, 2, 1], 7));
-        let probe = Packet { blocks: vec![Block::Probe { conn: Conn(7), sent: 3 }; 100] };
-        let mut fx = Effects::new();
+        let probe =
+            Packet { blocks: vec![ConnBlock::Probe { conn: UnicastConnId(7), sent: 3 }; 100] };
+        let mut fx = NodeEffects::new();
         for _ in 0..datagrams {
             train.add(to, &probe, (&Seal::None, MTU), &mut fx);
         }

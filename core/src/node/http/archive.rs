@@ -17,9 +17,9 @@ use siphasher::sip::SipHasher13;
 use super::Http;
 use crate::id::ConnId;
 use crate::node::catalog::{Catalog, Listed};
-use crate::node::connections::{Archive, Phase};
-use crate::node::cx::Cx;
-use crate::node::parts::{Body, Subject};
+use crate::node::connections::{Archive, ConnPhase};
+use crate::node::cx::NodeCx;
+use crate::node::parts::{BodySource, RequestSubject};
 use crate::node::{FileInfo, FileRef, Output};
 use crate::queue::FileKey;
 use crate::wire::http::Target;
@@ -34,8 +34,8 @@ pub(super) const TOO_MANY: &str =
     "More than 100000 files are below this folder: take the folders in it one by one.\n";
 
 /// A request for an archive that can, or cannot, be served.
-pub(super) enum Asked {
-    Archive(Subject),
+pub(super) enum ArchiveRequest {
+    Archive(RequestSubject),
     TooMany,
 }
 
@@ -69,7 +69,7 @@ fn around(folder: &str, file: &FileInfo) -> u64 {
 }
 
 /// The archive of a folder that a request names, if it names one.
-pub(super) fn wanted(catalog: &Catalog, target: &Target) -> Option<Asked> {
+pub(super) fn wanted(catalog: &Catalog, target: &Target) -> Option<ArchiveRequest> {
     let (folder, query) = match target {
         Target::Root { query } => ("", query),
         Target::Path { path, query } if path.ends_with('/') => (&path[..], query),
@@ -87,13 +87,13 @@ pub(super) fn wanted(catalog: &Catalog, target: &Target) -> Option<Asked> {
         }
         (count, size) = (count + 1, size + around(folder, file) + file.size);
         if count > MOST {
-            return Some(Asked::TooMany);
+            return Some(ArchiveRequest::TooMany);
         }
     }
     last?;
     let key = BuildHasherDefault::<SipHasher13>::default().hash_one(("tar", folder));
-    Some(Asked::Archive(Subject {
-        body: Body::Folder(folder.into()),
+    Some(ArchiveRequest::Archive(RequestSubject {
+        body: BodySource::Folder(folder.into()),
         sha1: None,
         size,
         key: FileKey(key),
@@ -115,9 +115,9 @@ fn next<'a>(archive: &Archive, catalog: &'a Catalog) -> Option<&'a FileInfo> {
 
 impl Http {
     /// Continues an archive after one of its files, or begins it.
-    pub(super) fn archive_on(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    pub(super) fn archive_on(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         let Some(state) = cx.io.open(conn) else { return };
-        let Phase::Sending(transfer) = &mut state.phase else { return };
+        let ConnPhase::Sending(transfer) = &mut state.phase else { return };
         let end = transfer.end;
         let Some(archive) = &mut transfer.archive else { return };
         let mut data = vec![0; tar::padding(archive.size) as usize];
@@ -154,12 +154,12 @@ pub(super) const LINK: &str =
     " <a href=\"?tar\" download rel=nofollow>Download all as one file (tar)</a>";
 
 /// The state of sending an archive; a plain file needs none.
-pub(super) fn begun(catalog: &Catalog, body: &Body) -> Option<Box<Archive>> {
+pub(super) fn begun(catalog: &Catalog, body: &BodySource) -> Option<Box<Archive>> {
     match body {
-        Body::Folder(folder) => {
+        BodySource::Folder(folder) => {
             let (folder, newest) = (folder.clone(), catalog.newest());
             Some(Box::new(Archive { folder, after: None, newest, before: 0, size: 0 }))
         }
-        Body::File(_) => None,
+        BodySource::File(_) => None,
     }
 }

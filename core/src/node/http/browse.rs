@@ -11,16 +11,16 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 
 use super::Http;
-use super::reply::{Form, Length, Writer};
+use super::reply::{Form, Length, ReplyWriter};
 use super::serving;
 use crate::id::{ConnId, FileIndex, Guid};
-use crate::node::connections::{Listing, Phase, Timer};
-use crate::node::cx::Cx;
-use crate::node::hits::Sender;
-use crate::node::{ConnEvent, Limit};
+use crate::node::connections::{ConnPhase, Listing, Timer};
+use crate::node::cx::NodeCx;
+use crate::node::hits::HitSender;
+use crate::node::{ConnEvent, NodeLimit};
 use crate::time::Duration;
-use crate::wire::gnutella::{Body, Message};
-use crate::wire::http::{Headers, Version, weight};
+use crate::wire::gnutella::{MessageBody, OverlayMessage};
+use crate::wire::http::{Headers, HttpVersion, weight};
 
 /// The media type of a list of query hits.
 pub(super) const PACKETS: &str = "application/x-gnutella-packets";
@@ -41,20 +41,20 @@ impl Http {
     /// Answers with everything we share.
     pub(super) fn browse(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
-        version: Version,
+        version: HttpVersion,
         mut form: Form,
     ) {
         let (first, next) = self.piece(cx, conn, None);
-        let chunked = version == Version::Http11;
+        let chunked = version == HttpVersion::Http11;
         let length = match next {
             None => Length::Known(first.len()),
             Some(_) if chunked => Length::Chunked,
             Some(_) => Length::ToTheEnd,
         };
         form.keep &= length != Length::ToTheEnd;
-        let mut reply = Writer::of(cx).packets(length, form);
+        let mut reply = ReplyWriter::from_cx(cx).packets(length, form);
         let Some(after) = next.filter(|_| !form.head_only) else {
             if !form.head_only {
                 reply.data.extend_from_slice(&first);
@@ -65,20 +65,20 @@ impl Http {
         let keep = form.keep;
         let listing = Listing { after, chunked, keep, behind: 0, took: cx.now };
         let Some(state) = cx.io.open(conn) else { return };
-        state.phase = Phase::Listing(Box::new(listing));
+        state.phase = ConnPhase::Listing(Box::new(listing));
         self.write_piece(cx, conn, chunked, first);
         cx.io.wake(conn, cx.now + BETWEEN, Timer::List);
     }
 
     /// Writes the next part of a list, if it is time.
-    pub(super) fn list_on(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    pub(super) fn list_on(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         let Some(state) = cx.io.open(conn) else { return };
-        let Phase::Listing(listing) = &mut state.phase else { return };
+        let ConnPhase::Listing(listing) = &mut state.phase else { return };
         if listing.behind > WINDOW {
             if cx.now.since(listing.took) < cx.config.limits.reader_window {
                 return cx.io.wake(conn, cx.now + BETWEEN, Timer::List);
             }
-            cx.tell(ConnEvent::Limit { conn, limit: Limit::ReaderRate });
+            cx.tell(ConnEvent::Limit { conn, limit: NodeLimit::ReaderRate });
             return self.close(cx, conn, false, "the reader is too slow");
         }
         listing.took = cx.now;
@@ -87,7 +87,7 @@ impl Http {
         self.write_piece(cx, conn, chunked, piece);
         let Some(state) = cx.io.open(conn) else { return };
         match (next, &mut state.phase) {
-            (Some(next), Phase::Listing(listing)) => {
+            (Some(next), ConnPhase::Listing(listing)) => {
                 listing.after = next;
                 cx.io.wake(conn, cx.now + BETWEEN, Timer::List);
             }
@@ -105,9 +105,14 @@ impl Http {
 
     /// The host reports how much of a list is unsent; true when the connection
     /// sends one.
-    pub(in crate::node) fn list_behind(&self, cx: &mut Cx<'_>, conn: ConnId, bytes: u64) -> bool {
+    pub(in crate::node) fn list_behind(
+        &self,
+        cx: &mut NodeCx<'_>,
+        conn: ConnId,
+        bytes: u64,
+    ) -> bool {
         match cx.io.open(conn).map(|state| &mut state.phase) {
-            Some(Phase::Listing(listing)) => {
+            Some(ConnPhase::Listing(listing)) => {
                 listing.behind = bytes;
                 true
             }
@@ -115,7 +120,7 @@ impl Http {
         }
     }
 
-    fn write_piece(&self, cx: &mut Cx<'_>, conn: ConnId, chunked: bool, piece: Vec<u8>) {
+    fn write_piece(&self, cx: &mut NodeCx<'_>, conn: ConnId, chunked: bool, piece: Vec<u8>) {
         if piece.is_empty() {
             // An empty chunk would be the last.
             return;
@@ -133,7 +138,7 @@ impl Http {
     /// following part begins.
     fn piece(
         &self,
-        cx: &Cx<'_>,
+        cx: &NodeCx<'_>,
         conn: ConnId,
         after: Option<FileIndex>,
     ) -> (Vec<u8>, Option<FileIndex>) {
@@ -144,7 +149,12 @@ impl Http {
         let mut data = Vec::new();
         for hit in hits {
             // A GUID of zeros: no query was sent for it.
-            let message = Message { guid: Guid::default(), ttl: 1, hops: 0, body: Body::Hit(hit) };
+            let message = OverlayMessage {
+                guid: Guid::default(),
+                ttl: 1,
+                hops: 0,
+                body: MessageBody::Hit(hit),
+            };
             message.write(&mut data);
         }
         (data, more)
@@ -152,14 +162,14 @@ impl Http {
 
     /// What the hits say about us to the other end: the address at which it
     /// found us, if it connected to us.
-    fn sender(&self, cx: &Cx<'_>, conn: ConnId) -> Sender {
+    fn sender(&self, cx: &NodeCx<'_>, conn: ConnId) -> HitSender {
         let local = cx.io.get(conn).and_then(|state| state.local);
         let at = local.map(|local| cx.us.reached_at(local)).or(cx.us.listen);
         let at = at.and_then(|at| match (at.ip().to_canonical(), at.port()) {
             (IpAddr::V4(ip), port) => Some(SocketAddrV4::new(ip, port)),
             (IpAddr::V6(_), _) => None,
         });
-        Sender {
+        HitSender {
             servent: cx.us.servent,
             at: at.unwrap_or(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)),
             push: cx.config.overlay.firewalled || cx.us.listen.is_none(),

@@ -4,7 +4,7 @@
 use alloc::format;
 use alloc::string::String;
 
-use crate::node::parts::Subject;
+use crate::node::parts::RequestSubject;
 use crate::time::Instant;
 use crate::wire::http::{Headers, HttpDate};
 
@@ -40,7 +40,7 @@ pub(super) const fn date_of(at: Instant) -> HttpDate {
 
 impl Validators {
     /// The validators of a file.
-    pub(super) fn of(subject: &Subject) -> Self {
+    pub(super) fn from_subject(subject: &RequestSubject) -> Self {
         let content = subject.sha1.map(|sha1| format!("\"{sha1}\""));
         let identity =
             subject.modified.map(|at| format!("\"{:x}-{:x}\"", subject.size, at.as_micros()));
@@ -53,7 +53,7 @@ impl Validators {
 
     /// Evaluates the conditions of a request, in the order of precedence that
     /// the RFC gives.
-    pub(super) fn judge(&self, headers: &Headers) -> Condition {
+    pub(super) fn evaluate(&self, headers: &Headers) -> Condition {
         let date = |name| headers.get(name).and_then(HttpDate::parse);
         let same = match headers.get("If-Match") {
             Some(_) => self.is_among(&headers.joined("If-Match"), false),

@@ -14,18 +14,18 @@ use core::net::IpAddr;
 use super::Http;
 use super::form::Give;
 use super::pages;
-use super::reply::{Form, Writer};
-use super::request::{MISDIRECTED, OTHER_NAME, clip, heard};
+use super::reply::{Form, ReplyWriter};
+use super::request::{MISDIRECTED, OTHER_NAME, clip, request_received};
 use crate::address::owner;
 use crate::id::ConnId;
-use crate::node::connections::{Phase, Timer};
-use crate::node::cx::Cx;
-use crate::node::inbox::{Arriving, Held, InboxLimits, InboxView};
-use crate::node::{Answer, ConnEvent, Limit, Output, StoreError};
+use crate::node::connections::{ConnPhase, Timer};
+use crate::node::cx::NodeCx;
+use crate::node::inbox::{Arriving, InboxLimits, InboxMessage, InboxView};
+use crate::node::{ConnEvent, NodeAnswer, NodeLimit, Output, StoreError};
 use crate::queue::Dialect;
 use crate::text::Size;
 use crate::time::{Duration, Instant};
-use crate::wire::http::{Method, RequestHead, Target, Version};
+use crate::wire::http::{HttpMethod, HttpVersion, RequestHead, Target};
 
 /// How soon a visitor is asked to come back when too many uploads arrive.
 const RETRY: Duration = Duration::from_secs(5);
@@ -34,7 +34,7 @@ const RETRY: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, Default)]
 pub(super) struct Inbox {
     /// `None`: there is no inbox.
-    held: Option<Held>,
+    held: Option<InboxMessage>,
     coming: BTreeMap<ConnId, Coming>,
 }
 
@@ -56,7 +56,7 @@ struct Coming {
 }
 
 /// An upload that may begin.
-struct Offer {
+struct UploadOffer {
     from: IpAddr,
     name: String,
     size: Option<u64>,
@@ -64,18 +64,18 @@ struct Offer {
 }
 
 /// Why an upload may not begin.
-struct Refusal {
+struct UploadRefusal {
     status: (u16, &'static str),
     text: String,
-    limit: Option<Limit>,
+    limit: Option<NodeLimit>,
 }
 
-impl Refusal {
+impl UploadRefusal {
     fn new(status: (u16, &'static str), text: impl Into<String>) -> Self {
         Self { status, text: text.into(), limit: None }
     }
 
-    fn of(self, limit: Limit) -> Self {
+    fn with_limit(self, limit: NodeLimit) -> Self {
         Self { limit: Some(limit), ..self }
     }
 }
@@ -110,7 +110,7 @@ impl Inbox {
         limits: &InboxLimits,
         (from, name): (IpAddr, String),
         size: Option<u64>,
-    ) -> Result<Offer, Refusal> {
+    ) -> Result<UploadOffer, UploadRefusal> {
         let held = self.held.unwrap_or_default();
         let room = self.room(limits).unwrap_or(0);
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
@@ -119,22 +119,22 @@ impl Inbox {
         let ours = count(self.coming.values().filter(|coming| coming.from == from).count());
         if size.is_some_and(|size| size > limits.file_bytes) {
             let text = format!("A file may have {} here.", Size(limits.file_bytes));
-            return Err(Refusal::new(TOO_LARGE, text).of(Limit::InboxFile));
+            return Err(UploadRefusal::new(TOO_LARGE, text).with_limit(NodeLimit::InboxFile));
         }
         if held.files.saturating_add(arriving) >= limits.files {
             let text = "There are as many files in the inbox as there may be.";
-            return Err(Refusal::new(NO_ROOM, text).of(Limit::InboxFiles));
+            return Err(UploadRefusal::new(NO_ROOM, text).with_limit(NodeLimit::InboxFiles));
         }
         if size.unwrap_or(1) > room {
             let text = format!("The inbox has room for {}.", Size(room));
-            return Err(Refusal::new(NO_ROOM, text).of(Limit::InboxBytes));
+            return Err(UploadRefusal::new(NO_ROOM, text).with_limit(NodeLimit::InboxBytes));
         }
         if arriving >= limits.at_once || ours >= limits.at_once_per_ip {
             let text = "Too many files arrive at this moment.";
-            return Err(Refusal::new(BUSY, text).of(Limit::InboxUploads));
+            return Err(UploadRefusal::new(BUSY, text).with_limit(NodeLimit::InboxUploads));
         }
         let most = size.unwrap_or_else(|| room.min(limits.file_bytes));
-        Ok(Offer { from, name, size, most })
+        Ok(UploadOffer { from, name, size, most })
     }
 
     /// The inbox as plain data; `None` without one.
@@ -143,7 +143,7 @@ impl Inbox {
         limits: &InboxLimits,
         peer: impl Fn(ConnId) -> Option<String>,
     ) -> Option<InboxView> {
-        let Held { files, bytes } = self.held?;
+        let InboxMessage { files, bytes } = self.held?;
         let arriving = |(conn, coming): (&ConnId, &Coming)| Arriving {
             peer: peer(*conn).unwrap_or_else(|| coming.from.to_string()),
             name: coming.name.clone(),
@@ -157,7 +157,7 @@ impl Inbox {
 
 impl Http {
     /// The host says what is in the inbox.
-    pub(in crate::node) fn inbox(&mut self, held: Option<Held>) {
+    pub(in crate::node) fn inbox(&mut self, held: Option<InboxMessage>) {
         self.inbox.held = held;
     }
 
@@ -188,19 +188,19 @@ impl Http {
 
     /// True when a request is an upload that may be answered here.
     pub(super) fn is_upload(&self, head: &RequestHead) -> bool {
-        self.inbox.is_open() && matches!(&head.method, Method::Other(method) if method == "PUT")
+        self.inbox.is_open() && matches!(&head.method, HttpMethod::Other(method) if method == "PUT")
     }
 
     /// A visitor uploads a file. `after` are the bytes received after the head;
     /// returns how many of them belong to the file.
     pub(super) fn upload(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
         head: &RequestHead,
         after: &[u8],
     ) -> usize {
-        cx.tell(heard(conn, head));
+        cx.tell(request_received(conn, head));
         let offer = match self.offer(cx, conn, head) {
             Ok(offer) => offer,
             Err(refusal) => {
@@ -208,23 +208,23 @@ impl Http {
                 return 0;
             }
         };
-        let Offer { from, name, size, most } = offer;
+        let UploadOffer { from, name, size, most } = offer;
         let waits = head
             .headers
             .get("Expect")
             .is_some_and(|expected| expected.trim_ascii().eq_ignore_ascii_case("100-continue"));
         cx.tell(ConnEvent::Incoming { conn, name: clip(&name), size });
-        if waits && after.is_empty() && head.version == Version::Http11 {
+        if waits && after.is_empty() && head.version == HttpVersion::Http11 {
             cx.io.write(conn, b"HTTP/1.1 100 Continue\r\n\r\n".to_vec(), cx.fx);
         }
         let ours = size.map_or(after.len(), |size| {
             usize::try_from(size).unwrap_or(usize::MAX).min(after.len())
         });
         if let Some(state) = cx.io.open(conn) {
-            state.phase = Phase::Receiving;
+            state.phase = ConnPhase::Receiving;
         }
         cx.io.wake(conn, cx.now + window(cx), Timer::Rate);
-        let form = Form::of(head, Dialect::Passive);
+        let form = Form::for_request(head, Dialect::Passive);
         let coming = Coming { from, name, size, most, stored: 0, judged: 0, whole: false, form };
         self.inbox.coming.insert(conn, coming);
         cx.fx.output(Output::Incoming { conn, size, most, early: after[..ours].to_vec() });
@@ -232,20 +232,25 @@ impl Http {
     }
 
     /// Whether an upload may begin.
-    fn offer(&self, cx: &Cx<'_>, conn: ConnId, head: &RequestHead) -> Result<Offer, Refusal> {
-        let peer = cx.io.get(conn).map(|c| c.peer.ip()).ok_or(Refusal::new(BAD, ""))?;
+    fn offer(
+        &self,
+        cx: &NodeCx<'_>,
+        conn: ConnId,
+        head: &RequestHead,
+    ) -> Result<UploadOffer, UploadRefusal> {
+        let peer = cx.io.get(conn).map(|c| c.peer.ip()).ok_or(UploadRefusal::new(BAD, ""))?;
         let called = !conn.0.is_multiple_of(2);
         if !cx.config.http || called {
-            return Err(Refusal::new(FORBIDDEN, "Files are not taken here."));
+            return Err(UploadRefusal::new(FORBIDDEN, "Files are not taken here."));
         }
         if !head.names_one_host() || head.headers.get("Content-Range").is_some() {
-            return Err(Refusal::new(BAD, "Only whole files are taken."));
+            return Err(UploadRefusal::new(BAD, "Only whole files are taken."));
         }
         if pages::is_by_another_name(head, &cx.config.hosts) {
-            return Err(Refusal::new(MISDIRECTED, OTHER_NAME.trim_ascii_end()));
+            return Err(UploadRefusal::new(MISDIRECTED, OTHER_NAME.trim_ascii_end()));
         }
         if pages::is_of_another_origin(&head.headers) {
-            return Err(Refusal::new(FORBIDDEN, "A page elsewhere asked for this."));
+            return Err(UploadRefusal::new(FORBIDDEN, "A page elsewhere asked for this."));
         }
         let limits = &cx.config.inbox;
         let name = Target::path_of(&head.target).unwrap_or_default();
@@ -254,15 +259,15 @@ impl Http {
     }
 
     /// Refuses an upload. Its bytes are not read, so the connection ends.
-    fn turn_down(&mut self, cx: &mut Cx<'_>, conn: ConnId, refusal: Refusal) {
-        let Refusal { status, text, limit } = refusal;
+    fn turn_down(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, refusal: UploadRefusal) {
+        let UploadRefusal { status, text, limit } = refusal;
         if let Some(limit) = limit {
             cx.tell(ConnEvent::Limit { conn, limit });
         }
-        if self.hammers(cx, conn, Form::CLOSE) {
+        if self.refuse_over_rate(cx, conn, Form::CLOSE) {
             return;
         }
-        let writer = Writer::of(cx);
+        let writer = ReplyWriter::from_cx(cx);
         let reply = match status {
             BUSY => writer.come_back(BUSY, RETRY, Form::CLOSE),
             _ => writer.in_short(status, &format!("{text}\n"), Form::CLOSE),
@@ -271,7 +276,7 @@ impl Http {
     }
 
     /// So many bytes of an upload are stored.
-    pub(in crate::node) fn stored(&mut self, cx: &mut Cx<'_>, conn: ConnId, bytes: u64) {
+    pub(in crate::node) fn stored(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, bytes: u64) {
         let Some(coming) = self.inbox.coming.get_mut(&conn) else { return };
         coming.stored = coming.stored.max(bytes);
         if coming.size.is_some_and(|size| coming.stored >= size) {
@@ -280,7 +285,12 @@ impl Http {
     }
 
     /// An upload whose length was not known is complete.
-    pub(in crate::node) fn upload_ended(&mut self, cx: &mut Cx<'_>, conn: ConnId, unread: Vec<u8>) {
+    pub(in crate::node) fn upload_ended(
+        &mut self,
+        cx: &mut NodeCx<'_>,
+        conn: ConnId,
+        unread: Vec<u8>,
+    ) {
         if let (Some(state), true) = (cx.io.open(conn), self.inbox.coming.contains_key(&conn)) {
             state.push(unread);
             self.whole(cx, conn);
@@ -288,7 +298,7 @@ impl Http {
     }
 
     /// All bytes are stored: the file gets its name.
-    fn whole(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    fn whole(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         let Some(coming) = self.inbox.coming.get_mut(&conn) else { return };
         if mem::replace(&mut coming.whole, true) {
             return;
@@ -301,7 +311,12 @@ impl Http {
 
     /// A file of the inbox has its name. The caller must read the connection
     /// again, for what was received meanwhile.
-    pub(in crate::node) fn kept(&mut self, cx: &mut Cx<'_>, conn: ConnId, name: String) {
+    pub(in crate::node) fn upload_committed(
+        &mut self,
+        cx: &mut NodeCx<'_>,
+        conn: ConnId,
+        name: String,
+    ) {
         let Some(coming) = self.inbox.coming.remove(&conn) else { return };
         let bytes = coming.stored;
         if let Some(held) = &mut self.inbox.held {
@@ -311,17 +326,17 @@ impl Http {
         let Some(from) = cx.io.get(conn).map(|c| c.peer) else { return };
         cx.tell(ConnEvent::Kept { conn, name: clip(&name), bytes });
         let text = format!("Kept as {name}\n");
-        cx.fx.output(Output::Answer(Answer::Received { name, bytes, from }));
-        let reply = Writer::of(cx).in_short((201, "Created"), &text, coming.form);
+        cx.fx.output(Output::Answer(NodeAnswer::Received { name, bytes, from }));
+        let reply = ReplyWriter::from_cx(cx).in_short((201, "Created"), &text, coming.form);
         if let Some(state) = cx.io.open(conn) {
-            state.phase = Phase::Serving { place_until: Instant::ZERO };
+            state.phase = ConnPhase::Serving { place_until: Instant::ZERO };
         }
         self.say(cx, conn, reply);
         super::serving::await_request(cx, conn, true);
     }
 
     /// An upload cannot be stored.
-    pub(in crate::node) fn not_kept(&mut self, cx: &mut Cx<'_>, conn: ConnId, why: StoreError) {
+    pub(in crate::node) fn not_kept(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, why: StoreError) {
         if self.inbox.coming.remove(&conn).is_none() {
             return;
         }
@@ -329,12 +344,12 @@ impl Http {
             StoreError::Full => (NO_ROOM, "The disk is full.\n"),
             _ => (FAILED, "The file cannot be stored.\n"),
         };
-        let reply = Writer::of(cx).in_short(status, text, Form::CLOSE);
+        let reply = ReplyWriter::from_cx(cx).in_short(status, text, Form::CLOSE);
         self.say(cx, conn, reply);
     }
 
     /// Checks the rate of a visitor at the end of a window, which was `due`.
-    pub(super) fn judge_visitor(&mut self, cx: &mut Cx<'_>, conn: ConnId, due: Instant) {
+    pub(super) fn check_visitor(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, due: Instant) {
         let Some(coming) = self.inbox.coming.get_mut(&conn) else { return };
         let came = coming.stored - coming.judged;
         coming.judged = coming.stored;
@@ -345,41 +360,41 @@ impl Http {
         if slept || u128::from(came) * 1_000_000 >= wanted {
             return cx.io.wake(conn, cx.now + length, Timer::Rate);
         }
-        cx.tell(ConnEvent::Limit { conn, limit: Limit::InboxRate });
+        cx.tell(ConnEvent::Limit { conn, limit: NodeLimit::InboxRate });
         let text = "The file arrives too slowly; nothing of it is kept.\n";
-        let reply = Writer::of(cx).in_short(TIMEOUT, text, Form::CLOSE);
+        let reply = ReplyWriter::from_cx(cx).in_short(TIMEOUT, text, Form::CLOSE);
         self.say(cx, conn, reply);
     }
 }
 
 /// The time over which a visitor's rate is averaged. A window of zero length
 /// would expire again at once.
-fn window(cx: &Cx<'_>) -> Duration {
+fn window(cx: &NodeCx<'_>) -> Duration {
     cx.config.inbox.window.max(Duration::from_millis(1))
 }
 
 /// Whether a file of the inbox may have this name.
-fn fits(name: &str, limits: &InboxLimits) -> Result<(), Refusal> {
+fn fits(name: &str, limits: &InboxLimits) -> Result<(), UploadRefusal> {
     let bad = |c: char| c == '\\' || c == '\u{fffd}' || c.is_control();
     if name.is_empty() || name.contains('/') {
-        return Err(Refusal::new(FORBIDDEN, "Files go to the first level: PUT /NAME"));
+        return Err(UploadRefusal::new(FORBIDDEN, "Files go to the first level: PUT /NAME"));
     }
     if name.starts_with('.') {
-        return Err(Refusal::new(FORBIDDEN, "Hidden files are not taken."));
+        return Err(UploadRefusal::new(FORBIDDEN, "Hidden files are not taken."));
     }
     if name.trim() != name || name.chars().any(bad) {
-        return Err(Refusal::new(BAD, "Files of such a name are not taken."));
+        return Err(UploadRefusal::new(BAD, "Files of such a name are not taken."));
     }
     if name.len() > limits.name_bytes as usize {
         let text = format!("A name may have {} bytes.", limits.name_bytes);
-        return Err(Refusal::new(BAD, text).of(Limit::InboxName));
+        return Err(UploadRefusal::new(BAD, text).with_limit(NodeLimit::InboxName));
     }
     Ok(())
 }
 
 /// The size of the body; `None` when it comes in chunks. A request that two
 /// readers could understand differently is refused (RFC 9112 §6.3).
-fn size_of(head: &RequestHead) -> Result<Option<u64>, Refusal> {
+fn size_of(head: &RequestHead) -> Result<Option<u64>, UploadRefusal> {
     let mut codings = head.headers.all("Transfer-Encoding");
     let coding = codings.next();
     let mut lengths = head.headers.all("Content-Length").map(str::trim_ascii);
@@ -389,17 +404,17 @@ fn size_of(head: &RequestHead) -> Result<Option<u64>, Refusal> {
     match (coding, length) {
         (Some(coding), None)
             if plain
-                && head.version == Version::Http11
+                && head.version == HttpVersion::Http11
                 && coding.trim_ascii().eq_ignore_ascii_case("chunked") =>
         {
             Ok(None)
         }
         (None, Some(length)) if plain && digits(length) => match length.parse() {
             Ok(length) => Ok(Some(length)),
-            Err(_) => Err(Refusal::new(TOO_LARGE, "A file that large is not taken.")),
+            Err(_) => Err(UploadRefusal::new(TOO_LARGE, "A file that large is not taken.")),
         },
-        (None, None) => Err(Refusal::new(NO_LENGTH, "The length of the file is missing.")),
-        _ => Err(Refusal::new(BAD, "The length of the file is not clear.")),
+        (None, None) => Err(UploadRefusal::new(NO_LENGTH, "The length of the file is missing.")),
+        _ => Err(UploadRefusal::new(BAD, "The length of the file is not clear.")),
     }
 }
 

@@ -6,11 +6,11 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 
 use super::Http;
-use super::reply::{Form, Writer};
-use super::request::heard;
+use super::reply::{Form, ReplyWriter};
+use super::request::request_received;
 use crate::id::ConnId;
-use crate::node::cx::Cx;
-use crate::node::{Limit, Output};
+use crate::node::cx::NodeCx;
+use crate::node::{NodeLimit, Output};
 use crate::wire::http::RequestHead;
 
 /// Good credentials that are remembered: about as many as there are users.
@@ -47,7 +47,7 @@ impl Http {
     /// there are, from its head on, that must wait for the answer.
     pub(super) fn pass(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
         head: &RequestHead,
         waiting: usize,
@@ -57,13 +57,13 @@ impl Http {
             return Passage::Open;
         }
         let Some(words) = words else {
-            cx.tell(heard(conn, head));
+            cx.tell(request_received(conn, head));
             self.turn_away(cx, conn);
             return Passage::Closed;
         };
         if self.guard.judged.contains_key(&conn) {
             if waiting > cx.config.limits.head_bytes as usize {
-                self.refuse(cx, conn, Limit::Pipeline, None);
+                self.refuse(cx, conn, NodeLimit::Pipeline, None);
             }
             return Passage::Waits;
         }
@@ -75,7 +75,12 @@ impl Http {
 
     /// The host has checked the credentials of a request. If they are good, the
     /// caller must read the connection again.
-    pub(in crate::node) fn judged(&mut self, cx: &mut Cx<'_>, conn: ConnId, good: bool) {
+    pub(in crate::node) fn finish_authentication(
+        &mut self,
+        cx: &mut NodeCx<'_>,
+        conn: ConnId,
+        good: bool,
+    ) {
         let Some(words) = self.guard.judged.remove(&conn) else { return };
         if good {
             if self.guard.right.len() >= KNOWN {
@@ -86,16 +91,16 @@ impl Http {
         }
         let Some(state) = cx.io.open(conn) else { return };
         if let Ok(Some((head, _))) = RequestHead::parse(&state.unread, &cx.config.limits.head()) {
-            cx.tell(heard(conn, &head));
+            cx.tell(request_received(conn, &head));
         }
         self.turn_away(cx, conn);
     }
 
     /// Failed attempts count like requests that need no slot: an address with
     /// too many of them is refused for a while.
-    fn turn_away(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
-        if !self.hammers(cx, conn, Form::CLOSE) {
-            let reply = Writer::of(cx).unauthorized();
+    fn turn_away(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
+        if !self.refuse_over_rate(cx, conn, Form::CLOSE) {
+            let reply = ReplyWriter::from_cx(cx).unauthorized();
             self.say(cx, conn, reply);
         }
     }

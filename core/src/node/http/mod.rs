@@ -42,32 +42,32 @@ use core::net::SocketAddr;
 use self::give::Inbox;
 use self::guard::Guard;
 pub(super) use self::push::{Passed, PushWish};
-use self::reply::Reply;
-use self::request::Asked;
-pub(super) use self::request::{clip, heard};
+use self::reply::HttpReply;
+use self::request::UploadRequest;
+pub(super) use self::request::{clip, request_received};
 use super::catalog::Catalog;
-use super::connections::{Phase, Purpose, Timer};
-use super::cx::Cx;
-use super::{ConnEvent, Event, Op, Output};
+use super::connections::{ConnPhase, Purpose, Timer};
+use super::cx::NodeCx;
+use super::{ConnEvent, Event, NodeOp, Output};
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::id::{ConnId, FileIndex, Guid};
-use crate::lease::division::Leader;
-use crate::queue::server::{self, Server};
-use crate::queue::{self, Loss};
+use crate::lease::membership::Leader;
+use crate::queue::server::{self, QueueServer};
+use crate::queue::{self, PositionLoss};
 use crate::rng::Rng;
 use crate::time::Instant;
-use crate::wire::queue::Line;
+use crate::wire::queue::SignalLine;
 
 /// One effect of the queue.
-type Said = Effect<server::Output, queue::Event>;
+type QueueEffect = Effect<server::Output, queue::Event>;
 
 /// The service that serves files.
 #[derive(Debug, Clone)]
 pub(super) struct Http {
-    pub(super) queue: Server,
+    pub(super) queue: QueueServer,
     pub(super) files: Catalog,
     /// Requests whose answers the queue is holding back.
-    held: BTreeMap<ConnId, Asked>,
+    held: BTreeMap<ConnId, UploadRequest>,
     guard: Guard,
     /// Nothing can be saved now, so nothing can be promised.
     mute: bool,
@@ -78,7 +78,7 @@ pub(super) struct Http {
 
 impl Http {
     pub(super) fn new(config: queue::Config, root: &Rng) -> Self {
-        let queue = Server::new(config, root.fork("queue", 0));
+        let queue = QueueServer::new(config, root.fork("queue", 0));
         Self {
             queue,
             files: Catalog::default(),
@@ -91,14 +91,14 @@ impl Http {
     }
 
     /// True while the queue holds back the answer on this connection.
-    fn holds(&self, conn: ConnId) -> bool {
+    fn has_parked(&self, conn: ConnId) -> bool {
         self.held.contains_key(&conn)
     }
 
     /// Gives the queue an input that does not come from a request, and carries
     /// out its effects. While effects are carried out, the input waits for the
     /// last of them.
-    pub(super) fn queue(&mut self, cx: &mut Cx<'_>, input: server::Input) {
+    pub(super) fn queue(&mut self, cx: &mut NodeCx<'_>, input: server::Input) {
         if let Some(follow_ups) = &mut cx.follow_ups {
             return follow_ups.push_back(input);
         }
@@ -118,7 +118,7 @@ impl Http {
     }
 
     /// Runs the queue's expired timers.
-    pub(super) fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn handle_timeout(&mut self, cx: &mut NodeCx<'_>) {
         if self.mute {
             while let Some((_, conn)) = self.queue.next_answer().filter(|(at, _)| *at <= cx.now) {
                 self.queue(cx, server::Input::Answer { conn });
@@ -130,7 +130,7 @@ impl Http {
         self.obey_all(cx, said);
     }
 
-    fn obey_all(&mut self, cx: &mut Cx<'_>, said: FxOf<Server>) {
+    fn obey_all(&mut self, cx: &mut NodeCx<'_>, said: FxOf<QueueServer>) {
         self.carry_out(cx, said, Self::obey);
     }
 
@@ -139,9 +139,9 @@ impl Http {
     /// which the queue decided, so that no row replaces a later one.
     fn carry_out(
         &mut self,
-        cx: &mut Cx<'_>,
-        mut said: FxOf<Server>,
-        mut each: impl FnMut(&mut Self, &mut Cx<'_>, Said),
+        cx: &mut NodeCx<'_>,
+        mut said: FxOf<QueueServer>,
+        mut each: impl FnMut(&mut Self, &mut NodeCx<'_>, QueueEffect),
     ) {
         cx.follow_ups = Some(VecDeque::new());
         for effect in said.drain() {
@@ -157,14 +157,14 @@ impl Http {
     }
 
     /// Carries out one effect of the queue.
-    fn obey(&mut self, cx: &mut Cx<'_>, said: Said) {
+    fn obey(&mut self, cx: &mut NodeCx<'_>, said: QueueEffect) {
         match said {
             Effect::Event(event) => cx.fx.event(Event::Queue(event)),
             Effect::Output(server::Output::Save(row)) => {
-                cx.fx.output(Output::Persist(Op::Queue(row)));
+                cx.fx.output(Output::Persist(NodeOp::Queue(row)));
             }
             Effect::Output(server::Output::Forget(ticket)) => {
-                cx.fx.output(Output::Persist(Op::QueueGone(ticket)));
+                cx.fx.output(Output::Persist(NodeOp::QueueGone(ticket)));
             }
             Effect::Output(server::Output::Call { ticket, to }) => self.call(cx, ticket, to),
             Effect::Output(server::Output::Hangup { conn, why }) => {
@@ -174,7 +174,7 @@ impl Http {
                 // Its answer was held back until now.
                 let asked = self.held.remove(&conn);
                 if let (Some(asked), Some(state)) = (asked, cx.io.open(conn)) {
-                    state.phase = Phase::Serving { place_until: Instant::ZERO };
+                    state.phase = ConnPhase::Serving { place_until: Instant::ZERO };
                     self.verdict(cx, conn, &asked, verdict);
                     serving::await_request(cx, conn, true);
                 }
@@ -184,7 +184,7 @@ impl Http {
 
     /// Calls a client back about its place: `QUEUE` is sent once the dial
     /// succeeds (PARQ §4).
-    fn call(&mut self, cx: &mut Cx<'_>, ticket: Guid, to: SocketAddr) {
+    fn call(&mut self, cx: &mut NodeCx<'_>, ticket: Guid, to: SocketAddr) {
         let conn = cx.io.number();
         if !cx.io.dial_for_stranger(cx.now, conn, (to, Purpose::Call(ticket)), cx.fx) {
             self.queue(cx, server::Input::CallDone { ticket, ok: false });
@@ -193,7 +193,7 @@ impl Http {
 
     /// Offers a file to a client that cannot reach us: `GIV` is sent once the
     /// dial succeeds. False when we share no such file.
-    pub(super) fn give(&self, cx: &mut Cx<'_>, to: SocketAddr, index: FileIndex) -> bool {
+    pub(super) fn give(&self, cx: &mut NodeCx<'_>, to: SocketAddr, index: FileIndex) -> bool {
         let shared = self.files.get(index).is_some();
         if shared {
             let conn = cx.io.number();
@@ -206,27 +206,27 @@ impl Http {
     /// is served, and queued, like any other.
     pub(super) fn call_dialed(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
         ticket: Guid,
         local: SocketAddr,
     ) {
         let server = Some(cx.us.reached_at(local));
-        open_with(cx, conn, &Line::Queue { ticket, server });
+        open_with(cx, conn, &SignalLine::Queue { ticket, server });
         self.queue(cx, server::Input::CallDone { ticket, ok: true });
     }
 
     /// The dial to a client that cannot reach us succeeded.
-    pub(super) fn give_dialed(&mut self, cx: &mut Cx<'_>, conn: ConnId, index: FileIndex) {
+    pub(super) fn give_dialed(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, index: FileIndex) {
         let Some(name) = self.files.get(index).map(|f| String::from(f.leaf())) else {
             return self.close(cx, conn, false, "the file is no longer shared");
         };
         let servent = cx.us.servent;
-        open_with(cx, conn, &Line::Giv { index, servent, name });
+        open_with(cx, conn, &SignalLine::Giv { index, servent, name });
     }
 
     /// Writes a complete reply, and closes the connection if it is the last.
-    fn say(&mut self, cx: &mut Cx<'_>, conn: ConnId, reply: Reply) {
+    fn say(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, reply: HttpReply) {
         let (keep, why) = (reply.keep, reply.why);
         self.write(cx, conn, reply);
         if !keep {
@@ -236,36 +236,36 @@ impl Http {
 
     /// Writes a reply, without the bytes of a file.
     #[allow(clippy::unused_self)] // Like `say`.
-    fn write(&self, cx: &mut Cx<'_>, conn: ConnId, reply: Reply) {
-        let Reply { status, range: (start, end), data, .. } = reply;
+    fn write(&self, cx: &mut NodeCx<'_>, conn: ConnId, reply: HttpReply) {
+        let HttpReply { status, range: (start, end), data, .. } = reply;
         cx.tell(ConnEvent::Reply { conn, status, start, end });
         cx.io.write(conn, data, cx.fx);
     }
 
     /// Closes a connection. The queue learns of it now, not when the host
     /// reports it gone.
-    pub(super) fn close(&mut self, cx: &mut Cx<'_>, conn: ConnId, flush: bool, why: &str) {
+    pub(super) fn close(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, flush: bool, why: &str) {
         if let Some(was) = cx.close(conn, flush, why) {
             self.left(cx, conn, &was, false);
         }
     }
 
     /// A connection is lost or closed. `broke`: not by our decision.
-    pub(super) fn left(&mut self, cx: &mut Cx<'_>, conn: ConnId, was: &Phase, broke: bool) {
+    pub(super) fn left(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, was: &ConnPhase, broke: bool) {
         match was {
-            Phase::Sending(_) if broke => self.queue(cx, server::Input::Broken { conn }),
-            Phase::Fresh
-            | Phase::Serving { .. }
-            | Phase::Held
-            | Phase::Sending(_)
-            | Phase::Listing(_)
-            | Phase::Receiving => {
+            ConnPhase::Sending(_) if broke => self.queue(cx, server::Input::Broken { conn }),
+            ConnPhase::Fresh
+            | ConnPhase::Serving { .. }
+            | ConnPhase::Held
+            | ConnPhase::Sending(_)
+            | ConnPhase::Listing(_)
+            | ConnPhase::Receiving => {
                 self.inbox.forget(conn);
                 self.held.remove(&conn);
                 self.guard.left(conn);
                 self.queue(cx, server::Input::Gone { conn });
             }
-            Phase::Dialing(Purpose::Call(ticket)) => {
+            ConnPhase::Dialing(Purpose::Call(ticket)) => {
                 self.queue(cx, server::Input::CallDone { ticket: *ticket, ok: false });
             }
             _ => {}
@@ -274,21 +274,21 @@ impl Http {
 }
 
 /// Writes the line that opens a connection we dialed.
-fn open_with(cx: &mut Cx<'_>, conn: ConnId, line: &Line) {
+fn open_with(cx: &mut NodeCx<'_>, conn: ConnId, line: &SignalLine) {
     cx.io.write(conn, line.to_bytes(), cx.fx);
     cx.io.wake(conn, cx.now + cx.config.limits.request_deadline, Timer::Head);
 }
 
 /// Why the queue closes a connection, in words.
-const fn loss(why: Loss) -> &'static str {
+const fn loss(why: PositionLoss) -> &'static str {
     match why {
-        Loss::TooEarly => "asked too early",
-        Loss::Overdue => "did not ask in time",
-        Loss::ConnectionLost => "the place is lost",
-        Loss::WrongPosition => "claimed a position it was never told",
-        Loss::BrokeTooOften => "broke its connection too often",
-        Loss::Unreachable => "did not answer the calls",
-        Loss::Replaced => "took another place instead",
-        Loss::Left => "the client has left",
+        PositionLoss::TooEarly => "asked too early",
+        PositionLoss::Overdue => "did not ask in time",
+        PositionLoss::ConnectionLost => "the place is lost",
+        PositionLoss::WrongPosition => "claimed a position it was never told",
+        PositionLoss::BrokeTooOften => "broke its connection too often",
+        PositionLoss::Unreachable => "did not answer the calls",
+        PositionLoss::Replaced => "took another place instead",
+        PositionLoss::Left => "the client has left",
     }
 }

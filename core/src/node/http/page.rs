@@ -32,14 +32,14 @@ tr:hover td{background:#8881}input,button{font:inherit;padding:.2rem .5rem}\
 
 /// The sort order of the listing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum SortOrder {
     #[default]
     Name,
     Size,
     Date,
 }
 
-impl Order {
+impl SortOrder {
     const ALL: [(Self, &'static str, &'static str); 3] = [
         (Self::Name, "name", "Name"),
         (Self::Size, "size", "Size"),
@@ -49,14 +49,14 @@ impl Order {
 
 /// The part of the listing that is requested.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct ListingQuery {
     /// Empty, or a path that ends in `/`.
     pub(super) folder: String,
     /// Only names that contain all these words, in any order and case.
     words: String,
     /// Only names after this one, when ordered by name.
     after: Option<String>,
-    order: Order,
+    order: SortOrder,
     /// In descending order.
     down: bool,
     /// How many entries are on earlier pages, in any other order.
@@ -77,7 +77,7 @@ pub(super) struct Visitor<'a> {
     pub(super) give: Option<Give>,
 }
 
-impl Wanted {
+impl ListingQuery {
     /// From the query of a URL: `q=words&sort=size`. Unknown keys are ignored.
     pub(super) fn parse(folder: &str, query: &str) -> Self {
         let mut wanted = Self { folder: folder.into(), ..Self::default() };
@@ -87,8 +87,8 @@ impl Wanted {
                 "q" => wanted.words = text(),
                 "after" => wanted.after = Some(text()),
                 "sort" => {
-                    let known = Order::ALL.iter().find(|(_, name, _)| *name == value);
-                    wanted.order = known.map_or(Order::Name, |(order, ..)| *order);
+                    let known = SortOrder::ALL.iter().find(|(_, name, _)| *name == value);
+                    wanted.order = known.map_or(SortOrder::Name, |(order, ..)| *order);
                 }
                 "order" => wanted.down = value == "desc",
                 "from" => wanted.from = value.parse().unwrap_or(0),
@@ -104,13 +104,15 @@ impl Wanted {
     }
 
     /// The query of the first page, sorted in this way.
-    fn query(&self, order: Order, down: bool) -> String {
+    fn query(&self, order: SortOrder, down: bool) -> String {
         let mut query = String::new();
         if !self.words.is_empty() {
             let _ = write!(query, "q={}&amp;", percent::escape(&self.words));
         }
-        let name =
-            Order::ALL.iter().find(|(one, ..)| *one == order).map_or("name", |(_, name, _)| name);
+        let name = SortOrder::ALL
+            .iter()
+            .find(|(one, ..)| *one == order)
+            .map_or("name", |(_, name, _)| name);
         let _ = write!(query, "sort={name}&amp;order={}", if down { "desc" } else { "asc" });
         query
     }
@@ -128,20 +130,24 @@ fn fold(text: &str) -> String {
 }
 
 /// What is on one page.
-struct Part<'a> {
+struct ListingSlice<'a> {
     rows: Vec<Listed<'a>>,
     /// Where the next page begins, if there is one.
     more: Option<String>,
 }
 
 /// The entries of the page, at most `limit`.
-fn part<'a>(catalog: &'a Catalog, wanted: &Wanted, limit: usize) -> Part<'a> {
+fn slice_listing<'a>(
+    catalog: &'a Catalog,
+    wanted: &ListingQuery,
+    limit: usize,
+) -> ListingSlice<'a> {
     let words = fold(&wanted.words);
     let fits = |name: &str| {
         let name = fold(name);
         words.split_whitespace().all(|word| name.contains(word))
     };
-    let in_order = wanted.order == Order::Name && !wanted.down;
+    let in_order = wanted.order == SortOrder::Name && !wanted.down;
     let after = wanted.after.as_deref().filter(|_| in_order);
     let most = if in_order { limit } else { SCAN };
     let mut entries = catalog.entries(&wanted.folder, after, words.is_empty());
@@ -160,11 +166,11 @@ fn part<'a>(catalog: &'a Catalog, wanted: &Wanted, limit: usize) -> Part<'a> {
             catalog.entries(&wanted.folder, Some(last), words.is_empty()).next().is_some()
         });
         let more = more.map(|last| alloc::format!("after={}", percent::escape(&last)));
-        return Part { rows, more };
+        return ListingSlice { rows, more };
     }
     let key = |entry: &Listed<'_>| match (entry, wanted.order) {
-        (Listed::File(_, file), Order::Size) => file.size,
-        (Listed::File(_, file), Order::Date) => file.modified.map_or(0, |at| at.as_micros()),
+        (Listed::File(_, file), SortOrder::Size) => file.size,
+        (Listed::File(_, file), SortOrder::Date) => file.modified.map_or(0, |at| at.as_micros()),
         _ => 0,
     };
     rows.sort_by_key(key); // Stable, so that equal entries stay ordered by name.
@@ -173,13 +179,13 @@ fn part<'a>(catalog: &'a Catalog, wanted: &Wanted, limit: usize) -> Part<'a> {
     }
     let upto = wanted.from.saturating_add(limit);
     let more = (rows.len() > upto).then(|| alloc::format!("from={upto}"));
-    Part { rows: rows.into_iter().skip(wanted.from).take(limit).collect(), more }
+    ListingSlice { rows: rows.into_iter().skip(wanted.from).take(limit).collect(), more }
 }
 
 /// The page, at most `limit` entries of it.
 pub(super) fn page(
     catalog: &Catalog,
-    wanted: &Wanted,
+    wanted: &ListingQuery,
     limit: usize,
     visitor: &Visitor<'_>,
 ) -> String {
@@ -188,7 +194,7 @@ pub(super) fn page(
     html.push_str("<meta name=viewport content=\"width=device-width\"><title>Shared files</title>");
     html.push_str("<link rel=alternate type=text/uri-list href=\"?list\">");
     let _ = write!(html, "<style>{STYLE}</style>");
-    way(&mut html, &wanted.folder);
+    write_breadcrumb(&mut html, &wanted.folder);
     html.push_str("<form role=search><label>Find <input name=q type=search value=\"");
     escape(&mut html, &wanted.words);
     html.push_str("\"></label> <button>Search</button>");
@@ -201,7 +207,7 @@ pub(super) fn page(
     }
     line(&mut html, visitor);
     heads(&mut html, wanted);
-    let Part { rows, more } = part(catalog, wanted, limit);
+    let ListingSlice { rows, more } = slice_listing(catalog, wanted, limit);
     if !wanted.folder.is_empty() && wanted.words.is_empty() {
         html.push_str("<tr><td><a href=\"../\">../</a><td><td><td>");
     }
@@ -222,7 +228,7 @@ pub(super) fn page(
 }
 
 /// The path of the folder, with links upwards.
-fn way(html: &mut String, folder: &str) {
+fn write_breadcrumb(html: &mut String, folder: &str) {
     html.push_str("<h1><a href=\"/\">Shared files</a>");
     let mut path = String::from("/");
     for part in folder.split_terminator('/') {
@@ -250,9 +256,9 @@ fn line(html: &mut String, visitor: &Visitor<'_>) {
 }
 
 /// The table head: a click on a column sorts by it, a second one reverses.
-fn heads(html: &mut String, wanted: &Wanted) {
+fn heads(html: &mut String, wanted: &ListingQuery) {
     html.push_str("<table><thead><tr>");
-    for (order, _, title) in Order::ALL {
+    for (order, _, title) in SortOrder::ALL {
         let ours = order == wanted.order;
         let query = wanted.query(order, ours && !wanted.down);
         let (said, mark) = match (ours, wanted.down) {
@@ -269,7 +275,7 @@ fn row(
     html: &mut String,
     entry: &Listed<'_>,
     catalog: &Catalog,
-    wanted: &Wanted,
+    wanted: &ListingQuery,
     host: Option<&str>,
 ) {
     let short = |name: &str| name.strip_prefix(&wanted.folder[..]).unwrap_or(name).to_string();

@@ -24,7 +24,7 @@ fn catalog(names: &[&str]) -> Catalog {
 fn at(c: &Catalog, folder: &str, query: &str, limit: usize) -> String {
     let visitor =
         Visitor { host: Some("10.0.0.7:6346"), places: Vec::new(), length: 3, free: 0, give: None };
-    page(c, &Wanted::parse(folder, query), limit, &visitor)
+    page(c, &ListingQuery::parse(folder, query), limit, &visitor)
 }
 
 /// The file names on a page, as displayed.
@@ -108,7 +108,7 @@ fn the_visitor_is_told_its_place() {
     let c = catalog(&[]);
     let says = |places: &[u32], free| {
         let visitor = Visitor { host: None, places: places.to_vec(), length: 12, free, give: None };
-        page(&c, &Wanted::default(), 9, &visitor)
+        page(&c, &ListingQuery::default(), 9, &visitor)
     };
     assert!(says(&[], 1).contains("An upload slot is free."));
     assert!(says(&[], 0).contains("12 in line."));

@@ -4,9 +4,9 @@
 use core::net::{IpAddr, SocketAddrV4};
 
 use super::Http;
-use super::reply::{Form, Writer};
+use super::reply::{Form, ReplyWriter};
 use crate::id::{ConnId, FileIndex, Guid};
-use crate::node::cx::Cx;
+use crate::node::cx::NodeCx;
 use crate::time::Duration;
 use crate::wire::http::Headers;
 use crate::wire::queue as headers;
@@ -41,7 +41,7 @@ impl PushWish {
     /// The push that a request asks for, to the address `peer` it comes from
     /// and the port it names. `None` when it is malformed. The IP address it
     /// names is ignored: a stranger must not direct connections at others.
-    pub(super) fn of(
+    pub(super) fn from_request(
         servent: Option<Guid>,
         index: FileIndex,
         headers: &Headers,
@@ -60,14 +60,14 @@ impl PushWish {
 
 impl Http {
     /// Answers a push request with what became of it.
-    pub(in crate::node) fn passed(
+    pub(in crate::node) fn push_answered(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
         wish: &PushWish,
         passed: Passed,
     ) {
-        let writer = Writer::of(cx);
+        let writer = ReplyWriter::from_cx(cx);
         let reply = match passed {
             Passed::On => writer.short((202, "Push Message Sent"), wish.form),
             Passed::Unknown => writer.short((410, "Servent Not Connected"), wish.form),

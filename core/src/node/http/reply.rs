@@ -14,14 +14,16 @@ use super::browse::PACKETS;
 use super::conditions::{Validators, date_of};
 use super::form::SCRIPT_HASH;
 use super::list;
-use super::request::Asked;
+use super::request::UploadRequest;
 use crate::id::Guid;
-use crate::node::cx::Cx;
-use crate::node::parts::{Body, Subject};
-use crate::queue::{Dialect, Place};
+use crate::node::cx::NodeCx;
+use crate::node::parts::{BodySource, RequestSubject};
+use crate::queue::{Dialect, QueuePosition};
 use crate::thex::Tree;
 use crate::time::{Duration, Instant};
-use crate::wire::http::{Alts, ContentRange, HeadWriter, Method, RequestHead, Target, Version};
+use crate::wire::http::{
+    Alts, ContentRange, HeadWriter, HttpMethod, HttpVersion, RequestHead, Target,
+};
 use crate::wire::percent;
 use crate::wire::queue::{self as headers, Seconds};
 use crate::wire::thex::{self, ThexUri};
@@ -46,15 +48,15 @@ impl Form {
     pub(super) const KEEP: Self = Self { keep: true, say_keep: true, head_only: false };
 
     /// For a reply to this request.
-    pub(super) fn of(head: &RequestHead, dialect: Dialect) -> Self {
+    pub(super) fn for_request(head: &RequestHead, dialect: Dialect) -> Self {
         // Near the front of the queue a client waits on its connection, so any
         // client that can queue may keep one, whatever its version.
         let queues = || dialect != Dialect::Passive && !head.headers.lists("Connection", "close");
         let keep = head.keep_alive() || queues();
         Self {
             keep,
-            say_keep: keep && head.version == Version::Http10,
-            head_only: head.method == Method::Head,
+            say_keep: keep && head.version == HttpVersion::Http10,
+            head_only: head.method == HttpMethod::Head,
         }
     }
 
@@ -70,7 +72,7 @@ impl Form {
 }
 
 /// A reply in bytes, complete or without the bytes of a file.
-pub(super) struct Reply {
+pub(super) struct HttpReply {
     pub(super) status: u16,
     /// The range of a file that follows.
     pub(super) range: (u64, u64),
@@ -94,29 +96,34 @@ pub(super) enum Length {
 
 /// A file that a reply describes.
 pub(super) struct Described<'a> {
-    pub(super) subject: &'a Subject,
+    pub(super) subject: &'a RequestSubject,
     /// Alternate locations.
     pub(super) alternates: Alts,
 }
 
 /// Writes replies.
 #[derive(Clone, Copy)]
-pub(super) struct Writer<'a> {
+pub(super) struct ReplyWriter<'a> {
     /// `Server`.
     agent: &'a str,
     /// `Date`.
     now: Instant,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> ReplyWriter<'a> {
     /// A writer with our agent name and the current time.
-    pub(super) fn of(cx: &Cx<'a>) -> Self {
+    pub(super) fn from_cx(cx: &NodeCx<'a>) -> Self {
         Self { agent: &cx.config.agent, now: cx.now }
     }
 
     /// The head before the bytes of a file.
-    pub(super) fn start(self, file: &Described<'_>, asked: &Asked, ticket: Option<Guid>) -> Reply {
-        let &Asked { start, end, partial, form, .. } = asked;
+    pub(super) fn start(
+        self,
+        file: &Described<'_>,
+        asked: &UploadRequest,
+        ticket: Option<Guid>,
+    ) -> HttpReply {
+        let &UploadRequest { start, end, partial, form, .. } = asked;
         let (status, reason) = if partial { (206, "Partial Content") } else { (200, "OK") };
         let mut head = self.head(status, reason);
         self.represent(file, &mut head);
@@ -137,7 +144,12 @@ impl<'a> Writer<'a> {
     }
 
     /// A place in the queue (AQ-3, PQ-4).
-    pub(super) fn wait(self, file: &Described<'_>, asked: &Asked, place: &Place) -> Reply {
+    pub(super) fn wait(
+        self,
+        file: &Described<'_>,
+        asked: &UploadRequest,
+        place: &QueuePosition,
+    ) -> HttpReply {
         let mut head = self.head(503, "Queued");
         file.describe(&mut head);
         if asked.dialect == Dialect::Passive {
@@ -159,7 +171,12 @@ impl<'a> Writer<'a> {
     }
 
     /// Neither place nor slot: a plain refusal that says when to come back.
-    pub(super) fn come_back(self, why: (u16, &str), retry_after: Duration, form: Form) -> Reply {
+    pub(super) fn come_back(
+        self,
+        why: (u16, &str),
+        retry_after: Duration,
+        form: Form,
+    ) -> HttpReply {
         let (status, reason) = why;
         let text = format!("{reason}: ask again in {} seconds.\n", retry_after.as_secs_ceil());
         let mut head = self.head(status, reason);
@@ -176,7 +193,7 @@ impl<'a> Writer<'a> {
         (at, name): (SocketAddr, &Target),
         (dialect, again): (Dialect, Duration),
         form: Form,
-    ) -> Reply {
+    ) -> HttpReply {
         let plain = dialect == Dialect::Passive;
         let status = if plain { 307 } else { 503 };
         let mut head = self.head(status, if plain { "Temporary Redirect" } else { "Elsewhere" });
@@ -190,7 +207,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The head of the reply to a `HEAD` of this file.
-    pub(super) fn head_of(self, file: &Described<'_>, form: Form) -> Reply {
+    pub(super) fn head_of(self, file: &Described<'_>, form: Form) -> HttpReply {
         let mut head = self.head(200, "OK");
         self.represent(file, &mut head);
         file.kind(&mut head);
@@ -200,7 +217,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The client already has this version (RFC 9110 §15.4.5).
-    pub(super) fn not_modified(self, file: &Described<'_>, form: Form) -> Reply {
+    pub(super) fn not_modified(self, file: &Described<'_>, form: Form) -> HttpReply {
         let mut head = self.head(304, "Not Modified");
         self.represent(file, &mut head);
         form.announce(&mut head);
@@ -208,7 +225,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The head before a list of query hits.
-    pub(super) fn packets(self, length: Length, form: Form) -> Reply {
+    pub(super) fn packets(self, length: Length, form: Form) -> HttpReply {
         let mut head = self.head(200, "OK");
         head.header("Content-Type", PACKETS).header("Vary", "Accept");
         match length {
@@ -218,11 +235,11 @@ impl<'a> Writer<'a> {
         };
         form.announce(&mut head);
         let why = "the reply ends the connection";
-        Reply { why, ..whole(200, (0, 0), head.finish(), form) }
+        HttpReply { why, ..whole(200, (0, 0), head.finish(), form) }
     }
 
     /// The listing for browsers; `gives` when it has the form for uploads.
-    pub(super) fn page(self, html: String, gives: bool, form: Form) -> Reply {
+    pub(super) fn page(self, html: String, gives: bool, form: Form) -> HttpReply {
         let mut head = self.head(200, "OK");
         let mut policy = String::from("default-src 'none'; style-src 'unsafe-inline'");
         if gives {
@@ -233,26 +250,26 @@ impl<'a> Writer<'a> {
     }
 
     /// The hash tree of a file.
-    pub(super) fn tree(self, tree: &Tree, form: Form) -> Reply {
+    pub(super) fn tree(self, tree: &Tree, form: Form) -> HttpReply {
         let head = self.head(200, "OK");
         body_reply(200, head, (thex::CONTENT_TYPE, &thex::write(tree)), form)
     }
 
     /// A list of URLs.
-    pub(super) fn list(self, list: String, form: Form) -> Reply {
+    pub(super) fn list(self, list: String, form: Form) -> HttpReply {
         let head = self.head(200, "OK");
         text_reply(200, head, (list::URIS, list), form)
     }
 
     /// A folder was requested without its slash.
-    pub(super) fn moved(self, to: &Target, form: Form) -> Reply {
+    pub(super) fn moved(self, to: &Target, form: Form) -> HttpReply {
         let mut head = self.head(301, "Moved Permanently");
         head.header("Location", to);
         text_reply(301, head, ("text/plain", String::from("That is a folder.\n")), form)
     }
 
     /// The range asked for is not in the file, or not here yet.
-    pub(super) fn unsatisfiable(self, file: &Described<'_>, form: Form) -> Reply {
+    pub(super) fn unsatisfiable(self, file: &Described<'_>, form: Form) -> HttpReply {
         let size = file.subject.size;
         let mut head = self.head(416, "Range Not Satisfiable");
         file.describe(&mut head);
@@ -262,7 +279,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A password is required.
-    pub(super) fn unauthorized(self) -> Reply {
+    pub(super) fn unauthorized(self) -> HttpReply {
         let mut head = self.head(401, "Unauthorized");
         head.header("WWW-Authenticate", "Basic realm=\"Servent\", charset=\"UTF-8\"");
         let text = String::from("Only for those who know the password.\n");
@@ -271,7 +288,7 @@ impl<'a> Writer<'a> {
 
     /// Only `GET` and `HEAD` are served here, and `PUT` where visitors may
     /// upload.
-    pub(super) fn not_allowed(self, uploads: bool) -> Reply {
+    pub(super) fn not_allowed(self, uploads: bool) -> HttpReply {
         let mut head = self.head(405, "Method Not Allowed");
         head.header("Allow", if uploads { "GET, HEAD, PUT" } else { "GET, HEAD" });
         let text = if uploads { "Only GET, HEAD and PUT.\n" } else { "Only GET and HEAD.\n" };
@@ -280,12 +297,17 @@ impl<'a> Writer<'a> {
     }
 
     /// A reply whose body only repeats the reason.
-    pub(super) fn short(self, (status, reason): (u16, &str), form: Form) -> Reply {
+    pub(super) fn short(self, (status, reason): (u16, &str), form: Form) -> HttpReply {
         self.in_short((status, reason), &format!("{reason}.\n"), form)
     }
 
     /// A reply with a text of its own.
-    pub(super) fn in_short(self, (status, reason): (u16, &str), text: &str, form: Form) -> Reply {
+    pub(super) fn in_short(
+        self,
+        (status, reason): (u16, &str),
+        text: &str,
+        form: Form,
+    ) -> HttpReply {
         body_reply(status, self.head(status, reason), ("text/plain", text.as_bytes()), form)
     }
 
@@ -299,7 +321,7 @@ impl<'a> Writer<'a> {
     /// Writes the headers that describe a file and identify its content.
     fn represent(self, file: &Described<'_>, head: &mut HeadWriter) {
         file.describe(head);
-        let Validators { tag, modified, .. } = Validators::of(file.subject);
+        let Validators { tag, modified, .. } = Validators::from_subject(file.subject);
         if let Some(tag) = tag {
             head.header("ETag", tag);
         }
@@ -324,7 +346,7 @@ impl Described<'_> {
         if self.subject.is_active {
             head.header("Content-Security-Policy", "sandbox");
         }
-        let Body::Folder(folder) = &self.subject.body else {
+        let BodySource::Folder(folder) = &self.subject.body else {
             head.header("Content-Type", "application/octet-stream");
             return;
         };
@@ -336,7 +358,8 @@ impl Described<'_> {
     /// What there is to know of a file: the mesh travels with every reply,
     /// queued or not (PQ-17).
     fn describe(&self, head: &mut HeadWriter) {
-        let ranges = if matches!(self.subject.body, Body::File(_)) { "bytes" } else { "none" };
+        let ranges =
+            if matches!(self.subject.body, BodySource::File(_)) { "bytes" } else { "none" };
         head.header("Accept-Ranges", ranges);
         if let Some(sha1) = self.subject.sha1 {
             head.header("X-Gnutella-Content-URN", format_args!("urn:sha1:{sha1}"));
@@ -356,7 +379,7 @@ impl Described<'_> {
 
 /// A place for a client without a queueing dialect: often a person with a
 /// browser, so the body says it in words (PARQ §5).
-fn in_words(mut head: HeadWriter, place: &Place) -> Reply {
+fn in_words(mut head: HeadWriter, place: &QueuePosition) -> HttpReply {
     head.header("Retry-After", Seconds(place.retry_after));
     let text = format!(
         "You are number {} of {} in line for an upload slot; ask again in {} seconds.\n",
@@ -367,11 +390,16 @@ fn in_words(mut head: HeadWriter, place: &Place) -> Reply {
     text_reply(503, head, ("text/plain", text), Form::CLOSE)
 }
 
-fn text_reply(status: u16, head: HeadWriter, (kind, text): (&str, String), form: Form) -> Reply {
+fn text_reply(
+    status: u16,
+    head: HeadWriter,
+    (kind, text): (&str, String),
+    form: Form,
+) -> HttpReply {
     body_reply(status, head, (kind, text.as_bytes()), form)
 }
 
-fn body_reply(status: u16, mut head: HeadWriter, body: (&str, &[u8]), form: Form) -> Reply {
+fn body_reply(status: u16, mut head: HeadWriter, body: (&str, &[u8]), form: Form) -> HttpReply {
     let (kind, bytes) = body;
     head.header("Content-Type", kind)
         .header("X-Content-Type-Options", "nosniff")
@@ -382,9 +410,9 @@ fn body_reply(status: u16, mut head: HeadWriter, body: (&str, &[u8]), form: Form
         data.extend_from_slice(bytes);
     }
     let why = "the reply ends the connection";
-    Reply { status, range: (0, 0), data, keep: form.keep, why }
+    HttpReply { status, range: (0, 0), data, keep: form.keep, why }
 }
 
-fn whole(status: u16, range: (u64, u64), data: Vec<u8>, form: Form) -> Reply {
-    Reply { status, range, data, keep: form.keep, why: "the client wants no more" }
+fn whole(status: u16, range: (u64, u64), data: Vec<u8>, form: Form) -> HttpReply {
+    HttpReply { status, range, data, keep: form.keep, why: "the client wants no more" }
 }

@@ -9,28 +9,28 @@ use super::archive;
 use super::browse;
 use super::conditions::{Condition, Validators};
 use super::list;
-use super::page::{self, Visitor, Wanted};
+use super::page::{self, ListingQuery, Visitor};
 use super::pages;
 use super::push::PushWish;
-use super::reply::{Described, Form, Reply, Writer};
+use super::reply::{Described, Form, HttpReply, ReplyWriter};
 use crate::engine::{Effect, Engine as _, Fx};
 use crate::id::{ConnId, FileIndex, Sha1};
-use crate::lease::division::Leader;
-use crate::node::connections::{Phase, Timer, Transfer};
-use crate::node::cx::Cx;
-use crate::node::parts::{Body, Parts, Subject};
+use crate::lease::membership::Leader;
+use crate::node::connections::{BodyTransfer, ConnPhase, Timer};
+use crate::node::cx::NodeCx;
+use crate::node::parts::{BodySource, RequestSubject, UnfinishedDownloads};
 use crate::node::{ConnEvent, FileRef, Minor, Output};
 use crate::queue::Dialect;
-use crate::queue::server::{self, Verdict};
+use crate::queue::server::{self, QueueVerdict};
 use crate::thex::Tree;
 use crate::time::Instant;
-use crate::wire::http::{Alts, Method, RangeSpec, RequestHead, Target, Version};
+use crate::wire::http::{Alts, HttpMethod, HttpVersion, RangeSpec, RequestHead, Target};
 use crate::wire::queue as headers;
 
 /// A request for a file body, while the queue decides on it.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
-    pub(super) subject: Subject,
+pub(super) struct UploadRequest {
+    pub(super) subject: RequestSubject,
     pub(super) start: u64,
     pub(super) end: u64,
     /// A range was requested: 206 instead of 200.
@@ -44,24 +44,24 @@ pub(super) struct Asked {
 
 impl Http {
     /// Answers one request, or lets the queue decide on it. A request for a
-    /// push is passed on by the overlay, and answered by [`Http::passed`].
+    /// push is passed on by the overlay, and answered by [`Http::push_answered`].
     pub(super) fn request(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
         head: &RequestHead,
-        parts: &Parts,
+        parts: &UnfinishedDownloads,
     ) -> Option<PushWish> {
-        cx.tell(heard(conn, head));
-        let writer = Writer::of(cx);
+        cx.tell(request_received(conn, head));
+        let writer = ReplyWriter::from_cx(cx);
         if !cx.config.http {
             self.say(cx, conn, writer.short((503, "Service Unavailable"), Form::CLOSE));
             return None;
         }
         let dialect = headers::spoken(&head.headers);
-        let form = Form::of(head, dialect);
+        let form = Form::for_request(head, dialect);
         if let Some((status, no)) = no_person(cx, conn, head) {
-            if !self.hammers(cx, conn, form) {
+            if !self.refuse_over_rate(cx, conn, form) {
                 self.say(cx, conn, writer.in_short(status, no, Form::CLOSE));
             }
             return None;
@@ -86,9 +86,10 @@ impl Http {
         let peer = || cx.io.get(conn).map(|c| c.peer.ip().to_canonical());
         let belongs =
             matches!(target, Target::Tree(_)) && peer().is_some_and(|peer| self.queue.serves(peer));
-        let light =
-            (found.is_none() && !belongs) || head.method != Method::Get || !head.names_one_host();
-        if light && self.hammers(cx, conn, form) {
+        let light = (found.is_none() && !belongs)
+            || head.method != HttpMethod::Get
+            || !head.names_one_host();
+        if light && self.refuse_over_rate(cx, conn, form) {
             return None;
         }
         // Old servents leave out the host on connections that we opened.
@@ -100,7 +101,7 @@ impl Http {
             _ if !called && !head.names_one_host() => {
                 writer.short((400, "Bad Request"), Form::CLOSE)
             }
-            _ if matches!(head.method, Method::Other(_)) => {
+            _ if matches!(head.method, HttpMethod::Other(_)) => {
                 writer.not_allowed(self.takes_uploads())
             }
             // The body would be read as the next request.
@@ -111,7 +112,7 @@ impl Http {
             }
             (Target::Push { servent, index }, _) => {
                 let from = (cx.io.get(conn)?.peer.ip(), form);
-                match PushWish::of(servent, index, &head.headers, from) {
+                match PushWish::from_request(servent, index, &head.headers, from) {
                     Some(wish) => return Some(wish),
                     None => writer.short((400, "Bad Request"), form),
                 }
@@ -131,9 +132,9 @@ impl Http {
     }
 
     /// A shared file by name.
-    fn named(&self, target: &str, head: &RequestHead) -> Option<Subject> {
+    fn named(&self, target: &str, head: &RequestHead) -> Option<RequestSubject> {
         let path = Target::path_of(target)?;
-        let subject = Subject::from(self.files.by_path(&path)?);
+        let subject = RequestSubject::from(self.files.by_path(&path)?);
         (content_fits(&subject, head) != Some(false)).then_some(subject)
     }
 
@@ -141,19 +142,19 @@ impl Http {
     /// all of it as one file.
     fn folder_request(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
         target: Target,
         head: &RequestHead,
         (dialect, form): (Dialect, Form),
-    ) -> Option<Reply> {
+    ) -> Option<HttpReply> {
         match archive::wanted(&self.files, &target) {
-            Some(archive::Asked::Archive(folder)) => {
+            Some(archive::ArchiveRequest::Archive(folder)) => {
                 self.file_request(cx, conn, folder, head, (dialect, form));
                 None
             }
-            Some(archive::Asked::TooMany) => {
-                Some(Writer::of(cx).in_short(TOO_LARGE, archive::TOO_MANY, form))
+            Some(archive::ArchiveRequest::TooMany) => {
+                Some(ReplyWriter::from_cx(cx).in_short(TOO_LARGE, archive::TOO_MANY, form))
             }
             None => Some(self.folder(cx, conn, target, head, form)),
         }
@@ -162,13 +163,13 @@ impl Http {
     /// The list of a folder, if there is one of that name.
     fn folder(
         &self,
-        cx: &Cx<'_>,
+        cx: &NodeCx<'_>,
         conn: ConnId,
         target: Target,
         head: &RequestHead,
         form: Form,
-    ) -> Reply {
-        let writer = Writer::of(cx);
+    ) -> HttpReply {
+        let writer = ReplyWriter::from_cx(cx);
         let (path, query) = match target {
             Target::Root { query } => (String::new(), query),
             Target::Path { path, query } => (path, query),
@@ -190,7 +191,7 @@ impl Http {
                 give: self.may_give(&cx.config.inbox),
             };
             let most = cx.config.limits.index_page as usize;
-            let wanted = Wanted::parse(&path, &query);
+            let wanted = ListingQuery::parse(&path, &query);
             let gives = visitor.give.is_some() && wanted.is_top();
             return writer.page(page::page(&self.files, &wanted, most, &visitor), gives, form);
         }
@@ -204,9 +205,9 @@ impl Http {
     /// The shared file with this number, if it is the one the client means:
     /// after a restart the number may belong to another file. The content
     /// decides when the request names it, otherwise the name (reference §3).
-    fn numbered(&self, index: FileIndex, name: &str, head: &RequestHead) -> Option<Subject> {
+    fn numbered(&self, index: FileIndex, name: &str, head: &RequestHead) -> Option<RequestSubject> {
         let info = self.files.get(index)?;
-        let subject = Subject::from(info);
+        let subject = RequestSubject::from(info);
         // Others may know it by its name without folders.
         let called = |known: &str| known.eq_ignore_ascii_case(name);
         let meant = content_fits(&subject, head)
@@ -221,30 +222,35 @@ impl Http {
     }
 
     /// The shared file with this content, or else a download of ours.
-    fn content(&self, cx: &Cx<'_>, sha1: Sha1, parts: &Parts) -> Option<Subject> {
+    fn content(
+        &self,
+        cx: &NodeCx<'_>,
+        sha1: Sha1,
+        parts: &UnfinishedDownloads,
+    ) -> Option<RequestSubject> {
         // Another member of a site has no part of our download.
-        let ours = |subject: &Subject| self.leader(subject.key) == Leader::Us;
+        let ours = |subject: &RequestSubject| self.leader(subject.key) == Leader::Us;
         let part = || parts.by_sha1(sha1).filter(|it| cx.config.share_parts && ours(it));
-        self.files.by_sha1(sha1).map(Subject::from).or_else(part)
+        self.files.by_sha1(sha1).map(RequestSubject::from).or_else(part)
     }
 
     /// A file is requested: checks the range, then asks the queue.
     fn file_request(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
-        subject: Subject,
+        subject: RequestSubject,
         head: &RequestHead,
         (dialect, form): (Dialect, Form),
     ) {
         let Some(peer) = cx.io.get(conn).map(|c| c.peer) else { return };
-        let writer = Writer::of(cx);
-        if let Body::File(FileRef::Shared(index)) = subject.body {
+        let writer = ReplyWriter::from_cx(cx);
+        if let BodySource::File(FileRef::Shared(index)) = subject.body {
             self.learn_alternates(cx, index, head, peer.ip());
         }
-        let condition = Validators::of(&subject).judge(&head.headers);
+        let condition = Validators::from_subject(&subject).evaluate(&head.headers);
         if let Condition::NotModified | Condition::Fails = condition {
-            if form.head_only || !self.hammers(cx, conn, form) {
+            if form.head_only || !self.refuse_over_rate(cx, conn, form) {
                 let reply = match condition {
                     Condition::Fails => writer.short((412, "Precondition Failed"), form),
                     _ => writer.not_modified(&self.described(cx, conn, &subject), form),
@@ -260,19 +266,19 @@ impl Http {
         }
         // Anything but one well-formed range is ignored, as HTTP requires.
         let range = head.headers.get("Range").and_then(RangeSpec::parse);
-        let is_file = matches!(subject.body, Body::File(_));
+        let is_file = matches!(subject.body, BodySource::File(_));
         let range = range.filter(|_| is_file && condition != Condition::Whole);
         let whole = Some((0, subject.size));
         let wanted = range.map_or(whole, |range| range.resolve(subject.size));
         let Some((start, end)) = wanted.and_then(|(start, end)| subject.within(start, end)) else {
-            if !self.hammers(cx, conn, form) {
+            if !self.refuse_over_rate(cx, conn, form) {
                 let reply = writer.unsatisfiable(&self.described(cx, conn, &subject), form);
                 self.say(cx, conn, reply);
             }
             return;
         };
-        let claim = headers::Claim::parse(&head.headers);
-        let request = server::Request {
+        let claim = headers::PositionClaim::parse(&head.headers);
+        let request = server::QueueRequest {
             conn,
             peer: peer.ip().to_canonical(),
             dialect,
@@ -286,10 +292,12 @@ impl Http {
         };
         let partial = range.is_some() || end < subject.size;
         let piece = start > 0 && !matches!(range, None | Some(RangeSpec::From(_)));
-        let asked = Asked { subject, start, end, partial, piece, dialect, form };
+        let asked = UploadRequest { subject, start, end, partial, piece, dialect, form };
         match self.leader(asked.subject.key) {
             Leader::Us => self.ask_queue(cx, request, asked),
-            leader if !self.hammers(cx, conn, form) => self.elsewhere(cx, conn, &asked, leader),
+            leader if !self.refuse_over_rate(cx, conn, form) => {
+                self.elsewhere(cx, conn, &asked, leader)
+            }
             _ => {}
         }
     }
@@ -297,14 +305,19 @@ impl Http {
     /// Lets the queue decide, and carries out its other effects in order, so
     /// that what is saved before a reply is persisted before the reply is
     /// written.
-    fn ask_queue(&mut self, cx: &mut Cx<'_>, request: server::Request, asked: Asked) {
+    fn ask_queue(
+        &mut self,
+        cx: &mut NodeCx<'_>,
+        request: server::QueueRequest,
+        asked: UploadRequest,
+    ) {
         let conn = request.conn;
         if self.mute {
             return self.promise_nothing(cx, conn, asked.form);
         }
         if let Some(state) = cx.io.open(conn) {
             // The queue will say again whether there is a place.
-            state.phase = Phase::Serving { place_until: Instant::ZERO };
+            state.phase = ConnPhase::Serving { place_until: Instant::ZERO };
         }
         let mut said = Fx::new();
         self.queue.handle(cx.now, server::Input::Request(request), &mut said);
@@ -317,7 +330,7 @@ impl Http {
         if !said.as_slice().iter().any(answers) {
             cx.io.rest(conn);
             if let Some(state) = cx.io.open(conn) {
-                state.phase = Phase::Held;
+                state.phase = ConnPhase::Held;
             }
             self.held.insert(conn, asked);
             return self.obey_all(cx, said);
@@ -333,19 +346,19 @@ impl Http {
     /// Answers a request as the queue decided.
     pub(super) fn verdict(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
-        asked: &Asked,
-        verdict: Verdict,
+        asked: &UploadRequest,
+        verdict: QueueVerdict,
     ) {
-        let writer = Writer::of(cx);
+        let writer = ReplyWriter::from_cx(cx);
         match verdict {
-            Verdict::Start { ticket, told_ticket } => {
+            QueueVerdict::Start { ticket, told_ticket } => {
                 let file = self.described(cx, conn, &asked.subject);
                 let reply = writer.start(&file, asked, told_ticket.then_some(ticket));
                 self.start_body(cx, conn, asked, reply);
             }
-            Verdict::Wait(place) => {
+            QueueVerdict::Wait(place) => {
                 let file = self.described(cx, conn, &asked.subject);
                 let reply = writer.wait(&file, asked, &place);
                 if let (true, Some(state)) = (reply.keep, cx.io.open(conn)) {
@@ -353,24 +366,30 @@ impl Http {
                     // this only covers a place that is lost without notice.
                     let grace = cx.config.limits.request_deadline;
                     let place_until = cx.now + place.lifetime + grace;
-                    state.phase = Phase::Serving { place_until };
+                    state.phase = ConnPhase::Serving { place_until };
                 }
                 self.say(cx, conn, reply);
             }
-            Verdict::Busy { retry_after, .. } => {
+            QueueVerdict::Busy { retry_after, .. } => {
                 let reply = writer.come_back((503, "Busy"), retry_after, Form::CLOSE);
                 self.say(cx, conn, reply);
             }
-            Verdict::Hammering { retry_after } => {
+            QueueVerdict::Hammering { retry_after } => {
                 self.say(cx, conn, writer.come_back(TOO_MANY, retry_after, Form::CLOSE));
             }
         }
     }
 
     /// A slot was granted: sends the head, then the bytes.
-    fn start_body(&mut self, cx: &mut Cx<'_>, conn: ConnId, asked: &Asked, reply: Reply) {
-        let &Asked { start, end, .. } = asked;
-        let Subject { size, ref body, .. } = asked.subject;
+    fn start_body(
+        &mut self,
+        cx: &mut NodeCx<'_>,
+        conn: ConnId,
+        asked: &UploadRequest,
+        reply: HttpReply,
+    ) {
+        let &UploadRequest { start, end, .. } = asked;
+        let RequestSubject { size, ref body, .. } = asked.subject;
         let (keep, why) = (reply.keep, reply.why);
         self.write(cx, conn, reply);
         let last = end == size && !asked.piece;
@@ -383,21 +402,27 @@ impl Http {
         }
         let Some(state) = cx.io.open(conn) else { return };
         let archive = archive::begun(&self.files, body);
-        let transfer = Transfer { start, end, sent: 0, last, keep, judged: 0, archive };
-        state.phase = Phase::Sending(transfer.into());
+        let transfer = BodyTransfer { start, end, sent: 0, last, keep, judged: 0, archive };
+        state.phase = ConnPhase::Sending(transfer.into());
         cx.io.wake(conn, cx.now + cx.config.limits.reader_window, Timer::Rate);
         match *body {
-            Body::File(file) => cx.fx.output(Output::Serve { conn, file, start, end }),
-            Body::Folder(_) => self.archive_on(cx, conn),
+            BodySource::File(file) => cx.fx.output(Output::Serve { conn, file, start, end }),
+            BodySource::Folder(_) => self.archive_on(cx, conn),
         }
     }
 
     /// Counts a request that needs no slot towards the hammering limit; true
     /// when it was refused for that. A client with a place keeps both place and
     /// connection.
-    pub(super) fn hammers(&mut self, cx: &mut Cx<'_>, conn: ConnId, mut form: Form) -> bool {
+    pub(super) fn refuse_over_rate(
+        &mut self,
+        cx: &mut NodeCx<'_>,
+        conn: ConnId,
+        mut form: Form,
+    ) -> bool {
         let Some(state) = cx.io.get(conn) else { return true };
-        let placed = matches!(state.phase, Phase::Serving { place_until } if place_until > cx.now);
+        let placed =
+            matches!(state.phase, ConnPhase::Serving { place_until } if place_until > cx.now);
         let light = server::Input::Light { conn, peer: state.peer.ip() };
         let mut said = Fx::new();
         self.queue.handle(cx.now, light, &mut said);
@@ -405,11 +430,11 @@ impl Http {
         self.carry_out(cx, said, |http, cx, effect| match effect {
             Effect::Output(server::Output::Reply {
                 conn: to,
-                verdict: Verdict::Hammering { retry_after },
+                verdict: QueueVerdict::Hammering { retry_after },
             }) if to == conn => {
                 refused = true;
                 form.keep &= placed;
-                let writer = Writer::of(cx);
+                let writer = ReplyWriter::from_cx(cx);
                 http.say(cx, conn, writer.come_back(TOO_MANY, retry_after, form));
             }
             // Effects for other clients whose timers have expired.
@@ -420,13 +445,13 @@ impl Http {
 
     pub(super) fn described<'a>(
         &self,
-        cx: &Cx<'_>,
+        cx: &NodeCx<'_>,
         conn: ConnId,
-        subject: &'a Subject,
+        subject: &'a RequestSubject,
     ) -> Described<'a> {
         let mut alternates = Alts::default();
         let peer = cx.io.get(conn).map(|c| c.peer.ip().to_canonical());
-        if let (&Body::File(FileRef::Shared(index)), Some(peer)) = (&subject.body, peer) {
+        if let (&BodySource::File(FileRef::Shared(index)), Some(peer)) = (&subject.body, peer) {
             let most = cx.config.limits.alternates_told as usize;
             let members = self.members().into_iter();
             alternates.0.extend(members.chain(self.files.alternates(index, peer)).take(most));
@@ -437,7 +462,7 @@ impl Http {
     /// Learns alternate locations of this file from the request's headers.
     fn learn_alternates(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &NodeCx<'_>,
         index: FileIndex,
         head: &RequestHead,
         teller: IpAddr,
@@ -479,7 +504,7 @@ pub(super) const OTHER_NAME: &str = "This servent does not know itself by that n
 
 /// Why a request is refused that a web page may have caused, if it is.
 fn no_person(
-    cx: &Cx<'_>,
+    cx: &NodeCx<'_>,
     conn: ConnId,
     head: &RequestHead,
 ) -> Option<((u16, &'static str), &'static str)> {
@@ -497,11 +522,11 @@ fn no_person(
 }
 
 /// The event that a whole request head was received.
-pub(in crate::node) fn heard(conn: ConnId, head: &RequestHead) -> ConnEvent {
+pub(in crate::node) fn request_received(conn: ConnId, head: &RequestHead) -> ConnEvent {
     let method = match &head.method {
-        Method::Get => "GET",
-        Method::Head => "HEAD",
-        Method::Other(other) => other,
+        HttpMethod::Get => "GET",
+        HttpMethod::Head => "HEAD",
+        HttpMethod::Other(other) => other,
     };
     ConnEvent::Request {
         conn,
@@ -509,13 +534,13 @@ pub(in crate::node) fn heard(conn: ConnId, head: &RequestHead) -> ConnEvent {
         target: clip(&head.target),
         range: head.headers.get("Range").map(clip),
         agent: head.headers.get("User-Agent").map(clip),
-        version: Minor(u8::from(head.version == Version::Http11)),
+        version: Minor(u8::from(head.version == HttpVersion::Http11)),
     }
 }
 
 /// Whether a file has the content the request names. `None` when it names none,
 /// or when the content of the file is not known yet.
-fn content_fits(subject: &Subject, head: &RequestHead) -> Option<bool> {
+fn content_fits(subject: &RequestSubject, head: &RequestHead) -> Option<bool> {
     let have = subject.sha1?;
     head.headers
         .all("X-Gnutella-Content-URN")

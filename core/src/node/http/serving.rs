@@ -6,12 +6,12 @@ use core::mem;
 use super::Http;
 use super::guard::Passage;
 use super::push::PushWish;
-use super::reply::{Form, Writer};
+use super::reply::{Form, ReplyWriter};
 use crate::id::ConnId;
-use crate::node::connections::{Phase, Timer, Transfer};
-use crate::node::cx::Cx;
-use crate::node::parts::Parts;
-use crate::node::{ConnEvent, Limit, StoreError};
+use crate::node::connections::{BodyTransfer, ConnPhase, Timer};
+use crate::node::cx::NodeCx;
+use crate::node::parts::UnfinishedDownloads;
+use crate::node::{ConnEvent, NodeLimit, StoreError};
 use crate::queue::server;
 use crate::time::{Duration, Instant};
 use crate::wire::gnutella::Hello;
@@ -24,17 +24,20 @@ impl Http {
     /// again.
     pub(in crate::node) fn read(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
-        parts: &Parts,
+        parts: &UnfinishedDownloads,
     ) -> Option<PushWish> {
         let most = cx.config.limits.pipeline;
         let state = cx.io.open(conn)?;
-        if matches!(state.phase, Phase::Sending(_) | Phase::Listing(_) | Phase::Receiving) {
+        if matches!(
+            state.phase,
+            ConnPhase::Sending(_) | ConnPhase::Listing(_) | ConnPhase::Receiving
+        ) {
             // A request received during a transfer waits for its end.
             let much = state.unread.len() > cx.config.limits.head_bytes as usize;
             if much || heads(&state.unread) > most {
-                self.refuse(cx, conn, Limit::Pipeline, None);
+                self.refuse(cx, conn, NodeLimit::Pipeline, None);
             }
             return None;
         }
@@ -42,12 +45,12 @@ impl Http {
         let (mut used, mut answered, mut wish) = (0, 0, None);
         while used < bytes.len() && wish.is_none() {
             match cx.io.open(conn).map(|c| &c.phase) {
-                Some(Phase::Fresh | Phase::Serving { .. }) => {}
-                Some(Phase::Held) => {
+                Some(ConnPhase::Fresh | ConnPhase::Serving { .. }) => {}
+                Some(ConnPhase::Held) => {
                     // It sent more, so it does not wait for its held answer any
                     // more.
                     self.queue(cx, server::Input::Answer { conn });
-                    if !self.holds(conn) {
+                    if !self.has_parked(conn) {
                         continue;
                     }
                     break;
@@ -55,7 +58,7 @@ impl Http {
                 _ => break,
             }
             if answered > most {
-                self.refuse(cx, conn, Limit::Pipeline, None);
+                self.refuse(cx, conn, NodeLimit::Pipeline, None);
                 return None;
             }
             match self.one_request(cx, conn, &bytes[used..], parts) {
@@ -77,17 +80,17 @@ impl Http {
     /// the length of its head, or `None` when the head is not complete.
     fn one_request(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
         bytes: &[u8],
-        parts: &Parts,
+        parts: &UnfinishedDownloads,
     ) -> Option<(usize, Option<PushWish>)> {
         let error = match RequestHead::parse(bytes, &cx.config.limits.head()) {
             Ok(None) => return None,
             Ok(Some((head, used))) => {
                 let state = cx.io.open(conn)?;
-                if matches!(state.phase, Phase::Fresh) {
-                    state.phase = Phase::Serving { place_until: Instant::ZERO };
+                if matches!(state.phase, ConnPhase::Fresh) {
+                    state.phase = ConnPhase::Serving { place_until: Instant::ZERO };
                 }
                 return match self.pass(cx, conn, &head, bytes.len()) {
                     Passage::Open if self.is_upload(&head) => {
@@ -100,13 +103,13 @@ impl Http {
             }
             Err(error) => error,
         };
-        let writer = Writer::of(cx);
+        let writer = ReplyWriter::from_cx(cx);
         match error {
             HeadError::TooLong => {
-                self.refuse(cx, conn, Limit::HeadBytes, Some((431, "Request Too Large")));
+                self.refuse(cx, conn, NodeLimit::HeadBytes, Some((431, "Request Too Large")));
             }
             HeadError::TooManyLines => {
-                self.refuse(cx, conn, Limit::HeadLines, Some((431, "Too Many Headers")));
+                self.refuse(cx, conn, NodeLimit::HeadLines, Some((431, "Too Many Headers")));
             }
             HeadError::Version => {
                 self.say(cx, conn, writer.short((505, "HTTP Version Not Supported"), Form::CLOSE));
@@ -121,19 +124,19 @@ impl Http {
     /// A limit is reached: reports it, answers if there is an answer, closes.
     pub(in crate::node) fn refuse(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
-        limit: Limit,
+        limit: NodeLimit,
         answer: Option<(u16, &str)>,
     ) {
         cx.tell(ConnEvent::Limit { conn, limit });
         if let Some(why) = answer {
-            let writer = Writer::of(cx);
+            let writer = ReplyWriter::from_cx(cx);
             self.say(cx, conn, writer.short(why, Form::CLOSE));
         } else {
             let idle = matches!(
                 cx.io.get(conn).map(|c| &c.phase),
-                Some(Phase::Fresh | Phase::Serving { .. })
+                Some(ConnPhase::Fresh | ConnPhase::Serving { .. })
             );
             self.close(cx, conn, idle, "a limit was reached");
         }
@@ -142,7 +145,7 @@ impl Http {
     /// A timer of the connection, due at `due`, expired.
     pub(in crate::node) fn run_out(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
         timer: Timer,
         due: Instant,
@@ -151,22 +154,22 @@ impl Http {
         let silent = |unread: &[u8]| Hello::BEGINS.as_bytes().starts_with(unread);
         let silent = cx.io.get(conn).is_none_or(|c| silent(&c.unread));
         match timer {
-            Timer::Rate if self.receives(conn) => self.judge_visitor(cx, conn, due),
-            Timer::Rate => self.judge_reader(cx, conn, due),
+            Timer::Rate if self.receives(conn) => self.check_visitor(cx, conn, due),
+            Timer::Rate => self.check_reader(cx, conn, due),
             Timer::List => self.list_on(cx, conn),
             Timer::Head => {
                 let answer = if silent { None } else { Some((408, "Request Timeout")) };
-                self.refuse(cx, conn, Limit::RequestDeadline, answer);
+                self.refuse(cx, conn, NodeLimit::RequestDeadline, answer);
             }
-            Timer::Idle => self.refuse(cx, conn, Limit::IdleDeadline, None),
+            Timer::Idle => self.refuse(cx, conn, NodeLimit::IdleDeadline, None),
         }
     }
 
     /// The host reports how much of the range has been sent. At its end the
     /// caller must read the connection again, for what was received meanwhile.
-    pub(in crate::node) fn served(&mut self, cx: &mut Cx<'_>, conn: ConnId, bytes: u64) {
+    pub(in crate::node) fn served(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, bytes: u64) {
         let Some(state) = cx.io.open(conn) else { return };
-        let Phase::Sending(transfer) = &mut state.phase else { return };
+        let ConnPhase::Sending(transfer) = &mut state.phase else { return };
         let whole = transfer.end - transfer.start;
         let (before, next) = match &transfer.archive {
             Some(archive) => (archive.before, bytes >= archive.size),
@@ -185,12 +188,12 @@ impl Http {
     }
 
     /// The whole body has been sent, or has been given to the host.
-    pub(super) fn all_served(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    pub(super) fn all_served(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         let Some(state) = cx.io.open(conn) else { return };
-        let Phase::Sending(transfer) = &mut state.phase else { return };
+        let ConnPhase::Sending(transfer) = &mut state.phase else { return };
         transfer.sent = transfer.end - transfer.start;
-        let idle = Phase::Serving { place_until: Instant::ZERO };
-        let Phase::Sending(done) = mem::replace(&mut state.phase, idle) else { return };
+        let idle = ConnPhase::Serving { place_until: Instant::ZERO };
+        let ConnPhase::Sending(done) = mem::replace(&mut state.phase, idle) else { return };
         cx.io.rest(conn);
         self.sent(cx, conn, &done);
         if done.keep {
@@ -198,7 +201,7 @@ impl Http {
         }
     }
 
-    fn sent(&mut self, cx: &mut Cx<'_>, conn: ConnId, done: &Transfer) {
+    fn sent(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, done: &BodyTransfer) {
         cx.tell(ConnEvent::Sent { conn, bytes: done.sent });
         self.queue(
             cx,
@@ -213,9 +216,9 @@ impl Http {
     }
 
     /// Checks the rate of a reader at the end of a window, which was `due`.
-    fn judge_reader(&mut self, cx: &mut Cx<'_>, conn: ConnId, due: Instant) {
+    fn check_reader(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, due: Instant) {
         let Some(state) = cx.io.open(conn) else { return };
-        let Phase::Sending(transfer) = &mut state.phase else { return };
+        let ConnPhase::Sending(transfer) = &mut state.phase else { return };
         let taken = transfer.sent - transfer.judged;
         transfer.judged = transfer.sent;
         let limits = &cx.config.limits;
@@ -228,7 +231,7 @@ impl Http {
         if slept || u128::from(taken) * 1_000_000 >= u128::from(limits.reader_rate) * window {
             return cx.io.wake(conn, cx.now + length, Timer::Rate);
         }
-        cx.tell(ConnEvent::Limit { conn, limit: Limit::ReaderRate });
+        cx.tell(ConnEvent::Limit { conn, limit: NodeLimit::ReaderRate });
         // We end it, so the slot is free at once and not reserved for its
         // owner.
         self.close(cx, conn, false, "the reader is too slow");
@@ -236,8 +239,13 @@ impl Http {
 
     /// The file being served cannot be read to its end. The announced
     /// `Content-Length` cannot be kept, so the connection must break.
-    pub(in crate::node) fn unreadable(&mut self, cx: &mut Cx<'_>, conn: ConnId, why: StoreError) {
-        let sending = matches!(cx.io.open(conn).map(|c| &c.phase), Some(Phase::Sending(_)));
+    pub(in crate::node) fn unreadable(
+        &mut self,
+        cx: &mut NodeCx<'_>,
+        conn: ConnId,
+        why: StoreError,
+    ) {
+        let sending = matches!(cx.io.open(conn).map(|c| &c.phase), Some(ConnPhase::Sending(_)));
         if !sending {
             return;
         }
@@ -252,20 +260,20 @@ impl Http {
 
 /// The connection waits for its next request; the caller must read it, for what
 /// was received meanwhile.
-pub(super) fn rest(cx: &mut Cx<'_>, conn: ConnId) {
+pub(super) fn rest(cx: &mut NodeCx<'_>, conn: ConnId) {
     cx.io.rest(conn);
     if let Some(state) = cx.io.open(conn) {
-        state.phase = Phase::Serving { place_until: Instant::ZERO };
+        state.phase = ConnPhase::Serving { place_until: Instant::ZERO };
     }
     await_request(cx, conn, true);
 }
 
 /// Sets the deadline for what is expected next on a connection that we serve.
 /// `answered`: a request was answered just now, so the time starts again.
-pub(super) fn await_request(cx: &mut Cx<'_>, conn: ConnId, answered: bool) {
+pub(super) fn await_request(cx: &mut NodeCx<'_>, conn: ConnId, answered: bool) {
     let (now, limits) = (cx.now, &cx.config.limits);
     let Some(state) = cx.io.open(conn) else { return };
-    let Phase::Serving { place_until } = state.phase else { return };
+    let ConnPhase::Serving { place_until } = state.phase else { return };
     let (partial, timer) = (!state.unread.is_empty(), state.timer());
     if partial && (answered || timer != Some(Timer::Head)) {
         cx.io.wake(conn, now + limits.request_deadline, Timer::Head);

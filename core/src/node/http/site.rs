@@ -7,17 +7,17 @@ use core::net::SocketAddr;
 
 use super::Http;
 use super::archive;
-use super::reply::Writer;
-use super::request::Asked;
+use super::reply::ReplyWriter;
+use super::request::UploadRequest;
 use super::serving;
 use crate::id::ConnId;
-use crate::lease::division::Leader;
-use crate::lease::{PARTS, Part};
-use crate::node::connections::Phase;
-use crate::node::cx::Cx;
-use crate::node::parts::{Body, Subject};
+use crate::lease::membership::Leader;
+use crate::lease::{PARTS, Partition};
+use crate::node::connections::ConnPhase;
+use crate::node::cx::NodeCx;
+use crate::node::parts::{BodySource, RequestSubject};
 use crate::node::{ConnEvent, FileRef};
-use crate::queue::{FileKey, Row, server};
+use crate::queue::{FileKey, StoredEntry, server};
 use crate::time::{Duration, Instant};
 use crate::wire::http::Target;
 
@@ -31,28 +31,29 @@ const SOON: Duration = Duration::from_secs(2);
 
 impl Http {
     /// Who answers for each part of the site, from now on.
-    pub(in crate::node) fn divided(&mut self, cx: &mut Cx<'_>, leaders: Vec<Leader>) {
+    pub(in crate::node) fn divided(&mut self, cx: &mut NodeCx<'_>, leaders: Vec<Leader>) {
         let before = self.ours();
-        let leader = |part: Part| match leaders.get(usize::from(part.0)).copied() {
+        let leader = |part: Partition| match leaders.get(usize::from(part.0)).copied() {
             // Its places are not restored yet.
             Some(Leader::Us) if self.division.is_none() || before & part.bit() == 0 => {
                 Leader::Nobody
             }
             some => some.unwrap_or_default(),
         };
-        self.division = Some(Part::all().map(leader).collect());
+        self.division = Some(Partition::all().map(leader).collect());
         let parts = before & !self.ours();
         if parts == 0 {
             return;
         }
         self.queue(cx, server::Input::Release { parts });
-        let gone = |asked: &Asked| Part::of(asked.subject.key).bit() & parts != 0;
+        let gone =
+            |asked: &UploadRequest| Partition::containing(asked.subject.key).bit() & parts != 0;
         let held = self.held.iter().filter(|(_, asked)| gone(asked));
         let held: Vec<ConnId> = held.map(|(conn, _)| *conn).collect();
         for conn in held {
             let Some(asked) = self.held.remove(&conn) else { continue };
             let Some(state) = cx.io.open(conn) else { continue };
-            state.phase = Phase::Serving { place_until: Instant::ZERO };
+            state.phase = ConnPhase::Serving { place_until: Instant::ZERO };
             let leader = self.leader(asked.subject.key);
             self.elsewhere(cx, conn, &asked, leader);
             serving::await_request(cx, conn, true);
@@ -62,9 +63,9 @@ impl Http {
     /// These parts are ours from now on.
     pub(in crate::node) fn leads(
         &mut self,
-        cx: &mut Cx<'_>,
-        parts: &BTreeSet<Part>,
-        rows: Vec<Row>,
+        cx: &mut NodeCx<'_>,
+        parts: &BTreeSet<Partition>,
+        rows: Vec<StoredEntry>,
     ) {
         let nobody = || (0..PARTS).map(|_| Leader::Nobody).collect();
         let division = self.division.get_or_insert_with(nobody);
@@ -82,13 +83,13 @@ impl Http {
     /// The parts that are ours, as a set.
     fn ours(&self) -> u64 {
         let Some(division) = &self.division else { return u64::MAX };
-        let ours = Part::all().zip(division).filter(|(_, leader)| **leader == Leader::Us);
+        let ours = Partition::all().zip(division).filter(|(_, leader)| **leader == Leader::Us);
         ours.fold(0, |set, (part, _)| set | part.bit())
     }
 
     /// Who answers for a file.
     pub(super) fn leader(&self, file: FileKey) -> Leader {
-        let part = usize::from(Part::of(file).0);
+        let part = usize::from(Partition::containing(file).0);
         self.division.as_ref().map_or(Leader::Us, |division| division[part])
     }
 
@@ -105,15 +106,15 @@ impl Http {
     /// Tells a client where to ask for a file that is not ours.
     pub(super) fn elsewhere(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         conn: ConnId,
-        asked: &Asked,
+        asked: &UploadRequest,
         leader: Leader,
     ) {
-        let Asked { subject, dialect, form, .. } = asked;
+        let UploadRequest { subject, dialect, form, .. } = asked;
         let to = if let Leader::At(at) = leader { Some(at) } else { None };
         cx.tell(ConnEvent::Elsewhere { conn, to });
-        let writer = Writer::of(cx);
+        let writer = ReplyWriter::from_cx(cx);
         let Some(at) = to else {
             let again = SOON.scaled(cx.config.queue.time_scale);
             return self.say(cx, conn, writer.come_back(BETWEEN, again, *form));
@@ -126,13 +127,13 @@ impl Http {
     }
 
     /// A name of a file that means the same at every member; numbers do not.
-    fn known_everywhere(&self, subject: &Subject) -> Target {
+    fn known_everywhere(&self, subject: &RequestSubject) -> Target {
         let by_name = |path: &str| Target::Path { path: path.into(), query: "".into() };
         match &subject.body {
-            Body::Folder(folder) => {
+            BodySource::Folder(folder) => {
                 Target::Path { path: folder.clone(), query: archive::QUERY.into() }
             }
-            Body::File(FileRef::Shared(index)) => {
+            BodySource::File(FileRef::Shared(index)) => {
                 let info = self.files.get(*index);
                 // Of several files of one name, it leads to one.
                 let named = info.filter(|info| {
@@ -144,7 +145,7 @@ impl Http {
                     (None, None) => by_name(info.map_or("", |info| &info.name)),
                 }
             }
-            Body::File(_) => subject.sha1.map_or_else(|| by_name(""), Target::Urn),
+            BodySource::File(_) => subject.sha1.map_or_else(|| by_name(""), Target::Urn),
         }
     }
 }

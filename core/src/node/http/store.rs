@@ -2,11 +2,11 @@
 //! that was known is taken back.
 
 use super::Http;
-use super::reply::{Form, Writer};
+use super::reply::{Form, ReplyWriter};
 use super::serving;
 use crate::id::ConnId;
-use crate::node::connections::Phase;
-use crate::node::cx::Cx;
+use crate::node::connections::ConnPhase;
+use crate::node::cx::NodeCx;
 use crate::node::{ConnEvent, Output};
 use crate::queue::server;
 use crate::time::{Duration, Instant};
@@ -18,7 +18,7 @@ const MUTE: Duration = Duration::from_secs(5);
 
 impl Http {
     /// Whether places can be saved, from now on.
-    pub(in crate::node) fn store(&mut self, cx: &mut Cx<'_>, there: bool) {
+    pub(in crate::node) fn store(&mut self, cx: &mut NodeCx<'_>, there: bool) {
         let was_mute = core::mem::replace(&mut self.mute, !there);
         if there && was_mute {
             self.queue(cx, server::Input::Excuse);
@@ -26,33 +26,38 @@ impl Http {
     }
 
     /// Answers a request whose answer would be a promise.
-    pub(super) fn promise_nothing(&mut self, cx: &mut Cx<'_>, conn: ConnId, form: Form) {
+    pub(super) fn promise_nothing(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, form: Form) {
         let again = MUTE.scaled(cx.config.queue.time_scale);
-        let reply = Writer::of(cx).come_back(UNAVAILABLE, again, form);
+        let reply = ReplyWriter::from_cx(cx).come_back(UNAVAILABLE, again, form);
         self.say(cx, conn, reply);
     }
 
     /// What was answered on a connection is not said, because it could not be
     /// saved in time: the client is told to come back. After `several` writes
     /// nobody knows how many answers it waits for, and the connection ends.
-    pub(in crate::node) fn unsaid(&mut self, cx: &mut Cx<'_>, conn: ConnId, several: bool) {
+    pub(in crate::node) fn retract_replies(
+        &mut self,
+        cx: &mut NodeCx<'_>,
+        conn: ConnId,
+        several: bool,
+    ) {
         let Some(state) = cx.io.get(conn).filter(|_| self.mute) else { return };
         let (keep, granted) = match &state.phase {
-            Phase::Closing => (false, false),
-            Phase::Sending(transfer) => (transfer.keep && !several, true),
+            ConnPhase::Closing => (false, false),
+            ConnPhase::Sending(transfer) => (transfer.keep && !several, true),
             _ => (!several, false),
         };
-        let closed = matches!(state.phase, Phase::Closing);
+        let closed = matches!(state.phase, ConnPhase::Closing);
         cx.tell(ConnEvent::Unsaid { conn });
         if granted {
             cx.io.rest(conn);
             if let Some(state) = cx.io.open(conn) {
-                state.phase = Phase::Serving { place_until: Instant::ZERO };
+                state.phase = ConnPhase::Serving { place_until: Instant::ZERO };
             }
         }
         let form = if keep { Form::KEEP } else { Form::CLOSE };
         let again = MUTE.scaled(cx.config.queue.time_scale);
-        let reply = Writer::of(cx).come_back(UNAVAILABLE, again, form);
+        let reply = ReplyWriter::from_cx(cx).come_back(UNAVAILABLE, again, form);
         let why = reply.why;
         // The answer comes first: what the queue changes would hold it back.
         self.write(cx, conn, reply);

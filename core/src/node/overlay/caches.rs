@@ -5,15 +5,18 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
-use super::Overlay;
+use super::OverlayService;
 use crate::address::{canonical, may_dial};
 use crate::id::Guid;
 use crate::node::Output;
-use crate::node::cx::Cx;
+use crate::node::cx::NodeCx;
 use crate::node::http::Http;
 use crate::time::{Duration, Instant};
-use crate::wire::gnutella::ggep::{self, Block};
-use crate::wire::gnutella::{Body, Frame, HEADER, Header, Kind, Message, Payload, Ping, Pong};
+use crate::wire::gnutella::ggep::{self, GgepBlock};
+use crate::wire::gnutella::{
+    HEADER, MessageBody, MessageFrame, MessageHeader, MessageKind, OverlayMessage, OverlayPayload,
+    Ping, Pong,
+};
 
 /// Requests of ours that may still be answered.
 const ASKED: usize = 32;
@@ -26,7 +29,7 @@ const TOLD: usize = 10;
 /// Bytes of one host in it.
 const HOST: usize = 6;
 /// Limits of the extensions in a stranger's message.
-const LIMITS: ggep::Limits = ggep::Limits { blocks: 16, bytes: 2_048 };
+const LIMITS: ggep::GgepLimits = ggep::GgepLimits { blocks: 16, bytes: 2_048 };
 
 /// The state of host cache requests, ours and others'.
 #[derive(Debug, Clone, Default)]
@@ -52,9 +55,9 @@ impl Caches {
     }
 }
 
-impl Overlay {
+impl OverlayService {
     /// Asks a host for others: it may be a host cache.
-    pub(super) fn ask_cache(&mut self, cx: &mut Cx<'_>, at: SocketAddr) {
+    pub(super) fn ask_cache(&mut self, cx: &mut NodeCx<'_>, at: SocketAddr) {
         if cx.config.datagrams.is_some() || !at.is_ipv4() {
             return;
         }
@@ -65,28 +68,28 @@ impl Overlay {
         self.caches.asked.push((guid, at));
         let mut ggep = Vec::new();
         let kind = u8::from(cx.config.overlay.router.relay);
-        ggep::write(&[Block::new(b"SCP", &[kind])], false, &mut ggep);
-        send(cx, at, guid, Body::Ping(Ping { ggep: ggep.into() }));
+        ggep::write(&[GgepBlock::new(b"SCP", &[kind])], false, &mut ggep);
+        send(cx, at, guid, MessageBody::Ping(Ping { ggep: ggep.into() }));
     }
 
     /// A datagram was received; anything but a ping or a pong is ignored.
-    pub(in crate::node) fn heard(
+    pub(in crate::node) fn receive(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         http: &Http,
         from: SocketAddr,
-        data: &Payload,
+        data: &OverlayPayload,
     ) {
         let from = canonical(from);
-        let Some(header) = data.first_chunk::<HEADER>().map(Header::parse) else { return };
+        let Some(header) = data.first_chunk::<HEADER>().map(MessageHeader::parse) else { return };
         let payload = data.slice(HEADER..);
-        let kind = header.kind.filter(|kind| matches!(kind, Kind::Ping | Kind::Pong));
+        let kind = header.kind.filter(|kind| matches!(kind, MessageKind::Ping | MessageKind::Pong));
         let Some(kind) = kind.filter(|_| header.length as usize == payload.len()) else { return };
-        match Message::parse(Frame { header, kind, payload }) {
-            Ok(Message { guid, body: Body::Ping(ping), .. }) => {
+        match OverlayMessage::parse(MessageFrame { header, kind, payload }) {
+            Ok(OverlayMessage { guid, body: MessageBody::Ping(ping), .. }) => {
                 self.tell_hosts(cx, http, (guid, from), &ping);
             }
-            Ok(Message { guid, body: Body::Pong(pong), .. }) => {
+            Ok(OverlayMessage { guid, body: MessageBody::Pong(pong), .. }) => {
                 self.learn_hosts(cx, (guid, from), &pong);
             }
             _ => {}
@@ -95,7 +98,7 @@ impl Overlay {
 
     fn tell_hosts(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         http: &Http,
         (guid, from): (Guid, SocketAddr),
         ping: &Ping,
@@ -109,14 +112,14 @@ impl Overlay {
             let told = |at: &SocketAddr| may_dial(*at, from.ip()) && *at != from;
             let hosts = self.hosts.some(usize::MAX).into_iter().filter(told);
             let hosts: Vec<u8> = hosts.filter_map(packed).take(TOLD).flatten().collect();
-            ggep::write(&[Block::new(b"IPP", &hosts)], false, &mut ggep);
+            ggep::write(&[GgepBlock::new(b"IPP", &hosts)], false, &mut ggep);
         }
         let files = u32::try_from(http.files.len()).unwrap_or(u32::MAX);
         let pong = Pong { at, files, kilobytes: http.files.kilobytes(), ggep: ggep.into() };
-        send(cx, from, guid, Body::Pong(pong));
+        send(cx, from, guid, MessageBody::Pong(pong));
     }
 
-    fn learn_hosts(&mut self, cx: &mut Cx<'_>, asked: (Guid, SocketAddr), pong: &Pong) {
+    fn learn_hosts(&mut self, cx: &mut NodeCx<'_>, asked: (Guid, SocketAddr), pong: &Pong) {
         let Some(place) = self.caches.asked.iter().position(|other| *other == asked) else {
             return;
         };
@@ -137,8 +140,8 @@ impl Overlay {
     }
 }
 
-fn send(cx: &mut Cx<'_>, to: SocketAddr, guid: Guid, body: Body) {
-    let data = Message { guid, ttl: 1, hops: 0, body }.to_bytes();
+fn send(cx: &mut NodeCx<'_>, to: SocketAddr, guid: Guid, body: MessageBody) {
+    let data = OverlayMessage { guid, ttl: 1, hops: 0, body }.to_bytes();
     cx.fx.output(Output::Datagrams { to, segment: data.len() as u32, data: data.into() });
 }
 

@@ -8,7 +8,7 @@ use crate::time::Duration;
 /// How a servent takes part in the overlay.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Overlay {
+pub struct OverlayConfig {
     /// Accept neighbours, and look for some.
     pub enabled: bool,
     /// Neighbours we look for; a leaf looks for six.
@@ -48,7 +48,7 @@ pub struct Overlay {
     pub router: routing::Config,
 }
 
-impl Default for Overlay {
+impl Default for OverlayConfig {
     fn default() -> Self {
         Self {
             enabled: false,

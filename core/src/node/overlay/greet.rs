@@ -6,16 +6,16 @@ use alloc::vec::Vec;
 use core::mem;
 use core::net::SocketAddr;
 
-use super::Overlay;
-use super::wire::{Stage, Wire, neighbour};
+use super::OverlayService;
+use super::wire::{HandshakeStage, OverlayWire, neighbour};
 use crate::address::{may_dial, plausible};
 use crate::id::ConnId;
-use crate::node::connections::{Phase, Timer};
-use crate::node::cx::Cx;
+use crate::node::connections::{ConnPhase, Timer};
+use crate::node::cx::NodeCx;
 use crate::node::http::Http;
-use crate::node::{Answer, ConnEvent, Limit, Op, Output};
+use crate::node::{ConnEvent, NodeAnswer, NodeLimit, NodeOp, Output};
 use crate::routing;
-use crate::wire::gnutella::{Hello, Message, Offer, Reply, parse_tries};
+use crate::wire::gnutella::{HandshakeOffer, HandshakeReply, Hello, OverlayMessage, parse_tries};
 use crate::wire::http::{HeadError, Headers};
 
 /// Characters kept of the reason of a refusal.
@@ -23,15 +23,15 @@ const REASON: usize = 100;
 /// Hosts named in one refusal.
 const TRIES: usize = 10;
 
-impl Overlay {
+impl OverlayService {
     /// Our offer to the host at `peer`.
-    fn offer(&self, cx: &Cx<'_>, peer: SocketAddr) -> Offer {
+    fn offer(&self, cx: &NodeCx<'_>, peer: SocketAddr) -> HandshakeOffer {
         let config = &cx.config.overlay;
         let router = &config.router;
         // Announced only by a node that does it (RT-18).
         let leads = router.relay && router.dynamic;
         let deep = if router.dynamic { router.deep_ttl } else { u8::MAX };
-        Offer {
+        HandshakeOffer {
             agent: cx.config.agent.clone(),
             servent: Some(cx.us.servent),
             listen: self.reachable(cx).map(SocketAddr::V4),
@@ -53,9 +53,9 @@ impl Overlay {
     }
 
     /// A dial to a neighbour succeeded.
-    pub(in crate::node) fn dialed(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    pub(in crate::node) fn dialed(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         let Some(state) = cx.io.open(conn) else { return };
-        state.phase = Phase::Overlay;
+        state.phase = ConnPhase::Overlay;
         let peer = state.peer;
         let data = self.offer(cx, peer).connect();
         cx.io.write(conn, data, cx.fx);
@@ -64,9 +64,9 @@ impl Overlay {
 
     /// The first line was `GNUTELLA`. Whatever the outcome, the connection is
     /// not HTTP.
-    pub(in crate::node) fn called(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) {
+    pub(in crate::node) fn called(&mut self, cx: &mut NodeCx<'_>, http: &Http, conn: ConnId) {
         if let Some(state) = cx.io.open(conn) {
-            state.phase = Phase::Overlay;
+            state.phase = ConnPhase::Overlay;
         }
         self.read(cx, http, conn);
     }
@@ -75,7 +75,7 @@ impl Overlay {
     ///
     /// # Errors
     /// The limit it violates; it does not become a neighbour.
-    fn hello(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) -> Result<(), Limit> {
+    fn hello(&mut self, cx: &mut NodeCx<'_>, http: &Http, conn: ConnId) -> Result<(), NodeLimit> {
         let Some(state) = cx.io.open(conn) else { return Ok(()) };
         let bytes = mem::take(&mut state.unread);
         let parsed = Hello::parse(&bytes, &cx.config.limits.head());
@@ -94,7 +94,7 @@ impl Overlay {
         }
         let leaf = match &hello {
             Hello::Old => false,
-            Hello::New(headers) => Offer::of(headers).ultrapeer == Some(false),
+            Hello::New(headers) => HandshakeOffer::parse(headers).ultrapeer == Some(false),
         };
         let config = &cx.config.overlay;
         let most = if leaf { config.leaves } else { config.neighbours };
@@ -105,23 +105,23 @@ impl Overlay {
         }
         match hello {
             Hello::Old => {
-                self.wires.insert(conn, Wire::old(peer));
-                cx.io.write(conn, Offer::accept_old(), cx.fx);
-                let old = Offer { agent: "0.4".into(), ..Offer::default() };
+                self.wires.insert(conn, OverlayWire::old(peer));
+                cx.io.write(conn, HandshakeOffer::accept_old(), cx.fx);
+                let old = HandshakeOffer { agent: "0.4".into(), ..HandshakeOffer::default() };
                 self.flow(cx, http, conn, &old, (false, false));
             }
             Hello::New(headers) => {
-                let theirs = Offer::of(&headers);
+                let theirs = HandshakeOffer::parse(&headers);
                 if theirs.servent == Some(cx.us.servent) {
                     let why = (403, "That is you");
                     self.send_away(cx, http, conn, why, "it is we ourselves");
                     return Ok(());
                 }
                 let deflates = theirs.inflates && cx.config.overlay.deflate;
-                let wire = Wire::answering(peer, Box::new(theirs), deflates);
+                let wire = OverlayWire::answering(peer, Box::new(theirs), deflates);
                 let at = wire.listens().filter(|at| wire.is_surely(*at));
                 let twin = at.and_then(|at| self.twin(conn, at));
-                if twin.is_some_and(Wire::is_met) {
+                if twin.is_some_and(OverlayWire::is_met) {
                     let why = (409, "Already connected");
                     self.send_away(cx, http, conn, why, "it is connected already");
                     return Ok(());
@@ -131,7 +131,7 @@ impl Overlay {
                 if self.hosts.len() < cx.config.overlay.hosts as usize / 4 {
                     self.note_tries(cx, &headers, peer);
                 }
-                let data = Offer { deflates, ..self.offer(cx, peer) }.accept();
+                let data = HandshakeOffer { deflates, ..self.offer(cx, peer) }.accept();
                 cx.io.write(conn, data, cx.fx);
                 // The deadline of its handshake counts from when it connected.
                 self.wires.insert(conn, wire);
@@ -141,8 +141,8 @@ impl Overlay {
     }
 
     /// Another connection to the servent that listens at `at`.
-    fn twin(&self, conn: ConnId, at: SocketAddr) -> Option<&Wire> {
-        let is = |wire: &Wire| wire.is_surely(at);
+    fn twin(&self, conn: ConnId, at: SocketAddr) -> Option<&OverlayWire> {
+        let is = |wire: &OverlayWire| wire.is_surely(at);
         let mut twins = self.wires.iter().filter(|(other, wire)| **other != conn && is(wire));
         twins.next().map(|(_, wire)| wire)
     }
@@ -150,7 +150,7 @@ impl Overlay {
     /// Refuses a host, and names others instead.
     fn send_away(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         http: &Http,
         conn: ConnId,
         (status, reason): (u16, &str),
@@ -163,7 +163,7 @@ impl Overlay {
     }
 
     /// Processes the unread bytes.
-    pub(in crate::node) fn read(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) {
+    pub(in crate::node) fn read(&mut self, cx: &mut NodeCx<'_>, http: &Http, conn: ConnId) {
         if self.proxy_answers(cx, http, conn) {
             return;
         }
@@ -173,12 +173,12 @@ impl Overlay {
             return self.refuse(cx, http, conn, limit);
         }
         let wire = self.wires.get(&conn);
-        if wire.is_some_and(|wire| !matches!(wire.stage, Stage::Open(_))) {
+        if wire.is_some_and(|wire| !matches!(wire.stage, HandshakeStage::Open(_))) {
             self.reply(cx, http, conn);
         }
         let Some(state) = cx.io.open(conn) else { return };
         let Some(wire) = self.wires.get_mut(&conn) else { return };
-        if !matches!(wire.stage, Stage::Open(_)) || state.unread.is_empty() {
+        if !matches!(wire.stage, HandshakeStage::Open(_)) || state.unread.is_empty() {
             return;
         }
         let data = core::mem::take(&mut state.unread);
@@ -191,7 +191,7 @@ impl Overlay {
                 Ok(None) => break,
                 Ok(Some(frame)) => {
                     let kind = frame.kind;
-                    match Message::parse(frame) {
+                    match OverlayMessage::parse(frame) {
                         Ok(message) => routing::Input::Message { conn, message },
                         Err(why) => routing::Input::Improper { conn, kind, why },
                     }
@@ -205,19 +205,19 @@ impl Overlay {
 
     /// Reads the head that answers ours, or the last head of a host we
     /// accepted.
-    fn reply(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) {
+    fn reply(&mut self, cx: &mut NodeCx<'_>, http: &Http, conn: ConnId) {
         let limits = cx.config.limits.head();
         let Some(state) = cx.io.open(conn) else { return };
         let peer = state.peer;
-        let (reply, used) = match Reply::parse(&state.unread, &limits) {
+        let (reply, used) = match HandshakeReply::parse(&state.unread, &limits) {
             Ok(None) => return,
             Ok(Some(reply)) => reply,
             Err(error) => return self.refuse(cx, http, conn, limit(error)),
         };
         state.unread.drain(..used);
-        let theirs = Offer::of(&reply.headers);
+        let theirs = HandshakeOffer::parse(&reply.headers);
         // Of the two, only the host we dialed is asked for others.
-        if matches!(self.wires.get(&conn).map(|wire| &wire.stage), Some(Stage::Calling)) {
+        if matches!(self.wires.get(&conn).map(|wire| &wire.stage), Some(HandshakeStage::Calling)) {
             self.note_tries(cx, &reply.headers, peer);
         }
         if !reply.is_ok() {
@@ -225,59 +225,65 @@ impl Overlay {
         }
         let Some(wire) = self.wires.get(&conn) else { return };
         match &wire.stage {
-            Stage::Answering { offer, deflates } => {
+            HandshakeStage::Answering { offer, deflates } => {
                 let (offer, deflates) = (offer.clone(), *deflates);
                 self.flow(cx, http, conn, &offer, (theirs.deflates, deflates));
             }
-            Stage::Calling if self.crossed(cx, conn) => {
+            HandshakeStage::Calling if self.crossed(cx, conn) => {
                 let why = (409, "Already connected");
                 self.send_away(cx, http, conn, why, "it has connected meanwhile");
             }
-            Stage::Calling => {
+            HandshakeStage::Calling => {
                 let deflates = theirs.inflates && cx.config.overlay.deflate;
-                let data = Offer { deflates, ..Offer::default() }.confirm();
+                let data = HandshakeOffer { deflates, ..HandshakeOffer::default() }.confirm();
                 cx.io.write(conn, data, cx.fx);
                 if let Some(remote) = theirs.remote.filter(|ip| plausible(*ip, peer.ip())) {
                     self.seen_at(remote);
                 }
                 self.flow(cx, http, conn, &theirs, (theirs.deflates, deflates));
             }
-            Stage::Refused | Stage::Open(_) => {}
+            HandshakeStage::Refused | HandshakeStage::Open(_) => {}
         }
     }
 
     /// True when the host we dialed has connected to us meanwhile, and that
     /// connection is the one to keep: it is open, or it came from the smaller
     /// address, a rule by which both ends decide alike.
-    fn crossed(&self, cx: &Cx<'_>, conn: ConnId) -> bool {
-        let Some(at) = self.wires.get(&conn).and_then(Wire::called) else { return false };
+    fn crossed(&self, cx: &NodeCx<'_>, conn: ConnId) -> bool {
+        let Some(at) = self.wires.get(&conn).and_then(OverlayWire::called) else { return false };
         let Some(twin) = self.twin(conn, at) else { return false };
         match twin.stage {
-            Stage::Open(_) => true,
-            Stage::Answering { .. } => {
+            HandshakeStage::Open(_) => true,
+            HandshakeStage::Answering { .. } => {
                 self.place(cx).is_some_and(|place| at < SocketAddr::V4(place))
             }
-            Stage::Calling | Stage::Refused => false,
+            HandshakeStage::Calling | HandshakeStage::Refused => false,
         }
     }
 
     /// The host we dialed, or had accepted, refuses us. Its reason is reported;
     /// when the reason is about us, it is not dialed for a while.
-    fn not_wanted(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId, reply: &Reply) {
-        let Reply { status, reason, .. } = reply;
+    fn not_wanted(
+        &mut self,
+        cx: &mut NodeCx<'_>,
+        http: &Http,
+        conn: ConnId,
+        reply: &HandshakeReply,
+    ) {
+        let HandshakeReply { status, reason, .. } = reply;
         let reason: String = reason.chars().take(REASON).collect();
-        if let Some(at) = self.wires.get(&conn).and_then(Wire::called) {
+        if let Some(at) = self.wires.get(&conn).and_then(OverlayWire::called) {
             if (400..500).contains(status) {
                 self.hosts.refused(cx.now, at, cx.config.overlay.refused);
                 if let Some(wire) = self.wires.get_mut(&conn) {
-                    wire.stage = Stage::Refused;
+                    wire.stage = HandshakeStage::Refused;
                 }
             }
             if *status == 409 {
                 let _ = self.wires.values_mut().any(|wire| wire.may_listen(at));
             }
             let reason = reason.clone();
-            cx.fx.output(Output::Answer(Answer::Refused { at, status: *status, reason }));
+            cx.fx.output(Output::Answer(NodeAnswer::Refused { at, status: *status, reason }));
         }
         let why = alloc::format!("it does not want us: {status} {reason}");
         self.close(cx, http, conn, false, why.trim_end());
@@ -286,17 +292,17 @@ impl Overlay {
     /// The handshake is complete: messages follow.
     fn flow(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         http: &Http,
         conn: ConnId,
-        offer: &Offer,
+        offer: &HandshakeOffer,
         (inflates, deflates): (bool, bool),
     ) {
         cx.io.rest(conn);
         let Some(peer) = cx.io.get(conn).map(|state| state.peer) else { return };
         let ours = self.offer(cx, peer);
         let Some(wire) = self.wires.get_mut(&conn) else { return };
-        let called = matches!(wire.stage, Stage::Calling).then_some(peer);
+        let called = matches!(wire.stage, HandshakeStage::Calling).then_some(peer);
         wire.leaf = offer.ultrapeer == Some(false);
         wire.open(&cx.config.overlay, inflates, deflates);
         if let Some(at) = called {
@@ -313,7 +319,7 @@ impl Overlay {
     }
 
     /// Remembers the hosts that a head names.
-    fn note_tries(&mut self, cx: &mut Cx<'_>, headers: &Headers, peer: SocketAddr) {
+    fn note_tries(&mut self, cx: &mut NodeCx<'_>, headers: &Headers, peer: SocketAddr) {
         for at in parse_tries(headers) {
             if may_dial(at, peer.ip()) {
                 self.hear_of(cx, at, false);
@@ -324,10 +330,10 @@ impl Overlay {
     /// A handshake violates a limit, or takes too long.
     pub(in crate::node) fn refuse(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         http: &Http,
         conn: ConnId,
-        limit: Limit,
+        limit: NodeLimit,
     ) {
         cx.tell(ConnEvent::Limit { conn, limit });
         self.close(cx, http, conn, false, "a limit was reached");
@@ -337,7 +343,7 @@ impl Overlay {
     /// reports it gone.
     pub(super) fn close(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         http: &Http,
         conn: ConnId,
         flush: bool,
@@ -349,13 +355,13 @@ impl Overlay {
     }
 
     /// A neighbour's connection is lost or closed.
-    pub(in crate::node) fn left(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) {
+    pub(in crate::node) fn left(&mut self, cx: &mut NodeCx<'_>, http: &Http, conn: ConnId) {
         if self.proxy_left(cx, http, conn) {
             return;
         }
         let Some(wire) = self.wires.remove(&conn) else { return };
         if let Some(at) = wire.called().filter(|at| self.hosts.tried(*at, false)) {
-            cx.fx.output(Output::Persist(Op::HostGone(at)));
+            cx.fx.output(Output::Persist(NodeOp::HostGone(at)));
         }
         self.route(cx, http, routing::Input::Closed { conn });
         self.look_around(cx);
@@ -364,7 +370,7 @@ impl Overlay {
     /// The host reports how many bytes for a neighbour are unsent.
     pub(in crate::node) fn backlog(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         http: &Http,
         conn: ConnId,
         bytes: u64,
@@ -376,10 +382,10 @@ impl Overlay {
     }
 }
 
-const fn limit(error: HeadError) -> Limit {
+const fn limit(error: HeadError) -> NodeLimit {
     match error {
-        HeadError::TooLong => Limit::HeadBytes,
-        HeadError::TooManyLines => Limit::HeadLines,
-        HeadError::FirstLine | HeadError::Version | HeadError::Fields => Limit::Garbage,
+        HeadError::TooLong => NodeLimit::HeadBytes,
+        HeadError::TooManyLines => NodeLimit::HeadLines,
+        HeadError::FirstLine | HeadError::Version | HeadError::Fields => NodeLimit::Garbage,
     }
 }

@@ -18,11 +18,11 @@ const REFUSALS: u8 = 7;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Hosts {
     /// Ordered by when they were last heard of, the latest at the end.
-    list: Vec<Host>,
+    list: Vec<CachedHost>,
 }
 
 #[derive(Debug, Clone)]
-struct Host {
+struct CachedHost {
     at: SocketAddr,
     /// The user named it: never forgotten, always tried first.
     named: bool,
@@ -36,7 +36,7 @@ struct Host {
     refusals: u8,
 }
 
-impl Host {
+impl CachedHost {
     const fn new(at: SocketAddr, named: bool, heard: Instant) -> Self {
         let (next, saved) = (Instant::ZERO, None);
         Self { at, named, next, heard, saved, failures: 0, refusals: 0 }
@@ -76,7 +76,7 @@ impl Hosts {
         let known = self.list.iter().position(|host| host.at == at);
         let mut host = match known {
             Some(place) => self.list.remove(place),
-            None => Host::new(at, named, now),
+            None => CachedHost::new(at, named, now),
         };
         (host.named, host.heard) = (host.named || named, now);
         // Whoever names it wants it now, unless the host itself asked for a pause.
@@ -112,14 +112,14 @@ impl Hosts {
                 gone.push(at);
                 continue;
             }
-            self.list.push(Host { saved: Some(heard), ..Host::new(at, false, heard) });
+            self.list.push(CachedHost { saved: Some(heard), ..CachedHost::new(at, false, heard) });
         }
         gone
     }
 
     /// Forgets hosts that nobody has named for `life`.
     pub(super) fn expire(&mut self, now: Instant, life: Duration) -> Vec<SocketAddr> {
-        let old = |host: &&Host| !host.named && now.since(host.heard) >= life;
+        let old = |host: &&CachedHost| !host.named && now.since(host.heard) >= life;
         let gone: Vec<SocketAddr> = self.list.iter().filter(old).map(|host| host.at).collect();
         self.list.retain(|host| !gone.contains(&host.at));
         gone
@@ -164,7 +164,7 @@ impl Hosts {
         retry: Duration,
         known: impl Fn(SocketAddr) -> bool,
     ) -> Option<SocketAddr> {
-        let free = |host: &&mut Host| host.next <= now && !known(host.at);
+        let free = |host: &&mut CachedHost| host.next <= now && !known(host.at);
         let best = self.list.iter_mut().filter(free).max_by_key(|host| host.named)?;
         best.next = now + retry;
         Some(best.at)

@@ -17,12 +17,12 @@ const LONGER_WORDS: usize = 64;
 
 /// Files by the words of their names.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Index {
+pub(super) struct KeywordIndex {
     files: BTreeMap<String, Vec<FileIndex>>,
     names: BTreeMap<FileIndex, String>,
 }
 
-impl Index {
+impl KeywordIndex {
     /// Adds or updates a file; true when that changes the index. Its hash is a
     /// word like those of its name, so that neighbours know from our keyword
     /// table whether a search by hash would match.
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn all_words_lead_to_a_file_until_it_is_gone() {
-        let mut index = Index::default();
+        let mut index = KeywordIndex::default();
         for (n, name) in [(3, "Some Song.mp3"), (1, "some other song.ogg"), (2, "a film.mkv")] {
             index.put(FileIndex(n), name, None);
         }

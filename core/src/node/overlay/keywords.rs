@@ -1,7 +1,7 @@
 //! The keyword table of what we share: neighbours that have it need not send us
 //! queries that match nothing here (RT-14).
 
-use super::index::Index;
+use super::index::KeywordIndex;
 use crate::wire::gnutella::Keywords;
 
 /// The size of the table as a power of two: the usual size, and the largest.
@@ -11,7 +11,7 @@ const BITS: core::ops::RangeInclusive<u32> = 16..=20;
 const WORDS: usize = 4_096;
 
 /// The table of all words of the index.
-pub(super) fn table(index: &Index) -> Keywords {
+pub(super) fn table(index: &KeywordIndex) -> Keywords {
     let words = index.words();
     let bits = BITS.clone().find(|bits| words.len() <= WORDS << (bits - BITS.start()));
     let mut table = Keywords::new(bits.unwrap_or(*BITS.end()));
@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn the_table_has_the_words_and_grows_with_them() {
-        let mut index = Index::default();
+        let mut index = KeywordIndex::default();
         index.put(FileIndex(1), "Some Song.ogg", None);
         let small = table(&index);
         assert!(small.could_match("song SOME") && !small.could_match("film"));

@@ -24,15 +24,15 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr, SocketAddrV4};
 
 use self::caches::Caches;
-pub use self::config::Overlay as Config;
+pub use self::config::OverlayConfig as Config;
 use self::hosts::Hosts;
-use self::index::Index;
-use self::proxies::Ask;
-use self::wire::Wire;
+use self::index::KeywordIndex;
+use self::proxies::ProxyRequest;
+use self::wire::OverlayWire;
 use super::connections::Purpose;
-use super::cx::Cx;
+use super::cx::NodeCx;
 use super::http::Http;
-use super::{Command, FileInfo, HostRow, Op, Output};
+use super::{FileInfo, HostRow, NodeCommand, NodeOp, Output};
 use crate::address::{Reach, canonical, is_nearby, reach};
 use crate::engine::{Engine as _, Fx};
 use crate::id::{ConnId, FileIndex, Guid, Sha1};
@@ -53,13 +53,13 @@ const SEARCHES: usize = 64;
 /// A node's part in the overlay. The files we share are read from the service
 /// that serves them.
 #[derive(Debug, Clone)]
-pub(super) struct Overlay {
+pub(super) struct OverlayService {
     router: Router,
     rng: Rng,
-    wires: BTreeMap<ConnId, Wire>,
+    wires: BTreeMap<ConnId, OverlayWire>,
     hosts: Hosts,
     caches: Caches,
-    index: Index,
+    index: KeywordIndex,
     /// When to look for the next neighbour.
     look: Option<Instant>,
     /// When to send neighbours our updated keyword table; `None` when they have
@@ -72,10 +72,10 @@ pub(super) struct Overlay {
     /// Searches of the user, by GUID.
     searches: BTreeMap<Guid, u32>,
     /// Proxies that are being asked for a push.
-    asks: BTreeMap<ConnId, Ask>,
+    asks: BTreeMap<ConnId, ProxyRequest>,
 }
 
-impl Overlay {
+impl OverlayService {
     pub(super) fn new(config: &Config, root: &Rng) -> Self {
         Self {
             router: Router::new(config.router.clone(), root.fork("router", 0)),
@@ -83,7 +83,7 @@ impl Overlay {
             wires: BTreeMap::new(),
             hosts: Hosts::default(),
             caches: Caches::default(),
-            index: Index::default(),
+            index: KeywordIndex::default(),
             look: None,
             keywords: Some(Instant::ZERO),
             told: false,
@@ -115,14 +115,14 @@ impl Overlay {
     }
 
     /// A file is shared, or its entry changed.
-    pub(super) fn shares(&mut self, cx: &Cx<'_>, file: &FileInfo) {
+    pub(super) fn shares(&mut self, cx: &NodeCx<'_>, file: &FileInfo) {
         if self.index.put(file.index, &file.name, file.sha1) {
             self.keywords_change(cx);
         }
     }
 
     /// A file is no longer shared.
-    pub(super) fn lacks(&mut self, cx: &Cx<'_>, index: FileIndex) {
+    pub(super) fn lacks(&mut self, cx: &NodeCx<'_>, index: FileIndex) {
         if self.index.remove(index) {
             self.keywords_change(cx);
         }
@@ -130,7 +130,7 @@ impl Overlay {
 
     /// Tells the router our identity, as far as known, before it sends
     /// anything.
-    fn introduce(&mut self, cx: &mut Cx<'_>, http: &Http) {
+    fn introduce(&mut self, cx: &mut NodeCx<'_>, http: &Http) {
         let input = routing::Input::Ourselves {
             servent: cx.us.servent,
             listen: self.reachable(cx),
@@ -141,7 +141,7 @@ impl Overlay {
     }
 
     /// Where others can reach us; `None` when they cannot.
-    fn reachable(&self, cx: &Cx<'_>) -> Option<SocketAddrV4> {
+    fn reachable(&self, cx: &NodeCx<'_>) -> Option<SocketAddrV4> {
         self.place(cx).filter(|at| !at.ip().is_unspecified() && !cx.config.overlay.firewalled)
     }
 
@@ -156,7 +156,7 @@ impl Overlay {
 
     /// Our listening address, with the IP address others see if we listen on
     /// all addresses.
-    fn place(&self, cx: &Cx<'_>) -> Option<SocketAddrV4> {
+    fn place(&self, cx: &NodeCx<'_>) -> Option<SocketAddrV4> {
         let listen = cx.us.listen?;
         let ip = if listen.ip().is_unspecified() { self.seen? } else { listen.ip() };
         match ip.to_canonical() {
@@ -166,20 +166,20 @@ impl Overlay {
     }
 
     /// Learns of a possible host.
-    fn hear_of(&mut self, cx: &mut Cx<'_>, at: SocketAddr, named: bool) {
+    fn hear_of(&mut self, cx: &mut NodeCx<'_>, at: SocketAddr, named: bool) {
         let at = canonical(at);
         let most = cx.config.overlay.hosts;
         let hosts::Changed { put, gone } = self.hosts.learn(cx.now, at, named, most);
-        for op in put.map(Op::Host).into_iter().chain(gone.map(Op::HostGone)) {
+        for op in put.map(NodeOp::Host).into_iter().chain(gone.map(NodeOp::HostGone)) {
             cx.fx.output(Output::Persist(op));
         }
     }
 
     /// Restores hosts from the store, and tries the first of them.
-    pub(super) fn restore(&mut self, cx: &mut Cx<'_>, hosts: Vec<HostRow>) {
+    pub(super) fn restore(&mut self, cx: &mut NodeCx<'_>, hosts: Vec<HostRow>) {
         let limits = (cx.config.overlay.host_life, cx.config.overlay.hosts);
         for gone in self.hosts.restore(cx.now, hosts, limits) {
-            cx.fx.output(Output::Persist(Op::HostGone(gone)));
+            cx.fx.output(Output::Persist(NodeOp::HostGone(gone)));
         }
         self.look_around(cx);
     }
@@ -190,23 +190,23 @@ impl Overlay {
     }
 
     /// Carries out a command of the user.
-    pub(super) fn command(&mut self, cx: &mut Cx<'_>, http: &Http, command: Command) {
+    pub(super) fn command(&mut self, cx: &mut NodeCx<'_>, http: &Http, command: NodeCommand) {
         match command {
-            Command::Join { at } => {
+            NodeCommand::Join { at } => {
                 self.hear_of(cx, at, true);
                 self.look_around(cx);
             }
-            Command::Nearby { at } if is_nearby(at.ip()) => {
+            NodeCommand::Nearby { at } if is_nearby(at.ip()) => {
                 self.hear_of(cx, at, false);
                 if self.look.is_none() {
                     self.look_around(cx);
                 }
             }
-            Command::Woke { .. } => {
+            NodeCommand::Woke { .. } => {
                 self.hosts.forgive(cx.now);
                 self.look_around(cx);
             }
-            Command::Search { search, words } => {
+            NodeCommand::Search { search, words } => {
                 let guid = self.draw();
                 if self.searches.len() >= SEARCHES {
                     self.searches.pop_first();
@@ -217,13 +217,13 @@ impl Overlay {
                 let query = asking(wishes, &words);
                 self.route(cx, http, routing::Input::Search { guid, query });
             }
-            Command::EndSearch { search } => {
+            NodeCommand::EndSearch { search } => {
                 let ended = self.searches.iter().find(|(_, other)| **other == search);
                 if let Some(guid) = ended.map(|(guid, _)| *guid) {
                     self.route(cx, http, routing::Input::EndSearch { guid });
                 }
             }
-            Command::AskPush { servent, index, via, proxies } => {
+            NodeCommand::AskPush { servent, index, via, proxies } => {
                 self.ask_push(cx, http, (servent, index), (via, proxies));
             }
             _ => {}
@@ -231,13 +231,13 @@ impl Overlay {
     }
 
     /// Says goodbye to all neighbours.
-    pub(super) fn stop(&mut self, cx: &mut Cx<'_>, http: &Http) {
+    pub(super) fn stop(&mut self, cx: &mut NodeCx<'_>, http: &Http) {
         self.look = None;
         self.route(cx, http, routing::Input::Shutdown);
     }
 
     /// Runs expired timers.
-    pub(super) fn handle_timeout(&mut self, cx: &mut Cx<'_>, http: &Http) {
+    pub(super) fn handle_timeout(&mut self, cx: &mut NodeCx<'_>, http: &Http) {
         let now = cx.now;
         if self.router.poll_timeout().is_some_and(|(at, _)| at <= now) {
             let mut said = Fx::new();
@@ -255,10 +255,10 @@ impl Overlay {
     }
 
     /// Looks for a neighbour when there are too few.
-    fn look_around(&mut self, cx: &mut Cx<'_>) {
+    fn look_around(&mut self, cx: &mut NodeCx<'_>) {
         let config = &cx.config.overlay;
         for gone in self.hosts.expire(cx.now, config.host_life) {
-            cx.fx.output(Output::Persist(Op::HostGone(gone)));
+            cx.fx.output(Output::Persist(NodeOp::HostGone(gone)));
         }
         let most = if config.router.relay { config.degree } else { config.degree.min(LEAF) };
         if self.count(false) >= most as usize {
@@ -282,7 +282,7 @@ impl Overlay {
         self.wires.values().filter(|wire| wire.leaf == leaves).count()
     }
 
-    fn call(&mut self, cx: &mut Cx<'_>, at: SocketAddr) {
+    fn call(&mut self, cx: &mut NodeCx<'_>, at: SocketAddr) {
         // While few hosts are known, anyone we connect to may know others.
         if self.hosts.len() <= cx.config.overlay.degree as usize {
             self.ask_cache(cx, at);
@@ -294,19 +294,19 @@ impl Overlay {
             cx.io.dial_for_stranger(cx.now, conn, (at, Purpose::Neighbour), cx.fx)
         };
         if calls {
-            self.wires.insert(conn, Wire::calling(at));
+            self.wires.insert(conn, OverlayWire::calling(at));
         }
     }
 
     /// The keywords of what we share have changed. Neighbours are told soon,
     /// the first time at once.
-    fn keywords_change(&mut self, cx: &Cx<'_>) {
+    fn keywords_change(&mut self, cx: &NodeCx<'_>) {
         let every = if self.told { cx.config.overlay.keywords_every } else { Duration::ZERO };
         self.keywords.get_or_insert(cx.now + every);
     }
 
     /// Sends neighbours our keyword table.
-    fn tell_keywords(&mut self, cx: &mut Cx<'_>, http: &Http) {
+    fn tell_keywords(&mut self, cx: &mut NodeCx<'_>, http: &Http) {
         let table = keywords::table(&self.index);
         (self.keywords, self.told) = (None, true);
         self.route(cx, http, routing::Input::Keywords { table });

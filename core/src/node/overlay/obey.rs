@@ -5,25 +5,25 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
-use super::Overlay;
-use super::wire::Wire;
+use super::OverlayService;
+use super::wire::OverlayWire;
 use crate::address::may_dial;
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::id::{ConnId, FileIndex, Guid};
-use crate::node::cx::Cx;
-use crate::node::hits::Sender;
+use crate::node::cx::NodeCx;
+use crate::node::hits::HitSender;
 use crate::node::http::Http;
-use crate::node::io::Hit as Told;
-use crate::node::{Answer, Event, Output};
+use crate::node::io::SearchHit as Told;
+use crate::node::{Event, NodeAnswer, Output};
 use crate::routing::{self, Router};
-use crate::wire::gnutella::{Hit, Query};
+use crate::wire::gnutella::{Query, QueryHit};
 
 /// Push proxies of one servent that the user is told.
 const PROXIES: usize = 4;
 
-impl Overlay {
+impl OverlayService {
     /// Gives the router an input and carries out its outputs.
-    pub(super) fn route(&mut self, cx: &mut Cx<'_>, http: &Http, input: routing::Input) {
+    pub(super) fn route(&mut self, cx: &mut NodeCx<'_>, http: &Http, input: routing::Input) {
         let mut written = Vec::new();
         self.route_one(cx, http, input, &mut written);
         self.settle(cx, http, &written);
@@ -35,7 +35,7 @@ impl Overlay {
     /// window and queue.
     pub(super) fn route_one(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         http: &Http,
         input: routing::Input,
         written: &mut Vec<ConnId>,
@@ -46,7 +46,7 @@ impl Overlay {
     }
 
     /// Carries out the router's outputs.
-    pub(super) fn obey_router(&mut self, cx: &mut Cx<'_>, http: &Http, said: FxOf<Router>) {
+    pub(super) fn obey_router(&mut self, cx: &mut NodeCx<'_>, http: &Http, said: FxOf<Router>) {
         let mut written = Vec::new();
         self.obey(cx, http, said, &mut written);
         self.settle(cx, http, &written);
@@ -54,7 +54,7 @@ impl Overlay {
 
     fn obey(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         http: &Http,
         mut said: FxOf<Router>,
         written: &mut Vec<ConnId>,
@@ -86,7 +86,7 @@ impl Overlay {
                     http.give(cx, SocketAddr::V4(at), index);
                 }
                 Effect::Output(routing::Output::NoWay { servent }) => {
-                    cx.fx.output(Output::Answer(Answer::NoWay { servent }));
+                    cx.fx.output(Output::Answer(NodeAnswer::NoWay { servent }));
                 }
                 Effect::Output(routing::Output::Host { at }) => {
                     self.hear_of(cx, SocketAddr::V4(at), false);
@@ -100,7 +100,7 @@ impl Overlay {
 
     /// Counts what was written as sent, as far as the host has not reported
     /// otherwise.
-    pub(super) fn settle(&mut self, cx: &mut Cx<'_>, http: &Http, written: &[ConnId]) {
+    pub(super) fn settle(&mut self, cx: &mut NodeCx<'_>, http: &Http, written: &[ConnId]) {
         for conn in written {
             if let Some(bytes) = self.wires.get(conn).map(|wire| wire.behind) {
                 self.route(cx, http, routing::Input::Backlog { conn: *conn, bytes });
@@ -112,7 +112,7 @@ impl Overlay {
     /// because the upload queue is full (AQ-12).
     fn answer_query(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         http: &Http,
         (guid, hops): (Guid, u8),
         query: &Query,
@@ -139,8 +139,8 @@ impl Overlay {
     }
 
     /// What our hits say about us.
-    fn sender(&self, cx: &Cx<'_>, http: &Http) -> Sender {
-        Sender {
+    fn sender(&self, cx: &NodeCx<'_>, http: &Http) -> HitSender {
+        HitSender {
             servent: cx.us.servent,
             at: self.place(cx).unwrap_or(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)),
             push: self.reachable(cx).is_none(),
@@ -152,20 +152,20 @@ impl Overlay {
     /// Tells the user the results of a hit.
     fn tell_hits(
         &self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         guid: Guid,
         (conn, from): (ConnId, IpAddr),
         hops: u8,
-        hit: &Hit,
+        hit: &QueryHit,
     ) {
         let Some(search) = self.searches.get(&guid).copied() else { return };
-        let through = self.wires.get(&conn).and_then(Wire::listens);
+        let through = self.wires.get(&conn).and_then(OverlayWire::listens);
         let quality = hit.quality();
         let proxies = hit.proxies().into_iter().map(SocketAddr::V4);
         let proxies = proxies.filter(|at| may_dial(*at, from)).take(PROXIES);
         let proxies: Vec<SocketAddr> = proxies.collect();
         for found in hit.results() {
-            cx.fx.output(Output::Answer(Answer::Found(Told {
+            cx.fx.output(Output::Answer(NodeAnswer::Found(Told {
                 search,
                 at: SocketAddr::V4(hit.at()),
                 index: found.index,

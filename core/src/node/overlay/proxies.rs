@@ -5,15 +5,15 @@ use alloc::string::ToString as _;
 use alloc::vec::Vec;
 use core::net::{SocketAddr, SocketAddrV4};
 
-use super::Overlay;
+use super::OverlayService;
 use crate::address::canonical;
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::node::ConnEvent;
-use crate::node::connections::{Phase, Purpose, Timer};
-use crate::node::cx::Cx;
+use crate::node::connections::{ConnPhase, Purpose, Timer};
+use crate::node::cx::NodeCx;
 use crate::node::http::{Http, Passed, PushWish};
-use crate::routing::{self, Why};
-use crate::wire::gnutella::{Payload, Push};
+use crate::routing::{self, DropReason};
+use crate::wire::gnutella::{OverlayPayload, Push};
 use crate::wire::http::{HeadWriter, ResponseHead, Target};
 
 /// Pushes that are requested through proxies at a time.
@@ -21,7 +21,7 @@ const ASKS: usize = 16;
 
 /// A servent that shall connect to us, and the proxies to ask for that.
 #[derive(Debug, Clone)]
-pub(super) struct Ask {
+pub(super) struct ProxyRequest {
     servent: Guid,
     index: FileIndex,
     /// A neighbour said to have a route, in case no proxy helps.
@@ -30,25 +30,25 @@ pub(super) struct Ask {
     left: Vec<SocketAddr>,
 }
 
-impl Overlay {
+impl OverlayService {
     /// Passes a push on to a servent whose proxy we are. It only ever leads to
     /// the address that the request came from.
     pub(in crate::node) fn pass_push(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         http: &Http,
         wish: &PushWish,
     ) -> Passed {
         let &PushWish { servent, index, at, .. } = wish;
-        let push = Push { servent, index, at, ggep: Payload::new() };
+        let push = Push { servent, index, at, ggep: OverlayPayload::new() };
         match self.router.passes(cx.now, &push) {
             Ok(()) => {
                 let guid = self.draw();
                 self.route(cx, http, routing::Input::Proxied { guid, push });
                 Passed::On
             }
-            Err(Why::NoRoute) => Passed::Unknown,
-            Err(Why::PushLimit) => Passed::TooOften,
+            Err(DropReason::NoRoute) => Passed::Unknown,
+            Err(DropReason::PushLimit) => Passed::TooOften,
             Err(_) => Passed::BadAddress,
         }
     }
@@ -57,7 +57,7 @@ impl Overlay {
     /// proxies if any are known, otherwise along the route its hit came by.
     pub(super) fn ask_push(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         http: &Http,
         (servent, index): (Guid, FileIndex),
         (via, mut proxies): (Option<SocketAddr>, Vec<SocketAddr>),
@@ -68,11 +68,11 @@ impl Overlay {
         proxies.reverse();
         let full = self.asks.len() >= ASKS;
         let left = if full { Vec::new() } else { proxies };
-        self.ask_next(cx, http, Ask { servent, index, via, left });
+        self.ask_next(cx, http, ProxyRequest { servent, index, via, left });
     }
 
     /// Asks the next proxy, and after the last one the overlay.
-    fn ask_next(&mut self, cx: &mut Cx<'_>, http: &Http, mut ask: Ask) {
+    fn ask_next(&mut self, cx: &mut NodeCx<'_>, http: &Http, mut ask: ProxyRequest) {
         while let Some(proxy) = ask.left.pop() {
             let conn = cx.io.number();
             if cx.io.dial_for_stranger(cx.now, conn, (canonical(proxy), Purpose::Proxy), cx.fx) {
@@ -81,9 +81,9 @@ impl Overlay {
             }
         }
         let Some(at) = self.reachable(cx) else { return };
-        let Ask { servent, index, via, .. } = ask;
+        let ProxyRequest { servent, index, via, .. } = ask;
         let guid = self.draw();
-        let push = Push { servent, index, at, ggep: Payload::new() };
+        let push = Push { servent, index, at, ggep: OverlayPayload::new() };
         let mut wires = self.wires.iter();
         let via = wires.find(|(_, wire)| via.is_some_and(|at| wire.is(at))).map(|(conn, _)| *conn);
         self.route(cx, http, routing::Input::Push { guid, push, via });
@@ -92,13 +92,13 @@ impl Overlay {
     /// A dial to a proxy succeeded: sends the request.
     pub(in crate::node) fn proxy_dialed(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut NodeCx<'_>,
         http: &Http,
         conn: ConnId,
         local: SocketAddr,
     ) {
         let (Some(ask), Some(state)) = (self.asks.get(&conn), cx.io.open(conn)) else { return };
-        state.phase = Phase::Overlay;
+        state.phase = ConnPhase::Overlay;
         let proxy = state.peer;
         let Some(at) = self.seen_from(cx, local) else {
             return self.close(cx, http, conn, false, "nobody can connect to us");
@@ -115,7 +115,7 @@ impl Overlay {
 
     /// The address a servent can connect to when it is told by a proxy that we
     /// reached from `local`.
-    fn seen_from(&self, cx: &Cx<'_>, local: SocketAddr) -> Option<SocketAddrV4> {
+    fn seen_from(&self, cx: &NodeCx<'_>, local: SocketAddr) -> Option<SocketAddrV4> {
         let known = self.reachable(cx);
         known.or_else(|| match canonical(cx.us.reached_at(local)) {
             SocketAddr::V4(at) if cx.us.listen.is_some() && !cx.config.overlay.firewalled => {
@@ -126,7 +126,7 @@ impl Overlay {
     }
 
     /// A proxy answered. True when the connection is one to a proxy.
-    pub(super) fn proxy_answers(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) -> bool {
+    pub(super) fn proxy_answers(&mut self, cx: &mut NodeCx<'_>, http: &Http, conn: ConnId) -> bool {
         if !self.asks.contains_key(&conn) {
             return false;
         }
@@ -151,7 +151,7 @@ impl Overlay {
     }
 
     /// A connection to a proxy was lost: asks the next one.
-    pub(super) fn proxy_left(&mut self, cx: &mut Cx<'_>, http: &Http, conn: ConnId) -> bool {
+    pub(super) fn proxy_left(&mut self, cx: &mut NodeCx<'_>, http: &Http, conn: ConnId) -> bool {
         match self.asks.remove(&conn) {
             Some(ask) => {
                 self.ask_next(cx, http, ask);

@@ -8,12 +8,13 @@ use crate::address::canonical;
 use crate::routing::{Breakage, Neighbour};
 use crate::time::{Duration, Instant};
 use crate::wire::gnutella::{
-    Deflater, Frame, FrameLimits, Framer, InflateLimits, Inflater, Message, Offer, Payload,
+    Deflater, FrameLimits, Framer, HandshakeOffer, InflateLimits, Inflater, MessageFrame,
+    OverlayMessage, OverlayPayload,
 };
 
 /// A neighbour, or a host that may become one.
 #[derive(Debug, Clone)]
-pub(super) struct Wire {
+pub(super) struct OverlayWire {
     at: SocketAddr,
     /// We have its listening address; a port it only connects from is of no use
     /// to others.
@@ -23,20 +24,20 @@ pub(super) struct Wire {
     sure: bool,
     /// It does not forward queries.
     pub(super) leaf: bool,
-    pub(super) stage: Stage,
+    pub(super) stage: HandshakeStage,
     /// Bytes for it that have not left the host yet.
     pub(super) behind: u64,
 }
 
 /// The progress of the handshake.
 #[derive(Debug, Clone)]
-pub(super) enum Stage {
+pub(super) enum HandshakeStage {
     /// We dialed, and wait for the answer.
     Calling,
     /// We dialed, and it refused us.
     Refused,
     /// It connected, we accepted, and wait for its last head.
-    Answering { offer: alloc::boxed::Box<Offer>, deflates: bool },
+    Answering { offer: alloc::boxed::Box<HandshakeOffer>, deflates: bool },
     /// Messages are exchanged.
     Open(alloc::boxed::Box<Flowing>),
 }
@@ -51,10 +52,10 @@ pub(super) struct Flowing {
     deflater: Option<Deflater>,
 }
 
-impl Wire {
+impl OverlayWire {
     pub(super) const fn calling(at: SocketAddr) -> Self {
         let (reached, sure, leaf) = (true, true, false);
-        Self { at: canonical(at), reached, sure, leaf, stage: Stage::Calling, behind: 0 }
+        Self { at: canonical(at), reached, sure, leaf, stage: HandshakeStage::Calling, behind: 0 }
     }
 
     /// It connected, speaks version 0.4, and did not say where it listens.
@@ -64,14 +65,21 @@ impl Wire {
 
     pub(super) fn answering(
         peer: SocketAddr,
-        offer: alloc::boxed::Box<Offer>,
+        offer: alloc::boxed::Box<HandshakeOffer>,
         deflates: bool,
     ) -> Self {
         let at = canonical(offer.listen.unwrap_or(peer));
         let reached = offer.listen.is_some();
         let sure = reached && at.ip() == peer.ip().to_canonical();
         let leaf = offer.ultrapeer == Some(false);
-        Self { at, reached, sure, leaf, stage: Stage::Answering { offer, deflates }, behind: 0 }
+        Self {
+            at,
+            reached,
+            sure,
+            leaf,
+            stage: HandshakeStage::Answering { offer, deflates },
+            behind: 0,
+        }
     }
 
     /// True when this is the servent that listens at `at`.
@@ -104,13 +112,13 @@ impl Wire {
 
     /// True when heads have been received from both ends.
     pub(super) const fn is_met(&self) -> bool {
-        matches!(self.stage, Stage::Answering { .. } | Stage::Open(_))
+        matches!(self.stage, HandshakeStage::Answering { .. } | HandshakeStage::Open(_))
     }
 
     /// The address we dialed, while it has not accepted us yet.
     pub(super) const fn called(&self) -> Option<SocketAddr> {
         match self.stage {
-            Stage::Calling => Some(self.at),
+            HandshakeStage::Calling => Some(self.at),
             _ => None,
         }
     }
@@ -119,7 +127,7 @@ impl Wire {
     /// `deflates`: what we send is.
     pub(super) fn open(&mut self, config: &Config, inflates: bool, deflates: bool) {
         let inflate = InflateLimits { bytes: config.inflate_bytes, ratio: config.inflate_ratio };
-        self.stage = Stage::Open(alloc::boxed::Box::new(Flowing {
+        self.stage = HandshakeStage::Open(alloc::boxed::Box::new(Flowing {
             framer: Framer::new(FrameLimits { payload: config.payload }),
             inflater: inflates.then(|| Inflater::new(inflate)),
             inflated: (Instant::ZERO, 0, config.inflate_rate),
@@ -129,7 +137,7 @@ impl Wire {
 
     /// Adds received bytes.
     pub(super) fn push(&mut self, now: Instant, data: alloc::vec::Vec<u8>) -> Result<(), Breakage> {
-        let Stage::Open(flowing) = &mut self.stage else { return Ok(()) };
+        let HandshakeStage::Open(flowing) = &mut self.stage else { return Ok(()) };
         let plain = match &mut flowing.inflater {
             Some(inflater) => inflater.push(&data).map_err(|_| Breakage::Deflate)?,
             None => data,
@@ -145,22 +153,22 @@ impl Wire {
                 return Err(Breakage::Deflate);
             }
         }
-        flowing.framer.push(Payload::from(plain));
+        flowing.framer.push(OverlayPayload::from(plain));
         Ok(())
     }
 
     /// The next frame, not parsed yet.
-    pub(super) fn next(&mut self) -> Result<Option<Frame>, Breakage> {
+    pub(super) fn next(&mut self) -> Result<Option<MessageFrame>, Breakage> {
         match &mut self.stage {
-            Stage::Open(flowing) => flowing.framer.next_frame().map_err(Breakage::Frame),
+            HandshakeStage::Open(flowing) => flowing.framer.next_frame().map_err(Breakage::Frame),
             _ => Ok(None),
         }
     }
 
     /// The bytes of a message on this stream; `None` before the handshake is
     /// complete.
-    pub(super) fn write(&mut self, message: &Message) -> Option<alloc::vec::Vec<u8>> {
-        let Stage::Open(flowing) = &mut self.stage else { return None };
+    pub(super) fn write(&mut self, message: &OverlayMessage) -> Option<alloc::vec::Vec<u8>> {
+        let HandshakeStage::Open(flowing) = &mut self.stage else { return None };
         let plain = message.to_bytes();
         Some(match &mut flowing.deflater {
             Some(deflater) => deflater.push(&plain),
@@ -171,7 +179,7 @@ impl Wire {
 
 /// What the router has to know about a servent that made this `offer`, given
 /// ours.
-pub(super) fn neighbour(offer: &Offer, ours: &Offer) -> Neighbour {
+pub(super) fn neighbour(offer: &HandshakeOffer, ours: &HandshakeOffer) -> Neighbour {
     let relays = offer.ultrapeer != Some(false);
     Neighbour {
         agent: offer.agent.chars().filter(|c| !c.is_control()).take(64).collect(),

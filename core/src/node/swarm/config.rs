@@ -15,7 +15,7 @@ pub struct Config {
     /// host; when no id is given, one is drawn.
     pub client: Option<client::Config>,
     /// What peers and clients can make us spend.
-    pub limits: Limits,
+    pub limits: SwarmLimits,
 }
 
 impl Config {
@@ -29,7 +29,7 @@ impl Config {
 /// node spend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Limits {
+pub struct SwarmLimits {
     /// Bytes of a head. An id alone may have 4 095 bytes.
     pub head_bytes: u32,
     /// Lines of a head.
@@ -53,7 +53,7 @@ pub struct Limits {
     pub counted: u32,
 }
 
-impl Default for Limits {
+impl Default for SwarmLimits {
     fn default() -> Self {
         Self {
             head_bytes: 16 * 1024,

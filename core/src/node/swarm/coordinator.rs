@@ -7,19 +7,19 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-use super::cx::Cx;
-use super::division::{Site, name_of};
-use super::io::{Answer, SwarmFile};
-use super::peers::{Asking, AskingStep, Moving, Peers};
+use super::cx::SwarmCx;
+use super::io::{SwarmAnswer, SwarmFile};
+use super::partition::{PartitionedSite, name_of};
+use super::peers::{AskingStep, Moving, ServingSide, SwarmPeers};
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::id::ConnId;
 use crate::node::Event;
 use crate::node::{ConnEvent, FileRef, Output, StoreError};
 use crate::rng::Rng;
-use crate::swarm::{self, FileNo, FileSpec, Input, Manager, Refusal, Row};
+use crate::swarm::{self, FileNo, FileSpec, Input, LedgerRow, Manager, SwarmRefusal};
 use crate::time::Instant;
-use crate::wire::http::{Method, RequestHead};
-use crate::wire::pdtp::{Message, Span, Text, peer};
+use crate::wire::http::{HttpMethod, RequestHead};
+use crate::wire::pdtp::{PdtpMessage, Span, Text, peer};
 
 /// A file of our source.
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ pub(super) struct Coordinator {
     pub(super) files: BTreeMap<Text, Offered>,
     pub(super) sources: BTreeMap<SocketAddr, u32>,
     /// Our place in a divided site.
-    pub(super) site: Option<Site>,
+    pub(super) site: Option<PartitionedSite>,
     /// Our addresses at which clients found us; those we send to our own source
     /// get the same.
     pub(super) found_at: BTreeMap<ConnId, IpAddr>,
@@ -75,13 +75,13 @@ impl Coordinator {
     }
 
     /// What the store remembers of addresses, before any of them comes.
-    pub(super) fn restore(&mut self, ledger: Vec<Row>, cx: &mut Cx<'_>) {
+    pub(super) fn restore(&mut self, ledger: Vec<LedgerRow>, cx: &mut SwarmCx<'_>) {
         for row in ledger {
             self.feed(ALL, Input::Restore(row), cx);
         }
     }
 
-    pub(super) fn serve(&mut self, file: SwarmFile, spec: FileSpec, cx: &mut Cx<'_>) {
+    pub(super) fn serve(&mut self, file: SwarmFile, spec: FileSpec, cx: &mut SwarmCx<'_>) {
         if self.site.is_some() {
             return self.serve_of_site(file, spec, cx);
         }
@@ -91,7 +91,7 @@ impl Coordinator {
     }
 
     /// A source of all files, and how many pieces it sends at once.
-    pub(super) fn source(&mut self, addr: SocketAddr, slots: u32, cx: &mut Cx<'_>) {
+    pub(super) fn source(&mut self, addr: SocketAddr, slots: u32, cx: &mut SwarmCx<'_>) {
         self.sources.insert(addr, slots);
         for number in self.numbers() {
             self.feed(number, Input::Source { addr, slots }, cx);
@@ -100,7 +100,7 @@ impl Coordinator {
 
     /// A file of the source cannot be read any more: nobody gets it, and all
     /// clients are told (SW-29).
-    pub(super) fn source_failed(&mut self, file: SwarmFile, why: StoreError, cx: &mut Cx<'_>) {
+    pub(super) fn source_failed(&mut self, file: SwarmFile, why: StoreError, cx: &mut SwarmCx<'_>) {
         let found = self.files.iter().find(|(_, offered)| offered.file == file);
         let Some((url, number)) = found.map(|(url, it)| (url.clone(), it.number)) else { return };
         self.files.remove(&url);
@@ -113,7 +113,7 @@ impl Coordinator {
         let why = format!("{name} is not given any more: at its source it {how}");
         let number = if self.site.is_some() { number } else { ALL };
         self.feed(number, Input::Withdraw { url, why: why.clone() }, cx);
-        cx.answer(Answer::Withdrawn { file, why });
+        cx.answer(SwarmAnswer::Withdrawn { file, why });
     }
 
     /// A client connected, and found us at `local`.
@@ -121,8 +121,8 @@ impl Coordinator {
         &mut self,
         conn: ConnId,
         (peer, local): (SocketAddr, Option<SocketAddr>),
-        peers: &mut Peers,
-        cx: &mut Cx<'_>,
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
     ) {
         if let Some(local) = local {
             self.found_at.insert(conn, local.ip().to_canonical());
@@ -135,12 +135,12 @@ impl Coordinator {
     }
 
     /// A client says something.
-    pub(super) fn heard(
+    pub(super) fn receive(
         &mut self,
         conn: ConnId,
-        message: Message,
-        peers: &mut Peers,
-        cx: &mut Cx<'_>,
+        message: PdtpMessage,
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
     ) {
         if self.site.is_some() {
             return self.guest_says(conn, message, peers, cx);
@@ -148,21 +148,21 @@ impl Coordinator {
         self.feed(ALL, Input::Message { conn, message }, cx);
     }
 
-    pub(super) fn closed(&mut self, conn: ConnId, cx: &mut Cx<'_>) {
+    pub(super) fn closed(&mut self, conn: ConnId, cx: &mut SwarmCx<'_>) {
         self.found_at.remove(&conn);
         for number in self.numbers_of(conn) {
             self.feed(number, Input::Closed { conn }, cx);
         }
     }
 
-    pub(super) fn unreadable(&mut self, conn: ConnId, why: String, cx: &mut Cx<'_>) {
+    pub(super) fn unreadable(&mut self, conn: ConnId, why: String, cx: &mut SwarmCx<'_>) {
         if self.site.is_some() {
-            return self.show_out(conn, Refusal::Unreadable, &why, cx);
+            return self.show_out(conn, SwarmRefusal::Unreadable, &why, cx);
         }
         self.feed(ALL, Input::Unreadable { conn, why }, cx);
     }
 
-    pub(super) fn timeout(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn timeout(&mut self, cx: &mut SwarmCx<'_>) {
         for number in self.numbers() {
             let Some(manager) = self.managers.get_mut(&number) else { continue };
             if manager.poll_timeout().is_some_and(|(at, _)| at <= cx.now) {
@@ -182,14 +182,14 @@ impl Coordinator {
         self.managers.keys().copied().collect()
     }
 
-    pub(super) fn feed(&mut self, number: FileNo, input: Input, cx: &mut Cx<'_>) {
+    pub(super) fn feed(&mut self, number: FileNo, input: Input, cx: &mut SwarmCx<'_>) {
         let Some(manager) = self.managers.get_mut(&number) else { return };
         let mut said = Fx::new();
         manager.handle(cx.now, input, &mut said);
         self.carry_out(number, said, cx);
     }
 
-    fn carry_out(&mut self, number: FileNo, mut said: FxOf<Manager>, cx: &mut Cx<'_>) {
+    fn carry_out(&mut self, number: FileNo, mut said: FxOf<Manager>, cx: &mut SwarmCx<'_>) {
         for effect in said.drain() {
             match effect {
                 Effect::Event(mut event) => {
@@ -218,8 +218,8 @@ impl Coordinator {
 
     /// Puts the address at which the client found us in place of our own
     /// source's.
-    fn name_ourselves(&self, conn: ConnId, message: &mut Message) {
-        if let Message::Transfer(transfer) = message
+    fn name_ourselves(&self, conn: ConnId, message: &mut PdtpMessage) {
+        if let PdtpMessage::Transfer(transfer) = message
             && transfer.about.peer_id.is_empty()
             && transfer.about.peer.is_unspecified()
             && let Some(local) = self.found_at.get(&conn)
@@ -234,35 +234,35 @@ impl Coordinator {
         &mut self,
         conn: ConnId,
         (head, url): (&RequestHead, &Text),
-        peers: &mut Peers,
-        cx: &mut Cx<'_>,
-    ) -> Verdict {
-        if head.method != Method::Get {
-            return Verdict::Status(405);
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
+    ) -> CoordinatorVerdict {
+        if head.method != HttpMethod::Get {
+            return CoordinatorVerdict::Status(405);
         }
         let Some(&Offered { file, number, size }) = self.files.get(url) else {
-            return Verdict::Status(404);
+            return CoordinatorVerdict::Status(404);
         };
         let span = peer::span_of(head);
         let (start, end) = (span.start, span.end.unwrap_or(size));
         if start >= end || end > size {
-            return Verdict::Status(416);
+            return CoordinatorVerdict::Status(416);
         }
         let id = head.headers.get(peer::PEER_ID).unwrap_or_default();
         let number = if self.site.is_some() { number } else { ALL };
         let manager = self.managers.get(&number);
         if !manager.is_some_and(|it| it.source_may_serve(id, url, Span::new(start, end))) {
             self.refused += 1;
-            return Verdict::Status(403);
+            return CoordinatorVerdict::Status(403);
         }
         let moving = Moving { job: None, file, start, end, done: 0, since: cx.now };
         send(conn, moving, size, peers, cx);
-        Verdict::Sending
+        CoordinatorVerdict::Sending
     }
 }
 
 /// The answer to a request.
-pub(super) enum Verdict {
+pub(super) enum CoordinatorVerdict {
     /// This status, without a body.
     Status(u16),
     /// A body is being sent.
@@ -270,8 +270,14 @@ pub(super) enum Verdict {
 }
 
 /// Answers a `GET` with a range of a file.
-pub(super) fn send(conn: ConnId, moving: Moving, size: u64, peers: &mut Peers, cx: &mut Cx<'_>) {
-    let Some(Asking { step, keep }) = peers.asking(conn) else { return };
+pub(super) fn send(
+    conn: ConnId,
+    moving: Moving,
+    size: u64,
+    peers: &mut SwarmPeers,
+    cx: &mut SwarmCx<'_>,
+) {
+    let Some(ServingSide { step, keep }) = peers.asking(conn) else { return };
     let Moving { file, start, end, .. } = moving;
     *step = AskingStep::Sending(moving);
     let head = peer::part((start, end), size, *keep);

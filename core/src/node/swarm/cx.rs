@@ -5,35 +5,35 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::config::Limits;
-use super::peers::Peers;
+use super::config::SwarmLimits;
+use super::peers::SwarmPeers;
 use crate::id::ConnId;
 use crate::node::connections::{Connections, Purpose};
-use crate::node::{self, ConnEvent, Effects, Op, Output, tell};
+use crate::node::{self, ConnEvent, NodeEffects, NodeOp, Output, tell};
 use crate::time::{Duration, Instant};
 use crate::wire::http::HeadLimits;
-use crate::wire::pdtp::{Extensions, Message, encode};
+use crate::wire::pdtp::{AgreedExtensions, PdtpMessage, encode};
 
 /// The context of one call into the swarm.
-pub(super) struct Cx<'a> {
+pub(super) struct SwarmCx<'a> {
     pub(super) now: Instant,
     pub(super) io: &'a mut Connections,
-    pub(super) limits: Limits,
-    pub(super) fx: &'a mut Effects,
+    pub(super) limits: SwarmLimits,
+    pub(super) fx: &'a mut NodeEffects,
     /// The messages of this call for each connection, so that they can share
     /// frames; with some of them the connection ends.
-    says: BTreeMap<ConnId, Vec<Message>>,
+    says: BTreeMap<ConnId, Vec<PdtpMessage>>,
     pub(super) ends: Vec<(ConnId, &'static str)>,
     /// Peers whose next request may have been received already.
     pub(super) again: Vec<ConnId>,
 }
 
-impl<'a> Cx<'a> {
+impl<'a> SwarmCx<'a> {
     pub(super) fn new(
         now: Instant,
         io: &'a mut Connections,
-        limits: Limits,
-        fx: &'a mut Effects,
+        limits: SwarmLimits,
+        fx: &'a mut NodeEffects,
     ) -> Self {
         let (says, ends, again) = (BTreeMap::new(), Vec::new(), Vec::new());
         Self { now, io, limits, fx, says, ends, again }
@@ -47,19 +47,19 @@ impl<'a> Cx<'a> {
         self.fx.output(Output::Swarm(output));
     }
 
-    pub(super) fn persist(&mut self, op: super::io::Op) {
-        self.fx.output(Output::Persist(Op::Swarm(op)));
+    pub(super) fn persist(&mut self, op: super::io::SwarmOp) {
+        self.fx.output(Output::Persist(NodeOp::Swarm(op)));
     }
 
-    pub(super) fn answer(&mut self, answer: super::io::Answer) {
-        self.fx.output(Output::Answer(node::Answer::Swarm(answer)));
+    pub(super) fn answer(&mut self, answer: super::io::SwarmAnswer) {
+        self.fx.output(Output::Answer(node::NodeAnswer::Swarm(answer)));
     }
 
     pub(super) fn write(&mut self, conn: ConnId, data: Vec<u8>) {
         self.fx.output(Output::Write { conn, data });
     }
 
-    pub(super) fn say(&mut self, conn: ConnId, message: Message) {
+    pub(super) fn say(&mut self, conn: ConnId, message: PdtpMessage) {
         self.says.entry(conn).or_default().push(message);
     }
 
@@ -92,13 +92,13 @@ impl<'a> Cx<'a> {
 
     /// Writes the messages of this call, then closes connections where that was
     /// requested. What had to be persisted first is earlier in the list.
-    pub(super) fn finish(&mut self, peers: &mut Peers) {
+    pub(super) fn finish(&mut self, peers: &mut SwarmPeers) {
         for (conn, messages) in core::mem::take(&mut self.says) {
             let Some(link) = peers.link(conn) else { continue };
             let mut data = Vec::new();
             encode(&messages, link.merge, &mut data);
             let agreed = messages.iter().rev().find_map(|message| match message {
-                Message::Extensions(Extensions { merge, .. }) => Some(*merge),
+                PdtpMessage::Extensions(AgreedExtensions { merge, .. }) => Some(*merge),
                 _ => None,
             });
             link.merge = agreed.unwrap_or(link.merge);

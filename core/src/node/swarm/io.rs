@@ -12,7 +12,7 @@ use siphasher::sip::SipHasher13;
 
 use crate::id::FileKey;
 use crate::node::StoreError;
-use crate::swarm::{FileSpec, Row};
+use crate::swarm::{FileSpec, LedgerRow};
 use crate::wire::pdtp::{Hash, Text};
 
 /// A file of a swarm, either one we coordinate or one we download. The host
@@ -40,7 +40,7 @@ pub enum Input {
     /// [`node::Input::Leads`] gives us next.
     ///
     /// [`node::Input::Leads`]: crate::node::Input::Leads
-    Accounts { accounts: Vec<Account> },
+    Accounts { accounts: Vec<PartitionedAccount> },
 }
 
 /// What a node asks of its host for a swarm.
@@ -60,7 +60,7 @@ pub enum Output {
 /// What a user can command in swarms.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Command {
+pub enum SwarmCommand {
     /// Coordinate a file, and be its source.
     Serve { file: SwarmFile, spec: FileSpec },
     /// Announce a source that serves our files too, with so many slots;
@@ -81,7 +81,7 @@ pub enum Command {
 /// What a node tells its user about a swarm.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum SwarmAnswer {
     /// A file is complete, verified and has its final name.
     Done { file: SwarmFile, sha256: Hash },
     /// The file, complete or about to be downloaded, is not the one requested.
@@ -101,9 +101,9 @@ pub enum Answer {
 /// A change to what is remembered of swarms.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Op {
+pub enum SwarmOp {
     /// What an address has given and taken.
-    Ledger(Row),
+    Ledger(LedgerRow),
     /// An address that is forgotten.
     LedgerGone(IpAddr),
     /// A file we download, and its piece size. No piece of it is there yet.
@@ -113,7 +113,7 @@ pub enum Op {
     /// It is complete, or not wanted any more.
     PartGone(SwarmFile),
     /// What an address has given and taken in one swarm of a divided site.
-    Account(Account),
+    Account(PartitionedAccount),
     /// An address that is forgotten in that swarm.
     AccountGone { swarm: FileKey, owner: IpAddr },
 }
@@ -121,11 +121,11 @@ pub enum Op {
 /// What an address has given and taken in one swarm of a divided site. There each
 /// swarm has a ledger of its own, because another member may lead the next one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Account {
+pub struct PartitionedAccount {
     /// The swarm, as [`swarm_key`] names it.
     pub swarm: FileKey,
     /// The row of its ledger.
-    pub row: Row,
+    pub row: LedgerRow,
 }
 
 /// What a swarm is called in a divided site: the same at all members, whatever
@@ -141,16 +141,16 @@ pub fn swarm_key(url: &str) -> FileKey {
 /// What the store remembered of swarms.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Restored {
+pub struct RestoredSwarm {
     /// What addresses have given and taken.
-    pub ledger: Vec<Row>,
+    pub ledger: Vec<LedgerRow>,
     /// Files that are not complete yet.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PartialFile>,
 }
 
 /// A file we download, as far as it is on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Part {
+pub struct PartialFile {
     pub file: SwarmFile,
     pub url: Text,
     pub size: u64,

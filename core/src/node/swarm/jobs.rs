@@ -5,19 +5,19 @@ use alloc::collections::BTreeMap;
 use core::net::SocketAddr;
 
 use super::coordinator::send;
-use super::cx::Cx;
-use super::io::{Answer, Output, SwarmFile};
-use super::peers::{Asked, AskedStep, Asking, AskingStep, Moving, Peers, Role};
+use super::cx::SwarmCx;
+use super::io::{Output, SwarmAnswer, SwarmFile};
+use super::peers::{AskedStep, AskingStep, Moving, RequestSide, Role, ServingSide, SwarmPeers};
 use crate::id::ConnId;
 use crate::node::{ConnEvent, FileRef, Output as NodeOutput, StoreError};
-use crate::swarm::client::Outcome;
+use crate::swarm::client::JobOutcome;
 use crate::time::Duration;
 use crate::wire::http::ResponseHead;
 use crate::wire::pdtp::{Hash, Reason, Text, peer, target_of};
 
 /// The direction of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum JobDirection {
     FromSource,
     FromPeer,
     ToPeer,
@@ -29,7 +29,7 @@ pub(super) struct Work {
     pub(super) url: Text,
     pub(super) file: SwarmFile,
     pub(super) size: u64,
-    pub(super) way: Way,
+    pub(super) way: JobDirection,
     /// The range being transferred, and the piece it belongs to.
     pub(super) range: (u64, u64),
     pub(super) piece: (u64, u64),
@@ -41,7 +41,7 @@ pub(super) struct Work {
 
 /// A digest requested from the host.
 #[derive(Debug, Clone)]
-pub(super) enum Ask {
+pub(super) enum DigestRequest {
     /// Of the piece of this job, which took so long to transfer.
     Piece { job: u32, took: Duration },
     /// Of a whole file.
@@ -57,14 +57,14 @@ pub(super) struct Totals {
 }
 
 /// A job that ended, with its outcome.
-pub(super) type Ended = Option<(u32, Outcome)>;
+pub(super) type EndedJob = Option<(u32, JobOutcome)>;
 
 /// All transfers.
 #[derive(Debug, Clone)]
 pub(super) struct Jobs {
     pub(super) id: Text,
     running: BTreeMap<u32, Work>,
-    asks: BTreeMap<u32, Ask>,
+    asks: BTreeMap<u32, DigestRequest>,
     next_ask: u32,
     pub(super) totals: Totals,
 }
@@ -80,21 +80,21 @@ impl Jobs {
     }
 
     /// Ends a job.
-    fn end(&mut self, job: u32, outcome: Outcome) -> Ended {
+    fn end(&mut self, job: u32, outcome: JobOutcome) -> EndedJob {
         let work = self.running.remove(&job)?;
-        if matches!(outcome, Outcome::Whole { .. }) {
+        if matches!(outcome, JobOutcome::Whole { .. }) {
             let bytes = work.range.1 - work.range.0;
             match work.way {
-                Way::FromSource => self.totals.from_source += bytes,
-                Way::FromPeer => self.totals.from_peers += bytes,
-                Way::ToPeer => self.totals.given += bytes,
+                JobDirection::FromSource => self.totals.from_source += bytes,
+                JobDirection::FromPeer => self.totals.from_peers += bytes,
+                JobDirection::ToPeer => self.totals.given += bytes,
             }
         }
         Some((job, outcome))
     }
 
-    fn broken(&mut self, job: u32, reason: Reason, bytes: u64) -> Ended {
-        self.end(job, Outcome::Broken { reason, bytes })
+    fn broken(&mut self, job: u32, reason: Reason, bytes: u64) -> EndedJob {
+        self.end(job, JobOutcome::Broken { reason, bytes })
     }
 
     /// Starts a transfer on a connection that we open: an idle one, or a new
@@ -103,9 +103,9 @@ impl Jobs {
         &mut self,
         job: u32,
         work: Work,
-        peers: &mut Peers,
-        cx: &mut Cx<'_>,
-    ) -> Ended {
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
+    ) -> EndedJob {
         let idle = work.to.and_then(|to| peers.reuse(to));
         self.running.insert(job, work);
         match idle {
@@ -117,7 +117,7 @@ impl Jobs {
         }
     }
 
-    fn dial(&mut self, job: u32, peers: &mut Peers, cx: &mut Cx<'_>) -> Ended {
+    fn dial(&mut self, job: u32, peers: &mut SwarmPeers, cx: &mut SwarmCx<'_>) -> EndedJob {
         let work = self.running.get_mut(&job)?;
         let to = work.to?;
         let Some(conn) = cx.dial_for_stranger(to) else {
@@ -125,7 +125,7 @@ impl Jobs {
         };
         work.conn = Some(conn);
         let step = AskedStep::Dialing { job };
-        peers.insert(conn, Role::Asked(Asked { to, step, keep: true }));
+        peers.insert(conn, Role::Asked(RequestSide { to, step, keep: true }));
         None
     }
 
@@ -134,23 +134,23 @@ impl Jobs {
         job: u32,
         conn: ConnId,
         reused: bool,
-        peers: &mut Peers,
-        cx: &mut Cx<'_>,
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
     ) {
         let (Some(work), Some(asked)) = (self.running.get_mut(&job), peers.asked(conn)) else {
             return;
         };
         work.conn = Some(conn);
         (asked.step, asked.keep) = (AskedStep::Head { job, reused }, true);
-        let method = if work.way == Way::ToPeer { "PUT" } else { "GET" };
+        let method = if work.way == JobDirection::ToPeer { "PUT" } else { "GET" };
         let head = peer::ask(method, target_of(&work.url), work.range, &self.id);
         peers.wake(conn, cx.after(cx.limits.turn));
         cx.write(conn, head);
     }
 
     /// The connection for a job is open.
-    pub(super) fn dialed(&mut self, conn: ConnId, peers: &mut Peers, cx: &mut Cx<'_>) {
-        if let Some(Asked { step: AskedStep::Dialing { job }, .. }) = peers.asked(conn) {
+    pub(super) fn dialed(&mut self, conn: ConnId, peers: &mut SwarmPeers, cx: &mut SwarmCx<'_>) {
+        if let Some(RequestSide { step: AskedStep::Dialing { job }, .. }) = peers.asked(conn) {
             let job = *job;
             self.request(job, conn, false, peers, cx);
         }
@@ -161,12 +161,12 @@ impl Jobs {
         &mut self,
         job: u32,
         work: Work,
-        (conn, peers): (ConnId, &mut Peers),
-        cx: &mut Cx<'_>,
-    ) -> Ended {
+        (conn, peers): (ConnId, &mut SwarmPeers),
+        cx: &mut SwarmCx<'_>,
+    ) -> EndedJob {
         let (file, size, (start, end)) = (work.file, work.size, work.range);
         self.running.insert(job, Work { conn: Some(conn), ..work });
-        let waits = |asking: &mut Asking| matches!(asking.step, AskingStep::Verify { .. });
+        let waits = |asking: &mut ServingSide| matches!(asking.step, AskingStep::Verify { .. });
         if !peers.asking(conn).is_some_and(waits) {
             return self.broken(job, Reason::Data, 0);
         }
@@ -180,13 +180,14 @@ impl Jobs {
         &mut self,
         job: u32,
         work: Work,
-        (conn, peers): (ConnId, &mut Peers),
-        cx: &mut Cx<'_>,
-    ) -> Ended {
+        (conn, peers): (ConnId, &mut SwarmPeers),
+        cx: &mut SwarmCx<'_>,
+    ) -> EndedJob {
         let (file, (start, end)) = (work.file, work.range);
         self.running.insert(job, Work { conn: Some(conn), ..work });
         let asking = peers.asking(conn);
-        let Some(Asking { step: AskingStep::Verify { put: Some((told, waits)) }, keep }) = asking
+        let Some(ServingSide { step: AskingStep::Verify { put: Some((told, waits)) }, keep }) =
+            asking
         else {
             return self.broken(job, Reason::Data, 0);
         };
@@ -205,8 +206,9 @@ impl Jobs {
     }
 
     /// Aborts a job.
-    pub(super) fn abort(&mut self, job: u32, peers: &mut Peers, cx: &mut Cx<'_>) {
-        self.asks.retain(|_, ask| !matches!(ask, Ask::Piece { job: of, .. } if *of == job));
+    pub(super) fn abort(&mut self, job: u32, peers: &mut SwarmPeers, cx: &mut SwarmCx<'_>) {
+        self.asks
+            .retain(|_, ask| !matches!(ask, DigestRequest::Piece { job: of, .. } if *of == job));
         if let Some(conn) = self.running.remove(&job).and_then(|work| work.conn) {
             peers.remove(conn);
             cx.close(conn, false, "the transfer is broken off");
@@ -214,7 +216,12 @@ impl Jobs {
     }
 
     /// Reads a peer's response.
-    pub(super) fn read(&mut self, conn: ConnId, peers: &mut Peers, cx: &mut Cx<'_>) -> Ended {
+    pub(super) fn read(
+        &mut self,
+        conn: ConnId,
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
+    ) -> EndedJob {
         let (job, took) = match peers.asked(conn)?.step {
             AskedStep::Head { job, .. } => (job, None),
             AskedStep::Confirming { job, took } => (job, Some(took)),
@@ -253,20 +260,20 @@ impl Jobs {
         conn: ConnId,
         (job, took): (u32, Option<Duration>),
         head: &ResponseHead,
-        peers: &mut Peers,
-        cx: &mut Cx<'_>,
-    ) -> Ended {
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
+    ) -> EndedJob {
         let asked = peers.asked(conn)?;
         let work = self.running.get_mut(&job)?;
         let (file, (start, end)) = (work.file, work.range);
         let moving = Moving { job: Some(job), file, start, end, done: 0, since: cx.now };
-        if work.way == Way::ToPeer && took.is_none() && head.status == 100 {
+        if work.way == JobDirection::ToPeer && took.is_none() && head.status == 100 {
             asked.step = AskedStep::Sending(moving);
             peers.wake(conn, cx.after(cx.limits.stall));
             cx.fx.output(NodeOutput::Serve { conn, file: FileRef::Swarm(file), start, end });
             return None;
         }
-        if work.way != Way::ToPeer && peer::brings(head, work.range) {
+        if work.way != JobDirection::ToPeer && peer::brings(head, work.range) {
             asked.keep = head.keep_alive();
             store(conn, moving, peers, cx);
             return None;
@@ -281,7 +288,7 @@ impl Jobs {
         }
         peers.release(conn, cx);
         match took {
-            Some(took) => self.end(job, Outcome::Whole { hash: None, took }),
+            Some(took) => self.end(job, JobOutcome::Whole { hash: None, took }),
             None => self.broken(job, Reason::Data, 0),
         }
     }
@@ -291,9 +298,9 @@ impl Jobs {
         &mut self,
         conn: ConnId,
         moving: Moving,
-        peers: &mut Peers,
-        cx: &mut Cx<'_>,
-    ) -> Ended {
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
+    ) -> EndedJob {
         let took = cx.now.since(moving.since);
         let job = moving.job?;
         if let Some(asked) = peers.asked(conn) {
@@ -301,7 +308,7 @@ impl Jobs {
             peers.wake(conn, cx.after(cx.limits.turn));
             return self.read(conn, peers, cx);
         }
-        self.end(job, Outcome::Whole { hash: None, took })
+        self.end(job, JobOutcome::Whole { hash: None, took })
     }
 
     /// All bytes of a transfer are on disk: requests the digest of their piece.
@@ -309,8 +316,8 @@ impl Jobs {
         &mut self,
         conn: ConnId,
         moving: Moving,
-        peers: &mut Peers,
-        cx: &mut Cx<'_>,
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
     ) {
         if peers.asked(conn).is_some() {
             cx.io.answered(conn);
@@ -322,16 +329,21 @@ impl Jobs {
         let Some(work) = self.running.get_mut(&job) else { return };
         work.conn = None;
         let (file, piece) = (work.file, work.piece);
-        self.digest(Ask::Piece { job, took: cx.now.since(moving.since) }, file, piece, cx);
+        self.digest(
+            DigestRequest::Piece { job, took: cx.now.since(moving.since) },
+            file,
+            piece,
+            cx,
+        );
     }
 
     /// Requests a digest from the host.
     pub(super) fn digest(
         &mut self,
-        what: Ask,
+        what: DigestRequest,
         file: SwarmFile,
         (start, end): (u64, u64),
-        cx: &mut Cx<'_>,
+        cx: &mut SwarmCx<'_>,
     ) {
         let ask = self.next_ask;
         self.next_ask = ask.wrapping_add(1);
@@ -340,7 +352,7 @@ impl Jobs {
     }
 
     /// What a digest was requested for, if that still matters.
-    pub(super) fn asked(&mut self, ask: u32) -> Option<Ask> {
+    pub(super) fn asked(&mut self, ask: u32) -> Option<DigestRequest> {
         self.asks.remove(&ask)
     }
 
@@ -350,46 +362,51 @@ impl Jobs {
         job: u32,
         took: Duration,
         found: Result<Hash, StoreError>,
-        cx: &mut Cx<'_>,
-    ) -> Ended {
+        cx: &mut SwarmCx<'_>,
+    ) -> EndedJob {
         match found {
-            Ok(hash) => self.end(job, Outcome::Whole { hash: Some(hash), took }),
+            Ok(hash) => self.end(job, JobOutcome::Whole { hash: Some(hash), took }),
             Err(why) => {
                 let file = self.running.get(&job)?.file;
-                cx.answer(Answer::DiskFailed { file, why });
+                cx.answer(SwarmAnswer::DiskFailed { file, why });
                 self.broken(job, Reason::Data, 0)
             }
         }
     }
 
     /// A disk error ended a transfer.
-    pub(super) fn disk_failed(&mut self, role: &Role, why: StoreError, cx: &mut Cx<'_>) -> Ended {
+    pub(super) fn disk_failed(
+        &mut self,
+        role: &Role,
+        why: StoreError,
+        cx: &mut SwarmCx<'_>,
+    ) -> EndedJob {
         let stored = match role {
-            Role::Asking(Asking { step: AskingStep::Storing(moving), .. })
-            | Role::Asked(Asked { step: AskedStep::Storing(moving), .. }) => moving,
+            Role::Asking(ServingSide { step: AskingStep::Storing(moving), .. })
+            | Role::Asked(RequestSide { step: AskedStep::Storing(moving), .. }) => moving,
             _ => return self.gone(role),
         };
         if matches!(why, StoreError::Full | StoreError::Denied) {
-            cx.answer(Answer::DiskFailed { file: stored.file, why });
+            cx.answer(SwarmAnswer::DiskFailed { file: stored.file, why });
         }
         self.broken(stored.job?, Reason::Data, stored.done)
     }
 
     /// A connection is lost or was given up.
-    pub(super) fn gone(&mut self, role: &Role) -> Ended {
+    pub(super) fn gone(&mut self, role: &Role) -> EndedJob {
         match role {
-            Role::Asking(Asking { step: AskingStep::Storing(moving), .. })
-            | Role::Asked(Asked { step: AskedStep::Storing(moving), .. }) => {
+            Role::Asking(ServingSide { step: AskingStep::Storing(moving), .. })
+            | Role::Asked(RequestSide { step: AskedStep::Storing(moving), .. }) => {
                 self.broken(moving.job?, Reason::Data, moving.done)
             }
-            Role::Asking(Asking { step: AskingStep::Sending(moving), .. })
-            | Role::Asked(Asked { step: AskedStep::Sending(moving), .. }) => {
+            Role::Asking(ServingSide { step: AskingStep::Sending(moving), .. })
+            | Role::Asked(RequestSide { step: AskedStep::Sending(moving), .. }) => {
                 self.broken(moving.job?, Reason::Data, 0)
             }
-            Role::Asked(Asked { step: AskedStep::Dialing { job }, .. }) => {
+            Role::Asked(RequestSide { step: AskedStep::Dialing { job }, .. }) => {
                 self.broken(*job, Reason::Connect, 0)
             }
-            Role::Asked(Asked {
+            Role::Asked(RequestSide {
                 step: AskedStep::Head { job, .. } | AskedStep::Confirming { job, .. },
                 ..
             }) => self.broken(*job, Reason::Data, 0),
@@ -400,9 +417,14 @@ impl Jobs {
     /// The peer closed the connection. If it had been idle, the peer may have
     /// closed it before it received the request: then the request is repeated
     /// once, on another connection.
-    pub(super) fn hung_up(&mut self, role: &Role, peers: &mut Peers, cx: &mut Cx<'_>) -> Ended {
+    pub(super) fn hung_up(
+        &mut self,
+        role: &Role,
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
+    ) -> EndedJob {
         match role {
-            Role::Asked(Asked { step: AskedStep::Head { job, reused: true }, .. }) => {
+            Role::Asked(RequestSide { step: AskedStep::Head { job, reused: true }, .. }) => {
                 self.dial(*job, peers, cx)
             }
             role => self.gone(role),
@@ -412,7 +434,7 @@ impl Jobs {
 
 /// Passes the body that follows to the disk, starting with what has been
 /// received of it.
-fn store(conn: ConnId, moving: Moving, peers: &mut Peers, cx: &mut Cx<'_>) {
+fn store(conn: ConnId, moving: Moving, peers: &mut SwarmPeers, cx: &mut SwarmCx<'_>) {
     let Moving { file, start, end, .. } = moving;
     let mut early = peers.unread(conn);
     let ours = usize::try_from(end - start).unwrap_or(usize::MAX).min(early.len());
@@ -428,7 +450,7 @@ fn store(conn: ConnId, moving: Moving, peers: &mut Peers, cx: &mut Cx<'_>) {
 }
 
 /// Answers a peer's request without a body; the next one may follow.
-pub(super) fn reply(conn: ConnId, status: u16, peers: &mut Peers, cx: &mut Cx<'_>) {
+pub(super) fn reply(conn: ConnId, status: u16, peers: &mut SwarmPeers, cx: &mut SwarmCx<'_>) {
     let Some(asking) = peers.asking(conn) else { return };
     asking.step = AskingStep::Head;
     let keep = asking.keep;
@@ -438,7 +460,7 @@ pub(super) fn reply(conn: ConnId, status: u16, peers: &mut Peers, cx: &mut Cx<'_
 }
 
 /// A request is finished: waits for the next one, if there can be one.
-pub(super) fn rest(conn: ConnId, peers: &mut Peers, cx: &mut Cx<'_>) {
+pub(super) fn rest(conn: ConnId, peers: &mut SwarmPeers, cx: &mut SwarmCx<'_>) {
     let Some(asking) = peers.asking(conn) else { return };
     asking.step = AskingStep::Head;
     if asking.keep {

@@ -3,13 +3,13 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::cx::Cx;
-use super::peers::{Link, Peers, Role};
+use super::cx::SwarmCx;
+use super::peers::{PeerLink, Role, SwarmPeers};
 use crate::id::ConnId;
 
 /// The addresses of the coordinator, and the state of the connection to it.
 #[derive(Debug, Clone)]
-pub(super) struct Line {
+pub(super) struct CoordinatorLine {
     /// Those that the user named, tried in order.
     pub(super) at: Vec<SocketAddr>,
     /// Others that a coordinator named, tried after these.
@@ -39,7 +39,7 @@ pub(super) enum Lost {
     Down,
 }
 
-impl Line {
+impl CoordinatorLine {
     pub(super) const fn new() -> Self {
         Self { at: Vec::new(), others: Vec::new(), state: State::Down, was_up: false }
     }
@@ -53,16 +53,16 @@ impl Line {
     }
 
     /// Tries the addresses; false when there are none.
-    pub(super) fn connect(&mut self, peers: &mut Peers, cx: &mut Cx<'_>) -> bool {
+    pub(super) fn connect(&mut self, peers: &mut SwarmPeers, cx: &mut SwarmCx<'_>) -> bool {
         self.try_from(0, peers, cx)
     }
 
-    fn try_from(&mut self, first: usize, peers: &mut Peers, cx: &mut Cx<'_>) -> bool {
+    fn try_from(&mut self, first: usize, peers: &mut SwarmPeers, cx: &mut SwarmCx<'_>) -> bool {
         let named = self.at.len();
         for (number, to) in self.at.iter().chain(&self.others).enumerate().skip(first) {
             let dialed = if number < named { cx.dial(*to) } else { cx.dial_for_stranger(*to) };
             if let Some(conn) = dialed {
-                peers.insert(conn, Role::Coordinator(Link::default()));
+                peers.insert(conn, Role::Coordinator(PeerLink::default()));
                 self.state = State::Dialing(conn, Some(number));
                 return true;
             }
@@ -82,8 +82,8 @@ impl Line {
     pub(super) fn leave(
         &mut self,
         to: Option<SocketAddr>,
-        peers: &mut Peers,
-        cx: &mut Cx<'_>,
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
     ) -> bool {
         if let Some(conn) = self.up() {
             peers.remove(conn);
@@ -93,7 +93,7 @@ impl Line {
         let Some(to) = to else { return false };
         let dialed = if self.at.contains(&to) { cx.dial(to) } else { cx.dial_for_stranger(to) };
         let Some(conn) = dialed else { return false };
-        peers.insert(conn, Role::Coordinator(Link::default()));
+        peers.insert(conn, Role::Coordinator(PeerLink::default()));
         self.state = State::Dialing(conn, None);
         true
     }
@@ -108,7 +108,12 @@ impl Line {
     }
 
     /// A connection was lost, or a dial failed.
-    pub(super) fn lost(&mut self, conn: ConnId, peers: &mut Peers, cx: &mut Cx<'_>) -> Lost {
+    pub(super) fn lost(
+        &mut self,
+        conn: ConnId,
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
+    ) -> Lost {
         match self.state {
             State::Dialing(dialed, None) if dialed == conn => {
                 self.state = State::Down;

@@ -6,22 +6,22 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::cx::Cx;
-use super::io::{Answer, Op, Output, Part, SwarmFile};
-use super::jobs::{Ask, Ended, Jobs, Way, Work, reply};
-use super::line::{Line, Lost};
-use super::peers::{Asking, AskingStep, Peers};
-use super::view::{FileView, MemberView};
+use super::cx::SwarmCx;
+use super::io::{Output, PartialFile, SwarmAnswer, SwarmFile, SwarmOp};
+use super::jobs::{DigestRequest, EndedJob, JobDirection, Jobs, Work, reply};
+use super::line::{CoordinatorLine, Lost};
+use super::peers::{AskingStep, ServingSide, SwarmPeers};
+use super::view::{MemberView, SwarmFileView};
 use crate::engine::{Effect, Engine as _, Fx, FxOf};
 use crate::id::ConnId;
 use crate::node::StoreError;
 use crate::rng::Rng;
-use crate::swarm::client::{self, Client, Event, Input, Outcome};
-use crate::wire::pdtp::{Hash, Message, Span, Text};
+use crate::swarm::client::{self, Event, Input, JobOutcome, SwarmClient};
+use crate::wire::pdtp::{Hash, PdtpMessage, Span, Text};
 
 /// A file that we download or offer.
 #[derive(Debug, Clone)]
-struct Wanted {
+struct MemberFile {
     file: SwarmFile,
     size: u64,
     chunk: u64,
@@ -42,10 +42,10 @@ struct Wanted {
 
 /// The client, and the connection to its coordinator.
 #[derive(Debug, Clone)]
-pub(super) struct Member {
-    pub(super) client: Client,
-    line: Line,
-    files: BTreeMap<Text, Wanted>,
+pub(super) struct SwarmMember {
+    pub(super) client: SwarmClient,
+    line: CoordinatorLine,
+    files: BTreeMap<Text, MemberFile>,
     pub(super) jobs: Jobs,
     wrong: u32,
     /// Peers we connected to, and the ids of peers that connected to us; often
@@ -53,7 +53,7 @@ pub(super) struct Member {
     met: (BTreeSet<SocketAddr>, BTreeSet<Text>),
 }
 
-impl Member {
+impl SwarmMember {
     pub(super) fn new(config: &client::Config, root: &Rng) -> Self {
         let mut config = config.clone();
         if config.id.is_empty() {
@@ -61,8 +61,8 @@ impl Member {
         }
         let jobs = Jobs::new(config.id.clone());
         Self {
-            client: Client::new(config),
-            line: Line::new(),
+            client: SwarmClient::new(config),
+            line: CoordinatorLine::new(),
             files: BTreeMap::new(),
             jobs,
             wrong: 0,
@@ -82,7 +82,7 @@ impl Member {
         self.files.iter().find(|(_, wanted)| wanted.file == file).map(|(url, _)| url.clone())
     }
 
-    fn wanted(&mut self, file: SwarmFile) -> Option<&mut Wanted> {
+    fn wanted(&mut self, file: SwarmFile) -> Option<&mut MemberFile> {
         self.files.values_mut().find(|wanted| wanted.file == file)
     }
 
@@ -91,23 +91,23 @@ impl Member {
         &mut self,
         file: SwarmFile,
         (url, coordinator): (Text, Vec<SocketAddr>),
-        (part, sha256, offered): (Option<Part>, Option<Hash>, bool),
-        peers: &mut Peers,
-        cx: &mut Cx<'_>,
+        (part, sha256, offered): (Option<PartialFile>, Option<Hash>, bool),
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
     ) {
         if self.files.contains_key(&url) || self.url_of(file).is_some() {
             let why = "the file is taken or given already".into();
-            return cx.answer(Answer::Refused { file, why });
+            return cx.answer(SwarmAnswer::Refused { file, why });
         }
         if self.files.is_empty() {
             self.line.at = coordinator;
         } else if self.line.at != coordinator {
             let why = "a node has one coordinator, and files of another one are not done".into();
-            return cx.answer(Answer::Refused { file, why });
+            return cx.answer(SwarmAnswer::Refused { file, why });
         }
         let have: Vec<u32> =
             part.iter().flat_map(|part| part.have.iter()).flat_map(|(a, b)| *a..*b).collect();
-        let wanted = Wanted {
+        let wanted = MemberFile {
             file,
             size: 0,
             chunk: 0,
@@ -126,12 +126,12 @@ impl Member {
     }
 
     /// Stops downloading or offering a file.
-    pub(super) fn leave(&mut self, url: &Text, peers: &mut Peers, cx: &mut Cx<'_>) {
+    pub(super) fn leave(&mut self, url: &Text, peers: &mut SwarmPeers, cx: &mut SwarmCx<'_>) {
         self.feed(Input::Leave { url: url.clone() }, peers, cx);
         self.files.remove(url);
     }
 
-    pub(super) fn feed(&mut self, input: Input, peers: &mut Peers, cx: &mut Cx<'_>) {
+    pub(super) fn feed(&mut self, input: Input, peers: &mut SwarmPeers, cx: &mut SwarmCx<'_>) {
         let mut todo = VecDeque::from([input]);
         while let Some(input) = todo.pop_front() {
             let mut said = Fx::new();
@@ -141,13 +141,13 @@ impl Member {
     }
 
     /// A job of the client ended.
-    pub(super) fn ended(&mut self, ended: Ended, peers: &mut Peers, cx: &mut Cx<'_>) {
+    pub(super) fn ended(&mut self, ended: EndedJob, peers: &mut SwarmPeers, cx: &mut SwarmCx<'_>) {
         if let Some((job, outcome)) = ended {
-            self.feed(Input::Ended { job: client::Job(job), outcome }, peers, cx);
+            self.feed(Input::Ended { job: client::TransferJob(job), outcome }, peers, cx);
         }
     }
 
-    pub(super) fn timeout(&mut self, peers: &mut Peers, cx: &mut Cx<'_>) {
+    pub(super) fn timeout(&mut self, peers: &mut SwarmPeers, cx: &mut SwarmCx<'_>) {
         if self.client.poll_timeout().is_some_and(|(at, _)| at <= cx.now) {
             let (mut said, mut todo) = (Fx::new(), VecDeque::new());
             self.client.handle_timeout(cx.now, &mut said);
@@ -160,10 +160,10 @@ impl Member {
 
     fn carry_out(
         &mut self,
-        mut said: FxOf<Client>,
+        mut said: FxOf<SwarmClient>,
         todo: &mut VecDeque<Input>,
-        peers: &mut Peers,
-        cx: &mut Cx<'_>,
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
     ) {
         let mut sources = BTreeSet::new();
         for effect in said.drain() {
@@ -174,9 +174,10 @@ impl Member {
                 }
                 Effect::Output(output) => {
                     let ended = self.act(output, &sources, todo, peers, cx);
-                    todo.extend(
-                        ended.map(|(job, outcome)| Input::Ended { job: client::Job(job), outcome }),
-                    );
+                    todo.extend(ended.map(|(job, outcome)| Input::Ended {
+                        job: client::TransferJob(job),
+                        outcome,
+                    }));
                 }
             }
         }
@@ -202,9 +203,9 @@ impl Member {
         output: client::Output,
         sources: &BTreeSet<u32>,
         todo: &mut VecDeque<Input>,
-        peers: &mut Peers,
-        cx: &mut Cx<'_>,
-    ) -> Ended {
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
+    ) -> EndedJob {
         use client::Output as Out;
         match output {
             Out::Connect => self.connect(todo, peers, cx),
@@ -214,26 +215,30 @@ impl Member {
                 }
             }
             Out::Fetch { job, from, url, span, piece } => {
-                let way = if sources.contains(&job.0) { Way::FromSource } else { Way::FromPeer };
+                let way = if sources.contains(&job.0) {
+                    JobDirection::FromSource
+                } else {
+                    JobDirection::FromPeer
+                };
                 return match self.work(&url, way, (span, piece), Some(from)) {
                     Some(work) => self.jobs.ask(job.0, work, peers, cx),
                     None => unbegun(job.0),
                 };
             }
             Out::Push { job, to, url, span } => {
-                return match self.work(&url, Way::ToPeer, (span, span), Some(to)) {
+                return match self.work(&url, JobDirection::ToPeer, (span, span), Some(to)) {
                     Some(work) => self.jobs.ask(job.0, work, peers, cx),
                     None => unbegun(job.0),
                 };
             }
             Out::Serve { job, conn, url, span } => {
-                return match self.work(&url, Way::ToPeer, (span, span), None) {
+                return match self.work(&url, JobDirection::ToPeer, (span, span), None) {
                     Some(work) => self.jobs.serve(job.0, work, (conn, peers), cx),
                     None => unbegun(job.0),
                 };
             }
             Out::Take { job, conn, url, span, piece } => {
-                return match self.work(&url, Way::FromPeer, (span, piece), None) {
+                return match self.work(&url, JobDirection::FromPeer, (span, piece), None) {
                     Some(work) => self.jobs.take(job.0, work, (conn, peers), cx),
                     None => unbegun(job.0),
                 };
@@ -267,7 +272,7 @@ impl Member {
     fn work(
         &self,
         url: &Text,
-        way: Way,
+        way: JobDirection,
         (span, piece): (Span, Span),
         to: Option<SocketAddr>,
     ) -> Option<Work> {
@@ -285,7 +290,7 @@ impl Member {
         url: &Text,
         (size, chunk, sha256): (u64, u64, Option<Hash>),
         todo: &mut VecDeque<Input>,
-        cx: &mut Cx<'_>,
+        cx: &mut SwarmCx<'_>,
     ) {
         let Some(wanted) = self.files.get_mut(url) else { return };
         (wanted.size, wanted.chunk) = (size, chunk);
@@ -298,14 +303,14 @@ impl Member {
         {
             // Known before any byte of it was received.
             self.files.remove(url);
-            cx.answer(Answer::Other { file, sha256 });
+            cx.answer(SwarmAnswer::Other { file, sha256 });
             return todo.push_back(Input::Leave { url: url.clone() });
         }
         let before = wanted.known.replace((size, chunk));
         if before != Some((size, chunk)) {
             wanted.resumed = 0;
             wanted.digests.clear();
-            cx.persist(Op::Part { file, url: url.clone(), size, chunk });
+            cx.persist(SwarmOp::Part { file, url: url.clone(), size, chunk });
         }
         cx.output(Output::Allocate { file, size });
         if before.is_some_and(|(old, same)| old != size && same == chunk) {
@@ -316,30 +321,30 @@ impl Member {
         }
     }
 
-    fn keep(&mut self, url: &Text, piece: u32, cx: &mut Cx<'_>) {
+    fn keep(&mut self, url: &Text, piece: u32, cx: &mut SwarmCx<'_>) {
         let Some(wanted) = self.files.get_mut(url) else { return };
         if let Some(sha256) = wanted.digests.remove(&piece) {
-            cx.persist(Op::Piece { file: wanted.file, piece, sha256 });
+            cx.persist(SwarmOp::Piece { file: wanted.file, piece, sha256 });
         }
     }
 
     /// All pieces are here: the file is read once more as a whole, while peers
     /// continue to be served.
-    fn whole(&mut self, url: &Text, cx: &mut Cx<'_>) {
+    fn whole(&mut self, url: &Text, cx: &mut SwarmCx<'_>) {
         let Some(wanted) = self.files.get(url).filter(|wanted| !wanted.offered) else { return };
         let (file, size) = (wanted.file, wanted.size);
-        self.jobs.digest(Ask::Whole { url: url.clone() }, file, (0, size), cx);
+        self.jobs.digest(DigestRequest::Whole { url: url.clone() }, file, (0, size), cx);
     }
 
-    fn failed(&mut self, url: &Text, why: String, cx: &mut Cx<'_>) {
+    fn failed(&mut self, url: &Text, why: String, cx: &mut SwarmCx<'_>) {
         if let Some(wanted) = self.files.remove(url) {
-            cx.answer(Answer::Refused { file: wanted.file, why });
+            cx.answer(SwarmAnswer::Refused { file: wanted.file, why });
         }
     }
 
-    fn withdrawn(&mut self, url: &Text, why: String, cx: &mut Cx<'_>) {
+    fn withdrawn(&mut self, url: &Text, why: String, cx: &mut SwarmCx<'_>) {
         if let Some(wanted) = self.files.remove(url) {
-            cx.answer(Answer::Withdrawn { file: wanted.file, why });
+            cx.answer(SwarmAnswer::Withdrawn { file: wanted.file, why });
         }
     }
 
@@ -348,11 +353,11 @@ impl Member {
         &mut self,
         ask: u32,
         found: Result<Hash, StoreError>,
-        peers: &mut Peers,
-        cx: &mut Cx<'_>,
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
     ) {
         match self.jobs.asked(ask) {
-            Some(Ask::Piece { job, took }) => {
+            Some(DigestRequest::Piece { job, took }) => {
                 let at = self.jobs.get(job).map(|work| (work.url.clone(), work.piece.0));
                 if let (Ok(hash), Some((url, start))) = (found, at)
                     && let Some(wanted) = self.files.get_mut(&url)
@@ -363,25 +368,25 @@ impl Member {
                 let ended = self.jobs.hashed(job, took, found, cx);
                 self.ended(ended, peers, cx);
             }
-            Some(Ask::Whole { url }) => self.checked(&url, found, cx),
+            Some(DigestRequest::Whole { url }) => self.checked(&url, found, cx),
             None => {}
         }
     }
 
     /// Checks the digest of the whole file; if it is right, the file gets its
     /// final name.
-    fn checked(&mut self, url: &Text, found: Result<Hash, StoreError>, cx: &mut Cx<'_>) {
+    fn checked(&mut self, url: &Text, found: Result<Hash, StoreError>, cx: &mut SwarmCx<'_>) {
         let Some(wanted) = self.files.get_mut(url) else { return };
         let file = wanted.file;
         match found {
             Ok(sha256) if wanted.sha256.is_some_and(|asked| asked != sha256) => {
-                cx.answer(Answer::Other { file, sha256 });
+                cx.answer(SwarmAnswer::Other { file, sha256 });
             }
             Ok(sha256) => {
                 wanted.found = Some(sha256);
                 cx.output(Output::Complete { file });
             }
-            Err(why) => cx.answer(Answer::DiskFailed { file, why }),
+            Err(why) => cx.answer(SwarmAnswer::DiskFailed { file, why }),
         }
     }
 
@@ -390,32 +395,37 @@ impl Member {
         &mut self,
         file: SwarmFile,
         how: Result<(), StoreError>,
-        cx: &mut Cx<'_>,
+        cx: &mut SwarmCx<'_>,
     ) {
         let Some(wanted) = self.wanted(file) else { return };
         match (how, wanted.found) {
             (Ok(()), Some(sha256)) => {
                 wanted.done = true;
-                cx.persist(Op::PartGone(file));
-                cx.answer(Answer::Done { file, sha256 });
+                cx.persist(SwarmOp::PartGone(file));
+                cx.answer(SwarmAnswer::Done { file, sha256 });
             }
             (Ok(()), None) => {}
-            (Err(why), _) => cx.answer(Answer::DiskFailed { file, why }),
+            (Err(why), _) => cx.answer(SwarmAnswer::DiskFailed { file, why }),
         }
     }
 
     /// Connects to the coordinator; there may be no address to try.
-    fn connect(&mut self, todo: &mut VecDeque<Input>, peers: &mut Peers, cx: &mut Cx<'_>) {
+    fn connect(
+        &mut self,
+        todo: &mut VecDeque<Input>,
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
+    ) {
         if !self.line.connect(peers, cx) {
             self.unreachable(cx);
             todo.push_back(Input::Offline);
         }
     }
 
-    fn unreachable(&self, cx: &mut Cx<'_>) {
+    fn unreachable(&self, cx: &mut SwarmCx<'_>) {
         if !self.line.was_up {
             for wanted in self.files.values() {
-                cx.answer(Answer::Unreachable { file: wanted.file });
+                cx.answer(SwarmAnswer::Unreachable { file: wanted.file });
             }
         }
     }
@@ -425,8 +435,8 @@ impl Member {
         &mut self,
         conn: ConnId,
         at: SocketAddr,
-        peers: &mut Peers,
-        cx: &mut Cx<'_>,
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
     ) {
         if self.line.dialed(conn) {
             self.feed(Input::Online { coordinator: at.ip().to_canonical() }, peers, cx);
@@ -434,7 +444,7 @@ impl Member {
     }
 
     /// The connection to the coordinator was lost or could not be opened.
-    pub(super) fn unlinked(&mut self, conn: ConnId, peers: &mut Peers, cx: &mut Cx<'_>) {
+    pub(super) fn unlinked(&mut self, conn: ConnId, peers: &mut SwarmPeers, cx: &mut SwarmCx<'_>) {
         if self.line.lost(conn, peers, cx) == Lost::Down {
             self.unreachable(cx);
             self.feed(Input::Offline, peers, cx);
@@ -442,17 +452,17 @@ impl Member {
     }
 
     /// Handles a message of the coordinator.
-    pub(super) fn heard(
+    pub(super) fn receive(
         &mut self,
         conn: ConnId,
-        message: Message,
-        peers: &mut Peers,
-        cx: &mut Cx<'_>,
+        message: PdtpMessage,
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
     ) {
         if self.line.up() != Some(conn) {
             return;
         }
-        if matches!(message, Message::TellInfo { size: Some(_), .. }) {
+        if matches!(message, PdtpMessage::TellInfo { size: Some(_), .. }) {
             cx.io.answered(conn);
         }
         self.feed(Input::Message(message), peers, cx);
@@ -464,7 +474,7 @@ impl Member {
     pub(super) fn view(&self) -> MemberView {
         let files = self.files.iter().map(|(url, wanted)| {
             let (held, pieces) = self.client.progress(url).unwrap_or_default();
-            FileView {
+            SwarmFileView {
                 file: wanted.file,
                 url: url.clone(),
                 size: wanted.size,
@@ -491,13 +501,13 @@ impl Member {
 }
 
 /// The end of a job that could not be started.
-const fn unbegun(job: u32) -> Ended {
-    Some((job, Outcome::Broken { reason: crate::wire::pdtp::Reason::Data, bytes: 0 }))
+const fn unbegun(job: u32) -> EndedJob {
+    Some((job, JobOutcome::Broken { reason: crate::wire::pdtp::Reason::Data, bytes: 0 }))
 }
 
 /// Refuses a peer's request.
-fn refuse(conn: ConnId, status: u16, peers: &mut Peers, cx: &mut Cx<'_>) {
-    if let Some(Asking { step: AskingStep::Verify { put }, keep }) = peers.asking(conn) {
+fn refuse(conn: ConnId, status: u16, peers: &mut SwarmPeers, cx: &mut SwarmCx<'_>) {
+    if let Some(ServingSide { step: AskingStep::Verify { put }, keep }) = peers.asking(conn) {
         // A peer that does not wait for our answer sends its bytes anyway.
         *keep &= put.is_none_or(|(_, waits)| waits);
         reply(conn, status, peers, cx);

@@ -8,18 +8,18 @@
 //! | `io`, `config`, `view` | the boundary: plain data |
 //! | `peers` | connections: what each is used for, and its deadline |
 //! | `coordinator`, `member` | the two parts |
-//! | `division` | a coordinator that leads some swarms of a divided site |
+//! | `partition` | a coordinator that leads some swarms of a divided site |
 //! | `line`, `jobs` | the client's connection to its coordinator, its transfers |
 //! | `cx` | the context of a call |
 
 mod config;
 mod coordinator;
 mod cx;
-mod division;
 mod io;
 mod jobs;
 mod line;
 mod member;
+mod partition;
 mod peers;
 mod view;
 
@@ -28,41 +28,44 @@ use alloc::string::ToString as _;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-pub use self::config::{Config, Limits};
-use self::coordinator::{Coordinator, Verdict};
-use self::cx::Cx;
+pub use self::config::{Config, SwarmLimits};
+use self::coordinator::{Coordinator, CoordinatorVerdict};
+use self::cx::SwarmCx;
 pub use self::io::{
-    Account, Answer, Command, Input, Op, Output, Part, Restored, SwarmFile, swarm_key,
+    Input, Output, PartialFile, PartitionedAccount, RestoredSwarm, SwarmAnswer, SwarmCommand,
+    SwarmFile, SwarmOp, swarm_key,
 };
 use self::jobs::{reply, rest};
-use self::member::Member;
-use self::peers::{Asked, AskedStep, Asking, AskingStep, Link, Moving, Peers, Role};
-use super::connections::Phase;
-use super::http::heard;
-use super::{ConnEvent, Limit, StoreError, cx as node};
+use self::member::SwarmMember;
+use self::peers::{
+    AskedStep, AskingStep, Moving, PeerLink, RequestSide, Role, ServingSide, SwarmPeers,
+};
+use super::connections::ConnPhase;
+use super::http::request_received;
+use super::{ConnEvent, NodeLimit, StoreError, cx as node};
 use crate::engine::{Engine as _, earlier};
 use crate::id::ConnId;
-use crate::lease::Part as SitePart;
-use crate::lease::division::Leader;
+use crate::lease::Partition as SitePart;
+use crate::lease::membership::Leader;
 use crate::rng::Rng;
 use crate::swarm::client;
 use crate::time::Instant;
-use crate::wire::http::{HeadLimits, Method, RequestHead};
-use crate::wire::pdtp::{self, Method as PeerMethod, Text, parse, peer, url_from};
+use crate::wire::http::{HeadLimits, HttpMethod, RequestHead};
+use crate::wire::pdtp::{self, Text, TransferMethod as PeerMethod, parse, peer, url_from};
 
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
-pub use self::view::{CoordinatorHalf, FileView, MemberView, SwarmView};
+pub use self::view::{CoordinatorHalf, MemberView, SwarmFileView, SwarmView};
 
 /// A node's part in swarms.
 #[derive(Debug, Clone)]
 pub(super) struct Swarm {
-    limits: Limits,
+    limits: SwarmLimits,
     coordinator: Option<Coordinator>,
-    member: Option<Member>,
-    peers: Peers,
+    member: Option<SwarmMember>,
+    peers: SwarmPeers,
     /// What the store remembered and no command has asked for yet.
-    parts: BTreeMap<SwarmFile, Part>,
+    parts: BTreeMap<SwarmFile, PartialFile>,
 }
 
 impl Swarm {
@@ -70,8 +73,8 @@ impl Swarm {
         Self {
             limits: config.limits,
             coordinator: config.coordinator.as_ref().map(|config| Coordinator::new(config, root)),
-            member: config.client.as_ref().map(|config| Member::new(config, root)),
-            peers: Peers::default(),
+            member: config.client.as_ref().map(|config| SwarmMember::new(config, root)),
+            peers: SwarmPeers::default(),
             parts: BTreeMap::new(),
         }
     }
@@ -85,7 +88,7 @@ impl Swarm {
     /// peer.
     pub(super) fn claims(&self, head: &RequestHead) -> bool {
         let of_a_peer = head.headers.get(peer::PEER_ID).is_some()
-            || matches!(&head.method, Method::Other(method) if method == "PUT");
+            || matches!(&head.method, HttpMethod::Other(method) if method == "PUT");
         let on = self.coordinator.is_some() || self.member.is_some();
         on && (of_a_peer || self.knows(&url_from(&head.target)))
     }
@@ -97,7 +100,7 @@ impl Swarm {
 
     /// Completes what the call left to do, then writes the messages it
     /// produced.
-    fn settle(&mut self, cx: &mut Cx<'_>) {
+    fn settle(&mut self, cx: &mut SwarmCx<'_>) {
         while let Some(conn) = cx.again.pop() {
             self.read_request(conn, cx);
         }
@@ -105,12 +108,12 @@ impl Swarm {
     }
 
     /// The context of a call.
-    fn enter<'a>(&self, node: &'a mut node::Cx<'_>) -> Cx<'a> {
-        Cx::new(node.now, node.io, self.limits, node.fx)
+    fn enter<'a>(&self, node: &'a mut node::NodeCx<'_>) -> SwarmCx<'a> {
+        SwarmCx::new(node.now, node.io, self.limits, node.fx)
     }
 
     /// Restores what the store remembered.
-    pub(super) fn start(&mut self, node: &mut node::Cx<'_>, restored: Restored) {
+    pub(super) fn start(&mut self, node: &mut node::NodeCx<'_>, restored: RestoredSwarm) {
         let cx = &mut self.enter(node);
         if let Some(half) = &mut self.coordinator {
             half.restore(restored.ledger, cx);
@@ -120,7 +123,7 @@ impl Swarm {
     }
 
     /// Our listening address, for peers.
-    pub(super) fn listening(&mut self, node: &mut node::Cx<'_>) {
+    pub(super) fn listening(&mut self, node: &mut node::NodeCx<'_>) {
         let port = node.us.listen.map(|at| at.port());
         let cx = &mut self.enter(node);
         if let Some(half) = &mut self.member {
@@ -130,14 +133,14 @@ impl Swarm {
     }
 
     /// Carries out a command of the user.
-    pub(super) fn command(&mut self, node: &mut node::Cx<'_>, command: Command) {
+    pub(super) fn command(&mut self, node: &mut node::NodeCx<'_>, command: SwarmCommand) {
         let cx = &mut self.enter(node);
         let file = match command {
-            Command::Serve { file, .. }
-            | Command::Want { file, .. }
-            | Command::Offer { file, .. }
-            | Command::Leave { file } => file,
-            Command::Source { at, slots } => {
+            SwarmCommand::Serve { file, .. }
+            | SwarmCommand::Want { file, .. }
+            | SwarmCommand::Offer { file, .. }
+            | SwarmCommand::Leave { file } => file,
+            SwarmCommand::Source { at, slots } => {
                 if let Some(half) = &mut self.coordinator {
                     half.source(at, slots, cx);
                 }
@@ -145,35 +148,35 @@ impl Swarm {
             }
         };
         match (command, &mut self.coordinator, &mut self.member) {
-            (Command::Serve { spec, .. }, Some(half), _) => half.serve(file, spec, cx),
-            (Command::Want { url, coordinator, sha256, .. }, _, Some(half)) => {
+            (SwarmCommand::Serve { spec, .. }, Some(half), _) => half.serve(file, spec, cx),
+            (SwarmCommand::Want { url, coordinator, sha256, .. }, _, Some(half)) => {
                 let part = self.parts.remove(&file).filter(|part| part.url == url);
                 let more = (part, sha256, false);
                 half.add(file, (url, coordinator), more, &mut self.peers, cx);
             }
-            (Command::Offer { url, coordinator, .. }, _, Some(half)) => {
+            (SwarmCommand::Offer { url, coordinator, .. }, _, Some(half)) => {
                 let more = (None, None, true);
                 half.add(file, (url, coordinator), more, &mut self.peers, cx);
             }
-            (Command::Leave { .. }, _, member) => {
+            (SwarmCommand::Leave { .. }, _, member) => {
                 if let Some(half) = member
                     && let Some(url) = half.url_of(file)
                 {
                     half.leave(&url, &mut self.peers, cx);
                 }
                 self.parts.remove(&file);
-                cx.persist(Op::PartGone(file));
+                cx.persist(SwarmOp::PartGone(file));
             }
             _ => {
                 let why = "this node has no such part in swarms".to_string();
-                cx.answer(Answer::Refused { file, why });
+                cx.answer(SwarmAnswer::Refused { file, why });
             }
         }
         self.settle(cx);
     }
 
     /// Handles an answer of the host.
-    pub(super) fn input(&mut self, node: &mut node::Cx<'_>, input: Input) {
+    pub(super) fn input(&mut self, node: &mut node::NodeCx<'_>, input: Input) {
         let cx = &mut self.enter(node);
         if let Input::Accounts { accounts } = input {
             if let Some(half) = &mut self.coordinator {
@@ -194,7 +197,7 @@ impl Swarm {
     }
 
     /// Who answers for each part of our site, from now on.
-    pub(super) fn divided(&mut self, node: &mut node::Cx<'_>, leaders: &[Leader]) {
+    pub(super) fn divided(&mut self, node: &mut node::NodeCx<'_>, leaders: &[Leader]) {
         let cx = &mut self.enter(node);
         if let Some(half) = &mut self.coordinator {
             half.divided(leaders, &mut self.peers, cx);
@@ -203,7 +206,7 @@ impl Swarm {
     }
 
     /// These parts of the site are ours from now on.
-    pub(super) fn leads(&mut self, node: &mut node::Cx<'_>, parts: &BTreeSet<SitePart>) {
+    pub(super) fn leads(&mut self, node: &mut node::NodeCx<'_>, parts: &BTreeSet<SitePart>) {
         let cx = &mut self.enter(node);
         if let Some(half) = &mut self.coordinator {
             half.leads(parts, cx);
@@ -212,19 +215,22 @@ impl Swarm {
     }
 
     /// Takes over a connection; returns the addresses of both its ends.
-    fn adopt(node: &mut node::Cx<'_>, conn: ConnId) -> Option<(SocketAddr, Option<SocketAddr>)> {
+    fn adopt(
+        node: &mut node::NodeCx<'_>,
+        conn: ConnId,
+    ) -> Option<(SocketAddr, Option<SocketAddr>)> {
         node.io.rest(conn);
         let state = node.io.open(conn)?;
-        state.phase = Phase::Swarm;
+        state.phase = ConnPhase::Swarm;
         Some((state.peer, state.local))
     }
 
     /// A connection began with a frame: it is a client of the coordinator.
-    pub(super) fn opened(&mut self, node: &mut node::Cx<'_>, conn: ConnId) {
+    pub(super) fn opened(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId) {
         let Some(ends) = Self::adopt(node, conn) else { return };
         let cx = &mut self.enter(node);
         if let Some(half) = &mut self.coordinator {
-            self.peers.insert(conn, Role::Client(Link::default()));
+            self.peers.insert(conn, Role::Client(PeerLink::default()));
             half.opened(conn, ends, &mut self.peers, cx);
         }
         self.settle(cx);
@@ -233,7 +239,7 @@ impl Swarm {
 
     /// A connection began with a request: takes it over if it comes from a
     /// swarm peer.
-    pub(super) fn asked(&mut self, node: &mut node::Cx<'_>, conn: ConnId) -> bool {
+    pub(super) fn asked(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId) -> bool {
         let Some(state) = node.io.open(conn) else { return false };
         let head = RequestHead::parse(&state.unread, &head_limits(&self.limits));
         let Ok(Some((head, used))) = head else { return false };
@@ -243,8 +249,8 @@ impl Swarm {
         state.drop_read(used);
         let Some((peer, _)) = Self::adopt(node, conn) else { return false };
         let cx = &mut self.enter(node);
-        cx.tell(heard(conn, &head));
-        self.peers.insert(conn, Role::Asking(Asking { step: AskingStep::Head, keep: true }));
+        cx.tell(request_received(conn, &head));
+        self.peers.insert(conn, Role::Asking(ServingSide { step: AskingStep::Head, keep: true }));
         self.request(conn, peer, &head, cx);
         self.settle(cx);
         self.read(node, conn);
@@ -252,7 +258,7 @@ impl Swarm {
     }
 
     /// Processes received bytes.
-    pub(super) fn read(&mut self, node: &mut node::Cx<'_>, conn: ConnId) {
+    pub(super) fn read(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId) {
         let Some(state) = node.io.open(conn) else { return };
         let data = core::mem::take(&mut state.unread);
         if data.is_empty() {
@@ -283,9 +289,9 @@ impl Swarm {
 
     /// Parses messages from the received bytes, and passes them to the
     /// coordinator or to the client.
-    fn frames(&mut self, conn: ConnId, data: &[u8], cx: &mut Cx<'_>) {
+    fn frames(&mut self, conn: ConnId, data: &[u8], cx: &mut SwarmCx<'_>) {
         let Some(link) = self.peers.link(conn) else { return };
-        let limits = pdtp::Limits::default();
+        let limits = pdtp::PdtpLimits::default();
         let (mut heard, mut wrong) = (Vec::new(), None);
         let taken = link.reader.take(data, |frame| match parse(frame, &limits) {
             Ok(messages) if wrong.is_none() => heard.extend(messages),
@@ -297,9 +303,9 @@ impl Swarm {
         for message in heard {
             match (&mut self.coordinator, &mut self.member) {
                 (Some(half), _) if is_client => {
-                    half.heard(conn, message, &mut self.peers, cx);
+                    half.receive(conn, message, &mut self.peers, cx);
                 }
-                (_, Some(half)) => half.heard(conn, message, &mut self.peers, cx),
+                (_, Some(half)) => half.receive(conn, message, &mut self.peers, cx),
                 _ => {}
             }
         }
@@ -307,15 +313,15 @@ impl Swarm {
             (None, _) => {}
             (Some(why), Some(half)) if is_client => half.unreadable(conn, why, cx),
             (Some(_), _) => {
-                cx.tell(ConnEvent::Limit { conn, limit: Limit::Garbage });
+                cx.tell(ConnEvent::Limit { conn, limit: NodeLimit::Garbage });
                 self.give_up(conn, "the coordinator cannot be understood", cx);
             }
         }
     }
 
     /// Reads the next request of a peer.
-    fn read_request(&mut self, conn: ConnId, cx: &mut Cx<'_>) {
-        if !matches!(self.peers.asking(conn), Some(Asking { step: AskingStep::Head, .. })) {
+    fn read_request(&mut self, conn: ConnId, cx: &mut SwarmCx<'_>) {
+        if !matches!(self.peers.asking(conn), Some(ServingSide { step: AskingStep::Head, .. })) {
             return;
         }
         let bytes = self.peers.unread(conn);
@@ -330,7 +336,7 @@ impl Swarm {
             Ok(Some((head, used))) => {
                 self.peers.put_back(conn, bytes, used);
                 let Some(peer) = cx.io.get(conn).map(|state| state.peer) else { return };
-                cx.tell(heard(conn, &head));
+                cx.tell(request_received(conn, &head));
                 self.request(conn, peer, &head, cx);
             }
             Err(_) => self.give_up(conn, "not a request we can read", cx),
@@ -338,13 +344,19 @@ impl Swarm {
     }
 
     /// Answers a request, or has the client verify it first.
-    fn request(&mut self, conn: ConnId, from: SocketAddr, head: &RequestHead, cx: &mut Cx<'_>) {
+    fn request(
+        &mut self,
+        conn: ConnId,
+        from: SocketAddr,
+        head: &RequestHead,
+        cx: &mut SwarmCx<'_>,
+    ) {
         let Some(asking) = self.peers.asking(conn) else { return };
         asking.keep = head.keep_alive();
         let waits = head.headers.get("Expect").is_some();
         let method = match &head.method {
-            Method::Get => Some(PeerMethod::Get),
-            Method::Other(other) if other == "PUT" => Some(PeerMethod::Put),
+            HttpMethod::Get => Some(PeerMethod::Get),
+            HttpMethod::Other(other) if other == "PUT" => Some(PeerMethod::Put),
             _ => None,
         };
         let put = (method == Some(PeerMethod::Put)).then(|| (peer::length_of(head), waits));
@@ -352,15 +364,15 @@ impl Swarm {
         let source = self.coordinator.as_mut().filter(|half| half.serves(&url));
         let status = match (method, source, &mut self.member) {
             (Some(_), Some(half), _) => match half.asked(conn, (head, &url), &mut self.peers, cx) {
-                Verdict::Sending => return,
-                Verdict::Status(status) => status,
+                CoordinatorVerdict::Sending => return,
+                CoordinatorVerdict::Status(status) => status,
             },
             (Some(method), None, Some(half)) if half.has(&url) => {
                 asking.step = AskingStep::Verify { put };
                 self.peers.rest(conn);
                 let peer_id: Text = head.headers.get(peer::PEER_ID).unwrap_or_default().into();
                 half.met(&peer_id, self.limits.counted as usize);
-                let request = client::Request {
+                let request = client::PeerRequest {
                     conn,
                     peer: from.ip().to_canonical(),
                     peer_id,
@@ -382,7 +394,7 @@ impl Swarm {
     }
 
     /// A dial succeeded.
-    pub(super) fn dialed(&mut self, node: &mut node::Cx<'_>, conn: ConnId) {
+    pub(super) fn dialed(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId) {
         let Some((at, _)) = Self::adopt(node, conn) else { return };
         let cx = &mut self.enter(node);
         if let Some(half) = &mut self.member {
@@ -396,11 +408,11 @@ impl Swarm {
     }
 
     /// A connection was lost, or a dial failed.
-    pub(super) fn left(&mut self, node: &mut node::Cx<'_>, conn: ConnId) {
+    pub(super) fn left(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId) {
         let cx = &mut self.enter(node);
         if let Some(role) = self.peers.remove(conn) {
             let dialing =
-                matches!(&role, Role::Asked(Asked { step: AskedStep::Dialing { .. }, .. }));
+                matches!(&role, Role::Asked(RequestSide { step: AskedStep::Dialing { .. }, .. }));
             match (&role, &mut self.member) {
                 (Role::Asked(_), Some(half)) if !dialing => {
                     let ended = half.jobs.hung_up(&role, &mut self.peers, cx);
@@ -413,7 +425,7 @@ impl Swarm {
     }
 
     /// Closes a connection that is not needed any more.
-    fn give_up(&mut self, conn: ConnId, why: &str, cx: &mut Cx<'_>) {
+    fn give_up(&mut self, conn: ConnId, why: &str, cx: &mut SwarmCx<'_>) {
         if let Some(role) = self.peers.remove(conn) {
             cx.close(conn, false, why);
             self.lost(conn, &role, cx);
@@ -421,11 +433,11 @@ impl Swarm {
     }
 
     /// Tells the part that a lost connection belonged to.
-    fn lost(&mut self, conn: ConnId, role: &Role, cx: &mut Cx<'_>) {
+    fn lost(&mut self, conn: ConnId, role: &Role, cx: &mut SwarmCx<'_>) {
         match (role, &mut self.coordinator, &mut self.member) {
             (Role::Client(_), Some(half), _) => half.closed(conn, cx),
             (Role::Coordinator(_), _, Some(half)) => half.unlinked(conn, &mut self.peers, cx),
-            (Role::Asking(Asking { step: AskingStep::Verify { .. }, .. }), _, Some(half)) => {
+            (Role::Asking(ServingSide { step: AskingStep::Verify { .. }, .. }), _, Some(half)) => {
                 half.feed(client::Input::Gone { conn }, &mut self.peers, cx);
             }
             (role, _, Some(half)) => {
@@ -437,7 +449,7 @@ impl Swarm {
     }
 
     /// So many bytes of the range being sent have been sent.
-    pub(super) fn served(&mut self, node: &mut node::Cx<'_>, conn: ConnId, bytes: u64) {
+    pub(super) fn served(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId, bytes: u64) {
         let cx = &mut self.enter(node);
         if let Some(moving) = self.peers.moving(conn) {
             let (more, whole, moving) = (moving.reach(bytes), moving.is_whole(), *moving);
@@ -459,7 +471,7 @@ impl Swarm {
     }
 
     /// So many bytes of the range being received are on disk.
-    pub(super) fn stored(&mut self, node: &mut node::Cx<'_>, conn: ConnId, bytes: u64) {
+    pub(super) fn stored(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId, bytes: u64) {
         let cx = &mut self.enter(node);
         if let Some(moving) = self.peers.moving(conn) {
             moving.reach(bytes);
@@ -473,7 +485,12 @@ impl Swarm {
     }
 
     /// A disk error on a connection.
-    pub(super) fn disk_failed(&mut self, node: &mut node::Cx<'_>, conn: ConnId, why: StoreError) {
+    pub(super) fn disk_failed(
+        &mut self,
+        node: &mut node::NodeCx<'_>,
+        conn: ConnId,
+        why: StoreError,
+    ) {
         let cx = &mut self.enter(node);
         if let Some(role) = self.peers.remove(conn) {
             cx.close(conn, false, "the file cannot be read or written");
@@ -491,11 +508,11 @@ impl Swarm {
     }
 
     /// Messages on this connection have not been sent yet.
-    pub(super) fn backlog(&mut self, node: &mut node::Cx<'_>, conn: ConnId, bytes: u64) {
+    pub(super) fn backlog(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId, bytes: u64) {
         let cx = &mut self.enter(node);
         match self.peers.role(conn) {
             Some(Role::Client(_)) if bytes > self.limits.backlog => {
-                cx.tell(ConnEvent::Limit { conn, limit: Limit::Backlog });
+                cx.tell(ConnEvent::Limit { conn, limit: NodeLimit::Backlog });
                 self.give_up(conn, "messages pile up unread", cx);
             }
             Some(Role::Client(_) | Role::Coordinator(_)) if bytes > 0 => {
@@ -508,7 +525,7 @@ impl Swarm {
     }
 
     /// Runs expired timers.
-    pub(super) fn handle_timeout(&mut self, node: &mut node::Cx<'_>) {
+    pub(super) fn handle_timeout(&mut self, node: &mut node::NodeCx<'_>) {
         let cx = &mut self.enter(node);
         while let Some(conn) = self.peers.expired(cx.now) {
             self.give_up(conn, "nothing came for too long", cx);
@@ -531,7 +548,7 @@ impl Swarm {
     }
 
     /// Says goodbye. What is persisted stays for the next start.
-    pub(super) fn stop(&mut self, node: &mut node::Cx<'_>) {
+    pub(super) fn stop(&mut self, node: &mut node::NodeCx<'_>) {
         let cx = &mut self.enter(node);
         if let Some(half) = &mut self.member {
             for url in half.urls() {
@@ -554,11 +571,11 @@ impl Swarm {
                 refused: half.refused,
                 swarm: half.view(clients, now),
             }),
-            client: self.member.as_ref().map(Member::view),
+            client: self.member.as_ref().map(SwarmMember::view),
         }
     }
 }
 
-const fn head_limits(limits: &Limits) -> HeadLimits {
+const fn head_limits(limits: &SwarmLimits) -> HeadLimits {
     HeadLimits { bytes: limits.head_bytes, lines: limits.head_lines }
 }

@@ -4,36 +4,36 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::cx::Cx;
+use super::cx::SwarmCx;
 use super::io::SwarmFile;
 use crate::id::ConnId;
 use crate::time::{Duration, Instant};
-use crate::wire::pdtp::Reader;
+use crate::wire::pdtp::FrameReader;
 
 /// What a connection is used for.
 #[derive(Debug, Clone)]
 pub(super) enum Role {
     /// A client of our coordinator.
-    Client(Link),
+    Client(PeerLink),
     /// The coordinator that we are a client of.
-    Coordinator(Link),
+    Coordinator(PeerLink),
     /// A peer requests pieces from us, or uploads them to us.
-    Asking(Asking),
+    Asking(ServingSide),
     /// We request pieces from a peer, or upload them to it.
-    Asked(Asked),
+    Asked(RequestSide),
 }
 
 /// A connection that carries messages, both ways.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Link {
-    pub(super) reader: Reader,
+pub(super) struct PeerLink {
+    pub(super) reader: FrameReader,
     /// The other end understands several messages in one frame.
     pub(super) merge: bool,
 }
 
 /// A connection on which a peer sends requests.
 #[derive(Debug, Clone)]
-pub(super) struct Asking {
+pub(super) struct ServingSide {
     pub(super) step: AskingStep,
     /// Another request may follow.
     pub(super) keep: bool,
@@ -55,7 +55,7 @@ pub(super) enum AskingStep {
 
 /// A connection on which we send requests.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct RequestSide {
     pub(super) to: SocketAddr,
     pub(super) step: AskedStep,
     /// The response allows another request.
@@ -107,7 +107,7 @@ impl Moving {
 }
 
 #[derive(Debug, Clone)]
-struct Peer {
+struct PeerConn {
     role: Role,
     /// Received bytes that are not processed yet.
     unread: Vec<u8>,
@@ -116,16 +116,16 @@ struct Peer {
 
 /// All connections of the swarm.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Peers {
-    all: BTreeMap<ConnId, Peer>,
+pub(super) struct SwarmPeers {
+    all: BTreeMap<ConnId, PeerConn>,
     due: BTreeSet<(Instant, ConnId)>,
     /// Our connections that are idle and can be reused, the longest idle first.
     idle: Vec<(SocketAddr, ConnId)>,
 }
 
-impl Peers {
+impl SwarmPeers {
     pub(super) fn insert(&mut self, conn: ConnId, role: Role) {
-        self.all.insert(conn, Peer { role, unread: Vec::new(), due: None });
+        self.all.insert(conn, PeerConn { role, unread: Vec::new(), due: None });
     }
 
     pub(super) fn remove(&mut self, conn: ConnId) -> Option<Role> {
@@ -138,21 +138,21 @@ impl Peers {
         self.all.get_mut(&conn).map(|peer| &mut peer.role)
     }
 
-    pub(super) fn link(&mut self, conn: ConnId) -> Option<&mut Link> {
+    pub(super) fn link(&mut self, conn: ConnId) -> Option<&mut PeerLink> {
         match self.role(conn)? {
             Role::Client(link) | Role::Coordinator(link) => Some(link),
             Role::Asking(_) | Role::Asked(_) => None,
         }
     }
 
-    pub(super) fn asking(&mut self, conn: ConnId) -> Option<&mut Asking> {
+    pub(super) fn asking(&mut self, conn: ConnId) -> Option<&mut ServingSide> {
         match self.role(conn)? {
             Role::Asking(asking) => Some(asking),
             _ => None,
         }
     }
 
-    pub(super) fn asked(&mut self, conn: ConnId) -> Option<&mut Asked> {
+    pub(super) fn asked(&mut self, conn: ConnId) -> Option<&mut RequestSide> {
         match self.role(conn)? {
             Role::Asked(asked) => Some(asked),
             _ => None,
@@ -168,11 +168,11 @@ impl Peers {
     /// The transfer on a connection.
     pub(super) fn moving(&mut self, conn: ConnId) -> Option<&mut Moving> {
         match self.role(conn)? {
-            Role::Asking(Asking {
+            Role::Asking(ServingSide {
                 step: AskingStep::Sending(moving) | AskingStep::Storing(moving),
                 ..
             })
-            | Role::Asked(Asked {
+            | Role::Asked(RequestSide {
                 step: AskedStep::Sending(moving) | AskedStep::Storing(moving),
                 ..
             }) => Some(moving),
@@ -245,7 +245,7 @@ impl Peers {
 
     /// A transfer of ours is over: keeps the connection for the next one, if
     /// that is possible, or closes it.
-    pub(super) fn release(&mut self, conn: ConnId, cx: &mut Cx<'_>) {
+    pub(super) fn release(&mut self, conn: ConnId, cx: &mut SwarmCx<'_>) {
         let Some(peer) = self.all.get_mut(&conn) else { return };
         let Role::Asked(asked) = &mut peer.role else { return };
         if !asked.keep || !peer.unread.is_empty() {

@@ -31,7 +31,7 @@ pub struct CoordinatorHalf {
 pub struct MemberView {
     /// The coordinator is connected.
     pub online: bool,
-    pub files: Vec<FileView>,
+    pub files: Vec<SwarmFileView>,
     /// Bytes received from sources and from peers, and bytes sent to peers.
     pub from_source: u64,
     pub from_peers: u64,
@@ -47,7 +47,7 @@ pub struct MemberView {
 
 /// A file that is downloaded or offered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FileView {
+pub struct SwarmFileView {
     pub file: SwarmFile,
     pub url: Text,
     /// Size in bytes; 0 until it is known.

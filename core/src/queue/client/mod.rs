@@ -1,6 +1,6 @@
 //! Our place in the queue of another server, in either dialect.
 //!
-//! A [`Client`] knows when to ask and what to claim; its owner knows which file
+//! A [`QueueClient`] knows when to ask and what to claim; its owner knows which file
 //! is requested and over which connection. It speaks PARQ, and follows Active
 //! Queueing whenever a server answers in it (PQ-5). In Active Queueing a place
 //! is bound to the connection; in PARQ to an id, which is restored from the
@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 
 pub use self::config::Config;
 use self::schedule::outlives_connection;
-use super::{Dialect, Loss};
+use super::{Dialect, PositionLoss};
 use crate::engine::{Engine, FxOf};
 use crate::id::Guid;
 use crate::time::{Duration, Instant};
-use crate::wire::queue::{Claim, ToldPlace};
+use crate::wire::queue::{PositionClaim, ToldPlace};
 
 /// What happened at the server, or what our user wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,7 +53,7 @@ pub enum Input {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Output {
     /// Send a request with this claim, on the kept connection or on a new one.
-    Ask(Claim),
+    Ask(PositionClaim),
 }
 
 /// What a client reports.
@@ -99,24 +99,24 @@ pub enum PlaceLoss {
     Left,
 }
 
-impl From<Loss> for PlaceLoss {
-    fn from(why: Loss) -> Self {
+impl From<PositionLoss> for PlaceLoss {
+    fn from(why: PositionLoss) -> Self {
         match why {
-            Loss::TooEarly => Self::TooEarly,
-            Loss::Overdue => Self::Overdue,
-            Loss::ConnectionLost => Self::ConnectionLost,
-            Loss::WrongPosition => Self::WrongPosition,
-            Loss::BrokeTooOften => Self::BrokeTooOften,
-            Loss::Unreachable => Self::Unreachable,
-            Loss::Replaced => Self::Replaced,
-            Loss::Left => Self::Left,
+            PositionLoss::TooEarly => Self::TooEarly,
+            PositionLoss::Overdue => Self::Overdue,
+            PositionLoss::ConnectionLost => Self::ConnectionLost,
+            PositionLoss::WrongPosition => Self::WrongPosition,
+            PositionLoss::BrokeTooOften => Self::BrokeTooOften,
+            PositionLoss::Unreachable => Self::Unreachable,
+            PositionLoss::Replaced => Self::Replaced,
+            PositionLoss::Left => Self::Left,
         }
     }
 }
 
 /// A place as the store keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Remembered {
+pub struct StoredPosition {
     /// The id of the place.
     pub ticket: Guid,
     /// The last position the server told us.
@@ -129,7 +129,7 @@ pub struct Remembered {
 
 /// What we know of our place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct HeldPosition {
     /// The dialect of the server's reply.
     pub dialect: Dialect,
     /// Its id.
@@ -152,24 +152,24 @@ pub struct Place {
 ///
 /// ```
 /// use servent_core::engine::{Engine, Fx};
-/// use servent_core::queue::client::{Client, Config, Input, Output};
+/// use servent_core::queue::client::{QueueClient, Config, Input, Output};
 /// use servent_core::time::{Duration, Instant};
-/// use servent_core::wire::queue::Claim;
+/// use servent_core::wire::queue::PositionClaim;
 ///
-/// let (mut client, mut fx) = (Client::new(Config::default()), Fx::new());
+/// let (mut client, mut fx) = (QueueClient::new(Config::default()), Fx::new());
 /// let now = Instant::from_secs(1_000);
 /// client.handle(now, Input::Want, &mut fx);
 /// // It holds no place yet, so it claims none.
-/// assert!(fx.outputs().eq([&Output::Ask(Claim::default())]));
+/// assert!(fx.outputs().eq([&Output::Ask(PositionClaim::default())]));
 ///
 /// // The server is busy for now: the next request is due when it said.
 /// client.handle(now, Input::Busy(Some(Duration::from_secs(60))), &mut fx);
 /// assert!(client.ask_at().unwrap() >= now + Duration::from_secs(60));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Client {
+pub struct QueueClient {
     config: Config,
-    place: Option<Place>,
+    place: Option<HeldPosition>,
     ask_at: Option<Instant>,
     /// The server wants no request before.
     allowed: Instant,
@@ -178,7 +178,7 @@ pub struct Client {
     lost: Option<PlaceLoss>,
 }
 
-impl Client {
+impl QueueClient {
     /// Without a place, and with nothing to request.
     #[must_use]
     pub const fn new(config: Config) -> Self {
@@ -194,7 +194,7 @@ impl Client {
 
     /// Our place, or the one we had before the transfer began.
     #[must_use]
-    pub const fn place(&self) -> Option<&Place> {
+    pub const fn place(&self) -> Option<&HeldPosition> {
         self.place.as_ref()
     }
 
@@ -212,31 +212,31 @@ impl Client {
 
     /// The place, if it survives a restart of ours (PQ-12).
     #[must_use]
-    pub fn remembered(&self) -> Option<Remembered> {
-        let Place { ticket, position, not_before, deadline, .. } = self.place?;
-        Some(Remembered { ticket: ticket?, told: position, not_before, deadline })
+    pub fn remembered(&self) -> Option<StoredPosition> {
+        let HeldPosition { ticket, position, not_before, deadline, .. } = self.place?;
+        Some(StoredPosition { ticket: ticket?, told: position, not_before, deadline })
     }
 
     /// What a request says about the place (PQ-6).
     #[must_use]
-    pub fn claim(&self) -> Claim {
+    pub fn claim(&self) -> PositionClaim {
         match self.place {
-            Some(Place { ticket: Some(id), position, .. }) => {
-                Claim { ticket: Some(id), told: position }
+            Some(HeldPosition { ticket: Some(id), position, .. }) => {
+                PositionClaim { ticket: Some(id), told: position }
             }
-            _ => Claim::default(),
+            _ => PositionClaim::default(),
         }
     }
 
     /// Restores a place from the store (PQ-12). No wait that a server announces
     /// is longer than [`Config::longest`]; a row that says more was written
     /// before our clock was set back.
-    pub fn restore(&mut self, row: Remembered, now: Instant) {
-        let Remembered { ticket, told, not_before, deadline } = row;
+    pub fn restore(&mut self, row: StoredPosition, now: Instant) {
+        let StoredPosition { ticket, told, not_before, deadline } = row;
         let longest = self.config.longest.ratio(1, u64::from(self.config.time_scale.max(1)));
         let not_before = not_before.min(now + longest);
         self.allowed = not_before;
-        self.place = Some(Place {
+        self.place = Some(HeldPosition {
             dialect: Dialect::Parq,
             ticket: Some(ticket),
             position: told,
@@ -248,7 +248,7 @@ impl Client {
         });
     }
 
-    fn told(&mut self, now: Instant, told: &ToldPlace, fx: &mut FxOf<Self>) {
+    fn receive_position(&mut self, now: Instant, told: &ToldPlace, fx: &mut FxOf<Self>) {
         let Some(window) = schedule::window(&self.config, told, now) else {
             return self.busy(now, told.retry_after, fx);
         };
@@ -259,7 +259,7 @@ impl Client {
         if let Some(why) = told.lost.filter(|_| ticket != self.claim().ticket) {
             self.lose(why.into(), fx);
         }
-        self.place = Some(Place {
+        self.place = Some(HeldPosition {
             dialect: told.dialect,
             ticket,
             position: told.position,
@@ -300,7 +300,7 @@ impl Client {
                 place.ticket = id.or(place.ticket);
             }
             (none, Some(id)) => {
-                *none = Some(Place {
+                *none = Some(HeldPosition {
                     dialect: Dialect::Parq,
                     ticket: Some(id),
                     position: None,
@@ -332,7 +332,7 @@ impl Client {
     }
 
     fn lose(&mut self, why: PlaceLoss, fx: &mut FxOf<Self>) {
-        if let Some(Place { served: false, .. }) = mem::take(&mut self.place) {
+        if let Some(HeldPosition { served: false, .. }) = mem::take(&mut self.place) {
             self.lost = Some(why);
             fx.event(Event::Lost { why });
         }
@@ -355,7 +355,7 @@ impl Client {
     }
 }
 
-impl Engine for Client {
+impl Engine for QueueClient {
     type Input = Input;
     type Output = Output;
     type Event = Event;
@@ -364,7 +364,7 @@ impl Engine for Client {
         match input {
             Input::Want => {
                 let allowed = match self.place {
-                    Some(Place { served: false, not_before, .. }) => not_before,
+                    Some(HeldPosition { served: false, not_before, .. }) => not_before,
                     _ => now,
                 };
                 let due = self.ask_at.unwrap_or(allowed).max(allowed).max(self.asleep);
@@ -374,7 +374,7 @@ impl Engine for Client {
                 }
             }
             Input::Rest => self.ask_at = None,
-            Input::Told(told) => self.told(now, &told, fx),
+            Input::Told(told) => self.receive_position(now, &told, fx),
             Input::Busy(retry_after) => self.busy(now, retry_after, fx),
             Input::Served(ticket) => self.served(ticket),
             Input::Broken(pause) => self.broken(now, pause, fx),

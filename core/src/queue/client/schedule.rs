@@ -8,7 +8,7 @@ use crate::wire::queue::ToldPlace;
 
 /// The window a server announced, and when we ask in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Window {
+pub struct PollWindow {
     /// Asking earlier loses the place (AQ-5, PQ-7).
     pub not_before: Instant,
     /// When we ask.
@@ -27,7 +27,7 @@ pub struct Window {
 /// latter is obeyed. `None` when it requires a wait longer than
 /// [`Config::longest`].
 #[must_use]
-pub fn window(config: &Config, told: &ToldPlace, now: Instant) -> Option<Window> {
+pub fn window(config: &Config, told: &ToldPlace, now: Instant) -> Option<PollWindow> {
     let scaled = |d: Duration| d.ratio(1, u64::from(config.time_scale.max(1)));
     let earliest = told.retry_after.unwrap_or(Duration::ZERO);
     if earliest > scaled(config.longest) {
@@ -47,7 +47,7 @@ pub fn window(config: &Config, told: &ToldPlace, now: Instant) -> Option<Window>
         None => usual.min(latest.ratio(1, 2)),
     };
     let ask = ask.max(scaled(config.shortest));
-    Some(Window { not_before: now + earliest, ask_at: now + ask, deadline: now + latest })
+    Some(PollWindow { not_before: now + earliest, ask_at: now + ask, deadline: now + latest })
 }
 
 /// When to ask again after a plain busy reply: after `Retry-After`, at least
@@ -75,7 +75,7 @@ mod tests {
 
     const NOW: Instant = Instant::from_secs(1_000);
 
-    fn told(min: Option<u64>, max: Option<u64>) -> ToldPlace {
+    fn announced(min: Option<u64>, max: Option<u64>) -> ToldPlace {
         ToldPlace {
             dialect: Dialect::Active,
             ticket: None,
@@ -91,7 +91,7 @@ mod tests {
     }
 
     fn ask(min: Option<u64>, max: Option<u64>) -> u64 {
-        let window = window(&Config::default(), &told(min, max), NOW).unwrap();
+        let window = window(&Config::default(), &announced(min, max), NOW).unwrap();
         window.ask_at.since(NOW).as_millis()
     }
 
@@ -109,10 +109,10 @@ mod tests {
     fn a_contradiction_is_obeyed_in_what_it_forbids() {
         assert_eq!(ask(Some(120_000), Some(45_000)), 120_000);
         assert_eq!(ask(Some(0), Some(0)), 1_000);
-        assert_eq!(window(&Config::default(), &told(Some(u64::MAX), None), NOW), None);
+        assert_eq!(window(&Config::default(), &announced(Some(u64::MAX), None), NOW), None);
         let day = Config::default().longest.as_millis();
-        assert!(window(&Config::default(), &told(Some(day), None), NOW).is_some());
-        assert_eq!(window(&Config::default(), &told(Some(day + 1), None), NOW), None);
+        assert!(window(&Config::default(), &announced(Some(day), None), NOW).is_some());
+        assert_eq!(window(&Config::default(), &announced(Some(day + 1), None), NOW), None);
     }
 
     proptest! {
@@ -122,7 +122,7 @@ mod tests {
             time_scale in 1..200_u32,
         ) {
             let config = Config { time_scale, ..Config::default() };
-            if let Some(w) = window(&config, &told(min, max), NOW) {
+            if let Some(w) = window(&config, &announced(min, max), NOW) {
                 prop_assert!(w.not_before <= w.ask_at);
                 prop_assert!(w.not_before <= w.deadline);
                 let shortest = NOW + config.shortest;

@@ -1,24 +1,24 @@
 //! Dropped connections, missing polls, and calls.
 
-use super::entry::{Entry, Phase, Stored};
-use super::{Effects, Output, Server};
+use super::entry::{EntryPhase, QueueEntry, Stored};
+use super::{Output, QueueEffects, QueueServer};
 use crate::address::owner;
 use crate::id::{ConnId, Guid};
-use crate::queue::{Dialect, Event, Loss, Policy, pace};
+use crate::queue::{Dialect, Event, PositionLoss, QueuePolicy, pace};
 use crate::time::{Duration, Instant};
 
-impl Server {
+impl QueueServer {
     /// A connection is closed.
-    pub(super) fn gone(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
+    pub(super) fn gone(&mut self, now: Instant, conn: ConnId, fx: &mut QueueEffects) {
         let Some(at) = self.places.with_conn(conn) else { return };
         let entry = &mut self.places.slab[at];
-        if entry.phase != Phase::Waiting {
+        if entry.phase != EntryPhase::Waiting {
             return self.end_upload(at, fx);
         }
         // A client that was never told of its place cannot come back to it.
         if entry.dialect == Dialect::Active || entry.told == 0 {
             self.count_unanswered(now, at);
-            return self.lose(at, Loss::ConnectionLost, fx);
+            return self.lose(at, PositionLoss::ConnectionLost, fx);
         }
         if entry.dialect == Dialect::Passive {
             return self.go_away(now, at, fx);
@@ -28,45 +28,47 @@ impl Server {
         let allowed = self.config.breaks_allowed.max(1);
         let allowed = if entry.sleeps { self.config.sleep_breaks.max(allowed) } else { allowed };
         if entry.breaks > allowed {
-            return self.lose(at, Loss::BrokeTooOften, fx);
+            return self.lose(at, PositionLoss::BrokeTooOften, fx);
         }
         self.go_away(now, at, fx);
     }
 
     /// A client gives back its place or slot (QA-8). What comes on another
     /// connection of its is not wanted any more.
-    pub(super) fn leave(&mut self, here: ConnId, ticket: Guid, fx: &mut Effects) {
+    pub(super) fn leave(&mut self, here: ConnId, ticket: Guid, fx: &mut QueueEffects) {
         let Some(at) = self.places.with_ticket(ticket) else { return };
-        let Entry { phase, stored, .. } = self.places.slab[at];
+        let QueueEntry { phase, stored, .. } = self.places.slab[at];
         if stored == Stored::Released {
             return;
         }
         let conn = self.places.slab[at].conn();
         match phase {
-            Phase::Waiting => self.lose(at, Loss::Left, fx),
-            Phase::Uploading | Phase::Pausing | Phase::Reserved => self.end_upload(at, fx),
+            EntryPhase::Waiting => self.lose(at, PositionLoss::Left, fx),
+            EntryPhase::Uploading | EntryPhase::Pausing | EntryPhase::Reserved => {
+                self.end_upload(at, fx)
+            }
         }
         if let Some(conn) = conn.filter(|conn| *conn != here) {
-            fx.output(Output::Hangup { conn, why: Loss::Left });
+            fx.output(Output::Hangup { conn, why: PositionLoss::Left });
         }
     }
 
     /// The connection of an entry is used by another entry from now on.
-    pub(super) fn let_go(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+    pub(super) fn let_go(&mut self, now: Instant, at: u32, fx: &mut QueueEffects) {
         let entry = &self.places.slab[at];
         match (entry.phase, entry.dialect) {
-            (Phase::Waiting, dialect) if dialect == Dialect::Active || entry.told == 0 => {
+            (EntryPhase::Waiting, dialect) if dialect == Dialect::Active || entry.told == 0 => {
                 self.count_unanswered(now, at);
-                self.lose(at, Loss::Replaced, fx);
+                self.lose(at, PositionLoss::Replaced, fx);
             }
-            (Phase::Waiting, _) => self.go_away(now, at, fx),
+            (EntryPhase::Waiting, _) => self.go_away(now, at, fx),
             _ => self.end_upload(at, fx),
         }
     }
 
     /// Keeps the place of a client whose connection was lost (PQ-10), at least
     /// until the client may ask again and a slack after that.
-    fn go_away(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+    fn go_away(&mut self, now: Instant, at: u32, fx: &mut QueueEffects) {
         self.places.unbind(at);
         let held = now + self.config.remanence.scaled(self.config.time_scale);
         let entry = &mut self.places.slab[at];
@@ -75,7 +77,7 @@ impl Server {
         (entry.deadline, entry.unheard) = (until, true);
         // It may reconnect early, but gets no slot before its time.
         entry.not_before = now;
-        let Entry { ticket, arrival, seat, .. } = *entry;
+        let QueueEntry { ticket, arrival, seat, .. } = *entry;
         self.line.set_present(seat, false);
         self.claims.remove(arrival, true);
         self.holds.remove(arrival);
@@ -85,7 +87,7 @@ impl Server {
     }
 
     /// The timer of an entry expired.
-    pub(super) fn wake(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+    pub(super) fn wake(&mut self, now: Instant, at: u32, fx: &mut QueueEffects) {
         let entry = &self.places.slab[at];
         if entry.call_booked {
             return self.call(now, at, fx);
@@ -95,19 +97,20 @@ impl Server {
         }
         let entry = &self.places.slab[at];
         let callable = entry.call_port.is_some() && entry.calls < self.config.calls;
-        let adaptive = self.config.policy == Policy::Adaptive;
+        let adaptive = self.config.policy == QueuePolicy::Adaptive;
         match entry.phase {
-            Phase::Uploading => self.wake_at(at, None),
-            Phase::Pausing => self.end_upload(at, fx),
-            Phase::Reserved if entry.calls > 0 && callable && !adaptive => {
+            EntryPhase::Uploading => self.wake_at(at, None),
+            EntryPhase::Pausing => self.end_upload(at, fx),
+            EntryPhase::Reserved if entry.calls > 0 && callable && !adaptive => {
                 self.book_call(now, at, fx);
             }
-            Phase::Reserved if now < entry.deadline => self.reserved(now, at, fx),
-            Phase::Reserved => self.end_upload(at, fx),
-            Phase::Waiting if callable => self.book_call(now, at, fx),
-            Phase::Waiting if now < entry.deadline => self.wake_at(at, Some(entry.deadline)),
-            Phase::Waiting => {
-                let why = if entry.calls > 0 { Loss::Unreachable } else { Loss::Overdue };
+            EntryPhase::Reserved if now < entry.deadline => self.reserved(now, at, fx),
+            EntryPhase::Reserved => self.end_upload(at, fx),
+            EntryPhase::Waiting if callable => self.book_call(now, at, fx),
+            EntryPhase::Waiting if now < entry.deadline => self.wake_at(at, Some(entry.deadline)),
+            EntryPhase::Waiting => {
+                let why =
+                    if entry.calls > 0 { PositionLoss::Unreachable } else { PositionLoss::Overdue };
                 let conn = entry.conn();
                 self.lose(at, why, fx);
                 if let Some(conn) = conn {
@@ -119,12 +122,13 @@ impl Server {
 
     /// Books the next free time for a call (PQ-8): calls are spread evenly,
     /// however many are due at once.
-    pub(super) fn book_call(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+    pub(super) fn book_call(&mut self, now: Instant, at: u32, fx: &mut QueueEffects) {
         let turn = self.next_call.max(now);
         self.next_call = turn + self.between_calls();
         self.places.slab[at].call_booked = true;
-        if self.places.slab[at].phase == Phase::Waiting && now >= self.places.slab[at].deadline {
-            let Entry { seat, arrival, .. } = self.places.slab[at];
+        if self.places.slab[at].phase == EntryPhase::Waiting && now >= self.places.slab[at].deadline
+        {
+            let QueueEntry { seat, arrival, .. } = self.places.slab[at];
             self.line.set_present(seat, false);
             self.claims.remove(arrival, true);
         }
@@ -135,8 +139,8 @@ impl Server {
         }
     }
 
-    fn call(&mut self, now: Instant, at: u32, fx: &mut Effects) {
-        let Entry { ticket, peer, arrival, .. } = self.places.slab[at];
+    fn call(&mut self, now: Instant, at: u32, fx: &mut QueueEffects) {
+        let QueueEntry { ticket, peer, arrival, .. } = self.places.slab[at];
         let Some(to) = self.places.slab[at].callback() else {
             self.places.slab[at].call_booked = false;
             return self.wake_at(at, Some(self.places.slab[at].deadline.max(now + TOUCH)));
@@ -162,20 +166,26 @@ impl Server {
     /// When to check again whether others wait for the slot of an entry, if an
     /// adaptive server reserves one for it.
     fn next_check(&self, now: Instant, at: u32) -> Option<Instant> {
-        let Entry { phase, deadline, .. } = self.places.slab[at];
-        let reserved = phase == Phase::Reserved && self.config.policy == Policy::Adaptive;
+        let QueueEntry { phase, deadline, .. } = self.places.slab[at];
+        let reserved = phase == EntryPhase::Reserved && self.config.policy == QueuePolicy::Adaptive;
         reserved.then(|| self.contested(now, deadline).max(now + TOUCH))
     }
 
     /// A call is over. Only the client's next request counts as success, so a
     /// delivered line changes nothing; when the last call failed, the place is
     /// lost.
-    pub(super) fn call_done(&mut self, now: Instant, ticket: Guid, ok: bool, fx: &mut Effects) {
+    pub(super) fn call_done(
+        &mut self,
+        now: Instant,
+        ticket: Guid,
+        ok: bool,
+        fx: &mut QueueEffects,
+    ) {
         let Some(at) = self.places.with_ticket(ticket) else { return };
         let entry = &self.places.slab[at];
         let last = entry.calls >= self.config.calls && !entry.call_booked;
-        if !ok && last && entry.phase == Phase::Waiting && now >= entry.deadline {
-            self.lose(at, Loss::Unreachable, fx);
+        if !ok && last && entry.phase == EntryPhase::Waiting && now >= entry.deadline {
+            self.lose(at, PositionLoss::Unreachable, fx);
         }
     }
 }

@@ -1,23 +1,24 @@
 //! Calls to the next client (QA-2): not because its time has run out, but so
 //! that it comes as soon as there is a slot.
 
-use super::{Effects, Output, Server};
+use super::{Output, QueueEffects, QueueServer};
 use crate::address::owner;
-use crate::queue::{Event, Policy};
+use crate::queue::{Event, QueuePolicy};
 use crate::time::{Duration, Instant};
 
 /// How long before a slot is expected the next client is called.
 const LEAD: Duration = Duration::from_secs(2);
 
-impl Server {
+impl QueueServer {
     /// Calls the client of a place that gave a callback address: it may ask at
     /// once, whatever it was told before. A call that the limits forbid is not
     /// made later, and these calls do not count as those after which a place is
     /// lost.
-    pub(super) fn call_back(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+    pub(super) fn call_back(&mut self, now: Instant, at: u32, fx: &mut QueueEffects) {
         let entry = &self.places.slab[at];
         let (arrival, ticket, peer) = (entry.arrival, entry.ticket, entry.peer);
-        let Some(to) = entry.callback().filter(|_| self.config.policy == Policy::Adaptive) else {
+        let Some(to) = entry.callback().filter(|_| self.config.policy == QueuePolicy::Adaptive)
+        else {
             return;
         };
         let spacing = self.config.call_spacing.scaled(self.config.time_scale);
@@ -37,8 +38,8 @@ impl Server {
     }
 
     /// Calls the first client of the queue when a slot is about to be free.
-    pub(super) fn call_back_ahead(&mut self, now: Instant, fx: &mut Effects) {
-        if self.config.policy != Policy::Adaptive || self.free_within() > 0 {
+    pub(super) fn call_back_ahead(&mut self, now: Instant, fx: &mut QueueEffects) {
+        if self.config.policy != QueuePolicy::Adaptive || self.free_within() > 0 {
             return;
         }
         let Some(head) = self.line.present_at(1) else { return };

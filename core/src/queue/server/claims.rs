@@ -26,7 +26,7 @@ use crate::time::Instant;
 /// slots.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Claims {
-    by_arrival: BTreeMap<u64, Claim>,
+    by_arrival: BTreeMap<u64, EntryClaim>,
     by_end: BTreeSet<(Instant, u64)>,
     by_since: BTreeSet<(Instant, u64)>,
     /// Claims within the share of each address, counted.
@@ -39,7 +39,7 @@ pub(super) struct Claims {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Claim {
+pub(super) struct EntryClaim {
     pub(super) entry: u32,
     pub(super) peer: IpAddr,
     /// Its address has its share of the slots even without this one.
@@ -111,7 +111,7 @@ impl Claims {
     }
 
     /// All claims, in order of arrival.
-    pub(super) fn all(&self) -> impl Iterator<Item = &Claim> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &EntryClaim> {
         self.by_arrival.values()
     }
 
@@ -129,7 +129,7 @@ impl Claims {
     /// comes after all.
     pub(super) fn within_before(&self, peer: IpAddr, arrival: Option<u64>) -> u32 {
         let Some(arrival) = arrival else { return self.within_of(peer) };
-        let counts = |claim: &Claim| !claim.beyond && owner(claim.peer) == owner(peer);
+        let counts = |claim: &EntryClaim| !claim.beyond && owner(claim.peer) == owner(peer);
         self.by_arrival.range(..arrival).filter(|(_, claim)| counts(claim)).count() as u32
     }
 
@@ -152,18 +152,19 @@ impl Claims {
     /// The claims that take precedence over a client without one: of clients
     /// that came earlier, and, when it has its share, of all that have less
     /// than theirs.
-    fn before(&self, who: Turn) -> impl Iterator<Item = &Claim> {
+    fn before(&self, who: Turn) -> impl Iterator<Item = &EntryClaim> {
         let ahead = move |arrival: u64| who.arrival.is_none_or(|own| arrival < own);
-        let before = move |&(&arrival, claim): &(&u64, &Claim)| match (who.beyond, claim.beyond) {
-            (true, false) => true,
-            (false, true) => false,
-            _ => ahead(arrival),
-        };
+        let before =
+            move |&(&arrival, claim): &(&u64, &EntryClaim)| match (who.beyond, claim.beyond) {
+                (true, false) => true,
+                (false, true) => false,
+                _ => ahead(arrival),
+            };
         self.by_arrival.iter().filter(before).map(|(_, claim)| claim)
     }
 
     /// Reserves a slot.
-    pub(super) fn add(&mut self, arrival: u64, claim: Claim) {
+    pub(super) fn add(&mut self, arrival: u64, claim: EntryClaim) {
         self.by_end.insert((claim.until, arrival));
         self.by_since.insert((claim.since, arrival));
         if claim.beyond {
@@ -250,7 +251,7 @@ mod tests {
     use crate::time::Duration;
 
     /// All claims as a plain list, in order of arrival.
-    type Model = Vec<(u64, Claim)>;
+    type Model = Vec<(u64, EntryClaim)>;
 
     fn peer(n: u64) -> IpAddr {
         IpAddr::from([10, 0, 0, n as u8])
@@ -260,13 +261,13 @@ mod tests {
         Instant::from_secs(s)
     }
 
-    fn within(model: &[(u64, Claim)], peer: IpAddr) -> usize {
+    fn within(model: &[(u64, EntryClaim)], peer: IpAddr) -> usize {
         model.iter().filter(|(_, claim)| !claim.beyond && claim.peer == peer).count()
     }
 
     fn add(claims: &mut Claims, model: &mut Model, arrival: u64, dice: &mut Rng) {
         let (since, open) = (at(dice.below(50)), dice.below(60));
-        let claim = Claim {
+        let claim = EntryClaim {
             entry: arrival as u32 * 3,
             peer: peer(dice.below(4)),
             beyond: dice.chance(1, 3),
@@ -293,15 +294,15 @@ mod tests {
     }
 
     /// Whoever has more than so many within its share keeps the first of them.
-    fn demote_all(model: &mut [(u64, Claim)], most: usize) {
+    fn demote_all(model: &mut [(u64, EntryClaim)], most: usize) {
         for n in 0..4 {
-            let of = |(_, claim): &&mut (u64, Claim)| !claim.beyond && claim.peer == peer(n);
+            let of = |(_, claim): &&mut (u64, EntryClaim)| !claim.beyond && claim.peer == peer(n);
             model.iter_mut().filter(of).skip(most).for_each(|(_, claim)| claim.beyond = true);
         }
     }
 
-    fn compare(claims: &Claims, model: &[(u64, Claim)], dice: &mut Rng) {
-        let times = |claim: &Claim| (claim.entry, claim.since, claim.open_at, claim.beyond);
+    fn compare(claims: &Claims, model: &[(u64, EntryClaim)], dice: &mut Rng) {
+        let times = |claim: &EntryClaim| (claim.entry, claim.since, claim.open_at, claim.beyond);
         assert!(claims.all().map(times).eq(model.iter().map(|(_, claim)| times(claim))));
         assert_eq!(claims.len() as usize, model.len());
         for n in 0..4 {
@@ -335,10 +336,10 @@ mod tests {
 
     /// Who comes before somebody: those with less than their share before those
     /// with all of it, and among equals whoever arrived first.
-    fn turn(claims: &Claims, model: &[(u64, Claim)], who: Turn, now: Instant) {
+    fn turn(claims: &Claims, model: &[(u64, EntryClaim)], who: Turn, now: Instant) {
         let own = (who.beyond, who.arrival.unwrap_or(u64::MAX));
         let before: Vec<_> = model.iter().filter(|(a, c)| (c.beyond, *a) < own).collect();
-        let open = |claim: &Claim| claim.open_at <= now;
+        let open = |claim: &EntryClaim| claim.open_at <= now;
         let kept = before.iter().filter(|(_, c)| who.arrival.is_none() || !open(c)).count();
         assert_eq!(claims.let_in(who, now), kept < who.slots as usize, "{who:?}");
         let passed = before.iter().filter(|(_, c)| before.len() >= who.slots as usize && open(c));

@@ -3,15 +3,15 @@
 use core::net::{IpAddr, SocketAddr};
 use core::num::{NonZeroU16, NonZeroU64};
 
-use super::wheel::Links;
+use super::wheel::WheelLinks;
 use crate::address::may_dial;
 use crate::id::{ConnId, Guid};
-use crate::queue::{Dialect, FileKey, Row, RowState};
+use crate::queue::{Dialect, FileKey, RowState, StoredEntry};
 use crate::time::Instant;
 
 /// The state of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum EntryPhase {
     /// In the queue; the queue itself knows whether it is `present`.
     Waiting,
     /// In a slot, with a running transfer.
@@ -46,7 +46,7 @@ pub(super) enum Stored {
 
 /// A place. At most 160 bytes, because there may be a million of them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entry {
+pub(super) struct QueueEntry {
     pub(super) ticket: Guid,
     pub(super) arrival: u64,
     /// When it arrived.
@@ -63,7 +63,7 @@ pub(super) struct Entry {
     conn: Option<NonZeroU64>,
     pub(super) peer: IpAddr,
     pub(super) dialect: Dialect,
-    pub(super) phase: Phase,
+    pub(super) phase: EntryPhase,
     pub(super) breaks: u8,
     pub(super) calls: u8,
     /// Its next timer is a call whose time has been booked.
@@ -81,7 +81,7 @@ pub(super) struct Entry {
     pub(super) told: u32,
     pub(super) seat: u32,
     /// Its timer; see [`super::wheel`].
-    pub(super) links: Links,
+    pub(super) links: WheelLinks,
     /// Its neighbours in the list of entries with the same address; see
     /// [`super::places`].
     pub(super) kin_prev: u32,
@@ -90,7 +90,7 @@ pub(super) struct Entry {
     pub(super) kin_count: u32,
 }
 
-impl Entry {
+impl QueueEntry {
     pub(super) fn new(ticket: Guid, arrival: u64, peer: IpAddr, now: Instant) -> Self {
         Self {
             ticket,
@@ -105,7 +105,7 @@ impl Entry {
             conn: None,
             peer,
             dialect: Dialect::Passive,
-            phase: Phase::Waiting,
+            phase: EntryPhase::Waiting,
             breaks: 0,
             calls: 0,
             call_booked: false,
@@ -116,7 +116,7 @@ impl Entry {
             call_port: None,
             told: 0,
             seat: 0,
-            links: Links::default(),
+            links: WheelLinks::default(),
             kin_prev: 0,
             kin_next: 0,
             kin_count: 0,
@@ -148,14 +148,14 @@ impl Entry {
         self.call_port = honest.and_then(|at| NonZeroU16::new(at.port()));
     }
 
-    pub(super) fn row(&self) -> Row {
-        Row {
+    pub(super) fn row(&self) -> StoredEntry {
+        StoredEntry {
             ticket: self.ticket,
             arrival: self.arrival,
             state: match self.phase {
-                Phase::Waiting => RowState::Waiting,
-                Phase::Uploading | Phase::Pausing => RowState::Uploading,
-                Phase::Reserved => RowState::Reserved,
+                EntryPhase::Waiting => RowState::Waiting,
+                EntryPhase::Uploading | EntryPhase::Pausing => RowState::Uploading,
+                EntryPhase::Reserved => RowState::Reserved,
             },
             peer: self.peer,
             dialect: self.dialect,
@@ -181,12 +181,12 @@ mod tests {
 
     #[test]
     fn a_million_entries_are_ordinary() {
-        assert!(size_of::<Entry>() <= 160, "{}", size_of::<Entry>());
+        assert!(size_of::<QueueEntry>() <= 160, "{}", size_of::<QueueEntry>());
     }
 
     #[test]
     fn a_callback_to_somebody_else_is_not_believed() {
-        let mut entry = Entry::sample();
+        let mut entry = QueueEntry::sample();
         entry.set_callback(Some("127.0.0.1:6346".parse().unwrap()));
         assert_eq!(entry.callback(), Some("127.0.0.1:6346".parse().unwrap()));
         entry.set_callback(Some("192.0.2.1:6346".parse().unwrap()));

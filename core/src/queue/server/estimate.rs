@@ -5,18 +5,18 @@
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 
-use super::Server;
-use super::entry::Phase;
+use super::QueueServer;
+use super::entry::EntryPhase;
 use super::slots::Upload;
 use super::wheel::Wheel;
-use crate::queue::Policy;
+use crate::queue::QueuePolicy;
 use crate::time::{Duration, Instant};
 
 /// How many slots and places ahead are simulated one by one. The rest is summed
 /// up: for that many, an average is good enough.
 const SINGLY: u32 = 16;
 
-impl Server {
+impl QueueServer {
     /// How long until the client of a place may get a slot, in whole seconds at
     /// full scale; `None` while the rate is unknown.
     pub(super) fn eta(&self, at: u32, now: Instant) -> Option<Duration> {
@@ -77,12 +77,12 @@ impl Server {
         let entry = &self.places.slab[upload.entry];
         match entry.phase {
             // When it is checked next, and given on if others wait.
-            Phase::Reserved if self.config.policy == Policy::Adaptive => {
+            EntryPhase::Reserved if self.config.policy == QueuePolicy::Adaptive => {
                 let check = Wheel::deadline(entry).unwrap_or(entry.deadline);
                 check.min(entry.deadline).since(now)
             }
-            Phase::Reserved | Phase::Pausing => entry.deadline.since(now),
-            Phase::Uploading | Phase::Waiting => time_for(self.unsent(upload), each),
+            EntryPhase::Reserved | EntryPhase::Pausing => entry.deadline.since(now),
+            EntryPhase::Uploading | EntryPhase::Waiting => time_for(self.unsent(upload), each),
         }
     }
 

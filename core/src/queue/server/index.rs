@@ -18,14 +18,14 @@ const SHARDS: u32 = 4_096;
 
 /// Entry numbers, found by hash.
 #[derive(Debug, Clone)]
-pub(super) struct Index {
+pub(super) struct HashIndex {
     /// Empty as long as nothing was inserted: most servents of a world only
     /// download.
     shards: Vec<HashTable<u32>>,
     expected: u32,
 }
 
-impl Index {
+impl HashIndex {
     /// An empty index for about so many numbers; it may hold more.
     pub(super) const fn new(expected: u32) -> Self {
         Self { shards: Vec::new(), expected }
@@ -90,7 +90,7 @@ mod tests {
     fn no_table_holds_much_more_than_its_share() {
         let key = Key::new(&mut Rng::new(1));
         let hash = |n: u32| key.hash_one(n);
-        let mut index = Index::new(16 * SHARD);
+        let mut index = HashIndex::new(16 * SHARD);
         for n in 0..16 * SHARD {
             index.insert(hash(n), n, hash);
         }

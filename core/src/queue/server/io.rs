@@ -4,7 +4,9 @@
 use core::net::{IpAddr, SocketAddr};
 
 use crate::id::{ConnId, Guid};
-use crate::queue::{Dialect, FileKey, Loss, Place, Policy, Refusal, Row};
+use crate::queue::{
+    Dialect, FileKey, PositionLoss, QueuePolicy, QueuePosition, QueueRefusal, StoredEntry,
+};
 use crate::time::Duration;
 
 /// Something that happened in the queue or in a slot.
@@ -12,7 +14,7 @@ use crate::time::Duration;
 pub enum Input {
     /// A place or slot from the store; these inputs come first, in order of
     /// arrival.
-    Restore(Row),
+    Restore(StoredEntry),
     /// Everything is restored: deadlines count from now, owners are called.
     Resume,
     /// More is restored while others wait: like [`Input::Resume`], for the rows
@@ -23,7 +25,7 @@ pub enum Input {
     /// the store, which keeps them for that one; what is being sent is sent to
     /// its end.
     ///
-    /// [`Part::bit`]: crate::lease::Part::bit
+    /// [`Part::bit`]: crate::lease::Partition::bit
     Release { parts: u64 },
     /// For a while no request could be answered. Nobody is blamed for that:
     /// whoever has a place or a slot waiting has the time to come that a
@@ -31,9 +33,9 @@ pub enum Input {
     Excuse,
     /// A `GET` for a file. Answered by one [`Output::Reply`] or
     /// [`Output::Hangup`] for its connection: in the same list, or later when
-    /// the request is held ([`Request::waits`]). On a connection whose last
+    /// the request is held ([`QueueRequest::waits`]). On a connection whose last
     /// request is held, [`Input::Answer`] must come first.
-    Request(Request),
+    Request(QueueRequest),
     /// Answer a held request now, with a place if there is no slot.
     Answer { conn: ConnId },
     /// A request that needs no slot: a `HEAD`, a listing, a file we do not
@@ -70,14 +72,14 @@ pub enum Input {
     Slots(u32),
     /// How whoever waits is told when to ask, from now on; what was told before
     /// holds.
-    Policy(Policy),
+    Policy(QueuePolicy),
     /// A call is over: `ok` when the `QUEUE` line was delivered.
     CallDone { ticket: Guid, ok: bool },
 }
 
 /// A client's request for a file, with its queueing headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Request {
+pub struct QueueRequest {
     /// The connection it came on.
     pub conn: ConnId,
     /// The address of its other end.
@@ -104,28 +106,28 @@ pub struct Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Output {
     /// The answer to a request.
-    Reply { conn: ConnId, verdict: Verdict },
+    Reply { conn: ConnId, verdict: QueueVerdict },
     /// Connect to `to` and send `QUEUE <ticket> <our address>`; report with
     /// [`Input::CallDone`].
     Call { ticket: Guid, to: SocketAddr },
     /// Close the connection, without answering a pending request.
-    Hangup { conn: ConnId, why: Loss },
+    Hangup { conn: ConnId, why: PositionLoss },
     /// Save this place or slot, before any reply that follows.
-    Save(Row),
+    Save(StoredEntry),
     /// Delete it from the store, before any reply that follows.
     Forget(Guid),
 }
 
 /// The decision on a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Verdict {
+pub enum QueueVerdict {
     /// Serve it now. `told_ticket`: the client speaks PARQ, so the reply may
     /// carry the id.
     Start { ticket: Guid, told_ticket: bool },
     /// 503 with a place in the queue.
-    Wait(Place),
+    Wait(QueuePosition),
     /// A plain 503 with `Retry-After`.
-    Busy { retry_after: Duration, why: Refusal },
+    Busy { retry_after: Duration, why: QueueRefusal },
     /// 429 with `Retry-After`.
     Hammering { retry_after: Duration },
 }

@@ -21,11 +21,11 @@ const MOVES: usize = 4;
 
 /// The queue. Entries are known by their number in the slab.
 #[derive(Debug, Clone)]
-pub(super) struct Line {
+pub(super) struct WaitingLine {
     /// Separate from the blocks and contiguous: a position is computed from
     /// these alone, and for a million seats they fit into a processor's cache.
-    bits: Vec<Bits>,
-    blocks: Vec<Option<Box<Block>>>,
+    bits: Vec<LaneBits>,
+    blocks: Vec<Option<Box<LineBlock>>>,
     taken: Sums,
     present: Sums,
     bytes: Sums,
@@ -53,26 +53,26 @@ impl Closing {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Block {
+struct LineBlock {
     entries: [u32; SEATS],
     /// The bytes requested by each entry; 0 for empty seats.
     bytes: [u64; SEATS],
 }
 
-impl Block {
+impl LineBlock {
     fn new() -> Box<Self> {
         Box::new(Self { entries: [0; SEATS], bytes: [0; SEATS] })
     }
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Bits {
+struct LaneBits {
     taken: [u64; WORDS],
     /// Those of them that a free slot may be reserved for.
     present: [u64; WORDS],
 }
 
-impl Line {
+impl WaitingLine {
     pub(super) const fn new() -> Self {
         Self {
             bits: Vec::new(),
@@ -101,7 +101,7 @@ impl Line {
         self.next += 1;
         if split(seat).0 == self.blocks.len() {
             self.blocks.push(None);
-            self.bits.push(Bits::default());
+            self.bits.push(LaneBits::default());
             for sums in [&mut self.taken, &mut self.present, &mut self.bytes] {
                 sums.push();
             }
@@ -144,7 +144,7 @@ impl Line {
     /// Puts an entry into an empty seat.
     fn take(&mut self, seat: u32, entry: u32, bytes: u64) {
         let (block, at) = split(seat);
-        let it = self.blocks[block].get_or_insert_with(Block::new);
+        let it = self.blocks[block].get_or_insert_with(LineBlock::new);
         it.entries[at] = entry;
         it.bytes[at] = bytes;
         self.bits[block].taken[at / 64] |= 1 << (at % 64);
@@ -289,7 +289,12 @@ impl Line {
     }
 
     /// The seat of the `nth` bit among those that `sums` counts.
-    fn select(&self, sums: &Sums, words: impl Fn(&Bits) -> &[u64; WORDS], nth: u32) -> Option<u32> {
+    fn select(
+        &self,
+        sums: &Sums,
+        words: impl Fn(&LaneBits) -> &[u64; WORDS],
+        nth: u32,
+    ) -> Option<u32> {
         if nth == 0 || u64::from(nth) > sums.total() {
             return None;
         }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone)]
-enum Step {
+enum LineStep {
     Push(u64),
     Front(u64),
     Swap(usize, usize),
@@ -16,15 +16,15 @@ enum Step {
     Close,
 }
 
-fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
+fn steps(most: usize) -> impl Strategy<Value = Vec<LineStep>> {
     let step = prop_oneof![
-        4 => (0..1_u64 << 40).prop_map(Step::Push),
-        1 => (0..1_u64 << 40).prop_map(Step::Front),
-        1 => (any::<usize>(), any::<usize>()).prop_map(|(a, b)| Step::Swap(a, b)),
-        3 => any::<usize>().prop_map(Step::Remove),
-        2 => (any::<usize>(), any::<bool>()).prop_map(|(at, p)| Step::Present(at, p)),
-        1 => (any::<usize>(), any::<u64>()).prop_map(|(at, b)| Step::Bytes(at, b)),
-        1 => Just(Step::Close),
+        4 => (0..1_u64 << 40).prop_map(LineStep::Push),
+        1 => (0..1_u64 << 40).prop_map(LineStep::Front),
+        1 => (any::<usize>(), any::<usize>()).prop_map(|(a, b)| LineStep::Swap(a, b)),
+        3 => any::<usize>().prop_map(LineStep::Remove),
+        2 => (any::<usize>(), any::<bool>()).prop_map(|(at, p)| LineStep::Present(at, p)),
+        1 => (any::<usize>(), any::<u64>()).prop_map(|(at, b)| LineStep::Bytes(at, b)),
+        1 => Just(LineStep::Close),
     ];
     prop::collection::vec(step, 0..most)
 }
@@ -36,17 +36,17 @@ struct Model {
     seats: BTreeMap<u32, u32>,
 }
 
-fn apply(line: &mut Line, model: &mut Model, number: u32, step: Step) {
+fn apply(line: &mut WaitingLine, model: &mut Model, number: u32, step: LineStep) {
     let pick = |at: usize| at % model.order.len().max(1);
     match step {
-        Step::Close => line.closing = line.closing.or(Some(Closing::BEGIN)),
-        Step::Front(bytes) => {
+        LineStep::Close => line.closing = line.closing.or(Some(Closing::BEGIN)),
+        LineStep::Front(bytes) => {
             if let Some(seat) = line.push_front(number, bytes) {
                 model.seats.insert(number, seat);
                 model.order.insert(0, (number, bytes, false));
             }
         }
-        Step::Push(bytes) => {
+        LineStep::Push(bytes) => {
             line.close_up(|entry, seat| {
                 model.seats.insert(entry, seat);
             });
@@ -54,7 +54,7 @@ fn apply(line: &mut Line, model: &mut Model, number: u32, step: Step) {
             model.order.push((number, bytes, false));
         }
         _ if model.order.is_empty() => {}
-        Step::Swap(a, b) => {
+        LineStep::Swap(a, b) => {
             let (a, b) = (pick(a), pick(b));
             let (one, other) = (model.order[a].0, model.order[b].0);
             let (here, there) = (model.seats[&one], model.seats[&other]);
@@ -62,16 +62,16 @@ fn apply(line: &mut Line, model: &mut Model, number: u32, step: Step) {
             model.seats.extend([(one, there), (other, here)]);
             model.order.swap(a, b);
         }
-        Step::Remove(at) => {
+        LineStep::Remove(at) => {
             let (entry, ..) = model.order.remove(pick(at));
             line.remove(model.seats[&entry]);
         }
-        Step::Present(at, present) => {
+        LineStep::Present(at, present) => {
             let at = pick(at);
             model.order[at].2 = present;
             line.set_present(model.seats[&model.order[at].0], present);
         }
-        Step::Bytes(at, bytes) => {
+        LineStep::Bytes(at, bytes) => {
             let at = pick(at);
             model.order[at].1 = bytes;
             line.set_bytes(model.seats[&model.order[at].0], bytes);
@@ -79,7 +79,7 @@ fn apply(line: &mut Line, model: &mut Model, number: u32, step: Step) {
     }
 }
 
-fn compare(line: &Line, model: &Model) {
+fn compare(line: &WaitingLine, model: &Model) {
     let (mut ahead, mut present) = (0_u64, 0);
     assert_eq!(line.len() as usize, model.order.len());
     for (i, &(entry, own, here)) in model.order.iter().enumerate() {
@@ -103,7 +103,7 @@ fn compare(line: &Line, model: &Model) {
 proptest! {
     #[test]
     fn behaves_like_a_vector(steps in steps(120)) {
-        let (mut line, mut model) = (Line::new(), Model::default());
+        let (mut line, mut model) = (WaitingLine::new(), Model::default());
         for (number, step) in steps.into_iter().enumerate() {
             apply(&mut line, &mut model, number as u32, step);
             compare(&line, &model);
@@ -119,9 +119,9 @@ proptest! {
         leaving in prop::collection::vec(any::<usize>(), 0..1_400),
         steps in steps(600),
     ) {
-        let (mut line, mut model) = (Line::new(), Model::default());
-        let joining = (0..1_400).map(Step::Push);
-        let steps = joining.chain(leaving.into_iter().map(Step::Remove)).chain(steps);
+        let (mut line, mut model) = (WaitingLine::new(), Model::default());
+        let joining = (0..1_400).map(LineStep::Push);
+        let steps = joining.chain(leaving.into_iter().map(LineStep::Remove)).chain(steps);
         for (number, step) in steps.enumerate() {
             apply(&mut line, &mut model, number as u32, step);
             if number > 1_400 && number % 64 == 0 {
@@ -134,13 +134,13 @@ proptest! {
 
 #[test]
 fn a_long_life_with_few_entries_stays_small() {
-    let (mut line, mut model) = (Line::new(), Model::default());
+    let (mut line, mut model) = (WaitingLine::new(), Model::default());
     for number in 0..20_000 {
-        apply(&mut line, &mut model, number, Step::Push(u64::from(number)));
+        apply(&mut line, &mut model, number, LineStep::Push(u64::from(number)));
         if model.order.len() > 600 {
             // Leaves every seventh behind, so that blocks stay half empty.
             let at = if number % 7 == 0 { 300 } else { 1 };
-            apply(&mut line, &mut model, number, Step::Remove(at));
+            apply(&mut line, &mut model, number, LineStep::Remove(at));
         }
     }
     compare(&line, &model);
@@ -151,33 +151,33 @@ fn a_long_life_with_few_entries_stays_small() {
 
 #[test]
 fn who_returns_to_the_front_is_in_the_way_of_nobody_who_still_moves_up() {
-    let (mut line, mut model) = (Line::new(), Model::default());
+    let (mut line, mut model) = (WaitingLine::new(), Model::default());
     for number in 0..10 {
-        apply(&mut line, &mut model, number, Step::Push(1));
+        apply(&mut line, &mut model, number, LineStep::Push(1));
     }
     // Those in front leave; four others move up, and leave too.
     for _ in 0..4 {
-        apply(&mut line, &mut model, 0, Step::Remove(0));
+        apply(&mut line, &mut model, 0, LineStep::Remove(0));
     }
-    apply(&mut line, &mut model, 0, Step::Close);
-    apply(&mut line, &mut model, 10, Step::Push(1));
+    apply(&mut line, &mut model, 0, LineStep::Close);
+    apply(&mut line, &mut model, 10, LineStep::Push(1));
     for _ in 0..4 {
-        apply(&mut line, &mut model, 0, Step::Remove(0));
+        apply(&mut line, &mut model, 0, LineStep::Remove(0));
     }
-    apply(&mut line, &mut model, 11, Step::Front(1));
+    apply(&mut line, &mut model, 11, LineStep::Front(1));
     for number in 12..20 {
-        apply(&mut line, &mut model, number, Step::Push(1));
+        apply(&mut line, &mut model, number, LineStep::Push(1));
         compare(&line, &model);
     }
 }
 
 #[test]
 fn an_empty_block_is_given_back_unless_the_next_entry_goes_there() {
-    let mut line = Line::new();
+    let mut line = WaitingLine::new();
     let seats: Vec<u32> = (0..3 * SEATS as u32).map(|entry| line.push(entry, 1)).collect();
     let last = line.blocks.len() - 1;
     let of = |block: usize| seats.iter().copied().filter(move |seat| split(*seat).0 == block);
-    let gone = |line: &Line| line.blocks.iter().filter(|block| block.is_none()).count();
+    let gone = |line: &WaitingLine| line.blocks.iter().filter(|block| block.is_none()).count();
     for (count, block) in (0..last).enumerate() {
         of(block).skip(1).for_each(|seat| line.remove(seat));
         assert_eq!(gone(&line), count);

@@ -91,10 +91,10 @@ mod claims;
 mod entry;
 mod estimate;
 mod gone;
-mod holds;
 mod index;
 mod io;
 mod line;
+mod parked;
 mod places;
 mod rate;
 mod release;
@@ -112,11 +112,11 @@ mod wheel;
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use self::claims::Claims;
-use self::entry::{Entry, Stored};
+use self::entry::{QueueEntry, Stored};
 use self::gone::Gone;
-use self::holds::Holds;
-pub use self::io::{Input, Output, Request, Verdict};
-use self::line::Line;
+pub use self::io::{Input, Output, QueueRequest, QueueVerdict};
+use self::line::WaitingLine;
+use self::parked::Holds;
 use self::places::Places;
 use self::rate::Rate;
 use self::shares::Shares;
@@ -124,7 +124,7 @@ use self::slots::Upload;
 use self::throttle::Throttle;
 pub use self::view::{KeptView, PlaceView, UploadView, View};
 use self::wheel::Wheel;
-use super::{Config, Dialect, Event, Loss};
+use super::{Config, Dialect, Event, PositionLoss};
 use crate::engine::{Engine, Fx, FxOf, earlier};
 use crate::id::ConnId;
 use crate::keyed::Key;
@@ -133,7 +133,7 @@ use crate::time::{Duration, Instant};
 
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
-pub use self::view::{Lane, Lanes, Windows};
+pub use self::view::{Lanes, QueueLane, Windows};
 
 /// Due entries handled in one [`Engine::handle_timeout`]; the rest follows a
 /// moment later, so that even a million due at once do not block the host.
@@ -145,22 +145,22 @@ const TICK: Duration = Duration::from_millis(100);
 /// The window over which the requests of an address are counted.
 const HAMMER_WINDOW: Duration = Duration::from_secs(60);
 
-type Effects = Fx<Output, Event>;
+type QueueEffects = Fx<Output, Event>;
 
 /// The upload queue: one queue in front of the slots.
 ///
 /// ```
 /// use servent_core::engine::{Effect, Engine, Fx};
 /// use servent_core::id::{ConnId, FileKey};
-/// use servent_core::queue::server::{Input, Output, Request, Server, Verdict};
+/// use servent_core::queue::server::{Input, Output, QueueRequest, QueueServer, QueueVerdict};
 /// use servent_core::queue::{Config, Dialect};
 /// use servent_core::rng::Rng;
 /// use servent_core::time::Instant;
 ///
-/// let mut queue = Server::new(Config { slots: 1, ..Config::default() }, Rng::new(42));
+/// let mut queue = QueueServer::new(Config { slots: 1, ..Config::default() }, Rng::new(42));
 /// let (now, mut fx) = (Instant::from_secs(1_000), Fx::new());
 /// for (conn, ip) in [(0, "192.0.2.1"), (2, "192.0.2.2")] {
-///     queue.handle(now, Input::Request(Request {
+///     queue.handle(now, Input::QueueRequest(QueueRequest {
 ///         conn: ConnId(conn),
 ///         peer: ip.parse().unwrap(),
 ///         dialect: Dialect::Parq,
@@ -177,15 +177,15 @@ type Effects = Fx<Output, Event>;
 ///     Output::Reply { verdict, .. } => Some(verdict),
 ///     _ => None,
 /// }).collect();
-/// assert!(matches!(verdicts[0], Verdict::Start { .. }));
-/// assert!(matches!(verdicts[1], Verdict::Wait(place) if place.position == 1));
+/// assert!(matches!(verdicts[0], QueueVerdict::Start { .. }));
+/// assert!(matches!(verdicts[1], QueueVerdict::Wait(place) if place.position == 1));
 /// ```
 #[derive(Debug, Clone)]
-pub struct Server {
+pub struct QueueServer {
     config: Config,
     rng: Rng,
     places: Places,
-    line: Line,
+    line: WaitingLine,
     wheel: Wheel,
     claims: Claims,
     /// The clients in slots, by order of arrival.
@@ -209,7 +209,7 @@ pub struct Server {
     rest: Option<Instant>,
 }
 
-impl Server {
+impl QueueServer {
     /// An empty queue. `rng` draws the ids and the hash keys.
     #[must_use]
     pub fn new(config: Config, mut rng: Rng) -> Self {
@@ -225,7 +225,7 @@ impl Server {
         let calls = throttle(config.calls_per_ip, spacing, spacing);
         Self {
             places: Places::new(config.capacity, &mut rng),
-            line: Line::new(),
+            line: WaitingLine::new(),
             wheel: Wheel::new(TICK.scaled(config.time_scale)),
             claims: Claims::default(),
             uploads: BTreeMap::new(),
@@ -259,7 +259,7 @@ impl Server {
 
     /// Takes an entry out of the queue's order: the first half of leaving it.
     fn leave_line(&mut self, at: u32, orphaned: bool) {
-        let Entry { seat, arrival, .. } = self.places.slab[at];
+        let QueueEntry { seat, arrival, .. } = self.places.slab[at];
         self.line.remove(seat);
         self.claims.remove(arrival, orphaned);
         self.holds.remove(arrival);
@@ -275,7 +275,7 @@ impl Server {
     }
 
     /// A place in the queue is lost.
-    fn lose(&mut self, at: u32, why: Loss, fx: &mut Effects) {
+    fn lose(&mut self, at: u32, why: PositionLoss, fx: &mut QueueEffects) {
         self.leave_line(at, true);
         let entry = self.places.slab[at];
         let ticket = entry.ticket;
@@ -286,7 +286,7 @@ impl Server {
 
     /// Saves an entry as it is now. Active Queueing places end with their
     /// connection, so they are never saved.
-    fn save(&mut self, at: u32, fx: &mut Effects) {
+    fn save(&mut self, at: u32, fx: &mut QueueEffects) {
         let entry = &mut self.places.slab[at];
         if entry.stored == Stored::Released {
             return;
@@ -301,7 +301,7 @@ impl Server {
     }
 
     /// Removes an entry from everything but the queue's order and the slots.
-    fn discard(&mut self, at: u32, fx: &mut Effects) {
+    fn discard(&mut self, at: u32, fx: &mut QueueEffects) {
         self.wake_at(at, None);
         let entry = self.places.remove(at);
         if entry.stored == Stored::Row {
@@ -319,7 +319,7 @@ impl Server {
     }
 }
 
-impl Engine for Server {
+impl Engine for QueueServer {
     type Input = Input;
     type Output = Output;
     type Event = Event;
@@ -344,7 +344,7 @@ impl Engine for Server {
             }
             Input::Finished { conn, last } => self.finished(now, conn, last, fx),
             Input::Parted { conn } => self.parted(now, conn, fx),
-            Input::Unsaid { conn } => self.unsaid(now, conn),
+            Input::Unsaid { conn } => self.retract_reply(now, conn),
             Input::Broken { conn } => {
                 self.served.remove(&conn);
                 self.broken(now, conn, fx);
@@ -354,7 +354,7 @@ impl Engine for Server {
                 self.gone(now, conn, fx);
             }
             Input::Leave { conn, ticket } => self.leave(conn, ticket, fx),
-            Input::Light { conn, peer } => self.light(now, conn, peer, fx),
+            Input::Light { conn, peer } => self.admit_unqueued(now, conn, peer, fx),
             Input::Slots(slots) => {
                 self.config.slots = slots;
                 self.shares.resize(&self.config);

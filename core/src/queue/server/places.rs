@@ -13,8 +13,8 @@ use alloc::collections::BTreeMap;
 use core::hash::{BuildHasher, Hash, Hasher};
 use core::net::IpAddr;
 
-use super::entry::{Entry, Phase};
-use super::index::Index;
+use super::entry::{EntryPhase, QueueEntry};
+use super::index::HashIndex;
 use super::slab::Slab;
 use crate::address::owner;
 use crate::id::{ConnId, Guid};
@@ -32,15 +32,15 @@ const KIN_SEEN: u32 = 64;
 /// The entries and their indices.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
-    pub(super) slab: Slab<Entry>,
+    pub(super) slab: Slab<QueueEntry>,
     key: Key,
     /// Encrypts the entry numbers in the ids.
     mask: Key,
     /// Entries whose id does not tell where they are.
-    by_ticket: Index,
-    by_conn: Index,
+    by_ticket: HashIndex,
+    by_conn: HashIndex,
     /// The first entry of each address; the others are linked to it in a ring.
-    by_peer: Index,
+    by_peer: HashIndex,
     /// How many entries each IPv6 network has. An IPv4 address is counted in
     /// its ring.
     networks: BTreeMap<IpAddr, u32>,
@@ -53,9 +53,9 @@ impl Places {
             slab: Slab::new(),
             key: Key::new(rng),
             mask: Key::new(rng),
-            by_ticket: Index::new(capacity),
-            by_conn: Index::new(capacity),
-            by_peer: Index::new(capacity),
+            by_ticket: HashIndex::new(capacity),
+            by_conn: HashIndex::new(capacity),
+            by_peer: HashIndex::new(capacity),
             networks: BTreeMap::new(),
         }
     }
@@ -91,7 +91,7 @@ impl Places {
     }
 
     /// Adds an entry and links it by id and address.
-    pub(super) fn insert(&mut self, entry: Entry) -> u32 {
+    pub(super) fn insert(&mut self, entry: QueueEntry) -> u32 {
         let ticket = entry.ticket;
         let at = self.slab.insert(entry);
         if self.named_in(ticket) != at {
@@ -107,7 +107,7 @@ impl Places {
     }
 
     /// Removes an entry from all indexes.
-    pub(super) fn remove(&mut self, at: u32) -> Entry {
+    pub(super) fn remove(&mut self, at: u32) -> QueueEntry {
         self.unbind(at);
         self.unlink_kin(at);
         let ticket = self.slab[at].ticket;
@@ -136,7 +136,7 @@ impl Places {
         let mut at = first;
         for _ in 0..self.slab[first].kin_count.min(KIN_SEEN) {
             let entry = &self.slab[at];
-            let waits = entry.dialect == Dialect::Passive && entry.phase == Phase::Waiting;
+            let waits = entry.dialect == Dialect::Passive && entry.phase == EntryPhase::Waiting;
             if waits && entry.conn().is_none() {
                 return Some(at);
             }
@@ -228,13 +228,13 @@ impl Places {
         let count = self.slab[first].kin_count + 1;
         self.slab[first].kin_count = count;
         let entry = &self.slab[at];
-        if entry.dialect == Dialect::Passive && entry.phase == Phase::Waiting {
+        if entry.dialect == Dialect::Passive && entry.phase == EntryPhase::Waiting {
             self.lead_kin(first, at, count);
         }
     }
 
     fn unlink_kin(&mut self, at: u32) {
-        let Entry { kin_prev, kin_next, peer, .. } = self.slab[at];
+        let QueueEntry { kin_prev, kin_next, peer, .. } = self.slab[at];
         self.count_out(peer);
         let Some(first) = self.first_of(peer) else { unreachable!("an entry has its address") };
         if kin_next == at {
@@ -289,7 +289,7 @@ mod tests {
                     (0 | 1, _) => {
                         let ours = places.draw_ticket(&mut rng);
                         let ticket = if step == 0 { ours } else { Guid([a; 16]) };
-                        let mut entry = Entry::new(ticket, 0, peer(b), Instant::ZERO);
+                        let mut entry = QueueEntry::new(ticket, 0, peer(b), Instant::ZERO);
                         let passive = places.passive_of(peer(b)).is_none() && a % 2 == 0;
                         entry.dialect = if passive { Dialect::Passive } else { Dialect::Parq };
                         if places.with_ticket(entry.ticket).is_none() {
@@ -303,7 +303,7 @@ mod tests {
                     }
                     _ => {}
                 }
-                let find = |test: &dyn Fn(&Entry) -> bool| {
+                let find = |test: &dyn Fn(&QueueEntry) -> bool| {
                     all.iter().copied().filter(|&i| test(&places.slab[i])).collect::<Vec<_>>()
                 };
                 for n in [a, b] {
@@ -340,7 +340,7 @@ mod tests {
         let ids: Vec<Guid> = (0..100)
             .map(|_| {
                 let id = places.draw_ticket(&mut rng);
-                places.insert(Entry::new(id, 0, peer(0), Instant::ZERO));
+                places.insert(QueueEntry::new(id, 0, peer(0), Instant::ZERO));
                 id
             })
             .collect();
@@ -356,7 +356,7 @@ mod tests {
         places.remove(7);
         assert_eq!(places.with_ticket(ids[7]), None);
         let next = places.draw_ticket(&mut rng);
-        assert_eq!(places.insert(Entry::new(next, 0, peer(0), Instant::ZERO)), 7);
+        assert_eq!(places.insert(QueueEntry::new(next, 0, peer(0), Instant::ZERO)), 7);
         assert_eq!((places.with_ticket(ids[7]), places.with_ticket(next)), (None, Some(7)));
     }
 }

@@ -2,11 +2,11 @@
 
 use core::net::IpAddr;
 
-use super::entry::{Entry, Patience, Phase};
-use super::{Effects, Output, Request, Server, Verdict};
+use super::entry::{EntryPhase, Patience, QueueEntry};
+use super::{Output, QueueEffects, QueueRequest, QueueServer, QueueVerdict};
 use crate::address::owner;
 use crate::id::ConnId;
-use crate::queue::{Dialect, Event, Loss, Place, Policy, Refusal, pace};
+use crate::queue::{Dialect, Event, PositionLoss, QueuePolicy, QueuePosition, QueueRefusal, pace};
 use crate::time::{Duration, Instant};
 
 /// The most bytes one entry counts for in the ETA, so that sums stay plausible.
@@ -16,7 +16,7 @@ const BYTES_MAX: u64 = 1 << 40;
 const PASSED_TOLD: u32 = 8;
 
 /// Which entry a request belongs to.
-enum Known {
+enum KnownEntry {
     /// Identified by its id or its connection. Such a client counts by itself,
     /// not by its address.
     Surely(u32),
@@ -25,73 +25,93 @@ enum Known {
     Stranger,
 }
 
-impl Server {
-    pub(super) fn request(&mut self, now: Instant, mut request: Request, fx: &mut Effects) {
+impl QueueServer {
+    pub(super) fn request(
+        &mut self,
+        now: Instant,
+        mut request: QueueRequest,
+        fx: &mut QueueEffects,
+    ) {
         request.peer = request.peer.to_canonical();
         request.bytes = request.bytes.min(BYTES_MAX);
         let known = self.recognise(&request);
         let whose = (request.conn, request.peer);
         match known {
-            Known::Surely(_) => {}
-            Known::Stranger => {
+            KnownEntry::Surely(_) => {}
+            KnownEntry::Stranger => {
                 if let Some(left) = self.requests.refused(owner(request.peer), now) {
-                    return self.refuse(whose, Refusal::Hammering, left, fx);
+                    return self.refuse(whose, QueueRefusal::Hammering, left, fx);
                 }
                 // A request that is served at once costs nothing unwanted: only
                 // one that must wait is counted.
                 self.settle(now, fx);
-                if !self.lets_in(request.peer, now) && self.hammers(now, whose, fx) {
+                if !self.lets_in(request.peer, now) && self.refuse_over_rate(now, whose, fx) {
                     return;
                 }
             }
-            Known::ByAddress(_) => {
-                if self.hammers(now, whose, fx) {
+            KnownEntry::ByAddress(_) => {
+                if self.refuse_over_rate(now, whose, fx) {
                     return;
                 }
             }
         }
         match known {
-            Known::Surely(at) | Known::ByAddress(at) => match self.places.slab[at].phase {
-                Phase::Waiting => self.asked_again(now, at, &request, fx),
-                Phase::Uploading | Phase::Pausing => self.next_range(now, at, &request, fx),
-                Phase::Reserved => self.go_on(now, at, &request, fx),
-            },
-            Known::Stranger => self.newcomer(now, &request, fx),
+            KnownEntry::Surely(at) | KnownEntry::ByAddress(at) => {
+                match self.places.slab[at].phase {
+                    EntryPhase::Waiting => self.asked_again(now, at, &request, fx),
+                    EntryPhase::Uploading | EntryPhase::Pausing => {
+                        self.next_range(now, at, &request, fx)
+                    }
+                    EntryPhase::Reserved => self.go_on(now, at, &request, fx),
+                }
+            }
+            KnownEntry::Stranger => self.newcomer(now, &request, fx),
         }
     }
 
     /// Counts a request for its address; true when the address asks too often,
     /// in which case it has been answered.
-    fn hammers(&mut self, now: Instant, (conn, peer): (ConnId, IpAddr), fx: &mut Effects) -> bool {
+    fn refuse_over_rate(
+        &mut self,
+        now: Instant,
+        (conn, peer): (ConnId, IpAddr),
+        fx: &mut QueueEffects,
+    ) -> bool {
         let Some(left) = self.requests.count(owner(peer), now) else { return false };
-        self.refuse((conn, peer), Refusal::Hammering, left, fx);
+        self.refuse((conn, peer), QueueRefusal::Hammering, left, fx);
         true
     }
 
-    fn recognise(&self, request: &Request) -> Known {
+    fn recognise(&self, request: &QueueRequest) -> KnownEntry {
         // In Active Queueing only the connection identifies the place (AQ-7).
         let ticket = request.ticket.filter(|_| request.dialect != Dialect::Active);
         let by_ticket = ticket.and_then(|ticket| self.places.with_ticket(ticket));
         if let Some(at) = by_ticket.or_else(|| self.places.with_conn(request.conn)) {
-            return Known::Surely(at);
+            return KnownEntry::Surely(at);
         }
         let passive = Some(request.peer).filter(|_| request.dialect == Dialect::Passive);
         let waiting = passive.and_then(|peer| self.places.passive_of(peer));
         match waiting.or_else(|| self.reserved_for(request.peer, request.file)) {
-            Some(at) => Known::ByAddress(at),
-            None => Known::Stranger,
+            Some(at) => KnownEntry::ByAddress(at),
+            None => KnownEntry::Stranger,
         }
     }
 
     /// A client of the queue asks again: was it allowed to, and is it its turn?
-    fn asked_again(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
+    fn asked_again(
+        &mut self,
+        now: Instant,
+        at: u32,
+        request: &QueueRequest,
+        fx: &mut QueueEffects,
+    ) {
         let entry = &self.places.slab[at];
         if let Some(why) = self.offence(now, entry, request) {
             let hangup = entry.dialect == Dialect::Active;
             self.lose(at, why, fx);
             if hangup {
                 fx.output(Output::Hangup { conn: request.conn, why });
-            } else if !self.hammers(now, (request.conn, request.peer), fx) {
+            } else if !self.refuse_over_rate(now, (request.conn, request.peer), fx) {
                 // A client that lost its place is a newcomer, and counted as
                 // one.
                 self.newcomer(now, request, fx);
@@ -100,9 +120,9 @@ impl Server {
         }
         if entry.peer != request.peer && self.address_is_full(request.peer) {
             let retry = pace::ADDRESS_RETRY.scaled(self.config.time_scale);
-            return self.refuse((request.conn, request.peer), Refusal::PerAddress, retry, fx);
+            return self.refuse((request.conn, request.peer), QueueRefusal::PerAddress, retry, fx);
         }
-        let Entry { arrival, peer, .. } = self.places.slab[at];
+        let QueueEntry { arrival, peer, .. } = self.places.slab[at];
         self.holds.remove(arrival);
         self.take_connection(now, at, request, fx);
         if peer != request.peer {
@@ -129,20 +149,25 @@ impl Server {
     }
 
     /// The fault, if any, that costs a waiting client its place now.
-    fn offence(&self, now: Instant, entry: &Entry, request: &Request) -> Option<Loss> {
+    fn offence(
+        &self,
+        now: Instant,
+        entry: &QueueEntry,
+        request: &QueueRequest,
+    ) -> Option<PositionLoss> {
         let called = entry.call_port.is_some() && self.config.calls > 0;
         if now > entry.deadline && !called {
-            return Some(Loss::Overdue);
+            return Some(PositionLoss::Overdue);
         }
         let tolerance = self.config.early_tolerance.scaled(self.config.time_scale);
         if entry.dialect != Dialect::Passive && now + tolerance < entry.not_before {
-            return Some(Loss::TooEarly);
+            return Some(PositionLoss::TooEarly);
         }
         // Positions only decrease, so a client that missed our last reply knows
         // a greater one, never a smaller one.
         let named = request.told.filter(|_| request.ticket == Some(entry.ticket))?;
         let wrong = named < entry.told || (named > entry.told && !entry.unheard);
-        wrong.then_some(Loss::WrongPosition)
+        wrong.then_some(PositionLoss::WrongPosition)
     }
 
     /// Binds the entry to the connection of the request, and unbinds what
@@ -151,8 +176,8 @@ impl Server {
         &mut self,
         now: Instant,
         at: u32,
-        request: &Request,
-        fx: &mut Effects,
+        request: &QueueRequest,
+        fx: &mut QueueEffects,
     ) {
         if let Some(other) = self.places.with_conn(request.conn)
             && other != at
@@ -162,15 +187,15 @@ impl Server {
         if let Some(old) = self.places.slab[at].conn()
             && old != request.conn
         {
-            fx.output(Output::Hangup { conn: old, why: Loss::Replaced });
+            fx.output(Output::Hangup { conn: old, why: PositionLoss::Replaced });
         }
         self.places.bind(at, request.conn);
     }
 
     /// Takes over what the request says about its client.
-    pub(super) fn note(&mut self, at: u32, request: &Request) {
+    pub(super) fn note(&mut self, at: u32, request: &QueueRequest) {
         let entry = &mut self.places.slab[at];
-        if entry.phase == Phase::Waiting && entry.bytes != request.bytes {
+        if entry.phase == EntryPhase::Waiting && entry.bytes != request.bytes {
             self.line.set_bytes(entry.seat, request.bytes);
         }
         entry.bytes = request.bytes;
@@ -183,17 +208,17 @@ impl Server {
     }
 
     /// A different file was requested in Active Queueing (AQ-8).
-    fn move_to_end(&mut self, at: u32, fx: &mut Effects) {
+    fn move_to_end(&mut self, at: u32, fx: &mut QueueEffects) {
         self.leave_line(at, true);
         let arrival = self.draw_arrival();
         self.places.slab[at].arrival = arrival;
         self.join_line(at);
-        let Entry { ticket, seat, .. } = self.places.slab[at];
+        let QueueEntry { ticket, seat, .. } = self.places.slab[at];
         fx.event(Event::Moved { ticket, arrival, position: self.line.position(seat) });
     }
 
     /// A client without a place asks (AQ-2, AQ-3, AQ-10).
-    pub(super) fn newcomer(&mut self, now: Instant, request: &Request, fx: &mut Effects) {
+    pub(super) fn newcomer(&mut self, now: Instant, request: &QueueRequest, fx: &mut QueueEffects) {
         // Earlier events may have freed a slot; clients in the queue come
         // first.
         self.settle(now, fx);
@@ -201,13 +226,13 @@ impl Server {
         let busy = if starts {
             None
         } else if self.line.len() >= self.config.capacity {
-            Some(Refusal::QueueFull)
+            Some(QueueRefusal::QueueFull)
         } else {
-            self.address_is_full(request.peer).then_some(Refusal::PerAddress)
+            self.address_is_full(request.peer).then_some(QueueRefusal::PerAddress)
         };
         if let Some(why) = busy {
             let retry = match why {
-                Refusal::PerAddress => pace::ADDRESS_RETRY,
+                QueueRefusal::PerAddress => pace::ADDRESS_RETRY,
                 _ => pace::BUSY_RETRY,
             };
             let retry = retry.scaled(self.config.time_scale);
@@ -218,10 +243,10 @@ impl Server {
         }
         let ticket = self.places.draw_ticket(&mut self.rng);
         let arrival = self.draw_arrival();
-        let mut entry = Entry::new(ticket, arrival, request.peer, now);
+        let mut entry = QueueEntry::new(ticket, arrival, request.peer, now);
         entry.dialect = request.dialect;
         entry.bytes = request.bytes;
-        entry.phase = if starts { Phase::Uploading } else { Phase::Waiting };
+        entry.phase = if starts { EntryPhase::Uploading } else { EntryPhase::Waiting };
         let at = self.places.insert(entry);
         self.places.bind(at, request.conn);
         if starts {
@@ -235,7 +260,7 @@ impl Server {
         self.wait(now, at, request, fx);
     }
 
-    fn decide(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
+    fn decide(&mut self, now: Instant, at: u32, request: &QueueRequest, fx: &mut QueueEffects) {
         self.settle(now, fx);
         if !self.is_next(at, now) {
             return self.wait(now, at, request, fx);
@@ -244,8 +269,14 @@ impl Server {
     }
 
     /// Gives a slot to a client of the queue.
-    pub(super) fn serve(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
-        let Entry { seat, ticket, .. } = self.places.slab[at];
+    pub(super) fn serve(
+        &mut self,
+        now: Instant,
+        at: u32,
+        request: &QueueRequest,
+        fx: &mut QueueEffects,
+    ) {
+        let QueueEntry { seat, ticket, .. } = self.places.slab[at];
         let ahead = self.line.position(seat) - 1;
         for position in 1..=ahead.min(PASSED_TOLD) {
             let Some(other) = self.line.at(position) else { break };
@@ -260,7 +291,13 @@ impl Server {
     }
 
     /// Tells a waiting client its place (AQ-3, PQ-4).
-    pub(super) fn tell(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
+    pub(super) fn tell(
+        &mut self,
+        now: Instant,
+        at: u32,
+        request: &QueueRequest,
+        fx: &mut QueueEffects,
+    ) {
         let entry = &self.places.slab[at];
         let (dialect, ticket, seat) = (entry.dialect, entry.ticket, entry.seat);
         let position = self.line.position(seat);
@@ -287,7 +324,7 @@ impl Server {
         fx.event(Event::Told { ticket, dialect, position, length, not_before, deadline, keep });
         let limit = self.config.slots;
         let lost = self.why_gone(request).filter(|_| request.ticket != Some(ticket));
-        let place = Place {
+        let place = QueuePosition {
             dialect,
             ticket,
             position,
@@ -299,7 +336,7 @@ impl Server {
             keep,
             lost,
         };
-        fx.output(Output::Reply { conn: request.conn, verdict: Verdict::Wait(place) });
+        fx.output(Output::Reply { conn: request.conn, verdict: QueueVerdict::Wait(place) });
     }
 
     /// The time before which a client at `position` must not ask, and the time
@@ -307,8 +344,8 @@ impl Server {
     fn window(&self, now: Instant, at: u32, position: u32, keep: bool) -> (Duration, Duration) {
         let (dialect, scale) = (self.places.slab[at].dialect, self.config.time_scale);
         let (earliest, mut latest) = match self.config.policy {
-            Policy::Text => pace::window(dialect, position),
-            Policy::Adaptive => {
+            QueuePolicy::Text => pace::window(dialect, position),
+            QueuePolicy::Adaptive => {
                 let left = self.expected(at, now);
                 let left = left.map(|left| left.ratio(u64::from(scale.max(1)), 1));
                 pace::adaptive(dialect, position, left, keep)
@@ -327,24 +364,32 @@ impl Server {
     /// A request that needs no slot: too many of them are hammering too; then
     /// the address also has to wait when it asks for a slot without having a
     /// place.
-    pub(super) fn light(&mut self, now: Instant, conn: ConnId, peer: IpAddr, fx: &mut Effects) {
-        self.hammers(now, (conn, peer.to_canonical()), fx);
+    pub(super) fn admit_unqueued(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        peer: IpAddr,
+        fx: &mut QueueEffects,
+    ) {
+        self.refuse_over_rate(now, (conn, peer.to_canonical()), fx);
     }
 
     fn refuse(
         &self,
         (conn, peer): (ConnId, IpAddr),
-        why: Refusal,
+        why: QueueRefusal,
         wait: Duration,
-        fx: &mut Effects,
+        fx: &mut QueueEffects,
     ) {
         fx.event(Event::Refused { peer, conn, why });
         // Whole seconds at full scale, rounded up, because it is a promise.
         let second = Duration::from_secs(1).scaled(self.config.time_scale).as_micros().max(1);
         let retry_after = Duration::from_micros(wait.as_micros().div_ceil(second) * second);
         let verdict = match why {
-            Refusal::Hammering => Verdict::Hammering { retry_after },
-            Refusal::QueueFull | Refusal::PerAddress => Verdict::Busy { retry_after, why },
+            QueueRefusal::Hammering => QueueVerdict::Hammering { retry_after },
+            QueueRefusal::QueueFull | QueueRefusal::PerAddress => {
+                QueueVerdict::Busy { retry_after, why }
+            }
         };
         fx.output(Output::Reply { conn, verdict });
     }

@@ -1,20 +1,20 @@
 //! After a restart (PQ-12).
 
-use super::entry::{Entry, Phase, Stored};
+use super::entry::{EntryPhase, QueueEntry, Stored};
 use super::slots::Upload;
 use super::wheel::Wheel;
-use super::{Effects, Output, Server};
-use crate::queue::{Dialect, Event, Policy, Row, RowState, pace};
+use super::{Output, QueueEffects, QueueServer};
+use crate::queue::{Dialect, Event, QueuePolicy, RowState, StoredEntry, pace};
 use crate::time::{Duration, Instant};
 
 /// No store of ours has counted this far; rows with a larger number are
 /// renumbered.
 const ARRIVAL_MAX: u64 = 1 << 62;
 
-impl Server {
+impl QueueServer {
     /// Restores a row from the store. Rows come in order of arrival; a row out
     /// of order is placed where it came, an invalid row is deleted.
-    pub(super) fn restore(&mut self, now: Instant, row: Row, fx: &mut Effects) {
+    pub(super) fn restore(&mut self, now: Instant, row: StoredEntry, fx: &mut QueueEffects) {
         let known = self.places.with_ticket(row.ticket).is_some();
         if known || row.dialect == Dialect::Active {
             if !known {
@@ -26,7 +26,7 @@ impl Server {
             self.next_arrival = row.arrival;
         }
         let arrival = self.draw_arrival();
-        let mut entry = Entry::new(row.ticket, arrival, row.peer.to_canonical(), now);
+        let mut entry = QueueEntry::new(row.ticket, arrival, row.peer.to_canonical(), now);
         entry.dialect = row.dialect;
         entry.file = row.file;
         entry.bytes = row.bytes;
@@ -36,10 +36,10 @@ impl Server {
         (entry.unheard, entry.stored) = (true, Stored::Row);
         entry.set_callback(row.callback);
         entry.phase = match row.state {
-            RowState::Waiting => Phase::Waiting,
-            RowState::Uploading | RowState::Reserved => Phase::Reserved,
+            RowState::Waiting => EntryPhase::Waiting,
+            RowState::Uploading | RowState::Reserved => EntryPhase::Reserved,
         };
-        let (ticket, waits) = (entry.ticket, entry.phase == Phase::Waiting);
+        let (ticket, waits) = (entry.ticket, entry.phase == EntryPhase::Waiting);
         let at = self.places.insert(entry);
         let position = if waits {
             self.join_line(at);
@@ -64,14 +64,14 @@ impl Server {
     /// connections, so slots wait for their clients as they would for any whose
     /// connection broke while others wait: for a moment, in which they come back
     /// if they are there.
-    pub(super) fn resume(&mut self, now: Instant, fx: &mut Effects) {
+    pub(super) fn resume(&mut self, now: Instant, fx: &mut QueueEffects) {
         let reserve = now + self.config.slot_reserve.scaled(self.config.time_scale);
         let owners: alloc::vec::Vec<u32> = self.uploads.values().map(|one| one.entry).collect();
         for at in owners {
             let entry = &self.places.slab[at];
-            if entry.phase == Phase::Reserved && !Wheel::has(entry) {
+            if entry.phase == EntryPhase::Reserved && !Wheel::has(entry) {
                 self.places.slab[at].deadline = reserve;
-                if self.config.policy == Policy::Adaptive {
+                if self.config.policy == QueuePolicy::Adaptive {
                     let check = self.contested(now, reserve);
                     self.wake_at(at, Some(check));
                     if self.next_call < check {
@@ -119,8 +119,9 @@ impl Server {
         let (reserve, remanence) = (later(self.config.slot_reserve), later(self.config.remanence));
         let moment = self.contested(now, remanence);
         let owners = self.uploads.values().map(|one| one.entry);
-        let awaited =
-            |at: &u32| matches!(self.places.slab[*at].phase, Phase::Reserved | Phase::Pausing);
+        let awaited = |at: &u32| {
+            matches!(self.places.slab[*at].phase, EntryPhase::Reserved | EntryPhase::Pausing)
+        };
         let reserved = owners.filter(awaited);
         let mut excused: alloc::vec::Vec<_> = reserved.map(|at| (at, reserve)).collect();
         let waiting = (1..=self.line.len()).filter_map(|position| self.line.at(position));
@@ -132,12 +133,12 @@ impl Server {
                 entry.deadline = entry.deadline.max(until);
                 let (deadline, seat) = (entry.deadline, entry.seat);
                 let mut check = deadline;
-                if entry.phase == Phase::Waiting {
+                if entry.phase == EntryPhase::Waiting {
                     if entry.unheard && entry.conn().is_none() {
                         entry.awaited = moment;
                     }
                     self.line.set_present(seat, true);
-                } else if self.config.policy == Policy::Adaptive {
+                } else if self.config.policy == QueuePolicy::Adaptive {
                     check = moment.min(deadline);
                 }
                 self.wake_at(at, Some(check));
@@ -145,12 +146,12 @@ impl Server {
         }
     }
 
-    fn await_or_call(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+    fn await_or_call(&mut self, now: Instant, at: u32, fx: &mut QueueEffects) {
         self.wake_at(at, Some(self.places.slab[at].deadline));
         self.call_if_possible(now, at, fx);
     }
 
-    fn call_if_possible(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+    fn call_if_possible(&mut self, now: Instant, at: u32, fx: &mut QueueEffects) {
         if self.places.slab[at].call_port.is_some() && self.config.calls > 0 {
             self.book_call(now, at, fx);
         }

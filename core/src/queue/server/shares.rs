@@ -53,7 +53,7 @@ impl Shares {
     }
 
     /// How many slots an address holds.
-    pub(super) fn of(&self, peer: IpAddr) -> u32 {
+    pub(super) fn slots_held(&self, peer: IpAddr) -> u32 {
         self.held.get(&owner(peer)).copied().unwrap_or(0)
     }
 
@@ -111,7 +111,7 @@ mod tests {
                 };
                 let beyond = (0..4).map(|who| held(who).saturating_sub(shares.share()));
                 prop_assert_eq!(shares.lent(), beyond.sum::<u32>());
-                prop_assert_eq!(shares.of(peer), held(who));
+                prop_assert_eq!(shares.slots_held(peer), held(who));
             }
         }
     }
@@ -122,6 +122,6 @@ mod tests {
         for ip in ["2001:db8::1", "2001:db8::2", "2001:db8:0:1::1"] {
             shares.take(ip.parse().unwrap());
         }
-        assert_eq!((shares.of("2001:db8::3".parse().unwrap()), shares.lent()), (2, 1));
+        assert_eq!((shares.slots_held("2001:db8::3".parse().unwrap()), shares.lent()), (2, 1));
     }
 }

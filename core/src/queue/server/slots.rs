@@ -2,10 +2,10 @@
 
 use core::net::IpAddr;
 
-use super::entry::{Entry, Phase, Stored};
-use super::{Effects, Output, Request, Server, Verdict};
+use super::entry::{EntryPhase, QueueEntry, Stored};
+use super::{Output, QueueEffects, QueueRequest, QueueServer, QueueVerdict};
 use crate::id::ConnId;
-use crate::queue::{Dialect, Event, FileKey, Policy};
+use crate::queue::{Dialect, Event, FileKey, QueuePolicy};
 use crate::time::Instant;
 
 /// A client that took less than this loses its slot when its transfer breaks:
@@ -36,13 +36,19 @@ impl Upload {
     }
 }
 
-impl Server {
+impl QueueServer {
     /// Gives a slot to an entry that has left the queue, or was never in it.
-    pub(super) fn begin(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
+    pub(super) fn begin(
+        &mut self,
+        now: Instant,
+        at: u32,
+        request: &QueueRequest,
+        fx: &mut QueueEffects,
+    ) {
         let entry = &mut self.places.slab[at];
-        entry.phase = Phase::Uploading;
+        entry.phase = EntryPhase::Uploading;
         (entry.breaks, entry.calls, entry.call_booked) = (0, 0, false);
-        let Entry { ticket, arrival, peer, since, .. } = *entry;
+        let QueueEntry { ticket, arrival, peer, since, .. } = *entry;
         self.uploads.insert(arrival, Upload::new(at, now));
         self.shares.take(peer);
         self.runs(arrival);
@@ -59,8 +65,8 @@ impl Server {
         &mut self,
         now: Instant,
         at: u32,
-        request: &Request,
-        fx: &mut Effects,
+        request: &QueueRequest,
+        fx: &mut QueueEffects,
     ) {
         let fits = self.turn_has(now, at, request.bytes);
         let entry = &self.places.slab[at];
@@ -80,7 +86,13 @@ impl Server {
 
     /// Starts the next transfer of a client that has a slot, also after its
     /// last transfer broke (PQ-14).
-    pub(super) fn go_on(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
+    pub(super) fn go_on(
+        &mut self,
+        now: Instant,
+        at: u32,
+        request: &QueueRequest,
+        fx: &mut QueueEffects,
+    ) {
         self.take_connection(now, at, request, fx);
         self.shares.give(self.places.slab[at].peer);
         self.shares.take(request.peer);
@@ -88,9 +100,9 @@ impl Server {
         let before = self.places.slab[at].row();
         self.note(at, request);
         let entry = &mut self.places.slab[at];
-        entry.phase = Phase::Uploading;
+        entry.phase = EntryPhase::Uploading;
         (entry.calls, entry.call_booked) = (0, false);
-        let Entry { ticket, arrival, .. } = *entry;
+        let QueueEntry { ticket, arrival, .. } = *entry;
         self.runs(arrival);
         self.wake_at(at, None);
         if self.places.slab[at].row() != before {
@@ -131,14 +143,20 @@ impl Server {
         let mut entries = self.uploads.values().map(|upload| upload.entry);
         entries.find(|&at| {
             let entry = &self.places.slab[at];
-            entry.phase == Phase::Reserved && entry.peer == peer && entry.file == file
+            entry.phase == EntryPhase::Reserved && entry.peer == peer && entry.file == file
         })
     }
 
     /// All bytes of a range have been sent.
-    pub(super) fn finished(&mut self, now: Instant, conn: ConnId, last: bool, fx: &mut Effects) {
+    pub(super) fn finished(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        last: bool,
+        fx: &mut QueueEffects,
+    ) {
         let Some(at) = self.places.with_conn(conn) else { return };
-        if self.places.slab[at].phase != Phase::Uploading {
+        if self.places.slab[at].phase != EntryPhase::Uploading {
             return;
         }
         self.progress(conn, self.places.slab[at].bytes);
@@ -156,7 +174,7 @@ impl Server {
         if let Some(upload) = self.uploads.get_mut(&arrival) {
             upload.between_files = between_files;
         }
-        self.places.slab[at].phase = Phase::Pausing;
+        self.places.slab[at].phase = EntryPhase::Pausing;
         let hold = if between_files { self.config.turn_hold } else { self.config.continue_hold };
         let until = now + hold.scaled(self.config.time_scale);
         self.places.slab[at].deadline = until;
@@ -166,19 +184,20 @@ impl Server {
     /// A position was not told, or a transfer that was granted cannot begin.
     /// Whoever has a name or an address to be known by may ask for that on any
     /// connection; in Active Queueing it is this one.
-    pub(super) fn unsaid(&mut self, now: Instant, conn: ConnId) {
+    pub(super) fn retract_reply(&mut self, now: Instant, conn: ConnId) {
         let Some(at) = self.places.with_conn(conn) else { return };
-        let Entry { phase, arrival, dialect, .. } = self.places.slab[at];
-        if phase == Phase::Waiting {
+        let QueueEntry { phase, arrival, dialect, .. } = self.places.slab[at];
+        if phase == EntryPhase::Waiting {
             self.places.slab[at].unheard = true;
         }
-        if phase != Phase::Uploading {
+        if phase != EntryPhase::Uploading {
             return;
         }
         self.rests(arrival);
         let until = now + self.config.slot_reserve.scaled(self.config.time_scale);
         let entry = &mut self.places.slab[at];
-        entry.phase = if dialect == Dialect::Active { Phase::Pausing } else { Phase::Reserved };
+        entry.phase =
+            if dialect == Dialect::Active { EntryPhase::Pausing } else { EntryPhase::Reserved };
         (entry.not_before, entry.deadline) = (now, until);
         if dialect != Dialect::Active {
             self.places.unbind(at);
@@ -188,27 +207,27 @@ impl Server {
 
     /// A range was sent, and its connection closes. In Active Queueing the next
     /// range would have to be requested on it (AQ-9).
-    pub(super) fn parted(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
+    pub(super) fn parted(&mut self, now: Instant, conn: ConnId, fx: &mut QueueEffects) {
         self.finished(now, conn, false, fx);
         let Some(at) = self.places.with_conn(conn) else { return };
         let entry = &mut self.places.slab[at];
-        if entry.phase == Phase::Pausing && entry.dialect != Dialect::Active {
-            entry.phase = Phase::Reserved;
+        if entry.phase == EntryPhase::Pausing && entry.dialect != Dialect::Active {
+            entry.phase = EntryPhase::Reserved;
             self.places.unbind(at);
         }
     }
 
     /// The connection of a transfer was lost.
-    pub(super) fn broken(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
+    pub(super) fn broken(&mut self, now: Instant, conn: ConnId, fx: &mut QueueEffects) {
         let Some(at) = self.places.with_conn(conn) else { return };
         let entry = &self.places.slab[at];
-        let adaptive = self.config.policy == Policy::Adaptive;
+        let adaptive = self.config.policy == QueuePolicy::Adaptive;
         let named = entry.dialect != Dialect::Passive || !adaptive;
         let reserves = entry.dialect != Dialect::Active
             && named
             && entry.stored != Stored::Released
             && entry.breaks < self.config.slot_breaks;
-        if entry.phase != Phase::Uploading || !reserves {
+        if entry.phase != EntryPhase::Uploading || !reserves {
             return self.gone(now, conn, fx);
         }
         if adaptive && self.taken(at) < WORTH_A_RESERVE {
@@ -217,10 +236,10 @@ impl Server {
         self.places.unbind(at);
         let until = now + self.config.slot_reserve.scaled(self.config.time_scale);
         let entry = &mut self.places.slab[at];
-        entry.phase = Phase::Reserved;
+        entry.phase = EntryPhase::Reserved;
         entry.breaks += 1;
         (entry.not_before, entry.deadline) = (now, until);
-        let Entry { ticket, arrival, .. } = *entry;
+        let QueueEntry { ticket, arrival, .. } = *entry;
         self.rests(arrival);
         self.wake_at(at, Some(if adaptive { self.contested(now, until) } else { until }));
         self.save(at, fx);
@@ -233,7 +252,7 @@ impl Server {
     fn turn_has(&self, now: Instant, at: u32, bytes: u64) -> bool {
         let Some(upload) = self.uploads.get(&self.places.slab[at].arrival) else { return false };
         let long = now.since(upload.since) >= self.config.turn_time.scaled(self.config.time_scale);
-        let adaptive = self.config.policy == Policy::Adaptive;
+        let adaptive = self.config.policy == QueuePolicy::Adaptive;
         adaptive && !long && self.taken(at).saturating_add(bytes) <= self.config.turn_bytes
     }
 
@@ -246,7 +265,7 @@ impl Server {
     /// The transfer of an entry broke before it was worth reserving the slot:
     /// an entry that had waited is put back into the queue; for any other,
     /// nothing is lost.
-    fn turn_away(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+    fn turn_away(&mut self, now: Instant, at: u32, fx: &mut QueueEffects) {
         if self.places.slab[at].told == 0 {
             return self.end_upload(at, fx);
         }
@@ -266,9 +285,9 @@ impl Server {
 
     /// Checks a slot that is reserved for its owner and not expired: when
     /// others wait, an adaptive server gives it up.
-    pub(super) fn reserved(&mut self, now: Instant, at: u32, fx: &mut Effects) {
-        let Entry { deadline, dialect, arrival, call_port, calls, .. } = self.places.slab[at];
-        if self.config.policy != Policy::Adaptive {
+    pub(super) fn reserved(&mut self, now: Instant, at: u32, fx: &mut QueueEffects) {
+        let QueueEntry { deadline, dialect, arrival, call_port, calls, .. } = self.places.slab[at];
+        if self.config.policy != QueuePolicy::Adaptive {
             return self.wake_at(at, Some(deadline));
         }
         if self.line.present() > 0 {
@@ -289,13 +308,13 @@ impl Server {
 
     /// Gives up the slot of an absent entry. It returns to its place in the
     /// queue, absent, until it comes back or expires.
-    fn return_to_line(&mut self, at: u32, fx: &mut Effects) {
-        let Entry { arrival, ticket, bytes, deadline, .. } = self.places.slab[at];
+    fn return_to_line(&mut self, at: u32, fx: &mut QueueEffects) {
+        let QueueEntry { arrival, ticket, bytes, deadline, .. } = self.places.slab[at];
         let Some(seat) = self.line.push_front(at, bytes) else { return self.end_upload(at, fx) };
         self.leave_slot(at);
         fx.event(Event::Unreserved { ticket, free: self.free() });
         let entry = &mut self.places.slab[at];
-        (entry.phase, entry.seat, entry.unheard) = (Phase::Waiting, seat, true);
+        (entry.phase, entry.seat, entry.unheard) = (EntryPhase::Waiting, seat, true);
         (entry.calls, entry.call_booked) = (0, false);
         let mut position = 1;
         while let Some(next) = self.line.at(position + 1)
@@ -312,7 +331,7 @@ impl Server {
     }
 
     pub(super) fn leave_slot(&mut self, at: u32) {
-        let Entry { arrival, peer, .. } = self.places.slab[at];
+        let QueueEntry { arrival, peer, .. } = self.places.slab[at];
         self.rests(arrival);
         self.called_back.remove(&arrival);
         if self.uploads.remove(&arrival).is_some() {
@@ -322,9 +341,9 @@ impl Server {
 
     /// Frees the slot of an entry and removes the entry, so that nothing
     /// remains that could block others.
-    pub(super) fn end_upload(&mut self, at: u32, fx: &mut Effects) {
+    pub(super) fn end_upload(&mut self, at: u32, fx: &mut QueueEffects) {
         let ticket = self.places.slab[at].ticket;
-        let reserved = self.places.slab[at].phase == Phase::Reserved;
+        let reserved = self.places.slab[at].phase == EntryPhase::Reserved;
         self.leave_slot(at);
         self.discard(at, fx);
         let free = self.free();
@@ -335,9 +354,9 @@ impl Server {
         });
     }
 
-    fn reply_start(&self, at: u32, request: &Request, fx: &mut Effects) {
+    fn reply_start(&self, at: u32, request: &QueueRequest, fx: &mut QueueEffects) {
         let told_ticket = matches!(request.dialect, Dialect::Parq | Dialect::Parq11);
-        let verdict = Verdict::Start { ticket: self.places.slab[at].ticket, told_ticket };
+        let verdict = QueueVerdict::Start { ticket: self.places.slab[at].ticket, told_ticket };
         fx.output(Output::Reply { conn: request.conn, verdict });
     }
 }

@@ -3,9 +3,9 @@
 
 use core::net::IpAddr;
 
-use super::claims::{Claim, Turn};
-use super::entry::{Entry, Patience};
-use super::{Effects, Server};
+use super::claims::{EntryClaim, Turn};
+use super::entry::{Patience, QueueEntry};
+use super::{QueueEffects, QueueServer};
 use crate::queue::Event;
 use crate::time::Instant;
 
@@ -14,7 +14,7 @@ use crate::time::Instant;
 /// ask.
 const PASSED_OVER: u32 = 64;
 
-impl Server {
+impl QueueServer {
     /// Slots that nobody uses.
     #[must_use]
     pub fn free(&self) -> u32 {
@@ -37,20 +37,20 @@ impl Server {
     /// True when an address has its share of the slots, including those that
     /// are reserved for it.
     fn has_its_share(&self, peer: IpAddr) -> bool {
-        self.shares.of(peer) + self.claims.within_of(peer) >= self.shares.share()
+        self.shares.slots_held(peer) + self.claims.within_of(peer) >= self.shares.share()
     }
 
     fn turn(&self, arrival: Option<u64>, peer: IpAddr) -> Turn {
         // What is reserved for a later client of its address is no reason to pass
         // it over: among those of one address, too, the first is first.
         let before = self.claims.within_before(peer, arrival);
-        let beyond = self.shares.of(peer) + before >= self.shares.share();
+        let beyond = self.shares.slots_held(peer) + before >= self.shares.share();
         Turn { arrival, beyond, slots: if beyond { self.free() } else { self.free_within() } }
     }
 
     /// True when an entry of the queue may have a slot now.
     pub(super) fn is_next(&self, at: u32, now: Instant) -> bool {
-        let Entry { arrival, peer, .. } = self.places.slab[at];
+        let QueueEntry { arrival, peer, .. } = self.places.slab[at];
         self.claims.has(arrival) || self.claims.let_in(self.turn(Some(arrival), peer), now)
     }
 
@@ -61,7 +61,7 @@ impl Server {
 
     /// An entry is about to be served: marks the entries it passes.
     pub(super) fn passes(&mut self, at: u32, now: Instant) {
-        let Entry { arrival, peer, .. } = self.places.slab[at];
+        let QueueEntry { arrival, peer, .. } = self.places.slab[at];
         if self.claims.has(arrival) {
             return;
         }
@@ -73,7 +73,7 @@ impl Server {
     /// Ends expired claims, and reserves the free slots for the first present
     /// entries of the queue. Must run after a change of either, and before a
     /// newcomer is served.
-    pub(super) fn settle(&mut self, now: Instant, fx: &mut Effects) {
+    pub(super) fn settle(&mut self, now: Instant, fx: &mut QueueEffects) {
         while let Some((at, arrival)) = self.claims.due(now) {
             let entry = &self.places.slab[at];
             self.line.set_present(entry.seat, false);
@@ -90,7 +90,7 @@ impl Server {
     /// Ends claims for which there is no slot.
     fn drop_claims(&mut self) {
         let shares = &self.shares;
-        while self.claims.demote(|peer| shares.share().saturating_sub(shares.of(peer))) {}
+        while self.claims.demote(|peer| shares.share().saturating_sub(shares.slots_held(peer))) {}
         while self.claims.within() > self.free_within().min(self.line.present())
             || self.claims.len() > self.free().max(self.claims.within())
         {
@@ -99,13 +99,13 @@ impl Server {
     }
 
     /// Reserves slots for entries whose address has less than its share.
-    fn claim_shares(&mut self, now: Instant, fx: &mut Effects) {
+    fn claim_shares(&mut self, now: Instant, fx: &mut QueueEffects) {
         let (mut rank, mut passed_over) = (1, 0);
         while self.claims.within() < self.free_within().min(self.line.present())
             && passed_over < PASSED_OVER
             && let Some(at) = self.line.present_at(rank)
         {
-            let Entry { arrival, peer, .. } = self.places.slab[at];
+            let QueueEntry { arrival, peer, .. } = self.places.slab[at];
             if self.claims.is_within(arrival) {
                 rank += 1;
             } else if self.has_its_share(peer) {
@@ -118,7 +118,7 @@ impl Server {
 
     /// Reserves the remaining slots for the first entries, whatever their
     /// address.
-    fn claim_the_rest(&mut self, now: Instant, fx: &mut Effects) {
+    fn claim_the_rest(&mut self, now: Instant, fx: &mut QueueEffects) {
         let mut rank = 1;
         while self.claims.len() < self.free().min(self.line.present())
             && let Some(at) = self.line.present_at(rank)
@@ -131,7 +131,7 @@ impl Server {
 
     /// Reserves a slot for an entry; false when it is too late for that, and
     /// the entry is marked absent.
-    fn claim(&mut self, now: Instant, at: u32, beyond: bool, fx: &mut Effects) -> bool {
+    fn claim(&mut self, now: Instant, at: u32, beyond: bool, fx: &mut QueueEffects) -> bool {
         let since = self.claims.inherit(now);
         let entry = &self.places.slab[at];
         let (peer, until) = (entry.peer, entry.deadline.min(entry.awaited));
@@ -144,7 +144,7 @@ impl Server {
             fx.event(Event::Lapsed { ticket: entry.ticket });
             return false;
         }
-        let claim = Claim { entry: at, peer, beyond, since, open_at, until };
+        let claim = EntryClaim { entry: at, peer, beyond, since, open_at, until };
         self.claims.add(entry.arrival, claim);
         fx.event(Event::Entitled { ticket: entry.ticket });
         self.call_back(now, at, fx);

@@ -3,12 +3,12 @@
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
-use super::Server;
-use super::claims::Claim;
-use super::entry::{Entry, Phase};
+use super::QueueServer;
+use super::claims::EntryClaim;
+use super::entry::{EntryPhase, QueueEntry};
 use super::slots::Upload;
 use crate::id::{ConnId, Guid};
-use crate::queue::{Dialect, FileKey, Policy};
+use crate::queue::{Dialect, FileKey, QueuePolicy};
 use crate::time::{Duration, Instant};
 
 /// The state of the upload queue at one instant.
@@ -18,7 +18,7 @@ pub struct View {
     /// Upload slots.
     pub slots: u32,
     /// How whoever waits is told when to ask.
-    pub policy: Policy,
+    pub policy: QueuePolicy,
     /// Slots that nobody uses.
     pub free: u32,
     /// The length of the queue.
@@ -57,11 +57,11 @@ pub struct KeptView {
 /// How many places are in each lane.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lanes {
-    /// Places in [`Lane::Sync`].
+    /// Places in [`QueueLane::Sync`].
     pub sync: u32,
-    /// Places in [`Lane::Async`].
+    /// Places in [`QueueLane::Async`].
     pub asynchronous: u32,
-    /// Places in [`Lane::Grace`].
+    /// Places in [`QueueLane::Grace`].
     pub grace: u32,
     /// Places further back, in any lane: not counted by lane.
     pub beyond: u32,
@@ -71,11 +71,11 @@ pub struct Lanes {
 /// counted from 0, and the number of places.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Windows {
-    /// Of [`Lane::Sync`].
+    /// Of [`QueueLane::Sync`].
     pub sync: (u32, u32),
-    /// Of [`Lane::Async`].
+    /// Of [`QueueLane::Async`].
     pub asynchronous: (u32, u32),
-    /// Of [`Lane::Grace`].
+    /// Of [`QueueLane::Grace`].
     pub grace: (u32, u32),
 }
 
@@ -105,7 +105,7 @@ pub struct UploadView {
 
 /// The lane of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lane {
+pub enum QueueLane {
     /// The connection is kept.
     Sync,
     /// The connection was closed on purpose; the client comes back to poll.
@@ -127,7 +127,7 @@ pub struct PlaceView {
     /// The file it last requested.
     pub file: FileKey,
     /// Its lane.
-    pub lane: Lane,
+    pub lane: QueueLane,
     /// Its position now; 1 is next.
     pub position: u32,
     /// The last position it was told; 0 before the first reply.
@@ -148,7 +148,7 @@ pub struct PlaceView {
     pub entitled: bool,
 }
 
-impl Server {
+impl QueueServer {
     /// The state of all slots, and of `count` places starting at position
     /// `from` (at least 1).
     #[must_use]
@@ -187,9 +187,9 @@ impl Server {
         let (mut lanes, mut places) = (Lanes::default(), Vec::new());
         for (i, at) in self.line.iter().take(SORTED).enumerate() {
             let (seen, (first, count)) = match self.lane(&self.places.slab[at], now) {
-                Lane::Sync => (&mut lanes.sync, windows.sync),
-                Lane::Async => (&mut lanes.asynchronous, windows.asynchronous),
-                Lane::Grace => (&mut lanes.grace, windows.grace),
+                QueueLane::Sync => (&mut lanes.sync, windows.sync),
+                QueueLane::Async => (&mut lanes.asynchronous, windows.asynchronous),
+                QueueLane::Grace => (&mut lanes.grace, windows.grace),
             };
             if (first..first.saturating_add(count)).contains(seen) {
                 places.extend(self.place_view(i as u32 + 1, now));
@@ -200,18 +200,18 @@ impl Server {
         (lanes, places)
     }
 
-    fn lane(&self, entry: &Entry, now: Instant) -> Lane {
+    fn lane(&self, entry: &QueueEntry, now: Instant) -> QueueLane {
         let late = !self.line.is_present(entry.seat);
         if entry.conn().is_some() {
-            Lane::Sync
+            QueueLane::Sync
         } else if entry.unheard || late || now > entry.deadline {
-            Lane::Grace
+            QueueLane::Grace
         } else {
-            Lane::Async
+            QueueLane::Async
         }
     }
 
-    fn kept_view(&self, claim: &Claim) -> KeptView {
+    fn kept_view(&self, claim: &EntryClaim) -> KeptView {
         let entry = &self.places.slab[claim.entry];
         KeptView {
             ticket: entry.ticket,
@@ -232,7 +232,7 @@ impl Server {
             file: entry.file,
             conn: entry.conn(),
             since: upload.since,
-            reserved_until: (entry.phase == Phase::Reserved).then_some(entry.deadline),
+            reserved_until: (entry.phase == EntryPhase::Reserved).then_some(entry.deadline),
         }
     }
 

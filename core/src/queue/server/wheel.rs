@@ -12,13 +12,13 @@
 use alloc::collections::BTreeMap;
 use core::num::NonZeroU64;
 
-use super::entry::Entry;
+use super::entry::QueueEntry;
 use super::slab::Slab;
 use crate::time::{Duration, Instant};
 
 /// The links of an entry in its list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Links {
+pub(super) struct WheelLinks {
     /// The list it is in: the number of its tick plus one.
     tick: Option<NonZeroU64>,
     /// Its deadline, while it is in a list.
@@ -62,8 +62,8 @@ impl Wheel {
 
     /// True when the deadline of a due entry had moved later; the entry is now
     /// in the right list.
-    pub(super) fn postpone(&mut self, slab: &mut Slab<Entry>, key: u32, now: Instant) -> bool {
-        let Links { tick, wake, .. } = slab[key].links;
+    pub(super) fn postpone(&mut self, slab: &mut Slab<QueueEntry>, key: u32, now: Instant) -> bool {
+        let WheelLinks { tick, wake, .. } = slab[key].links;
         let right = self.tick_of(wake);
         if Instant::from_micros(right.saturating_mul(self.tick)) <= now {
             return false;
@@ -76,17 +76,17 @@ impl Wheel {
     }
 
     /// True while an entry has a deadline.
-    pub(super) fn has(entry: &Entry) -> bool {
+    pub(super) fn has(entry: &QueueEntry) -> bool {
         entry.links.tick.is_some()
     }
 
     /// The deadline of an entry.
-    pub(super) fn deadline(entry: &Entry) -> Option<Instant> {
+    pub(super) fn deadline(entry: &QueueEntry) -> Option<Instant> {
         Self::has(entry).then_some(entry.links.wake)
     }
 
     /// Sets, moves or clears (`None`) the deadline of an entry.
-    pub(super) fn set(&mut self, slab: &mut Slab<Entry>, key: u32, at: Option<Instant>) {
+    pub(super) fn set(&mut self, slab: &mut Slab<QueueEntry>, key: u32, at: Option<Instant>) {
         let linked = slab[key].links.tick.map(|tick| tick.get() - 1);
         let wanted = at.map(|at| (self.tick_of(at), at));
         match (linked, wanted) {
@@ -106,10 +106,11 @@ impl Wheel {
         at.as_micros().div_ceil(self.tick).min(u64::MAX - 1)
     }
 
-    fn link(&mut self, slab: &mut Slab<Entry>, key: u32, tick: u64, wake: Instant) {
+    fn link(&mut self, slab: &mut Slab<QueueEntry>, key: u32, tick: u64, wake: Instant) {
         let list = self.lists.entry(tick).or_insert_with(|| List { first: key, last: key });
         // The ends of a list point at themselves.
-        slab[key].links = Links { tick: NonZeroU64::new(tick + 1), wake, prev: key, next: key };
+        slab[key].links =
+            WheelLinks { tick: NonZeroU64::new(tick + 1), wake, prev: key, next: key };
         if list.last != key {
             slab[list.last].links.next = key;
             slab[key].links.prev = list.last;
@@ -117,8 +118,8 @@ impl Wheel {
         }
     }
 
-    fn unlink(&mut self, slab: &mut Slab<Entry>, key: u32, tick: u64) {
-        let Links { prev, next, .. } = slab[key].links;
+    fn unlink(&mut self, slab: &mut Slab<QueueEntry>, key: u32, tick: u64) {
+        let WheelLinks { prev, next, .. } = slab[key].links;
         slab[key].links.tick = None;
         if prev == key && next == key {
             self.lists.remove(&tick);
@@ -155,7 +156,7 @@ mod tests {
         ) {
             let mut slab = Slab::new();
             for _ in 0..20 {
-                slab.insert(Entry::sample());
+                slab.insert(QueueEntry::sample());
             }
             let mut wheel = Wheel::new(Duration::from_micros(4));
             let mut model = BTreeMap::new();
@@ -185,7 +186,7 @@ mod tests {
     #[test]
     fn the_end_of_all_time_is_a_deadline_like_any_other() {
         let mut slab = Slab::new();
-        let key = slab.insert(Entry::sample());
+        let key = slab.insert(QueueEntry::sample());
         let mut wheel = Wheel::new(Duration::from_micros(1));
         wheel.set(&mut slab, key, Some(Instant::MAX));
         assert!(wheel.next() >= Some(Instant::MAX - Duration::from_micros(1)));

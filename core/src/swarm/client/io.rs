@@ -9,31 +9,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::ConnId;
 use crate::time::Duration;
-use crate::wire::pdtp::{Hash, Message, Method, Reason, Span, Text};
+use crate::wire::pdtp::{Hash, PdtpMessage, Reason, Span, Text, TransferMethod};
 
 /// A job that the host does for the client: one transfer with a peer.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(transparent)]
-pub struct Job(pub u32);
+pub struct TransferJob(pub u32);
 
 /// A request of a peer, received by our listener.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Request {
+pub struct PeerRequest {
     /// The connection to answer on.
     pub conn: ConnId,
     pub peer: IpAddr,
     /// `X-PDTP-Peer-Id`.
     pub peer_id: Text,
-    pub method: Method,
+    pub method: TransferMethod,
     pub url: Text,
     pub span: Span,
 }
 
 /// How a job ended.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Outcome {
+pub enum JobOutcome {
     /// All bytes were transferred. `hash` is the digest of the whole piece as
     /// it is on disk now; only the receiving side needs it.
     Whole { hash: Option<Hash>, took: Duration },
@@ -49,7 +49,7 @@ pub enum Input {
     /// The connection is lost, or could not be opened.
     Offline,
     /// A message of the coordinator.
-    Message(Message),
+    Message(PdtpMessage),
     /// Download a file. `have` are the verified pieces on disk, for pieces of
     /// `chunk` bytes.
     Want { url: Text, chunk: u64, have: Vec<u32> },
@@ -61,11 +61,11 @@ pub enum Input {
     /// (SW-17).
     Listen { port: Option<u16> },
     /// A peer sent a request.
-    Incoming(Request),
+    Incoming(PeerRequest),
     /// A peer that has not been answered yet is gone.
     Gone { conn: ConnId },
     /// A job ended.
-    Ended { job: Job, outcome: Outcome },
+    Ended { job: TransferJob, outcome: JobOutcome },
 }
 
 /// Something for the host to do, in order.
@@ -76,21 +76,21 @@ pub enum Output {
     Connect,
     /// Send a message to the coordinator. Messages of one turn may share a
     /// frame once the coordinator has agreed to `merge`.
-    Send(Message),
+    Send(PdtpMessage),
     /// `GET` the span from the peer, write it to its position, then read the
     /// whole piece back for its digest.
-    Fetch { job: Job, from: SocketAddr, url: Text, span: Span, piece: Span },
+    Fetch { job: TransferJob, from: SocketAddr, url: Text, span: Span, piece: Span },
     /// `PUT` the span to the peer.
-    Push { job: Job, to: SocketAddr, url: Text, span: Span },
+    Push { job: TransferJob, to: SocketAddr, url: Text, span: Span },
     /// Answer the peer's `GET` with its span.
-    Serve { job: Job, conn: ConnId, url: Text, span: Span },
+    Serve { job: TransferJob, conn: ConnId, url: Text, span: Span },
     /// Accept the peer's `PUT`, write the span and read the piece back for its
     /// digest.
-    Take { job: Job, conn: ConnId, url: Text, span: Span, piece: Span },
+    Take { job: TransferJob, conn: ConnId, url: Text, span: Span, piece: Span },
     /// Answer the peer with this status, without a body.
     Refuse { conn: ConnId, status: u16 },
     /// Abort a job; its end need not be reported.
-    Abort { job: Job },
+    Abort { job: TransferJob },
     /// Size and pieces of the file are known: make room for it.
     Info { url: Text, size: u64, chunk: u64, sha256: Option<Hash> },
     /// The piece is verified: save that it is there. Comes before anything that
@@ -121,14 +121,14 @@ pub enum Event {
     /// `retry`.
     Offline { retry: Duration },
     /// A piece is being received; `from` is `None` for a peer's `PUT`.
-    Receiving { job: Job, piece: u32, from: Option<SocketAddr>, source: bool },
+    Receiving { job: TransferJob, piece: u32, from: Option<SocketAddr>, source: bool },
     /// A piece, or a part of one, is being sent; `to` is `None` for a peer's
     /// `GET`.
-    Sending { job: Job, piece: u32, to: Option<SocketAddr> },
+    Sending { job: TransferJob, piece: u32, to: Option<SocketAddr> },
     /// A job ended.
-    Ended { job: Job, whole: bool },
+    Ended { job: TransferJob, whole: bool },
     /// A job took too long.
-    Overdue { job: Job },
+    Overdue { job: TransferJob },
     /// A piece is verified and on disk.
     Kept { piece: u32, held: u32 },
     /// A piece has a wrong digest.

@@ -3,19 +3,21 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::io::{Event, Ignored, Job, Outcome, Output};
-use super::liars::Giver;
-use super::{Client, Effects};
+use super::io::{Event, Ignored, JobOutcome, Output, TransferJob};
+use super::liars::PieceGiver;
+use super::{ClientEffects, SwarmClient};
 use crate::address::{may_dial, plausible};
 use crate::id::ConnId;
 use crate::time::{Duration, Instant};
-use crate::wire::pdtp::{About, Completed, Hash, Message, Method, Reason, Span, Transfer};
+use crate::wire::pdtp::{
+    Completed, Hash, PdtpMessage, Reason, Span, TransferKey, TransferMethod, TransferOrder,
+};
 
 /// A transfer that is running, or waits for its turn to send.
 #[derive(Debug, Clone)]
-pub(super) struct Running {
+pub(super) struct RunningTransfer {
     /// How it is named in reports to the coordinator.
-    pub(super) about: About,
+    pub(super) about: TransferKey,
     pub(super) piece: u32,
     pub(super) doing: Doing,
     pub(super) deadline: Instant,
@@ -35,12 +37,12 @@ pub(super) enum Doing {
 /// The ports on which a plain web server may listen as a source.
 const WEB: [u16; 2] = [80, 443];
 
-impl Client {
+impl SwarmClient {
     /// The coordinator orders a connection to a peer. It must be able to know
     /// the address plausibly: it cannot make us connect into our private
     /// network, or to a system service.
-    pub(super) fn ordered(&mut self, now: Instant, order: Transfer, fx: &mut Effects) {
-        let Transfer { about, port, method, hash } = order;
+    pub(super) fn ordered(&mut self, now: Instant, order: TransferOrder, fx: &mut ClientEffects) {
+        let TransferOrder { about, port, method, hash } = order;
         let peer = SocketAddr::new(about.peer, port);
         let source = about.peer_id.is_empty();
         let honest = self.coordinator.is_some_and(|by| match source {
@@ -52,7 +54,7 @@ impl Client {
         let why = match piece {
             _ if !honest => Some(Ignored::Address),
             None => Some(Ignored::File),
-            _ if method == Method::Get && self.liars.has(&about) => Some(Ignored::Liar),
+            _ if method == TransferMethod::Get && self.liars.has(&about) => Some(Ignored::Liar),
             _ if self.jobs.len() >= self.config.jobs as usize => Some(Ignored::TooMany),
             _ => None,
         };
@@ -63,11 +65,11 @@ impl Client {
             return;
         };
         match method {
-            Method::Get => {
+            TransferMethod::Get => {
                 if self.files[at].have.contains(piece) {
                     let url = about.url.clone();
                     let span = self.files[at].span(piece);
-                    fx.output(Output::Send(Message::Provide { url, span }));
+                    fx.output(Output::Send(PdtpMessage::Provide { url, span }));
                     return;
                 }
                 let (url, span) = (about.url.clone(), about.span);
@@ -76,7 +78,7 @@ impl Client {
                 fx.event(Event::Receiving { job, piece, from: Some(peer), source });
                 fx.output(Output::Fetch { job, from: peer, url, span, piece: piece_span });
             }
-            Method::Put => {
+            TransferMethod::Put => {
                 let job = self.enter(now, about, piece, Doing::Push { to: peer, begun: false });
                 self.queue.push_back(job.0);
                 self.send_next(now, fx);
@@ -89,10 +91,10 @@ impl Client {
     pub(super) fn receive(
         &mut self,
         now: Instant,
-        about: About,
+        about: TransferKey,
         (at, piece, hash): (usize, u32, Option<Hash>),
-        fx: &mut Effects,
-    ) -> Job {
+        fx: &mut ClientEffects,
+    ) -> TransferJob {
         let url = self.files[at].url.clone();
         let old = self.jobs.iter().find(|(_, job)| {
             job.piece == piece && job.about.url == url && matches!(job.doing, Doing::Receive { .. })
@@ -103,25 +105,31 @@ impl Client {
         self.enter(now, about, piece, Doing::Receive { hash })
     }
 
-    pub(super) fn enter(&mut self, now: Instant, about: About, piece: u32, doing: Doing) -> Job {
+    pub(super) fn enter(
+        &mut self,
+        now: Instant,
+        about: TransferKey,
+        piece: u32,
+        doing: Doing,
+    ) -> TransferJob {
         let job = self.next_job;
         self.next_job = self.next_job.wrapping_add(1);
         let deadline = now + self.config.job_timeout.max(Duration::from_micros(1));
-        self.jobs.insert(job, Running { about, piece, doing, deadline });
-        Job(job)
+        self.jobs.insert(job, RunningTransfer { about, piece, doing, deadline });
+        TransferJob(job)
     }
 
-    pub(super) fn abort(&mut self, job: u32, fx: &mut Effects) {
+    pub(super) fn abort(&mut self, job: u32, fx: &mut ClientEffects) {
         if self.jobs.remove(&job).is_some() {
             self.queue.retain(|other| *other != job);
-            fx.output(Output::Abort { job: Job(job) });
+            fx.output(Output::Abort { job: TransferJob(job) });
         }
     }
 
     /// Starts waiting uploads, as many as may send at once.
-    pub(super) fn send_next(&mut self, now: Instant, fx: &mut Effects) {
+    pub(super) fn send_next(&mut self, now: Instant, fx: &mut ClientEffects) {
         loop {
-            let begun = |job: &&Running| {
+            let begun = |job: &&RunningTransfer| {
                 matches!(
                     job.doing,
                     Doing::Push { begun: true, .. } | Doing::Serve { begun: true, .. }
@@ -134,7 +142,7 @@ impl Client {
             let deadline = now + self.config.job_timeout.max(Duration::from_micros(1));
             let Some(running) = self.jobs.get_mut(&number) else { continue };
             running.deadline = deadline;
-            let (job, piece) = (Job(number), running.piece);
+            let (job, piece) = (TransferJob(number), running.piece);
             let (url, span) = (running.about.url.clone(), running.about.span);
             match &mut running.doing {
                 Doing::Push { to, begun } => {
@@ -155,26 +163,32 @@ impl Client {
     }
 
     /// A job ended: reports it.
-    pub(super) fn ended(&mut self, now: Instant, job: Job, outcome: Outcome, fx: &mut Effects) {
+    pub(super) fn ended(
+        &mut self,
+        now: Instant,
+        job: TransferJob,
+        outcome: JobOutcome,
+        fx: &mut ClientEffects,
+    ) {
         let Some(running) = self.jobs.remove(&job.0) else { return };
         self.queue.retain(|other| *other != job.0);
-        fx.event(Event::Ended { job, whole: matches!(outcome, Outcome::Whole { .. }) });
-        let Running { about, piece, doing, .. } = running;
+        fx.event(Event::Ended { job, whole: matches!(outcome, JobOutcome::Whole { .. }) });
+        let RunningTransfer { about, piece, doing, .. } = running;
         match (doing, outcome) {
-            (Doing::Receive { hash }, Outcome::Whole { hash: Some(found), took }) => {
+            (Doing::Receive { hash }, JobOutcome::Whole { hash: Some(found), took }) => {
                 self.received(about, (piece, hash), (found, took), fx);
             }
-            (Doing::Receive { .. }, Outcome::Whole { hash: None, .. }) => {
+            (Doing::Receive { .. }, JobOutcome::Whole { hash: None, .. }) => {
                 self.report(about, None, Some(Reason::Data), (None, None), fx);
             }
-            (Doing::Receive { .. }, Outcome::Broken { reason, bytes }) => {
+            (Doing::Receive { .. }, JobOutcome::Broken { reason, bytes }) => {
                 let offset = self.offset(&about, bytes);
                 self.report(about, None, Some(reason), (offset, None), fx);
             }
-            (_, Outcome::Whole { took, .. }) => {
+            (_, JobOutcome::Whole { took, .. }) => {
                 self.report(about, None, None, (None, Some(took)), fx);
             }
-            (_, Outcome::Broken { reason, .. }) => {
+            (_, JobOutcome::Broken { reason, .. }) => {
                 self.report(about, None, Some(reason), (None, None), fx);
             }
         }
@@ -183,7 +197,7 @@ impl Client {
 
     /// How many bytes of the piece are there, after a transfer of a part of it
     /// brought `bytes`.
-    fn offset(&self, about: &About, bytes: u64) -> Option<u64> {
+    fn offset(&self, about: &TransferKey, bytes: u64) -> Option<u64> {
         let file = &self.files[self.file(&about.url)?];
         let whole = file.span(file.piece_of(about.span)?);
         Some(about.span.start - whole.start + bytes).filter(|offset| *offset > 0)
@@ -191,16 +205,16 @@ impl Client {
 
     fn received(
         &mut self,
-        about: About,
+        about: TransferKey,
         (piece, expected): (u32, Option<Hash>),
         (found, took): (Hash, Duration),
-        fx: &mut Effects,
+        fx: &mut ClientEffects,
     ) {
         let Some(at) = self.file(&about.url) else { return };
         if expected == Some(found) {
             self.keep(at, piece, fx);
         } else {
-            let mut giver = Giver::of(&about);
+            let mut giver = PieceGiver::from_transfer(&about);
             if expected.is_some() {
                 giver.take().into_iter().for_each(|giver| self.liars.blame(giver));
                 fx.event(Event::Wrong { piece });
@@ -211,7 +225,7 @@ impl Client {
         self.finish(at, fx);
     }
 
-    fn keep(&mut self, at: usize, piece: u32, fx: &mut Effects) {
+    fn keep(&mut self, at: usize, piece: u32, fx: &mut ClientEffects) {
         let file = &mut self.files[at];
         file.keep(piece);
         file.judged.remove(&piece);
@@ -220,7 +234,13 @@ impl Client {
     }
 
     /// The coordinator has checked a digest.
-    pub(super) fn judged(&mut self, url: &str, span: Span, ok: bool, fx: &mut Effects) {
+    pub(super) fn digest_checked(
+        &mut self,
+        url: &str,
+        span: Span,
+        ok: bool,
+        fx: &mut ClientEffects,
+    ) {
         let Some(at) = self.file(url) else { return };
         let Some(piece) = self.files[at].piece_of(span) else { return };
         let Some(giver) = self.files[at].judged.remove(&piece) else { return };
@@ -235,28 +255,28 @@ impl Client {
 
     pub(super) fn report(
         &self,
-        about: About,
+        about: TransferKey,
         hash: Option<Hash>,
         reason: Option<Reason>,
         (offset, took): (Option<u64>, Option<Duration>),
-        fx: &mut Effects,
+        fx: &mut ClientEffects,
     ) {
         if self.coordinator.is_some() {
             let took = took.map(Duration::as_micros);
             let report = Completed { about, hash, offset, reason, took };
-            fx.output(Output::Send(Message::Completed(report)));
+            fx.output(Output::Send(PdtpMessage::Completed(report)));
         }
     }
 
     /// Aborts jobs that take too long.
-    pub(super) fn overdue(&mut self, now: Instant, fx: &mut Effects) {
+    pub(super) fn overdue(&mut self, now: Instant, fx: &mut ClientEffects) {
         let late = self.jobs.iter().filter(|(_, job)| job.deadline <= now);
         let late: Vec<u32> = late.map(|(job, _)| *job).collect();
         for job in late {
             let Some(running) = self.jobs.remove(&job) else { continue };
             self.queue.retain(|other| *other != job);
-            fx.event(Event::Overdue { job: Job(job) });
-            fx.output(Output::Abort { job: Job(job) });
+            fx.event(Event::Overdue { job: TransferJob(job) });
+            fx.output(Output::Abort { job: TransferJob(job) });
             self.report(running.about, None, Some(Reason::Data), (None, None), fx);
         }
         self.send_next(now, fx);

@@ -3,7 +3,7 @@
 //! It keeps a connection to the coordinator, announces what it has and wants,
 //! follows `transfer` orders, admits peers that the coordinator authorizes, and
 //! reports how each transfer ended. The host transfers the bytes and computes
-//! the digests; each transfer is a [`Job`] that the client starts and the host
+//! the digests; each transfer is a [`TransferJob`] that the client starts and the host
 //! ends with [`Input::Ended`], unless the client aborts it.
 
 mod config;
@@ -20,28 +20,28 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 pub use self::config::Config;
-pub use self::io::{Event, Ignored, Input, Job, Outcome, Output, Request};
-use self::jobs::{Doing, Running};
-use self::liars::{Giver, Liars};
+pub use self::io::{Event, Ignored, Input, JobOutcome, Output, PeerRequest, TransferJob};
+use self::jobs::{Doing, RunningTransfer};
+use self::liars::{Liars, PieceGiver};
 use self::peers::{Allowed, Waiting};
-use super::bits::Bits;
+use super::bits::PieceSet;
 use crate::engine::{Engine, Fx};
 use crate::time::{Duration, Instant};
-use crate::wire::pdtp::{Extensions, Span, Text};
+use crate::wire::pdtp::{AgreedExtensions, Span, Text};
 
 /// A file that it downloads or offers.
 #[derive(Debug, Clone)]
-struct File {
+struct ClientFile {
     url: Text,
     /// Size of the file in bytes; 0 until it is known.
     size: u64,
     chunk: u64,
     /// Verified pieces on disk.
-    have: Bits,
+    have: PieceSet,
     held: u32,
     /// Pieces whose digest the coordinator has to check, with the peer to blame
     /// when it is wrong.
-    judged: BTreeMap<u32, Option<Giver>>,
+    judged: BTreeMap<u32, Option<PieceGiver>>,
     /// All of it was here from the beginning.
     whole: bool,
     done: bool,
@@ -51,11 +51,11 @@ struct File {
 ///
 /// ```
 /// use servent_core::engine::{Engine, Fx};
-/// use servent_core::swarm::client::{Client, Config, Input, Output};
+/// use servent_core::swarm::client::{SwarmClient, Config, Input, Output};
 /// use servent_core::time::Instant;
 /// use servent_core::wire::pdtp::Message;
 ///
-/// let mut client = Client::new(Config { id: "alice".into(), ..Config::default() });
+/// let mut client = SwarmClient::new(Config { id: "alice".into(), ..Config::default() });
 /// let (now, mut fx) = (Instant::from_secs(1_000), Fx::new());
 /// let want = Input::Want { url: "film".into(), chunk: 4, have: Vec::new() };
 /// client.handle(now, want, &mut fx);
@@ -67,7 +67,7 @@ struct File {
 /// assert!(matches!(said[0], Message::Register { .. }));
 /// ```
 #[derive(Debug, Clone)]
-pub struct Client {
+pub struct SwarmClient {
     config: Config,
     coordinator: Option<IpAddr>,
     connecting: bool,
@@ -76,12 +76,12 @@ pub struct Client {
     moves: u32,
     connect_at: Option<Instant>,
     /// The extensions that the coordinator agreed to.
-    agreed: Extensions,
+    agreed: AgreedExtensions,
     /// It has admitted a peer that the coordinator announced: from then on the
     /// coordinator announces every peer before it connects.
     expects: bool,
-    files: Vec<File>,
-    jobs: BTreeMap<u32, Running>,
+    files: Vec<ClientFile>,
+    jobs: BTreeMap<u32, RunningTransfer>,
     next_job: u32,
     /// Uploads that wait for their turn.
     queue: VecDeque<u32>,
@@ -90,14 +90,14 @@ pub struct Client {
     liars: Liars,
 }
 
-type Effects = Fx<Output, Event>;
+type ClientEffects = Fx<Output, Event>;
 
-impl Engine for Client {
+impl Engine for SwarmClient {
     type Input = Input;
     type Output = Output;
     type Event = Event;
 
-    fn handle(&mut self, now: Instant, input: Input, fx: &mut Effects) {
+    fn handle(&mut self, now: Instant, input: Input, fx: &mut ClientEffects) {
         match input {
             Input::Online { coordinator } => self.online(coordinator, fx),
             Input::Offline => self.offline(now, fx),
@@ -112,7 +112,7 @@ impl Engine for Client {
         }
     }
 
-    fn handle_timeout(&mut self, now: Instant, fx: &mut Effects) {
+    fn handle_timeout(&mut self, now: Instant, fx: &mut ClientEffects) {
         if self.connect_at.is_some_and(|at| at <= now) {
             self.connect_at = None;
             self.connecting = true;
@@ -130,7 +130,7 @@ impl Engine for Client {
     }
 }
 
-impl Client {
+impl SwarmClient {
     /// A client without files.
     #[must_use]
     pub const fn new(config: Config) -> Self {
@@ -142,7 +142,7 @@ impl Client {
             retry,
             moves: 0,
             connect_at: None,
-            agreed: Extensions { merge: false, early: false },
+            agreed: AgreedExtensions { merge: false, early: false },
             expects: false,
             files: Vec::new(),
             jobs: BTreeMap::new(),
@@ -157,7 +157,7 @@ impl Client {
     /// The extensions the coordinator agreed to, such as whether messages may
     /// share a frame.
     #[must_use]
-    pub const fn agreed(&self) -> Extensions {
+    pub const fn agreed(&self) -> AgreedExtensions {
         self.agreed
     }
 
@@ -180,7 +180,7 @@ impl Client {
     }
 }
 
-impl File {
+impl ClientFile {
     fn pieces(&self) -> u32 {
         if self.chunk == 0 { 0 } else { self.size.div_ceil(self.chunk) as u32 }
     }
@@ -229,7 +229,7 @@ mod tests {
         let mut dice = Rng::new(1);
         for _ in 0..500 {
             let (size, chunk) = (dice.below(300), dice.below(40));
-            let mut file = File::new("f".into(), chunk, false);
+            let mut file = ClientFile::new("f".into(), chunk, false);
             file.size = size;
             let pieces = if chunk == 0 { 0 } else { size.div_ceil(chunk) };
             assert_eq!(u64::from(file.pieces()), pieces);
@@ -256,7 +256,7 @@ mod tests {
         let mut dice = Rng::new(2);
         for _ in 0..4_000 {
             let (size, chunk) = (dice.below(60), dice.below(25));
-            let mut file = File::new("f".into(), chunk, false);
+            let mut file = ClientFile::new("f".into(), chunk, false);
             file.size = size;
             let (start, end) = (dice.below(size + 2), dice.below(size + 3));
             let span = Span { start, end: Some(end).filter(|_| dice.chance(4, 5)) };
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn no_size_that_a_coordinator_names_is_too_large_to_reckon_with() {
         let half = 1 << 63;
-        let mut file = File::new("f".into(), half, false);
+        let mut file = ClientFile::new("f".into(), half, false);
         file.size = u64::MAX;
         assert_eq!((file.pieces(), file.span(1)), (2, Span::new(half, u64::MAX)));
         assert_eq!(file.piece_of(Span { start: half, end: None }), Some(1));

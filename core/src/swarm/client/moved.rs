@@ -10,14 +10,20 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use super::io::{Event, Ignored, Output};
-use super::{Client, Effects};
+use super::{ClientEffects, SwarmClient};
 use crate::address::may_dial;
 use crate::time::Instant;
 use crate::wire::pdtp::Text;
 
-impl Client {
+impl SwarmClient {
     /// The coordinator says that another one has the file.
-    pub(super) fn moved(&mut self, now: Instant, url: &Text, to: SocketAddr, fx: &mut Effects) {
+    pub(super) fn moved(
+        &mut self,
+        now: Instant,
+        url: &Text,
+        to: SocketAddr,
+        fx: &mut ClientEffects,
+    ) {
         let (Some(at), Some(by)) = (self.file(url), self.coordinator) else { return };
         if !may_dial(to, by) {
             fx.event(Event::Ignored { why: Ignored::Address });
@@ -46,7 +52,7 @@ impl Client {
     }
 
     /// The file cannot be had; one that is here needs nothing any more.
-    fn give_up(&mut self, at: usize, why: String, fx: &mut Effects) {
+    fn give_up(&mut self, at: usize, why: String, fx: &mut ClientEffects) {
         if !self.files[at].done {
             let url = self.files.remove(at).url;
             fx.output(Output::Failed { url, why });
@@ -54,7 +60,7 @@ impl Client {
     }
 
     /// Where else the site of the coordinator answers.
-    pub(super) fn beside(&self, mut others: Vec<SocketAddr>, fx: &mut Effects) {
+    pub(super) fn beside(&self, mut others: Vec<SocketAddr>, fx: &mut ClientEffects) {
         let Some(by) = self.coordinator else { return };
         others.retain(|at| may_dial(*at, by));
         if !others.is_empty() {

@@ -1,15 +1,15 @@
 //! Admission of the peers that connect to us.
 
-use super::io::{Event, Output, Request};
+use super::io::{Event, Output, PeerRequest};
 use super::jobs::Doing;
-use super::{Client, Effects};
+use super::{ClientEffects, SwarmClient};
 use crate::time::{Duration, Instant};
-use crate::wire::pdtp::{About, Message, Method};
+use crate::wire::pdtp::{PdtpMessage, TransferKey, TransferMethod};
 
 /// A peer whose authorization is being verified (SW-3).
 #[derive(Debug, Clone)]
 pub(super) struct Waiting {
-    pub(super) request: Request,
+    pub(super) request: PeerRequest,
     pub(super) deadline: Instant,
     /// The coordinator was asked; before that, its announcement is expected.
     pub(super) asked: bool,
@@ -18,7 +18,7 @@ pub(super) struct Waiting {
 /// A peer that the coordinator has announced.
 #[derive(Debug, Clone)]
 pub(super) struct Allowed {
-    about: About,
+    about: TransferKey,
     until: Instant,
 }
 
@@ -27,8 +27,8 @@ const FORBIDDEN: u16 = 403;
 const NOT_FOUND: u16 = 404;
 const BUSY: u16 = 503;
 
-impl Client {
-    pub(super) fn incoming(&mut self, now: Instant, request: Request, fx: &mut Effects) {
+impl SwarmClient {
+    pub(super) fn incoming(&mut self, now: Instant, request: PeerRequest, fx: &mut ClientEffects) {
         let known = self.file(&request.url);
         let piece = known.and_then(|at| Some((at, self.files[at].piece_of(request.span)?)));
         let Some((at, piece)) = piece else {
@@ -36,11 +36,11 @@ impl Client {
             return;
         };
         let here = self.files[at].have.contains(piece);
-        if here != (request.method == Method::Get) {
+        if here != (request.method == TransferMethod::Get) {
             self.refuse(&request, NOT_FOUND, fx);
             return;
         }
-        if request.method == Method::Put && self.liars.has(&about(&request)) {
+        if request.method == TransferMethod::Put && self.liars.has(&about(&request)) {
             self.refuse(&request, FORBIDDEN, fx);
             return;
         }
@@ -61,7 +61,7 @@ impl Client {
             let asked = !(self.agreed.early && self.expects);
             let wait = if asked { self.config.verify_timeout } else { self.config.early_wait };
             if asked {
-                fx.output(Output::Send(Message::AskVerify(about(&request))));
+                fx.output(Output::Send(PdtpMessage::AskVerify(about(&request))));
             }
             let deadline = now + wait.max(Duration::from_micros(1));
             self.waiting.push(Waiting { request, deadline, asked });
@@ -72,9 +72,9 @@ impl Client {
     pub(super) fn verified(
         &mut self,
         now: Instant,
-        about: About,
+        about: TransferKey,
         authorized: bool,
-        fx: &mut Effects,
+        fx: &mut ClientEffects,
     ) {
         self.expects |= authorized;
         let same = |peer: &Waiting| {
@@ -97,7 +97,7 @@ impl Client {
         }
     }
 
-    fn admit(&mut self, now: Instant, request: Request, fx: &mut Effects) {
+    fn admit(&mut self, now: Instant, request: PeerRequest, fx: &mut ClientEffects) {
         let known = self.file(&request.url);
         let piece = known.and_then(|at| Some((at, self.files[at].piece_of(request.span)?)));
         let full = self.jobs.len() >= self.config.jobs as usize;
@@ -107,12 +107,12 @@ impl Client {
         };
         let (about, conn) = (about(&request), request.conn);
         match request.method {
-            Method::Get => {
+            TransferMethod::Get => {
                 let job = self.enter(now, about, piece, Doing::Serve { conn, begun: false });
                 self.queue.push_back(job.0);
                 self.send_next(now, fx);
             }
-            Method::Put => {
+            TransferMethod::Put => {
                 let job = self.receive(now, about, (at, piece, None), fx);
                 let whole = self.files[at].span(piece);
                 let (url, span) = (request.url, request.span);
@@ -122,21 +122,21 @@ impl Client {
         }
     }
 
-    fn refuse(&self, request: &Request, status: u16, fx: &mut Effects) {
+    fn refuse(&self, request: &PeerRequest, status: u16, fx: &mut ClientEffects) {
         fx.event(Event::Refused { conn: request.conn, status });
         fx.output(Output::Refuse { conn: request.conn, status });
     }
 
     /// Asks about peers that were not announced in time, and refuses those the
     /// coordinator has not answered about.
-    pub(super) fn unanswered(&mut self, now: Instant, fx: &mut Effects) {
+    pub(super) fn unanswered(&mut self, now: Instant, fx: &mut ClientEffects) {
         while let Some(at) = self.waiting.iter().position(|peer| peer.deadline <= now) {
             let Waiting { request, asked, .. } = self.waiting.remove(at);
             if asked || self.coordinator.is_none() {
                 self.refuse(&request, BUSY, fx);
                 continue;
             }
-            fx.output(Output::Send(Message::AskVerify(about(&request))));
+            fx.output(Output::Send(PdtpMessage::AskVerify(about(&request))));
             let deadline = now + self.config.verify_timeout.max(Duration::from_micros(1));
             self.waiting.push(Waiting { request, deadline, asked: true });
         }
@@ -144,8 +144,8 @@ impl Client {
 }
 
 /// How a request is named to the coordinator.
-fn about(request: &Request) -> About {
-    About {
+fn about(request: &PeerRequest) -> TransferKey {
+    TransferKey {
         peer: request.peer,
         url: request.url.clone(),
         span: request.span,

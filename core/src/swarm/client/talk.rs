@@ -4,37 +4,37 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use core::net::IpAddr;
 
-use super::super::bits::Bits;
+use super::super::bits::PieceSet;
 use super::io::{Event, Ignored, Output};
-use super::{Client, Effects, File};
+use super::{ClientEffects, ClientFile, SwarmClient};
 use crate::time::{Duration, Instant};
-use crate::wire::pdtp::{Extensions, Hash, Message, Site, Span, Text};
+use crate::wire::pdtp::{AgreedExtensions, Hash, PdtpMessage, SiteAnnouncement, Span, Text};
 
-impl Client {
+impl SwarmClient {
     /// Announces who we are, what we have and what we want, from the beginning:
     /// it may be another coordinator than before.
-    pub(super) fn online(&mut self, coordinator: IpAddr, fx: &mut Effects) {
+    pub(super) fn online(&mut self, coordinator: IpAddr, fx: &mut ClientEffects) {
         self.coordinator = Some(coordinator);
         self.connecting = false;
         self.connect_at = None;
         self.retry = self.config.retry_first;
         fx.event(Event::Online);
-        fx.output(Output::Send(Message::Register {
+        fx.output(Output::Send(PdtpMessage::Register {
             client_id: self.config.id.clone(),
             listen_port: self.config.listen_port,
-            extensions: Extensions { merge: true, early: true },
+            extensions: AgreedExtensions { merge: true, early: true },
         }));
         let (max_download, max_upload) = (self.config.max_download, self.config.max_upload);
         if max_download.or(max_upload).is_some() {
-            fx.output(Output::Send(Message::SetConcurrency { max_download, max_upload }));
+            fx.output(Output::Send(PdtpMessage::SetConcurrency { max_download, max_upload }));
         }
         for file in &self.files {
-            fx.output(Output::Send(Message::AskInfo { url: file.url.clone() }));
+            fx.output(Output::Send(PdtpMessage::AskInfo { url: file.url.clone() }));
         }
     }
 
     /// Transfers with peers continue; the coordinator is told later.
-    pub(super) fn offline(&mut self, now: Instant, fx: &mut Effects) {
+    pub(super) fn offline(&mut self, now: Instant, fx: &mut ClientEffects) {
         self.hang_up();
         let retry = self.retry;
         self.retry =
@@ -49,29 +49,29 @@ impl Client {
     pub(super) fn hang_up(&mut self) {
         self.coordinator = None;
         self.connecting = false;
-        self.agreed = Extensions::default();
+        self.agreed = AgreedExtensions::default();
         self.expects = false;
         self.allowed.clear();
     }
 
-    pub(super) fn want(&mut self, url: Text, (chunk, have): (u64, &[u32]), fx: &mut Effects) {
-        let mut file = File::new(url, chunk, false);
+    pub(super) fn want(&mut self, url: Text, (chunk, have): (u64, &[u32]), fx: &mut ClientEffects) {
+        let mut file = ClientFile::new(url, chunk, false);
         have.iter()
             .filter(|piece| **piece < self.config.pieces)
             .for_each(|piece| file.keep(*piece));
         self.add(file, fx);
     }
 
-    pub(super) fn offer(&mut self, url: Text, fx: &mut Effects) {
-        self.add(File::new(url, 0, true), fx);
+    pub(super) fn offer(&mut self, url: Text, fx: &mut ClientEffects) {
+        self.add(ClientFile::new(url, 0, true), fx);
     }
 
-    fn add(&mut self, file: File, fx: &mut Effects) {
+    fn add(&mut self, file: ClientFile, fx: &mut ClientEffects) {
         if self.file(&file.url).is_some() {
             return;
         }
         if self.coordinator.is_some() {
-            fx.output(Output::Send(Message::AskInfo { url: file.url.clone() }));
+            fx.output(Output::Send(PdtpMessage::AskInfo { url: file.url.clone() }));
         } else if !self.connecting && self.connect_at.is_none() {
             self.connecting = true;
             fx.output(Output::Connect);
@@ -80,46 +80,48 @@ impl Client {
     }
 
     /// Announces the port on which we accept peers, if it has changed.
-    pub(super) fn listen(&mut self, port: Option<u16>, fx: &mut Effects) {
+    pub(super) fn listen(&mut self, port: Option<u16>, fx: &mut ClientEffects) {
         let changed = core::mem::replace(&mut self.config.listen_port, port) != port;
         // Whether peers can reach it has to be found out again (SW-3).
         self.expects &= !changed;
         if changed && self.coordinator.is_some() {
-            fx.output(Output::Send(Message::ChangePort { listen_port: port }));
+            fx.output(Output::Send(PdtpMessage::ChangePort { listen_port: port }));
         }
     }
 
-    pub(super) fn leave(&mut self, url: &Text, fx: &mut Effects) {
+    pub(super) fn leave(&mut self, url: &Text, fx: &mut ClientEffects) {
         let Some(at) = self.file(url) else { return };
         self.files.remove(at);
         self.abort_all(url, fx);
         if self.coordinator.is_some() {
             for message in [
-                Message::Unrequest { url: url.clone(), span: Span::ALL },
-                Message::Unprovide { url: url.clone(), span: Span::ALL },
+                PdtpMessage::Unrequest { url: url.clone(), span: Span::ALL },
+                PdtpMessage::Unprovide { url: url.clone(), span: Span::ALL },
             ] {
                 fx.output(Output::Send(message));
             }
         }
     }
 
-    pub(super) fn message(&mut self, now: Instant, message: Message, fx: &mut Effects) {
+    pub(super) fn message(&mut self, now: Instant, message: PdtpMessage, fx: &mut ClientEffects) {
         match message {
-            Message::Extensions(extensions) => self.agreed = extensions,
-            Message::TellInfo { url, site: Site { moved: Some(to), .. }, .. } => {
-                self.moved(now, &url, to, fx)
-            }
-            Message::TellInfo { url, gone: Some(why), .. } => self.withdrawn(&url, why, fx),
-            Message::TellInfo { url, size, chunk_size, sha256, site, .. } => {
+            PdtpMessage::Extensions(extensions) => self.agreed = extensions,
+            PdtpMessage::TellInfo {
+                url, site: SiteAnnouncement { moved: Some(to), .. }, ..
+            } => self.moved(now, &url, to, fx),
+            PdtpMessage::TellInfo { url, gone: Some(why), .. } => self.withdrawn(&url, why, fx),
+            PdtpMessage::TellInfo { url, size, chunk_size, sha256, site, .. } => {
                 self.beside(site.others, fx);
-                self.told(&url, (size.zip(chunk_size), sha256), fx);
+                self.receive_pieces(&url, (size.zip(chunk_size), sha256), fx);
             }
-            Message::Transfer(order) => self.ordered(now, order, fx),
-            Message::TellVerify { about, authorized } => {
+            PdtpMessage::Transfer(order) => self.ordered(now, order, fx),
+            PdtpMessage::TellVerify { about, authorized } => {
                 self.verified(now, about, authorized, fx);
             }
-            Message::HashVerify { url, span, hash_ok } => self.judged(&url, span, hash_ok, fx),
-            Message::ProtocolError { message } | Message::Error { message, .. } => {
+            PdtpMessage::HashVerify { url, span, hash_ok } => {
+                self.digest_checked(&url, span, hash_ok, fx)
+            }
+            PdtpMessage::ProtocolError { message } | PdtpMessage::Error { message, .. } => {
                 fx.event(Event::Complaint { message });
             }
             _ => fx.event(Event::Ignored { why: Ignored::NotACoordinators }),
@@ -128,11 +130,11 @@ impl Client {
 
     /// The pieces are known now: announces those that are here and requests the
     /// rest.
-    fn told(
+    fn receive_pieces(
         &mut self,
         url: &Text,
         (info, sha256): (Option<(u64, u64)>, Option<Hash>),
-        fx: &mut Effects,
+        fx: &mut ClientEffects,
     ) {
         let Some(at) = self.file(url) else { return };
         let most = u64::from(self.config.pieces);
@@ -150,7 +152,7 @@ impl Client {
         let file = &mut self.files[at];
         if file.chunk != chunk && !file.whole {
             // Pieces of another size are different pieces.
-            (file.have, file.held) = (Bits::default(), 0);
+            (file.have, file.held) = (PieceSet::default(), 0);
         }
         let news = (file.size, file.chunk) != (size, chunk);
         (file.size, file.chunk) = (size, chunk);
@@ -161,19 +163,19 @@ impl Client {
             fx.output(Output::Info { url: url.clone(), size, chunk, sha256 });
         }
         for span in file.runs(true) {
-            fx.output(Output::Send(Message::Provide { url: url.clone(), span }));
+            fx.output(Output::Send(PdtpMessage::Provide { url: url.clone(), span }));
         }
         // A piece whose digest was never checked is requested again: the
         // coordinator that should have checked it is gone.
         file.judged = BTreeMap::new();
         for span in file.runs(false) {
-            fx.output(Output::Send(Message::Request { url: url.clone(), span }));
+            fx.output(Output::Send(PdtpMessage::Request { url: url.clone(), span }));
         }
         self.finish(at, fx);
     }
 
     /// The file is no longer available. Clients that have it keep it.
-    fn withdrawn(&mut self, url: &Text, why: String, fx: &mut Effects) {
+    fn withdrawn(&mut self, url: &Text, why: String, fx: &mut ClientEffects) {
         let Some(at) = self.file(url) else { return };
         let done = self.files.remove(at).done;
         self.abort_all(url, fx);
@@ -183,7 +185,7 @@ impl Client {
     }
 
     /// Aborts all transfers of a file.
-    fn abort_all(&mut self, url: &Text, fx: &mut Effects) {
+    fn abort_all(&mut self, url: &Text, fx: &mut ClientEffects) {
         let jobs = self.jobs.iter().filter(|(_, job)| job.about.url == *url);
         let jobs: alloc::vec::Vec<u32> = jobs.map(|(job, _)| *job).collect();
         for job in jobs {
@@ -192,7 +194,7 @@ impl Client {
     }
 
     /// Reports when a file whose pieces are known is complete.
-    pub(super) fn finish(&mut self, at: usize, fx: &mut Effects) {
+    pub(super) fn finish(&mut self, at: usize, fx: &mut ClientEffects) {
         let file = &mut self.files[at];
         if file.held == file.pieces() && !core::mem::replace(&mut file.done, true) {
             fx.output(Output::Done { url: file.url.clone() });
@@ -201,13 +203,13 @@ impl Client {
     }
 }
 
-impl File {
+impl ClientFile {
     pub(super) fn new(url: Text, chunk: u64, whole: bool) -> Self {
         Self {
             url,
             size: 0,
             chunk,
-            have: Bits::default(),
+            have: PieceSet::default(),
             held: 0,
             judged: BTreeMap::new(),
             whole,

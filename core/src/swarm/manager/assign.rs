@@ -1,22 +1,24 @@
 //! Assigns a piece to a downloader, and tells both ends.
 
 use super::super::event::{Event, Funnel, Pick};
-use super::client::{Part, Transfer, Up};
+use super::client::{PieceSpan, PieceTransfer, Up};
 use super::file::Retry;
-use super::timers::Due;
-use super::{Effects, Manager};
+use super::timers::TimerPurpose;
+use super::{Manager, ManagerEffects};
 use crate::time::Instant;
-use crate::wire::pdtp::{About, Message, Method, Span, Text, Transfer as Order};
+use crate::wire::pdtp::{
+    PdtpMessage, Span, Text, TransferKey, TransferMethod, TransferOrder as Order,
+};
 
 /// An assignment.
 #[derive(Debug, Clone)]
-pub(super) struct Given {
+pub(super) struct GivenAssignment {
     pub(super) file: u32,
     pub(super) piece: u32,
     /// The member that downloads.
     pub(super) down: u32,
     /// Where it downloads from: a source or a member.
-    pub(super) up: Giver,
+    pub(super) up: AssignedGiver,
     pub(super) why: Pick,
     pub(super) funnel: Option<Funnel>,
     /// It is a piece that failed before.
@@ -25,7 +27,7 @@ pub(super) struct Given {
 
 /// The uploading side.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Giver {
+pub(super) enum AssignedGiver {
     Source(u32),
     Member(u32),
 }
@@ -33,15 +35,15 @@ pub(super) enum Giver {
 impl Manager {
     /// Starts a transfer: grants the piece if it is not earned, and tells both
     /// ends.
-    pub(super) fn assign(&mut self, now: Instant, given: Given, fx: &mut Effects) {
-        let Given { file: number, piece, down: member, up, why, funnel, retry } = given;
+    pub(super) fn assign(&mut self, now: Instant, given: GivenAssignment, fx: &mut ManagerEffects) {
+        let GivenAssignment { file: number, piece, down: member, up, why, funnel, retry } = given;
         let paid = retry.as_ref().is_some_and(|(_, retry)| retry.charged);
         let charged = paid || !self.solo(number);
         let file = &mut self.files[number as usize];
         let down = file.member(member).client;
         let up = match up {
-            Giver::Source(source) => Up::Source(source),
-            Giver::Member(other) => Up::Client(file.member(other).client),
+            AssignedGiver::Source(source) => Up::Source(source),
+            AssignedGiver::Member(other) => Up::Client(file.member(other).client),
         };
         let again = retry.is_some();
         let (chosen, retry) = retry.unzip();
@@ -63,12 +65,14 @@ impl Manager {
         }
         let put = matches!(up, Up::Client(client) if !self.client(client).active());
         let (tried, part) = match retry {
-            None => (alloc::vec::Vec::new(), Part::Whole),
-            Some(Retry { tried, offset: 0, .. }) => (tried, Part::Whole),
-            Some(Retry { tried, offset, earlier, .. }) => (tried, Part::Rest { offset, earlier }),
+            None => (alloc::vec::Vec::new(), PieceSpan::Whole),
+            Some(Retry { tried, offset: 0, .. }) => (tried, PieceSpan::Whole),
+            Some(Retry { tried, offset, earlier, .. }) => {
+                (tried, PieceSpan::Rest { offset, earlier })
+            }
         };
         let deadline = now + self.config.transfer_timeout;
-        let at = self.enter(Transfer {
+        let at = self.enter(PieceTransfer {
             file: number,
             piece,
             down,
@@ -86,7 +90,7 @@ impl Manager {
             admitted: false,
             funnel,
         });
-        self.agenda.add(deadline, Due::Transfer(at));
+        self.agenda.add(deadline, TimerPurpose::Transfer(at));
         let (conn, from) = (self.client(down).conn, self.up_conn(up));
         fx.event(Event::Assigned {
             file: number,
@@ -117,7 +121,7 @@ impl Manager {
     }
 
     /// Adds a transfer to all lists.
-    fn enter(&mut self, transfer: Transfer) -> u32 {
+    fn enter(&mut self, transfer: PieceTransfer) -> u32 {
         let (down, up) = (transfer.down, transfer.up);
         let at = self.spare.pop().unwrap_or_else(|| {
             self.transfers.push(None);
@@ -137,7 +141,7 @@ impl Manager {
     }
 
     /// Grants one piece that is not earned (§4).
-    pub(super) fn grant(&mut self, file: u32, client: u32, aged: bool, fx: &mut Effects) {
+    pub(super) fn grant(&mut self, file: u32, client: u32, aged: bool, fx: &mut ManagerEffects) {
         let row = self.client(client).row;
         let entry = self.ledger.get_mut(row);
         entry.row.grants += 1;
@@ -149,19 +153,19 @@ impl Manager {
     }
 
     /// The bytes to be transferred.
-    pub(super) fn part_span(&self, transfer: &Transfer) -> (u64, u64) {
+    pub(super) fn part_span(&self, transfer: &PieceTransfer) -> (u64, u64) {
         let (start, end) = self.files[transfer.file as usize].span(transfer.piece);
         match transfer.part {
-            Part::Whole => (start, end),
-            Part::Rest { offset, .. } => (start + offset, end),
-            Part::Beginning { offset, .. } => (start, start + offset),
+            PieceSpan::Whole => (start, end),
+            PieceSpan::Rest { offset, .. } => (start + offset, end),
+            PieceSpan::Beginning { offset, .. } => (start, start + offset),
         }
     }
 
     /// Tells both ends about a transfer. The side that accepts is told first,
     /// if it can be told before it asks: it has accepted peers before, so there
     /// is no need to find out whether it can (SW-3).
-    pub(super) fn tell(&mut self, at: u32, fx: &mut Effects) {
+    pub(super) fn tell(&mut self, at: u32, fx: &mut ManagerEffects) {
         let transfer = self.transfer(at);
         let (start, end) = self.part_span(transfer);
         let span = Span::new(start, end);
@@ -173,31 +177,35 @@ impl Manager {
         let source: Text = "".into();
         let id = |client: u32| self.client(client).id.clone().unwrap_or_default();
         let down_about =
-            About { peer: self.client(down).peer, url: url.clone(), span, peer_id: id(down) };
+            TransferKey { peer: self.client(down).peer, url: url.clone(), span, peer_id: id(down) };
         let up_id = if let Up::Client(up) = up { id(up) } else { source };
-        let up_about = About { peer: self.address(up), url, span, peer_id: up_id };
+        let up_about = TransferKey { peer: self.address(up), url, span, peer_id: up_id };
         let (order_to, order_about, port, method, waits) = match up {
-            Up::Source(source) => {
-                (down, up_about, self.sources[source as usize].addr.port(), Method::Get, None)
-            }
+            Up::Source(source) => (
+                down,
+                up_about,
+                self.sources[source as usize].addr.port(),
+                TransferMethod::Get,
+                None,
+            ),
             Up::Client(up) if put => {
                 let port = self.client(down).port.unwrap_or(0);
-                (up, down_about, port, Method::Put, Some((down, up_about)))
+                (up, down_about, port, TransferMethod::Put, Some((down, up_about)))
             }
             Up::Client(up) => {
                 let port = self.client(up).port.unwrap_or(0);
-                (down, up_about, port, Method::Get, Some((up, down_about)))
+                (down, up_about, port, TransferMethod::Get, Some((up, down_about)))
             }
         };
         if let Some((listener, about)) = waits {
             let listening = self.client(listener);
             if listening.accepted && listening.extensions.early {
                 self.transfer_mut(at).admitted = true;
-                self.send(listener, Message::TellVerify { about, authorized: true }, fx);
+                self.send(listener, PdtpMessage::TellVerify { about, authorized: true }, fx);
             }
         }
         let hash = knows.then_some(hash);
         let order = Order { about: order_about, port, method, hash };
-        self.send(order_to, Message::Transfer(order), fx);
+        self.send(order_to, PdtpMessage::Transfer(order), fx);
     }
 }

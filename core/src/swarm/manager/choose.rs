@@ -10,10 +10,10 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use super::super::bits::Bits;
+use super::super::bits::PieceSet;
 use super::super::event::{Funnel, Led, Pick};
 use super::super::rarity::Rarity;
-use super::file::{File, READY, STALLED, member_of, up_class};
+use super::file::{ManagedFile, READY, STALLED, member_of, up_class};
 use crate::rng::Rng;
 use crate::time::Instant;
 
@@ -22,7 +22,7 @@ const WALK: usize = 48;
 
 /// The result of a selection.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Choice {
+pub(super) struct SourceChoice {
     /// The member on the other side.
     pub(super) member: u32,
     pub(super) piece: u32,
@@ -42,7 +42,13 @@ impl Taste {
         if self.patient { usize::MAX } else { WALK }
     }
 
-    fn piece(self, file: &File, have: &Bits, need: &Bits, rng: &mut Rng) -> Option<u32> {
+    fn piece(
+        self,
+        file: &ManagedFile,
+        have: &PieceSet,
+        need: &PieceSet,
+        rng: &mut Rng,
+    ) -> Option<u32> {
         if self.rarest {
             file.rarity.rarest(have, need, rng)
         } else {
@@ -52,7 +58,12 @@ impl Taste {
 }
 
 /// Selects an uploader for any piece the member needs (SW-15, SW-18).
-pub(super) fn uploader(file: &mut File, down: u32, taste: Taste, rng: &mut Rng) -> Option<Choice> {
+pub(super) fn uploader(
+    file: &mut ManagedFile,
+    down: u32,
+    taste: Taste,
+    rng: &mut Rng,
+) -> Option<SourceChoice> {
     let modes: &[bool] = if file.member(down).active { &[false, true] } else { &[true] };
     for &active in modes {
         for stalled in [true, false] {
@@ -63,7 +74,7 @@ pub(super) fn uploader(file: &mut File, down: u32, taste: Taste, rng: &mut Rng) 
             let Some(up) = walk.find(fits) else { continue };
             let piece = taste.piece(file, &file.member(up).have, need, rng)?;
             let why = if stalled { Pick::Stalled } else { Pick::Fastest };
-            return Some(Choice { member: up, piece, why });
+            return Some(SourceChoice { member: up, piece, why });
         }
         let longer = |stalled| file.ups[up_class(active, stalled)].len() > taste.walk();
         if (longer(true) || longer(false))
@@ -75,14 +86,19 @@ pub(super) fn uploader(file: &mut File, down: u32, taste: Taste, rng: &mut Rng) 
     None
 }
 
-fn uploader_by_piece(file: &mut File, down: u32, active: bool, rng: &mut Rng) -> Option<Choice> {
+fn uploader_by_piece(
+    file: &mut ManagedFile,
+    down: u32,
+    active: bool,
+    rng: &mut Rng,
+) -> Option<SourceChoice> {
     let mode = usize::from(active);
     loop {
         let need = &file.member(down).need;
         let piece = file.rarity.rarest(need, &file.supply, rng)?;
         let holders = &file.holders[piece as usize];
         if let Some(up) = holders.some_of(&file.up_bits[mode], rng) {
-            return Some(Choice { member: up, piece, why: pick(file, up) });
+            return Some(SourceChoice { member: up, piece, why: pick(file, up) });
         }
         if holders.meets(&file.up_bits[1 - mode]) {
             // A member of the other mode has it: it cannot serve this member,
@@ -91,13 +107,17 @@ fn uploader_by_piece(file: &mut File, down: u32, active: bool, rng: &mut Rng) ->
                 let holders = &file.holders[piece as usize];
                 holders.some_of(&file.up_bits[mode], rng).map(|up| (up, piece))
             });
-            return found.map(|(member, piece)| Choice { member, piece, why: pick(file, member) });
+            return found.map(|(member, piece)| SourceChoice {
+                member,
+                piece,
+                why: pick(file, member),
+            });
         }
         file.supply.remove(piece);
     }
 }
 
-fn pick(file: &File, up: u32) -> Pick {
+fn pick(file: &ManagedFile, up: u32) -> Pick {
     let stalled = file.member(up).up.is_some_and(|(class, _)| class % 2 == 0);
     if stalled { Pick::Stalled } else { Pick::Fastest }
 }
@@ -105,12 +125,12 @@ fn pick(file: &File, up: u32) -> Pick {
 /// Selects an uploader for one piece that failed before, other than those that
 /// failed it (SW-14). The member itself is none: it does not have the piece.
 pub(super) fn uploader_again(
-    file: &File,
+    file: &ManagedFile,
     down: u32,
     piece: u32,
     failed: impl Fn(u32) -> bool,
     taste: Taste,
-) -> Option<Choice> {
+) -> Option<SourceChoice> {
     let modes: &[bool] = if file.member(down).active { &[false, true] } else { &[true] };
     for &active in modes {
         for stalled in [true, false] {
@@ -119,13 +139,13 @@ pub(super) fn uploader_again(
             let fits = |up: &u32| file.member(*up).have.contains(piece) && !failed(*up);
             if let Some(member) = walk.find(fits) {
                 let why = if stalled { Pick::Stalled } else { Pick::Fastest };
-                return Some(Choice { member, piece, why });
+                return Some(SourceChoice { member, piece, why });
             }
         }
         let holders = &file.holders[piece as usize];
         let mut both = holders.both(&file.up_bits[usize::from(active)]);
         if let Some(member) = both.find(|up| !failed(*up)) {
-            return Some(Choice { member, piece, why: pick(file, member) });
+            return Some(SourceChoice { member, piece, why: pick(file, member) });
         }
     }
     None
@@ -133,7 +153,12 @@ pub(super) fn uploader_again(
 
 /// Selects a downloader for a member that could send: the first with credit,
 /// otherwise the longest stalled (§4, both passes).
-pub(super) fn downloader(file: &mut File, up: u32, taste: Taste, rng: &mut Rng) -> Option<Choice> {
+pub(super) fn downloader(
+    file: &mut ManagedFile,
+    up: u32,
+    taste: Taste,
+    rng: &mut Rng,
+) -> Option<SourceChoice> {
     let any = file.member(up).active;
     for lane in [READY, STALLED] {
         let have = &file.member(up).have;
@@ -144,7 +169,7 @@ pub(super) fn downloader(file: &mut File, up: u32, taste: Taste, rng: &mut Rng) 
         let found = file.downs[lane].iter().take(WALK).map(member_of).find(fits);
         if let Some(down) = found {
             let piece = taste.piece(file, have, &file.member(down).need, rng)?;
-            return Some(Choice { member: down, piece, why: pick(file, up) });
+            return Some(SourceChoice { member: down, piece, why: pick(file, up) });
         }
         if file.downs[lane].len() > WALK
             && let Some(choice) = downloader_by_piece(file, up, lane, rng)
@@ -155,7 +180,12 @@ pub(super) fn downloader(file: &mut File, up: u32, taste: Taste, rng: &mut Rng) 
     None
 }
 
-fn downloader_by_piece(file: &mut File, up: u32, lane: usize, rng: &mut Rng) -> Option<Choice> {
+fn downloader_by_piece(
+    file: &mut ManagedFile,
+    up: u32,
+    lane: usize,
+    rng: &mut Rng,
+) -> Option<SourceChoice> {
     let member = file.member(up);
     let modes: &[usize] = if member.active { &[0, 1] } else { &[1] };
     let mut unwanted = Vec::new();
@@ -174,12 +204,12 @@ fn downloader_by_piece(file: &mut File, up: u32, lane: usize, rng: &mut Rng) -> 
     for piece in unwanted {
         file.demand.remove(piece);
     }
-    found.map(|(member, piece)| Choice { member, piece, why: pick(file, up) })
+    found.map(|(member, piece)| SourceChoice { member, piece, why: pick(file, up) })
 }
 
 /// Selects a downloader for a piece that nobody has: the first waiting member
 /// that could pass it on to everybody, otherwise the first that waits.
-pub(super) fn for_unseen(file: &File, now: Instant, rng: &mut Rng) -> Option<Choice> {
+pub(super) fn for_unseen(file: &ManagedFile, now: Instant, rng: &mut Rng) -> Option<SourceChoice> {
     for lane in [READY, STALLED] {
         for active in [true, false] {
             let walk = file.downs[lane].iter().take(WALK).map(member_of);
@@ -189,7 +219,7 @@ pub(super) fn for_unseen(file: &File, now: Instant, rng: &mut Rng) -> Option<Cho
             };
             for down in walk.filter(fits) {
                 if let Some(piece) = file.rarity.unseen(&file.member(down).need, rng) {
-                    return Some(Choice { member: down, piece, why: Pick::Unseen });
+                    return Some(SourceChoice { member: down, piece, why: Pick::Unseen });
                 }
             }
         }
@@ -208,10 +238,10 @@ pub(super) struct Question {
 }
 
 /// Counts a selection in numbers, by examining every member.
-pub(super) fn funnel(file: &File, question: &Question) -> Funnel {
+pub(super) fn funnel(file: &ManagedFile, question: &Question) -> Funnel {
     let Question { down, up, piece, single, led } = *question;
     let member = file.member(down);
-    let mut need = if single { Bits::none(file.pieces) } else { member.need.clone() };
+    let mut need = if single { PieceSet::none(file.pieces) } else { member.need.clone() };
     need.insert(piece);
     let classes = (0..4).map(|class| {
         let reachable = member.active || class >= 2;
@@ -244,7 +274,7 @@ pub(super) fn funnel(file: &File, question: &Question) -> Funnel {
 }
 
 /// How many members wait and could use what a member has.
-fn waiting_for(file: &File, up: u32) -> u32 {
+fn waiting_for(file: &ManagedFile, up: u32) -> u32 {
     let giver = file.member(up);
     let all = file.downs.iter().flat_map(BTreeSet::iter).map(member_of);
     let fits = |down: &u32| {

@@ -7,7 +7,7 @@ use super::super::config::Config;
 use super::super::pace::Pace;
 use crate::id::ConnId;
 use crate::time::{Duration, Instant};
-use crate::wire::pdtp::{Extensions, Text};
+use crate::wire::pdtp::{AgreedExtensions, Text};
 
 /// A file the client is on, and its member number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) struct MissedConnect {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Client {
+pub(super) struct ManagedClient {
     pub(super) conn: ConnId,
     pub(super) peer: IpAddr,
     /// Its row in the ledger.
@@ -38,7 +38,7 @@ pub(super) struct Client {
     pub(super) port: Option<u16>,
     /// Forced into passive mode although it has a port (SW-4).
     pub(super) forced: bool,
-    pub(super) extensions: Extensions,
+    pub(super) extensions: AgreedExtensions,
     /// It has accepted a connection of a peer (SW-3).
     pub(super) accepted: bool,
     /// Failed connects to it (SW-4).
@@ -61,7 +61,7 @@ pub(super) struct Client {
     pub(super) files: Vec<Membership>,
 }
 
-impl Client {
+impl ManagedClient {
     pub(super) const fn new(conn: ConnId, peer: IpAddr, row: u32, register_by: Instant) -> Self {
         Self {
             conn,
@@ -71,7 +71,7 @@ impl Client {
             id: None,
             port: None,
             forced: false,
-            extensions: Extensions { merge: false, early: false },
+            extensions: AgreedExtensions { merge: false, early: false },
             accepted: false,
             connect_failures: 0,
             missed: None,
@@ -99,8 +99,8 @@ impl Client {
     pub(super) fn most_up(&self, config: &Config) -> u32 {
         let told = self.max_upload.unwrap_or(config.default_upload);
         told.min(config.hard_limit).min(match config.policy {
-            super::super::config::Policy::Adaptive => self.pace.at_once(),
-            super::super::config::Policy::Seed2004 => told,
+            super::super::config::SwarmPolicy::Adaptive => self.pace.at_once(),
+            super::super::config::SwarmPolicy::Seed2004 => told,
         })
     }
 
@@ -137,7 +137,7 @@ pub(super) enum Up {
 
 /// The part of a piece that is transferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum PieceSpan {
     /// All of it.
     Whole,
     /// What the earlier uploader did not send, from an offset on.
@@ -155,13 +155,13 @@ pub(super) struct Origin {
 
 /// A piece in transfer.
 #[derive(Debug, Clone)]
-pub(super) struct Transfer {
+pub(super) struct PieceTransfer {
     pub(super) file: u32,
     pub(super) piece: u32,
     pub(super) down: u32,
     pub(super) up: Up,
     pub(super) put: bool,
-    pub(super) part: Part,
+    pub(super) part: PieceSpan,
     pub(super) at: Instant,
     pub(super) deadline: Instant,
     /// When the piece was first chosen for the downloader (SW-6).
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn a_rate_is_an_average_in_which_the_last_transfer_counts_a_quarter() {
         let peer = [10, 0, 0, 1].into();
-        let mut client = Client::new(ConnId(1), peer, 0, Instant::ZERO);
+        let mut client = ManagedClient::new(ConnId(1), peer, 0, Instant::ZERO);
         let mut rate = |bytes, ms| {
             client.measured(bytes, Duration::from_millis(ms));
             client.rate

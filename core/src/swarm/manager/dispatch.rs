@@ -15,13 +15,13 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::net::IpAddr;
 
-use super::super::config::Policy;
+use super::super::config::SwarmPolicy;
 use super::super::event::{Funnel, Led, Pick};
-use super::assign::{Given, Giver};
-use super::choose::{self, Choice, Taste};
+use super::assign::{AssignedGiver, GivenAssignment};
+use super::choose::{self, SourceChoice, Taste};
 use super::file::{READY, STALLED, member_of};
-use super::timers::Due;
-use super::{Effects, Manager};
+use super::timers::TimerPurpose;
+use super::{Manager, ManagerEffects};
 use crate::time::Instant;
 
 /// Waiting members a source examines before it stays idle.
@@ -30,15 +30,15 @@ const WALK: usize = 16;
 const PATIENCE: u64 = 2;
 
 impl Manager {
-    pub(super) fn dispatch(&mut self, now: Instant, fx: &mut Effects) {
+    pub(super) fn dispatch(&mut self, now: Instant, fx: &mut ManagerEffects) {
         // An assignment on one file takes slots and so marks other files of the
         // clients it concerns; slots are finite, so this ends.
         while let Some(number) = self.files.iter().position(|file| file.dirty) {
             let number = number as u32;
             self.files[number as usize].dirty = false;
             match self.config.policy {
-                Policy::Adaptive => self.adaptive(now, number, fx),
-                Policy::Seed2004 => self.seed2004(now, number, fx),
+                SwarmPolicy::Adaptive => self.adaptive(now, number, fx),
+                SwarmPolicy::Seed2004 => self.seed2004(now, number, fx),
             }
             let file = &mut self.files[number as usize];
             file.dirty = !file.fresh_ups.is_empty() || !file.fresh_downs.is_empty();
@@ -47,11 +47,11 @@ impl Manager {
     }
 
     const fn taste(&self) -> Taste {
-        let seed = matches!(self.config.policy, Policy::Seed2004);
+        let seed = matches!(self.config.policy, SwarmPolicy::Seed2004);
         Taste { rarest: self.config.rarest && !seed, patient: seed }
     }
 
-    fn adaptive(&mut self, now: Instant, number: u32, fx: &mut Effects) {
+    fn adaptive(&mut self, now: Instant, number: u32, fx: &mut ManagerEffects) {
         self.retries(now, number, fx);
         self.inject(now, number, fx);
         loop {
@@ -106,24 +106,24 @@ impl Manager {
     }
 
     /// Assigns everything that a member can send now.
-    fn serve_from(&mut self, now: Instant, number: u32, up: u32, fx: &mut Effects) {
+    fn serve_from(&mut self, now: Instant, number: u32, up: u32, fx: &mut ManagerEffects) {
         let taste = self.taste();
         while self.files[number as usize].member(up).up.is_some() {
             let file = &mut self.files[number as usize];
             let Some(choice) = choose::downloader(file, up, taste, &mut self.rng) else { return };
-            let Choice { member: down, piece, why } = choice;
-            self.give(now, number, (down, Giver::Member(up)), (piece, why, Led::Giver), fx);
+            let SourceChoice { member: down, piece, why } = choice;
+            self.give(now, number, (down, AssignedGiver::Member(up)), (piece, why, Led::Giver), fx);
         }
     }
 
     /// Assigns everything that a member can receive now.
-    fn serve_to(&mut self, now: Instant, number: u32, down: u32, fx: &mut Effects) {
+    fn serve_to(&mut self, now: Instant, number: u32, down: u32, fx: &mut ManagerEffects) {
         let taste = self.taste();
         while self.files[number as usize].member(down).down.is_some() {
             let file = &mut self.files[number as usize];
             let Some(choice) = choose::uploader(file, down, taste, &mut self.rng) else { return };
-            let Choice { member: up, piece, why } = choice;
-            self.give(now, number, (down, Giver::Member(up)), (piece, why, Led::Taker), fx);
+            let SourceChoice { member: up, piece, why } = choice;
+            self.give(now, number, (down, AssignedGiver::Member(up)), (piece, why, Led::Taker), fx);
         }
     }
 
@@ -131,12 +131,12 @@ impl Manager {
         &mut self,
         now: Instant,
         number: u32,
-        (down, up): (u32, Giver),
+        (down, up): (u32, AssignedGiver),
         (piece, why, led): (u32, Pick, Led),
-        fx: &mut Effects,
+        fx: &mut ManagerEffects,
     ) {
         let funnel = self.reasons(number, (down, up), (piece, false), led);
-        let given = Given { file: number, piece, down, up, why, funnel, retry: None };
+        let given = GivenAssignment { file: number, piece, down, up, why, funnel, retry: None };
         self.assign(now, given, fx);
     }
 
@@ -144,18 +144,18 @@ impl Manager {
     fn reasons(
         &self,
         number: u32,
-        (down, up): (u32, Giver),
+        (down, up): (u32, AssignedGiver),
         (piece, single): (u32, bool),
         led: Led,
     ) -> Option<Funnel> {
-        let up = if let Giver::Member(up) = up { Some(up) } else { None };
+        let up = if let AssignedGiver::Member(up) = up { Some(up) } else { None };
         let question = choose::Question { down, up, piece, single, led };
         self.config.explain.then(|| choose::funnel(&self.files[number as usize], &question))
     }
 
     /// Pieces that failed come first (SW-14). They do not delay the rest: what
     /// no peer can send again comes from the source, or waits.
-    fn retries(&mut self, now: Instant, number: u32, fx: &mut Effects) {
+    fn retries(&mut self, now: Instant, number: u32, fx: &mut ManagerEffects) {
         let waiting: Vec<(Instant, u32)> =
             self.files[number as usize].retries.iter().copied().collect();
         for (_, member) in waiting {
@@ -164,7 +164,7 @@ impl Manager {
     }
 
     /// Tries a member's first failed piece; true when it was assigned.
-    fn retry(&mut self, now: Instant, number: u32, down: u32, fx: &mut Effects) -> bool {
+    fn retry(&mut self, now: Instant, number: u32, down: u32, fx: &mut ManagerEffects) -> bool {
         let file = &self.files[number as usize];
         let Some((&(chosen, piece), retry)) = file.member(down).failed.first_key_value() else {
             return false;
@@ -177,16 +177,16 @@ impl Manager {
         let failed = |up: u32| self.has_failed(number, up, &retry.tried);
         let found = choose::uploader_again(file, down, piece, failed, taste);
         let (up, why) = match found {
-            Some(choice) => (Giver::Member(choice.member), choice.why),
+            Some(choice) => (AssignedGiver::Member(choice.member), choice.why),
             None if self.backs_off(now, number, down) => return false,
             None => match self.free_source() {
-                Some(source) => (Giver::Source(source), Pick::Retry),
+                Some(source) => (AssignedGiver::Source(source), Pick::Retry),
                 None => return false,
             },
         };
         let funnel = self.reasons(number, (down, up), (piece, true), Led::Taker);
         let retry = Some((chosen, retry));
-        self.assign(now, Given { file: number, piece, down, up, why, funnel, retry }, fx);
+        self.assign(now, GivenAssignment { file: number, piece, down, up, why, funnel, retry }, fx);
         true
     }
 
@@ -194,9 +194,9 @@ impl Manager {
     /// look.
     fn backs_off(&mut self, now: Instant, number: u32, down: u32) -> bool {
         let until = self.files[number as usize].member(down).not_before;
-        let waits = self.config.policy == Policy::Adaptive && now < until;
+        let waits = self.config.policy == SwarmPolicy::Adaptive && now < until;
         if waits {
-            self.agenda.add(until, Due::Help(number));
+            self.agenda.add(until, TimerPurpose::Help(number));
         }
         waits
     }
@@ -207,21 +207,27 @@ impl Manager {
     }
 
     /// The source first sends what no peer has: each piece once (§4).
-    fn inject(&mut self, now: Instant, number: u32, fx: &mut Effects) {
+    fn inject(&mut self, now: Instant, number: u32, fx: &mut ManagerEffects) {
         while let Some(source) = self.free_source() {
             let file = &self.files[number as usize];
             if !file.rarity.has_unseen() {
                 return;
             }
             let Some(choice) = choose::for_unseen(file, now, &mut self.rng) else { return };
-            let Choice { member: down, piece, why } = choice;
-            self.give(now, number, (down, Giver::Source(source)), (piece, why, Led::Source), fx);
+            let SourceChoice { member: down, piece, why } = choice;
+            self.give(
+                now,
+                number,
+                (down, AssignedGiver::Source(source)),
+                (piece, why, Led::Source),
+                fx,
+            );
         }
     }
 
     /// After that it helps members that have received nothing for longer than
     /// pieces take.
-    fn help(&mut self, now: Instant, number: u32, fx: &mut Effects) {
+    fn help(&mut self, now: Instant, number: u32, fx: &mut ManagerEffects) {
         for lane in [READY, STALLED] {
             let keys = self.files[number as usize].downs[lane].iter().take(WALK);
             let waiting: Vec<u32> = keys.map(member_of).collect();
@@ -241,7 +247,7 @@ impl Manager {
                 self.give(
                     now,
                     number,
-                    (down, Giver::Source(source)),
+                    (down, AssignedGiver::Source(source)),
                     (piece, Pick::Source, Led::Taker),
                     fx,
                 );
@@ -262,12 +268,12 @@ impl Manager {
         if from <= now {
             return true;
         }
-        self.agenda.add(from, Due::Help(number));
+        self.agenda.add(from, TimerPurpose::Help(number));
         false
     }
 
     /// Exactly the text (lines 91–154).
-    fn seed2004(&mut self, now: Instant, number: u32, fx: &mut Effects) {
+    fn seed2004(&mut self, now: Instant, number: u32, fx: &mut ManagerEffects) {
         // A member waiting with credit is tried again when a slot it could use
         // becomes free, of a peer or of the source (SW-28).
         let freed = !self.fresh_senders(number).is_empty();
@@ -299,7 +305,7 @@ impl Manager {
 
     /// Uses all credit of a downloader: from a peer, otherwise from the source,
     /// otherwise it waits for the source.
-    fn rights(&mut self, now: Instant, number: u32, down: u32, fx: &mut Effects) {
+    fn rights(&mut self, now: Instant, number: u32, down: u32, fx: &mut ManagerEffects) {
         let taste = self.taste();
         while self.files[number as usize].member(down).down.is_some() {
             let file = &mut self.files[number as usize];
@@ -309,8 +315,14 @@ impl Manager {
                 return;
             }
             if let Some(choice) = choose::uploader(file, down, taste, &mut self.rng) {
-                let Choice { member: up, piece, why } = choice;
-                self.give(now, number, (down, Giver::Member(up)), (piece, why, Led::Taker), fx);
+                let SourceChoice { member: up, piece, why } = choice;
+                self.give(
+                    now,
+                    number,
+                    (down, AssignedGiver::Member(up)),
+                    (piece, why, Led::Taker),
+                    fx,
+                );
                 continue;
             }
             let Some(source) = self.free_source() else {
@@ -327,7 +339,7 @@ impl Manager {
             self.give(
                 now,
                 number,
-                (down, Giver::Source(source)),
+                (down, AssignedGiver::Source(source)),
                 (piece, Pick::Source, Led::Taker),
                 fx,
             );

@@ -6,7 +6,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
-use super::super::bits::Bits;
+use super::super::bits::PieceSet;
 use super::super::io::FileSpec;
 use super::super::rarity::Rarity;
 use super::client::Origin;
@@ -47,12 +47,12 @@ pub(super) const fn up_class(active: bool, stalled: bool) -> usize {
 
 /// A client on the file.
 #[derive(Debug, Clone)]
-pub(super) struct Member {
+pub(super) struct FileMember {
     pub(super) client: u32,
-    pub(super) have: Bits,
+    pub(super) have: PieceSet,
     pub(super) held: u32,
     /// Pieces wanted and not here, in transfer or failed.
-    pub(super) need: Bits,
+    pub(super) need: PieceSet,
     /// Number of wanted pieces that are not here.
     pub(super) wanted: u32,
     /// Pieces that failed, in the order in which they were first chosen.
@@ -79,7 +79,7 @@ pub(super) struct Member {
     pub(super) announced: bool,
 }
 
-impl Member {
+impl FileMember {
     pub(super) const fn waits(&self) -> bool {
         self.wanted > 0
     }
@@ -87,16 +87,16 @@ impl Member {
 
 /// A file and all its members.
 #[derive(Debug, Clone)]
-pub(super) struct File {
+pub(super) struct ManagedFile {
     pub(super) spec: FileSpec,
     pub(super) pieces: u32,
-    pub(super) members: Vec<Option<Member>>,
+    pub(super) members: Vec<Option<FileMember>>,
     pub(super) vacant: Vec<u32>,
     /// Members that want something.
     pub(super) wanting: BTreeSet<u32>,
     /// For each piece: who has it and offers it, and who needs it.
-    pub(super) holders: Vec<Bits>,
-    pub(super) needers: Vec<Bits>,
+    pub(super) holders: Vec<PieceSet>,
+    pub(super) needers: Vec<PieceSet>,
     /// Copies, including those in transfer.
     pub(super) rarity: Rarity,
     /// When each piece came into the swarm, counted in pieces; 0 before.
@@ -104,17 +104,17 @@ pub(super) struct File {
     pub(super) youngest: u32,
     /// The members that could send, by [`up_class`]; the same as bits, by mode.
     pub(super) ups: [BTreeSet<(u64, u64)>; 4],
-    pub(super) up_bits: [Bits; 2],
+    pub(super) up_bits: [PieceSet; 2],
     /// The members that wait, by lane; the same as bits, by lane and mode.
     pub(super) downs: [BTreeSet<(u64, u64)>; 2],
-    pub(super) down_bits: [[Bits; 2]; 2],
+    pub(super) down_bits: [[PieceSet; 2]; 2],
     /// Members with failed pieces and a free slot, by when the first was
     /// chosen.
     pub(super) retries: BTreeSet<(Instant, u32)>,
     /// Pieces that some member with a free slot may have, and pieces that some
     /// waiting member may need. Possibly too many, never too few.
-    pub(super) supply: Bits,
-    pub(super) demand: Bits,
+    pub(super) supply: PieceSet,
+    pub(super) demand: PieceSet,
     /// The members that have changed since the last selection.
     pub(super) fresh_ups: Vec<u32>,
     pub(super) fresh_downs: Vec<u32>,
@@ -130,18 +130,18 @@ pub(super) struct File {
     pub(super) dirty: bool,
 }
 
-impl File {
+impl ManagedFile {
     pub(super) fn new(spec: FileSpec, ratio: u32) -> Self {
         let pieces = spec.hashes.len() as u32;
-        let nobody = || Bits::default();
+        let nobody = || PieceSet::default();
         Self {
             spec,
             pieces,
             members: Vec::new(),
             vacant: Vec::new(),
             wanting: BTreeSet::new(),
-            holders: alloc::vec![Bits::default(); pieces as usize],
-            needers: alloc::vec![Bits::default(); pieces as usize],
+            holders: alloc::vec![PieceSet::default(); pieces as usize],
+            needers: alloc::vec![PieceSet::default(); pieces as usize],
             rarity: Rarity::new(pieces),
             ages: alloc::vec![0; pieces as usize],
             youngest: 0,
@@ -150,8 +150,8 @@ impl File {
             downs: Default::default(),
             down_bits: Default::default(),
             retries: BTreeSet::new(),
-            supply: Bits::none(pieces),
-            demand: Bits::none(pieces),
+            supply: PieceSet::none(pieces),
+            demand: PieceSet::none(pieces),
             fresh_ups: Vec::new(),
             fresh_downs: Vec::new(),
             starved: BTreeSet::new(),
@@ -163,21 +163,21 @@ impl File {
         }
     }
 
-    pub(super) fn member(&self, at: u32) -> &Member {
+    pub(super) fn member(&self, at: u32) -> &FileMember {
         self.members[at as usize].as_ref().expect("a member that a client refers to")
     }
 
-    pub(super) fn member_mut(&mut self, at: u32) -> &mut Member {
+    pub(super) fn member_mut(&mut self, at: u32) -> &mut FileMember {
         self.members[at as usize].as_mut().expect("a member that a client refers to")
     }
 
     /// Adds a client to the file.
     pub(super) fn join(&mut self, client: u32, active: bool, tie: u32, now: Instant) -> u32 {
-        let member = Member {
+        let member = FileMember {
             client,
-            have: Bits::none(self.pieces),
+            have: PieceSet::none(self.pieces),
             held: 0,
-            need: Bits::none(self.pieces),
+            need: PieceSet::none(self.pieces),
             wanted: 0,
             failed: BTreeMap::new(),
             waiting: now,
@@ -428,7 +428,7 @@ mod tests {
             let (size, chunk) = (dice.below(60), dice.between(1, 25));
             let hashes = (0..size.div_ceil(chunk)).map(|_| crate::wire::pdtp::Hash([0; 32]));
             let (url, hashes) = ("f".into(), hashes.collect());
-            let file = File::new(FileSpec { url, size, chunk, hashes, sha256: None }, 2_000);
+            let file = ManagedFile::new(FileSpec { url, size, chunk, hashes, sha256: None }, 2_000);
             let (span, bytes) = span(&mut dice, size);
             let inside = bytes.end <= size && (bytes.start < bytes.end || bytes == (0..0));
             let piece = |n: u32| (0..size).filter(move |byte| byte / chunk == u64::from(n));

@@ -2,60 +2,72 @@
 
 use alloc::vec::Vec;
 
-use super::super::event::{Event, Failure, Limit, Refusal};
+use super::super::event::{Event, Failure, SwarmLimit, SwarmRefusal};
 use super::client::Membership;
-use super::timers::Due;
-use super::{Effects, Manager};
+use super::timers::TimerPurpose;
+use super::{Manager, ManagerEffects};
 use crate::time::{Duration, Instant};
-use crate::wire::pdtp::{Message, Site, Span, Text};
+use crate::wire::pdtp::{PdtpMessage, SiteAnnouncement, Span, Text};
 
 impl Manager {
-    pub(super) fn message(&mut self, now: Instant, at: u32, message: Message, fx: &mut Effects) {
-        let registers = matches!(message, Message::Register { .. });
+    pub(super) fn message(
+        &mut self,
+        now: Instant,
+        at: u32,
+        message: PdtpMessage,
+        fx: &mut ManagerEffects,
+    ) {
+        let registers = matches!(message, PdtpMessage::Register { .. });
         if registers == self.client(at).id.is_some() {
             let sentence = if registers { "registered already" } else { "`register` comes first" };
-            self.expel(now, at, Refusal::Order, sentence, fx);
+            self.expel(now, at, SwarmRefusal::Order, sentence, fx);
             return;
         }
         match message {
-            Message::Register { client_id, listen_port, extensions } => {
+            PdtpMessage::Register { client_id, listen_port, extensions } => {
                 self.register(now, at, (client_id, listen_port, extensions), fx);
             }
-            Message::AskInfo { url } => self.ask_info(at, url, fx),
-            Message::Request { url, span } => self.request(now, at, &url, span, fx),
-            Message::Unrequest { url, span } => self.unrequest(now, at, &url, span, fx),
-            Message::Provide { url, span } => self.provide(now, at, &url, span, fx),
-            Message::Unprovide { url, span } => self.unprovide(now, at, &url, span, fx),
-            Message::AskVerify(about) => self.ask_verify(now, at, about, fx),
-            Message::Completed(report) => self.completed(now, at, &report, fx),
-            Message::ChangePort { listen_port } => self.change_port(now, at, listen_port, fx),
-            Message::SetConcurrency { max_download, max_upload } => {
+            PdtpMessage::AskInfo { url } => self.ask_info(at, url, fx),
+            PdtpMessage::Request { url, span } => self.request(now, at, &url, span, fx),
+            PdtpMessage::Unrequest { url, span } => self.unrequest(now, at, &url, span, fx),
+            PdtpMessage::Provide { url, span } => self.provide(now, at, &url, span, fx),
+            PdtpMessage::Unprovide { url, span } => self.unprovide(now, at, &url, span, fx),
+            PdtpMessage::AskVerify(about) => self.ask_verify(now, at, about, fx),
+            PdtpMessage::Completed(report) => self.completed(now, at, &report, fx),
+            PdtpMessage::ChangePort { listen_port } => self.change_port(now, at, listen_port, fx),
+            PdtpMessage::SetConcurrency { max_download, max_upload } => {
                 self.set_concurrency(now, at, (max_download, max_upload), fx);
             }
             // A client may echo what it was told; that is ignored.
-            Message::ProtocolError { .. } | Message::Error { .. } => {}
-            Message::Extensions(_)
-            | Message::TellInfo { .. }
-            | Message::Transfer(_)
-            | Message::TellVerify { .. }
-            | Message::HashVerify { .. } => {
-                self.expel(now, at, Refusal::NotAClients, "only the coordinator says that", fx);
+            PdtpMessage::ProtocolError { .. } | PdtpMessage::Error { .. } => {}
+            PdtpMessage::Extensions(_)
+            | PdtpMessage::TellInfo { .. }
+            | PdtpMessage::Transfer(_)
+            | PdtpMessage::TellVerify { .. }
+            | PdtpMessage::HashVerify { .. } => {
+                self.expel(
+                    now,
+                    at,
+                    SwarmRefusal::NotAClients,
+                    "only the coordinator says that",
+                    fx,
+                );
             }
         }
     }
 
-    fn ask_info(&mut self, at: u32, url: Text, fx: &mut Effects) {
+    fn ask_info(&mut self, at: u32, url: Text, fx: &mut ManagerEffects) {
         let spec = self.by_url.get(&url).map(|file| &self.files[*file as usize].spec);
         let (size, chunk_size) = spec.map(|spec| (spec.size, spec.chunk)).unzip();
         let sha256 = spec.and_then(|spec| spec.sha256);
-        let message = Message::TellInfo {
+        let message = PdtpMessage::TellInfo {
             url,
             size,
             chunk_size,
             streaming: false,
             sha256,
             gone: None,
-            site: Site::default(),
+            site: SiteAnnouncement::default(),
         };
         self.send(at, message, fx);
     }
@@ -65,28 +77,28 @@ impl Manager {
         &mut self,
         at: u32,
         (url, span, whole): (&Text, Span, bool),
-        fx: &mut Effects,
+        fx: &mut ManagerEffects,
     ) -> Option<(u32, core::ops::Range<u32>)> {
         let Some(&file) = self.by_url.get(url) else {
-            self.refuse(at, Refusal::UnknownFile, "there is no such file", fx);
+            self.refuse(at, SwarmRefusal::UnknownFile, "there is no such file", fx);
             return None;
         };
         let Some(pieces) = self.files[file as usize].pieces_of(span, whole) else {
-            self.refuse(at, Refusal::BadRange, "the range is not in the file", fx);
+            self.refuse(at, SwarmRefusal::BadRange, "the range is not in the file", fx);
             return None;
         };
         Some((file, pieces))
     }
 
     /// The client's member number on a file, assigned now if it has none.
-    fn join(&mut self, now: Instant, at: u32, file: u32, fx: &mut Effects) -> Option<u32> {
+    fn join(&mut self, now: Instant, at: u32, file: u32, fx: &mut ManagerEffects) -> Option<u32> {
         let client = self.client(at);
         if let Some(place) = client.files.iter().find(|place| place.file == file) {
             return Some(place.member);
         }
         if client.files.len() >= self.config.files_per_client as usize {
-            fx.event(Event::Limit { limit: Limit::FilesPerClient });
-            self.refuse(at, Refusal::Full, "too many files", fx);
+            fx.event(Event::Limit { limit: SwarmLimit::FilesPerClient });
+            self.refuse(at, SwarmRefusal::Full, "too many files", fx);
             return None;
         }
         let active = client.active();
@@ -98,7 +110,7 @@ impl Manager {
         Some(member)
     }
 
-    fn request(&mut self, now: Instant, at: u32, url: &Text, span: Span, fx: &mut Effects) {
+    fn request(&mut self, now: Instant, at: u32, url: &Text, span: Span, fx: &mut ManagerEffects) {
         let Some((number, pieces)) = self.pieces(at, (url, span, false), fx) else { return };
         let Some(member) = self.join(now, at, number, fx) else { return };
         self.free_piece(at, fx);
@@ -124,7 +136,7 @@ impl Manager {
             let every = every.ratio(self.config.ratio_every.into(), 1);
             let next = now + every.max(Duration::from_micros(1));
             file.tick = Some(next);
-            self.agenda.add(next, Due::Ratio(number));
+            self.agenda.add(next, TimerPurpose::Ratio(number));
         }
         self.announce(number, member, fx);
         self.refresh(now, at, fx);
@@ -133,7 +145,7 @@ impl Manager {
 
     /// A client that has no piece of any file gets one free, once per address
     /// (SW-7).
-    fn free_piece(&mut self, at: u32, fx: &mut Effects) {
+    fn free_piece(&mut self, at: u32, fx: &mut ManagerEffects) {
         let client = self.client(at);
         let (conn, row) = (client.conn, client.row);
         let holds = |place: &Membership| self.files[place.file as usize].member(place.member).held;
@@ -148,7 +160,7 @@ impl Manager {
     }
 
     /// Emits what a member has and wants, when no transfer shows it.
-    pub(super) fn announce(&mut self, file: u32, at: u32, fx: &mut Effects) {
+    pub(super) fn announce(&mut self, file: u32, at: u32, fx: &mut ManagerEffects) {
         let member = self.files[file as usize].member_mut(at);
         member.announced = member.wanted > 0;
         let (held, wanted, client) = (member.held, member.wanted, member.client);
@@ -156,7 +168,14 @@ impl Manager {
         fx.event(Event::Joined { client, file, held, wanted });
     }
 
-    fn unrequest(&mut self, now: Instant, at: u32, url: &Text, span: Span, fx: &mut Effects) {
+    fn unrequest(
+        &mut self,
+        now: Instant,
+        at: u32,
+        url: &Text,
+        span: Span,
+        fx: &mut ManagerEffects,
+    ) {
         let Some((number, pieces)) = self.pieces(at, (url, span, false), fx) else { return };
         let Some(member) = self.join(now, at, number, fx) else { return };
         let file = &self.files[number as usize];
@@ -176,7 +195,7 @@ impl Manager {
         self.refresh_alone(now, number, fx);
     }
 
-    fn provide(&mut self, now: Instant, at: u32, url: &Text, span: Span, fx: &mut Effects) {
+    fn provide(&mut self, now: Instant, at: u32, url: &Text, span: Span, fx: &mut ManagerEffects) {
         let Some((number, pieces)) = self.pieces(at, (url, span, true), fx) else { return };
         let Some(member) = self.join(now, at, number, fx) else { return };
         // Whoever has a piece waits for no transfer of it any more.
@@ -215,7 +234,7 @@ impl Manager {
     }
 
     /// A member has a piece that no transfer brought.
-    pub(super) fn obtain(&mut self, number: u32, member: u32, piece: u32, fx: &mut Effects) {
+    pub(super) fn obtain(&mut self, number: u32, member: u32, piece: u32, fx: &mut ManagerEffects) {
         let file = &mut self.files[number as usize];
         if file.member(member).need.contains(piece) {
             file.need(member, piece, false);
@@ -229,7 +248,13 @@ impl Manager {
     }
 
     /// A piece that failed is here, or not wanted any more.
-    fn forget_failed(&mut self, number: u32, member: u32, key: (Instant, u32), fx: &mut Effects) {
+    fn forget_failed(
+        &mut self,
+        number: u32,
+        member: u32,
+        key: (Instant, u32),
+        fx: &mut ManagerEffects,
+    ) {
         let file = &mut self.files[number as usize];
         file.retries.remove(&(key.0, member));
         let found = file.member_mut(member);
@@ -240,7 +265,14 @@ impl Manager {
         }
     }
 
-    fn unprovide(&mut self, now: Instant, at: u32, url: &Text, span: Span, fx: &mut Effects) {
+    fn unprovide(
+        &mut self,
+        now: Instant,
+        at: u32,
+        url: &Text,
+        span: Span,
+        fx: &mut ManagerEffects,
+    ) {
         let Some((number, pieces)) = self.pieces(at, (url, span, false), fx) else { return };
         let Some(member) = self.join(now, at, number, fx) else { return };
         for piece in pieces {
@@ -250,11 +282,11 @@ impl Manager {
     }
 
     /// A client listens on another port, or on none (SW-17).
-    fn change_port(&mut self, now: Instant, at: u32, port: Option<u16>, fx: &mut Effects) {
+    fn change_port(&mut self, now: Instant, at: u32, port: Option<u16>, fx: &mut ManagerEffects) {
         let again = self.config.port_change;
         let client = self.client_mut(at);
         if client.port_changed.is_some_and(|before| now < before + again) && port.is_some() {
-            self.refuse(at, Refusal::TooSoon, "the port changed a moment ago", fx);
+            self.refuse(at, SwarmRefusal::TooSoon, "the port changed a moment ago", fx);
             return;
         }
         client.port = port;
@@ -274,12 +306,12 @@ impl Manager {
         now: Instant,
         at: u32,
         (down, up): (Option<u32>, Option<u32>),
-        fx: &mut Effects,
+        fx: &mut ManagerEffects,
     ) {
         let hard = self.config.hard_limit;
         if down.max(up).is_some_and(|most| most > hard) {
             let sentence = alloc::format!("at most {hard} transfers at once");
-            self.refuse(at, Refusal::AboveHardLimit, &sentence, fx);
+            self.refuse(at, SwarmRefusal::AboveHardLimit, &sentence, fx);
         }
         let fits = |told: Option<u32>| told.filter(|most| *most <= hard);
         let client = self.client_mut(at);
@@ -289,7 +321,7 @@ impl Manager {
         self.refresh(now, at, fx);
     }
 
-    pub(super) fn tell_concurrency(&self, at: u32, told: bool, fx: &mut Effects) {
+    pub(super) fn tell_concurrency(&self, at: u32, told: bool, fx: &mut ManagerEffects) {
         let client = self.client(at);
         let (download, upload) = (client.most_down(&self.config), client.most_up(&self.config));
         fx.event(Event::Concurrency { client: client.conn, download, upload, told });

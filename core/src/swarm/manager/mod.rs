@@ -23,12 +23,12 @@ use alloc::string::ToString as _;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-use self::client::{Client, Transfer, Up};
-use self::file::File;
+use self::client::{ManagedClient, PieceTransfer, Up};
+use self::file::ManagedFile;
 use self::timers::Agenda;
-pub use self::view::{ClientView, FileView, Standing, TransferView, View};
+pub use self::view::{ClientStanding, ClientView, ManagedFileView, TransferView, View};
 use super::config::Config;
-use super::event::{Event, Limit, Refusal};
+use super::event::{Event, SwarmLimit, SwarmRefusal};
 use super::io::{FileSpec, Input, Output};
 use super::ledger::Ledger;
 use crate::engine::{Engine, Fx};
@@ -36,11 +36,11 @@ use crate::id::ConnId;
 use crate::keyed;
 use crate::rng::Rng;
 use crate::time::Instant;
-use crate::wire::pdtp::{Message, Span, Text};
+use crate::wire::pdtp::{PdtpMessage, Span, Text};
 
 /// A server that has all files, whatever the peers do (SW-9).
 #[derive(Debug, Clone)]
-struct Source {
+struct OriginSource {
     addr: SocketAddr,
     slots: u32,
     busy: u32,
@@ -54,7 +54,7 @@ struct Source {
 /// use servent_core::rng::Rng;
 /// use servent_core::swarm::{Config, FileSpec, Input, Manager, Output};
 /// use servent_core::time::Instant;
-/// use servent_core::wire::pdtp::{Extensions, Hash, Message};
+/// use servent_core::wire::pdtp::{Extensions, Hash, PdtpMessage};
 ///
 /// let mut coordinator = Manager::new(Config::default(), &Rng::new(42));
 /// let (now, mut fx) = (Instant::from_secs(1_000), Fx::new());
@@ -64,18 +64,18 @@ struct Source {
 /// coordinator.handle(now, Input::Serve(file), &mut fx);
 /// coordinator.handle(now, Input::Opened { conn, peer: "192.0.2.1".parse().unwrap() }, &mut fx);
 /// for message in [
-///     Message::Register {
+///     PdtpMessage::Register {
 ///         client_id: "alice".into(),
 ///         listen_port: Some(7_000),
 ///         extensions: Extensions::default(),
 ///     },
-///     Message::AskInfo { url: "film".into() },
+///     PdtpMessage::AskInfo { url: "film".into() },
 /// ] {
-///     coordinator.handle(now, Input::Message { conn, message }, &mut fx);
+///     coordinator.handle(now, Input::PdtpMessage { conn, message }, &mut fx);
 /// }
 /// assert!(fx.outputs().any(|output| matches!(
 ///     output,
-///     Output::Send { message: Message::TellInfo { size: Some(10), chunk_size: Some(4), .. }, .. }
+///     Output::Send { message: PdtpMessage::TellInfo { size: Some(10), chunk_size: Some(4), .. }, .. }
 /// )));
 /// ```
 #[derive(Debug, Clone)]
@@ -83,24 +83,24 @@ pub struct Manager {
     config: Config,
     rng: Rng,
     ledger: Ledger,
-    clients: Vec<Option<Client>>,
+    clients: Vec<Option<ManagedClient>>,
     vacant: Vec<u32>,
     by_conn: BTreeMap<ConnId, u32>,
     by_id: keyed::Map<Text, u32>,
-    files: Vec<File>,
+    files: Vec<ManagedFile>,
     by_url: keyed::Map<Text, u32>,
-    sources: Vec<Source>,
-    transfers: Vec<Option<Transfer>>,
+    sources: Vec<OriginSource>,
+    transfers: Vec<Option<PieceTransfer>>,
     spare: Vec<u32>,
     agenda: Agenda,
     /// Since when there is something to assign.
     dirty: Option<Instant>,
-    counters: Counters,
+    counters: SwarmCounters,
 }
 
 /// Totals since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-pub struct Counters {
+pub struct SwarmCounters {
     /// Transfers started.
     pub assigned: u64,
     /// Of these, from a source.
@@ -119,7 +119,7 @@ pub struct Counters {
     pub heard: u64,
 }
 
-impl Counters {
+impl SwarmCounters {
     /// Adds those of another coordinator.
     pub(crate) const fn add(&mut self, other: &Self) {
         self.assigned += other.assigned;
@@ -133,14 +133,14 @@ impl Counters {
     }
 }
 
-type Effects = Fx<Output, Event>;
+type ManagerEffects = Fx<Output, Event>;
 
 impl Engine for Manager {
     type Input = Input;
     type Output = Output;
     type Event = Event;
 
-    fn handle(&mut self, now: Instant, input: Input, fx: &mut Effects) {
+    fn handle(&mut self, now: Instant, input: Input, fx: &mut ManagerEffects) {
         match input {
             Input::Restore(row) => self.restore(now, row),
             Input::Serve(spec) => self.serve(spec, fx),
@@ -155,7 +155,7 @@ impl Engine for Manager {
             }
             Input::Unreadable { conn, why } => {
                 if let Some(&client) = self.by_conn.get(&conn) {
-                    self.expel(now, client, Refusal::Unreadable, &why, fx);
+                    self.expel(now, client, SwarmRefusal::Unreadable, &why, fx);
                 }
             }
             Input::Closed { conn } => {
@@ -166,7 +166,7 @@ impl Engine for Manager {
         }
     }
 
-    fn handle_timeout(&mut self, now: Instant, fx: &mut Effects) {
+    fn handle_timeout(&mut self, now: Instant, fx: &mut ManagerEffects) {
         self.run_agenda(now, fx);
         if self.dirty.is_some_and(|at| at <= now) {
             self.dirty = None;
@@ -204,7 +204,7 @@ impl Manager {
             spare: Vec::new(),
             agenda: Agenda::default(),
             dirty: None,
-            counters: Counters::default(),
+            counters: SwarmCounters::default(),
         }
     }
 
@@ -217,7 +217,7 @@ impl Manager {
     /// Totals since the start.
     #[must_use]
     #[doc(hidden)]
-    pub const fn counters(&self) -> Counters {
+    pub const fn counters(&self) -> SwarmCounters {
         self.counters
     }
 
@@ -240,28 +240,28 @@ impl Manager {
         })
     }
 
-    fn client(&self, at: u32) -> &Client {
+    fn client(&self, at: u32) -> &ManagedClient {
         self.clients[at as usize].as_ref().expect("a client that something refers to")
     }
 
-    fn client_mut(&mut self, at: u32) -> &mut Client {
+    fn client_mut(&mut self, at: u32) -> &mut ManagedClient {
         self.clients[at as usize].as_mut().expect("a client that something refers to")
     }
 
-    fn transfer(&self, at: u32) -> &Transfer {
+    fn transfer(&self, at: u32) -> &PieceTransfer {
         self.transfers[at as usize].as_ref().expect("a transfer that something refers to")
     }
 
-    fn transfer_mut(&mut self, at: u32) -> &mut Transfer {
+    fn transfer_mut(&mut self, at: u32) -> &mut PieceTransfer {
         self.transfers[at as usize].as_mut().expect("a transfer that something refers to")
     }
 
-    fn send(&mut self, client: u32, message: Message, fx: &mut Effects) {
+    fn send(&mut self, client: u32, message: PdtpMessage, fx: &mut ManagerEffects) {
         self.counters.sent += 1;
         fx.output(Output::Send { conn: self.client(client).conn, message });
     }
 
-    fn save(&self, row: u32, fx: &mut Effects) {
+    fn save(&self, row: u32, fx: &mut ManagerEffects) {
         fx.output(Output::Save(self.ledger.get(row).row.clone()));
     }
 
@@ -270,23 +270,23 @@ impl Manager {
         self.dirty = Some(self.dirty.map_or(now, |at| at.min(now)));
     }
 
-    fn serve(&mut self, spec: FileSpec, fx: &mut Effects) {
+    fn serve(&mut self, spec: FileSpec, fx: &mut ManagerEffects) {
         let pieces = spec.size.div_ceil(spec.chunk.max(1));
         let fits = pieces == spec.hashes.len() as u64 && spec.chunk > 0;
         if pieces > u64::from(self.config.pieces) || !fits {
-            fx.event(Event::Limit { limit: Limit::Pieces });
+            fx.event(Event::Limit { limit: SwarmLimit::Pieces });
         } else if self.files.len() >= self.config.files as usize {
-            fx.event(Event::Limit { limit: Limit::Files });
+            fx.event(Event::Limit { limit: SwarmLimit::Files });
         } else if !self.by_url.contains_key(&spec.url) {
             self.by_url.insert(spec.url.clone(), self.files.len() as u32);
-            self.files.push(File::new(spec, self.config.ratio));
+            self.files.push(ManagedFile::new(spec, self.config.ratio));
         }
     }
 
     fn source(&mut self, now: Instant, addr: SocketAddr, slots: u32) {
         match self.sources.iter_mut().find(|source| source.addr == addr) {
             Some(source) => source.slots = slots,
-            None => self.sources.push(Source { addr, slots, busy: 0 }),
+            None => self.sources.push(OriginSource { addr, slots, busy: 0 }),
         }
         self.files.iter_mut().for_each(|file| file.dirty = true);
         self.wake(now);
@@ -295,7 +295,7 @@ impl Manager {
     /// The least loaded source with a free slot (SW-9).
     fn free_source(&self) -> Option<u32> {
         let free = (0..).zip(&self.sources).filter(|(_, source)| source.busy < source.slots);
-        let load = |source: &Source| u64::from(source.busy) * 1_000 / u64::from(source.slots);
+        let load = |source: &OriginSource| u64::from(source.busy) * 1_000 / u64::from(source.slots);
         free.min_by_key(|(_, source)| load(source)).map(|(at, _)| at)
     }
 
@@ -307,25 +307,32 @@ impl Manager {
         }
     }
 
-    fn refuse(&mut self, client: u32, why: Refusal, sentence: &str, fx: &mut Effects) {
+    fn refuse(&mut self, client: u32, why: SwarmRefusal, sentence: &str, fx: &mut ManagerEffects) {
         fx.event(Event::Refused { client: self.client(client).conn, why });
         let reason = match why {
-            Refusal::UnknownFile => "unknown_file",
-            Refusal::BadRange => "bad_range",
-            Refusal::UnknownTransfer => "unknown_transfer",
-            Refusal::AboveHardLimit => "above_hard_limit",
-            Refusal::TooSoon => "too_soon",
+            SwarmRefusal::UnknownFile => "unknown_file",
+            SwarmRefusal::BadRange => "bad_range",
+            SwarmRefusal::UnknownTransfer => "unknown_transfer",
+            SwarmRefusal::AboveHardLimit => "above_hard_limit",
+            SwarmRefusal::TooSoon => "too_soon",
             _ => "refused",
         };
         let (reason, message) = (reason.to_string(), sentence.to_string());
-        self.send(client, Message::Error { reason, message }, fx);
+        self.send(client, PdtpMessage::Error { reason, message }, fx);
     }
 
     /// Tells a client why, and disconnects it.
-    fn expel(&mut self, now: Instant, client: u32, why: Refusal, sentence: &str, fx: &mut Effects) {
+    fn expel(
+        &mut self,
+        now: Instant,
+        client: u32,
+        why: SwarmRefusal,
+        sentence: &str,
+        fx: &mut ManagerEffects,
+    ) {
         let conn = self.client(client).conn;
         fx.event(Event::Refused { client: conn, why });
-        self.send(client, Message::ProtocolError { message: sentence.to_string() }, fx);
+        self.send(client, PdtpMessage::ProtocolError { message: sentence.to_string() }, fx);
         fx.output(Output::Close { conn });
         self.by_conn.remove(&conn);
         self.leave(now, client, fx);

@@ -2,16 +2,16 @@
 //! those that could send, among those that wait, stalled or not. Only clients
 //! that an event concerns are updated.
 
-use super::super::config::Policy;
+use super::super::config::SwarmPolicy;
 use super::super::credit::credit;
 use super::super::event::Event;
 use super::file::{DownKey, READY, STALLED, UpKey, up_class};
-use super::{Effects, Manager};
+use super::{Manager, ManagerEffects};
 use crate::time::Instant;
 
 impl Manager {
     /// Updates a client on all its files.
-    pub(super) fn refresh(&mut self, now: Instant, client: u32, fx: &mut Effects) {
+    pub(super) fn refresh(&mut self, now: Instant, client: u32, fx: &mut ManagerEffects) {
         for i in 0..self.client(client).files.len() {
             let place = self.client(client).files[i];
             self.refresh_member(now, place.file, place.member, fx);
@@ -19,7 +19,7 @@ impl Manager {
     }
 
     /// Updates all clients of an address: they share its credit.
-    pub(super) fn refresh_row(&mut self, now: Instant, row: u32, fx: &mut Effects) {
+    pub(super) fn refresh_row(&mut self, now: Instant, row: u32, fx: &mut ManagerEffects) {
         for i in 0..self.ledger.get(row).clients.len() {
             let client = self.ledger.get(row).clients[i];
             self.refresh(now, client, fx);
@@ -28,7 +28,7 @@ impl Manager {
 
     /// Updates the only member that wants something of a file: it is not
     /// charged (SW-9).
-    pub(super) fn refresh_alone(&mut self, now: Instant, file: u32, fx: &mut Effects) {
+    pub(super) fn refresh_alone(&mut self, now: Instant, file: u32, fx: &mut ManagerEffects) {
         let wanting = &self.files[file as usize].wanting;
         if let (1 | 2, Some(&first)) = (wanting.len(), wanting.first()) {
             let second = wanting.iter().next_back().copied();
@@ -52,14 +52,20 @@ impl Manager {
         credit(&self.ledger.get(client.row).account(), file.ratio, &self.config)
     }
 
-    pub(super) fn refresh_member(&mut self, now: Instant, at: u32, member: u32, fx: &mut Effects) {
+    pub(super) fn refresh_member(
+        &mut self,
+        now: Instant,
+        at: u32,
+        member: u32,
+        fx: &mut ManagerEffects,
+    ) {
         self.note_stall(now, at, member, fx);
         let (up, down) = (self.up_key(at, member), self.down_key(at, member));
         let retry = self.retry_key(at, member);
         let file = &mut self.files[at as usize];
         let active = {
             let client = self.clients[file.member(member).client as usize].as_ref();
-            client.is_some_and(super::Client::active)
+            client.is_some_and(super::ManagedClient::active)
         };
         if file.member(member).active != active {
             // Both positions depend on the mode.
@@ -85,7 +91,7 @@ impl Manager {
 
     /// Records when a member becomes stalled (SW-10, SW-19: the current
     /// episode).
-    fn note_stall(&mut self, now: Instant, at: u32, member: u32, fx: &mut Effects) {
+    fn note_stall(&mut self, now: Instant, at: u32, member: u32, fx: &mut ManagerEffects) {
         let out = !self.solo(at) && self.credit_of(at, member) < 1;
         let file = &mut self.files[at as usize];
         let wants = file.member(member).waits();
@@ -133,10 +139,10 @@ impl Manager {
     /// `adaptive` that is the member that has waited longest for something new:
     /// the older the newest piece it can pass on, the less use it is to others,
     /// so a rare piece spreads fastest there.
-    fn turn(&self, member: &super::file::Member) -> u64 {
+    fn turn(&self, member: &super::file::FileMember) -> u64 {
         match self.config.policy {
-            Policy::Seed2004 => member.waiting.as_micros(),
-            Policy::Adaptive => {
+            SwarmPolicy::Seed2004 => member.waiting.as_micros(),
+            SwarmPolicy::Adaptive => {
                 (u64::from(member.newest) << 44) | (member.waiting.as_micros() / 1_000)
             }
         }
@@ -160,7 +166,7 @@ impl Manager {
             Some(since) => {
                 let entry = self.ledger.get(client.row);
                 let trusted = !entry.quarantined && entry.failed < self.config.quarantine;
-                let grantable = self.config.policy == Policy::Adaptive && trusted;
+                let grantable = self.config.policy == SwarmPolicy::Adaptive && trusted;
                 let upper = u64::from(entry.failed.min(0xff)) << 56 | since.as_micros();
                 grantable.then_some((STALLED, (upper, lower)))
             }
@@ -175,8 +181,8 @@ impl Manager {
         let client = self.client(member.client);
         let entry = self.ledger.get(client.row);
         let may = match self.config.policy {
-            Policy::Seed2004 => member.stalled.is_none(),
-            Policy::Adaptive => member.stalled.is_none() || !entry.quarantined,
+            SwarmPolicy::Seed2004 => member.stalled.is_none(),
+            SwarmPolicy::Adaptive => member.stalled.is_none() || !entry.quarantined,
         };
         // What is charged already needs no credit.
         let may = may || retry.charged;

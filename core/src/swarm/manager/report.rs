@@ -2,18 +2,18 @@
 
 use core::net::IpAddr;
 
-use super::super::event::{Event, Failure, Refusal};
-use super::client::{MissedConnect, Part, Up};
-use super::timers::Due;
-use super::{Effects, Manager};
+use super::super::event::{Event, Failure, SwarmRefusal};
+use super::client::{MissedConnect, PieceSpan, Up};
+use super::timers::TimerPurpose;
+use super::{Manager, ManagerEffects};
 use crate::time::{Duration, Instant};
-use crate::wire::pdtp::{About, Completed, Message, Reason};
+use crate::wire::pdtp::{Completed, PdtpMessage, Reason, TransferKey};
 
 impl Manager {
     /// The transfer that a client names, and whether the client is its
     /// downloader. The other side is identified by its id; the address that a
     /// client names is ignored.
-    fn named(&self, at: u32, about: &About) -> Option<(u32, bool)> {
+    fn named(&self, at: u32, about: &TransferKey) -> Option<(u32, bool)> {
         let file = *self.by_url.get(&about.url)?;
         let piece = self.files[file as usize].piece_of(about.span)?;
         let is = |found: &&u32| {
@@ -35,14 +35,20 @@ impl Manager {
     }
 
     /// The listening side asks whether a connection is authorized (SW-3).
-    pub(super) fn ask_verify(&mut self, now: Instant, at: u32, about: About, fx: &mut Effects) {
+    pub(super) fn ask_verify(
+        &mut self,
+        now: Instant,
+        at: u32,
+        about: TransferKey,
+        fx: &mut ManagerEffects,
+    ) {
         let named = self.named(at, &about);
         let (file, piece) = match named {
             Some((found, _)) => (self.transfer(found).file, self.transfer(found).piece),
             None => {
                 self.late_connect(now, at, &about, fx);
                 let authorized = false;
-                self.send(at, Message::TellVerify { about, authorized }, fx);
+                self.send(at, PdtpMessage::TellVerify { about, authorized }, fx);
                 return;
             }
         };
@@ -54,10 +60,10 @@ impl Manager {
             self.accepted(at, fx);
         }
         fx.event(Event::Verified { client: conn, file, piece, authorized });
-        self.send(at, Message::TellVerify { about, authorized }, fx);
+        self.send(at, PdtpMessage::TellVerify { about, authorized }, fx);
     }
 
-    fn accepted(&mut self, at: u32, fx: &mut Effects) {
+    fn accepted(&mut self, at: u32, fx: &mut ManagerEffects) {
         let client = self.client_mut(at);
         if !core::mem::replace(&mut client.accepted, true) {
             fx.event(Event::Accepted { client: client.conn });
@@ -67,7 +73,13 @@ impl Manager {
     /// An authorization request that comes after the error report of the
     /// connecting side: the client can be reached after all, and that failure
     /// is taken back (SW-3).
-    fn late_connect(&mut self, now: Instant, at: u32, about: &About, fx: &mut Effects) {
+    fn late_connect(
+        &mut self,
+        now: Instant,
+        at: u32,
+        about: &TransferKey,
+        fx: &mut ManagerEffects,
+    ) {
         let file = self.by_url.get(&about.url).copied();
         let piece = file.and_then(|file| self.files[file as usize].piece_of(about.span));
         let by = self.by_id.get(&about.peer_id).map(|other| self.client(*other).conn);
@@ -94,7 +106,7 @@ impl Manager {
         now: Instant,
         at: u32,
         report: &Completed,
-        fx: &mut Effects,
+        fx: &mut ManagerEffects,
     ) {
         match self.named(at, &report.about) {
             Some((found, true)) => self.down_reports(now, found, report, fx),
@@ -105,11 +117,11 @@ impl Manager {
 
     /// A report on a transfer that has ended already, or never began. A correct
     /// hash still shows that the piece is there.
-    fn stray(&mut self, now: Instant, at: u32, report: &Completed, fx: &mut Effects) {
+    fn stray(&mut self, now: Instant, at: u32, report: &Completed, fx: &mut ManagerEffects) {
         let file = self.by_url.get(&report.about.url).copied();
         let piece = file.and_then(|file| self.files[file as usize].piece_of(report.about.span));
         let (Some(file), Some(piece), Some(hash)) = (file, piece, report.hash) else {
-            self.refuse(at, Refusal::UnknownTransfer, "there is no such transfer", fx);
+            self.refuse(at, SwarmRefusal::UnknownTransfer, "there is no such transfer", fx);
             return;
         };
         let wants = self.client(at).files.iter().find(|place| place.file == file).copied();
@@ -119,7 +131,7 @@ impl Manager {
         });
         let right = self.files[file as usize].spec.hashes[piece as usize] == hash;
         let Some(place) = wants.filter(|_| right && !on_its_way) else {
-            self.refuse(at, Refusal::UnknownTransfer, "there is no such transfer", fx);
+            self.refuse(at, SwarmRefusal::UnknownTransfer, "there is no such transfer", fx);
             return;
         };
         self.obtain(file, place.member, piece, fx);
@@ -130,12 +142,18 @@ impl Manager {
         self.refresh_alone(now, file, fx);
     }
 
-    pub(super) fn say_hash(&mut self, at: u32, report: &Completed, ok: bool, fx: &mut Effects) {
+    pub(super) fn say_hash(
+        &mut self,
+        at: u32,
+        report: &Completed,
+        ok: bool,
+        fx: &mut ManagerEffects,
+    ) {
         let (url, span) = (report.about.url.clone(), report.about.span);
-        self.send(at, Message::HashVerify { url, span, hash_ok: ok }, fx);
+        self.send(at, PdtpMessage::HashVerify { url, span, hash_ok: ok }, fx);
     }
 
-    fn down_reports(&mut self, now: Instant, at: u32, report: &Completed, fx: &mut Effects) {
+    fn down_reports(&mut self, now: Instant, at: u32, report: &Completed, fx: &mut ManagerEffects) {
         let transfer = self.transfer(at);
         if transfer.down_said {
             return;
@@ -185,7 +203,7 @@ impl Manager {
         !transfer.put && self.client(transfer.down).extensions.early
     }
 
-    fn up_reports(&mut self, now: Instant, at: u32, report: &Completed, fx: &mut Effects) {
+    fn up_reports(&mut self, now: Instant, at: u32, report: &Completed, fx: &mut ManagerEffects) {
         match report.reason {
             Some(Reason::Connect) if self.transfer(at).put => self.missed_connect(now, at, fx),
             Some(_) => self.fail(now, at, Failure::Data, 0, fx),
@@ -198,7 +216,7 @@ impl Manager {
 
     /// The connecting side reports that it could not connect: the listener's
     /// failure (SW-4), unless it has ever accepted a connection.
-    fn missed_connect(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+    fn missed_connect(&mut self, now: Instant, at: u32, fx: &mut ManagerEffects) {
         let transfer = self.transfer(at);
         let (file, piece, put) = (transfer.file, transfer.piece, transfer.put);
         let (connector, listener) = match transfer.up {
@@ -231,9 +249,9 @@ impl Manager {
     /// A wrong hash: when two uploaders sent the piece, its beginning is
     /// downloaded again from the later one, which shows who sent wrong bytes
     /// (SW-24).
-    fn wrong_hash(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+    fn wrong_hash(&mut self, now: Instant, at: u32, fx: &mut ManagerEffects) {
         let transfer = self.transfer(at);
-        let Part::Rest { offset, earlier: Some(earlier) } = transfer.part else {
+        let PieceSpan::Rest { offset, earlier: Some(earlier) } = transfer.part else {
             self.fail(now, at, Failure::Hash, 0, fx);
             return;
         };
@@ -241,10 +259,10 @@ impl Manager {
         let again = transfer.up_said;
         let deadline = now + self.config.transfer_timeout;
         let old = core::mem::replace(&mut self.transfer_mut(at).deadline, deadline);
-        self.agenda.remove(old, Due::Transfer(at));
-        self.agenda.add(deadline, Due::Transfer(at));
+        self.agenda.remove(old, TimerPurpose::Transfer(at));
+        self.agenda.add(deadline, TimerPurpose::Transfer(at));
         let transfer = self.transfer_mut(at);
-        transfer.part = Part::Beginning { offset, earlier: Some(earlier) };
+        transfer.part = PieceSpan::Beginning { offset, earlier: Some(earlier) };
         transfer.up_said = false;
         if again {
             // Its slot has been free since its first report.
@@ -265,9 +283,9 @@ impl Manager {
         now: Instant,
         (whom, conn): (IpAddr, crate::id::ConnId),
         by: u32,
-        fx: &mut Effects,
+        fx: &mut ManagerEffects,
     ) {
-        let Some(row) = self.ledger.of(whom) else { return };
+        let Some(row) = self.ledger.find_row(whom) else { return };
         let (by, reporter) = (self.client(by).conn, self.ledger.get(self.client(by).row).row.owner);
         let entry = self.ledger.get_mut(row);
         entry.fade(now, &self.config);
@@ -275,7 +293,7 @@ impl Manager {
         let failures = entry.failures();
         self.save(row, fx);
         fx.event(Event::Blamed { client: conn, by, failures });
-        self.judge(now, row, fx);
+        self.review_quarantine(now, row, fx);
         self.refresh_row(now, row, fx);
     }
 }

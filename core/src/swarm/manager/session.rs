@@ -2,45 +2,53 @@
 
 use core::net::IpAddr;
 
-use super::super::event::{Event, Failure, Limit, Refusal};
-use super::super::ledger::Row;
-use super::client::{Client, Up};
-use super::timers::Due;
-use super::{Effects, Manager};
+use super::super::event::{Event, Failure, SwarmLimit, SwarmRefusal};
+use super::super::ledger::LedgerRow;
+use super::client::{ManagedClient, Up};
+use super::timers::TimerPurpose;
+use super::{Manager, ManagerEffects};
 use crate::id::ConnId;
 use crate::time::Instant;
-use crate::wire::pdtp::{Extensions, Message, Site, Text};
+use crate::wire::pdtp::{AgreedExtensions, PdtpMessage, SiteAnnouncement, Text};
 
 impl Manager {
-    pub(super) fn restore(&mut self, now: Instant, row: Row) {
-        if self.ledger.len() >= self.config.ledger as usize || self.ledger.of(row.owner).is_some() {
+    pub(super) fn restore(&mut self, now: Instant, row: LedgerRow) {
+        if self.ledger.len() >= self.config.ledger as usize
+            || self.ledger.find_row(row.owner).is_some()
+        {
             return;
         }
         let seen = row.seen.min(now);
-        let at = self.ledger.put(Row { seen, ..row });
-        self.agenda.add(seen + self.config.purge, Due::Purge(at));
+        let at = self.ledger.put(LedgerRow { seen, ..row });
+        self.agenda.add(seen + self.config.purge, TimerPurpose::Purge(at));
         let entry = self.ledger.get_mut(at);
         entry.fade(now, &self.config);
         entry.quarantined = entry.suspect(&self.config);
         if entry.quarantined {
             let next = entry.row.faded + self.config.failure_decay;
-            self.agenda.add(next, Due::Fade(at));
+            self.agenda.add(next, TimerPurpose::Fade(at));
         }
     }
 
-    pub(super) fn opened(&mut self, now: Instant, conn: ConnId, peer: IpAddr, fx: &mut Effects) {
-        let known = self.ledger.of(peer);
+    pub(super) fn opened(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        peer: IpAddr,
+        fx: &mut ManagerEffects,
+    ) {
+        let known = self.ledger.find_row(peer);
         let limit = if self.by_conn.len() >= self.config.clients as usize {
-            Some(Limit::Clients)
+            Some(SwarmLimit::Clients)
         } else if known.is_none() && self.ledger.len() >= self.config.ledger as usize {
-            Some(Limit::Ledger)
+            Some(SwarmLimit::Ledger)
         } else {
             let there = known.map_or(0, |row| self.ledger.get(row).clients.len());
-            (there >= self.config.per_address as usize).then_some(Limit::PerAddress)
+            (there >= self.config.per_address as usize).then_some(SwarmLimit::PerAddress)
         };
         if let Some(limit) = limit {
             fx.event(Event::Limit { limit });
-            let message = Message::ProtocolError { message: "too many clients".into() };
+            let message = PdtpMessage::ProtocolError { message: "too many clients".into() };
             fx.output(super::Output::Send { conn, message });
             fx.output(super::Output::Close { conn });
             return;
@@ -51,26 +59,26 @@ impl Manager {
             self.clients.len() as u32 - 1
         });
         let deadline = now + self.config.register_timeout;
-        self.clients[at as usize] = Some(Client::new(conn, peer, row, deadline));
+        self.clients[at as usize] = Some(ManagedClient::new(conn, peer, row, deadline));
         self.by_conn.insert(conn, at);
         self.ledger.get_mut(row).clients.push(at);
-        self.agenda.add(deadline, Due::Register(at));
+        self.agenda.add(deadline, TimerPurpose::Register(at));
     }
 
     pub(super) fn register(
         &mut self,
         now: Instant,
         at: u32,
-        (id, port, extensions): (Text, Option<u16>, Extensions),
-        fx: &mut Effects,
+        (id, port, extensions): (Text, Option<u16>, AgreedExtensions),
+        fx: &mut ManagerEffects,
     ) {
         if let Some(&other) = self.by_id.get(&id) {
             if self.client(other).peer != self.client(at).peer {
-                self.expel(now, at, Refusal::IdTaken, "this client_id is taken", fx);
+                self.expel(now, at, SwarmRefusal::IdTaken, "this client_id is taken", fx);
                 return;
             }
             // The same host again: its old connection must be dead.
-            self.expel(now, other, Refusal::IdTaken, "registered again", fx);
+            self.expel(now, other, SwarmRefusal::IdTaken, "registered again", fx);
         }
         self.by_id.insert(id.clone(), at);
         let client = self.client_mut(at);
@@ -84,13 +92,13 @@ impl Manager {
         if quarantined {
             fx.event(Event::Quarantined { client: conn, failures });
         }
-        if extensions != Extensions::default() {
-            self.send(at, Message::Extensions(extensions), fx);
+        if extensions != AgreedExtensions::default() {
+            self.send(at, PdtpMessage::Extensions(extensions), fx);
         }
     }
 
     /// A client has left: that is no failure, and only its row remains.
-    pub(super) fn leave(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+    pub(super) fn leave(&mut self, now: Instant, at: u32, fx: &mut ManagerEffects) {
         let client = self.client(at);
         let (conn, row, id) = (client.conn, client.row, client.id.clone());
         while let Some(&transfer) = self.client(at).downs.last() {
@@ -119,7 +127,7 @@ impl Manager {
                 // It left nothing to remember.
                 self.ledger.purge(row);
             } else {
-                self.agenda.add(now + self.config.purge, Due::Purge(row));
+                self.agenda.add(now + self.config.purge, TimerPurpose::Purge(row));
                 self.save(row, fx);
             }
         }
@@ -127,7 +135,13 @@ impl Manager {
 
     /// A file is no longer available: all its transfers end, nobody is blamed,
     /// and all its clients are told (SW-29).
-    pub(super) fn withdraw(&mut self, now: Instant, url: &Text, why: &str, fx: &mut Effects) {
+    pub(super) fn withdraw(
+        &mut self,
+        now: Instant,
+        url: &Text,
+        why: &str,
+        fx: &mut ManagerEffects,
+    ) {
         let Some(number) = self.by_url.remove(url) else { return };
         fx.event(Event::Withdrawn { file: number });
         let members = self.files[number as usize].members.iter().flatten();
@@ -145,14 +159,15 @@ impl Manager {
                 let place = self.client_mut(at).files.remove(place);
                 self.part(now, place, fx);
             }
-            let message = Message::no_file(url.clone(), Some(why.into()), Site::default());
+            let message =
+                PdtpMessage::no_file(url.clone(), Some(why.into()), SiteAnnouncement::default());
             self.send(at, message, fx);
             self.refresh(now, at, fx);
         }
     }
 
     /// A client leaves a file.
-    fn part(&mut self, now: Instant, place: super::client::Membership, fx: &mut Effects) {
+    fn part(&mut self, now: Instant, place: super::client::Membership, fx: &mut ManagerEffects) {
         let file = &mut self.files[place.file as usize];
         file.set_up(place.member, None);
         file.set_down(place.member, None);

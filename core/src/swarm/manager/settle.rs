@@ -1,10 +1,10 @@
 //! The end of transfers: confirmed by both sides, or failed.
 
 use super::super::event::{Event, Failure};
-use super::client::{Origin, Part, Transfer, Up};
+use super::client::{Origin, PieceSpan, PieceTransfer, Up};
 use super::file::Retry;
-use super::timers::Due;
-use super::{Effects, Manager};
+use super::timers::TimerPurpose;
+use super::{Manager, ManagerEffects};
 use crate::id::ConnId;
 use crate::time::{Duration, Instant};
 
@@ -42,7 +42,7 @@ impl Manager {
         now: Instant,
         at: u32,
         took: Option<Duration>,
-        fx: &mut Effects,
+        fx: &mut ManagerEffects,
     ) {
         let transfer = self.transfer_mut(at);
         if transfer.up_said {
@@ -69,12 +69,12 @@ impl Manager {
     fn wait_for_the_other(&mut self, now: Instant, at: u32) {
         let deadline = now + self.config.confirm_timeout;
         let old = core::mem::replace(&mut self.transfer_mut(at).deadline, deadline);
-        self.agenda.remove(old, Due::Transfer(at));
-        self.agenda.add(deadline, Due::Transfer(at));
+        self.agenda.remove(old, TimerPurpose::Transfer(at));
+        self.agenda.add(deadline, TimerPurpose::Transfer(at));
     }
 
     /// The downloader has the piece, and its hash is correct.
-    pub(super) fn arrived(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+    pub(super) fn arrived(&mut self, now: Instant, at: u32, fx: &mut ManagerEffects) {
         let transfer = self.transfer_mut(at);
         transfer.down_said = true;
         let (file, piece, down, up) = (transfer.file, transfer.piece, transfer.down, transfer.up);
@@ -100,7 +100,7 @@ impl Manager {
             Some(before) => before.ratio(7, 8) + took.ratio(1, 8),
         });
         fx.event(Event::Arrived { file, piece, down: conn, up: self.up_conn(up) });
-        if let Part::Beginning { earlier: Some(earlier), .. } = part {
+        if let PieceSpan::Beginning { earlier: Some(earlier), .. } = part {
             // With the beginning from the later uploader it is correct: the
             // earlier one sent wrong bytes (SW-24).
             self.blame(now, (earlier.peer, earlier.conn), down, fx);
@@ -119,7 +119,7 @@ impl Manager {
     }
 
     /// Reports when a member has all it wanted.
-    pub(super) fn finished(&mut self, file: u32, member: u32, fx: &mut Effects) {
+    pub(super) fn finished(&mut self, file: u32, member: u32, fx: &mut ManagerEffects) {
         let found = self.files[file as usize].member_mut(member);
         if found.wanted == 0 && core::mem::replace(&mut found.announced, false) {
             let (held, client) = (found.held, found.client);
@@ -133,9 +133,9 @@ impl Manager {
     }
 
     /// Both sides reported success: the transfer counts (SW-5).
-    fn confirm(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+    fn confirm(&mut self, now: Instant, at: u32, fx: &mut ManagerEffects) {
         let transfer = self.remove(at);
-        let Transfer { file, piece, down, up, charged, .. } = transfer;
+        let PieceTransfer { file, piece, down, up, charged, .. } = transfer;
         let (start, end) = self.files[file as usize].span(piece);
         let (bytes, all) = (end - start, now.since(transfer.at));
         let took = transfer.took.unwrap_or(all).min(all);
@@ -167,7 +167,7 @@ impl Manager {
                 self.tell_concurrency(up, false, fx);
             }
             if quarantined {
-                self.judge(now, row, fx);
+                self.review_quarantine(now, row, fx);
             }
             self.refresh_row(now, row, fx);
         }
@@ -175,10 +175,10 @@ impl Manager {
     }
 
     /// Removes a transfer from all lists.
-    fn remove(&mut self, at: u32) -> Transfer {
+    fn remove(&mut self, at: u32) -> PieceTransfer {
         let transfer = self.transfers[at as usize].take().expect("a transfer in a list");
         self.spare.push(at);
-        self.agenda.remove(transfer.deadline, Due::Transfer(at));
+        self.agenda.remove(transfer.deadline, TimerPurpose::Transfer(at));
         self.client_mut(transfer.down).downs.retain(|other| *other != at);
         if let Up::Client(up) = transfer.up {
             self.client_mut(up).ups.retain(|other| *other != at);
@@ -194,7 +194,7 @@ impl Manager {
         at: u32,
         why: Failure,
         offset: u64,
-        fx: &mut Effects,
+        fx: &mut ManagerEffects,
     ) {
         let transfer = self.transfer(at);
         let (down, up, said) = (transfer.down, transfer.up, transfer.up_said);
@@ -252,7 +252,7 @@ impl Manager {
 
     /// The source does not fail: a client that reports so again and again waits
     /// longer each time, and delays nobody (SW-25).
-    fn back_off(&mut self, now: Instant, transfer: &Transfer) {
+    fn back_off(&mut self, now: Instant, transfer: &PieceTransfer) {
         let member = self.member_of(transfer.down, transfer.file);
         let first = self.config.piece_time;
         let file = &mut self.files[transfer.file as usize];
@@ -266,10 +266,10 @@ impl Manager {
     /// (SW-14), and stays charged until it is there (SW-27).
     fn put_back(
         &mut self,
-        transfer: &Transfer,
+        transfer: &PieceTransfer,
         why: Failure,
         (offset, origin): (u64, Option<Origin>),
-        fx: &mut Effects,
+        fx: &mut ManagerEffects,
     ) {
         let (number, piece) = (transfer.file, transfer.piece);
         let member = self.member_of(transfer.down, number);
@@ -301,8 +301,8 @@ impl Manager {
             tried.push(origin.peer);
         }
         let (before, earlier) = match transfer.part {
-            Part::Rest { offset, earlier } => (offset, earlier),
-            Part::Whole | Part::Beginning { .. } => (0, None),
+            PieceSpan::Rest { offset, earlier } => (offset, earlier),
+            PieceSpan::Whole | PieceSpan::Beginning { .. } => (0, None),
         };
         // What a transfer brought before it failed is kept; with a wrong hash
         // nothing is.
@@ -328,7 +328,7 @@ impl Manager {
         client: u32,
         (file, piece): (u32, u32),
         own_word: bool,
-        fx: &mut Effects,
+        fx: &mut ManagerEffects,
     ) {
         let row = self.client(client).row;
         let entry = self.ledger.get_mut(row);

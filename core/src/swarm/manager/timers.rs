@@ -2,15 +2,15 @@
 
 use alloc::collections::BTreeSet;
 
-use super::super::event::{Event, Failure, Refusal};
+use super::super::event::{Event, Failure, SwarmRefusal};
 use super::super::io::Output;
 use super::file::STALLED;
-use super::{Effects, Manager};
+use super::{Manager, ManagerEffects};
 use crate::time::{Duration, Instant};
 
 /// What a timer is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Due {
+pub(super) enum TimerPurpose {
     /// A client must have registered.
     Register(u32),
     /// A transfer must have been reported on.
@@ -25,7 +25,7 @@ pub(super) enum Due {
     Help(u32),
 }
 
-impl Due {
+impl TimerPurpose {
     const fn code(self) -> u64 {
         let (kind, at) = match self {
             Self::Register(at) => (0, at),
@@ -38,7 +38,7 @@ impl Due {
         (kind << 32) | at as u64
     }
 
-    const fn of(code: u64) -> (Self, &'static str) {
+    const fn decode(code: u64) -> (Self, &'static str) {
         let at = code as u32;
         match code >> 32 {
             0 => (Self::Register(at), "register"),
@@ -57,35 +57,35 @@ impl Due {
 pub(super) struct Agenda(BTreeSet<(Instant, u64)>);
 
 impl Agenda {
-    pub(super) fn add(&mut self, at: Instant, due: Due) {
+    pub(super) fn add(&mut self, at: Instant, due: TimerPurpose) {
         self.0.insert((at, due.code()));
     }
 
-    pub(super) fn remove(&mut self, at: Instant, due: Due) {
+    pub(super) fn remove(&mut self, at: Instant, due: TimerPurpose) {
         self.0.remove(&(at, due.code()));
     }
 
     pub(super) fn next(&self) -> Option<(Instant, &'static str)> {
-        self.0.first().map(|(at, code)| (*at, Due::of(*code).1))
+        self.0.first().map(|(at, code)| (*at, TimerPurpose::decode(*code).1))
     }
 
-    fn take(&mut self, now: Instant) -> Option<(Instant, Due)> {
+    fn take(&mut self, now: Instant) -> Option<(Instant, TimerPurpose)> {
         let first = self.0.first().copied().filter(|(at, _)| *at <= now)?;
         self.0.remove(&first);
-        Some((first.0, Due::of(first.1).0))
+        Some((first.0, TimerPurpose::decode(first.1).0))
     }
 }
 
 impl Manager {
-    pub(super) fn run_agenda(&mut self, now: Instant, fx: &mut Effects) {
+    pub(super) fn run_agenda(&mut self, now: Instant, fx: &mut ManagerEffects) {
         while let Some((at, due)) = self.agenda.take(now) {
             match due {
-                Due::Register(client) => self.unregistered(now, client, at, fx),
-                Due::Transfer(transfer) => self.overdue(now, transfer, fx),
-                Due::Purge(row) => self.purge(now, row, fx),
-                Due::Fade(row) => self.fade(now, row, fx),
-                Due::Ratio(file) => self.ratio(now, file, fx),
-                Due::Help(file) => {
+                TimerPurpose::Register(client) => self.unregistered(now, client, at, fx),
+                TimerPurpose::Transfer(transfer) => self.overdue(now, transfer, fx),
+                TimerPurpose::Purge(row) => self.purge(now, row, fx),
+                TimerPurpose::Fade(row) => self.fade(now, row, fx),
+                TimerPurpose::Ratio(file) => self.ratio(now, file, fx),
+                TimerPurpose::Help(file) => {
                     self.files[file as usize].dirty = true;
                     self.wake(now);
                 }
@@ -93,22 +93,22 @@ impl Manager {
         }
     }
 
-    fn unregistered(&mut self, now: Instant, client: u32, at: Instant, fx: &mut Effects) {
+    fn unregistered(&mut self, now: Instant, client: u32, at: Instant, fx: &mut ManagerEffects) {
         let Some(Some(found)) = self.clients.get(client as usize) else { return };
         if found.id.is_none() && found.register_by == at {
-            self.expel(now, client, Refusal::Silent, "no `register` in time", fx);
+            self.expel(now, client, SwarmRefusal::Silent, "no `register` in time", fx);
         }
     }
 
     /// No side reported, or only one did (SW-22, SW-25).
-    fn overdue(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+    fn overdue(&mut self, now: Instant, at: u32, fx: &mut ManagerEffects) {
         let transfer = self.transfer(at);
         let why =
             if transfer.down_said { Failure::UploaderSilent } else { Failure::DownloaderSilent };
         self.fail(now, at, why, 0, fx);
     }
 
-    fn purge(&mut self, now: Instant, row: u32, fx: &mut Effects) {
+    fn purge(&mut self, now: Instant, row: u32, fx: &mut ManagerEffects) {
         let purge = self.config.purge;
         let Some(entry) = self.ledger.find(row) else { return };
         if !entry.clients.is_empty() {
@@ -116,22 +116,22 @@ impl Manager {
         }
         let end = entry.row.seen + purge;
         if end > now {
-            self.agenda.add(end, Due::Purge(row));
+            self.agenda.add(end, TimerPurpose::Purge(row));
         } else if let Some(gone) = self.ledger.purge(row) {
             fx.output(Output::Forget(gone.owner));
             fx.event(Event::Purged { owner: gone.owner });
         }
     }
 
-    fn fade(&mut self, now: Instant, row: u32, fx: &mut Effects) {
+    fn fade(&mut self, now: Instant, row: u32, fx: &mut ManagerEffects) {
         let config = self.config.clone();
         let Some(entry) = self.ledger.find(row) else { return };
         entry.fade(now, &config);
-        self.judge(now, row, fx);
+        self.review_quarantine(now, row, fx);
     }
 
     /// Moves an address into or out of quarantine (SW-25).
-    pub(super) fn judge(&mut self, now: Instant, row: u32, fx: &mut Effects) {
+    pub(super) fn review_quarantine(&mut self, now: Instant, row: u32, fx: &mut ManagerEffects) {
         let entry = self.ledger.get_mut(row);
         let suspect = entry.suspect(&self.config);
         let failures = entry.failures();
@@ -139,7 +139,7 @@ impl Manager {
         let clients = entry.clients.clone();
         if suspect {
             let next = entry.row.faded + self.config.failure_decay;
-            self.agenda.add(next.max(now + Duration::from_micros(1)), Due::Fade(row));
+            self.agenda.add(next.max(now + Duration::from_micros(1)), TimerPurpose::Fade(row));
         }
         if !changed {
             return;
@@ -159,7 +159,7 @@ impl Manager {
     }
 
     /// Adjusts a file's ratio (SW-11), and makes grants to the stalled.
-    fn ratio(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+    fn ratio(&mut self, now: Instant, at: u32, fx: &mut ManagerEffects) {
         let file = &mut self.files[at as usize];
         file.tick = None;
         if file.wanting.is_empty() {
@@ -181,7 +181,7 @@ impl Manager {
             file.piece_time(self.config.piece_time).ratio(self.config.ratio_every.into(), 1);
         let next = now + every.max(Duration::from_millis(100));
         file.tick = Some(next);
-        self.agenda.add(next, Due::Ratio(at));
+        self.agenda.add(next, TimerPurpose::Ratio(at));
         if changed {
             fx.event(Event::Ratio { file: at, ratio });
             let wanting: alloc::vec::Vec<u32> =
@@ -194,7 +194,7 @@ impl Manager {
     }
 
     /// A member that has been stalled for long gets one piece (§4).
-    fn age(&mut self, now: Instant, at: u32, fx: &mut Effects) {
+    fn age(&mut self, now: Instant, at: u32, fx: &mut ManagerEffects) {
         let file = &self.files[at as usize];
         let long = file.piece_time(self.config.piece_time).ratio(self.config.grant_after.into(), 1);
         // In the order of the lane, those without failed pieces come first, and

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::super::event::Funnel;
 use super::super::io::FileSpec;
 use super::client::Up;
-use super::{Counters, Manager};
+use super::{Manager, SwarmCounters};
 use crate::id::ConnId;
 use crate::time::Instant;
 
@@ -21,13 +21,13 @@ pub struct View {
     pub clients: u32,
     /// Addresses that are remembered.
     pub ledger: u32,
-    pub counters: Counters,
-    pub files: Vec<FileView>,
+    pub counters: SwarmCounters,
+    pub files: Vec<ManagedFileView>,
 }
 
 /// A file, with some of its clients.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FileView {
+pub struct ManagedFileView {
     pub url: String,
     pub size: u64,
     pub pieces: u32,
@@ -41,7 +41,7 @@ pub struct FileView {
     pub transfers: Vec<TransferView>,
 }
 
-impl FileView {
+impl ManagedFileView {
     /// A file that nobody is on.
     pub(crate) fn idle(spec: &FileSpec, ratio: u32) -> Self {
         Self {
@@ -99,7 +99,7 @@ pub struct TransferView {
 
 /// The state of a client on a file, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Standing {
+pub struct ClientStanding {
     /// Others can connect to it, as far as is known.
     pub active: bool,
     pub held: u32,
@@ -123,12 +123,12 @@ impl Manager {
     /// The state of a client on a file; `None` while it is not on it.
     #[must_use]
     #[doc(hidden)]
-    pub fn standing(&self, conn: ConnId, file: u32) -> Option<Standing> {
+    pub fn standing(&self, conn: ConnId, file: u32) -> Option<ClientStanding> {
         let at = self.place(conn, file)?;
         let member = self.files.get(file as usize)?.member(at);
         let client = self.client(member.client);
         let entry = self.ledger.get(client.row);
-        Some(Standing {
+        Some(ClientStanding {
             active: client.active(),
             held: member.held,
             wanted: member.wanted,
@@ -196,12 +196,12 @@ impl Manager {
         }
     }
 
-    fn file_view(&self, number: u32, from: u32, count: u32) -> FileView {
+    fn file_view(&self, number: u32, from: u32, count: u32) -> ManagedFileView {
         let file = &self.files[number as usize];
         let members = (0..).zip(&file.members).filter(|(_, member)| member.is_some());
         let shown = members.clone().skip(from as usize).take(count as usize);
         let transfers = self.transfers.iter().flatten().filter(|t| t.file == number);
-        FileView {
+        ManagedFileView {
             url: file.spec.url.to_string(),
             size: file.spec.size,
             pieces: file.pieces,
@@ -256,7 +256,7 @@ impl Manager {
     /// The rows of the ledger, for a new store.
     #[must_use]
     #[doc(hidden)]
-    pub fn rows(&self) -> Vec<super::super::ledger::Row> {
+    pub fn rows(&self) -> Vec<super::super::ledger::LedgerRow> {
         self.ledger.iter().map(|entry| entry.row.clone()).collect()
     }
 }

@@ -17,7 +17,7 @@ const LIMITS: InflateLimits = InflateLimits { bytes: 16 << 20, ratio: 64 };
 
 /// One connection. Both counters are the sequence number of the next byte.
 #[derive(Debug, Clone)]
-pub(super) struct Flow {
+pub(super) struct TcpFlow {
     pub(super) ours: SocketAddr,
     pub(super) theirs: SocketAddr,
     /// We opened it.
@@ -25,7 +25,7 @@ pub(super) struct Flow {
     /// When it was opened, until the opening is written: what the connection is
     /// used for decides the port.
     opened: Option<Instant>,
-    link: Option<Box<Link>>,
+    link: Option<Box<OverlayLink>>,
     pub(super) sent: u32,
     pub(super) received: u32,
     /// Bytes of the range being served that have been written.
@@ -35,7 +35,7 @@ pub(super) struct Flow {
     pub(super) closed: bool,
 }
 
-impl Flow {
+impl TcpFlow {
     pub(super) const fn new(ours: SocketAddr, theirs: SocketAddr, by_us: bool) -> Self {
         Self {
             ours,
@@ -82,21 +82,21 @@ impl Flow {
 
 /// A connection of the overlay: the caller sends two heads, the callee one.
 #[derive(Debug, Clone)]
-struct Link {
-    caller: Way,
-    called: Way,
+struct OverlayLink {
+    caller: FlowDirection,
+    called: FlowDirection,
 }
 
-impl Default for Link {
+impl Default for OverlayLink {
     fn default() -> Self {
-        let way = |heads| Way { heads, head: Vec::new(), inflater: None };
+        let way = |heads| FlowDirection { heads, head: Vec::new(), inflater: None };
         Self { caller: way(2), called: way(1) }
     }
 }
 
 /// One direction of it.
 #[derive(Debug, Clone)]
-struct Way {
+struct FlowDirection {
     /// Heads that are still expected before the messages.
     heads: u8,
     /// The bytes of the next head so far.
@@ -104,7 +104,7 @@ struct Way {
     inflater: Option<Inflater>,
 }
 
-impl Way {
+impl FlowDirection {
     fn shown(&mut self, data: &[u8]) -> Vec<Vec<u8>> {
         let (mut shown, mut rest) = (Vec::new(), data);
         while self.heads > 0 && !rest.is_empty() {
@@ -173,9 +173,9 @@ mod tests {
     const HELLO: &[u8] = b"GNUTELLA CONNECT/0.6\r\nContent-Encoding: deflate\r\n\r\n";
     const LAST: &[u8] = b"GNUTELLA/0.6 200 OK\r\ncontent-ENCODING: deflate\r\n\r\n";
 
-    fn flow() -> Flow {
+    fn flow() -> TcpFlow {
         let mut flow =
-            Flow::new("1.1.1.1:8080".parse().unwrap(), "2.2.2.2:4000".parse().unwrap(), false);
+            TcpFlow::new("1.1.1.1:8080".parse().unwrap(), "2.2.2.2:4000".parse().unwrap(), false);
         flow.open(Instant::from_secs(1));
         flow
     }

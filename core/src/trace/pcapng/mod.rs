@@ -19,10 +19,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use self::flow::Flow;
+use self::flow::TcpFlow;
 use self::packet::{ACK, Ends, FIN, PSH, SYN, Segment};
 use super::qlog::LineError;
-use super::tape::Line;
+use super::tape::RecordingLine;
 use super::{Event, why};
 use crate::engine::{Effect, Engine, Fx};
 use crate::id::ConnId;
@@ -45,7 +45,7 @@ pub struct Exporter {
     out: Vec<u8>,
     node: Option<Node>,
     own: SocketAddr,
-    flows: BTreeMap<ConnId, Flow>,
+    flows: BTreeMap<ConnId, TcpFlow>,
     comment: String,
     packets: u64,
 }
@@ -74,15 +74,19 @@ impl Exporter {
 
     /// Takes the next line. A line that cannot be parsed, or a gap, ends the
     /// capture: what was sent after it is not known.
-    pub fn feed(&mut self, line: Result<Line, LineError>) {
+    pub fn feed(&mut self, line: Result<RecordingLine, LineError>) {
         match line {
-            Ok(Line::Start(start)) => self.node = Some(Node::new(start.config, start.seed)),
-            Ok(Line::Input { at, input }) => {
+            Ok(RecordingLine::Start(start)) => {
+                self.node = Some(Node::new(start.config, start.seed))
+            }
+            Ok(RecordingLine::Input { at, input }) => {
                 self.before(at, &input);
                 self.run(at, |node, fx| node.handle(at, input, fx));
             }
-            Ok(Line::Timeout { at }) => self.run(at, |node, fx| node.handle_timeout(at, fx)),
-            Ok(Line::Gap { .. }) | Err(_) => self.node = None,
+            Ok(RecordingLine::Timeout { at }) => {
+                self.run(at, |node, fx| node.handle_timeout(at, fx))
+            }
+            Ok(RecordingLine::Gap { .. }) | Err(_) => self.node = None,
             Ok(_) => {}
         }
     }
@@ -112,7 +116,7 @@ impl Exporter {
             }
             Input::Accepted { conn, peer, .. } => {
                 let ours = same_family(self.own, *peer);
-                let mut flow = Flow::new(ours, *peer, false);
+                let mut flow = TcpFlow::new(ours, *peer, false);
                 flow.open(at);
                 self.flows.insert(*conn, flow);
             }
@@ -155,7 +159,7 @@ impl Exporter {
             Output::Dial { conn, to } => {
                 let theirs = SocketAddr::new(to.ip(), PORT);
                 let ours = same_family(self.own, theirs);
-                self.flows.insert(conn, Flow::new(ours, theirs, true));
+                self.flows.insert(conn, TcpFlow::new(ours, theirs, true));
             }
             Output::Write { conn, data } => self.data(at, conn, true, &data),
             Output::Serve { conn, .. } => {
@@ -180,7 +184,7 @@ impl Exporter {
     /// Keeps an event as a comment for the next packet.
     fn remark(&mut self, at: Instant, event: Event) {
         let record = Record { seq: 0, at, node: NodeId(0), cause: None, event };
-        let why = why::of(&record);
+        let why = why::explain(&record);
         let clause = why.clause.map(|c| format!(" [{c}]")).unwrap_or_default();
         let line = format!("{} {}{clause}\n", why.key, why.args);
         if self.comment.len() + line.len() <= COMMENT {

@@ -6,17 +6,17 @@ use alloc::vec::Vec;
 use core::iter::successors;
 
 use super::*;
-use crate::fetch::{DialError, Get, PartRow, Source, StoreError, Ticket};
+use crate::fetch::{DialError, DownloadSource, Get, PartRow, StoreError, Ticket};
 use crate::id::{FetchId, FileIndex, FileKey, Guid, Sha1, Tth};
-use crate::lease::Part;
-use crate::lease::division::Leader;
+use crate::lease::Partition;
+use crate::lease::membership::Leader;
 use crate::node::swarm::{self, SwarmFile};
-use crate::node::{Command, FileInfo, Held, HostRow, Message, Restored};
-use crate::queue::{Dialect, Policy, Row, RowState};
+use crate::node::{FileInfo, HostRow, InboxEntry, InboxMessage, NodeCommand, RestoredNode};
+use crate::queue::{Dialect, QueuePolicy, RowState, StoredEntry};
 use crate::swarm::FileSpec;
 use crate::thex::Tree;
 use crate::time::Duration;
-use crate::unicast::{Order, Payload, Side};
+use crate::unicast::{DeliveryOrder, Side, UnicastPayload};
 use crate::wire::pdtp::{Hash, url_of};
 
 /// An integer that no float can represent.
@@ -24,7 +24,7 @@ const LARGE: u64 = (1 << 53) + 1;
 
 fn get() -> Get {
     let at = "[2001:db8::1]:6346".parse().unwrap();
-    let source = Source { at, target: "/get/1/\"a\\b\"".into(), host: "h\u{1f}".into() };
+    let source = DownloadSource { at, target: "/get/1/\"a\\b\"".into(), host: "h\u{1f}".into() };
     Get { name: "ä\n".into(), sha1: Some(Sha1([7; 20])), sources: [source].into() }
 }
 
@@ -45,9 +45,9 @@ fn tree() -> Arc<Tree> {
     Arc::new(Tree::new(2_048, [Tth([8; 24]), Tth([0xfe; 24])].into()).unwrap())
 }
 
-fn restored() -> Restored {
+fn restored() -> RestoredNode {
     let at = "192.0.2.1:6346".parse().unwrap();
-    let row = Row {
+    let row = StoredEntry {
         ticket: Guid([1; 16]),
         arrival: LARGE,
         state: RowState::Reserved,
@@ -75,7 +75,7 @@ fn restored() -> Restored {
         have: [(0, 1), (LARGE, u64::MAX)].into(),
         tickets: [ticket].into(),
     };
-    Restored {
+    RestoredNode {
         servent: Some(Guid([0xab; 16])),
         listen: Some(at),
         queue: [row].into(),
@@ -88,9 +88,9 @@ fn restored() -> Restored {
     }
 }
 
-fn swarm_restored() -> swarm::Restored {
+fn swarm_restored() -> swarm::RestoredSwarm {
     let owner = "2001:db8::".parse().unwrap();
-    let row = crate::swarm::Row {
+    let row = crate::swarm::LedgerRow {
         owner,
         bytes_down: LARGE,
         bytes_up: 1,
@@ -104,15 +104,15 @@ fn swarm_restored() -> swarm::Restored {
         seen: Instant::from_secs(8),
     };
     let have = [(0, 1), (3, u32::MAX)].into();
-    let part = swarm::Part { file: FILE, url: url_of("ä b"), size: LARGE, chunk: 4, have };
-    swarm::Restored { ledger: [row].into(), parts: [part].into() }
+    let part = swarm::PartialFile { file: FILE, url: url_of("ä b"), size: LARGE, chunk: 4, have };
+    swarm::RestoredSwarm { ledger: [row].into(), parts: [part].into() }
 }
 
 const FILE: SwarmFile = SwarmFile(7);
 
 /// One swarm command of every kind.
-fn next_swarm_command(command: &swarm::Command) -> Option<swarm::Command> {
-    use swarm::Command as C;
+fn next_swarm_command(command: &swarm::SwarmCommand) -> Option<swarm::SwarmCommand> {
+    use swarm::SwarmCommand as C;
     let (file, url, at) = (FILE, url_of("f"), "198.51.100.7:1".parse().unwrap());
     let coordinator = [at].into();
     Some(match command {
@@ -134,7 +134,7 @@ fn next_swarm_input(input: &swarm::Input) -> Option<swarm::Input> {
         I::Completed { .. } => I::CompleteFailed { file, why },
         I::CompleteFailed { .. } => {
             let row = swarm_restored().ledger.swap_remove(0);
-            let accounts = [swarm::Account { swarm: FileKey(LARGE), row }].into();
+            let accounts = [swarm::PartitionedAccount { swarm: FileKey(LARGE), row }].into();
             I::Accounts { accounts }
         }
         I::Accounts { .. } => return None,
@@ -143,55 +143,62 @@ fn next_swarm_input(input: &swarm::Input) -> Option<swarm::Input> {
 
 /// One command of every kind, each followed by the next: whoever adds a kind
 /// must add it here.
-fn next_command(command: &Command) -> Option<Command> {
+fn next_command(command: &NodeCommand) -> Option<NodeCommand> {
     let (fetch, index) = (FetchId(1), FileIndex(2));
     let (at, servent) = ("198.51.100.7:1".parse().unwrap(), Guid([3; 16]));
     Some(match command {
-        Command::Get(_) => Command::Cancel { fetch },
-        Command::Cancel { .. } => Command::AskNow { fetch },
-        Command::AskNow { .. } => Command::Sleep { fetch, length: Duration::from_secs(1) },
-        Command::Sleep { .. } => Command::Giv { to: at, index },
-        Command::Giv { .. } => Command::ExpectGiv { fetch, servent, index },
-        Command::ExpectGiv { .. } => Command::Join { at },
-        Command::Join { .. } => Command::Nearby { at },
-        Command::Nearby { .. } => Command::Search { search: 1, words: "some words".into() },
-        Command::Search { .. } => Command::EndSearch { search: 1 },
-        Command::EndSearch { .. } => {
-            Command::AskPush { servent, index, via: Some(at), proxies: [at].into() }
+        NodeCommand::Get(_) => NodeCommand::Cancel { fetch },
+        NodeCommand::Cancel { .. } => NodeCommand::AskNow { fetch },
+        NodeCommand::AskNow { .. } => NodeCommand::Sleep { fetch, length: Duration::from_secs(1) },
+        NodeCommand::Sleep { .. } => NodeCommand::Giv { to: at, index },
+        NodeCommand::Giv { .. } => NodeCommand::ExpectGiv { fetch, servent, index },
+        NodeCommand::ExpectGiv { .. } => NodeCommand::Join { at },
+        NodeCommand::Join { .. } => NodeCommand::Nearby { at },
+        NodeCommand::Nearby { .. } => NodeCommand::Search { search: 1, words: "some words".into() },
+        NodeCommand::Search { .. } => NodeCommand::EndSearch { search: 1 },
+        NodeCommand::EndSearch { .. } => {
+            NodeCommand::AskPush { servent, index, via: Some(at), proxies: [at].into() }
         }
-        Command::AskPush { .. } => Command::Slots { slots: 4 },
-        Command::Slots { .. } => Command::Listening { at },
-        Command::Listening { .. } => {
-            let message = Message { order: Order::AtOnce, data: Payload::from_static(b"\x00\xff") };
-            Command::SendMessages { to: at, messages: [message].into() }
+        NodeCommand::AskPush { .. } => NodeCommand::Slots { slots: 4 },
+        NodeCommand::Slots { .. } => NodeCommand::Listening { at },
+        NodeCommand::Listening { .. } => {
+            let message = InboxEntry {
+                order: DeliveryOrder::AtOnce,
+                data: UnicastPayload::from_static(b"\x00\xff"),
+            };
+            NodeCommand::SendMessages { to: at, messages: [message].into() }
         }
-        Command::SendMessages { .. } => {
-            Command::TakenMessages { from: at, messages: 2, bytes: u64::MAX }
+        NodeCommand::SendMessages { .. } => {
+            NodeCommand::TakenMessages { from: at, messages: 2, bytes: u64::MAX }
         }
-        Command::TakenMessages { .. } => Command::CloseMessages { to: at },
-        Command::CloseMessages { .. } => Command::ForgetMessages { peer: at, side: Side::Receiver },
-        Command::ForgetMessages { .. } => {
+        NodeCommand::TakenMessages { .. } => NodeCommand::CloseMessages { to: at },
+        NodeCommand::CloseMessages { .. } => {
+            NodeCommand::ForgetMessages { peer: at, side: Side::Receiver }
+        }
+        NodeCommand::ForgetMessages { .. } => {
             let (url, hashes) = (url_of("f"), [Hash([1; 32]), Hash([0xab; 32])].into());
             let spec = FileSpec { url, size: LARGE, chunk: 1 << 52, hashes, sha256: None };
-            Command::Swarm(swarm::Command::Serve { file: FILE, spec })
+            NodeCommand::Swarm(swarm::SwarmCommand::Serve { file: FILE, spec })
         }
-        Command::Swarm(of) => next_swarm_command(of).map_or(Command::Stop, Command::Swarm),
-        Command::Stop => {
+        NodeCommand::Swarm(of) => {
+            next_swarm_command(of).map_or(NodeCommand::Stop, NodeCommand::Swarm)
+        }
+        NodeCommand::Stop => {
             let from = get().sources.swap_remove(0);
-            Command::Moved { fetch, to: Some(from.clone()), from }
+            NodeCommand::Moved { fetch, to: Some(from.clone()), from }
         }
-        Command::Moved { .. } => Command::Pause { fetch },
-        Command::Pause { .. } => Command::Resume { fetch },
-        Command::Resume { .. } => Command::Woke { slept: Duration::from_secs(90) },
-        Command::Woke { .. } => Command::Policy { policy: Policy::Adaptive },
-        Command::Policy { .. } => return None,
+        NodeCommand::Moved { .. } => NodeCommand::Pause { fetch },
+        NodeCommand::Pause { .. } => NodeCommand::Resume { fetch },
+        NodeCommand::Resume { .. } => NodeCommand::Woke { slept: Duration::from_secs(90) },
+        NodeCommand::Woke { .. } => NodeCommand::Policy { policy: QueuePolicy::Adaptive },
+        NodeCommand::Policy { .. } => return None,
     })
 }
 
 /// The same for inputs.
 fn next_input(input: &Input) -> Option<Input> {
     let (conn, fetch, why) = (ConnId(LARGE), FetchId(1), StoreError::Full);
-    let (at, bytes) = ("198.51.100.7:1".parse().unwrap(), Payload::from_static(b"\xf0\x0f"));
+    let (at, bytes) = ("198.51.100.7:1".parse().unwrap(), UnicastPayload::from_static(b"\xf0\x0f"));
     Some(match input {
         Input::Start(_) => Input::Accepted { conn, peer: at, local: Some(at) },
         Input::Accepted { .. } => Input::Dialed { conn, local: at },
@@ -210,16 +217,18 @@ fn next_input(input: &Input) -> Option<Input> {
         Input::Judged { .. } => Input::StoreAway,
         Input::StoreAway => Input::Divided { leaders: [Leader::Us, Leader::At(at)].into() },
         Input::Divided { .. } => {
-            Input::Leads { parts: [Part(0), Part(63)].into(), queue: restored().queue }
+            Input::Leads { parts: [Partition(0), Partition(63)].into(), queue: restored().queue }
         }
         Input::Leads { .. } => Input::StoreBack,
         Input::StoreBack => Input::Unsaid { conn, several: true },
-        Input::Unsaid { .. } => Input::Inbox { held: Some(Held { files: 3, bytes: LARGE }) },
+        Input::Unsaid { .. } => {
+            Input::Inbox { held: Some(InboxMessage { files: 3, bytes: LARGE }) }
+        }
         Input::Inbox { .. } => Input::Kept { conn, name: "a \"name\"\n".into() },
         Input::Kept { .. } => Input::Shared(file()),
         Input::Shared(_) => Input::Unshared { index: FileIndex(3) },
         Input::Unshared { .. } => Input::Datagrams { from: at, segment: 2, data: bytes },
-        Input::Datagrams { .. } => Input::Command(Command::Get(get())),
+        Input::Datagrams { .. } => Input::Command(NodeCommand::Get(get())),
         Input::Command(_) => Input::Flush,
         Input::Flush => {
             Input::Swarm(swarm::Input::Hashed { ask: u32::MAX, sha256: Hash([0xcd; 32]) })
@@ -233,22 +242,22 @@ fn every_input_comes_back_from_its_line() {
     let at = Instant::from_micros(LARGE);
     let start = Start::new(NodeId(3), "a \"name\"", u64::MAX, Config::default());
     let mut lines = Vec::new();
-    let mut writer = Writer::new(at, start.clone(), &mut lines);
-    assert_eq!(qlog::parse(lines[0].as_bytes()), Ok(Line::Header));
-    assert_eq!(qlog::parse(lines[1].as_bytes()), Ok(Line::Start(start)));
+    let mut writer = RecordingLog::new(at, start.clone(), &mut lines);
+    assert_eq!(qlog::parse(lines[0].as_bytes()), Ok(RecordingLine::Header));
+    assert_eq!(qlog::parse(lines[1].as_bytes()), Ok(RecordingLine::Start(start)));
 
     let dials = [DialError::TimedOut, DialError::Unreachable, DialError::NoDescriptor];
     let stores = [StoreError::Denied, StoreError::Changed, StoreError::Failed];
     let conn = ConnId(1);
     let inputs = successors(Some(Input::Start(restored())), next_input)
-        .chain(successors(Some(Command::Get(get())), next_command).map(Input::Command))
+        .chain(successors(Some(NodeCommand::Get(get())), next_command).map(Input::Command))
         .chain(dials.map(|why| Input::DialFailed { conn, why }))
         .chain(stores.map(|why| Input::DiskFailed { conn, why }));
     for input in inputs {
         lines.clear();
         writer.input(at, &input, &mut lines);
         let line = &lines[0];
-        assert_eq!(qlog::parse(line.as_bytes()), Ok(Line::Input { at, input }), "{line}");
+        assert_eq!(qlog::parse(line.as_bytes()), Ok(RecordingLine::Input { at, input }), "{line}");
     }
 }
 
@@ -257,18 +266,18 @@ fn every_other_line_comes_back() {
     let at = Instant::from_micros(u64::MAX);
     let mut lines = Vec::new();
     let start = Start::new(NodeId(0), "", 0, Config::default());
-    let mut writer = Writer::new(Instant::ZERO, start, &mut Vec::new());
+    let mut writer = RecordingLog::new(Instant::ZERO, start, &mut Vec::new());
     writer.timeout(at, &mut lines);
     writer.gap(at, "disk \"full\"", &mut lines);
     writer.checkpoint(at, &mut lines);
     let read: Vec<_> = lines.iter().map(|line| qlog::parse(line.as_bytes()).unwrap()).collect();
-    let digest = Running::default().value();
+    let digest = RunningDigest::default().value();
     assert_eq!(
         read,
         [
-            Line::Timeout { at },
-            Line::Gap { at, why: String::from("disk \"full\"") },
-            Line::Checkpoint(Checkpoint { at, inputs: 0, records: 0, digest }),
+            RecordingLine::Timeout { at },
+            RecordingLine::Gap { at, why: String::from("disk \"full\"") },
+            RecordingLine::Checkpoint(Checkpoint { at, inputs: 0, records: 0, digest }),
         ]
     );
 }
@@ -281,7 +290,7 @@ fn what_is_unknown_beside_a_value_is_skipped_and_what_is_missing_is_named() {
     };
     let at = Instant::from_micros(5);
     let known = line(r#"{"us":5,"later":{},"input":{"closed":{"conn":2,"later":1}}}"#);
-    assert_eq!(known, Ok(Line::Input { at, input: Input::Closed { conn: ConnId(2) } }));
+    assert_eq!(known, Ok(RecordingLine::Input { at, input: Input::Closed { conn: ConnId(2) } }));
     for (data, what) in [
         (r#"{"us":5}"#, "missing field `input`"),
         (r#"{"us":5,"input":{"closed":{}}}"#, "missing field `conn` at line 1 column 28"),

@@ -6,14 +6,14 @@ mod speak;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
-use super::cx::Cx;
+use super::cx::UnicastCx;
 use super::receiver::Receiver;
 use super::rtt::Rtt;
-use super::sender::Sender;
-use super::tombstones::End;
-use super::{Config, Conn, Ending, Event, Limit, Rejection, Side};
+use super::sender::SenderEntry;
+use super::tombstones::ConnEnd;
+use super::{Config, ConnEnding, Event, Rejection, Side, UnicastConnId, UnicastLimit};
 use crate::time::Instant;
-use crate::wire::unicast::{Ack, Block, Close, Data};
+use crate::wire::unicast::{Ack, Close, ConnBlock, Data};
 
 /// How many times CLOSE is sent before giving up.
 const GOODBYES: u32 = 10;
@@ -39,18 +39,18 @@ struct Budget {
 
 /// The state of one peer.
 #[derive(Debug, Clone)]
-pub(super) struct Peer {
-    pub(super) sender: Option<Sender>,
+pub(super) struct UnicastPeer {
+    pub(super) sender: Option<SenderEntry>,
     pub(super) receiver: Option<Receiver>,
     pub(super) rtt: Rtt,
     farewells: Vec<Farewell>,
     /// A connection whose first message is to be requested, and when that may
     /// be done (UC-10).
-    first_wanted: Option<(Conn, Instant)>,
+    first_wanted: Option<(UnicastConnId, Instant)>,
     /// The connection whose first message was requested last.
-    first_asked: Option<(Conn, Instant)>,
+    first_asked: Option<(UnicastConnId, Instant)>,
     /// An answer to a CLOSE, or to messages of an ended connection.
-    answer: Option<Block>,
+    answer: Option<ConnBlock>,
     budget: Budget,
     /// The owner of its address, if the peer spoke first: it is counted.
     pub(super) stranger: Option<IpAddr>,
@@ -64,7 +64,7 @@ pub(super) struct Peer {
     pub(super) dirty: bool,
 }
 
-impl Peer {
+impl UnicastPeer {
     pub(super) fn new(config: &Config) -> Self {
         Self {
             sender: None,
@@ -92,14 +92,14 @@ impl Peer {
     }
 
     /// The application has consumed so much of what was delivered.
-    pub(super) fn taken(&mut self, messages: u64, bytes: u64, cx: &mut Cx<'_>) {
+    pub(super) fn taken(&mut self, messages: u64, bytes: u64, cx: &mut UnicastCx<'_>) {
         if let Some(receiver) = &mut self.receiver {
             receiver.taken(messages, bytes, cx);
         }
     }
 
     /// The data of a connection in one datagram begins.
-    pub(super) fn datagram(&mut self, conn: Conn) {
+    pub(super) fn datagram(&mut self, conn: UnicastConnId) {
         if let Some(receiver) = self.receiver.as_mut().filter(|it| it.conn == conn) {
             receiver.datagram();
         }
@@ -133,31 +133,31 @@ impl Peer {
     /// Handles one block of a datagram.
     pub(super) fn block(
         &mut self,
-        block: Block,
+        block: ConnBlock,
         thin: bool,
         token: impl FnOnce() -> u64,
-        cx: &mut Cx<'_>,
+        cx: &mut UnicastCx<'_>,
     ) {
         match block {
-            Block::Data(data) => self.data(data, thin, token, cx),
-            Block::Ack(ack) => match &mut self.sender {
+            ConnBlock::Data(data) => self.data(data, thin, token, cx),
+            ConnBlock::Ack(ack) => match &mut self.sender {
                 Some(sender) if sender.conn == ack.conn => {
                     self.budget.free = true;
                     sender.ack(ack, &mut self.rtt, cx);
                 }
                 _ => self.unknown(ack.conn, cx),
             },
-            Block::Request(request) => match &mut self.sender {
+            ConnBlock::Request(request) => match &mut self.sender {
                 Some(sender) if sender.conn == request.conn => {
                     self.budget.free = true;
-                    sender.heard(cx);
+                    sender.note_received(cx);
                     sender.first_wanted(request, &self.rtt, cx);
                 }
                 _ => self.unknown(request.conn, cx),
             },
-            Block::Close(close) => self.closed_by_peer(close, cx),
-            Block::Closed { conn, upto } => self.closed_confirmed(conn, upto, cx),
-            Block::Probe { conn, sent } => match &mut self.receiver {
+            ConnBlock::Close(close) => self.closed_by_peer(close, cx),
+            ConnBlock::Closed { conn, upto } => self.closed_confirmed(conn, upto, cx),
+            ConnBlock::Probe { conn, sent } => match &mut self.receiver {
                 Some(receiver) if receiver.conn == conn => receiver.probed(sent, cx),
                 _ => self.ask_first(conn, Rejection::NotOpen, cx),
             },
@@ -165,7 +165,7 @@ impl Peer {
     }
 
     /// The receiver confirms that a connection has ended.
-    fn closed_confirmed(&mut self, conn: Conn, upto: u64, cx: &mut Cx<'_>) {
+    fn closed_confirmed(&mut self, conn: UnicastConnId, upto: u64, cx: &mut UnicastCx<'_>) {
         let before = self.farewells.len();
         self.farewells.retain(|farewell| farewell.close.conn != conn);
         if self.farewells.len() < before {
@@ -175,20 +175,26 @@ impl Peer {
             self.budget.free = true;
             sender.settle(upto);
             sender.abandon(cx);
-            closed(&sender, Ending::Finished, cx);
+            closed(&sender, ConnEnding::Finished, cx);
         } else {
             cx.reject(conn, Rejection::UnknownConnection);
         }
     }
 
     /// A late message about a connection that we have closed is not a fault.
-    fn unknown(&mut self, conn: Conn, cx: &mut Cx<'_>) {
+    fn unknown(&mut self, conn: UnicastConnId, cx: &mut UnicastCx<'_>) {
         if self.farewells.iter().all(|farewell| farewell.close.conn != conn) {
             cx.reject(conn, Rejection::UnknownConnection);
         }
     }
 
-    fn data(&mut self, data: Data, thin: bool, token: impl FnOnce() -> u64, cx: &mut Cx<'_>) {
+    fn data(
+        &mut self,
+        data: Data,
+        thin: bool,
+        token: impl FnOnce() -> u64,
+        cx: &mut UnicastCx<'_>,
+    ) {
         let conn = data.conn;
         if self.receiver.as_ref().is_none_or(|receiver| receiver.conn != conn)
             && !self.admit(&data, token, cx)
@@ -196,36 +202,36 @@ impl Peer {
             return;
         }
         if let Some(sender) = &mut self.sender {
-            sender.heard(cx);
+            sender.note_received(cx);
         }
         if let Some(receiver) = &mut self.receiver {
             receiver.data(data, thin, &mut self.rtt, cx);
             if receiver.is_finished() {
-                self.end_receiver(Ending::Finished, cx);
+                self.end_receiver(ConnEnding::Finished, cx);
             }
         }
     }
 
     /// Decides on data of a connection without an entry (UC-10).
-    fn admit(&mut self, data: &Data, token: impl FnOnce() -> u64, cx: &mut Cx<'_>) -> bool {
+    fn admit(&mut self, data: &Data, token: impl FnOnce() -> u64, cx: &mut UnicastCx<'_>) -> bool {
         let conn = data.conn;
         let tombstone = cx.tombstones.get(cx.now, cx.peer, conn).cloned();
         match tombstone.as_ref().map(|tombstone| (tombstone.end, tombstone.next)) {
-            Some((End::Finished, next)) => {
+            Some((ConnEnd::Finished, next)) => {
                 let upto = next - 1;
                 self.answer = Some(if data.last() > upto {
-                    Block::Closed { conn, upto }
+                    ConnBlock::Closed { conn, upto }
                 } else {
-                    Block::Ack(late_ack(conn, upto, cx.config))
+                    ConnBlock::Ack(late_ack(conn, upto, cx.config))
                 });
                 cx.reject(conn, Rejection::Ended);
                 return false;
             }
-            Some((End::Replaced, _)) => {
+            Some((ConnEnd::Replaced, _)) => {
                 cx.reject(conn, Rejection::Ended);
                 return false;
             }
-            Some((End::Dropped, _)) | None => {}
+            Some((ConnEnd::Dropped, _)) | None => {}
         }
         if !data.first {
             self.ask_first(conn, Rejection::NotOpen, cx);
@@ -241,7 +247,7 @@ impl Peer {
                 self.ask_first(conn, Rejection::Unproven, cx);
                 return false;
             }
-            self.end_receiver(Ending::Replaced, cx);
+            self.end_receiver(ConnEnding::Replaced, cx);
         }
         self.first_wanted = None;
         self.receiver = Some(Receiver::open(conn, data.seq, tombstone.as_ref(), cx));
@@ -250,7 +256,7 @@ impl Peer {
 
     /// Notes a connection whose first message is to be requested: at most one,
     /// and the same one not again before its answer can have arrived.
-    fn ask_first(&mut self, conn: Conn, why: Rejection, cx: &mut Cx<'_>) {
+    fn ask_first(&mut self, conn: UnicastConnId, why: Rejection, cx: &mut UnicastCx<'_>) {
         cx.reject(conn, why);
         let pause = if cx.config.to_the_letter() {
             cx.config.task_interval.scaled(cx.config.time_scale)
@@ -262,15 +268,18 @@ impl Peer {
         self.first_wanted = Some((conn, at));
     }
 
-    fn closed_by_peer(&mut self, close: Close, cx: &mut Cx<'_>) {
+    fn closed_by_peer(&mut self, close: Close, cx: &mut UnicastCx<'_>) {
         let conn = close.conn;
         match &mut self.receiver {
             Some(receiver) if receiver.conn == conn => {
                 let abandoned = close.abandoned;
                 if receiver.close(close) {
                     let finished = receiver.is_finished();
-                    let why =
-                        if abandoned && !finished { Ending::Abandoned } else { Ending::Finished };
+                    let why = if abandoned && !finished {
+                        ConnEnding::Abandoned
+                    } else {
+                        ConnEnding::Finished
+                    };
                     self.end_receiver(why, cx);
                 }
             }
@@ -279,43 +288,43 @@ impl Peer {
                     .tombstones
                     .get(cx.now, cx.peer, conn)
                     .map_or(0, |tombstone| tombstone.next - 1);
-                self.answer = Some(Block::Closed { conn, upto });
+                self.answer = Some(ConnBlock::Closed { conn, upto });
             }
         }
     }
 
-    fn end_receiver(&mut self, why: Ending, cx: &mut Cx<'_>) {
+    fn end_receiver(&mut self, why: ConnEnding, cx: &mut UnicastCx<'_>) {
         let Some(receiver) = self.receiver.take() else { return };
-        if matches!(why, Ending::Finished | Ending::Abandoned) {
+        if matches!(why, ConnEnding::Finished | ConnEnding::Abandoned) {
             let (conn, upto) = (receiver.conn, receiver.next() - 1);
-            self.answer = Some(Block::Closed { conn, upto });
+            self.answer = Some(ConnBlock::Closed { conn, upto });
         }
         receiver.bury(why, cx);
     }
 
     /// The application closes the connection (UC-7).
-    pub(super) fn close(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn close(&mut self, cx: &mut UnicastCx<'_>) {
         if let Some(sender) = &mut self.sender {
             let conn = sender.conn;
-            sender.state.close(cx, conn, Side::Sender, Ending::Asked);
+            sender.state.close(cx, conn, Side::Sender, ConnEnding::Asked);
         }
     }
 
     /// Drops an entry without a trace.
-    pub(super) fn forget(&mut self, side: Side, cx: &mut Cx<'_>) {
+    pub(super) fn forget(&mut self, side: Side, cx: &mut UnicastCx<'_>) {
         match side {
-            Side::Receiver => self.end_receiver(Ending::Forgotten, cx),
+            Side::Receiver => self.end_receiver(ConnEnding::Forgotten, cx),
             Side::Sender => {
                 if let Some(mut sender) = self.sender.take() {
                     sender.abandon(cx);
-                    closed(&sender, Ending::Forgotten, cx);
+                    closed(&sender, ConnEnding::Forgotten, cx);
                 }
             }
         }
     }
 
     /// Runs expired timers.
-    pub(super) fn run(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn run(&mut self, cx: &mut UnicastCx<'_>) {
         if self.task_at.is_some_and(|at| at <= cx.now) {
             self.task_at = None;
             self.task = true;
@@ -338,26 +347,26 @@ impl Peer {
         if let Some(receiver) = &mut self.receiver {
             let conn = receiver.conn;
             if receiver.state.reap(cx, conn, Side::Receiver) {
-                self.end_receiver(Ending::Idle, cx);
+                self.end_receiver(ConnEnding::Idle, cx);
             }
         }
     }
 
     /// The sender entry is CLOSED: tells the other side (UC-8).
-    fn depart(&mut self, abandoned: bool, cx: &mut Cx<'_>) {
+    fn depart(&mut self, abandoned: bool, cx: &mut UnicastCx<'_>) {
         let Some(mut sender) = self.sender.take() else { return };
-        let why = sender.state.ending().unwrap_or(Ending::Idle);
+        let why = sender.state.ending().unwrap_or(ConnEnding::Idle);
         sender.abandon(cx);
         closed(&sender, why, cx);
         if self.farewells.len() >= cx.config.farewells as usize {
             self.farewells.remove(0);
-            cx.limit(Limit::Farewells);
+            cx.limit(UnicastLimit::Farewells);
         }
         let close = Close { conn: sender.conn, last: sender.highest_sent(), abandoned };
         self.farewells.push(Farewell { close, said: 0, at: cx.now });
     }
 
-    /// When [`Peer::run`] or a flush has something to do.
+    /// When [`UnicastPeer::run`] or a flush has something to do.
     pub(super) fn next_wake(&mut self, now: Instant, config: &Config) -> Option<Instant> {
         let letter = config.to_the_letter();
         if letter {
@@ -389,12 +398,12 @@ impl Peer {
 }
 
 /// Acknowledges messages that are sent after the end was seen.
-const fn late_ack(conn: Conn, upto: u64, config: &Config) -> Ack {
+const fn late_ack(conn: UnicastConnId, upto: u64, config: &Config) -> Ack {
     let (messages, bytes) = (config.recv_messages as u64, config.recv_bytes);
     Ack { conn, upto, newest: upto, delay: 0, messages, bytes, wanted: Vec::new() }
 }
 
-fn closed(sender: &Sender, why: Ending, cx: &mut Cx<'_>) {
+fn closed(sender: &SenderEntry, why: ConnEnding, cx: &mut UnicastCx<'_>) {
     let (peer, conn, side) = (cx.peer, sender.conn, Side::Sender);
     let last = sender.highest_acked();
     cx.fx.event(Event::Closed { peer, conn, side, last, why });

@@ -1,20 +1,24 @@
 //! What a peer is sent in a turn, and how much of it while its address is not
 //! proven.
 
-use super::{GOODBYES, Peer};
+use super::{GOODBYES, UnicastPeer};
 use crate::time::Duration;
-use crate::unicast::cx::Cx;
+use crate::unicast::cx::UnicastCx;
 use crate::unicast::packer::Packer;
-use crate::unicast::receiver::Cause;
-use crate::unicast::{Config, Conn, Event, Limit, Output};
-use crate::wire::unicast::{Block, Request};
+use crate::unicast::receiver::AckCause;
+use crate::unicast::{Config, Event, Output, UnicastConnId, UnicastLimit};
+use crate::wire::unicast::{ConnBlock, FirstMessageRequest};
 
 /// Bytes sent per byte received from an unproven peer (decision 9).
 const AMPLIFICATION: u64 = 3;
 
-impl Peer {
+impl UnicastPeer {
     /// Sends everything that may be sent now, in as few datagrams as possible.
-    pub(in crate::unicast) fn flush(&mut self, token: impl Fn(Conn) -> u64, cx: &mut Cx<'_>) {
+    pub(in crate::unicast) fn flush(
+        &mut self,
+        token: impl Fn(UnicastConnId) -> u64,
+        cx: &mut UnicastCx<'_>,
+    ) {
         let mut acks = 0;
         loop {
             let mut packer = Packer::new(self.size(cx.config));
@@ -37,7 +41,7 @@ impl Peer {
     }
 
     /// Sends full datagrams without waiting for the end of the turn.
-    pub(in crate::unicast) fn flush_full(&mut self, cx: &mut Cx<'_>) {
+    pub(in crate::unicast) fn flush_full(&mut self, cx: &mut UnicastCx<'_>) {
         let size = self.size(cx.config);
         while let Some(sender) = &mut self.sender
             && sender.unsent() >= size as u64
@@ -53,7 +57,7 @@ impl Peer {
     }
 
     /// Sends a datagram; false when it is empty.
-    fn emit(&mut self, packer: Packer, cx: &mut Cx<'_>) -> bool {
+    fn emit(&mut self, packer: Packer, cx: &mut UnicastCx<'_>) -> bool {
         let used = packer.used() + cx.config.seal.len();
         let Some(packet) = packer.finish() else { return false };
         self.budget.sent = self.budget.sent.saturating_add(used as u64);
@@ -76,13 +80,13 @@ impl Peer {
 
     /// An unproven peer would be sent more than it may get: asks it for an
     /// answer first; the rest waits.
-    fn ask_for_proof(&mut self, cx: &mut Cx<'_>) {
+    fn ask_for_proof(&mut self, cx: &mut UnicastCx<'_>) {
         let Some(sender) = self.sender.as_ref().filter(|_| !self.budget.free) else { return };
         if !sender.may_send() && !sender.has_again() {
             return;
         }
-        cx.limit(Limit::Amplification);
-        let probe = Block::Probe { conn: sender.conn, sent: sender.highest_sent() };
+        cx.limit(UnicastLimit::Amplification);
+        let probe = ConnBlock::Probe { conn: sender.conn, sent: sender.highest_sent() };
         let mut packer = Packer::new(self.size(cx.config));
         if packer.push(probe, 0) {
             self.emit(packer, cx);
@@ -90,7 +94,12 @@ impl Peer {
     }
 
     /// Adds everything that is neither an acknowledgement nor data.
-    fn say_control(&mut self, packer: &mut Packer, token: &impl Fn(Conn) -> u64, cx: &mut Cx<'_>) {
+    fn say_control(
+        &mut self,
+        packer: &mut Packer,
+        token: &impl Fn(UnicastConnId) -> u64,
+        cx: &mut UnicastCx<'_>,
+    ) {
         if let Some(answer) = self.answer.take() {
             packer.push(answer, 0);
         }
@@ -99,7 +108,8 @@ impl Peer {
             && (self.task || !cx.config.to_the_letter())
         {
             self.first_wanted = None;
-            if packer.push(Block::Request(Request { conn, token: token(conn) }), 0) {
+            if packer.push(ConnBlock::Request(FirstMessageRequest { conn, token: token(conn) }), 0)
+            {
                 self.first_asked = Some((conn, cx.now));
                 cx.fx.event(Event::FirstRequested { peer: cx.peer, conn });
             }
@@ -112,7 +122,7 @@ impl Peer {
         let rtt = &self.rtt;
         self.farewells.retain_mut(|farewell| {
             if farewell.at <= cx.now && farewell.said < GOODBYES {
-                packer.push(Block::Close(farewell.close), 0);
+                packer.push(ConnBlock::Close(farewell.close), 0);
                 farewell.at = cx.now + pause.max(rtt.timeout(farewell.said));
                 farewell.said += 1;
             }
@@ -120,18 +130,18 @@ impl Peer {
         });
     }
 
-    fn say_ack(&mut self, packer: &mut Packer, acks: &mut u32, cx: &mut Cx<'_>) {
+    fn say_ack(&mut self, packer: &mut Packer, acks: &mut u32, cx: &mut UnicastCx<'_>) {
         let Some(receiver) = &mut self.receiver else { return };
         let sends = self.sender.as_ref().is_some_and(|s| s.has_again() || s.may_send());
-        let speaks = receiver.must_speak(Cause::Due, cx)
-            || (sends && receiver.must_speak(Cause::Company, cx));
+        let speaks = receiver.must_speak(AckCause::Due, cx)
+            || (sends && receiver.must_speak(AckCause::Company, cx));
         if speaks && *acks < cx.config.request_packets.max(1) {
             *acks += 1;
             if !receiver.speak(packer, &self.rtt, cx) && packer.used() == 0 {
                 // Not even an empty datagram has room for it: the budget of an
                 // unproven peer is used up, until its next datagram.
                 receiver.hush(cx);
-                cx.limit(Limit::Amplification);
+                cx.limit(UnicastLimit::Amplification);
             }
         }
     }

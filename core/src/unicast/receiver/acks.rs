@@ -2,11 +2,11 @@
 
 use super::Receiver;
 use crate::time::{Duration, Instant};
-use crate::unicast::cx::Cx;
+use crate::unicast::cx::UnicastCx;
 use crate::unicast::packer::Packer;
 use crate::unicast::rtt::Rtt;
-use crate::unicast::{Event, Limit, Side};
-use crate::wire::unicast::{Ack, Block};
+use crate::unicast::{Event, Side, UnicastLimit};
+use crate::wire::unicast::{Ack, ConnBlock};
 use alloc::vec::Vec;
 
 /// Maximum bytes of a requested range: windows end below 2²¹ numbers.
@@ -14,7 +14,7 @@ const RANGE: usize = 6;
 
 /// What causes an acknowledgement to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::unicast) enum Cause {
+pub(in crate::unicast) enum AckCause {
     /// It is due.
     Due,
     /// A datagram is sent anyway.
@@ -23,7 +23,7 @@ pub(in crate::unicast) enum Cause {
 
 impl Receiver {
     /// Data arrived: an acknowledgement is due, at once when `urgent`.
-    pub(super) fn arrived(&mut self, urgent: bool, cx: &mut Cx<'_>) {
+    pub(super) fn arrived(&mut self, urgent: bool, cx: &mut UnicastCx<'_>) {
         let config = cx.config;
         let at = if config.to_the_letter() {
             // At once, unless the last one was recent: then by the task.
@@ -41,7 +41,7 @@ impl Receiver {
 
     /// The sender requests an acknowledgement now. It sent everything up to
     /// `sent` more than a round trip ago, so what is not here is missing.
-    pub(in crate::unicast) fn probed(&mut self, sent: u64, cx: &mut Cx<'_>) {
+    pub(in crate::unicast) fn probed(&mut self, sent: u64, cx: &mut UnicastCx<'_>) {
         // The sender waits for something: that reopens a closing entry.
         self.state.touch(cx, self.conn, Side::Receiver);
         if !cx.config.to_the_letter() {
@@ -57,7 +57,7 @@ impl Receiver {
 
     /// The room beyond the first missing number, in messages and bytes. It
     /// never falls below what was announced before.
-    fn promise(&mut self, cx: &Cx<'_>) -> (u64, u64) {
+    fn promise(&mut self, cx: &UnicastCx<'_>) -> (u64, u64) {
         let messages = u64::from(cx.config.recv_messages).saturating_sub(self.untaken_messages);
         self.promised = self.promised.max(self.next() - 1 + messages);
         let kept = self.untaken_bytes + self.line.part_bytes();
@@ -67,7 +67,7 @@ impl Receiver {
 
     /// A sender that waits for room must not wait for the delay: once a quarter
     /// of the window has been consumed, it is told.
-    pub(super) fn hurry_if_window_moved(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn hurry_if_window_moved(&mut self, cx: &mut UnicastCx<'_>) {
         self.promise(cx);
         let (told, told_bytes) = self.told;
         let messages = u64::from(cx.config.recv_messages).div_ceil(4);
@@ -80,13 +80,13 @@ impl Receiver {
     }
 
     /// True when there is something to send now.
-    pub(in crate::unicast) fn must_speak(&self, cause: Cause, cx: &Cx<'_>) -> bool {
+    pub(in crate::unicast) fn must_speak(&self, cause: AckCause, cx: &UnicastCx<'_>) -> bool {
         let now = cx.now;
         let may_ask = self.asking || !cx.config.to_the_letter();
         let asks = self.gaps.next_due().is_some_and(|due| due.max(self.ask_after) <= now);
         let due = match cause {
-            Cause::Due => self.ack_due.is_some_and(|due| due <= now),
-            Cause::Company => {
+            AckCause::Due => self.ack_due.is_some_and(|due| due <= now),
+            AckCause::Company => {
                 let pause = cx.config.ack_delay.scaled(cx.config.time_scale).ratio(1, 8);
                 self.ack_due.is_some() && self.last_ack.is_none_or(|at| at + pause <= now)
             }
@@ -106,7 +106,7 @@ impl Receiver {
         &mut self,
         packer: &mut Packer,
         rtt: &Rtt,
-        cx: &mut Cx<'_>,
+        cx: &mut UnicastCx<'_>,
     ) -> bool {
         let (messages, bytes) = self.promise(cx);
         let upto = self.next() - 1;
@@ -114,7 +114,7 @@ impl Receiver {
         let conn = self.conn;
         let newest = self.newest;
         let mut ack = Ack { conn, upto, newest, delay, messages, bytes, wanted: Vec::new() };
-        let empty = crate::wire::unicast::block_len(&Block::Ack(ack.clone()));
+        let empty = crate::wire::unicast::block_len(&ConnBlock::Ack(ack.clone()));
         if empty > packer.left() {
             return false;
         }
@@ -127,11 +127,11 @@ impl Receiver {
             self.gaps.ask(cx.now, most, |times| if letter { soon } else { rtt.timeout(times) });
         let more = RANGE * ack.wanted.len();
         self.said(&ack, cx);
-        packer.push(Block::Ack(ack), more)
+        packer.push(ConnBlock::Ack(ack), more)
     }
 
     /// Records what has been sent.
-    fn said(&mut self, ack: &Ack, cx: &mut Cx<'_>) {
+    fn said(&mut self, ack: &Ack, cx: &mut UnicastCx<'_>) {
         let (peer, conn, upto, newest) = (cx.peer, self.conn, ack.upto, ack.newest);
         self.told = (self.promised, self.taken_bytes);
         self.ack_due = None;
@@ -149,19 +149,19 @@ impl Receiver {
 
     /// What was to be sent must not be: it waits until the peer sends
     /// something, and requests wait for the longest timeout.
-    pub(in crate::unicast) fn hush(&mut self, cx: &Cx<'_>) {
+    pub(in crate::unicast) fn hush(&mut self, cx: &UnicastCx<'_>) {
         self.ack_due = None;
         self.ask_after = cx.now + cx.config.rto_max.scaled(cx.config.time_scale);
     }
 
     /// As many datagrams of requests as one turn may have were sent; the rest
     /// follows a moment later.
-    pub(in crate::unicast) fn asked_enough(&mut self, cx: &mut Cx<'_>) {
+    pub(in crate::unicast) fn asked_enough(&mut self, cx: &mut UnicastCx<'_>) {
         let letter = cx.config.to_the_letter();
         let due = self.gaps.next_due().is_some_and(|due| due.max(self.ask_after) <= cx.now);
         if (self.asking || !letter) && due {
             self.ask_after = cx.now + cx.config.ack_delay.scaled(cx.config.time_scale);
-            cx.limit(Limit::RequestRanges);
+            cx.limit(UnicastLimit::RequestRanges);
         }
         self.asking = false;
     }

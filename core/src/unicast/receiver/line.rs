@@ -4,23 +4,23 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::unicast::Rejection;
-use crate::wire::unicast::{Message, Order, Payload};
+use crate::wire::unicast::{DeliveryOrder, MessageFragment, UnicastPayload};
 
 /// A number beyond the first missing one.
 #[derive(Debug, Clone)]
-enum Place {
+enum ReorderSlot {
     Missing,
     /// Received, and not delivered yet.
-    Waiting(Message),
+    Waiting(MessageFragment),
     /// Received, and delivered at once.
     Gone,
 }
 
 /// The parts of a message received so far, in order.
 #[derive(Debug, Clone)]
-struct Parts {
+struct ReceivedFragments {
     bytes: Vec<u8>,
-    order: Order,
+    order: DeliveryOrder,
     /// The number of the first part.
     first: u64,
     /// Too long, or without its first part: the rest is discarded.
@@ -31,32 +31,32 @@ struct Parts {
 #[derive(Debug, Clone)]
 pub(super) struct Whole {
     pub(super) seq: u64,
-    pub(super) order: Order,
-    pub(super) payload: Payload,
+    pub(super) order: DeliveryOrder,
+    pub(super) payload: UnicastPayload,
 }
 
 /// Everything beyond the numbers already delivered.
 #[derive(Debug, Clone)]
-pub(super) struct Line {
+pub(super) struct ReorderBuffer {
     /// The first number that has not arrived.
     next: u64,
     /// The numbers `next`, `next + 1`, …: empty while everything arrives in
     /// order.
-    places: VecDeque<Place>,
-    parts: Option<Parts>,
+    places: VecDeque<ReorderSlot>,
+    parts: Option<ReceivedFragments>,
     /// Bytes in `places` and in `parts`.
     early_bytes: u64,
     part_bytes: u64,
     max_message: usize,
 }
 
-impl Line {
+impl ReorderBuffer {
     pub(super) fn new(next: u64, early: &[u64], max_message: u32) -> Self {
         let mut places = VecDeque::new();
         for seq in early.iter().filter(|seq| **seq > next) {
             let index = (seq - next) as usize;
-            places.resize_with(places.len().max(index + 1), || Place::Missing);
-            places[index] = Place::Gone;
+            places.resize_with(places.len().max(index + 1), || ReorderSlot::Missing);
+            places[index] = ReorderSlot::Gone;
         }
         let max_message = max_message as usize;
         Self { next, places, parts: None, early_bytes: 0, part_bytes: 0, max_message }
@@ -78,12 +78,15 @@ impl Line {
 
     pub(super) fn has(&self, seq: u64) -> bool {
         seq < self.next
-            || !matches!(self.places.get((seq - self.next) as usize), None | Some(Place::Missing))
+            || !matches!(
+                self.places.get((seq - self.next) as usize),
+                None | Some(ReorderSlot::Missing)
+            )
     }
 
     /// Numbers delivered at once, beyond the first missing one.
     pub(super) fn gone(&self) -> Vec<u64> {
-        let gone = self.places.iter().enumerate().filter(|(_, p)| matches!(p, Place::Gone));
+        let gone = self.places.iter().enumerate().filter(|(_, p)| matches!(p, ReorderSlot::Gone));
         gone.map(|(index, _)| self.next + index as u64).collect()
     }
 
@@ -98,7 +101,7 @@ impl Line {
     pub(super) fn put(
         &mut self,
         seq: u64,
-        message: Message,
+        message: MessageFragment,
         out: &mut impl FnMut(Whole),
     ) -> Result<(), Rejection> {
         if seq == self.next {
@@ -111,11 +114,11 @@ impl Line {
         }
         let index = (seq - self.next) as usize;
         if index >= self.places.len() {
-            self.places.resize_with(index + 1, || Place::Missing);
+            self.places.resize_with(index + 1, || ReorderSlot::Missing);
         }
-        let at_once = message.order == Order::AtOnce;
+        let at_once = message.order == DeliveryOrder::AtOnce;
         self.early_bytes += message.payload.len() as u64;
-        self.places[index] = Place::Waiting(message);
+        self.places[index] = ReorderSlot::Waiting(message);
         if at_once {
             self.at_once(index, out);
         }
@@ -125,9 +128,9 @@ impl Line {
     /// Delivers what follows without a gap now.
     fn drain(&mut self, out: &mut impl FnMut(Whole)) -> Result<(), Rejection> {
         let mut result = Ok(());
-        while let Some(Place::Waiting(_) | Place::Gone) = self.places.front() {
+        while let Some(ReorderSlot::Waiting(_) | ReorderSlot::Gone) = self.places.front() {
             match self.places.pop_front() {
-                Some(Place::Waiting(message)) => {
+                Some(ReorderSlot::Waiting(message)) => {
                     self.early_bytes -= message.payload.len() as u64;
                     result = result.and(self.advance(message, out));
                 }
@@ -138,10 +141,14 @@ impl Line {
     }
 
     /// The next number has arrived.
-    fn advance(&mut self, message: Message, out: &mut impl FnMut(Whole)) -> Result<(), Rejection> {
+    fn advance(
+        &mut self,
+        message: MessageFragment,
+        out: &mut impl FnMut(Whole),
+    ) -> Result<(), Rejection> {
         let seq = self.next;
         self.next += 1;
-        let Message { order, continues, more, payload } = message;
+        let MessageFragment { order, continues, more, payload } = message;
         if !continues && !more && self.parts.is_none() {
             out(Whole { seq, order, payload });
             return Ok(());
@@ -152,8 +159,8 @@ impl Line {
     fn part(
         &mut self,
         seq: u64,
-        (order, continues, more): (Order, bool, bool),
-        payload: &Payload,
+        (order, continues, more): (DeliveryOrder, bool, bool),
+        payload: &UnicastPayload,
         out: &mut impl FnMut(Whole),
     ) -> Result<(), Rejection> {
         let mut result = Ok(());
@@ -161,10 +168,15 @@ impl Line {
             // The first part of this message, or the last part of the one
             // before, is missing.
             result = Err(Rejection::BadParts);
-            self.parts = Some(Parts { bytes: Vec::new(), order, first: seq, spoilt: continues });
+            self.parts =
+                Some(ReceivedFragments { bytes: Vec::new(), order, first: seq, spoilt: continues });
         }
-        let parts =
-            self.parts.get_or_insert(Parts { bytes: Vec::new(), order, first: seq, spoilt: false });
+        let parts = self.parts.get_or_insert(ReceivedFragments {
+            bytes: Vec::new(),
+            order,
+            first: seq,
+            spoilt: false,
+        });
         if !parts.spoilt && parts.bytes.len() + payload.len() > self.max_message {
             result = Err(Rejection::TooLong);
             parts.spoilt = true;
@@ -187,7 +199,9 @@ impl Line {
     /// are here.
     fn at_once(&mut self, index: usize, out: &mut impl FnMut(Whole)) {
         let message = |i: usize| match self.places.get(i) {
-            Some(Place::Waiting(message)) if message.order == Order::AtOnce => Some(message),
+            Some(ReorderSlot::Waiting(message)) if message.order == DeliveryOrder::AtOnce => {
+                Some(message)
+            }
             _ => None,
         };
         // Forward first: for parts that arrive in order this ends at once.
@@ -205,17 +219,17 @@ impl Line {
         if !ends || bytes > self.max_message {
             return; // Incomplete, or reported as wrong in its turn.
         }
-        let mut payload = Payload::new();
+        let mut payload = UnicastPayload::new();
         let mut joined = Vec::with_capacity(if first == last { 0 } else { bytes });
         for place in self.places.range_mut(first..=last) {
-            if let Place::Waiting(message) = core::mem::replace(place, Place::Gone) {
+            if let ReorderSlot::Waiting(message) = core::mem::replace(place, ReorderSlot::Gone) {
                 joined.extend_from_slice(if first == last { &[] } else { &message.payload });
                 payload = message.payload;
             }
         }
         self.early_bytes -= bytes as u64;
         let payload = if first == last { payload } else { joined.into() };
-        out(Whole { seq: self.next + last as u64, order: Order::AtOnce, payload });
+        out(Whole { seq: self.next + last as u64, order: DeliveryOrder::AtOnce, payload });
     }
 }
 

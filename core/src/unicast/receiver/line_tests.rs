@@ -11,22 +11,22 @@ const MOST: u32 = 40;
 struct Sent {
     first: u64,
     last: u64,
-    order: Order,
+    order: DeliveryOrder,
     bytes: Vec<u8>,
 }
 
 /// Messages in a row, and the parts they are sent in, from number 1.
-fn drawn(dice: &mut Rng) -> (Vec<Sent>, Vec<Message>) {
+fn drawn(dice: &mut Rng) -> (Vec<Sent>, Vec<MessageFragment>) {
     let (mut sent, mut parts) = (Vec::new(), Vec::new());
     for number in 0..30 {
-        let order = if dice.chance(1, 2) { Order::AtOnce } else { Order::InOrder };
+        let order = if dice.chance(1, 2) { DeliveryOrder::AtOnce } else { DeliveryOrder::InOrder };
         let (count, first) = (dice.between(1, 4), parts.len() as u64 + 1);
         let mut bytes = Vec::new();
         for part in 0..count {
             let payload = vec![number as u8; dice.below(9) as usize];
             bytes.extend_from_slice(&payload);
             let (continues, more) = (part > 0, part + 1 < count);
-            parts.push(Message { order, continues, more, payload: payload.into() });
+            parts.push(MessageFragment { order, continues, more, payload: payload.into() });
         }
         sent.push(Sent { first, last: parts.len() as u64, order, bytes });
     }
@@ -35,7 +35,7 @@ fn drawn(dice: &mut Rng) -> (Vec<Sent>, Vec<Message>) {
 
 struct Check {
     sent: Vec<Sent>,
-    parts: Vec<Message>,
+    parts: Vec<MessageFragment>,
     here: BTreeSet<u64>,
     got: Vec<Whole>,
 }
@@ -48,13 +48,13 @@ impl Check {
     /// What has to have been delivered by now, and in which order.
     fn delivered(&self, next: u64) {
         let due = |one: &&Sent| match one.order {
-            Order::AtOnce => self.has_all(one),
-            Order::InOrder => one.last < next,
+            DeliveryOrder::AtOnce => self.has_all(one),
+            DeliveryOrder::InOrder => one.last < next,
         };
         let due: BTreeSet<u64> = self.sent.iter().filter(due).map(|one| one.last).collect();
         let got: BTreeSet<u64> = self.got.iter().map(|whole| whole.seq).collect();
         assert_eq!((got, self.got.len()), (due.clone(), due.len()), "each of them once");
-        let in_order = self.got.iter().filter(|whole| whole.order == Order::InOrder);
+        let in_order = self.got.iter().filter(|whole| whole.order == DeliveryOrder::InOrder);
         assert!(in_order.is_sorted_by_key(|whole| whole.seq));
         for whole in &self.got {
             let one = self.sent.iter().find(|one| one.last == whole.seq).unwrap();
@@ -62,7 +62,7 @@ impl Check {
         }
     }
 
-    fn look(&self, line: &Line) {
+    fn look(&self, line: &ReorderBuffer) {
         let all = self.parts.len() as u64;
         let next = (1..=all + 1).find(|seq| !self.here.contains(seq)).unwrap();
         assert_eq!(line.next(), next);
@@ -70,7 +70,7 @@ impl Check {
         self.delivered(next);
         let gone = |seq: &u64| {
             let one = self.sent.iter().find(|one| (one.first..=one.last).contains(seq)).unwrap();
-            one.order == Order::AtOnce && self.has_all(one)
+            one.order == DeliveryOrder::AtOnce && self.has_all(one)
         };
         let early: Vec<u64> = self.here.iter().copied().filter(|seq| *seq > next).collect();
         assert!(line.gone().into_iter().eq(early.iter().copied().filter(gone)));
@@ -89,7 +89,7 @@ fn whatever_overtakes_what_each_message_is_delivered_once_and_in_its_order() {
     for seed in 0..60 {
         let mut dice = Rng::new(seed);
         let (sent, parts) = drawn(&mut dice);
-        let mut line = Line::new(1, &[], MOST);
+        let mut line = ReorderBuffer::new(1, &[], MOST);
         let mut check = Check { sent, parts, here: BTreeSet::new(), got: Vec::new() };
         let reach = dice.between(1, 25);
         while line.next() <= check.parts.len() as u64 {
@@ -106,16 +106,16 @@ fn whatever_overtakes_what_each_message_is_delivered_once_and_in_its_order() {
     }
 }
 
-fn part(order: Order, (continues, more): (bool, bool), length: usize) -> Message {
-    Message { order, continues, more, payload: vec![7; length].into() }
+fn part(order: DeliveryOrder, (continues, more): (bool, bool), length: usize) -> MessageFragment {
+    MessageFragment { order, continues, more, payload: vec![7; length].into() }
 }
 
 /// Puts parts in their order; what each was, and the lengths delivered.
 fn put(parts: &[(bool, bool, usize)]) -> (Vec<Result<(), Rejection>>, Vec<usize>) {
-    let (mut line, mut got) = (Line::new(1, &[], MOST), Vec::new());
+    let (mut line, mut got) = (ReorderBuffer::new(1, &[], MOST), Vec::new());
     let mut results = Vec::new();
     for (seq, &(continues, more, length)) in (1..).zip(parts) {
-        let message = part(Order::InOrder, (continues, more), length);
+        let message = part(DeliveryOrder::InOrder, (continues, more), length);
         results.push(line.put(seq, message, &mut |whole| got.push(whole.payload.len())));
     }
     (results, got)
@@ -140,9 +140,9 @@ fn a_message_of_the_greatest_length_is_delivered_and_a_longer_one_is_not() {
     let parts = [(false, true, 20), (true, true, 21), (true, false, 1), (false, false, 1)];
     assert_eq!(put(&parts), (vec![Ok(()), long, Ok(()), Ok(())], vec![1]));
     // At once, and early: it is not delivered before its turn, and not then.
-    let (mut line, mut got) = (Line::new(1, &[], MOST), Vec::new());
+    let (mut line, mut got) = (ReorderBuffer::new(1, &[], MOST), Vec::new());
     let mut early = |seq, what, length| {
-        let message = part(Order::AtOnce, what, length);
+        let message = part(DeliveryOrder::AtOnce, what, length);
         let result = line.put(seq, message, &mut |whole| got.push(whole.seq));
         (result, got.clone(), line.early_bytes())
     };
@@ -155,12 +155,12 @@ fn a_message_of_the_greatest_length_is_delivered_and_a_longer_one_is_not() {
 
 #[test]
 fn what_was_delivered_at_once_before_is_not_missing() {
-    let (mut line, mut got) = (Line::new(5, &[3, 5, 6, 9], MOST), Vec::new());
+    let (mut line, mut got) = (ReorderBuffer::new(5, &[3, 5, 6, 9], MOST), Vec::new());
     assert!(line.gone().into_iter().eq([6, 9]));
     assert!([3, 4, 6, 9].into_iter().all(|seq| line.has(seq)));
     assert!([5, 7, 8, 10].into_iter().all(|seq| !line.has(seq)));
     for seq in [5, 8, 7] {
-        let message = part(Order::InOrder, (false, false), 1);
+        let message = part(DeliveryOrder::InOrder, (false, false), 1);
         line.put(seq, message, &mut |whole| got.push(whole.seq)).unwrap();
     }
     assert_eq!((line.next(), got, line.early_bytes()), (10, vec![5, 7, 8], 0));
@@ -170,8 +170,10 @@ fn what_was_delivered_at_once_before_is_not_missing() {
 /// turn, the second claims to be delivered at once.
 #[test]
 fn what_is_to_wait_for_its_turn_is_not_taken_along_by_a_part_that_is_not() {
-    let (mut line, mut got) = (Line::new(1, &[], MOST), Vec::new());
-    line.put(2, part(Order::InOrder, (false, true), 3), &mut |whole| got.push(whole.seq)).unwrap();
-    line.put(3, part(Order::AtOnce, (true, false), 3), &mut |whole| got.push(whole.seq)).unwrap();
+    let (mut line, mut got) = (ReorderBuffer::new(1, &[], MOST), Vec::new());
+    line.put(2, part(DeliveryOrder::InOrder, (false, true), 3), &mut |whole| got.push(whole.seq))
+        .unwrap();
+    line.put(3, part(DeliveryOrder::AtOnce, (true, false), 3), &mut |whole| got.push(whole.seq))
+        .unwrap();
     assert_eq!((got, line.early_bytes()), (vec![], 6));
 }

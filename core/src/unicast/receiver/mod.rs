@@ -5,23 +5,23 @@ mod acks;
 mod gaps;
 mod line;
 
-pub(super) use self::acks::Cause;
+pub(super) use self::acks::AckCause;
 use self::gaps::Gaps;
-use self::line::Line;
-use super::cx::Cx;
+use self::line::ReorderBuffer;
+use super::cx::UnicastCx;
 use super::rtt::Rtt;
 use super::state::State;
-use super::tombstones::{End, Tombstone};
-use super::{Config, Conn, Ending, Event, Output, Rejection, Side};
+use super::tombstones::{ConnEnd, Tombstone};
+use super::{Config, ConnEnding, Event, Output, Rejection, Side, UnicastConnId};
 use crate::time::Instant;
-use crate::wire::unicast::{Close, Data, Message, Payload};
+use crate::wire::unicast::{Close, Data, MessageFragment, UnicastPayload};
 
 /// A receiver entry (UC-6).
 #[derive(Debug, Clone)]
 pub(super) struct Receiver {
-    pub(super) conn: Conn,
+    pub(super) conn: UnicastConnId,
     pub(super) state: State,
-    line: Line,
+    line: ReorderBuffer,
     gaps: Gaps,
     /// The highest number that arrived, and when.
     newest: u64,
@@ -55,10 +55,10 @@ impl Receiver {
     /// An entry whose first number to deliver is `next`, or the one in its
     /// tombstone.
     pub(super) fn open(
-        conn: Conn,
+        conn: UnicastConnId,
         next: u64,
         tombstone: Option<&Tombstone>,
-        cx: &mut Cx<'_>,
+        cx: &mut UnicastCx<'_>,
     ) -> Self {
         let (next, early) =
             tombstone.map_or((next, &[][..]), |tombstone| (tombstone.next, &tombstone.early[..]));
@@ -76,7 +76,7 @@ impl Receiver {
         Self {
             conn,
             state: State::open(cx.now),
-            line: Line::new(next, early, cx.config.max_message),
+            line: ReorderBuffer::new(next, early, cx.config.max_message),
             gaps,
             newest,
             newest_at: cx.now,
@@ -137,7 +137,7 @@ impl Receiver {
 
     /// Takes the messages of a block (UC-11). `thin`: the datagram is much
     /// larger than the messages, so those that wait must not keep its memory.
-    pub(super) fn data(&mut self, data: Data, thin: bool, rtt: &mut Rtt, cx: &mut Cx<'_>) {
+    pub(super) fn data(&mut self, data: Data, thin: bool, rtt: &mut Rtt, cx: &mut UnicastCx<'_>) {
         self.state.touch(cx, self.conn, Side::Receiver);
         let (conn, from, to, again) = (self.conn, data.seq, data.last(), data.again);
         cx.trace(|peer| Event::Received { peer, conn, from, to, again });
@@ -174,10 +174,10 @@ impl Receiver {
     fn message(
         &mut self,
         seq: u64,
-        mut message: Message,
+        mut message: MessageFragment,
         (again, thin): (bool, bool),
         rtt: &mut Rtt,
-        cx: &mut Cx<'_>,
+        cx: &mut UnicastCx<'_>,
     ) -> Result<bool, Rejection> {
         if self.line.has(seq) {
             return Ok(false);
@@ -211,7 +211,7 @@ impl Receiver {
             rtt.sample(cx.now.since(asked));
         }
         if early && thin {
-            message.payload = Payload::copy_from_slice(&message.payload);
+            message.payload = UnicastPayload::copy_from_slice(&message.payload);
         }
         let (conn, peer) = (self.conn, cx.peer);
         let (mut messages, mut delivered) = (0, 0);
@@ -239,7 +239,7 @@ impl Receiver {
     }
 
     /// The application has consumed so much.
-    pub(super) fn taken(&mut self, messages: u64, bytes: u64, cx: &mut Cx<'_>) {
+    pub(super) fn taken(&mut self, messages: u64, bytes: u64, cx: &mut UnicastCx<'_>) {
         self.untaken_messages = self.untaken_messages.saturating_sub(messages);
         self.taken_bytes += bytes.min(self.untaken_bytes);
         self.untaken_bytes = self.untaken_bytes.saturating_sub(bytes);
@@ -259,11 +259,11 @@ impl Receiver {
     }
 
     /// Removes the entry and leaves a tombstone.
-    pub(super) fn bury(self, why: Ending, cx: &mut Cx<'_>) {
+    pub(super) fn bury(self, why: ConnEnding, cx: &mut UnicastCx<'_>) {
         let end = match why {
-            Ending::Finished | Ending::Abandoned => End::Finished,
-            Ending::Replaced => End::Replaced,
-            _ => End::Dropped,
+            ConnEnding::Finished | ConnEnding::Abandoned => ConnEnd::Finished,
+            ConnEnding::Replaced => ConnEnd::Replaced,
+            _ => ConnEnd::Dropped,
         };
         *cx.held -= self.held_bytes();
         let (peer, conn, side, last) = (cx.peer, self.conn, Side::Receiver, self.next() - 1);

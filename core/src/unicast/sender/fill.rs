@@ -2,23 +2,23 @@
 
 use alloc::vec::Vec;
 
-use super::{Sender, Slot};
+use super::{SenderEntry, Slot};
 use crate::time::Instant;
-use crate::unicast::cx::Cx;
+use crate::unicast::cx::UnicastCx;
 use crate::unicast::packer::Packer;
-use crate::unicast::{Event, Why};
-use crate::wire::unicast::{Block, Data, Message, block_len, message_len};
+use crate::unicast::{Event, RetransmitReason};
+use crate::wire::unicast::{ConnBlock, Data, MessageFragment, block_len, message_len};
 
 impl Slot {
-    fn message(&mut self, now: Instant) -> Message {
+    fn message(&mut self, now: Instant) -> MessageFragment {
         self.sent_at = now;
         self.sends = self.sends.saturating_add(1);
         let Self { order, continues, more, .. } = *self;
-        Message { order, continues, more, payload: self.payload.clone() }
+        MessageFragment { order, continues, more, payload: self.payload.clone() }
     }
 }
 
-impl Sender {
+impl SenderEntry {
     /// True when something is to be retransmitted.
     pub(in crate::unicast) fn has_again(&self) -> bool {
         !self.again.is_empty()
@@ -33,10 +33,10 @@ impl Sender {
 
     /// Adds retransmissions to a datagram, as far as they fit: successive
     /// numbers share a block.
-    pub(in crate::unicast) fn fill_again(&mut self, packer: &mut Packer, cx: &mut Cx<'_>) {
+    pub(in crate::unicast) fn fill_again(&mut self, packer: &mut Packer, cx: &mut UnicastCx<'_>) {
         while let Some((&seq, &why)) = self.again.first_key_value() {
             let mut data = self.block(seq, true);
-            let mut left = packer.left().saturating_sub(block_len(&Block::Data(data.clone())));
+            let mut left = packer.left().saturating_sub(block_len(&ConnBlock::Data(data.clone())));
             let mut takes = 0;
             let mut at = seq;
             while self.again.get(&at) == Some(&why) {
@@ -56,20 +56,20 @@ impl Sender {
             }
             let count = data.messages.len() as u64;
             cx.counters.resent += count;
-            cx.counters.probes += if why == Why::Tail { count } else { 0 };
+            cx.counters.probes += if why == RetransmitReason::Tail { count } else { 0 };
             let (peer, conn, from, to) = (cx.peer, self.conn, seq, data.last());
             cx.fx.event(Event::Resent { peer, conn, from, to, why });
-            packer.push(Block::Data(data), takes);
+            packer.push(ConnBlock::Data(data), takes);
             self.sent_at = cx.now;
         }
     }
 
     /// Adds messages that were never sent to a datagram, as far as it and the
     /// windows allow.
-    pub(in crate::unicast) fn fill_new(&mut self, packer: &mut Packer, cx: &mut Cx<'_>) {
+    pub(in crate::unicast) fn fill_new(&mut self, packer: &mut Packer, cx: &mut UnicastCx<'_>) {
         let allowed = self.allowed();
         let mut data = self.block(self.next, false);
-        let mut left = packer.left().saturating_sub(block_len(&Block::Data(data.clone())));
+        let mut left = packer.left().saturating_sub(block_len(&ConnBlock::Data(data.clone())));
         let (mut takes, mut bytes) = (0, 0);
         let index = (self.next - self.base) as usize;
         if let Some(slot) = self.window.get(index) {
@@ -105,7 +105,7 @@ impl Sender {
         cx.counters.sent_bytes += bytes;
         let (conn, from, to, first) = (self.conn, data.seq, data.last(), data.first);
         cx.trace(|peer| Event::Sent { peer, conn, from, to, bytes, first });
-        packer.push(Block::Data(data), takes);
+        packer.push(ConnBlock::Data(data), takes);
     }
 
     /// Maximum bytes in flight.
@@ -113,7 +113,7 @@ impl Sender {
         self.limit_bytes.min(self.congestion.bytes())
     }
 
-    /// True when [`Sender::fill_new`] would send something.
+    /// True when [`SenderEntry::fill_new`] would send something.
     pub(in crate::unicast) fn may_send(&self) -> bool {
         let slot = self.window.get((self.next - self.base) as usize);
         slot.is_some_and(|slot| {
@@ -123,8 +123,8 @@ impl Sender {
     }
 
     /// Adds a probe of the receiver's window, if one is due.
-    pub(in crate::unicast) fn fill_probe(&mut self, packer: &mut Packer, cx: &Cx<'_>) {
-        let probe = Block::Probe { conn: self.conn, sent: self.highest_sent() };
+    pub(in crate::unicast) fn fill_probe(&mut self, packer: &mut Packer, cx: &UnicastCx<'_>) {
+        let probe = ConnBlock::Probe { conn: self.conn, sent: self.highest_sent() };
         if self.ask_window && packer.push(probe, 0) {
             self.ask_window = false;
             self.sent_at = cx.now;

@@ -7,13 +7,16 @@ mod timers;
 use alloc::collections::BTreeMap;
 use alloc::collections::VecDeque;
 
-use super::congestion::Window;
-use super::cx::Cx;
+use super::congestion::CongestionWindow;
+use super::cx::UnicastCx;
 use super::rtt::Rtt;
 use super::state::State;
-use super::{Config, Conn, Event, Limit, Order, Output, Refusal, Rejection, Room, Side, Why};
+use super::{
+    Config, DeliveryOrder, Event, MessageRefusal, Output, Rejection, RetransmitReason, Room, Side,
+    UnicastConnId, UnicastLimit,
+};
 use crate::time::Instant;
-use crate::wire::unicast::{Ack, Payload, Request};
+use crate::wire::unicast::{Ack, FirstMessageRequest, UnicastPayload};
 
 /// Bytes of a datagram that a message's number, flags and block may take: a
 /// part of a long message must leave them free.
@@ -22,18 +25,18 @@ const OVERHEAD: usize = 9 + 9 + 8 + 3 + 3;
 /// A message that is not acknowledged.
 #[derive(Debug, Clone)]
 struct Slot {
-    payload: Payload,
+    payload: UnicastPayload,
     sent_at: Instant,
     sends: u32,
-    order: Order,
+    order: DeliveryOrder,
     continues: bool,
     more: bool,
 }
 
 /// A sender entry (UC-6).
 #[derive(Debug, Clone)]
-pub(super) struct Sender {
-    pub(super) conn: Conn,
+pub(super) struct SenderEntry {
+    pub(super) conn: UnicastConnId,
     pub(super) state: State,
     /// The messages `base`, `base + 1`, …: first those in flight, then those
     /// not sent yet. `base - 1` is HA.
@@ -47,7 +50,7 @@ pub(super) struct Sender {
     /// The receiver's room: the highest number, and bytes beyond HA.
     limit: u64,
     limit_bytes: u64,
-    congestion: Window,
+    congestion: CongestionWindow,
     /// The receiver knows the connection.
     known: bool,
     /// The token it wants back with the first message.
@@ -55,7 +58,7 @@ pub(super) struct Sender {
     /// It requested the first message and may miss all others.
     opening: bool,
     /// What is to be retransmitted in this turn.
-    again: BTreeMap<u64, Why>,
+    again: BTreeMap<u64, RetransmitReason>,
     /// The highest number the receiver is known to have.
     newest: u64,
     /// When something was last sent, when there was last progress, and since
@@ -72,9 +75,9 @@ pub(super) struct Sender {
     full: bool,
 }
 
-impl Sender {
-    pub(super) fn open(cx: &mut Cx<'_>) -> Self {
-        let conn = Conn(cx.rng.next_u64());
+impl SenderEntry {
+    pub(super) fn open(cx: &mut UnicastCx<'_>) -> Self {
+        let conn = UnicastConnId(cx.rng.next_u64());
         cx.fx.event(Event::Opened { peer: cx.peer, conn, side: Side::Sender, next: 1 });
         Self {
             conn,
@@ -86,7 +89,7 @@ impl Sender {
             flight: 0,
             limit: u64::from(cx.config.initial_messages),
             limit_bytes: cx.config.initial_flight,
-            congestion: Window::new(cx.config, cx.peer.ip()),
+            congestion: CongestionWindow::new(cx.config, cx.peer.ip()),
             known: false,
             token: None,
             opening: false,
@@ -139,7 +142,12 @@ impl Sender {
     }
 
     /// Numbers a message and buffers it, or returns it.
-    pub(super) fn send(&mut self, payload: Payload, order: Order, cx: &mut Cx<'_>) {
+    pub(super) fn send(
+        &mut self,
+        payload: UnicastPayload,
+        order: DeliveryOrder,
+        cx: &mut UnicastCx<'_>,
+    ) {
         let part = part_size(cx.config);
         let room = self.room(cx.config);
         let parts = payload.len().div_ceil(part).max(1) as u64;
@@ -162,10 +170,16 @@ impl Sender {
         }
     }
 
-    fn refuse(&mut self, payload: Payload, order: Order, room: Room, cx: &mut Cx<'_>) {
+    fn refuse(
+        &mut self,
+        payload: UnicastPayload,
+        order: DeliveryOrder,
+        room: Room,
+        cx: &mut UnicastCx<'_>,
+    ) {
         let peer = cx.peer;
         cx.counters.refused += 1;
-        cx.fx.output(Output::Refused { peer, order, payload, why: Refusal::Full });
+        cx.fx.output(Output::Refused { peer, order, payload, why: MessageRefusal::Full });
         if !self.full {
             self.full = true;
             let Room { messages, bytes } = room;
@@ -174,7 +188,7 @@ impl Sender {
     }
 
     /// Handles an acknowledgement (UC-2, UC-5).
-    pub(super) fn ack(&mut self, ack: Ack, rtt: &mut Rtt, cx: &mut Cx<'_>) {
+    pub(super) fn ack(&mut self, ack: Ack, rtt: &mut Rtt, cx: &mut UnicastCx<'_>) {
         let sent = self.highest_sent();
         let beyond = ack.wanted.last().is_some_and(|(_, last)| *last > sent);
         if ack.newest > sent || beyond {
@@ -183,14 +197,14 @@ impl Sender {
         cx.counters.acks_received += 1;
         self.known = true;
         self.token = None;
-        self.heard(cx);
+        self.note_received(cx);
         if ack.upto < self.highest_acked() {
             // Overtaken by a later one; or from a receiver that started again
             // and waits for what we no longer have, which does not keep the
             // connection alive.
             return;
         }
-        self.state.heard(cx.now);
+        self.state.note_mention(cx.now);
         self.measure(&ack, rtt, cx);
         let limited = self.flight + u64::from(cx.config.mtu) >= self.congestion.bytes();
         let before = self.base;
@@ -215,7 +229,7 @@ impl Sender {
     }
 
     /// Measures a round trip, if `newest` is new and was sent only once.
-    fn measure(&self, ack: &Ack, rtt: &mut Rtt, cx: &mut Cx<'_>) {
+    fn measure(&self, ack: &Ack, rtt: &mut Rtt, cx: &mut UnicastCx<'_>) {
         if ack.newest <= self.newest || ack.newest < self.base {
             return;
         }
@@ -251,13 +265,13 @@ impl Sender {
 
     /// Marks for retransmission what the receiver reports missing, and nothing
     /// else (UC-5).
-    fn want(&mut self, wanted: &[(u64, u64)], rtt: &Rtt, cx: &mut Cx<'_>) {
+    fn want(&mut self, wanted: &[(u64, u64)], rtt: &Rtt, cx: &mut UnicastCx<'_>) {
         let most = cx.config.answer_messages as usize;
         for (first, last) in wanted {
             self.congestion.lost(cx.now, *first, self.next - 1);
             for seq in (*first).max(self.base)..=*last {
                 if self.again.len() >= most {
-                    return cx.limit(Limit::AnswerMessages);
+                    return cx.limit(UnicastLimit::AnswerMessages);
                 }
                 let slot = &self.window[(seq - self.base) as usize];
                 // What was sent less than a round trip ago cannot have been
@@ -267,13 +281,13 @@ impl Sender {
                 // timer, the smoothed one.
                 let trip = if slot.sends > 1 { rtt.smoothed() } else { rtt.least() };
                 if slot.sent_at + trip.ratio(7, 8) <= cx.now {
-                    self.again.insert(seq, Why::Missing);
+                    self.again.insert(seq, RetransmitReason::Missing);
                 }
             }
         }
     }
 
-    fn writable(&mut self, cx: &mut Cx<'_>) {
+    fn writable(&mut self, cx: &mut UnicastCx<'_>) {
         let Room { messages, bytes } = self.room(cx.config);
         let half = messages * 2 >= u64::from(cx.config.send_messages);
         if self.full && half && bytes * 2 >= cx.config.send_bytes {
@@ -286,7 +300,12 @@ impl Sender {
 
     /// The receiver does not know the connection (UC-10): sends only the first
     /// message that is still buffered, marked as the first.
-    pub(super) fn first_wanted(&mut self, request: Request, rtt: &Rtt, cx: &Cx<'_>) {
+    pub(super) fn first_wanted(
+        &mut self,
+        request: FirstMessageRequest,
+        rtt: &Rtt,
+        cx: &UnicastCx<'_>,
+    ) {
         let told = self.token == Some(request.token);
         if cx.config.prove && told && self.is_fresh(self.base, rtt, cx.now) {
             // Each datagram that arrived before the proof caused such a
@@ -301,7 +320,7 @@ impl Sender {
         self.opening = true;
         self.token = Some(request.token);
         if self.base < self.next {
-            self.again.insert(self.base, Why::First);
+            self.again.insert(self.base, RetransmitReason::First);
         } else {
             // A window that was announced before belongs to an entry that is
             // gone.
@@ -334,7 +353,7 @@ impl Sender {
     }
 
     /// Reports what was never acknowledged; nothing is kept.
-    pub(super) fn abandon(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn abandon(&mut self, cx: &mut UnicastCx<'_>) {
         let (peer, conn, from, to) = (cx.peer, self.conn, self.base, self.last());
         if from <= to {
             cx.counters.undelivered += to - from + 1;

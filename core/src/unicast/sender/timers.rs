@@ -1,15 +1,15 @@
 //! The timers of a sender (UC-4, UC-8, UC-12).
 
-use super::Sender;
+use super::SenderEntry;
 use crate::time::{Duration, Instant};
-use crate::unicast::cx::Cx;
+use crate::unicast::cx::UnicastCx;
 use crate::unicast::rtt::Rtt;
-use crate::unicast::{Config, Ending, Event, Side, Why};
+use crate::unicast::{Config, ConnEnding, Event, RetransmitReason, Side};
 
 /// Unanswered probes after which the congestion window is reset.
 const STALLED: u32 = 3;
 
-impl Sender {
+impl SenderEntry {
     /// True when something was sent and is not acknowledged: HA < HS.
     pub(in crate::unicast) const fn has_unacked(&self) -> bool {
         self.base < self.next
@@ -37,7 +37,7 @@ impl Sender {
     pub(super) fn resend_tail(&mut self) {
         let seq = self.highest_sent().min(self.limit);
         if seq >= self.base {
-            self.again.entry(seq).or_insert(Why::Tail);
+            self.again.entry(seq).or_insert(RetransmitReason::Tail);
         } else {
             self.ask_window = true;
         }
@@ -62,7 +62,7 @@ impl Sender {
     }
 
     /// The same as the task, timed by the round trip and with back-off.
-    pub(in crate::unicast) fn probe(&mut self, rtt: &Rtt, cx: &mut Cx<'_>) {
+    pub(in crate::unicast) fn probe(&mut self, rtt: &Rtt, cx: &mut UnicastCx<'_>) {
         if self.probe_at(rtt, cx.config).is_none_or(|at| at > cx.now) {
             return;
         }
@@ -76,7 +76,7 @@ impl Sender {
             self.resend_tail();
             if !self.known {
                 // It is unknown whether the first message ever arrived.
-                self.again.entry(self.base).or_insert(Why::First);
+                self.again.entry(self.base).or_insert(RetransmitReason::First);
             }
         } else {
             self.ask_window = true;
@@ -91,29 +91,29 @@ impl Sender {
     }
 
     /// Something was received from the peer.
-    pub(in crate::unicast) fn heard(&mut self, cx: &mut Cx<'_>) {
+    pub(in crate::unicast) fn note_received(&mut self, cx: &mut UnicastCx<'_>) {
         if self.waiting_since.is_some() {
             self.waiting_since = Some(cx.now);
         }
-        if self.state.ending() == Some(Ending::Unreachable) {
+        if self.state.ending() == Some(ConnEnding::Unreachable) {
             self.state.touch(cx, self.conn, Side::Sender);
         }
     }
 
     /// Handles silence and reaping. `Some(true)`: CLOSED, with everything
     /// acknowledged; `Some(false)`: CLOSED without.
-    pub(in crate::unicast) fn reap(&mut self, cx: &mut Cx<'_>) -> Option<bool> {
+    pub(in crate::unicast) fn reap(&mut self, cx: &mut UnicastCx<'_>) -> Option<bool> {
         if self.unreachable_at(cx.config).is_some_and(|at| at <= cx.now) {
             let since = self.waiting_since.unwrap_or(cx.now);
             let (peer, silent) = (cx.peer, cx.now.since(since));
             cx.fx.event(Event::PeerUnreachable { peer, silent });
-            self.state.close(cx, self.conn, Side::Sender, Ending::Unreachable);
+            self.state.close(cx, self.conn, Side::Sender, ConnEnding::Unreachable);
         }
         let closed = self.state.reap(cx, self.conn, Side::Sender);
         let done = self.window.is_empty();
         // The design waits for the deadline; a connection closed on purpose
         // need not.
-        let asked = self.state.ending() == Some(Ending::Asked);
+        let asked = self.state.ending() == Some(ConnEnding::Asked);
         let early = asked && done && !cx.config.to_the_letter();
         (closed || early).then_some(done)
     }

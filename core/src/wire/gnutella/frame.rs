@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use bytes::Buf as _;
 use thiserror::Error;
 
-use super::{HEADER, Header, Kind, Payload};
+use super::{HEADER, MessageHeader, MessageKind, OverlayPayload};
 
 /// The maximum size of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,7 +18,7 @@ pub struct FrameLimits {
 /// nothing that follows can be trusted to be the beginning of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
-pub enum FrameError {
+pub enum MessageFrameError {
     /// A payload longer than [`FrameLimits::payload`].
     #[error("a payload of {0} bytes")]
     TooLong(u32),
@@ -29,14 +29,14 @@ pub enum FrameError {
 
 /// A message whose payload is not parsed yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Frame {
+pub struct MessageFrame {
     /// Its header.
-    pub header: Header,
+    pub header: MessageHeader,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: MessageKind,
     /// Its payload; shares memory with the received bytes if they contained all
     /// of it.
-    pub payload: Payload,
+    pub payload: OverlayPayload,
 }
 
 /// Splits a stream into messages. Keeps at most one incomplete message, and the
@@ -45,7 +45,7 @@ pub struct Frame {
 /// ```
 /// use servent_core::id::Guid;
 /// use servent_core::wire::gnutella::{
-///     Body, FrameLimits, Framer, Message, Payload, Query, Wishes,
+///     Body, FrameLimits, Framer, Message, OverlayPayload, Query, Wishes,
 /// };
 ///
 /// let body = Body::Query(Query::new(Wishes::default(), "blue moon", &[]));
@@ -54,31 +54,31 @@ pub struct Frame {
 ///
 /// // A stream brings it in two parts.
 /// let mut framer = Framer::new(FrameLimits { payload: 65_536 });
-/// framer.push(Payload::copy_from_slice(&bytes[..10]));
+/// framer.push(OverlayPayload::copy_from_slice(&bytes[..10]));
 /// assert_eq!(framer.next_frame(), Ok(None));
-/// framer.push(Payload::copy_from_slice(&bytes[10..]));
+/// framer.push(OverlayPayload::copy_from_slice(&bytes[10..]));
 /// let frame = framer.next_frame().unwrap().unwrap();
 /// assert_eq!(Message::parse(frame), Ok(message));
 /// ```
 #[derive(Debug, Clone)]
 pub struct Framer {
     limits: FrameLimits,
-    chunk: Payload,
+    chunk: OverlayPayload,
     part: Vec<u8>,
     /// Why the stream cannot be parsed any further.
-    stuck: Option<FrameError>,
+    stuck: Option<MessageFrameError>,
 }
 
 impl Framer {
     /// A reader for a new stream.
     #[must_use]
     pub const fn new(limits: FrameLimits) -> Self {
-        Self { limits, chunk: Payload::new(), part: Vec::new(), stuck: None }
+        Self { limits, chunk: OverlayPayload::new(), part: Vec::new(), stuck: None }
     }
 
     /// Adds received bytes. Call `next_frame` until it returns `None` before
     /// the next call.
-    pub fn push(&mut self, bytes: Payload) {
+    pub fn push(&mut self, bytes: OverlayPayload) {
         if !self.chunk.is_empty() {
             self.part.extend_from_slice(&self.chunk);
         }
@@ -89,14 +89,14 @@ impl Framer {
     ///
     /// # Errors
     /// When the stream cannot be parsed any further; all later calls fail too.
-    pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
+    pub fn next_frame(&mut self) -> Result<Option<MessageFrame>, MessageFrameError> {
         if let Some(error) = self.stuck {
             return Err(error);
         }
         let next = if self.part.is_empty() { self.whole() } else { self.joined() };
         if let Err(error) = next {
             self.stuck = Some(error);
-            (self.part, self.chunk) = (Vec::new(), Payload::new());
+            (self.part, self.chunk) = (Vec::new(), OverlayPayload::new());
         }
         next
     }
@@ -108,23 +108,23 @@ impl Framer {
     }
 
     /// The next message, if it is completely in the bytes pushed last.
-    fn whole(&mut self) -> Result<Option<Frame>, FrameError> {
+    fn whole(&mut self) -> Result<Option<MessageFrame>, MessageFrameError> {
         if let Some(bytes) = self.chunk.first_chunk() {
             let (header, kind) = header(bytes, self.limits)?;
             let end = HEADER + header.length as usize;
             if self.chunk.len() >= end {
                 let payload = self.chunk.slice(HEADER..end);
                 self.chunk.advance(end);
-                return Ok(Some(Frame { header, kind, payload }));
+                return Ok(Some(MessageFrame { header, kind, payload }));
             }
         }
         self.part = self.chunk.to_vec();
-        self.chunk = Payload::new();
+        self.chunk = OverlayPayload::new();
         Ok(None)
     }
 
     /// The next message, if it began in earlier bytes.
-    fn joined(&mut self) -> Result<Option<Frame>, FrameError> {
+    fn joined(&mut self) -> Result<Option<MessageFrame>, MessageFrameError> {
         self.fill(HEADER);
         let Some(bytes) = self.part.first_chunk() else { return Ok(None) };
         let (header, kind) = header(bytes, self.limits)?;
@@ -134,8 +134,8 @@ impl Framer {
             return Ok(None);
         }
         let rest = self.part.split_off(end);
-        let part = Payload::from(core::mem::replace(&mut self.part, rest));
-        Ok(Some(Frame { header, kind, payload: part.slice(HEADER..) }))
+        let part = OverlayPayload::from(core::mem::replace(&mut self.part, rest));
+        Ok(Some(MessageFrame { header, kind, payload: part.slice(HEADER..) }))
     }
 
     /// Extends the incomplete message to so many bytes, as far as available.
@@ -146,11 +146,14 @@ impl Framer {
     }
 }
 
-fn header(bytes: &[u8; HEADER], limits: FrameLimits) -> Result<(Header, Kind), FrameError> {
-    let header = Header::parse(bytes);
-    let kind = header.kind.ok_or(FrameError::Kind(header.code))?;
+fn header(
+    bytes: &[u8; HEADER],
+    limits: FrameLimits,
+) -> Result<(MessageHeader, MessageKind), MessageFrameError> {
+    let header = MessageHeader::parse(bytes);
+    let kind = header.kind.ok_or(MessageFrameError::Kind(header.code))?;
     if header.length > limits.payload {
-        return Err(FrameError::TooLong(header.length));
+        return Err(MessageFrameError::TooLong(header.length));
     }
     Ok((header, kind))
 }

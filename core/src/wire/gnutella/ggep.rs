@@ -19,14 +19,14 @@ const FINAL: u8 = 0x40;
 
 /// An extension block.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Block {
+pub struct GgepBlock {
     /// Its name, 1 to 15 bytes.
     pub id: Vec<u8>,
     /// Its data.
     pub data: Vec<u8>,
 }
 
-impl Block {
+impl GgepBlock {
     /// A block with this name and data.
     #[must_use]
     pub fn new(id: &[u8], data: &[u8]) -> Self {
@@ -36,7 +36,7 @@ impl Block {
 
 /// The limits of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Limits {
+pub struct GgepLimits {
     /// Maximum number of blocks.
     pub blocks: u32,
     /// Maximum bytes of all blocks, decoded.
@@ -68,7 +68,7 @@ pub enum GgepError {
 ///
 /// # Errors
 /// The first fault found.
-pub fn parse(bytes: &[u8], limits: &Limits) -> Result<(Vec<Block>, usize), GgepError> {
+pub fn parse(bytes: &[u8], limits: &GgepLimits) -> Result<(Vec<GgepBlock>, usize), GgepError> {
     if bytes.first() != Some(&MAGIC) {
         return Err(GgepError::Magic);
     }
@@ -90,7 +90,7 @@ pub fn parse(bytes: &[u8], limits: &Limits) -> Result<(Vec<Block>, usize), GgepE
         at += length;
         let data = unpack(data, flags, room)?;
         room = room.checked_sub(data.len()).ok_or(GgepError::TooLong)?;
-        blocks.push(Block { id: id.to_vec(), data });
+        blocks.push(GgepBlock { id: id.to_vec(), data });
         if flags & LAST != 0 {
             return Ok((blocks, at));
         }
@@ -131,7 +131,7 @@ fn unpack(data: &[u8], flags: u8, room: usize) -> Result<Vec<u8>, GgepError> {
 ///
 /// # Panics
 /// When an id does not have 1 to 15 bytes, or data more than 262 143.
-pub fn write(blocks: &[Block], no_nul: bool, out: &mut Vec<u8>) {
+pub fn write(blocks: &[GgepBlock], no_nul: bool, out: &mut Vec<u8>) {
     let Some(last) = blocks.len().checked_sub(1) else { return };
     out.push(MAGIC);
     for (number, block) in blocks.iter().enumerate() {
@@ -231,9 +231,9 @@ mod tests {
     #[test]
     fn a_bomb_is_not_unpacked() {
         let mut list = vec![];
-        write(&[Block::new(b"B", &vec![1; 200_000])], false, &mut list);
+        write(&[GgepBlock::new(b"B", &vec![1; 200_000])], false, &mut list);
         assert!(list.len() < 1_000);
-        let limits = Limits { blocks: 4, bytes: 4_096 };
+        let limits = GgepLimits { blocks: 4, bytes: 4_096 };
         assert_eq!(parse(&list, &limits), Err(GgepError::TooLong));
     }
 }

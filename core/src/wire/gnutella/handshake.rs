@@ -47,7 +47,7 @@ impl Hello {
 
 /// A head that answers: the server's, or the client's final one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Reply {
+pub struct HandshakeReply {
     /// 200: accepted. Anything else: refused.
     pub status: u16,
     /// The reason, in words.
@@ -56,7 +56,7 @@ pub struct Reply {
     pub headers: Headers,
 }
 
-impl Reply {
+impl HandshakeReply {
     /// Parses the head; also returns its length. `None` means that more bytes
     /// are needed.
     ///
@@ -91,7 +91,7 @@ impl Reply {
 
 /// What a servent says about itself in the handshake.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct Offer {
+pub struct HandshakeOffer {
     /// Its `User-Agent`.
     pub agent: String,
     /// Its servent id.
@@ -131,10 +131,10 @@ pub struct Offer {
     pub deflates: bool,
 }
 
-impl Offer {
+impl HandshakeOffer {
     /// Parses the fields of a head.
     #[must_use]
-    pub fn of(headers: &Headers) -> Self {
+    pub fn parse(headers: &Headers) -> Self {
         let text = |name: &str| headers.get(name).map(str::trim).filter(|value| !value.is_empty());
         let speaks = |name: &str| text(name).and_then(number).is_some_and(|v| v >= (0, 1));
         let small = |name: &str| text(name).and_then(decimal);

@@ -12,7 +12,7 @@ pub const HEADER: usize = 23;
 /// The kinds of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum MessageKind {
     /// Asks which hosts are there.
     Ping,
     /// Names a host that is there.
@@ -33,7 +33,7 @@ pub enum Kind {
     Hit,
 }
 
-impl Kind {
+impl MessageKind {
     /// All kinds, in the order of their codes.
     pub const ALL: [Self; 9] = [
         Self::Ping,
@@ -49,7 +49,7 @@ impl Kind {
 
     /// The kind with this code.
     #[must_use]
-    pub const fn of(code: u8) -> Option<Self> {
+    pub const fn from_code(code: u8) -> Option<Self> {
         Some(match code {
             0x00 => Self::Ping,
             0x01 => Self::Pong,
@@ -81,7 +81,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for MessageKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Ping => "ping",
@@ -99,11 +99,11 @@ impl fmt::Display for Kind {
 
 /// The header of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Header {
+pub struct MessageHeader {
     /// The message's id; for a pong or a hit, the id of what it answers.
     pub guid: Guid,
     /// The kind; `None` for an unknown code.
-    pub kind: Option<Kind>,
+    pub kind: Option<MessageKind>,
     /// The code of the kind, as received.
     pub code: u8,
     /// How many more hops the message may make.
@@ -114,14 +114,14 @@ pub struct Header {
     pub length: u32,
 }
 
-impl Header {
+impl MessageHeader {
     /// Parses a header. Any bytes are a header; whether it is acceptable is for
     /// the frame reader to decide.
     #[must_use]
     pub fn parse(bytes: &[u8; HEADER]) -> Self {
         let [guid @ .., code, ttl, hops, a, b, c, d] = *bytes;
         let length = u32::from_le_bytes([a, b, c, d]);
-        Self { guid: Guid(guid), kind: Kind::of(code), code, ttl, hops, length }
+        Self { guid: Guid(guid), kind: MessageKind::from_code(code), code, ttl, hops, length }
     }
 
     /// The bytes.

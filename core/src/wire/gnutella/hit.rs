@@ -4,8 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{Ipv4Addr, SocketAddrV4};
 
-use super::query::Extensions;
-use super::{Fields, Payload, PayloadError, ggep};
+use super::query::QueryExtensions;
+use super::{Fields, OverlayPayload, PayloadError, ggep};
 use crate::id::{FileIndex, Guid, Sha1};
 
 /// The separator of a result's extensions.
@@ -26,19 +26,19 @@ const PROXY: usize = 6;
 /// Maximum number of proxies read from a hit.
 const PROXIES: usize = 8;
 /// Limits of the extension blocks in a trailer.
-const LIMITS: ggep::Limits = ggep::Limits { blocks: 64, bytes: 65_536 };
+const LIMITS: ggep::GgepLimits = ggep::GgepLimits { blocks: 64, bytes: 65_536 };
 
 /// A query hit. Keeps the payload unchanged; it is read through accessors.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Hit {
-    payload: Payload,
+pub struct QueryHit {
+    payload: OverlayPayload,
     /// Where the results end.
     end: u32,
 }
 
 /// One result of a hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found<'a> {
+pub struct HitResult<'a> {
     /// The file's number at the servent.
     pub index: FileIndex,
     /// Its size in bytes.
@@ -60,12 +60,12 @@ pub struct Quality {
     pub uploaded: Option<bool>,
 }
 
-impl Hit {
+impl QueryHit {
     /// Parses a payload.
     ///
     /// # Errors
     /// When there are fewer results than announced, or no servent id.
-    pub fn parse(payload: Payload) -> Result<Self, PayloadError> {
+    pub fn parse(payload: OverlayPayload) -> Result<Self, PayloadError> {
         let body = payload.len().checked_sub(16).ok_or(PayloadError::Short)?;
         let mut fields = Fields(&payload[..body]);
         let count = fields.u8()?;
@@ -79,11 +79,11 @@ impl Hit {
 
     /// The payload.
     #[must_use]
-    pub const fn payload(&self) -> &Payload {
+    pub const fn payload(&self) -> &OverlayPayload {
         &self.payload
     }
 
-    pub(super) const fn payload_mut(&mut self) -> &mut Payload {
+    pub(super) const fn payload_mut(&mut self) -> &mut OverlayPayload {
         &mut self.payload
     }
 
@@ -117,7 +117,7 @@ impl Hit {
     }
 
     /// The results.
-    pub fn results(&self) -> impl Iterator<Item = Found<'_>> {
+    pub fn results(&self) -> impl Iterator<Item = HitResult<'_>> {
         let mut fields = Fields(&self.payload[11..self.end as usize]);
         (0..self.count()).map_while(move |_| result(&mut fields).ok())
     }
@@ -170,11 +170,11 @@ impl Hit {
     }
 }
 
-impl<'a> Found<'a> {
+impl<'a> HitResult<'a> {
     /// The file's extensions.
     #[must_use]
-    pub fn extensions(&self) -> Extensions<'a> {
-        Extensions::of(self.extensions)
+    pub fn extensions(&self) -> QueryExtensions<'a> {
+        QueryExtensions::from_area(self.extensions)
     }
 
     /// The bytes of the extensions.
@@ -202,11 +202,11 @@ impl<'a> Found<'a> {
     }
 }
 
-fn result<'a>(fields: &mut Fields<'a>) -> Result<Found<'a>, PayloadError> {
+fn result<'a>(fields: &mut Fields<'a>) -> Result<HitResult<'a>, PayloadError> {
     let (index, size) = (FileIndex(fields.u32()?), fields.u32()?);
     let name = fields.text()?;
     let extensions = fields.text()?;
-    let mut found = Found { index, size: u64::from(size), name, extensions };
+    let mut found = HitResult { index, size: u64::from(size), name, extensions };
     if size == u32::MAX
         && let Some(size) = found.extensions().find_map(large)
     {
@@ -216,9 +216,9 @@ fn result<'a>(fields: &mut Fields<'a>) -> Result<Found<'a>, PayloadError> {
 }
 
 /// A block of an extension area.
-fn block(extension: super::Extension<'_>, id: &[u8]) -> Option<ggep::Block> {
+fn block(extension: super::Extension<'_>, id: &[u8]) -> Option<ggep::GgepBlock> {
     let super::Extension::Ggep(area) = extension else { return None };
-    let (blocks, _) = ggep::parse(area, &ggep::Limits { blocks: 8, bytes: 1_024 }).ok()?;
+    let (blocks, _) = ggep::parse(area, &ggep::GgepLimits { blocks: 8, bytes: 1_024 }).ok()?;
     blocks.into_iter().find(|block| block.id == id)
 }
 
@@ -233,7 +233,7 @@ fn large(extension: super::Extension<'_>) -> Option<u64> {
 
 /// The extension blocks in the private area of a trailer, and their position;
 /// `None` when the flags say that there are none, or they cannot be found.
-pub(super) fn private_blocks(trailer: &[u8]) -> Option<(Vec<ggep::Block>, (usize, usize))> {
+pub(super) fn private_blocks(trailer: &[u8]) -> Option<(Vec<ggep::GgepBlock>, (usize, usize))> {
     let count = usize::from(*trailer.get(TRAILER_FLAGS - 1)?);
     let says = trailer.get(TRAILER_FLAGS).filter(|_| count >= 2)?;
     if says & trailer.get(TRAILER_FLAGS + 1)? & GGEP_FLAG == 0 {
@@ -282,7 +282,7 @@ impl HitBuilder {
 
     /// Adds extension blocks about the servent, before the first file.
     #[must_use]
-    pub fn with(mut self, blocks: &[ggep::Block]) -> Self {
+    pub fn with(mut self, blocks: &[ggep::GgepBlock]) -> Self {
         if blocks.is_empty() {
             return self;
         }
@@ -311,10 +311,10 @@ impl HitBuilder {
         let mut blocks = Vec::new();
         if u64::from(small) != size || small == u32::MAX {
             let used = 8 - size.leading_zeros() as usize / 8;
-            blocks.push(ggep::Block::new(b"LF", &size.to_le_bytes()[..used]));
+            blocks.push(ggep::GgepBlock::new(b"LF", &size.to_le_bytes()[..used]));
         }
         if !folder.is_empty() && folder.len() <= PATH {
-            blocks.push(ggep::Block::new(b"PATH", folder.as_bytes()));
+            blocks.push(ggep::GgepBlock::new(b"PATH", folder.as_bytes()));
         }
         if !blocks.is_empty() {
             if sha1.is_some() {
@@ -334,12 +334,12 @@ impl HitBuilder {
 
     /// The hit; `None` when it has no results.
     #[must_use]
-    pub fn finish(mut self) -> Option<Hit> {
+    pub fn finish(mut self) -> Option<QueryHit> {
         let end = self.payload.len() as u32;
         if self.payload[0] == 0 {
             return None;
         }
         self.payload.append(&mut self.tail);
-        Some(Hit { payload: self.payload.into(), end })
+        Some(QueryHit { payload: self.payload.into(), end })
     }
 }

@@ -8,7 +8,7 @@ use miniz_oxide::deflate::compress_to_vec_zlib;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 use thiserror::Error;
 
-use super::{Compressor, Payload, Qrp};
+use super::{Compressor, OverlayPayload, Qrp};
 use crate::wire::gnutella::words;
 
 /// The value of entries that no word maps to.
@@ -229,7 +229,7 @@ impl Keywords {
         } else {
             (plain, Compressor::None)
         };
-        let data = Payload::from(data);
+        let data = OverlayPayload::from(data);
         // There can be at most 255 parts.
         let part = PART.max(data.len().div_ceil(255));
         let count = data.len().div_ceil(part) as u8;

@@ -4,12 +4,15 @@ use alloc::vec::Vec;
 
 use thiserror::Error;
 
-use super::{Bye, Frame, HEADER, Header, Hit, Kind, Payload, Ping, Pong, Push, Qrp, Query, Vendor};
+use super::{
+    Bye, HEADER, MessageFrame, MessageHeader, MessageKind, OverlayPayload, Ping, Pong, Push, Qrp,
+    Query, QueryHit, Vendor,
+};
 use crate::id::Guid;
 
 /// A message.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Message {
+pub struct OverlayMessage {
     /// The message's id; for a pong or a hit, the id of what it answers.
     pub guid: Guid,
     /// How many more hops it may make.
@@ -17,13 +20,13 @@ pub struct Message {
     /// How many hops it has made.
     pub hops: u8,
     /// Its payload.
-    pub body: Body,
+    pub body: MessageBody,
 }
 
 /// The payload of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // Each is what its type says.
-pub enum Body {
+pub enum MessageBody {
     Ping(Ping),
     Pong(Pong),
     Bye(Bye),
@@ -31,7 +34,7 @@ pub enum Body {
     Vendor(Vendor),
     Push(Push),
     Query(Query),
-    Hit(Hit),
+    Hit(QueryHit),
 }
 
 /// Why a payload is invalid. The next message can be parsed nevertheless.
@@ -52,19 +55,19 @@ pub enum PayloadError {
     Number,
 }
 
-impl Message {
+impl OverlayMessage {
     /// Parses the payload of a frame.
     ///
     /// # Errors
     /// When the payload is not valid for its kind.
-    pub fn parse(frame: Frame) -> Result<Self, PayloadError> {
-        let Frame { header: Header { guid, ttl, hops, .. }, kind, payload } = frame;
-        Ok(Self { guid, ttl, hops, body: Body::parse(kind, payload)? })
+    pub fn parse(frame: MessageFrame) -> Result<Self, PayloadError> {
+        let MessageFrame { header: MessageHeader { guid, ttl, hops, .. }, kind, payload } = frame;
+        Ok(Self { guid, ttl, hops, body: MessageBody::parse(kind, payload)? })
     }
 
     /// The kind of the message.
     #[must_use]
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> MessageKind {
         self.body.kind()
     }
 
@@ -84,7 +87,7 @@ impl Message {
     pub fn write(&self, out: &mut Vec<u8>) {
         let (kind, length) = (self.kind(), self.body.len() as u32);
         let Self { guid, ttl, hops, .. } = *self;
-        let header = Header { guid, kind: Some(kind), code: kind.code(), ttl, hops, length };
+        let header = MessageHeader { guid, kind: Some(kind), code: kind.code(), ttl, hops, length };
         out.reserve(HEADER + length as usize);
         out.extend_from_slice(&header.to_bytes());
         self.body.write(out);
@@ -103,52 +106,52 @@ impl Message {
     pub fn detached(&self) -> Self {
         let mut copy = self.clone();
         let payload = match &mut copy.body {
-            Body::Ping(ping) => &mut ping.ggep,
-            Body::Pong(pong) => &mut pong.ggep,
-            Body::Qrp(Qrp::Patch { data, .. }) => data,
-            Body::Vendor(vendor) => &mut vendor.data,
-            Body::Push(push) => &mut push.ggep,
-            Body::Query(query) => query.payload_mut(),
-            Body::Hit(hit) => hit.payload_mut(),
-            Body::Bye(_) | Body::Qrp(Qrp::Reset { .. }) => return copy,
+            MessageBody::Ping(ping) => &mut ping.ggep,
+            MessageBody::Pong(pong) => &mut pong.ggep,
+            MessageBody::Qrp(Qrp::Patch { data, .. }) => data,
+            MessageBody::Vendor(vendor) => &mut vendor.data,
+            MessageBody::Push(push) => &mut push.ggep,
+            MessageBody::Query(query) => query.payload_mut(),
+            MessageBody::Hit(hit) => hit.payload_mut(),
+            MessageBody::Bye(_) | MessageBody::Qrp(Qrp::Reset { .. }) => return copy,
         };
-        *payload = Payload::copy_from_slice(payload);
+        *payload = OverlayPayload::copy_from_slice(payload);
         copy
     }
 }
 
-impl Body {
+impl MessageBody {
     /// Parses a payload.
     ///
     /// # Errors
     /// When it is not valid for that kind.
-    pub fn parse(kind: Kind, payload: Payload) -> Result<Self, PayloadError> {
+    pub fn parse(kind: MessageKind, payload: OverlayPayload) -> Result<Self, PayloadError> {
         Ok(match kind {
-            Kind::Ping => Self::Ping(Ping { ggep: payload }),
-            Kind::Pong => Self::Pong(Pong::parse(&payload)?),
-            Kind::Bye => Self::Bye(Bye::parse(&payload)?),
-            Kind::Qrp => Self::Qrp(Qrp::parse(&payload)?),
-            Kind::Vendor => Self::Vendor(Vendor::parse(&payload, false)?),
-            Kind::Standard => Self::Vendor(Vendor::parse(&payload, true)?),
-            Kind::Push => Self::Push(Push::parse(&payload)?),
-            Kind::Query => Self::Query(Query::parse(payload)?),
-            Kind::Hit => Self::Hit(Hit::parse(payload)?),
+            MessageKind::Ping => Self::Ping(Ping { ggep: payload }),
+            MessageKind::Pong => Self::Pong(Pong::parse(&payload)?),
+            MessageKind::Bye => Self::Bye(Bye::parse(&payload)?),
+            MessageKind::Qrp => Self::Qrp(Qrp::parse(&payload)?),
+            MessageKind::Vendor => Self::Vendor(Vendor::parse(&payload, false)?),
+            MessageKind::Standard => Self::Vendor(Vendor::parse(&payload, true)?),
+            MessageKind::Push => Self::Push(Push::parse(&payload)?),
+            MessageKind::Query => Self::Query(Query::parse(payload)?),
+            MessageKind::Hit => Self::Hit(QueryHit::parse(payload)?),
         })
     }
 
     /// The kind of the payload.
     #[must_use]
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> MessageKind {
         match self {
-            Self::Ping(_) => Kind::Ping,
-            Self::Pong(_) => Kind::Pong,
-            Self::Bye(_) => Kind::Bye,
-            Self::Qrp(_) => Kind::Qrp,
-            Self::Vendor(Vendor { standard: false, .. }) => Kind::Vendor,
-            Self::Vendor(Vendor { standard: true, .. }) => Kind::Standard,
-            Self::Push(_) => Kind::Push,
-            Self::Query(_) => Kind::Query,
-            Self::Hit(_) => Kind::Hit,
+            Self::Ping(_) => MessageKind::Ping,
+            Self::Pong(_) => MessageKind::Pong,
+            Self::Bye(_) => MessageKind::Bye,
+            Self::Qrp(_) => MessageKind::Qrp,
+            Self::Vendor(Vendor { standard: false, .. }) => MessageKind::Vendor,
+            Self::Vendor(Vendor { standard: true, .. }) => MessageKind::Standard,
+            Self::Push(_) => MessageKind::Push,
+            Self::Query(_) => MessageKind::Query,
+            Self::Hit(_) => MessageKind::Hit,
         }
     }
 

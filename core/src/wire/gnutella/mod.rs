@@ -5,7 +5,7 @@
 //! be found after a damaged one, so an invalid header ends the connection.
 //!
 //! A message that is forwarded keeps its payload unchanged: [`Query`] and
-//! [`Hit`] store their payload and read it through accessors.
+//! [`QueryHit`] store their payload and read it through accessors.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -35,24 +35,24 @@ mod query;
 mod vendor;
 mod words;
 
-pub use self::frame::{FrameError, Framer};
-pub use self::handshake::{Hello, Offer, Reply};
-pub use self::header::{Header, Kind};
-pub use self::hit::Hit;
-pub use self::message::{Body, Message, PayloadError};
+pub use self::frame::{Framer, MessageFrameError};
+pub use self::handshake::{HandshakeOffer, HandshakeReply, Hello};
+pub use self::header::{MessageHeader, MessageKind};
+pub use self::hit::QueryHit;
+pub use self::message::{MessageBody, OverlayMessage, PayloadError};
 pub use self::ping::{Bye, Ping, Pong};
 pub use self::push::Push;
 pub use self::qrp::Qrp;
-pub use self::query::{Extensions, Query, Wishes};
+pub use self::query::{Query, QueryExtensions, Wishes};
 
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
 pub use self::{
     deflate::{Deflater, InflateError, InflateLimits, Inflater},
-    frame::{Frame, FrameLimits},
+    frame::{FrameLimits, MessageFrame},
     handshake::parse_tries,
     header::HEADER,
-    hit::{Found, HitBuilder, Quality},
+    hit::{HitBuilder, HitResult, Quality},
     keywords::{Keywords, KeywordsError, KeywordsLimits, keyword_hash},
     ping::code,
     qrp::Compressor,
@@ -62,7 +62,7 @@ pub use self::{
 };
 
 /// The bytes of a payload: cheap to clone and to slice.
-pub type Payload = bytes::Bytes;
+pub type OverlayPayload = bytes::Bytes;
 
 /// The default port of servents.
 pub(crate) const DEFAULT_PORT: u16 = 6346;

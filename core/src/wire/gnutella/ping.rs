@@ -4,13 +4,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::SocketAddrV4;
 
-use super::{Fields, Payload, PayloadError};
+use super::{Fields, OverlayPayload, PayloadError};
 
 /// Asks which hosts are there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Ping {
     /// Extension blocks; usually none.
-    pub ggep: Payload,
+    pub ggep: OverlayPayload,
 }
 
 /// Names a host that is there.
@@ -23,7 +23,7 @@ pub struct Pong {
     /// Their size in kilobytes.
     pub kilobytes: u32,
     /// Extension blocks.
-    pub ggep: Payload,
+    pub ggep: OverlayPayload,
 }
 
 impl Pong {
@@ -31,7 +31,7 @@ impl Pong {
     ///
     /// # Errors
     /// When it is too short.
-    pub fn parse(payload: &Payload) -> Result<Self, PayloadError> {
+    pub fn parse(payload: &OverlayPayload) -> Result<Self, PayloadError> {
         let mut fields = Fields(payload);
         let port = fields.u16()?;
         let at = SocketAddrV4::new(fields.ip()?, port);

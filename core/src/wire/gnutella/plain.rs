@@ -5,27 +5,29 @@ use alloc::vec::Vec;
 
 use super::hit::{GGEP_FLAG, TRAILER_FLAGS, private_blocks};
 use super::query::Extension;
-use super::{Body, Hit, Message, Payload, Query};
+use super::{MessageBody, OverlayMessage, OverlayPayload, Query, QueryHit};
 
 /// The separator of extensions.
 const SEPARATOR: u8 = 0x1c;
 
-impl Message {
+impl OverlayMessage {
     /// A copy without extension blocks; `None` when there are none.
     #[must_use]
     pub fn without_ggep(&self) -> Option<Self> {
-        let emptied = |ggep: &Payload| (!ggep.is_empty()).then(Payload::new);
+        let emptied = |ggep: &OverlayPayload| (!ggep.is_empty()).then(OverlayPayload::new);
         let body = match &self.body {
-            Body::Ping(ping) => Body::Ping(super::Ping { ggep: emptied(&ping.ggep)? }),
-            Body::Pong(pong) => {
-                Body::Pong(super::Pong { ggep: emptied(&pong.ggep)?, ..pong.clone() })
+            MessageBody::Ping(ping) => {
+                MessageBody::Ping(super::Ping { ggep: emptied(&ping.ggep)? })
             }
-            Body::Push(push) => {
-                Body::Push(super::Push { ggep: emptied(&push.ggep)?, ..push.clone() })
+            MessageBody::Pong(pong) => {
+                MessageBody::Pong(super::Pong { ggep: emptied(&pong.ggep)?, ..pong.clone() })
             }
-            Body::Query(query) => Body::Query(plain_query(query)?),
-            Body::Hit(hit) => Body::Hit(plain_hit(hit)?),
-            Body::Bye(_) | Body::Qrp(_) | Body::Vendor(_) => return None,
+            MessageBody::Push(push) => {
+                MessageBody::Push(super::Push { ggep: emptied(&push.ggep)?, ..push.clone() })
+            }
+            MessageBody::Query(query) => MessageBody::Query(plain_query(query)?),
+            MessageBody::Hit(hit) => MessageBody::Hit(plain_hit(hit)?),
+            MessageBody::Bye(_) | MessageBody::Qrp(_) | MessageBody::Vendor(_) => return None,
         };
         Some(Self { body, ..*self })
     }
@@ -42,7 +44,7 @@ fn plain_query(query: &Query) -> Option<Query> {
     Query::parse(payload.into()).ok()
 }
 
-fn plain_hit(hit: &Hit) -> Option<Hit> {
+fn plain_hit(hit: &QueryHit) -> Option<QueryHit> {
     let payload = hit.payload();
     let mut out = payload[..11].to_vec();
     let mut changed = false;
@@ -71,7 +73,7 @@ fn plain_hit(hit: &Hit) -> Option<Hit> {
         None => out.extend_from_slice(trailer),
     }
     out.extend_from_slice(&hit.servent().0);
-    changed.then(|| Hit::parse(out.into()).ok()).flatten()
+    changed.then(|| QueryHit::parse(out.into()).ok()).flatten()
 }
 
 /// The trailer without the blocks in its private area; `None` when the flags
@@ -86,7 +88,7 @@ fn plain_trailer(trailer: &[u8]) -> Option<Vec<u8>> {
 
 /// The extensions that are not blocks, separated as before; `None` when there
 /// are none.
-fn texts(extensions: super::Extensions<'_>) -> Option<Vec<u8>> {
+fn texts(extensions: super::QueryExtensions<'_>) -> Option<Vec<u8>> {
     let (mut texts, mut blocks) = (Vec::new(), false);
     for extension in extensions {
         match extension {
@@ -109,30 +111,30 @@ mod tests {
     use crate::id::{FileIndex, Guid, Sha1};
 
     fn blocks(out: &mut Vec<u8>) {
-        ggep::write(&[ggep::Block::new(b"X", b"what \0 ever")], true, out);
+        ggep::write(&[ggep::GgepBlock::new(b"X", b"what \0 ever")], true, out);
     }
 
-    fn message(body: Body) -> Message {
-        Message { guid: Guid([7; 16]), ttl: 3, hops: 2, body }
+    fn message(body: MessageBody) -> OverlayMessage {
+        OverlayMessage { guid: Guid([7; 16]), ttl: 3, hops: 2, body }
     }
 
     #[test]
     fn a_query_keeps_its_words_and_its_hashes() {
         let plain = Query::new(Wishes::default(), "some words", &[Sha1([3; 20])]);
-        assert_eq!(message(Body::Query(plain.clone())).without_ggep(), None);
+        assert_eq!(message(MessageBody::Query(plain.clone())).without_ggep(), None);
         let mut payload = plain.payload().to_vec();
         payload.pop();
         payload.push(SEPARATOR);
         blocks(&mut payload);
         payload.push(0);
         let query = Query::parse(payload.into()).unwrap();
-        let bare = message(Body::Query(query)).without_ggep().unwrap();
-        assert_eq!(bare, message(Body::Query(plain)));
+        let bare = message(MessageBody::Query(query)).without_ggep().unwrap();
+        assert_eq!(bare, message(MessageBody::Query(plain)));
         let mut payload = Query::new(Wishes::default(), "words", &[]).payload().to_vec();
         blocks(&mut payload);
-        let only = message(Body::Query(Query::parse(payload.into()).unwrap()));
+        let only = message(MessageBody::Query(Query::parse(payload.into()).unwrap()));
         let words = Query::new(Wishes::default(), "words", &[]);
-        assert_eq!(only.without_ggep().unwrap().body, Body::Query(words));
+        assert_eq!(only.without_ggep().unwrap().body, MessageBody::Query(words));
     }
 
     #[test]
@@ -143,11 +145,11 @@ mod tests {
         assert!(built.add(FileIndex(1), 10, "small", Some(Sha1([1; 20]))));
         assert!(built.add(FileIndex(2), 5 << 32, "large", Some(Sha1([2; 20]))));
         let hit = built.finish().unwrap();
-        let bare = message(Body::Hit(hit.clone())).without_ggep().unwrap();
+        let bare = message(MessageBody::Hit(hit.clone())).without_ggep().unwrap();
         assert_eq!(bare.without_ggep(), None);
-        let Body::Hit(bare) = bare.body else { unreachable!() };
+        let MessageBody::Hit(bare) = bare.body else { unreachable!() };
         assert_eq!((bare.quality(), bare.servent(), bare.at()), (quality, Guid([9; 16]), at));
-        let told = |hit: &Hit| -> Vec<_> {
+        let told = |hit: &QueryHit| -> Vec<_> {
             hit.results().map(|f| (f.index, f.name.to_vec(), f.sha1())).collect()
         };
         assert_eq!(told(&bare), told(&hit));
@@ -169,16 +171,16 @@ mod tests {
         payload.extend_from_slice(b"xml");
         blocks(&mut payload);
         payload.extend_from_slice(&id);
-        let with = message(Body::Hit(Hit::parse(payload.into()).unwrap()));
-        let Body::Hit(bare) = with.without_ggep().unwrap().body else { unreachable!() };
+        let with = message(MessageBody::Hit(QueryHit::parse(payload.into()).unwrap()));
+        let MessageBody::Hit(bare) = with.without_ggep().unwrap().body else { unreachable!() };
         assert_eq!((bare.quality(), bare.result_set()), (quality, hit.result_set()));
         assert!(bare.trailer().ends_with(b"xml"));
     }
 
     #[test]
     fn the_rest_is_emptied_or_has_none() {
-        let ggep = Payload::from_static(b"\xc3rest");
-        let ping = message(Body::Ping(super::super::Ping { ggep }));
+        let ggep = OverlayPayload::from_static(b"\xc3rest");
+        let ping = message(MessageBody::Ping(super::super::Ping { ggep }));
         assert!(ping.without_ggep().unwrap().body.len() == 0);
         assert_eq!(ping.without_ggep().unwrap().without_ggep(), None);
     }

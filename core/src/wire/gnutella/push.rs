@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::net::SocketAddrV4;
 
-use super::{Fields, Payload, PayloadError};
+use super::{Fields, OverlayPayload, PayloadError};
 use crate::id::{FileIndex, Guid};
 
 /// Asks a servent to connect to `at` and offer a file (`GIV`).
@@ -16,7 +16,7 @@ pub struct Push {
     /// The address to connect to.
     pub at: SocketAddrV4,
     /// Extension blocks.
-    pub ggep: Payload,
+    pub ggep: OverlayPayload,
 }
 
 impl Push {
@@ -24,7 +24,7 @@ impl Push {
     ///
     /// # Errors
     /// When it is too short.
-    pub fn parse(payload: &Payload) -> Result<Self, PayloadError> {
+    pub fn parse(payload: &OverlayPayload) -> Result<Self, PayloadError> {
         let mut fields = Fields(payload);
         let servent = Guid(fields.take()?);
         let index = FileIndex(fields.u32()?);

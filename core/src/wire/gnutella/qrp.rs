@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Fields, Payload, PayloadError};
+use super::{Fields, OverlayPayload, PayloadError};
 
 /// A part of a keyword table (RT-14).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -25,7 +25,7 @@ pub enum Qrp {
         /// Bits of an entry's change: 4 or 8.
         bits: u8,
         /// The bytes of the part.
-        data: Payload,
+        data: OverlayPayload,
     },
 }
 
@@ -43,7 +43,7 @@ impl Qrp {
     ///
     /// # Errors
     /// When it is too short, or a number is not allowed.
-    pub fn parse(payload: &Payload) -> Result<Self, PayloadError> {
+    pub fn parse(payload: &OverlayPayload) -> Result<Self, PayloadError> {
         let mut fields = Fields(payload);
         match fields.u8()? {
             0 => {

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Fields, Payload, PayloadError};
+use super::{Fields, OverlayPayload, PayloadError};
 use crate::id::Sha1;
 
 /// Criteria that match every file, for a direct neighbour only (TTL 1, hops 0).
@@ -16,7 +16,7 @@ const GGEP: u8 = 0xc3;
 /// A query. Keeps the payload unchanged; it is read through accessors.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Query {
-    payload: Payload,
+    payload: OverlayPayload,
     /// The end of the criteria.
     end: u32,
 }
@@ -37,7 +37,7 @@ pub struct Wishes {
 }
 
 impl Wishes {
-    const fn of(byte: u8) -> Self {
+    const fn from_byte(byte: u8) -> Self {
         Self {
             firewalled: byte & 0x40 != 0,
             xml: byte & 0x20 != 0,
@@ -61,7 +61,7 @@ impl Query {
     ///
     /// # Errors
     /// When it is too short or the criteria are not terminated.
-    pub fn parse(payload: Payload) -> Result<Self, PayloadError> {
+    pub fn parse(payload: OverlayPayload) -> Result<Self, PayloadError> {
         let mut fields = Fields(&payload);
         fields.u16()?;
         let end = 2 + fields.text()?.len();
@@ -91,11 +91,11 @@ impl Query {
 
     /// The payload.
     #[must_use]
-    pub const fn payload(&self) -> &Payload {
+    pub const fn payload(&self) -> &OverlayPayload {
         &self.payload
     }
 
-    pub(super) const fn payload_mut(&mut self) -> &mut Payload {
+    pub(super) const fn payload_mut(&mut self) -> &mut OverlayPayload {
         &mut self.payload
     }
 
@@ -103,7 +103,7 @@ impl Query {
     /// minimum speed there.
     #[must_use]
     pub fn wishes(&self) -> Option<Wishes> {
-        self.payload.first().filter(|b| *b & 0x80 != 0).map(|b| Wishes::of(*b))
+        self.payload.first().filter(|b| *b & 0x80 != 0).map(|b| Wishes::from_byte(*b))
     }
 
     /// The search criteria.
@@ -114,8 +114,8 @@ impl Query {
 
     /// The extensions.
     #[must_use]
-    pub fn extensions(&self) -> Extensions<'_> {
-        Extensions::of(self.extension_area())
+    pub fn extensions(&self) -> QueryExtensions<'_> {
+        QueryExtensions::from_area(self.extension_area())
     }
 
     /// The bytes of the extensions.
@@ -146,11 +146,11 @@ pub enum Extension<'a> {
 
 /// The extensions of a query or result, one after the other.
 #[derive(Debug, Clone)]
-pub struct Extensions<'a>(&'a [u8]);
+pub struct QueryExtensions<'a>(&'a [u8]);
 
-impl<'a> Extensions<'a> {
+impl<'a> QueryExtensions<'a> {
     /// They may or may not be terminated by a NUL.
-    pub(super) fn of(area: &'a [u8]) -> Self {
+    pub(super) fn from_area(area: &'a [u8]) -> Self {
         Self(area.strip_suffix(&[0]).unwrap_or(area))
     }
 
@@ -163,7 +163,7 @@ impl<'a> Extensions<'a> {
     }
 }
 
-impl<'a> Iterator for Extensions<'a> {
+impl<'a> Iterator for QueryExtensions<'a> {
     type Item = Extension<'a>;
 
     fn next(&mut self) -> Option<Extension<'a>> {

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Fields, Payload, PayloadError};
+use super::{Fields, OverlayPayload, PayloadError};
 
 /// A message between two servents, never forwarded.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -16,7 +16,7 @@ pub struct Vendor {
     /// The version of that message.
     pub version: u16,
     /// Its data.
-    pub data: Payload,
+    pub data: OverlayPayload,
 }
 
 impl Vendor {
@@ -24,7 +24,7 @@ impl Vendor {
     ///
     /// # Errors
     /// When it is too short.
-    pub fn parse(payload: &Payload, standard: bool) -> Result<Self, PayloadError> {
+    pub fn parse(payload: &OverlayPayload, standard: bool) -> Result<Self, PayloadError> {
         let mut fields = Fields(payload);
         let vendor = fields.take()?;
         let (selector, version) = (fields.u16()?, fields.u16()?);

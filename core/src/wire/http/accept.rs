@@ -40,7 +40,7 @@ fn thousandths(value: &str) -> Option<u16> {
 mod tests {
     use super::*;
 
-    fn of(accept: &[&str]) -> Option<u16> {
+    fn weigh(accept: &[&str]) -> Option<u16> {
         let mut headers = Headers::default();
         accept.iter().for_each(|value| headers.push("Accept", value));
         weight(&headers, "application/x-thing")
@@ -48,21 +48,21 @@ mod tests {
 
     #[test]
     fn a_type_is_wanted_as_much_as_its_quality_says() {
-        assert_eq!(of(&["application/x-thing"]), Some(1_000));
-        assert_eq!(of(&["text/html, Application/X-Thing;q=0.25"]), Some(250));
-        assert_eq!(of(&["text/html", "application/x-thing ; level=1 ; Q=0.5, */*"]), Some(500));
-        assert_eq!(of(&["application/x-thing;q=0"]), Some(0));
-        assert_eq!(of(&["application/x-thing;q=0.1, application/x-thing;q=0.9"]), Some(900));
-        assert_eq!(of(&["application/x-thing;q=1.000"]), Some(1_000));
+        assert_eq!(weigh(&["application/x-thing"]), Some(1_000));
+        assert_eq!(weigh(&["text/html, Application/X-Thing;q=0.25"]), Some(250));
+        assert_eq!(weigh(&["text/html", "application/x-thing ; level=1 ; Q=0.5, */*"]), Some(500));
+        assert_eq!(weigh(&["application/x-thing;q=0"]), Some(0));
+        assert_eq!(weigh(&["application/x-thing;q=0.1, application/x-thing;q=0.9"]), Some(900));
+        assert_eq!(weigh(&["application/x-thing;q=1.000"]), Some(1_000));
         for nonsense in ["2", "1.5", "-1", "0.1234", "x", ""] {
-            assert_eq!(of(&[&alloc::format!("application/x-thing;q={nonsense}")]), Some(1_000));
+            assert_eq!(weigh(&[&alloc::format!("application/x-thing;q={nonsense}")]), Some(1_000));
         }
     }
 
     #[test]
     fn what_is_not_named_is_not_meant() {
-        assert_eq!(of(&[]), None);
-        assert_eq!(of(&["*/*"]), None);
-        assert_eq!(of(&["application/*, application/x-things"]), None);
+        assert_eq!(weigh(&[]), None);
+        assert_eq!(weigh(&["*/*"]), None);
+        assert_eq!(weigh(&["application/*, application/x-things"]), None);
     }
 }

@@ -44,7 +44,7 @@ pub enum HeadError {
 
 /// The HTTP version of a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Version {
+pub enum HttpVersion {
     /// The connection ends with the reply unless both sides say otherwise.
     Http10,
     /// The connection is kept until one side says `close`.
@@ -53,7 +53,7 @@ pub enum Version {
 
 /// The method of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Method {
+pub enum HttpMethod {
     /// `GET`.
     Get,
     /// `HEAD`.
@@ -79,11 +79,11 @@ pub enum Method {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RequestHead {
     /// The method.
-    pub method: Method,
+    pub method: HttpMethod,
     /// The target, as in the request line.
     pub target: String,
     /// The client's version.
-    pub version: Version,
+    pub version: HttpVersion,
     /// The fields.
     pub headers: Headers,
 }
@@ -92,7 +92,7 @@ pub struct RequestHead {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ResponseHead {
     /// The server's version.
-    pub version: Version,
+    pub version: HttpVersion,
     /// The status, 100 to 999.
     pub status: u16,
     /// The reason phrase; it has no meaning.
@@ -124,7 +124,7 @@ impl RequestHead {
     #[must_use]
     pub fn names_one_host(&self) -> bool {
         match self.headers.all("Host").count() {
-            0 => self.version == Version::Http10,
+            0 => self.version == HttpVersion::Http10,
             hosts => hosts == 1,
         }
     }
@@ -166,7 +166,7 @@ impl ResponseHead {
 }
 
 /// A head split into parts that are not parsed yet.
-struct Frame<'a> {
+struct HeadFrame<'a> {
     first: &'a [u8],
     /// The fields and the final empty line.
     fields: &'a [u8],
@@ -175,7 +175,7 @@ struct Frame<'a> {
 }
 
 /// Finds the end of the head within the limits.
-fn frame<'a>(bytes: &'a [u8], limits: &HeadLimits) -> Result<Option<Frame<'a>>, HeadError> {
+fn frame<'a>(bytes: &'a [u8], limits: &HeadLimits) -> Result<Option<HeadFrame<'a>>, HeadError> {
     let most = limits.bytes as usize;
     let seen = &bytes[..bytes.len().min(most)];
     let (mut at, mut lines) = (0, 0);
@@ -185,7 +185,7 @@ fn frame<'a>(bytes: &'a [u8], limits: &HeadLimits) -> Result<Option<Frame<'a>>, 
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         at += length + 1;
         if let (Some((first, fields)), true) = (first, line.is_empty()) {
-            return Ok(Some(Frame { first, fields: &seen[fields..at], lines, used: at }));
+            return Ok(Some(HeadFrame { first, fields: &seen[fields..at], lines, used: at }));
         }
         lines += 1;
         if lines > limits.lines as usize {
@@ -211,7 +211,7 @@ pub(in crate::wire) fn split_head(
 
 /// `METHOD target HTTP/1.x`. The target may contain blanks, so the line is
 /// split at its first blank and at its last ` HTTP/`.
-fn request_line(line: &[u8]) -> Result<(Method, String, Version), HeadError> {
+fn request_line(line: &[u8]) -> Result<(HttpMethod, String, HttpVersion), HeadError> {
     if !is_plain(line) && line.iter().any(|&b| b < b' ' || b == 0x7f) {
         return Err(HeadError::FirstLine);
     }
@@ -224,18 +224,18 @@ fn request_line(line: &[u8]) -> Result<(Method, String, Version), HeadError> {
         return Err(HeadError::FirstLine);
     }
     let method = match method {
-        "GET" => Method::Get,
-        "HEAD" => Method::Head,
-        other => Method::Other(other.into()),
+        "GET" => HttpMethod::Get,
+        "HEAD" => HttpMethod::Head,
+        other => HttpMethod::Other(other.into()),
     };
     Ok((method, target.into(), version))
 }
 
 /// `HTTP/1.x 503 any text`; the oldest servents omit the version.
-fn status_line(line: &[u8]) -> Result<(Version, u16, String), HeadError> {
+fn status_line(line: &[u8]) -> Result<(HttpVersion, u16, String), HeadError> {
     let line = text(line);
     let (protocol, rest) = split_once(&line, b' ').ok_or(HeadError::FirstLine)?;
-    let version = if protocol == "HTTP" { Version::Http10 } else { version(protocol)? };
+    let version = if protocol == "HTTP" { HttpVersion::Http10 } else { version(protocol)? };
     let rest = rest.trim_ascii_start();
     let (digits, reason) = split_once(rest, b' ').unwrap_or((rest.trim_ascii_end(), ""));
     let status = match decimal(digits) {
@@ -246,11 +246,11 @@ fn status_line(line: &[u8]) -> Result<(Version, u16, String), HeadError> {
 }
 
 /// `HTTP/1.x`. Every minor version above 0 is treated as 1.1.
-fn version(text: &str) -> Result<Version, HeadError> {
+fn version(text: &str) -> Result<HttpVersion, HeadError> {
     let number = text.strip_prefix("HTTP/").ok_or(HeadError::FirstLine)?;
     match split_once(number, b'.').map(|(major, minor)| (decimal(major), decimal(minor))) {
-        Some((Some(1), Some(0))) => Ok(Version::Http10),
-        Some((Some(1), Some(_))) => Ok(Version::Http11),
+        Some((Some(1), Some(0))) => Ok(HttpVersion::Http10),
+        Some((Some(1), Some(_))) => Ok(HttpVersion::Http11),
         _ => Err(HeadError::Version),
     }
 }
@@ -369,10 +369,10 @@ fn unfold(value: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-fn keep_alive(version: Version, headers: &Headers) -> bool {
+fn keep_alive(version: HttpVersion, headers: &Headers) -> bool {
     match version {
-        Version::Http11 => !headers.lists("Connection", "close"),
-        Version::Http10 => {
+        HttpVersion::Http11 => !headers.lists("Connection", "close"),
+        HttpVersion::Http10 => {
             headers.lists("Connection", "keep-alive") && !headers.lists("Connection", "close")
         }
     }

@@ -17,7 +17,7 @@ mod target;
 mod writer;
 
 pub(crate) use self::accept::weight;
-pub use self::head::{HeadError, HeadLimits, Method, RequestHead, ResponseHead, Version};
+pub use self::head::{HeadError, HeadLimits, HttpMethod, HttpVersion, RequestHead, ResponseHead};
 pub(in crate::wire) use self::head::{decimal, split_head};
 pub use self::headers::Headers;
 pub use self::range::RangeSpec;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Limits, Message, print};
+use super::{PdtpLimits, PdtpMessage, print};
 
 /// Maximum bytes of a frame after its length.
 const MOST: usize = u16::MAX as usize;
@@ -10,7 +10,7 @@ const MOST: usize = u16::MAX as usize;
 /// Why a stream cannot be split any further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum FrameError {
+pub enum PdtpFrameError {
     /// An empty frame, which cannot hold a message.
     #[error("an empty frame")]
     Empty,
@@ -22,30 +22,30 @@ pub enum FrameError {
 /// Splits a stream into frames. Keeps at most one incomplete frame.
 ///
 /// ```
-/// use servent_core::wire::pdtp::{self, Limits, Message, Reader};
+/// use servent_core::wire::pdtp::{self, PdtpLimits, PdtpMessage, FrameReader};
 ///
-/// let message = Message::AskInfo { url: "film".into() };
+/// let message = PdtpMessage::AskInfo { url: "film".into() };
 /// let mut stream = Vec::new();
 /// pdtp::encode(&[message.clone()], false, &mut stream);
 /// let mut heard = Vec::new();
-/// Reader::default()
-///     .take(&stream, |frame| heard.extend(pdtp::parse(frame, &Limits::default()).unwrap()))
+/// FrameReader::default()
+///     .take(&stream, |frame| heard.extend(pdtp::parse(frame, &PdtpLimits::default()).unwrap()))
 ///     .unwrap();
 /// assert_eq!(heard, [message]);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reader {
+pub struct FrameReader {
     kept: Vec<u8>,
     most: usize,
 }
 
-impl Default for Reader {
+impl Default for FrameReader {
     fn default() -> Self {
         Self::new(MOST)
     }
 }
 
-impl Reader {
+impl FrameReader {
     /// A reader for frames of at most `most` bytes.
     #[must_use]
     pub const fn new(most: usize) -> Self {
@@ -57,7 +57,11 @@ impl Reader {
     /// # Errors
     /// When a frame is empty or too long; the stream cannot be used any
     /// further.
-    pub fn take(&mut self, mut data: &[u8], mut each: impl FnMut(&[u8])) -> Result<(), FrameError> {
+    pub fn take(
+        &mut self,
+        mut data: &[u8],
+        mut each: impl FnMut(&[u8]),
+    ) -> Result<(), PdtpFrameError> {
         loop {
             let wanted = self.wanted()?;
             let more = (wanted - self.kept.len()).min(data.len());
@@ -77,11 +81,11 @@ impl Reader {
     }
 
     /// The length of the frame being read, including its length field.
-    fn wanted(&self) -> Result<usize, FrameError> {
+    fn wanted(&self) -> Result<usize, PdtpFrameError> {
         let Some((head, _)) = self.kept.split_first_chunk::<2>() else { return Ok(2) };
         match usize::from(u16::from_be_bytes(*head)) {
-            0 => Err(FrameError::Empty),
-            n if n > self.most => Err(FrameError::TooLong(n)),
+            0 => Err(PdtpFrameError::Empty),
+            n if n > self.most => Err(PdtpFrameError::TooLong(n)),
             n => Ok(2 + n),
         }
     }
@@ -89,9 +93,9 @@ impl Reader {
 
 /// Writes messages as frames: one in each, or, when the other side supports
 /// `merge`, as many as fit and are allowed in one (the default of
-/// [`Limits::messages`]). Returns the number of frames.
-pub fn encode(messages: &[Message], merge: bool, into: &mut Vec<u8>) -> u32 {
-    let most = Limits::default().messages;
+/// [`PdtpLimits::messages`]). Returns the number of frames.
+pub fn encode(messages: &[PdtpMessage], merge: bool, into: &mut Vec<u8>) -> u32 {
+    let most = PdtpLimits::default().messages;
     let (mut frames, mut joined) = (0, 0);
     let mut body = Vec::new();
     for message in messages {
@@ -130,7 +134,7 @@ mod tests {
     fn a_stream_is_cut_into_the_same_frames_however_it_arrives() {
         let stream = b"\x00\x02ab\x00\x01c\x00\x03def";
         for step in 1..=stream.len() {
-            let mut reader = Reader::default();
+            let mut reader = FrameReader::default();
             let mut frames = Vec::new();
             for part in stream.chunks(step) {
                 assert_eq!(reader.take(part, |frame| frames.push(frame.to_vec())), Ok(()));
@@ -141,23 +145,23 @@ mod tests {
 
     #[test]
     fn no_frame_has_more_messages_than_its_reader_takes() {
-        let limits = Limits::default();
-        let said: Vec<Message> =
-            (1..=600).map(|port| Message::ChangePort { listen_port: Some(port) }).collect();
+        let limits = PdtpLimits::default();
+        let said: Vec<PdtpMessage> =
+            (1..=600).map(|port| PdtpMessage::ChangePort { listen_port: Some(port) }).collect();
         let mut bytes = Vec::new();
         assert_eq!(encode(&said, true, &mut bytes), 3);
         let mut heard = Vec::new();
         let read = |frame: &[u8]| heard.extend(super::super::parse(frame, &limits).unwrap());
-        assert_eq!(Reader::default().take(&bytes, read), Ok(()));
+        assert_eq!(FrameReader::default().take(&bytes, read), Ok(()));
         assert_eq!(heard, said);
     }
 
     #[test]
     fn what_can_be_no_frame_ends_the_stream() {
         let mut none = |_: &[u8]| unreachable!("there is no frame");
-        assert_eq!(Reader::default().take(b"\x00\x00", &mut none), Err(FrameError::Empty));
-        let mut reader = Reader::new(100);
+        assert_eq!(FrameReader::default().take(b"\x00\x00", &mut none), Err(PdtpFrameError::Empty));
+        let mut reader = FrameReader::new(100);
         assert_eq!(reader.take(b"\x00", &mut none), Ok(()));
-        assert_eq!(reader.take(b"\x65", &mut none), Err(FrameError::TooLong(101)));
+        assert_eq!(reader.take(b"\x65", &mut none), Err(PdtpFrameError::TooLong(101)));
     }
 }

@@ -21,7 +21,7 @@ use core::net::{IpAddr, SocketAddr};
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde::{Deserialize, Serialize};
 
-pub use self::frame::{FrameError, Reader, encode};
+pub use self::frame::{FrameReader, PdtpFrameError, encode};
 
 pub(crate) use self::url::url_from;
 
@@ -39,7 +39,7 @@ pub type Text = Arc<str>;
 /// The limits of a message. A frame has at most 65 535 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Limits {
+pub struct PdtpLimits {
     /// Bytes of a client's id; the protocol requires fewer than 4 096.
     pub id: u32,
     /// Bytes of a URL.
@@ -52,7 +52,7 @@ pub struct Limits {
     pub others: u32,
 }
 
-impl Default for Limits {
+impl Default for PdtpLimits {
     fn default() -> Self {
         Self { id: 4_095, url: 2_048, messages: 256, sentence: 500, others: 32 }
     }
@@ -116,7 +116,7 @@ impl fmt::Debug for Hash {
 /// The direction of a transfer, as seen by the connecting side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Method {
+pub enum TransferMethod {
     /// It downloads.
     Get,
     /// It uploads: the uploader is passive and connects to the downloader.
@@ -138,7 +138,7 @@ pub enum Reason {
 
 /// A transfer between two clients, as both ends and the coordinator name it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct About {
+pub struct TransferKey {
     /// The address of the other side.
     pub peer: IpAddr,
     /// The file.
@@ -153,7 +153,7 @@ pub struct About {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Completed {
     /// The transfer.
-    pub about: About,
+    pub about: TransferKey,
     /// The receiver's digest of the whole piece; a receiver without it reports
     /// a failure.
     pub hash: Option<Hash>,
@@ -168,20 +168,20 @@ pub struct Completed {
 
 /// `transfer`: connect to a peer and transfer these bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Transfer {
+pub struct TransferOrder {
     /// The transfer.
-    pub about: About,
+    pub about: TransferKey,
     /// The port on which the peer listens.
     pub port: u16,
     /// The direction.
-    pub method: Method,
+    pub method: TransferMethod,
     /// The digest that the piece must have. Extension.
     pub hash: Option<Hash>,
 }
 
 /// Our extensions of the protocol, as far as they are agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Extensions {
+pub struct AgreedExtensions {
     /// `merge`: a frame may hold several messages.
     pub merge: bool,
     /// `early`: the listener is told whom to admit before the peer connects,
@@ -192,7 +192,7 @@ pub struct Extensions {
 /// What a coordinator that is a member of a divided site tells of the others (ST-4).
 /// Our extension.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Site {
+pub struct SiteAnnouncement {
     /// The coordinator of the file, when it is another one: who is told that goes
     /// there.
     pub moved: Option<SocketAddr>,
@@ -202,7 +202,7 @@ pub struct Site {
 
 /// Where there is nothing, nothing is hashed: what was said before there were sites
 /// has the digest it had.
-impl core::hash::Hash for Site {
+impl core::hash::Hash for SiteAnnouncement {
     fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
         if *self != Self::default() {
             self.moved.hash(state);
@@ -213,7 +213,7 @@ impl core::hash::Hash for Site {
 
 /// All messages between a client and the coordinator.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Message {
+pub enum PdtpMessage {
     /// Client: introduces itself; must be the first message. Without a port the
     /// client is passive.
     Register {
@@ -222,10 +222,10 @@ pub enum Message {
         /// The port on which it accepts peers.
         listen_port: Option<u16>,
         /// The extensions it supports.
-        extensions: Extensions,
+        extensions: AgreedExtensions,
     },
     /// Coordinator: the extensions in use. Extension.
-    Extensions(Extensions),
+    Extensions(AgreedExtensions),
     /// Client: requests information about a file.
     AskInfo {
         /// The file.
@@ -247,7 +247,7 @@ pub enum Message {
         /// unasked. Extension.
         gone: Option<String>,
         /// What a member of a divided site adds. Extension.
-        site: Site,
+        site: SiteAnnouncement,
     },
     /// Client: wants these bytes too, in addition to earlier requests.
     Request {
@@ -278,13 +278,13 @@ pub enum Message {
         span: Span,
     },
     /// Coordinator: orders a transfer, to the side that connects.
-    Transfer(Transfer),
+    Transfer(TransferOrder),
     /// Client: asks whether a connection to it is authorized.
-    AskVerify(About),
+    AskVerify(TransferKey),
     /// Coordinator: answers `AskVerify`, or with `early` before the question.
     TellVerify {
         /// The transfer in question.
-        about: About,
+        about: TransferKey,
         /// The connection is authorized.
         authorized: bool,
     },
@@ -327,10 +327,10 @@ pub enum Message {
     },
 }
 
-impl Message {
+impl PdtpMessage {
     /// What is told of a file that nobody can have here: why, if it was here, and
     /// where else it may be.
-    pub(crate) const fn no_file(url: Text, gone: Option<String>, site: Site) -> Self {
+    pub(crate) const fn no_file(url: Text, gone: Option<String>, site: SiteAnnouncement) -> Self {
         let (size, chunk_size, sha256) = (None, None, None);
         Self::TellInfo { url, size, chunk_size, streaming: false, sha256, gone, site }
     }
@@ -368,6 +368,6 @@ pub enum MessageError {
 /// # Errors
 /// When any of them cannot be parsed: a frame is accepted as a whole or not at
 /// all.
-pub fn parse(body: &[u8], limits: &Limits) -> Result<Vec<Message>, MessageError> {
+pub fn parse(body: &[u8], limits: &PdtpLimits) -> Result<Vec<PdtpMessage>, MessageError> {
     parse::body(body, limits)
 }

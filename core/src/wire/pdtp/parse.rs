@@ -7,13 +7,13 @@ use core::net::SocketAddr;
 use serde_json::Value;
 
 use super::{
-    About, Completed, Extensions, Hash, Limits, Message, MessageError, Method, Reason, Site, Span,
-    Text, Transfer,
+    AgreedExtensions, Completed, Hash, MessageError, PdtpLimits, PdtpMessage, Reason,
+    SiteAnnouncement, Span, Text, TransferKey, TransferMethod, TransferOrder,
 };
 
-type Read<T> = Result<T, MessageError>;
+type ParseResult<T> = Result<T, MessageError>;
 
-pub(super) fn body(body: &[u8], limits: &Limits) -> Read<Vec<Message>> {
+pub(super) fn body(body: &[u8], limits: &PdtpLimits) -> ParseResult<Vec<PdtpMessage>> {
     let text = core::str::from_utf8(body).map_err(|_| MessageError::NotText)?;
     let tree = serde_json::from_str(text).map_err(|why| MessageError::NotJson(why.to_string()))?;
     let Value::Array(list) = tree else { return Err(MessageError::NotAMessage) };
@@ -27,11 +27,11 @@ pub(super) fn body(body: &[u8], limits: &Limits) -> Read<Vec<Message>> {
     pairs.iter().map(|[name, args]| message(name, args, limits)).collect()
 }
 
-fn message(name: &Value, args: &Value, limits: &Limits) -> Read<Message> {
+fn message(name: &Value, args: &Value, limits: &PdtpLimits) -> ParseResult<PdtpMessage> {
     let (Value::String(name), Value::Object(_)) = (name, args) else {
         return Err(MessageError::NotAMessage);
     };
-    let args = |kind| Args { kind, args, limits };
+    let args = |kind| ArgumentReader { kind, args, limits };
     Ok(match name.as_str() {
         "register" | "client_info" => {
             let args = args("register");
@@ -40,21 +40,25 @@ fn message(name: &Value, args: &Value, limits: &Limits) -> Read<Message> {
                 return Err(args.wrong("client_id"));
             }
             let listen_port = args.port("listen_port")?;
-            Message::Register { client_id, listen_port, extensions: args.extensions()? }
+            PdtpMessage::Register { client_id, listen_port, extensions: args.extensions()? }
         }
-        "extensions" => Message::Extensions(args("extensions").extensions()?),
-        "ask_info" => Message::AskInfo { url: args("ask_info").url()? },
+        "extensions" => PdtpMessage::Extensions(args("extensions").extensions()?),
+        "ask_info" => PdtpMessage::AskInfo { url: args("ask_info").url()? },
         "tell_info" => tell_info(&args("tell_info"))?,
-        "request" => args("request").file().map(|(url, span)| Message::Request { url, span })?,
+        "request" => {
+            args("request").file().map(|(url, span)| PdtpMessage::Request { url, span })?
+        }
         "unrequest" => {
-            args("unrequest").file().map(|(url, span)| Message::Unrequest { url, span })?
+            args("unrequest").file().map(|(url, span)| PdtpMessage::Unrequest { url, span })?
         }
-        "provide" => args("provide").file().map(|(url, span)| Message::Provide { url, span })?,
+        "provide" => {
+            args("provide").file().map(|(url, span)| PdtpMessage::Provide { url, span })?
+        }
         "unprovide" => {
-            args("unprovide").file().map(|(url, span)| Message::Unprovide { url, span })?
+            args("unprovide").file().map(|(url, span)| PdtpMessage::Unprovide { url, span })?
         }
-        "transfer" => Message::Transfer(transfer(&args("transfer"))?),
-        "ask_verify" => Message::AskVerify(args("ask_verify").about()?),
+        "transfer" => PdtpMessage::Transfer(transfer(&args("transfer"))?),
+        "ask_verify" => PdtpMessage::AskVerify(args("ask_verify").about()?),
         "tell_verify" => {
             let args = args("tell_verify");
             let authorized = match args.truth("authorized")? {
@@ -62,64 +66,67 @@ fn message(name: &Value, args: &Value, limits: &Limits) -> Read<Message> {
                 known => known,
             };
             let authorized = authorized.ok_or_else(|| args.missing("authorized"))?;
-            Message::TellVerify { about: args.about()?, authorized }
+            PdtpMessage::TellVerify { about: args.about()?, authorized }
         }
-        "completed" => Message::Completed(completed(&args("completed"))?),
+        "completed" => PdtpMessage::Completed(completed(&args("completed"))?),
         "hash_verify" => {
             let args = args("hash_verify");
             let (url, span) = args.file()?;
             let hash_ok = args.truth("hash_ok")?.ok_or_else(|| args.missing("hash_ok"))?;
-            Message::HashVerify { url, span, hash_ok }
+            PdtpMessage::HashVerify { url, span, hash_ok }
         }
         "protocol_error" => {
-            Message::ProtocolError { message: args("protocol_error").sentence("message") }
+            PdtpMessage::ProtocolError { message: args("protocol_error").sentence("message") }
         }
         "change_port" => {
-            Message::ChangePort { listen_port: args("change_port").port("listen_port")? }
+            PdtpMessage::ChangePort { listen_port: args("change_port").port("listen_port")? }
         }
         "set_concurrency" => {
             let args = args("set_concurrency");
             let max_download = args.count("max_download")?;
-            Message::SetConcurrency { max_download, max_upload: args.count("max_upload")? }
+            PdtpMessage::SetConcurrency { max_download, max_upload: args.count("max_upload")? }
         }
         "error" => {
             let args = args("error");
-            Message::Error { reason: args.sentence("reason"), message: args.sentence("message") }
+            PdtpMessage::Error {
+                reason: args.sentence("reason"),
+                message: args.sentence("message"),
+            }
         }
         other => return Err(MessageError::Unknown(cut(other, 60))),
     })
 }
 
-fn tell_info(args: &Args<'_>) -> Read<Message> {
+fn tell_info(args: &ArgumentReader<'_>) -> ParseResult<PdtpMessage> {
     let chunk_size = match args.number("chunkSize")? {
         None => args.number("chunk_size")?,
         known => known,
     };
-    Ok(Message::TellInfo {
+    Ok(PdtpMessage::TellInfo {
         url: args.url()?,
         size: args.number("size")?,
         chunk_size,
         streaming: args.truth("streaming")?.unwrap_or(false),
         sha256: args.hash("sha256")?,
         gone: args.get("gone").map(|_| args.sentence("gone")),
-        site: Site { moved: args.moved()?, others: args.others()? },
+        site: SiteAnnouncement { moved: args.moved()?, others: args.others()? },
     })
 }
 
-fn transfer(args: &Args<'_>) -> Read<Transfer> {
+fn transfer(args: &ArgumentReader<'_>) -> ParseResult<TransferOrder> {
     let method = args.text("method", 8)?;
     let method = if method.eq_ignore_ascii_case("get") {
-        Method::Get
+        TransferMethod::Get
     } else if method.eq_ignore_ascii_case("put") {
-        Method::Put
+        TransferMethod::Put
     } else {
         return Err(args.wrong("method"));
     };
     let port = args.port("port")?.ok_or_else(|| args.missing("port"))?;
-    Ok(Transfer { about: args.about()?, port, method, hash: args.hash("hash")? })
+    Ok(TransferOrder { about: args.about()?, port, method, hash: args.hash("hash")? })
 }
 
-fn completed(args: &Args<'_>) -> Read<Completed> {
+fn completed(args: &ArgumentReader<'_>) -> ParseResult<Completed> {
     let reason = match args.get("reason") {
         None => None,
         Some(Value::String(word)) => Some(match word.as_str() {
@@ -141,13 +148,13 @@ fn completed(args: &Args<'_>) -> Read<Completed> {
 
 /// The arguments of a message.
 #[derive(Clone, Copy)]
-struct Args<'a> {
+struct ArgumentReader<'a> {
     kind: &'static str,
     args: &'a Value,
-    limits: &'a Limits,
+    limits: &'a PdtpLimits,
 }
 
-impl<'a> Args<'a> {
+impl<'a> ArgumentReader<'a> {
     const fn wrong(&self, name: &'static str) -> MessageError {
         MessageError::Wrong(self.kind, name)
     }
@@ -160,13 +167,13 @@ impl<'a> Args<'a> {
         self.args.get(name).filter(|value| **value != Value::Null)
     }
 
-    fn text(&self, name: &'static str, most: u32) -> Read<Text> {
+    fn text(&self, name: &'static str, most: u32) -> ParseResult<Text> {
         let value = self.get(name).ok_or_else(|| self.missing(name))?;
         let text = value.as_str().filter(|text| text.len() <= most as usize);
         text.map(Text::from).ok_or_else(|| self.wrong(name))
     }
 
-    fn url(&self) -> Read<Text> {
+    fn url(&self) -> ParseResult<Text> {
         let url = self.text("url", self.limits.url)?;
         if url.is_empty() { Err(self.wrong("url")) } else { Ok(url) }
     }
@@ -177,23 +184,23 @@ impl<'a> Args<'a> {
         cut(text, self.limits.sentence as usize)
     }
 
-    fn number(&self, name: &'static str) -> Read<Option<u64>> {
+    fn number(&self, name: &'static str) -> ParseResult<Option<u64>> {
         let Some(value) = self.get(name) else { return Ok(None) };
         value.as_u64().map(Some).ok_or_else(|| self.wrong(name))
     }
 
-    fn count(&self, name: &'static str) -> Read<Option<u32>> {
+    fn count(&self, name: &'static str) -> ParseResult<Option<u32>> {
         let number = self.number(name)?.map(u32::try_from).transpose();
         number.map_err(|_| self.wrong(name))
     }
 
     /// A port; 0 counts as missing.
-    fn port(&self, name: &'static str) -> Read<Option<u16>> {
+    fn port(&self, name: &'static str) -> ParseResult<Option<u16>> {
         let number = self.number(name)?.map(u16::try_from).transpose();
         Ok(number.map_err(|_| self.wrong(name))?.filter(|port| *port != 0))
     }
 
-    fn truth(&self, name: &'static str) -> Read<Option<bool>> {
+    fn truth(&self, name: &'static str) -> ParseResult<Option<bool>> {
         match self.get(name) {
             None => Ok(None),
             Some(Value::Bool(truth)) => Ok(Some(*truth)),
@@ -201,14 +208,14 @@ impl<'a> Args<'a> {
         }
     }
 
-    fn hash(&self, name: &'static str) -> Read<Option<Hash>> {
+    fn hash(&self, name: &'static str) -> ParseResult<Option<Hash>> {
         let Some(value) = self.get(name) else { return Ok(None) };
         value.as_str().and_then(Hash::parse).map(Some).ok_or_else(|| self.wrong(name))
     }
 
-    fn span(&self) -> Read<Span> {
+    fn span(&self) -> ParseResult<Span> {
         let Some(range) = self.get("range") else { return Ok(Span::ALL) };
-        let range = Args { args: range, ..*self };
+        let range = ArgumentReader { args: range, ..*self };
         let wrong = || self.wrong("range");
         if !matches!(range.args, Value::Object(_)) {
             return Err(wrong());
@@ -221,25 +228,25 @@ impl<'a> Args<'a> {
         Ok(Span::new(start, end))
     }
 
-    fn file(&self) -> Read<(Text, Span)> {
+    fn file(&self) -> ParseResult<(Text, Span)> {
         Ok((self.url()?, self.span()?))
     }
 
-    fn about(&self) -> Read<About> {
+    fn about(&self) -> ParseResult<TransferKey> {
         let name = if self.get("peer").is_some() { "peer" } else { "host" };
         let peer = self.text(name, 64)?.parse().map_err(|_| self.wrong("peer"))?;
         let (url, span) = self.file()?;
-        Ok(About { peer, url, span, peer_id: self.text("peer_id", self.limits.id)? })
+        Ok(TransferKey { peer, url, span, peer_id: self.text("peer_id", self.limits.id)? })
     }
 
     /// The address of another coordinator.
-    fn moved(&self) -> Read<Option<SocketAddr>> {
+    fn moved(&self) -> ParseResult<Option<SocketAddr>> {
         let Some(at) = self.get("moved") else { return Ok(None) };
         address(at).map(Some).ok_or_else(|| self.wrong("moved"))
     }
 
     /// The addresses of other coordinators.
-    fn others(&self) -> Read<Vec<SocketAddr>> {
+    fn others(&self) -> ParseResult<Vec<SocketAddr>> {
         let Some(list) = self.get("others") else { return Ok(Vec::new()) };
         let list = list.as_array().ok_or_else(|| self.wrong("others"))?;
         let all = list.iter().take(self.limits.others as usize);
@@ -247,8 +254,8 @@ impl<'a> Args<'a> {
     }
 
     /// Unknown names belong to later versions and are ignored.
-    fn extensions(&self) -> Read<Extensions> {
-        let mut extensions = Extensions::default();
+    fn extensions(&self) -> ParseResult<AgreedExtensions> {
+        let mut extensions = AgreedExtensions::default();
         match self.get("extensions") {
             None => {}
             Some(Value::Array(names)) => {

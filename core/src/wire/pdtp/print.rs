@@ -6,12 +6,15 @@ use core::net::{IpAddr, SocketAddr};
 
 use serde::Serialize;
 
-use super::{About, Completed, Extensions, Message, Method, Reason, Span, Transfer};
+use super::{
+    AgreedExtensions, Completed, PdtpMessage, Reason, Span, TransferKey, TransferMethod,
+    TransferOrder,
+};
 
 /// All arguments there are, in the order they are written. Those that a message
 /// does not have are left out.
 #[derive(Default, Serialize)]
-struct Args<'a> {
+struct PrintedArguments<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     client_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,7 +26,7 @@ struct Args<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    range: Option<Range>,
+    range: Option<InclusiveRange>,
     #[serde(skip_serializing_if = "Option::is_none")]
     peer_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,98 +69,105 @@ struct Args<'a> {
 
 /// On the wire both ends are inclusive.
 #[derive(Serialize)]
-struct Range {
+struct InclusiveRange {
     min: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     max: Option<u64>,
 }
 
 /// A message without the brackets of its frame: `"type",{arguments}`.
-pub(super) fn message(message: &Message) -> String {
+pub(super) fn message(message: &PdtpMessage) -> String {
     let pair = serde_json::to_string(&parts(message)).expect("arguments are JSON");
     pair[1..pair.len() - 1].into()
 }
 
-fn parts(message: &Message) -> (&'static str, Args<'_>) {
-    let args = Args::default();
+fn parts(message: &PdtpMessage) -> (&'static str, PrintedArguments<'_>) {
+    let args = PrintedArguments::default();
     match message {
-        Message::Register { client_id, listen_port, extensions } => {
+        PdtpMessage::Register { client_id, listen_port, extensions } => {
             let client_id = Some(&**client_id);
             let extensions = names(*extensions);
-            ("register", Args { client_id, listen_port: *listen_port, extensions, ..args })
+            (
+                "register",
+                PrintedArguments { client_id, listen_port: *listen_port, extensions, ..args },
+            )
         }
-        Message::Extensions(extensions) => {
-            ("extensions", Args { extensions: names(*extensions), ..args })
+        PdtpMessage::Extensions(extensions) => {
+            ("extensions", PrintedArguments { extensions: names(*extensions), ..args })
         }
-        Message::AskInfo { url } => ("ask_info", Args { url: Some(url), ..args }),
-        Message::TellInfo { url, size, chunk_size, streaming, sha256, gone, site } => {
+        PdtpMessage::AskInfo { url } => ("ask_info", PrintedArguments { url: Some(url), ..args }),
+        PdtpMessage::TellInfo { url, size, chunk_size, streaming, sha256, gone, site } => {
             let (url, streaming) = (Some(&**url), streaming.then_some(true));
             let (size, chunk_size) = (*size, *chunk_size);
             let (sha256, gone) = (sha256.map(|hash| hash.to_string()), gone.as_deref());
             let (moved, others) = (site.moved, &site.others[..]);
-            let told = Args { url, size, chunk_size, streaming, sha256, gone, ..args };
-            ("tell_info", Args { moved, others, ..told })
+            let told = PrintedArguments { url, size, chunk_size, streaming, sha256, gone, ..args };
+            ("tell_info", PrintedArguments { moved, others, ..told })
         }
-        Message::Request { url, span } => ("request", file(url, *span)),
-        Message::Unrequest { url, span } => ("unrequest", file(url, *span)),
-        Message::Provide { url, span } => ("provide", file(url, *span)),
-        Message::Unprovide { url, span } => ("unprovide", file(url, *span)),
-        Message::Transfer(it) => ("transfer", transfer(it)),
-        Message::AskVerify(it) => ("ask_verify", about(it)),
-        Message::TellVerify { about: it, authorized } => {
-            ("tell_verify", Args { authorized: Some(*authorized), ..about(it) })
+        PdtpMessage::Request { url, span } => ("request", file(url, *span)),
+        PdtpMessage::Unrequest { url, span } => ("unrequest", file(url, *span)),
+        PdtpMessage::Provide { url, span } => ("provide", file(url, *span)),
+        PdtpMessage::Unprovide { url, span } => ("unprovide", file(url, *span)),
+        PdtpMessage::Transfer(it) => ("transfer", transfer(it)),
+        PdtpMessage::AskVerify(it) => ("ask_verify", about(it)),
+        PdtpMessage::TellVerify { about: it, authorized } => {
+            ("tell_verify", PrintedArguments { authorized: Some(*authorized), ..about(it) })
         }
-        Message::Completed(it) => ("completed", completed(it)),
-        Message::HashVerify { url, span, hash_ok } => {
-            ("hash_verify", Args { hash_ok: Some(*hash_ok), ..file(url, *span) })
+        PdtpMessage::Completed(it) => ("completed", completed(it)),
+        PdtpMessage::HashVerify { url, span, hash_ok } => {
+            ("hash_verify", PrintedArguments { hash_ok: Some(*hash_ok), ..file(url, *span) })
         }
-        Message::ProtocolError { message } => {
-            ("protocol_error", Args { message: Some(message), ..args })
+        PdtpMessage::ProtocolError { message } => {
+            ("protocol_error", PrintedArguments { message: Some(message), ..args })
         }
-        Message::ChangePort { listen_port } => {
-            ("change_port", Args { listen_port: *listen_port, ..args })
+        PdtpMessage::ChangePort { listen_port } => {
+            ("change_port", PrintedArguments { listen_port: *listen_port, ..args })
         }
-        Message::SetConcurrency { max_download, max_upload } => {
+        PdtpMessage::SetConcurrency { max_download, max_upload } => {
             let (max_download, max_upload) = (*max_download, *max_upload);
-            ("set_concurrency", Args { max_download, max_upload, ..args })
+            ("set_concurrency", PrintedArguments { max_download, max_upload, ..args })
         }
-        Message::Error { reason, message } => {
-            ("error", Args { reason: Some(reason), message: Some(message), ..args })
+        PdtpMessage::Error { reason, message } => {
+            ("error", PrintedArguments { reason: Some(reason), message: Some(message), ..args })
         }
     }
 }
 
-fn names(extensions: Extensions) -> Option<Vec<&'static str>> {
+fn names(extensions: AgreedExtensions) -> Option<Vec<&'static str>> {
     let names = [("merge", extensions.merge), ("early", extensions.early)];
     let names: Vec<_> = names.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect();
     (!names.is_empty()).then_some(names)
 }
 
 /// Without a range the whole file is meant.
-fn file(url: &str, span: Span) -> Args<'_> {
-    let range = Range { min: span.start, max: span.end.map(|end| end.saturating_sub(1)) };
-    Args { url: Some(url), range: (span != Span::ALL).then_some(range), ..Args::default() }
+fn file(url: &str, span: Span) -> PrintedArguments<'_> {
+    let range = InclusiveRange { min: span.start, max: span.end.map(|end| end.saturating_sub(1)) };
+    PrintedArguments {
+        url: Some(url),
+        range: (span != Span::ALL).then_some(range),
+        ..PrintedArguments::default()
+    }
 }
 
-fn about(it: &About) -> Args<'_> {
-    Args { peer: Some(it.peer), peer_id: Some(&it.peer_id), ..file(&it.url, it.span) }
+fn about(it: &TransferKey) -> PrintedArguments<'_> {
+    PrintedArguments { peer: Some(it.peer), peer_id: Some(&it.peer_id), ..file(&it.url, it.span) }
 }
 
-fn transfer(it: &Transfer) -> Args<'_> {
+fn transfer(it: &TransferOrder) -> PrintedArguments<'_> {
     let method = match it.method {
-        Method::Get => "GET",
-        Method::Put => "PUT",
+        TransferMethod::Get => "GET",
+        TransferMethod::Put => "PUT",
     };
     let hash = it.hash.map(|hash| hash.to_string());
-    Args { port: Some(it.port), method: Some(method), hash, ..about(&it.about) }
+    PrintedArguments { port: Some(it.port), method: Some(method), hash, ..about(&it.about) }
 }
 
-fn completed(it: &Completed) -> Args<'_> {
+fn completed(it: &Completed) -> PrintedArguments<'_> {
     let reason = it.reason.map(|reason| match reason {
         Reason::Connect => "connect",
         Reason::Data => "data",
         Reason::Hash => "hash",
     });
     let hash = it.hash.map(|hash| hash.to_string());
-    Args { hash, offset: it.offset, reason, took: it.took, ..about(&it.about) }
+    PrintedArguments { hash, offset: it.offset, reason, took: it.took, ..about(&it.about) }
 }

@@ -3,7 +3,7 @@
 //! that understand it say `leave/1.0` in `X-Features`; to any other it is a
 //! `HEAD`, which is never queued and changes no place.
 
-use super::place::Claim;
+use super::place::PositionClaim;
 use super::vars::Vars;
 use crate::id::Guid;
 use crate::wire::http::{HeadWriter, Headers};
@@ -16,7 +16,7 @@ const LEAVE: &str = "leave/1.0";
 pub fn leaves(headers: &Headers) -> Option<Guid> {
     let said = Vars::new(headers, "X-Queued");
     let leaves = said.settings().any(|(key, _)| key.eq_ignore_ascii_case("leave"));
-    Claim::parse(headers).ticket.filter(|_| leaves)
+    PositionClaim::parse(headers).ticket.filter(|_| leaves)
 }
 
 /// Says in a `HEAD` request that its client gives back the place or slot with

@@ -11,13 +11,13 @@ use crate::id::{FileIndex, Guid};
 ///
 /// ```
 /// use servent_core::id::FileIndex;
-/// use servent_core::wire::queue::Line;
+/// use servent_core::wire::queue::SignalLine;
 ///
-/// let line = Line::parse(b"GIV 7:00112233445566778899aabbccddeeff/song.txt\n\n").unwrap();
-/// assert!(matches!(line, Line::Giv { index: FileIndex(7), .. }));
+/// let line = SignalLine::parse(b"GIV 7:00112233445566778899aabbccddeeff/song.txt\n\n").unwrap();
+/// assert!(matches!(line, SignalLine::Giv { index: FileIndex(7), .. }));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Line {
+pub enum SignalLine {
     /// `QUEUE <id> <ip>:<port>`: a server calls a waiting client (PQ-8).
     Queue {
         /// The id of the place.
@@ -37,7 +37,7 @@ pub enum Line {
     },
 }
 
-impl Line {
+impl SignalLine {
     /// Parses a line, with or without its line end.
     #[must_use]
     pub fn parse(line: &[u8]) -> Option<Self> {
@@ -55,17 +55,17 @@ impl Line {
     }
 }
 
-fn queue(rest: &str) -> Option<Line> {
+fn queue(rest: &str) -> Option<SignalLine> {
     let mut words = rest.split_ascii_whitespace();
     let ticket = Guid::parse(words.next()?.as_bytes())?;
     let server = match words.next() {
         Some(word) => Some(word.parse::<SocketAddr>().ok().filter(|at| at.port() != 0)?),
         None => None,
     };
-    Some(Line::Queue { ticket, server })
+    Some(SignalLine::Queue { ticket, server })
 }
 
-fn giv(word: &str, rest: &str) -> Option<Line> {
+fn giv(word: &str, rest: &str) -> Option<SignalLine> {
     if !word.eq_ignore_ascii_case("GIV") {
         return None;
     }
@@ -75,7 +75,7 @@ fn giv(word: &str, rest: &str) -> Option<Line> {
         return None;
     }
     let name: String = name.chars().filter(|c| !c.is_control()).collect();
-    Some(Line::Giv {
+    Some(SignalLine::Giv {
         index: FileIndex(index.parse().ok()?),
         servent: Guid::parse(servent.as_bytes())?,
         name: name.trim_ascii_end().into(),
@@ -83,7 +83,7 @@ fn giv(word: &str, rest: &str) -> Option<Line> {
 }
 
 /// The line without its end.
-impl fmt::Display for Line {
+impl fmt::Display for SignalLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Queue { ticket, server: Some(server) } => write!(f, "QUEUE {ticket} {server}"),

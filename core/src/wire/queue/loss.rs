@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Why a place is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Loss {
+pub enum PositionLoss {
     /// It asked before it was allowed to (AQ-5, PQ-7).
     TooEarly,
     /// It did not ask in time (AQ-6, PQ-8).
@@ -27,25 +27,25 @@ pub enum Loss {
 }
 
 /// Every reason with its word in `X-Queued` (WB-7).
-const WORDS: [(Loss, &str); 8] = [
-    (Loss::TooEarly, "early"),
-    (Loss::Overdue, "overdue"),
-    (Loss::ConnectionLost, "connection"),
-    (Loss::WrongPosition, "position"),
-    (Loss::BrokeTooOften, "broke"),
-    (Loss::Unreachable, "unreachable"),
-    (Loss::Replaced, "replaced"),
-    (Loss::Left, "left"),
+const WORDS: [(PositionLoss, &str); 8] = [
+    (PositionLoss::TooEarly, "early"),
+    (PositionLoss::Overdue, "overdue"),
+    (PositionLoss::ConnectionLost, "connection"),
+    (PositionLoss::WrongPosition, "position"),
+    (PositionLoss::BrokeTooOften, "broke"),
+    (PositionLoss::Unreachable, "unreachable"),
+    (PositionLoss::Replaced, "replaced"),
+    (PositionLoss::Left, "left"),
 ];
 
-impl Loss {
+impl PositionLoss {
     /// The reason that a word of `X-Queued` means.
     pub(super) fn parse(word: &str) -> Option<Self> {
         WORDS.iter().find(|(_, known)| known.eq_ignore_ascii_case(word)).map(|(why, _)| *why)
     }
 }
 
-impl fmt::Display for Loss {
+impl fmt::Display for PositionLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = WORDS.iter().find(|(why, _)| why == self).map_or("", |(_, word)| word);
         f.write_str(word)
@@ -61,8 +61,8 @@ mod tests {
     #[test]
     fn every_reason_has_a_word_of_its_own() {
         for (why, word) in WORDS {
-            assert_eq!((why.to_string().as_str(), Loss::parse(word)), (word, Some(why)));
+            assert_eq!((why.to_string().as_str(), PositionLoss::parse(word)), (word, Some(why)));
         }
-        assert_eq!(Loss::parse("because"), None);
+        assert_eq!(PositionLoss::parse("because"), None);
     }
 }

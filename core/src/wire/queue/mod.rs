@@ -4,15 +4,17 @@ mod leave;
 mod line;
 mod loss;
 mod place;
+mod reply;
 mod seconds;
-mod told;
 mod vars;
 
 pub use self::leave::{leaves, may_leave, write_leave, write_may_leave};
-pub use self::line::Line;
-pub use self::loss::Loss;
-pub use self::place::{Claim, Dialect, Place, write_claim, write_place, write_sleeps};
-pub use self::told::{Told, ToldPlace};
+pub use self::line::SignalLine;
+pub use self::loss::PositionLoss;
+pub use self::place::{
+    Dialect, PositionClaim, QueuePosition, write_claim, write_place, write_sleeps,
+};
+pub use self::reply::{QueueReply, ToldPlace};
 
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]

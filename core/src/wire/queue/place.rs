@@ -5,7 +5,7 @@ use core::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::loss::Loss;
+use super::loss::PositionLoss;
 use super::seconds::Seconds;
 use super::vars::{Vars, first};
 use crate::id::Guid;
@@ -29,7 +29,7 @@ pub enum Dialect {
 
 /// What a queued client is told. Numbers, not text: `wire` prints it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct QueuePosition {
     /// The dialect to answer in.
     pub dialect: Dialect,
     /// The id of the place.
@@ -49,7 +49,7 @@ pub struct Place {
     /// Keep the connection (synchronous part), or close it after the reply.
     pub keep: bool,
     /// Why the place is gone that the request claimed, and this one is new (WB-7).
-    pub lost: Option<Loss>,
+    pub lost: Option<PositionLoss>,
 }
 
 /// The highest level that a request announces in `X-Queue` (AQ-1, PQ-3). A
@@ -80,14 +80,14 @@ pub(super) fn level(piece: &str) -> Option<(u32, u32)> {
 
 /// The place that a request claims: the client's `X-Queued` (PQ-6).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Claim {
+pub struct PositionClaim {
     /// The id of the place.
     pub ticket: Option<Guid>,
     /// The last position it was told.
     pub told: Option<u32>,
 }
 
-impl Claim {
+impl PositionClaim {
     /// Parses the claim of a request, or the id that a server sends along with
     /// a transfer.
     #[must_use]
@@ -149,7 +149,7 @@ pub fn write_sleeps(head: &mut HeadWriter) {
 pub fn write_claim(
     head: &mut HeadWriter,
     dialect: Dialect,
-    claim: Claim,
+    claim: PositionClaim,
     callback: Option<SocketAddr>,
 ) {
     match dialect {
@@ -166,13 +166,13 @@ pub fn write_claim(
         head.header("X-Node", at);
     }
     match claim {
-        Claim { ticket: Some(id), told: Some(told) } => {
+        PositionClaim { ticket: Some(id), told: Some(told) } => {
             head.header("X-Queued", format_args!("position={told}; ID={id}"));
         }
-        Claim { ticket: Some(id), told: None } => {
+        PositionClaim { ticket: Some(id), told: None } => {
             head.header("X-Queued", format_args!("ID={id}"));
         }
-        Claim { ticket: None, .. } => {}
+        PositionClaim { ticket: None, .. } => {}
     }
 }
 
@@ -183,8 +183,8 @@ pub fn write_claim(
 /// Active Queueing gets one header with all five keys, because a deployed
 /// downloader needs position, pollMin and pollMax in the same one; and never a
 /// bare version, which it takes for plain busy.
-pub fn write_place(head: &mut HeadWriter, place: &Place) {
-    let Place { position, length, limit, .. } = place;
+pub fn write_place(head: &mut HeadWriter, place: &QueuePosition) {
+    let QueuePosition { position, length, limit, .. } = place;
     let retry_after = Seconds(place.retry_after);
     let lifetime = Seconds(place.lifetime);
     match place.dialect {
@@ -216,11 +216,11 @@ pub fn write_place(head: &mut HeadWriter, place: &Place) {
 }
 
 /// The settings of PARQ's `X-Queued`.
-struct Queued<'a>(&'a Place);
+struct Queued<'a>(&'a QueuePosition);
 
 impl fmt::Display for Queued<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { position, length, lifetime, ticket, eta, lost, .. } = self.0;
+        let QueuePosition { position, length, lifetime, ticket, eta, lost, .. } = self.0;
         write!(f, "position={position}; length={length}; ")?;
         if let Some(eta) = eta {
             write!(f, "ETA={}; ", eta.as_secs_ceil())?;

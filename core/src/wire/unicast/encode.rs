@@ -3,7 +3,10 @@
 use bytes::BufMut;
 
 use super::varint::{len, put};
-use super::{Ack, Block, Close, Conn, Data, Message, Order, Packet, Request, Seal, VERSION};
+use super::{
+    Ack, Close, ConnBlock, Data, DeliveryOrder, FirstMessageRequest, MessageFragment, Packet, Seal,
+    UnicastConnId, VERSION,
+};
 
 /// The block belongs to the same connection as the one before it.
 pub(super) const SAME: u8 = 0x10;
@@ -31,7 +34,7 @@ impl Packet {
         let mut conn = None;
         let last = self.blocks.len().wrapping_sub(1);
         for (i, block) in self.blocks.iter().enumerate() {
-            if let Block::Data(it) = block
+            if let ConnBlock::Data(it) = block
                 && let Some(message) = lone(it)
                 && i == last
             {
@@ -42,39 +45,39 @@ impl Packet {
             }
             head(out, kind(block), block.conn(), &mut conn);
             match block {
-                Block::Data(it) => data(out, it, i == last),
-                Block::Ack(it) => ack(out, it),
-                Block::Request(Request { token, .. }) => out.put_u64(*token),
-                Block::Close(Close { last, .. }) => put(out, *last),
-                Block::Closed { upto, .. } => put(out, *upto),
-                Block::Probe { sent, .. } => put(out, *sent),
+                ConnBlock::Data(it) => data(out, it, i == last),
+                ConnBlock::Ack(it) => ack(out, it),
+                ConnBlock::Request(FirstMessageRequest { token, .. }) => out.put_u64(*token),
+                ConnBlock::Close(Close { last, .. }) => put(out, *last),
+                ConnBlock::Closed { upto, .. } => put(out, *upto),
+                ConnBlock::Probe { sent, .. } => put(out, *sent),
             }
         }
-        if let Some(seal) = seal.of(&out.as_ref()[begin..]) {
+        if let Some(seal) = seal.compute(&out.as_ref()[begin..]) {
             out.put_slice(&seal);
         }
     }
 }
 
 /// The only message of a block, if nothing but its number must be encoded.
-fn lone(data: &Data) -> Option<&Message> {
+fn lone(data: &Data) -> Option<&MessageFragment> {
     let [message] = &data.messages[..] else { return None };
-    let plain = message.order == Order::InOrder && !message.continues && !message.more;
+    let plain = message.order == DeliveryOrder::InOrder && !message.continues && !message.more;
     let marked = data.again || data.first || data.token.is_some();
     (plain && !marked).then_some(message)
 }
 
-const fn kind(block: &Block) -> u8 {
+const fn kind(block: &ConnBlock) -> u8 {
     match block {
-        Block::Data(it) => {
+        ConnBlock::Data(it) => {
             mark(it.again, AGAIN) | mark(it.first, FIRST) | mark(it.token.is_some(), TOKEN)
         }
-        Block::Ack(_) => ACK,
-        Block::Request(_) => REQUEST,
-        Block::Close(Close { abandoned: false, .. }) => CLOSE,
-        Block::Close(_) => ABANDON,
-        Block::Closed { .. } => CLOSED,
-        Block::Probe { .. } => PROBE,
+        ConnBlock::Ack(_) => ACK,
+        ConnBlock::Request(_) => REQUEST,
+        ConnBlock::Close(Close { abandoned: false, .. }) => CLOSE,
+        ConnBlock::Close(_) => ABANDON,
+        ConnBlock::Closed { .. } => CLOSED,
+        ConnBlock::Probe { .. } => PROBE,
     }
 }
 
@@ -82,7 +85,7 @@ const fn mark(set: bool, bit: u8) -> u8 {
     if set { bit } else { 0 }
 }
 
-fn head(out: &mut impl BufMut, kind: u8, conn: Conn, before: &mut Option<Conn>) {
+fn head(out: &mut impl BufMut, kind: u8, conn: UnicastConnId, before: &mut Option<UnicastConnId>) {
     if *before == Some(conn) {
         out.put_u8((VERSION << 5) | SAME | kind);
     } else {
@@ -99,8 +102,8 @@ fn data(out: &mut impl BufMut, data: &Data, to_the_end: bool) {
     put(out, data.seq);
     put(out, if to_the_end { 0 } else { data.messages.len() as u64 });
     for message in &data.messages {
-        let Message { order, continues, more, payload } = message;
-        let marks = mark(*order == Order::AtOnce, AT_ONCE)
+        let MessageFragment { order, continues, more, payload } = message;
+        let marks = mark(*order == DeliveryOrder::AtOnce, AT_ONCE)
             | mark(*continues, CONTINUES)
             | mark(*more, MORE);
         put(out, ((payload.len() as u64) << 3) | u64::from(marks));
@@ -131,17 +134,17 @@ pub(crate) const fn message_len(payload: usize) -> usize {
 
 /// Upper bound of a block's length, without its messages and requested ranges.
 #[must_use]
-pub(crate) const fn block_len(block: &Block) -> usize {
+pub(crate) const fn block_len(block: &ConnBlock) -> usize {
     let body = match block {
-        Block::Data(it) => len(it.seq) + 3 + if it.token.is_some() { 8 } else { 0 },
-        Block::Ack(it) => {
+        ConnBlock::Data(it) => len(it.seq) + 3 + if it.token.is_some() { 8 } else { 0 },
+        ConnBlock::Ack(it) => {
             let numbers = len(it.upto) + len(it.newest - it.upto) + len(it.delay);
             numbers + len(it.messages) + len(it.bytes) + 3
         }
-        Block::Request(_) => 8,
-        Block::Close(it) => len(it.last),
-        Block::Closed { upto, .. } => len(*upto),
-        Block::Probe { sent, .. } => len(*sent),
+        ConnBlock::Request(_) => 8,
+        ConnBlock::Close(it) => len(it.last),
+        ConnBlock::Closed { upto, .. } => len(*upto),
+        ConnBlock::Probe { sent, .. } => len(*sent),
     };
     9 + body
 }

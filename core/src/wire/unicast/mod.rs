@@ -24,20 +24,20 @@ pub(crate) use self::encode::{block_len, message_len};
 pub const VERSION: u8 = 1;
 
 /// The bytes of a message or of a part of one: cheap to clone and to slice.
-pub type Payload = bytes::Bytes;
+pub type UnicastPayload = bytes::Bytes;
 
 /// A connection's id: random, and only ever compared for equality (unicast
 /// decision 3). Written as sixteen hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Conn(#[serde(with = "crate::hex::number")] pub u64);
+pub struct UnicastConnId(#[serde(with = "crate::hex::number")] pub u64);
 
 /// A datagram.
 ///
 /// ```
-/// use servent_core::wire::unicast::{Block, Conn, Packet, Seal};
+/// use servent_core::wire::unicast::{ConnBlock, UnicastConnId, Packet, Seal};
 ///
-/// let packet = Packet { blocks: vec![Block::Probe { conn: Conn(7), sent: 3 }] };
+/// let packet = Packet { blocks: vec![ConnBlock::Probe { conn: UnicastConnId(7), sent: 3 }] };
 /// let mut datagram = Vec::new();
 /// packet.encode(&Seal::Checksum, &mut datagram);
 /// assert_eq!(Packet::parse(&datagram.into(), &Seal::Checksum), Ok(packet));
@@ -45,32 +45,32 @@ pub struct Conn(#[serde(with = "crate::hex::number")] pub u64);
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Packet {
     /// In the order of the datagram.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<ConnBlock>,
 }
 
 /// A statement about one connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Block {
+pub enum ConnBlock {
     /// Messages with successive sequence numbers.
     Data(Data),
     /// The receiver's acknowledgement: what it has, has room for, and requests.
     Ack(Ack),
     /// The receiver does not know the connection, and requests its first
     /// message (UC-10).
-    Request(Request),
+    Request(FirstMessageRequest),
     /// The sender has ended the connection (UC-8).
     Close(Close),
     /// The receiver confirms the end of the connection.
     Closed {
         /// The connection.
-        conn: Conn,
+        conn: UnicastConnId,
         /// Everything up to this was delivered.
         upto: u64,
     },
     /// The sender requests an acknowledgement now.
     Probe {
         /// The connection.
-        conn: Conn,
+        conn: UnicastConnId,
         /// The highest number sent.
         sent: u64,
     },
@@ -80,7 +80,7 @@ pub enum Block {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Data {
     /// The connection.
-    pub conn: Conn,
+    pub conn: UnicastConnId,
     /// The number of the first message here; 1 begins a connection.
     pub seq: u64,
     /// The message `seq` is the first one the sender still has: it opens the
@@ -88,23 +88,23 @@ pub struct Data {
     pub first: bool,
     /// These are retransmissions.
     pub again: bool,
-    /// The token of a [`Request`], sent back.
+    /// The token of a [`FirstMessageRequest`], sent back.
     pub token: Option<u64>,
     /// At least one message.
-    pub messages: Vec<Message>,
+    pub messages: Vec<MessageFragment>,
 }
 
 /// A message, or a part of one that did not fit a datagram.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Message {
+pub struct MessageFragment {
     /// When it is delivered.
-    pub order: Order,
+    pub order: DeliveryOrder,
     /// It continues the message of the previous number.
     pub continues: bool,
     /// It is continued in the next number.
     pub more: bool,
     /// Its bytes.
-    pub payload: Payload,
+    pub payload: UnicastPayload,
 }
 
 /// When a message is delivered.
@@ -112,7 +112,7 @@ pub struct Message {
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Order {
+pub enum DeliveryOrder {
     /// After all messages sent before it.
     #[default]
     InOrder,
@@ -124,7 +124,7 @@ pub enum Order {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Ack {
     /// The connection.
-    pub conn: Conn,
+    pub conn: UnicastConnId,
     /// Everything up to this has arrived.
     pub upto: u64,
     /// The highest number that has arrived; at least `upto`.
@@ -143,9 +143,9 @@ pub struct Ack {
 
 /// Requests the first message of a connection (UC-10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Request {
+pub struct FirstMessageRequest {
     /// The connection.
-    pub conn: Conn,
+    pub conn: UnicastConnId,
     /// Sent back with the first message, as proof that the sender receives at
     /// its address.
     pub token: u64,
@@ -155,21 +155,21 @@ pub struct Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Close {
     /// The connection.
-    pub conn: Conn,
+    pub conn: UnicastConnId,
     /// The last number used; 0 when there was none.
     pub last: u64,
     /// The sender no longer has what is missing.
     pub abandoned: bool,
 }
 
-impl Block {
+impl ConnBlock {
     /// The connection it is about.
     #[must_use]
-    pub const fn conn(&self) -> Conn {
+    pub const fn conn(&self) -> UnicastConnId {
         match self {
             Self::Data(Data { conn, .. })
             | Self::Ack(Ack { conn, .. })
-            | Self::Request(Request { conn, .. })
+            | Self::Request(FirstMessageRequest { conn, .. })
             | Self::Close(Close { conn, .. })
             | Self::Closed { conn, .. }
             | Self::Probe { conn, .. } => *conn,
@@ -185,13 +185,13 @@ impl Data {
     }
 }
 
-impl fmt::Display for Conn {
+impl fmt::Display for UnicastConnId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
     }
 }
 
-impl fmt::Debug for Conn {
+impl fmt::Debug for UnicastConnId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

@@ -7,7 +7,8 @@ use super::encode::{
     SAME, TOKEN,
 };
 use super::{
-    Ack, Block, Close, Conn, Data, Message, Order, Packet, Payload, Request, Seal, VERSION, varint,
+    Ack, Close, ConnBlock, Data, DeliveryOrder, FirstMessageRequest, MessageFragment, Packet, Seal,
+    UnicastConnId, UnicastPayload, VERSION, varint,
 };
 
 /// Why a datagram is not valid.
@@ -35,8 +36,8 @@ pub enum PacketError {
     Seal,
 }
 
-struct Reader<'a> {
-    bytes: &'a Payload,
+struct ByteReader<'a> {
+    bytes: &'a UnicastPayload,
     end: usize,
     at: usize,
 }
@@ -46,14 +47,14 @@ impl Packet {
     ///
     /// # Errors
     /// The first fault found; the whole datagram is rejected.
-    pub fn parse(datagram: &Payload, seal: &Seal) -> Result<Self, PacketError> {
+    pub fn parse(datagram: &UnicastPayload, seal: &Seal) -> Result<Self, PacketError> {
         let end = datagram.len().checked_sub(seal.len()).ok_or(PacketError::Short)?;
-        if let Some(seal) = seal.of(&datagram[..end])
+        if let Some(seal) = seal.compute(&datagram[..end])
             && seal != datagram[end..]
         {
             return Err(PacketError::Seal);
         }
-        let mut reader = Reader { bytes: datagram, end, at: 0 };
+        let mut reader = ByteReader { bytes: datagram, end, at: 0 };
         let mut blocks = Vec::with_capacity(1);
         let mut conn = None;
         while reader.at < end {
@@ -63,14 +64,14 @@ impl Packet {
     }
 }
 
-impl Reader<'_> {
-    fn block(&mut self, before: &mut Option<Conn>) -> Result<Block, PacketError> {
+impl ByteReader<'_> {
+    fn block(&mut self, before: &mut Option<UnicastConnId>) -> Result<ConnBlock, PacketError> {
         let [head] = self.fixed()?;
         if head >> 5 != VERSION {
             return Err(PacketError::Version(head >> 5));
         }
         let conn = if head & SAME == 0 {
-            Conn(u64::from_be_bytes(self.fixed()?))
+            UnicastConnId(u64::from_be_bytes(self.fixed()?))
         } else {
             before.ok_or(PacketError::Number)?
         };
@@ -78,33 +79,39 @@ impl Reader<'_> {
         match head & 0x0f {
             kind @ 0..=7 => self.data(conn, kind),
             ACK => self.ack(conn),
-            REQUEST => {
-                Ok(Block::Request(Request { conn, token: u64::from_be_bytes(self.fixed()?) }))
-            }
+            REQUEST => Ok(ConnBlock::Request(FirstMessageRequest {
+                conn,
+                token: u64::from_be_bytes(self.fixed()?),
+            })),
             kind @ (CLOSE | ABANDON) => {
                 let (last, abandoned) = (self.number()?, kind == ABANDON);
-                Ok(Block::Close(Close { conn, last, abandoned }))
+                Ok(ConnBlock::Close(Close { conn, last, abandoned }))
             }
-            CLOSED => Ok(Block::Closed { conn, upto: self.number()? }),
-            PROBE => Ok(Block::Probe { conn, sent: self.number()? }),
+            CLOSED => Ok(ConnBlock::Closed { conn, upto: self.number()? }),
+            PROBE => Ok(ConnBlock::Probe { conn, sent: self.number()? }),
             LONE => self.lone(conn),
             kind => Err(PacketError::Kind(kind)),
         }
     }
 
-    fn lone(&mut self, conn: Conn) -> Result<Block, PacketError> {
+    fn lone(&mut self, conn: UnicastConnId) -> Result<ConnBlock, PacketError> {
         let seq = self.number()?;
         if seq == 0 {
             return Err(PacketError::Number);
         }
         let payload = self.bytes.slice(self.at..self.end);
         self.at = self.end;
-        let message = Message { order: Order::InOrder, continues: false, more: false, payload };
+        let message = MessageFragment {
+            order: DeliveryOrder::InOrder,
+            continues: false,
+            more: false,
+            payload,
+        };
         let messages = alloc::vec![message];
-        Ok(Block::Data(Data { conn, seq, first: false, again: false, token: None, messages }))
+        Ok(ConnBlock::Data(Data { conn, seq, first: false, again: false, token: None, messages }))
     }
 
-    fn data(&mut self, conn: Conn, kind: u8) -> Result<Block, PacketError> {
+    fn data(&mut self, conn: UnicastConnId, kind: u8) -> Result<ConnBlock, PacketError> {
         let marked = |mark| kind & mark != 0;
         let token = if marked(TOKEN) { Some(u64::from_be_bytes(self.fixed()?)) } else { None };
         let seq = self.number()?;
@@ -122,12 +129,12 @@ impl Reader<'_> {
                 if count == 0 { self.at == self.end } else { messages.len() as u64 == count };
             if done {
                 let (first, again) = (marked(FIRST), marked(AGAIN));
-                return Ok(Block::Data(Data { conn, seq, first, again, token, messages }));
+                return Ok(ConnBlock::Data(Data { conn, seq, first, again, token, messages }));
             }
         }
     }
 
-    fn message(&mut self) -> Result<Message, PacketError> {
+    fn message(&mut self) -> Result<MessageFragment, PacketError> {
         let head = self.number()?;
         let marked = |mark: u8| head & u64::from(mark) != 0;
         let length = usize::try_from(head >> 3).map_err(|_| PacketError::Short)?;
@@ -136,15 +143,15 @@ impl Reader<'_> {
         }
         let payload = self.bytes.slice(self.at..self.at + length);
         self.at += length;
-        Ok(Message {
-            order: if marked(AT_ONCE) { Order::AtOnce } else { Order::InOrder },
+        Ok(MessageFragment {
+            order: if marked(AT_ONCE) { DeliveryOrder::AtOnce } else { DeliveryOrder::InOrder },
             continues: marked(CONTINUES),
             more: marked(MORE),
             payload,
         })
     }
 
-    fn ack(&mut self, conn: Conn) -> Result<Block, PacketError> {
+    fn ack(&mut self, conn: UnicastConnId) -> Result<ConnBlock, PacketError> {
         let upto = self.number()?;
         let newest = self.sum(upto, 0)?;
         let (delay, messages, bytes) = (self.number()?, self.number()?, self.number()?);
@@ -160,7 +167,7 @@ impl Reader<'_> {
             wanted.push((first, last));
             end = last;
         }
-        Ok(Block::Ack(Ack { conn, upto, newest, delay, messages, bytes, wanted }))
+        Ok(ConnBlock::Ack(Ack { conn, upto, newest, delay, messages, bytes, wanted }))
     }
 
     /// The next number, counted from `base + more`.

@@ -38,7 +38,7 @@ impl Seal {
     }
 
     /// The seal of `bytes`.
-    pub(super) fn of(&self, bytes: &[u8]) -> Option<[u8; 8]> {
+    pub(super) fn compute(&self, bytes: &[u8]) -> Option<[u8; 8]> {
         let (a, b) = match *self {
             Self::None => return None,
             Self::Checksum => (0, 0),

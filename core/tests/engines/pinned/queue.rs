@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::net::{IpAddr, SocketAddr};
 
 use servent_core::id::{ConnId, FileKey, Guid};
-use servent_core::queue::server::{Input, Output, Server, Verdict, Windows};
-use servent_core::queue::{Config, Dialect, Policy};
+use servent_core::queue::server::{Input, Output, QueueServer, QueueVerdict, Windows};
+use servent_core::queue::{Config, Dialect, QueuePolicy};
 use servent_core::rng::Rng;
 use servent_core::time::Duration;
 
@@ -22,7 +22,7 @@ struct Life {
     addresses: u64,
 }
 
-fn config(dice: &mut Rng, policy: Policy) -> Config {
+fn config(dice: &mut Rng, policy: QueuePolicy) -> Config {
     Config {
         policy,
         slots: *dice.pick(&[1, 2, 3, 5, 20]).unwrap(),
@@ -48,7 +48,7 @@ fn config(dice: &mut Rng, policy: Policy) -> Config {
 }
 
 impl Life {
-    fn new(seed: u64, policy: Policy) -> Self {
+    fn new(seed: u64, policy: QueuePolicy) -> Self {
         let mut dice = Rng::new(seed);
         let bench = Bench::new(config(&mut dice, policy));
         let addresses = dice.between(3, 14);
@@ -66,9 +66,9 @@ impl Life {
             match output {
                 Output::Reply { conn, verdict } => {
                     let (ticket, told) = match verdict {
-                        Verdict::Wait(place) => (place.ticket, Some(place.position)),
-                        Verdict::Start { ticket, .. } => (*ticket, None),
-                        Verdict::Busy { .. } | Verdict::Hammering { .. } => continue,
+                        QueueVerdict::Wait(place) => (place.ticket, Some(place.position)),
+                        QueueVerdict::Start { ticket, .. } => (*ticket, None),
+                        QueueVerdict::Busy { .. } | QueueVerdict::Hammering { .. } => continue,
                     };
                     let found = self.clients.iter_mut().find(|client| client.conn == *conn);
                     if let Some(client) = found {
@@ -221,7 +221,7 @@ impl Life {
     }
 
     fn look(&mut self) {
-        let (server, now): (&Server, _) = (&self.bench.server, self.bench.now);
+        let (server, now): (&QueueServer, _) = (&self.bench.server, self.bench.now);
         let windows = Windows { sync: (1, 2), asynchronous: (0, 3), grace: (0, 2) };
         let view = server.view(1, u32::MAX, now);
         let positions: Vec<u32> = view.places.iter().map(|place| place.position).collect();
@@ -262,7 +262,7 @@ impl Life {
 #[test]
 fn drawn_queues_are_served_as_they_were() {
     let mut now = String::new();
-    for (policy, name) in [(Policy::Text, "text"), (Policy::Adaptive, "adaptive")] {
+    for (policy, name) in [(QueuePolicy::Text, "text"), (QueuePolicy::Adaptive, "adaptive")] {
         for seed in 0..16 {
             writeln!(now, "{name} {seed} {:016x}", Life::new(seed, policy).live(700)).unwrap();
         }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use servent_core::engine::{Engine as _, Fx};
 use servent_core::id::Guid;
 use servent_core::queue::Dialect;
-use servent_core::queue::client::{Client, Config, Input, Remembered};
+use servent_core::queue::client::{Config, Input, QueueClient, StoredPosition};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Digest;
@@ -49,7 +49,7 @@ fn live(seed: u64) -> u64 {
     let (mut dice, mut digest, mut fx) = (Rng::new(seed), Digest::default(), Fx::new());
     let longest = Duration::from_secs(60);
     let config = Config { time_scale: 1 + seed as u32 % 3, longest, ..Config::default() };
-    let (mut client, mut now) = (Client::new(config), Instant::from_secs(9_000));
+    let (mut client, mut now) = (QueueClient::new(config), Instant::from_secs(9_000));
     for _ in 0..300 {
         let until = now + Duration::from_millis(dice.below(30_000));
         while let Some((at, _)) = client.poll_timeout().filter(|(at, _)| *at <= until) {
@@ -61,7 +61,7 @@ fn live(seed: u64) -> u64 {
             let (ticket, told) = (Guid([8; 16]), Some(4));
             let not_before = now + Duration::from_secs(dice.below(90));
             let deadline = not_before + Duration::from_secs(90);
-            client.restore(Remembered { ticket, told, not_before, deadline }, now);
+            client.restore(StoredPosition { ticket, told, not_before, deadline }, now);
         }
         let input = input(&mut dice);
         client.handle(now, input, &mut fx);

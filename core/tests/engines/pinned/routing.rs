@@ -9,8 +9,8 @@ use servent_core::rng::Rng;
 use servent_core::routing::{Breakage, Config, Input, Neighbour, PushRouting, Router, Which};
 use servent_core::time::Duration;
 use servent_core::wire::gnutella::{
-    Body, Bye, FrameError, Hit, HitBuilder, Keywords, Kind, Message, Payload, PayloadError, Ping,
-    Pong, Push, Qrp, Quality, Query, Vendor, Wishes,
+    Bye, HitBuilder, Keywords, MessageBody, MessageFrameError, MessageKind, OverlayMessage,
+    OverlayPayload, PayloadError, Ping, Pong, Push, Qrp, Quality, Query, QueryHit, Vendor, Wishes,
 };
 
 use crate::routing_support::{Net, address, guid, neighbour, servent};
@@ -171,7 +171,7 @@ impl Life {
         SocketAddrV4::new(ip.into(), port)
     }
 
-    fn hit(&mut self) -> Hit {
+    fn hit(&mut self) -> QueryHit {
         let at = self.place();
         let id = servent(self.dice.below(self.nodes + 3) as usize);
         let mut hit = HitBuilder::new(at, 1, (*b"TEST", Quality::default()), id, 4_096);
@@ -182,37 +182,39 @@ impl Life {
         hit.finish().expect("a file or more")
     }
 
-    fn body(&mut self) -> Body {
+    fn body(&mut self) -> MessageBody {
         match self.dice.below(24) {
             0..6 => {
                 let long = if self.dice.chance(1, 8) { "z".repeat(80) } else { String::new() };
                 let words = if self.dice.chance(1, 10) { "    ".into() } else { self.words() };
-                Body::Query(Query::new(Wishes::default(), &(words + &long), &[]))
+                MessageBody::Query(Query::new(Wishes::default(), &(words + &long), &[]))
             }
-            6..11 => Body::Hit(self.hit()),
+            6..11 => MessageBody::Hit(self.hit()),
             11..14 => {
                 let servent = servent(self.dice.below(self.nodes + 3) as usize);
                 let (at, index) = (self.place(), FileIndex(1));
-                Body::Push(Push { servent, index, at, ggep: Payload::new() })
+                MessageBody::Push(Push { servent, index, at, ggep: OverlayPayload::new() })
             }
-            14 | 15 => Body::Ping(Ping::default()),
+            14 | 15 => MessageBody::Ping(Ping::default()),
             16..19 => {
                 let ggep = vec![0xc3; self.dice.below(2) as usize * 30].into();
-                Body::Pong(Pong { at: self.place(), files: 1, kilobytes: 1, ggep })
+                MessageBody::Pong(Pong { at: self.place(), files: 1, kilobytes: 1, ggep })
             }
             19 => {
                 let mut table = Keywords::new(8);
                 table.add(self.dice.pick(&WORDS).unwrap());
                 let mut messages = table.messages();
-                Body::Qrp(messages.swap_remove(self.dice.below(messages.len() as u64) as usize))
+                MessageBody::Qrp(
+                    messages.swap_remove(self.dice.below(messages.len() as u64) as usize),
+                )
             }
-            20 => Body::Qrp(Qrp::Reset { length: 64 << self.dice.below(3), infinity: 7 }),
+            20 => MessageBody::Qrp(Qrp::Reset { length: 64 << self.dice.below(3), infinity: 7 }),
             21 | 22 => self.vendor(),
-            _ => Body::Bye(Bye { code: 200, text: String::new() }),
+            _ => MessageBody::Bye(Bye { code: 200, text: String::new() }),
         }
     }
 
-    fn vendor(&mut self) -> Body {
+    fn vendor(&mut self) -> MessageBody {
         let names = [([0; 4], 0), (*b"BEAR", 4), (*b"LIME", 21), (*b"LIME", 22), (*b"NOPE", 1)];
         let (vendor, selector) = *self.dice.pick(&names).unwrap();
         let data = match self.dice.below(5) {
@@ -223,7 +225,13 @@ impl Life {
             _ => Vec::new(),
         };
         let version = self.dice.below(4) as u16;
-        Body::Vendor(Vendor { standard: false, vendor, selector, version, data: data.into() })
+        MessageBody::Vendor(Vendor {
+            standard: false,
+            vendor,
+            selector,
+            version,
+            data: data.into(),
+        })
     }
 
     /// A neighbour says something, whoever it is.
@@ -232,10 +240,10 @@ impl Life {
         let body = self.body();
         let ours = self.dice.chance(1, 3);
         let guid = match &body {
-            Body::Pong(_) if ours => self.net.find_ping(node, conn).unwrap_or_default(),
-            Body::Vendor(_) if ours => servent(node),
-            Body::Vendor(_) => servent(self.dice.below(40) as usize),
-            Body::Hit(_) => guid(self.guids - self.dice.below(5)),
+            MessageBody::Pong(_) if ours => self.net.find_ping(node, conn).unwrap_or_default(),
+            MessageBody::Vendor(_) if ours => servent(node),
+            MessageBody::Vendor(_) => servent(self.dice.below(40) as usize),
+            MessageBody::Hit(_) => guid(self.guids - self.dice.below(5)),
             _ => self.guid(),
         };
         let (ttl, hops) = match self.dice.below(12) {
@@ -245,10 +253,10 @@ impl Life {
             _ => (self.dice.between(0, 6) as u8, self.dice.below(5) as u8),
         };
         // A query may come with a TTL of 1 first, and anything twice.
-        let first = if matches!(body, Body::Query(_)) { 1 } else { ttl };
+        let first = if matches!(body, MessageBody::Query(_)) { 1 } else { ttl };
         let ttls = if self.dice.chance(1, 5) { vec![first, ttl] } else { vec![ttl] };
         for ttl in ttls {
-            let message = Message { guid, ttl, hops, body: body.clone() };
+            let message = OverlayMessage { guid, ttl, hops, body: body.clone() };
             self.net.give(node, Input::Message { conn, message });
         }
         self.net.run();
@@ -266,7 +274,7 @@ impl Life {
             3 | 4 => {
                 let servent = servent(self.dice.below(self.nodes + 3) as usize);
                 let (at, index) = (self.place(), FileIndex(1));
-                let push = Push { servent, index, at, ggep: Payload::new() };
+                let push = Push { servent, index, at, ggep: OverlayPayload::new() };
                 let via = Some(self.end().1).filter(|_| self.dice.chance(1, 2));
                 let proxied = self.dice.chance(1, 3);
                 let asked = Input::Push { guid, push: push.clone(), via };
@@ -291,13 +299,13 @@ impl Life {
             5 => self.net.give(node, Input::Closed { conn }),
             6 => self.net.cut(node, conn),
             7 => {
-                let kinds = [FrameError::Kind(9), FrameError::TooLong(9)];
+                let kinds = [MessageFrameError::Kind(9), MessageFrameError::TooLong(9)];
                 let frame = Breakage::Frame(*self.dice.pick(&kinds).unwrap());
                 let why = if self.dice.chance(1, 3) { Breakage::Deflate } else { frame };
                 self.net.give(node, Input::Broken { conn, why });
             }
             8 | 9 => {
-                let (kind, why) = (Kind::Hit, PayloadError::Short);
+                let (kind, why) = (MessageKind::Hit, PayloadError::Short);
                 self.net.give(node, Input::Improper { conn, kind, why });
             }
             10 => self.ourselves(node),
@@ -330,7 +338,7 @@ impl Life {
                 digest.add(&format!("{:?}", router.recall(table, servent(node))));
             }
             for other in 0..4 {
-                let (servent, index, ggep) = (servent(other), FileIndex(1), Payload::new());
+                let (servent, index, ggep) = (servent(other), FileIndex(1), OverlayPayload::new());
                 let push = Push { servent, index, at: place, ggep };
                 digest.add(&format!("{:?}", router.passes(self.net.now, &push)));
             }

@@ -7,11 +7,12 @@ use std::net::{IpAddr, SocketAddr};
 use servent_core::engine::Engine as _;
 use servent_core::id::ConnId;
 use servent_core::rng::Rng;
-use servent_core::swarm::manager::{FileView, View};
-use servent_core::swarm::{Config, FileSpec, Input, Manager, Policy};
+use servent_core::swarm::manager::{ManagedFileView, View};
+use servent_core::swarm::{Config, FileSpec, Input, Manager, SwarmPolicy};
 use servent_core::time::Duration;
 use servent_core::wire::pdtp::{
-    About, Completed, Extensions, Hash, Message, Method, Reason, Span, Text, Transfer,
+    AgreedExtensions, Completed, Hash, PdtpMessage, Reason, Span, Text, TransferKey,
+    TransferMethod, TransferOrder,
 };
 
 use crate::swarm_support::{CHUNK, Swarm, hash, name, source, url as file};
@@ -19,7 +20,7 @@ use crate::swarm_support::{CHUNK, Swarm, hash, name, source, url as file};
 /// An order that nobody has reported on to the end.
 #[derive(Clone)]
 struct Pending {
-    order: Transfer,
+    order: TransferOrder,
     down: u64,
     up: Option<u64>,
 }
@@ -42,7 +43,7 @@ fn address(n: u64) -> IpAddr {
     }
 }
 
-fn config(dice: &mut Rng, policy: Policy) -> Config {
+fn config(dice: &mut Rng, policy: SwarmPolicy) -> Config {
     Config {
         policy,
         ratio: *dice.pick(&[2_000, 1_000, 1_500, 500]).unwrap(),
@@ -67,7 +68,7 @@ fn config(dice: &mut Rng, policy: Policy) -> Config {
 }
 
 impl Life {
-    fn new(seed: u64, policy: Policy) -> Self {
+    fn new(seed: u64, policy: SwarmPolicy) -> Self {
         let mut dice = Rng::new(seed);
         let config = config(&mut dice, policy);
         let pieces: u64 = *dice.pick(&[3, 9, 40, 140]).unwrap();
@@ -93,7 +94,7 @@ impl Life {
         self.swarm.give(Input::Serve(spec));
     }
 
-    fn say(&mut self, client: u64, message: Message) {
+    fn say(&mut self, client: u64, message: PdtpMessage) {
         self.swarm.give(Input::Message { conn: ConnId(client), message });
     }
 
@@ -118,8 +119,8 @@ impl Life {
         }
         let listen_port = Some(7_000 + client as u16).filter(|_| self.dice.chance(2, 3));
         let early = self.dice.chance(1, 2);
-        let extensions = Extensions { merge: early, early };
-        self.say(client, Message::Register { client_id, listen_port, extensions });
+        let extensions = AgreedExtensions { merge: early, early };
+        self.say(client, PdtpMessage::Register { client_id, listen_port, extensions });
         if self.dice.chance(1, 2) {
             self.has(client);
         }
@@ -143,13 +144,13 @@ impl Life {
     fn wants(&mut self, client: u64) {
         let all = self.dice.chance(1, 2);
         let (url, span) = if all { (file(), Span::ALL) } else { self.span() };
-        self.say(client, Message::Request { url, span });
+        self.say(client, PdtpMessage::Request { url, span });
     }
 
     fn has(&mut self, client: u64) {
         let all = self.dice.chance(1, 12);
         let (url, span) = if all { (file(), Span::ALL) } else { self.span() };
-        self.say(client, Message::Provide { url, span });
+        self.say(client, PdtpMessage::Provide { url, span });
     }
 
     /// Takes note of what everybody was told to do.
@@ -159,21 +160,21 @@ impl Life {
         }
         for (client, messages) in std::mem::take(&mut self.swarm.told) {
             for message in messages {
-                let Message::Transfer(order) = message else { continue };
+                let PdtpMessage::Transfer(order) = message else { continue };
                 let other = self.ids.get(&order.about.peer_id).copied();
                 let (down, up) = match order.method {
-                    Method::Get => (client, other),
-                    Method::Put => (other.unwrap_or(0), Some(client)),
+                    TransferMethod::Get => (client, other),
+                    TransferMethod::Put => (other.unwrap_or(0), Some(client)),
                 };
                 self.pending.push(Pending { order, down, up });
             }
         }
     }
 
-    fn about(&self, pending: &Pending, other: Option<u64>) -> About {
+    fn about(&self, pending: &Pending, other: Option<u64>) -> TransferKey {
         let found = self.ids.iter().find(|(_, client)| Some(**client) == other);
         let peer_id = found.map_or_else(|| "".into(), |(id, _)| id.clone());
-        About { peer_id, ..pending.order.about.clone() }
+        TransferKey { peer_id, ..pending.order.about.clone() }
     }
 
     fn down_says(&mut self, pending: &Pending) {
@@ -190,7 +191,7 @@ impl Life {
             _ => (Some(hash(piece)), None, None),
         };
         let report = Completed { about, hash, offset, reason, took };
-        self.say(pending.down, Message::Completed(report));
+        self.say(pending.down, PdtpMessage::Completed(report));
     }
 
     fn up_says(&mut self, pending: &Pending) {
@@ -203,17 +204,17 @@ impl Life {
             _ => None,
         };
         let report = Completed { about, hash: None, offset: None, reason, took };
-        self.say(up, Message::Completed(report));
+        self.say(up, PdtpMessage::Completed(report));
     }
 
     /// The listener asks about the side that connects.
     fn asks(&mut self, pending: &Pending) {
         let (listener, connector) = match pending.order.method {
-            Method::Get => (pending.up, Some(pending.down)),
-            Method::Put => (Some(pending.down), pending.up),
+            TransferMethod::Get => (pending.up, Some(pending.down)),
+            TransferMethod::Put => (Some(pending.down), pending.up),
         };
         let about = self.about(pending, connector);
-        self.say(listener.unwrap_or(0), Message::AskVerify(about));
+        self.say(listener.unwrap_or(0), PdtpMessage::AskVerify(about));
     }
 
     fn one_goes_on(&mut self) {
@@ -246,23 +247,23 @@ impl Life {
         match self.dice.below(8) {
             0 | 1 => {
                 let listen_port = Some(8_000).filter(|_| self.dice.chance(1, 2));
-                self.say(client, Message::ChangePort { listen_port });
+                self.say(client, PdtpMessage::ChangePort { listen_port });
             }
             2 | 3 => {
                 let max_download = Some(self.dice.below(8) as u32);
                 let max_upload = Some(self.dice.below(8) as u32).filter(|_| self.dice.chance(3, 4));
-                self.say(client, Message::SetConcurrency { max_download, max_upload });
+                self.say(client, PdtpMessage::SetConcurrency { max_download, max_upload });
             }
             4 => {
                 let (url, span) = self.span();
-                self.say(client, Message::Unprovide { url, span });
+                self.say(client, PdtpMessage::Unprovide { url, span });
             }
             5 => {
                 let (url, span) = self.span();
-                self.say(client, Message::Unrequest { url, span });
+                self.say(client, PdtpMessage::Unrequest { url, span });
             }
-            6 => self.say(client, Message::AskInfo { url: "short".into() }),
-            _ => self.say(client, Message::Error { reason: "no".into(), message: "no".into() }),
+            6 => self.say(client, PdtpMessage::AskInfo { url: "short".into() }),
+            _ => self.say(client, PdtpMessage::Error { reason: "no".into(), message: "no".into() }),
         }
     }
 
@@ -289,7 +290,7 @@ impl Life {
                 self.serve("short", size);
             }
             7 if self.dice.chance(1, 6) => self.restarts(),
-            _ => self.say(client, Message::Extensions(Extensions::default())),
+            _ => self.say(client, PdtpMessage::Extensions(AgreedExtensions::default())),
         }
     }
 
@@ -389,7 +390,7 @@ impl Life {
         digest.add(manager.config());
         digest.add(&(manager.pace(0), manager.pace(7), manager.copies(0, 1), manager.copies(7, 1)));
         for pending in &self.pending {
-            let (id, About { url, span, .. }) = (name(pending.down), &pending.order.about);
+            let (id, TransferKey { url, span, .. }) = (name(pending.down), &pending.order.about);
             let wider = Span { start: span.start, end: None };
             let early = Span { start: span.start.saturating_sub(1), end: span.end };
             for span in [*span, wider, early] {
@@ -417,7 +418,7 @@ fn ones(word: &str) -> u32 {
 }
 
 /// Copies at clients that count as uploaders, and those on their way.
-fn copies_of(file: &FileView, piece: u32) -> u32 {
+fn copies_of(file: &ManagedFileView, piece: u32) -> u32 {
     let has = |words: &[String]| {
         let word = u64::from_str_radix(&words[piece as usize / 64], 16).expect("digits");
         word >> (piece % 64) & 1 == 1
@@ -430,7 +431,8 @@ fn copies_of(file: &FileView, piece: u32) -> u32 {
 #[test]
 fn drawn_swarms_are_coordinated_as_they_were() {
     let mut now = String::new();
-    for (policy, name) in [(Policy::Adaptive, "adaptive"), (Policy::Seed2004, "seed2004")] {
+    for (policy, name) in [(SwarmPolicy::Adaptive, "adaptive"), (SwarmPolicy::Seed2004, "seed2004")]
+    {
         for seed in 0..10 {
             let few = Life::new(seed, policy).live(4, 500);
             writeln!(now, "{name} few {seed} {few:016x}").unwrap();

@@ -7,23 +7,26 @@ use std::net::IpAddr;
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::ConnId;
 use servent_core::rng::Rng;
-use servent_core::swarm::client::{Client, Config, Input, Job, Outcome, Output, Request};
+use servent_core::swarm::client::{
+    Config, Input, JobOutcome, Output, PeerRequest, SwarmClient, TransferJob,
+};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Digest;
 use servent_core::wire::pdtp::{
-    About, Extensions, Hash, Message, Method, Reason, Site, Span, Text, Transfer,
+    AgreedExtensions, Hash, PdtpMessage, Reason, SiteAnnouncement, Span, Text, TransferKey,
+    TransferMethod, TransferOrder,
 };
 
 const CHUNK: u64 = 100;
 const SIZE: u64 = 770;
 
 struct Life {
-    client: Client,
+    client: SwarmClient,
     dice: Rng,
     now: Instant,
     digest: Digest,
-    jobs: Vec<(Job, u64, bool)>,
-    asked: Vec<About>,
+    jobs: Vec<(TransferJob, u64, bool)>,
+    asked: Vec<TransferKey>,
     conns: u64,
 }
 
@@ -53,7 +56,7 @@ impl Life {
             ..Config::default()
         };
         Self {
-            client: Client::new(config),
+            client: SwarmClient::new(config),
             dice,
             now: Instant::from_secs(50),
             digest: Digest::default(),
@@ -69,7 +72,7 @@ impl Life {
         self.hear(fx);
     }
 
-    fn told(&mut self, message: Message) {
+    fn told(&mut self, message: PdtpMessage) {
         self.give(Input::Message(message));
     }
 
@@ -84,7 +87,7 @@ impl Life {
                 Output::Push { job, span, .. } | Output::Serve { job, span, .. } => {
                     self.jobs.push((job, span.start / CHUNK, false));
                 }
-                Output::Send(Message::AskVerify(about)) => self.asked.push(about),
+                Output::Send(PdtpMessage::AskVerify(about)) => self.asked.push(about),
                 _ => {}
             }
         }
@@ -125,35 +128,35 @@ impl Life {
         }
     }
 
-    fn about(&mut self) -> About {
+    fn about(&mut self) -> TransferKey {
         let (url, span, peer) = (self.url(), self.span(), self.dice.below(4));
         let peer_id = if self.dice.chance(1, 6) { "".into() } else { format!("c{peer}").into() };
         let local = self.dice.chance(1, 12);
         let peer = IpAddr::from([if local { 10 } else { 80 }, 1, 1, peer as u8 + 1]);
-        About { peer, url, span, peer_id }
+        TransferKey { peer, url, span, peer_id }
     }
 
     fn ordered(&mut self) {
         let about = self.about();
         let port = *self.dice.pick(&[7_000, 7_001, 80, 443, 25]).unwrap();
-        let method = if self.dice.chance(2, 3) { Method::Get } else { Method::Put };
+        let method = if self.dice.chance(2, 3) { TransferMethod::Get } else { TransferMethod::Put };
         let hash = Some(hash(about.span.start / CHUNK)).filter(|_| self.dice.chance(1, 2));
-        self.told(Message::Transfer(Transfer { about, port, method, hash }));
+        self.told(PdtpMessage::Transfer(TransferOrder { about, port, method, hash }));
     }
 
     fn comes(&mut self) {
-        let About { peer, url, span, peer_id } = self.about();
-        let method = if self.dice.chance(2, 3) { Method::Get } else { Method::Put };
+        let TransferKey { peer, url, span, peer_id } = self.about();
+        let method = if self.dice.chance(2, 3) { TransferMethod::Get } else { TransferMethod::Put };
         self.conns += 1;
         let conn = ConnId(self.conns);
-        self.give(Input::Incoming(Request { conn, peer, peer_id, method, url, span }));
+        self.give(Input::Incoming(PeerRequest { conn, peer, peer_id, method, url, span }));
     }
 
     fn verifies(&mut self) {
         let known = self.dice.chance(3, 4).then(|| self.asked.pop()).flatten();
         let about = known.unwrap_or_else(|| self.about());
         let authorized = self.dice.chance(4, 5);
-        self.told(Message::TellVerify { about, authorized });
+        self.told(PdtpMessage::TellVerify { about, authorized });
     }
 
     fn ends(&mut self) {
@@ -166,15 +169,15 @@ impl Life {
         let hash = if self.dice.chance(1, 5) { hash(99) } else { hash(piece) };
         let outcome = if self.dice.chance(1, 4) {
             let reason = *self.dice.pick(&[Reason::Data, Reason::Connect]).unwrap();
-            Outcome::Broken { reason, bytes: self.dice.below(3) * 30 }
+            JobOutcome::Broken { reason, bytes: self.dice.below(3) * 30 }
         } else {
-            Outcome::Whole { hash: down.then_some(hash), took }
+            JobOutcome::Whole { hash: down.then_some(hash), took }
         };
         self.give(Input::Ended { job, outcome });
         if down && self.dice.chance(2, 3) {
             let span = Span::new(piece * CHUNK, ((piece + 1) * CHUNK).min(SIZE));
             let hash_ok = self.dice.chance(2, 3);
-            self.told(Message::HashVerify { url: "f".into(), span, hash_ok });
+            self.told(PdtpMessage::HashVerify { url: "f".into(), span, hash_ok });
         }
     }
 
@@ -192,14 +195,14 @@ impl Life {
         };
         let gone = self.dice.chance(1, 20).then(|| "over".into());
         let (url, sha256) = (url.into(), Some(hash(7)));
-        self.told(Message::TellInfo {
+        self.told(PdtpMessage::TellInfo {
             url,
             size,
             chunk_size,
             streaming: false,
             sha256,
             gone,
-            site: Site::default(),
+            site: SiteAnnouncement::default(),
         });
     }
 
@@ -224,7 +227,7 @@ impl Life {
             1 | 2 => self.give(Input::Online { coordinator: coordinator() }),
             3 => {
                 let early = self.dice.chance(2, 3);
-                self.told(Message::Extensions(Extensions { merge: true, early }));
+                self.told(PdtpMessage::Extensions(AgreedExtensions { merge: true, early }));
             }
             4 => {
                 let port = Some(8).filter(|_| self.dice.chance(1, 2));
@@ -234,8 +237,8 @@ impl Life {
                 let conn = ConnId(self.conns - self.dice.below(4).min(self.conns));
                 self.give(Input::Gone { conn });
             }
-            6 => self.told(Message::Error { reason: "x".into(), message: "no".into() }),
-            _ => self.told(Message::AskInfo { url: "f".into() }),
+            6 => self.told(PdtpMessage::Error { reason: "x".into(), message: "no".into() }),
+            _ => self.told(PdtpMessage::AskInfo { url: "f".into() }),
         }
     }
 
@@ -243,7 +246,7 @@ impl Life {
         self.give(Input::Want { url: "f".into(), chunk: CHUNK, have: vec![1, 2, 7] });
         self.give(Input::Offer { url: "g".into() });
         self.give(Input::Online { coordinator: coordinator() });
-        self.told(Message::Extensions(Extensions { merge: true, early: true }));
+        self.told(PdtpMessage::Extensions(AgreedExtensions { merge: true, early: true }));
         self.info("f");
         self.info("g");
         for _ in 0..steps {

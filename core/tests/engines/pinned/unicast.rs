@@ -6,8 +6,12 @@ use std::net::SocketAddr;
 
 use servent_core::rng::Rng;
 use servent_core::time::Duration;
-use servent_core::unicast::{Config, Congestion, Conn, Input, Order, Payload, Profile, Side};
-use servent_core::wire::unicast::{Ack, Block, Close, Data, Message, Packet, Request};
+use servent_core::unicast::{
+    Config, Congestion, DeliveryOrder, Input, Profile, Side, UnicastConnId, UnicastPayload,
+};
+use servent_core::wire::unicast::{
+    Ack, Close, ConnBlock, Data, FirstMessageRequest, MessageFragment, Packet,
+};
 
 use crate::unicast_support::{Fate, Link, World, addr, config};
 
@@ -88,26 +92,31 @@ impl Life {
                 _ => self.dice.below(60),
             };
             self.sent += 1;
-            let payload = Payload::from(vec![self.sent as u8; length as usize + 8]);
-            let order = if self.dice.chance(1, 8) { Order::AtOnce } else { Order::InOrder };
+            let payload = UnicastPayload::from(vec![self.sent as u8; length as usize + 8]);
+            let order =
+                if self.dice.chance(1, 8) { DeliveryOrder::AtOnce } else { DeliveryOrder::InOrder };
             self.world.input(from, Input::Send { peer, payload, order });
         }
         self.world.flush(from);
     }
 
     /// A block about a connection that exists, or about none.
-    fn block(&mut self, at: usize) -> Block {
-        let senders: Vec<(Conn, u64)> = (0..self.nodes as usize)
+    fn block(&mut self, at: usize) -> ConnBlock {
+        let senders: Vec<(UnicastConnId, u64)> = (0..self.nodes as usize)
             .filter_map(|other| self.world.nodes[other].endpoint.sending(addr(at)))
             .chain((0..9).filter_map(|n| self.world.nodes[at].endpoint.sending(addr(n))))
             .collect();
-        let nobody = (Conn(self.dice.below(3)), 9);
+        let nobody = (UnicastConnId(self.dice.below(3)), 9);
         let (conn, last) = self.dice.pick(&senders).copied().unwrap_or(nobody);
         let near = last.saturating_sub(self.dice.below(6)) + self.dice.below(9);
         match self.dice.below(9) {
             0..3 => {
-                let mut message = || Message {
-                    order: if self.dice.chance(1, 4) { Order::AtOnce } else { Order::InOrder },
+                let mut message = || MessageFragment {
+                    order: if self.dice.chance(1, 4) {
+                        DeliveryOrder::AtOnce
+                    } else {
+                        DeliveryOrder::InOrder
+                    },
                     continues: self.dice.chance(1, 6),
                     more: self.dice.chance(1, 6),
                     payload: vec![1; self.dice.below(90) as usize].into(),
@@ -115,19 +124,19 @@ impl Life {
                 let messages = vec![message(), message()];
                 let (first, again) = (self.dice.chance(1, 3), self.dice.chance(1, 3));
                 let token = Some(self.dice.below(4)).filter(|_| self.dice.chance(1, 4));
-                Block::Data(Data { conn, seq: near + 1, first, again, token, messages })
+                ConnBlock::Data(Data { conn, seq: near + 1, first, again, token, messages })
             }
             3..6 => {
                 let newest = near + self.dice.below(4);
                 let wanted = if newest > near { vec![(near + 1, newest)] } else { Vec::new() };
                 let (messages, bytes) = (self.dice.below(40), self.dice.below(9_000));
                 let delay = self.dice.below(5_000);
-                Block::Ack(Ack { conn, upto: near, newest, delay, messages, bytes, wanted })
+                ConnBlock::Ack(Ack { conn, upto: near, newest, delay, messages, bytes, wanted })
             }
-            6 => Block::Request(Request { conn, token: self.dice.below(4) }),
-            7 => Block::Close(Close { conn, last: near, abandoned: self.dice.chance(1, 2) }),
-            _ if self.dice.chance(1, 2) => Block::Closed { conn, upto: near },
-            _ => Block::Probe { conn, sent: near },
+            6 => ConnBlock::Request(FirstMessageRequest { conn, token: self.dice.below(4) }),
+            7 => ConnBlock::Close(Close { conn, last: near, abandoned: self.dice.chance(1, 2) }),
+            _ if self.dice.chance(1, 2) => ConnBlock::Closed { conn, upto: near },
+            _ => ConnBlock::Probe { conn, sent: near },
         }
     }
 

@@ -5,7 +5,9 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use servent_core::engine::{Effect, Engine as _, Fx};
-use servent_core::fetch::{Answer, Config, Event, Fetches, Get, Input, Output, PartRow, Source};
+use servent_core::fetch::{
+    Config, DownloadSource, Event, FetchAnswer, Fetches, Get, Input, Output, PartRow,
+};
 use servent_core::id::{ConnId, FetchId, Guid, Sha1};
 use servent_core::queue::Dialect;
 use servent_core::time::{Duration, Instant};
@@ -27,8 +29,8 @@ pub fn addr(text: &str) -> SocketAddr {
 }
 
 /// A source at that address with a plain target.
-pub fn source(at: &str) -> Source {
-    Source { at: addr(at), target: "/get/1/a".into(), host: at.into() }
+pub fn source(at: &str) -> DownloadSource {
+    DownloadSource { at: addr(at), target: "/get/1/a".into(), host: at.into() }
 }
 
 pub fn get(sha1: Option<Sha1>, sources: &[&str]) -> Get {
@@ -163,7 +165,7 @@ impl Desk {
         self.reply(conn, &head);
     }
 
-    pub fn answers(&self) -> Vec<Answer> {
+    pub fn answers(&self) -> Vec<FetchAnswer> {
         let answer = |o: &Output| match o {
             Output::Answer(answer) => Some(answer.clone()),
             _ => None,

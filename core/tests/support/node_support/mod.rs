@@ -8,7 +8,8 @@ use std::net::SocketAddr;
 use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::id::{ConnId, FetchId, FileIndex, Sha1};
 use servent_core::node::{
-    Answer, Config, ConnEvent, FileInfo, FileRef, Input, Limit, Node, Op, Output, Restored,
+    Config, ConnEvent, FileInfo, FileRef, Input, Node, NodeAnswer, NodeLimit, NodeOp, Output,
+    RestoredNode,
 };
 use servent_core::queue::FileKey;
 use servent_core::thex::TreeHasher;
@@ -53,8 +54,8 @@ pub(crate) struct Host {
     pub hung_up: BTreeSet<ConnId>,
     pub(crate) dials: Vec<(ConnId, SocketAddr)>,
     pub(crate) parts: BTreeMap<FetchId, Vec<u8>>,
-    pub(crate) answers: Vec<Answer>,
-    pub(crate) ops: Vec<Op>,
+    pub(crate) answers: Vec<NodeAnswer>,
+    pub(crate) ops: Vec<NodeOp>,
     /// Bodies stay here instead of leaving.
     pub(crate) stalled: bool,
     storing: BTreeMap<ConnId, Storing>,
@@ -79,7 +80,7 @@ impl Host {
         let mut host = Self::blank(config, sizes);
         let shared = host.shared();
         let listen = Some("1.2.3.4:6346".parse().unwrap());
-        host.input(Input::Start(Restored { listen, shared, ..Restored::default() }));
+        host.input(Input::Start(RestoredNode { listen, shared, ..RestoredNode::default() }));
         host
     }
 
@@ -300,7 +301,7 @@ impl Host {
     }
 
     /// True when a limit was reported.
-    pub(crate) fn hit(&self, limit: Limit) -> bool {
+    pub(crate) fn hit(&self, limit: NodeLimit) -> bool {
         self.log.iter().any(|e| {
             matches!(e, Effect::Event(Event::Conn(ConnEvent::Limit { limit: l, .. })) if *l == limit)
         })

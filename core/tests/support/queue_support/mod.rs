@@ -5,8 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use servent_core::engine::{Engine, Fx};
 use servent_core::id::{ConnId, Guid};
-use servent_core::queue::server::{Input, Output, Request, Server, Verdict};
-use servent_core::queue::{Config, Dialect, Event, FileKey, Loss, Place, Refusal, Row};
+use servent_core::queue::server::{Input, Output, QueueRequest, QueueServer, QueueVerdict};
+use servent_core::queue::{
+    Config, Dialect, Event, FileKey, PositionLoss, QueuePosition, QueueRefusal, StoredEntry,
+};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Digest;
@@ -14,7 +16,7 @@ use servent_core::trace::Digest;
 /// A server, its clock, and everything it ever said.
 #[derive(Clone)]
 pub struct Bench {
-    pub server: Server,
+    pub server: QueueServer,
     pub now: Instant,
     pub events: Vec<Event>,
     pub outputs: Vec<Output>,
@@ -40,8 +42,8 @@ pub struct Client {
 
 impl Client {
     /// What it asks.
-    pub fn request(&self) -> Request {
-        Request {
+    pub fn request(&self) -> QueueRequest {
+        QueueRequest {
             conn: self.conn,
             peer: self.peer,
             dialect: self.dialect,
@@ -60,14 +62,14 @@ impl Client {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Got {
     Slot,
-    Place(Place),
-    Busy(Refusal),
+    Place(QueuePosition),
+    Busy(QueueRefusal),
     Hammering(Duration),
-    HungUp(Loss),
+    HungUp(PositionLoss),
 }
 
 impl Got {
-    pub fn place(self) -> Place {
+    pub fn place(self) -> QueuePosition {
         match self {
             Self::Place(place) => place,
             other => panic!("no place but {other:?}"),
@@ -85,7 +87,7 @@ pub fn config(slots: u32) -> Config {
 
 impl Bench {
     pub fn new(config: Config) -> Self {
-        let server = Server::new(config, Rng::new(7));
+        let server = QueueServer::new(config, Rng::new(7));
         let (events, outputs, digest) = (Vec::new(), Vec::new(), Digest::default());
         Self { server, now: Instant::from_secs(1_000_000), events, outputs, digest, next_conn: 0 }
     }
@@ -206,7 +208,7 @@ impl Bench {
         found.map_or(0, |place| place.position)
     }
 
-    pub fn lost(&self) -> Vec<Loss> {
+    pub fn lost(&self) -> Vec<PositionLoss> {
         let loss = |event: &Event| match event {
             Event::Lost { why, .. } => Some(*why),
             _ => None,
@@ -215,8 +217,8 @@ impl Bench {
     }
 
     /// What the store holds after everything said so far.
-    pub fn store(&self) -> Vec<Row> {
-        let mut rows: Vec<Row> = Vec::new();
+    pub fn store(&self) -> Vec<StoredEntry> {
+        let mut rows: Vec<StoredEntry> = Vec::new();
         for output in &self.outputs {
             match output {
                 Output::Save(row) => {
@@ -234,7 +236,7 @@ impl Bench {
     /// kill -9, and a start from the store after `away`.
     pub fn restart(&mut self, away: Duration) -> Vec<Output> {
         let rows = self.store();
-        self.server = Server::new(*self.server.config(), Rng::new(8));
+        self.server = QueueServer::new(*self.server.config(), Rng::new(8));
         self.now += away;
         for row in rows {
             self.input(Input::Restore(row));
@@ -243,14 +245,14 @@ impl Bench {
     }
 }
 
-fn verdict_got(verdict: Verdict) -> Got {
+fn verdict_got(verdict: QueueVerdict) -> Got {
     match verdict {
-        Verdict::Start { .. } => Got::Slot,
-        Verdict::Wait(place) => Got::Place(place),
-        Verdict::Busy { why, retry_after } => {
+        QueueVerdict::Start { .. } => Got::Slot,
+        QueueVerdict::Wait(place) => Got::Place(place),
+        QueueVerdict::Busy { why, retry_after } => {
             assert!(retry_after > Duration::ZERO, "every 503 says when to come back");
             Got::Busy(why)
         }
-        Verdict::Hammering { retry_after } => Got::Hammering(retry_after),
+        QueueVerdict::Hammering { retry_after } => Got::Hammering(retry_after),
     }
 }

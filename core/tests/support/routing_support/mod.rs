@@ -7,12 +7,12 @@ use std::net::SocketAddr;
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::{ConnId, FileIndex, Guid};
 use servent_core::rng::Rng;
-use servent_core::routing::{Config, Event, Input, Neighbour, Output, Router, Verdict};
+use servent_core::routing::{Config, Event, Input, Neighbour, Output, Router, RoutingVerdict};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Digest;
 use servent_core::wire::gnutella::{
-    Body, FrameLimits, Framer, Hit, HitBuilder, Kind, Message, Payload, Pong, Push, Quality, Query,
-    Wishes, matches,
+    FrameLimits, Framer, HitBuilder, MessageBody, MessageKind, OverlayMessage, OverlayPayload,
+    Pong, Push, Quality, Query, QueryHit, Wishes, matches,
 };
 
 /// What happened where.
@@ -71,7 +71,7 @@ pub fn query(words: &str) -> Query {
     Query::new(Wishes::default(), words, &[])
 }
 
-pub fn hit_of(node: usize, name: &str) -> Hit {
+pub fn hit_of(node: usize, name: &str) -> QueryHit {
     let SocketAddr::V4(at) = address(node) else { unreachable!() };
     let mut hit = HitBuilder::new(at, 1, (*b"TEST", Quality::default()), servent(node), 4_096);
     assert!(hit.add(FileIndex(1), 10, name, None));
@@ -207,7 +207,12 @@ impl Net {
     }
 
     /// A message from a neighbour, whatever that one would say.
-    pub fn inject(&mut self, node: usize, conn: ConnId, message: &Message) -> Option<Verdict> {
+    pub fn inject(
+        &mut self,
+        node: usize,
+        conn: ConnId,
+        message: &OverlayMessage,
+    ) -> Option<RoutingVerdict> {
         let from = self.told.len();
         self.give(node, Input::Message { conn, message: message.clone() });
         self.told[from..].iter().find_map(|told| match &told.event {
@@ -250,7 +255,7 @@ impl Net {
             Output::Hit { guid, hit, .. } => self.hits.push((node, guid, hit.servent())),
             Output::Push { index, at } => {
                 let servent = servent(node);
-                self.pushed.push((node, Push { servent, index, at, ggep: Payload::new() }));
+                self.pushed.push((node, Push { servent, index, at, ggep: OverlayPayload::new() }));
             }
             Output::NoWay { .. } => self.no_way.push(node),
             Output::Host { at } => _ = self.hosts.insert((node, SocketAddr::V4(at))),
@@ -264,7 +269,7 @@ impl Net {
             let mut framer = Framer::new(FrameLimits { payload: 65_536 });
             framer.push(bytes.into());
             while let Some(frame) = framer.next_frame().expect("our own bytes") {
-                let message = Message::parse(frame).expect("our own payload");
+                let message = OverlayMessage::parse(frame).expect("our own payload");
                 self.give(to, Input::Message { conn, message });
             }
         }
@@ -295,7 +300,8 @@ impl Net {
 
     pub fn push(&mut self, node: usize, id: u64, target: usize) {
         let SocketAddr::V4(at) = address(node) else { unreachable!() };
-        let push = Push { servent: servent(target), index: FileIndex(1), at, ggep: Payload::new() };
+        let push =
+            Push { servent: servent(target), index: FileIndex(1), at, ggep: OverlayPayload::new() };
         self.give(node, Input::Push { guid: guid(id), push, via: None });
         self.run();
     }
@@ -308,7 +314,7 @@ impl Net {
     /// The same, if it was ever pinged.
     pub fn find_ping(&self, node: usize, conn: ConnId) -> Option<Guid> {
         let ping = |told: &Told| match &told.event {
-            Event::Sent { guid, kind: Kind::Ping, to, .. }
+            Event::Sent { guid, kind: MessageKind::Ping, to, .. }
                 if told.node == node && to.contains(&conn) =>
             {
                 Some(*guid)
@@ -319,15 +325,19 @@ impl Net {
     }
 
     /// A pong of somebody for that ping.
-    pub fn pong(&mut self, node: usize, conn: ConnId, at: &str) -> Option<Verdict> {
+    pub fn pong(&mut self, node: usize, conn: ConnId, at: &str) -> Option<RoutingVerdict> {
         let at = at.parse().expect("an address");
-        let pong = Pong { at, files: 1, kilobytes: 1, ggep: Payload::new() };
+        let pong = Pong { at, files: 1, kilobytes: 1, ggep: OverlayPayload::new() };
         let guid = self.ping_out(node, conn);
-        self.inject(node, conn, &Message { guid, ttl: 5, hops: 2, body: Body::Pong(pong) })
+        self.inject(
+            node,
+            conn,
+            &OverlayMessage { guid, ttl: 5, hops: 2, body: MessageBody::Pong(pong) },
+        )
     }
 
     /// What became of a message at the routers it came to.
-    pub fn verdicts(&self, wanted: Guid) -> Vec<(usize, Verdict)> {
+    pub fn verdicts(&self, wanted: Guid) -> Vec<(usize, RoutingVerdict)> {
         let verdict = |told: &Told| match &told.event {
             Event::Judged { guid, verdict, .. } if *guid == wanted => {
                 Some((told.node, verdict.clone()))
@@ -346,8 +356,8 @@ impl Net {
             assert!(*seen != guid || looked.insert(*node), "node {node} looks at it twice");
         }
         for told in &self.told {
-            if let Event::Judged { guid: id, kind: Kind::Query, verdict, .. } = &told.event
-                && (*id, matches!(verdict, Verdict::Forward { .. })) == (guid, true)
+            if let Event::Judged { guid: id, kind: MessageKind::Query, verdict, .. } = &told.event
+                && (*id, matches!(verdict, RoutingVerdict::Forward { .. })) == (guid, true)
             {
                 let node = told.node;
                 assert!(passed.insert(node), "node {node} passes it on twice");
@@ -359,6 +369,6 @@ impl Net {
     }
 }
 
-pub fn message(id: u64, ttl: u8, hops: u8, body: Body) -> Message {
-    Message { guid: guid(id), ttl, hops, body }
+pub fn message(id: u64, ttl: u8, hops: u8, body: MessageBody) -> OverlayMessage {
+    OverlayMessage { guid: guid(id), ttl, hops, body }
 }

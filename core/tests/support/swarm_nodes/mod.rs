@@ -7,13 +7,13 @@ use servent_core::engine::{Effect, Engine as _, Fx, FxOf};
 use servent_core::id::{ConnId, FileIndex};
 use servent_core::node::swarm::{self, SwarmFile};
 use servent_core::node::{
-    Answer, Command, Config, DialError, FileRef, Input, Node, Op, Output, Restored,
+    Config, DialError, FileRef, Input, Node, NodeAnswer, NodeCommand, NodeOp, Output, RestoredNode,
 };
 use servent_core::swarm as engine;
 use servent_core::swarm::FileSpec;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::replay::Replay;
-use servent_core::trace::tape::{Start, Writer};
+use servent_core::trace::tape::{RecordingLog, Start};
 use servent_core::trace::{Event, NodeId, qlog};
 use servent_core::wire::pdtp::{Hash, url_of};
 
@@ -51,8 +51,8 @@ pub(crate) struct Host {
     pub(crate) at: SocketAddr,
     pub(crate) files: BTreeMap<SwarmFile, Vec<u8>>,
     pub(crate) shared: BTreeMap<FileIndex, Vec<u8>>,
-    pub(crate) ops: Vec<Op>,
-    pub(crate) answers: Vec<Answer>,
+    pub(crate) ops: Vec<NodeOp>,
+    pub(crate) answers: Vec<NodeAnswer>,
     pub(crate) events: Vec<Event>,
     /// Accepts nobody.
     pub(crate) passive: bool,
@@ -61,7 +61,7 @@ pub(crate) struct Host {
     conns: BTreeMap<ConnId, (usize, ConnId)>,
     storing: BTreeMap<ConnId, Storing>,
     next: u64,
-    writer: Writer,
+    writer: RecordingLog,
     lines: Vec<String>,
 }
 
@@ -100,15 +100,15 @@ impl World {
     }
 
     /// Starts a node; its number.
-    pub(crate) fn start(&mut self, part: swarm::Config, restored: Restored) -> usize {
+    pub(crate) fn start(&mut self, part: swarm::Config, restored: RestoredNode) -> usize {
         let at = self.next_address();
-        self.start_at(at, part, Restored { listen: Some(at), ..restored })
+        self.start_at(at, part, RestoredNode { listen: Some(at), ..restored })
     }
 
     /// Starts a client that accepts nobody.
     pub(crate) fn start_passive(&mut self) -> usize {
         let at = self.next_address();
-        self.start_at(at, client(), Restored::default())
+        self.start_at(at, client(), RestoredNode::default())
     }
 
     fn next_address(&self) -> SocketAddr {
@@ -120,12 +120,12 @@ impl World {
         &mut self,
         at: SocketAddr,
         part: swarm::Config,
-        restored: Restored,
+        restored: RestoredNode,
     ) -> usize {
         let config = Config { swarm: part, ..Config::default() };
         let (seed, mut lines) = (self.hosts.len() as u64 + 7, Vec::new());
         let start = Start::new(NodeId(0), "node", seed, config.clone());
-        let writer = Writer::new(self.now, start, &mut lines);
+        let writer = RecordingLog::new(self.now, start, &mut lines);
         let passive = restored.listen.is_none();
         self.hosts.push(Host {
             node: Node::new(config, seed),
@@ -149,22 +149,22 @@ impl World {
         number
     }
 
-    pub(crate) fn tell(&mut self, host: usize, command: swarm::Command) {
-        self.give(host, Input::Command(Command::Swarm(command)));
+    pub(crate) fn tell(&mut self, host: usize, command: swarm::SwarmCommand) {
+        self.give(host, Input::Command(NodeCommand::Swarm(command)));
     }
 
     pub(crate) fn serve(&mut self, host: usize, bytes: &[u8], chunk: usize) {
         let file = SwarmFile(0);
         self.hosts[host].files.insert(file, bytes.to_vec());
-        self.tell(host, swarm::Command::Serve { file, spec: spec(bytes, chunk) });
+        self.tell(host, swarm::SwarmCommand::Serve { file, spec: spec(bytes, chunk) });
         let at = SocketAddr::from(([0, 0, 0, 0], self.hosts[host].at.port()));
-        self.tell(host, swarm::Command::Source { at, slots: 2 });
+        self.tell(host, swarm::SwarmCommand::Source { at, slots: 2 });
     }
 
     pub(crate) fn want(&mut self, host: usize, from: SocketAddr) {
         let (file, url) = (SwarmFile(1), url_of("film"));
         let coordinator = vec![from];
-        self.tell(host, swarm::Command::Want { file, url, coordinator, sha256: None });
+        self.tell(host, swarm::SwarmCommand::Want { file, url, coordinator, sha256: None });
     }
 
     pub(crate) fn give(&mut self, host: usize, input: Input) {
@@ -344,33 +344,36 @@ impl World {
 
     pub(crate) fn is_whole(&self, number: usize) -> bool {
         self.hosts[number].answers.iter().any(|answer| {
-            matches!(answer, Answer::Swarm(swarm::Answer::Done { file: SwarmFile(1), .. }))
+            matches!(answer, NodeAnswer::Swarm(swarm::SwarmAnswer::Done { file: SwarmFile(1), .. }))
         })
     }
 
     /// What a store would give back.
-    pub(crate) fn remembered(&self, number: usize) -> swarm::Restored {
-        let mut restored = swarm::Restored::default();
+    pub(crate) fn remembered(&self, number: usize) -> swarm::RestoredSwarm {
+        let mut restored = swarm::RestoredSwarm::default();
         let (mut ledger, mut part) = (BTreeMap::new(), None);
         let mut pieces = Vec::new();
         for op in &self.hosts[number].ops {
-            let Op::Swarm(op) = op else { continue };
+            let NodeOp::Swarm(op) = op else { continue };
             match op.clone() {
-                swarm::Op::Ledger(row) => drop(ledger.insert(row.owner, row)),
-                swarm::Op::LedgerGone(owner) => drop(ledger.remove(&owner)),
-                swarm::Op::Part { file, url, size, chunk } => {
+                swarm::SwarmOp::Ledger(row) => drop(ledger.insert(row.owner, row)),
+                swarm::SwarmOp::LedgerGone(owner) => drop(ledger.remove(&owner)),
+                swarm::SwarmOp::Part { file, url, size, chunk } => {
                     pieces.clear();
-                    part = Some(swarm::Part { file, url, size, chunk, have: Vec::new() });
+                    part = Some(swarm::PartialFile { file, url, size, chunk, have: Vec::new() });
                 }
-                swarm::Op::Piece { piece, .. } => pieces.push(piece),
-                swarm::Op::PartGone(_) => part = None,
-                swarm::Op::Account(_) | swarm::Op::AccountGone { .. } => {}
+                swarm::SwarmOp::Piece { piece, .. } => pieces.push(piece),
+                swarm::SwarmOp::PartGone(_) => part = None,
+                swarm::SwarmOp::Account(_) | swarm::SwarmOp::AccountGone { .. } => {}
             }
         }
         pieces.sort_unstable();
         restored.ledger = ledger.into_values().collect();
         restored.parts = part
-            .map(|part| swarm::Part { have: pieces.iter().map(|p| (*p, p + 1)).collect(), ..part })
+            .map(|part| swarm::PartialFile {
+                have: pieces.iter().map(|p| (*p, p + 1)).collect(),
+                ..part
+            })
             .into_iter()
             .collect();
         restored

@@ -10,11 +10,12 @@ use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::ConnId;
 use servent_core::rng::Rng;
 use servent_core::swarm::manager::ClientView;
-use servent_core::swarm::{Config, Event, FileSpec, Input, Manager, Output, Pick, Row};
+use servent_core::swarm::{Config, Event, FileSpec, Input, LedgerRow, Manager, Output, Pick};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Digest;
 use servent_core::wire::pdtp::{
-    About, Completed, Extensions, Hash, Message, Method, Reason, Span, Text, Transfer,
+    AgreedExtensions, Completed, Hash, PdtpMessage, Reason, Span, Text, TransferKey,
+    TransferMethod, TransferOrder,
 };
 
 pub const CHUNK: u64 = 100;
@@ -23,10 +24,10 @@ pub struct Swarm {
     pub manager: Manager,
     pub now: Instant,
     /// What each client was told and has not looked at.
-    pub told: BTreeMap<u64, Vec<Message>>,
+    pub told: BTreeMap<u64, Vec<PdtpMessage>>,
     pub events: Vec<Event>,
     /// The store, and in which order it was written to.
-    pub rows: BTreeMap<IpAddr, Row>,
+    pub rows: BTreeMap<IpAddr, LedgerRow>,
     pub closed: Vec<u64>,
     /// Of everything it ever said, and of when it wanted to be called.
     pub digest: Digest,
@@ -130,7 +131,7 @@ impl Swarm {
         self.pass(Duration::from_secs(secs));
     }
 
-    pub fn say(&mut self, client: u64, message: Message) {
+    pub fn say(&mut self, client: u64, message: PdtpMessage) {
         self.input(Input::Message { conn: ConnId(client), message });
     }
 
@@ -144,10 +145,10 @@ impl Swarm {
         self.input(Input::Opened { conn: ConnId(client), peer });
         self.say(
             client,
-            Message::Register {
+            PdtpMessage::Register {
                 client_id: name(client),
                 listen_port: Some(port).filter(|port| *port != 0),
-                extensions: Extensions::default(),
+                extensions: AgreedExtensions::default(),
             },
         );
     }
@@ -157,50 +158,51 @@ impl Swarm {
     }
 
     pub fn wants(&mut self, client: u64) {
-        self.say(client, Message::Request { url: url(), span: Span::ALL });
+        self.say(client, PdtpMessage::Request { url: url(), span: Span::ALL });
     }
 
     pub fn wants_piece(&mut self, client: u64, piece: u32) {
-        self.say(client, Message::Request { url: url(), span: span(piece) });
+        self.say(client, PdtpMessage::Request { url: url(), span: span(piece) });
     }
 
     pub fn has(&mut self, client: u64, pieces: std::ops::Range<u32>) {
         let span = Span::new(u64::from(pieces.start) * CHUNK, u64::from(pieces.end) * CHUNK);
-        self.say(client, Message::Provide { url: url(), span });
+        self.say(client, PdtpMessage::Provide { url: url(), span });
     }
 
     /// Everything a client was told since the last look.
-    pub fn heard(&mut self, client: u64) -> Vec<Message> {
+    pub fn heard(&mut self, client: u64) -> Vec<PdtpMessage> {
         self.told.remove(&client).unwrap_or_default()
     }
 
     /// The transfers a client was told to begin since the last look.
-    pub fn orders(&mut self, client: u64) -> Vec<Transfer> {
+    pub fn orders(&mut self, client: u64) -> Vec<TransferOrder> {
         let told = self.heard(client).into_iter();
-        told.filter_map(|m| if let Message::Transfer(it) = m { Some(it) } else { None }).collect()
+        told.filter_map(|m| if let PdtpMessage::Transfer(it) = m { Some(it) } else { None })
+            .collect()
     }
 
     /// The only transfer it was told to begin.
-    pub fn order(&mut self, client: u64) -> Transfer {
+    pub fn order(&mut self, client: u64) -> TransferOrder {
         let orders = self.orders(client);
         let [order] = &orders[..] else { panic!("one order to {client}, not {orders:?}") };
         order.clone()
     }
 
     /// The receiver says it has the piece, and it is right.
-    pub fn got(&mut self, client: u64, order: &Transfer) {
+    pub fn got(&mut self, client: u64, order: &TransferOrder) {
         let piece = piece_of(order.about.span);
         self.report(client, &order.about, Some(hash(piece)), None, None);
     }
 
     /// The one that connected and sent, or that was fetched from, says so.
-    pub fn gave(&mut self, client: u64, to: u64, order: &Transfer) {
-        let about = About { peer: ip(to), peer_id: name(to), ..order.about.clone() };
+    pub fn gave(&mut self, client: u64, to: u64, order: &TransferOrder) {
+        let about = TransferKey { peer: ip(to), peer_id: name(to), ..order.about.clone() };
         self.report(client, &about, None, None, None);
     }
 
     /// Both ends of a GET report success; the uploader is the order's peer.
-    pub fn both(&mut self, down: u64, order: &Transfer) {
+    pub fn both(&mut self, down: u64, order: &TransferOrder) {
         let up = number(&order.about.peer_id);
         if let Some(up) = up {
             self.gave(up, down, order);
@@ -211,24 +213,25 @@ impl Swarm {
     pub fn report(
         &mut self,
         client: u64,
-        about: &About,
+        about: &TransferKey,
         hash: Option<Hash>,
         offset: Option<u64>,
         reason: Option<Reason>,
     ) {
         let report = Completed { about: about.clone(), hash, offset, reason, took: None };
-        self.say(client, Message::Completed(report));
+        self.say(client, PdtpMessage::Completed(report));
     }
 
     /// The receiver says that it failed.
-    pub fn failed(&mut self, client: u64, order: &Transfer, reason: Reason) {
+    pub fn failed(&mut self, client: u64, order: &TransferOrder, reason: Reason) {
         self.report(client, &order.about, None, None, Some(reason));
     }
 
     /// The listener asks whether the connector of an order may come.
-    pub fn asks(&mut self, listener: u64, connector: u64, order: &Transfer) {
-        let about = About { peer: ip(connector), peer_id: name(connector), ..order.about.clone() };
-        self.say(listener, Message::AskVerify(about));
+    pub fn asks(&mut self, listener: u64, connector: u64, order: &TransferOrder) {
+        let about =
+            TransferKey { peer: ip(connector), peer_id: name(connector), ..order.about.clone() };
+        self.say(listener, PdtpMessage::AskVerify(about));
     }
 
     pub fn view(&self, client: u64) -> ClientView {
@@ -261,7 +264,7 @@ impl Swarm {
         let mut count = 0;
         loop {
             let clients: Vec<u64> = self.told.keys().copied().collect();
-            let orders: Vec<(u64, Transfer)> = clients
+            let orders: Vec<(u64, TransferOrder)> = clients
                 .into_iter()
                 .flat_map(|client| self.orders(client).into_iter().map(move |o| (client, o)))
                 .collect();
@@ -271,12 +274,12 @@ impl Swarm {
             for (client, order) in orders {
                 count += 1;
                 match order.method {
-                    Method::Get => self.both(client, &order),
-                    Method::Put => {
+                    TransferMethod::Get => self.both(client, &order),
+                    TransferMethod::Put => {
                         let to = number(&order.about.peer_id).expect("a client");
-                        self.say(client, Message::Completed(plain(&order.about)));
+                        self.say(client, PdtpMessage::Completed(plain(&order.about)));
                         let about =
-                            About { peer: ip(client), peer_id: name(client), ..order.about };
+                            TransferKey { peer: ip(client), peer_id: name(client), ..order.about };
                         let piece = piece_of(about.span);
                         self.report(to, &about, Some(hash(piece)), None, None);
                     }
@@ -291,7 +294,7 @@ impl Swarm {
     }
 }
 
-fn plain(about: &About) -> Completed {
+fn plain(about: &TransferKey) -> Completed {
     Completed { about: about.clone(), hash: None, offset: None, reason: None, took: None }
 }
 
@@ -314,6 +317,6 @@ pub fn piece_of(span: Span) -> u32 {
 }
 
 /// True when the order is for the source.
-pub fn from_source(order: &Transfer) -> bool {
+pub fn from_source(order: &TransferOrder) -> bool {
     order.about.peer_id.is_empty() && order.about.peer == source().ip()
 }

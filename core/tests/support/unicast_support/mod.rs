@@ -13,10 +13,10 @@ use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Digest;
 use servent_core::unicast::{
-    Config, Congestion, Endpoint, Event, Input, Order, Output, Payload, PeerView, Profile,
-    ReceiverView, SenderView,
+    Config, Congestion, DeliveryOrder, Endpoint, Event, Input, Output, PeerView, Profile,
+    ReceiverView, SenderView, UnicastPayload,
 };
-use servent_core::wire::unicast::{Block, Conn, Packet};
+use servent_core::wire::unicast::{ConnBlock, Packet, UnicastConnId};
 
 pub const PROFILES: [Profile; 2] = [Profile::Unicast3, Profile::Adaptive];
 
@@ -41,9 +41,9 @@ impl Default for Link {
 pub struct Got {
     pub at: Instant,
     pub from: usize,
-    pub conn: Conn,
-    pub order: Order,
-    pub payload: Payload,
+    pub conn: UnicastConnId,
+    pub order: DeliveryOrder,
+    pub payload: UnicastPayload,
 }
 
 /// What becomes of a datagram; the hook may also change it.
@@ -62,7 +62,7 @@ pub struct Node {
     pub endpoint: Endpoint,
     pub got: Vec<Got>,
     pub events: Vec<(Instant, Event)>,
-    pub refused: Vec<Payload>,
+    pub refused: Vec<UnicastPayload>,
     pub writable: u32,
     /// Its application consumes what it gets.
     pub takes: bool,
@@ -98,12 +98,12 @@ pub fn addr(node: usize) -> SocketAddr {
 }
 
 /// The message with number `n`.
-pub fn message(n: u64) -> Payload {
-    Payload::copy_from_slice(&n.to_be_bytes())
+pub fn message(n: u64) -> UnicastPayload {
+    UnicastPayload::copy_from_slice(&n.to_be_bytes())
 }
 
 /// Its number back.
-pub fn number(payload: &Payload) -> u64 {
+pub fn number(payload: &UnicastPayload) -> u64 {
     u64::from_be_bytes(payload[..8].try_into().unwrap())
 }
 
@@ -182,7 +182,8 @@ impl World {
 
     /// One message; the turn goes on.
     pub fn queue(&mut self, from: usize, to: usize, n: u64) {
-        let input = Input::Send { peer: addr(to), payload: message(n), order: Order::InOrder };
+        let input =
+            Input::Send { peer: addr(to), payload: message(n), order: DeliveryOrder::InOrder };
         self.input(from, input);
     }
 
@@ -265,7 +266,7 @@ impl World {
         let mut bytes = Vec::new();
         packet.encode(&self.config.seal, &mut bytes);
         assert!(bytes.len() <= self.config.mtu as usize, "{} bytes in a datagram", bytes.len());
-        let again = Packet::parse(&Payload::copy_from_slice(&bytes), &self.config.seal);
+        let again = Packet::parse(&UnicastPayload::copy_from_slice(&bytes), &self.config.seal);
         assert_eq!(again.as_ref(), Ok(&packet), "what is written can be read");
         let Some(to) = self.nodes.iter().position(|node| node.addr == peer) else {
             self.lost += 1;
@@ -314,7 +315,7 @@ impl World {
         {
             let (from, to, bytes) = entry.remove();
             if self.nodes[to].up {
-                let datagram = Payload::from(bytes);
+                let datagram = UnicastPayload::from(bytes);
                 let bytes = datagram.len() as u32;
                 let packet = Packet::parse(&datagram, &self.config.seal).expect("our own datagram");
                 let input = Input::Packet { peer: self.nodes[from].addr, packet, bytes };
@@ -396,13 +397,13 @@ pub fn carries(packet: &Packet, seq: u64) -> bool {
     packet
         .blocks
         .iter()
-        .any(|block| matches!(block, Block::Data(d) if (d.seq..=d.last()).contains(&seq)))
+        .any(|block| matches!(block, ConnBlock::Data(d) if (d.seq..=d.last()).contains(&seq)))
 }
 
 pub fn has_ack(packet: &Packet) -> bool {
-    packet.blocks.iter().any(|block| matches!(block, Block::Ack(_)))
+    packet.blocks.iter().any(|block| matches!(block, ConnBlock::Ack(_)))
 }
 
 pub fn has_data(packet: &Packet) -> bool {
-    packet.blocks.iter().any(|block| matches!(block, Block::Data(_)))
+    packet.blocks.iter().any(|block| matches!(block, ConnBlock::Data(_)))
 }

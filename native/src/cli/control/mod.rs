@@ -15,21 +15,21 @@ use servent::process_of_state;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 pub(crate) use self::file::{ControlFile, LabAccess, token};
-pub(crate) use self::server::Server;
-use self::socket::Socket;
-use crate::exit::{Exit, Failure, said};
+pub(crate) use self::server::ControlServer;
+use self::socket::ControlSocket;
+use crate::exit::{Exit, Failure, error_text};
 
 /// How long to wait for a servent on this machine, which may have to scan a
 /// large folder first.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The running servent of a state folder, if there is one.
-pub(crate) struct Control {
+pub(crate) struct ControlClient {
     state: PathBuf,
 }
 
-impl Control {
-    pub(crate) fn of(state: &Path) -> Self {
+impl ControlClient {
+    pub(crate) fn for_state(state: &Path) -> Self {
         Self { state: state.to_path_buf() }
     }
 
@@ -73,7 +73,7 @@ impl Control {
         let reply = match asked {
             Ok(Ok(reply)) => reply,
             Ok(Err(e)) if is_nobody(&e) => return Err(self.not_running()),
-            Ok(Err(e)) => return Err(self.silent(&said(&e))),
+            Ok(Err(e)) => return Err(self.silent(&error_text(&e))),
             Err(_) => return Err(self.silent("it did not answer in 30 s")),
         };
         let text = String::from_utf8_lossy(&reply);
@@ -88,7 +88,7 @@ impl Control {
     }
 
     async fn exchange(&self, method: &str, target: &str, body: &str) -> io::Result<Vec<u8>> {
-        let mut stream = Socket::of(&self.state)?.connect().await?;
+        let mut stream = ControlSocket::for_state(&self.state)?.connect().await?;
         let length = body.len();
         // HTTP/1.0: the response ends with the connection and is never chunked.
         let request = format!(
@@ -132,10 +132,10 @@ mod tests {
     #[tokio::test]
     async fn nobody_there_is_told_apart_from_silence() {
         let dir = tempfile::tempdir().unwrap();
-        let control = Control::of(dir.path());
+        let control = ControlClient::for_state(dir.path());
         assert_eq!(control.get("/api/status").await.unwrap_err().exit, Exit::Running);
         // What a killed process leaves behind.
-        drop(Socket::of(dir.path()).unwrap().listen().unwrap());
+        drop(ControlSocket::for_state(dir.path()).unwrap().listen().unwrap());
         assert!(dir.path().join(socket::NAME).exists());
         assert_eq!(control.get("/api/status").await.unwrap_err().exit, Exit::Running);
     }

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use tokio::task::JoinHandle;
 
-use super::socket::{self, Socket};
+use super::socket::{self, ControlSocket};
 use crate::exit::Failure;
 use crate::lab::{self, Hub};
 
 /// Answers the commands of its user; when dropped it stops and removes the
 /// socket.
-pub(crate) struct Server {
-    socket: Socket,
+pub(crate) struct ControlServer {
+    socket: ControlSocket,
     serving: JoinHandle<()>,
 }
 
-impl Server {
+impl ControlServer {
     /// Starts answering for the servents of `hub`.
     ///
     /// # Errors
@@ -24,7 +24,7 @@ impl Server {
     pub(crate) fn start(state: &Path, hub: Arc<Hub>) -> Result<Self, Failure> {
         let path = state.join(socket::NAME);
         let failed = |e: std::io::Error| Failure::file("listen on", &path, &e);
-        let socket = Socket::of(state).map_err(failed)?;
+        let socket = ControlSocket::for_state(state).map_err(failed)?;
         let listener = socket.listen().map_err(failed)?;
         let serving = tokio::spawn(async move {
             if let Err(error) = lab::control(listener, hub).await {
@@ -35,7 +35,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ControlServer {
     fn drop(&mut self) {
         self.serving.abort();
         self.socket.remove();

@@ -14,18 +14,18 @@ pub(super) const NAME: &str = "control.sock";
 const LONGEST: usize = 100;
 
 /// The path of a servent's socket.
-pub(super) struct Socket {
+pub(super) struct ControlSocket {
     path: PathBuf,
     /// A folder with a long path is reached through this descriptor.
     _folder: Option<File>,
 }
 
-impl Socket {
+impl ControlSocket {
     /// The socket of a state folder.
     ///
     /// # Errors
     /// The folder does not exist.
-    pub(super) fn of(state: &Path) -> io::Result<Self> {
+    pub(super) fn for_state(state: &Path) -> io::Result<Self> {
         let path = state.join(NAME);
         if path.as_os_str().len() <= LONGEST {
             return Ok(Self { path, _folder: None });
@@ -71,7 +71,7 @@ mod tests {
         for folder in ["a".to_owned(), "long".repeat(50)] {
             let state = dir.path().join(folder);
             fs::create_dir(&state).unwrap();
-            let socket = Socket::of(&state).unwrap();
+            let socket = ControlSocket::for_state(&state).unwrap();
             let listener = socket.listen().unwrap();
             let mode = fs::metadata(state.join(NAME)).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);

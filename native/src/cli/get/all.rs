@@ -12,7 +12,7 @@ use servent::Clock;
 use servent_core::time::Instant;
 
 use super::folder::Folder;
-use super::job::{Ended, Job};
+use super::job::{DownloadJob, DownloadResult};
 use super::together::Together;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
@@ -20,7 +20,7 @@ use crate::progress::{Bars, Voice, bytes, count, per_second, rate};
 
 /// The downloads of one command.
 pub(super) struct All {
-    pub(super) jobs: Vec<Job>,
+    pub(super) jobs: Vec<DownloadJob>,
     pub(super) folders: Vec<Folder>,
     voice: Voice,
     several: bool,
@@ -45,7 +45,8 @@ impl All {
     /// stop the others.
     pub(super) async fn run(&self, config: &Config, parallel: usize) -> Result<(), Failure> {
         if let (false, [job], []) = (self.several, &self.jobs[..], &self.folders[..]) {
-            let Ended::Folder(folder) = job.run(config, &Bars::new(self.voice)).await? else {
+            let DownloadResult::Folder(folder) = job.run(config, &Bars::new(self.voice)).await?
+            else {
                 return Ok(());
             };
             return self.folders(&[&*folder], config, parallel, Total::default()).await;
@@ -96,13 +97,13 @@ impl All {
         let stopped = Cell::new(false);
         let ended = Cell::new(0_u64);
         let mut total = Total::default();
-        let mut end = |job: &Job, outcome: Result<Ended, Failure>| {
+        let mut end = |job: &DownloadJob, outcome: Result<DownloadResult, Failure>| {
             ended.set(ended.get() + 1);
             match outcome {
-                Ok(Ended::File { size: bytes, came }) => {
+                Ok(DownloadResult::File { size: bytes, came }) => {
                     total.add(&Total { whole: 1, bytes, came, ..Total::default() });
                 }
-                Ok(Ended::Folder(folder)) => found.push(*folder),
+                Ok(DownloadResult::Folder(folder)) => found.push(*folder),
                 Err(failure) => {
                     bars.failed(&job.name(), &failure.to_string());
                     stopped.set(stopped.get() || failure.exit == Exit::Interrupted);
@@ -110,7 +111,7 @@ impl All {
                 }
             }
         };
-        let (together, alone) = Together::of(&self.jobs, &self.key, config);
+        let (together, alone) = Together::select(&self.jobs, &self.key, config);
         let done = together.run(config, (&bars, parallel), &mut end).await;
         let done = match done {
             Err(failure) if failure.exit == Exit::Running => return Err(failure),

@@ -8,14 +8,14 @@ use servent::Clock;
 use servent::driver::Handle;
 use servent_core::fetch;
 use servent_core::id::FetchId;
-use servent_core::node::{Answer, Command, FetchView, Get};
+use servent_core::node::{FetchView, Get, NodeAnswer, NodeCommand};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::BroadcastStream;
 
 use super::job::Whole;
-use super::told::{self, Troubles};
+use super::troubles::{self, SourceTroubles};
 use crate::exit::{Exit, Failure};
 
 /// The active downloads.
@@ -24,7 +24,7 @@ pub(super) struct Batch<'a> {
     /// The destination folder, for messages.
     folder: &'a Path,
     clock: Clock,
-    answers: broadcast::Receiver<Answer>,
+    answers: broadcast::Receiver<NodeAnswer>,
     fetching: BroadcastStream<fetch::Event>,
     /// Submitted but not numbered yet: numbers are assigned in the same order.
     given: VecDeque<String>,
@@ -33,20 +33,20 @@ pub(super) struct Batch<'a> {
     moved: BTreeMap<FetchId, (SocketAddr, String)>,
     /// Incomplete downloads of earlier commands, by name.
     earlier: BTreeMap<String, FetchView>,
-    troubles: Troubles,
+    troubles: SourceTroubles,
     /// The bytes that were there when each of them began.
     had: BTreeMap<FetchId, u64>,
 }
 
 /// A download that has ended.
-pub(super) struct Ended {
+pub(super) struct EndedDownload {
     pub(super) name: String,
     pub(super) outcome: Result<Whole, Failure>,
 }
 
 /// An event of the batch.
-pub(super) enum News {
-    Ended(Ended),
+pub(super) enum BatchEvent {
+    Ended(EndedDownload),
     /// A problem with a source of one of them.
     Trouble {
         name: String,
@@ -74,7 +74,7 @@ impl<'a> Batch<'a> {
             numbered: BTreeMap::new(),
             moved: BTreeMap::new(),
             earlier: BTreeMap::new(),
-            troubles: Troubles::default(),
+            troubles: SourceTroubles::default(),
             had: BTreeMap::new(),
         }
     }
@@ -94,14 +94,14 @@ impl<'a> Batch<'a> {
     /// Starts one.
     pub(super) async fn begin(&mut self, get: Get) -> Result<(), Failure> {
         self.given.push_back(get.name.clone());
-        Ok(self.handle.command(Command::Get(get)).await?)
+        Ok(self.handle.command(NodeCommand::Get(get)).await?)
     }
 
     /// Ends one of them.
     pub(super) async fn cancel(&mut self, fetch: FetchId) -> Result<(), Failure> {
         self.numbered.remove(&fetch);
         self.troubles.forget(fetch);
-        Ok(self.handle.command(Command::Cancel { fetch }).await?)
+        Ok(self.handle.command(NodeCommand::Cancel { fetch }).await?)
     }
 
     /// Pauses the active ones, which saves what has come of them; the same
@@ -110,7 +110,7 @@ impl<'a> Batch<'a> {
     pub(super) async fn pause(&self) {
         for &fetch in self.numbered.keys() {
             // If the servent has ended, `Handle::stop` says how.
-            let _ = self.handle.command(Command::Pause { fetch }).await;
+            let _ = self.handle.command(NodeCommand::Pause { fetch }).await;
         }
     }
 
@@ -125,24 +125,24 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// Bytes of that one are here, and only the user knows whether they belong
     /// to this file.
-    async fn numbered(&mut self, fetch: FetchId) -> Result<Option<Ended>, Failure> {
+    async fn numbered(&mut self, fetch: FetchId) -> Result<Option<EndedDownload>, Failure> {
         let Some(name) = self.given.pop_front() else { return Ok(None) };
         let other = self.earlier.get(&name).filter(|other| other.fetch != fetch.0);
         if let Some(other) = other {
             if other.have > 0 {
-                let outcome = Err(told::of_another(&name, other));
+                let outcome = Err(troubles::of_another(&name, other));
                 self.cancel(fetch).await?;
-                return Ok(Some(Ended { name, outcome }));
+                return Ok(Some(EndedDownload { name, outcome }));
             }
             let fetch = FetchId(other.fetch);
-            self.handle.command(Command::Cancel { fetch }).await?;
+            self.handle.command(NodeCommand::Cancel { fetch }).await?;
         }
         self.numbered.insert(fetch, name);
         Ok(None)
     }
 
     /// Waits for the next event.
-    pub(super) async fn next(&mut self) -> Result<News, Failure> {
+    pub(super) async fn next(&mut self) -> Result<BatchEvent, Failure> {
         loop {
             let answer = tokio::select! {
                 // Report what went wrong before the failure it led to.
@@ -155,7 +155,7 @@ impl<'a> Batch<'a> {
                             continue;
                         }
                         if let Some(name) = self.numbered.get(&fetch) {
-                            return Ok(News::Moved { fetch, name: name.clone(), at, to });
+                            return Ok(BatchEvent::Moved { fetch, name: name.clone(), at, to });
                         }
                         if !self.given.is_empty() {
                             self.moved.insert(fetch, (at, to));
@@ -169,27 +169,27 @@ impl<'a> Batch<'a> {
                     if let Some((fetch, at, what)) = told
                         && let Some(name) = self.numbered.get(&fetch)
                     {
-                        return Ok(News::Trouble { name: name.clone(), at, what });
+                        return Ok(BatchEvent::Trouble { name: name.clone(), at, what });
                     }
                     continue;
                 }
                 answer = self.answers.recv() => answer,
             };
             let (fetch, outcome) = match answer {
-                Ok(Answer::Fetching { fetch }) => match self.numbered(fetch).await? {
-                    Some(ended) => return Ok(News::Ended(ended)),
+                Ok(NodeAnswer::Fetching { fetch }) => match self.numbered(fetch).await? {
+                    Some(ended) => return Ok(BatchEvent::Ended(ended)),
                     None => match (self.moved.remove(&fetch), self.numbered.get(&fetch)) {
                         (Some((at, to)), Some(name)) => {
-                            return Ok(News::Moved { fetch, name: name.clone(), at, to });
+                            return Ok(BatchEvent::Moved { fetch, name: name.clone(), at, to });
                         }
                         _ => continue,
                     },
                 },
-                Ok(Answer::Fetched { fetch, bytes, sha1 }) => {
+                Ok(NodeAnswer::Fetched { fetch, bytes, sha1 }) => {
                     let had = self.had.remove(&fetch).unwrap_or_default();
                     (fetch, Ok(Whole { fetch, size: bytes, came: bytes.saturating_sub(had), sha1 }))
                 }
-                Ok(Answer::Failed { fetch, why }) => (fetch, Err(why)),
+                Ok(NodeAnswer::Failed { fetch, why }) => (fetch, Err(why)),
                 Ok(_) => continue,
                 // Lost answers cannot be recovered.
                 Err(RecvError::Lagged(_) | RecvError::Closed) => {
@@ -202,7 +202,7 @@ impl<'a> Batch<'a> {
                 self.troubles.failed(fetch, why, (&file, self.handle.disk_trouble()))
             });
             self.troubles.forget(fetch);
-            return Ok(News::Ended(Ended { name, outcome }));
+            return Ok(BatchEvent::Ended(EndedDownload { name, outcome }));
         }
     }
 }

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use servent::driver::{Driver, Options};
-use servent_core::node::{Get, Source};
+use servent::driver::{Driver, ServentOptions};
+use servent_core::node::{DownloadSource, Get};
 
-use super::batch::{Batch, Ended, News};
-use super::job::Way;
-use super::links::{Base, Link};
-use super::told;
+use super::batch::{Batch, BatchEvent, EndedDownload};
+use super::job::JobOptions;
+use super::links::{Base, PageLink};
+use super::troubles;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
 
@@ -26,7 +26,7 @@ const PAGE: u64 = 16 << 20;
 
 /// The result of a crawl.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct CrawlResult {
     /// Request targets by path below the folder.
     pub(super) files: BTreeMap<String, String>,
     /// What could not be read and why, and what was left out.
@@ -35,7 +35,7 @@ pub(super) struct Found {
 
 /// A page to read.
 #[derive(Debug, Clone)]
-struct Page {
+struct CrawledPage {
     target: String,
     is_list: bool,
 }
@@ -44,27 +44,28 @@ struct Page {
 pub(super) async fn crawl(
     config: &Config,
     base: &Base,
-    source: &Source,
-    way: &Way,
-) -> Result<Found, Failure> {
+    source: &DownloadSource,
+    way: &JobOptions,
+) -> Result<CrawlResult, Failure> {
     let spool = config.settings.state.join("get");
     let spool =
         tempfile::tempdir_in(&spool).map_err(|e| Failure::file("make a folder in", &spool, &e))?;
     let mut node = config.settings.node.clone();
     node.overlay.enabled = false;
     node.fetch.largest = PAGE;
-    let options = Options {
+    let options = ServentOptions {
         name: "get".into(),
         download_dir: spool.path().to_path_buf(),
         node,
         ca_file: way.ca_file.clone(),
         credentials: way.credentials.clone(),
         download_rate: way.rate.clone(),
-        ..Options::without_folders()
+        ..ServentOptions::without_folders()
     };
     let handle = Driver::start(options).await?;
-    let mut walk = Walk { base, found: Found::default(), seen: BTreeSet::new(), next: Vec::new() };
-    walk.visit(Page { target: source.target.clone(), is_list: false });
+    let mut walk =
+        CrawlWalk { base, found: CrawlResult::default(), seen: BTreeSet::new(), next: Vec::new() };
+    walk.visit(CrawledPage { target: source.target.clone(), is_list: false });
     let mut batch = Batch::new(&handle, spool.path());
     let (mut under_way, mut pages) = (BTreeMap::new(), 0);
     let outcome = loop {
@@ -79,7 +80,7 @@ pub(super) async fn crawl(
                 break;
             }
             let name = format!("page-{pages}");
-            let source = Source { target: page.target.clone(), ..source.clone() };
+            let source = DownloadSource { target: page.target.clone(), ..source.clone() };
             under_way.insert(name.clone(), page);
             pages += 1;
             batch.begin(Get { name, sha1: None, sources: vec![source] }).await?;
@@ -89,9 +90,9 @@ pub(super) async fn crawl(
         }
         let news = tokio::select! {
             news = batch.next() => news?,
-            why = handle.distrust() => return Err(told::distrusted(why)),
+            why = handle.distrust() => return Err(troubles::distrusted(why)),
         };
-        let News::Ended(Ended { name, outcome }) = news else { continue };
+        let BatchEvent::Ended(EndedDownload { name, outcome }) = news else { continue };
         let Some(page) = under_way.remove(&name) else { continue };
         let text = outcome.and_then(|_| {
             let path = spool.path().join(&name);
@@ -107,15 +108,15 @@ pub(super) async fn crawl(
     outcome.map(|()| walk.found)
 }
 
-struct Walk<'a> {
+struct CrawlWalk<'a> {
     base: &'a Base,
-    found: Found,
+    found: CrawlResult,
     seen: BTreeSet<String>,
-    next: Vec<Page>,
+    next: Vec<CrawledPage>,
 }
 
-impl Walk<'_> {
-    fn visit(&mut self, page: Page) {
+impl CrawlWalk<'_> {
+    fn visit(&mut self, page: CrawledPage) {
         let inside = page.target.strip_prefix(&self.base.target()).unwrap_or_default();
         let depth = inside.split('?').next().unwrap_or_default().matches('/').count();
         if depth <= DEPTH && self.seen.insert(page.target.clone()) {
@@ -123,25 +124,27 @@ impl Walk<'_> {
         }
     }
 
-    fn read(&mut self, page: &Page, text: &str) {
+    fn read(&mut self, page: &CrawledPage, text: &str) {
         let links = match page.is_list {
             true => self.base.list(text),
             false => self.base.links(&page.target, text),
         };
         // A server with a complete list need not be crawled.
-        let list = links.iter().find(|link| matches!(link, Link::List { .. })).cloned();
+        let list = links.iter().find(|link| matches!(link, PageLink::List { .. })).cloned();
         for link in list.map_or(links, |list| vec![list]) {
             match link {
-                Link::List { target } => self.visit(Page { target, is_list: true }),
-                Link::More { target } => self.visit(Page { target, is_list: page.is_list }),
-                Link::Folder { target } => self.visit(Page { target, is_list: false }),
-                Link::File { .. } if self.found.files.len() == MOST_FILES => {
+                PageLink::List { target } => self.visit(CrawledPage { target, is_list: true }),
+                PageLink::More { target } => {
+                    self.visit(CrawledPage { target, is_list: page.is_list })
+                }
+                PageLink::Folder { target } => self.visit(CrawledPage { target, is_list: false }),
+                PageLink::File { .. } if self.found.files.len() == MOST_FILES => {
                     let most = format!("only the first {MOST_FILES} files are taken");
                     if !self.found.troubles.contains(&most) {
                         self.found.troubles.push(most);
                     }
                 }
-                Link::File { target, path } => {
+                PageLink::File { target, path } => {
                     self.found.files.entry(path).or_insert(target);
                 }
             }
@@ -149,7 +152,7 @@ impl Walk<'_> {
     }
 }
 
-impl Found {
+impl CrawlResult {
     /// The error when nothing is below the folder.
     pub(super) fn nothing(base: &Base) -> Failure {
         let what = format!("{}://{}{} names no files", base.scheme, base.host, base.path);

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use servent_core::address::may_dial;
-use servent_core::node::Hit;
+use servent_core::node::SearchHit;
 
-use super::source::Wanted;
-use crate::cli::search::{self, Asking, Ended};
+use super::source::RequestedFile;
+use crate::cli::search::{self, Asking, SearchEnd};
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::progress::Voice;
@@ -27,7 +27,7 @@ const NEXT: Duration = Duration::from_secs(2);
 /// No source was found, or no peer could be asked.
 pub(super) async fn sources(
     config: &Config,
-    wanted: &mut Wanted,
+    wanted: &mut RequestedFile,
     (peers, lan): (&[String], bool),
     voice: Voice,
 ) -> Result<(), Failure> {
@@ -38,7 +38,7 @@ pub(super) async fn sources(
         &format!("asking the overlay for {words}"),
     );
     let mut found = 0;
-    let mut take = |mut hit: Hit, through| {
+    let mut take = |mut hit: SearchHit, through| {
         let known = hit.push && wanted.push.is_some();
         if hit.sha1 != Some(sha1) || known || !(hit.push || may_dial(hit.at, hit.from)) {
             return Ok(ControlFlow::Continue(()));
@@ -57,7 +57,9 @@ pub(super) async fn sources(
     };
     let asking = Asking { words: words.clone(), peers, lan, quiet: (FIRST, NEXT), voice };
     match search::ask(config, asking, &mut take).await? {
-        Ended::Stopped => Err(Failure::new(Exit::Interrupted, "stopped before anybody was found")),
+        SearchEnd::Stopped => {
+            Err(Failure::new(Exit::Interrupted, "stopped before anybody was found"))
+        }
         _ if found == 0 => Err(Failure::new(Exit::Network, format!("nobody has {words}"))
             .next("name somebody who has it: HOST:PORT, or another part of the overlay: --peer")),
         _ => Ok(()),

@@ -4,18 +4,18 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use servent::driver::{Driver, Options};
+use servent::driver::{Driver, ServentOptions};
 use servent::{Clock, DamagedState};
-use servent_core::node::{Get, Source};
+use servent_core::node::{DownloadSource, Get};
 
 use super::all::Total;
-use super::batch::{Batch, Ended, News};
-use super::crawl::{Found, crawl};
-use super::job::{Way, Whole, hub, not_started, state_of};
+use super::batch::{Batch, BatchEvent, EndedDownload};
+use super::crawl::{CrawlResult, crawl};
+use super::job::{JobOptions, Whole, hub, not_started, state_of};
 use super::links::Base;
-use super::source::Place;
-use super::told;
-use crate::cli::control::Server;
+use super::source::SourceAddress;
+use super::troubles;
+use crate::cli::control::ControlServer;
 use crate::cli::start::make;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
@@ -25,10 +25,10 @@ use crate::signal::Signals;
 /// A folder to be downloaded.
 pub(super) struct Folder {
     pub(super) base: Base,
-    pub(super) place: Place,
+    pub(super) place: SourceAddress,
     /// The folder to create.
     pub(super) to: PathBuf,
-    pub(super) way: Way,
+    pub(super) way: JobOptions,
     pub(super) damaged: DamagedState,
     pub(super) voice: Voice,
 }
@@ -49,7 +49,7 @@ impl Folder {
                 .note(&json!({ "event": "failed", "name": self.name(), "why": trouble }), trouble);
         }
         if found.files.is_empty() && total.failed == 0 {
-            return Err(Found::nothing(&self.base));
+            return Err(CrawlResult::nothing(&self.base));
         }
         let made = std::fs::create_dir_all(&self.to);
         made.map_err(|e| Failure::file("make the folder", &self.to, &e))?;
@@ -58,11 +58,11 @@ impl Folder {
         make(&state)?;
         let started = Driver::start(self.options(config, &state, parallel)).await;
         let handle = started.map_err(|error| not_started(error, &self.to))?;
-        let control = Server::start(&state, hub(&handle))?;
+        let control = ControlServer::start(&state, hub(&handle))?;
         let mut batch = Batch::new(&handle, &self.to);
         let outcome = tokio::select! {
             outcome = self.fetch(&mut batch, (found, &source), parallel, &mut total) => outcome,
-            why = handle.distrust() => Err(told::distrusted(why)),
+            why = handle.distrust() => Err(troubles::distrusted(why)),
             () = signals.first() => Err(self.stopped()),
             ended = handle.ended() => Err(ended.err().map_or_else(|| Failure::new(Exit::Failed, "the servent ended"), Failure::from)),
         };
@@ -79,7 +79,7 @@ impl Folder {
     async fn fetch(
         &self,
         batch: &mut Batch<'_>,
-        (found, source): (Found, &Source),
+        (found, source): (CrawlResult, &DownloadSource),
         parallel: usize,
         total: &mut Total,
     ) -> Result<(), Failure> {
@@ -94,7 +94,7 @@ impl Folder {
                     total.there += 1;
                     continue;
                 }
-                let source = Source { target, ..source.clone() };
+                let source = DownloadSource { target, ..source.clone() };
                 batch.begin(Get { name: path, sha1: None, sources: vec![source] }).await?;
             }
             if batch.len() == 0 {
@@ -102,17 +102,20 @@ impl Folder {
                 return Ok(());
             }
             match batch.next().await? {
-                News::Trouble { name, at, what } => progress.trouble(&name, at, &what),
-                News::Moved { name, at, to, .. } => {
-                    progress.trouble(&name, at, &told::moved(&to));
+                BatchEvent::Trouble { name, at, what } => progress.trouble(&name, at, &what),
+                BatchEvent::Moved { name, at, to, .. } => {
+                    progress.trouble(&name, at, &troubles::moved(&to));
                 }
-                News::Ended(Ended { name, outcome: Ok(Whole { size: bytes, came, .. }) }) => {
+                BatchEvent::Ended(EndedDownload {
+                    name,
+                    outcome: Ok(Whole { size: bytes, came, .. }),
+                }) => {
                     (total.whole, total.bytes) = (total.whole + 1, total.bytes + bytes);
                     total.came += came;
                     let passed = clock.now().since(begun);
                     progress.done(&name, bytes, per_second(total.came, passed));
                 }
-                News::Ended(Ended { name, outcome: Err(failure) }) => {
+                BatchEvent::Ended(EndedDownload { name, outcome: Err(failure) }) => {
                     total.failed += 1;
                     total.exit = total.exit.or(Some(failure.exit));
                     progress.failed(&name, &failure.what);
@@ -124,13 +127,13 @@ impl Folder {
         }
     }
 
-    fn options(&self, config: &Config, state: &Path, parallel: usize) -> Options {
+    fn options(&self, config: &Config, state: &Path, parallel: usize) -> ServentOptions {
         let mut node = config.settings.node.clone();
         node.overlay.enabled = false;
         let most = u32::try_from(parallel).unwrap_or(u32::MAX).saturating_mul(2);
         node.fetch.fetches = node.fetch.fetches.max(most.saturating_add(node.fetch.finished));
         node.fetch.spares = node.fetch.spares.max(most / 2);
-        Options {
+        ServentOptions {
             name: "get".into(),
             listen: vec![super::job::listen(None, &[])],
             download_dir: self.to.clone(),
@@ -142,7 +145,7 @@ impl Folder {
             durability: config.settings.durability,
             damaged_state: self.damaged,
             state_dir: Some(state.to_path_buf()),
-            ..Options::without_folders()
+            ..ServentOptions::without_folders()
         }
     }
 

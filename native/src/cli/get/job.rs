@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
-use servent::driver::{Driver, Handle, Options};
+use servent::driver::{Driver, Handle, ServentOptions};
 use servent::error::{StartError, StoreFailure};
 use servent::{Clock, Credentials, DamagedState, Rate};
 use servent_core::fetch::{self, FetchFailure};
 use servent_core::id::{FetchId, Sha1};
-use servent_core::node::{Answer, Command, Get, Source};
+use servent_core::node::{DownloadSource, Get, NodeAnswer, NodeCommand};
 use sha1::Digest as _;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_stream::StreamExt as _;
@@ -21,33 +21,33 @@ use tokio_stream::wrappers::BroadcastStream;
 use super::folder::Folder;
 use super::links::Base;
 use super::push::Pushing;
-use super::source::{Place, Wanted};
+use super::source::{RequestedFile, SourceAddress};
 use super::stdout::Pour;
-use super::told::{self, Troubles};
-use crate::cli::control::Server;
+use super::troubles::{self, SourceTroubles};
+use crate::cli::control::ControlServer;
 use crate::cli::start::make;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
-use crate::lab::{Hub, Live, Page, Readers, Traces};
+use crate::lab::{Hub, Live, PageOrigin, Readers, Traces};
 use crate::progress::{Bars, FetchProgress, Voice};
 use crate::signal::Signals;
 
 /// What to download.
-pub(super) struct Job {
-    pub(super) wanted: Wanted,
+pub(super) struct DownloadJob {
+    pub(super) wanted: RequestedFile,
     /// The file to create.
     pub(super) file: PathBuf,
     /// A temporary folder, kept until the bytes are on standard output.
     pub(super) spool: Option<tempfile::TempDir>,
     pub(super) listen: Option<SocketAddr>,
-    pub(super) way: Way,
+    pub(super) way: JobOptions,
     pub(super) damaged: DamagedState,
     pub(super) voice: Voice,
 }
 
 /// Options shared by all downloads of one command.
 #[derive(Debug, Clone)]
-pub(super) struct Way {
+pub(super) struct JobOptions {
     /// Certificates to trust instead of the system's.
     pub(super) ca_file: Option<PathBuf>,
     /// Credentials for servers that require them.
@@ -70,11 +70,11 @@ pub(super) struct Whole {
 enum Followed {
     Whole(Whole),
     /// The source redirects to a folder.
-    Folder(Base, Place),
+    Folder(Base, SourceAddress),
 }
 
 /// What a download turned out to be.
-pub(super) enum Ended {
+pub(super) enum DownloadResult {
     /// A file of `size` bytes, of which `came` were not there before.
     File { size: u64, came: u64 },
     /// A folder, which is to be downloaded as one.
@@ -107,7 +107,7 @@ fn state_named(config: &Config, name: &[u8]) -> PathBuf {
     states(&config.settings.state).join(HEXLOWER.encode(&digest[..8]))
 }
 
-impl Job {
+impl DownloadJob {
     /// The file's name.
     pub(super) fn name(&self) -> String {
         self.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
@@ -119,7 +119,7 @@ impl Job {
     }
 
     /// Every source whose host can be resolved; an error when none can.
-    async fn sources(&self) -> Result<Vec<Source>, Failure> {
+    async fn sources(&self) -> Result<Vec<DownloadSource>, Failure> {
         let mut sources = Vec::new();
         let mut unknown = None;
         for place in &self.wanted.places {
@@ -137,13 +137,13 @@ impl Job {
     pub(super) fn options(
         &self,
         config: &Config,
-        sources: &[Source],
+        sources: &[DownloadSource],
         state: Option<&Path>,
-    ) -> Options {
+    ) -> ServentOptions {
         let mut node = config.settings.node.clone();
         // This node is short-lived, so others should not route through it.
         node.overlay.router.relay = false;
-        Options {
+        ServentOptions {
             name: NAME.into(),
             listen: vec![listen(self.listen, sources)],
             download_dir: self.folder().to_path_buf(),
@@ -155,12 +155,16 @@ impl Job {
             download_rate: self.way.rate.clone(),
             damaged_state: self.damaged,
             state_dir: state.map(Path::to_path_buf),
-            ..Options::without_folders()
+            ..ServentOptions::without_folders()
         }
     }
 
     /// Runs the download.
-    pub(super) async fn run(&self, config: &Config, bars: &Bars) -> Result<Ended, Failure> {
+    pub(super) async fn run(
+        &self,
+        config: &Config,
+        bars: &Bars,
+    ) -> Result<DownloadResult, Failure> {
         let mut signals = Signals::new()?;
         let name = self.name();
         let sources = self.sources().await?;
@@ -173,7 +177,7 @@ impl Job {
         // What goes to standard output has no state; `servent status` finds it by
         // its folder for now.
         let shown = state.as_deref().or(self.spool.as_ref().map(tempfile::TempDir::path));
-        let control = shown.map(|place| Server::start(place, hub(&handle))).transpose()?;
+        let control = shown.map(|place| ControlServer::start(place, hub(&handle))).transpose()?;
         let wish = Get { name: name.clone(), sha1: self.wanted.sha1, sources };
         let again = wish.clone();
         let mut push = Pushing::new(self.wanted.push.as_ref());
@@ -191,7 +195,7 @@ impl Job {
             () = signals.first() => {
                 // Repeating the request saves the sources that were found
                 // since.
-                let _ = handle.command(Command::Get(again)).await;
+                let _ = handle.command(NodeCommand::Get(again)).await;
                 Err(Failure::new(Exit::Interrupted, format!("stopped before {name} was whole"))
                     .next("run the same command to go on where it was"))
             }
@@ -212,24 +216,28 @@ impl Job {
     }
 
     /// Reports the file.
-    pub(super) fn whole(&self, handle: &Handle, whole: &Whole) -> Result<Ended, Failure> {
+    pub(super) fn whole(&self, handle: &Handle, whole: &Whole) -> Result<DownloadResult, Failure> {
         if self.spool.is_none() {
             // A file of this name may have been created meanwhile.
             let file = handle.path_of(whole.fetch).unwrap_or_else(|| self.file.clone());
-            told::report(self.voice, &file, whole, self.wanted.sha1.is_some())?;
+            troubles::report(self.voice, &file, whole, self.wanted.sha1.is_some())?;
         }
-        Ok(Ended::File { size: whole.size, came: whole.came })
+        Ok(DownloadResult::File { size: whole.size, came: whole.came })
     }
 
     /// The same download as that of a folder.
-    pub(super) fn as_folder(&self, base: Base, place: Place) -> Result<Ended, Failure> {
+    pub(super) fn as_folder(
+        &self,
+        base: Base,
+        place: SourceAddress,
+    ) -> Result<DownloadResult, Failure> {
         if self.spool.is_some() {
             return Err(Failure::usage("a folder does not fit into standard output"));
         }
         let Self { way, damaged, voice, .. } = self;
         let (to, way) = (self.file.clone(), way.clone());
         let folder = Folder { base, place, to, way, damaged: *damaged, voice: *voice };
-        Ok(Ended::Folder(Box::new(folder)))
+        Ok(DownloadResult::Folder(Box::new(folder)))
     }
 }
 
@@ -250,7 +258,7 @@ pub(super) fn hub(handle: &Handle) -> Arc<Hub> {
         name: "servent get".into(),
         servents: vec![live],
         traces: Traces::new([]),
-        page: Page::new(None),
+        page: PageOrigin::new(None),
         token: String::new(),
         readers: Readers::new(0),
         door: None,
@@ -260,7 +268,7 @@ pub(super) fn hub(handle: &Handle) -> Arc<Hub> {
 
 /// The address to listen on for peers that connect back: the one asked for, or
 /// any free port of the sources' address family.
-pub(super) fn listen(asked: Option<SocketAddr>, sources: &[Source]) -> SocketAddr {
+pub(super) fn listen(asked: Option<SocketAddr>, sources: &[DownloadSource]) -> SocketAddr {
     // A push request can only carry an IPv4 address.
     let six = !sources.is_empty() && sources.iter().all(|s| s.at.is_ipv6());
     let any: SocketAddr = if six {
@@ -283,10 +291,10 @@ async fn alone(handle: &Handle, ours: FetchId, name: &str) -> Result<(), Failure
             continue;
         }
         if other.have > 0 {
-            handle.command(Command::Cancel { fetch: ours }).await?;
-            return Err(told::of_another(name, &other));
+            handle.command(NodeCommand::Cancel { fetch: ours }).await?;
+            return Err(troubles::of_another(name, &other));
         }
-        handle.command(Command::Cancel { fetch: FetchId(other.fetch) }).await?;
+        handle.command(NodeCommand::Cancel { fetch: FetchId(other.fetch) }).await?;
     }
     Ok(())
 }
@@ -294,7 +302,7 @@ async fn alone(handle: &Handle, ours: FetchId, name: &str) -> Result<(), Failure
 /// An active download.
 struct Following<'a> {
     handle: &'a Handle,
-    job: &'a Job,
+    job: &'a DownloadJob,
     push: Pushing,
     pour: Option<Pour>,
     progress: &'a mut FetchProgress,
@@ -321,8 +329,8 @@ impl Following<'_> {
         let handle = self.handle;
         let mut answers = handle.answers();
         let mut fetching = BroadcastStream::new(handle.fetching());
-        let mut troubles = Troubles::default();
-        handle.command(Command::Get(wish)).await?;
+        let mut troubles = SourceTroubles::default();
+        handle.command(NodeCommand::Get(wish)).await?;
         let mut tick = tokio::time::interval(self.every());
         loop {
             tokio::select! {
@@ -332,7 +340,7 @@ impl Following<'_> {
                     if let fetch::Event::Moved { fetch, to, .. } = &event
                         && let Some((base, place)) = self.job.wanted.sent_to_folder(to)
                     {
-                        handle.command(Command::Cancel { fetch: *fetch }).await?;
+                        handle.command(NodeCommand::Cancel { fetch: *fetch }).await?;
                         return Ok(Followed::Folder(base, place));
                     }
                     if let fetch::Event::Begun { have, .. } = event {
@@ -341,21 +349,21 @@ impl Following<'_> {
                     if let Some((_, at, what)) = troubles.note(clock.now(), &event) {
                         self.progress.trouble(at, &what);
                     }
-                    if self.pour.is_some() && told::is_corrupt(&event, poured) {
+                    if self.pour.is_some() && troubles::is_corrupt(&event, poured) {
                         return Err(Failure::new(Exit::Unverified, "the bytes that were written are not the file asked for"));
                     }
                 }
                 answer = answers.recv() => match answer {
-                    Ok(Answer::Fetching { fetch }) => {
+                    Ok(NodeAnswer::Fetching { fetch }) => {
                         (self.push.fetch, ours) = (Some(fetch), Some(fetch));
                         alone(handle, fetch, &name).await?;
                     }
-                    Ok(Answer::NoWay { .. }) => self.push.soon(),
-                    Ok(Answer::Fetched { fetch, bytes, sha1 }) if ours == Some(fetch) => {
+                    Ok(NodeAnswer::NoWay { .. }) => self.push.soon(),
+                    Ok(NodeAnswer::Fetched { fetch, bytes, sha1 }) if ours == Some(fetch) => {
                         return Ok(Followed::Whole(Whole { fetch, size: bytes, came: bytes.saturating_sub(had), sha1 }));
                     }
-                    Ok(Answer::Failed { why: FetchFailure::NoSource, .. }) if self.push.may_help() => {}
-                    Ok(Answer::Failed { fetch, why }) if ours == Some(fetch) => {
+                    Ok(NodeAnswer::Failed { why: FetchFailure::NoSource, .. }) if self.push.may_help() => {}
+                    Ok(NodeAnswer::Failed { fetch, why }) if ours == Some(fetch) => {
                         let disk = handle.disk_trouble();
                         return Err(troubles.failed(fetch, why, (&self.job.file, disk)));
                     }
@@ -366,9 +374,9 @@ impl Following<'_> {
                 why = handle.distrust(), if self.job.wanted.places.len() < 2 => {
                     if let Some(fetch) = ours {
                         // Nothing was received from there, and nothing will be.
-                        handle.command(Command::Cancel { fetch }).await?;
+                        handle.command(NodeCommand::Cancel { fetch }).await?;
                     }
-                    return Err(told::distrusted(why));
+                    return Err(troubles::distrusted(why));
                 }
                 _ = tick.tick() => {
                     self.push.ask(handle).await?;

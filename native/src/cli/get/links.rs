@@ -35,7 +35,7 @@ pub(super) struct Base {
 
 /// An entry below the folder, or a list of entries.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Link {
+pub(super) enum PageLink {
     /// A file: its request target, and its path below the folder, with slashes.
     /// No component of that is `.`, `..` or empty.
     File { target: String, path: String },
@@ -81,7 +81,7 @@ impl Base {
     }
 
     /// The links on a page of it. `page` is the request target of that page.
-    pub(super) fn links(&self, page: &str, html: &str) -> Vec<Link> {
+    pub(super) fn links(&self, page: &str, html: &str) -> Vec<PageLink> {
         let mut links = Vec::new();
         for Ok(token) in Tokenizer::new(html) {
             let Token::StartTag(tag) = token else { continue };
@@ -91,13 +91,13 @@ impl Base {
             let next = rel.split_whitespace().any(|word| word == "next");
             links.extend(match &tag.name[..] {
                 b"link" if attribute(&tag, b"type").as_deref() == Some("text/uri-list") => {
-                    Some(Link::List { target })
+                    Some(PageLink::List { target })
                 }
-                b"a" if next => Some(Link::More { target }),
+                b"a" if next => Some(PageLink::More { target }),
                 // A link with a query is another view of a page, or a program.
                 b"a" if asks || parts.is_empty() => None,
-                b"a" if target.ends_with('/') => Some(Link::Folder { target }),
-                b"a" => Some(Link::File { target, path: parts.join("/") }),
+                b"a" if target.ends_with('/') => Some(PageLink::Folder { target }),
+                b"a" => Some(PageLink::File { target, path: parts.join("/") }),
                 _ => None,
             });
         }
@@ -105,15 +105,15 @@ impl Base {
     }
 
     /// The entries of a list of URIs (RFC 2483 §5).
-    pub(super) fn list(&self, text: &str) -> Vec<Link> {
+    pub(super) fn list(&self, text: &str) -> Vec<PageLink> {
         let link = |line: &str| {
             if let Some(next) = line.strip_prefix(NEXT) {
                 let (_, target, _) = self.resolve(&self.path, next)?;
-                return Some(Link::More { target });
+                return Some(PageLink::More { target });
             }
             let (parts, target, _) =
                 self.resolve(&self.path, Some(line).filter(|l| !l.starts_with('#'))?)?;
-            (!parts.is_empty()).then(|| Link::File { target, path: parts.join("/") })
+            (!parts.is_empty()).then(|| PageLink::File { target, path: parts.join("/") })
         };
         text.lines().filter_map(link).collect()
     }
@@ -139,11 +139,11 @@ mod tests {
         Base { scheme: "http".into(), host: "h:1".into(), path: "/m/".into() }
     }
 
-    fn file(target: &str, path: &str) -> Link {
-        Link::File { target: target.into(), path: path.into() }
+    fn file(target: &str, path: &str) -> PageLink {
+        PageLink::File { target: target.into(), path: path.into() }
     }
 
-    fn links(html: &str) -> Vec<Link> {
+    fn links(html: &str) -> Vec<PageLink> {
         base().links("/m/", html)
     }
 
@@ -151,7 +151,7 @@ mod tests {
     fn what_is_below_is_taken_however_it_is_written() {
         let html = r#"<A HREF='a%20b'>x</a><a href=/m/c>y</a><a href="http://H:1/m/d/e f#x">
             <a href="sub/"><a href="./g&amp;h"><a href="ü">"#;
-        let folder = Link::Folder { target: "/m/sub/".into() };
+        let folder = PageLink::Folder { target: "/m/sub/".into() };
         let wanted = [
             file("/m/a%20b", "a b"),
             file("/m/c", "c"),
@@ -201,12 +201,12 @@ mod tests {
     fn our_own_pages_say_where_the_list_and_the_next_page_are() {
         let html = "<link rel=alternate type=text/uri-list href=\"?list\"><a href='?sort=size'>\
                     <a href=\"?sort=name&amp;after=x\" rel=next>";
-        let list = Link::List { target: "/m/?list".into() };
-        let more = Link::More { target: "/m/?sort=name&after=x".into() };
+        let list = PageLink::List { target: "/m/?list".into() };
+        let more = PageLink::More { target: "/m/?sort=name&after=x".into() };
         assert_eq!(links(html), [list, more]);
         let text = "# files\r\nhttp://h:1/m/a\r\nhttp://h:1/../etc/passwd\r\nhttp://h:1/m/b/c%2Fd\r\n\
                     # next: http://h:1/m/?list&after=a\r\n";
-        let more = Link::More { target: "/m/?list&after=a".into() };
+        let more = PageLink::More { target: "/m/?list&after=a".into() };
         assert_eq!(base().list(text), [file("/m/a", "a"), more]);
     }
 }

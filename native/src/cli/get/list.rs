@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::Path;
 
-use super::source::Wanted;
+use super::source::RequestedFile;
 use crate::exit::Failure;
 
 /// Reads a list: each line is what `get` would take for one file, and lines
 /// that begin with `#` are comments. `-` is standard input.
-pub(super) fn read(file: &Path) -> Result<Vec<Wanted>, Failure> {
+pub(super) fn read(file: &Path) -> Result<Vec<RequestedFile>, Failure> {
     let stdin = file == Path::new("-");
     let text = if stdin {
         let mut text = String::new();
@@ -21,8 +21,8 @@ pub(super) fn read(file: &Path) -> Result<Vec<Wanted>, Failure> {
     parse(&text.map_err(|e| Failure::file("read", name, &e))?, name)
 }
 
-fn parse(text: &str, name: &Path) -> Result<Vec<Wanted>, Failure> {
-    let mut all: Vec<Wanted> = Vec::new();
+fn parse(text: &str, name: &Path) -> Result<Vec<RequestedFile>, Failure> {
+    let mut all: Vec<RequestedFile> = Vec::new();
     let mut seen = BTreeSet::new();
     for (n, line) in (1_u64..).zip(text.lines()) {
         let line = line.trim().trim_start_matches('\u{feff}');
@@ -33,7 +33,7 @@ fn parse(text: &str, name: &Path) -> Result<Vec<Wanted>, Failure> {
         if !seen.insert(words.clone()) {
             continue;
         }
-        let wanted = Wanted::parse(&words, &[]).map_err(|mut failure| {
+        let wanted = RequestedFile::parse(&words, &[]).map_err(|mut failure| {
             failure.what = format!("{} line {n}: {}", name.display(), failure.what);
             failure
         })?;
@@ -47,14 +47,14 @@ mod tests {
     use super::*;
     use crate::exit::Exit;
 
-    fn list(text: &str) -> Result<Vec<Wanted>, Failure> {
+    fn list(text: &str) -> Result<Vec<RequestedFile>, Failure> {
         parse(text, Path::new("list.txt"))
     }
 
     #[test]
     fn a_line_is_a_download_and_comments_are_none() {
         let all = list("# two\n\n http://h/a \r\nhttp://h/b\nhttp://h/a\n#http://h/c\n").unwrap();
-        let names: Vec<String> = all.iter().map(Wanted::file_name).collect();
+        let names: Vec<String> = all.iter().map(RequestedFile::file_name).collect();
         assert_eq!(names, ["a", "b"], "what is there twice is one download");
         let urn = "urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB";
         let all = list(&format!("{urn} g:1 h:2\nhttp://h/b")).unwrap();

@@ -12,7 +12,7 @@ mod push;
 mod source;
 mod stdout;
 mod together;
-mod told;
+mod troubles;
 mod who;
 
 use std::collections::BTreeSet;
@@ -24,15 +24,15 @@ use clap::Args;
 use serde_json::json;
 use servent::{Credentials, Rate};
 use servent_core::fetch;
-use servent_core::node::{Get, Source};
+use servent_core::node::{DownloadSource, Get};
 use servent_core::time;
 
 use self::all::All;
 use self::folder::Folder;
-use self::job::{Job, Way};
+use self::job::{DownloadJob, JobOptions};
 pub(crate) use self::job::{NAME, states};
-pub(crate) use self::source::Wanted;
-pub(crate) use self::who::{Introduced, Who};
+pub(crate) use self::source::RequestedFile;
+pub(crate) use self::who::{Introduced, LoginArgs};
 use super::Common;
 use super::amount::rate;
 use super::start::{TraceFlag, address, make, runtime};
@@ -63,7 +63,7 @@ use crate::progress::Voice;
   servent get urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB 10.0.0.7:6346
   servent get urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB --peer 10.0.0.7:6346   from whoever has it
   servent get 'magnet:?xt=urn:sha1:PLST…&xs=http://10.0.0.7:6346/uri-res/N2R?urn:sha1:PLST…'")]
-pub(crate) struct Arguments {
+pub(crate) struct GetArgs {
     /// What to download, and where from.
     #[arg(value_name = "URL", required_unless_present = "input")]
     urls: Vec<String>,
@@ -100,7 +100,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
     #[command(flatten)]
-    who: Who,
+    who: LoginArgs,
     /// The queueing language: parq, parq11, active or passive.
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
@@ -114,7 +114,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
     let mut wanted = wanted(arguments)?;
     let stdout = arguments.output.as_deref() == Some(Path::new("-"));
     if wanted.len() > 1 {
@@ -135,7 +135,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     for one in wanted.iter_mut().filter(|one| one.needs_a_source()) {
         runtime.block_on(find::sources(&config, one, (&arguments.peer, arguments.lan), voice))?;
     }
-    let way = Way {
+    let way = JobOptions {
         ca_file: arguments.ca_file.clone(),
         credentials: runtime
             .block_on(arguments.who.introduced(&wanted))?
@@ -184,13 +184,21 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
             .next("run one command for each, with a name of its own by -o"));
         }
         let (listen, damaged) = (arguments.listen, common.damaged());
-        all.jobs.push(Job { wanted, file, spool, listen, way: way.clone(), damaged, voice });
+        all.jobs.push(DownloadJob {
+            wanted,
+            file,
+            spool,
+            listen,
+            way: way.clone(),
+            damaged,
+            voice,
+        });
     }
     runtime.block_on(all.run(&config, arguments.parallel.get()))
 }
 
 /// The file that lists the downloads, if it is one.
-fn list_of(arguments: &Arguments) -> Result<Option<PathBuf>, Failure> {
+fn list_of(arguments: &GetArgs) -> Result<Option<PathBuf>, Failure> {
     let list = arguments.input.as_deref().filter(|list| *list != Path::new("-"));
     let whole = |list| std::path::absolute(list).map_err(|e| Failure::file("use", list, &e));
     list.map(whole).transpose()
@@ -198,7 +206,7 @@ fn list_of(arguments: &Arguments) -> Result<Option<PathBuf>, Failure> {
 
 /// A file in a temporary folder, for what goes to standard output.
 fn spooled(
-    wanted: &Wanted,
+    wanted: &RequestedFile,
     config: &Config,
 ) -> Result<(PathBuf, Option<tempfile::TempDir>), Failure> {
     let folder = states(&config.settings.state);
@@ -209,10 +217,10 @@ fn spooled(
 }
 
 /// The downloads named by the arguments and the list.
-fn wanted(arguments: &Arguments) -> Result<Vec<Wanted>, Failure> {
+fn wanted(arguments: &GetArgs) -> Result<Vec<RequestedFile>, Failure> {
     let mut wanted = match arguments.urls.is_empty() {
         true => Vec::new(),
-        false => Wanted::parse(&arguments.urls, &arguments.mirrors)?,
+        false => RequestedFile::parse(&arguments.urls, &arguments.mirrors)?,
     };
     if let Some(file) = &arguments.input {
         if !arguments.mirrors.is_empty() {
@@ -231,7 +239,7 @@ fn wanted(arguments: &Arguments) -> Result<Vec<Wanted>, Failure> {
 }
 
 /// Refuses options that make no sense for several downloads.
-fn only_for_one(arguments: &Arguments) -> Result<(), Failure> {
+fn only_for_one(arguments: &GetArgs) -> Result<(), Failure> {
     let several = "several downloads are named";
     let no_folder = |output: &&Path| !output.is_dir() && !is_named_folder(output);
     if let Some(file) = arguments.output.as_deref().filter(no_folder) {
@@ -264,7 +272,7 @@ pub(crate) fn be_patient(fetch: &mut fetch::Config, wait: bool) {
 
 /// The folder to create: a new one, or one inside an existing folder.
 fn folder_to_make(
-    wanted: &Wanted,
+    wanted: &RequestedFile,
     config: &Config,
     output: Option<&Path>,
 ) -> Result<PathBuf, Failure> {
@@ -283,7 +291,7 @@ fn folder_to_make(
 /// read.
 pub(crate) async fn files_below(
     config: &Config,
-    wanted: &Wanted,
+    wanted: &RequestedFile,
     credentials: Option<Credentials>,
 ) -> Result<(Vec<Get>, Vec<String>), Failure> {
     let (Some(base), Some(place)) = (&wanted.folder, wanted.places.first()) else {
@@ -291,27 +299,27 @@ pub(crate) async fn files_below(
     };
     make(&states(&config.settings.state))?;
     let source = place.resolve(None).await?;
-    let way = Way { ca_file: None, credentials, rate: None };
+    let way = JobOptions { ca_file: None, credentials, rate: None };
     let found = crawl::crawl(config, base, &source, &way).await?;
     if found.files.is_empty() && found.troubles.is_empty() {
-        return Err(crawl::Found::nothing(base));
+        return Err(crawl::CrawlResult::nothing(base));
     }
     let top = wanted.name.as_ref().map(|_| wanted.file_name() + "/").unwrap_or_default();
     let get = |(path, target): (String, String)| {
-        let sources = vec![Source { target, ..source.clone() }];
+        let sources = vec![DownloadSource { target, ..source.clone() }];
         Get { name: format!("{top}{path}"), sha1: None, sources }
     };
     Ok((found.files.into_iter().map(get).collect(), found.troubles))
 }
 
 /// The downloads that a list names.
-pub(crate) fn listed(file: &Path) -> Result<Vec<Wanted>, Failure> {
+pub(crate) fn listed(file: &Path) -> Result<Vec<RequestedFile>, Failure> {
     list::read(file)
 }
 
 /// The file to create. Its folder must exist.
 fn destination(
-    wanted: &Wanted,
+    wanted: &RequestedFile,
     config: &Config,
     output: Option<&Path>,
 ) -> Result<PathBuf, Failure> {

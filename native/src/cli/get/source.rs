@@ -6,11 +6,11 @@ use std::net::SocketAddr;
 use percent_encoding::percent_decode_str;
 use servent::driver::{address_of, has_port};
 use servent_core::id::{FileIndex, Guid, Sha1};
-use servent_core::node::Source;
+use servent_core::node::DownloadSource;
 use servent_core::wire::http::Target;
 
 use super::links::Base;
-use crate::exit::{Exit, Failure, said};
+use crate::exit::{Exit, Failure, error_text};
 
 /// The most push proxies of one servent.
 const PROXIES: usize = 8;
@@ -19,7 +19,7 @@ const SECURE: &str = "https://";
 
 /// A place to ask, its host not yet resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SourceAddress {
     /// Host and port as in a `Host` header.
     pub(crate) host: String,
     /// The request target; `None`: ask by the file's URN.
@@ -28,11 +28,11 @@ pub(crate) struct Place {
 
 /// A file that was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct RequestedFile {
     pub(crate) sha1: Option<Sha1>,
     /// The last component of a URL, or the name in a magnet link.
     pub(crate) name: Option<String>,
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<SourceAddress>,
     /// A servent behind a firewall, to be asked to connect.
     pub(crate) push: Option<PushFrom>,
     /// It is a folder with everything below it.
@@ -51,7 +51,7 @@ pub(crate) struct PushFrom {
     pub(crate) proxies: Vec<String>,
 }
 
-impl Wanted {
+impl RequestedFile {
     /// Reads the arguments of one `get`. Each is a download of its own, except
     /// that: a `urn:sha1:` and the `HOST:PORT`s after it are one; a `urn:sha1:`
     /// after an address is the expected hash of that file; and arguments with
@@ -134,8 +134,8 @@ impl Wanted {
 
     /// The folder, when its only source redirects us to `to` and that is the
     /// same path with a slash appended, as web servers do.
-    pub(super) fn sent_to_folder(&self, to: &str) -> Option<(Base, Place)> {
-        let [Place { host, target: Some(target) }] = &self.places[..] else { return None };
+    pub(super) fn sent_to_folder(&self, to: &str) -> Option<(Base, SourceAddress)> {
+        let [SourceAddress { host, target: Some(target) }] = &self.places[..] else { return None };
         let origin = format!("{SECURE}{host}");
         let (scheme, path) = match target.strip_prefix(&origin) {
             Some(path) => ("https", path),
@@ -147,7 +147,7 @@ impl Wanted {
             return None;
         }
         let base = Base { scheme: scheme.into(), host: host.clone(), path: format!("{path}/") };
-        let place = Place { host: host.clone(), target: Some(base.target()) };
+        let place = SourceAddress { host: host.clone(), target: Some(base.target()) };
         Some((base, place))
     }
 
@@ -194,7 +194,7 @@ impl Wanted {
                 .ok_or("only urn:sha1: with 32 base-32 digits is known")?;
             self.is(sha1)
         } else if is_host_and_port(argument) {
-            self.places.push(Place { host: argument.to_owned(), target: None });
+            self.places.push(SourceAddress { host: argument.to_owned(), target: None });
             Ok(())
         } else {
             Err("neither an http:// or https:// URL, a magnet: link, urn:sha1: nor HOST:PORT"
@@ -227,7 +227,7 @@ impl Wanted {
             let last =
                 folder.trim_end_matches('/').rsplit('/').next().filter(|last| !last.is_empty());
             self.name = last.map(|last| percent_decode_str(last).decode_utf8_lossy().into_owned());
-            self.places.push(Place {
+            self.places.push(SourceAddress {
                 host: host.clone(),
                 target: Some(format!("{}{folder}", origin(&host))),
             });
@@ -261,7 +261,7 @@ impl Wanted {
             Some(second) => format!("{target}#{second}"),
             None => format!("{}{target}", origin(host)),
         };
-        self.places.push(Place { host: host.to_owned(), target: Some(target) });
+        self.places.push(SourceAddress { host: host.to_owned(), target: Some(target) });
         Ok(())
     }
 
@@ -327,20 +327,20 @@ impl Wanted {
     }
 }
 
-impl Place {
+impl SourceAddress {
     /// Resolves the host.
-    pub(crate) async fn resolve(&self, sha1: Option<Sha1>) -> Result<Source, Failure> {
+    pub(crate) async fn resolve(&self, sha1: Option<Sha1>) -> Result<DownloadSource, Failure> {
         let found = address_of(&self.host, if self.is_secure() { 443 } else { 80 }).await;
         let at = found.map_err(|e| {
-            let what = format!("cannot find {}: {}", self.host, said(&e));
+            let what = format!("cannot find {}: {}", self.host, error_text(&e));
             Failure::new(Exit::Network, what).next("check the name and the network")
         })?;
         Ok(self.source(at, sha1))
     }
 
     /// The same when the host's address is known.
-    pub(super) fn source(&self, at: SocketAddr, sha1: Option<Sha1>) -> Source {
-        Source { at, target: self.asked(sha1), host: self.host.clone() }
+    pub(super) fn source(&self, at: SocketAddr, sha1: Option<Sha1>) -> DownloadSource {
+        DownloadSource { at, target: self.asked(sha1), host: self.host.clone() }
     }
 
     /// True for what is to be fetched over TLS.
@@ -349,7 +349,7 @@ impl Place {
     }
 }
 
-impl Place {
+impl SourceAddress {
     /// The request target: by hash if it is known and the target is one of a
     /// servent's (RT-16).
     fn asked(&self, sha1: Option<Sha1>) -> String {

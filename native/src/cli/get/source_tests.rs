@@ -4,12 +4,12 @@ use super::*;
 
 const URN: &str = "urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB";
 
-fn all(arguments: &[&str], mirrors: &[&str]) -> Result<Vec<Wanted>, Failure> {
+fn all(arguments: &[&str], mirrors: &[&str]) -> Result<Vec<RequestedFile>, Failure> {
     let owned = |list: &[&str]| list.iter().map(|a| (*a).to_owned()).collect::<Vec<_>>();
-    Wanted::parse(&owned(arguments), &owned(mirrors))
+    RequestedFile::parse(&owned(arguments), &owned(mirrors))
 }
 
-fn parse(arguments: &[&str]) -> Result<Wanted, Failure> {
+fn parse(arguments: &[&str]) -> Result<RequestedFile, Failure> {
     let mut all = all(arguments, &[])?;
     assert_eq!(all.len(), 1, "{arguments:?}");
     Ok(all.remove(0))

@@ -9,7 +9,7 @@ use std::sync::mpsc;
 
 use tokio::sync::oneshot;
 
-use crate::exit::{Exit, Failure, said};
+use crate::exit::{Exit, Failure, error_text};
 
 /// Bytes copied at a time.
 const COPY: usize = 256 * 1024;
@@ -55,7 +55,7 @@ impl Pour {
                 Err(Failure::new(Exit::Disk, "whoever read standard output has closed it"))
             }
             Ok(Err(e)) => {
-                let what = format!("cannot write to standard output: {}", said(&e));
+                let what = format!("cannot write to standard output: {}", error_text(&e));
                 Err(Failure::new(Exit::Disk, what).mend(&e))
             }
             Err(_) => Err(Failure::new(Exit::Failed, "standard output is gone")),

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use servent::Clock;
-use servent::driver::{Driver, Handle, Options};
+use servent::driver::{Driver, Handle, ServentOptions};
 use servent_core::id::FetchId;
-use servent_core::node::{Command, FetchView, Get, Source};
+use servent_core::node::{DownloadSource, FetchView, Get, NodeCommand};
 
-use super::batch::{self, Batch, News};
-use super::job::{Ended, Job, hub, not_started, state_of, state_of_all};
-use super::told;
-use crate::cli::control::Server;
+use super::batch::{self, Batch, BatchEvent};
+use super::job::{DownloadJob, DownloadResult, hub, not_started, state_of, state_of_all};
+use super::troubles;
+use crate::cli::control::ControlServer;
 use crate::cli::start::make;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
@@ -26,7 +26,7 @@ const EVERY: Duration = Duration::from_millis(200);
 
 /// Files for one folder.
 pub(super) struct Together<'a> {
-    jobs: Vec<&'a Job>,
+    jobs: Vec<&'a DownloadJob>,
     folder: &'a Path,
     /// Names what is remembered of them, so that the same command finds it
     /// again.
@@ -34,14 +34,18 @@ pub(super) struct Together<'a> {
 }
 
 /// Where the files of a command come from so far.
-type Found = BTreeMap<(String, bool), SocketAddr>;
+type FoundSources = BTreeMap<(String, bool), SocketAddr>;
 
 impl<'a> Together<'a> {
     /// Chooses those of the jobs that one servent can download; the second part
     /// is the others. `key` is the list they are in.
-    pub(super) fn of(jobs: &'a [Job], key: &'a Path, config: &Config) -> (Self, Vec<&'a Job>) {
+    pub(super) fn select(
+        jobs: &'a [DownloadJob],
+        key: &'a Path,
+        config: &Config,
+    ) -> (Self, Vec<&'a DownloadJob>) {
         let folder = jobs.first().map_or(Path::new("/"), |job| job.folder());
-        let fits = |job: &&Job| {
+        let fits = |job: &&DownloadJob| {
             // One of an earlier command is continued where it was.
             job.spool.is_none()
                 && job.wanted.push.is_none()
@@ -68,7 +72,7 @@ impl<'a> Together<'a> {
         &self,
         config: &Config,
         (bars, parallel): (&Bars, usize),
-        mut end: impl FnMut(&Job, Result<Ended, Failure>),
+        mut end: impl FnMut(&DownloadJob, Result<DownloadResult, Failure>),
     ) -> Result<(), Failure> {
         let Some(first) = self.jobs.first() else { return Ok(()) };
         let mut signals = Signals::new()?;
@@ -76,16 +80,16 @@ impl<'a> Together<'a> {
         make(&state)?;
         let started = Driver::start(self.options(first, config, &state, parallel)).await;
         let handle = started.map_err(|error| not_started(error, self.key))?;
-        let control = Server::start(&state, hub(&handle))?;
+        let control = ControlServer::start(&state, hub(&handle))?;
         let earlier = handle.view(1, 0).await?.fetches;
         let unasked = self.take_back(&handle, &earlier).await?;
-        let mut running = Running {
+        let mut running = RunningServent {
             handle: &handle,
             batch: Batch::new(&handle, self.folder).after(earlier),
             jobs: BTreeMap::new(),
             bars,
             shown: BTreeMap::new(),
-            found: Found::new(),
+            found: FoundSources::new(),
             failed: unasked,
         };
         let outcome = tokio::select! {
@@ -111,7 +115,7 @@ impl<'a> Together<'a> {
         let mut left = false;
         for view in earlier.iter().filter(|view| !asked.contains(&view.name)) {
             if self.folder.join(&view.name).exists() {
-                handle.command(Command::Cancel { fetch: FetchId(view.fetch) }).await?;
+                handle.command(NodeCommand::Cancel { fetch: FetchId(view.fetch) }).await?;
             } else {
                 left = true;
             }
@@ -119,7 +123,13 @@ impl<'a> Together<'a> {
         Ok(left)
     }
 
-    fn options(&self, job: &Job, config: &Config, state: &Path, parallel: usize) -> Options {
+    fn options(
+        &self,
+        job: &DownloadJob,
+        config: &Config,
+        state: &Path,
+        parallel: usize,
+    ) -> ServentOptions {
         let mut node = config.settings.node.clone();
         node.overlay.enabled = false;
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
@@ -127,7 +137,7 @@ impl<'a> Together<'a> {
         let most = count(self.jobs.len()).saturating_add(fetch.finished);
         fetch.fetches = fetch.fetches.max(most);
         fetch.spares = fetch.spares.max(count(parallel));
-        Options {
+        ServentOptions {
             node,
             state_dir: Some(PathBuf::from(state)),
             only_asked: true,
@@ -137,25 +147,25 @@ impl<'a> Together<'a> {
 }
 
 /// The servent that downloads them.
-struct Running<'a> {
+struct RunningServent<'a> {
     handle: &'a Handle,
     batch: Batch<'a>,
     /// Those that were begun, by name.
-    jobs: BTreeMap<String, &'a Job>,
+    jobs: BTreeMap<String, &'a DownloadJob>,
     bars: &'a Bars,
     /// Those that take long enough to be seen.
     shown: BTreeMap<String, FetchProgress>,
-    found: Found,
+    found: FoundSources,
     /// Something is left to resume.
     failed: bool,
 }
 
-impl<'a> Running<'a> {
+impl<'a> RunningServent<'a> {
     async fn run(
         &mut self,
-        jobs: &[&'a Job],
+        jobs: &[&'a DownloadJob],
         parallel: usize,
-        end: &mut impl FnMut(&Job, Result<Ended, Failure>),
+        end: &mut impl FnMut(&DownloadJob, Result<DownloadResult, Failure>),
     ) -> Result<(), Failure> {
         let clock = Clock::new();
         let mut waiting = jobs.iter();
@@ -196,7 +206,11 @@ impl<'a> Running<'a> {
         }
     }
 
-    async fn begin(&mut self, job: &'a Job, sources: Vec<Source>) -> Result<(), Failure> {
+    async fn begin(
+        &mut self,
+        job: &'a DownloadJob,
+        sources: Vec<DownloadSource>,
+    ) -> Result<(), Failure> {
         let name = job.name();
         self.jobs.insert(name.clone(), job);
         self.batch.begin(Get { name, sha1: job.wanted.sha1, sources }).await
@@ -204,24 +218,24 @@ impl<'a> Running<'a> {
 
     async fn hear(
         &mut self,
-        news: News,
-        end: &mut impl FnMut(&Job, Result<Ended, Failure>),
+        news: BatchEvent,
+        end: &mut impl FnMut(&DownloadJob, Result<DownloadResult, Failure>),
     ) -> Result<(), Failure> {
         let (name, outcome) = match news {
-            News::Trouble { name, at, what } => {
+            BatchEvent::Trouble { name, at, what } => {
                 self.progress(&name).trouble(at, &what);
                 return Ok(());
             }
-            News::Moved { fetch, name, at, to } => {
+            BatchEvent::Moved { fetch, name, at, to } => {
                 let Some(job) = self.jobs.get(&name) else { return Ok(()) };
                 let Some((base, place)) = job.wanted.sent_to_folder(&to) else {
-                    self.progress(&name).trouble(at, &told::moved(&to));
+                    self.progress(&name).trouble(at, &troubles::moved(&to));
                     return Ok(());
                 };
                 self.batch.cancel(fetch).await?;
                 (name, job.as_folder(base, place))
             }
-            News::Ended(batch::Ended { name, outcome }) => {
+            BatchEvent::Ended(batch::EndedDownload { name, outcome }) => {
                 let Some(job) = self.jobs.get(&name) else { return Ok(()) };
                 let outcome = outcome.and_then(|whole| job.whole(self.handle, &whole));
                 (name, outcome)
@@ -234,8 +248,8 @@ impl<'a> Running<'a> {
     fn ended(
         &mut self,
         name: &str,
-        outcome: Result<Ended, Failure>,
-        end: &mut impl FnMut(&Job, Result<Ended, Failure>),
+        outcome: Result<DownloadResult, Failure>,
+        end: &mut impl FnMut(&DownloadJob, Result<DownloadResult, Failure>),
     ) {
         if let Some(progress) = self.shown.remove(name) {
             progress.finish();
@@ -248,13 +262,13 @@ impl<'a> Running<'a> {
 
     /// The failure of a download that has no server that could prove its
     /// identity.
-    fn distrusted(&self, job: &Job) -> Option<Failure> {
+    fn distrusted(&self, job: &DownloadJob) -> Option<Failure> {
         let mut last = None;
         for place in &job.wanted.places {
             let secure = place.is_secure().then_some(&place.host);
             last = Some(self.handle.distrusts(secure?)?);
         }
-        last.map(told::distrusted)
+        last.map(troubles::distrusted)
     }
 
     fn progress(&mut self, name: &str) -> &mut FetchProgress {
@@ -264,7 +278,7 @@ impl<'a> Running<'a> {
 
     /// Every source whose host can be resolved, each host once; an error when
     /// none can.
-    async fn sources(&mut self, job: &Job) -> Result<Vec<Source>, Failure> {
+    async fn sources(&mut self, job: &DownloadJob) -> Result<Vec<DownloadSource>, Failure> {
         let mut sources = Vec::new();
         let mut unknown = None;
         for place in &job.wanted.places {

@@ -7,7 +7,7 @@ use clap::Args;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use servent::Credentials;
 
-use super::source::Wanted;
+use super::source::RequestedFile;
 use crate::cli::ask::Person;
 use crate::exit::{Exit, Failure};
 
@@ -17,7 +17,7 @@ const VARIABLE: &str = "SERVENT_PASSWORD";
 /// A name, and where its password comes from. On the command line others could
 /// read it.
 #[derive(Debug, Args)]
-pub(crate) struct Who {
+pub(crate) struct LoginArgs {
     /// Say this name and a password to the servers that are named here, where
     /// they want to know. The password is in SERVENT_PASSWORD or --password-file,
     /// or is asked for.
@@ -41,12 +41,12 @@ impl Introduced {
     }
 }
 
-impl Who {
+impl LoginArgs {
     /// Who we are to the servers of these downloads; asks at the terminal for
     /// what is missing.
     pub(crate) async fn introduced(
         &self,
-        wanted: &[Wanted],
+        wanted: &[RequestedFile],
     ) -> Result<Option<Introduced>, Failure> {
         let Some(user) = &self.user else { return Ok(None) };
         if user.contains(':') {

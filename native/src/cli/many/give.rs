@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use servent::transfer::many::{GiveOptions, Giver, ManyError, Parcel, Step};
-use servent::transfer::{Code, Door, Offer, OfferError, total};
-use servent::unicast::{Connection, Endpoint, Options};
+use servent::transfer::many::{GiveOptions, Giver, ManyError, Parcel, ReceiverStep};
+use servent::transfer::{Offer, OfferError, SecretDoor, TransferCode, total};
+use servent::unicast::{Connection, Endpoint, EndpointOptions};
 use servent_core::text::Shown;
 use tokio::task::JoinSet;
 
@@ -33,14 +33,17 @@ pub(in crate::cli) struct Giving<'a> {
     /// Bytes per second that this machine may send; `None`: no limit.
     pub(in crate::cli) rate: Option<u64>,
     /// What receivers have to know; shown if it was generated.
-    pub(in crate::cli) code: Option<Code>,
+    pub(in crate::cli) code: Option<TransferCode>,
     pub(in crate::cli) made: bool,
     pub(in crate::cli) settings: &'a Settings,
     pub(in crate::cli) reporter: &'a Reporter,
 }
 
 /// Gives until all receivers have it.
-pub(in crate::cli) async fn give(giving: Giving<'_>, options: Options) -> Result<(), Failure> {
+pub(in crate::cli) async fn give(
+    giving: Giving<'_>,
+    options: EndpointOptions,
+) -> Result<(), Failure> {
     let mut signals = Signals::new()?;
     let (reporter, settings) = (giving.reporter, giving.settings);
     let at = giving.listen.unwrap_or_else(|| (Ipv6Addr::UNSPECIFIED, PORT).into());
@@ -54,7 +57,7 @@ pub(in crate::cli) async fn give(giving: Giving<'_>, options: Options) -> Result
     };
     let parcel = parcel.map_err(unpacked)?;
     let (files, size) = total(parcel.entries());
-    let door = giving.code.map_or_else(Door::open, Door::locked);
+    let door = giving.code.map_or_else(SecretDoor::open, SecretDoor::locked);
     let giver = start(parcel, door, (giving.receivers, giving.rate), &endpoint, settings).await?;
     announce(reporter, &endpoint, shown.filter(|_| giving.made), (&title, giving.receivers));
     let given = tokio::select! {
@@ -87,7 +90,7 @@ pub(in crate::cli) async fn give(giving: Giving<'_>, options: Options) -> Result
 /// is taken.
 async fn start(
     parcel: Parcel,
-    door: Door,
+    door: SecretDoor,
     (receivers, upload_rate): (u32, Option<u64>),
     endpoint: &Endpoint,
     settings: &Settings,
@@ -103,7 +106,7 @@ async fn start(
 fn announce(
     reporter: &Reporter,
     endpoint: &Endpoint,
-    made: Option<Code>,
+    made: Option<TransferCode>,
     (title, receivers): (&str, u32),
 ) {
     let at = endpoint.local_addr();
@@ -145,9 +148,9 @@ async fn guest(connection: Connection, giver: Arc<Giver>, reporter: Reporter, re
     let mut had = false;
     let how = giver.serve(connection, |step| {
         let (event, sentence) = match step {
-            Step::Joined => ("joined", format!("{peer} knows the code")),
-            Step::Agreed => ("agreed", format!("{peer} takes it")),
-            Step::Has(have) => {
+            ReceiverStep::Joined => ("joined", format!("{peer} knows the code")),
+            ReceiverStep::Agreed => ("agreed", format!("{peer} takes it")),
+            ReceiverStep::Has(have) => {
                 had = true;
                 ("has", format!("{peer} has all of it, {have} of {receivers}"))
             }

@@ -13,7 +13,7 @@ use servent_core::text::Shown;
 pub(super) use self::give::{Giving, give};
 pub(super) use self::take::{Taking, take};
 use crate::config::Settings;
-use crate::exit::{Exit, Failure, said};
+use crate::exit::{Exit, Failure, error_text};
 
 /// Where parcels are while they are given, and while they are incomplete.
 fn parcels(settings: &Settings) -> PathBuf {
@@ -46,10 +46,10 @@ fn failed(why: ManyError, peer: SocketAddr) -> Failure {
             Failure::new(Exit::Foreign, what).next("use the same version on both sides")
         }
         ManyError::Write(why) if why.kind() == std::io::ErrorKind::InvalidData => {
-            Failure::new(Exit::Unverified, said(&why))
+            Failure::new(Exit::Unverified, error_text(&why))
         }
         ManyError::Write(why) => {
-            Failure::new(Exit::Disk, format!("cannot write here: {}", said(&why))).next(again)
+            Failure::new(Exit::Disk, format!("cannot write here: {}", error_text(&why))).next(again)
         }
         ManyError::Swarm(why) => why.into(),
         other => Failure::new(Exit::Failed, other.to_string()),

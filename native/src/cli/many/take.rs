@@ -7,10 +7,10 @@ use std::time::Duration;
 use data_encoding::HEXLOWER;
 use serde_json::json;
 use servent::Clock;
-use servent::swarm::{Fetch, Progress};
+use servent::swarm::{Fetch, SwarmProgress};
 use servent::transfer::many::{Guest, ManyError, join};
-use servent::transfer::{Code, Inbox, Place, Quota, Told, total};
-use servent::unicast::Options;
+use servent::transfer::{InboxPlace, Quota, TransferCode, TransferInbox, TransferProgress, total};
+use servent::unicast::EndpointOptions;
 use servent_core::text::Shown;
 
 use super::super::ask::Person;
@@ -30,7 +30,7 @@ const GOODBYE: Duration = Duration::from_secs(2);
 
 /// Where it goes, and who is asked.
 pub(in crate::cli) struct Taking<'a> {
-    pub(in crate::cli) place: Place,
+    pub(in crate::cli) place: InboxPlace,
     pub(in crate::cli) quota: Option<Arc<Quota>>,
     pub(in crate::cli) person: Option<Person>,
     pub(in crate::cli) settings: &'a Settings,
@@ -40,9 +40,9 @@ pub(in crate::cli) struct Taking<'a> {
 /// Joins a sender, takes everything, and passes it on until all have it.
 pub(in crate::cli) async fn take(
     from: &str,
-    code: Option<&Code>,
+    code: Option<&TransferCode>,
     taking: Taking<'_>,
-    options: Options,
+    options: EndpointOptions,
 ) -> Result<(), Failure> {
     let mut signals = Signals::new()?;
     let peer = resolve(from).await?;
@@ -50,7 +50,7 @@ pub(in crate::cli) async fn take(
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     };
-    let endpoint = bind(any, Options { only: Some(peer), ..options }).await?;
+    let endpoint = bind(any, EndpointOptions { only: Some(peer), ..options }).await?;
     let connection =
         endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
     let state = parcels(taking.settings);
@@ -88,7 +88,8 @@ impl Taking<'_> {
     /// `had` becomes true once everything is stored.
     async fn all(&self, guest: &Guest, had: &mut bool) -> Result<(), Failure> {
         let (peer, title) = (guest.peer(), title(guest.entries(), "a stream"));
-        let inbox = Inbox::new(self.place.clone(), Arc::default()).limited(self.quota.clone());
+        let inbox =
+            TransferInbox::new(self.place.clone(), Arc::default()).limited(self.quota.clone());
         if let Err(why) = inbox.suits(guest.entries()) {
             return Err(Failure::new(
                 Exit::Failed,
@@ -112,7 +113,7 @@ impl Taking<'_> {
         };
         let mut carried = 0;
         let unpacking = guest.unpack(&state, inbox, |told| {
-            if let Told::There(file) = told {
+            if let TransferProgress::There(file) = told {
                 carried += file.carried;
                 let name = file.file.map(|path| path.display().to_string());
                 self.reporter.fact(&json!({
@@ -157,8 +158,12 @@ impl Taking<'_> {
     }
 
     /// Waits until the parcel is here.
-    async fn fetched(&self, fetch: Option<&mut Fetch>, title: &str) -> Result<Progress, Failure> {
-        let Some(fetch) = fetch else { return Ok(Progress::default()) };
+    async fn fetched(
+        &self,
+        fetch: Option<&mut Fetch>,
+        title: &str,
+    ) -> Result<SwarmProgress, Failure> {
+        let Some(fetch) = fetch else { return Ok(SwarmProgress::default()) };
         let progress = fetch.progress();
         let mut tick = tokio::time::interval(LOOK_EVERY);
         let mut bar: Option<StreamProgress> = None;
@@ -192,7 +197,7 @@ impl Taking<'_> {
         title: &str,
         peer: SocketAddr,
         (files, carried): (usize, u64),
-        last: &Progress,
+        last: &SwarmProgress,
         took: servent_core::time::Duration,
     ) {
         let speed = per_second(last.from_source + last.from_peers, took);

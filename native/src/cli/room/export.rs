@@ -11,7 +11,7 @@ use servent::replay::bytes;
 use servent_core::rng::Rng;
 use servent_core::text::Shown;
 use servent_core::trace::players::Players;
-use servent_sim::routing::{Disguised, disguise};
+use servent_sim::routing::{PseudonymisedRecording, pseudonymise};
 
 use crate::cli::print;
 use crate::cli::replay::read;
@@ -27,7 +27,7 @@ use crate::progress::count;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent room export room.sqlog shown.sqlog   give shown.sqlog away, not room.sqlog")]
-pub(crate) struct Arguments {
+pub(crate) struct RoomExportArgs {
     /// The recording.
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -39,12 +39,12 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let Arguments { file, out, json } = arguments;
+pub(crate) fn run(arguments: &RoomExportArgs) -> Result<(), Failure> {
+    let RoomExportArgs { file, out, json } = arguments;
     let recording = read(file)?;
     let mut players = Players::default();
     players.append(&recording);
-    let all = disguise(&players.all(), Rng::new(seed()?));
+    let all = pseudonymise(&players.all(), Rng::new(seed()?));
     if all.is_empty() {
         let what = format!("{} is not a recording of a room", file.display());
         return Err(Failure::new(Exit::Foreign, what)
@@ -71,22 +71,22 @@ fn seed() -> Result<u64, Failure> {
     seed.map_err(|_| Failure::new(Exit::Failed, "the system has no random numbers"))
 }
 
-fn write(out: &Path, all: &[Disguised]) -> io::Result<()> {
+fn write(out: &Path, all: &[PseudonymisedRecording]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(out)?;
     all.iter().try_for_each(|one| file.write_all(one.tape.as_bytes()))?;
     file.sync_all()
 }
 
-fn tell(all: &[Disguised], json: bool) -> Result<(), Failure> {
+fn tell(all: &[PseudonymisedRecording], json: bool) -> Result<(), Failure> {
     if json {
-        let node = |one: &Disguised| {
-            let Disguised { name, steps, changed, left_out, .. } = one;
+        let node = |one: &PseudonymisedRecording| {
+            let PseudonymisedRecording { name, steps, changed, left_out, .. } = one;
             json!({ "name": name, "steps": steps, "changed": changed, "left_out": left_out })
         };
         let nodes: Vec<_> = all.iter().map(node).collect();
         return print(format!("{}\n", json!({ "nodes": nodes })));
     }
-    for Disguised { name, steps, changed, left_out, .. } in all {
+    for PseudonymisedRecording { name, steps, changed, left_out, .. } in all {
         let name = Shown(name);
         let same = steps - changed;
         print(format!(

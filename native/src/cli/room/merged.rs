@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use servent_core::id::Guid;
 use servent_core::time::Instant;
 use servent_core::trace::players::Players;
-use servent_sim::routing::{Gathered, unasked};
+use servent_sim::routing::{ObservedOverlay, unasked};
 
 use crate::cli::print;
 use crate::exit::Failure;
@@ -22,10 +22,11 @@ pub(super) struct Merged {
 
 impl Merged {
     /// Of the tapes in a file.
-    pub(super) fn of(recording: &[u8]) -> Self {
+    pub(super) fn from_recording(recording: &[u8]) -> Self {
         let mut players = Players::default();
         players.append(recording);
-        let tapes: Vec<Gathered> = players.all().iter().map(Gathered::of).collect();
+        let tapes: Vec<ObservedOverlay> =
+            players.all().iter().map(ObservedOverlay::from_player).collect();
         let (hits, unasked) = unasked(&tapes);
         Self { hits, unasked }
     }

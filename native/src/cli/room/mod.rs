@@ -23,7 +23,7 @@ use crate::config::file::Raw;
 use crate::config::settings::LAB;
 use crate::config::{Config, Origin};
 use crate::exit::Failure;
-use crate::lab::Door;
+use crate::lab::LabDoor;
 use crate::progress::Voice;
 
 /// Open a room: whoever opens its address in a browser is a servent of it.
@@ -44,9 +44,9 @@ use crate::progress::Voice;
   servent room ~/Music --allow-origin https://room.example.org
                                                  behind a proxy that speaks https"
 )]
-pub(crate) struct Arguments {
+pub(crate) struct RoomArgs {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<RoomCommand>,
     /// Folders or files to share with the room.
     #[arg(value_name = "DIR")]
     folders: Vec<PathBuf>,
@@ -67,7 +67,7 @@ pub(crate) struct Arguments {
     record: Option<PathBuf>,
     /// Whose files are shared.
     #[arg(long, value_enum, default_value_t, value_name = "WHOSE")]
-    files: Files,
+    files: FileOwners,
     /// Try the network days before: open the room on two devices, and each says what
     /// works, what does not, and the way round.
     #[arg(long)]
@@ -78,7 +78,7 @@ pub(crate) struct Arguments {
     code: bool,
     /// Whether names are drawn, or people type them.
     #[arg(long, value_enum, default_value_t, value_name = "HOW")]
-    names: Names,
+    names: NameSource,
     #[command(flatten)]
     trace: TraceFlag,
     /// Share a home folder, or the whole machine, without being asked.
@@ -91,7 +91,7 @@ pub(crate) struct Arguments {
 
 /// Whose files are shared in a room.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-enum Files {
+enum FileOwners {
     /// Those of DIR, and whatever is dropped onto a page.
     #[default]
     All,
@@ -101,7 +101,7 @@ enum Files {
 
 /// Where the names in a room come from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-enum Names {
+enum NameSource {
     /// From a list; each may draw three times.
     #[default]
     Drawn,
@@ -110,20 +110,20 @@ enum Names {
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
-    Replay(replay::Arguments),
-    Export(export::Arguments),
+enum RoomCommand {
+    Replay(replay::RoomReplayArgs),
+    Export(export::RoomExportArgs),
 }
 
-pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, arguments: &RoomArgs) -> Result<(), Failure> {
     match &arguments.action {
-        Some(Action::Replay(arguments)) => return replay::run(common, arguments),
-        Some(Action::Export(arguments)) => return export::run(arguments),
+        Some(RoomCommand::Replay(arguments)) => return replay::run(common, arguments),
+        Some(RoomCommand::Export(arguments)) => return export::run(arguments),
         None => {}
     }
     wide::ask(&arguments.folders, arguments.yes)?;
-    let given = arguments.files == Files::Given;
-    let (code, typed) = (arguments.code, arguments.names == Names::Typed);
+    let given = arguments.files == FileOwners::Given;
+    let (code, typed) = (arguments.code, arguments.names == NameSource::Typed);
     let record = Record::new(
         arguments.record.clone(),
         Begin { given, code, typed, check: arguments.check },
@@ -133,7 +133,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     runtime()?.block_on(share(&config, &[], common.damaged(), (voice, Some(&record))))
 }
 
-fn configure(common: &Common, arguments: &Arguments, record: &Record) -> Result<Config, Failure> {
+fn configure(common: &Common, arguments: &RoomArgs, record: &Record) -> Result<Config, Failure> {
     let mut builder = common.builder()?;
     let text = |path: &PathBuf| Raw::Text(path.to_string_lossy().into_owned());
     // Only what is named here, even if that is nothing.
@@ -176,7 +176,7 @@ pub(super) fn announce(voice: Voice, url: &str) -> Result<(), Failure> {
 }
 
 /// Prints the addresses of the host's controls and of the screen for everybody.
-pub(super) fn announce_screen(voice: Voice, door: &Door) -> Result<(), Failure> {
+pub(super) fn announce_screen(voice: Voice, door: &LabDoor) -> Result<(), Failure> {
     let port = door.address.port();
     let mut here = door.clone();
     if here.address.ip().is_unspecified() {

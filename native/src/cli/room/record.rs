@@ -12,7 +12,7 @@ use servent::driver::Handle;
 use crate::cli::share::told;
 use crate::config::Settings;
 use crate::exit::{Exit, Failure};
-use crate::lab::{self, Part, Recording};
+use crate::lab::{self, PageParticipation, Recording};
 use crate::progress::{Voice, bytes, count};
 
 /// The folder in the state folder for what a host records without keeping it.
@@ -91,7 +91,7 @@ impl Record {
     pub(crate) fn begin(
         &self,
         settings: &Settings,
-        part: &mut Option<Part>,
+        part: &mut Option<PageParticipation>,
     ) -> Result<Arc<Recording>, Failure> {
         let recording = match &self.file {
             None => {

@@ -22,7 +22,7 @@ use crate::exit::{Exit, Failure};
   servent room ~/Music --record room.sqlog   record
   servent room replay room.sqlog             a line for each node
   servent room replay room.sqlog --lab       and the lab with all of them together")]
-pub(crate) struct Arguments {
+pub(crate) struct RoomReplayArgs {
     /// The recording.
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -37,11 +37,11 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, arguments: &RoomReplayArgs) -> Result<(), Failure> {
     let path = &arguments.file;
     let recording = read(path)?;
     let reports: Vec<Report> = tapes(&recording).into_iter().map(bytes).collect();
-    let merged = Merged::of(&recording);
+    let merged = Merged::from_recording(&recording);
     let good = reports.iter().filter(|report| report.is_sound()).count();
     if arguments.json {
         let nodes: Vec<Value> = reports.iter().map(node).collect();

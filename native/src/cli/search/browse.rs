@@ -9,15 +9,17 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST, USER_AGENT};
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use servent_core::node::Hit;
+use servent_core::node::SearchHit;
 use servent_core::text::Shown;
-use servent_core::wire::gnutella::{self, Body, FrameLimits, Framer, Message, Payload};
+use servent_core::wire::gnutella::{
+    self, FrameLimits, Framer, MessageBody, OverlayMessage, OverlayPayload,
+};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::{Arguments, SEARCH, line, peers};
+use super::{SEARCH, SearchArgs, line, peers};
 use crate::cli::print;
-use crate::exit::{Exit, Failure, said};
+use crate::exit::{Exit, Failure, error_text};
 use crate::progress::Voice;
 
 /// The media type of such a list.
@@ -33,7 +35,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// `words`.
 pub(super) async fn browse(
     agent: &str,
-    arguments: &Arguments,
+    arguments: &SearchArgs,
     name: &str,
     voice: Voice,
 ) -> Result<(), Failure> {
@@ -54,10 +56,14 @@ pub(super) async fn browse(
         if bytes > MOST {
             return Err(broken(name, "its list has no end"));
         }
-        framer.push(Payload::from(data));
+        framer.push(OverlayPayload::from(data));
         let wrong = |_| broken(name, "what it sends is no list of files");
         while let Some(frame) = framer.next_frame().map_err(wrong)? {
-            let Ok(Message { body: Body::Hit(hit), .. }) = Message::parse(frame) else { continue };
+            let Ok(OverlayMessage { body: MessageBody::Hit(hit), .. }) =
+                OverlayMessage::parse(frame)
+            else {
+                continue;
+            };
             for file in found(&hit, at) {
                 let lower = file.name.to_lowercase();
                 if words.iter().all(|word| lower.contains(word.as_str())) {
@@ -79,7 +85,7 @@ pub(super) async fn browse(
 async fn ask(agent: &str, name: &str, at: SocketAddr) -> Result<Response<Incoming>, Failure> {
     let stream = timeout(SILENCE, TcpStream::connect(at)).await;
     let stream = stream.map_err(|_| nobody(name, "no answer"))?;
-    let stream = stream.map_err(|why| nobody(name, &said(&why)))?;
+    let stream = stream.map_err(|why| nobody(name, &error_text(&why)))?;
     let lost = |why: hyper::Error| broken(name, &why.to_string());
     let made = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = made.map_err(lost)?;
@@ -119,9 +125,9 @@ fn check(name: &str, response: &Response<Incoming>) -> Result<(), Failure> {
 
 /// The files of one message. The servent was just reached at `at`, so that
 /// address is used, whatever it says its own is.
-fn found(hit: &gnutella::Hit, at: SocketAddr) -> impl Iterator<Item = Hit> {
+fn found(hit: &gnutella::QueryHit, at: SocketAddr) -> impl Iterator<Item = SearchHit> {
     let busy = hit.quality().busy == Some(true);
-    hit.results().map(move |file| Hit {
+    hit.results().map(move |file| SearchHit {
         search: SEARCH,
         at,
         index: file.index,

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use clap::ValueEnum;
 use serde_json::json;
 use servent_core::id::Sha1;
-use servent_core::node::Hit;
+use servent_core::node::SearchHit;
 use servent_core::text::Shown;
 
 use super::locator;
@@ -23,7 +23,7 @@ pub(super) enum Sort {
 }
 
 /// A file and its sources.
-struct Found {
+struct FoundFile {
     name: String,
     size: u64,
     sha1: Option<Sha1>,
@@ -34,30 +34,30 @@ struct Found {
 
 /// All files found so far.
 #[derive(Default)]
-pub(super) struct Files(Vec<Found>);
+pub(super) struct FoundFiles(Vec<FoundFile>);
 
-impl Files {
+impl FoundFiles {
     /// Adds a hit, and the neighbour that knows the route to it.
-    pub(super) fn add(&mut self, hit: &Hit, through: Option<SocketAddr>) {
+    pub(super) fn add(&mut self, hit: &SearchHit, through: Option<SocketAddr>) {
         let source = (locator(hit, through), Some(hit.at).filter(|_| !hit.push));
-        let same = |file: &&mut Found| file.sha1.is_some() && file.sha1 == hit.sha1;
+        let same = |file: &&mut FoundFile| file.sha1.is_some() && file.sha1 == hit.sha1;
         match self.0.iter_mut().find(same) {
             Some(file) => file.sources.push(source),
             None => {
                 let (name, size, sha1) = (hit.name.clone(), hit.size, hit.sha1);
-                self.0.push(Found { name, size, sha1, sources: vec![source] });
+                self.0.push(FoundFile { name, size, sha1, sources: vec![source] });
             }
         }
     }
 
     /// All files in order, one per line.
     pub(super) fn lines(mut self, sort: Sort, voice: Voice) -> String {
-        let name = |file: &Found| file.name.to_lowercase();
+        let name = |file: &FoundFile| file.name.to_lowercase();
         match sort {
             Sort::Name => self.0.sort_by_key(name),
             Sort::Size => self.0.sort_by_key(|file| (std::cmp::Reverse(file.size), name(file))),
             Sort::Sources => {
-                let most = |file: &Found| std::cmp::Reverse(file.sources.len());
+                let most = |file: &FoundFile| std::cmp::Reverse(file.sources.len());
                 self.0.sort_by_key(|file| (most(file), name(file)));
             }
         }
@@ -65,7 +65,7 @@ impl Files {
     }
 }
 
-impl Found {
+impl FoundFile {
     /// The `servent get` arguments for all of its sources together.
     fn get(&self) -> String {
         let direct: Vec<String> =
@@ -102,8 +102,8 @@ mod tests {
 
     use super::*;
 
-    fn hit(name: &str, size: u64, sha1: Option<u8>, at: &str, push: bool) -> Hit {
-        Hit {
+    fn hit(name: &str, size: u64, sha1: Option<u8>, at: &str, push: bool) -> SearchHit {
+        SearchHit {
             search: 1,
             at: at.parse().unwrap(),
             index: FileIndex(7),
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn the_same_hash_is_one_file_and_files_are_sorted() {
         let sorted = |sort| {
-            let mut files = Files::default();
+            let mut files = FoundFiles::default();
             for (name, size, sha1, at, push) in [
                 ("b", 30, None, "1.1.1.1:1", false),
                 ("b", 30, None, "2.2.2.2:2", false),

@@ -62,7 +62,7 @@ pub(super) struct Merge {
 
 /// What is known of many runs.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Summary {
+pub(super) struct RunsSummary {
     runs: u64,
     /// Runs that broke a rule.
     broken: u64,
@@ -129,7 +129,7 @@ fn floor(n: u64) -> u64 {
     n - n % width(n)
 }
 
-impl Summary {
+impl RunsSummary {
     /// Adds a run.
     pub(super) fn add(&mut self, run: &Run) {
         let value = serde_json::to_value(run).unwrap_or_default();
@@ -213,7 +213,7 @@ impl Summary {
 }
 
 pub(super) fn run(merge: &Merge) -> Result<(), Failure> {
-    let mut all = Summary::default();
+    let mut all = RunsSummary::default();
     for path in &merge.files {
         let file = std::fs::File::open(path).map_err(|e| Failure::file("read", path, &e))?;
         for (number, line) in (1..).zip(BufReader::new(file).lines()) {
@@ -255,12 +255,12 @@ mod tests {
             run.to_string()
         };
         let sum = |seeds: &mut dyn Iterator<Item = u64>| {
-            let mut summary = Summary::default();
+            let mut summary = RunsSummary::default();
             seeds.for_each(|seed| summary.line(&line(seed)).unwrap());
             summary
         };
         let whole = sum(&mut (0..1_000));
-        let mut joined = Summary::default();
+        let mut joined = RunsSummary::default();
         for share in [2, 0, 1] {
             let part = sum(&mut (0..1_000).filter(|seed| seed % 3 == share));
             joined.line(&serde_json::to_string(&part).unwrap()).unwrap();
@@ -274,6 +274,8 @@ mod tests {
             assert!(found.abs_diff(exact) * 50 <= exact, "{percent}: {found} for {exact}");
         }
         assert_eq!(whole.sketches["seconds"].quantile(50), 60);
-        assert!(Summary::default().line("{}").is_err() && Summary::default().line("x").is_err());
+        assert!(
+            RunsSummary::default().line("{}").is_err() && RunsSummary::default().line("x").is_err()
+        );
     }
 }

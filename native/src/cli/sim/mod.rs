@@ -10,11 +10,11 @@ mod unicast;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use servent_core::swarm::Policy;
+use servent_core::swarm::SwarmPolicy;
 use servent_sim::Violation;
 
-use self::merge::{Merge, Shard, Summary};
-use self::scenario::{End, Scenario};
+use self::merge::{Merge, RunsSummary, Shard};
+use self::scenario::{RunEnd, Scenario};
 use super::{Common, print};
 use crate::exit::{Exit, Failure};
 use crate::progress::count;
@@ -40,9 +40,9 @@ use crate::progress::count;
   servent sim merge *.jsonl             joins what the shares have found
   servent sim mine.json                 a scenario of your own")]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Arguments {
+pub(crate) struct SimArgs {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<SimAction>,
     /// A preset or a file; without one the presets are listed.
     #[arg(value_name = "SCENARIO")]
     scenario: Option<String>,
@@ -73,14 +73,14 @@ pub(crate) struct Arguments {
     settle: bool,
     /// The coordinator's rules, for a swarm: adaptive or seed2004.
     #[arg(long, value_name = "POLICY", value_parser = policy)]
-    policy: Option<Policy>,
+    policy: Option<SwarmPolicy>,
     /// Print the scenario as JSON, to begin one of your own.
     #[arg(long)]
     show: bool,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum SimAction {
     Merge(Merge),
 }
 
@@ -94,14 +94,14 @@ struct Run {
     records: u64,
     digest: String,
     #[serde(flatten)]
-    outcome: Outcome,
+    outcome: RunOutcome,
     violations: Vec<Violation>,
 }
 
 /// How a run ended.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum Outcome {
+enum RunOutcome {
     Downloads {
         whole: u32,
         failed: u32,
@@ -120,14 +120,14 @@ enum Outcome {
         tally: Option<Box<servent_sim::routing::TallyView>>,
     },
     Swarm {
-        policy: Policy,
+        policy: SwarmPolicy,
         #[serde(flatten)]
         result: servent_sim::swarm::Result,
     },
 }
 
-pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure> {
-    if let Some(Action::Merge(merge)) = &arguments.action {
+pub(crate) fn run(_common: &Common, arguments: &SimArgs) -> Result<(), Failure> {
+    if let Some(SimAction::Merge(merge)) = &arguments.action {
         return merge::run(merge);
     }
     let Some(name) = &arguments.scenario else { return scenario::list(arguments.json) };
@@ -145,25 +145,25 @@ pub(crate) fn run(_common: &Common, arguments: &Arguments) -> Result<(), Failure
         .filter(|seed| arguments.shard.is_none_or(|shard| shard.has(seed - first)));
     let play = |seed| {
         let drawn = Scenario::named(name, Some(seed)).unwrap_or_else(|| scenario.clone());
-        drawn.under(arguments.policy).play(seed, End::of(name, arguments.settle))
+        drawn.under(arguments.policy).play(seed, RunEnd::for_scenario(name, arguments.settle))
     };
-    let mut told = Told { arguments, name, broken: 0, all: Summary::default() };
+    let mut told = RunsReport { arguments, name, broken: 0, all: RunsSummary::default() };
     sweep::sweep(&seeds.collect::<Vec<_>>(), play, |run| told.run(&run))?;
     told.end()
 }
 
 /// What is said of the runs.
-struct Told<'a> {
-    arguments: &'a Arguments,
+struct RunsReport<'a> {
+    arguments: &'a SimArgs,
     name: &'a str,
     /// Runs that broke a rule, where they do not end the sweep.
     broken: u64,
-    all: Summary,
+    all: RunsSummary,
 }
 
-impl Told<'_> {
+impl RunsReport<'_> {
     fn run(&mut self, run: &Run) -> Result<(), Failure> {
-        let Arguments { json, summary, shard, settle, .. } = self.arguments;
+        let SimArgs { json, summary, shard, settle, .. } = self.arguments;
         if *summary {
             self.all.add(run);
         } else if *json {
@@ -202,10 +202,10 @@ impl Told<'_> {
 }
 
 /// Parses the name of a policy.
-fn policy(name: &str) -> Result<Policy, String> {
+fn policy(name: &str) -> Result<SwarmPolicy, String> {
     match name {
-        "adaptive" => Ok(Policy::Adaptive),
-        "seed2004" => Ok(Policy::Seed2004),
+        "adaptive" => Ok(SwarmPolicy::Adaptive),
+        "seed2004" => Ok(SwarmPolicy::Seed2004),
         _ => Err(String::from("the policies are adaptive and seed2004")),
     }
 }
@@ -218,16 +218,16 @@ fn sentence(run: &Run) -> String {
         n => format!("{n} VIOLATIONS"),
     };
     let outcome = match &run.outcome {
-        Outcome::Downloads { whole, failed } => {
+        RunOutcome::Downloads { whole, failed } => {
             format!("{} whole, {failed} failed", count(u64::from(*whole), "download"))
         }
-        Outcome::Messages { written, read, named, lost, resent } => format!(
+        RunOutcome::Messages { written, read, named, lost, resent } => format!(
             "{read} of {} read, {named} named as undelivered, {} lost, {} sent again",
             count(*written, "message"),
             count(*lost, "datagram"),
             count(*resent, "message"),
         ),
-        Outcome::Overlay { nodes, searches, answers, tally } => {
+        RunOutcome::Overlay { nodes, searches, answers, tally } => {
             let t = tally.as_deref();
             let of = |of: fn(&servent_sim::routing::TallyView) -> u64| t.map_or(0, of);
             format!(
@@ -243,7 +243,7 @@ fn sentence(run: &Run) -> String {
                 of(|t| t.lost),
             )
         }
-        Outcome::Swarm { policy, result } => swarm::told(*policy, result),
+        RunOutcome::Swarm { policy, result } => swarm::told(*policy, result),
     };
     format!(
         "{scenario} seed {seed}: {outcome} in {seconds} s, {}, {oracles}, digest {digest}\n",

@@ -3,21 +3,21 @@
 use servent_core::time::Instant;
 use servent_core::trace::Record;
 use servent_sim::Oracle as _;
-use servent_sim::routing::check::Oracles;
-use servent_sim::routing::{AppEvent, Event, Scenario, World};
+use servent_sim::routing::check::RoutingOracles;
+use servent_sim::routing::{Event, RoutingWorld, Scenario, SearchEvent};
 
-use super::{Outcome, Run};
+use super::{Run, RunOutcome};
 
 /// Runs a scenario to its end, checked by the oracles.
 pub(super) fn play(scenario: Scenario) -> Run {
-    let (mut world, mut oracles) = (World::new(&scenario), Oracles::new(&scenario));
+    let (mut world, mut oracles) = (RoutingWorld::new(&scenario), RoutingOracles::new(&scenario));
     let end = Instant::ZERO + scenario.horizon;
     let (mut searches, mut answers) = (0, 0);
     let see = |record: &Record<Event>| {
-        oracles.see(record);
+        oracles.observe(record);
         match record.event {
-            Event::App(AppEvent::Searched { .. }) => searches += 1,
-            Event::App(AppEvent::Found { .. }) => answers += 1,
+            Event::App(SearchEvent::Searched { .. }) => searches += 1,
+            Event::App(SearchEvent::Found { .. }) => answers += 1,
             _ => {}
         }
     };
@@ -31,7 +31,7 @@ pub(super) fn play(scenario: Scenario) -> Run {
         events: world.events(),
         records: world.records(),
         digest: format!("{:016x}", world.digest()),
-        outcome: Outcome::Overlay { nodes: scenario.nodes, searches, answers, tally },
+        outcome: RunOutcome::Overlay { nodes: scenario.nodes, searches, answers, tally },
         violations: oracles.violations().to_vec(),
     }
 }

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 use servent_core::choose::Choose;
-use servent_core::swarm::Policy;
+use servent_core::swarm::SwarmPolicy;
 
 use super::{Run, print, queue, routing, swarm, unicast};
 use crate::exit::{Exit, Failure};
 
 /// How a run is judged at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum RunEnd {
     /// It may be in the middle of something.
     Open,
     /// It goes on until everything is done.
@@ -23,9 +23,9 @@ pub(super) enum End {
     Drawn,
 }
 
-impl End {
+impl RunEnd {
     /// Of the scenario of that name.
-    pub(super) fn of(name: &str, settle: bool) -> Self {
+    pub(super) fn for_scenario(name: &str, settle: bool) -> Self {
         match (name.starts_with("random-"), settle) {
             (true, _) => Self::Drawn,
             (false, true) => Self::Settled,
@@ -125,7 +125,7 @@ impl Scenario {
         }
     }
 
-    pub(super) fn play(&self, seed: u64, end: End) -> Run {
+    pub(super) fn play(&self, seed: u64, end: RunEnd) -> Run {
         match self {
             Self::Queue(s) => {
                 queue::play(servent_sim::queue::Scenario { seed, ..(**s).clone() }, end)
@@ -143,7 +143,7 @@ impl Scenario {
     }
 
     /// The same scenario with another policy, if it is a swarm.
-    pub(super) fn under(mut self, policy: Option<Policy>) -> Self {
+    pub(super) fn under(mut self, policy: Option<SwarmPolicy>) -> Self {
         if let (Self::Swarm(scenario), Some(policy)) = (&mut self, policy) {
             scenario.swarm.policy = policy;
         }

@@ -1,32 +1,32 @@
 //! Runs swarms of clients that share a file.
 
-use servent_core::swarm::Policy;
+use servent_core::swarm::SwarmPolicy;
 use servent_core::time::Instant;
 use servent_core::trace::Record;
 use servent_sim::Oracle as _;
 use servent_sim::Violation;
-use servent_sim::swarm::check::Oracles;
-use servent_sim::swarm::{Event, Result, Scenario, Tally, World};
+use servent_sim::swarm::check::SwarmOracles;
+use servent_sim::swarm::{Event, Result, Scenario, SwarmTally, SwarmWorld};
 
-use super::{End, Outcome, Run};
+use super::{Run, RunEnd, RunOutcome};
 
 /// Runs a scenario to its end, checked by the oracles. Unless the
 /// end is open, every client that must get everything has to have it by then.
-pub(super) fn play(scenario: &Scenario, how: End) -> Run {
-    let (mut world, mut oracles) = (World::new(scenario), Oracles::new(scenario));
-    let mut tally = Tally::new(scenario);
+pub(super) fn play(scenario: &Scenario, how: RunEnd) -> Run {
+    let (mut world, mut oracles) = (SwarmWorld::new(scenario), SwarmOracles::new(scenario));
+    let mut tally = SwarmTally::new(scenario);
     let end = Instant::ZERO + scenario.horizon;
     let see = |record: &Record<Event>| {
-        oracles.see(record);
-        tally.see(record);
+        oracles.observe(record);
+        tally.observe(record);
     };
-    world.watch(end, World::finished, see);
+    world.watch(end, SwarmWorld::finished, see);
     if !world.finished() {
         world.run_until(end, &mut Vec::new());
     }
     let result = tally.result(&world);
     let mut violations = oracles.violations().to_vec();
-    if how != End::Open && !result.finished {
+    if how != RunEnd::Open && !result.finished {
         violations.push(unfinished(&world, &result));
     }
     Run {
@@ -36,12 +36,12 @@ pub(super) fn play(scenario: &Scenario, how: End) -> Run {
         events: world.events(),
         records: world.records(),
         digest: format!("{:016x}", world.digest()),
-        outcome: Outcome::Swarm { policy: scenario.swarm.policy, result },
+        outcome: RunOutcome::Swarm { policy: scenario.swarm.policy, result },
         violations,
     }
 }
 
-fn unfinished(world: &World, result: &Result) -> Violation {
+fn unfinished(world: &SwarmWorld, result: &Result) -> Violation {
     Violation {
         seq: world.records(),
         at: world.now(),
@@ -53,7 +53,7 @@ fn unfinished(world: &World, result: &Result) -> Violation {
 }
 
 /// The result as a sentence.
-pub(super) fn told(policy: Policy, result: &Result) -> String {
+pub(super) fn told(policy: SwarmPolicy, result: &Result) -> String {
     let seconds = |micros: u64| format!("{}.{:01}", micros / 1_000_000, micros / 100_000 % 10);
     let thousandths = |n: u64| format!("{}.{:03}", n / 1_000, n % 1_000);
     let bound = result.bound.as_micros();
@@ -80,8 +80,8 @@ pub(super) fn told(policy: Policy, result: &Result) -> String {
         ),
     };
     let policy = match policy {
-        Policy::Seed2004 => "seed2004",
-        Policy::Adaptive => "adaptive",
+        SwarmPolicy::Seed2004 => "seed2004",
+        SwarmPolicy::Adaptive => "adaptive",
     };
     format!(
         "{policy}: {how}, source sent {} copies, {} control messages a piece,",

@@ -65,10 +65,10 @@ fn broken(seed: u64, panic: &(dyn Any + Send)) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::sim::scenario::{End, Scenario};
+    use crate::cli::sim::scenario::{RunEnd, Scenario};
 
     fn run(seed: u64) -> Run {
-        Scenario::named("lose-last", None).unwrap().play(seed, End::Settled)
+        Scenario::named("lose-last", None).unwrap().play(seed, RunEnd::Settled)
     }
 
     #[test]

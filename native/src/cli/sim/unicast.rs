@@ -4,24 +4,24 @@ use servent_core::time::{Duration, Instant};
 use servent_core::trace::Record;
 use servent_core::unicast;
 use servent_sim::Oracle as _;
-use servent_sim::unicast::check::Oracles;
-use servent_sim::unicast::{AppEvent, DatagramEvent, Event, Scenario, World, random};
+use servent_sim::unicast::check::UnicastOracles;
+use servent_sim::unicast::{DatagramEvent, Event, MessagingEvent, Scenario, UnicastWorld, random};
 
-use super::{End, Outcome, Run};
+use super::{Run, RunEnd, RunOutcome};
 
 /// Runs a scenario to its end, checked by the oracles. Unless the end is open,
 /// everything has to be finished by then.
-pub(super) fn play(scenario: Scenario, how: End) -> Run {
-    let quiet = if how == End::Drawn { random::QUIET } else { Duration::ZERO };
+pub(super) fn play(scenario: Scenario, how: RunEnd) -> Run {
+    let quiet = if how == RunEnd::Drawn { random::QUIET } else { Duration::ZERO };
     let (mut world, mut oracles) =
-        (World::new(&scenario), Oracles::new(&scenario).quiet_for(quiet));
+        (UnicastWorld::new(&scenario), UnicastOracles::new(&scenario).quiet_for(quiet));
     let end = Instant::ZERO + scenario.horizon;
     let (mut written, mut read, mut named, mut lost, mut resent) = (0, 0, 0, 0, 0);
     let see = |record: &Record<Event>| {
-        oracles.see(record);
+        oracles.observe(record);
         match record.event {
-            Event::App(AppEvent::Wrote { .. }) => written += 1,
-            Event::App(AppEvent::Read { .. }) => read += 1,
+            Event::App(MessagingEvent::Wrote { .. }) => written += 1,
+            Event::App(MessagingEvent::Read { .. }) => read += 1,
             Event::Datagram(DatagramEvent::Lost { .. }) => lost += 1,
             Event::Unicast(unicast::Event::Undelivered { from, to, .. }) => named += to - from + 1,
             Event::Unicast(unicast::Event::Resent { from, to, .. }) => resent += to - from + 1,
@@ -29,7 +29,7 @@ pub(super) fn play(scenario: Scenario, how: End) -> Run {
         }
     };
     world.watch(end, |_| false, see);
-    if how != End::Open {
+    if how != RunEnd::Open {
         oracles.finish(end);
     }
     Run {
@@ -39,7 +39,7 @@ pub(super) fn play(scenario: Scenario, how: End) -> Run {
         events: world.events(),
         records: world.records(),
         digest: format!("{:016x}", world.digest()),
-        outcome: Outcome::Messages { written, read, named, lost, resent },
+        outcome: RunOutcome::Messages { written, read, named, lost, resent },
         violations: oracles.violations().to_vec(),
     }
 }

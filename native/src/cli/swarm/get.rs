@@ -8,7 +8,7 @@ use clap::Args;
 use data_encoding::HEXLOWER;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
-use servent::swarm::{Fetch, GetOptions, Progress, get};
+use servent::swarm::{Fetch, GetOptions, SwarmProgress, get};
 use servent_core::wire::pdtp::{Hash, PORT, url_of};
 use sha1::Digest as _;
 
@@ -17,7 +17,7 @@ use super::super::start::{TraceFlag, address, runtime};
 
 use super::super::amount::rate;
 use crate::config::units;
-use crate::exit::{Exit, Failure, said};
+use crate::exit::{Exit, Failure, error_text};
 use crate::progress::{Reporter, Voice, bytes, count};
 use crate::signal::Signals;
 
@@ -33,7 +33,7 @@ const TELL_EVERY: Duration = Duration::from_millis(500);
   servent swarm get pdtp://10.0.0.7/film.mkv
   servent swarm get pdtp://host:7000/film.mkv -o film.mkv --seed-for 10m
   servent swarm get pdtp://10.0.0.7/film.mkv --passive --upload-rate 500k")]
-pub(crate) struct Arguments {
+pub(crate) struct SwarmGetArgs {
     /// `pdtp://HOST[:PORT]/NAME`.
     #[arg(value_name = "URL")]
     url: String,
@@ -95,7 +95,7 @@ fn parts(url: &str) -> Option<(&str, u16, &str)> {
     (!host.is_empty() && !name.is_empty() && !name.contains('/')).then_some((host, port, name))
 }
 
-pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, arguments: &SwarmGetArgs) -> Result<(), Failure> {
     let mut builder = common.builder()?;
     arguments.trace.put(&mut builder)?;
     let config = builder.finish()?;
@@ -111,7 +111,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     runtime()?.block_on(async {
         let mut signals = Signals::new()?;
         let found = tokio::net::lookup_host((host, port)).await.map_err(|why| {
-            Failure::new(Exit::Network, format!("cannot find {host}: {}", said(&why)))
+            Failure::new(Exit::Network, format!("cannot find {host}: {}", error_text(&why)))
                 .next("check the name and the network")
         })?;
         let mut fetch = get(GetOptions {
@@ -161,7 +161,7 @@ async fn follow(
     let mut progress = fetch.progress();
     let bar = Bar::new(reporter, json);
     let mut tick = tokio::time::interval(TELL_EVERY);
-    let mut shown = Progress::default();
+    let mut shown = SwarmProgress::default();
     let ended = loop {
         tokio::select! {
             ended = fetch.ended() => break ended,
@@ -194,19 +194,19 @@ async fn follow(
     }
 }
 
-fn fact(event: &str, progress: &Progress) -> Value {
+fn fact(event: &str, progress: &SwarmProgress) -> Value {
     let mut fact = serde_json::to_value(progress).unwrap_or_default();
     fact["event"] = event.into();
     fact
 }
 
 /// The source's share of the received bytes, in percent.
-fn source_share(progress: &Progress) -> u64 {
+fn source_share(progress: &SwarmProgress) -> u64 {
     let all = progress.from_source + progress.from_peers;
     (progress.from_source * 100).checked_div(all).unwrap_or(0)
 }
 
-fn tell_done(reporter: &Reporter, target: &Path, progress: &Progress) {
+fn tell_done(reporter: &Reporter, target: &Path, progress: &SwarmProgress) {
     let mut fact = fact("done", progress);
     fact["path"] = json!(target);
     let sentence = format!(
@@ -238,7 +238,7 @@ impl<'a> Bar<'a> {
         Self { reporter, bar }
     }
 
-    fn show(&self, now: &Progress) {
+    fn show(&self, now: &SwarmProgress) {
         let words = format!(
             "{}/{} pieces, {} % from the source, {} given, {}{}",
             now.held,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use servent::swarm::{CHUNK, ServeOptions, Server, serve};
+use servent::swarm::{CHUNK, CoordinatorServer, ServeOptions, serve};
 use servent_core::wire::pdtp::PORT;
 use tokio::net::TcpListener;
 
@@ -17,7 +17,7 @@ use super::super::{Common, reach, site, standby};
 use super::super::amount::rate;
 use crate::config::Config;
 use crate::config::file::Raw;
-use crate::exit::{Exit, Failure, said};
+use crate::exit::{Exit, Failure, error_text};
 use crate::lab::{self, swarm::facts};
 use crate::progress::{Reporter, Voice, bytes, count};
 use crate::signal::Signals;
@@ -40,7 +40,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
   servent swarm serve film.mkv --lab 127.0.0.1:0    and watch it in a browser
   servent swarm serve film.mkv --store postgres://servent@db/film   one of several; see docs/site.md
   servent swarm serve a b --store postgres://servent@db/many --divide --listen 10.0.0.7:6086")]
-pub(crate) struct Arguments {
+pub(crate) struct SwarmServeArgs {
     /// The files.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     slots: u32,
     /// The rules: adaptive, or those of 2004, which deadlock.
     #[arg(long, value_enum)]
-    policy: Option<Rules>,
+    policy: Option<ServeRules>,
     /// Bytes of a piece.
     #[arg(long, value_name = "BYTES", default_value_t = CHUNK)]
     chunk: u64,
@@ -84,12 +84,12 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Rules {
+enum ServeRules {
     Adaptive,
     Seed2004,
 }
 
-pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, arguments: &SwarmServeArgs) -> Result<(), Failure> {
     let config = configure(common, arguments)?;
     let options = ServeOptions {
         files: arguments.files.clone(),
@@ -143,12 +143,12 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Result<(), Failure>
     })
 }
 
-fn configure(common: &Common, arguments: &Arguments) -> Result<Config, Failure> {
+fn configure(common: &Common, arguments: &SwarmServeArgs) -> Result<Config, Failure> {
     let mut builder = common.builder()?;
     if let Some(rules) = arguments.policy {
         let name = match rules {
-            Rules::Adaptive => "adaptive",
-            Rules::Seed2004 => "seed2004",
+            ServeRules::Adaptive => "adaptive",
+            ServeRules::Seed2004 => "seed2004",
         };
         builder.flag("--policy", "swarm.policy", Raw::Text(name.into()))?;
     }
@@ -176,7 +176,7 @@ async fn listen(metrics: Option<SocketAddr>) -> Result<Option<TcpListener>, Fail
     let listener = lab::listen(at, true).await.map_err(|why| {
         let in_use = why.kind() == std::io::ErrorKind::AddrInUse;
         let exit = if in_use { Exit::PortInUse } else { Exit::Network };
-        Failure::new(exit, format!("cannot serve metrics on {at}: {}", said(&why)))
+        Failure::new(exit, format!("cannot serve metrics on {at}: {}", error_text(&why)))
             .next("choose another address with --metrics")
     })?;
     Ok(Some(listener))
@@ -189,7 +189,7 @@ async fn lead(
     ports: &[&TcpListener],
     signals: &mut Signals,
     reporter: &Reporter,
-) -> Result<Option<Server>, Failure> {
+) -> Result<Option<CoordinatorServer>, Failure> {
     if options.store.is_none() {
         return Ok(Some(serve(options).await?));
     }
@@ -201,7 +201,7 @@ async fn lead(
     standby::start(starting, ports, signals, tell).await
 }
 
-fn announce(reporter: &Reporter, server: &Server) {
+fn announce(reporter: &Reporter, server: &CoordinatorServer) {
     for at in server.addrs() {
         reporter.result(&json!({ "event": "listening", "at": at }), &format!("listening {at}"));
     }
@@ -223,7 +223,7 @@ fn announce(reporter: &Reporter, server: &Server) {
 }
 
 /// Reports withdrawn files; returns after the last one, with its reason.
-async fn all_withdrawn(reporter: &Reporter, server: &Server) -> String {
+async fn all_withdrawn(reporter: &Reporter, server: &CoordinatorServer) -> String {
     let mut withdrawals = server.withdrawals();
     for left in (0..server.files().len()).rev() {
         let Some(why) = withdrawals.next().await else { break };
@@ -237,7 +237,7 @@ async fn all_withdrawn(reporter: &Reporter, server: &Server) -> String {
 }
 
 /// Reports the swarm's state regularly, when it has changed.
-async fn watch(reporter: &Reporter, server: &Server) {
+async fn watch(reporter: &Reporter, server: &CoordinatorServer) {
     let mut tick = tokio::time::interval(TELL_EVERY);
     let mut before = (Value::from(0), Value::from(0));
     loop {

@@ -5,9 +5,9 @@ use std::mem;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use servent_core::node::{Command, Input, Message};
+use servent_core::node::{InboxEntry, Input, NodeCommand};
 use servent_core::time::Instant;
-use servent_core::unicast::{Refusal, Room, Side};
+use servent_core::unicast::{MessageRefusal, Room, Side};
 
 use super::{Closing, Loop, Lost, Messaging, Pipe, REFUSED};
 
@@ -65,7 +65,7 @@ impl Messaging {
         let (messages, bytes) = mem::take(&mut state.taken);
         drop(state);
         if messages > 0 {
-            let taken = Command::TakenMessages { from: pipe.peer, messages, bytes };
+            let taken = NodeCommand::TakenMessages { from: pipe.peer, messages, bytes };
             self.feed(now, Input::Command(taken), node);
         }
     }
@@ -79,13 +79,14 @@ impl Messaging {
         }
         let mut outbox = mem::replace(&mut state.outbox, mem::take(&mut self.spare));
         drop(state);
-        let length = |messages: &[Message]| messages.iter().map(|it| it.data.len()).sum::<usize>();
+        let length =
+            |messages: &[InboxEntry]| messages.iter().map(|it| it.data.len()).sum::<usize>();
         let mut refused = None;
         while refused.is_none() && !outbox.is_empty() {
             let fitting = fitting(&outbox, room(node, pipe));
-            let messages: Vec<Message> = outbox.drain(..fitting).collect();
+            let messages: Vec<InboxEntry> = outbox.drain(..fitting).collect();
             let mut bytes = length(&messages);
-            self.feed(now, Input::Command(Command::SendMessages { to, messages }), node);
+            self.feed(now, Input::Command(NodeCommand::SendMessages { to, messages }), node);
             refused = self.refused.take().map(|(messages, why)| {
                 bytes -= length(&messages);
                 messages.into_iter().rev().for_each(|message| outbox.push_front(message));
@@ -93,11 +94,11 @@ impl Messaging {
             });
             pipe.passed_on(bytes);
         }
-        if refused.is_some_and(|why| why != Refusal::Full) {
+        if refused.is_some_and(|why| why != MessageRefusal::Full) {
             pipe.end(Lost::TooManyPeers);
         }
         let mut state = pipe.lock();
-        state.blocked = refused == Some(Refusal::Full);
+        state.blocked = refused == Some(MessageRefusal::Full);
         if !outbox.is_empty() {
             outbox.append(&mut state.outbox); // Handed in meanwhile.
             mem::swap(&mut outbox, &mut state.outbox);
@@ -117,7 +118,7 @@ impl Messaging {
             Closing::Asked if state.outbox.is_empty() => {
                 state.closing = Closing::Told;
                 drop(state);
-                let close = Command::CloseMessages { to: peer };
+                let close = NodeCommand::CloseMessages { to: peer };
                 self.feed(now, Input::Command(close), node);
                 self.closing.push(Arc::clone(pipe));
             }
@@ -235,7 +236,7 @@ impl Messaging {
     }
 
     fn forget(&mut self, now: Instant, peer: SocketAddr, side: Side, node: &mut Loop) {
-        self.feed(now, Input::Command(Command::ForgetMessages { peer, side }), node);
+        self.feed(now, Input::Command(NodeCommand::ForgetMessages { peer, side }), node);
     }
 
     /// True when the endpoint was told to stop and nothing is left to send.
@@ -282,9 +283,9 @@ fn room(node: &Loop, pipe: &Pipe) -> Room {
 
 /// How many messages to offer at once: those that fit and one more, so that the
 /// node knows that a sender is waiting for room.
-fn fitting(outbox: &VecDeque<Message>, room: Room) -> usize {
+fn fitting(outbox: &VecDeque<InboxEntry>, room: Room) -> usize {
     let Room { messages, mut bytes } = room;
-    let fits = |message: &&Message| {
+    let fits = |message: &&InboxEntry| {
         let length = message.data.len() as u64;
         let fits = length <= bytes;
         bytes = bytes.saturating_sub(length);

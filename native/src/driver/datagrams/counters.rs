@@ -7,10 +7,10 @@ use crate::net::udp::SocketCounters;
 
 /// What an endpoint has done since it was bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Counters {
+pub struct EndpointCounters {
     /// The counters of the protocol.
     #[serde(flatten)]
-    pub protocol: unicast::Counters,
+    pub protocol: unicast::UnicastCounters,
     /// The counters of the socket.
     #[serde(flatten)]
     pub socket: SocketCounters,
@@ -26,7 +26,7 @@ pub struct Counters {
     pub rtt_us: u64,
 }
 
-impl Counters {
+impl EndpointCounters {
     /// What has been counted since `before` was read.
     #[must_use]
     pub const fn since(&self, before: &Self) -> Self {
@@ -41,8 +41,11 @@ impl Counters {
     }
 }
 
-const fn protocol(now: &unicast::Counters, before: &unicast::Counters) -> unicast::Counters {
-    unicast::Counters {
+const fn protocol(
+    now: &unicast::UnicastCounters,
+    before: &unicast::UnicastCounters,
+) -> unicast::UnicastCounters {
+    unicast::UnicastCounters {
         sent: now.sent - before.sent,
         sent_bytes: now.sent_bytes - before.sent_bytes,
         resent: now.resent - before.resent,

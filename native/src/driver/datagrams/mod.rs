@@ -21,17 +21,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use servent_core::engine::{Effect, Engine as _};
-use servent_core::node::{ConnEvent, Event, Input, Message, Output};
+use servent_core::node::{ConnEvent, Event, InboxEntry, Input, Output};
 use servent_core::time::{Duration, Instant};
-use servent_core::unicast::{self, Config, Conn, Ending, Refusal, Side};
+use servent_core::unicast::{self, Config, ConnEnding, MessageRefusal, Side, UnicastConnId};
 
-pub use self::counters::Counters;
+pub use self::counters::EndpointCounters;
 pub use self::error::{Lost, Undelivered};
 pub use self::options::Datagrams;
 pub(crate) use self::pipe::{Closing, Pipe};
-pub(crate) use self::shared::Shared;
+pub(crate) use self::shared::SharedEndpoint;
 use super::turn::Loop;
-use crate::net::udp::{Socket, Train};
+use crate::net::udp::{Train, UdpEndpoint};
 
 /// How long a peer may refuse us before we give up: it may be about to start.
 const REFUSED: Duration = Duration::from_secs(2);
@@ -42,13 +42,13 @@ const READS: usize = 4;
 /// The socket and its connections.
 pub(super) struct Messaging {
     config: Config,
-    socket: Socket,
-    shared: Arc<Shared>,
-    counters: Counters,
+    socket: UdpEndpoint,
+    shared: Arc<SharedEndpoint>,
+    counters: EndpointCounters,
     /// What the socket received last. Kept only to reuse its memory.
     trains: Vec<Train>,
     /// Messages delivered in this turn.
-    arrived: Vec<(SocketAddr, Conn, Vec<Message>)>,
+    arrived: Vec<(SocketAddr, UnicastConnId, Vec<InboxEntry>)>,
     /// Peers heard from in this turn: their acknowledgements may have advanced.
     heard: Vec<SocketAddr>,
     /// Peers to give up on, and why.
@@ -56,9 +56,9 @@ pub(super) struct Messaging {
     /// Since when the only peer's system has said that nothing listens there.
     closed: Option<Instant>,
     /// An empty outbox. Kept only to reuse its memory.
-    spare: VecDeque<Message>,
+    spare: VecDeque<InboxEntry>,
     /// The messages the node refused and gave back.
-    refused: Option<(Vec<Message>, Refusal)>,
+    refused: Option<(Vec<InboxEntry>, MessageRefusal)>,
     /// Peers whose send window has room again.
     writable: Vec<SocketAddr>,
     /// Connections that wait for their last acknowledgement.
@@ -69,12 +69,12 @@ pub(super) struct Messaging {
 }
 
 impl Messaging {
-    pub(super) fn new(socket: Socket, config: Config, shared: Arc<Shared>) -> Self {
+    pub(super) fn new(socket: UdpEndpoint, config: Config, shared: Arc<SharedEndpoint>) -> Self {
         Self {
             config,
             socket,
             shared,
-            counters: Counters::default(),
+            counters: EndpointCounters::default(),
             trains: Vec::new(),
             arrived: Vec::new(),
             heard: Vec::new(),
@@ -89,7 +89,7 @@ impl Messaging {
     }
 
     /// The part that connections share with the task.
-    pub(super) fn shared(&self) -> Arc<Shared> {
+    pub(super) fn shared(&self) -> Arc<SharedEndpoint> {
         Arc::clone(&self.shared)
     }
 
@@ -191,11 +191,11 @@ impl Messaging {
             }
             E::Closed { peer, conn, side: Side::Receiver, why, .. } => {
                 let how = match why {
-                    Ending::Finished => Ok(()),
-                    Ending::Abandoned => Err(Lost::Abandoned),
-                    Ending::Replaced => Err(Lost::Replaced),
-                    Ending::Idle => Err(Lost::Idle),
-                    Ending::Asked | Ending::Unreachable | Ending::Forgotten => return,
+                    ConnEnding::Finished => Ok(()),
+                    ConnEnding::Abandoned => Err(Lost::Abandoned),
+                    ConnEnding::Replaced => Err(Lost::Replaced),
+                    ConnEnding::Idle => Err(Lost::Idle),
+                    ConnEnding::Asked | ConnEnding::Unreachable | ConnEnding::Forgotten => return,
                 };
                 self.assign(); // Earlier deliveries come first.
                 self.incoming_ended(peer, conn, how);
@@ -208,7 +208,7 @@ impl Messaging {
         self.shared.book().pipes.get(&peer).cloned()
     }
 
-    fn incoming_ended(&self, peer: SocketAddr, conn: Conn, how: Result<(), Lost>) {
+    fn incoming_ended(&self, peer: SocketAddr, conn: UnicastConnId, how: Result<(), Lost>) {
         let Some(pipe) = self.pipe(peer) else { return };
         let mut state = pipe.lock();
         if state.conn != Some(conn) {
@@ -246,7 +246,7 @@ impl Messaging {
     }
 
     /// The connection with a peer; a new one when the peer has started over.
-    fn pipe_of(&self, peer: SocketAddr, conn: Conn) -> Arc<Pipe> {
+    fn pipe_of(&self, peer: SocketAddr, conn: UnicastConnId) -> Arc<Pipe> {
         let mut book = self.shared.book();
         if let Some(pipe) = book.pipes.get(&peer).cloned() {
             let mut state = pipe.lock();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use servent_core::unicast::Config;
 
-use crate::net::udp::Loss;
+use crate::net::udp::LossRate;
 
 /// A UDP socket that speaks reliable unicast.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ pub struct Datagrams {
     /// The protocol's own limits and intervals.
     pub config: Config,
     /// Share of datagrams to drop on purpose, in both directions.
-    pub loss: Loss,
+    pub loss: LossRate,
     /// Seed that decides which ones. Ids and tokens never depend on it.
     pub seed: u64,
     /// Peers that may wait to be accepted. While there are that many, datagrams
@@ -36,7 +36,7 @@ impl Datagrams {
             listen,
             only: None,
             config: Config { prove: true, ..Config::default() },
-            loss: Loss::NONE,
+            loss: LossRate::NONE,
             seed: 1,
             backlog: 128,
             close_deadline: Duration::from_secs(5),

@@ -6,11 +6,11 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use servent_core::node::Message;
-use servent_core::unicast::{Conn, Payload};
+use servent_core::node::InboxEntry;
+use servent_core::unicast::{UnicastConnId, UnicastPayload};
 use tokio::sync::Notify;
 
-use super::{Lost, Shared, Undelivered};
+use super::{Lost, SharedEndpoint, Undelivered};
 
 /// Messages and bytes that may wait for the task; the send window comes after
 /// it.
@@ -31,10 +31,10 @@ pub(crate) struct Pipe {
 /// What the lock guards.
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    pub(crate) inbox: VecDeque<Payload>,
+    pub(crate) inbox: VecDeque<UnicastPayload>,
     /// Consumed by the application and not yet reported: messages, bytes.
     pub(crate) taken: (u64, u64),
-    pub(crate) outbox: VecDeque<Message>,
+    pub(crate) outbox: VecDeque<InboxEntry>,
     pub(crate) outbox_bytes: usize,
     /// The send window is full: the task comes back when there is room.
     pub(crate) blocked: bool,
@@ -42,7 +42,7 @@ pub(crate) struct State {
     pub(crate) accepted: u64,
     pub(crate) acknowledged: u64,
     /// The peer's connection that is being delivered.
-    pub(crate) conn: Option<Conn>,
+    pub(crate) conn: Option<UnicastConnId>,
     /// How the peer's half ended: `Ok` with everything delivered.
     pub(crate) incoming: Option<Result<(), Lost>>,
     /// Why nothing more is sent.
@@ -116,7 +116,10 @@ impl Pipe {
     }
 
     /// The next message, or how the peer's half ended; `None` to wait.
-    pub(crate) fn take(self: &Arc<Self>, shared: &Shared) -> Option<Result<Option<Payload>, Lost>> {
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        shared: &SharedEndpoint,
+    ) -> Option<Result<Option<UnicastPayload>, Lost>> {
         let mut state = self.lock();
         let Some(payload) = state.inbox.pop_front() else {
             return state.incoming.map(|how| how.map(|()| None));
@@ -137,9 +140,9 @@ impl Pipe {
     /// Hands a message to the task; gives it back when there is no room.
     pub(crate) fn put(
         self: &Arc<Self>,
-        message: Message,
-        shared: &Shared,
-    ) -> Result<Option<Message>, Lost> {
+        message: InboxEntry,
+        shared: &SharedEndpoint,
+    ) -> Result<Option<InboxEntry>, Lost> {
         let mut state = self.lock();
         if let Some(lost) = state.outgoing {
             return Err(lost);

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::{Counters, Datagrams, Pipe};
+use super::{Datagrams, EndpointCounters, Pipe};
 
 /// The connections of a socket, and what can be read without asking the node's
 /// task.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedEndpoint {
     pub(crate) local: SocketAddr,
     pub(crate) max_message: usize,
     /// Messages and bytes consumed from which on it is worth reporting them.
@@ -20,7 +20,7 @@ pub(crate) struct Shared {
     pub(crate) backlog: usize,
     pub(crate) close_deadline: Duration,
     book: Mutex<Book>,
-    counters: Mutex<Counters>,
+    counters: Mutex<EndpointCounters>,
     /// There is something for the task to look at.
     pub(crate) work: Notify,
     /// A new peer is waiting, or none will come any more.
@@ -41,7 +41,7 @@ pub(crate) struct Book {
     pub(crate) over: bool,
 }
 
-impl Shared {
+impl SharedEndpoint {
     pub(crate) fn new(local: SocketAddr, options: &Datagrams) -> Self {
         let Datagrams { config, backlog, close_deadline, .. } = options;
         Self {
@@ -69,7 +69,7 @@ impl Shared {
         }
     }
 
-    pub(crate) fn counters(&self) -> MutexGuard<'_, Counters> {
+    pub(crate) fn counters(&self) -> MutexGuard<'_, EndpointCounters> {
         self.counters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use servent_core::fetch::FetchFailure;
 use servent_core::id::ConnId;
-use servent_core::node::{Answer, Command, FileRef, Input, Output, StoreError};
+use servent_core::node::{FileRef, Input, NodeAnswer, NodeCommand, Output, StoreError};
 use servent_core::text::Shown;
 use servent_core::wire::http::Chunks;
 
 use super::super::{hashing, locate, password};
 use super::Loop;
 use crate::files::PartFile;
-use crate::net::{Body, Job, Outbox, Report, ServeFrom, dial};
+use crate::net::{BodyLength, ConnectionJob, Outbox, Report, ServeFrom, dial};
 
 impl Loop {
     pub(super) fn carry_out(&mut self, output: Output) {
         match output {
             Output::Dial { conn, to } => self.dial(conn, to),
-            Output::Write { conn, data } => self.push(conn, Job::Write(data)),
-            Output::Close { conn, flush: true } => self.push(conn, Job::Close),
+            Output::Write { conn, data } => self.push(conn, ConnectionJob::Write(data)),
+            Output::Close { conn, flush: true } => self.push(conn, ConnectionJob::Close),
             Output::Close { conn, flush: false } => {
                 if let Some(outbox) = self.conns.get(&conn) {
                     outbox.cut();
@@ -27,8 +27,10 @@ impl Loop {
             }
             Output::Serve { conn, file, start, end } => {
                 let job = match self.file(file) {
-                    Ok(file) => Job::Serve { file, start, end, pace: self.people.paces(conn) },
-                    Err(why) => Job::Refuse(why),
+                    Ok(file) => {
+                        ConnectionJob::Serve { file, start, end, pace: self.people.paces(conn) }
+                    }
+                    Err(why) => ConnectionJob::Refuse(why),
                 };
                 self.push(conn, job);
             }
@@ -38,10 +40,14 @@ impl Loop {
                     FileRef::Fetch(fetch) => self.downloads.part(fetch),
                     FileRef::Swarm(file) => self.swarm.part(file),
                 };
-                self.store(conn, part, (start, Body::Sized(end - start)), early);
+                self.store(conn, part, (start, BodyLength::Sized(end - start)), early);
             }
             Output::StoreBody { conn, fetch, chunked, most, early } => {
-                let body = if chunked { Body::Chunks(Chunks::new(most)) } else { Body::Line(most) };
+                let body = if chunked {
+                    BodyLength::Chunks(Chunks::new(most))
+                } else {
+                    BodyLength::Line(most)
+                };
                 self.store(conn, self.downloads.part(fetch), (0, body), early);
             }
             Output::Allocate { fetch, name, size } => {
@@ -61,17 +67,18 @@ impl Loop {
                 if self.taken.len() < before {
                     self.judging.insert(conn);
                 }
-                password::judge(self.password.clone(), conn, words, self.reports.clone());
+                password::authenticate(self.password.clone(), conn, words, self.reports.clone());
             }
             Output::Incoming { conn, size, most, early } => {
-                let body = size.map_or_else(|| Body::Chunks(Chunks::new(most)), Body::Sized);
+                let body =
+                    size.map_or_else(|| BodyLength::Chunks(Chunks::new(most)), BodyLength::Sized);
                 let job = match self.inbox.clone() {
-                    Some(inbox) => Job::Arrive { inbox, body, early },
-                    None => Job::Refuse(StoreError::Denied),
+                    Some(inbox) => ConnectionJob::Arrive { inbox, body, early },
+                    None => ConnectionJob::Refuse(StoreError::Denied),
                 };
                 self.push(conn, job);
             }
-            Output::Keep { conn, name } => self.push(conn, Job::Keep { name }),
+            Output::Keep { conn, name } => self.push(conn, ConnectionJob::Keep { name }),
             Output::Complete { fetch } => self.changes.extend(self.downloads.complete(fetch)),
             Output::Answer(answer) => self.answer(answer),
             Output::Swarm(wanted) => self.swarm.carry_out(wanted, &self.reports),
@@ -97,18 +104,18 @@ impl Loop {
         &self,
         conn: ConnId,
         part: Result<Arc<PartFile>, StoreError>,
-        (start, body): (u64, Body),
+        (start, body): (u64, BodyLength),
         early: Vec<u8>,
     ) {
         let pace = self.down.clone().map(|rate| rate.0);
         let job = match part {
-            Ok(part) => Job::Store { part, start, body, early, pace },
-            Err(why) => Job::Refuse(why),
+            Ok(part) => ConnectionJob::Store { part, start, body, early, pace },
+            Err(why) => ConnectionJob::Refuse(why),
         };
         self.push(conn, job);
     }
 
-    fn push(&self, conn: ConnId, job: Job) {
+    fn push(&self, conn: ConnId, job: ConnectionJob) {
         if let Some(outbox) = self.conns.get(&conn) {
             outbox.push(job);
         }
@@ -125,9 +132,9 @@ impl Loop {
         }
     }
 
-    fn answer(&mut self, answer: Answer) {
+    fn answer(&mut self, answer: NodeAnswer) {
         match &answer {
-            Answer::Failed { fetch, why } => match why {
+            NodeAnswer::Failed { fetch, why } => match why {
                 // The node remembers these: the same command resumes them.
                 FetchFailure::NoSource => self.downloads.rest_without(*fetch),
                 FetchFailure::Disk => self.downloads.rest(*fetch),
@@ -135,17 +142,17 @@ impl Loop {
                     self.changes.extend(self.downloads.forget(*fetch));
                 }
             },
-            Answer::Refused { at, status, reason } => {
+            NodeAnswer::Refused { at, status, reason } => {
                 let reason = Shown(reason);
                 tracing::info!("{at} does not want us for a neighbour: {status} {reason}");
             }
-            Answer::Stopped => self.stopped = true,
-            Answer::Moved { fetch, from, to } => {
+            NodeAnswer::Stopped => self.stopped = true,
+            NodeAnswer::Moved { fetch, from, to } => {
                 let (fetch, from, to) = (*fetch, from.clone(), to.clone());
                 let reports = self.reports.clone();
                 tokio::spawn(async move {
                     let to = locate::moved(&from, &to).await;
-                    let moved = Input::Command(Command::Moved { fetch, from, to });
+                    let moved = Input::Command(NodeCommand::Moved { fetch, from, to });
                     let _ = reports.send(Report::Input(moved)).await; // It may have ended.
                 });
             }

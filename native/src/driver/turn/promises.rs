@@ -17,7 +17,7 @@ use super::{Loop, TURN};
 use crate::counters::add;
 use crate::error::{RunError, StoreFailure};
 use crate::net::Report;
-use crate::store::{Kept, Store};
+use crate::store::{CommitOutcome, Store};
 
 /// How long flushing the sockets may take after the node has stopped.
 const STOP_WAIT: Duration = Duration::from_secs(3);
@@ -29,7 +29,7 @@ const ANSWER_WITHIN: Span = Span::from_secs(4);
 /// What waits for a database that is away. The node is told at once, so there
 /// is little per connection, and the number of connections is limited.
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub(super) struct PendingPromises {
     away: bool,
     outputs: Vec<Output>,
     /// The connections of these, and when those that may be answered otherwise
@@ -37,10 +37,10 @@ pub(super) struct Held {
     conns: BTreeMap<ConnId, Option<Instant>>,
 }
 
-impl Held {
+impl PendingPromises {
     /// Holds an output back when it promises something that is not saved, or
     /// follows one that does on the same connection.
-    fn keep(&mut self, now: Instant, (promises, output): (bool, Output)) -> Option<Output> {
+    fn park(&mut self, now: Instant, (promises, output): (bool, Output)) -> Option<Output> {
         let conn = conn_of(&output);
         if !promises && !conn.is_some_and(|conn| self.conns.contains_key(&conn)) {
             return Some(output);
@@ -104,12 +104,12 @@ impl Loop {
         let away = self.held.away || self.store.as_ref().is_some_and(Store::is_away);
         if away || !self.changes.is_empty() {
             let kept = self.commit().await?;
-            if (kept == Kept::Later) != self.held.away {
+            if (kept == CommitOutcome::Later) != self.held.away {
                 self.store_changed(now, kept).await?;
             }
         }
         for output in std::mem::take(&mut self.outputs) {
-            let output = if self.held.away { self.held.keep(now, output) } else { Some(output.1) };
+            let output = if self.held.away { self.held.park(now, output) } else { Some(output.1) };
             if let Some(output) = output {
                 self.carry_out(output);
             }
@@ -145,20 +145,24 @@ impl Loop {
 
     /// The database went away, or it is back: tells the node, and says what was
     /// held back.
-    async fn store_changed(&mut self, now: Instant, kept: Kept) -> Result<(), StoreFailure> {
-        self.held.away = kept == Kept::Later;
+    async fn store_changed(
+        &mut self,
+        now: Instant,
+        kept: CommitOutcome,
+    ) -> Result<(), StoreFailure> {
+        self.held.away = kept == CommitOutcome::Later;
         self.tell_lag(now);
         add(&self.outside.counters.store_outages, u64::from(self.held.away));
         if self.held.away {
             self.feed(now, Input::StoreAway);
             return Ok(());
         }
-        let Held { outputs, .. } = std::mem::take(&mut self.held);
+        let PendingPromises { outputs, .. } = std::mem::take(&mut self.held);
         for output in outputs {
             self.carry_out(output);
         }
         self.feed(now, Input::StoreBack);
-        self.held.away = self.commit().await? == Kept::Later;
+        self.held.away = self.commit().await? == CommitOutcome::Later;
         self.tell_lag(now);
         if self.held.away {
             self.feed(now, Input::StoreAway);
@@ -171,10 +175,10 @@ impl Loop {
         self.outside.unsaved.tell(self.held.away.then_some(now));
     }
 
-    async fn commit(&mut self) -> Result<Kept, StoreFailure> {
+    async fn commit(&mut self) -> Result<CommitOutcome, StoreFailure> {
         let Some(store) = &mut self.store else {
             self.changes.clear();
-            return Ok(Kept::Durable);
+            return Ok(CommitOutcome::Durable);
         };
         let counters = Arc::clone(&self.outside.counters);
         let changes = self.changes.len() as u64;
@@ -223,7 +227,7 @@ impl Loop {
             self.finish_turn(now).await?;
         }
         let Some(store) = &mut self.store else { return Ok(()) };
-        while store.commit(&mut self.changes).await? == Kept::Later {
+        while store.commit(&mut self.changes).await? == CommitOutcome::Later {
             // Nobody was told of what is pending, so nobody loses anything.
             match tokio::time::timeout_at(deadline, store.news()).await {
                 Ok(news) => drop(news?),

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use servent_core::node::Command;
+use servent_core::node::NodeCommand;
 use servent_core::time;
 
 /// Shorter ones are not told: nobody notices them, and the clocks are not read at
@@ -18,11 +18,11 @@ pub(super) struct Suspended(Duration);
 impl Suspended {
     /// Hears how long that was in all since the start; the answer is what the node
     /// has to be told.
-    pub(super) fn hear(&mut self, all: Duration) -> Option<Command> {
+    pub(super) fn hear(&mut self, all: Duration) -> Option<NodeCommand> {
         let slept = all.checked_sub(self.0).filter(|slept| *slept >= SHORTEST)?;
         self.0 = all;
         let slept = u64::try_from(slept.as_micros()).unwrap_or(u64::MAX);
-        Some(Command::Woke { slept: time::Duration::from_micros(slept) })
+        Some(NodeCommand::Woke { slept: time::Duration::from_micros(slept) })
     }
 }
 
@@ -34,7 +34,7 @@ mod tests {
     fn each_suspension_is_told_once_and_none_that_nobody_notices() {
         let mut suspended = Suspended::default();
         let mut hear = |ms| match suspended.hear(Duration::from_millis(ms)) {
-            Some(Command::Woke { slept }) => Some(slept.as_micros() / 1_000),
+            Some(NodeCommand::Woke { slept }) => Some(slept.as_micros() / 1_000),
             other => other.map(|_| 0),
         };
         assert_eq!([hear(0), hear(2), hear(0), hear(999)], [None; 4]);

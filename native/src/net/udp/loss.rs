@@ -7,7 +7,7 @@ use servent_core::rng::Rng;
 
 /// A loss rate, as a ratio of whole numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Loss {
+pub struct LossRate {
     lost: u64,
     of: u64,
 }
@@ -17,7 +17,7 @@ pub struct Loss {
 #[error("a loss is written like 5%, 0.5% or 1/20, and is less than everything")]
 pub struct NoLoss;
 
-impl Loss {
+impl LossRate {
     /// No deliberate loss.
     pub const NONE: Self = Self { lost: 0, of: 1 };
 
@@ -39,7 +39,7 @@ impl Loss {
     }
 }
 
-impl FromStr for Loss {
+impl FromStr for LossRate {
     type Err = NoLoss;
 
     fn from_str(text: &str) -> Result<Self, NoLoss> {
@@ -59,7 +59,7 @@ impl FromStr for Loss {
     }
 }
 
-impl fmt::Display for Loss {
+impl fmt::Display for LossRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.lost, self.of)
     }
@@ -71,21 +71,21 @@ mod tests {
 
     #[test]
     fn a_loss_is_read_exactly() {
-        assert_eq!("5%".parse(), Ok(Loss { lost: 5, of: 100 }));
-        assert_eq!("0.5%".parse(), Ok(Loss { lost: 5, of: 1_000 }));
-        assert_eq!("1/20".parse(), Ok(Loss { lost: 1, of: 20 }));
-        assert_eq!("0%".parse::<Loss>().map(|l| l.lost), Ok(0));
+        assert_eq!("5%".parse(), Ok(LossRate { lost: 5, of: 100 }));
+        assert_eq!("0.5%".parse(), Ok(LossRate { lost: 5, of: 1_000 }));
+        assert_eq!("1/20".parse(), Ok(LossRate { lost: 1, of: 20 }));
+        assert_eq!("0%".parse::<LossRate>().map(|l| l.lost), Ok(0));
         for none in ["", "%", "100%", "-1%", "5.-1%", "a/b", "1/0", "3/2", "1.23456789%"] {
-            assert_eq!(none.parse::<Loss>(), Err(NoLoss), "{none}");
+            assert_eq!(none.parse::<LossRate>(), Err(NoLoss), "{none}");
         }
     }
 
     #[test]
     fn it_hits_as_often_as_it_says() {
-        let loss = Loss { lost: 5, of: 100 };
+        let loss = LossRate { lost: 5, of: 100 };
         let mut dice = Rng::new(3);
         let hits = (0..10_000).filter(|_| loss.hits(&mut dice)).count();
         assert!((400..600).contains(&hits), "{hits}");
-        assert!(!Loss::NONE.hits(&mut dice));
+        assert!(!LossRate::NONE.hits(&mut dice));
     }
 }

@@ -17,7 +17,7 @@ use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
 pub use self::counters::SocketCounters;
-pub use self::loss::{Loss, NoLoss};
+pub use self::loss::{LossRate, NoLoss};
 
 /// Room for the datagrams that the kernel may coalesce into one receive (GRO).
 const BUFFER: usize = 65_536;
@@ -46,12 +46,12 @@ impl Train {
 }
 
 /// The socket and what waits to be sent.
-pub(crate) struct Socket {
+pub(crate) struct UdpEndpoint {
     udp: UdpSocket,
     state: UdpSocketState,
     local: SocketAddr,
     v6: bool,
-    loss: Loss,
+    loss: LossRate,
     dice: Rng,
     /// Empty buffers; a filled one is given away with its datagrams.
     inward: Vec<BytesMut>,
@@ -66,11 +66,11 @@ pub(crate) struct Socket {
     pub(crate) counters: SocketCounters,
 }
 
-impl Socket {
+impl UdpEndpoint {
     /// Must be called inside a runtime.
     pub(crate) fn bind(
         (at, only): (SocketAddr, Option<SocketAddr>),
-        loss: Loss,
+        loss: LossRate,
         seed: u64,
     ) -> io::Result<Self> {
         let raw = RawSocket::new(Domain::for_address(at), Type::DGRAM, Some(Protocol::UDP))?;
@@ -343,7 +343,7 @@ pub(crate) fn canonical(peer: SocketAddr) -> SocketAddr {
 
 /// Passes the datagrams that are not dropped on purpose to `keep`; returns how
 /// many were dropped.
-fn lose(train: Train, loss: Loss, dice: &mut Rng, mut keep: impl FnMut(Train)) -> u64 {
+fn lose(train: Train, loss: LossRate, dice: &mut Rng, mut keep: impl FnMut(Train)) -> u64 {
     if !loss.some() {
         keep(train);
         return 0;
@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn what_is_not_lost_is_kept_in_runs() {
-        let loss = Loss::new(1, 3).unwrap();
+        let loss = LossRate::new(1, 3).unwrap();
         let mut dice = Rng::new(7);
         let (mut lost, mut kept, mut datagrams) = (0, Vec::new(), 0);
         for _ in 0..100 {
@@ -397,8 +397,8 @@ mod tests {
     #[tokio::test]
     async fn trains_of_many_arrive_as_they_were_cut() {
         let any = || ([127, 0, 0, 1], 0).into();
-        let mut here = Socket::bind((any(), None), Loss::NONE, 1).unwrap();
-        let mut there = Socket::bind((any(), None), Loss::NONE, 1).unwrap();
+        let mut here = UdpEndpoint::bind((any(), None), LossRate::NONE, 1).unwrap();
+        let mut there = UdpEndpoint::bind((any(), None), LossRate::NONE, 1).unwrap();
         let data: Bytes = (0..200 * 300_u32 + 7).map(|n| (n / 300) as u8).collect();
         here.send(there.local(), 300, data.clone());
         while !here.is_flushed() {

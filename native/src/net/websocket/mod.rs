@@ -21,7 +21,7 @@ use super::stream::Now;
 
 pub(super) use self::door::frames::{Frames, OURS};
 pub use self::door::handshake::Origins;
-pub(super) use self::door::handshake::{Entry, Said, Upgrade, put_out, uninvited};
+pub(super) use self::door::handshake::{FirstBytes, OpeningBytes, Upgrade, put_out, uninvited};
 pub(super) use self::door::relay::Wish;
 pub use self::door::relay::{RelayLimits, Relayed};
 pub(super) use self::relaying::{Switchboard, run as put_through};

@@ -11,7 +11,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::door::frames::Frames;
 use super::door::handshake::{Upgrade, refusal};
-use super::door::relay::{Calling, Line, MOVED, Refused, Relay, What, Wish};
+use super::door::relay::{Calling, HeldLine, MOVED, RefusedRelay, Relay, What, Wish};
 use crate::net::stream::Stream;
 
 /// Bytes that are passed on at a time.
@@ -82,7 +82,7 @@ pub(in crate::net) async fn run(
 }
 
 /// Tells a page who calls it, until it is gone.
-async fn listen(through: Through, mut line: Line<Through>, opening: Opening) -> io::Result<()> {
+async fn listen(through: Through, mut line: HeldLine<Through>, opening: Opening) -> io::Result<()> {
     let through = open(through, opening).await?;
     let (stream, mut chatter) = (&through.stream, CHATTER);
     loop {
@@ -143,7 +143,7 @@ async fn call_out(
         () = tokio::time::sleep(time) => Ok(()),
     };
     if call.what == What::Signal && counts.0.load(Ordering::Relaxed) == 0 {
-        let _ = relay.refuse::<()>(Refused::TooMuch); // Counted there.
+        let _ = relay.refuse::<()>(RefusedRelay::TooMuch); // Counted there.
     }
     let _ = tokio::join!(end(caller), end(called));
     passed
@@ -219,13 +219,13 @@ async fn open(mut through: Through, (reply, frames): Opening) -> io::Result<Thro
 
 /// Says why a page is not put through. A browser shows no page more than that
 /// its connection has failed.
-async fn refuse(stream: &Stream, why: Refused) -> io::Result<()> {
+async fn refuse(stream: &Stream, why: RefusedRelay) -> io::Result<()> {
     let (status, text) = match why {
-        Refused::NoPage => ("404 Not Found", "No page has this address.\n"),
-        Refused::Taken => ("409 Conflict", "Another page has this address.\n"),
-        Refused::Full => ("503 Service Unavailable", "There are as many as there may be.\n"),
-        Refused::TooMuch => ("413 Content Too Large", "That is no signal.\n"),
-        Refused::Silent => ("504 Gateway Timeout", "The page does not read.\n"),
+        RefusedRelay::NoPage => ("404 Not Found", "No page has this address.\n"),
+        RefusedRelay::Taken => ("409 Conflict", "Another page has this address.\n"),
+        RefusedRelay::Full => ("503 Service Unavailable", "There are as many as there may be.\n"),
+        RefusedRelay::TooMuch => ("413 Content Too Large", "That is no signal.\n"),
+        RefusedRelay::Silent => ("504 Gateway Timeout", "The page does not read.\n"),
     };
     write(stream, &refusal(status, text)).await?;
     end(stream).await

@@ -29,7 +29,7 @@ pub enum DatabaseUrlError {
     #[error("it does not begin with postgres://")]
     Scheme,
     /// It is no URL, or has parameters that PostgreSQL does not know.
-    #[error("{}", said(.0))]
+    #[error("{}", error_text(.0))]
     Syntax(#[source] tokio_postgres::Error),
     /// Whoever sees the command line or the configuration would know the password.
     #[error(
@@ -133,14 +133,14 @@ impl Database {
                 return Ok((client, tokio::spawn(link).abort_handle()));
             }
             let tls = roots::trusting(self.roots.as_deref())
-                .map_err(|why| self.away(&why.to_string()))?;
+                .map_err(|why| self.unavailable(&why.to_string()))?;
             let tls = MakeRustlsConnect::new((*tls).clone());
             let (client, link) = config.connect(tls).await.map_err(|e| self.unusable(&e))?;
             Ok((client, tokio::spawn(link).abort_handle()))
         };
         match tokio::time::timeout(2 * CONNECT, opened).await {
             Ok(opened) => opened,
-            Err(_) => Err(self.away("it does not answer")),
+            Err(_) => Err(self.unavailable("it does not answer")),
         }
     }
 
@@ -152,14 +152,14 @@ impl Database {
             return StoreFailure::Unauthorized { at: self.shown.clone(), why };
         }
         // The library names no kind for a server that wants a password when there is none.
-        if said(why).contains("password missing") {
+        if error_text(why).contains("password missing") {
             let why = "it wants a password".into();
             return StoreFailure::Unauthorized { at: self.shown.clone(), why };
         }
         if why.code() == Some(&SqlState::DISK_FULL) {
             return StoreFailure::Full { at: self.shown.clone() };
         }
-        self.away(&said(why))
+        self.unavailable(&error_text(why))
     }
 
     /// What is in it is not ours, or damaged.
@@ -168,13 +168,13 @@ impl Database {
     }
 
     /// The database cannot be used now.
-    pub(super) fn away(&self, why: &str) -> StoreFailure {
+    pub(super) fn unavailable(&self, why: &str) -> StoreFailure {
         StoreFailure::Away { at: self.shown.clone(), why: why.to_owned() }
     }
 }
 
 /// The words of an error, and of what caused it.
-fn said(error: &tokio_postgres::Error) -> String {
+fn error_text(error: &tokio_postgres::Error) -> String {
     use std::error::Error as _;
     if let Some(error) = error.as_db_error() {
         return error.message().to_owned();

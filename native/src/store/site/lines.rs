@@ -6,26 +6,26 @@ use std::net::SocketAddr;
 
 use serde::Serialize;
 use servent_core::id::Guid;
-use servent_core::lease::Part;
-use servent_core::lease::division::Leader;
+use servent_core::lease::Partition;
+use servent_core::lease::membership::Leader;
 use servent_core::node::swarm;
-use servent_core::node::{Input, Op};
-use servent_core::queue::Row;
+use servent_core::node::{Input, NodeOp};
+use servent_core::queue::StoredEntry;
 
-use super::divider::{Divider, News};
-use super::keeper::Member;
-use super::part_link::{Line, PartLink};
+use super::lease_loop::AnnouncedMember;
+use super::partition_link::{PartLink, PendingRow};
+use super::partition_loop::{Divider, PartitionNews};
 use super::reach::{PATIENCE, Reach};
-use super::rows::{Key, Kind, account_key};
+use super::rows::{Key, RowKind, account_key};
 use super::schema::{self, Mode, Purpose};
 use super::{Database, draw, host, prepare};
 use crate::error::StoreFailure;
-use crate::store::Kept;
+use crate::store::CommitOutcome;
 use crate::store::rows::encode;
 
 /// How many parts of its site a member leads, as far as it knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Standing {
+pub struct SiteStanding {
     /// Parts that it leads.
     pub ours: u16,
     /// Parts that others lead.
@@ -38,16 +38,16 @@ pub struct Standing {
 #[derive(Debug)]
 pub(crate) struct Lines {
     database: Database,
-    member: Member,
+    member: AnnouncedMember,
     at: SocketAddr,
     reach: Reach<PartLink>,
     /// The numbers with which it writes.
-    fences: BTreeMap<Part, i64>,
+    fences: BTreeMap<Partition, i64>,
     /// Which part the row of a place belongs to.
-    places: BTreeMap<Guid, Part>,
-    pending: BTreeMap<Key, Line>,
+    places: BTreeMap<Guid, Partition>,
+    pending: BTreeMap<Key, PendingRow>,
     /// Parts that are given back when all is saved.
-    hushed: BTreeSet<Part>,
+    hushed: BTreeSet<Partition>,
     leaders: Vec<Leader>,
     /// What the node hears next.
     next: Option<Input>,
@@ -66,7 +66,7 @@ impl Lines {
         let holder = draw(&database)?;
         prepare(&database, Mode::Divided, purpose).await?;
         let reach = Reach::open(&database, holder).await?;
-        let member = Member { holder, name: host(), serves: String::new() };
+        let member = AnnouncedMember { holder, name: host(), serves: String::new() };
         Ok(Self {
             database,
             member,
@@ -76,7 +76,7 @@ impl Lines {
             places: BTreeMap::new(),
             pending: BTreeMap::new(),
             hushed: BTreeSet::new(),
-            leaders: Part::all().map(|_| Leader::Nobody).collect(),
+            leaders: Partition::all().map(|_| Leader::Nobody).collect(),
             next: None,
             divider: None,
         })
@@ -94,8 +94,8 @@ impl Lines {
     }
 
     /// How many parts are whose.
-    pub(crate) fn standing(&self) -> Standing {
-        let mut standing = Standing::default();
+    pub(crate) fn standing(&self) -> SiteStanding {
+        let mut standing = SiteStanding::default();
         for leader in &self.leaders {
             *match leader {
                 Leader::Us => &mut standing.ours,
@@ -108,29 +108,29 @@ impl Lines {
 
     /// Adds a change of the queue, or of the ledger of a swarm, to those before it;
     /// gives others back.
-    pub(crate) fn add(&mut self, op: Op) -> Option<Op> {
+    pub(crate) fn add(&mut self, op: NodeOp) -> Option<NodeOp> {
         match op {
-            Op::Queue(row) => {
-                let part = Part::of(row.file);
+            NodeOp::Queue(row) => {
+                let part = Partition::containing(row.file);
                 let before = self.places.insert(row.ticket, part);
-                let line = self.line(Kind::Queue, &row.ticket.0, part);
+                let line = self.line(RowKind::Queue, &row.ticket.0, part);
                 line.parts.extend(before);
                 line.row = Some((part, encode(&row)));
             }
-            Op::QueueGone(ticket) => {
+            NodeOp::QueueGone(ticket) => {
                 // Of what was never saved there is nothing to forget.
                 if let Some(part) = self.places.remove(&ticket) {
-                    self.line(Kind::Queue, &ticket.0, part).row = None;
+                    self.line(RowKind::Queue, &ticket.0, part).row = None;
                 }
             }
-            Op::Swarm(swarm::Op::Account(account)) => {
-                let part = Part::of(account.swarm);
+            NodeOp::Swarm(swarm::SwarmOp::Account(account)) => {
+                let part = Partition::containing(account.swarm);
                 let key = account_key(account.swarm, account.row.owner);
-                self.line(Kind::Account, &key, part).row = Some((part, encode(&account)));
+                self.line(RowKind::Account, &key, part).row = Some((part, encode(&account)));
             }
-            Op::Swarm(swarm::Op::AccountGone { swarm, owner }) => {
+            NodeOp::Swarm(swarm::SwarmOp::AccountGone { swarm, owner }) => {
                 let key = account_key(swarm, owner);
-                self.line(Kind::Account, &key, Part::of(swarm)).row = None;
+                self.line(RowKind::Account, &key, Partition::containing(swarm)).row = None;
             }
             other => return Some(other),
         }
@@ -138,7 +138,7 @@ impl Lines {
     }
 
     /// What is to be saved of a row that is in this part now.
-    fn line(&mut self, kind: Kind, key: &[u8], part: Part) -> &mut Line {
+    fn line(&mut self, kind: RowKind, key: &[u8], part: Partition) -> &mut PendingRow {
         let line = self.pending.entry((kind, key.to_vec())).or_default();
         line.parts.insert(part);
         line
@@ -148,20 +148,20 @@ impl Lines {
     ///
     /// # Errors
     /// A part of it is another member's.
-    pub(crate) async fn commit(&mut self) -> Result<Kept, StoreFailure> {
-        let Some(link) = self.reach.link() else { return Ok(Kept::Later) };
+    pub(crate) async fn commit(&mut self) -> Result<CommitOutcome, StoreFailure> {
+        let Some(link) = self.reach.link() else { return Ok(CommitOutcome::Later) };
         if self.pending.is_empty() {
             self.reach.mended();
             self.settle();
-            return Ok(Kept::Durable);
+            return Ok(CommitOutcome::Durable);
         }
         let parts = self.pending.values().flat_map(|line| line.parts.iter().copied());
         let number = |part| (part, self.fences.get(&part).copied().unwrap_or_default());
         let fences = parts.map(number).collect();
         let written = link.write(&self.member.holder, &fences, &self.pending);
         let written = tokio::time::timeout(PATIENCE, written).await;
-        let kept = self.reach.judge(written).await?;
-        if kept == Kept::Durable {
+        let kept = self.reach.check_statement(written).await?;
+        if kept == CommitOutcome::Durable {
             self.pending.clear();
             self.settle();
         }
@@ -215,16 +215,16 @@ impl Lines {
     }
 
     /// Numbers only grow: of two for one part the larger is the later one.
-    fn count(&mut self, fences: BTreeMap<Part, i64>) {
+    fn count(&mut self, fences: BTreeMap<Partition, i64>) {
         for (part, fence) in fences {
             let known = self.fences.entry(part).or_default();
             *known = fence.max(*known);
         }
     }
 
-    fn hear(&mut self, news: News) -> Option<Input> {
+    fn hear(&mut self, news: PartitionNews) -> Option<Input> {
         match news {
-            News::Divide(leaders) => {
+            PartitionNews::Divide(leaders) => {
                 let known = self.leaders.iter().zip(&leaders).map(|pair| match pair {
                     // The node does not have its places yet.
                     (Leader::Nobody | Leader::At(_), Leader::Us) => Leader::Nobody,
@@ -233,13 +233,13 @@ impl Lines {
                 self.leaders = known.collect();
                 Some(Input::Divided { leaders })
             }
-            News::Lead(fences, queue, accounts) => {
-                let parts: BTreeSet<Part> = fences.keys().copied().collect();
+            PartitionNews::Lead(fences, queue, accounts) => {
+                let parts: BTreeSet<Partition> = fences.keys().copied().collect();
                 self.count(fences);
                 for part in &parts {
                     self.leaders[usize::from(part.0)] = Leader::Us;
                 }
-                let place = |row: &Row| (row.ticket, Part::of(row.file));
+                let place = |row: &StoredEntry| (row.ticket, Partition::containing(row.file));
                 self.places.extend(queue.iter().map(place));
                 let leads = Input::Leads { parts, queue };
                 if accounts.is_empty() {
@@ -248,14 +248,14 @@ impl Lines {
                 self.next = Some(leads);
                 Some(Input::Swarm(swarm::Input::Accounts { accounts }))
             }
-            News::Hush(parts) => {
+            PartitionNews::Hush(parts) => {
                 self.hushed.extend(parts);
                 if self.pending.is_empty() && self.reach.link().is_some() {
                     self.settle();
                 }
                 None
             }
-            News::Away(why) => {
+            PartitionNews::Away(why) => {
                 self.reach.lose(&why);
                 None
             }
@@ -279,7 +279,7 @@ impl Lines {
 
     /// It cannot be used, because of `why`.
     pub(in crate::store) fn failed(&self, why: &str) -> StoreFailure {
-        self.database.away(why)
+        self.database.unavailable(why)
     }
 
     /// Why it cannot be copied as a file.

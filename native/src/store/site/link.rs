@@ -8,7 +8,7 @@ use tokio_postgres::{Client, Statement};
 
 use super::Database;
 use super::reach::Opens;
-use super::rows::{Memory, Pending, pieces_of};
+use super::rows::{Pending, RowCollector, pieces_of};
 use super::schema::{self, Mode};
 use crate::error::StoreFailure;
 use crate::store::Remembered;
@@ -43,14 +43,14 @@ const WRITE: &str = "
 
 /// A connection that holds the lease.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct LeaseLink {
     client: Client,
     write: Statement,
     fence: i64,
     task: AbortHandle,
 }
 
-impl Opens for Link {
+impl Opens for LeaseLink {
     const MODE: Mode = Mode::Led;
 
     /// For whoever holds the lease; `None` when somebody else holds it.
@@ -77,7 +77,7 @@ impl Opens for Link {
     }
 }
 
-impl Link {
+impl LeaseLink {
     /// Commits all changes or none; false when the lease is not ours any more.
     pub(super) async fn write(
         &self,
@@ -128,7 +128,7 @@ impl Link {
     pub(super) async fn read(&self, site: &Database) -> Result<Remembered, StoreFailure> {
         let all = "SELECT kind, coalesce(key, id), value FROM servent.rows ORDER BY kind, id";
         let rows = self.client.query(all, &[]).await.map_err(|e| site.unusable(&e))?;
-        let mut memory = Memory::default();
+        let mut memory = RowCollector::default();
         for row in rows {
             let taken = memory.take(row.get(0), row.get(1), row.get(2));
             taken.map_err(|why| site.alien(&why.to_string()))?;
@@ -137,7 +137,7 @@ impl Link {
     }
 }
 
-impl Drop for Link {
+impl Drop for LeaseLink {
     fn drop(&mut self) {
         self.task.abort(); // The socket is closed even if nobody answers there.
     }

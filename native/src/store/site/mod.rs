@@ -15,17 +15,17 @@
 //! the places and slots of the queue, the ledgers of its swarms, and nothing else; what is of one machine, as
 //! its downloads and the hashes of its files, is in that machine's own store.
 
-mod asker;
-mod board;
 mod database;
-mod divider;
-mod keeper;
+mod lease_loop;
+mod lease_query;
 mod lines;
 mod link;
-mod part_link;
+mod log_dedup;
+mod membership_table;
+mod partition_link;
+mod partition_loop;
 mod reach;
 mod rows;
-mod said;
 mod schema;
 mod status;
 
@@ -34,35 +34,35 @@ use std::path::Path;
 use tokio::sync::watch;
 
 pub use self::database::{Database, DatabaseUrlError};
-pub use self::keeper::Role;
-use self::keeper::{Keeper, Member};
+pub use self::lease_loop::Role;
+use self::lease_loop::{AnnouncedMember, Keeper};
 pub(crate) use self::lines::Lines;
-pub use self::lines::Standing;
-use self::link::Link;
+pub use self::lines::SiteStanding;
+use self::link::LeaseLink;
 use self::reach::{PATIENCE, Reach};
 use self::rows::Pending;
 use self::schema::Mode;
 pub(crate) use self::schema::Purpose;
 pub use self::status::{SiteMember, SiteStatus};
 use super::open::Lock;
-use super::{Change, Kept, Remembered};
+use super::{CommitOutcome, Remembered, StoreChange};
 use crate::dice;
 use crate::error::StoreFailure;
 
 /// The open store.
 #[derive(Debug)]
-pub(crate) struct Site {
+pub(crate) struct SiteStore {
     database: Database,
     /// Draws nobody else has drawn: who holds the lease.
     holder: [u8; 16],
-    reach: Reach<Link>,
+    reach: Reach<LeaseLink>,
     pending: Pending,
     keeper: Keeper,
     /// The state folder is of one servent alone.
     _lock: Option<Lock>,
 }
 
-impl Site {
+impl SiteStore {
     /// Opens the store of a servent whose own state folder is `dir`, making its
     /// tables where there are none. Waits until this servent leads the site,
     /// which may be never; then reads everything in it. `serves` is where the
@@ -80,10 +80,10 @@ impl Site {
         let lock = dir.map(Lock::take).transpose()?;
         let holder = draw(&database)?;
         prepare(&database, Mode::Led, purpose).await?;
-        let member = Member { holder, name: host(), serves: serves.to_owned() };
+        let member = AnnouncedMember { holder, name: host(), serves: serves.to_owned() };
         let mut keeper = Keeper::wait(database.clone(), member, role).await?;
         let opened = async {
-            let reach = Reach::<Link>::open(&database, holder).await?;
+            let reach = Reach::<LeaseLink>::open(&database, holder).await?;
             let Some(link) = reach.link() else { unreachable!("it was opened just now") };
             let remembered = link.read(&database).await?;
             Ok((reach, remembered))
@@ -114,16 +114,19 @@ impl Site {
     ///
     /// # Errors
     /// Another servent has replaced this one.
-    pub(crate) async fn commit(&mut self, changes: &mut Vec<Change>) -> Result<Kept, StoreFailure> {
+    pub(crate) async fn commit(
+        &mut self,
+        changes: &mut Vec<StoreChange>,
+    ) -> Result<CommitOutcome, StoreFailure> {
         changes.drain(..).for_each(|change| self.pending.add(&change));
-        let Some(link) = self.reach.link() else { return Ok(Kept::Later) };
+        let Some(link) = self.reach.link() else { return Ok(CommitOutcome::Later) };
         if self.pending.is_empty() {
             self.reach.mended();
-            return Ok(Kept::Durable);
+            return Ok(CommitOutcome::Durable);
         }
         let written = tokio::time::timeout(PATIENCE, link.write(&self.holder, &self.pending)).await;
-        let kept = self.reach.judge(written).await?;
-        if kept == Kept::Durable {
+        let kept = self.reach.check_statement(written).await?;
+        if kept == CommitOutcome::Durable {
             self.pending = Pending::default();
         }
         Ok(kept)
@@ -159,7 +162,7 @@ impl Site {
 
     /// It cannot be used, because of `why`.
     pub(super) fn failed(&self, why: &str) -> StoreFailure {
-        self.database.away(why)
+        self.database.unavailable(why)
     }
 }
 
@@ -173,7 +176,7 @@ async fn prepare(database: &Database, mode: Mode, purpose: Purpose) -> Result<()
 
 /// Draws what nobody else has drawn: the name of this process in the site.
 fn draw(database: &Database) -> Result<[u8; 16], StoreFailure> {
-    dice::draw().map_err(|_| database.away("the system gives no random numbers"))
+    dice::draw().map_err(|_| database.unavailable("the system gives no random numbers"))
 }
 
 /// The name of this machine.

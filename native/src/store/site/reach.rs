@@ -6,10 +6,10 @@ use tokio::task::JoinHandle;
 use tokio::time::error::Elapsed;
 
 use super::Database;
-use super::said::Said;
+use super::log_dedup::LogDedup;
 use super::schema::{self, Mode};
 use crate::error::StoreFailure;
-use crate::store::Kept;
+use crate::store::CommitOutcome;
 
 /// How long a turn waits for the database before it goes on without it.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
@@ -37,10 +37,10 @@ pub(super) struct Reach<L> {
     /// `None` while the database is away.
     link: Option<L>,
     /// Tries to reach a database that is away.
-    search: Option<JoinHandle<Result<(L, Said), StoreFailure>>>,
+    search: Option<JoinHandle<Result<(L, LogDedup), StoreFailure>>>,
     /// Not everything is saved, because something was not answered.
     trouble: bool,
-    said: Said,
+    said: LogDedup,
 }
 
 /// What follows from a database that is away.
@@ -55,7 +55,7 @@ impl<L: Opens> Reach<L> {
         let Some(link) = L::open(database, &holder).await? else {
             return Err(schema::why_lost(database, L::MODE).await);
         };
-        let (database, said) = (database.clone(), Said::default());
+        let (database, said) = (database.clone(), LogDedup::default());
         Ok(Self { database, holder, link: Some(link), search: None, trouble: false, said })
     }
 
@@ -69,23 +69,23 @@ impl<L: Opens> Reach<L> {
     ///
     /// # Errors
     /// What was to be written is not this servent's any more.
-    pub(super) async fn judge(
+    pub(super) async fn check_statement(
         &mut self,
         written: Result<Result<bool, tokio_postgres::Error>, Elapsed>,
-    ) -> Result<Kept, StoreFailure> {
+    ) -> Result<CommitOutcome, StoreFailure> {
         let why = match written {
             Ok(Ok(true)) => {
                 self.mended();
-                return Ok(Kept::Durable);
+                return Ok(CommitOutcome::Durable);
             }
             Ok(Ok(false)) => return Err(schema::why_lost(&self.database, L::MODE).await),
             // That says nothing of the database: whether another can be opened does.
             Ok(Err(why)) if why.is_closed() => None,
             Ok(Err(why)) => Some(self.database.unusable(&why)),
-            Err(_) => Some(self.database.away("it does not answer")),
+            Err(_) => Some(self.database.unavailable("it does not answer")),
         };
         self.missed(why.as_ref());
-        Ok(Kept::Later)
+        Ok(CommitOutcome::Later)
     }
 
     /// The database could not be asked something else, and that is why: what is
@@ -98,7 +98,7 @@ impl<L: Opens> Reach<L> {
 
     fn missed(&mut self, why: Option<&StoreFailure>) {
         if let Some(why) = why {
-            self.said.away(why, SO);
+            self.said.report_unavailable(why, SO);
         }
         self.link = None;
         // One that can be reached and does not write is not asked at once again.
@@ -111,7 +111,7 @@ impl<L: Opens> Reach<L> {
     /// Everything is saved.
     pub(super) fn mended(&mut self) {
         self.trouble = false;
-        self.said.back(&self.database);
+        self.said.report_available(&self.database);
     }
 
     /// Waits until a database that was away can be reached again; for ever while
@@ -148,15 +148,15 @@ impl<L> Drop for Reach<L> {
 async fn search<L: Opens>(
     database: Database,
     holder: [u8; 16],
-    mut said: Said,
+    mut said: LogDedup,
     pause: Duration,
-) -> Result<(L, Said), StoreFailure> {
+) -> Result<(L, LogDedup), StoreFailure> {
     tokio::time::sleep(pause).await;
     loop {
         match L::open(&database, &holder).await {
             Ok(Some(link)) => return Ok((link, said)),
             Ok(None) => return Err(schema::why_lost(&database, L::MODE).await),
-            Err(why) => said.away(&why, SO),
+            Err(why) => said.report_unavailable(&why, SO),
         }
         tokio::time::sleep(RETRY).await;
     }

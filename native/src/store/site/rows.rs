@@ -8,21 +8,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use servent_core::id::{FetchId, FileKey};
-use servent_core::node::Op;
-use servent_core::node::swarm::{self, Part, SwarmFile};
-use servent_core::queue::Row;
+use servent_core::node::NodeOp;
+use servent_core::node::swarm::{self, PartialFile, SwarmFile};
+use servent_core::queue::StoredEntry;
 use servent_core::thex::Tree;
 use servent_core::wire::pdtp::Hash;
 
 use crate::store::damage::RowError;
 use crate::store::rows::{FileRow, decode, encode, key_of, path_of};
-use crate::store::{Change, Remembered};
+use crate::store::{Remembered, StoreChange};
 
 /// What a row is about. The numbers are in the database: never used again for
 /// anything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(i16)]
-pub(super) enum Kind {
+pub(super) enum RowKind {
     Servent = 0,
     Queue = 1,
     Fetch = 2,
@@ -42,7 +42,7 @@ pub(super) enum Kind {
 }
 
 /// What a row is about, and which one it is.
-pub(super) type Key = (Kind, Vec<u8>);
+pub(super) type Key = (RowKind, Vec<u8>);
 
 /// Changes that are not committed yet, the last one of each row.
 #[derive(Debug, Default, Clone)]
@@ -59,88 +59,90 @@ impl Pending {
     }
 
     /// Adds a change to those before it.
-    pub(super) fn add(&mut self, change: &Change) {
+    pub(super) fn add(&mut self, change: &StoreChange) {
         match change {
-            Change::Node(op) => self.node(op),
-            Change::Share(path) => self.put(Kind::Share, key_of(path), Vec::new()),
-            Change::ShareGone(path) => self.gone(Kind::Share, key_of(path)),
-            Change::SwarmTarget(file, path) => {
-                self.put(Kind::SwarmTarget, number(file.0), key_of(path).to_vec());
+            StoreChange::Node(op) => self.node(op),
+            StoreChange::Share(path) => self.put(RowKind::Share, key_of(path), Vec::new()),
+            StoreChange::ShareGone(path) => self.gone(RowKind::Share, key_of(path)),
+            StoreChange::SwarmTarget(file, path) => {
+                self.put(RowKind::SwarmTarget, number(file.0), key_of(path).to_vec());
             }
-            Change::File(path, row) => {
-                self.put(Kind::File, key_of(path), encode(row));
+            StoreChange::File(path, row) => {
+                self.put(RowKind::File, key_of(path), encode(row));
                 if let Some(tree) = &row.tree {
-                    self.put(Kind::FileTree, key_of(path), encode(&(row.mtime, tree)));
+                    self.put(RowKind::FileTree, key_of(path), encode(&(row.mtime, tree)));
                 }
             }
-            Change::FileGone(path) => {
-                self.gone(Kind::File, key_of(path));
-                self.gone(Kind::FileTree, key_of(path));
+            StoreChange::FileGone(path) => {
+                self.gone(RowKind::File, key_of(path));
+                self.gone(RowKind::FileTree, key_of(path));
             }
-            Change::Part(fetch, name) => self.put(Kind::PartName, number(fetch.0), encode(name)),
-            Change::PartGone(fetch) => self.gone(Kind::PartName, number(fetch.0)),
+            StoreChange::Part(fetch, name) => {
+                self.put(RowKind::PartName, number(fetch.0), encode(name))
+            }
+            StoreChange::PartGone(fetch) => self.gone(RowKind::PartName, number(fetch.0)),
         }
     }
 
-    fn node(&mut self, op: &Op) {
+    fn node(&mut self, op: &NodeOp) {
         match op {
-            Op::Servent(id) => self.put(Kind::Servent, [], encode(id)),
-            Op::Queue(row) => self.put(Kind::Queue, row.ticket.0, encode(row)),
-            Op::QueueGone(ticket) => self.gone(Kind::Queue, ticket.0),
-            Op::Fetch(row) => self.put(Kind::Fetch, number(row.fetch.0), encode(&**row)),
-            Op::FetchGone(fetch) => {
-                for kind in [Kind::Fetch, Kind::FetchTree, Kind::Paused] {
+            NodeOp::Servent(id) => self.put(RowKind::Servent, [], encode(id)),
+            NodeOp::Queue(row) => self.put(RowKind::Queue, row.ticket.0, encode(row)),
+            NodeOp::QueueGone(ticket) => self.gone(RowKind::Queue, ticket.0),
+            NodeOp::Fetch(row) => self.put(RowKind::Fetch, number(row.fetch.0), encode(&**row)),
+            NodeOp::FetchGone(fetch) => {
+                for kind in [RowKind::Fetch, RowKind::FetchTree, RowKind::Paused] {
                     self.gone(kind, number(fetch.0));
                 }
             }
-            Op::Tree(fetch, Some(tree)) => {
-                self.put(Kind::FetchTree, number(fetch.0), encode(&**tree));
+            NodeOp::Tree(fetch, Some(tree)) => {
+                self.put(RowKind::FetchTree, number(fetch.0), encode(&**tree));
             }
-            Op::Tree(fetch, None) => self.gone(Kind::FetchTree, number(fetch.0)),
-            Op::Paused(fetch, true) => self.put(Kind::Paused, number(fetch.0), Vec::new()),
-            Op::Paused(fetch, false) => self.gone(Kind::Paused, number(fetch.0)),
-            Op::Host(row) => self.put(Kind::Host, encode(&row.at), encode(row)),
-            Op::HostGone(at) => self.gone(Kind::Host, encode(at)),
-            Op::Swarm(op) => self.swarm(op),
+            NodeOp::Tree(fetch, None) => self.gone(RowKind::FetchTree, number(fetch.0)),
+            NodeOp::Paused(fetch, true) => self.put(RowKind::Paused, number(fetch.0), Vec::new()),
+            NodeOp::Paused(fetch, false) => self.gone(RowKind::Paused, number(fetch.0)),
+            NodeOp::Host(row) => self.put(RowKind::Host, encode(&row.at), encode(row)),
+            NodeOp::HostGone(at) => self.gone(RowKind::Host, encode(at)),
+            NodeOp::Swarm(op) => self.swarm(op),
         }
     }
 
-    fn swarm(&mut self, op: &swarm::Op) {
+    fn swarm(&mut self, op: &swarm::SwarmOp) {
         match op {
-            swarm::Op::Ledger(row) => {
-                self.put(Kind::Ledger, row.owner.to_string(), encode(row));
+            swarm::SwarmOp::Ledger(row) => {
+                self.put(RowKind::Ledger, row.owner.to_string(), encode(row));
             }
-            swarm::Op::LedgerGone(owner) => self.gone(Kind::Ledger, owner.to_string()),
-            swarm::Op::Part { file, url, size, chunk } => {
+            swarm::SwarmOp::LedgerGone(owner) => self.gone(RowKind::Ledger, owner.to_string()),
+            swarm::SwarmOp::Part { file, url, size, chunk } => {
                 self.forget_pieces(*file);
                 let (url, have) = (url.clone(), Vec::new());
-                let part = Part { file: *file, url, size: *size, chunk: *chunk, have };
-                self.put(Kind::SwarmPart, number(file.0), encode(&part));
+                let part = PartialFile { file: *file, url, size: *size, chunk: *chunk, have };
+                self.put(RowKind::SwarmPart, number(file.0), encode(&part));
             }
-            swarm::Op::Piece { file, piece, sha256 } => {
-                self.put(Kind::SwarmPiece, piece_key(*file, *piece), sha256.0.to_vec());
+            swarm::SwarmOp::Piece { file, piece, sha256 } => {
+                self.put(RowKind::SwarmPiece, piece_key(*file, *piece), sha256.0.to_vec());
             }
-            swarm::Op::PartGone(file) => {
+            swarm::SwarmOp::PartGone(file) => {
                 self.forget_pieces(*file);
-                self.gone(Kind::SwarmPart, number(file.0));
-                self.gone(Kind::SwarmTarget, number(file.0));
+                self.gone(RowKind::SwarmPart, number(file.0));
+                self.gone(RowKind::SwarmTarget, number(file.0));
             }
             // Only members of a divided site say so, and they write by parts.
-            swarm::Op::Account(_) | swarm::Op::AccountGone { .. } => {}
+            swarm::SwarmOp::Account(_) | swarm::SwarmOp::AccountGone { .. } => {}
         }
     }
 
-    fn put(&mut self, kind: Kind, key: impl AsRef<[u8]>, value: Vec<u8>) {
+    fn put(&mut self, kind: RowKind, key: impl AsRef<[u8]>, value: Vec<u8>) {
         self.rows.insert((kind, key.as_ref().to_vec()), Some(value));
     }
 
-    fn gone(&mut self, kind: Kind, key: impl AsRef<[u8]>) {
+    fn gone(&mut self, kind: RowKind, key: impl AsRef<[u8]>) {
         self.rows.insert((kind, key.as_ref().to_vec()), None);
     }
 
     fn forget_pieces(&mut self, file: SwarmFile) {
         let of_file =
-            |(kind, key): &Key| *kind == Kind::SwarmPiece && key.starts_with(&number(file.0));
+            |(kind, key): &Key| *kind == RowKind::SwarmPiece && key.starts_with(&number(file.0));
         self.rows.retain(|key, _| !of_file(key));
         if !self.pieceless.contains(&file) {
             self.pieceless.push(file);
@@ -178,12 +180,12 @@ fn numbered(key: &[u8]) -> Result<u32, RowError> {
 
 /// Collects what the rows remember. They come ordered by kind and key.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct RowCollector {
     all: Remembered,
     trees: BTreeMap<PathBuf, (i64, Arc<Tree>)>,
 }
 
-impl Memory {
+impl RowCollector {
     /// Takes one row.
     ///
     /// # Errors
@@ -191,37 +193,37 @@ impl Memory {
     pub(super) fn take(&mut self, kind: i16, key: &[u8], value: &[u8]) -> Result<(), RowError> {
         let all = &mut self.all;
         match kind {
-            _ if kind == Kind::Servent as i16 => all.servent = Some(decode(value)?),
-            _ if kind == Kind::Queue as i16 => all.queue.push(decode::<Row>(value)?),
-            _ if kind == Kind::Fetch as i16 => all.fetches.push(decode(value)?),
-            _ if kind == Kind::PartName as i16 => {
+            _ if kind == RowKind::Servent as i16 => all.servent = Some(decode(value)?),
+            _ if kind == RowKind::Queue as i16 => all.queue.push(decode::<StoredEntry>(value)?),
+            _ if kind == RowKind::Fetch as i16 => all.fetches.push(decode(value)?),
+            _ if kind == RowKind::PartName as i16 => {
                 all.parts.push((FetchId(numbered(key)?), decode(value)?));
             }
-            _ if kind == Kind::File as i16 => {
+            _ if kind == RowKind::File as i16 => {
                 all.files.push((path_of(key), decode::<FileRow>(value)?));
             }
-            _ if kind == Kind::FileTree as i16 => {
+            _ if kind == RowKind::FileTree as i16 => {
                 self.trees.insert(path_of(key), decode(value)?);
             }
-            _ if kind == Kind::FetchTree as i16 => {
+            _ if kind == RowKind::FetchTree as i16 => {
                 all.trees.push((FetchId(numbered(key)?), decode(value)?));
             }
-            _ if kind == Kind::Host as i16 => all.hosts.push(decode(value)?),
-            _ if kind == Kind::Share as i16 => all.added.push(path_of(key)),
-            _ if kind == Kind::Paused as i16 => all.paused.push(FetchId(numbered(key)?)),
-            _ if kind == Kind::Ledger as i16 => all.swarm.ledger.push(decode(value)?),
-            _ if kind == Kind::SwarmPart as i16 => all.swarm.parts.push(decode(value)?),
-            _ if kind == Kind::SwarmPiece as i16 => {
+            _ if kind == RowKind::Host as i16 => all.hosts.push(decode(value)?),
+            _ if kind == RowKind::Share as i16 => all.added.push(path_of(key)),
+            _ if kind == RowKind::Paused as i16 => all.paused.push(FetchId(numbered(key)?)),
+            _ if kind == RowKind::Ledger as i16 => all.swarm.ledger.push(decode(value)?),
+            _ if kind == RowKind::SwarmPart as i16 => all.swarm.parts.push(decode(value)?),
+            _ if kind == RowKind::SwarmPiece as i16 => {
                 let (file, piece) = key.split_at_checked(4).ok_or(RowError::Piece)?;
                 let digest = Hash(value.try_into().map_err(|_| RowError::Piece)?);
                 let file = SwarmFile(numbered(file)?);
                 all.swarm.pieces.push(((file, numbered(piece)?), digest));
             }
-            _ if kind == Kind::SwarmTarget as i16 => {
+            _ if kind == RowKind::SwarmTarget as i16 => {
                 all.swarm.targets.push((SwarmFile(numbered(key)?), path_of(value)));
             }
             // It waits until the site is divided again.
-            _ if kind == Kind::Account as i16 => {}
+            _ if kind == RowKind::Account as i16 => {}
             _ => return Err(RowError::Kind(kind)),
         }
         Ok(())

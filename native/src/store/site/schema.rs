@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use servent_core::lease::Part;
-use servent_core::queue::Row;
+use servent_core::lease::Partition;
+use servent_core::queue::StoredEntry;
 use tokio_postgres::{Client, Transaction};
 
 use super::Database;
-use super::rows::Kind;
+use super::rows::RowKind;
 use crate::error::StoreFailure;
 use crate::store::rows::decode;
 
@@ -217,23 +217,24 @@ async fn turn_to(mode: Mode, txn: &Transaction<'_>, site: &Database) -> Result<(
     txn.batch_execute(&turn).await.map_err(failed)?;
     if mode == Mode::Divided {
         let rows = "SELECT id, value FROM servent.rows WHERE kind = $1";
-        let rows = txn.query(rows, &[&(Kind::Queue as i16)]).await.map_err(failed)?;
+        let rows = txn.query(rows, &[&(RowKind::Queue as i16)]).await.map_err(failed)?;
         let (mut ids, mut parts) = (Vec::<&[u8]>::new(), Vec::new());
         for row in &rows {
-            let place: Row = decode(row.get(1)).map_err(|why| site.alien(&why.to_string()))?;
+            let place: StoredEntry =
+                decode(row.get(1)).map_err(|why| site.alien(&why.to_string()))?;
             ids.push(row.get(0));
-            parts.push(number_of(Part::of(place.file)));
+            parts.push(number_of(Partition::containing(place.file)));
         }
         let set = "UPDATE servent.rows AS r SET part = p.part
             FROM unnest($2::bytea[], $3::smallint[]) AS p (id, part)
             WHERE r.kind = $1 AND r.id = p.id";
-        txn.execute(set, &[&(Kind::Queue as i16), &ids, &parts]).await.map_err(failed)?;
+        txn.execute(set, &[&(RowKind::Queue as i16), &ids, &parts]).await.map_err(failed)?;
     }
     Ok(())
 }
 
 /// A part as the database counts them.
-pub(super) fn number_of(part: Part) -> i16 {
+pub(super) fn number_of(part: Partition) -> i16 {
     i16::try_from(part.0).unwrap_or(i16::MAX)
 }
 

@@ -11,13 +11,13 @@ use servent_core::swarm;
 use servent_core::wire::pdtp::Hash;
 use tokio::sync::watch;
 
-use super::super::message::{Label, Message};
+use super::super::message::{Label, TransferMessage};
 use super::super::receive::{admit, next};
-use super::super::secret::Door;
+use super::super::secret::SecretDoor;
 use super::super::talk::Talk;
 use super::{ManyError, Parcel};
 use crate::store::Durability;
-use crate::swarm::{CHUNK, ServeOptions, Server, SwarmError, serve};
+use crate::swarm::{CHUNK, CoordinatorServer, ServeOptions, SwarmError, serve};
 use crate::unicast::Connection;
 
 /// Pieces of a parcel that the swarm is asked for at most; larger parcels have
@@ -41,7 +41,7 @@ pub struct GiveOptions {
 
 /// What happens with a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum ReceiverStep {
     /// It knows the code.
     Joined,
     /// It takes the parcel.
@@ -53,21 +53,21 @@ pub enum Step {
 /// A parcel that is being given.
 pub struct Giver {
     parcel: Parcel,
-    door: Door,
-    server: Server,
+    door: SecretDoor,
+    server: CoordinatorServer,
     label: Label,
     receivers: u32,
-    seats: Mutex<Seats>,
+    seats: Mutex<ReceiverSeats>,
     /// How many have it.
     have: watch::Sender<u32>,
 }
 
 /// The receivers that are connected, or have it, by their numbers.
-type Seats = BTreeMap<Guid, Taken>;
+type ReceiverSeats = BTreeMap<Guid, TakenSeats>;
 
 /// Who sits there.
 #[derive(Debug, Default)]
-struct Taken {
+struct TakenSeats {
     /// How many times it has come; only the last connection counts, because
     /// those before may be dead without our knowing.
     times: u32,
@@ -76,13 +76,13 @@ struct Taken {
 
 /// One receiver's seat; free again when it is dropped, unless the receiver has
 /// the parcel or has come again.
-struct Seat<'a> {
+struct ReceiverSeat<'a> {
     of: &'a Giver,
     number: Guid,
     times: u32,
 }
 
-impl Drop for Seat<'_> {
+impl Drop for ReceiverSeat<'_> {
     fn drop(&mut self) {
         let mut seats = self.of.seats();
         if seats.get(&self.number).is_some_and(|it| !it.has_it && it.times == self.times) {
@@ -98,7 +98,7 @@ impl Giver {
     /// The parcel cannot be read, or nothing can listen there.
     pub async fn start(
         parcel: Parcel,
-        door: Door,
+        door: SecretDoor,
         options: GiveOptions,
     ) -> Result<Self, SwarmError> {
         let GiveOptions { receivers, listen, upload_rate, swarm, durability } = options;
@@ -123,7 +123,7 @@ impl Giver {
 
     /// The swarm's coordinator and source.
     #[must_use]
-    pub const fn server(&self) -> &Server {
+    pub const fn server(&self) -> &CoordinatorServer {
         &self.server
     }
 
@@ -146,7 +146,7 @@ impl Giver {
     pub async fn serve(
         &self,
         connection: Connection,
-        mut told: impl FnMut(Step),
+        mut told: impl FnMut(ReceiverStep),
     ) -> Result<(), ManyError> {
         let talk = Talk::over(connection);
         let seat = match self.greet(&talk).await {
@@ -158,7 +158,7 @@ impl Giver {
                 return Err(why);
             }
         };
-        told(Step::Joined);
+        told(ReceiverStep::Joined);
         tokio::select! {
             how = self.give(&talk, seat, &mut told) => how,
             silence = talk.stay() => Err(ManyError::silence(&talk, silence)),
@@ -181,10 +181,14 @@ impl Giver {
         })
     }
 
-    async fn greet(&self, talk: &Talk) -> Result<Seat<'_>, ManyError> {
-        let Message::Join { meeting } = next(talk).await? else { return Err(ManyError::Foreign) };
+    async fn greet(&self, talk: &Talk) -> Result<ReceiverSeat<'_>, ManyError> {
+        let TransferMessage::Join { meeting } = next(talk).await? else {
+            return Err(ManyError::Foreign);
+        };
         admit(talk, &self.door, &meeting, true).await?;
-        let Message::Myself { number } = next(talk).await? else { return Err(ManyError::Foreign) };
+        let TransferMessage::Myself { number } = next(talk).await? else {
+            return Err(ManyError::Foreign);
+        };
         self.door.opened(talk.connection.peer().ip());
         let mut seats = self.seats();
         if !seats.contains_key(&number) && seats.len() >= self.receivers as usize {
@@ -192,37 +196,37 @@ impl Giver {
         }
         let taken = seats.entry(number).or_default();
         taken.times += 1;
-        Ok(Seat { of: self, number, times: taken.times })
+        Ok(ReceiverSeat { of: self, number, times: taken.times })
     }
 
     async fn give(
         &self,
         talk: &Talk,
-        seat: Seat<'_>,
-        told: &mut impl FnMut(Step),
+        seat: ReceiverSeat<'_>,
+        told: &mut impl FnMut(ReceiverStep),
     ) -> Result<(), ManyError> {
         let lost = |silence| ManyError::silence(talk, silence);
         talk.offer(self.parcel.entries()).await.map_err(lost)?;
-        talk.put(&Message::Parcel(self.label.clone())).await.map_err(lost)?;
+        talk.put(&TransferMessage::Parcel(self.label.clone())).await.map_err(lost)?;
         loop {
             match next(talk).await? {
-                Message::Alive => {}
-                Message::Go => told(Step::Agreed),
-                Message::Whole => break,
-                Message::Failed { why } => return Err(ManyError::Refused(why)),
+                TransferMessage::Alive => {}
+                TransferMessage::Go => told(ReceiverStep::Agreed),
+                TransferMessage::Whole => break,
+                TransferMessage::Failed { why } => return Err(ManyError::Refused(why)),
                 _ => return Err(ManyError::Foreign),
             }
         }
         if !self.seats().get_mut(&seat.number).is_none_or(|it| replace(&mut it.has_it, true)) {
             self.have.send_modify(|have| *have += 1);
         }
-        told(Step::Has(self.have()));
+        told(ReceiverStep::Has(self.have()));
         // It passes pieces on until all have them, or until it wants to end.
-        let stays = async { while let Ok(Message::Alive) = next(talk).await {} };
+        let stays = async { while let Ok(TransferMessage::Alive) = next(talk).await {} };
         tokio::select! {
             () = stays => {}
             () = self.all_have_it() => {
-                if talk.put(&Message::Done).await.is_ok() {
+                if talk.put(&TransferMessage::Done).await.is_ok() {
                     let _ = talk.connection.close().await; // It may be gone.
                 }
             }
@@ -230,7 +234,7 @@ impl Giver {
         Ok(())
     }
 
-    fn seats(&self) -> MutexGuard<'_, Seats> {
+    fn seats(&self) -> MutexGuard<'_, ReceiverSeats> {
         self.seats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -245,7 +249,7 @@ impl Giver {
 
 /// Tells whoever comes why it gets nothing; senders understand it too.
 async fn stop(talk: &Talk, why: &str) {
-    if talk.put(&Message::Failed { why: why.to_owned() }).await.is_ok() {
+    if talk.put(&TransferMessage::Failed { why: why.to_owned() }).await.is_ok() {
         let _ = talk.connection.close().await; // It may be gone already.
     }
 }

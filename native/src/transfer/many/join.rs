@@ -13,12 +13,12 @@ use servent_core::wire::pdtp::{Hash, url_of};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::unbounded_channel;
 
-use super::super::inbox::Inbox;
-use super::super::message::{Label, Message};
+use super::super::inbox::TransferInbox;
+use super::super::message::{Label, TransferMessage};
 use super::super::receive::{next, offered};
-use super::super::secret::{Code, Meeting};
+use super::super::secret::{Meeting, TransferCode};
 use super::super::talk::Talk;
-use super::super::{Entry, Told};
+use super::super::{OfferEntry, TransferProgress};
 use super::ManyError;
 use super::parcel::number_for;
 use super::unpack::Unpacking;
@@ -32,7 +32,7 @@ const SEED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 /// A receiver that was admitted.
 pub struct Guest {
     talk: Talk,
-    entries: Vec<Entry>,
+    entries: Vec<OfferEntry>,
     label: Label,
 }
 
@@ -43,19 +43,19 @@ pub struct Guest {
 /// It does not answer, or does not admit us; or the secret cannot be made.
 pub async fn join(
     connection: Connection,
-    code: Option<&Code>,
+    code: Option<&TransferCode>,
     state: &Path,
 ) -> Result<Guest, ManyError> {
     let number = number_for(connection.peer(), state).map_err(ManyError::Write)?;
     let talk = Talk::over(connection);
     let lost = |silence| ManyError::silence(&talk, silence);
     match code {
-        None => talk.put(&Message::Join { meeting: Vec::new() }).await.map_err(lost)?,
+        None => talk.put(&TransferMessage::Join { meeting: Vec::new() }).await.map_err(lost)?,
         Some(code) => {
             let (ours, meeting) = Meeting::new(code, false);
-            talk.put(&Message::Join { meeting }).await.map_err(lost)?;
+            talk.put(&TransferMessage::Join { meeting }).await.map_err(lost)?;
             match talk.next().await.map_err(lost)? {
-                Message::Meeting { told } => {
+                TransferMessage::Meeting { told } => {
                     talk.seal(ours.finish(&told).ok_or(ManyError::Foreign)?).await;
                 }
                 other => return Err(early(other)),
@@ -63,21 +63,23 @@ pub async fn join(
         }
     }
     // The first encrypted message shows that we know the code.
-    talk.put(&Message::Myself { number }).await.map_err(lost)?;
+    talk.put(&TransferMessage::Myself { number }).await.map_err(lost)?;
     let entries = match offered(&talk, None).await {
         // It cannot read ours, so what it says is about that.
         Err(why) => return Err(why.into()),
         Ok(entries) => entries,
     };
     match next(&talk).await? {
-        Message::Parcel(label) => Ok(Guest { talk, entries, label }),
+        TransferMessage::Parcel(label) => Ok(Guest { talk, entries, label }),
         other => Err(early(other)),
     }
 }
 
-fn early(said: Message) -> ManyError {
+fn early(said: TransferMessage) -> ManyError {
     match said {
-        Message::Stopped { why } | Message::Failed { why } => ManyError::Refused(why),
+        TransferMessage::Stopped { why } | TransferMessage::Failed { why } => {
+            ManyError::Refused(why)
+        }
         _ => ManyError::Foreign,
     }
 }
@@ -91,7 +93,7 @@ impl Guest {
 
     /// What is in the parcel.
     #[must_use]
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[OfferEntry] {
         &self.entries
     }
 
@@ -111,8 +113,8 @@ impl Guest {
         let listen = async {
             loop {
                 match next(&self.talk).await? {
-                    Message::Alive => {}
-                    Message::Done => return Ok(()),
+                    TransferMessage::Alive => {}
+                    TransferMessage::Done => return Ok(()),
                     other => return Err(early(other)),
                 }
             }
@@ -125,7 +127,7 @@ impl Guest {
 
     /// Tells the sender that the parcel is not wanted, or could not be kept.
     pub async fn refuse(&self, why: &str) {
-        if self.talk.put(&Message::Failed { why: why.to_owned() }).await.is_ok() {
+        if self.talk.put(&TransferMessage::Failed { why: why.to_owned() }).await.is_ok() {
             let _ = self.talk.connection.close().await; // It may be gone already.
         }
     }
@@ -142,7 +144,7 @@ impl Guest {
         durability: Durability,
     ) -> Result<Option<Fetch>, ManyError> {
         let lost = |silence| ManyError::silence(&self.talk, silence);
-        self.talk.put(&Message::Go).await.map_err(lost)?;
+        self.talk.put(&TransferMessage::Go).await.map_err(lost)?;
         let folder = self.folder(state);
         DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(ManyError::Write)?;
         let target = folder.join("parcel");
@@ -177,8 +179,8 @@ impl Guest {
     pub async fn unpack(
         &self,
         state: &Path,
-        inbox: Inbox,
-        mut told: impl FnMut(Told),
+        inbox: TransferInbox,
+        mut told: impl FnMut(TransferProgress),
     ) -> Result<(), ManyError> {
         let (parcel, key) = (self.folder(state).join("parcel"), self.label.key);
         let (entries, runtime) = (self.entries.clone(), Handle::current());
@@ -201,6 +203,6 @@ impl Guest {
     /// The sender is gone.
     pub async fn has_it(&self) -> Result<(), ManyError> {
         let lost = |silence| ManyError::silence(&self.talk, silence);
-        self.talk.put(&Message::Whole).await.map_err(lost)
+        self.talk.put(&TransferMessage::Whole).await.map_err(lost)
     }
 }

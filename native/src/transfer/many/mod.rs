@@ -11,7 +11,7 @@ use std::io;
 
 use thiserror::Error;
 
-pub use self::give::{GiveOptions, Giver, Step};
+pub use self::give::{GiveOptions, Giver, ReceiverStep};
 pub use self::join::{Guest, join};
 pub use self::parcel::Parcel;
 use super::receive::ReceiveError;

@@ -21,7 +21,7 @@ use servent_core::id::Guid;
 use sha2::{Digest as _, Sha256};
 
 use super::super::message::CHUNK;
-use super::super::offer::{Entry, Offer, OfferError};
+use super::super::offer::{Offer, OfferEntry, OfferError};
 use super::super::secret::{Half, TAG};
 use super::super::target::digest_of;
 use crate::dice;
@@ -35,7 +35,7 @@ const READ: usize = 1 << 16;
 #[derive(Debug)]
 pub struct Parcel {
     /// What was packed, with the lengths it was packed with.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<OfferEntry>,
     pub(super) key: [u8; KEY],
     /// Its file, and the folder of everything that belongs to it.
     pub(super) file: PathBuf,
@@ -68,7 +68,7 @@ impl Parcel {
 
     /// What is in it.
     #[must_use]
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[OfferEntry] {
         &self.entries
     }
 
@@ -82,7 +82,7 @@ impl Parcel {
         let mut how = OpenOptions::new();
         how.write(true).create(true).truncate(true).mode(0o600);
         let file = how.open(&self.file).map_err(here)?;
-        let mut sealer = Sealer { half: Half::of(&self.key), chunk: BytesMut::new(), file };
+        let mut sealer = Sealer { half: Half::from_key(&self.key), chunk: BytesMut::new(), file };
         for sum in sums {
             sealer.put(sum).map_err(here)?;
         }
@@ -139,7 +139,7 @@ fn sum_of(offer: &Offer, at: usize, length: u64) -> Result<[u8; KEY], OfferError
 /// The key, the folder and its lock.
 fn prepare(
     state: &Path,
-    entries: &[Entry],
+    entries: &[OfferEntry],
     sums: &[[u8; KEY]],
 ) -> io::Result<([u8; KEY], PathBuf, File)> {
     DirBuilder::new().recursive(true).mode(0o700).create(state)?;

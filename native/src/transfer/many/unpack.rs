@@ -10,27 +10,27 @@ use std::sync::Arc;
 use blake3::Hasher;
 use bytes::{Bytes, BytesMut};
 
-use super::super::inbox::{Candidate, Inbox, There};
+use super::super::inbox::{Candidate, ExistingFile, TransferInbox};
 use super::super::message::CHUNK;
-use super::super::offer::Entry;
+use super::super::offer::OfferEntry;
 use super::super::quota::Quota;
 use super::super::secret::{Half, TAG};
-use super::super::target::{Begun, Target, digest, whole};
-use super::super::{Carried, Told};
+use super::super::target::{Begun, TargetFile, digest, whole};
+use super::super::{Carried, TransferProgress};
 use super::parcel::KEY;
 
 /// A parcel that has arrived.
 pub(super) struct Unpacking {
     chunks: Chunks,
-    inbox: Inbox,
+    inbox: TransferInbox,
     quota: Option<Arc<Quota>>,
 }
 
 impl Unpacking {
-    pub(super) fn new(parcel: &Path, key: &[u8; KEY], inbox: Inbox) -> io::Result<Self> {
+    pub(super) fn new(parcel: &Path, key: &[u8; KEY], inbox: TransferInbox) -> io::Result<Self> {
         let file = File::open(parcel)?;
         let size = file.metadata()?.len();
-        let chunks = Chunks { file, size, half: Half::of(key), last: None };
+        let chunks = Chunks { file, size, half: Half::from_key(key), last: None };
         let quota = inbox.quota.clone();
         Ok(Self { chunks, inbox, quota })
     }
@@ -39,8 +39,8 @@ impl Unpacking {
     /// its name.
     pub(super) async fn all(
         mut self,
-        entries: &[Entry],
-        mut told: impl FnMut(Told),
+        entries: &[OfferEntry],
+        mut told: impl FnMut(TransferProgress),
     ) -> io::Result<()> {
         let files = entries.iter().filter(|entry| !entry.is_folder()).count() as u64;
         let (mut head, mut at) = (0, files * KEY as u64);
@@ -57,7 +57,7 @@ impl Unpacking {
             let length = entry.length.unwrap_or(0);
             let carried = self.one((number, entry), found, (at, length), sum, &mut told).await?;
             at += length;
-            told(Told::There(carried));
+            told(TransferProgress::There(carried));
         }
         Ok(())
     }
@@ -65,23 +65,23 @@ impl Unpacking {
     /// Stores one file that is in the parcel at `at`.
     async fn one(
         &mut self,
-        (number, entry): (usize, &Entry),
+        (number, entry): (usize, &OfferEntry),
         mut found: Candidate,
         (at, length): (u64, u64),
         sum: [u8; KEY],
-        told: &mut impl FnMut(Told),
+        told: &mut impl FnMut(TransferProgress),
     ) -> io::Result<Carried> {
         let carried = |carried, file| Carried { entry: number, length, carried, sum, file };
         let begun: Option<(u64, Begun)> = loop {
             let path = found.path();
             match (found.there, path) {
-                (There::Whole, Some(path)) => {
+                (ExistingFile::Whole, Some(path)) => {
                     let there = whole(&path, length)?;
                     if there.is_some_and(|there| there.hash.finalize() == sum) {
                         return Ok(carried(0, found.name));
                     }
                 }
-                (There::Part(some), Some(path)) => {
+                (ExistingFile::Part(some), Some(path)) => {
                     let there = digest(&path, some)?;
                     let ours = self.hash((at, some))?;
                     let same = |begun: &Begun| begun.hash.finalize() == ours;
@@ -96,7 +96,7 @@ impl Unpacking {
         let (from, begun) = begun.unzip();
         let from = from.unwrap_or(0);
         let mut target = self.inbox.begin(entry, found, (from, begun.as_ref()))?;
-        told(Told::Begun { entry: number, from });
+        told(TransferProgress::Begun { entry: number, from });
         let mut so_far = from;
         while so_far < length {
             let bytes = self.chunks.some(at + so_far, length - so_far)?;
@@ -105,12 +105,12 @@ impl Unpacking {
             }
             so_far += bytes.len() as u64;
             target.write(bytes).await?;
-            told(Told::Bytes { entry: number, so_far });
+            told(TransferProgress::Bytes { entry: number, so_far });
         }
         if target.settle().await? != sum {
             return Err(wrong());
         }
-        let file = Target::finish(target, length).await?;
+        let file = TargetFile::finish(target, length).await?;
         Ok(carried(length - from, file))
     }
 

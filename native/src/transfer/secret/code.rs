@@ -15,10 +15,10 @@ const LEAST: usize = 8;
 
 /// A secret that is short enough to be spoken.
 ///
-/// With the limit on guesses ([`super::Door`]) the 33 bits of a generated one
+/// With the limit on guesses ([`super::SecretDoor`]) the 33 bits of a generated one
 /// are enough: guesses cannot be checked offline.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Code(String);
+pub struct TransferCode(String);
 
 /// Why a text cannot be a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -29,7 +29,7 @@ pub enum CodeError {
     Short,
 }
 
-impl Code {
+impl TransferCode {
     /// Generates a code.
     ///
     /// # Errors
@@ -64,14 +64,14 @@ impl Code {
     }
 }
 
-impl fmt::Display for Code {
+impl fmt::Display for TransferCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
 /// Hides its words: debug output ends up in logs.
-impl fmt::Debug for Code {
+impl fmt::Debug for TransferCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Code")
     }
@@ -83,16 +83,16 @@ mod tests {
 
     #[test]
     fn a_code_is_the_same_however_it_is_typed() {
-        let code = Code::random().unwrap();
+        let code = TransferCode::random().unwrap();
         let shown = code.to_string();
         assert_eq!(shown.split('-').count(), WORDS);
-        assert_eq!(Code::typed(&shown), Ok(code.clone()));
+        assert_eq!(TransferCode::typed(&shown), Ok(code.clone()));
         assert_eq!(
-            Code::typed(&format!(" {}\n", shown.to_uppercase().replace('-', "  "))),
+            TransferCode::typed(&format!(" {}\n", shown.to_uppercase().replace('-', "  "))),
             Ok(code)
         );
-        assert_ne!(Code::random().unwrap().to_string(), shown);
-        assert_eq!(Code::typed("sesam 12"), Err(CodeError::Short));
-        assert!(Code::typed("sesam 123").is_ok());
+        assert_ne!(TransferCode::random().unwrap().to_string(), shown);
+        assert_eq!(TransferCode::typed("sesam 12"), Err(CodeError::Short));
+        assert!(TransferCode::typed("sesam 123").is_ok());
     }
 }

@@ -7,31 +7,31 @@ use std::sync::{Mutex, PoisonError};
 use servent_core::address::owner;
 use servent_core::time::{Duration, Instant};
 
-use super::Code;
+use super::TransferCode;
 use crate::clock::Clock;
 
 /// Wrong codes in a row from one address, and how soon it may try again.
-const OF_ONE: Limit = Limit { most: 5, every: Duration::from_secs(60) };
+const OF_ONE: GuessLimit = GuessLimit { most: 5, every: Duration::from_secs(60) };
 /// Wrong codes from all addresses together.
-const OF_ALL: Limit = Limit { most: 30, every: Duration::from_secs(10) };
+const OF_ALL: GuessLimit = GuessLimit { most: 30, every: Duration::from_secs(10) };
 /// Addresses that are remembered.
 const ADDRESSES: usize = 1_024;
 
 /// What a sender needs to be admitted: the code, or nothing.
-pub struct Door {
-    code: Option<Code>,
+pub struct SecretDoor {
+    code: Option<TransferCode>,
     clock: Clock,
     guesses: Mutex<Guesses>,
 }
 
 /// The limit of guesses is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::transfer) struct Refused;
+pub(in crate::transfer) struct GuessesExhausted;
 
-impl Door {
+impl SecretDoor {
     /// Admits whoever knows the code.
     #[must_use]
-    pub fn locked(code: Code) -> Self {
+    pub fn locked(code: TransferCode) -> Self {
         Self { code: Some(code), ..Self::open() }
     }
 
@@ -41,12 +41,12 @@ impl Door {
         Self { code: None, clock: Clock::new(), guesses: Mutex::default() }
     }
 
-    pub(in crate::transfer) const fn code(&self) -> Option<&Code> {
+    pub(in crate::transfer) const fn code(&self) -> Option<&TransferCode> {
         self.code.as_ref()
     }
 
     /// Counts a guess before it is checked.
-    pub(in crate::transfer) fn count_guess(&self, ip: IpAddr) -> Result<(), Refused> {
+    pub(in crate::transfer) fn count_guess(&self, ip: IpAddr) -> Result<(), GuessesExhausted> {
         self.guesses().take(self.clock.now(), owner(ip))
     }
 
@@ -61,7 +61,7 @@ impl Door {
 }
 
 /// `most` at once, and one more after each `every`.
-struct Limit {
+struct GuessLimit {
     most: u64,
     every: Duration,
 }
@@ -75,7 +75,7 @@ struct Count {
 
 impl Count {
     /// Forgets old guesses.
-    fn fade(&mut self, now: Instant, limit: &Limit) {
+    fn fade(&mut self, now: Instant, limit: &GuessLimit) {
         let every = limit.every.as_micros();
         let forgotten = now.since(self.since).as_micros() / every;
         self.wrong = self.wrong.saturating_sub(forgotten);
@@ -93,7 +93,7 @@ struct Guesses {
 }
 
 impl Guesses {
-    fn take(&mut self, now: Instant, who: IpAddr) -> Result<(), Refused> {
+    fn take(&mut self, now: Instant, who: IpAddr) -> Result<(), GuessesExhausted> {
         self.all.fade(now, &OF_ALL);
         self.each.retain(|_, count| {
             count.fade(now, &OF_ONE);
@@ -102,7 +102,7 @@ impl Guesses {
         let one = self.each.get(&who).map_or(0, |count| count.wrong);
         let full = one == 0 && self.each.len() >= ADDRESSES;
         if one >= OF_ONE.most || self.all.wrong >= OF_ALL.most || full {
-            return Err(Refused);
+            return Err(GuessesExhausted);
         }
         self.all.wrong += 1;
         self.each.entry(who).or_insert(Count { wrong: 0, since: now }).wrong += 1;
@@ -132,10 +132,10 @@ mod tests {
         for _ in 0..5 {
             assert_eq!(guesses.take(at(100), ip(1)), Ok(()));
         }
-        assert_eq!(guesses.take(at(159), ip(1)), Err(Refused));
+        assert_eq!(guesses.take(at(159), ip(1)), Err(GuessesExhausted));
         assert_eq!(guesses.take(at(159), ip(2)), Ok(()), "others are not to blame");
         assert_eq!(guesses.take(at(160), ip(1)), Ok(()));
-        assert_eq!(guesses.take(at(160), ip(1)), Err(Refused));
+        assert_eq!(guesses.take(at(160), ip(1)), Err(GuessesExhausted));
         guesses.give_back(ip(1));
         assert_eq!(guesses.take(at(160), ip(1)), Ok(()), "a right one does not count");
     }

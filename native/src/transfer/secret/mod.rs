@@ -5,7 +5,7 @@ mod code;
 mod guesses;
 mod seal;
 
-pub use self::code::{Code, CodeError};
-pub use self::guesses::Door;
-pub(super) use self::guesses::Refused;
+pub use self::code::{CodeError, TransferCode};
+pub(super) use self::guesses::GuessesExhausted;
+pub use self::guesses::SecretDoor;
 pub(super) use self::seal::{Half, Meeting, TAG};

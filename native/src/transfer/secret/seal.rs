@@ -10,11 +10,11 @@ use bytes::BytesMut;
 use chacha20poly1305::aead::AeadInOut as _;
 use chacha20poly1305::{ChaCha20Poly1305, KeyInit as _};
 use hkdf::Hkdf;
-use servent_core::unicast::Payload;
+use servent_core::unicast::UnicastPayload;
 use sha2::Sha256;
 use spake2::{Ed25519Group, Identity, Password, Spake2};
 
-use super::Code;
+use super::TransferCode;
 
 /// How many bytes sealing adds to a message.
 pub(in crate::transfer) const TAG: usize = 16;
@@ -36,7 +36,7 @@ pub(in crate::transfer) struct Half {
 
 impl Meeting {
     /// Starts a meeting; also returns the message for the other side.
-    pub(in crate::transfer) fn new(code: &Code, sender: bool) -> (Self, Vec<u8>) {
+    pub(in crate::transfer) fn new(code: &TransferCode, sender: bool) -> (Self, Vec<u8>) {
         let (password, ours, theirs) =
             (Password::new(code.bytes()), Identity::new(SENDER), Identity::new(RECEIVER));
         let begin = if sender { Spake2::start_a } else { Spake2::start_b };
@@ -62,7 +62,7 @@ impl Meeting {
 impl Half {
     /// A file of numbered chunks, encrypted with a key that is used for nothing
     /// else.
-    pub(in crate::transfer) fn of(key: &[u8; 32]) -> Self {
+    pub(in crate::transfer) fn from_key(key: &[u8; 32]) -> Self {
         Self { cipher: ChaCha20Poly1305::new(key.into()), count: 0 }
     }
 
@@ -72,7 +72,7 @@ impl Half {
     }
 
     /// Encrypts the next message; `None` when the nonces are used up.
-    pub(in crate::transfer) fn seal(&mut self, message: Payload) -> Option<Payload> {
+    pub(in crate::transfer) fn seal(&mut self, message: UnicastPayload) -> Option<UnicastPayload> {
         let mut bytes = message.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));
         let nonce = self.next()?;
         self.cipher.encrypt_in_place(&nonce.into(), b"", &mut bytes).ok()?;
@@ -81,7 +81,7 @@ impl Half {
 
     /// Decrypts the next message; `None` when the other side did not encrypt
     /// it.
-    pub(in crate::transfer) fn open(&mut self, message: Payload) -> Option<Payload> {
+    pub(in crate::transfer) fn open(&mut self, message: UnicastPayload) -> Option<UnicastPayload> {
         let mut bytes = message.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));
         let nonce = self.next()?;
         self.cipher.decrypt_in_place(&nonce.into(), b"", &mut bytes).ok()?;
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     fn meet(ours: &str, theirs: &str) -> [(Half, Half); 2] {
-        let [ours, theirs] = [ours, theirs].map(|code| Code::typed(code).unwrap());
+        let [ours, theirs] = [ours, theirs].map(|code| TransferCode::typed(code).unwrap());
         let (sender, a) = Meeting::new(&ours, true);
         let (receiver, b) = Meeting::new(&theirs, false);
         [sender.finish(&b).unwrap(), receiver.finish(&a).unwrap()]
@@ -110,8 +110,8 @@ mod tests {
     #[test]
     fn who_knows_the_code_is_understood_and_nobody_else() {
         let [(mut out, _), (_, mut into)] = meet("ocean-pepper-violin", "Ocean pepper violin");
-        let text = Payload::from_static(b"the same words again");
-        let sealed: Vec<Payload> = (0..3).map(|_| out.seal(text.clone()).unwrap()).collect();
+        let text = UnicastPayload::from_static(b"the same words again");
+        let sealed: Vec<UnicastPayload> = (0..3).map(|_| out.seal(text.clone()).unwrap()).collect();
         assert!(sealed.iter().all(|it| it.len() == text.len() + TAG && !it.starts_with(b"the")));
         assert!(sealed[0] != sealed[1], "a nonce is never used twice");
         for it in &sealed {
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn what_was_changed_left_out_or_sent_back_is_not_opened() {
         let fresh = || meet("ocean-pepper-violin", "ocean-pepper-violin");
-        let text = || Payload::from_static(b"words");
+        let text = || UnicastPayload::from_static(b"words");
         let [(mut out, _), (_, mut into)] = fresh();
         let mut changed = out.seal(text()).unwrap().to_vec();
         changed[2] ^= 1;
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn what_is_no_answer_makes_no_keys() {
-        let code = Code::typed("ocean-pepper-violin").unwrap();
+        let code = TransferCode::typed("ocean-pepper-violin").unwrap();
         for told in [&b""[..], b"S", &[b'S'; 33], &[0xff; 40]] {
             assert!(Meeting::new(&code, true).0.finish(told).is_none(), "{told:?}");
         }

@@ -30,7 +30,7 @@ impl<'a> Stage<'a> {
     fn new(world: &'a World, commands: &[&str]) -> Self {
         let [here, there] =
             [("here", 0), ("there", 1)].map(|(name, at)| world.machine(name, world.pids[at]));
-        let examples = Examples::of(commands, |line| !line.contains("postgres://"));
+        let examples = Examples::collect(commands, |line| !line.contains("postgres://"));
         Self { here, there, examples }
     }
 

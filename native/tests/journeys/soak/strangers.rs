@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use servent_core::id::{FileIndex, Guid};
 use servent_core::rng::Rng;
-use servent_core::wire::gnutella::{Body, HitBuilder, Message, Ping, Push, Qrp, Quality};
+use servent_core::wire::gnutella::{
+    HitBuilder, MessageBody, OverlayMessage, Ping, Push, Qrp, Quality,
+};
 use socket2::{Domain, Socket, Type};
 
 use crate::program::pause;
@@ -121,21 +123,21 @@ fn answers(at: SocketAddr, stranger: u64, over: &AtomicBool) {
     let nobody = Guid([9; 16]);
     let mut hit = HitBuilder::new(nowhere, 1, (*b"TEST", Quality::default()), nobody, 4_096);
     assert!(hit.add(FileIndex(1), 10, "an answer", None));
-    let hit = Body::Hit(hit.finish().unwrap());
+    let hit = MessageBody::Hit(hit.finish().unwrap());
     let index = FileIndex(1);
     let push = Push { servent: nobody, index, at: nowhere, ggep: Default::default() };
-    let bodies = [Body::Ping(Ping::default()), hit, Body::Push(push)];
+    let bodies = [MessageBody::Ping(Ping::default()), hit, MessageBody::Push(push)];
     neighbour(at, stranger, over, |n| {
         let body = bodies[n as usize % bodies.len()].clone();
-        Message { guid: guid(n), ttl: 5, hops: 1, body }.to_bytes()
+        OverlayMessage { guid: guid(n), ttl: 5, hops: 1, body }.to_bytes()
     });
 }
 
 /// The largest keyword tables, each forgotten for the next.
 fn keyword_tables(at: SocketAddr, stranger: u64, over: &AtomicBool) {
     neighbour(at, stranger, over, |n| {
-        let body = Body::Qrp(Qrp::Reset { length: 1 << 20, infinity: 7 });
-        Message { guid: guid(n), ttl: 1, hops: 0, body }.to_bytes()
+        let body = MessageBody::Qrp(Qrp::Reset { length: 1 << 20, infinity: 7 });
+        OverlayMessage { guid: guid(n), ttl: 1, hops: 0, body }.to_bytes()
     });
 }
 

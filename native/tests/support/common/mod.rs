@@ -6,9 +6,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use servent::driver::{Driver, Handle, Options};
+use servent::driver::{Driver, Handle, ServentOptions};
 use servent_core::id::FetchId;
-use servent_core::node::{Answer, Command, Get, Source};
+use servent_core::node::{DownloadSource, Get, NodeAnswer, NodeCommand};
 use tempfile::TempDir;
 
 /// Nothing on loopback takes longer, on a busy machine neither.
@@ -31,8 +31,8 @@ pub fn shared(name: &str, size: usize) -> (TempDir, Vec<u8>) {
 }
 
 /// Options of a servent that shares `dir` with everything scaled down.
-pub fn sharing(state: &Path, dir: &Path, slots: u32, scale: u32) -> Options {
-    let mut options = Options::under(state);
+pub fn sharing(state: &Path, dir: &Path, slots: u32, scale: u32) -> ServentOptions {
+    let mut options = ServentOptions::under(state);
     options.shares = vec![dir.to_owned()];
     options.node.queue.slots = slots;
     options.node.queue.time_scale = scale;
@@ -41,7 +41,7 @@ pub fn sharing(state: &Path, dir: &Path, slots: u32, scale: u32) -> Options {
     options
 }
 
-pub async fn start(options: Options) -> Handle {
+pub async fn start(options: ServentOptions) -> Handle {
     Driver::start(options).await.expect("it starts")
 }
 
@@ -55,21 +55,23 @@ pub async fn until(what: &str, mut done: impl AsyncFnMut() -> bool) {
     tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("not in time: {what}"));
 }
 
-pub fn get(name: &str, from: SocketAddr, target: &str) -> Command {
-    let source = Source { at: from, target: target.into(), host: from.to_string() };
-    Command::Get(Get { name: name.into(), sha1: None, sources: vec![source] })
+pub fn get(name: &str, from: SocketAddr, target: &str) -> NodeCommand {
+    let source = DownloadSource { at: from, target: target.into(), host: from.to_string() };
+    NodeCommand::Get(Get { name: name.into(), sha1: None, sources: vec![source] })
 }
 
 /// Waits for the end of the only download; its path.
 pub async fn fetched(
     handle: &Handle,
-    answers: &mut tokio::sync::broadcast::Receiver<Answer>,
-) -> Result<PathBuf, Answer> {
+    answers: &mut tokio::sync::broadcast::Receiver<NodeAnswer>,
+) -> Result<PathBuf, NodeAnswer> {
     let wait = async {
         loop {
             match answers.recv().await.expect("the servent runs") {
-                Answer::Fetched { fetch, .. } => return Ok(handle.path_of(fetch).expect("a path")),
-                end @ (Answer::Failed { .. } | Answer::Stopped) => return Err(end),
+                NodeAnswer::Fetched { fetch, .. } => {
+                    return Ok(handle.path_of(fetch).expect("a path"));
+                }
+                end @ (NodeAnswer::Failed { .. } | NodeAnswer::Stopped) => return Err(end),
                 _ => {}
             }
         }

@@ -13,7 +13,7 @@ pub(crate) struct Examples {
 
 impl Examples {
     /// Those of some commands and of all below them, as far as `wanted`.
-    pub(crate) fn of(commands: &[&str], wanted: impl Fn(&str) -> bool) -> Self {
+    pub(crate) fn collect(commands: &[&str], wanted: impl Fn(&str) -> bool) -> Self {
         let mut left = BTreeMap::new();
         for command in commands {
             collect(&[command], &mut left);

@@ -143,11 +143,11 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(mut command: Command) -> Self {
-        Self::of(command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap())
+        Self::from_child(command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap())
     }
 
     /// One that was started already, its standard output a pipe.
-    pub(crate) fn of(mut child: Child) -> Self {
+    pub(crate) fn from_child(mut child: Child) -> Self {
         let out = BufReader::new(child.stdout.take().unwrap());
         let (send, lines) = channel();
         std::thread::spawn(move || {

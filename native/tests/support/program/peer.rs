@@ -5,7 +5,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use servent_core::id::Guid;
-use servent_core::wire::gnutella::{Body, FrameLimits, Framer, Message, Query, Wishes};
+use servent_core::wire::gnutella::{
+    FrameLimits, Framer, MessageBody, OverlayMessage, Query, Wishes,
+};
 
 use super::PATIENCE;
 
@@ -38,7 +40,7 @@ impl Peer {
         let mut peer = Self { stream, framer: Framer::new(FrameLimits { payload: 65_536 }) };
         // The first ping says that it is a neighbour now; before, what others
         // ask does not come here.
-        peer.until(|message| matches!(message.body, Body::Ping(_)));
+        peer.until(|message| matches!(message.body, MessageBody::Ping(_)));
         peer
     }
 
@@ -47,15 +49,15 @@ impl Peer {
         self.stream.write_all(bytes).is_ok()
     }
 
-    pub(crate) fn say(&mut self, message: &Message) -> bool {
+    pub(crate) fn say(&mut self, message: &OverlayMessage) -> bool {
         self.send(&message.to_bytes())
     }
 
     /// The next message; `None` at the end.
-    pub(crate) fn next(&mut self) -> Option<Message> {
+    pub(crate) fn next(&mut self) -> Option<OverlayMessage> {
         loop {
             if let Some(frame) = self.framer.next_frame().unwrap() {
-                return Some(Message::parse(frame).unwrap());
+                return Some(OverlayMessage::parse(frame).unwrap());
             }
             let mut some = [0; 16_384];
             match self.stream.read(&mut some) {
@@ -68,7 +70,7 @@ impl Peer {
     }
 
     /// Reads until one fits.
-    pub(crate) fn until(&mut self, fits: impl Fn(&Message) -> bool) -> Message {
+    pub(crate) fn until(&mut self, fits: impl Fn(&OverlayMessage) -> bool) -> OverlayMessage {
         loop {
             let message = self.next().expect("the neighbour hung up");
             if fits(&message) {
@@ -82,7 +84,7 @@ impl Peer {
         let mut code = None;
         while let Some(message) = self.next() {
             assert!(code.is_none(), "nothing follows a goodbye");
-            if let Body::Bye(bye) = message.body {
+            if let MessageBody::Bye(bye) = message.body {
                 code = Some(bye.code);
             }
         }
@@ -98,7 +100,7 @@ pub(crate) fn guid(n: u64) -> Guid {
 }
 
 /// A query.
-pub(crate) fn query(n: u64, words: &str) -> Message {
-    let body = Body::Query(Query::new(Wishes::default(), words, &[]));
-    Message { guid: guid(n), ttl: 4, hops: 2, body }
+pub(crate) fn query(n: u64, words: &str) -> OverlayMessage {
+    let body = MessageBody::Query(Query::new(Wishes::default(), words, &[]));
+    OverlayMessage { guid: guid(n), ttl: 4, hops: 2, body }
 }

@@ -50,7 +50,7 @@ impl Terminal {
                 }
             }
         });
-        (Self { keyboard, screen, shown: String::new() }, Running::of(child))
+        (Self { keyboard, screen, shown: String::new() }, Running::from_child(child))
     }
 
     /// Waits until this is on the screen, and takes what is there up to its end.

@@ -7,13 +7,13 @@ use alloc::vec::Vec;
 
 use servent_core::id::Guid;
 use servent_core::node::Event;
-use servent_core::queue::{Event as Of, Policy};
+use servent_core::queue::{Event as Of, QueuePolicy};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::again::Again;
 use servent_core::trace::player::Player;
 use servent_core::trace::players::Players;
 
-use crate::queue::{Group, Scenario, Server, Variant};
+use crate::queue::{ClientGroup, QueueVariant, Scenario, ScenarioServer};
 
 /// Bytes per second of every upload in that world; the size of a file is what makes
 /// its upload last as long as it did.
@@ -49,9 +49,9 @@ pub fn arrivals(recording: &[u8], since: Instant) -> Option<Scenario> {
     let first = came.first()?.at;
     let lasts = |one: &Came| one.lasted.unwrap_or(UNKNOWN).max(SHORTEST);
     let slots = start.config.queue.slots.max(1);
-    let clients: Vec<Group> = (1..)
+    let clients: Vec<ClientGroup> = (1..)
         .zip(&came)
-        .map(|(n, one)| Group {
+        .map(|(n, one)| ClientGroup {
             name: format!("g{n}"),
             count: 1,
             size: (u128::from(RATE) * u128::from(lasts(one).as_micros()) / 1_000_000) as u64,
@@ -60,17 +60,23 @@ pub fn arrivals(recording: &[u8], since: Instant) -> Option<Scenario> {
             spacing: Duration::ZERO,
             jitter: Duration::ZERO,
             firewalled: true,
-            ..Group::default()
+            ..ClientGroup::default()
         })
         .collect();
     let work: u64 = came.iter().map(|one| lasts(one).as_micros()).sum();
     let last = came.last().map_or(0, |one| one.at.since(first).as_micros());
-    let mut server =
-        Server { name: String::from("room"), up: RATE * u64::from(slots), ..Server::default() };
+    let mut server = ScenarioServer {
+        name: String::from("room"),
+        up: RATE * u64::from(slots),
+        ..ScenarioServer::default()
+    };
     server.queue = start.config.queue;
     server.queue.slots = slots;
-    let variant =
-        |name: &str, policy| Variant { name: name.into(), policy: Some(policy), dialect: None };
+    let variant = |name: &str, policy| QueueVariant {
+        name: name.into(),
+        policy: Some(policy),
+        dialect: None,
+    };
     Some(Scenario {
         id: String::from("our-line"),
         title: String::from("Our line"),
@@ -81,8 +87,8 @@ pub fn arrivals(recording: &[u8], since: Instant) -> Option<Scenario> {
         servers: alloc::vec![server],
         clients,
         variants: alloc::vec![
-            variant("by position", Policy::Text),
-            variant("by measurement", Policy::Adaptive),
+            variant("by position", QueuePolicy::Text),
+            variant("by measurement", QueuePolicy::Adaptive),
         ],
         ..Scenario::default()
     })

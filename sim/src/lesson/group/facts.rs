@@ -10,12 +10,12 @@ use servent_core::id::{ConnId, FetchId, Guid};
 use servent_core::node::{ConnEvent, Event};
 use servent_core::queue;
 use servent_core::time::{Duration, Instant};
-use servent_core::trace::again::{Again, Step};
+use servent_core::trace::again::{Again, ReplayStep};
 use servent_core::trace::player::Player;
 use servent_core::trace::players::Players;
-use servent_core::wire::gnutella::Kind;
+use servent_core::wire::gnutella::MessageKind;
 
-use crate::routing::{Gathered, fate};
+use crate::routing::{ObservedOverlay, fate};
 
 /// A page without a new input for so long is gone.
 const GONE: Duration = Duration::from_secs(60);
@@ -48,19 +48,19 @@ impl FromIterator<(&'static str, f64)> for Facts {
 impl Facts {
     /// Of all tapes in a file, from an instant on.
     #[must_use]
-    pub fn of(recording: &[u8], since: Instant) -> Self {
+    pub fn from_recording(recording: &[u8], since: Instant) -> Self {
         let mut players = Players::default();
         players.append(recording);
         let tapes = players.all();
-        let mut nodes: BTreeMap<Guid, Told> = BTreeMap::new();
-        for told in tapes.iter().filter_map(|player| Told::of(player, since)) {
+        let mut nodes: BTreeMap<Guid, ServentFacts> = BTreeMap::new();
+        for told in tapes.iter().filter_map(|player| ServentFacts::from_player(player, since)) {
             // A page that was opened again is the same servent on another tape.
             match nodes.get_mut(&told.servent) {
                 Some(known) => known.join(told),
                 None => drop(nodes.insert(told.servent, told)),
             }
         }
-        let nodes: Vec<Told> = nodes.into_values().collect();
+        let nodes: Vec<ServentFacts> = nodes.into_values().collect();
         let mut facts = Self::default();
         facts.set("servents", nodes.len() as f64);
         facts.search(&nodes);
@@ -80,8 +80,9 @@ impl Facts {
     }
 
     /// The question of a page that most have heard.
-    fn search(&mut self, nodes: &[Told]) {
-        let there = |node: &&Told, at| node.from <= at && at <= node.until.max(node.from) + GONE;
+    fn search(&mut self, nodes: &[ServentFacts]) {
+        let there =
+            |node: &&ServentFacts, at| node.from <= at && at <= node.until.max(node.from) + GONE;
         let reach = |(guid, at): &(Guid, Instant)| {
             nodes.iter().filter(|n| there(n, *at) && n.heard.contains_key(guid)).count()
         };
@@ -96,7 +97,7 @@ impl Facts {
     }
 
     /// The line at the servent of the room.
-    fn line(&mut self, nodes: &[Told]) {
+    fn line(&mut self, nodes: &[ServentFacts]) {
         let Some(host) = nodes.iter().find(|node| !node.is_page && node.line.started > 1) else {
             return;
         };
@@ -105,7 +106,7 @@ impl Facts {
     }
 
     /// Who has what was wanted, and from whom.
-    fn film(&mut self, nodes: &[Told]) {
+    fn film(&mut self, nodes: &[ServentFacts]) {
         let wants = || nodes.iter().filter(|node| node.is_page && node.wanted);
         let asked = wants().count();
         if asked == 0 {
@@ -127,14 +128,14 @@ struct Heard {
 
 /// What one servent tells.
 #[derive(Debug)]
-struct Told {
+struct ServentFacts {
     servent: Guid,
     is_page: bool,
     from: Instant,
     until: Instant,
     asked: Vec<(Guid, Instant)>,
     heard: BTreeMap<Guid, Heard>,
-    line: Line,
+    line: PeopleLine,
     wanted: bool,
     done: bool,
     from_page: bool,
@@ -142,10 +143,10 @@ struct Told {
     by_page: BTreeSet<FetchId>,
 }
 
-impl Told {
-    fn of(player: &Player, since: Instant) -> Option<Self> {
+impl ServentFacts {
+    fn from_player(player: &Player, since: Instant) -> Option<Self> {
         let start = player.start()?;
-        let (mut again, mut gathered) = (Again::new(start), Gathered::default());
+        let (mut again, mut gathered) = (Again::new(start), ObservedOverlay::default());
         let (from, _) = player.given(0)?;
         let mut told = Self {
             servent: Guid([0; 16]),
@@ -154,7 +155,7 @@ impl Told {
             until: player.frontier(),
             asked: Vec::new(),
             heard: BTreeMap::new(),
-            line: Line::default(),
+            line: PeopleLine::default(),
             wanted: false,
             done: false,
             from_page: false,
@@ -162,11 +163,12 @@ impl Told {
             by_page: BTreeSet::new(),
         };
         again.go_on(player, |step| {
-            gathered.see(step);
-            told.see(step, since);
+            gathered.observe(step);
+            told.observe(step, since);
         });
         told.servent = again.node().servent();
-        let passed = gathered.passed().iter().filter(|it| it.kind == Kind::Query && it.at >= since);
+        let passed =
+            gathered.passed().iter().filter(|it| it.kind == MessageKind::Query && it.at >= since);
         for passed in passed {
             if passed.ours {
                 if passed.hops == 0 && !told.heard.contains_key(&passed.guid) {
@@ -197,13 +199,13 @@ impl Told {
         }
     }
 
-    fn see(&mut self, step: &Step<'_>, since: Instant) {
+    fn observe(&mut self, step: &ReplayStep<'_>, since: Instant) {
         for (_, event) in step.events() {
             match event {
                 Event::Conn(ConnEvent::Dialing { conn, to }) => {
                     self.dialed.insert(*conn, *to);
                 }
-                Event::Queue(event) => self.line.see(step.at, event, since),
+                Event::Queue(event) => self.line.observe(step.at, event, since),
                 Event::Fetch(event) if step.at >= since => self.got(event),
                 _ => {}
             }
@@ -234,7 +236,7 @@ fn is_page(ip: IpAddr) -> bool {
 
 /// A line of people who wait for uploads.
 #[derive(Debug, Default)]
-struct Line {
+struct PeopleLine {
     /// Who waits, by arrival.
     waiting: BTreeMap<u64, Guid>,
     /// Slots are free since then, while somebody waits.
@@ -245,8 +247,8 @@ struct Line {
     idle: u64,
 }
 
-impl Line {
-    fn see(&mut self, at: Instant, event: &queue::Event, since: Instant) {
+impl PeopleLine {
+    fn observe(&mut self, at: Instant, event: &queue::Event, since: Instant) {
         use queue::Event as Of;
         match event {
             Of::Arrived { ticket, arrival, .. }

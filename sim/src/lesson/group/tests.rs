@@ -4,31 +4,31 @@ use core::net::SocketAddr;
 
 use servent_core::engine::{Engine as _, Fx};
 use servent_core::id::{FileIndex, NodeId, Sha1};
-use servent_core::node::{self, FileInfo, Input, Node, Restored};
+use servent_core::node::{self, FileInfo, Input, Node, RestoredNode};
 use servent_core::queue::FileKey;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::qlog;
-use servent_core::trace::tape::{Start, Writer};
+use servent_core::trace::tape::{RecordingLog, Start};
 
 use super::*;
 
 /// A servent with one file and one slot, whose clients come as they are told; its
 /// tape.
-struct Host {
+struct TestHost {
     node: Node,
-    writer: Writer,
+    writer: RecordingLog,
     lines: Vec<String>,
     now: Instant,
 }
 
-impl Host {
+impl TestHost {
     fn new() -> Self {
         let mut config = node::Config::default();
         config.queue.slots = 1;
         let now = Instant::from_secs(1_000);
         let mut lines = Vec::new();
         let start = Start::new(NodeId(0), "room", 7, config.clone());
-        let writer = Writer::new(now, start, &mut lines);
+        let writer = RecordingLog::new(now, start, &mut lines);
         let mut host = Self { node: Node::new(config, 7), writer, lines, now };
         let file = FileInfo {
             index: FileIndex(0),
@@ -39,7 +39,10 @@ impl Host {
             modified: None,
             tree: None,
         };
-        host.give(Input::Start(Restored { shared: alloc::vec![file], ..Restored::default() }));
+        host.give(Input::Start(RestoredNode {
+            shared: alloc::vec![file],
+            ..RestoredNode::default()
+        }));
         host
     }
 
@@ -76,7 +79,7 @@ impl Host {
 
 #[test]
 fn a_slot_is_idle_from_the_end_of_a_download_until_the_next_one_asks() {
-    let mut host = Host::new();
+    let mut host = TestHost::new();
     host.asks(1);
     host.later(2);
     host.asks(2);
@@ -92,7 +95,7 @@ fn a_slot_is_idle_from_the_end_of_a_download_until_the_next_one_asks() {
         assert!(scenario.variant(&variant.name).is_some());
     }
     assert!(arrivals(&tape, Instant::from_secs(5_000)).is_none(), "nobody came so late");
-    let facts = Facts::of(&tape, Instant::ZERO);
+    let facts = Facts::from_recording(&tape, Instant::ZERO);
     assert_eq!(facts.get("servents"), Some(1.0));
     assert_eq!(facts.get("unheard"), None, "nobody searched");
 }

@@ -11,7 +11,7 @@ pub type Ratio = (u64, u64);
 /// One direction of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Link {
+pub struct DatagramLink {
     /// The latency of every datagram.
     pub latency: Duration,
     /// A random delay of up to this is added.
@@ -49,7 +49,7 @@ pub struct Burst {
     pub loss: Ratio,
 }
 
-impl Default for Link {
+impl Default for DatagramLink {
     fn default() -> Self {
         Self {
             latency: Duration::from_millis(20),
@@ -73,7 +73,7 @@ impl Default for Burst {
     }
 }
 
-impl Link {
+impl DatagramLink {
     /// The smallest latency: what is sent can still be dropped a moment later.
     pub const LEAST: Duration = Duration::from_micros(2);
 

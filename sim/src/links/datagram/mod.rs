@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 
-pub use self::link::{Burst, Link, Ratio};
+pub use self::link::{Burst, DatagramLink, Ratio};
 
 /// Why a datagram was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Loss {
+pub enum DatagramLoss {
     /// A fault named it.
     Drop,
     /// By chance.
@@ -40,10 +40,10 @@ pub(crate) enum Rule {
 
 /// What a link does to one datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Fate {
+pub(crate) struct LinkFate {
     /// When it arrives, or would have arrived.
     pub(crate) due: Instant,
-    pub(crate) loss: Option<Loss>,
+    pub(crate) loss: Option<DatagramLoss>,
     /// A fault delays it.
     pub(crate) delayed: bool,
     /// When a second copy arrives.
@@ -79,16 +79,16 @@ impl Direction {
     /// Sends the next datagram. The same number of random draws is made for
     /// each, whatever happens to it, so that the n-th datagram has the same
     /// luck in every run of a scenario.
-    pub(crate) fn send(&mut self, link: &Link, now: Instant, bytes: u32) -> Fate {
+    pub(crate) fn send(&mut self, link: &DatagramLink, now: Instant, bytes: u32) -> LinkFate {
         self.count += 1;
         let Self { dice, bad, .. } = self;
         let mut hits = |(n, of): (u64, u64)| dice.chance(n, of);
-        let mut loss = hits(link.loss).then_some(Loss::Chance);
+        let mut loss = hits(link.loss).then_some(DatagramLoss::Chance);
         if let Some(burst) = &link.burst {
             let (enter, leave) = (hits(burst.enter), hits(burst.leave));
             *bad = if *bad { !leave } else { enter };
             if hits(burst.loss) && *bad {
-                loss = Some(Loss::Burst);
+                loss = Some(DatagramLoss::Burst);
             }
         }
         let (mut twice, mut late) = (hits(link.duplicate), hits(link.reorder));
@@ -103,7 +103,7 @@ impl Direction {
             let waits = self.busy_until.since(now);
             let waiting = u128::from(waits.as_micros()) * u128::from(link.rate) / 1_000_000;
             if waiting > u128::from(link.queue) {
-                loss = Some(Loss::Queue);
+                loss = Some(DatagramLoss::Queue);
             } else {
                 let length = Duration::from_micros(u64::from(bytes) * 1_000_000 / link.rate);
                 self.busy_until = self.busy_until.max(now) + length;
@@ -111,28 +111,28 @@ impl Direction {
             }
         }
         let late = if late { link.late } else { Duration::ZERO };
-        let due = left + link.latency.max(Link::LEAST) + jitter + late;
+        let due = left + link.latency.max(DatagramLink::LEAST) + jitter + late;
         if link.mtu > 0 && bytes > link.mtu {
-            loss = Some(Loss::Mtu);
+            loss = Some(DatagramLoss::Mtu);
         }
         if self.cut {
-            loss = Some(Loss::Cut);
+            loss = Some(DatagramLoss::Cut);
         }
         let copy = (twice && loss.is_none()).then(|| due + link.late);
-        self.ruled(Fate { due, loss, delayed: false, copy })
+        self.ruled(LinkFate { due, loss, delayed: false, copy })
     }
 
     /// The fate of a datagram that a fault may have decided about.
-    fn ruled(&mut self, mut fate: Fate) -> Fate {
+    fn ruled(&mut self, mut fate: LinkFate) -> LinkFate {
         match self.rules.remove(&self.count) {
-            Some(Rule::Drop) => Fate { loss: Some(Loss::Drop), copy: None, ..fate },
+            Some(Rule::Drop) => LinkFate { loss: Some(DatagramLoss::Drop), copy: None, ..fate },
             Some(Rule::Delay(by)) => {
                 fate.due += by;
                 fate.delayed = fate.loss.is_none();
                 fate
             }
             Some(Rule::Duplicate(by)) if fate.loss.is_none() => {
-                Fate { copy: Some(fate.due + by), ..fate }
+                LinkFate { copy: Some(fate.due + by), ..fate }
             }
             _ => fate,
         }
@@ -145,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    fn losses(link: &Link, sizes: impl Iterator<Item = u32>) -> Vec<bool> {
+    fn losses(link: &DatagramLink, sizes: impl Iterator<Item = u32>) -> Vec<bool> {
         let mut direction = Direction::new(Rng::new(5));
         sizes.map(|bytes| direction.send(link, Instant::ZERO, bytes).loss.is_some()).collect()
     }
@@ -153,8 +153,12 @@ mod tests {
     #[test]
     fn the_nth_datagram_has_the_same_luck_whatever_it_is() {
         let burst = Some(Burst { enter: (1, 20), leave: (1, 3), loss: (9, 10) });
-        let link =
-            Link { loss: (1, 20), jitter: Duration::from_millis(3), burst, ..Link::default() };
+        let link = DatagramLink {
+            loss: (1, 20),
+            jitter: Duration::from_millis(3),
+            burst,
+            ..DatagramLink::default()
+        };
         let short = losses(&link, (0..2_000).map(|_| 20));
         assert_eq!(short, losses(&link, (0..2_000).map(|n| 20 + n % 900)));
         let lost = short.iter().filter(|lost| **lost).count();
@@ -167,14 +171,14 @@ mod tests {
 
     #[test]
     fn a_slow_link_makes_a_queue_and_loses_what_finds_it_full() {
-        let link = Link { rate: 10_000, queue: 2_000, ..Link::default() };
+        let link = DatagramLink { rate: 10_000, queue: 2_000, ..DatagramLink::default() };
         let mut direction = Direction::new(Rng::new(1));
-        let fates: Vec<Fate> =
+        let fates: Vec<LinkFate> =
             (0..5).map(|_| direction.send(&link, Instant::ZERO, 1_000)).collect();
         let due = |n: u64| Instant::ZERO + link.latency + Duration::from_millis(100 * n);
         assert_eq!(fates[2].due, due(3), "the third waits for two others");
         assert_eq!(fates[2].loss, None);
-        assert_eq!(fates[3].loss, Some(Loss::Queue));
+        assert_eq!(fates[3].loss, Some(DatagramLoss::Queue));
     }
 
     #[test]
@@ -183,11 +187,12 @@ mod tests {
         direction.rules.insert(2, Rule::Drop);
         direction.rules.insert(3, Rule::Delay(Duration::from_secs(1)));
         direction.rules.insert(4, Rule::Duplicate(Duration::from_secs(2)));
-        let link = Link::default();
-        let fates: Vec<Fate> = (0..5).map(|_| direction.send(&link, Instant::ZERO, 9)).collect();
+        let link = DatagramLink::default();
+        let fates: Vec<LinkFate> =
+            (0..5).map(|_| direction.send(&link, Instant::ZERO, 9)).collect();
         let due = Instant::ZERO + link.latency;
-        assert_eq!(fates[0], Fate { due, loss: None, delayed: false, copy: None });
-        assert_eq!(fates[1].loss, Some(Loss::Drop));
+        assert_eq!(fates[0], LinkFate { due, loss: None, delayed: false, copy: None });
+        assert_eq!(fates[1].loss, Some(DatagramLoss::Drop));
         assert_eq!(fates[2].due, due + Duration::from_secs(1));
         assert_eq!(fates[3].copy, Some(due + Duration::from_secs(2)));
         assert_eq!(fates[4], fates[0]);

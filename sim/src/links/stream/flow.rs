@@ -6,9 +6,9 @@
 
 use alloc::vec::Vec;
 
-use super::Content;
+use super::StreamContent;
 use servent_core::time::{Duration, Instant};
-use servent_core::trace::Cause;
+use servent_core::trace::RecordCause;
 
 /// Limits of the time between two progress reports. A report is also made when
 /// the transfer ends.
@@ -18,27 +18,27 @@ const REPORTS: u64 = 16;
 
 /// A range being transferred.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Flow {
-    pub(crate) content: Content,
+pub(crate) struct RangeFlow {
+    pub(crate) content: StreamContent,
     pub(crate) bytes: u64,
     pub(crate) done: u64,
     pub(crate) reported: u64,
     pub(crate) rate: u64,
     pub(crate) generation: u32,
-    pub(crate) cause: Cause,
+    pub(crate) cause: RecordCause,
     since: Instant,
     /// Millionths of a byte beyond `done`.
     fraction: u64,
 }
 
-impl Flow {
+impl RangeFlow {
     pub(crate) const fn new(
-        content: Content,
+        content: StreamContent,
         bytes: u64,
         done: u64,
         generation: u32,
         now: Instant,
-        cause: Cause,
+        cause: RecordCause,
     ) -> Self {
         Self {
             content,
@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn rounding_never_loses_a_byte() {
-        let content = Content { sha1: Sha1([0; 20]), damaged: false };
-        let mut flow = Flow::new(content, 1_000, 0, 0, Instant::ZERO, None);
+        let content = StreamContent { sha1: Sha1([0; 20]), damaged: false };
+        let mut flow = RangeFlow::new(content, 1_000, 0, 0, Instant::ZERO, None);
         flow.rate = 3;
         let mut now = Instant::ZERO;
         for _ in 0..1_000 {

@@ -7,20 +7,20 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use self::flow::Flow;
+use self::flow::RangeFlow;
 use servent_core::id::{ConnId, FetchId, Sha1};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
-use servent_core::trace::Cause;
+use servent_core::trace::RecordCause;
 
 /// The content of a file, without its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Content {
+pub(crate) struct StreamContent {
     pub(crate) sha1: Sha1,
     pub(crate) damaged: bool,
 }
 
-impl Content {
+impl StreamContent {
     /// The SHA-1 that hashing would compute.
     pub(crate) fn found(self) -> Sha1 {
         let mut sha1 = self.sha1;
@@ -57,9 +57,9 @@ impl Side {
 /// An item to send: bytes, a whole body, or on the wire a part of it.
 #[derive(Debug, Clone)]
 pub(crate) enum Packet {
-    Bytes { data: Vec<u8>, cause: Cause },
-    Body { content: Content, bytes: u64, cause: Cause },
-    Fin { cause: Cause },
+    Bytes { data: Vec<u8>, cause: RecordCause },
+    Body { content: StreamContent, bytes: u64, cause: RecordCause },
+    Fin { cause: RecordCause },
 }
 
 /// A range that incoming bytes are written to.
@@ -83,7 +83,7 @@ pub(crate) enum Intake {
 
 /// One end of a link.
 #[derive(Debug, Clone)]
-pub(crate) struct End {
+pub(crate) struct LinkEnd {
     pub(crate) host: u32,
     pub(crate) conn: ConnId,
     pub(crate) at: SocketAddr,
@@ -98,13 +98,13 @@ pub(crate) struct End {
     /// Packets that arrived while the node was stalled.
     pub(crate) held: u32,
     pub(crate) intake: Intake,
-    pub(crate) flow: Option<Flow>,
+    pub(crate) flow: Option<RangeFlow>,
     /// The content of the last range sent from here.
-    pub(crate) sent: Option<Content>,
+    pub(crate) sent: Option<StreamContent>,
     pub(crate) flows: u32,
 }
 
-impl End {
+impl LinkEnd {
     pub(crate) fn new(host: u32, conn: ConnId, at: SocketAddr) -> Self {
         Self {
             host,
@@ -134,22 +134,22 @@ impl End {
 
 /// A link between two nodes.
 #[derive(Debug, Clone)]
-pub(crate) struct Link {
-    ends: [End; 2],
+pub(crate) struct StreamLink {
+    ends: [LinkEnd; 2],
     pub(crate) latency: Duration,
     pub(crate) rng: Rng,
     /// The listener has accepted.
     pub(crate) open: bool,
 }
 
-impl Link {
-    pub(crate) const fn new(ends: [End; 2], latency: Duration, rng: Rng) -> Self {
+impl StreamLink {
+    pub(crate) const fn new(ends: [LinkEnd; 2], latency: Duration, rng: Rng) -> Self {
         Self { ends, latency, rng, open: false }
     }
-    pub(crate) const fn end(&self, side: Side) -> &End {
+    pub(crate) const fn end(&self, side: Side) -> &LinkEnd {
         &self.ends[side as usize]
     }
-    pub(crate) const fn end_mut(&mut self, side: Side) -> &mut End {
+    pub(crate) const fn end_mut(&mut self, side: Side) -> &mut LinkEnd {
         &mut self.ends[side as usize]
     }
 
@@ -183,7 +183,7 @@ impl Link {
 /// All links. Places are reused, references are not.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Links {
-    table: Vec<(u32, Option<Rc<Link>>)>,
+    table: Vec<(u32, Option<Rc<StreamLink>>)>,
     free: Vec<u32>,
     made: u64,
 }
@@ -194,7 +194,7 @@ impl Links {
     pub(crate) const fn made(&self) -> u64 {
         self.made
     }
-    pub(crate) fn insert(&mut self, link: Link) -> LinkRef {
+    pub(crate) fn insert(&mut self, link: StreamLink) -> LinkRef {
         self.made += 1;
         if let Some(index) = self.free.pop() {
             let (generation, place) = &mut self.table[index as usize];
@@ -206,11 +206,11 @@ impl Links {
         self.table.push((0, Some(Rc::new(link))));
         LinkRef { index, generation: 0 }
     }
-    pub(crate) fn get(&self, at: LinkRef) -> Option<&Link> {
+    pub(crate) fn get(&self, at: LinkRef) -> Option<&StreamLink> {
         let (generation, link) = self.table.get(at.index as usize)?;
         if *generation == at.generation { link.as_deref() } else { None }
     }
-    pub(crate) fn get_mut(&mut self, at: LinkRef) -> Option<&mut Link> {
+    pub(crate) fn get_mut(&mut self, at: LinkRef) -> Option<&mut StreamLink> {
         let (generation, link) = self.table.get_mut(at.index as usize)?;
         if *generation == at.generation { link.as_mut().map(Rc::make_mut) } else { None }
     }

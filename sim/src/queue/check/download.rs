@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::check::Found;
+use crate::check::RecordViolations;
 use servent_core::fetch::Event;
 use servent_core::id::FetchId;
 use servent_core::ranges::join;
@@ -28,7 +28,7 @@ pub(super) struct Downloads {
 }
 
 impl Downloads {
-    pub(super) fn see(&mut self, event: &Event, found: &mut Found<'_>) {
+    pub(super) fn observe(&mut self, event: &Event, found: &mut RecordViolations<'_>) {
         let node = found.node();
         match event {
             Event::Begun { fetch, name, have } => {
@@ -75,7 +75,7 @@ impl Downloads {
         }
     }
 
-    pub(super) fn finish(&self, found: &mut Found<'_>) {
+    pub(super) fn finish(&self, found: &mut RecordViolations<'_>) {
         for ((node, _), download) in self.all.iter().filter(|(_, d)| !d.ended) {
             found.broken(
                 "finish",

@@ -4,15 +4,15 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
-use super::kept::Kept;
 use super::loss;
 use super::remanence::{LastReply, Reserves, has_left, moment};
+use super::reservations::ReservationStarts;
 use super::shares::Shares;
-use crate::check::Found;
+use crate::check::RecordViolations;
 use servent_core::id::{ConnId, Guid};
 use servent_core::node::ConnEvent;
 use servent_core::node::WorldEvent;
-use servent_core::queue::{Config, Dialect, Event as Queue, Loss};
+use servent_core::queue::{Config, Dialect, Event as Queue, PositionLoss};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Event, Record};
 
@@ -22,7 +22,7 @@ const LATE: Duration = Duration::from_secs(5);
 const ROUNDING: Duration = Duration::from_micros(1);
 
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct RecordedPosition {
     ticket: Guid,
     pub(super) dialect: Option<Dialect>,
     pub(super) conn: Option<ConnId>,
@@ -51,7 +51,7 @@ pub(super) struct Place {
     proven: bool,
 }
 
-impl Place {
+impl RecordedPosition {
     /// True when its deadline has passed.
     fn is_overdue(&self, now: Instant) -> bool {
         self.deadline.is_some_and(|by| by <= now)
@@ -60,16 +60,16 @@ impl Place {
 
 /// The state of one server according to its records.
 #[derive(Debug, Clone)]
-pub(super) struct Line {
+pub(super) struct RecordedLine {
     config: Config,
-    places: BTreeMap<u64, Place>,
+    places: BTreeMap<u64, RecordedPosition>,
     arrivals: BTreeMap<Guid, u64>,
     uploads: BTreeSet<Guid>,
     shares: Shares,
     open: BTreeSet<ConnId>,
     /// The connection of the last request.
     asking: Option<ConnId>,
-    kept: Kept,
+    kept: ReservationStarts,
     reserves: Reserves,
     /// What the clients of restored places were told last.
     replies: BTreeMap<Guid, LastReply>,
@@ -82,7 +82,7 @@ pub(super) struct Line {
     doomed: Vec<(Guid, Instant)>,
 }
 
-impl Line {
+impl RecordedLine {
     pub(super) fn new(config: &Config) -> Self {
         Self {
             config: *config,
@@ -92,7 +92,7 @@ impl Line {
             shares: Shares::default(),
             open: BTreeSet::new(),
             asking: None,
-            kept: Kept::default(),
+            kept: ReservationStarts::default(),
             reserves: Reserves::default(),
             replies: BTreeMap::new(),
             stalled: false,
@@ -112,10 +112,10 @@ impl Line {
         self.replies.insert(ticket, reply);
     }
 
-    pub(super) fn see(&mut self, record: &Record, found: &mut Found<'_>) {
-        self.judge_the_doomed(record.at, found);
+    pub(super) fn observe(&mut self, record: &Record, found: &mut RecordViolations<'_>) {
+        self.check_lost_connections(record.at, found);
         if self.at < record.at {
-            self.judge_the_held(found);
+            self.check_parked(found);
             self.judge_the_reserved(record.at, found);
             self.at = record.at;
         }
@@ -156,8 +156,8 @@ impl Line {
 
     /// QA-6: a reserve costs those who are there no more than a moment, also
     /// after a restart.
-    fn judge_the_reserved(&mut self, now: Instant, found: &mut Found<'_>) {
-        let there = |p: &Place| p.conn.is_some_and(|c| self.open.contains(&c)) && p.told;
+    fn judge_the_reserved(&mut self, now: Instant, found: &mut RecordViolations<'_>) {
+        let there = |p: &RecordedPosition| p.conn.is_some_and(|c| self.open.contains(&c)) && p.told;
         let is_wanted = self.places.values().any(there);
         self.reserves.want(self.at, is_wanted);
         if !self.stalled
@@ -170,7 +170,7 @@ impl Line {
     }
 
     /// AQ-7: losing the connection loses the place.
-    fn judge_the_doomed(&mut self, now: Instant, found: &mut Found<'_>) {
+    fn check_lost_connections(&mut self, now: Instant, found: &mut RecordViolations<'_>) {
         let due = self.doomed.partition_point(|(_, at)| *at < now);
         for (ticket, _) in self.doomed.drain(..due) {
             if self.arrivals.contains_key(&ticket) {
@@ -181,12 +181,12 @@ impl Line {
 
     /// QA-4: no slot stays free while the clock advances if an entitled client
     /// is present whose request is held open.
-    fn judge_the_held(&self, found: &mut Found<'_>) {
+    fn check_parked(&self, found: &mut RecordViolations<'_>) {
         let free = self.free();
         if free == 0 || self.away || self.stalled {
             return;
         }
-        let there = |p: &&Place| {
+        let there = |p: &&RecordedPosition| {
             p.held
                 && !self.has_its_share(p.ticket)
                 && p.conn.is_some_and(|c| self.open.contains(&c))
@@ -225,7 +225,7 @@ impl Line {
         }
     }
 
-    fn queue(&mut self, now: Instant, event: &Queue, found: &mut Found<'_>) {
+    fn queue(&mut self, now: Instant, event: &Queue, found: &mut RecordViolations<'_>) {
         match event {
             Queue::Arrived { ticket, arrival, peer, dialect, position, length } => {
                 self.shares.come(*ticket, *peer);
@@ -252,7 +252,7 @@ impl Line {
                     place.proven |= place.passed;
                 }
             }
-            Queue::Told { .. } => self.told(now, event, found),
+            Queue::Told { .. } => self.check_position(now, event, found),
             Queue::Held { ticket, position, length, until } => {
                 if let Some(place) = self.place(*ticket) {
                     (place.not_before, place.deadline) = (now, Some(*until + LATE));
@@ -315,7 +315,7 @@ impl Line {
         let conn = self.asking.filter(|c| dialect.is_some() && self.open.contains(c));
         self.places.insert(
             arrival,
-            Place {
+            RecordedPosition {
                 ticket,
                 dialect,
                 conn,
@@ -334,14 +334,14 @@ impl Line {
         self.arrivals.insert(ticket, arrival);
     }
 
-    fn leave(&mut self, ticket: Guid) -> Option<(u64, Place)> {
+    fn leave(&mut self, ticket: Guid) -> Option<(u64, RecordedPosition)> {
         let arrival = self.arrivals.remove(&ticket)?;
         self.places.remove(&arrival).map(|place| (arrival, place))
     }
 
     /// Checks a reply: the position, when to retry, and whether the client has
     /// to wait at all.
-    fn told(&mut self, now: Instant, event: &Queue, found: &mut Found<'_>) {
+    fn check_position(&mut self, now: Instant, event: &Queue, found: &mut RecordViolations<'_>) {
         let Queue::Told { ticket, dialect, position, length, not_before, deadline, keep } = event
         else {
             return;
@@ -390,7 +390,7 @@ impl Line {
 
     /// A slot stays reserved for a client until its announced deadline, however
     /// close to that it retries (PQ-16).
-    fn lapsed(&mut self, now: Instant, ticket: Guid, found: &mut Found<'_>) {
+    fn lapsed(&mut self, now: Instant, ticket: Guid, found: &mut RecordViolations<'_>) {
         self.give_up(now, ticket);
         let Some(place) = self.place(ticket) else { return };
         // One that was not known has passed.
@@ -409,7 +409,14 @@ impl Line {
     }
 
     /// Checks that the records support the reason for which a place is lost.
-    fn lost(&mut self, now: Instant, ticket: Guid, why: Loss, length: u32, found: &mut Found<'_>) {
+    fn lost(
+        &mut self,
+        now: Instant,
+        ticket: Guid,
+        why: PositionLoss,
+        length: u32,
+        found: &mut RecordViolations<'_>,
+    ) {
         self.give_up(now, ticket);
         if let Some((_, place)) = self.leave(ticket) {
             let open = place.conn.is_some_and(|conn| self.open.contains(&conn));
@@ -440,7 +447,7 @@ impl Line {
         }
     }
 
-    fn place(&mut self, ticket: Guid) -> Option<&mut Place> {
+    fn place(&mut self, ticket: Guid) -> Option<&mut RecordedPosition> {
         self.places.get_mut(self.arrivals.get(&ticket)?)
     }
 
@@ -459,7 +466,7 @@ impl Line {
     /// True when a request may have to wait although it is ahead of others,
     /// because its address has more places and slots than its share.
     fn has_its_share(&self, ticket: Guid) -> bool {
-        self.shares.of(ticket) > self.share()
+        self.shares.count_places(ticket) > self.share()
     }
 
     /// Free slots for addresses below their share: slots that one address holds
@@ -472,9 +479,10 @@ impl Line {
     /// How many earlier arrivals are present, within their announced window.
     /// What the server says of them is ignored.
     fn present_before(&self, now: Instant, arrival: u64) -> u32 {
-        let connected = |p: &Place| p.conn.is_some_and(|c| self.open.contains(&c));
-        let present =
-            |p: &&Place| (p.sent_away || connected(p)) && !p.is_overdue(now) && !has_left(p, now);
+        let connected = |p: &RecordedPosition| p.conn.is_some_and(|c| self.open.contains(&c));
+        let present = |p: &&RecordedPosition| {
+            (p.sent_away || connected(p)) && !p.is_overdue(now) && !has_left(p, now)
+        };
         self.places.range(..arrival).map(|(_, p)| p).filter(present).count() as u32
     }
 
@@ -487,7 +495,7 @@ impl Line {
 
     /// Checks that an announced position is right: `position ≤ length`, and
     /// both are correct.
-    fn position(&self, ticket: Guid, position: u32, length: u32, found: &mut Found<'_>) {
+    fn position(&self, ticket: Guid, position: u32, length: u32, found: &mut RecordViolations<'_>) {
         let Some(arrival) = self.arrivals.get(&ticket) else {
             return found.broken("position", "check.no_place", &[("ticket", &ticket)]);
         };
@@ -502,7 +510,7 @@ impl Line {
     }
 
     /// Checks that a client for which a slot is free is not told to wait.
-    fn told_to_wait(&self, now: Instant, ticket: Guid, found: &mut Found<'_>) {
+    fn told_to_wait(&self, now: Instant, ticket: Guid, found: &mut RecordViolations<'_>) {
         let Some(arrival) = self.arrivals.get(&ticket) else { return };
         let ahead = self.present_before(now, *arrival);
         if ahead < self.free() && !self.has_its_share(ticket) {
@@ -516,7 +524,7 @@ impl Line {
 
     /// Checks that a slot goes to the first requests present, unless it was
     /// reserved for them for long enough, and that at most `slots` are taken.
-    fn started(&mut self, now: Instant, ticket: Guid, free: u32, found: &mut Found<'_>) {
+    fn started(&mut self, now: Instant, ticket: Guid, free: u32, found: &mut RecordViolations<'_>) {
         if !self.uploads.contains(&ticket) {
             let before = self.free_within();
             let arrival = self.arrivals.get(&ticket).copied();
@@ -556,7 +564,7 @@ impl Line {
         open
     }
 
-    fn slots_agree(&self, ticket: Guid, free: u32, found: &mut Found<'_>) {
+    fn slots_agree(&self, ticket: Guid, free: u32, found: &mut RecordViolations<'_>) {
         if free != self.free() {
             found.broken(
                 "free",

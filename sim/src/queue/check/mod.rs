@@ -4,12 +4,12 @@
 //! the records say, and reports a violation when two records contradict each
 //! other.
 
-mod divided;
 mod download;
-mod kept;
 mod line;
 mod loss;
+mod partitioned;
 mod remanence;
+mod reservations;
 mod shares;
 mod site;
 
@@ -17,13 +17,13 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
-use self::divided::Division;
 use self::download::Downloads;
-use self::line::Line;
+use self::line::RecordedLine;
+use self::partitioned::Division;
 use self::remanence::LastReply;
 use self::site::Members;
 use super::scenario::Scenario;
-use crate::check::{Found, Oracle, Violation};
+use crate::check::{Oracle, RecordViolations, Violation};
 use servent_core::id::Guid;
 use servent_core::queue::{Config, Event as Queue};
 use servent_core::time::Instant;
@@ -31,9 +31,9 @@ use servent_core::trace::{Event, NodeId, Record};
 
 /// All oracles over all nodes.
 #[derive(Debug, Clone, Default)]
-pub struct Oracles {
+pub struct QueueOracles {
     configs: Vec<Config>,
-    lines: BTreeMap<NodeId, Line>,
+    lines: BTreeMap<NodeId, RecordedLine>,
     downloads: Downloads,
     site: Option<Members>,
     division: Option<Division>,
@@ -46,7 +46,7 @@ pub struct Oracles {
     violations: Vec<Violation>,
 }
 
-impl Oracles {
+impl QueueOracles {
     /// For a scenario's nodes: the rules depend on their configuration.
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
@@ -59,25 +59,26 @@ impl Oracles {
     }
 }
 
-impl Oracle for Oracles {
+impl Oracle for QueueOracles {
     type Event = Event;
 
-    fn see(&mut self, record: &Record) {
+    fn observe(&mut self, record: &Record) {
         self.last = (record.seq, record.at, record.node);
-        let mut found = Found::at(record, &mut self.violations);
+        let mut found = RecordViolations::at(record, &mut self.violations);
         if let Some(site) = &mut self.site {
-            site.see(record, &mut found);
+            site.observe(record, &mut found);
         }
         if let Some(division) = &mut self.division {
-            division.see(record, &mut found);
+            division.observe(record, &mut found);
         }
         match &record.event {
-            Event::Fetch(event) => self.downloads.see(event, &mut found),
+            Event::Fetch(event) => self.downloads.observe(event, &mut found),
             event if !matches!(event, Event::Queue(_) | Event::Conn(_) | Event::World(_)) => {}
             _ => {
                 let config = self.configs.get(record.node.0 as usize);
                 if let Some(config) = config {
-                    let line = self.lines.entry(record.node).or_insert_with(|| Line::new(config));
+                    let line =
+                        self.lines.entry(record.node).or_insert_with(|| RecordedLine::new(config));
                     match &record.event {
                         Event::Queue(
                             Queue::Arrived { ticket, peer, .. }
@@ -104,7 +105,7 @@ impl Oracle for Oracles {
                         }
                         _ => {}
                     }
-                    line.see(record, &mut found);
+                    line.observe(record, &mut found);
                 }
             }
         }
@@ -113,7 +114,7 @@ impl Oracle for Oracles {
     /// The run has ended, long enough after its last fault: everything that was
     /// begun must be finished.
     fn finish(&mut self, end: Instant) {
-        let mut found = Found::about(self.last, &mut self.violations);
+        let mut found = RecordViolations::about(self.last, &mut self.violations);
         self.downloads.finish(&mut found);
         if let Some(site) = &mut self.site {
             site.finish(end, &mut found);

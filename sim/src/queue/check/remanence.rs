@@ -4,9 +4,9 @@
 
 use alloc::collections::BTreeMap;
 
-use super::line::Place;
+use super::line::RecordedPosition;
 use servent_core::id::Guid;
-use servent_core::queue::{Config, Policy};
+use servent_core::queue::{Config, QueuePolicy};
 use servent_core::time::{Duration, Instant};
 
 /// How much later than its time a slot may be given on: timers have ticks.
@@ -62,7 +62,7 @@ impl Reserves {
 
     /// A reserve that has cost somebody more than a moment.
     pub(super) fn overdue(&self, now: Instant, config: &Config) -> Option<Guid> {
-        let wanted = self.wanted.filter(|_| config.policy == Policy::Adaptive)?;
+        let wanted = self.wanted.filter(|_| config.policy == QueuePolicy::Adaptive)?;
         let most = moment(config) + TICKS;
         let late = |since: &Instant| (*since).max(wanted) + most < now;
         self.since.iter().find(|(_, since)| late(since)).map(|(owner, _)| *owner)
@@ -76,6 +76,6 @@ pub(super) fn moment(config: &Config) -> Duration {
 
 /// True when a place is of a client of which nothing was heard in time since a
 /// restart.
-pub(super) fn has_left(place: &Place, now: Instant) -> bool {
+pub(super) fn has_left(place: &RecordedPosition, now: Instant) -> bool {
     place.awaited.is_some_and(|by| by <= now)
 }

@@ -39,7 +39,7 @@ impl Shares {
     }
 
     /// Places and slots of the address of this request.
-    pub(super) fn of(&self, ticket: Guid) -> u32 {
+    pub(super) fn count_places(&self, ticket: Guid) -> u32 {
         self.peers.get(&ticket).map_or(1, |peer| self.counts[peer])
     }
 

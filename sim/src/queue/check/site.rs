@@ -4,7 +4,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use crate::check::Found;
+use crate::check::RecordViolations;
 use servent_core::id::Guid;
 use servent_core::node::WorldEvent;
 use servent_core::queue::Event as Queue;
@@ -17,14 +17,14 @@ const LEADERLESS: Duration = Duration::from_secs(10);
 
 /// What the records say about one member.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Member {
+pub(super) struct CheckedMember {
     pub(super) runs: bool,
     pub(super) stalled: bool,
     pub(super) apart: bool,
     pub(super) leads: bool,
 }
 
-impl Member {
+impl CheckedMember {
     /// Nothing keeps it from leading.
     pub(super) const fn is_able(self) -> bool {
         self.runs && !self.stalled && !self.apart
@@ -33,7 +33,7 @@ impl Member {
 
 /// A place as the records of the member that leads know it.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct LeaderPosition {
     /// Its order of arrival, since this record.
     arrival: (u64, u64),
     /// The one that the store has.
@@ -45,7 +45,7 @@ struct Place {
 /// The members of a site, and what was promised.
 #[derive(Debug, Clone)]
 pub(super) struct Members {
-    all: Vec<Member>,
+    all: Vec<CheckedMember>,
     store_away: bool,
     /// Since when nobody leads although somebody could and nothing goes wrong.
     without: Option<Instant>,
@@ -53,7 +53,7 @@ pub(super) struct Members {
     number: (u64, Option<NodeId>),
     /// Who leads, by the last record that says so.
     leader: Option<NodeId>,
-    places: BTreeMap<Guid, Place>,
+    places: BTreeMap<Guid, LeaderPosition>,
     /// Those that were served, since which record, and whether the store knows.
     done: BTreeMap<Guid, (u64, bool)>,
     /// What the one that leads has restored so far, while it starts.
@@ -67,7 +67,7 @@ pub(super) struct Members {
 impl Members {
     pub(super) fn new(members: usize) -> Self {
         Self {
-            all: alloc::vec![Member::default(); members],
+            all: alloc::vec![CheckedMember::default(); members],
             store_away: false,
             without: None,
             number: (0, None),
@@ -81,8 +81,8 @@ impl Members {
     }
 
     /// The next record, of any node.
-    pub(super) fn see(&mut self, record: &Record, found: &mut Found<'_>) {
-        self.judge_the_gap(record.at, found);
+    pub(super) fn observe(&mut self, record: &Record, found: &mut RecordViolations<'_>) {
+        self.check_gap(record.at, found);
         if self.restoring.as_ref().is_some_and(|(at, _)| *at < record.at) {
             self.restored(found);
         }
@@ -94,18 +94,18 @@ impl Members {
                 self.queue(record.seq, event, found);
             }
             Event::Fetch(servent_core::fetch::Event::Queued { ticket: Some(ticket), .. }) => {
-                self.told(*ticket, found);
+                self.observe_position(*ticket, found);
             }
             _ => {}
         }
     }
 
-    pub(super) fn finish(&mut self, end: Instant, found: &mut Found<'_>) {
-        self.judge_the_gap(end, found);
+    pub(super) fn finish(&mut self, end: Instant, found: &mut RecordViolations<'_>) {
+        self.check_gap(end, found);
     }
 
     /// Somebody leads within a bound once nothing goes wrong any more.
-    fn judge_the_gap(&mut self, now: Instant, found: &mut Found<'_>) {
+    fn check_gap(&mut self, now: Instant, found: &mut RecordViolations<'_>) {
         if let Some(since) = self.without {
             self.longest = self.longest.max(now.since(since));
             if now.since(since) > LEADERLESS {
@@ -119,7 +119,13 @@ impl Members {
         }
     }
 
-    fn world(&mut self, now: Instant, node: NodeId, event: &WorldEvent, found: &mut Found<'_>) {
+    fn world(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        event: &WorldEvent,
+        found: &mut RecordViolations<'_>,
+    ) {
         use WorldEvent as W;
         let ends = matches!(event, W::Crashed | W::Replaced) && self.leader == Some(node);
         if ends || matches!(event, W::Leads { .. }) {
@@ -129,7 +135,7 @@ impl Members {
         // A fault starts the clock anew.
         let mut fault = true;
         match event {
-            W::Crashed => *one = Member { apart: one.apart, ..Member::default() },
+            W::Crashed => *one = CheckedMember { apart: one.apart, ..CheckedMember::default() },
             W::Restarted | W::StandsBy => one.runs = true,
             W::Replaced => (one.runs, one.leads) = (false, false),
             W::Stalled => one.stalled = true,
@@ -169,7 +175,7 @@ impl Members {
     }
 
     /// Writes succeed only for who has taken the lease last.
-    fn saved(&mut self, node: NodeId, fence: u64, until: u64, found: &mut Found<'_>) {
+    fn saved(&mut self, node: NodeId, fence: u64, until: u64, found: &mut RecordViolations<'_>) {
         let (last, who) = self.number;
         let another = fence == last && who.is_some_and(|who| who != node);
         if fence < last || another {
@@ -187,10 +193,10 @@ impl Members {
         }
     }
 
-    fn queue(&mut self, seq: u64, event: &Queue, found: &mut Found<'_>) {
+    fn queue(&mut self, seq: u64, event: &Queue, found: &mut RecordViolations<'_>) {
         match event {
             Queue::Arrived { ticket, arrival, .. } | Queue::Returned { ticket, arrival, .. } => {
-                let fresh = Place { arrival: (*arrival, seq), saved: None, told: false };
+                let fresh = LeaderPosition { arrival: (*arrival, seq), saved: None, told: false };
                 self.places.entry(*ticket).or_insert(fresh).arrival = (*arrival, seq);
                 self.done.remove(ticket);
             }
@@ -205,7 +211,7 @@ impl Members {
                     restoring.insert(*ticket);
                 }
                 let at = (*arrival, seq);
-                let fresh = Place { arrival: at, saved: None, told: false };
+                let fresh = LeaderPosition { arrival: at, saved: None, told: false };
                 let place = self.places.entry(*ticket).or_insert(fresh);
                 if let Some(saved) = place.saved.filter(|_| *position > 0) {
                     if saved < self.restored {
@@ -229,14 +235,14 @@ impl Members {
 
     /// A slot that was given back, as the store knows, is given to the same
     /// place again.
-    fn served_again(&self, ticket: Guid, found: &mut Found<'_>) {
+    fn served_again(&self, ticket: Guid, found: &mut RecordViolations<'_>) {
         if self.done.get(&ticket).is_some_and(|(_, saved)| *saved) {
             found.broken("served_twice", "check.served_twice", &[("ticket", &ticket)]);
         }
     }
 
     /// The new leader has restored everything: whoever was told a place has it.
-    fn restored(&mut self, found: &mut Found<'_>) {
+    fn restored(&mut self, found: &mut RecordViolations<'_>) {
         let Some((_, restored)) = self.restoring.take() else { return };
         let missing: Vec<Guid> = self
             .places
@@ -252,7 +258,7 @@ impl Members {
     }
 
     /// A client hears of its place.
-    fn told(&mut self, ticket: Guid, found: &mut Found<'_>) {
+    fn observe_position(&mut self, ticket: Guid, found: &mut RecordViolations<'_>) {
         let Some(place) = self.places.get_mut(&ticket) else { return };
         place.told = true;
         if place.saved.is_none() {

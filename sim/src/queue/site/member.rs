@@ -3,46 +3,48 @@
 use alloc::vec::Vec;
 
 use super::super::world::{self, Guest, Queue};
-use super::held::Waiting;
-use super::parts::Divided;
-use super::store::{Ask, Said};
-use super::{Due, Held};
+use super::parked::Waiting;
+use super::partitions::Divided;
+use super::store::{StoreAnswer, StoreRequest};
+use super::{ParkedEffects, SitePlan};
 use crate::world::World;
 use servent_core::engine::{Effect, Engine as _, FxOf};
-use servent_core::lease::division::{Division, Input as PartsFact};
+use servent_core::lease::membership::{Division, Input as PartsFact};
 use servent_core::lease::{Event as LeaseEvent, Input as Fact, Lease, Output as Wish};
-use servent_core::node::{Input, Op, Output, WorldEvent};
+use servent_core::node::{Input, NodeOp, Output, WorldEvent};
 use servent_core::time::Duration;
-use servent_core::trace::{Cause, Event};
+use servent_core::trace::{Event, RecordCause};
 
 /// How long a reply that promises something waits for a store that is away.
 const ANSWER_WITHIN: Duration = Duration::from_secs(4);
 
 impl<N: Guest> World<Queue<N>> {
     /// A planned event of the site.
-    pub(in crate::queue) fn site_due(&mut self, due: Due) {
+    pub(in crate::queue) fn site_due(&mut self, due: SitePlan) {
         match due {
-            Due::Rise(member) => self.rise(member),
-            Due::Ask(number) => self.asked(number),
-            Due::Lease(member, _) | Due::Retry(member, _) | Due::Unsay(member, _)
+            SitePlan::Rise(member) => self.rise(member),
+            SitePlan::Ask(number) => self.asked(number),
+            SitePlan::Lease(member, _)
+            | SitePlan::Retry(member, _)
+            | SitePlan::Unsay(member, _)
                 if self.sleeps(member) =>
             {
                 self.remember(member, due);
             }
-            Due::Lease(member, start) => self.lease_timer(member, start),
-            Due::Retry(member, start) => self.open_again(member, start),
-            Due::Unsay(member, start) => self.unsay(member, start),
-            Due::Said(number) | Due::Patience(number) => {
+            SitePlan::Lease(member, start) => self.lease_timer(member, start),
+            SitePlan::Retry(member, start) => self.open_again(member, start),
+            SitePlan::Unsay(member, start) => self.unsay(member, start),
+            SitePlan::Said(number) | SitePlan::Patience(number) => {
                 let Some(site) = &mut self.net.site else { return };
                 let Some(letter) = site.letters.get(&number) else { return };
                 let member = letter.member;
-                if matches!(due, Due::Said(_)) && site.member(member).apart {
+                if matches!(due, SitePlan::Said(_)) && site.member(member).apart {
                     return site.member_mut(member).stuck.push(due);
                 }
                 if self.sleeps(member) {
                     return self.remember(member, due);
                 }
-                self.heard(member, number, matches!(due, Due::Said(_)));
+                self.receive_answer(member, number, matches!(due, SitePlan::Said(_)));
             }
         }
     }
@@ -52,7 +54,7 @@ impl<N: Guest> World<Queue<N>> {
         self.slot(member).stalled.is_some()
     }
 
-    fn remember(&mut self, member: u32, due: Due) {
+    fn remember(&mut self, member: u32, due: SitePlan) {
         if let Some(site) = &mut self.net.site {
             site.member_mut(member).late.push(due);
         }
@@ -63,7 +65,7 @@ impl<N: Guest> World<Queue<N>> {
         let now = self.now();
         let Some(site) = self.net.site.as_mut().filter(|site| site.has(member)) else { return };
         for due in core::mem::take(&mut site.member_mut(member).late) {
-            self.plan(now, world::Due::Site(due));
+            self.plan(now, world::QueuePlan::Site(due));
         }
     }
 
@@ -94,7 +96,7 @@ impl<N: Guest> World<Queue<N>> {
         (one.away, one.under_way, one.made, one.saved) = (false, 0, 0, 0);
         one.pending.clear();
         one.late.clear();
-        (one.held, one.divided) = (Held::default(), Divided::default());
+        (one.held, one.divided) = (ParkedEffects::default(), Divided::default());
         if site.route == Some(member) {
             site.route = None;
         }
@@ -121,7 +123,7 @@ impl<N: Guest> World<Queue<N>> {
         }
         if let Some(site) = &self.net.site {
             let again = now + site.plan.restart;
-            self.plan(again, world::Due::Site(Due::Rise(member)));
+            self.plan(again, world::QueuePlan::Site(SitePlan::Rise(member)));
         }
     }
 
@@ -138,7 +140,7 @@ impl<N: Guest> World<Queue<N>> {
         let start = one.start;
         if one.armed.is_none_or(|armed| at < armed) {
             one.armed = Some(at);
-            self.plan(at.max(self.now()), world::Due::Site(Due::Lease(member, start)));
+            self.plan(at.max(self.now()), world::QueuePlan::Site(SitePlan::Lease(member, start)));
         }
     }
 
@@ -183,7 +185,7 @@ impl<N: Guest> World<Queue<N>> {
                     LeaseEvent::StandsBy { .. } | LeaseEvent::Takes { .. } | LeaseEvent::Lost,
                 ) => {}
                 Effect::Output(wish @ (Wish::Look | Wish::Take(_) | Wish::Renew | Wish::Free)) => {
-                    let number = self.ask_store(member, Ask::Lease(wish));
+                    let number = self.ask_store(member, StoreRequest::Lease(wish));
                     if let Some(site) = &mut self.net.site {
                         site.member_mut(member).asking = Some(number);
                     }
@@ -199,8 +201,8 @@ impl<N: Guest> World<Queue<N>> {
     fn open(&mut self, member: u32) {
         let Some(site) = &self.net.site else { return };
         let ask = match &site.member(member).divided.division {
-            Some(_) => Ask::Rows(site.member(member).divided.writes()),
-            None => Ask::Open,
+            Some(_) => StoreRequest::Rows(site.member(member).divided.writes()),
+            None => StoreRequest::Open,
         };
         let number = self.ask_store(member, ask);
         if let Some(site) = &mut self.net.site {
@@ -217,11 +219,11 @@ impl<N: Guest> World<Queue<N>> {
     }
 
     /// An answer has come, or did not come in time.
-    fn heard(&mut self, member: u32, number: u64, came: bool) {
+    fn receive_answer(&mut self, member: u32, number: u64, came: bool) {
         let Some(site) = &mut self.net.site else { return };
         let one = &mut site.members[member as usize];
         let Some(letter) = site.letters.get(&number) else { return };
-        let said = if came { letter.said.clone() } else { None }.unwrap_or(Said::Nothing);
+        let said = if came { letter.said.clone() } else { None }.unwrap_or(StoreAnswer::Nothing);
         let current = letter.start == one.start;
         if came {
             site.letters.remove(&number);
@@ -232,11 +234,11 @@ impl<N: Guest> World<Queue<N>> {
         if one.asking == Some(number) {
             one.asking = None;
             if one.divided.division.is_some() {
-                let fact = if let Said::Parts(fact) = said { fact } else { PartsFact::Away };
+                let fact = if let StoreAnswer::Parts(fact) = said { fact } else { PartsFact::Away };
                 self.division_fact(member, fact);
                 return self.hush(member);
             }
-            let fact = if let Said::Lease(fact) = said { fact } else { Fact::Away };
+            let fact = if let StoreAnswer::Lease(fact) = said { fact } else { Fact::Away };
             return self.lease_fact(member, fact);
         }
         if one.writing != Some(number) {
@@ -244,17 +246,19 @@ impl<N: Guest> World<Queue<N>> {
         }
         one.writing = None;
         match said {
-            Said::Opened(Some(fence)) => self.opened_link(member, fence),
-            Said::Opened(None) | Said::Written(false) => self.replaced(member),
-            Said::Written(true) => self.written(member),
-            Said::Rows(fences, rows) => {
+            StoreAnswer::Opened(Some(fence)) => self.opened_link(member, fence),
+            StoreAnswer::Opened(None) | StoreAnswer::Written(false) => self.replaced(member),
+            StoreAnswer::Written(true) => self.written(member),
+            StoreAnswer::Rows(fences, rows) => {
                 self.rows_read(member, fences, rows);
                 let away = self.net.site.as_ref().is_some_and(|site| site.member(member).away);
                 if !self.write_on(member) && away {
                     self.store_is_back(member);
                 }
             }
-            Said::Lease(_) | Said::Parts(_) | Said::Nothing => self.store_is_away(member),
+            StoreAnswer::Lease(_) | StoreAnswer::Parts(_) | StoreAnswer::Nothing => {
+                self.store_is_away(member)
+            }
         }
     }
 
@@ -290,7 +294,7 @@ impl<N: Guest> World<Queue<N>> {
         };
         one.under_way = one.pending.len();
         let ops = one.pending.clone();
-        let number = self.ask_store(member, Ask::Write { fence, ops, until });
+        let number = self.ask_store(member, StoreRequest::Write { fence, ops, until });
         if let Some(site) = &mut self.net.site {
             site.member_mut(member).writing = Some(number);
         }
@@ -326,7 +330,7 @@ impl<N: Guest> World<Queue<N>> {
         (one.fence, one.under_way) = (None, 0);
         one.divided.fences.clear();
         let was = core::mem::replace(&mut one.away, true);
-        self.plan(again, world::Due::Site(Due::Retry(member, start)));
+        self.plan(again, world::QueuePlan::Site(SitePlan::Retry(member, start)));
         if was || self.slot(member).engine.is_none() {
             return;
         }
@@ -334,7 +338,7 @@ impl<N: Guest> World<Queue<N>> {
             Some(self.note(member, None, Event::World(WorldEvent::StoreAway { away: true })));
         let Some(site) = &mut self.net.site else { return };
         let free = site.member_mut(member).held.away();
-        self.plan(now + ANSWER_WITHIN, world::Due::Site(Due::Unsay(member, start)));
+        self.plan(now + ANSWER_WITHIN, world::QueuePlan::Site(SitePlan::Unsay(member, start)));
         self.say(member, free);
         self.give(member, Input::StoreAway, cause);
     }
@@ -377,7 +381,7 @@ impl<N: Guest> World<Queue<N>> {
     }
 
     /// The node of a member changes its state.
-    pub(in crate::queue) fn member_changes(&mut self, member: u32, op: Op) {
+    pub(in crate::queue) fn member_changes(&mut self, member: u32, op: NodeOp) {
         let Some(site) = &mut self.net.site else { return };
         let one = site.member_mut(member);
         one.pending.push(op);
@@ -391,7 +395,7 @@ impl<N: Guest> World<Queue<N>> {
         member: u32,
         output: Output,
         promises: bool,
-        cause: Cause,
+        cause: RecordCause,
     ) {
         let now = self.now();
         let Some(site) = &mut self.net.site else { return };
@@ -400,7 +404,7 @@ impl<N: Guest> World<Queue<N>> {
         let waiting = Waiting { after: one.made, promises, output, cause, at: now };
         let mut late = false;
         let free = if one.away {
-            let free = one.held.keep(waiting);
+            let free = one.held.park(waiting);
             late = said && free.is_none();
             free
         } else if one.held.is_empty() && waiting.after <= one.saved {
@@ -410,7 +414,7 @@ impl<N: Guest> World<Queue<N>> {
             None
         };
         if late {
-            self.plan(now + ANSWER_WITHIN, world::Due::Site(Due::Unsay(member, start)));
+            self.plan(now + ANSWER_WITHIN, world::QueuePlan::Site(SitePlan::Unsay(member, start)));
         }
         self.say(member, free.into_iter().collect());
     }

@@ -7,9 +7,9 @@
 //! arrives late. The address of the site belongs to whoever led last; in a divided
 //! site every member runs a node at an address of its own.
 
-mod held;
 mod member;
-mod parts;
+mod parked;
+mod partitions;
 mod store;
 
 use alloc::collections::BTreeMap;
@@ -17,18 +17,18 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use self::held::Held;
-use self::parts::Divided;
-use self::store::{Letter, Shared};
+use self::parked::ParkedEffects;
+use self::partitions::Divided;
+use self::store::{Letter, SharedStore};
 use servent_core::lease::{self, Lease};
-use servent_core::node::{Op, Restored};
+use servent_core::node::{NodeOp, RestoredNode};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 
 /// The members of a site are the servers of its scenario. They share a store.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Site {
+pub struct SimulatedSite {
     /// How who leads is found.
     #[serde(deserialize_with = "crate::strict::deserialize")]
     pub lease: lease::Config,
@@ -47,7 +47,7 @@ pub struct Site {
     pub divided: bool,
 }
 
-impl Default for Site {
+impl Default for SimulatedSite {
     fn default() -> Self {
         Self {
             lease: lease::Config::default(),
@@ -63,9 +63,9 @@ impl Default for Site {
 /// What the members share, and what each of them is.
 #[derive(Debug, Clone)]
 pub(super) struct State {
-    plan: Site,
-    store: Shared,
-    members: Vec<Member>,
+    plan: SimulatedSite,
+    store: SharedStore,
+    members: Vec<SimulatedMember>,
     /// Questions to the store that are not done with, by their numbers.
     letters: BTreeMap<u64, Letter>,
     sent: u64,
@@ -75,11 +75,11 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(plan: &Site, members: usize, dice: &Rng) -> Self {
+    pub(super) fn new(plan: &SimulatedSite, members: usize, dice: &Rng) -> Self {
         Self {
             plan: plan.clone(),
-            store: Shared::default(),
-            members: alloc::vec![Member::default(); members],
+            store: SharedStore::default(),
+            members: alloc::vec![SimulatedMember::default(); members],
             letters: BTreeMap::new(),
             sent: 0,
             route: None,
@@ -98,22 +98,22 @@ impl State {
     }
 
     /// What the store remembers for who leads the whole site.
-    pub(super) fn restored(&self) -> Restored {
-        if self.plan.divided { Restored::default() } else { self.store.disk.restored() }
+    pub(super) fn restored(&self) -> RestoredNode {
+        if self.plan.divided { RestoredNode::default() } else { self.store.disk.restored() }
     }
 
-    fn member(&self, node: u32) -> &Member {
+    fn member(&self, node: u32) -> &SimulatedMember {
         &self.members[node as usize]
     }
 
-    fn member_mut(&mut self, node: u32) -> &mut Member {
+    fn member_mut(&mut self, node: u32) -> &mut SimulatedMember {
         &mut self.members[node as usize]
     }
 }
 
 /// One member: its process, and its links to the store.
 #[derive(Debug, Clone, Default)]
-struct Member {
+struct SimulatedMember {
     /// Which process of it runs, or ran last.
     start: u32,
     /// `None` while no process runs.
@@ -123,9 +123,9 @@ struct Member {
     /// The way to the store is cut.
     apart: bool,
     /// What is on that way.
-    stuck: Vec<Due>,
+    stuck: Vec<SitePlan>,
     /// What came while it was stalled.
-    late: Vec<Due>,
+    late: Vec<SitePlan>,
     /// The question about the lease that is not answered yet.
     asking: Option<u64>,
     /// The question over the link for writing that is not answered yet.
@@ -136,18 +136,18 @@ struct Member {
     away: bool,
     /// Changes that the store may not have, in order, and how many of them are
     /// under way.
-    pending: Vec<Op>,
+    pending: Vec<NodeOp>,
     under_way: usize,
     /// How many changes were made, and how many of them the store has.
     made: u64,
     saved: u64,
     /// Outputs that wait for changes before them.
-    held: Held,
+    held: ParkedEffects,
     /// Its part of a site that is divided.
     divided: Divided,
 }
 
-impl Member {
+impl SimulatedMember {
     /// A process of it runs.
     const fn runs(&self) -> bool {
         self.lease.is_some() || self.divided.division.is_some()
@@ -156,7 +156,7 @@ impl Member {
 
 /// A planned event of a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Due {
+pub enum SitePlan {
     /// A process of this member starts.
     Rise(u32),
     /// A timer of the lease.

@@ -2,15 +2,15 @@
 
 use super::super::disk::Disk;
 use super::super::world::{self, Guest, Queue};
-use super::Due;
+use super::SitePlan;
 use crate::world::World;
 use servent_core::id::Guid;
-use servent_core::lease::division::{
-    Board, Claim, Hold, Input as PartsInput, Output as PartsOutput, Seat,
+use servent_core::lease::membership::{
+    Board, Hold, Input as PartsInput, LeaseClaim, MemberSeat, Output as PartsOutput,
 };
-use servent_core::lease::{Input, Output, Part, Seen};
-use servent_core::node::{Op, WorldEvent};
-use servent_core::queue::Row;
+use servent_core::lease::{Input, Output, Partition, Seen};
+use servent_core::node::{NodeOp, WorldEvent};
+use servent_core::queue::StoredEntry;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Event;
 
@@ -24,7 +24,7 @@ const LATE: Duration = Duration::from_secs(1);
 
 /// What the members share.
 #[derive(Debug, Clone)]
-pub(super) struct Shared {
+pub(super) struct SharedStore {
     pub(super) disk: Disk,
     board: Board,
     lease: Seen,
@@ -45,7 +45,7 @@ enum Mood {
     Silent,
 }
 
-impl Default for Shared {
+impl Default for SharedStore {
     fn default() -> Self {
         let lease = Seen { fence: 0, beat: 0, free: true };
         let (disk, board) = (Disk::default(), Board::default());
@@ -59,38 +59,38 @@ pub(super) struct Letter {
     pub(super) member: u32,
     /// The process that asks.
     pub(super) start: u32,
-    ask: Ask,
-    pub(super) said: Option<Said>,
+    ask: StoreRequest,
+    pub(super) said: Option<StoreAnswer>,
 }
 
 /// What is asked.
 #[derive(Debug, Clone)]
-pub(super) enum Ask {
+pub(super) enum StoreRequest {
     /// About the lease.
     Lease(Output),
     /// For a link for writing, in place of the one before it.
     Open,
     /// To write what was decided before the record `until`, over the link
     /// with this number.
-    Write { fence: u64, ops: Vec<Op>, until: u64 },
+    Write { fence: u64, ops: Vec<NodeOp>, until: u64 },
     /// About who is there and who leads what.
     Parts(PartsOutput),
     /// For what it remembers of these parts, over the link for writing. That link
     /// replaces the one before it.
-    Rows(BTreeSet<Part>),
+    Rows(BTreeSet<Partition>),
     /// To write what belongs to these parts.
-    WriteParts { fences: BTreeMap<Part, u64>, ops: Vec<Op>, until: u64 },
+    WriteParts { fences: BTreeMap<Partition, u64>, ops: Vec<NodeOp>, until: u64 },
 }
 
 /// What is answered.
 #[derive(Debug, Clone)]
-pub(super) enum Said {
+pub(super) enum StoreAnswer {
     Lease(Input),
     Opened(Option<u64>),
     Written(bool),
     Parts(PartsInput),
     /// The numbers and rows of those that are still the asker's.
-    Rows(BTreeMap<Part, u64>, Vec<Row>),
+    Rows(BTreeMap<Partition, u64>, Vec<StoredEntry>),
     /// It is gone.
     Nothing,
 }
@@ -101,27 +101,27 @@ pub(super) fn process((member, start): (u32, u32)) -> Guid {
     Guid((number + 1).to_be_bytes())
 }
 
-impl Shared {
-    fn answer(&mut self, who: (u32, u32), at: SocketAddr, ask: &Ask) -> Said {
+impl SharedStore {
+    fn answer(&mut self, who: (u32, u32), at: SocketAddr, ask: &StoreRequest) -> StoreAnswer {
         let us = process(who);
         let ours = self.holder == Some(who);
         match ask {
-            Ask::Lease(output) => Said::Lease(self.lease(who, ours, *output)),
-            Ask::Open if ours => {
+            StoreRequest::Lease(output) => StoreAnswer::Lease(self.lease(who, ours, *output)),
+            StoreRequest::Open if ours => {
                 self.lease.fence += 1;
-                Said::Opened(Some(self.lease.fence))
+                StoreAnswer::Opened(Some(self.lease.fence))
             }
-            Ask::Open => Said::Opened(None),
-            Ask::Write { fence, ops, .. } => {
+            StoreRequest::Open => StoreAnswer::Opened(None),
+            StoreRequest::Write { fence, ops, .. } => {
                 let allowed = ours && *fence == self.lease.fence;
                 if allowed {
                     ops.iter().for_each(|op| self.disk.write(Instant::ZERO, op.clone()));
                     self.disk.flush();
                 }
-                Said::Written(allowed)
+                StoreAnswer::Written(allowed)
             }
-            Ask::Parts(output) => Said::Parts(self.parts((us, at), output)),
-            Ask::Rows(parts) => {
+            StoreRequest::Parts(output) => StoreAnswer::Parts(self.parts((us, at), output)),
+            StoreRequest::Rows(parts) => {
                 let mut fences = BTreeMap::new();
                 for (part, hold) in &mut self.board.parts {
                     if hold.holder == Some(us) && parts.contains(part) {
@@ -130,11 +130,11 @@ impl Shared {
                     }
                 }
                 let mut rows = self.disk.restored().queue;
-                rows.retain(|row| fences.contains_key(&Part::of(row.file)));
-                Said::Rows(fences, rows)
+                rows.retain(|row| fences.contains_key(&Partition::containing(row.file)));
+                StoreAnswer::Rows(fences, rows)
             }
-            Ask::WriteParts { fences, ops, .. } => {
-                let ours = |(part, fence): (&Part, &u64)| {
+            StoreRequest::WriteParts { fences, ops, .. } => {
+                let ours = |(part, fence): (&Partition, &u64)| {
                     let held = Hold { fence: *fence, holder: Some(us) };
                     self.board.parts.get(part) == Some(&held)
                 };
@@ -143,7 +143,7 @@ impl Shared {
                     ops.iter().for_each(|op| self.disk.write(Instant::ZERO, op.clone()));
                     self.disk.flush();
                 }
-                Said::Written(allowed)
+                StoreAnswer::Written(allowed)
             }
         }
     }
@@ -152,7 +152,7 @@ impl Shared {
         match output {
             PartsOutput::Take(claims) => {
                 let mut taken = BTreeSet::new();
-                for Claim { part, seen } in claims {
+                for LeaseClaim { part, seen } in claims {
                     let never = Hold { fence: 0, holder: None };
                     let hold = self.board.parts.entry(*part).or_insert(never);
                     if hold == seen {
@@ -180,7 +180,7 @@ impl Shared {
             _ => {
                 match self.board.members.iter_mut().find(|seat| seat.id == us) {
                     Some(seat) => seat.beat += 1,
-                    None => self.board.members.push(Seat { id: us, at, beat: 0 }),
+                    None => self.board.members.push(MemberSeat { id: us, at, beat: 0 }),
                 }
                 PartsInput::Seen(self.board.clone())
             }
@@ -212,7 +212,7 @@ impl Shared {
 
 impl<N: Guest> World<Queue<N>> {
     /// A member asks the store; returns the number of its question.
-    pub(super) fn ask_store(&mut self, member: u32, ask: Ask) -> u64 {
+    pub(super) fn ask_store(&mut self, member: u32, ask: StoreRequest) -> u64 {
         let now = self.now();
         let Some(site) = &mut self.net.site else { return 0 };
         let start = site.member(member).start;
@@ -220,8 +220,8 @@ impl<N: Guest> World<Queue<N>> {
         let number = site.sent;
         site.letters.insert(number, Letter { member, start, ask, said: None });
         let (arrives, waits) = (now + site.plan.latency, now + site.plan.patience);
-        self.plan(arrives, world::Due::Site(Due::Ask(number)));
-        self.plan(waits, world::Due::Site(Due::Patience(number)));
+        self.plan(arrives, world::QueuePlan::Site(SitePlan::Ask(number)));
+        self.plan(waits, world::QueuePlan::Site(SitePlan::Patience(number)));
         number
     }
 
@@ -232,19 +232,21 @@ impl<N: Guest> World<Queue<N>> {
         let Some(letter) = site.letters.get(&number) else { return };
         let (member, start) = (letter.member, letter.start);
         if site.member(member).apart {
-            return site.member_mut(member).stuck.push(Due::Ask(number));
+            return site.member_mut(member).stuck.push(SitePlan::Ask(number));
         }
         let said = match site.store.mood {
             Mood::Silent => return site.store.waiting.push(number),
-            Mood::Gone => Said::Nothing,
+            Mood::Gone => StoreAnswer::Nothing,
             Mood::There => {
                 let at = self.net.plan.profile(member).at;
                 site.store.answer((member, start), at, &letter.ask)
             }
         };
         let saved = match (&said, &letter.ask) {
-            (Said::Written(true), Ask::Write { fence, until, .. }) => Some((*fence, *until)),
-            (Said::Written(true), Ask::WriteParts { fences, until, .. }) => {
+            (StoreAnswer::Written(true), StoreRequest::Write { fence, until, .. }) => {
+                Some((*fence, *until))
+            }
+            (StoreAnswer::Written(true), StoreRequest::WriteParts { fences, until, .. }) => {
                 Some((fences.values().max().copied().unwrap_or_default(), *until))
             }
             _ => None,
@@ -253,7 +255,7 @@ impl<N: Guest> World<Queue<N>> {
             letter.said = Some(said);
         }
         let arrives = now + site.plan.latency;
-        self.plan(arrives, world::Due::Site(Due::Said(number)));
+        self.plan(arrives, world::QueuePlan::Site(SitePlan::Said(number)));
         if let Some((fence, until)) = saved {
             self.note(member, None, Event::World(WorldEvent::Saved { fence, until }));
         }
@@ -271,7 +273,7 @@ impl<N: Guest> World<Queue<N>> {
         };
         let waiting = core::mem::take(&mut site.store.waiting);
         for number in waiting {
-            self.plan(now, world::Due::Site(Due::Ask(number)));
+            self.plan(now, world::QueuePlan::Site(SitePlan::Ask(number)));
         }
     }
 
@@ -287,7 +289,7 @@ impl<N: Guest> World<Queue<N>> {
         let stuck = core::mem::take(&mut site.member_mut(member).stuck);
         let late = Duration::from_micros(site.dice.between(0, LATE.as_micros()));
         for due in stuck {
-            self.plan(now + late, world::Due::Site(due));
+            self.plan(now + late, world::QueuePlan::Site(due));
         }
     }
 }

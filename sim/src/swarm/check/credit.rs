@@ -7,9 +7,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 use super::super::event::client_of;
 use super::super::scenario::Scenario;
-use crate::check::Found;
+use crate::check::RecordViolations;
 use servent_core::id::ConnId;
-use servent_core::swarm::{Account, Config, Event, Failure, credit};
+use servent_core::swarm::{Config, CreditAccount, Event, Failure, credit};
 use servent_core::trace::NodeId;
 
 /// The oracle. Accounts belong to addresses; clients of a group behind one
@@ -19,7 +19,7 @@ pub(super) struct Credit {
     config: Config,
     /// The client whose account each client uses.
     owner: alloc::vec::Vec<u32>,
-    accounts: BTreeMap<u32, Account>,
+    accounts: BTreeMap<u32, CreditAccount>,
     ratio: u32,
     /// Pieces that are charged: in transit, or failed and to be retried; by
     /// downloader and piece.
@@ -60,18 +60,18 @@ impl Credit {
         self.owner.get(client as usize).copied().unwrap_or(client)
     }
 
-    fn account(&mut self, conn: ConnId) -> &mut Account {
+    fn account(&mut self, conn: ConnId) -> &mut CreditAccount {
         let owner = self.owner(conn);
         self.accounts.entry(owner).or_default()
     }
 
-    pub(super) fn of(&self, client: u32) -> Option<i64> {
+    pub(super) fn balance(&self, client: u32) -> Option<i64> {
         let owner = *self.owner.get(client as usize)?;
         let account = self.accounts.get(&owner).copied().unwrap_or_default();
         Some(credit(&account, self.ratio, &self.config))
     }
 
-    pub(super) fn see(&mut self, event: &Event, found: &mut Found<'_>) {
+    pub(super) fn observe(&mut self, event: &Event, found: &mut RecordViolations<'_>) {
         match event {
             Event::Free { client } => self.account(*client).free = true,
             Event::Granted { client, grants, aged, .. } => {
@@ -121,7 +121,7 @@ impl Credit {
                 });
             }
             Event::Stalled { client, .. } => {
-                let left = self.of(client_of(*client)).unwrap_or(0);
+                let left = self.balance(client_of(*client)).unwrap_or(0);
                 if left >= 1 {
                     let args = [("credit", left.unsigned_abs())];
                     found.violation_of(
@@ -136,7 +136,7 @@ impl Credit {
         }
     }
 
-    fn count_grant(&mut self, client: ConnId, grants: u64, found: &mut Found<'_>) {
+    fn count_grant(&mut self, client: ConnId, grants: u64, found: &mut RecordViolations<'_>) {
         let account = self.account(client);
         account.grants += 1;
         if account.grants != grants {
@@ -150,8 +150,14 @@ impl Credit {
     /// over all others whatever the credit is now (SW-14). A client that owes
     /// more than a piece, because the ratio has fallen, still needs only one
     /// grant per piece (§4).
-    fn assigned(&mut self, down: ConnId, piece: u32, again: bool, found: &mut Found<'_>) {
-        let left = self.of(client_of(down)).unwrap_or(0);
+    fn assigned(
+        &mut self,
+        down: ConnId,
+        piece: u32,
+        again: bool,
+        found: &mut RecordViolations<'_>,
+    ) {
+        let left = self.balance(client_of(down)).unwrap_or(0);
         if self.charged.insert((client_of(down), piece)) {
             self.account(down).in_flight += 1;
         }

@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 
 use super::super::event::client_of;
 use super::super::scenario::Scenario;
-use crate::check::Found;
+use crate::check::RecordViolations;
 use servent_core::id::ConnId;
-use servent_core::swarm::bits::Bits;
-use servent_core::swarm::{Config, Event, Policy};
+use servent_core::swarm::bits::PieceSet;
+use servent_core::swarm::{Config, Event, SwarmPolicy};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
 
@@ -22,7 +22,7 @@ const MOMENT: Duration = Duration::from_secs(10);
 
 /// What the records say about a client.
 #[derive(Debug, Clone, Default)]
-struct Seat {
+struct ClientSlots {
     there: bool,
     active: bool,
     quarantined: bool,
@@ -34,7 +34,7 @@ struct Seat {
     /// whether it is on disk is unknown.
     doubtful: bool,
     came: Option<Instant>,
-    have: Bits,
+    have: PieceSet,
     held: u32,
     /// Active transfers to it and from it.
     receiving: u32,
@@ -51,7 +51,7 @@ pub(super) struct Slots {
     watches: bool,
     /// The client whose account each client uses.
     owner: Vec<u32>,
-    seats: Vec<Seat>,
+    seats: Vec<ClientSlots>,
     /// Pieces in transit, by downloader and piece; true once the piece has
     /// arrived.
     moving: BTreeMap<(u32, u32), (Option<u32>, bool)>,
@@ -69,9 +69,9 @@ impl Slots {
         let config = scenario.swarm.clone();
         Self {
             pieces: scenario.pieces,
-            watches: config.policy == Policy::Adaptive && !config.strict && count <= CLIENTS,
+            watches: config.policy == SwarmPolicy::Adaptive && !config.strict && count <= CLIENTS,
             owner: scenario.owners(),
-            seats: (0..count).map(|_| Seat::default()).collect(),
+            seats: (0..count).map(|_| ClientSlots::default()).collect(),
             moving: BTreeMap::new(),
             failed: BTreeSet::new(),
             changed: false,
@@ -87,7 +87,7 @@ impl Slots {
         self.failed = BTreeSet::new();
         for seat in &mut self.seats {
             let (have, held) = (core::mem::take(&mut seat.have), seat.held);
-            *seat = Seat { have, held, doubtful: seat.doubtful, ..Seat::default() };
+            *seat = ClientSlots { have, held, doubtful: seat.doubtful, ..ClientSlots::default() };
         }
     }
 
@@ -102,15 +102,15 @@ impl Slots {
         }
     }
 
-    fn seat(&mut self, conn: ConnId) -> &mut Seat {
+    fn seat(&mut self, conn: ConnId) -> &mut ClientSlots {
         let at = client_of(conn) as usize;
         if at >= self.seats.len() {
-            self.seats.resize_with(at + 1, Seat::default);
+            self.seats.resize_with(at + 1, ClientSlots::default);
         }
         &mut self.seats[at]
     }
 
-    pub(super) fn see(&mut self, event: &Event, found: &mut Found<'_>) {
+    pub(super) fn observe(&mut self, event: &Event, found: &mut RecordViolations<'_>) {
         let now = found.now();
         if now > self.at {
             if core::mem::take(&mut self.changed) && self.watches {
@@ -122,7 +122,7 @@ impl Slots {
         self.note(event, found);
     }
 
-    fn note(&mut self, event: &Event, found: &mut Found<'_>) {
+    fn note(&mut self, event: &Event, found: &mut RecordViolations<'_>) {
         let (down, up) = (self.config.default_download, 1);
         match event {
             Event::Registered { client, active, .. } => {
@@ -130,7 +130,7 @@ impl Slots {
                 let seat = self.seat(*client);
                 let (have, held) = (core::mem::take(&mut seat.have), seat.held);
                 let (most_down, most_up, doubtful) = (down, up, seat.doubtful);
-                *seat = Seat {
+                *seat = ClientSlots {
                     there: true,
                     active,
                     have,
@@ -138,7 +138,7 @@ impl Slots {
                     most_down,
                     most_up,
                     doubtful,
-                    ..Seat::default()
+                    ..ClientSlots::default()
                 };
             }
             Event::Left { client } => {
@@ -185,7 +185,13 @@ impl Slots {
         }
     }
 
-    fn assigned(&mut self, piece: u32, down: ConnId, up: Option<ConnId>, found: &mut Found<'_>) {
+    fn assigned(
+        &mut self,
+        piece: u32,
+        down: ConnId,
+        up: Option<ConnId>,
+        found: &mut RecordViolations<'_>,
+    ) {
         let taker = client_of(down);
         self.failed.remove(&(taker, piece));
         let seat = self.seat(down);
@@ -215,8 +221,9 @@ impl Slots {
     }
 
     /// Looks for an idle slot that a client could use.
-    fn look(&self, found: &mut Found<'_>) {
-        let usable = |seat: &Seat| seat.there && seat.joined && !seat.unsure && !seat.quarantined;
+    fn look(&self, found: &mut RecordViolations<'_>) {
+        let usable =
+            |seat: &ClientSlots| seat.there && seat.joined && !seat.unsure && !seat.quarantined;
         for (giver, up) in (0..).zip(&self.seats) {
             if !usable(up) || up.sending >= up.most_up || up.held == 0 {
                 continue;
@@ -247,7 +254,7 @@ impl Slots {
     }
 
     /// A piece that one could upload to the other.
-    fn wanted(&self, taker: u32, down: &Seat, up: &Seat) -> Option<u32> {
+    fn wanted(&self, taker: u32, down: &ClientSlots, up: &ClientSlots) -> Option<u32> {
         let free = |piece: &u32| {
             let key = (taker, *piece);
             !down.have.contains(*piece)

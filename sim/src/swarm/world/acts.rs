@@ -1,9 +1,9 @@
 //! Carrying out actions and faults.
 
-use super::super::act::Act;
-use super::super::event::Happening;
+use super::super::action::SwarmAction;
+use super::super::event::SwarmIncident;
 use super::super::scenario::Habit;
-use super::{Due, PORT, World};
+use super::{PORT, SwarmPlan, SwarmWorld};
 use servent_core::swarm::client::Input;
 use servent_core::trace::NodeId;
 
@@ -12,29 +12,29 @@ fn pair(a: u32, b: u32) -> (u32, u32) {
     (a.min(b), a.max(b))
 }
 
-impl World {
+impl SwarmWorld {
     pub(super) fn act(&mut self, index: u32) {
         let act = self.faults()[index as usize].act.clone();
         match act {
-            Act::Kill { client } => {
+            SwarmAction::Kill { client } => {
                 self.crash(client.0);
             }
-            Act::Restart { client } => self.restart(client.0),
-            Act::Stall { client } => self.stall(client.0),
-            Act::Resume { client } => self.resume(client.0),
-            Act::Passive { client } => self.set_passive(client.0, true),
-            Act::Active { client } => self.set_passive(client.0, false),
-            Act::Habit { client, habit } => self.set_habit(client.0, habit),
-            Act::Cut { from, to } => self.cut(from, to),
-            Act::Heal { from, to } => {
+            SwarmAction::Restart { client } => self.restart(client.0),
+            SwarmAction::Stall { client } => self.stall(client.0),
+            SwarmAction::Resume { client } => self.resume(client.0),
+            SwarmAction::Passive { client } => self.set_passive(client.0, true),
+            SwarmAction::Active { client } => self.set_passive(client.0, false),
+            SwarmAction::Habit { client, habit } => self.set_habit(client.0, habit),
+            SwarmAction::Cut { from, to } => self.cut(from, to),
+            SwarmAction::Heal { from, to } => {
                 if self.net.cuts.remove(&pair(from.0, to.0)) {
-                    self.happened(from.0, Happening::Healed { to });
+                    self.happened(from.0, SwarmIncident::Healed { to });
                 }
             }
-            Act::RestartCoordinator {} => self.open_again(),
-            Act::Firewall { client, closed } => {
+            SwarmAction::RestartCoordinator {} => self.open_again(),
+            SwarmAction::Firewall { client, closed } => {
                 if core::mem::replace(&mut self.peer_mut(client.0).firewalled, closed) != closed {
-                    self.happened(client.0, Happening::Firewall { closed });
+                    self.happened(client.0, SwarmIncident::Firewall { closed });
                 }
             }
         }
@@ -45,7 +45,7 @@ impl World {
         if core::mem::replace(&mut self.peer_mut(at).passive, passive) == passive {
             return;
         }
-        let event = if passive { Happening::Passive } else { Happening::Active };
+        let event = if passive { SwarmIncident::Passive } else { SwarmIncident::Active };
         let seq = self.happened(at, event);
         if self.up(at) {
             let port = Some(PORT).filter(|_| !passive);
@@ -55,13 +55,13 @@ impl World {
 
     fn set_habit(&mut self, at: u32, habit: Habit) {
         if core::mem::replace(&mut self.peer_mut(at).habit, habit) != habit {
-            self.happened(at, Happening::Habit { habit });
+            self.happened(at, SwarmIncident::Habit { habit });
         }
     }
 
     fn cut(&mut self, from: NodeId, to: NodeId) {
         if self.net.cuts.insert(pair(from.0, to.0)) {
-            self.happened(from.0, Happening::Cut { to });
+            self.happened(from.0, SwarmIncident::Cut { to });
             self.break_wires(|wire| wire.touches(from.0) && wire.touches(to.0));
         }
     }
@@ -95,7 +95,7 @@ impl World {
                 let by = now.since(since);
                 let flows = (begin + by, end + by);
                 self.flow(number, flows);
-                self.plan(flows.1, Due::Left { wire: number });
+                self.plan(flows.1, SwarmPlan::Left { wire: number });
             }
         }
     }

@@ -3,30 +3,30 @@
 use alloc::collections::BTreeMap;
 use core::net::{IpAddr, Ipv4Addr};
 
-use super::super::event::{Event, Happening, connection};
-use super::super::host::{self, Told};
-use super::super::{FIRST, Group};
-use super::{Due, Peer, SOURCE, Wire, World, url};
-use crate::links::piece::Link;
+use super::super::event::{Event, SwarmIncident, connection};
+use super::super::host::{self, HostEvent};
+use super::super::{FIRST, PeerGroup};
+use super::{SOURCE, SwarmMachine, SwarmPlan, SwarmTransfer, SwarmWorld, url};
+use crate::links::piece::AccessLink;
 use servent_core::engine::Effect;
 use servent_core::id::ConnId;
 use servent_core::swarm::Input as ServerInput;
-use servent_core::swarm::bits::Bits;
+use servent_core::swarm::bits::PieceSet;
 use servent_core::swarm::client::{self, Input, Output};
 use servent_core::time::Instant;
-use servent_core::trace::{Cause, NodeId};
-use servent_core::wire::pdtp::{Method, Reason};
+use servent_core::trace::{NodeId, RecordCause};
+use servent_core::wire::pdtp::{Reason, TransferMethod};
 
 /// The most inputs that wait for a stalled client.
 const INBOX: usize = 1_024;
 
-impl Peer {
+impl SwarmMachine {
     /// A client's machine before the client arrives.
-    pub(super) fn new(group: &Group, pieces: u32) -> Self {
+    pub(super) fn new(group: &PeerGroup, pieces: u32) -> Self {
         Self {
-            link: Link::new(group.up, group.down),
+            link: AccessLink::new(group.up, group.down),
             disk: BTreeMap::new(),
-            kept: Bits::none(pieces),
+            kept: PieceSet::none(pieces),
             held: 0,
             life: 0,
             online: false,
@@ -40,7 +40,7 @@ impl Peer {
     }
 }
 
-impl World {
+impl SwarmWorld {
     /// A client's address. Clients of a group behind one address have that of
     /// the first.
     pub(in super::super) fn address(&self, client: u32) -> IpAddr {
@@ -89,17 +89,17 @@ impl World {
         peer.link.clear(now);
         let (held, life) = (peer.held, peer.life);
         let have = peer.kept.iter().collect();
-        let seq = self.happened(at, Happening::Came { held });
+        let seq = self.happened(at, SwarmIncident::Came { held });
         if let Some(after) = self.group(at).vanishes
             && first
         {
-            self.plan(now + after, Due::Vanish { client: at, life });
+            self.plan(now + after, SwarmPlan::Vanish { client: at, life });
         }
         self.client(at, Input::Want { url: url(), chunk, have }, Some(seq));
     }
 
     /// A client has ended; what is on its disk stays.
-    pub(super) fn vanished(&mut self, at: u32, cause: Cause) {
+    pub(super) fn vanished(&mut self, at: u32, cause: RecordCause) {
         let peer = self.peer_mut(at);
         peer.last = cause;
         let online = core::mem::take(&mut peer.online);
@@ -114,20 +114,20 @@ impl World {
     pub(super) fn comes_again(&mut self, at: u32) {
         let done = self.peer(at).done.is_some();
         if let Some(after) = self.group(at).returns.filter(|_| !done) {
-            self.plan(self.now() + after, Due::Arrive(at));
+            self.plan(self.now() + after, SwarmPlan::Arrive(at));
         }
     }
 
     /// Passes an input to a client; when too many wait for a stalled one, they
     /// are lost.
-    pub(super) fn client(&mut self, at: u32, input: Input, cause: Cause) {
+    pub(super) fn client(&mut self, at: u32, input: Input, cause: RecordCause) {
         if self.slot(at).inbox.len() < INBOX {
             self.give(at, host::Input::Client(input), cause);
         }
     }
 
     /// Carries out the outputs of a client.
-    pub(super) fn follow(&mut self, at: u32, cause: Cause) {
+    pub(super) fn follow(&mut self, at: u32, cause: RecordCause) {
         let mut fx = core::mem::take(&mut self.fx);
         let mut latest = cause;
         let mut says = false;
@@ -140,7 +140,7 @@ impl World {
             }
             match effect {
                 Effect::Output(host::Output::Client(output)) => self.output(at, output, latest),
-                Effect::Event(Told::Client(event)) if says_more(&event) => {
+                Effect::Event(HostEvent::Client(event)) if says_more(&event) => {
                     latest = Some(self.tell(at, cause, Event::Client(event)));
                 }
                 _ => {}
@@ -149,7 +149,7 @@ impl World {
         self.fx = fx;
     }
 
-    fn output(&mut self, at: u32, output: Output, cause: Cause) {
+    fn output(&mut self, at: u32, output: Output, cause: RecordCause) {
         match output {
             Output::Connect => {
                 self.peer_mut(at).online = true;
@@ -160,23 +160,24 @@ impl World {
             Output::Send(message) => {
                 let due = self.now() + self.group(at).latency;
                 let life = self.peer(at).life;
-                self.plan(due, Due::ToServer { client: at, life, message, cause });
+                self.plan(due, SwarmPlan::ToServer { client: at, life, message, cause });
             }
             Output::Fetch { job, from, url, span, .. } if from == SOURCE => {
                 self.download(at, job, &url, span);
             }
             Output::Fetch { job, from, url, span, .. } => {
-                self.connect(at, job, from, (url, span), Method::Get);
+                self.connect(at, job, from, (url, span), TransferMethod::Get);
             }
             Output::Push { job, to, url, span } => {
-                self.connect(at, job, to, (url, span), Method::Put)
+                self.connect(at, job, to, (url, span), TransferMethod::Put)
             }
             Output::Serve { job, conn, .. } | Output::Take { job, conn, .. } => {
                 self.transmit(at, job, conn.0);
             }
             Output::Refuse { conn, .. } => self.break_wire(conn.0, Reason::Data),
             Output::Abort { job } => {
-                let of = |wire: &Wire| wire.began == (at, job) || wire.other == Some((at, job));
+                let of =
+                    |wire: &SwarmTransfer| wire.began == (at, job) || wire.other == Some((at, job));
                 self.break_wires(of);
             }
             Output::Keep { piece, .. } => {
@@ -201,7 +202,7 @@ impl World {
         }
         let life = self.peer(at).life;
         if let Some(stays) = self.group(at).stays {
-            self.plan(now + stays, Due::Vanish { client: at, life });
+            self.plan(now + stays, SwarmPlan::Vanish { client: at, life });
         }
     }
 

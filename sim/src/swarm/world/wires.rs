@@ -4,14 +4,14 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use super::super::scenario::Habit;
-use super::{CONNECT_TIMEOUT, Due, Wire, World, right};
+use super::{CONNECT_TIMEOUT, SwarmPlan, SwarmTransfer, SwarmWorld, right};
 use crate::links::piece::carry;
 use servent_core::id::ConnId;
-use servent_core::swarm::client::{Input, Job, Outcome, Request};
+use servent_core::swarm::client::{Input, JobOutcome, PeerRequest, TransferJob};
 use servent_core::time::{Duration, Instant};
-use servent_core::wire::pdtp::{Method, Reason, Span, Text};
+use servent_core::wire::pdtp::{Reason, Span, Text, TransferMethod};
 
-impl Wire {
+impl SwarmTransfer {
     pub(super) fn touches(&self, client: u32) -> bool {
         self.from == Some(client) || self.to == client
     }
@@ -24,33 +24,34 @@ impl Wire {
     }
 }
 
-impl World {
+impl SwarmWorld {
     /// A job ends after a delay.
-    fn ends(&mut self, client: u32, job: Job, after: Duration, outcome: Outcome) {
+    fn ends(&mut self, client: u32, job: TransferJob, after: Duration, outcome: JobOutcome) {
         let start = self.slot(client).starts;
-        self.plan(self.now() + after, Due::Ended { client, start, job, outcome });
+        self.plan(self.now() + after, SwarmPlan::Ended { client, start, job, outcome });
     }
 
     /// A client downloads from the source.
-    pub(super) fn download(&mut self, at: u32, job: Job, url: &Text, span: Span) {
+    pub(super) fn download(&mut self, at: u32, job: TransferJob, url: &Text, span: Span) {
         let id = alloc::format!("c{at}");
         if !self.manager().source_may_serve(&id, url, span) {
-            let outcome = Outcome::Broken { reason: Reason::Data, bytes: 0 };
+            let outcome = JobOutcome::Broken { reason: Reason::Data, bytes: 0 };
             self.ends(at, job, Duration::ZERO, outcome);
             return;
         }
         let began = (at, job);
-        let wire = Wire { from: None, to: at, began, other: None, span, flows: None, held: None };
+        let wire =
+            SwarmTransfer { from: None, to: at, began, other: None, span, flows: None, held: None };
         let bytes = wire.bytes();
         let number = self.enter(wire);
         let (now, mut source) = (self.now(), self.net.source.clone());
         let flows = carry(now, bytes, &mut source, &mut self.peer_mut(at).link);
         self.net.source = source;
         self.flow(number, flows);
-        self.plan(flows.1, Due::Left { wire: number });
+        self.plan(flows.1, SwarmPlan::Left { wire: number });
     }
 
-    fn enter(&mut self, wire: Wire) -> u64 {
+    fn enter(&mut self, wire: SwarmTransfer) -> u64 {
         self.net.next_wire += 1;
         self.net.wires.insert(self.net.next_wire, wire);
         self.net.next_wire
@@ -71,31 +72,39 @@ impl World {
     pub(super) fn connect(
         &mut self,
         at: u32,
-        job: Job,
+        job: TransferJob,
         to: SocketAddr,
         (url, span): (Text, Span),
-        method: Method,
+        method: TransferMethod,
     ) {
         let target = self.listens_at(to.ip()).filter(|target| !self.is_cut(at, *target));
         let Some(target) = target else {
-            let outcome = Outcome::Broken { reason: Reason::Connect, bytes: 0 };
+            let outcome = JobOutcome::Broken { reason: Reason::Connect, bytes: 0 };
             self.ends(at, job, CONNECT_TIMEOUT, outcome);
             return;
         };
-        let (from, to) = if method == Method::Get { (target, at) } else { (at, target) };
+        let (from, to) = if method == TransferMethod::Get { (target, at) } else { (at, target) };
         let began = (at, job);
-        let wire = Wire { from: Some(from), to, began, other: None, span, flows: None, held: None };
+        let wire = SwarmTransfer {
+            from: Some(from),
+            to,
+            began,
+            other: None,
+            span,
+            flows: None,
+            held: None,
+        };
         let conn = ConnId(self.enter(wire));
         let (peer, peer_id) = (self.address(at), alloc::format!("c{at}").into());
-        let request = Request { conn, peer, peer_id, method, url, span };
+        let request = PeerRequest { conn, peer, peer_id, method, url, span };
         let due = self.now() + self.group(at).latency;
-        self.plan(due, Due::Incoming { client: target, request });
+        self.plan(due, SwarmPlan::Incoming { client: target, request });
     }
 
     /// The accepting peer lets the transfer begin.
-    pub(super) fn transmit(&mut self, at: u32, job: Job, number: u64) {
+    pub(super) fn transmit(&mut self, at: u32, job: TransferJob, number: u64) {
         let Some(wire) = self.net.wires.get_mut(&number) else {
-            let outcome = Outcome::Broken { reason: Reason::Data, bytes: 0 };
+            let outcome = JobOutcome::Broken { reason: Reason::Data, bytes: 0 };
             self.ends(at, job, Duration::ZERO, outcome);
             return;
         };
@@ -111,7 +120,7 @@ impl World {
         self.peer_mut(from).link = sender;
         let flows = (begin + latency, end + latency);
         self.flow(number, flows);
-        self.plan(flows.1, Due::Left { wire: number });
+        self.plan(flows.1, SwarmPlan::Left { wire: number });
         // The other end may have been stalled meanwhile.
         let still = [from, to].into_iter().any(|end| self.still(end));
         let now = self.now();
@@ -126,8 +135,9 @@ impl World {
 
     /// All bytes have arrived.
     pub(super) fn arrived(&mut self, number: u64) {
-        let due =
-            |wire: &Wire| wire.held.is_none() && wire.flows.is_some_and(|f| f.1 <= self.now());
+        let due = |wire: &SwarmTransfer| {
+            wire.held.is_none() && wire.flows.is_some_and(|f| f.1 <= self.now())
+        };
         if !self.net.wires.get(&number).is_some_and(due) {
             return; // It broke, or waits.
         }
@@ -145,9 +155,9 @@ impl World {
             let receives = client == wire.to;
             let lies = receives && self.peer(client).habit == Habit::Liar;
             let outcome = if lies {
-                Outcome::Broken { reason: Reason::Data, bytes: 0 }
+                JobOutcome::Broken { reason: Reason::Data, bytes: 0 }
             } else {
-                Outcome::Whole { hash: receives.then_some(hash), took }
+                JobOutcome::Whole { hash: receives.then_some(hash), took }
             };
             let cause = self.net.running.get(&(wire.to, piece)).map(|running| running.id);
             self.client(client, Input::Ended { job, outcome }, cause);
@@ -155,7 +165,7 @@ impl World {
     }
 
     /// Breaks all connections for which `fits` holds.
-    pub(super) fn break_wires(&mut self, fits: impl Fn(&Wire) -> bool) {
+    pub(super) fn break_wires(&mut self, fits: impl Fn(&SwarmTransfer) -> bool) {
         let found = self.net.wires.iter().filter(|(_, wire)| fits(wire));
         let found: Vec<u64> = found.map(|(number, _)| *number).collect();
         found.into_iter().for_each(|number| self.break_wire(number, Reason::Data));
@@ -182,7 +192,7 @@ impl World {
         for (client, job) in [Some(wire.began), wire.other].into_iter().flatten() {
             if self.up(client) {
                 let bytes = if client == wire.to { bytes } else { 0 };
-                self.ends(client, job, Duration::ZERO, Outcome::Broken { reason, bytes });
+                self.ends(client, job, Duration::ZERO, JobOutcome::Broken { reason, bytes });
             }
         }
     }

@@ -59,12 +59,12 @@ fn split(authority: &str) -> (&str, u16) {
 
 /// The first bytes of a connection, as long as they may begin an upgrade.
 #[derive(Debug, Default)]
-pub(crate) struct Entry(Vec<u8>);
+pub(crate) struct FirstBytes(Vec<u8>);
 
 /// What the first bytes of a connection say.
-pub(crate) enum Said {
+pub(crate) enum OpeningBytes {
     /// Not enough yet.
-    More(Entry),
+    More(FirstBytes),
     /// No upgrade: the bytes are the node's.
     Other(Vec<u8>),
     /// An upgrade.
@@ -83,9 +83,9 @@ pub(crate) struct Upgrade {
     pub(crate) frames: Box<Frames>,
 }
 
-impl Entry {
+impl FirstBytes {
     /// Looks at what has arrived.
-    pub(crate) fn read(self, data: Vec<u8>, origins: &Origins) -> Said {
+    pub(crate) fn read(self, data: Vec<u8>, origins: &Origins) -> OpeningBytes {
         let Self(mut held) = self;
         if held.is_empty() {
             held = data;
@@ -94,32 +94,32 @@ impl Entry {
         }
         if !BEGINS.iter().any(|begins| held.starts_with(begins)) {
             let may = BEGINS.iter().any(|begins| begins.starts_with(&held));
-            return if may { Said::More(Self(held)) } else { Said::Other(held) };
+            return if may { OpeningBytes::More(Self(held)) } else { OpeningBytes::Other(held) };
         }
         match Request::try_parse(&held) {
-            Ok(None) if held.len() < HEAD => Said::More(Self(held)),
-            Ok(None) => Said::Refused(refusal(TOO_LARGE, "")),
+            Ok(None) if held.len() < HEAD => OpeningBytes::More(Self(held)),
+            Ok(None) => OpeningBytes::Refused(refusal(TOO_LARGE, "")),
             Ok(Some((_, request))) if !request.headers().contains_key(header::UPGRADE) => {
-                Said::Other(held)
+                OpeningBytes::Other(held)
             }
-            Ok(Some((used, _))) if used > HEAD => Said::Refused(refusal(TOO_LARGE, "")),
+            Ok(Some((used, _))) if used > HEAD => OpeningBytes::Refused(refusal(TOO_LARGE, "")),
             Ok(Some((used, request))) => match answer(&request, origins) {
                 Ok((wish, code, reply)) => {
                     let frames = Box::new(Frames::new(held.split_off(used)));
-                    Said::Upgrade(Upgrade { wish, code, reply, frames })
+                    OpeningBytes::Upgrade(Upgrade { wish, code, reply, frames })
                 }
-                Err(reply) => Said::Refused(reply),
+                Err(reply) => OpeningBytes::Refused(reply),
             },
-            Err(_) => Said::Refused(refusal("400 Bad Request", "")),
+            Err(_) => OpeningBytes::Refused(refusal("400 Bad Request", "")),
         }
     }
 }
 
 /// What an upgrade wants, the code that it says, and the reply.
-type Answer = (Wish, Option<String>, Vec<u8>);
+type UpgradeAnswer = (Wish, Option<String>, Vec<u8>);
 
 /// What an upgrade wants and the reply, or the refusal.
-fn answer(request: &Request, origins: &Origins) -> Result<Answer, Vec<u8>> {
+fn answer(request: &Request, origins: &Origins) -> Result<UpgradeAnswer, Vec<u8>> {
     let headers = request.headers();
     if let Some(origin) = headers.get(header::ORIGIN) {
         let origin = origin.to_str().unwrap_or_default();
@@ -136,7 +136,7 @@ fn answer(request: &Request, origins: &Origins) -> Result<Answer, Vec<u8>> {
         return Err(refusal("400 Bad Request", "The sub-protocol here is servent.1.\n"));
     }
     let (code, path) = code_in(request.uri().path());
-    let Some(wish) = Wish::of(&path) else {
+    let Some(wish) = Wish::from_path(&path) else {
         return Err(refusal("404 Not Found", ""));
     };
     let mut response = create_response(request).map_err(|_| refusal("400 Bad Request", ""))?;
@@ -217,19 +217,22 @@ mod tests {
     fn only_the_path_of_an_upgrade_is_held_back() {
         let origins = Origins::default();
         for other in ["GET / HTTP/1.1\r\n", "GET /servents", "GNUTELLA", "\r\n", "X"] {
-            let said = Entry::default().read(other.into(), &origins);
-            assert!(matches!(said, Said::Other(bytes) if bytes == other.as_bytes()), "{other}");
+            let said = FirstBytes::default().read(other.into(), &origins);
+            assert!(
+                matches!(said, OpeningBytes::Other(bytes) if bytes == other.as_bytes()),
+                "{other}"
+            );
         }
         for begins in [BEGINS[0], b"GET /servent/x HTTP/1.1\r\n"] {
-            let mut entry = Entry::default();
+            let mut entry = FirstBytes::default();
             for byte in begins {
-                let Said::More(next) = entry.read(vec![*byte], &origins) else {
+                let OpeningBytes::More(next) = entry.read(vec![*byte], &origins) else {
                     panic!("held back")
                 };
                 entry = next;
             }
             let said = entry.read(b"Host: x\r\n\r\n".to_vec(), &origins);
-            assert!(matches!(said, Said::Other(bytes) if bytes.starts_with(begins)));
+            assert!(matches!(said, OpeningBytes::Other(bytes) if bytes.starts_with(begins)));
         }
     }
 
@@ -266,23 +269,23 @@ mod tests {
                         .for_each(drop),
                 }
             }
-            let mut entry = Entry::default();
+            let mut entry = FirstBytes::default();
             let mut rest = &data[..];
             while !rest.is_empty() {
                 let (now, later) = rest.split_at(rng.between(1, rest.len() as u64) as usize);
                 rest = later;
                 match entry.read(now.to_vec(), &origins) {
-                    Said::More(more) => {
+                    OpeningBytes::More(more) => {
                         assert!(more.0.len() < HEAD, "{} bytes are held", more.0.len());
                         entry = more;
                         continue;
                     }
-                    Said::Other(bytes) => assert!(data.starts_with(&bytes)),
-                    Said::Refused(reply) => {
+                    OpeningBytes::Other(bytes) => assert!(data.starts_with(&bytes)),
+                    OpeningBytes::Refused(reply) => {
                         assert!(reply.starts_with(b"HTTP/1.1 4"));
                         seen[1] += 1;
                     }
-                    Said::Upgrade(upgrade) => {
+                    OpeningBytes::Upgrade(upgrade) => {
                         assert!(upgrade.reply.starts_with(b"HTTP/1.1 101 "));
                         seen[2] += 1;
                     }
@@ -298,8 +301,9 @@ mod tests {
     fn a_head_that_is_too_large_is_refused_with_and_without_its_end() {
         let head = [BEGINS[0], b"Upgrade: websocket\r\nA: ", &vec![b'a'; HEAD]].concat();
         for end in ["", "\r\n\r\n"] {
-            let said = Entry::default().read([&head, end.as_bytes()].concat(), &Origins::default());
-            let Said::Refused(reply) = said else { panic!("{end:?}") };
+            let said =
+                FirstBytes::default().read([&head, end.as_bytes()].concat(), &Origins::default());
+            let OpeningBytes::Refused(reply) = said else { panic!("{end:?}") };
             assert!(reply.starts_with(b"HTTP/1.1 431 "), "{end:?}");
         }
     }

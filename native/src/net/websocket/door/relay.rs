@@ -98,7 +98,7 @@ pub struct Relayed {
 
 /// Why a page is not put through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum RefusedRelay {
     /// The address is no page's.
     NoPage,
     /// Somebody else has the address.
@@ -125,14 +125,14 @@ pub(crate) struct Relay<S> {
 
 #[derive(Debug)]
 struct State<S> {
-    pages: BTreeMap<SocketAddrV4, Page>,
+    pages: BTreeMap<SocketAddrV4, RelayedPage>,
     calls: BTreeMap<String, Call<S>>,
     /// Counts the lines, so that an old one does not hang up the new.
     lines: u64,
 }
 
 #[derive(Debug)]
-struct Page {
+struct RelayedPage {
     secret: String,
     owner: IpAddr,
     number: u64,
@@ -159,7 +159,7 @@ pub(crate) enum What {
 }
 
 /// A line that a page holds; it is hung up when this is dropped.
-pub(crate) struct Line<S> {
+pub(crate) struct HeldLine<S> {
     relay: Arc<Relay<S>>,
     at: SocketAddrV4,
     number: u64,
@@ -227,7 +227,7 @@ impl<S> Relay<S> {
         self.state().pages.retain(|_, page| page.owner != ip);
     }
 
-    pub(crate) fn refuse<T>(&self, why: Refused) -> Result<T, Refused> {
+    pub(crate) fn refuse<T>(&self, why: RefusedRelay) -> Result<T, RefusedRelay> {
         self.refused.fetch_add(1, Ordering::Relaxed);
         Err(why)
     }
@@ -239,7 +239,7 @@ impl<S> Relay<S> {
         self: &Arc<Self>,
         (at, secret): (SocketAddrV4, &str),
         from: IpAddr,
-    ) -> Result<Line<S>, Refused> {
+    ) -> Result<HeldLine<S>, RefusedRelay> {
         self.listen_at((at, secret), owner(from), self.clock.now())
     }
 
@@ -248,13 +248,13 @@ impl<S> Relay<S> {
         (at, secret): (SocketAddrV4, &str),
         from: IpAddr,
         now: Instant,
-    ) -> Result<Line<S>, Refused> {
+    ) -> Result<HeldLine<S>, RefusedRelay> {
         let limits = &self.limits;
         let mut state = self.state();
-        let live = |page: &Page| page.line.is_some();
+        let live = |page: &RelayedPage| page.line.is_some();
         state.pages.retain(|_, page| live(page) || !is_over(page.left, limits.kept, now));
         match state.pages.get(&at) {
-            Some(page) if page.secret != secret => return self.refuse(Refused::Taken),
+            Some(page) if page.secret != secret => return self.refuse(RefusedRelay::Taken),
             Some(page) => {
                 // A page that has opened the line again reads this one no more.
                 if let Some(line) = &page.line {
@@ -264,14 +264,14 @@ impl<S> Relay<S> {
             None => {
                 let of_ip = state.pages.values().filter(|page| page.owner == from).count();
                 if of_ip >= limits.pages_per_ip as usize {
-                    return self.refuse(Refused::Full);
+                    return self.refuse(RefusedRelay::Full);
                 }
                 if state.pages.len() >= limits.pages as usize {
                     // Who is gone gives way to who is here.
                     let gone = state.pages.iter().filter(|(_, page)| !live(page));
                     let Some(oldest) = gone.min_by_key(|(_, page)| page.left).map(|(at, _)| *at)
                     else {
-                        return self.refuse(Refused::Full);
+                        return self.refuse(RefusedRelay::Full);
                     };
                     state.pages.remove(&oldest);
                 }
@@ -280,9 +280,9 @@ impl<S> Relay<S> {
         state.lines += 1;
         let (number, (line, told)) = (state.lines, mpsc::channel(TOLD));
         let (secret, line) = (secret.to_owned(), Some(line));
-        state.pages.insert(at, Page { secret, owner: from, number, line, left: now });
+        state.pages.insert(at, RelayedPage { secret, owner: from, number, line, left: now });
         drop(state);
-        Ok(Line { relay: Arc::clone(self), at, number, told })
+        Ok(HeldLine { relay: Arc::clone(self), at, number, told })
     }
 
     /// Somebody calls a page; it is told.
@@ -290,11 +290,11 @@ impl<S> Relay<S> {
         self: &Arc<Self>,
         (what, to): (What, SocketAddrV4),
         from: std::net::SocketAddr,
-    ) -> Result<Calling<S>, Refused> {
+    ) -> Result<Calling<S>, RefusedRelay> {
         let (owner, limits) = (owner(from.ip()), &self.limits);
         let mut state = self.state();
         let Some(line) = state.pages.get(&to).and_then(|page| page.line.clone()) else {
-            return self.refuse(Refused::NoPage);
+            return self.refuse(RefusedRelay::NoPage);
         };
         let to_page = state.calls.values().filter(|call| call.to == to).count();
         let of_ip = state.calls.values().filter(|call| call.owner == owner).count();
@@ -302,15 +302,15 @@ impl<S> Relay<S> {
             || to_page >= limits.calls_per_page as usize
             || of_ip >= limits.calls_per_ip as usize
         {
-            return self.refuse(Refused::Full);
+            return self.refuse(RefusedRelay::Full);
         }
-        let Some(ticket) = ticket() else { return self.refuse(Refused::Full) };
+        let Some(ticket) = ticket() else { return self.refuse(RefusedRelay::Full) };
         let word = match what {
             What::Bytes => "CALL",
             What::Signal => "SIGNAL",
         };
         if line.try_send(format!("{word} {ticket} {from}\n")).is_err() {
-            return self.refuse(Refused::Silent); // It does not read.
+            return self.refuse(RefusedRelay::Silent); // It does not read.
         }
         let (answer, answers) = oneshot::channel();
         state.calls.insert(ticket.clone(), Call { to, what, owner, answer: Some(answer) });
@@ -319,11 +319,11 @@ impl<S> Relay<S> {
     }
 
     /// A page answers a call; where its connection goes.
-    pub(crate) fn take(&self, ticket: &str) -> Result<oneshot::Sender<S>, Refused> {
+    pub(crate) fn take(&self, ticket: &str) -> Result<oneshot::Sender<S>, RefusedRelay> {
         let mut state = self.state();
         let answer = state.calls.get_mut(ticket).and_then(|call| call.answer.take());
         drop(state);
-        answer.map_or_else(|| self.refuse(Refused::NoPage), Ok)
+        answer.map_or_else(|| self.refuse(RefusedRelay::NoPage), Ok)
     }
 }
 
@@ -332,7 +332,7 @@ fn is_over(then: Instant, length: Duration, now: Instant) -> bool {
     u128::from(now.as_micros().saturating_sub(then.as_micros())) >= length.as_micros()
 }
 
-impl<S> Drop for Line<S> {
+impl<S> Drop for HeldLine<S> {
     fn drop(&mut self) {
         let mut state = self.relay.state();
         if let Some(page) = state.pages.get_mut(&self.at)
@@ -345,7 +345,7 @@ impl<S> Drop for Line<S> {
 
 impl<S> Calling<S> {
     /// Waits for the page's connection.
-    pub(crate) async fn answered(&mut self) -> Result<S, Refused> {
+    pub(crate) async fn answered(&mut self) -> Result<S, RefusedRelay> {
         let answer = tokio::time::timeout(self.relay.limits.answer, &mut self.answer).await;
         match answer {
             Ok(Ok(stream)) => {
@@ -356,7 +356,7 @@ impl<S> Calling<S> {
                 answered.fetch_add(1, Ordering::Relaxed);
                 Ok(stream)
             }
-            _ => self.relay.refuse(Refused::Silent),
+            _ => self.relay.refuse(RefusedRelay::Silent),
         }
     }
 }
@@ -388,7 +388,7 @@ pub(crate) enum Wish {
 
 impl Wish {
     /// Reads the path of an upgrade; `None` for one that means nothing.
-    pub(crate) fn of(path: &str) -> Option<Self> {
+    pub(crate) fn from_path(path: &str) -> Option<Self> {
         let mut parts = path.strip_prefix("/servent")?.split('/').skip(1);
         let wish = match (parts.next(), parts.next(), parts.next()) {
             (None, ..) if path == "/servent" => Self::Servent,
@@ -437,7 +437,7 @@ mod tests {
     #[test]
     fn a_path_says_what_is_wanted_and_nothing_else_is_understood() {
         let secret = SECRETS[0];
-        let of = |path: &str| Wish::of(path);
+        let of = |path: &str| Wish::from_path(path);
         assert_eq!(of("/servent"), Some(Wish::Servent));
         let listen = format!("/servent/listen/240.0.0.1:5000/{secret}");
         assert_eq!(of(&listen), Some(Wish::Listen(at(1), secret.into())));
@@ -473,7 +473,7 @@ mod tests {
         let ticket = ticket.unwrap();
         relay.take(ticket).unwrap().send(7).unwrap();
         assert_eq!(call.answered().await, Ok(7));
-        assert_eq!(relay.take(ticket).unwrap_err(), Refused::NoPage);
+        assert_eq!(relay.take(ticket).unwrap_err(), RefusedRelay::NoPage);
         assert_eq!(relay.relayed().calls, 1);
         drop(call);
         assert_eq!((relay.relayed().calls, relay.relayed().answered), (0, 1));
@@ -487,7 +487,7 @@ mod tests {
             let now = relay.clock.now().as_micros() + later * 1_000_000;
             relay.listen_at((at(1), SECRETS[1]), ip(2), Instant::from_micros(now)).err()
         };
-        assert_eq!(other(0), Some(Refused::Taken));
+        assert_eq!(other(0), Some(RefusedRelay::Taken));
         // A line that has died unnoticed is taken over, and does not hang up the new one.
         let again = relay.listen((at(1), SECRETS[0]), ip(1)).unwrap();
         drop(line);
@@ -495,8 +495,8 @@ mod tests {
         drop(again);
         assert_eq!(relay.relayed().pages, 0);
         let gone = relay.call((What::Bytes, at(1)), "10.0.0.2:1".parse().unwrap());
-        assert_eq!(gone.err(), Some(Refused::NoPage));
-        assert_eq!(other(30), Some(Refused::Taken));
+        assert_eq!(gone.err(), Some(RefusedRelay::NoPage));
+        assert_eq!(other(30), Some(RefusedRelay::Taken));
         assert_eq!(other(90), None);
     }
 
@@ -513,9 +513,9 @@ mod tests {
         let relay = relay(limits);
         let listen = |n, from| relay.listen((at(n), SECRETS[0]), ip(from));
         let (one, _two) = (listen(1, 1).unwrap(), listen(2, 1).unwrap());
-        assert_eq!(listen(3, 1).err(), Some(Refused::Full), "of one address");
+        assert_eq!(listen(3, 1).err(), Some(RefusedRelay::Full), "of one address");
         let _three = listen(3, 2).unwrap();
-        assert_eq!(listen(4, 3).err(), Some(Refused::Full), "in total");
+        assert_eq!(listen(4, 3).err(), Some(RefusedRelay::Full), "in total");
         let call = |to, from: &str| {
             // What they speak of is all the same to who counts them.
             let what = if to == 1 { What::Bytes } else { What::Signal };
@@ -523,11 +523,11 @@ mod tests {
         };
         let _a = call(1, "10.0.0.9").unwrap();
         let b = call(1, "10.0.0.9").unwrap();
-        assert_eq!(call(1, "10.0.0.8").err(), Some(Refused::Full), "to one page");
+        assert_eq!(call(1, "10.0.0.8").err(), Some(RefusedRelay::Full), "to one page");
         let _c = call(2, "10.0.0.9").unwrap();
-        assert_eq!(call(2, "10.0.0.9").err(), Some(Refused::Full), "from one address");
+        assert_eq!(call(2, "10.0.0.9").err(), Some(RefusedRelay::Full), "from one address");
         let _d = call(2, "10.0.0.8").unwrap();
-        assert_eq!(call(3, "10.0.0.7").err(), Some(Refused::Full), "in total");
+        assert_eq!(call(3, "10.0.0.7").err(), Some(RefusedRelay::Full), "in total");
         assert_eq!(relay.relayed().refused, 5);
         drop(b);
         assert!(call(3, "10.0.0.7").is_ok());

@@ -17,21 +17,21 @@ use alloc::vec::Vec;
 
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::ConnId;
-use servent_core::node::{Command, Event, Input, Message, Node, Output};
+use servent_core::node::{Event, InboxEntry, Input, Node, NodeCommand, Output};
 use servent_core::rng::Rng;
 use servent_core::time::Instant;
 use servent_core::trace::player::Player;
 use servent_core::trace::qlog;
-use servent_core::trace::tape::Writer;
+use servent_core::trace::tape::RecordingLog;
 
 use self::names::Names;
 use self::wires::{Chunk, Datagrams, Wires};
-use super::gathered::Gathered;
-use super::streams::{End, Streams, pairs};
+use super::observed::ObservedOverlay;
+use super::streams::{StreamEnd, Streams, pairs};
 
 /// A tape under other names.
 #[derive(Debug)]
-pub struct Disguised {
+pub struct PseudonymisedRecording {
     /// The name of its node now.
     pub name: String,
     /// The tape, framed for a file.
@@ -48,9 +48,9 @@ pub struct Disguised {
 /// Puts the tapes of a recording under other names, drawn from `dice`; one that
 /// cannot be run again is left out.
 #[must_use]
-pub fn disguise(players: &[Player], dice: Rng) -> Vec<Disguised> {
-    let gathered: Vec<Gathered> = players.iter().map(Gathered::of).collect();
-    let streams: Vec<&Streams> = gathered.iter().map(Gathered::streams).collect();
+pub fn pseudonymise(players: &[Player], dice: Rng) -> Vec<PseudonymisedRecording> {
+    let gathered: Vec<ObservedOverlay> = players.iter().map(ObservedOverlay::from_player).collect();
+    let streams: Vec<&Streams> = gathered.iter().map(ObservedOverlay::streams).collect();
     let ends = pairs(&streams);
     let mut names = Names::new(dice);
     let mut all = Vec::new();
@@ -70,7 +70,7 @@ struct Taped<'a> {
     steps: usize,
     before: Node,
     now: Node,
-    writer: Writer,
+    writer: RecordingLog,
     lines: Vec<String>,
     wires: Wires,
     /// Bytes that came on each connection so far, as they were.
@@ -92,7 +92,7 @@ impl<'a> Taped<'a> {
             steps: 0,
             before: Node::new(before.config.clone(), before.seed),
             now: Node::new(now.config.clone(), now.seed),
-            writer: Writer::new(at, now, &mut lines),
+            writer: RecordingLog::new(at, now, &mut lines),
             lines,
             wires: Wires::default(),
             heard: BTreeMap::new(),
@@ -138,9 +138,9 @@ impl<'a> Taped<'a> {
         datagrams.take(was.as_slice(), is.as_slice());
     }
 
-    fn end(mut self) -> Disguised {
+    fn end(mut self) -> PseudonymisedRecording {
         self.writer.checkpoint(self.at, &mut self.lines);
-        Disguised {
+        PseudonymisedRecording {
             name: self.name,
             tape: self.lines.iter().map(|line| qlog::frame(line)).collect(),
             steps: self.steps,
@@ -177,7 +177,7 @@ enum Now {
 /// All nodes of a recording.
 struct Troupe<'a> {
     all: Vec<Option<Taped<'a>>>,
-    ends: BTreeMap<End, End>,
+    ends: BTreeMap<StreamEnd, StreamEnd>,
     names: Names,
     datagrams: Datagrams,
 }
@@ -252,20 +252,20 @@ impl<'a> Troupe<'a> {
                 Now::Given(Input::Datagrams { from, segment, data })
             }
             // What it says on a channel goes out as messages.
-            Input::Command(Command::SendMessages { to, messages }) => {
-                let again = |message: &Message| Message {
+            Input::Command(NodeCommand::SendMessages { to, messages }) => {
+                let again = |message: &InboxEntry| InboxEntry {
                     order: message.order,
                     data: one.wires.message(&message.data),
                 };
                 let (to, messages) = (names.address(*to), messages.iter().map(again).collect());
-                Now::Given(Input::Command(Command::SendMessages { to, messages }))
+                Now::Given(Input::Command(NodeCommand::SendMessages { to, messages }))
             }
             input => names.input(input).map_or(Now::Never, Now::Given),
         }
     }
 
     /// What has become of the bytes that a node has heard.
-    fn heard(&self, end: End, data: &[u8]) -> Chunk {
+    fn heard(&self, end: StreamEnd, data: &[u8]) -> Chunk {
         let Some(one) = &self.all[end.0] else { return Chunk::Never };
         if one.left_out.contains(&end.1) {
             return Chunk::Never;

@@ -2,17 +2,20 @@
 
 use alloc::vec::Vec;
 
-use super::links::{Even, Link};
-use super::memory::{Effects, Full};
+use super::links::{Even, NeighbourLink};
+use super::memory::{Full, RoutingEffects};
 use super::route::Route;
-use super::{Config, Ending, Event, Output, PushRouting, Router, Verdict, Why};
+use super::{
+    Config, DropReason, Event, NeighbourEnding, Output, PushRouting, Router, RoutingVerdict,
+};
 use crate::id::{ConnId, Guid};
 use crate::time::Instant;
 use crate::wire::gnutella::{
-    Body, Hit, Keywords, KeywordsLimits, Kind, Message, Push, Qrp, Query, code,
+    Keywords, KeywordsLimits, MessageBody, MessageKind, OverlayMessage, Push, Qrp, Query, QueryHit,
+    code,
 };
 
-/// A [`Verdict`] with slots instead of connections.
+/// A [`RoutingVerdict`] with slots instead of connections.
 pub(super) enum Fate {
     Forward {
         slots: Vec<u32>,
@@ -23,7 +26,7 @@ pub(super) enum Fate {
     },
     Local,
     Drop {
-        why: Why,
+        why: DropReason,
     },
 }
 
@@ -39,8 +42,8 @@ impl From<Fate> for Judgement {
         Self { fate, strike: None }
     }
 }
-impl From<Why> for Judgement {
-    fn from(why: Why) -> Self {
+impl From<DropReason> for Judgement {
+    fn from(why: DropReason) -> Self {
         Fate::Drop { why }.into()
     }
 }
@@ -56,13 +59,13 @@ impl Router {
         &mut self,
         now: Instant,
         conn: ConnId,
-        message: Message,
-        fx: &mut Effects,
+        message: OverlayMessage,
+        fx: &mut RoutingEffects,
     ) {
         let Some(slot) = self.links.slot(conn) else { return };
         let kind = message.kind();
         self.counters.received(kind);
-        let Judgement { fate, strike } = self.judge(now, slot, &message, fx);
+        let Judgement { fate, strike } = self.decide(now, slot, &message, fx);
         let dropped = match fate {
             Fate::Drop { why } => Some(why),
             Fate::Forward { .. } | Fate::Onward { .. } | Fate::Local => None,
@@ -81,12 +84,14 @@ impl Router {
             self.counters.dropped(kind, why);
         }
         if self.config.trace_messages {
-            let Message { guid, ttl, hops, .. } = message;
+            let OverlayMessage { guid, ttl, hops, .. } = message;
             let verdict = self.verdict(&fate);
             fx.event(Event::Judged { conn, guid, kind, ttl, hops, verdict });
         }
         let led = match &message.body {
-            Body::Query(query) if dropped.is_none() && self.leads(slot) => Some(query.clone()),
+            MessageBody::Query(query) if dropped.is_none() && self.leads(slot) => {
+                Some(query.clone())
+            }
             _ => None,
         };
         let (guid, hops) = (message.guid, message.hops);
@@ -101,44 +106,56 @@ impl Router {
     }
 
     /// Decides on a message. Remembers it, and sends nothing.
-    fn judge(&mut self, now: Instant, slot: u32, message: &Message, fx: &mut Effects) -> Judgement {
-        let Some(link) = self.links.at(slot) else { return Why::NoRoute.into() };
+    fn decide(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        message: &OverlayMessage,
+        fx: &mut RoutingEffects,
+    ) -> Judgement {
+        let Some(link) = self.links.at(slot) else { return DropReason::NoRoute.into() };
         let route = link.route;
         match &message.body {
-            Body::Bye(_) => return Fate::Local.into(),
-            Body::Qrp(qrp) => return self.judge_qrp(now, slot, qrp, fx),
-            Body::Vendor(vendor) => return self.judge_vendor(slot, message.guid, vendor),
-            Body::Ping(_) | Body::Pong(_) | Body::Push(_) | Body::Query(_) | Body::Hit(_) => {}
+            MessageBody::Bye(_) => return Fate::Local.into(),
+            MessageBody::Qrp(qrp) => return self.decide_qrp(now, slot, qrp, fx),
+            MessageBody::Vendor(vendor) => return self.decide_vendor(slot, message.guid, vendor),
+            MessageBody::Ping(_)
+            | MessageBody::Pong(_)
+            | MessageBody::Push(_)
+            | MessageBody::Query(_)
+            | MessageBody::Hit(_) => {}
         }
         let hard = self.config.hard_ttl;
         if message.ttl > hard || message.hops > hard {
-            let fate = Fate::Drop { why: Why::TtlTooLarge };
+            let fate = Fate::Drop { why: DropReason::TtlTooLarge };
             return Judgement { fate, strike: Some(code::TTL_TOO_LARGE) };
         }
         if message.ttl == 0 && message.hops == 0 {
-            return Why::TtlZero.into();
+            return DropReason::TtlZero.into();
         }
         let most = match message.kind() {
-            Kind::Query => self.config.relayed_query,
-            Kind::Hit => self.config.relayed_hit,
+            MessageKind::Query => self.config.relayed_query,
+            MessageKind::Hit => self.config.relayed_hit,
             _ => self.config.relayed,
         };
         if message.body.len() > most as usize {
-            return Why::TooLong.into();
+            return DropReason::TooLong.into();
         }
         match &message.body {
-            Body::Ping(_) => self.judge_ping(now, slot, message),
-            Body::Pong(pong) => self.judge_pong(now, slot, message.guid, pong),
-            Body::Query(query) => self.judge_query(now, (slot, route), message, query),
-            Body::Hit(hit) => self.judge_hit(now, (slot, route), message, hit, fx),
-            Body::Push(push) => self.judge_push(now, (slot, route), message, push),
-            Body::Bye(_) | Body::Qrp(_) | Body::Vendor(_) => Fate::Local.into(),
+            MessageBody::Ping(_) => self.decide_ping(now, slot, message),
+            MessageBody::Pong(pong) => self.decide_pong(now, slot, message.guid, pong),
+            MessageBody::Query(query) => self.decide_query(now, (slot, route), message, query),
+            MessageBody::Hit(hit) => self.decide_hit(now, (slot, route), message, hit, fx),
+            MessageBody::Push(push) => self.decide_push(now, (slot, route), message, push),
+            MessageBody::Bye(_) | MessageBody::Qrp(_) | MessageBody::Vendor(_) => {
+                Fate::Local.into()
+            }
         }
     }
 
     /// TTL and hops of a forwarded message; `None` when it must not be
     /// forwarded.
-    pub(super) fn step(&self, message: &Message) -> Option<(u8, u8)> {
+    pub(super) fn step(&self, message: &OverlayMessage) -> Option<(u8, u8)> {
         let ttl = message.ttl.min(self.config.max_ttl.saturating_sub(message.hops));
         (ttl > 1).then(|| (ttl - 1, message.hops + 1))
     }
@@ -147,14 +164,14 @@ impl Router {
     /// fault.
     pub(super) fn twice(first: Route, route: Route) -> Judgement {
         let strike = (first == route).then_some(code::DUPLICATES);
-        Judgement { fate: Fate::Drop { why: Why::Duplicate }, strike }
+        Judgement { fate: Fate::Drop { why: DropReason::Duplicate }, strike }
     }
 
-    fn judge_query(
+    fn decide_query(
         &mut self,
         now: Instant,
         (slot, route): (u32, Route),
-        message: &Message,
+        message: &OverlayMessage,
         query: &Query,
     ) -> Judgement {
         let mark = self.marks.of_id(message.guid);
@@ -166,7 +183,7 @@ impl Router {
         }
         let even = Even { pause: self.queries.pause(), at_once: self.config.queries_at_once };
         if !self.links.asks(now, slot, even) || self.queries.put(now, mark, route) == Err(Full) {
-            return Why::Quota.into();
+            return DropReason::Quota.into();
         }
         // The tables turn at different times: what this one still knows of an
         // earlier life of the query is over.
@@ -190,13 +207,13 @@ impl Router {
     fn onward(
         &self,
         slot: u32,
-        message: &Message,
+        message: &OverlayMessage,
         query: &Query,
-        fits: impl Fn(&Link) -> bool,
+        fits: impl Fn(&NeighbourLink) -> bool,
     ) -> Vec<u32> {
         let (led, step) = (self.leads(slot), self.step(message));
         let hops = message.hops.saturating_add(1);
-        let wanted = |link: &Link| {
+        let wanted = |link: &NeighbourLink| {
             let goes = !link.neighbour.relays || (step.is_some() && !led);
             let last = step.is_some_and(|(ttl, _)| ttl == 1);
             goes && fits(link) && hops < link.hops_flow && link.could_match(query.criteria(), last)
@@ -214,7 +231,7 @@ impl Router {
         &mut self,
         now: Instant,
         (slot, first, route): (u32, Route, Route),
-        message: &Message,
+        message: &OverlayMessage,
         query: &Query,
     ) -> Option<Vec<u32>> {
         let mark = self.marks.of_id(message.guid);
@@ -234,68 +251,75 @@ impl Router {
     }
 
     /// The verdict as observers see it.
-    fn verdict(&self, fate: &Fate) -> Verdict {
+    fn verdict(&self, fate: &Fate) -> RoutingVerdict {
         let conn = |slot: &u32| self.links.at(*slot).map(|link| link.conn);
         match fate {
             Fate::Forward { slots } | Fate::Onward { slots } => {
-                Verdict::Forward { to: slots.iter().filter_map(conn).collect() }
+                RoutingVerdict::Forward { to: slots.iter().filter_map(conn).collect() }
             }
-            Fate::Local => Verdict::Local,
-            Fate::Drop { why } => Verdict::Drop { why: *why },
+            Fate::Local => RoutingVerdict::Local,
+            Fate::Drop { why } => RoutingVerdict::Drop { why: *why },
         }
     }
 
-    fn judge_hit(
+    fn decide_hit(
         &mut self,
         now: Instant,
         (slot, route): (u32, Route),
-        message: &Message,
-        hit: &Hit,
-        fx: &mut Effects,
+        message: &OverlayMessage,
+        hit: &QueryHit,
+        fx: &mut RoutingEffects,
     ) -> Judgement {
         let (guid, servent) = (message.guid, hit.servent());
         let asked = self.marks.of_id(guid);
-        let Some(way) = self.queries.get(asked) else { return Why::NoRoute.into() };
+        let Some(way) = self.queries.get(asked) else { return DropReason::NoRoute.into() };
         if self.config.push_routing == PushRouting::Broadcast {
             // Duplicates too (RT-4), and every time (RT-22).
-            let holder = self.marks.of(&[&servent.0, &route.number().to_le_bytes()]);
+            let holder = self.marks.derive_mark(&[&servent.0, &route.number().to_le_bytes()]);
             let _ = self.holders.renew(now, holder, route);
         }
         let known = self.marks.of_id(servent);
         if self.servents.get(known) == Some(route) {
             let _ = self.servents.renew(now, known, route);
         }
-        let mark = self.marks.of(&[&guid.0, &servent.0, hit.result_set()]);
+        let mark = self.marks.derive_mark(&[&guid.0, &servent.0, hit.result_set()]);
         if self.hits.get(mark).is_some() {
             // No fault even when from the same neighbour: many deployed
             // servents forward every copy they receive.
-            return Why::Duplicate.into();
+            return DropReason::Duplicate.into();
         }
         if way == route {
-            return Why::WayItCame.into();
+            return DropReason::WayItCame.into();
         }
         if way != Route::LOCAL && self.links.by_route(way).is_none() {
-            return Why::RouteGone.into();
+            return DropReason::RouteGone.into();
         }
         // Our own searches get all hits.
         if way != Route::LOCAL && !self.has_room(now, (guid, route), message.len()) {
-            return Why::ResultLimit.into();
+            return DropReason::ResultLimit.into();
         }
         if self.hits.put(now, mark, route) == Err(Full) {
-            return Why::Quota.into();
+            return DropReason::Quota.into();
         }
         self.learn(now, slot, route, servent, fx);
         self.deepenings.found(guid, hit.count());
         let Some(slot) = way.slot() else { return Fate::Local.into() };
         if self.step(message).is_none() {
-            return Why::TtlSpent.into();
+            return DropReason::TtlSpent.into();
         }
         alloc::vec![slot].into()
     }
 
     /// Remembers the route to a servent (RT-3), unless another one is alive:
     /// whoever claims another's id does not get its pushes.
-    fn learn(&mut self, now: Instant, slot: u32, route: Route, servent: Guid, fx: &mut Effects) {
+    fn learn(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        route: Route,
+        servent: Guid,
+        fx: &mut RoutingEffects,
+    ) {
         let mark = self.marks.of_id(servent);
         let known = self.servents.get(mark);
         let other =
@@ -314,7 +338,7 @@ impl Router {
     /// there are enough. Each neighbour has a quota of its own, so that none
     /// silences another (RT-21).
     fn has_room(&mut self, now: Instant, (asked, by): (Guid, Route), bytes: usize) -> bool {
-        let asked = self.marks.of(&[&asked.0, &by.number().to_le_bytes()]);
+        let asked = self.marks.derive_mark(&[&asked.0, &by.number().to_le_bytes()]);
         // Ten bits for the number of hits, twenty-two for bytes.
         let sum = self.answers.get(asked).map_or(0, Route::number);
         let (hits, so_far) = (sum >> 22, sum & ((1 << 22) - 1));
@@ -332,11 +356,11 @@ impl Router {
         true
     }
 
-    fn judge_push(
+    fn decide_push(
         &mut self,
         now: Instant,
         (slot, route): (u32, Route),
-        message: &Message,
+        message: &OverlayMessage,
         push: &Push,
     ) -> Judgement {
         let mark = self.marks.of_id(message.guid);
@@ -344,40 +368,50 @@ impl Router {
             return Self::twice(first, route);
         }
         if self.pushes.put(now, mark, route) == Err(Full) {
-            return Why::Quota.into();
+            return DropReason::Quota.into();
         }
         if push.servent == self.servent {
-            return self.judge_own_push(now, slot, push);
+            return self.decide_own_push(now, slot, push);
         }
-        match self.ways(push, Some(route)) {
-            Ok(_) if self.step(message).is_none() => Why::TtlSpent.into(),
+        match self.push_routes(push, Some(route)) {
+            Ok(_) if self.step(message).is_none() => DropReason::TtlSpent.into(),
             Ok(slots) => slots.into(),
             Err(why) => why.into(),
         }
     }
 
     /// The slots a push is to be sent to.
-    pub(super) fn ways(&self, push: &Push, from: Option<Route>) -> Result<Vec<u32>, Why> {
+    pub(super) fn push_routes(
+        &self,
+        push: &Push,
+        from: Option<Route>,
+    ) -> Result<Vec<u32>, DropReason> {
         if self.config.push_routing == PushRouting::Broadcast {
-            let has = |link: &&Link| {
+            let has = |link: &&NeighbourLink| {
                 let number = link.route.number().to_le_bytes();
-                let mark = self.marks.of(&[&push.servent.0, &number]);
+                let mark = self.marks.derive_mark(&[&push.servent.0, &number]);
                 Some(link.route) != from && self.holders.get(mark).is_some()
             };
             let ways = self.links.iter().filter(has).filter_map(|link| link.route.slot());
             let ways: Vec<u32> = ways.collect();
-            return if ways.is_empty() { Err(Why::NoRoute) } else { Ok(ways) };
+            return if ways.is_empty() { Err(DropReason::NoRoute) } else { Ok(ways) };
         }
         let mark = self.marks.of_id(push.servent);
-        let way = self.servents.get(mark).ok_or(Why::NoRoute)?;
+        let way = self.servents.get(mark).ok_or(DropReason::NoRoute)?;
         if Some(way) == from {
-            return Err(Why::WayItCame);
+            return Err(DropReason::WayItCame);
         }
-        let link = self.links.by_route(way).ok_or(Why::RouteGone)?;
+        let link = self.links.by_route(way).ok_or(DropReason::RouteGone)?;
         Ok(link.route.slot().into_iter().collect())
     }
 
-    fn judge_qrp(&mut self, now: Instant, slot: u32, qrp: &Qrp, fx: &mut Effects) -> Judgement {
+    fn decide_qrp(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        qrp: &Qrp,
+        fx: &mut RoutingEffects,
+    ) -> Judgement {
         let Config { tables_at_once: at_once, tables_every, time_scale, .. } = self.config;
         let even = Even { pause: tables_every.scaled(time_scale), at_once };
         // Only these cost time and memory.
@@ -389,11 +423,11 @@ impl Router {
             if let Some(link) = self.links.at_mut(slot) {
                 link.keywords = None; // It would not be true.
             }
-            let fate = Fate::Drop { why: Why::Quota };
+            let fate = Fate::Drop { why: DropReason::Quota };
             return Judgement { fate, strike: Some(code::IMPROPER) };
         }
         let limits = KeywordsLimits { entries: self.config.keyword_entries };
-        let Some(link) = self.links.at_mut(slot) else { return Why::NoRoute.into() };
+        let Some(link) = self.links.at_mut(slot) else { return DropReason::NoRoute.into() };
         let conn = link.conn;
         let taken = match qrp {
             Qrp::Reset { length, .. } => Keywords::reset(*length, limits).map(|table| {
@@ -416,54 +450,61 @@ impl Router {
             }
             Err(_) => {
                 link.keywords = None;
-                let fate = Fate::Drop { why: Why::Improper };
+                let fate = Fate::Drop { why: DropReason::Improper };
                 Judgement { fate, strike: Some(code::IMPROPER) }
             }
         }
     }
 
     /// Carries out a verdict.
-    fn carry(&mut self, now: Instant, slot: u32, message: Message, fate: Fate, fx: &mut Effects) {
+    fn carry(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        message: OverlayMessage,
+        fate: Fate,
+        fx: &mut RoutingEffects,
+    ) {
         let (guid, hops) = (message.guid, message.hops);
         match fate {
             Fate::Drop { .. } => return,
             Fate::Forward { slots } => {
-                if let Body::Query(query) = &message.body {
+                if let MessageBody::Query(query) = &message.body {
                     fx.output(Output::Query { guid, hops, query: query.clone() });
                 }
                 // Leaves get a query even with its last hop.
                 let (ttl, hops) = self.step(&message).unwrap_or((1, hops.saturating_add(1)));
-                self.transmit(now, &slots, Message { ttl, hops, ..message }, fx);
+                self.transmit(now, &slots, OverlayMessage { ttl, hops, ..message }, fx);
                 return;
             }
             Fate::Onward { slots } => {
                 if let Some((ttl, hops)) = self.step(&message) {
-                    self.transmit(now, &slots, Message { ttl, hops, ..message }, fx);
+                    self.transmit(now, &slots, OverlayMessage { ttl, hops, ..message }, fx);
                 }
                 return;
             }
             Fate::Local => {}
         }
         match message.body {
-            Body::Ping(_) => self.answer_ping(now, slot, &message, fx),
-            Body::Pong(pong) => self.keep_pong(slot, hops, &pong, fx),
-            Body::Query(query) => fx.output(Output::Query { guid, hops, query }),
-            Body::Hit(hit) => {
+            MessageBody::Ping(_) => self.answer_ping(now, slot, &message, fx),
+            MessageBody::Pong(pong) => self.keep_pong(slot, hops, &pong, fx),
+            MessageBody::Query(query) => fx.output(Output::Query { guid, hops, query }),
+            MessageBody::Hit(hit) => {
                 if let Some(link) = self.links.at(slot) {
                     let (conn, from) = (link.conn, link.peer.ip());
                     fx.output(Output::Hit { guid, conn, from, hops, hit });
                 }
             }
-            Body::Push(push) => fx.output(Output::Push { index: push.index, at: push.at }),
-            Body::Bye(bye) => {
+            MessageBody::Push(push) => fx.output(Output::Push { index: push.index, at: push.at }),
+            MessageBody::Bye(bye) => {
                 if let Some(link) = self.links.at(slot) {
                     let conn = link.conn;
                     fx.output(Output::Close { conn });
-                    self.forget(conn, Ending::Bye { code: bye.code, text: bye.text }, fx);
+                    self.forget(conn, NeighbourEnding::Bye { code: bye.code, text: bye.text }, fx);
                 }
             }
-            Body::Vendor(vendor) => self.obey_vendor(now, slot, (guid, &vendor), fx),
-            Body::Qrp(_) => {}
+            MessageBody::Vendor(vendor) => self.obey_vendor(now, slot, (guid, &vendor), fx),
+            MessageBody::Qrp(_) => {}
         }
     }
 
@@ -472,8 +513,8 @@ impl Router {
         &mut self,
         now: Instant,
         slots: &[u32],
-        message: Message,
-        fx: &mut Effects,
+        message: OverlayMessage,
+        fx: &mut RoutingEffects,
     ) {
         let (window, queue) = (self.config.window, self.config.queue);
         // Not every servent can read extension blocks.
@@ -497,9 +538,9 @@ impl Router {
             let conn = link.conn;
             for lost in link.flow.keep(message, queue) {
                 link.dropped += 1;
-                self.counters.dropped(lost.kind(), Why::Overflow);
-                if link.tell(Why::Overflow) {
-                    fx.event(Event::Limit { conn, why: Why::Overflow });
+                self.counters.dropped(lost.kind(), DropReason::Overflow);
+                if link.tell(DropReason::Overflow) {
+                    fx.event(Event::Limit { conn, why: DropReason::Overflow });
                 }
                 if self.config.trace_messages {
                     fx.event(Event::Overflow { conn, guid: lost.guid, kind: lost.kind() });
@@ -516,6 +557,13 @@ impl Router {
 }
 
 /// True for reasons that are limits a neighbour exceeds.
-const fn is_limit(why: Why) -> bool {
-    matches!(why, Why::TtlTooLarge | Why::TooLong | Why::Quota | Why::ResultLimit | Why::PushLimit)
+const fn is_limit(why: DropReason) -> bool {
+    matches!(
+        why,
+        DropReason::TtlTooLarge
+            | DropReason::TooLong
+            | DropReason::Quota
+            | DropReason::ResultLimit
+            | DropReason::PushLimit
+    )
 }

@@ -20,9 +20,9 @@ pub const PARTS: u16 = 64;
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(transparent)]
-pub struct Part(pub u16);
+pub struct Partition(pub u16);
 
-impl Part {
+impl Partition {
     /// All parts.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..PARTS).map(Self)
@@ -32,13 +32,13 @@ impl Part {
     ///
     /// ```
     /// use servent_core::id::FileKey;
-    /// use servent_core::lease::{PARTS, Part};
+    /// use servent_core::lease::{PARTS, Partition};
     ///
-    /// let part = Part::of(FileKey(7));
-    /// assert!(part.0 < PARTS && part == Part::of(FileKey(7)));
+    /// let part = Partition::containing(FileKey(7));
+    /// assert!(part.0 < PARTS && part == Partition::containing(FileKey(7)));
     /// ```
     #[must_use]
-    pub fn of(file: FileKey) -> Self {
+    pub fn containing(file: FileKey) -> Self {
         let mut hasher = SipHasher13::new_with_keys(0, 0);
         hasher.write(&file.0.to_be_bytes());
         Self((hasher.finish() % u64::from(PARTS)) as u16)
@@ -83,12 +83,12 @@ mod tests {
     fn st_4_a_member_that_goes_leaves_its_parts_and_no_other_part_moves() {
         let all = members(1..6);
         let rest = members(1..5);
-        for part in Part::all() {
+        for part in Partition::all() {
             let (before, after) =
                 (part.owner(all.iter().copied()), part.owner(rest.iter().copied()));
             assert!(before == after || before == Some(all[4]), "{part:?}");
         }
-        assert_eq!(Part(0).owner([].into_iter()), None);
+        assert_eq!(Partition(0).owner([].into_iter()), None);
     }
 
     #[test]
@@ -96,7 +96,7 @@ mod tests {
         for count in 2..6 {
             let all = members(1..count + 1);
             let mut parts = BTreeMap::new();
-            for part in Part::all() {
+            for part in Partition::all() {
                 *parts.entry(part.owner(all.iter().copied())).or_insert(0) += 1;
             }
             assert_eq!(parts.len(), usize::from(count));
@@ -105,7 +105,7 @@ mod tests {
         }
         let mut files = BTreeMap::new();
         for key in 0..6_400 {
-            *files.entry(Part::of(FileKey(key))).or_insert(0) += 1;
+            *files.entry(Partition::containing(FileKey(key))).or_insert(0) += 1;
         }
         assert!(files.len() == usize::from(PARTS) && files.values().all(|&n| n > 50), "{files:?}");
     }
@@ -113,9 +113,9 @@ mod tests {
     /// What is stored depends on these: they never change.
     #[test]
     fn st_4_the_division_is_the_same_in_every_version() {
-        assert_eq!([1, 2, u64::MAX].map(|key| Part::of(FileKey(key)).0), PART_OF);
+        assert_eq!([1, 2, u64::MAX].map(|key| Partition::containing(FileKey(key)).0), PART_OF);
         let all = members(1..4);
-        let owners = (0..8).filter_map(|part| Part(part).owner(all.iter().copied()));
+        let owners = (0..8).filter_map(|part| Partition(part).owner(all.iter().copied()));
         let owners: Vec<u8> = owners
             .filter_map(|at| if let IpAddr::V4(ip) = at.ip() { Some(ip.octets()[3]) } else { None })
             .collect();

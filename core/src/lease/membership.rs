@@ -3,7 +3,7 @@
 //! Every member looks at one board in the store: who is there, each with a beat
 //! that it counts up itself, and who holds the lease of which part. Looking is
 //! also how it says that it is there. A part belongs to the member that
-//! [`Part::owner`] names among those that beat. Its owner takes it when nobody
+//! [`Partition::owner`] names among those that beat. Its owner takes it when nobody
 //! holds it, or when its holder has not beaten for [`Config::patience`]; a holder
 //! that is no longer the owner stops serving it, has what it promised saved, and
 //! gives it back. As with a single lease, taking a part counts its number up, and
@@ -16,7 +16,7 @@ use core::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Config, Part};
+use super::{Config, Partition};
 use crate::engine::{Engine, FxOf};
 use crate::id::Guid;
 use crate::time::Instant;
@@ -28,14 +28,14 @@ mod tests;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Board {
     /// Those who have said that they are there.
-    pub members: Vec<Seat>,
+    pub members: Vec<MemberSeat>,
     /// The leases, by part; those that are not here were never taken.
-    pub parts: BTreeMap<Part, Hold>,
+    pub parts: BTreeMap<Partition, Hold>,
 }
 
 /// A member on the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Seat {
+pub struct MemberSeat {
     /// A process: drawn when it starts.
     pub id: Guid,
     /// Where it serves, by which it is known after a restart, too.
@@ -55,9 +55,9 @@ pub struct Hold {
 
 /// A lease to be taken, if it is still as it was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Claim {
+pub struct LeaseClaim {
     /// The part.
-    pub part: Part,
+    pub part: Partition,
     /// Its lease as it was seen.
     pub seen: Hold,
 }
@@ -82,12 +82,12 @@ pub enum Input {
     /// The answer to [`Output::Look`].
     Seen(Board),
     /// The answer to [`Output::Take`]: those that could be taken.
-    Taken(BTreeSet<Part>),
+    Taken(BTreeSet<Partition>),
     /// What was promised for these parts is saved, and nothing more is
     /// ([`Output::Hush`]).
-    Quiet(BTreeSet<Part>),
+    Quiet(BTreeSet<Partition>),
     /// The answer to [`Output::Free`].
-    Freed(BTreeSet<Part>),
+    Freed(BTreeSet<Partition>),
     /// The store cannot be asked.
     Away,
     /// We end.
@@ -101,14 +101,14 @@ pub enum Output {
     /// Count our beat up and read the board.
     Look,
     /// Take these leases.
-    Take(Vec<Claim>),
+    Take(Vec<LeaseClaim>),
     /// Say that nobody holds these parts any more.
-    Free(BTreeSet<Part>),
+    Free(BTreeSet<Partition>),
     /// We lead these parts: what the store remembers of them is ours to keep.
-    Lead(BTreeSet<Part>),
+    Lead(BTreeSet<Partition>),
     /// Serve these parts no longer, have saved what was promised for them, and
     /// say [`Input::Quiet`].
-    Hush(BTreeSet<Part>),
+    Hush(BTreeSet<Partition>),
     /// Who leads which part has changed, as far as we know: one for each part.
     Divide(Vec<Leader>),
     /// We end, or must: give back everything and leave the board.
@@ -136,7 +136,7 @@ pub enum Event {
     /// A part that we led is somebody else's.
     Lost {
         /// The part.
-        part: Part,
+        part: Partition,
     },
 }
 
@@ -148,13 +148,13 @@ pub struct Division {
     at: SocketAddr,
     /// The other members, what their beat was, and since when.
     others: BTreeMap<Guid, Other>,
-    ours: BTreeMap<Part, Ours>,
+    ours: BTreeMap<Partition, Ours>,
     /// Where those serve that are there, and whose each part is among them.
     there: Vec<SocketAddr>,
     owners: Vec<SocketAddr>,
     told: Vec<Leader>,
     /// The leases as they were when nothing was left to do about them.
-    settled: Option<BTreeMap<Part, Hold>>,
+    settled: Option<BTreeMap<Partition, Hold>>,
     /// The store could not be asked since the last look: silence proves nothing.
     blind: bool,
     next: Option<Instant>,
@@ -199,12 +199,12 @@ impl Division {
     }
 
     /// The parts it leads, as far as it knows.
-    pub fn leads(&self) -> impl Iterator<Item = Part> {
+    pub fn leads(&self) -> impl Iterator<Item = Partition> {
         self.ours.iter().filter(|(_, state)| **state == Ours::Leads).map(|(part, _)| *part)
     }
 
-    fn seen(&mut self, now: Instant, board: &Board, fx: &mut FxOf<Self>) {
-        let held = |part: &Part| board.parts.get(part).and_then(|hold| hold.holder);
+    fn observe(&mut self, now: Instant, board: &Board, fx: &mut FxOf<Self>) {
+        let held = |part: &Partition| board.parts.get(part).and_then(|hold| hold.holder);
         // Perhaps only the answer was lost.
         self.ours.retain(|part, state| *state != Ours::Quiet || held(part) == Some(self.us));
         if let Some(part) = self.ours.keys().find(|part| held(part) != Some(self.us)) {
@@ -222,7 +222,7 @@ impl Division {
         }
         let (mut hush, mut free) = (BTreeSet::new(), BTreeSet::new());
         let mut claims = Vec::new();
-        for part in Part::all() {
+        for part in Partition::all() {
             let owned = self.owners[usize::from(part.0)] == self.at;
             match self.ours.get_mut(&part) {
                 Some(state @ Ours::Leads) if !owned => {
@@ -235,7 +235,7 @@ impl Division {
                     let never = Hold { fence: 0, holder: None };
                     let seen = board.parts.get(&part).copied().unwrap_or(never);
                     if seen.holder.is_none_or(|holder| !self.is_there(holder)) {
-                        claims.push(Claim { part, seen });
+                        claims.push(LeaseClaim { part, seen });
                     }
                 }
                 // Its taking was not answered, and its owner waits for it.
@@ -264,10 +264,10 @@ impl Division {
     fn watch(&mut self, now: Instant, board: &Board, fx: &mut FxOf<Self>) {
         let blind = core::mem::take(&mut self.blind);
         // Whoever was at our address before is not there any more.
-        let other = |seat: &&Seat| seat.id != self.us && seat.at != self.at;
+        let other = |seat: &&MemberSeat| seat.id != self.us && seat.at != self.at;
         let seats = board.members.iter().filter(other);
         let mut others = BTreeMap::new();
-        for &Seat { id, at, beat } in seats {
+        for &MemberSeat { id, at, beat } in seats {
             let before = self.others.remove(&id);
             let mut other = match before {
                 Some(other) if other.beat == beat => other,
@@ -301,8 +301,8 @@ impl Division {
         let others = self.others.values().filter(|other| other.there).map(|other| other.at);
         let there: Vec<SocketAddr> = others.chain([self.at]).collect();
         if there != self.there {
-            let owner = |part: Part| part.owner(there.iter().copied()).unwrap_or(self.at);
-            self.owners = Part::all().map(owner).collect();
+            let owner = |part: Partition| part.owner(there.iter().copied()).unwrap_or(self.at);
+            self.owners = Partition::all().map(owner).collect();
             self.settled = None;
             self.there = there;
         }
@@ -310,7 +310,7 @@ impl Division {
 
     /// Tells the host who leads which part, when that has changed.
     fn tell(&mut self, board: &Board, fx: &mut FxOf<Self>) {
-        let leader = |part: Part| match self.ours.get(&part) {
+        let leader = |part: Partition| match self.ours.get(&part) {
             Some(Ours::Leads) => Leader::Us,
             Some(Ours::Hushes | Ours::Quiet) => Leader::Nobody,
             None => {
@@ -319,7 +319,7 @@ impl Division {
                 other.filter(|other| other.there).map_or(Leader::Nobody, |one| Leader::At(one.at))
             }
         };
-        let division: Vec<Leader> = Part::all().map(leader).collect();
+        let division: Vec<Leader> = Partition::all().map(leader).collect();
         if division != self.told {
             self.told.clone_from(&division);
             fx.output(Output::Divide(division));
@@ -340,7 +340,7 @@ impl Engine for Division {
                 fx.output(Output::Leave);
             }
             _ if self.next.is_none() => {}
-            Input::Seen(board) => self.seen(now, &board, fx),
+            Input::Seen(board) => self.observe(now, &board, fx),
             Input::Taken(parts) if parts.is_empty() => {}
             Input::Taken(parts) => {
                 self.settled = None;
@@ -354,7 +354,7 @@ impl Engine for Division {
             }
             Input::Quiet(parts) => {
                 self.settled = None;
-                let quiet = |part: &Part| (*part, Ours::Quiet);
+                let quiet = |part: &Partition| (*part, Ours::Quiet);
                 self.ours.extend(parts.iter().map(quiet));
                 fx.output(Output::Free(parts));
             }

@@ -8,11 +8,11 @@
 use alloc::collections::BTreeMap;
 use core::net::IpAddr;
 
-use super::entry::{Entry, Phase};
-use super::{Effects, Request, Server};
+use super::entry::{EntryPhase, QueueEntry};
+use super::{QueueEffects, QueueRequest, QueueServer};
 use crate::address::owner;
 use crate::id::ConnId;
-use crate::queue::{Dialect, Event, Loss, Policy};
+use crate::queue::{Dialect, Event, PositionLoss, QueuePolicy};
 use crate::time::{Duration, Instant};
 
 /// How long after the end of the hold the entry would be overdue. Only matters
@@ -21,14 +21,14 @@ const SLACK: Duration = Duration::from_secs(5);
 
 /// A held request, and when it is answered at the latest.
 #[derive(Debug, Clone, Copy)]
-struct Held {
-    request: Request,
+struct ParkedRequest {
+    request: QueueRequest,
     until: Instant,
 }
 
 /// The held requests, by the arrival of their entries.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Holds(BTreeMap<u64, Held>);
+pub(super) struct Holds(BTreeMap<u64, ParkedRequest>);
 
 impl Holds {
     pub(super) fn is_empty(&self) -> bool {
@@ -40,21 +40,27 @@ impl Holds {
     }
 
     /// Removes the held request of the entry with this arrival.
-    pub(super) fn remove(&mut self, arrival: u64) -> Option<Request> {
+    pub(super) fn remove(&mut self, arrival: u64) -> Option<QueueRequest> {
         self.0.remove(&arrival).map(|held| held.request)
     }
 
-    fn of(&self, peer: IpAddr) -> usize {
+    fn count_parked(&self, peer: IpAddr) -> usize {
         let peer = owner(peer);
         self.0.values().filter(|held| owner(held.request.peer) == peer).count()
     }
 }
 
-impl Server {
+impl QueueServer {
     /// A request for which there is no slot now: holds it, or tells the client
     /// its place.
-    pub(super) fn wait(&mut self, now: Instant, at: u32, request: &Request, fx: &mut Effects) {
-        let Entry { seat, dialect, .. } = self.places.slab[at];
+    pub(super) fn wait(
+        &mut self,
+        now: Instant,
+        at: u32,
+        request: &QueueRequest,
+        fx: &mut QueueEffects,
+    ) {
+        let QueueEntry { seat, dialect, .. } = self.places.slab[at];
         let position = self.line.position(seat);
         let length = match dialect {
             Dialect::Active => None,
@@ -63,24 +69,24 @@ impl Server {
         };
         let length = length.filter(|length| {
             *length > Duration::ZERO
-                && self.config.policy == Policy::Adaptive
+                && self.config.policy == QueuePolicy::Adaptive
                 && request.waits
                 && position <= self.config.sync_places
                 && self.holds.0.len() < self.config.holds as usize
-                && self.holds.of(request.peer) < self.config.holds_per_ip as usize
+                && self.holds.count_parked(request.peer) < self.config.holds_per_ip as usize
         });
         match length {
-            Some(length) => self.hold(now, at, (request, length), fx),
+            Some(length) => self.park(now, at, (request, length), fx),
             None => self.tell(now, at, request, fx),
         }
     }
 
-    fn hold(
+    fn park(
         &mut self,
         now: Instant,
         at: u32,
-        (request, length): (&Request, Duration),
-        fx: &mut Effects,
+        (request, length): (&QueueRequest, Duration),
+        fx: &mut QueueEffects,
     ) {
         let scale = self.config.time_scale;
         let until = now + length.scaled(scale);
@@ -88,8 +94,8 @@ impl Server {
         (entry.not_before, entry.deadline) = (now, until + SLACK.scaled(scale));
         entry.awaited = Instant::MAX;
         (entry.calls, entry.call_booked) = (0, false);
-        let Entry { ticket, arrival, seat, told, .. } = *entry;
-        self.holds.0.insert(arrival, Held { request: *request, until });
+        let QueueEntry { ticket, arrival, seat, told, .. } = *entry;
+        self.holds.0.insert(arrival, ParkedRequest { request: *request, until });
         if told == 0 {
             // It asks once and waits, as it should: that is no hammering,
             // unless that is in vain.
@@ -105,14 +111,14 @@ impl Server {
     /// its address like any other. Whether that is too many shows when it asks
     /// again.
     pub(super) fn count_unanswered(&mut self, now: Instant, at: u32) {
-        let Entry { peer, told, .. } = self.places.slab[at];
+        let QueueEntry { peer, told, .. } = self.places.slab[at];
         if told == 0 {
             let _ = self.requests.count(owner(peer), now);
         }
     }
 
     /// Ends the hold of an entry; true when its request was held.
-    pub(super) fn end_hold(&mut self, now: Instant, at: u32, fx: &mut Effects) -> bool {
+    pub(super) fn end_hold(&mut self, now: Instant, at: u32, fx: &mut QueueEffects) -> bool {
         let Some(request) = self.holds.remove(self.places.slab[at].arrival) else { return false };
         let at = self.one_place(at, &request, fx);
         // We may be late, and there may be a slot now.
@@ -128,24 +134,24 @@ impl Server {
 
     /// The place of a passive client whose hold ends. Apart from held requests,
     /// an address has one place: the earliest of those it had (PQ-3).
-    fn one_place(&mut self, at: u32, request: &Request, fx: &mut Effects) -> u32 {
-        let Entry { dialect, peer, arrival, .. } = self.places.slab[at];
+    fn one_place(&mut self, at: u32, request: &QueueRequest, fx: &mut QueueEffects) -> u32 {
+        let QueueEntry { dialect, peer, arrival, .. } = self.places.slab[at];
         let passive = Some(peer).filter(|_| dialect == Dialect::Passive);
         let Some(other) = passive.and_then(|peer| self.places.passive_of(peer)) else { return at };
         if self.places.slab[other].arrival > arrival {
-            self.lose(other, Loss::Replaced, fx);
+            self.lose(other, PositionLoss::Replaced, fx);
             return at;
         }
-        self.lose(at, Loss::Replaced, fx);
+        self.lose(at, PositionLoss::Replaced, fx);
         self.places.bind(other, request.conn);
         self.note(other, request);
         other
     }
 
     /// Answers a held request now.
-    pub(super) fn answer(&mut self, now: Instant, conn: ConnId, fx: &mut Effects) {
+    pub(super) fn answer(&mut self, now: Instant, conn: ConnId, fx: &mut QueueEffects) {
         if let Some(at) = self.places.with_conn(conn)
-            && self.places.slab[at].phase == Phase::Waiting
+            && self.places.slab[at].phase == EntryPhase::Waiting
         {
             self.end_hold(now, at, fx);
         }
@@ -159,14 +165,14 @@ impl Server {
     pub fn next_answer(&self) -> Option<(Instant, ConnId)> {
         let waits = |conn| {
             let at = self.places.with_conn(conn);
-            at.is_some_and(|at| self.places.slab[at].phase == Phase::Waiting)
+            at.is_some_and(|at| self.places.slab[at].phase == EntryPhase::Waiting)
         };
         let held = self.holds.0.values().map(|held| (held.until, held.request.conn));
         held.filter(|(_, conn)| waits(*conn)).min()
     }
 
     /// Gives slots to held requests, in order of arrival.
-    pub(super) fn serve_held(&mut self, now: Instant, fx: &mut Effects) {
+    pub(super) fn serve_held(&mut self, now: Instant, fx: &mut QueueEffects) {
         while self.free_within() > 0 {
             let next = self.holds.0.iter().find_map(|(&arrival, held)| {
                 let at = self.places.with_conn(held.request.conn);

@@ -6,12 +6,14 @@ use std::collections::BTreeMap;
 use servent_core::time::Instant;
 use servent_core::trace::NodeId;
 use servent_sim::routing::moved;
-use servent_sim::unicast::{Arrow, Cause, DatagramId, Diagram, Fate, Loss, Mark, UnicastTotals};
+use servent_sim::unicast::{
+    Arrow, ArrowFate, DatagramId, DatagramLoss, Diagram, LifelineMark, LossCause, UnicastTotals,
+};
 
 use super::ends::{Ends, Seen};
 
 /// Which datagram: of which tape, and its number there.
-type Place = (usize, usize);
+type DatagramIndex = (usize, usize);
 
 /// The datagrams of one end that are unlike all others it sent, or received, and
 /// when that was.
@@ -52,9 +54,9 @@ pub(super) struct Joined {
     /// Those that were not recorded, by their addresses.
     pub(super) strangers: Vec<String>,
     /// What became of each datagram that was sent: where it arrived.
-    pairs: BTreeMap<Place, Place>,
+    pairs: BTreeMap<DatagramIndex, DatagramIndex>,
     /// For each that arrived and is known to the sender's tape, the sending.
-    causes: BTreeMap<Place, Place>,
+    causes: BTreeMap<DatagramIndex, DatagramIndex>,
     pub(super) diagram: Diagram,
     /// When numbers were sent for the first time, and delivered.
     written: Vec<(Instant, u64)>,
@@ -69,7 +71,7 @@ impl Joined {
         joined.name(tapes);
         let arrows = joined.arrows(tapes, shifts, &seq);
         let marks = joined.marks(tapes, shifts, &seq);
-        joined.diagram = Diagram::of(arrows, marks);
+        joined.diagram = Diagram::mark(arrows, marks);
         for (ends, by) in tapes.iter().zip(shifts) {
             let [sent, delivered] = ends.flow();
             joined.written.extend(sent.iter().map(|(at, n)| (moved(*at, *by), *n)));
@@ -106,7 +108,7 @@ impl Joined {
 
     /// Each that arrived was the latest of its like that had been sent by then.
     fn pair(&mut self, tapes: &[&Ends], shifts: &[i64]) {
-        let mut sent: BTreeMap<u64, Vec<(Instant, Place)>> = BTreeMap::new();
+        let mut sent: BTreeMap<u64, Vec<(Instant, DatagramIndex)>> = BTreeMap::new();
         for (k, ends) in tapes.iter().enumerate() {
             for (i, one) in ends.seen().iter().enumerate().filter(|(_, one)| one.ours) {
                 sent.entry(one.print).or_default().push((moved(one.at, shifts[k]), (k, i)));
@@ -116,7 +118,7 @@ impl Joined {
             for (i, one) in ends.seen().iter().enumerate().filter(|(_, one)| !one.ours) {
                 let at = moved(one.at, shifts[m]);
                 let Some(alike) = sent.get_mut(&one.print) else { continue };
-                let fits = |(when, (k, _)): &(Instant, Place)| *k != m && *when <= at;
+                let fits = |(when, (k, _)): &(Instant, DatagramIndex)| *k != m && *when <= at;
                 let Some(found) = alike.iter().rposition(fits) else { continue };
                 let (_, place) = alike.remove(found);
                 self.pairs.insert(place, (m, i));
@@ -179,9 +181,10 @@ impl Joined {
                 };
                 if let Some((m, j)) = self.pairs.get(&(k, i)) {
                     arrow.due = moved(tapes[*m].seen()[*j].at, shifts[*m]);
-                    (arrow.at, arrow.fate, arrow.why) = (Some(arrow.due), Fate::Arrived, None);
+                    (arrow.at, arrow.fate, arrow.why) = (Some(arrow.due), ArrowFate::Arrived, None);
                 } else if one.ours && (peer.0 as usize) < tapes.len() {
-                    (arrow.fate, arrow.why) = (Fate::Lost, Some(Cause::Loss(Loss::Chance)));
+                    (arrow.fate, arrow.why) =
+                        (ArrowFate::Lost, Some(LossCause::Loss(DatagramLoss::Chance)));
                 }
                 arrows.push(arrow);
             }
@@ -200,10 +203,10 @@ impl Joined {
         tapes: &[&Ends],
         shifts: &[i64],
         seq: &impl Fn(usize, u64) -> u64,
-    ) -> Vec<Mark> {
+    ) -> Vec<LifelineMark> {
         let mut marks = Vec::new();
         for (k, ends) in tapes.iter().enumerate() {
-            marks.extend(ends.marks().iter().map(|mark| Mark {
+            marks.extend(ends.marks().iter().map(|mark| LifelineMark {
                 at: moved(mark.at, shifts[k]),
                 seq: seq(k, mark.seq),
                 node: NodeId(k as u32),

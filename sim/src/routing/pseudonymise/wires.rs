@@ -7,13 +7,13 @@ use alloc::vec::Vec;
 use servent_core::engine::Effect;
 use servent_core::id::ConnId;
 use servent_core::node::{Event, Output};
-use servent_core::unicast::Payload;
+use servent_core::unicast::UnicastPayload;
 
-type Effects<'a> = &'a [Effect<Output, Event>];
+type RecordedEffects<'a> = &'a [Effect<Output, Event>];
 
 /// What one end of a connection has said.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct WrittenStream {
     pieces: Vec<Piece>,
     /// Bytes so far, as they were.
     upto: u64,
@@ -39,7 +39,7 @@ pub(super) enum Chunk {
     Never,
 }
 
-impl Said {
+impl WrittenStream {
     fn say(&mut self, length: u64, now: Option<Vec<u8>>) {
         let from = self.upto;
         self.upto += length;
@@ -77,27 +77,27 @@ impl Said {
 /// What a node has said on its connections.
 #[derive(Debug, Default)]
 pub(super) struct Wires {
-    said: BTreeMap<ConnId, Said>,
+    said: BTreeMap<ConnId, WrittenStream>,
     /// What was written on a channel from page to page goes out as messages, each of
     /// at most [`MESSAGE`] bytes.
-    messages: BTreeMap<Vec<u8>, Payload>,
+    messages: BTreeMap<Vec<u8>, UnicastPayload>,
 }
 
 /// Bytes of a message on a channel.
 const MESSAGE: usize = 64 * 1024;
 
 impl Wires {
-    pub(super) fn on(&self, conn: ConnId) -> Option<&Said> {
+    pub(super) fn on(&self, conn: ConnId) -> Option<&WrittenStream> {
         self.said.get(&conn)
     }
 
     /// A message of a channel. Bytes of files are as they were.
-    pub(super) fn message(&self, data: &Payload) -> Payload {
+    pub(super) fn message(&self, data: &UnicastPayload) -> UnicastPayload {
         self.messages.get(&data[..]).unwrap_or(data).clone()
     }
 
     /// Takes up what a step says: as it was, and as it is now.
-    pub(super) fn take(&mut self, before: Effects<'_>, now: Effects<'_>) {
+    pub(super) fn take(&mut self, before: RecordedEffects<'_>, now: RecordedEffects<'_>) {
         let mut said = written(now);
         for (conn, pieces) in written(before) {
             let wire = self.said.entry(conn).or_default();
@@ -114,7 +114,7 @@ impl Wires {
                     (Written::Bytes(one), Written::Bytes(other)) => {
                         let parts = one.chunks(MESSAGE).zip(other.chunks(MESSAGE));
                         let part = |(one, other): (&[u8], &[u8])| {
-                            (one.into(), Payload::copy_from_slice(other))
+                            (one.into(), UnicastPayload::copy_from_slice(other))
                         };
                         self.messages.extend(parts.map(part));
                         wire.say(one.len() as u64, Some(other.into()));
@@ -133,7 +133,7 @@ enum Written<'a> {
     File(u64),
 }
 
-fn written(effects: Effects<'_>) -> BTreeMap<ConnId, Vec<Written<'_>>> {
+fn written(effects: RecordedEffects<'_>) -> BTreeMap<ConnId, Vec<Written<'_>>> {
     let mut all: BTreeMap<ConnId, Vec<Written<'_>>> = BTreeMap::new();
     for effect in effects {
         match effect {
@@ -151,7 +151,7 @@ fn written(effects: Effects<'_>) -> BTreeMap<ConnId, Vec<Written<'_>>> {
 }
 
 /// The datagrams of a step.
-fn sent(effects: Effects<'_>) -> Vec<&[u8]> {
+fn sent(effects: RecordedEffects<'_>) -> Vec<&[u8]> {
     let all = effects.iter().filter_map(|effect| match effect {
         Effect::Output(Output::Datagrams { segment, data, .. }) => {
             Some(data.chunks((*segment).max(1) as usize))
@@ -167,7 +167,7 @@ pub(super) struct Datagrams(BTreeMap<Vec<u8>, Vec<u8>>);
 
 impl Datagrams {
     /// Takes up what a step sends.
-    pub(super) fn take(&mut self, before: Effects<'_>, now: Effects<'_>) {
+    pub(super) fn take(&mut self, before: RecordedEffects<'_>, now: RecordedEffects<'_>) {
         let (before, now) = (sent(before), sent(now));
         if before.len() == now.len() {
             let pairs = before.into_iter().zip(now);

@@ -3,17 +3,17 @@
 use serde::{Deserialize, Serialize};
 
 use super::scenario::Habit;
-use crate::act::At;
+use crate::action::At;
 use servent_core::trace::NodeId;
 
 /// An action at an instant.
-pub type ActAt = At<Act>;
+pub type SwarmActionAt = At<SwarmAction>;
 
 /// An action.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[allow(missing_docs)] // The fields are named by what they hold.
-pub enum Act {
+pub enum SwarmAction {
     /// A client dies without notice; what it has on disk stays.
     Kill { client: NodeId },
     /// It starts again with what it has on disk; a running one is killed first.
@@ -40,7 +40,7 @@ pub enum Act {
     Firewall { client: NodeId, closed: bool },
 }
 
-impl Act {
+impl SwarmAction {
     /// The clients it names.
     #[must_use]
     pub const fn clients(&self) -> [Option<NodeId>; 2] {
@@ -68,23 +68,23 @@ mod tests {
     fn every_act_comes_back_from_its_text() {
         let (client, from, to) = (NodeId(3), NodeId(1), NodeId(2));
         for act in [
-            Act::Kill { client },
-            Act::Restart { client },
-            Act::Stall { client },
-            Act::Resume { client },
-            Act::Passive { client },
-            Act::Active { client },
-            Act::Habit { client, habit: Habit::Corrupt },
-            Act::Cut { from, to },
-            Act::Heal { from, to },
-            Act::RestartCoordinator {},
-            Act::Firewall { client, closed: true },
+            SwarmAction::Kill { client },
+            SwarmAction::Restart { client },
+            SwarmAction::Stall { client },
+            SwarmAction::Resume { client },
+            SwarmAction::Passive { client },
+            SwarmAction::Active { client },
+            SwarmAction::Habit { client, habit: Habit::Corrupt },
+            SwarmAction::Cut { from, to },
+            SwarmAction::Heal { from, to },
+            SwarmAction::RestartCoordinator {},
+            SwarmAction::Firewall { client, closed: true },
         ] {
-            let act = ActAt { at: Instant::from_secs(7), act };
+            let act = SwarmActionAt { at: Instant::from_secs(7), act };
             let text = serde_json::to_string(&act).unwrap();
-            assert_eq!(ActAt::parse(&text), Ok(act), "{text}");
+            assert_eq!(SwarmActionAt::parse(&text), Ok(act), "{text}");
         }
-        assert!(ActAt::parse(r#"{"at":1}"#).is_err());
-        assert!(ActAt::parse(r#"{"kill":{"client":1},"stall":{"client":1}}"#).is_err());
+        assert!(SwarmActionAt::parse(r#"{"at":1}"#).is_err());
+        assert!(SwarmActionAt::parse(r#"{"kill":{"client":1},"stall":{"client":1}}"#).is_err());
     }
 }

@@ -11,16 +11,18 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use super::coordinator::{Coordinator, Offered};
-use super::cx::Cx;
-use super::io::{Account, Op, SwarmFile, swarm_key};
-use super::peers::Peers;
+use super::cx::SwarmCx;
+use super::io::{PartitionedAccount, SwarmFile, SwarmOp, swarm_key};
+use super::peers::SwarmPeers;
 use crate::id::{ConnId, FileKey};
-use crate::lease::Part;
-use crate::lease::division::Leader;
+use crate::lease::Partition;
+use crate::lease::membership::Leader;
 use crate::node::{ConnEvent, Event};
-use crate::swarm::{self, FileNo, FileSpec, Input, Limit, Manager, Refusal, Row, manager};
+use crate::swarm::{
+    self, FileNo, FileSpec, Input, LedgerRow, Manager, SwarmLimit, SwarmRefusal, manager,
+};
 use crate::time::Instant;
-use crate::wire::pdtp::{self, Extensions, Message, Text};
+use crate::wire::pdtp::{self, AgreedExtensions, PdtpMessage, Text};
 
 /// What whoever asks hears while nobody leads the swarm, before we hang up: clients
 /// come again after a moment.
@@ -28,13 +30,13 @@ const BETWEEN: &str = "the swarm changes hands; come again in a moment";
 
 /// Our place in a divided site.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Site {
+pub(super) struct PartitionedSite {
     /// Who answers for each part.
     leaders: Vec<Leader>,
     /// All our files, by their numbers.
     swarms: Vec<(FileKey, FileSpec)>,
     /// What the store remembers of swarms that have no manager yet.
-    accounts: BTreeMap<FileKey, Vec<Row>>,
+    accounts: BTreeMap<FileKey, Vec<LedgerRow>>,
     guests: BTreeMap<ConnId, Guest>,
 }
 
@@ -43,15 +45,15 @@ pub(super) struct Site {
 struct Guest {
     peer: IpAddr,
     /// How it introduced itself, with the port that it named last.
-    register: Option<Message>,
+    register: Option<PdtpMessage>,
     /// What it said last about how many transfers it can do at once.
     at_once: (Option<u32>, Option<u32>),
     swarms: BTreeSet<FileNo>,
 }
 
-impl Site {
+impl PartitionedSite {
     fn leader(&self, swarm: FileKey) -> Leader {
-        self.leaders.get(usize::from(Part::of(swarm).0)).copied().unwrap_or_default()
+        self.leaders.get(usize::from(Partition::containing(swarm).0)).copied().unwrap_or_default()
     }
 
     /// The other members.
@@ -70,19 +72,25 @@ impl Site {
 impl Coordinator {
     /// Who answers for each part of the site, from now on. What is not ours any more
     /// is let go: it is in the store, and its clients are sent on.
-    pub(super) fn divided(&mut self, leaders: &[Leader], peers: &mut Peers, cx: &mut Cx<'_>) {
+    pub(super) fn divided(
+        &mut self,
+        leaders: &[Leader],
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
+    ) {
         if self.site.is_none() {
             self.managers.clear();
         }
         let site = self.site.get_or_insert_default();
-        let ours = |part: Part| site.leaders.get(usize::from(part.0)) == Some(&Leader::Us);
-        let leader = |part: Part| match leaders.get(usize::from(part.0)).copied() {
+        let ours = |part: Partition| site.leaders.get(usize::from(part.0)) == Some(&Leader::Us);
+        let leader = |part: Partition| match leaders.get(usize::from(part.0)).copied() {
             // Its ledgers are not restored yet.
             Some(Leader::Us) if !ours(part) => Leader::Nobody,
             some => some.unwrap_or_default(),
         };
-        site.leaders = Part::all().map(leader).collect();
-        let led = |key: FileKey| site.leaders[usize::from(Part::of(key).0)] == Leader::Us;
+        site.leaders = Partition::all().map(leader).collect();
+        let led =
+            |key: FileKey| site.leaders[usize::from(Partition::containing(key).0)] == Leader::Us;
         site.accounts.retain(|key, _| led(*key));
         let gone = self.managers.keys().filter(|number| !site.key(**number).is_some_and(led));
         let gone: Vec<FileNo> = gone.copied().collect();
@@ -93,11 +101,11 @@ impl Coordinator {
 
     /// What the store remembers of swarms that are to be ours. Of those that nobody
     /// serves any more nobody else would forget what is old.
-    pub(super) fn remember(&mut self, accounts: Vec<Account>, cx: &mut Cx<'_>) {
+    pub(super) fn remember(&mut self, accounts: Vec<PartitionedAccount>, cx: &mut SwarmCx<'_>) {
         let Some(site) = &mut self.site else { return };
-        for Account { swarm, row } in accounts {
+        for PartitionedAccount { swarm, row } in accounts {
             if row.seen + self.config.purge <= cx.now {
-                cx.persist(Op::AccountGone { swarm, owner: row.owner });
+                cx.persist(SwarmOp::AccountGone { swarm, owner: row.owner });
             } else {
                 site.accounts.entry(swarm).or_default().push(row);
             }
@@ -105,27 +113,29 @@ impl Coordinator {
     }
 
     /// These parts are ours from now on.
-    pub(super) fn leads(&mut self, parts: &BTreeSet<Part>, cx: &mut Cx<'_>) {
+    pub(super) fn leads(&mut self, parts: &BTreeSet<Partition>, cx: &mut SwarmCx<'_>) {
         let Some(site) = &mut self.site else { return };
         for part in parts {
             if let Some(leader) = site.leaders.get_mut(usize::from(part.0)) {
                 *leader = Leader::Us;
             }
         }
-        let ours = (0..).zip(&site.swarms).filter(|(_, (key, _))| parts.contains(&Part::of(*key)));
+        let ours = (0..)
+            .zip(&site.swarms)
+            .filter(|(_, (key, _))| parts.contains(&Partition::containing(*key)));
         let ours: Vec<FileNo> = ours.map(|(number, _)| number).collect();
         for number in ours {
             self.lead(number, cx);
         }
     }
 
-    pub(super) fn serve_of_site(&mut self, file: SwarmFile, spec: FileSpec, cx: &mut Cx<'_>) {
+    pub(super) fn serve_of_site(&mut self, file: SwarmFile, spec: FileSpec, cx: &mut SwarmCx<'_>) {
         let Some(site) = &mut self.site else { return };
         if self.files.contains_key(&spec.url) {
             return;
         }
         if self.files.len() >= self.config.files as usize {
-            return cx.fx.event(Event::Swarm(swarm::Event::Limit { limit: Limit::Files }));
+            return cx.fx.event(Event::Swarm(swarm::Event::Limit { limit: SwarmLimit::Files }));
         }
         let (number, key) = (site.swarms.len() as FileNo, swarm_key(&spec.url));
         self.files.insert(spec.url.clone(), Offered { file, number, size: spec.size });
@@ -136,7 +146,7 @@ impl Coordinator {
     }
 
     /// A swarm is ours: its ledger is as it was saved.
-    fn lead(&mut self, number: FileNo, cx: &mut Cx<'_>) {
+    fn lead(&mut self, number: FileNo, cx: &mut SwarmCx<'_>) {
         let Some(site) = &mut self.site else { return };
         let Some((key, spec)) = site.swarms.get(number as usize).cloned() else { return };
         if self.managers.contains_key(&number) || !self.files.contains_key(&spec.url) {
@@ -155,7 +165,7 @@ impl Coordinator {
     }
 
     /// A swarm is not ours any more.
-    fn hand_over(&mut self, number: FileNo, peers: &mut Peers, cx: &mut Cx<'_>) {
+    fn hand_over(&mut self, number: FileNo, peers: &mut SwarmPeers, cx: &mut SwarmCx<'_>) {
         self.managers.remove(&number);
         let Some(site) = &mut self.site else { return };
         let Some((_, spec)) = site.swarms.get(number as usize) else { return };
@@ -173,11 +183,17 @@ impl Coordinator {
     }
 
     /// A client connected.
-    pub(super) fn guest(&mut self, conn: ConnId, peer: IpAddr, peers: &mut Peers, cx: &mut Cx<'_>) {
+    pub(super) fn guest(
+        &mut self,
+        conn: ConnId,
+        peer: IpAddr,
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
+    ) {
         let Some(site) = &mut self.site else { return };
         if site.guests.len() >= self.config.clients as usize {
-            cx.fx.event(Event::Swarm(swarm::Event::Limit { limit: Limit::Clients }));
-            cx.say(conn, Message::ProtocolError { message: "too many clients".into() });
+            cx.fx.event(Event::Swarm(swarm::Event::Limit { limit: SwarmLimit::Clients }));
+            cx.say(conn, PdtpMessage::ProtocolError { message: "too many clients".into() });
             cx.ends.push((conn, "too many clients"));
             self.found_at.remove(&conn);
             return;
@@ -201,34 +217,34 @@ impl Coordinator {
     pub(super) fn guest_says(
         &mut self,
         conn: ConnId,
-        message: Message,
-        peers: &mut Peers,
-        cx: &mut Cx<'_>,
+        message: PdtpMessage,
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
     ) {
         let site = self.site.as_mut();
         let Some(guest) = site.and_then(|site| site.guests.get_mut(&conn)) else { return };
         match (&message, &mut guest.register) {
-            (Message::Register { extensions, .. }, register @ None) => {
+            (PdtpMessage::Register { extensions, .. }, register @ None) => {
                 let extensions = *extensions;
                 *register = Some(message);
-                if extensions != Extensions::default() {
-                    cx.say(conn, Message::Extensions(extensions));
+                if extensions != AgreedExtensions::default() {
+                    cx.say(conn, PdtpMessage::Extensions(extensions));
                 }
                 return;
             }
-            (Message::Register { .. }, Some(_)) => {
-                return self.show_out(conn, Refusal::Order, "registered already", cx);
+            (PdtpMessage::Register { .. }, Some(_)) => {
+                return self.show_out(conn, SwarmRefusal::Order, "registered already", cx);
             }
             (_, None) => {
-                return self.show_out(conn, Refusal::Order, "`register` comes first", cx);
+                return self.show_out(conn, SwarmRefusal::Order, "`register` comes first", cx);
             }
             (
-                Message::ChangePort { listen_port: to },
-                Some(Message::Register { listen_port, .. }),
+                PdtpMessage::ChangePort { listen_port: to },
+                Some(PdtpMessage::Register { listen_port, .. }),
             ) => {
                 *listen_port = *to;
             }
-            (Message::SetConcurrency { max_download, max_upload }, _) => {
+            (PdtpMessage::SetConcurrency { max_download, max_upload }, _) => {
                 let (down, up) = guest.at_once;
                 guest.at_once = (max_download.or(down), max_upload.or(up));
             }
@@ -236,15 +252,20 @@ impl Coordinator {
         }
         let swarms = guest.swarms.clone();
         match about(&message) {
-            About::Itself => {
+            PartitionSubject::Itself => {
                 for number in swarms {
                     self.feed(number, Input::Message { conn, message: message.clone() }, cx);
                 }
             }
-            About::File(url) => self.of_file(conn, &url, message, peers, cx),
-            About::Nothing => {}
-            About::Wrong => {
-                self.show_out(conn, Refusal::NotAClients, "only the coordinator says that", cx);
+            PartitionSubject::File(url) => self.of_file(conn, &url, message, peers, cx),
+            PartitionSubject::Nothing => {}
+            PartitionSubject::Wrong => {
+                self.show_out(
+                    conn,
+                    SwarmRefusal::NotAClients,
+                    "only the coordinator says that",
+                    cx,
+                );
             }
         }
     }
@@ -254,9 +275,9 @@ impl Coordinator {
         &mut self,
         conn: ConnId,
         url: &Text,
-        message: Message,
-        peers: &mut Peers,
-        cx: &mut Cx<'_>,
+        message: PdtpMessage,
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
     ) {
         let number = self.files.get(url).map(|offered| offered.number);
         let (Some(site), Some(number)) = (&self.site, number) else {
@@ -270,7 +291,9 @@ impl Coordinator {
             return;
         }
         // What else it says is about what the swarm's last leader told it.
-        if let Message::AskInfo { .. } | Message::Request { .. } | Message::Provide { .. } = message
+        if let PdtpMessage::AskInfo { .. }
+        | PdtpMessage::Request { .. }
+        | PdtpMessage::Provide { .. } = message
         {
             self.elsewhere(conn, url, cx);
         }
@@ -278,7 +301,13 @@ impl Coordinator {
 
     /// A guest becomes a client of a swarm, if it is none yet; false when that has
     /// refused it.
-    fn join(&mut self, conn: ConnId, number: FileNo, peers: &mut Peers, cx: &mut Cx<'_>) -> bool {
+    fn join(
+        &mut self,
+        conn: ConnId,
+        number: FileNo,
+        peers: &mut SwarmPeers,
+        cx: &mut SwarmCx<'_>,
+    ) -> bool {
         let site = self.site.as_mut();
         let Some(guest) = site.and_then(|site| site.guests.get_mut(&conn)) else { return false };
         if !guest.swarms.insert(number) {
@@ -288,7 +317,7 @@ impl Coordinator {
         let (peer, register) = (guest.peer, guest.register.clone());
         let (max_download, max_upload) = guest.at_once;
         let told = max_download.or(max_upload).is_some();
-        let told = told.then_some(Message::SetConcurrency { max_download, max_upload });
+        let told = told.then_some(PdtpMessage::SetConcurrency { max_download, max_upload });
         self.feed(number, Input::Opened { conn, peer }, cx);
         for message in register.into_iter().chain(told) {
             self.feed(number, Input::Message { conn, message }, cx);
@@ -297,54 +326,60 @@ impl Coordinator {
     }
 
     /// Tells a client where to ask for a file whose swarm is not ours.
-    fn elsewhere(&mut self, conn: ConnId, url: &Text, cx: &mut Cx<'_>) {
+    fn elsewhere(&mut self, conn: ConnId, url: &Text, cx: &mut SwarmCx<'_>) {
         let Some(site) = &self.site else { return };
         let leader = site.leader(swarm_key(url));
         let to = if let Leader::At(at) = leader { Some(at) } else { None };
         cx.tell(ConnEvent::Elsewhere { conn, to });
         let Some(at) = to else {
-            cx.say(conn, Message::ProtocolError { message: BETWEEN.into() });
+            cx.say(conn, PdtpMessage::ProtocolError { message: BETWEEN.into() });
             cx.ends.push((conn, "nobody leads the swarm"));
             return self.closed(conn, cx);
         };
         let gone = Some(format!("{} is coordinated at {at}", name_of(url)));
-        let elsewhere = pdtp::Site { moved: to, others: site.others() };
-        cx.say(conn, Message::no_file(url.clone(), gone, elsewhere));
+        let elsewhere = pdtp::SiteAnnouncement { moved: to, others: site.others() };
+        cx.say(conn, PdtpMessage::no_file(url.clone(), gone, elsewhere));
     }
 
     /// Tells a client why, and hangs up.
-    pub(super) fn show_out(&mut self, conn: ConnId, why: Refusal, sentence: &str, cx: &mut Cx<'_>) {
+    pub(super) fn show_out(
+        &mut self,
+        conn: ConnId,
+        why: SwarmRefusal,
+        sentence: &str,
+        cx: &mut SwarmCx<'_>,
+    ) {
         cx.fx.event(Event::Swarm(swarm::Event::Refused { client: conn, why }));
-        cx.say(conn, Message::ProtocolError { message: sentence.into() });
+        cx.say(conn, PdtpMessage::ProtocolError { message: sentence.into() });
         cx.ends.push((conn, "the coordinator hangs up"));
         self.closed(conn, cx);
     }
 
     /// Whether a manager's message is to be sent. What was agreed with a guest it
     /// knows already; who has a file is told of the other members.
-    pub(super) fn is_news(&self, message: &mut Message) -> bool {
+    pub(super) fn is_news(&self, message: &mut PdtpMessage) -> bool {
         let Some(site) = &self.site else { return true };
         match message {
-            Message::Extensions(_) => return false,
-            Message::TellInfo { size: Some(_), site: told, .. } => told.others = site.others(),
+            PdtpMessage::Extensions(_) => return false,
+            PdtpMessage::TellInfo { size: Some(_), site: told, .. } => told.others = site.others(),
             _ => {}
         }
         true
     }
 
     /// How a row of a manager's ledger is saved: that of a swarm by itself.
-    pub(super) fn saved(&self, number: FileNo, row: Row) -> Op {
+    pub(super) fn saved(&self, number: FileNo, row: LedgerRow) -> SwarmOp {
         match self.site.as_ref().and_then(|site| site.key(number)) {
-            Some(swarm) => Op::Account(Account { swarm, row }),
-            None => Op::Ledger(row),
+            Some(swarm) => SwarmOp::Account(PartitionedAccount { swarm, row }),
+            None => SwarmOp::Ledger(row),
         }
     }
 
     /// How it is forgotten.
-    pub(super) fn forgotten(&self, number: FileNo, owner: IpAddr) -> Op {
+    pub(super) fn forgotten(&self, number: FileNo, owner: IpAddr) -> SwarmOp {
         match self.site.as_ref().and_then(|site| site.key(number)) {
-            Some(swarm) => Op::AccountGone { swarm, owner },
-            None => Op::LedgerGone(owner),
+            Some(swarm) => SwarmOp::AccountGone { swarm, owner },
+            None => SwarmOp::LedgerGone(owner),
         }
     }
 
@@ -360,7 +395,7 @@ impl Coordinator {
         if let Some(site) = &self.site {
             all.clients = site.guests.len() as u32;
             let mut led = core::mem::take(&mut all.files).into_iter();
-            let idle = |spec: &FileSpec| manager::FileView::idle(spec, self.config.ratio);
+            let idle = |spec: &FileSpec| manager::ManagedFileView::idle(spec, self.config.ratio);
             all.files = (0..)
                 .zip(&site.swarms)
                 .filter_map(|(number, (_, spec))| {
@@ -374,7 +409,7 @@ impl Coordinator {
 }
 
 /// What a message of a client is about.
-enum About {
+enum PartitionSubject {
     Itself,
     File(Text),
     /// It echoes what it was told, which is ignored.
@@ -383,35 +418,39 @@ enum About {
     Wrong,
 }
 
-fn about(message: &Message) -> About {
+fn about(message: &PdtpMessage) -> PartitionSubject {
     match message {
-        Message::ChangePort { .. } | Message::SetConcurrency { .. } => About::Itself,
-        Message::AskInfo { url }
-        | Message::Request { url, .. }
-        | Message::Unrequest { url, .. }
-        | Message::Provide { url, .. }
-        | Message::Unprovide { url, .. } => About::File(url.clone()),
-        Message::AskVerify(about) => About::File(about.url.clone()),
-        Message::Completed(report) => About::File(report.about.url.clone()),
-        Message::ProtocolError { .. } | Message::Error { .. } => About::Nothing,
-        Message::Register { .. }
-        | Message::Extensions(_)
-        | Message::TellInfo { .. }
-        | Message::Transfer(_)
-        | Message::TellVerify { .. }
-        | Message::HashVerify { .. } => About::Wrong,
+        PdtpMessage::ChangePort { .. } | PdtpMessage::SetConcurrency { .. } => {
+            PartitionSubject::Itself
+        }
+        PdtpMessage::AskInfo { url }
+        | PdtpMessage::Request { url, .. }
+        | PdtpMessage::Unrequest { url, .. }
+        | PdtpMessage::Provide { url, .. }
+        | PdtpMessage::Unprovide { url, .. } => PartitionSubject::File(url.clone()),
+        PdtpMessage::AskVerify(about) => PartitionSubject::File(about.url.clone()),
+        PdtpMessage::Completed(report) => PartitionSubject::File(report.about.url.clone()),
+        PdtpMessage::ProtocolError { .. } | PdtpMessage::Error { .. } => PartitionSubject::Nothing,
+        PdtpMessage::Register { .. }
+        | PdtpMessage::Extensions(_)
+        | PdtpMessage::TellInfo { .. }
+        | PdtpMessage::Transfer(_)
+        | PdtpMessage::TellVerify { .. }
+        | PdtpMessage::HashVerify { .. } => PartitionSubject::Wrong,
     }
 }
 
 /// There is no such file here.
-fn unknown(conn: ConnId, url: &Text, message: &Message, cx: &mut Cx<'_>) {
+fn unknown(conn: ConnId, url: &Text, message: &PdtpMessage, cx: &mut SwarmCx<'_>) {
     let answer = match message {
-        Message::AskInfo { .. } => Message::no_file(url.clone(), None, pdtp::Site::default()),
+        PdtpMessage::AskInfo { .. } => {
+            PdtpMessage::no_file(url.clone(), None, pdtp::SiteAnnouncement::default())
+        }
         _ => {
-            let why = Refusal::UnknownFile;
+            let why = SwarmRefusal::UnknownFile;
             cx.fx.event(Event::Swarm(swarm::Event::Refused { client: conn, why }));
             let message = "there is no such file".into();
-            Message::Error { reason: "unknown_file".into(), message }
+            PdtpMessage::Error { reason: "unknown_file".into(), message }
         }
     };
     cx.say(conn, answer);

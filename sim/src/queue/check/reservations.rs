@@ -7,7 +7,7 @@ use servent_core::time::{Duration, Instant};
 
 /// The start of each reservation, by the arrival of the request it is for.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Kept {
+pub(super) struct ReservationStarts {
     since: BTreeMap<u64, Instant>,
     /// The start of reservations given up at this instant: the next one
     /// inherits it.
@@ -17,7 +17,7 @@ pub(super) struct Kept {
     at: Instant,
 }
 
-impl Kept {
+impl ReservationStarts {
     /// A slot is reserved for the request with this arrival.
     pub(super) fn keep(&mut self, now: Instant, arrival: u64) {
         self.turn_to(now);

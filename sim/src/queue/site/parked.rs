@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use servent_core::id::ConnId;
 use servent_core::node::Output;
 use servent_core::time::Instant;
-use servent_core::trace::Cause;
+use servent_core::trace::RecordCause;
 
 /// One of them.
 #[derive(Debug, Clone)]
@@ -16,20 +16,20 @@ pub(super) struct Waiting {
     /// One of them was made by the same input.
     pub(super) promises: bool,
     pub(super) output: Output,
-    pub(super) cause: Cause,
+    pub(super) cause: RecordCause,
     /// When it was decided.
     pub(super) at: Instant,
 }
 
 /// Those of one member, in order.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Held {
+pub(super) struct ParkedEffects {
     list: VecDeque<Waiting>,
     /// While the store is away: connections on which something is promised.
     conns: BTreeSet<ConnId>,
 }
 
-impl Held {
+impl ParkedEffects {
     pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
@@ -51,7 +51,7 @@ impl Held {
         let all = core::mem::take(&mut self.list);
         let mut free = Vec::new();
         for one in all {
-            free.extend(self.keep(one));
+            free.extend(self.park(one));
         }
         free
     }
@@ -80,7 +80,7 @@ impl Held {
     }
 
     /// Holds an output back while the store is away, if it must be.
-    pub(super) fn keep(&mut self, one: Waiting) -> Option<Waiting> {
+    pub(super) fn park(&mut self, one: Waiting) -> Option<Waiting> {
         let conn = conn_of(&one.output);
         if !one.promises && !conn.is_some_and(|conn| self.conns.contains(&conn)) {
             return Some(one);

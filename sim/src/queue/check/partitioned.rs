@@ -7,10 +7,10 @@ use core::net::IpAddr;
 
 use super::super::host::Plan;
 use super::super::scenario::Scenario;
-use super::site::Member;
-use crate::check::Found;
+use super::site::CheckedMember;
+use crate::check::RecordViolations;
 use servent_core::id::Guid;
-use servent_core::lease::{PARTS, Part};
+use servent_core::lease::{PARTS, Partition};
 use servent_core::node::WorldEvent;
 use servent_core::queue::{Dialect, Event as Queue};
 use servent_core::time::{Duration, Instant};
@@ -22,8 +22,8 @@ const LEADERLESS: Duration = Duration::from_secs(10);
 
 /// A place as the records of the member that leads its part know it.
 #[derive(Debug, Clone, Copy)]
-struct Place {
-    part: Part,
+struct PartitionedPosition {
+    part: Partition,
     at: NodeId,
     /// The record that made it.
     since: u64,
@@ -34,7 +34,7 @@ struct Place {
 /// A place whose slot was given back.
 #[derive(Debug, Clone, Copy)]
 struct Done {
-    place: Place,
+    place: PartitionedPosition,
     /// The record of that.
     since: u64,
     /// The store knows.
@@ -44,18 +44,18 @@ struct Done {
 /// The members of a divided site, and what was promised.
 #[derive(Debug, Clone)]
 pub(super) struct Division {
-    all: Vec<Member>,
+    all: Vec<CheckedMember>,
     /// The parts that each of them says it leads.
     parts: Vec<u64>,
     store_away: bool,
     /// Since when nobody leads a part although somebody could and nothing goes
     /// wrong.
-    without: BTreeMap<Part, Instant>,
+    without: BTreeMap<Partition, Instant>,
     /// Which part a client's file belongs to.
-    part_of: BTreeMap<IpAddr, Part>,
+    part_of: BTreeMap<IpAddr, Partition>,
     /// Who took a part last, at which record.
-    owner: BTreeMap<Part, (NodeId, u64)>,
-    places: BTreeMap<Guid, Place>,
+    owner: BTreeMap<Partition, (NodeId, u64)>,
+    places: BTreeMap<Guid, PartitionedPosition>,
     /// Those that were served.
     done: BTreeMap<Guid, Done>,
     /// What a member decided of a part that another one has taken meanwhile, and
@@ -72,14 +72,13 @@ impl Division {
     pub(super) fn new(scenario: &Scenario) -> Self {
         let plan = Plan::new(scenario);
         let file = |name: &str| plan.files.iter().find(|file| file.name == name);
-        let part_of = plan
-            .profiles
-            .iter()
-            .filter_map(|one| Some((one.at.ip(), Part::of(file(&one.get.as_ref()?.name)?.key))));
+        let part_of = plan.profiles.iter().filter_map(|one| {
+            Some((one.at.ip(), Partition::containing(file(&one.get.as_ref()?.name)?.key)))
+        });
         let members = scenario.servers.len();
         Self {
             part_of: part_of.collect(),
-            all: alloc::vec![Member::default(); members],
+            all: alloc::vec![CheckedMember::default(); members],
             parts: alloc::vec![0; members],
             store_away: false,
             without: BTreeMap::new(),
@@ -93,8 +92,8 @@ impl Division {
     }
 
     /// The next record, of any node.
-    pub(super) fn see(&mut self, record: &Record, found: &mut Found<'_>) {
-        self.judge_the_gaps(record.at, found);
+    pub(super) fn observe(&mut self, record: &Record, found: &mut RecordViolations<'_>) {
+        self.check_gaps(record.at, found);
         if self.restoring.as_ref().is_some_and(|(at, ..)| *at < record.at) {
             self.restored(found);
         }
@@ -105,17 +104,17 @@ impl Division {
             }
             Event::Queue(event) => self.queue(record.seq, node, event, found),
             Event::Fetch(servent_core::fetch::Event::Queued { ticket: Some(ticket), .. }) => {
-                self.told(*ticket, found);
+                self.observe_position(*ticket, found);
             }
             _ => {}
         }
     }
 
-    pub(super) fn finish(&mut self, end: Instant, found: &mut Found<'_>) {
-        self.judge_the_gaps(end, found);
+    pub(super) fn finish(&mut self, end: Instant, found: &mut RecordViolations<'_>) {
+        self.check_gaps(end, found);
     }
 
-    fn judge_the_gaps(&mut self, now: Instant, found: &mut Found<'_>) {
+    fn check_gaps(&mut self, now: Instant, found: &mut RecordViolations<'_>) {
         let Some(since) = self.without.values().min().copied() else { return };
         if now.since(since) > LEADERLESS {
             self.without.clear();
@@ -127,14 +126,20 @@ impl Division {
         }
     }
 
-    fn world(&mut self, record: &Record, node: NodeId, event: &WorldEvent, found: &mut Found<'_>) {
+    fn world(
+        &mut self,
+        record: &Record,
+        node: NodeId,
+        event: &WorldEvent,
+        found: &mut RecordViolations<'_>,
+    ) {
         use WorldEvent as W;
         let one = &mut self.all[node.0 as usize];
         // A fault starts the clocks anew.
         let mut fault = true;
         match event {
             W::Crashed | W::Replaced => {
-                *one = Member { apart: one.apart, ..Member::default() };
+                *one = CheckedMember { apart: one.apart, ..CheckedMember::default() };
                 self.parts[node.0 as usize] = 0;
                 self.ended(node);
                 fault = matches!(event, W::Crashed);
@@ -178,7 +183,7 @@ impl Division {
         if able.is_empty() || self.store_away {
             return self.without.clear();
         }
-        for part in (0..PARTS).map(Part) {
+        for part in (0..PARTS).map(Partition) {
             if led & part.bit() != 0 {
                 self.without.remove(&part);
             } else if fault {
@@ -191,10 +196,16 @@ impl Division {
 
     /// A member leads these parts: what was told of those that it did not lead
     /// before must be there.
-    fn leads(&mut self, record: &Record, node: NodeId, parts: u64, found: &mut Found<'_>) {
+    fn leads(
+        &mut self,
+        record: &Record,
+        node: NodeId,
+        parts: u64,
+        found: &mut RecordViolations<'_>,
+    ) {
         let before = core::mem::replace(&mut self.parts[node.0 as usize], parts);
         let new = parts & !before;
-        for part in (0..PARTS).map(Part).filter(|part| new & part.bit() != 0) {
+        for part in (0..PARTS).map(Partition).filter(|part| new & part.bit() != 0) {
             self.owner.insert(part, (node, record.seq));
         }
         if new == 0 {
@@ -204,7 +215,7 @@ impl Division {
             self.restored(found);
         }
         // What the one before had decided and not saved never was.
-        let moved = |place: &Place| new & place.part.bit() != 0;
+        let moved = |place: &PartitionedPosition| new & place.part.bit() != 0;
         self.places.retain(|_, place| !moved(place) || place.saved);
         let due = self.places.iter().filter(|(_, place)| moved(place) && place.told);
         let due = due.map(|(ticket, _)| *ticket);
@@ -213,7 +224,7 @@ impl Division {
     }
 
     /// Writes succeed only for who has taken a part last.
-    fn saved(&mut self, node: NodeId, until: u64, found: &mut Found<'_>) {
+    fn saved(&mut self, node: NodeId, until: u64, found: &mut RecordViolations<'_>) {
         if self.strays.get(&node).is_some_and(|stray| *stray < until) {
             found.broken("one_leads", "check.two_write", &[("number", &0)]);
         }
@@ -225,7 +236,7 @@ impl Division {
         }
     }
 
-    fn queue(&mut self, seq: u64, node: NodeId, event: &Queue, found: &mut Found<'_>) {
+    fn queue(&mut self, seq: u64, node: NodeId, event: &Queue, found: &mut RecordViolations<'_>) {
         match event {
             Queue::Arrived { ticket, peer, dialect, .. } => {
                 let Some(part) = self.part_of.get(peer).copied() else { return };
@@ -235,7 +246,13 @@ impl Division {
                     self.decides(seq, node, part, found);
                     self.stands(
                         *ticket,
-                        Place { part, at: node, since: seq, saved: false, told: false },
+                        PartitionedPosition {
+                            part,
+                            at: node,
+                            since: seq,
+                            saved: false,
+                            told: false,
+                        },
                     );
                 }
             }
@@ -246,7 +263,13 @@ impl Division {
                 {
                     self.stands(
                         *ticket,
-                        Place { part, at: node, since: seq, saved: false, told: false },
+                        PartitionedPosition {
+                            part,
+                            at: node,
+                            since: seq,
+                            saved: false,
+                            told: false,
+                        },
                     );
                 }
             }
@@ -290,19 +313,25 @@ impl Division {
         }
     }
 
-    fn stands(&mut self, ticket: Guid, place: Place) {
+    fn stands(&mut self, ticket: Guid, place: PartitionedPosition) {
         self.places.insert(ticket, place);
     }
 
     /// A place that this member has is no more.
-    fn gone(&mut self, node: NodeId, ticket: Guid) -> Option<Place> {
+    fn gone(&mut self, node: NodeId, ticket: Guid) -> Option<PartitionedPosition> {
         self.places.get(&ticket).filter(|place| place.at == node)?;
         self.places.remove(&ticket)
     }
 
     /// A member gives a place in the line of a file: it says that it leads its
     /// part, and if another one has taken it meanwhile, nothing of that is saved.
-    fn decides(&mut self, seq: u64, node: NodeId, part: Part, found: &mut Found<'_>) {
+    fn decides(
+        &mut self,
+        seq: u64,
+        node: NodeId,
+        part: Partition,
+        found: &mut RecordViolations<'_>,
+    ) {
         if self.parts[node.0 as usize] & part.bit() == 0 {
             found.broken("one_line", "check.not_its_part", &[("part", &part.0)]);
         }
@@ -314,7 +343,13 @@ impl Division {
     /// A slot that was given back, as the store knows, is given to the same
     /// place again. Who does not lead its part any more and does not know that can
     /// save nothing of it, and so says nothing.
-    fn served_again(&mut self, seq: u64, node: NodeId, ticket: Guid, found: &mut Found<'_>) {
+    fn served_again(
+        &mut self,
+        seq: u64,
+        node: NodeId,
+        ticket: Guid,
+        found: &mut RecordViolations<'_>,
+    ) {
         let Some(done) = self.done.get(&ticket).filter(|done| done.saved) else { return };
         if self.owner.get(&done.place.part).is_some_and(|(owner, _)| *owner != node) {
             self.strays.insert(node, seq);
@@ -324,7 +359,7 @@ impl Division {
     }
 
     /// A member has restored the parts it took.
-    fn restored(&mut self, found: &mut Found<'_>) {
+    fn restored(&mut self, found: &mut RecordViolations<'_>) {
         let Some((_, _, missing)) = self.restoring.take() else { return };
         for ticket in missing {
             self.places.remove(&ticket);
@@ -333,7 +368,7 @@ impl Division {
     }
 
     /// A client hears of its place.
-    fn told(&mut self, ticket: Guid, found: &mut Found<'_>) {
+    fn observe_position(&mut self, ticket: Guid, found: &mut RecordViolations<'_>) {
         let Some(place) = self.places.get_mut(&ticket) else { return };
         place.told = true;
         if !place.saved {

@@ -7,30 +7,30 @@ use std::sync::Arc;
 
 use servent_core::engine::{Engine as _, FxOf};
 use servent_core::id::Guid;
-use servent_core::lease::division::{Division, Event, Input, Leader, Output};
-use servent_core::lease::{Config, PARTS, Part};
-use servent_core::node::swarm::Account;
-use servent_core::queue::Row;
+use servent_core::lease::membership::{Division, Event, Input, Leader, Output};
+use servent_core::lease::{Config, PARTS, Partition};
+use servent_core::node::swarm::PartitionedAccount;
+use servent_core::queue::StoredEntry;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::Database;
-use super::asker::{Asker, Attends, Troubles};
-use super::board::Desk;
-use super::keeper::{GOODBYE, Member, PATIENCE};
+use super::lease_loop::{AnnouncedMember, GOODBYE, PATIENCE};
+use super::lease_query::{Asker, Attends, QueryTroubles};
+use super::membership_table::Desk;
 use crate::clock::Clock;
 use crate::error::StoreFailure;
 
 /// What changes in the division, in order.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum PartitionNews {
     /// Who leads which part.
     Divide(Vec<Leader>),
     /// We lead these parts, with these numbers; what the database remembers of
     /// them.
-    Lead(BTreeMap<Part, i64>, Vec<Row>, Vec<Account>),
+    Lead(BTreeMap<Partition, i64>, Vec<StoredEntry>, Vec<PartitionedAccount>),
     /// These are to be given back, as soon as what was promised for them is saved.
-    Hush(BTreeSet<Part>),
+    Hush(BTreeSet<Partition>),
     /// The database cannot be asked, and why.
     Away(Arc<StoreFailure>),
 }
@@ -38,16 +38,16 @@ pub(super) enum News {
 /// Looks at the board in a task of its own.
 #[derive(Debug)]
 pub(super) struct Divider {
-    news: mpsc::Receiver<News>,
-    quiet: mpsc::Sender<BTreeSet<Part>>,
-    troubles: Troubles,
+    news: mpsc::Receiver<PartitionNews>,
+    quiet: mpsc::Sender<BTreeSet<Partition>>,
+    troubles: QueryTroubles,
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
 }
 
 impl Divider {
     /// Joins the site; `at` is where this member serves.
-    pub(super) fn start(database: Database, member: Member, at: SocketAddr) -> Self {
+    pub(super) fn start(database: Database, member: AnnouncedMember, at: SocketAddr) -> Self {
         let (tell, news) = mpsc::channel(usize::from(PARTS));
         // A part is given back once before it is taken again.
         let (quiet, mut quieted) = mpsc::channel(usize::from(PARTS));
@@ -58,7 +58,8 @@ impl Divider {
         let (taken, to_lead) = (BTreeMap::new(), BTreeMap::new());
         let asker = Asker::new(database);
         let troubles = asker.troubles();
-        let mut post = Post { asker, member, clock, division, joined: false, taken, to_lead, tell };
+        let mut post =
+            PartitionLoop { asker, member, clock, division, joined: false, taken, to_lead, tell };
         let task = tokio::spawn(async move {
             tokio::select! {
                 () = post.attend(&mut quieted) => {}
@@ -70,16 +71,16 @@ impl Divider {
 
     /// The next change; `None` when we were taken for dead, or the site is
     /// another one by now.
-    pub(super) async fn news(&mut self) -> Option<News> {
+    pub(super) async fn news(&mut self) -> Option<PartitionNews> {
         tokio::select! {
             biased; // What was heard before comes first.
             news = self.news.recv() => news,
-            why = self.troubles.next() => Some(News::Away(why)),
+            why = self.troubles.next() => Some(PartitionNews::Away(why)),
         }
     }
 
     /// What was promised for these parts is saved, and nothing more is.
-    pub(super) fn quiet(&self, parts: BTreeSet<Part>) {
+    pub(super) fn quiet(&self, parts: BTreeSet<Partition>) {
         let _ = self.quiet.try_send(parts); // Whoever ends gives everything back.
     }
 
@@ -105,22 +106,22 @@ impl Drop for Divider {
 }
 
 /// The division, and what it is asked over.
-struct Post {
+struct PartitionLoop {
     asker: Asker,
-    member: Member,
+    member: AnnouncedMember,
     clock: Clock,
     division: Division,
     joined: bool,
     /// The numbers of what was taken last.
-    taken: BTreeMap<Part, i64>,
+    taken: BTreeMap<Partition, i64>,
     /// Parts whose rows are not read yet.
-    to_lead: BTreeMap<Part, i64>,
-    tell: mpsc::Sender<News>,
+    to_lead: BTreeMap<Partition, i64>,
+    tell: mpsc::Sender<PartitionNews>,
 }
 
-impl Post {
+impl PartitionLoop {
     /// Runs until we are not in the site any more.
-    async fn attend(&mut self, quieted: &mut mpsc::Receiver<BTreeSet<Part>>) {
+    async fn attend(&mut self, quieted: &mut mpsc::Receiver<BTreeSet<Partition>>) {
         while !self.tell.is_closed() {
             let Some((at, _)) = self.division.poll_timeout() else { return };
             let quiet = tokio::select! {
@@ -146,7 +147,7 @@ impl Post {
         let _ = self.obey(fx).await; // Whoever goes need not know who comes.
     }
 
-    async fn report(&self, news: News) {
+    async fn report(&self, news: PartitionNews) {
         let _ = self.tell.send(news).await; // Nobody hears it who has ended.
     }
 
@@ -156,13 +157,13 @@ impl Post {
         if self.to_lead.is_empty() {
             return Ok(());
         }
-        let parts: Vec<Part> = self.to_lead.keys().copied().collect();
+        let parts: Vec<Partition> = self.to_lead.keys().copied().collect();
         let read = async { self.desk().await?.rows(&parts).await };
         // A long line takes longer than a beat may.
         let read = tokio::time::timeout(2 * PATIENCE, read).await;
-        if let Some((queue, accounts)) = self.asker.heard(read)? {
+        if let Some((queue, accounts)) = self.asker.receive(read)? {
             let numbers = std::mem::take(&mut self.to_lead);
-            self.report(News::Lead(numbers, queue, accounts)).await;
+            self.report(PartitionNews::Lead(numbers, queue, accounts)).await;
         }
         Ok(())
     }
@@ -196,7 +197,7 @@ impl Post {
     }
 }
 
-impl Attends for Post {
+impl Attends for PartitionLoop {
     type Engine = Division;
 
     fn clock(&self) -> &Clock {
@@ -218,14 +219,14 @@ impl Attends for Post {
 
     async fn carry_out(&mut self, output: Output) -> Result<Option<Input>, StoreFailure> {
         match output {
-            Output::Divide(leaders) => self.report(News::Divide(leaders)).await,
+            Output::Divide(leaders) => self.report(PartitionNews::Divide(leaders)).await,
             Output::Lead(parts) => {
                 let numbers = std::mem::take(&mut self.taken);
                 self.to_lead.extend(numbers.into_iter().filter(|(part, _)| parts.contains(part)));
             }
             Output::Hush(parts) => {
                 self.to_lead.retain(|part, _| !parts.contains(part));
-                self.report(News::Hush(parts)).await;
+                self.report(PartitionNews::Hush(parts)).await;
             }
             // Its last wish: it wants to be run no more.
             Output::Yield => {}
@@ -237,7 +238,7 @@ impl Attends for Post {
             }
             Output::Look | Output::Take(_) | Output::Free(_) => {
                 let answer = tokio::time::timeout(PATIENCE, self.ask(output)).await;
-                return Ok(Some(self.asker.heard(answer)?.unwrap_or(Input::Away)));
+                return Ok(Some(self.asker.receive(answer)?.unwrap_or(Input::Away)));
             }
         }
         Ok(None)

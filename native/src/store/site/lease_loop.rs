@@ -10,8 +10,8 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::Database;
-use super::asker::{Asker, Attends, Troubles};
-use super::said::Said;
+use super::lease_query::{Asker, Attends, QueryTroubles};
+use super::log_dedup::LogDedup;
 use super::schema::{self, Mode};
 use crate::clock::Clock;
 use crate::error::StoreFailure;
@@ -35,7 +35,7 @@ pub enum Role {
 
 /// Whom the others see.
 #[derive(Debug, Clone)]
-pub(super) struct Member {
+pub(super) struct AnnouncedMember {
     pub(super) holder: [u8; 16],
     pub(super) name: String,
     pub(super) serves: String,
@@ -47,7 +47,7 @@ pub(super) struct Keeper {
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
     lost: watch::Receiver<bool>,
-    troubles: Troubles,
+    troubles: QueryTroubles,
 }
 
 impl Keeper {
@@ -58,15 +58,15 @@ impl Keeper {
     /// the files, or nobody listens to its role any more.
     pub(super) async fn wait(
         database: Database,
-        member: Member,
+        member: AnnouncedMember,
         role: Option<watch::Sender<Role>>,
     ) -> Result<Self, StoreFailure> {
         let clock = Clock::new();
         let lease = Lease::new(Config::default(), clock.now());
         let mut asker = Asker::new(database);
-        asker.said = Some(Said::default());
+        asker.said = Some(LogDedup::default());
         let troubles = asker.troubles();
-        let mut post = Post { asker, member, role, clock, lease, joined: false };
+        let mut post = LeaseLoop { asker, member, role, clock, lease, joined: false };
         let listens = post.role.clone();
         let unwanted = async {
             match listens {
@@ -138,9 +138,9 @@ impl Drop for Keeper {
 }
 
 /// The lease, and what it is asked over.
-struct Post {
+struct LeaseLoop {
     asker: Asker,
-    member: Member,
+    member: AnnouncedMember,
     role: Option<watch::Sender<Role>>,
     clock: Clock,
     lease: Lease,
@@ -152,7 +152,7 @@ struct Post {
 const JOIN: &str = "DELETE FROM servent.member WHERE id <> $1 AND
     ((name = $2 AND serves = $3) OR seen < now() - interval '1 day')";
 
-impl Post {
+impl LeaseLoop {
     /// Waits for the next timer and does what it asks. True when we lead after
     /// that.
     ///
@@ -191,7 +191,7 @@ impl Post {
         let database = self.asker.database.clone();
         let client = self.asker.client().await?;
         let failed = |why| database.unusable(&why);
-        let Member { holder, name, serves } = &self.member;
+        let AnnouncedMember { holder, name, serves } = &self.member;
         let holder = &holder[..];
         if !self.joined {
             client.execute(JOIN, &[&holder, name, serves]).await.map_err(failed)?;
@@ -243,7 +243,7 @@ impl Post {
     }
 }
 
-impl Attends for Post {
+impl Attends for LeaseLoop {
     type Engine = Lease;
 
     fn clock(&self) -> &Clock {
@@ -272,7 +272,7 @@ impl Attends for Post {
             Output::Yield => {}
             Output::Look | Output::Take(_) | Output::Renew | Output::Free => {
                 let answer = tokio::time::timeout(PATIENCE, self.ask(output)).await;
-                return Ok(Some(self.asker.heard(answer)?.unwrap_or(Input::Away)));
+                return Ok(Some(self.asker.receive(answer)?.unwrap_or(Input::Away)));
             }
         }
         Ok(None)

@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use servent_core::id::Guid;
-use servent_core::lease::Part;
-use servent_core::lease::division::{Board, Claim, Hold, Seat};
-use servent_core::node::swarm::Account;
-use servent_core::queue::Row;
+use servent_core::lease::Partition;
+use servent_core::lease::membership::{Board, Hold, LeaseClaim, MemberSeat};
+use servent_core::node::swarm::PartitionedAccount;
+use servent_core::queue::StoredEntry;
 use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
 use super::Database;
-use super::keeper::{Member, signed, unsigned};
-use super::rows::Kind;
+use super::lease_loop::{AnnouncedMember, signed, unsigned};
+use super::rows::RowKind;
 use super::schema::{self, Mode, number_of};
 use crate::error::StoreFailure;
 use crate::store::damage::RowError;
@@ -57,7 +57,7 @@ const ROWS: &str = "SELECT kind, value FROM servent.rows WHERE part = ANY ($1)";
 pub(super) struct Desk<'a> {
     pub(super) database: Database,
     pub(super) client: &'a Client,
-    pub(super) member: &'a Member,
+    pub(super) member: &'a AnnouncedMember,
 }
 
 impl Desk<'_> {
@@ -98,7 +98,7 @@ impl Desk<'_> {
                 }
                 (None, Some(id)) => {
                     let at: Option<SocketAddr> = row.get::<_, &str>(2).parse().ok();
-                    board.members.extend(at.map(|at| Seat { id, at, beat: count }));
+                    board.members.extend(at.map(|at| MemberSeat { id, at, beat: count }));
                 }
                 (None, None) => {}
             }
@@ -108,7 +108,10 @@ impl Desk<'_> {
 
     /// Takes leases that are still as they were seen, and returns their new
     /// numbers.
-    pub(super) async fn take(&self, claims: &[Claim]) -> Result<BTreeMap<Part, i64>, StoreFailure> {
+    pub(super) async fn take(
+        &self,
+        claims: &[LeaseClaim],
+    ) -> Result<BTreeMap<Partition, i64>, StoreFailure> {
         let take = TAKE.replace("CURRENT", &schema::current(Mode::Divided));
         let parts: Vec<i16> = claims.iter().map(|claim| number_of(claim.part)).collect();
         let fences: Vec<i64> = claims.iter().map(|claim| signed(claim.seen.fence)).collect();
@@ -120,7 +123,7 @@ impl Desk<'_> {
     }
 
     /// Gives parts back.
-    pub(super) async fn free(&self, parts: &BTreeSet<Part>) -> Result<(), StoreFailure> {
+    pub(super) async fn free(&self, parts: &BTreeSet<Partition>) -> Result<(), StoreFailure> {
         let parts: Vec<i16> = parts.iter().copied().map(number_of).collect();
         self.tell(FREE, &[&self.us(), &parts]).await
     }
@@ -134,19 +137,19 @@ impl Desk<'_> {
     /// ledgers of swarms.
     pub(super) async fn rows(
         &self,
-        parts: &[Part],
-    ) -> Result<(Vec<Row>, Vec<Account>), StoreFailure> {
+        parts: &[Partition],
+    ) -> Result<(Vec<StoredEntry>, Vec<PartitionedAccount>), StoreFailure> {
         let parts: Vec<i16> = parts.iter().copied().map(number_of).collect();
         let found = self.client.query(ROWS, &[&parts]).await;
         let (mut queue, mut accounts) = (Vec::new(), Vec::new());
         let alien = |why: RowError| self.database.alien(&why.to_string());
         for row in found.map_err(|why| self.database.unusable(&why))? {
             match row.get::<_, i16>(0) {
-                kind if kind == Kind::Queue as i16 => {
-                    queue.push(decode::<Row>(row.get(1)).map_err(alien)?);
+                kind if kind == RowKind::Queue as i16 => {
+                    queue.push(decode::<StoredEntry>(row.get(1)).map_err(alien)?);
                 }
-                kind if kind == Kind::Account as i16 => {
-                    accounts.push(decode::<Account>(row.get(1)).map_err(alien)?);
+                kind if kind == RowKind::Account as i16 => {
+                    accounts.push(decode::<PartitionedAccount>(row.get(1)).map_err(alien)?);
                 }
                 kind => return Err(alien(RowError::Kind(kind))),
             }
@@ -157,6 +160,6 @@ impl Desk<'_> {
 }
 
 /// A part as core counts them.
-pub(super) fn part_of(number: i16) -> Part {
-    Part(u16::try_from(number).unwrap_or(u16::MAX))
+pub(super) fn part_of(number: i16) -> Partition {
+    Partition(u16::try_from(number).unwrap_or(u16::MAX))
 }

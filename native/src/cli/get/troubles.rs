@@ -19,7 +19,7 @@ use servent_core::time::Instant;
 /// The last problem of each source of each download, because an earlier
 /// download of the same name may still exist.
 #[derive(Default)]
-pub(super) struct Troubles {
+pub(super) struct SourceTroubles {
     last: BTreeMap<(FetchId, SocketAddr), SourceTrouble>,
     /// Where each source has sent us last.
     sent: BTreeMap<(FetchId, SocketAddr), String>,
@@ -34,7 +34,7 @@ pub(super) const fn is_corrupt(event: &fetch::Event, first: u64) -> bool {
     }
 }
 
-impl Troubles {
+impl SourceTroubles {
     /// Notes what has happened; returns the sentence, if it is new.
     pub(super) fn note(
         &mut self,
@@ -182,7 +182,7 @@ mod tests {
     fn a_redirect_is_told_once_and_names_a_member_by_its_address() {
         let at = SocketAddr::from(([10, 0, 0, 1], 6346));
         let to = |to: &str| fetch::Event::Moved { fetch: FetchId(0), at, to: to.to_owned() };
-        let mut troubles = Troubles::default();
+        let mut troubles = SourceTroubles::default();
         let mut said = |event| troubles.note(Instant::ZERO, &event).map(|(_, _, what)| what);
         assert_eq!(said(to("//10.0.0.2:6346/a/b")).unwrap(), "sends us to 10.0.0.2:6346");
         assert_eq!(said(to("//10.0.0.2:6346/a/b")), None);

@@ -8,13 +8,13 @@ use crate::error::StoreFailure;
 
 /// What was said last, and is not over.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Said(Option<Discriminant<StoreFailure>>);
+pub(super) struct LogDedup(Option<Discriminant<StoreFailure>>);
 
-impl Said {
+impl LogDedup {
     /// Says why the database cannot be used and what follows from that, unless the
     /// same was said before. A server that is restarted gives several reasons for
     /// being away, which is one trouble.
-    pub(super) fn away(&mut self, why: &StoreFailure, so: &str) {
+    pub(super) fn report_unavailable(&mut self, why: &StoreFailure, so: &str) {
         let kind = discriminant(why);
         if self.0.replace(kind) != Some(kind) {
             tracing::warn!("{why}; {so}");
@@ -22,7 +22,7 @@ impl Said {
     }
 
     /// Says that it is over, to whoever read that it began.
-    pub(super) fn back(&mut self, database: &Database) {
+    pub(super) fn report_available(&mut self, database: &Database) {
         if self.0.take().is_some() {
             tracing::warn!("the database {database} is back");
         }

@@ -11,16 +11,16 @@ use js_sys::{Date, Uint8Array};
 use serde::Serialize;
 use servent_core::fetch::DialError;
 use servent_core::id::ConnId;
-use servent_core::node::{Command, Input, Message};
+use servent_core::node::{InboxEntry, Input, NodeCommand};
 use servent_core::rng::Rng;
-use servent_core::unicast::{Order, Payload, Refusal, Side};
+use servent_core::unicast::{DeliveryOrder, MessageRefusal, Side, UnicastPayload};
 use wasm_bindgen_futures::spawn_local;
 
 use super::channel::{self, Channel, Heard, LINGER};
 use super::config::CONNECTIONS;
-use super::host::{Happened, Host};
+use super::host::{Happened, PageHost};
 use super::line::is_page;
-use super::socket::{self, Job, Socket, Wire, sleep};
+use super::socket::{self, ByteChannel, Socket, SocketJob, sleep};
 
 /// A page to which no channel has opened is reached through the servent for so
 /// long, in milliseconds.
@@ -33,7 +33,7 @@ const BEHIND: u64 = 4 << 20;
 /// The lowest port of an address that stands for a channel.
 const PORTS: u16 = 1_024;
 
-type Shared = Rc<RefCell<Host>>;
+type SharedRoutes = Rc<RefCell<PageHost>>;
 
 /// What is known of the ways.
 #[derive(Default)]
@@ -72,13 +72,13 @@ pub(super) struct WayView {
     conn: ConnId,
     /// Who was dialed, or has called.
     peer: Option<SocketAddr>,
-    way: Way,
+    way: RouteKind,
 }
 
 /// The kinds of ways.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Way {
+enum RouteKind {
     /// To a servent.
     Servent,
     /// To a page, through our servent.
@@ -87,15 +87,15 @@ enum Way {
     Channel,
 }
 
-impl Host {
+impl PageHost {
     /// The ways of all connections that are open.
     pub(super) fn way_views(&self) -> Vec<WayView> {
         let open = self.sockets.iter().filter(|(_, socket)| socket.open);
         let view = |(conn, socket): (&ConnId, &Socket)| {
             let way = match &socket.wire {
-                Wire::Channel(_) => Way::Channel,
-                Wire::Web(_) if socket.calls || socket.caller.is_some() => Way::Relay,
-                Wire::Web(_) => Way::Servent,
+                ByteChannel::Channel(_) => RouteKind::Channel,
+                ByteChannel::Web(_) if socket.calls || socket.caller.is_some() => RouteKind::Relay,
+                ByteChannel::Web(_) => RouteKind::Servent,
             };
             WayView { conn: *conn, peer: socket.caller.or(socket.dialed), way }
         };
@@ -124,7 +124,7 @@ impl Host {
     /// Dials: another page by a channel, if there may be one.
     pub(super) fn dial(
         &mut self,
-        this: &Shared,
+        this: &SharedRoutes,
         conn: ConnId,
         to: SocketAddr,
     ) -> Result<Socket, DialError> {
@@ -138,7 +138,7 @@ impl Host {
             let peer = self.free_address(to);
             let url = format!("{}/signal/{to}", self.how.url);
             let channel = Channel::signal(this, conn, &url, peer);
-            Wire::Channel(channel.map_err(|_| DialError::Unreachable)?)
+            ByteChannel::Channel(channel.map_err(|_| DialError::Unreachable)?)
         } else {
             socket::dial(this, conn, &self.url(to))?
         };
@@ -148,7 +148,7 @@ impl Host {
     }
 
     /// Cuts us off from the room's servent, or mends that.
-    pub(super) fn cut(this: &Shared, off: bool) {
+    pub(super) fn cut(this: &SharedRoutes, off: bool) {
         let mut host = this.borrow_mut();
         if host.ways.cut == off {
             return;
@@ -159,7 +159,8 @@ impl Host {
             let sockets = host.sockets.iter().filter(|(_, socket)| there(socket));
             sockets.map(|(conn, _)| Happened::Closed(*conn)).collect()
         } else {
-            let join = |at: &SocketAddr| Happened::Input(Input::Command(Command::Join { at: *at }));
+            let join =
+                |at: &SocketAddr| Happened::Input(Input::Command(NodeCommand::Join { at: *at }));
             host.how.own.first().map(join).into_iter().collect()
         };
         drop(host);
@@ -168,7 +169,7 @@ impl Host {
 
     /// Ends every connection to another page that was dialed here, and dials none; or
     /// does again. What that page has dialed is for it to end.
-    pub(super) fn apart(this: &Shared, page: SocketAddr, off: bool) {
+    pub(super) fn apart(this: &SharedRoutes, page: SocketAddr, off: bool) {
         let mut host = this.borrow_mut();
         if !off {
             host.ways.apart.remove(&page);
@@ -207,7 +208,7 @@ impl Host {
 
     /// Somebody calls: the answer is a connection, which the node accepts. One who
     /// calls more often than there is room for is not answered.
-    pub(super) fn called(this: &Shared, conn: ConnId, ticket: &str, peer: SocketAddr) {
+    pub(super) fn called(this: &SharedRoutes, conn: ConnId, ticket: &str, peer: SocketAddr) {
         let mut host = this.borrow_mut();
         if host.sockets.len() >= CONNECTIONS as usize {
             return;
@@ -221,21 +222,25 @@ impl Host {
     }
 
     /// Somebody wants to arrange a channel.
-    pub(super) fn signalled(this: &Shared, conn: ConnId, ticket: &str, peer: SocketAddr) {
+    pub(super) fn signalled(this: &SharedRoutes, conn: ConnId, ticket: &str, peer: SocketAddr) {
         let mut host = this.borrow_mut();
         if host.sockets.len() >= CONNECTIONS as usize {
             return;
         }
         let url = format!("{}/take/{ticket}", host.how.url);
         if let Ok(channel) = Channel::signal(this, conn, &url, peer) {
-            let mut socket = Socket::new(Wire::Channel(channel));
+            let mut socket = Socket::new(ByteChannel::Channel(channel));
             socket.caller = Some(peer);
             host.sockets.insert(conn, socket);
         }
     }
 
     /// What happens on channels.
-    pub(super) fn channel_happened(&mut self, this: &Shared, what: Happened) -> Option<Input> {
+    pub(super) fn channel_happened(
+        &mut self,
+        this: &SharedRoutes,
+        what: Happened,
+    ) -> Option<Input> {
         match what {
             Happened::Signal(conn, data) => self.hear(this, conn, &data.to_vec()),
             Happened::SignalsOver(conn) => {
@@ -255,7 +260,7 @@ impl Host {
             Happened::Datagram(conn, data) => {
                 let socket = self.sockets.get_mut(&conn).filter(|socket| socket.open)?;
                 let (from, segment) = (socket.channel()?.peer, data.length());
-                Some(Input::Datagrams { from, segment, data: Payload::from(data.to_vec()) })
+                Some(Input::Datagrams { from, segment, data: UnicastPayload::from(data.to_vec()) })
             }
             Happened::Send(conn) => self.send(conn),
             Happened::Lingered(conn) => {
@@ -268,7 +273,7 @@ impl Host {
     }
 
     /// The other page has answered, or says something.
-    fn hear(&mut self, this: &Shared, conn: ConnId, data: &[u8]) -> Option<Input> {
+    fn hear(&mut self, this: &SharedRoutes, conn: ConnId, data: &[u8]) -> Option<Input> {
         let stun = self.how.stun.clone();
         let socket = self.sockets.get_mut(&conn)?;
         let calls = socket.caller.is_none();
@@ -291,7 +296,7 @@ impl Host {
     }
 
     /// No channel opens: who has dialed goes on through the servent.
-    fn no_channel(&mut self, this: &Shared, conn: ConnId) -> Option<Input> {
+    fn no_channel(&mut self, this: &SharedRoutes, conn: ConnId) -> Option<Input> {
         let socket = self.sockets.get_mut(&conn).filter(|socket| !socket.open)?;
         let answered = socket.channel()?.answered;
         self.ways.counts.failed += 1;
@@ -319,7 +324,7 @@ impl Host {
     }
 
     /// Closes a connection, with `flush` after what is to be sent.
-    pub(super) fn close(&mut self, this: &Shared, conn: ConnId, flush: bool) {
+    pub(super) fn close(&mut self, this: &SharedRoutes, conn: ConnId, flush: bool) {
         let Some(socket) = self.sockets.get_mut(&conn) else { return };
         if flush && socket.open {
             self.end(this, conn);
@@ -328,8 +333,8 @@ impl Host {
         }
     }
 
-    fn end(&mut self, this: &Shared, conn: ConnId) {
-        self.push(this, conn, Job::Close);
+    fn end(&mut self, this: &SharedRoutes, conn: ConnId) {
+        self.push(this, conn, SocketJob::Close);
         if self.channel(conn).is_some() {
             let this = Rc::clone(this);
             spawn_local(async move {
@@ -341,7 +346,11 @@ impl Host {
 
     /// Gives a channel bytes of a file; what is returned resolves when it can take
     /// more. `None` when it is gone.
-    pub(super) fn give(this: &Shared, conn: ConnId, data: &[u8]) -> Option<oneshot::Receiver<()>> {
+    pub(super) fn give(
+        this: &SharedRoutes,
+        conn: ConnId,
+        data: &[u8],
+    ) -> Option<oneshot::Receiver<()>> {
         let mut host = this.borrow_mut();
         let channel = host.channel(conn)?;
         channel.write(data);
@@ -352,7 +361,7 @@ impl Host {
     }
 
     /// Bytes on a channel that the other end does not have yet.
-    pub(super) fn unsent(this: &Shared, conn: ConnId) -> u64 {
+    pub(super) fn unsent(this: &SharedRoutes, conn: ConnId) -> u64 {
         let mut host = this.borrow_mut();
         let Some(peer) = host.channel(conn).map(|channel| channel.peer) else { return 0 };
         let Some(endpoint) = host.node.datagrams() else { return 0 };
@@ -372,20 +381,25 @@ impl Host {
             let length = data.len() as u64;
             let fits = length <= room;
             room = room.saturating_sub(length);
-            messages.push(Message { order: Order::InOrder, data });
+            messages.push(InboxEntry { order: DeliveryOrder::InOrder, data });
             if !fits {
                 break;
             }
         }
-        (!messages.is_empty()).then_some(Input::Command(Command::SendMessages { to, messages }))
+        (!messages.is_empty()).then_some(Input::Command(NodeCommand::SendMessages { to, messages }))
     }
 
     /// The send window of a channel is full, or there is none for it.
-    pub(super) fn refused(&mut self, to: SocketAddr, messages: Vec<Message>, why: Refusal) {
+    pub(super) fn refused(
+        &mut self,
+        to: SocketAddr,
+        messages: Vec<InboxEntry>,
+        why: MessageRefusal,
+    ) {
         let Some((conn, channel)) = self.by_peer(to) else { return };
         channel.full = true;
         messages.into_iter().rev().for_each(|message| channel.out.push_front(message.data));
-        if why != Refusal::Full {
+        if why != MessageRefusal::Full {
             self.waiting.push_back(Happened::Closed(conn));
         }
     }
@@ -399,7 +413,7 @@ impl Host {
     }
 
     /// Sends datagrams of the node.
-    pub(super) fn post(&mut self, to: SocketAddr, segment: u32, data: &Payload) {
+    pub(super) fn post(&mut self, to: SocketAddr, segment: u32, data: &UnicastPayload) {
         let Self { ways: Ways { loss, counts, .. }, sockets, .. } = self;
         let all = sockets.values_mut().filter_map(Socket::channel);
         let Some(channel) = all.into_iter().find(|channel| channel.peer == to) else { return };
@@ -416,10 +430,10 @@ impl Host {
     }
 
     /// Messages have arrived: the bytes of a connection, or its end.
-    pub(super) fn deliver(&mut self, from: SocketAddr, messages: Vec<Message>) {
+    pub(super) fn deliver(&mut self, from: SocketAddr, messages: Vec<InboxEntry>) {
         let Some((conn, channel)) = self.by_peer(from) else { return };
         let mut all = Vec::new();
-        for Message { data, .. } in messages {
+        for InboxEntry { data, .. } in messages {
             channel.owed.0 += 1;
             channel.owed.1 += data.len() as u64;
             all.push(match data.is_empty() {
@@ -439,7 +453,7 @@ impl Host {
             let Some(channel) = socket.channel() else { continue };
             if behind <= BEHIND && channel.owed.0 > 0 {
                 let (messages, bytes) = std::mem::take(&mut channel.owed);
-                let taken = Command::TakenMessages { from: channel.peer, messages, bytes };
+                let taken = NodeCommand::TakenMessages { from: channel.peer, messages, bytes };
                 waiting.push_back(Happened::Input(Input::Command(taken)));
             }
             if !channel.out.is_empty() && !channel.full && !channel.due {
@@ -463,7 +477,7 @@ impl Host {
     pub(super) fn forget_channel(&mut self, socket: &mut Socket) {
         let Some(peer) = socket.channel().map(|channel| channel.peer) else { return };
         for side in [Side::Sender, Side::Receiver] {
-            self.next(Input::Command(Command::ForgetMessages { peer, side }));
+            self.next(Input::Command(NodeCommand::ForgetMessages { peer, side }));
         }
     }
 }

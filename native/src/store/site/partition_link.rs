@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use servent_core::lease::Part;
+use servent_core::lease::Partition;
 use tokio::task::AbortHandle;
 use tokio_postgres::{Client, Statement};
 
 use super::Database;
-use super::board::part_of;
+use super::membership_table::part_of;
 use super::reach::Opens;
 use super::rows::Key;
 use super::schema::{self, Mode, number_of};
@@ -41,11 +41,11 @@ const WRITE: &str = "
 
 /// What is to be saved of a row.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct PendingRow {
     /// The parts that it is or was in.
-    pub(super) parts: BTreeSet<Part>,
+    pub(super) parts: BTreeSet<Partition>,
     /// Its part and value; `None` when it is gone.
-    pub(super) row: Option<(Part, Vec<u8>)>,
+    pub(super) row: Option<(Partition, Vec<u8>)>,
 }
 
 /// A connection of a member.
@@ -54,7 +54,7 @@ pub(super) struct PartLink {
     client: Client,
     write: Statement,
     /// The numbers of the parts that the member held when it was opened.
-    pub(super) fences: BTreeMap<Part, i64>,
+    pub(super) fences: BTreeMap<Partition, i64>,
     task: AbortHandle,
 }
 
@@ -99,8 +99,8 @@ impl PartLink {
     pub(super) async fn write(
         &self,
         holder: &[u8; 16],
-        fences: &BTreeMap<Part, i64>,
-        lines: &BTreeMap<Key, Line>,
+        fences: &BTreeMap<Partition, i64>,
+        lines: &BTreeMap<Key, PendingRow>,
     ) -> Result<bool, tokio_postgres::Error> {
         let parts: Vec<i16> = fences.keys().copied().map(number_of).collect();
         let fences: Vec<i64> = fences.values().copied().collect();

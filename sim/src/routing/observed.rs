@@ -7,19 +7,19 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use servent_core::id::{ConnId, Guid};
-use servent_core::node::{Command, Event, Input};
-use servent_core::routing::{Event as Told, Verdict};
+use servent_core::node::{Event, Input, NodeCommand};
+use servent_core::routing::{Event as Told, RoutingVerdict};
 use servent_core::time::Instant;
-use servent_core::trace::again::{Again, Step};
+use servent_core::trace::again::{Again, ReplayStep};
 use servent_core::trace::player::Player;
-use servent_core::wire::gnutella::Kind;
+use servent_core::wire::gnutella::MessageKind;
 
 use super::chart::fate;
 use super::streams::Streams;
 
 /// A connection with a neighbour.
 #[derive(Debug, Clone)]
-pub struct Link {
+pub struct ObservedLink {
     /// Its number on the tape.
     pub conn: ConnId,
     /// The address of the other end, as it was seen from here.
@@ -30,7 +30,7 @@ pub struct Link {
     pub closed: Option<Instant>,
 }
 
-impl Link {
+impl ObservedLink {
     /// It was dialed from here.
     #[must_use]
     pub const fn is_dialed(&self) -> bool {
@@ -54,7 +54,7 @@ pub struct Passed {
     /// Its number.
     pub guid: Guid,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: MessageKind,
     /// Hops before this one.
     pub hops: u8,
     /// What became of one that arrived.
@@ -63,8 +63,8 @@ pub struct Passed {
 
 /// What a tape tells of the overlay.
 #[derive(Debug, Clone, Default)]
-pub struct Gathered {
-    links: Vec<Link>,
+pub struct ObservedOverlay {
+    links: Vec<ObservedLink>,
     by_conn: BTreeMap<ConnId, u32>,
     closed: Vec<(u32, Instant)>,
     /// All connections, where those of other tapes are looked for.
@@ -78,15 +78,15 @@ pub struct Gathered {
     words: Option<String>,
 }
 
-impl Gathered {
+impl ObservedOverlay {
     /// All that a tape tells.
     #[must_use]
-    pub fn of(player: &Player) -> Self {
+    pub fn from_player(player: &Player) -> Self {
         let mut gathered = Self::default();
         if let Some(start) = player.start() {
             Again::new(start).go_on(player, |step| {
-                gathered.streams.see(step);
-                gathered.see(step);
+                gathered.streams.observe(step);
+                gathered.observe(step);
             });
         }
         gathered
@@ -94,7 +94,7 @@ impl Gathered {
 
     /// Its connections with neighbours, by when they were opened.
     #[must_use]
-    pub fn links(&self) -> &[Link] {
+    pub fn links(&self) -> &[ObservedLink] {
         &self.links
     }
 
@@ -139,8 +139,8 @@ impl Gathered {
     }
 
     /// Takes up a step of the tape, of which nothing is to be joined with others.
-    pub fn see(&mut self, step: &Step<'_>) {
-        if let Some(Input::Command(Command::Search { words, .. })) = step.input {
+    pub fn observe(&mut self, step: &ReplayStep<'_>) {
+        if let Some(Input::Command(NodeCommand::Search { words, .. })) = step.input {
             self.words = Some(words.clone());
         }
         for (record, event) in step.events() {
@@ -162,7 +162,7 @@ impl Gathered {
             Told::Opened { conn, peer, .. } => {
                 self.by_conn.insert(*conn, self.links.len() as u32);
                 let (conn, peer) = (*conn, *peer);
-                self.links.push(Link { conn, peer, opened: at, closed: None });
+                self.links.push(ObservedLink { conn, peer, opened: at, closed: None });
             }
             Told::Closed { conn, .. } => {
                 let link = self.by_conn.get(conn).copied();
@@ -173,15 +173,15 @@ impl Gathered {
             }
             Told::Judged { conn, guid, kind, hops, verdict, .. } => {
                 pass(self.by_conn.get(conn), false, *guid, *kind, *hops, fate_of(verdict));
-                if let Verdict::Forward { to } = verdict {
+                if let RoutingVerdict::Forward { to } = verdict {
                     for conn in to {
                         let (link, hops) = (self.by_conn.get(conn), hops.saturating_add(1));
                         pass(link, true, *guid, *kind, hops, fate::FLYING);
                     }
                 }
                 match kind {
-                    Kind::Query => drop(self.queries.insert(*guid)),
-                    Kind::Hit => self.hits.push((at, *guid)),
+                    MessageKind::Query => drop(self.queries.insert(*guid)),
+                    MessageKind::Hit => self.hits.push((at, *guid)),
                     _ => {}
                 }
             }
@@ -189,7 +189,7 @@ impl Gathered {
                 for conn in to {
                     pass(self.by_conn.get(conn), true, *guid, *kind, 0, fate::FLYING);
                 }
-                if *kind == Kind::Query && self.queries.insert(*guid) {
+                if *kind == MessageKind::Query && self.queries.insert(*guid) {
                     self.searches.insert(*guid, self.words.take().unwrap_or_default());
                 }
             }
@@ -198,18 +198,18 @@ impl Gathered {
     }
 }
 
-const fn fate_of(verdict: &Verdict) -> u8 {
+const fn fate_of(verdict: &RoutingVerdict) -> u8 {
     match verdict {
-        Verdict::Forward { .. } => fate::FORWARDED,
-        Verdict::Local => fate::LOCAL,
-        Verdict::Drop { why } => fate::dropped(*why),
+        RoutingVerdict::Forward { .. } => fate::FORWARDED,
+        RoutingVerdict::Local => fate::LOCAL,
+        RoutingVerdict::Drop { why } => fate::dropped(*why),
     }
 }
 
 /// The hits that arrived at any of them, and those whose query is on none of their
 /// tapes: on which tape, when, and for which query.
 #[must_use]
-pub fn unasked(tapes: &[Gathered]) -> (usize, Vec<(usize, Instant, Guid)>) {
+pub fn unasked(tapes: &[ObservedOverlay]) -> (usize, Vec<(usize, Instant, Guid)>) {
     let hits = tapes.iter().enumerate();
     let hits = hits.flat_map(|(k, tape)| tape.hits.iter().map(move |(at, id)| (k, *at, *id)));
     let all: Vec<_> = hits.collect();
@@ -225,10 +225,11 @@ mod tests {
     #[test]
     fn a_hit_whose_query_is_on_no_tape_is_named() {
         let at = Instant::from_secs(3);
-        let asks = Gathered { queries: [Guid([1; 16])].into(), ..Gathered::default() };
-        let hears = Gathered {
+        let asks =
+            ObservedOverlay { queries: [Guid([1; 16])].into(), ..ObservedOverlay::default() };
+        let hears = ObservedOverlay {
             hits: [(at, Guid([1; 16])), (at, Guid([2; 16]))].into(),
-            ..Gathered::default()
+            ..ObservedOverlay::default()
         };
         let lost = (1, at, Guid([2; 16]));
         assert_eq!(unasked(&[asks, hears]), (2, [lost].into()));

@@ -3,7 +3,7 @@
 use super::place::{level, number};
 use super::seconds::Seconds;
 use super::vars::{Vars, first};
-use super::{Dialect, Loss};
+use super::{Dialect, PositionLoss};
 use crate::id::Guid;
 use crate::time::Duration;
 use crate::wire::http::ResponseHead;
@@ -12,16 +12,16 @@ use crate::wire::http::ResponseHead;
 ///
 /// ```
 /// use servent_core::wire::http::{HeadLimits, ResponseHead};
-/// use servent_core::wire::queue::Told;
+/// use servent_core::wire::queue::QueueReply;
 ///
 /// let reply = b"HTTP/1.1 503 Busy\r\nX-Queue: position=2,length=5,pollMin=45,pollMax=120\r\n\r\n";
 /// let limits = HeadLimits { bytes: 4_096, lines: 64 };
 /// let (head, _) = ResponseHead::parse(reply, &limits).unwrap().unwrap();
-/// let Told::Place(place) = Told::parse(&head) else { panic!("no place was told") };
+/// let QueueReply::Place(place) = QueueReply::parse(&head) else { panic!("no place was told") };
 /// assert_eq!((place.position, place.length), (Some(2), Some(5)));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Told {
+pub enum QueueReply {
     /// We have a place in the queue.
     Place(ToldPlace),
     /// We have none; the server may say when to ask again.
@@ -54,7 +54,7 @@ pub struct ToldPlace {
     /// The server keeps the connection.
     pub keep: bool,
     /// Why the place is gone that we claimed: this one is new (WB-7).
-    pub lost: Option<Loss>,
+    pub lost: Option<PositionLoss>,
 }
 
 impl ToldPlace {
@@ -75,7 +75,7 @@ impl ToldPlace {
     }
 }
 
-impl Told {
+impl QueueReply {
     /// Parses a reply. `X-Queued` means PARQ, with or without an `X-Queue`; an
     /// `X-Queue` with settings means Active Queueing; a bare level or nothing
     /// means plainly busy, and so does `position=full`.
@@ -103,7 +103,7 @@ impl Told {
             } else if is("ETA") {
                 first(&mut place.eta, value, Seconds::parse);
             } else if is("lost") {
-                first(&mut place.lost, value, Loss::parse);
+                first(&mut place.lost, value, PositionLoss::parse);
             }
         }
         if place.ticket.is_none() && place.position.is_none() {

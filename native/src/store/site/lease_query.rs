@@ -11,7 +11,7 @@ use tokio::time::error::Elapsed;
 use tokio_postgres::Client;
 
 use super::Database;
-use super::said::Said;
+use super::log_dedup::LogDedup;
 use crate::clock::Clock;
 use crate::error::StoreFailure;
 
@@ -74,7 +74,7 @@ pub(super) struct Asker {
     trouble: watch::Sender<Option<Arc<StoreFailure>>>,
     /// It is said here when the database is away. While this servent serves (`None`),
     /// that is said where it writes.
-    pub(super) said: Option<Said>,
+    pub(super) said: Option<LogDedup>,
 }
 
 impl Asker {
@@ -83,8 +83,8 @@ impl Asker {
     }
 
     /// Is told when the database cannot be asked.
-    pub(super) fn troubles(&self) -> Troubles {
-        Troubles(self.trouble.subscribe())
+    pub(super) fn troubles(&self) -> QueryTroubles {
+        QueryTroubles(self.trouble.subscribe())
     }
 
     /// The connection. One that was closed says nothing of the database; whether
@@ -102,7 +102,7 @@ impl Asker {
     ///
     /// # Errors
     /// The site is not one that we may be in.
-    pub(super) fn heard<T>(
+    pub(super) fn receive<T>(
         &mut self,
         answer: Result<Result<T, StoreFailure>, Elapsed>,
     ) -> Result<Option<T>, StoreFailure> {
@@ -110,7 +110,7 @@ impl Asker {
             Ok(Ok(answer)) => {
                 self.trouble.send_if_modified(|before| before.take().is_some());
                 if let Some(said) = &mut self.said {
-                    said.back(&self.database);
+                    said.report_available(&self.database);
                 }
                 return Ok(Some(answer));
             }
@@ -120,11 +120,11 @@ impl Asker {
                 | StoreFailure::Alien { .. }),
             )) => return Err(other),
             Ok(Err(why)) => why,
-            Err(_) => self.database.away("it does not answer"),
+            Err(_) => self.database.unavailable("it does not answer"),
         };
         self.hang_up();
         if let Some(said) = &mut self.said {
-            said.away(&why, "trying again");
+            said.report_unavailable(&why, "trying again");
         }
         let why = Arc::new(why);
         // Whoever writes may have found it again before us: it hears of the first time.
@@ -147,9 +147,9 @@ impl Drop for Asker {
 
 /// Hears when a question is not answered after those before were.
 #[derive(Debug)]
-pub(super) struct Troubles(watch::Receiver<Option<Arc<StoreFailure>>>);
+pub(super) struct QueryTroubles(watch::Receiver<Option<Arc<StoreFailure>>>);
 
-impl Troubles {
+impl QueryTroubles {
     /// Waits for the next time, and says why.
     pub(super) async fn next(&mut self) -> Arc<StoreFailure> {
         while self.0.changed().await.is_ok() {

@@ -8,16 +8,16 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use super::chart::{Journey, Leg, fate};
-use super::event::Loss;
-use super::gathered::{Gathered, Link, Passed};
-use super::streams::{self, End, Streams};
+use super::event::MessageLoss;
+use super::observed::{ObservedLink, ObservedOverlay, Passed};
+use super::streams::{self, StreamEnd, Streams};
 use super::traffic::{Traffic, WAY};
 use servent_core::id::{ConnId, Guid};
 use servent_core::time::Instant;
-use servent_core::wire::gnutella::Kind;
+use servent_core::wire::gnutella::MessageKind;
 
 /// A link or a message: of which tape, and its number there.
-type Place = (usize, usize);
+type MergedIndex = (usize, usize);
 
 /// An instant by the clock of the first servent.
 #[must_use]
@@ -55,23 +55,23 @@ pub fn shifts(tapes: usize, least: impl Fn(usize, usize) -> Option<i64>) -> Vec<
 pub struct Together {
     /// The other end of each connection, where that was recorded, and the same of
     /// links.
-    ends: BTreeMap<End, End>,
-    links: BTreeMap<Place, Place>,
+    ends: BTreeMap<StreamEnd, StreamEnd>,
+    links: BTreeMap<MergedIndex, MergedIndex>,
     /// The node at the other end of every link of every tape.
     who: Vec<Vec<u32>>,
     /// Those that recorded nothing, by their addresses.
     strangers: Vec<SocketAddr>,
     /// Where each message that was sent arrived, and where each came from.
-    arrived: BTreeMap<Place, Place>,
-    causes: BTreeMap<Place, Place>,
+    arrived: BTreeMap<MergedIndex, MergedIndex>,
+    causes: BTreeMap<MergedIndex, MergedIndex>,
 }
 
 impl Together {
     /// Joins what was gathered from each tape.
     #[must_use]
-    pub fn new(tapes: &[Gathered]) -> Self {
+    pub fn new(tapes: &[ObservedOverlay]) -> Self {
         let ends = streams::pairs(&all(tapes));
-        let link = |(tape, conn): &End| Some((*tape, tapes[*tape].link(*conn)?));
+        let link = |(tape, conn): &StreamEnd| Some((*tape, tapes[*tape].link(*conn)?));
         let links = ends.iter().filter_map(|(one, other)| link(one).zip(link(other))).collect();
         let mut together = Self { ends, links, ..Self::default() };
         together.name(tapes);
@@ -100,7 +100,7 @@ impl Together {
 
     /// The shortest ways of bytes from one tape to another, by their own clocks.
     #[must_use]
-    pub fn ways(&self, tapes: &[Gathered]) -> BTreeMap<(usize, usize), i64> {
+    pub fn ways(&self, tapes: &[ObservedOverlay]) -> BTreeMap<(usize, usize), i64> {
         streams::ways(&all(tapes), &self.ends)
     }
 
@@ -111,7 +111,7 @@ impl Together {
         &self,
         (tape, conn): (usize, ConnId),
         step: usize,
-        tapes: &[Gathered],
+        tapes: &[ObservedOverlay],
     ) -> Option<(usize, u64)> {
         streams::written(&all(tapes), &self.ends, (tape, conn), step)
     }
@@ -121,7 +121,7 @@ impl Together {
     #[must_use]
     pub fn traffic(
         &self,
-        tapes: &[Gathered],
+        tapes: &[ObservedOverlay],
         shifts: &[i64],
         seq: impl Fn(usize, u64) -> u64,
     ) -> Traffic {
@@ -153,7 +153,7 @@ impl Together {
     }
 
     /// Who is at the other end of every link.
-    fn name(&mut self, tapes: &[Gathered]) {
+    fn name(&mut self, tapes: &[ObservedOverlay]) {
         let mut known: BTreeMap<SocketAddr, u32> = BTreeMap::new();
         // Where somebody was reached once is somebody else never.
         for ((k, i), (m, _)) in &self.links {
@@ -163,7 +163,7 @@ impl Together {
             }
         }
         for (k, tape) in tapes.iter().enumerate() {
-            let node = |(i, link): (usize, &Link)| {
+            let node = |(i, link): (usize, &ObservedLink)| {
                 let recorded = self.links.get(&(k, i)).map(|(m, _)| *m as u32);
                 recorded.unwrap_or_else(|| {
                     *known.entry(link.peer).or_insert_with(|| {
@@ -177,8 +177,9 @@ impl Together {
     }
 
     /// Finds for each message that arrived where it was sent.
-    fn follow(&mut self, tapes: &[Gathered]) {
-        let mut sent: BTreeMap<(Place, Guid, Kind), VecDeque<Place>> = BTreeMap::new();
+    fn follow(&mut self, tapes: &[ObservedOverlay]) {
+        let mut sent: BTreeMap<(MergedIndex, Guid, MessageKind), VecDeque<MergedIndex>> =
+            BTreeMap::new();
         for (k, tape) in tapes.iter().enumerate() {
             for (i, one) in tape.passed().iter().enumerate().filter(|(_, one)| one.ours) {
                 let link = (k, one.link as usize);
@@ -198,8 +199,8 @@ impl Together {
     }
 
     /// When links went up and down: those of two tapes, when both knew.
-    fn turns(&self, tapes: &[Gathered], shifts: &[i64], traffic: &mut Traffic) {
-        let ends = |(k, i): Place| {
+    fn turns(&self, tapes: &[ObservedOverlay], shifts: &[i64], traffic: &mut Traffic) {
+        let ends = |(k, i): MergedIndex| {
             let link = &tapes[k].links()[i];
             (moved(link.opened, shifts[k]), link.closed.map(|at| moved(at, shifts[k])))
         };
@@ -225,7 +226,7 @@ impl Together {
 
     fn legs(
         &self,
-        tapes: &[Gathered],
+        tapes: &[ObservedOverlay],
         shifts: &[i64],
         traffic: &mut Traffic,
         seq: impl Fn(usize, u64) -> u64,
@@ -245,7 +246,7 @@ impl Together {
                     let there = &tapes[*m].passed()[*j];
                     (leg.arrives, leg.fate) = (moved(there.at, shifts[*m]), there.fate);
                 } else if one.ours && self.links.contains_key(&(k, one.link as usize)) {
-                    leg.fate = fate::lost(Loss::Closed);
+                    leg.fate = fate::lost(MessageLoss::Closed);
                 }
                 // Two clocks are never quite the same.
                 leg.arrives = leg.arrives.max(leg.departs);
@@ -272,6 +273,6 @@ impl Passed {
     }
 }
 
-fn all(tapes: &[Gathered]) -> Vec<&Streams> {
-    tapes.iter().map(Gathered::streams).collect()
+fn all(tapes: &[ObservedOverlay]) -> Vec<&Streams> {
+    tapes.iter().map(ObservedOverlay::streams).collect()
 }

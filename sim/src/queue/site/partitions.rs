@@ -5,14 +5,14 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use super::super::world::{Guest, Queue};
-use super::store::{Ask, process};
+use super::store::{StoreRequest, process};
 use crate::world::World;
 use servent_core::engine::{Effect, Engine as _, FxOf};
 use servent_core::id::Guid;
-use servent_core::lease::division::{Division, Input as Fact, Leader, Output as Wish};
-use servent_core::lease::{PARTS, Part};
-use servent_core::node::{Input, Op, WorldEvent};
-use servent_core::queue::Row;
+use servent_core::lease::membership::{Division, Input as Fact, Leader, Output as Wish};
+use servent_core::lease::{PARTS, Partition};
+use servent_core::node::{Input, NodeOp, WorldEvent};
+use servent_core::queue::StoredEntry;
 use servent_core::trace::Event;
 
 /// What a member knows of the division.
@@ -20,29 +20,29 @@ use servent_core::trace::Event;
 pub(super) struct Divided {
     pub(super) division: Option<Division>,
     /// The numbers with which it writes; none while the store is away.
-    pub(super) fences: BTreeMap<Part, u64>,
+    pub(super) fences: BTreeMap<Partition, u64>,
     /// Parts whose rows it has not read yet.
-    to_lead: BTreeSet<Part>,
+    to_lead: BTreeSet<Partition>,
     /// Parts that it serves no longer, and gives back when all is saved.
-    hushed: BTreeSet<Part>,
+    hushed: BTreeSet<Partition>,
     /// Which part the row of a place belongs to.
-    places: BTreeMap<Guid, Part>,
+    places: BTreeMap<Guid, Partition>,
     /// What the records say that it leads.
     told: u64,
 }
 
 impl Divided {
     /// The parts that these changes are about.
-    fn parts_of(&mut self, ops: &[Op]) -> BTreeSet<Part> {
+    fn parts_of(&mut self, ops: &[NodeOp]) -> BTreeSet<Partition> {
         let mut parts = BTreeSet::new();
         for op in ops {
             match op {
-                Op::Queue(row) => {
-                    let part = Part::of(row.file);
+                NodeOp::Queue(row) => {
+                    let part = Partition::containing(row.file);
                     parts.extend(self.places.insert(row.ticket, part));
                     parts.insert(part);
                 }
-                Op::QueueGone(ticket) => parts.extend(self.places.get(ticket)),
+                NodeOp::QueueGone(ticket) => parts.extend(self.places.get(ticket)),
                 _ => {}
             }
         }
@@ -50,7 +50,7 @@ impl Divided {
     }
 
     /// The parts that it may write.
-    pub(super) fn writes(&self) -> BTreeSet<Part> {
+    pub(super) fn writes(&self) -> BTreeSet<Partition> {
         let leads = self.division.iter().flat_map(Division::leads);
         leads.chain(self.hushed.iter().copied()).collect()
     }
@@ -112,12 +112,12 @@ impl<N: Guest> World<Queue<N>> {
                 }
                 Wish::Yield => return self.replaced(member),
                 Wish::Leave => {
-                    self.ask_store(member, Ask::Parts(wish));
+                    self.ask_store(member, StoreRequest::Parts(wish));
                 }
                 // One question at a time: what is not asked is wished again.
                 Wish::Look | Wish::Take(_) | Wish::Free(_) if one.asking.is_some() => {}
                 wish @ (Wish::Look | Wish::Take(_) | Wish::Free(_)) => {
-                    let number = self.ask_store(member, Ask::Parts(wish));
+                    let number = self.ask_store(member, StoreRequest::Parts(wish));
                     if let Some(site) = &mut self.net.site {
                         site.member_mut(member).asking = Some(number);
                     }
@@ -149,7 +149,7 @@ impl<N: Guest> World<Queue<N>> {
             return false;
         }
         let ask = if !one.divided.to_lead.is_empty() {
-            Ask::Rows(one.divided.to_lead.clone())
+            StoreRequest::Rows(one.divided.to_lead.clone())
         } else if !one.pending.is_empty() {
             one.under_way = one.pending.len();
             let ops = one.pending.clone();
@@ -157,7 +157,7 @@ impl<N: Guest> World<Queue<N>> {
             let numbers = &one.divided.fences;
             let number = |part| (part, numbers.get(&part).copied().unwrap_or_default());
             let fences = parts.into_iter().map(number).collect();
-            Ask::WriteParts { fences, ops, until }
+            StoreRequest::WriteParts { fences, ops, until }
         } else {
             return false;
         };
@@ -170,17 +170,25 @@ impl<N: Guest> World<Queue<N>> {
 
     /// What the store remembers of parts that this member leads: new ones, or all
     /// of them when it was away.
-    pub(super) fn rows_read(&mut self, member: u32, fences: BTreeMap<Part, u64>, rows: Vec<Row>) {
+    pub(super) fn rows_read(
+        &mut self,
+        member: u32,
+        fences: BTreeMap<Partition, u64>,
+        rows: Vec<StoredEntry>,
+    ) {
         let Some(site) = &mut self.net.site else { return };
         let divided = &mut site.member_mut(member).divided;
-        let leads: BTreeSet<Part> = divided.division.iter().flat_map(Division::leads).collect();
-        let new = |part: &Part| divided.to_lead.contains(part) && leads.contains(part);
-        let parts: BTreeSet<Part> = fences.keys().copied().filter(new).collect();
+        let leads: BTreeSet<Partition> =
+            divided.division.iter().flat_map(Division::leads).collect();
+        let new = |part: &Partition| divided.to_lead.contains(part) && leads.contains(part);
+        let parts: BTreeSet<Partition> = fences.keys().copied().filter(new).collect();
         divided.fences.extend(fences);
         divided.to_lead.retain(|part| leads.contains(part) && !parts.contains(part));
-        let mine = |row: &Row| parts.contains(&Part::of(row.file));
-        let queue: Vec<Row> = rows.into_iter().filter(mine).collect();
-        divided.places.extend(queue.iter().map(|row| (row.ticket, Part::of(row.file))));
+        let mine = |row: &StoredEntry| parts.contains(&Partition::containing(row.file));
+        let queue: Vec<StoredEntry> = rows.into_iter().filter(mine).collect();
+        divided
+            .places
+            .extend(queue.iter().map(|row| (row.ticket, Partition::containing(row.file))));
         if !parts.is_empty() {
             self.tell_parts(member);
             self.give(member, Input::Leads { parts, queue }, None);

@@ -9,7 +9,7 @@ const MEMBERS: usize = 3;
 const STEP: Duration = Duration::from_millis(100);
 
 /// Members of a site, their store, and what goes wrong.
-struct World {
+struct PartitionWorld {
     now: Instant,
     board: Board,
     members: Vec<Option<Division>>,
@@ -25,7 +25,7 @@ fn at(member: usize) -> SocketAddr {
     SocketAddr::from(([192, 0, 2, member as u8 + 1], 6346))
 }
 
-impl World {
+impl PartitionWorld {
     fn new() -> Self {
         let now = Instant::from_secs(1);
         let mut world = Self {
@@ -65,13 +65,13 @@ impl World {
             Output::Look => {
                 match self.board.members.iter_mut().find(|seat| seat.id == us) {
                     Some(seat) => seat.beat += 1,
-                    None => self.board.members.push(Seat { id: us, at: at(member), beat: 0 }),
+                    None => self.board.members.push(MemberSeat { id: us, at: at(member), beat: 0 }),
                 }
                 Input::Seen(self.board.clone())
             }
             Output::Take(claims) => {
                 let mut taken = BTreeSet::new();
-                for Claim { part, seen } in claims {
+                for LeaseClaim { part, seen } in claims {
                     let never = Hold { fence: 0, holder: None };
                     let hold = self.board.parts.entry(part).or_insert(never);
                     if *hold == seen {
@@ -150,7 +150,7 @@ impl World {
     /// Every part is led by the one that owns it among these, and all of them
     /// know.
     fn agrees(&self, there: &[usize]) {
-        for part in Part::all() {
+        for part in Partition::all() {
             let owner = part.owner(there.iter().map(|member| at(*member))).unwrap();
             for member in there {
                 let told = self.told[*member][usize::from(part.0)];
@@ -163,7 +163,7 @@ impl World {
 
 #[test]
 fn st_4_parts_go_to_their_owners_and_come_back() {
-    let mut world = World::new();
+    let mut world = PartitionWorld::new();
     world.run(2);
     world.agrees(&[0, 1, 2]);
     // One dies: the others have its parts within ten seconds.
@@ -188,7 +188,7 @@ fn st_4_parts_go_to_their_owners_and_come_back() {
 /// its parts back before the others miss it.
 #[test]
 fn st_4_who_comes_back_at_once_does_not_wait_for_itself() {
-    let mut world = World::new();
+    let mut world = PartitionWorld::new();
     world.run(2);
     world.members[1] = None;
     world.told[1].clear();
@@ -197,14 +197,14 @@ fn st_4_who_comes_back_at_once_does_not_wait_for_itself() {
         world.step();
         assert!(!world.told[1].contains(&Leader::At(at(1))));
     }
-    let owner = |part: Part| part.owner((0..MEMBERS).map(at));
-    let led = |part: Part| world.told[1][usize::from(part.0)] == Leader::Us;
-    assert!(Part::all().all(|part| led(part) == (owner(part) == Some(at(1)))));
+    let owner = |part: Partition| part.owner((0..MEMBERS).map(at));
+    let led = |part: Partition| world.told[1][usize::from(part.0)] == Leader::Us;
+    assert!(Partition::all().all(|part| led(part) == (owner(part) == Some(at(1)))));
 }
 
 #[test]
 fn st_4_who_was_taken_for_dead_and_was_not_ends() {
-    let mut world = World::new();
+    let mut world = PartitionWorld::new();
     world.run(2);
     world.asleep[0] = world.now + Duration::from_secs(20);
     world.run(10);
@@ -225,7 +225,7 @@ fn st_4_who_was_taken_for_dead_and_was_not_ends() {
 /// it without knowing gives it back, or nobody would ever serve it.
 #[test]
 fn st_4_a_part_that_was_taken_unnoticed_is_given_back_to_its_owner() {
-    let mut world = World::new();
+    let mut world = PartitionWorld::new();
     world.run(2);
     world.members[1] = None;
     world.run(4);
@@ -257,7 +257,7 @@ fn st_4_a_part_that_was_taken_unnoticed_is_given_back_to_its_owner() {
 fn st_4_whatever_goes_wrong_everybody_agrees_in_the_end() {
     for seed in 0..300 {
         let mut rng = Rng::new(seed);
-        let mut world = World::new();
+        let mut world = PartitionWorld::new();
         for _ in 0..rng.between(1, 12) {
             let member = rng.below(MEMBERS as u64) as usize;
             let until = world.now + Duration::from_millis(rng.between(0, 15_000));

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::act::At;
+use crate::action::At;
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
-use servent_core::unicast::{Order, Side};
+use servent_core::unicast::{DeliveryOrder, Side};
 
 /// An action at an instant.
-pub type ActAt = At<Act>;
+pub type UnicastActionAt = At<UnicastAction>;
 
 /// Messages to be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub struct Send {
     /// The time between two; all of them at once when zero.
     pub every: Duration,
     /// The order of delivery.
-    pub order: Order,
+    pub order: DeliveryOrder,
 }
 
 impl Send {
@@ -36,7 +36,7 @@ impl Send {
 impl Default for Send {
     fn default() -> Self {
         let (from, to) = (NodeId(0), NodeId(1));
-        Self { from, to, count: 1, size: 100, every: Duration::ZERO, order: Order::InOrder }
+        Self { from, to, count: 1, size: 100, every: Duration::ZERO, order: DeliveryOrder::InOrder }
     }
 }
 
@@ -44,7 +44,7 @@ impl Default for Send {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[allow(missing_docs)] // The fields are named by what they hold.
-pub enum Act {
+pub enum UnicastAction {
     /// An application sends messages.
     Send(Send),
     /// An application ends its connection once everything is sent (UC-7).
@@ -73,7 +73,7 @@ pub enum Act {
     Resume { node: NodeId },
 }
 
-impl Act {
+impl UnicastAction {
     /// The nodes it names.
     #[must_use]
     pub const fn nodes(&self) -> (NodeId, Option<NodeId>) {
@@ -105,24 +105,24 @@ mod tests {
         let (node, from, to) = (NodeId(3), NodeId(1), NodeId(2));
         let by = Duration::from_millis(5);
         for act in [
-            Act::Send(Send { count: 9, order: Order::AtOnce, ..Send::default() }),
-            Act::Close { from, to },
-            Act::Read { node, on: false },
-            Act::Forget { node, peer: to, side: Side::Receiver },
-            Act::Drop { from, to, n: 7 },
-            Act::Delay { from, to, n: 7, by },
-            Act::Duplicate { from, to, n: 7, by },
-            Act::Cut { from, to },
-            Act::Heal { from, to },
-            Act::Crash { node },
-            Act::Restart { node },
-            Act::Stall { node },
-            Act::Resume { node },
+            UnicastAction::Send(Send { count: 9, order: DeliveryOrder::AtOnce, ..Send::default() }),
+            UnicastAction::Close { from, to },
+            UnicastAction::Read { node, on: false },
+            UnicastAction::Forget { node, peer: to, side: Side::Receiver },
+            UnicastAction::Drop { from, to, n: 7 },
+            UnicastAction::Delay { from, to, n: 7, by },
+            UnicastAction::Duplicate { from, to, n: 7, by },
+            UnicastAction::Cut { from, to },
+            UnicastAction::Heal { from, to },
+            UnicastAction::Crash { node },
+            UnicastAction::Restart { node },
+            UnicastAction::Stall { node },
+            UnicastAction::Resume { node },
         ] {
-            let act = ActAt { at: Instant::from_secs(7), act };
+            let act = UnicastActionAt { at: Instant::from_secs(7), act };
             let text = serde_json::to_string(&act).unwrap();
-            assert_eq!(ActAt::parse(&text), Ok(act), "{text}");
+            assert_eq!(UnicastActionAt::parse(&text), Ok(act), "{text}");
         }
-        assert!(ActAt::parse(r#"{"at":1}"#).is_err());
+        assert!(UnicastActionAt::parse(r#"{"at":1}"#).is_err());
     }
 }

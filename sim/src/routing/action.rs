@@ -4,18 +4,18 @@ use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
-use crate::act::At;
+use crate::action::At;
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 
 /// An action at an instant.
-pub type ActAt = At<Act>;
+pub type RoutingActionAt = At<RoutingAction>;
 
 /// An action.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[allow(missing_docs)] // The fields are named by what they hold.
-pub enum Act {
+pub enum RoutingAction {
     /// A node searches for files whose names contain these words.
     Search { node: NodeId, words: String },
     /// A node asks another one to connect to it, by push.
@@ -36,7 +36,7 @@ pub enum Act {
     Firewall { node: NodeId, closed: bool },
 }
 
-impl Act {
+impl RoutingAction {
     /// The nodes it names.
     #[must_use]
     pub const fn nodes(&self) -> (NodeId, Option<NodeId>) {
@@ -61,19 +61,19 @@ mod tests {
     fn every_act_comes_back_from_its_text() {
         let (node, from, to) = (NodeId(3), NodeId(1), NodeId(2));
         for act in [
-            Act::Search { node, words: "some words".into() },
-            Act::Push { node, of: to },
-            Act::Flood { node, count: 7, every: Duration::from_millis(2) },
-            Act::Kill { node },
-            Act::Restart { node },
-            Act::Cut { from, to },
-            Act::Heal { from, to },
-            Act::Firewall { node, closed: true },
+            RoutingAction::Search { node, words: "some words".into() },
+            RoutingAction::Push { node, of: to },
+            RoutingAction::Flood { node, count: 7, every: Duration::from_millis(2) },
+            RoutingAction::Kill { node },
+            RoutingAction::Restart { node },
+            RoutingAction::Cut { from, to },
+            RoutingAction::Heal { from, to },
+            RoutingAction::Firewall { node, closed: true },
         ] {
-            let act = ActAt { at: Instant::from_secs(7), act };
+            let act = RoutingActionAt { at: Instant::from_secs(7), act };
             let text = serde_json::to_string(&act).unwrap();
-            assert_eq!(ActAt::parse(&text), Ok(act), "{text}");
+            assert_eq!(RoutingActionAt::parse(&text), Ok(act), "{text}");
         }
-        assert!(ActAt::parse(r#"{"at":1}"#).is_err());
+        assert!(RoutingActionAt::parse(r#"{"at":1}"#).is_err());
     }
 }
