@@ -35,7 +35,7 @@
 //! ```
 //! use servent_core::engine::{Effect, Engine, Fx};
 //! use servent_core::id::{ConnId, FileIndex, FileKey};
-//! use servent_core::node::{Config, FileInfo, Input, Node, Output, Restored};
+//! use servent_core::node::{Config, FileInfo, Input, Node, Output, RestoredNode};
 //! use servent_core::time::Instant;
 //!
 //! let song = b"La, la, la.";
@@ -44,7 +44,7 @@
 //! let peer = "192.0.2.7:50000".parse().unwrap();
 //! let data = b"GET /get/1/song.txt HTTP/1.0\r\n\r\n".to_vec();
 //! let mut todo = std::collections::VecDeque::from([
-//!     Input::Start(Restored { shared: vec![file], ..Restored::default() }),
+//!     Input::Start(RestoredNode { shared: vec![file], ..RestoredNode::default() }),
 //!     Input::Accepted { conn: ConnId(0), peer, local: None },
 //!     Input::Bytes { conn: ConnId(0), data },
 //! ]);

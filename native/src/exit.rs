@@ -24,6 +24,8 @@ pub(crate) enum Exit {
     Running = 7,
     /// The state, the trace or the scenario cannot be understood.
     Foreign = 8,
+    /// Some of several files did not arrive; each was named.
+    InPart = 10,
     /// Stopped by the user before it was done.
     Interrupted = 130,
 }
@@ -40,6 +42,7 @@ Exit codes:
   6    the port is in use
   7    no servent runs with this state folder, or one already does
   8    a state file, trace or scenario that cannot be understood
+  10   in part: some files did not arrive, and were named
   130  stopped by the user before it was done";
 
 /// What the standard library puts before the number of a system error.
@@ -137,6 +140,7 @@ mod tests {
             Exit::PortInUse,
             Exit::Running,
             Exit::Foreign,
+            Exit::InPart,
             Exit::Interrupted,
         ] {
             let code = exit as i32;

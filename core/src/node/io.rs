@@ -35,7 +35,7 @@ use crate::unicast::{DeliveryOrder, MessageRefusal, Side, UnicastConnId, Unicast
 /// // What a host does wrong is said, not passed over.
 /// let (mut node, mut fx) = (Node::new(Config::default(), 42), Fx::new());
 /// node.handle(Instant::from_secs(1), Input::Closed { conn: ConnId(0) }, &mut fx);
-/// let fault = Event::UnicastConnId(ConnEvent::Misuse { fault: Misuse::NotStarted });
+/// let fault = Event::Conn(ConnEvent::Misuse { fault: Misuse::NotStarted });
 /// assert!(fx.events().eq([&fault]));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -95,8 +95,8 @@ type NodeEffects = FxOf<Node>;
 /// let (mut node, mut fx) = (Node::new(Config::default(), 42), Fx::new());
 /// let now = Instant::from_secs(1_000);
 /// node.handle(now, Input::Start(RestoredNode::default()), &mut fx);
-/// node.handle(now, Input::NodeCommand(NodeCommand::Stop), &mut fx);
-/// assert!(fx.outputs().any(|output| *output == Output::NodeAnswer(NodeAnswer::Stopped)));
+/// node.handle(now, Input::Command(NodeCommand::Stop), &mut fx);
+/// assert!(fx.outputs().any(|output| *output == Output::Answer(NodeAnswer::Stopped)));
 /// ```
 #[derive(Debug, Clone)]
 pub struct Node {

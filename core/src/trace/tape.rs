@@ -140,7 +140,7 @@ impl RunningDigest {
 /// ```
 /// use servent_core::engine::{Engine, Fx};
 /// use servent_core::id::NodeId;
-/// use servent_core::node::{Config, Input, Node, Restored};
+/// use servent_core::node::{Config, Input, Node, RestoredNode};
 /// use servent_core::time::Instant;
 /// use servent_core::trace::qlog;
 /// use servent_core::trace::replay::Replay;
@@ -150,7 +150,7 @@ impl RunningDigest {
 /// let mut node = Node::new(Config::default(), 42);
 /// let start = Start::new(NodeId(0), "alpha", 42, Config::default());
 /// let mut tape = RecordingLog::new(now, start, &mut lines);
-/// let input = Input::Start(Restored::default());
+/// let input = Input::Start(RestoredNode::default());
 /// tape.input(now, &input, &mut lines);
 /// node.handle(now, input, &mut fx);
 /// tape.effects(now, fx.as_slice(), &mut lines);

@@ -160,7 +160,7 @@ type QueueEffects = Fx<Output, Event>;
 /// let mut queue = QueueServer::new(Config { slots: 1, ..Config::default() }, Rng::new(42));
 /// let (now, mut fx) = (Instant::from_secs(1_000), Fx::new());
 /// for (conn, ip) in [(0, "192.0.2.1"), (2, "192.0.2.2")] {
-///     queue.handle(now, Input::QueueRequest(QueueRequest {
+///     queue.handle(now, Input::Request(QueueRequest {
 ///         conn: ConnId(conn),
 ///         peer: ip.parse().unwrap(),
 ///         dialect: Dialect::Parq,
