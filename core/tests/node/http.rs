@@ -380,12 +380,17 @@ fn a_page_elsewhere_gets_no_slot_and_no_place() {
     }
     let view = host.node.view(1, 10).queue;
     assert_eq!((view.uploads.len(), view.length), (0, 0));
-    // A page that called itself what we are called, in a browser beside us.
-    let rebound =
-        "GET /get/0/file%200.bin HTTP/1.1\r\nHost: evil.example\r\nUser-Agent: Mozilla/5.0\r\n\r\n";
-    let near = host.accept("127.0.0.1:1");
-    assert_eq!(status(&host.say(near, rebound)), 403);
-    let typed = host.accept("127.0.0.1:2");
-    let reply = host.say(typed, &rebound.replace("evil.example", "127.0.0.1:6346"));
-    assert_eq!(status(&reply), 200, "{reply}");
+    // A page whose owner pointed its name to us, whatever it calls its program.
+    for (n, agent) in ["Mozilla/5.0", "curl/8.0"].into_iter().enumerate() {
+        let rebound = format!(
+            "GET /get/0/file%200.bin HTTP/1.1\r\nHost: evil.example\r\nUser-Agent: {agent}\r\n\r\n"
+        );
+        let near = host.accept(&format!("127.0.0.1:{}", n * 2 + 1));
+        let reply = host.say(near, &rebound);
+        assert_eq!(status(&reply), 421, "{agent}: {reply}");
+        assert!(reply.contains("--name"), "it says what to do: {reply}");
+        let typed = host.accept(&format!("127.0.0.1:{}", n * 2 + 2));
+        let target = rebound.replace("evil.example", "127.0.0.1:6346").replace("GET", "HEAD");
+        assert_eq!(status(&host.say(typed, &target)), 200);
+    }
 }

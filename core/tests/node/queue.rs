@@ -292,7 +292,7 @@ fn pq_12_places_and_ids_survive_a_restart() {
     again.input(Input::Start(restored));
     assert_eq!(again.node.servent(), servent.unwrap());
     assert_eq!(again.ops.iter().filter(|op| matches!(op, NodeOp::Servent(_))).count(), 0);
-    again.wait(Duration::from_secs(12));
+    again.wait(Duration::from_secs(3));
     // The slot was held by an Active Queueing client, whose place was its
     // connection; so the first in line is next.
     let (_, reply) = again.ask("9.9.9.3:2", &claim(&c));
@@ -597,4 +597,44 @@ fn a_connection_that_closes_while_its_request_is_held_leaves_nothing_behind() {
     finish(&mut host, holder);
     let (_, reply) = host.ask("9.9.9.4:1", PQ);
     assert_eq!(status(&reply), 200);
+}
+
+/// QA-8 on the wire: the announcement, and the goodbye on another connection.
+#[test]
+fn a_goodbye_on_another_connection_frees_place_and_slot() {
+    let (mut host, _holder) = busy(config());
+    let (first, reply) = host.ask("9.9.9.2:1", PQ);
+    assert_eq!(header(&reply, "X-Features"), Some("leave/1.0"), "{reply}");
+    let (_, behind) = host.ask("9.9.9.3:1", PQ);
+    assert_eq!(var(&behind, "position"), "2");
+    let leave = |host: &mut Host, reply: &str| {
+        let conn = host.accept("9.9.9.4:1");
+        let id = var(reply, "ID");
+        host.say(
+            conn,
+            &format!("HEAD /get/0/f HTTP/1.1\r\nHost: x\r\nX-Queued: leave=1; ID={id}\r\n\r\n"),
+        )
+    };
+    assert!(leave(&mut host, &reply).starts_with("HTTP/1.1 "));
+    assert!(host.hung_up.contains(&first));
+    let (_, last) = host.ask("9.9.9.5:1", PQ);
+    assert_eq!(var(&last, "position"), "2", "there is one before it now");
+}
+
+#[test]
+fn a_goodbye_ends_a_transfer_and_its_slot() {
+    let mut host = Host::new(config(), &[100_000, 50]);
+    host.stalled = true;
+    let (holder, reply) = host.ask("9.9.9.1:1", PQ);
+    assert_eq!((status(&reply), header(&reply, "X-Features")), (200, Some("leave/1.0")));
+    let conn = host.accept("9.9.9.1:2");
+    let id = var(&reply, "ID");
+    let said = host.say(
+        conn,
+        &format!("HEAD /get/0/f HTTP/1.1\r\nHost: x\r\nX-Queued: leave=1; ID={id}\r\n\r\n"),
+    );
+    assert!(said.starts_with("HTTP/1.1 "), "{said}");
+    assert!(host.hung_up.contains(&holder));
+    let (_, reply) = host.ask("9.9.9.2:1", PQ);
+    assert_eq!(status(&reply), 200, "the slot is free");
 }

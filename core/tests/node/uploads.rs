@@ -173,7 +173,10 @@ fn no_page_of_another_site_uploads_and_nothing_is_hidden_or_below() {
     let conn = host.accept("9.9.9.9:1");
     let rebound = put("a", "la", browser).replace("Host: x", "Host: evil.example");
     let near = host.accept("127.0.0.1:1");
-    assert_eq!(status(&host.say(near, &rebound)), 403);
+    assert_eq!(status(&host.say(near, &rebound)), 421);
+    let near = host.accept("127.0.0.1:2");
+    let rebound = rebound.replace("Mozilla/5.0", "curl/8.0");
+    assert_eq!(status(&host.say(near, &rebound)), 421, "whatever the page calls its program");
     let ours = format!("{browser}Sec-Fetch-Site: same-origin\r\nOrigin: http://x\r\n");
     assert_eq!(status(&host.say(conn, &put("a", "la", &ours))), 201);
     for (name, why) in [(".profile", 403), ("", 403), ("a/b", 403), ("%2e%2e", 403), ("a%0Ab", 400)]

@@ -491,6 +491,7 @@ const EVENTS = {
   'fetch.failed': (a) => `${a.node} ends without the file: ${FAILURES[a.why] ?? a.why}.`,
 
   'check.length': 'the line is not as long as was said',
+  'check.reserve_idle': 'a slot was reserved too long for an owner that is not there',
   'check.idle_held': 'a slot was free while somebody entitled to it was held',
   'check.lapsed_early': 'a slot was taken away too early',
   'check.lost': 'a place was lost for a reason that the events do not bear out',
@@ -543,6 +544,7 @@ const LOSSES = {
   broke_too_often: 'its wire broke too often',
   unreachable: 'did not answer the call',
   replaced: 'took another place instead',
+  left: 'said that it leaves',
 };
 /** @type {Record<string, string>} */
 const REFUSALS = { queue_full: 'the line is full', per_address: 'too many places for one address', hammering: 'it asks too often' };

@@ -39,6 +39,7 @@ export const whys = {
   'queue.lost.broke_too_often': 'At least one broken wire is forgiven; this was one too many.',
   'queue.lost.unreachable': 'The server called back and nobody answered.',
   'queue.lost.replaced': 'The client took another place instead of this one.',
+  'queue.lost.left': 'The client said that it wants no more, so nothing waits for it.',
   'queue.refused': 'Every line has an end. Beyond it a client is told when to try again.',
   'queue.called': 'The client gave an address and its time ran out, so the server connects to it and says that its turn is near.',
   'fetch.asked': 'It asks the source for the bytes that are still missing.',

@@ -99,6 +99,7 @@ pub(super) fn wanted(catalog: &Catalog, target: &Target) -> Option<ArchiveReques
         key: FileKey(key),
         modified: None,
         tree: None,
+        is_active: false,
         available: None,
     }))
 }

@@ -16,6 +16,7 @@ use super::exchange::Exchange;
 use super::form::Give;
 use super::pages;
 use super::reply::{Form, ReplyWriter};
+use super::request::{MISDIRECTED, OTHER_NAME};
 use crate::address::owner;
 use crate::id::ConnId;
 use crate::node::connections::Timer;
@@ -248,9 +249,10 @@ impl Http {
         if !head.names_one_host() || head.headers.get("Content-Range").is_some() {
             return Err(UploadRefusal::new(BAD, "Only whole files are taken."));
         }
-        if pages::is_of_another_origin(&head.headers)
-            || pages::is_by_another_name(head, peer, &cx.config.hosts)
-        {
+        if pages::is_by_another_name(head, &cx.config.hosts) {
+            return Err(UploadRefusal::new(MISDIRECTED, OTHER_NAME.trim_ascii_end()));
+        }
+        if pages::is_of_another_origin(&head.headers) {
             return Err(UploadRefusal::new(FORBIDDEN, "A page elsewhere asked for this."));
         }
         let limits = &cx.config.inbox;
@@ -265,7 +267,7 @@ impl Http {
         if let Some(limit) = limit {
             cx.tell(ConnEvent::Limit { conn, limit });
         }
-        if self.refuse_if_hammering(cx, conn, Form::CLOSE) {
+        if self.refuse_over_rate(cx, conn, Form::CLOSE) {
             return;
         }
         let writer = ReplyWriter::from_cx(cx);

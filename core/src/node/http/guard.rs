@@ -99,7 +99,7 @@ impl Http {
     /// Failed attempts count like requests that need no slot: an address with
     /// too many of them is refused for a while.
     fn turn_away(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
-        if !self.refuse_if_hammering(cx, conn, Form::CLOSE) {
+        if !self.refuse_over_rate(cx, conn, Form::CLOSE) {
             let reply = ReplyWriter::from_cx(cx).unauthorized();
             self.say(cx, conn, reply);
         }

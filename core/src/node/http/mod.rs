@@ -369,5 +369,6 @@ const fn loss(why: PositionLoss) -> &'static str {
         PositionLoss::BrokeTooOften => "broke its connection too often",
         PositionLoss::Unreachable => "did not answer the calls",
         PositionLoss::Replaced => "took another place instead",
+        PositionLoss::Left => "the client has left",
     }
 }

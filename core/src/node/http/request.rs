@@ -57,11 +57,14 @@ impl Http {
         }
         let dialect = headers::spoken(&head.headers);
         let form = Form::for_request(head, dialect);
-        if let Some(no) = self.no_person(cx, conn, head) {
-            if !self.refuse_if_hammering(cx, conn, form) {
-                self.say(cx, conn, writer.in_short(FORBIDDEN, no, Form::CLOSE));
+        if let Some((status, no)) = no_person(cx, conn, head) {
+            if !self.refuse_over_rate(cx, conn, form) {
+                self.say(cx, conn, writer.in_short(status, no, Form::CLOSE));
             }
             return;
+        }
+        if let Some(ticket) = headers::leaves(&head.headers).filter(|_| form.head_only) {
+            self.feed(cx, server::Input::Leave { conn, ticket });
         }
         let target = Target::parse(&head.target);
         let found = match &target {
@@ -83,7 +86,7 @@ impl Http {
         let light = (found.is_none() && !belongs)
             || head.method != HttpMethod::Get
             || !head.names_one_host();
-        if light && self.refuse_if_hammering(cx, conn, form) {
+        if light && self.refuse_over_rate(cx, conn, form) {
             return;
         }
         // Old servents leave out the host on connections that we opened.
@@ -129,23 +132,6 @@ impl Http {
             }
         };
         self.say(cx, conn, reply);
-    }
-
-    /// Why a request is refused that a web page caused a browser to send, if it
-    /// is.
-    fn no_person(&self, cx: &NodeCx<'_>, conn: ConnId, head: &RequestHead) -> Option<&'static str> {
-        let peer = cx.io.get(conn)?.peer.ip();
-        if pages::is_of_another_page(&head.headers) {
-            Some(
-                "A page elsewhere asked for this. Follow its link, or open the address by itself.\n",
-            )
-        } else if pages::is_by_another_name(head, peer, &cx.config.hosts) {
-            Some(
-                "This servent does not know itself by that name. Open its address instead, or have its owner add the name to `hosts`.\n",
-            )
-        } else {
-            None
-        }
     }
 
     /// What is to be said of a folder; nothing yet where the queue decides on
@@ -236,7 +222,7 @@ impl Http {
         }
         let condition = Validators::from_subject(&subject).evaluate(&head.headers);
         if let Condition::NotModified | Condition::Fails = condition {
-            if form.head_only || !self.refuse_if_hammering(cx, conn, form) {
+            if form.head_only || !self.refuse_over_rate(cx, conn, form) {
                 let reply = match condition {
                     Condition::Fails => writer.short((412, "Precondition Failed"), form),
                     _ => writer.not_modified(&self.described(cx, conn, &subject), form),
@@ -257,7 +243,7 @@ impl Http {
         let whole = Some((0, subject.size));
         let wanted = range.map_or(whole, |range| range.resolve(subject.size));
         let Some((start, end)) = wanted.and_then(|(start, end)| subject.within(start, end)) else {
-            if !self.refuse_if_hammering(cx, conn, form) {
+            if !self.refuse_over_rate(cx, conn, form) {
                 let reply = writer.unsatisfiable(&self.described(cx, conn, &subject), form);
                 self.say(cx, conn, reply);
             }
@@ -281,7 +267,7 @@ impl Http {
         let asked = UploadRequest { subject, start, end, partial, piece, dialect, form };
         match self.leader(asked.subject.key) {
             Leader::Us => self.ask_queue(cx, request, asked),
-            leader if !self.refuse_if_hammering(cx, conn, form) => {
+            leader if !self.refuse_over_rate(cx, conn, form) => {
                 self.elsewhere(cx, conn, &asked, leader)
             }
             _ => {}
@@ -385,7 +371,7 @@ impl Http {
 
     /// Counts a request that needs no slot. `Some` when its address has sent too
     /// many of them: when it may send the next one.
-    fn count_light(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) -> Option<Duration> {
+    fn count_unqueued(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) -> Option<Duration> {
         let peer = cx.io.get(conn)?.peer.ip();
         self.feed(cx, server::Input::Light { conn, peer });
         let (of, again) = self.hammering.take()?;
@@ -395,13 +381,13 @@ impl Http {
     /// Counts a request that needs no slot, and refuses it when its address has
     /// sent too many of them: then it returns true, and there is nothing more to
     /// say. A client with a place keeps both place and connection.
-    pub(super) fn refuse_if_hammering(
+    pub(super) fn refuse_over_rate(
         &mut self,
         cx: &mut NodeCx<'_>,
         conn: ConnId,
         mut form: Form,
     ) -> bool {
-        let Some(again) = self.count_light(cx, conn) else { return cx.io.get(conn).is_none() };
+        let Some(again) = self.count_unqueued(cx, conn) else { return cx.io.get(conn).is_none() };
         let exchange = self.exchanges.get(&conn);
         form.keep &= matches!(
             exchange,
@@ -496,6 +482,30 @@ const TOO_LARGE: (u16, &str) = (413, "Content Too Large");
 
 /// A page, and no person, asks.
 const FORBIDDEN: (u16, &str) = (403, "Forbidden");
+
+/// A name that anybody may have pointed to us (RFC 9110 §15.5.20).
+pub(super) const MISDIRECTED: (u16, &str) = (421, "Misdirected Request");
+/// What is said of that.
+pub(super) const OTHER_NAME: &str = "This servent does not know itself by that name. Use its IP address, or have its owner start it with --name.\n";
+
+/// Why a request is refused that a web page may have caused, if it is.
+fn no_person(
+    cx: &NodeCx<'_>,
+    conn: ConnId,
+    head: &RequestHead,
+) -> Option<((u16, &'static str), &'static str)> {
+    // On a connection that we opened, nobody found us by a name.
+    let called = !conn.is_inbound();
+    if pages::is_of_another_page(&head.headers) {
+        let text =
+            "A page elsewhere asked for this. Follow its link, or open the address by itself.\n";
+        Some((FORBIDDEN, text))
+    } else if !called && pages::is_by_another_name(head, &cx.config.hosts) {
+        Some((MISDIRECTED, OTHER_NAME))
+    } else {
+        None
+    }
+}
 
 /// Whether a file has the content the request names. `None` when it names none,
 /// or when the content of the file is not known yet.

@@ -31,6 +31,7 @@ const LOSSES = {
   broke_too_often: 'die Leitung brach zu oft ab',
   unreachable: 'auf den Rückruf kam keine Antwort',
   replaced: 'stattdessen einen anderen Platz genommen',
+  left: 'hat sich verabschiedet',
 };
 /** @type {Record<string, string>} */
 const REFUSALS = { queue_full: 'die Schlange ist voll', per_address: 'zu viele Plätze für eine Adresse', hammering: 'es wird zu oft gefragt' };
@@ -116,6 +117,7 @@ const EVENTS = {
   'fetch.failed': (a) => `${a.node} endet ohne die Datei: ${FAILURES[a.why] ?? a.why}.`,
 
   'check.length': 'die Schlange ist nicht so lang, wie gesagt wurde',
+  'check.reserve_idle': 'ein Slot wurde zu lange für jemanden frei gehalten, der nicht da ist',
   'check.idle_held': 'ein Slot war frei, während jemand mit Anrecht darauf warten musste',
   'check.lapsed_early': 'ein Slot wurde zu früh weggenommen',
   'check.lost': 'ein Platz ging aus einem Grund verloren, den die Ereignisse nicht hergeben',
@@ -196,6 +198,7 @@ const WHYS = {
   'queue.lost.broke_too_often': 'Mindestens eine abgebrochene Leitung wird verziehen; diese war eine zu viel.',
   'queue.lost.unreachable': 'Der Server rief zurück, und niemand nahm ab.',
   'queue.lost.replaced': 'Der Client hat statt dieses Platzes einen anderen genommen.',
+  'queue.lost.left': 'Der Client will nichts mehr und hat das gesagt; also wartet nichts mehr auf ihn.',
   'queue.refused': 'Jede Schlange hat ein Ende. Wer darüber hinaus kommt, erfährt, wann er es wieder versuchen soll.',
   'queue.called': 'Der Client hat eine Adresse genannt, und seine Zeit ist um; also verbindet sich der Server mit ihm und sagt, dass er bald dran ist.',
   'fetch.asked': 'Er fragt die Quelle nach den Bytes, die noch fehlen.',
