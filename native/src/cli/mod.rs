@@ -29,6 +29,7 @@ mod replay;
 mod rescan;
 mod room;
 mod search;
+mod seats;
 mod send;
 mod share;
 mod shares;

@@ -1,11 +1,10 @@
 //! `servent receive`: receives what `servent send` sends, to files or to a
 //! pipe.
 
-use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use clap::Args;
@@ -15,7 +14,6 @@ use servent::transfer::{
     TransferInbox, Writers, refuse,
 };
 use servent::unicast::{Endpoint, EndpointOptions};
-use servent_core::address::owner;
 use servent_core::text::Shown;
 use tokio::task::JoinSet;
 
@@ -28,6 +26,7 @@ use super::many::{Taking, take};
 use super::offered::{NoRoom, offered, room};
 use super::questions::Questions;
 use super::reach;
+use super::seats::{SenderSeat, SenderSeats};
 use super::start::{address, runtime};
 use super::tally::{TransferTally, TransferWords};
 use super::unicast::{PORT, Travel, bind, title};
@@ -38,8 +37,6 @@ use crate::signal::Signals;
 
 /// Parallel senders; others wait until one is done.
 const SENDERS: usize = 64;
-/// Parallel senders per address, so that one address cannot use up all places.
-const SENDERS_EACH: usize = 32;
 /// How long to wait until senders have heard that we stop, twice: those that were
 /// asked about, then all. A sender that is gone does not hear it, and the user waits.
 const GOODBYE: Duration = Duration::from_millis(400);
@@ -263,43 +260,6 @@ struct Receiver {
     /// The largest datagram that is sent.
     mtu: u32,
     verbose: bool,
-}
-
-/// The number of senders per address.
-#[derive(Clone, Default)]
-struct SenderSeats(Arc<Mutex<BTreeMap<IpAddr, usize>>>);
-
-/// One of them; released when it is dropped.
-struct SenderSeat(SenderSeats, IpAddr);
-
-impl SenderSeats {
-    fn all(&self) -> MutexGuard<'_, BTreeMap<IpAddr, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A place for a sender, unless its address has too many.
-    fn take(&self, peer: SocketAddr) -> Option<SenderSeat> {
-        let owner = owner(peer.ip());
-        let mut all = self.all();
-        let taken = all.entry(owner).or_default();
-        if *taken >= SENDERS_EACH {
-            return None;
-        }
-        *taken += 1;
-        Some(SenderSeat(self.clone(), owner))
-    }
-}
-
-impl Drop for SenderSeat {
-    fn drop(&mut self) {
-        let mut all = self.0.all();
-        if let Some(taken) = all.get_mut(&self.1) {
-            *taken -= 1;
-            if *taken == 0 {
-                all.remove(&self.1);
-            }
-        }
-    }
 }
 
 impl Receiver {

@@ -95,7 +95,7 @@ pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> 
     let done = runtime.block_on(async {
         let question = "the code that the receiver shows:";
         let code = arguments.given.or_asked(arguments.code.as_deref(), question).await?;
-        let sending = Sending {
+        let sending = RunningSend {
             to: arguments.host.as_deref().unwrap_or_default(), // It is required.
             from: arguments.listen,
             offer: &offer,
@@ -195,7 +195,7 @@ impl Patience {
 }
 
 /// Something that is being sent to one receiver.
-struct Sending<'a> {
+struct RunningSend<'a> {
     to: &'a str,
     /// Where it is sent from; `None`: any port.
     from: Option<SocketAddr>,
@@ -222,7 +222,7 @@ impl From<Failure> for Trouble {
     }
 }
 
-impl Sending<'_> {
+impl RunningSend<'_> {
     /// Tries until it is there, or is not to be any more.
     async fn to_its_end(&self) -> Result<(), Failure> {
         let mut signals = Signals::new()?;
