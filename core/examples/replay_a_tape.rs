@@ -6,7 +6,7 @@ use std::error::Error;
 
 use servent_core::engine::{Engine, Fx};
 use servent_core::id::{ConnId, NodeId};
-use servent_core::node::{Config, Input, Node, RestoredNode};
+use servent_core::node::{Config, ConnInput, Input, Node, RestoredNode};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::qlog::{self, Split};
 use servent_core::trace::replay::{Replay, Report};
@@ -50,8 +50,11 @@ fn recorded() -> Result<Vec<u8>, Box<dyn Error>> {
     let data = b"GET /get/1/no-such-file HTTP/1.1\r\nHost: here\r\n\r\n".to_vec();
     for input in [
         Input::Start(RestoredNode::default()),
-        Input::Accepted { conn, peer: "192.0.2.7:50000".parse()?, local: None },
-        Input::Bytes { conn, data },
+        Input::Connection(
+            conn,
+            ConnInput::Accepted { peer: "192.0.2.7:50000".parse()?, local: None },
+        ),
+        Input::Connection(conn, ConnInput::Bytes { data }),
     ] {
         tape.input(now, &input, &mut lines);
         node.handle(now, input, &mut fx);

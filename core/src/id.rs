@@ -17,6 +17,16 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct ConnId(pub u64);
 
+impl ConnId {
+    /// True when the peer opened the connection, false when we dialed it: a host
+    /// numbers those it accepts with even numbers, a node those it dials with odd
+    /// ones.
+    #[must_use]
+    pub const fn is_inbound(self) -> bool {
+        self.0.is_multiple_of(2)
+    }
+}
+
 /// A shared file's number, as in `/get/<index>/<name>`.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,

@@ -27,7 +27,7 @@
 //! used alone. Their configurations are plain data with defaults, and name
 //! every limit.
 //!
-//! # A host in 25 lines
+//! # A host in 30 lines
 //!
 //! This one shares one file from memory with one client. A host with sockets
 //! does the same; only where inputs come from, and where outputs go, differs.
@@ -35,18 +35,19 @@
 //! ```
 //! use servent_core::engine::{Effect, Engine, Fx};
 //! use servent_core::id::{ConnId, FileIndex, FileKey};
-//! use servent_core::node::{Config, FileInfo, Input, Node, Output, Restored};
+//! use servent_core::node::{Config, ConnInput, ConnOutput, FileInfo, Input, Node, Output, RestoredNode};
 //! use servent_core::time::Instant;
 //!
 //! let song = b"La, la, la.";
 //! let name = "song.txt".into();
 //! let file = FileInfo { index: FileIndex(1), name, size: 11, sha1: None, key: FileKey(7), modified: None, tree: None };
 //! let peer = "192.0.2.7:50000".parse().unwrap();
+//! let conn = ConnId(0);
 //! let data = b"GET /get/1/song.txt HTTP/1.0\r\n\r\n".to_vec();
 //! let mut todo = std::collections::VecDeque::from([
-//!     Input::Start(Restored { shared: vec![file], ..Restored::default() }),
-//!     Input::Accepted { conn: ConnId(0), peer, local: None },
-//!     Input::Bytes { conn: ConnId(0), data },
+//!     Input::Start(RestoredNode { shared: vec![file], ..RestoredNode::default() }),
+//!     Input::Connection(conn, ConnInput::Accepted { peer, local: None }),
+//!     Input::Connection(conn, ConnInput::Bytes { data }),
 //! ]);
 //!
 //! let mut node = Node::new(Config::default(), 42);
@@ -55,12 +56,18 @@
 //!     node.handle(now, input, &mut fx);
 //!     for effect in fx.drain() {
 //!         match effect {
-//!             Effect::Output(Output::Write { data, .. }) => sent.extend(data),
-//!             Effect::Output(Output::Serve { conn, start, end, .. }) => {
-//!                 sent.extend(&song[start as usize..end as usize]);
-//!                 todo.push_back(Input::Served { conn, bytes: end - start });
-//!             }
-//!             Effect::Output(Output::Close { conn, .. }) => todo.push_back(Input::Closed { conn }),
+//!             Effect::Output(Output::Connection(conn, wanted)) => match wanted {
+//!                 ConnOutput::Write { data } => sent.extend(data),
+//!                 ConnOutput::Serve { start, end, .. } => {
+//!                     sent.extend(&song[start as usize..end as usize]);
+//!                     let served = ConnInput::Served { bytes: end - start };
+//!                     todo.push_back(Input::Connection(conn, served));
+//!                 }
+//!                 ConnOutput::Close { .. } => {
+//!                     todo.push_back(Input::Connection(conn, ConnInput::Closed));
+//!                 }
+//!                 other => unreachable!("not asked of this host: {other:?}"),
+//!             },
 //!             Effect::Output(Output::Persist(_)) => {} // To disk, before the next output.
 //!             Effect::Output(other) => unreachable!("not asked of this host: {other:?}"),
 //!             Effect::Event(_) => {} // To be logged, or not.

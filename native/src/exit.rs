@@ -26,6 +26,8 @@ pub(crate) enum Exit {
     Foreign = 8,
     /// Every source refused, or has no such file: an HTTP status of 4xx.
     Refused = 9,
+    /// Some of several files did not arrive; each was named.
+    InPart = 10,
     /// Stopped by the user before it was done.
     Interrupted = 130,
 }
@@ -43,6 +45,7 @@ Exit codes:
   7    no servent runs with this state folder, or one already does
   8    a state file, trace or scenario that cannot be understood
   9    refused: every source says that it has no such file, or that you may not have it
+  10   in part: some files did not arrive, and were named
   130  stopped by the user before it was done";
 
 /// What the standard library puts before the number of a system error.
@@ -141,6 +144,7 @@ mod tests {
             Exit::Running,
             Exit::Foreign,
             Exit::Refused,
+            Exit::InPart,
             Exit::Interrupted,
         ] {
             let code = exit as i32;

@@ -1,6 +1,6 @@
 use servent_core::engine::{Engine as _, Fx};
 use servent_core::id::ConnId;
-use servent_core::node::{Config, Node, RestoredNode};
+use servent_core::node::{Config, ConnInput, Node, RestoredNode};
 use servent_core::trace::NodeId;
 use servent_core::trace::replay::Replay;
 
@@ -36,7 +36,9 @@ impl Bench {
     /// A peer connects and disconnects.
     fn visit(&mut self, n: u64) -> u64 {
         let (conn, peer) = (ConnId(2 * n), "192.0.2.1:9".parse().unwrap());
-        self.turn(Input::Accepted { conn, peer, local: None }) + self.turn(Input::Closed { conn })
+        let came = ConnInput::Accepted { peer, local: None };
+        self.turn(Input::Connection(conn, came))
+            + self.turn(Input::Connection(conn, ConnInput::Closed))
     }
 }
 

@@ -5,7 +5,9 @@ use core::net::SocketAddr;
 
 use bytes::Bytes;
 use servent_core::id::Sha1;
-use servent_core::node::{Config, FileInfo, InboxEntry, Input, Node, NodeAnswer, NodeCommand};
+use servent_core::node::{
+    Config, DiskInput, FetchCommand, FileInfo, InboxEntry, Input, Node, NodeAnswer, NodeCommand,
+};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{NodeId, Record};
@@ -112,7 +114,7 @@ impl Bench {
         assert!(self.shared(node, name).is_none(), "{here} shares a file called {name} already");
         let sha1 = Sha1(self.dice.fork("file", self.world.files().len() as u64).bytes());
         let file = self.world.add_file(node, name, size, sha1);
-        self.between(|world| world.give(node.0, Input::Shared(file), None));
+        self.between(|world| world.give(node.0, Input::Disk(DiskInput::Shared(file)), None));
         sha1
     }
 
@@ -127,7 +129,7 @@ impl Bench {
             panic!("{there} shares no file called {name}")
         };
         let get = self.world.get_of(file, from);
-        self.command(node, NodeCommand::Get(get));
+        self.command(node, NodeCommand::Fetch(FetchCommand::Get(get)));
     }
 
     /// Sends a message from a node to another one, in order with earlier ones.

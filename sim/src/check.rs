@@ -81,6 +81,7 @@ fn sentence(key: &str) -> &str {
         "check.idle_but_useful" => "a slot stood idle though somebody could use it",
         "check.idle_slot" => "a slot stood idle while somebody entitled was there",
         "check.idle_held" => "a slot was free while somebody entitled to it was held",
+        "check.reserve_idle" => "a slot was reserved too long for an owner that is not there",
         "check.lapsed_early" => "a slot was taken away too early",
         "check.length" => "the line is not as long as was said",
         "check.let_in" => "two nodes are connected although each is behind a firewall",

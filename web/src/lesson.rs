@@ -40,7 +40,7 @@ impl Lesson {
     /// # Errors
     /// A sentence with the line and column of what makes no sense.
     pub fn read(text: &str) -> Result<Lesson, JsError> {
-        Ok(Self { of: lesson::Lesson::parse(text)? })
+        Ok(Self { of: lesson::Lesson::proofread(text)? })
     }
 
     /// All that is asked in it.

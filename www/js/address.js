@@ -1,7 +1,8 @@
 /** The address bar keeps what is looked at, so that a reload leads back to it. */
+import { isLocked } from '#lab/lock.js';
 import { linkTo } from '#lab/permalink.js';
 
-/** @import { Session } from './session.js' */
+/** @import { Session } from './session/session.js' */
 
 /** It follows what is done so many milliseconds later: browsers bear it only so often. */
 const LATER_MS = 400;
@@ -27,11 +28,34 @@ export class Address {
     this.#put(link);
   }
 
-  /** @param {string} link */
-  #put(link) {
+  /** What is looked at, but for the moment: another one is another entry of the browser's history. */
+  #place = '';
+  /** The browser went there by itself: nothing is added. */
+  #followed = false;
+
+  /** The browser's own buttons led to what the address names. */
+  arrived() {
+    this.own = location.hash;
+    this.#followed = true;
+  }
+
+  /** True when one went on to something else, and can come back. */
+  #moved() {
+    const { view, lesson, preset, title, mode, run } = this.session;
+    const place = [view.id, mode, lesson ? `${lesson.id}/${lesson.step}` : preset ?? title, run?.kind].join('|');
+    const moved = this.#place !== '' && place !== this.#place && !this.#followed && !isLocked();
+    this.#place = place;
+    this.#followed = false;
+    return moved;
+  }
+
+  /** @param {string} link @param {boolean} [entry] a new one in the history */
+  #put(link, entry = false) {
     this.own = link;
+    const address = link || location.pathname + location.search;
     try {
-      history.replaceState(null, '', link || location.pathname + location.search);
+      if (entry && link) history.pushState(null, '', address);
+      else history.replaceState(null, '', address);
     } catch {
       // A page that may not have an address of its own has none to keep.
     }
@@ -56,7 +80,7 @@ export class Address {
     const moment = { now: run.now, index: run.index, selected: session.selection.node, proof: [] };
     const link = await linkTo(session, moment);
     // Meanwhile another one may be looked at, which is written in its turn, or a link asked for.
-    if (session.run === run && this.#turn === turn) this.#put(link ?? '');
+    if (session.run === run && this.#turn === turn) this.#put(link ?? '', this.#moved());
   }
 
   /** Where the clock stands at the end, which may have gone on since. */

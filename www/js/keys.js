@@ -7,7 +7,7 @@ import { isLocked } from '#lab/lock.js';
 import { t } from '#lab/strings.js';
 import { VIEWS } from '#lab/views.js';
 
-/** @import { Session } from './session.js' */
+/** @import { Session } from './session/session.js' */
 
 /** Keys of every view: what they do, and how they are written. */
 const SHEET = /** @type {[string, string[]][]} */ ([
@@ -54,8 +54,8 @@ function takeBack(event, session) {
   const key = event.key.toLowerCase();
   if (key !== 'z' && key !== 'y') return;
   event.preventDefault();
-  if (key === 'y' || event.shiftKey) session.redo();
-  else session.undo();
+  if (key === 'y' || event.shiftKey) session.actions.redo();
+  else session.actions.undo();
 }
 
 /**
@@ -67,18 +67,18 @@ function takeBack(event, session) {
 function deedOf(event, session, deeds) {
   /** @type {Record<string, () => void>} */
   const all = {
-    ' ': () => session.toggle(),
-    ArrowLeft: () => session.step(-1, event.shiftKey),
-    ArrowRight: () => session.step(1, event.shiftKey),
-    '[': () => session.changeSpeed(-1),
-    ']': () => session.changeSpeed(1),
-    '.': () => (projecting() ? blacken(session) : session.toLoss(1)),
-    ',': () => session.toLoss(-1),
+    ' ': () => session.clock.toggle(),
+    ArrowLeft: () => session.clock.step(-1, event.shiftKey),
+    ArrowRight: () => session.clock.step(1, event.shiftKey),
+    '[': () => session.clock.changeSpeed(-1),
+    ']': () => session.clock.changeSpeed(1),
+    '.': () => (projecting() ? blacken(session) : session.clock.toLoss(1)),
+    ',': () => session.clock.toLoss(-1),
     ...session.view.keys(session),
     e: () => session.setMode(session.mode === 'events' ? 'single' : 'events'),
     v: () => session.setMode(session.mode === 'compare' ? 'single' : 'compare'),
-    b: () => (projecting() ? blacken(session) : session.nextBranch()),
-    u: () => session.parentBranch(),
+    b: () => (projecting() ? blacken(session) : session.actions.nextBranch()),
+    u: () => session.actions.parentBranch(),
     h: deeds.future,
     c: deeds.copyLink,
     '/': deeds.search,
@@ -97,9 +97,9 @@ export function sheet(session) {
     session.keys = toggle.checked;
     remember('keys', toggle.checked ? 'on' : 'off');
   });
-  const ease = el('input', { type: 'checkbox', checked: session.ease.on, data: { ease: '' } });
+  const ease = el('input', { type: 'checkbox', checked: session.clock.ease.on, data: { ease: '' } });
   ease.addEventListener('change', () => {
-    session.ease.on = ease.checked;
+    session.clock.ease.on = ease.checked;
     remember('ease', ease.checked ? 'on' : 'off');
   });
   openDialog(t('keys.title'),

@@ -9,33 +9,36 @@ import { Lesson } from '#servent';
 import { Address } from '#lab/address.js';
 import { load } from '#lab/core.js';
 import { announce, el, icon, setAttr, setText, stillness } from '#lab/dom.js';
-import { kinds, save } from '#lab/export.js';
-import { acceptDrops, openAddresses, openTape, pick, tracesIn } from '#lab/files.js';
+import { kinds, save } from '#lab/open/export.js';
+import { acceptDrops, openAddresses, openTape, pick, tracesIn } from '#lab/open/files.js';
+import { embedAsWanted, isEmbedded, snippet, tellParent } from '#lab/embed.js';
 import { Fold } from '#lab/fold.js';
-import { hide, isHidden } from '#lab/future.js';
+import { hide, isHidden } from '#lab/session/future.js';
 import { listen, sheet } from '#lab/keys.js';
 import { chooseLanguage, otherLanguage, speakAsWanted, speaksOtherwise } from '#lab/language.js';
 import { Classroom } from '#lab/lesson/lesson.js';
 import { lessonList } from '#lab/lesson/list.js';
 import { isLocked, lockAsWanted } from '#lab/lock.js';
-import { Live, info } from '#lab/live.js';
-import { keepOffline } from '#lab/offline.js';
+import { Live, info } from '#lab/open/live.js';
+import { keepOffline } from '#lab/open/offline.js';
 import { openMenu } from '#lab/panels/menu.js';
 import { scenarioDialog } from '#lab/panels/scenario.js';
 import { linkForClass, linkOf, openLink, viewIn } from '#lab/permalink.js';
 import { enter, enters } from '#lab/peer/enter.js';
-import { Session } from '#lab/session.js';
+import { Session } from '#lab/session/session.js';
 import { speak, t, tell } from '#lab/strings.js';
 import { keysWanted, nextTheme, projecting, recall, remember, restoreTheme, themeNow, toggleProjector } from '#lab/theme.js';
-import { VIEWS, firstView, viewOf } from '#lab/views.js';
+import { OPENING, VIEWS, firstView, viewOf } from '#lab/views.js';
 
-/** @import { Info } from './live.js' */
+/** @import { Info } from './open/live.js' */
 /** @import { Pane, View } from './views.js' */
 
 /** The folded inspector has something new this often, in milliseconds. */
 const TELL_MS = 500;
 /** That something was done to the world is seen for so long, in milliseconds. */
 const FLASH_MS = 700;
+/** What was said so long ago, in milliseconds, was said before what is happening now. */
+const SAID_MS = 300;
 /** How a world is looked at. */
 const MODES = /** @type {const} */ (['single', 'compare', 'events']);
 
@@ -47,22 +50,25 @@ class ServentLab extends HTMLElement {
 
   async connectedCallback() {
     restoreTheme();
+    embedAsWanted(location.search);
     await speakAsWanted(location.hash);
     lockAsWanted(location.hash);
     this.session.keys = keysWanted();
     const tape = enters(location.hash) ? await enter(this) : null;
-    this.session.ease.on = recall('ease') !== 'off';
+    this.session.clock.ease.on = recall('ease') !== 'off';
     this.replaceChildren(el('p', { class: 'lab-boot', text: t('app.loading') }));
     try {
       // What a link names is fetched beside the first view, not after it.
       const wanted = viewIn(location.hash);
       const [view] = await Promise.all([viewOf(wanted), load()]);
-      Object.assign(this.session, { view, speed: view.speed });
+      this.session.view = view;
+      this.session.clock.speed = view.speed;
       speak(view.strings, view.id);
       this.#build();
-      await this.#begin();
+      if (tape) await this.#beginInside(tape);
+      else await this.#begin();
       keepOffline();
-      if (tape) this.#lookInside(tape);
+      tellParent(this.session, this.room);
     } catch (why) {
       this.replaceChildren(el('div', { class: 'lab-boot', role: 'alert' }, el('div', {}, el('p', { text: t('app.failed', { why: why instanceof Error ? why.message : String(why) }) }), el('p', { text: t('app.failed.hint') }))));
       throw why;
@@ -93,6 +99,7 @@ class ServentLab extends HTMLElement {
     this.transport.connect(session, () => this.live.now());
     session.addEventListener('run', () => this.#showRun());
     session.addEventListener('view', () => this.#showView());
+    for (const type of ['select', 'view']) session.addEventListener(type, () => this.#answered());
     session.addEventListener('struck', () => this.#struck());
     session.addEventListener('notice', (e) => this.#notice(/** @type {CustomEvent} */ (e).detail));
     listen(session, { copyLink: () => this.#copyLink(), future: () => this.#wish(!this.wished), search: () => this.#search(), lesson: (by) => this.#turn(by), view: (id) => this.#goTo(id) });
@@ -112,7 +119,7 @@ class ServentLab extends HTMLElement {
   #side() {
     const { session } = this;
     this.inspector.classList.add('foldable');
-    const details = new Fold('side', this.inspector, { changed: () => { session.touch(); this.#pane().update(); this.#pane().reveal?.(); } }, el('b', { text: t('inspect.title') }), this.news = el('span', { class: 'news', 'aria-hidden': 'true' }));
+    const details = new Fold('side', this.inspector, { changed: () => { session.clock.touch(); this.#pane().update(); this.#pane().reveal?.(); } }, el('b', { text: t('inspect.title') }), this.news = el('span', { class: 'news', 'aria-hidden': 'true' }));
     for (const type of ['frame', 'select']) session.addEventListener(type, () => this.#tell(details.open));
     return el('aside', { class: 'lab-side', 'aria-label': t('inspect.title'), tabindex: '0' }, this.teacher, details.button, this.inspector);
   }
@@ -120,7 +127,7 @@ class ServentLab extends HTMLElement {
   /** What the folded inspector is about; while it moves no faster than one can read. @param {boolean} open */
   #tell(open) {
     const { session } = this;
-    if (open || !this.news.checkVisibility() || (session.playing && performance.now() - this.told < TELL_MS)) return;
+    if (open || !this.news.checkVisibility() || (session.clock.playing && performance.now() - this.told < TELL_MS)) return;
     this.told = performance.now();
     session.guard(() => {
       const record = session.selection.name ? null : session.current();
@@ -131,7 +138,7 @@ class ServentLab extends HTMLElement {
 
   #time() {
     const time = el('footer', { class: 'lab-time', 'aria-label': t('time.track') }, this.transport, this.track);
-    time.append(new Fold('time', time, { label: t('fold.time'), changed: () => this.session.touch() }).button);
+    time.append(new Fold('time', time, { label: t('fold.time'), changed: () => this.session.clock.touch() }).button);
     return time;
   }
 
@@ -175,7 +182,26 @@ class ServentLab extends HTMLElement {
     const { session } = this;
     session.openPreset(session.view.presets()[0].id);
     // Motion starts by itself only where the user did not ask for stillness.
-    if (!stillness()) session.play();
+    if (!stillness()) session.clock.play();
+    this.#introduce();
+  }
+
+  /** For whoever is here for the first time the opening story stops where something is found, and says so. */
+  #introduce() {
+    const { session } = this;
+    const { preset, run } = session;
+    if (recall('hint') === 'seen' || session.view.id !== OPENING || !session.clock.playing || isEmbedded()) return;
+    const look = () => {
+      const gone = session.run !== run || session.preset !== preset || !session.clock.playing;
+      const [found] = gone || !run ? [] : run.records(0, 1, '"answered"');
+      if (!gone && !(found && found.seq < (run?.index ?? 0))) return;
+      session.removeEventListener('frame', look);
+      if (!found || gone) return;
+      session.clock.pause();
+      session.select({ node: found.node, ticket: null, name: found.node_name });
+      session.notice(t('first.answered', { node: found.node_name }));
+    };
+    session.addEventListener('frame', look);
   }
 
   #head() {
@@ -188,13 +214,13 @@ class ServentLab extends HTMLElement {
     this.views = el('nav', { class: 'tabs', 'aria-label': t('view.label') }, ...VIEWS.map((id) => tab('view', id, () => this.#goTo(id))));
     this.modes = el('div', { class: 'segmented', role: 'group', 'aria-label': t('mode.label') }, ...MODES.map((id) => tab('mode', id, () => session.setMode(id))));
     this.themeButton = tool('theme', 'theme', () => { nextTheme(); this.#showTheme(); });
-    this.projector = tool('projector', 'screen', () => { toggleProjector(); this.#showTheme(); session.touch(); }, 'rare');
+    this.projector = tool('projector', 'screen', () => { toggleProjector(); this.#showTheme(); session.clock.touch(); }, 'rare');
     this.sources = el('span', { hidden: true });
     this.futureButton = tool('future', 'eye', () => this.#wish(!this.wished));
     const more = el('div', { class: 'lab-more foldable' }, this.views, el('span', { class: 'spring' }), this.sources, this.scenarioButton, this.modes,
       el('div', { class: 'lab-tools' },
         tool('open', 'open', () => pick(session, (text) => this.#teach(text)), 'rare'),
-        tool('save', 'save', (e) => openMenu(e.currentTarget, t('tool.save'), [...kinds.map((kind) => ({ text: t(`tool.save.${kind}`), run: () => this.#save(kind) })), { text: t('tool.save.class'), run: () => this.#copyClassLink() }]), 'rare'),
+        tool('save', 'save', (e) => openMenu(e.currentTarget, t('tool.save'), [...kinds.map((kind) => ({ text: t(`tool.save.${kind}`), run: () => this.#save(kind) })), { text: t('tool.save.class'), run: () => this.#copyClassLink() }, { text: t('tool.save.embed'), run: () => this.#copyEmbed() }]), 'rare'),
         tool('lessons', 'lesson', () => lessonList(this.room)), this.projector, this.futureButton, this.themeButton, this.#language(), tool('link', 'link', () => this.#copyLink()), tool('help', 'help', () => sheet(session))));
     this.menu = new Fold('menu', more, {}, icon('logo'), this.here = el('span'));
     this.menu.over('[data-tool="theme"], [data-tool="save"]');
@@ -215,20 +241,29 @@ class ServentLab extends HTMLElement {
 
   /** A servent in this page, beside the lab. */
   async #takePart() {
-    this.session.pause();
+    this.session.clock.pause();
     const tape = await enter(this);
-    if (tape) this.#lookInside(tape);
+    return tape ? this.#lookInside(tape) : this.#wayBack();
   }
 
   /** What it has recorded until now, or a world made of that. @param {Uint8Array|{scenario: any}} tape */
   async #lookInside(tape) {
     this.live.stop();
+    this.#wayBack();
     if ('scenario' in tape) {
       this.session.setView(await viewOf('queue'));
       this.session.mode = 'compare';
       return this.session.openScenario(tape.scenario);
     }
     return openTape(this.session, new Blob([/** @type {any} */ (tape)]).stream(), t('part.title'), tape.length);
+  }
+
+  /** The screen of a room goes on behind the lab, and a tab leads to it. */
+  #wayBack() {
+    for (const name of ['host', 'room']) {
+      if (!document.querySelector(`${name}-screen`) || this.views.querySelector(`[data-view="${name}"]`)) continue;
+      this.views.append(el('button', { class: 'button', type: 'button', data: { view: name }, on: { click: () => { location.hash = `#${name}`; } } }, el('span', { text: t(`${name}.title`) })));
+    }
   }
 
   /** One line for whoever is here for the first time. */
@@ -253,11 +288,22 @@ class ServentLab extends HTMLElement {
     this.#hideFuture(this.wished);
     const about = await info();
     if (location.hash.length > 1 && await this.#openHash()) return undefined;
-    this.session.setView(await viewOf(firstView.id));
     if (about) this.#offer(about);
+    const serves = about?.live || about?.traces?.length;
+    // A link that cannot be followed still says which view was meant.
+    this.session.setView(await viewOf(serves ? firstView.id : viewIn(location.hash)));
     if (about?.live) return this.live.follow(about, about.servents?.[0]?.id);
     if (about?.traces?.length) return this.#fetchTrace(about.traces[0]);
     return this.#first();
+  }
+
+  /** What was recorded on the screen one comes from, and the way back to it. @param {Uint8Array|{scenario: any}} tape */
+  async #beginInside(tape) {
+    this.#showTheme();
+    this.#hideFuture(false);
+    const about = await info();
+    if (about) this.#offer(about);
+    return this.#lookInside(tape);
   }
 
   /** Servents and traces of the server behind the page. @param {Info} about */
@@ -287,7 +333,7 @@ class ServentLab extends HTMLElement {
     if (answer.body) await openTape(this.session, answer.body, name, Number(answer.headers.get('content-length')));
   }
 
-  /** @param {import('./export.js').Kind} kind */
+  /** @param {import('./open/export.js').Kind} kind */
   #save(kind) {
     const { session } = this;
     const events = session.mode === 'events';
@@ -297,6 +343,8 @@ class ServentLab extends HTMLElement {
   /** Another address was asked for; whoever is in a class stays there. */
   #follow() {
     if (isLocked()) return this.address.show(this.address.own);
+    this.address.arrived();
+    if (enters(location.hash)) return this.#takePart();
     return this.#openHash();
   }
 
@@ -320,6 +368,7 @@ class ServentLab extends HTMLElement {
     setText(this.named, session.title);
     this.named.parentElement.hidden = !session.title;
     setText(this.story.children[1], session.text);
+    setAttr(this.story.children[1], 'title', session.text);
     this.story.hidden = !session.title;
     setAttr(this.scenarioButton, 'title', t('tool.scenario.named', { name: session.title }));
     this.#pane().restart();
@@ -340,7 +389,7 @@ class ServentLab extends HTMLElement {
     setText(this.here, t(`view.${view.id}`));
     setAttr(this.menu?.button, 'aria-label', t('fold.menu', { view: t(`view.${view.id}`) }));
     document.title = `${t(`view.${view.id}`)} · ${t('app.title')}`;
-    session.touch();
+    session.clock.touch();
   }
 
   #showTheme() {
@@ -350,7 +399,7 @@ class ServentLab extends HTMLElement {
     setAttr(this.projector, 'aria-pressed', String(projecting()));
     this.track.redraw();
     this.session.emit('theme');
-    this.session.touch();
+    this.session.clock.touch();
   }
 
   /** Whether the future is hidden is wished for, and remembered. @param {boolean} on */
@@ -374,7 +423,7 @@ class ServentLab extends HTMLElement {
   #turn(by) {
     const { room } = this;
     // A presenter's keys always do something.
-    if (!room.view) return this.session.step(by);
+    if (!room.view) return this.session.clock.step(by);
     if (by > 0 && room.asks) return announce(t('lesson.first'));
     return room.go(room.step + by);
   }
@@ -391,7 +440,7 @@ class ServentLab extends HTMLElement {
     this.track.redraw();
     this.session.emit('theme');
     this.session.emit('future');
-    this.session.touch();
+    this.session.clock.touch();
   }
 
   #search() {
@@ -403,6 +452,18 @@ class ServentLab extends HTMLElement {
     const link = await linkForClass(this.session);
     if (!link) return this.session.notice(t(link === null ? 'link.trace' : 'link.large'));
     return this.#copy(link, this.session.lesson ? 'lesson.class.done' : 'class.done');
+  }
+
+  /** What puts this view into another page. */
+  async #copyEmbed() {
+    const link = await linkForClass(this.session);
+    if (!link) return this.session.notice(t(link === null ? 'link.trace' : 'link.large'));
+    try {
+      await navigator.clipboard.writeText(snippet(link, this.session.title));
+      return this.session.notice(t('embed.done'));
+    } catch {
+      return this.session.notice(snippet(link, this.session.title));
+    }
   }
 
   async #copyLink() {
@@ -430,11 +491,21 @@ class ServentLab extends HTMLElement {
       link ? el('a', { href: link, text: t('app.panic.link') }) : null,
       el('button', { class: 'button small', type: 'button', text: t('app.dismiss'), on: { click: () => node.remove() } }));
     this.notices.replaceChildren(node);
+    this.noticed = performance.now();
     if (!bad) setTimeout(() => node.remove(), 6000);
   }
+  noticed = 0;
 
-  /** What was said of another world is over. */
-  #unsaid() { this.notices.querySelector('.notice:not(.bad)')?.remove(); }
+  /** What was said of another world is over, also a complaint; what was said of this change is not. */
+  #unsaid() {
+    if (performance.now() - this.noticed > SAID_MS) this.notices.replaceChildren();
+    else this.notices.querySelector('.notice:not(.bad)')?.remove();
+  }
+
+  /** What was asked for has been done. */
+  #answered() {
+    if (performance.now() - this.noticed > SAID_MS) this.notices.querySelector('.notice:not(.bad)')?.remove();
+  }
 }
 
 customElements.define('servent-lab', ServentLab);

@@ -2,8 +2,8 @@
 import { el, setAttr, setText } from '#lab/dom.js';
 import { t } from '#lab/strings.js';
 
-/** @import { Run } from './run.js' */
-/** @import { Session } from './session.js' */
+/** @import { Run } from './session/run.js' */
+/** @import { Session } from './session/session.js' */
 
 /** A figure that grows beyond its room gets so much at a time, in pixels. */
 const STEP = 8;
@@ -21,13 +21,13 @@ export class Outcomes {
     // What is shown when the clock stands is what is true then.
     // What grew for one run need not be so wide for the next.
     session.addEventListener('run', () => this.node.replaceChildren());
-    for (const type of ['play', 'run', 'faults']) session.addEventListener(type, () => { this.#due = 0; session.touch(); });
+    for (const type of ['play', 'run', 'faults']) session.addEventListener(type, () => { this.#due = 0; session.clock.touch(); });
   }
 
   /** @param {Run} run */
   update(run) {
     const { session, node } = this;
-    if (session.playing && performance.now() < this.#due) return;
+    if (session.clock.playing && performance.now() < this.#due) return;
     this.#due = performance.now() + READ_MS;
     const rows = session.view.outcomes(run);
     if (node.childElementCount !== rows.length) node.replaceChildren(...rows.map(([key]) => el('div', { data: { outcome: key } }, el('dt', { text: t(`outcome.${key}`) }), el('dd', {}))));

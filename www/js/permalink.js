@@ -5,11 +5,11 @@
  */
 import { inLink } from '#lab/language.js';
 import { classLink, lockInLink } from '#lab/lock.js';
-import { VIEWS } from '#lab/views.js';
+import { OPENING, VIEWS } from '#lab/views.js';
 
 /** @import * as T from './types' */
-/** @import { Run } from './run.js' */
-/** @import { Session } from './session.js' */
+/** @import { Run } from './session/run.js' */
+/** @import { Session } from './session/session.js' */
 
 /** Longer links are cut by mail programs and chat rooms: then a file is better. */
 const LONGEST = 2000;
@@ -71,9 +71,9 @@ export async function linkTo(session, { now, index, selected, proof }) {
   if (session.lesson) parts.push(`les=${session.lesson.id}/${session.lesson.step + 1}`);
   else if (session.preset) parts.push(`p=${encodeURIComponent(session.preset)}`);
   else parts.push(`s=${await pack(JSON.stringify(scenario))}`);
-  if (session.log.length) parts.push(`f=${await pack(JSON.stringify(session.log))}`);
-  const last = session.log.filter((fault) => fault.from !== undefined).length;
-  if (session.branch !== last) parts.push(`b=${session.branch}`);
+  if (session.actions.log.length) parts.push(`f=${await pack(JSON.stringify(session.actions.log))}`);
+  const last = session.actions.log.filter((fault) => fault.from !== undefined).length;
+  if (session.actions.branch !== last) parts.push(`b=${session.actions.branch}`);
   const place = session.view.place?.(session);
   if (place) parts.push(`w=${encodeURIComponent(place)}`);
   parts.push(`t=${now / 1000}`, `e=${index}`);
@@ -95,7 +95,8 @@ const MODES = ['single', 'compare', 'events'];
 /** The view a fragment names. @param {string} fragment with its `#` */
 export function viewIn(fragment) {
   const [, view = ''] = /^#1\/(\w+)/.exec(fragment) ?? [];
-  return VIEWS.find((id) => id === view) ?? VIEWS[0];
+  // Older links name a way to look at the first view there.
+  return view === '' ? OPENING : VIEWS.find((id) => id === view) ?? VIEWS[0];
 }
 
 /**
@@ -119,6 +120,8 @@ export async function openLink(session, fragment, teach) {
       if (!await teach(id, Number(step ?? 1) - 1)) return { opened: false, problem: ['lesson.missing', {}] };
       if (!args.has('t')) return { opened: true };
     } else if (packed) session.openScenario(JSON.parse(await unpack(packed)));
+    // A link that names a view alone leads to its first story.
+    else if (!args.has('p') && VIEWS.includes(view)) session.openPreset(session.view.presets()[0].id);
     else if (!session.openPreset(args.get('p') ?? '')) throw new Error('no such story');
     if (mode) session.setMode(mode);
     const faults = args.get('f');
@@ -139,9 +142,9 @@ export async function openLink(session, fragment, teach) {
 function place(session, args) {
   const run = /** @type {Run} */ (session.run);
   const at = Number(args.get('t') ?? 0) * 1000;
-  if (Number.isFinite(at)) session.seek(at);
+  if (Number.isFinite(at)) session.clock.seek(at);
   const index = Number(args.get('e') ?? NaN);
-  for (let tries = 0; Number.isInteger(index) && run.index !== index && tries < 64; tries += 1) session.step(Math.sign(index - run.index));
+  for (let tries = 0; Number.isInteger(index) && run.index !== index && tries < 64; tries += 1) session.clock.step(Math.sign(index - run.index));
   const node = run.node(Number(args.get('sel') ?? NaN));
   if (node) session.select({ node: node.id, ticket: null, name: node.name });
   const core = args.get('core');

@@ -5,7 +5,7 @@
 import { tell } from '#lab/strings.js';
 
 /** @import * as T from './types' */
-/** @import { Run } from './run.js' */
+/** @import { Run } from './session/run.js' */
 
 /** The number of a requirement. */
 const REQUIREMENT = /^(aq|pq|qa|rt|uc|sw)-\d+$/;

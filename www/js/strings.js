@@ -30,8 +30,23 @@ export function speakIn(other) {
   markDecimals(other?.decimal ?? '.');
 }
 
+/** Sentences of views that are loaded: a recording tells of more than the view that is looked at. @type {Map<string, typeof en>} */
+const loaded = new Map();
+
+/** Learns the sentences of a view without looking at it. @param {typeof en} sentences @param {string} view */
+export const learn = (sentences, view) => loaded.set(view, sentences);
+
 /** @param {string} key */
-const sentenceOf = (key) => ownHere[key] ?? (key in own ? own[key] : tongue?.page[key] ?? en[key]);
+function elsewhere(key) {
+  for (const [view, sentences] of loaded) {
+    const found = tongue?.views[view]?.[key] ?? sentences[key];
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** @param {string} key */
+const sentenceOf = (key) => ownHere[key] ?? (key in own ? own[key] : tongue?.page[key] ?? en[key]) ?? elsewhere(key);
 
 /**
  * The sentence of a key, with its arguments put in.
@@ -71,7 +86,8 @@ export function storyOf({ id, title, text }) {
  * @param {Record<string, any>} args
  */
 export function reason(key, args) {
-  for (const candidate of [args.dialect ? `${key}.${args.dialect}.why` : '', args.keep ? `${key}.keep.why` : '', `${key}.why`, key.replace(/\.[^.]+$/, '.why')]) {
+  const base = key.split('.').slice(0, 2).join('.');
+  for (const candidate of [args.case ? `${base}.${args.case}.why` : '', args.dialect ? `${key}.${args.dialect}.why` : '', args.keep ? `${key}.keep.why` : '', `${key}.why`, key.replace(/\.[^.]+$/, '.why')]) {
     if (candidate && known(candidate)) return t(candidate, args);
   }
   return '';

@@ -3,10 +3,11 @@
  * what can be done in it; time, events, inspector and links are the same for all.
  */
 import { queue } from '#lab/queue/view.js';
+import { learn } from '#lab/strings.js';
 
 /** @import * as T from './types' */
-/** @import { Run } from './run.js' */
-/** @import { Session } from './session.js' */
+/** @import { Run } from './session/run.js' */
+/** @import { Session } from './session/session.js' */
 /** @import { speak } from './strings.js' */
 
 /**
@@ -52,7 +53,14 @@ const later = { routing: () => import('#lab/routing/view.js'), unicast: () => im
 /** A view, loaded when it is first wanted. @param {string} id @returns {Promise<View>} */
 export async function viewOf(id) {
   known[id] ??= (await later[id]())[id];
+  learn(known[id].strings ?? {}, id);
   return known[id];
 }
+
+/** All of them: what is recorded may tell of each. */
+export const allViews = () => Promise.all(VIEWS.map(viewOf));
+
+/** The view that a page without a link opens with: the easiest picture. */
+export const OPENING = 'routing';
 
 export { queue as firstView };

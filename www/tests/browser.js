@@ -85,8 +85,8 @@ export function state(page) {
     const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
     const { run } = session;
     return {
-      now: run.now, index: run.index, count: run.count, digest: run.digest, kind: run.kind, view: session.view.id, mode: session.mode, playing: session.playing,
-      branch: session.branch, branches: run.branches().length, selected: session.selection.node, end: session.end, verified: run.verified(), faults: session.faults().length,
+      now: run.now, index: run.index, count: run.count, digest: run.digest, kind: run.kind, view: session.view.id, mode: session.mode, playing: session.clock.playing,
+      branch: session.actions.branch, branches: run.branches().length, selected: session.selection.node, end: session.clock.end, verified: run.verified(), faults: session.actions.faults().length,
     };
   });
 }
@@ -120,9 +120,9 @@ export const frame = (page) => page.evaluate(() => new Promise((done) => request
 /** Digests at one moment, by seeking to and fro and by running a fresh world there. @param {import('puppeteer-core').Page} page */
 export const soughtAndRun = (page) => page.evaluate(() => {
   const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
-  const to = Math.floor(session.end * 0.4);
-  session.seek(session.end * 0.8);
-  session.seek(to);
+  const to = Math.floor(session.clock.end * 0.4);
+  session.clock.seek(session.clock.end * 0.8);
+  session.clock.seek(to);
   const fresh = session.view.fromScenario(session.scenario);
   while (fresh.now < to) if (fresh.advance(to, 100) >= to) break;
   const pair = [session.run.digest, fresh.digest];

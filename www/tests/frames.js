@@ -19,7 +19,7 @@ const largest = (page) => page.evaluate(async () => {
   const size = ({ scenario: s }) => (s.nodes?.length ?? s.nodes ?? sum(s.clients)) * (s.pieces ?? 1);
   const story = session.view.presets().reduce((/** @type {any} */ a, /** @type {any} */ b) => (size(b) > size(a) ? b : a));
   session.openPreset(story.id);
-  session.pause();
+  session.clock.pause();
   const { run } = session;
   run.raw.seek(run.horizon * 0.2);
   for (let i = 0; i < 4; i += 1) await new Promise(requestAnimationFrame);
@@ -42,12 +42,12 @@ const drawn = (page) => page.evaluate(async (frames, most) => {
     if (messages <= most) took.push(ended - begun);
   };
   const end = performance.now() + 30_000;
-  session.play();
+  session.clock.play();
   while (took.length < frames && performance.now() < end) {
-    if (!session.playing) session.play();
+    if (!session.clock.playing) session.clock.play();
     await new Promise(requestAnimationFrame);
   }
-  session.pause();
+  session.clock.pause();
   delete pane.update;
   return { took, longest };
 }, FRAMES, MESSAGES);

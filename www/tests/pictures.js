@@ -24,9 +24,9 @@ try {
       document.querySelector('.hint')?.remove();
       document.querySelector('.notice button')?.dispatchEvent(new MouseEvent('click'));
       const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
-      session.pause();
+      session.clock.pause();
       while (!session.runs().every((/** @type {any} */ run) => run.explore(50))) await new Promise(requestAnimationFrame);
-      session.touch();
+      session.clock.touch();
     });
     await new Promise((done) => { setTimeout(done, SETTLED_MS); });
     await frame(page);

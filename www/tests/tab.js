@@ -184,7 +184,7 @@ export async function show(page, url, hash, { width, height }) {
 const emptied = (page) => page.evaluate(() => {
   const lab = /** @type {any} */ (document.querySelector('servent-lab'));
   if (!lab?.session || !('unheard' in globalThis)) return false;
-  lab.session.pause();
+  lab.session.clock.pause();
   lab.live.stop();
   /** @type {any} */ (globalThis).unheard();
   for (const open of document.querySelectorAll('dialog[open]')) /** @type {HTMLDialogElement} */ (open).close();

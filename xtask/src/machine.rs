@@ -70,6 +70,14 @@ pub(crate) fn network() -> String {
     })
 }
 
+/// Makes sure of WebKit's driver and of a screen for it, the third engine of the
+/// page's tests.
+pub(crate) fn webkit() -> [String; 2] {
+    let driver =
+        wanted("WebKit's driver", "webkit2gtk-driver", || find(&["WebKitWebDriver"]).is_some());
+    [driver, wanted("Xvfb", "xvfb", || find(&["Xvfb"]).is_some())]
+}
+
 /// Makes sure of HAProxy, which stands before a site in a test.
 pub(crate) fn proxy() -> String {
     wanted("HAProxy", "haproxy", || Path::new("/usr/sbin/haproxy").exists())

@@ -57,6 +57,7 @@ pub(crate) fn step(context: &Context) -> Result<Outcome> {
     if engines.is_empty() {
         return Ok(Outcome::Skipped(second::joined(&words)));
     }
+    words.extend(machine::webkit());
     cargo().words("build --quiet --workspace --bin servent").quiet()?;
     // They mostly wait.
     let recorded = std::thread::scope(|scope| {

@@ -434,16 +434,9 @@ impl Fetches {
             }
         });
     }
-}
 
-impl Engine for Fetches {
-    type Input = Input;
-    type Output = Output;
-    type Event = Event;
-
-    fn handle(&mut self, now: Instant, input: Input, fx: &mut FxOf<Self>) {
-        let Some(input) = self.about_tree(now, input, fx) else { return };
-        let Some(input) = self.about_spare(input, fx) else { return };
+    /// Handles an input that is about downloads themselves.
+    fn step(&mut self, now: Instant, input: Input, fx: &mut FxOf<Self>) {
         match input {
             Input::Restore(row) => self.insert(row, now, fx),
             Input::RestoreTree(fetch, tree) => {
@@ -505,6 +498,20 @@ impl Engine for Fetches {
                 self.with(fetch, now, fx, Download::unreadable);
             }
         }
+    }
+}
+
+impl Engine for Fetches {
+    type Input = Input;
+    type Output = Output;
+    type Event = Event;
+
+    fn handle(&mut self, now: Instant, input: Input, fx: &mut FxOf<Self>) {
+        let others = self.about_tree(now, input, fx);
+        if let Some(input) = others.and_then(|input| self.about_spare(input, fx)) {
+            self.step(now, input, fx);
+        }
+        // Whatever it was, it may have ended a download.
         self.take_turns(now, fx);
     }
 

@@ -3,22 +3,21 @@
 //!
 //! This is the layer below all services: it knows bytes, limits and deadlines,
 //! and no service. A connection that only holds a place is the common case and
-//! must cost little: no read buffer while nothing is unread, and what only an
-//! active transfer needs is boxed.
+//! must cost little: there is no read buffer while nothing is unread.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use super::gate::Gate;
-use super::{ConnEvent, NodeEffects, NodeLimit, NodeLimits, Output, tell};
+use super::{ConnEvent, ConnOutput, NodeEffects, NodeLimit, NodeLimits, Output, tell};
 use crate::address::owner;
-use crate::id::{ConnId, FileIndex, Guid};
+use crate::id::ConnId;
 use crate::time::Instant;
 
-/// One connection.
+/// One connection. What a service knows of it beyond this lives in the service.
 #[derive(Debug, Clone)]
 pub(super) struct NodeConn {
     /// The address of the other end.
@@ -26,51 +25,35 @@ pub(super) struct NodeConn {
     /// Our own address it connected to, when it was accepted and the host
     /// knows.
     pub(super) local: Option<SocketAddr>,
-    /// What it is used for at the moment.
-    pub(super) phase: ConnPhase,
+    /// The service that is told what happens on it.
+    pub(super) owner: Owner,
+    phase: ConnPhase,
     /// Received bytes that are not processed yet. No capacity when empty.
     pub(super) unread: Vec<u8>,
-    /// Closed by us after requests were answered on it.
-    pub(super) answered: bool,
     /// The next timeout, and which one it is.
     due: Option<(Instant, Timer)>,
 }
 
-/// What a connection is used for at the moment.
-#[derive(Debug, Clone)]
-pub(super) enum ConnPhase {
+/// Whether a connection can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ConnPhase {
     /// We are connecting.
-    Dialing(Purpose),
-    /// Nothing has been received yet: the first line decides what it is.
-    Fresh,
-    /// We serve the other end and await its next request. It may hold a place
-    /// in the queue until then, and is not idle before.
-    Serving { place_until: Instant },
-    /// A request was received, and the queue is holding its answer back.
-    Held,
-    /// A file body is being sent; further requests wait for its end.
-    Sending(Box<BodyTransfer>),
-    /// A long list is being sent in parts; further requests wait for its end.
-    Listing(Box<Listing>),
-    /// A file for the inbox is being received; further requests wait for its
-    /// end.
-    Receiving,
-    /// We request a file from the other end; this is what we expect next.
-    Fetching(Awaited),
-    /// A neighbour in the overlay, a connection that may become one, or a push
-    /// proxy.
-    Overlay,
-    /// A client of our coordinator, our coordinator, or a peer of a swarm.
-    Swarm,
-    /// Closed by us; the host will report when it is gone.
-    Closing,
+    Dialing,
+    Open,
+    /// Closed by us; the host will report when it is gone. `answered`: requests
+    /// were answered on it.
+    Closing {
+        answered: bool,
+    },
 }
 
 /// Which service a connection belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// Clients that ask us, and connections that have not said yet what they
-    /// want.
+    /// Its first line will decide. Until then it is treated as a client's that
+    /// sends requests.
+    Undecided,
+    /// Clients that send requests.
     Http,
     /// Downloads of ours.
     Downloads,
@@ -78,109 +61,33 @@ pub(super) enum Owner {
     Overlay,
     /// Swarms.
     Swarm,
-    /// No service any more: it is closing.
-    Nobody,
 }
 
-impl ConnPhase {
-    /// The service that is told what happens on the connection.
-    pub(super) const fn owner(&self) -> Owner {
-        match self {
-            Self::Fresh
-            | Self::Serving { .. }
-            | Self::Held
-            | Self::Sending(_)
-            | Self::Listing(_)
-            | Self::Receiving
-            | Self::Dialing(Purpose::Call(_) | Purpose::Giv(_)) => Owner::Http,
-            Self::Fetching(_) | Self::Dialing(Purpose::Fetch) => Owner::Downloads,
-            Self::Overlay | Self::Dialing(Purpose::Neighbour | Purpose::Proxy) => Owner::Overlay,
-            Self::Swarm | Self::Dialing(Purpose::Swarm) => Owner::Swarm,
-            Self::Closing => Owner::Nobody,
-        }
-    }
-}
-
-/// Why we dial.
+/// Both ends of a connection that a peer has opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// To call a client back to its place (PARQ §4, `QUEUE`).
-    Call(Guid),
-    /// To offer a file to a client that cannot reach us (`GIV`).
-    Giv(FileIndex),
-    /// To download.
-    Fetch,
-    /// To have a neighbour in the overlay.
-    Neighbour,
-    /// To request a push.
-    Proxy,
-    /// For a swarm: its coordinator, or a peer.
-    Swarm,
+pub(super) struct ConnEnds {
+    /// The address of the peer.
+    pub(super) peer: SocketAddr,
+    /// Our own address, when the host knows it.
+    pub(super) local: Option<SocketAddr>,
 }
 
-/// A file body being sent.
-#[derive(Debug, Clone)]
-pub(super) struct BodyTransfer {
-    /// The range, `start..end`.
-    pub(super) start: u64,
-    /// Its end.
-    pub(super) end: u64,
-    /// Bytes of it sent so far.
-    pub(super) sent: u64,
-    /// The file ends where the range ends, and the client needs no other part
-    /// of it.
-    pub(super) last: bool,
-    /// The connection stays open afterwards.
-    pub(super) keep: bool,
-    /// Bytes sent when the rate was last checked.
-    pub(super) judged: u64,
-    /// The position in the archive, when the body is one.
-    pub(super) archive: Option<Box<Archive>>,
-}
-
-/// The position in an archive that is being sent.
-#[derive(Debug, Clone)]
-pub(super) struct Archive {
-    pub(super) folder: String,
-    /// The last file that is in it.
-    pub(super) after: Option<String>,
-    /// Files with larger numbers came later, and are not in it.
-    pub(super) newest: FileIndex,
-    /// Bytes of the archive before those of the current file.
-    pub(super) before: u64,
-    /// Bytes of that file.
-    pub(super) size: u64,
-}
-
-/// A list being sent.
-#[derive(Debug, Clone)]
-pub(super) struct Listing {
-    /// The last file written to it.
-    pub(super) after: FileIndex,
-    /// It is sent in chunks; otherwise the end of the connection ends it.
-    pub(super) chunked: bool,
-    /// The connection stays open afterwards.
-    pub(super) keep: bool,
-    /// Bytes that have not left the host yet.
-    pub(super) behind: u64,
-    /// When a part of it was last written.
-    pub(super) took: Instant,
-}
-
-/// What is expected next on a connection on which we send requests.
+/// A connection that we open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Awaited {
-    /// The head of a reply.
-    Head,
-    /// A body of so many bytes goes to the disk; the host takes it off the
-    /// connection.
-    Storing(u64),
-    /// A body of unknown length goes to the disk; the host reports its end.
-    StoringBody,
-    /// So many more bytes are to be discarded.
-    Skipping(u64),
-    /// A body is collected as a whole: of so many bytes, or in chunks.
-    Collecting(Option<u64>),
+pub(super) struct NewDial {
+    pub(super) conn: ConnId,
+    pub(super) to: SocketAddr,
+    /// The service that wants it.
+    pub(super) owner: Owner,
+}
+
+/// A timer of a connection that has expired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ExpiredTimer {
+    pub(super) conn: ConnId,
+    pub(super) timer: Timer,
+    /// When it was due.
+    pub(super) due: Instant,
 }
 
 /// The timeouts of a connection.
@@ -197,8 +104,28 @@ pub(super) enum Timer {
 }
 
 impl NodeConn {
-    fn new(peer: SocketAddr, phase: ConnPhase) -> Self {
-        Self { peer, local: None, phase, unread: Vec::new(), answered: false, due: None }
+    const fn new(ends: ConnEnds, owner: Owner, phase: ConnPhase) -> Self {
+        let ConnEnds { peer, local } = ends;
+        Self { peer, local, owner, phase, unread: Vec::new(), due: None }
+    }
+
+    /// True while we are connecting.
+    pub(super) fn is_dialing(&self) -> bool {
+        self.phase == ConnPhase::Dialing
+    }
+
+    /// True after we have closed it, until the host reports it gone.
+    pub(super) const fn is_closing(&self) -> bool {
+        matches!(self.phase, ConnPhase::Closing { .. })
+    }
+
+    /// True when requests are answered on it, or were until we closed it.
+    pub(super) const fn answers(&self) -> bool {
+        match self.phase {
+            ConnPhase::Dialing => false,
+            ConnPhase::Open => matches!(self.owner, Owner::Undecided | Owner::Http),
+            ConnPhase::Closing { answered } => answered,
+        }
     }
 
     /// Adds what was received, copying only when something is already unread.
@@ -250,6 +177,9 @@ pub(super) struct Connections {
     due: BTreeMap<(Instant, ConnId), Timer>,
     gate: Gate,
     dialed: u64,
+    /// Connections that must be read, for what was received earlier too: the
+    /// node reads them at the end of each call. Empty between two calls.
+    ready: VecDeque<ConnId>,
 }
 
 impl Connections {
@@ -262,33 +192,36 @@ impl Connections {
             due: BTreeMap::new(),
             gate: Gate::default(),
             dialed: 0,
+            ready: VecDeque::new(),
         }
     }
 
-    /// Admits a new connection, or closes it when a limit forbids it.
+    /// Takes a new connection, or closes it when a limit forbids it.
     pub(super) fn accept(
         &mut self,
         now: Instant,
         conn: ConnId,
-        (peer, local): (SocketAddr, Option<SocketAddr>),
+        ends: ConnEnds,
         fx: &mut NodeEffects,
     ) {
-        match self.admit(conn, peer) {
+        match self.admit(ends.peer) {
             Ok(()) => {
-                if let Some(state) = self.conns.get_mut(&conn) {
-                    state.local = local;
-                }
-                tell(fx, ConnEvent::Accepted { conn, peer });
+                self.insert(conn, NodeConn::new(ends, Owner::Undecided, ConnPhase::Open));
+                tell(fx, ConnEvent::Accepted { conn, peer: ends.peer });
                 self.wake(conn, now + self.limits.request_deadline, Timer::Head);
             }
             Err(limit) => {
                 tell(fx, ConnEvent::Limit { conn, limit });
-                fx.output(Output::Close { conn, flush: false });
+                fx.output(Output::Connection(conn, ConnOutput::Close { flush: false }));
             }
         }
     }
 
-    fn admit(&mut self, conn: ConnId, peer: SocketAddr) -> Result<(), NodeLimit> {
+    /// Whether a peer may have one more connection.
+    ///
+    /// # Errors
+    /// The limit that forbids it.
+    fn admit(&self, peer: SocketAddr) -> Result<(), NodeLimit> {
         if !self.has_room() {
             return Err(NodeLimit::Connections);
         }
@@ -296,7 +229,6 @@ impl Connections {
         if held >= self.limits.connections_per_ip {
             return Err(NodeLimit::ConnectionsPerIp);
         }
-        self.insert(conn, NodeConn::new(peer, ConnPhase::Fresh));
         Ok(())
     }
 
@@ -313,15 +245,14 @@ impl Connections {
     pub(super) fn dial_for_stranger(
         &mut self,
         now: Instant,
-        conn: ConnId,
-        (to, purpose): (SocketAddr, Purpose),
+        dial: NewDial,
         fx: &mut NodeEffects,
     ) -> bool {
-        if self.has_room() && !self.gate.allows(now, to, &self.limits) {
-            tell(fx, ConnEvent::Limit { conn, limit: NodeLimit::StrangerDials });
+        if self.has_room() && !self.gate.admit(now, dial.to, &self.limits) {
+            tell(fx, ConnEvent::Limit { conn: dial.conn, limit: NodeLimit::StrangerDials });
             return false;
         }
-        self.dial(conn, to, purpose, fx)
+        self.dial(dial, fx)
     }
 
     /// The other end is what it was said to be: its address may be dialed as
@@ -334,21 +265,33 @@ impl Connections {
 
     /// Asks the host to connect to an address that our user named; false when a
     /// limit forbids it.
-    pub(super) fn dial(
-        &mut self,
-        conn: ConnId,
-        to: SocketAddr,
-        purpose: Purpose,
-        fx: &mut NodeEffects,
-    ) -> bool {
+    pub(super) fn dial(&mut self, dial: NewDial, fx: &mut NodeEffects) -> bool {
+        let NewDial { conn, to, owner } = dial;
         if !self.has_room() {
             tell(fx, ConnEvent::Limit { conn, limit: NodeLimit::Connections });
             return false;
         }
-        self.insert(conn, NodeConn::new(to, ConnPhase::Dialing(purpose)));
+        self.insert(
+            conn,
+            NodeConn::new(ConnEnds { peer: to, local: None }, owner, ConnPhase::Dialing),
+        );
         tell(fx, ConnEvent::Dialing { conn, to });
-        fx.output(Output::Dial { conn, to });
+        fx.output(Output::Connection(conn, ConnOutput::Dial { to }));
         true
+    }
+
+    /// A dial succeeded.
+    pub(super) fn dialed(&mut self, conn: ConnId) {
+        if let Some(state) = self.open(conn) {
+            state.phase = ConnPhase::Open;
+        }
+    }
+
+    /// Passes a connection on to another service. `None` when it is not open.
+    pub(super) fn pass_to(&mut self, conn: ConnId, owner: Owner) -> Option<&mut NodeConn> {
+        let state = self.open(conn)?;
+        state.owner = owner;
+        Some(state)
     }
 
     fn has_room(&self) -> bool {
@@ -360,48 +303,60 @@ impl Connections {
         self.conns.insert(conn, Box::new(state));
     }
 
-    /// Adds received bytes to the unread ones and returns the connection's
-    /// owner; `None` when the connection is not open.
-    pub(super) fn receive(&mut self, conn: ConnId, data: Vec<u8>) -> Option<Owner> {
-        let state = self.open(conn).filter(|c| !matches!(c.phase, ConnPhase::Dialing(_)))?;
-        state.push(data);
-        Some(state.phase.owner())
+    /// Adds received bytes to the unread ones of an open connection.
+    pub(super) fn receive(&mut self, conn: ConnId, data: Vec<u8>) {
+        if let Some(state) = self.open(conn).filter(|state| !state.is_dialing()) {
+            state.push(data);
+            self.read_again(conn);
+        }
+    }
+
+    /// A connection may have something that can be processed now.
+    pub(super) fn read_again(&mut self, conn: ConnId) {
+        if !self.ready.contains(&conn) {
+            self.ready.push_back(conn);
+        }
+    }
+
+    /// Takes the next connection to read.
+    pub(super) fn next_ready(&mut self) -> Option<ConnId> {
+        self.ready.pop_front()
     }
 
     /// Sends bytes.
     #[allow(clippy::unused_self)] // The counterpart of `receive`.
     pub(super) fn write(&self, conn: ConnId, data: Vec<u8>, fx: &mut NodeEffects) {
-        fx.output(Output::Write { conn, data });
+        fx.output(Output::Connection(conn, ConnOutput::Write { data }));
     }
 
-    /// Closes a connection and returns what it was used for, so that its owner
-    /// learns of it at once and not only when the host reports it gone. `None`
-    /// when it was not open.
+    /// Closes a connection. False when it was not open; otherwise its owner must
+    /// let it go now, and not only when the host reports it gone.
     pub(super) fn close(
         &mut self,
         conn: ConnId,
         flush: bool,
         why: &str,
         fx: &mut NodeEffects,
-    ) -> Option<ConnPhase> {
-        let state = self.open(conn)?;
-        let was = core::mem::replace(&mut state.phase, ConnPhase::Closing);
-        state.answered = was.owner() == Owner::Http && !matches!(was, ConnPhase::Dialing(_));
+    ) -> bool {
+        let Some(state) = self.open(conn) else { return false };
+        state.phase = ConnPhase::Closing { answered: state.answers() };
         state.unread = Vec::new();
         self.rest(conn);
         tell(fx, ConnEvent::Closing { conn, why: String::from(why) });
-        fx.output(Output::Close { conn, flush });
-        Some(was)
+        fx.output(Output::Connection(conn, ConnOutput::Close { flush }));
+        true
     }
 
-    /// Closes all connections without telling their owners.
-    pub(super) fn close_all(&mut self, why: &str, fx: &mut NodeEffects) {
-        let flush = |conn: &NodeConn| match conn.phase {
-            ConnPhase::Closing => None,
-            ConnPhase::Serving { .. } | ConnPhase::Overlay => Some(true),
-            _ => Some(false),
-        };
-        let open = self.conns.iter().filter_map(|(conn, state)| Some((*conn, flush(state)?)));
+    /// Closes all connections without telling their owners. `flushes` says on
+    /// which of them everything is sent first.
+    pub(super) fn close_all(
+        &mut self,
+        flushes: impl Fn(ConnId, &NodeConn) -> bool,
+        why: &str,
+        fx: &mut NodeEffects,
+    ) {
+        let open = self.conns.iter().filter(|(_, state)| !state.is_closing());
+        let open = open.map(|(conn, state)| (*conn, flushes(*conn, state)));
         let open: Vec<(ConnId, bool)> = open.collect();
         for (conn, flush) in open {
             self.close(conn, flush, why, fx);
@@ -424,10 +379,7 @@ impl Connections {
 
     /// A connection that has not been closed yet.
     pub(super) fn open(&mut self, conn: ConnId) -> Option<&mut NodeConn> {
-        self.conns
-            .get_mut(&conn)
-            .map(|c| &mut **c)
-            .filter(|c| !matches!(c.phase, ConnPhase::Closing))
+        self.conns.get_mut(&conn).map(|c| &mut **c).filter(|c| !c.is_closing())
     }
 
     /// A connection in any phase.
@@ -469,15 +421,15 @@ impl Connections {
         Some((*at, name))
     }
 
-    /// Takes the earliest expired timer, and when it was due.
-    pub(super) fn expired(&mut self, now: Instant) -> Option<(ConnId, Timer, Instant)> {
-        let (&(at, conn), _) = self.due.first_key_value()?;
-        if at > now {
+    /// Takes the earliest expired timer.
+    pub(super) fn expired(&mut self, now: Instant) -> Option<ExpiredTimer> {
+        let (&(due, conn), _) = self.due.first_key_value()?;
+        if due > now {
             return None;
         }
-        self.due.remove(&(at, conn));
+        self.due.remove(&(due, conn));
         let (_, timer) = self.conns.get_mut(&conn)?.due.take()?;
-        Some((conn, timer, at))
+        Some(ExpiredTimer { conn, timer, due })
     }
 }
 
@@ -492,35 +444,43 @@ mod tests {
         let mut t = Connections::new(limits);
         let mut fx = Fx::new();
         let at = |s: &str| s.parse::<SocketAddr>().unwrap();
-        assert_eq!(t.admit(ConnId(0), at("[2001:db8::1]:1")), Ok(()));
-        assert_eq!(t.admit(ConnId(2), at("[2001:db8::2]:1")), Ok(()));
-        let refused = t.admit(ConnId(4), at("[2001:db8::3]:1"));
-        assert_eq!(refused, Err(NodeLimit::ConnectionsPerIp));
-        assert!(t.dial(ConnId(1), at("1.1.1.1:1"), Purpose::Fetch, &mut fx));
-        assert_eq!(t.admit(ConnId(4), at("2.2.2.2:1")), Err(NodeLimit::Connections));
-        assert!(!t.dial(ConnId(5), at("1.1.1.1:1"), Purpose::Fetch, &mut fx));
+        let accept = |t: &mut Connections, conn, peer: &str| {
+            let ends = ConnEnds { peer: at(peer), local: None };
+            t.accept(Instant::ZERO, ConnId(conn), ends, &mut Fx::new());
+        };
+        let dial = |conn| NewDial { conn: ConnId(conn), to: at("1.1.1.1:1"), owner: Owner::Http };
+        accept(&mut t, 0, "[2001:db8::1]:1");
+        accept(&mut t, 2, "[2001:db8::2]:1");
+        assert_eq!(t.admit(at("[2001:db8::3]:1")), Err(NodeLimit::ConnectionsPerIp));
+        assert!(t.dial(dial(1), &mut fx));
+        assert_eq!(t.admit(at("2.2.2.2:1")), Err(NodeLimit::Connections));
+        assert!(!t.dial(dial(5), &mut fx));
         assert_eq!((t.number(), t.number()), (ConnId(3), ConnId(7)));
         t.remove(ConnId(0));
-        assert_eq!(t.admit(ConnId(4), at("[2001:db8::3]:1")), Ok(()));
+        assert_eq!(t.admit(at("[2001:db8::3]:1")), Ok(()));
+        accept(&mut t, 4, "[2001:db8::3]:1");
         assert_eq!(t.len(), 3);
     }
 
     #[test]
     fn a_connection_has_one_timer() {
         let mut t = Connections::new(NodeLimits::default());
-        t.admit(ConnId(0), "1.1.1.1:1".parse().unwrap()).unwrap();
+        let ends = ConnEnds { peer: "1.1.1.1:1".parse().unwrap(), local: None };
+        t.accept(Instant::ZERO, ConnId(0), ends, &mut Fx::new());
         t.wake(ConnId(0), Instant::from_secs(1), Timer::Head);
         t.wake(ConnId(0), Instant::from_secs(2), Timer::Idle);
         assert_eq!(t.expired(Instant::from_secs(1)), None);
         assert_eq!(t.next_due(), Some((Instant::from_secs(2), "idle_deadline")));
         let two = Instant::from_secs(2);
-        assert_eq!(t.expired(Instant::from_secs(3)), Some((ConnId(0), Timer::Idle, two)));
+        let expired = ExpiredTimer { conn: ConnId(0), timer: Timer::Idle, due: two };
+        assert_eq!(t.expired(Instant::from_secs(3)), Some(expired));
         assert_eq!(t.expired(Instant::from_secs(9)), None);
     }
 
     #[test]
     fn nothing_unread_costs_nothing() {
-        let mut c = NodeConn::new("1.1.1.1:1".parse().unwrap(), ConnPhase::Fresh);
+        let ends = ConnEnds { peer: "1.1.1.1:1".parse().unwrap(), local: None };
+        let mut c = NodeConn::new(ends, Owner::Undecided, ConnPhase::Open);
         let mut data = Vec::with_capacity(65_536);
         data.extend_from_slice(b"abc");
         c.push(data);

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fetch::{self, DialError};
 use crate::id::{ConnId, FileIndex, NodeId};
+use crate::wire::http::{HttpMethod, HttpVersion, RequestHead};
 use crate::wire::unicast::PacketError;
 use crate::{queue, routing, swarm, unicast};
 
@@ -225,4 +226,27 @@ pub enum WorldEvent {
     /// It leads these parts of its site and no other: a bit for each, the first 32
     /// in `low`.
     Parts { low: u32, high: u32 },
+}
+
+/// The event that a whole request head was received.
+pub(super) fn request_received(conn: ConnId, head: &RequestHead) -> ConnEvent {
+    let method = match &head.method {
+        HttpMethod::Get => "GET",
+        HttpMethod::Head => "HEAD",
+        HttpMethod::Other(other) => other,
+    };
+    ConnEvent::Request {
+        conn,
+        method: clip(method),
+        target: clip(&head.target),
+        range: head.headers.get("Range").map(clip),
+        agent: head.headers.get("User-Agent").map(clip),
+        version: Minor(u8::from(head.version == HttpVersion::Http11)),
+    }
+}
+
+/// A stranger's text, cut to the length that an event repeats.
+pub(super) fn clip(text: &str) -> String {
+    const MOST: usize = 256;
+    if text.len() <= MOST { text.into() } else { text.chars().take(MOST).collect() }
 }

@@ -66,8 +66,8 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// Counts a dial and allows it, or refuses it.
-    pub(super) fn allows(&mut self, now: Instant, to: SocketAddr, limits: &NodeLimits) -> bool {
+    /// Counts a dial, unless it refuses it: then it returns false.
+    pub(super) fn admit(&mut self, now: Instant, to: SocketAddr, limits: &NodeLimits) -> bool {
         let (to, owner) = (canonical(to), owner(to.ip()));
         if now.since(self.all.0) >= WINDOW {
             self.all = (now, 0);
@@ -131,7 +131,7 @@ mod tests {
     ) -> usize {
         let steps = length.as_micros() / pause.as_micros();
         let at = |n: u64| Instant::from_secs(1_000) + pause.ratio(n, 1);
-        (0..steps).filter(|n| gate.allows(at(*n), to(*n), &NodeLimits::default())).count()
+        (0..steps).filter(|n| gate.admit(at(*n), to(*n), &NodeLimits::default())).count()
     }
 
     const MINUTE: Duration = Duration::from_secs(60);
@@ -169,7 +169,7 @@ mod tests {
     fn who_answers_may_be_called_as_often_as_anybody_likes() {
         let (mut gate, to) = (Gate::default(), ([81, 1, 2, 3], 6346).into());
         for n in 0..10_000 {
-            assert!(gate.allows(Instant::from_micros(n), to, &NodeLimits::default()));
+            assert!(gate.admit(Instant::from_micros(n), to, &NodeLimits::default()));
             gate.answered(to);
         }
         assert!(gate.targets.is_empty() && gate.owners.is_empty());
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(most(&gate), TABLE);
         let later = Instant::from_secs(1_000) + LONGEST.ratio(2, 1);
         for n in 0..100 {
-            assert!(gate.allows(later + MINUTE.ratio(n, 1), anybody(n), &NodeLimits::default()));
+            assert!(gate.admit(later + MINUTE.ratio(n, 1), anybody(n), &NodeLimits::default()));
         }
         assert!(most(&gate) <= 12, "{}", most(&gate));
     }

@@ -3,86 +3,10 @@
 
 use alloc::string::{String, ToString};
 
-use super::connections::ConnPhase;
-use super::cx::NodeCx;
-use super::downloads::Downloads;
-use super::http::{Http, Passed, clip};
-use super::overlay::OverlayService;
-use super::parts::UnfinishedDownloads;
-use super::swarm::Swarm;
-use super::{ConnEvent, NodeLimit};
-use crate::id::ConnId;
 use crate::wire::gnutella::Hello;
-use crate::wire::queue::SignalLine;
 
 /// The longest first line that is not HTTP.
 const LINE: usize = 1_024;
-
-/// Decides from the first line which service a connection belongs to; from then
-/// on that service reads it.
-pub(super) fn read(
-    cx: &mut NodeCx<'_>,
-    conn: ConnId,
-    http: &mut Http,
-    downloads: &mut Downloads,
-    (overlay, swarm): (Option<&mut OverlayService>, Option<&mut Swarm>),
-) {
-    let Some(state) = cx.io.open(conn) else { return };
-    if !matches!(state.phase, ConnPhase::Fresh) {
-        return serve(cx, conn, http, &downloads.parts, overlay);
-    }
-    let frames = swarm.as_ref().is_some_and(|swarm| swarm.takes_frames());
-    match first(&state.unread, cx.config.limits.head_bytes, frames) {
-        First::More => state.drop_read(0),
-        First::Http => {
-            if !swarm.is_some_and(|swarm| swarm.asked(cx, conn)) {
-                serve(cx, conn, http, &downloads.parts, overlay);
-            }
-        }
-        First::Frame => {
-            if let Some(swarm) = swarm {
-                swarm.opened(cx, conn);
-            }
-        }
-        First::Overlay => match overlay {
-            Some(overlay) => overlay.called(cx, http, conn),
-            None => http.refuse(cx, conn, NodeLimit::Garbage, None),
-        },
-        First::Line(line, used) => {
-            state.drop_read(used);
-            cx.tell(ConnEvent::Line { conn, line: clip(&line) });
-            match SignalLine::parse(line.as_bytes()) {
-                Some(_) if !cx.config.download => {
-                    http.close(cx, conn, true, "nothing is downloaded here");
-                }
-                Some(line) => {
-                    downloads.invited(cx, conn, line);
-                    downloads.read(cx, conn);
-                }
-                None => http.refuse(cx, conn, NodeLimit::Garbage, None),
-            }
-        }
-        First::Garbage => http.refuse(cx, conn, NodeLimit::Garbage, None),
-    }
-}
-
-/// Processes the unread bytes of a connection that `http` serves. Pushes, which
-/// only the overlay can pass on, are handed to it in between.
-pub(super) fn serve(
-    cx: &mut NodeCx<'_>,
-    conn: ConnId,
-    http: &mut Http,
-    parts: &UnfinishedDownloads,
-    mut overlay: Option<&mut OverlayService>,
-) {
-    while let Some(wish) = http.read(cx, conn, parts) {
-        let passed = match &mut overlay {
-            Some(overlay) => overlay.pass_push(cx, http, &wish),
-            None => Passed::Unknown,
-        };
-        http.push_answered(cx, conn, &wish, passed);
-    }
-}
 
 /// What a first line says.
 #[derive(Debug, PartialEq, Eq)]
@@ -147,7 +71,8 @@ mod tests {
 
     use super::*;
     use crate::engine::{Engine as _, Fx};
-    use crate::node::{Config, Input, Node, RestoredNode};
+    use crate::id::ConnId;
+    use crate::node::{Config, ConnInput, Input, Node, RestoredNode};
     use crate::time::Instant;
 
     proptest! {
@@ -160,11 +85,11 @@ mod tests {
             let mut fx = Fx::new();
             node.handle(Instant::ZERO, Input::Start(RestoredNode::default()), &mut fx);
             let (conn, peer) = (ConnId(0), "9.9.9.9:9".parse().unwrap());
-            node.handle(Instant::ZERO, Input::Accepted { conn, peer, local: None }, &mut fx);
+            node.handle(Instant::ZERO, Input::Connection(conn, ConnInput::Accepted { peer, local: None }), &mut fx);
             let mut data = line.into_bytes();
             for piece in pieces {
                 data.extend(piece);
-                node.handle(Instant::ZERO, Input::Bytes { conn, data }, &mut fx);
+                node.handle(Instant::ZERO, Input::Connection(conn, ConnInput::Bytes { data }), &mut fx);
                 data = vec![b'x'; 7];
                 let unread = &node.io.get(conn).unwrap().unread;
                 prop_assert!(unread.len() <= node.config.limits.head_bytes as usize);

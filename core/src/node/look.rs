@@ -5,10 +5,10 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::connections::{ConnPhase, Connections};
-use super::downloads::Downloads;
-use super::http::Http;
+use super::connections::Connections;
 use super::inbox::InboxLimits;
+use super::services::Services;
+use super::shelf::Shelf;
 use super::{Card, LaneTotals, LaneView, NodeView, QueueView, ReservedSlot, SlotCard};
 use crate::id::ConnId;
 use crate::queue::FileKey;
@@ -20,8 +20,8 @@ use crate::time::Instant;
 pub(super) struct Look<'a> {
     pub(super) now: Instant,
     pub(super) io: &'a Connections,
-    pub(super) http: &'a Http,
-    pub(super) downloads: &'a Downloads,
+    pub(super) shelf: &'a Shelf,
+    pub(super) services: &'a Services,
     pub(super) inbox: &'a InboxLimits,
 }
 
@@ -29,7 +29,7 @@ impl Look<'_> {
     /// A view of the whole node, with `count` places of the queue starting at
     /// position `from` (the first is 1).
     pub(super) fn node(self, from: u32, count: u32) -> NodeView {
-        let raw = self.http.queue.view(from, count, self.now);
+        let raw = self.services.http.queue.view(from, count, self.now);
         NodeView {
             queue: QueueView {
                 slots: raw.slots,
@@ -42,17 +42,17 @@ impl Look<'_> {
                 cards: raw.places.iter().map(|p| self.card(p)).collect(),
                 kept: raw.kept.iter().map(ReservedSlot::from).collect(),
             },
-            fetches: self.downloads.view(),
+            fetches: self.services.downloads.view(),
             connections: u32::try_from(self.io.len()).unwrap_or(u32::MAX),
-            shared: u32::try_from(self.http.files.len()).unwrap_or(u32::MAX),
-            inbox: self.http.inbox_view(self.inbox, |conn| self.address(Some(conn))),
+            shared: u32::try_from(self.shelf.files.len()).unwrap_or(u32::MAX),
+            inbox: self.services.http.inbox_view(self.inbox, |conn| self.address(Some(conn))),
         }
     }
 
     /// The queue sorted into lanes: how many places are in each, and the cards
     /// inside the windows, in queue order.
     pub(super) fn lanes(self, windows: &server::Windows) -> (LaneTotals, Vec<Card>) {
-        let (totals, places) = self.http.queue.lanes(windows, self.now);
+        let (totals, places) = self.services.http.queue.lanes(windows, self.now);
         let server::Lanes { sync, asynchronous, grace, beyond } = totals;
         let cards = places.iter().map(|p| self.card(p)).collect();
         (LaneTotals { sync, asynchronous, grace, beyond }, cards)
@@ -104,16 +104,13 @@ impl Look<'_> {
 
     /// The range being sent, and how many bytes of it have been sent.
     fn progress(self, conn: Option<ConnId>) -> (u64, u64, u64) {
-        match conn.and_then(|c| self.io.get(c)).map(|c| &c.phase) {
-            Some(ConnPhase::Sending(t)) => (t.start, t.end, t.sent),
-            _ => (0, 0, 0),
-        }
+        conn.and_then(|conn| self.services.http.progress(conn)).unwrap_or_default()
     }
 
     /// A file's name, or its key when it is no longer shared.
     fn file_name(self, key: FileKey) -> String {
-        let shared = self.http.files.by_key(key).map(|f| &f.name[..]);
-        let name = shared.or_else(|| self.downloads.parts.name(key));
+        let shared = self.shelf.files.by_key(key).map(|f| &f.name[..]);
+        let name = shared.or_else(|| self.shelf.parts.name(key));
         name.map_or_else(|| format!("#{:016x}", key.0), String::from)
     }
 }

@@ -38,6 +38,8 @@ pub(super) struct RequestSubject {
     pub(super) modified: Option<Instant>,
     /// Its hash tree, if known.
     pub(super) tree: Option<Arc<Tree>>,
+    /// It is of a kind that browsers run.
+    pub(super) is_active: bool,
     /// The available ranges, when not all bytes are available.
     pub(super) available: Option<AvailableRanges>,
 }
@@ -46,8 +48,16 @@ impl From<&FileInfo> for RequestSubject {
     fn from(file: &FileInfo) -> Self {
         let FileInfo { index, size, sha1, key, modified, .. } = *file;
         let (body, tree) = (BodySource::File(FileRef::Shared(index)), file.tree.clone());
-        Self { body, sha1, size, key, modified, tree, available: None }
+        let is_active = is_active(file.leaf());
+        Self { body, sha1, size, key, modified, tree, is_active, available: None }
     }
+}
+
+/// True for names of files that browsers run, or show with what runs in them.
+fn is_active(name: &str) -> bool {
+    const KINDS: [&str; 9] = ["html", "htm", "xhtml", "xht", "shtml", "svg", "xml", "xsl", "pdf"];
+    let kind = name.rsplit_once('.').map_or("", |(_, kind)| kind);
+    KINDS.iter().any(|active| active.eq_ignore_ascii_case(kind))
 }
 
 impl RequestSubject {
@@ -95,6 +105,7 @@ impl UnfinishedDownloads {
             key: FileKey(u64::from_be_bytes([a, b, c, d, e, f, g, h])),
             modified: None,
             tree: None,
+            is_active: false,
             available: Some(AvailableRanges::new(row.have.clone())).filter(|_| !whole(row)),
         })
     }

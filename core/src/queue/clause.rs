@@ -56,6 +56,7 @@ const fn loss(why: PositionLoss) -> (&'static str, &'static str) {
         PositionLoss::BrokeTooOften => ("PQ-10", "PARQ §4"),
         PositionLoss::Unreachable => ("PQ-8", "PARQ §4"),
         PositionLoss::Replaced => ("PQ-2", "PARQ §2"),
+        PositionLoss::Left => ("QA-8", "PARQ §4, X-Features: leave"),
     }
 }
 

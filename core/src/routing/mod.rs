@@ -117,7 +117,7 @@ pub use self::{
 /// let body = MessageBody::Query(Query::new(Wishes::default(), "blue moon", &[]));
 /// let message = OverlayMessage { guid: Guid([7; 16]), ttl: 3, hops: 0, body };
 /// fx.drain().for_each(drop);
-/// router.handle(now, Input::OverlayMessage { conn: left, message }, &mut fx);
+/// router.handle(now, Input::Message { conn: left, message }, &mut fx);
 /// assert!(fx.outputs().any(|output| match output {
 ///     Output::Send { to, message } => *to == [right] && (message.ttl, message.hops) == (2, 1),
 ///     _ => false,

@@ -1,7 +1,7 @@
 //! The swarm: a coordinator decides who sends which piece of a file to whom, so
 //! that all are served soon and nobody only downloads.
 //!
-//! A client registers, says which pieces it wants ([`Message::Request`]) and
+//! A client registers, says which pieces it wants ([`PdtpMessage::Request`]) and
 //! which it has, and is told by the coordinator, piece by piece, to download
 //! from or upload to a peer, or to download from the source. Both ends report;
 //! what both confirm counts. One upload earns a number of downloads (the
@@ -31,7 +31,7 @@
 //! | `ledger`, `credit` | what an address has uploaded and downloaded, and its credit |
 //! | `bits`, `rarity`, `pace` | sets of pieces, the rarest of them, how many transfers at once |
 //!
-//! [`Message::Request`]: crate::wire::pdtp::PdtpMessage::Request
+//! [`PdtpMessage::Request`]: crate::wire::pdtp::PdtpMessage::Request
 
 #[doc(hidden)]
 pub mod bits;

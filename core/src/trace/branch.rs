@@ -15,7 +15,10 @@ use super::tape::{RecordingLog, Start, conn_of};
 use crate::engine::{Effect, Engine, Fx};
 use crate::fetch::DialError;
 use crate::id::ConnId;
-use crate::node::{Config, Event, Input, Node, NodeCommand, Output};
+use crate::node::{
+    Config, ConnInput, DiskInput, Event, Input, MessageCommand, MessageInput, MessageOutput, Node,
+    NodeCommand, Output,
+};
 use crate::time::{Duration, Instant};
 
 /// A change of one of a tape's inputs.
@@ -52,13 +55,15 @@ impl BranchPoint {
 #[must_use]
 pub const fn is_open(input: &Input, change: InputChange) -> bool {
     match input {
-        Input::Datagrams { .. } => true,
-        Input::Accepted { .. }
-        | Input::Dialed { .. }
-        | Input::Bytes { .. }
+        Input::Messages(MessageInput::Datagrams { .. }) => true,
+        Input::Connection(
+            _,
+            ConnInput::Accepted { .. } | ConnInput::Dialed { .. } | ConnInput::Bytes { .. },
+        )
         | Input::Command(_)
-        | Input::Shared(_)
-        | Input::Unshared { .. } => !matches!(change, InputChange::Twice(_)),
+        | Input::Disk(DiskInput::Shared(_) | DiskInput::Unshared { .. }) => {
+            !matches!(change, InputChange::Twice(_))
+        }
         _ => false,
     }
 }
@@ -161,7 +166,9 @@ impl Run {
         }
         self.writer.effects(at, self.fx.as_slice(), &mut self.lines);
         let outputs = self.fx.drain().filter_map(|effect| match effect {
-            Effect::Output(Output::Deliver { from, messages, .. }) => Some((from, messages)),
+            Effect::Output(Output::Messages(MessageOutput::Deliver { from, messages, .. })) => {
+                Some((from, messages))
+            }
             _ => None,
         });
         for (from, messages) in outputs {
@@ -177,7 +184,7 @@ impl Run {
         let due: Vec<(SocketAddr, [u64; 2])> =
             self.taking.iter_mut().filter_map(|(from, of)| Some((*from, of.take()?))).collect();
         for (from, [messages, bytes]) in due {
-            let taken = NodeCommand::TakenMessages { from, messages, bytes };
+            let taken = NodeCommand::Messages(MessageCommand::Taken { from, messages, bytes });
             self.same(at, Some(&Input::Command(taken)));
         }
     }
@@ -196,11 +203,13 @@ impl Run {
         which: usize,
         change: InputChange,
     ) -> Option<()> {
-        if let Input::Datagrams { from, segment, data } = input {
+        if let Input::Messages(MessageInput::Datagrams { from, segment, data }) = input {
             let each = (*segment as usize).max(1);
             let start = which.checked_mul(each).filter(|start| *start < data.len())?;
             let end = (start + each).min(data.len());
-            let some = |data| Input::Datagrams { from: *from, segment: *segment, data };
+            let some = |data| {
+                Input::Messages(MessageInput::Datagrams { from: *from, segment: *segment, data })
+            };
             let one = some(data.slice(start..end));
             let by = match change {
                 InputChange::Lose => None,
@@ -228,12 +237,15 @@ impl Run {
             (Some(conn), _) => {
                 self.moved = Some((conn, None));
                 match input {
-                    Input::Accepted { .. } => {}
-                    Input::Dialed { .. } => {
+                    Input::Connection(_, ConnInput::Accepted { .. }) => {}
+                    Input::Connection(_, ConnInput::Dialed { .. }) => {
                         let why = DialError::TimedOut;
-                        self.same(at, Some(&Input::DialFailed { conn, why }));
+                        self.same(
+                            at,
+                            Some(&Input::Connection(conn, ConnInput::DialFailed { why })),
+                        );
                     }
-                    _ => self.same(at, Some(&Input::Closed { conn })),
+                    _ => self.same(at, Some(&Input::Connection(conn, ConnInput::Closed))),
                 }
             }
             (None, InputChange::Delay(by)) => self.postpone(at + by, input.clone()),
@@ -258,7 +270,7 @@ impl Run {
                     self.same(at, None);
                 }
             }
-            Some(Input::Command(NodeCommand::TakenMessages { .. })) => {
+            Some(Input::Command(NodeCommand::Messages(MessageCommand::Taken { .. }))) => {
                 self.wants(input);
                 self.take(at);
             }
@@ -275,7 +287,12 @@ impl Run {
     }
 
     fn wants(&mut self, input: Option<&Input>) {
-        if let Some(Input::Command(NodeCommand::TakenMessages { from, messages, bytes })) = input {
+        if let Some(Input::Command(NodeCommand::Messages(MessageCommand::Taken {
+            from,
+            messages,
+            bytes,
+        }))) = input
+        {
             let [of_messages, of_bytes] = &mut self.taking.entry(*from).or_default().wanted;
             *of_messages = of_messages.saturating_add(*messages);
             *of_bytes = of_bytes.saturating_add(*bytes);

@@ -178,7 +178,8 @@ impl core::fmt::Display for Report {
         if let Some(version) = self.unknown_version {
             return write!(
                 f,
-                "tape version {version} is unknown here; this program re-executes version {VERSION}"
+                "this recording has format version {version}, and this program replays version \
+                 {VERSION}: replay it with the program that made it"
             );
         }
         let Some(_) = &self.name else {

@@ -21,7 +21,7 @@ use crate::time::Instant;
 
 /// The version of the tape this code writes, and the only one it re-executes.
 #[doc(hidden)]
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Inputs and timeouts between two checkpoints.
 pub const CHECKPOINT: u64 = 64;
 
@@ -140,7 +140,7 @@ impl RunningDigest {
 /// ```
 /// use servent_core::engine::{Engine, Fx};
 /// use servent_core::id::NodeId;
-/// use servent_core::node::{Config, Input, Node, Restored};
+/// use servent_core::node::{Config, Input, Node, RestoredNode};
 /// use servent_core::time::Instant;
 /// use servent_core::trace::qlog;
 /// use servent_core::trace::replay::Replay;
@@ -150,7 +150,7 @@ impl RunningDigest {
 /// let mut node = Node::new(Config::default(), 42);
 /// let start = Start::new(NodeId(0), "alpha", 42, Config::default());
 /// let mut tape = RecordingLog::new(now, start, &mut lines);
-/// let input = Input::Start(Restored::default());
+/// let input = Input::Start(RestoredNode::default());
 /// tape.input(now, &input, &mut lines);
 /// node.handle(now, input, &mut fx);
 /// tape.effects(now, fx.as_slice(), &mut lines);
@@ -258,18 +258,7 @@ impl RecordingLog {
 #[must_use]
 pub(crate) const fn conn_of(input: &Input) -> Option<ConnId> {
     match input {
-        Input::Accepted { conn, .. }
-        | Input::Dialed { conn, .. }
-        | Input::DialFailed { conn, .. }
-        | Input::Bytes { conn, .. }
-        | Input::Closed { conn }
-        | Input::Backlog { conn, .. }
-        | Input::Served { conn, .. }
-        | Input::Stored { conn, .. }
-        | Input::BodyEnded { conn, .. }
-        | Input::Judged { conn, .. }
-        | Input::Kept { conn, .. }
-        | Input::DiskFailed { conn, .. } => Some(*conn),
+        Input::Connection(conn, _) => Some(*conn),
         _ => None,
     }
 }

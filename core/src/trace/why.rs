@@ -44,6 +44,7 @@ const CLAUSES: &[(&str, &str, &str)] = &[
     ("queue.held", "QA-3", "Active Queueing, X-Features: hold"),
     ("queue.lost.broke_too_often", "PQ-10", "PARQ §4"),
     ("queue.lost.connection_lost", "AQ-7", "Active Queueing, server"),
+    ("queue.lost.left", "QA-8", "PARQ §4, X-Features: leave"),
     ("queue.lost.overdue", "AQ-6", "Active Queueing, server"),
     ("queue.lost.too_early", "AQ-5", "Active Queueing, server"),
     ("queue.lost.unreachable", "PQ-8", "PARQ §4"),

@@ -2,9 +2,9 @@
 
 use crate::fetch_support;
 
-use fetch_support::{Desk, FETCH, LOCAL, addr, get};
-use servent_core::fetch::{Config, FetchAnswer, FetchFailure, Get, Input, Output};
-use servent_core::id::{ConnId, FetchId};
+use fetch_support::{Desk, FETCH, GOOD, LOCAL, addr, get};
+use servent_core::fetch::{Config, DialError, FetchAnswer, FetchFailure, Get, Input, Output};
+use servent_core::id::{ConnId, FetchId, Sha1, Tth};
 use servent_core::queue::Dialect;
 use servent_core::time::Duration;
 
@@ -93,6 +93,31 @@ fn waiting_is_no_time_in_which_a_source_could_be_reached() {
     assert_eq!(states(&desk), ["done", "running"]);
     desk.secs(6);
     assert_eq!(states(&desk), ["done", "no source"]);
+}
+
+/// The last thing that kept the first one going was its hash tree.
+#[test]
+fn a_hash_tree_that_fails_leaves_its_turn_to_the_next_download() {
+    const SIZE: u64 = 1 << 20;
+    let mut desk = desk(Config { fetches: 1, ..Config::default() });
+    desk.input(Input::Get(get(Some(GOOD), &[A])));
+    let first = desk.connect();
+    let root = Tth([5; 24]);
+    desk.reply(
+        first.conn,
+        &format!(
+            "HTTP/1.1 200 OK\nContent-Length: {SIZE}\nX-Thex-URI: /uri-res/N2X?urn:sha1:{GOOD};{root}"
+        ),
+    );
+    let (tree, _) = *desk.dials().last().unwrap();
+    assert_ne!(tree, first.conn, "the tree is asked for beside the file");
+    desk.input(file("b", B));
+    desk.input(Input::Stored { conn: first.conn, bytes: SIZE });
+    desk.input(Input::Verified { fetch: FETCH, sha1: Some(Sha1([9; 20])) });
+    assert_eq!(states(&desk), ["running", "waiting"], "the tree may say which piece is wrong");
+    desk.input(Input::DialFailed { conn: tree, why: DialError::Refused });
+    assert_eq!(states(&desk), ["corrupt", "running"]);
+    assert_eq!(desk.dials().last().unwrap().1, addr(B));
 }
 
 fn keeping() -> Desk {

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use contract::{Step, keeps_the_contract};
 use proptest::prelude::*;
 use servent_core::engine::{Engine as _, Fx};
-use servent_core::node::{self, Node, NodeCommand, RestoredNode};
+use servent_core::node::{self, MessageCommand, Node, NodeCommand, RestoredNode};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{
@@ -129,17 +129,28 @@ fn in_bytes(input: Input, damage: Option<usize>) -> node::Input {
                 data[flipped] ^= 1 << (at % 8);
                 segment = at as u32 % 50;
             }
-            return node::Input::Datagrams { from, segment, data: data.into() };
+            return node::Input::Messages(node::MessageInput::Datagrams {
+                from,
+                segment,
+                data: data.into(),
+            });
         }
-        Input::Flush => return node::Input::Flush,
+        Input::Flush => {
+            return node::Input::Messages(node::MessageInput::Flush);
+        }
         Input::Send { peer: to, payload: data, order } => {
-            NodeCommand::SendMessages { to, messages: vec![node::InboxEntry { order, data }] }
+            NodeCommand::Messages(MessageCommand::Send {
+                to,
+                messages: vec![node::InboxEntry { order, data }],
+            })
         }
         Input::Taken { peer: from, messages, bytes } => {
-            NodeCommand::TakenMessages { from, messages, bytes }
+            NodeCommand::Messages(MessageCommand::Taken { from, messages, bytes })
         }
-        Input::Close { peer: to } => NodeCommand::CloseMessages { to },
-        Input::Forget { peer, side } => NodeCommand::ForgetMessages { peer, side },
+        Input::Close { peer: to } => NodeCommand::Messages(MessageCommand::Close { to }),
+        Input::Forget { peer, side } => {
+            NodeCommand::Messages(MessageCommand::Forget { peer, side })
+        }
     };
     node::Input::Command(command)
 }

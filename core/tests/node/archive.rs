@@ -4,7 +4,7 @@ use crate::node_support;
 
 use node_support::{Host, config, content, header, status};
 use servent_core::id::{ConnId, FileIndex};
-use servent_core::node::Input;
+use servent_core::node::{ConnInput, DiskInput, Input};
 
 const NAMES: [&str; 5] =
     ["Music/one.ogg", "Music/A/empty", "Music/A/\u{fc}/two.ogg", "Music/../up", "Film"];
@@ -14,7 +14,7 @@ fn host() -> Host {
     for (n, name) in NAMES.iter().enumerate() {
         let mut info = host.shared()[n].clone();
         info.name = (*name).into();
-        host.input(Input::Shared(info));
+        host.input(Input::Disk(DiskInput::Shared(info)));
     }
     host
 }
@@ -30,7 +30,7 @@ fn ask(host: &mut Host, target: &str) -> (String, Vec<u8>) {
 }
 
 fn reply(host: &mut Host, conn: ConnId, text: &str) -> (String, Vec<u8>) {
-    host.input(Input::Bytes { conn, data: text.as_bytes().to_vec() });
+    host.input(Input::Connection(conn, ConnInput::Bytes { data: text.as_bytes().to_vec() }));
     let all: Vec<u8> = host.wire.remove(&conn).unwrap_or_default().into();
     let end = all.windows(4).position(|w| w == b"\r\n\r\n").unwrap() + 4;
     (String::from_utf8(all[..end].to_vec()).unwrap(), all[end..].to_vec())
@@ -134,22 +134,22 @@ fn a_folder_that_changes_breaks_the_promise_and_the_connection() {
         let mut info = host.shared()[0].clone();
         info.name = NAMES[0].into();
         match change {
-            0 => host.input(Input::Unshared { index: FileIndex(0) }),
+            0 => host.input(Input::Disk(DiskInput::Unshared { index: FileIndex(0) })),
             1 => {
                 info.size += 1_000_000;
-                host.input(Input::Shared(info));
+                host.input(Input::Disk(DiskInput::Shared(info)));
             }
             // What came later is not in it.
             2 => {
                 info.index = FileIndex(9);
                 info.name = "Music/later".into();
-                host.input(Input::Shared(info));
+                host.input(Input::Disk(DiskInput::Shared(info)));
             }
             _ => {}
         }
         // The first is on its way; the others follow at once.
         host.stalled = false;
-        host.input(Input::Served { conn, bytes: 7 });
+        host.input(Input::Connection(conn, ConnInput::Served { bytes: 7 }));
         assert_eq!(host.hung_up.contains(&conn), change < 2, "{change}");
         assert_eq!(host.node.view(1, 10).queue.free, 1);
     }

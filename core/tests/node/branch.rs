@@ -5,7 +5,10 @@ use std::net::SocketAddr;
 
 use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::id::ConnId;
-use servent_core::node::{Config, InboxEntry, Input, Node, NodeCommand, Output, RestoredNode};
+use servent_core::node::{
+    Config, ConnInput, InboxEntry, Input, MessageCommand, MessageInput, MessageOutput, Node,
+    NodeCommand, Output, RestoredNode,
+};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
 use servent_core::trace::branch::{BranchPoint, InputChange, altered};
@@ -82,9 +85,9 @@ fn crowd() -> Player {
     for i in 0..40 {
         let conn = ConnId(2 * i);
         let peer = SocketAddr::from(([10, 0, 0, i as u8], 4_000));
-        host.give(Input::Accepted { conn, peer, local: None });
+        host.give(Input::Connection(conn, ConnInput::Accepted { peer, local: None }));
         let head = format!("GET /get/1/a HTTP/1.1\r\nX-N: {i}\r\n\r\n");
-        host.give(Input::Bytes { conn, data: head.into_bytes() });
+        host.give(Input::Connection(conn, ConnInput::Bytes { data: head.into_bytes() }));
         host.wait(700 + 90 * i);
     }
     host.tape()
@@ -99,14 +102,18 @@ fn messages() -> Player {
     for n in 0..20_u8 {
         let data = vec![n; 500].into();
         let message = InboxEntry { order: DeliveryOrder::InOrder, data };
-        let mut sent =
-            one.give(Input::Command(NodeCommand::SendMessages { to, messages: [message].into() }));
-        sent.extend(one.give(Input::Flush));
+        let mut sent = one.give(Input::Command(NodeCommand::Messages(MessageCommand::Send {
+            to,
+            messages: [message].into(),
+        })));
+        sent.extend(one.give(Input::Messages(MessageInput::Flush)));
         sent.extend(one.wait(5));
         for output in sent {
-            let Output::Datagrams { segment, data, .. } = output else { continue };
-            two.give(Input::Datagrams { from, segment, data });
-            two.give(Input::Flush);
+            let Output::Messages(MessageOutput::Datagrams { segment, data, .. }) = output else {
+                continue;
+            };
+            two.give(Input::Messages(MessageInput::Datagrams { from, segment, data }));
+            two.give(Input::Messages(MessageInput::Flush));
         }
         two.wait(7);
     }
@@ -129,7 +136,11 @@ fn what_is_not_changed_happens_as_it_did() {
     for tape in [crowd(), messages()] {
         let wanted = records(&tape);
         let all = places(&tape, |input| {
-            matches!(input, Input::Accepted { .. } | Input::Bytes { .. } | Input::Datagrams { .. })
+            matches!(
+                input,
+                Input::Connection(_, ConnInput::Accepted { .. } | ConnInput::Bytes { .. })
+                    | Input::Messages(MessageInput::Datagrams { .. })
+            )
         });
         assert!(all.len() >= 10 && wanted.len() >= 20, "{} of {}", all.len(), wanted.len());
         for input in all {
@@ -146,8 +157,10 @@ fn what_is_not_changed_happens_as_it_did() {
 #[test]
 fn a_client_that_never_came_or_went_is_missing_from_then_on() {
     let tape = crowd();
-    let accepted = places(&tape, |input| matches!(input, Input::Accepted { .. }));
-    let asked = places(&tape, |input| matches!(input, Input::Bytes { .. }));
+    let accepted =
+        places(&tape, |input| matches!(input, Input::Connection(_, ConnInput::Accepted { .. })));
+    let asked =
+        places(&tape, |input| matches!(input, Input::Connection(_, ConnInput::Bytes { .. })));
     let conn = |wanted: u64| format!("\"conn\":{wanted},");
     for n in [0, 3, 17] {
         let (at, _) = tape.given(accepted[n]).unwrap();
@@ -169,7 +182,8 @@ fn a_client_that_never_came_or_went_is_missing_from_then_on() {
 #[test]
 fn a_datagram_that_was_lost_is_missed_and_one_that_is_late_fills_its_gap() {
     let tape = messages();
-    let came = places(&tape, |input| matches!(input, Input::Datagrams { .. }));
+    let came =
+        places(&tape, |input| matches!(input, Input::Messages(MessageInput::Datagrams { .. })));
     let delivered = |player: &Player| {
         let node = player.clone();
         let mut at_end = node;

@@ -4,7 +4,7 @@ use crate::node_support;
 
 use node_support::{Host, config, get, header, sha, status};
 use servent_core::id::ConnId;
-use servent_core::node::{Input, NodeLimit};
+use servent_core::node::{ConnInput, Input, NodeLimit};
 use servent_core::time::Duration;
 use servent_core::wire::gnutella::{
     FrameLimits, Framer, MessageBody, OverlayMessage, Quality, QueryHit,
@@ -153,15 +153,15 @@ fn rt_24_a_list_waits_for_a_slow_reader_but_not_for_ever() {
     let mut host = Host::new(config(), &[1; 3_000]);
     let conn = host.accept("9.9.9.9:1");
     let (_, first) = answer(&mut host, conn, &asks("1.1", PACKETS));
-    host.input(Input::Backlog { conn, bytes: 70_000 });
+    host.input(Input::Connection(conn, ConnInput::Backlog { bytes: 70_000 }));
     host.wait(Duration::from_secs(60));
     assert!(!host.wire.contains_key(&conn), "nothing more while that has not left");
     assert!(!host.hung_up.contains(&conn));
-    host.input(Input::Backlog { conn, bytes: 0 });
+    host.input(Input::Connection(conn, ConnInput::Backlog { bytes: 0 }));
     host.wait(Duration::from_millis(25));
     let second = host.wire.remove(&conn).expect("it goes on");
     assert!(second.len() < 2 * first.len(), "piece by piece");
-    host.input(Input::Backlog { conn, bytes: 70_000 });
+    host.input(Input::Connection(conn, ConnInput::Backlog { bytes: 70_000 }));
     host.wait(Duration::from_secs(121));
     assert!(host.hung_up.contains(&conn) && host.hit(NodeLimit::ReaderRate));
 }

@@ -7,8 +7,8 @@ use std::net::SocketAddr;
 
 use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::node::{
-    Config, ConnEvent, InboxEntry, Input, Node, NodeAnswer, NodeCommand, Output, RestoredNode,
-    Service,
+    Config, ConnEvent, InboxEntry, Input, MessageCommand, MessageInput, MessageOutput, Node,
+    NodeAnswer, NodeCommand, Output, RestoredNode, Service,
 };
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
@@ -88,7 +88,10 @@ impl Host {
     }
 
     fn send(&mut self, now: Instant, to: SocketAddr, messages: Vec<InboxEntry>) {
-        self.give(now, Input::Command(NodeCommand::SendMessages { to, messages }));
+        self.give(
+            now,
+            Input::Command(NodeCommand::Messages(MessageCommand::Send { to, messages })),
+        );
     }
 
     /// The tape, ended, run again.
@@ -110,11 +113,13 @@ fn what_leaves_in_a_row_to_one_peer_is_one_piece_cut_in_equal_lengths() {
     let mut host = Host::new(1, config(unicast));
     let messages: Vec<_> = (0..40_u8).map(|n| message(vec![n; 900])).collect();
     host.send(now, at(2), messages);
-    host.give(now, Input::Flush);
+    host.give(now, Input::Messages(MessageInput::Flush));
     let mut datagrams = 0;
     let outputs = host.outputs.len();
     for output in host.outputs {
-        let Output::Datagrams { to, segment, data } = output else { panic!("{output:?}") };
+        let Output::Messages(MessageOutput::Datagrams { to, segment, data }) = output else {
+            panic!("{output:?}")
+        };
         assert_eq!(to, at(2));
         assert!(segment <= 1_000 && data.len() <= 65_000);
         datagrams += data.len().div_ceil(segment as usize);
@@ -131,7 +136,9 @@ fn a_message_there_is_no_room_for_comes_back_with_all_behind_it() {
     let messages: Vec<_> = (0..14_u8).map(|n| message(vec![n; 9])).collect();
     host.send(now, at(2), messages.clone());
     let refused = host.outputs.iter().find_map(|output| match output {
-        Output::Refused { to, messages, why } => Some((*to, messages.clone(), *why)),
+        Output::Messages(MessageOutput::Refused { to, messages, why }) => {
+            Some((*to, messages.clone(), *why))
+        }
         _ => None,
     });
     assert_eq!(refused, Some((at(2), messages[10..].to_vec(), MessageRefusal::Full)));
@@ -140,7 +147,11 @@ fn a_message_there_is_no_room_for_comes_back_with_all_behind_it() {
     let two = vec![message(vec![0; long]), message("after it")];
     host.outputs.clear();
     host.send(now, at(3), two.clone());
-    let refused = Output::Refused { to: at(3), messages: two, why: MessageRefusal::TooLong };
+    let refused = Output::Messages(MessageOutput::Refused {
+        to: at(3),
+        messages: two,
+        why: MessageRefusal::TooLong,
+    });
     assert_eq!(host.outputs, [refused]);
 }
 
@@ -150,14 +161,19 @@ fn a_datagram_that_is_none_of_ours_is_an_event_and_harms_no_other() {
     let (mut one, mut two) =
         (Host::new(1, config(Default::default())), Host::new(2, config(Default::default())));
     one.send(now, two.at, vec![message("hello")]);
-    one.give(now, Input::Flush);
-    let [Output::Datagrams { segment, data, .. }] = &one.outputs[..] else {
+    one.give(now, Input::Messages(MessageInput::Flush));
+    let [Output::Messages(MessageOutput::Datagrams { segment, data, .. })] = &one.outputs[..]
+    else {
         panic!("{:?}", one.outputs)
     };
     let mut batch = vec![0xff; *segment as usize];
     batch.extend_from_slice(data);
     batch.push(0xff);
-    let input = Input::Datagrams { from: one.at, segment: *segment, data: batch.into() };
+    let input = Input::Messages(MessageInput::Datagrams {
+        from: one.at,
+        segment: *segment,
+        data: batch.into(),
+    });
     two.give(now, input);
     let garbled: Vec<_> = two
         .events
@@ -170,7 +186,7 @@ fn a_datagram_that_is_none_of_ours_is_an_event_and_harms_no_other() {
     let version = PacketError::Version(7);
     assert_eq!(garbled, [(one.at, *segment, version), (one.at, 1, version)]);
     let delivered = two.outputs.iter().any(
-        |output| matches!(output, Output::Deliver { messages, .. } if messages[0].data == "hello"),
+        |output| matches!(output, Output::Messages(MessageOutput::Deliver { messages, .. }) if messages[0].data == "hello"),
     );
     assert!(delivered, "{:?}", two.outputs);
 }
@@ -180,8 +196,8 @@ fn a_node_without_the_service_hears_no_datagrams() {
     let now = Instant::from_secs(101);
     let mut host = Host::new(1, Config::default());
     let data = UnicastPayload::from_static(b"anything");
-    host.give(now, Input::Datagrams { from: at(2), segment: 8, data });
-    host.give(now, Input::Flush);
+    host.give(now, Input::Messages(MessageInput::Datagrams { from: at(2), segment: 8, data }));
+    host.give(now, Input::Messages(MessageInput::Flush));
     assert_eq!(host.outputs, []);
     host.send(now, at(2), vec![message("hello")]);
     let off = NodeAnswer::Off { service: Service::Datagrams };
@@ -210,7 +226,7 @@ fn two_nodes_talk_over_a_bad_link_and_both_tapes_are_the_same_run_again() {
     for _ in 0..200_000 {
         for n in 0..2 {
             hosts[n].timers(now);
-            hosts[n].give(now, Input::Flush);
+            hosts[n].give(now, Input::Messages(MessageInput::Flush));
             for output in std::mem::take(&mut hosts[n].outputs) {
                 carry(&mut hosts[n], now, output, &mut got[1 - n], (&mut link, &mut dice));
             }
@@ -249,19 +265,24 @@ fn carry(
 ) {
     let n = usize::from(host.at == at(2));
     match output {
-        Output::Datagrams { segment, data, .. } => {
+        Output::Messages(MessageOutput::Datagrams { segment, data, .. }) => {
             for begin in (0..data.len()).step_by(segment as usize) {
                 let end = data.len().min(begin + segment as usize);
                 if !dice.chance(1, 10) {
                     let data = data.slice(begin..end);
-                    let input = Input::Datagrams { from: host.at, segment, data };
+                    let input =
+                        Input::Messages(MessageInput::Datagrams { from: host.at, segment, data });
                     link.push_back((now + Duration::from_millis(3), 1 - n, input));
                 }
             }
         }
-        Output::Deliver { from, messages, .. } => {
+        Output::Messages(MessageOutput::Deliver { from, messages, .. }) => {
             let bytes = messages.iter().map(|message| message.data.len() as u64).sum();
-            let taken = NodeCommand::TakenMessages { from, messages: messages.len() as u64, bytes };
+            let taken = NodeCommand::Messages(MessageCommand::Taken {
+                from,
+                messages: messages.len() as u64,
+                bytes,
+            });
             got.extend(messages.into_iter().map(|message| message.data));
             host.give(now, Input::Command(taken));
         }
@@ -281,12 +302,19 @@ fn every_input_of_the_service_comes_back_from_its_line() {
     let start = Start::new(NodeId(0), "one", SEED, config(Default::default()));
     let mut writer = RecordingLog::new(Instant::ZERO, start.clone(), &mut lines);
     let inputs = [
-        Input::Datagrams { from, segment: 2, data },
-        Input::Flush,
-        Input::Command(NodeCommand::SendMessages { to, messages }),
-        Input::Command(NodeCommand::TakenMessages { from, messages: 2, bytes: u64::MAX }),
-        Input::Command(NodeCommand::CloseMessages { to }),
-        Input::Command(NodeCommand::ForgetMessages { peer, side: Side::Receiver }),
+        Input::Messages(MessageInput::Datagrams { from, segment: 2, data }),
+        Input::Messages(MessageInput::Flush),
+        Input::Command(NodeCommand::Messages(MessageCommand::Send { to, messages })),
+        Input::Command(NodeCommand::Messages(MessageCommand::Taken {
+            from,
+            messages: 2,
+            bytes: u64::MAX,
+        })),
+        Input::Command(NodeCommand::Messages(MessageCommand::Close { to })),
+        Input::Command(NodeCommand::Messages(MessageCommand::Forget {
+            peer,
+            side: Side::Receiver,
+        })),
     ];
     for input in &inputs {
         writer.input(Instant::ZERO, input, &mut lines);

@@ -6,7 +6,9 @@ use node_support::{Host, config, content, header, sha};
 use servent_core::engine::Effect;
 use servent_core::fetch::Event as FetchEvent;
 use servent_core::id::{ConnId, FileIndex};
-use servent_core::node::{ConnEvent, DownloadSource, Get, Input, NodeAnswer, NodeCommand, Output};
+use servent_core::node::{
+    ConnEvent, ConnInput, DownloadSource, FetchCommand, Get, Input, NodeAnswer, NodeCommand, Output,
+};
 use servent_core::time::Duration;
 use servent_core::trace::Event;
 
@@ -22,10 +24,10 @@ fn asking() -> (Host, ConnId, String) {
         host: "h".into(),
     };
     let get = Get { name: "x".into(), sha1: Some(sha(0)), sources: vec![source] };
-    host.input(Input::Command(NodeCommand::Get(get)));
+    host.input(Input::Command(NodeCommand::Fetch(FetchCommand::Get(get))));
     let (conn, _) = host.dials.pop().expect("a dial");
     assert_eq!(conn.0 % 4, 1);
-    host.input(Input::Dialed { conn, local: "1.2.3.4:5".parse().unwrap() });
+    host.input(Input::Connection(conn, ConnInput::Dialed { local: "1.2.3.4:5".parse().unwrap() }));
     let request = host.heard(conn);
     (host, conn, request)
 }
@@ -112,7 +114,7 @@ fn a_lie_about_length_is_noticed() {
         );
         host.bytes(conn, head.as_bytes());
         host.bytes(conn, &content(400));
-        host.input(Input::Closed { conn });
+        host.input(Input::Connection(conn, ConnInput::Closed));
         host.wait(Duration::from_secs(1));
         assert!(!host.answers.iter().any(|a| matches!(a, NodeAnswer::Fetched { .. })), "{range}");
     }
@@ -123,10 +125,10 @@ fn a_connection_that_breaks_in_the_body_keeps_what_came() {
     let (mut host, conn, _) = asking();
     let bytes = whole();
     host.bytes(conn, &bytes[..bytes.len() - 100]);
-    host.input(Input::Closed { conn });
+    host.input(Input::Connection(conn, ConnInput::Closed));
     wait_until(&mut host, |host| !host.dials.is_empty());
     let (conn, _) = host.dials.pop().expect("another try");
-    host.input(Input::Dialed { conn, local: "1.2.3.4:5".parse().unwrap() });
+    host.input(Input::Connection(conn, ConnInput::Dialed { local: "1.2.3.4:5".parse().unwrap() }));
     let request = host.heard(conn);
     assert!(header(&request, "Range").is_some_and(|r| r.starts_with("bytes=200-")), "{request}");
 }
@@ -136,7 +138,7 @@ fn a_failing_disk_ends_the_download_with_its_reason() {
     let (mut host, conn, _) = asking();
     host.bytes(conn, &whole()[..150]);
     let why = servent_core::node::StoreError::Full;
-    host.input(Input::DiskFailed { conn, why });
+    host.input(Input::Connection(conn, ConnInput::DiskFailed { why }));
     assert!(matches!(host.answers.last(), Some(NodeAnswer::Failed { .. })), "{:?}", host.answers);
     assert!(host.hung_up.contains(&conn));
 }
@@ -145,7 +147,7 @@ fn a_failing_disk_ends_the_download_with_its_reason() {
 fn a_dial_given_up_is_closed_once() {
     let (mut host, conn, _) = asking();
     let Some(NodeAnswer::Fetching { fetch }) = host.answers.first().cloned() else { panic!() };
-    host.input(Input::Command(NodeCommand::Cancel { fetch }));
+    host.input(Input::Command(NodeCommand::Fetch(FetchCommand::Cancel { fetch })));
     assert!(host.hung_up.contains(&conn));
     let closing = |e: &Effect<Output, Event>| {
         matches!(e, Effect::Event(Event::Conn(ConnEvent::Closing { .. })))

@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use servent_core::engine::{Effect, Engine as _, Fx, FxOf};
 use servent_core::node::swarm::{self, SwarmFile};
 use servent_core::node::{
-    Config, DialError, DownloadSource, Get, Input, Node, NodeAnswer, NodeCommand, Output,
-    RestoredNode,
+    Config, ConnInput, ConnOutput, DialError, DownloadSource, FetchCommand, Get, Input, Node,
+    NodeAnswer, NodeCommand, Output, RestoredNode,
 };
 use servent_core::swarm::client;
 use servent_core::time::{Duration, Instant};
@@ -45,14 +45,20 @@ impl Misled {
             let mut fx: FxOf<Node> = Fx::new();
             self.node.handle(self.now, input, &mut fx);
             for effect in fx.drain() {
-                let Effect::Output(Output::Dial { conn, to }) = effect else { continue };
+                let Effect::Output(Output::Connection(conn, ConnOutput::Dial { to })) = effect
+                else {
+                    continue;
+                };
                 if to == self.coordinator {
                     self.line = Some(conn);
                     let local = "81.9.9.9:40000".parse().unwrap();
-                    inputs.push(Input::Dialed { conn, local });
+                    inputs.push(Input::Connection(conn, ConnInput::Dialed { local }));
                 } else {
                     *self.dials.entry(to).or_default() += 1;
-                    inputs.push(Input::DialFailed { conn, why: DialError::Unreachable });
+                    inputs.push(Input::Connection(
+                        conn,
+                        ConnInput::DialFailed { why: DialError::Unreachable },
+                    ));
                 }
             }
         }
@@ -62,7 +68,7 @@ impl Misled {
     fn hear(&mut self, text: &str) {
         let length = u16::try_from(text.len()).unwrap().to_be_bytes();
         let data = [&length[..], text.as_bytes()].concat();
-        self.give(Input::Bytes { conn: self.line.unwrap(), data });
+        self.give(Input::Connection(self.line.unwrap(), ConnInput::Bytes { data }));
     }
 
     /// 350 orders within seven seconds, as one did.
@@ -121,7 +127,11 @@ fn redirected(downloads: usize, to: impl Fn(usize) -> SocketAddr) -> BTreeMap<So
             host: "80.1.2.3:6346".into(),
         };
         let name = format!("file-{n}");
-        Input::Command(NodeCommand::Get(Get { name, sha1: None, sources: vec![source] }))
+        Input::Command(NodeCommand::Fetch(FetchCommand::Get(Get {
+            name,
+            sha1: None,
+            sources: vec![source],
+        })))
     }));
     inputs.reverse();
     let (mut now, mut sent) = (Instant::from_secs(1), 0);
@@ -140,23 +150,32 @@ fn redirected(downloads: usize, to: impl Fn(usize) -> SocketAddr) -> BTreeMap<So
         }
         for effect in fx.drain() {
             match effect {
-                Effect::Output(Output::Dial { conn, to }) if to == server => {
+                Effect::Output(Output::Connection(conn, ConnOutput::Dial { to }))
+                    if to == server =>
+                {
                     let local = "81.9.9.9:40000".parse().unwrap();
-                    inputs.push(Input::Dialed { conn, local });
+                    inputs.push(Input::Connection(conn, ConnInput::Dialed { local }));
                 }
-                Effect::Output(Output::Dial { conn, to }) => {
+                Effect::Output(Output::Connection(conn, ConnOutput::Dial { to })) => {
                     *dials.entry(to).or_default() += 1;
-                    inputs.push(Input::DialFailed { conn, why: DialError::Unreachable });
+                    inputs.push(Input::Connection(
+                        conn,
+                        ConnInput::DialFailed { why: DialError::Unreachable },
+                    ));
                 }
-                Effect::Output(Output::Write { conn, .. }) => {
+                Effect::Output(Output::Connection(conn, ConnOutput::Write { .. })) => {
                     let data = b"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n";
-                    inputs.push(Input::Bytes { conn, data: data.to_vec() });
+                    inputs.push(Input::Connection(conn, ConnInput::Bytes { data: data.to_vec() }));
                 }
                 Effect::Output(Output::Answer(NodeAnswer::Moved { fetch, from, .. })) => {
                     let at = to(sent);
                     sent += 1;
                     let to = Some(DownloadSource { at, target: "/x".into(), host: at.to_string() });
-                    inputs.push(Input::Command(NodeCommand::Moved { fetch, from, to }));
+                    inputs.push(Input::Command(NodeCommand::Fetch(FetchCommand::Moved {
+                        fetch,
+                        from,
+                        to,
+                    })));
                 }
                 _ => {}
             }

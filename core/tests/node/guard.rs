@@ -4,7 +4,7 @@ use crate::node_support;
 
 use node_support::{Host, config, header, status};
 use servent_core::id::ConnId;
-use servent_core::node::{Config, Input, Output};
+use servent_core::node::{Config, ConnInput, ConnOutput, Input, Output};
 use servent_core::queue;
 
 const RIGHT: &str = "Basic YWxpY2U6c2VjcmV0";
@@ -21,7 +21,7 @@ fn get(words: &str) -> String {
 /// What the host is asked to judge.
 fn asked(host: &Host) -> Vec<(ConnId, String)> {
     let judge = |output: &&Output| match output {
-        Output::Judge { conn, words } => Some((*conn, words.clone())),
+        Output::Connection(conn, ConnOutput::Judge { words }) => Some((*conn, words.clone())),
         _ => None,
     };
     host.outputs().iter().filter_map(judge).collect()
@@ -45,7 +45,7 @@ fn right_words_are_judged_once_and_what_was_asked_waits_for_that() {
     let conn = host.accept("9.9.9.9:1");
     assert_eq!(host.say(conn, &get(RIGHT)), "");
     assert_eq!(asked(&host), [(conn, RIGHT.to_owned())]);
-    host.input(Input::Judged { conn, good: true });
+    host.input(Input::Connection(conn, ConnInput::Judged { good: true }));
     let reply = host.heard(conn);
     assert_eq!(status(&reply), 200, "{reply}");
     // The same words on another connection are known, others are not.
@@ -54,7 +54,7 @@ fn right_words_are_judged_once_and_what_was_asked_waits_for_that() {
     let third = host.accept("9.9.9.9:3");
     assert_eq!(host.say(third, &get(WRONG)), "");
     assert_eq!(asked(&host).len(), 2);
-    host.input(Input::Judged { conn: third, good: false });
+    host.input(Input::Connection(third, ConnInput::Judged { good: false }));
     let reply = host.heard(third);
     assert_eq!((status(&reply), header(&reply, "Connection")), (401, Some("close")));
     // Nobody gets in on the words of an earlier request.
@@ -70,7 +70,7 @@ fn guessing_is_hammering() {
     for n in 0..6 {
         let conn = host.accept(&format!("9.9.9.9:{}", n + 1));
         host.say(conn, &get(WRONG));
-        host.input(Input::Judged { conn, good: false });
+        host.input(Input::Connection(conn, ConnInput::Judged { good: false }));
         said.push(status(&host.heard(conn)));
     }
     assert_eq!(said, [401, 401, 401, 401, 401, 429]);
@@ -85,7 +85,7 @@ fn what_is_sent_before_the_judgement_is_bounded() {
     for _ in 0..8 {
         host.say(conn, &much);
     }
-    let closed = |output: &&Output| matches!(output, Output::Close { conn: c, .. } if *c == conn);
+    let closed = |output: &&Output| matches!(output, Output::Connection(c, ConnOutput::Close { .. }) if *c == conn);
     assert!(host.outputs().iter().any(closed));
-    host.input(Input::Judged { conn, good: true });
+    host.input(Input::Connection(conn, ConnInput::Judged { good: true }));
 }

@@ -8,8 +8,8 @@ use servent_core::engine::Effect;
 use servent_core::id::{ConnId, FetchId, FileIndex, Guid};
 use servent_core::node::swarm::{self, SwarmFile};
 use servent_core::node::{
-    ConnEvent, DialError, Get, Input, Misuse, NodeAnswer, NodeCommand, Output, PartRow,
-    RestoredNode, Service,
+    ConnEvent, ConnInput, DialError, DiskInput, FetchCommand, Get, HttpCommand, Input, Misuse,
+    NodeAnswer, NodeCommand, Output, OverlayCommand, PartRow, RestoredNode, Service,
 };
 use servent_core::trace::Event;
 
@@ -35,13 +35,17 @@ fn only(host: &mut Host, input: Input, fault: Misuse) {
 fn a_node_is_started_first_and_once() {
     let mut host = Host::blank(config(), &[]);
     let (conn, peer) = (ConnId(0), "9.9.9.9:9".parse().unwrap());
-    only(&mut host, Input::Accepted { conn, peer, local: None }, Misuse::NotStarted);
+    only(
+        &mut host,
+        Input::Connection(conn, ConnInput::Accepted { peer, local: None }),
+        Misuse::NotStarted,
+    );
     host.input(Input::Start(RestoredNode::default()));
     assert_eq!(faults(&host), [Misuse::NotStarted]);
     only(&mut host, Input::Start(RestoredNode::default()), Misuse::StartedTwice);
     host.input(Input::Command(NodeCommand::Stop));
     let before = host.log.len();
-    host.input(Input::Closed { conn });
+    host.input(Input::Connection(conn, ConnInput::Closed));
     assert_eq!(host.log.len(), before, "what was under way at the stop is no fault");
 }
 
@@ -50,10 +54,18 @@ fn numbers_of_connections_are_even_and_new() {
     let mut host = Host::new(config(), &[9]);
     let peer = "9.9.9.9:9".parse().unwrap();
     for conn in [ConnId(1), ConnId(u64::MAX)] {
-        only(&mut host, Input::Accepted { conn, peer, local: None }, Misuse::Parity { conn });
+        only(
+            &mut host,
+            Input::Connection(conn, ConnInput::Accepted { peer, local: None }),
+            Misuse::Parity { conn },
+        );
     }
     let conn = host.accept("9.9.9.9:9");
-    only(&mut host, Input::Accepted { conn, peer, local: None }, Misuse::Repeated { conn });
+    only(
+        &mut host,
+        Input::Connection(conn, ConnInput::Accepted { peer, local: None }),
+        Misuse::Repeated { conn },
+    );
     assert_eq!(status(&host.say(conn, &get(0, ""))), 200, "the one that is there stays");
 }
 
@@ -62,22 +74,41 @@ fn nobody_reports_on_a_dial_that_was_not_asked_for() {
     let mut host = Host::new(config(), &[9]);
     let local = "1.2.3.4:5".parse().unwrap();
     let conn = ConnId(7);
-    only(&mut host, Input::Dialed { conn, local }, Misuse::NotDialing { conn });
+    only(
+        &mut host,
+        Input::Connection(conn, ConnInput::Dialed { local }),
+        Misuse::NotDialing { conn },
+    );
     let why = DialError::Refused;
-    only(&mut host, Input::DialFailed { conn, why }, Misuse::NotDialing { conn });
-    host.input(Input::Command(NodeCommand::Giv { to: local, index: FileIndex(0) }));
+    only(
+        &mut host,
+        Input::Connection(conn, ConnInput::DialFailed { why }),
+        Misuse::NotDialing { conn },
+    );
+    host.input(Input::Command(NodeCommand::Http(HttpCommand::Giv {
+        to: local,
+        index: FileIndex(0),
+    })));
     let (conn, _) = host.dials[0];
-    host.input(Input::Dialed { conn, local });
-    only(&mut host, Input::Dialed { conn, local }, Misuse::NotDialing { conn });
+    host.input(Input::Connection(conn, ConnInput::Dialed { local }));
+    only(
+        &mut host,
+        Input::Connection(conn, ConnInput::Dialed { local }),
+        Misuse::NotDialing { conn },
+    );
 }
 
 #[test]
 fn a_file_that_is_not_shared_is_not_named() {
     let mut host = Host::new(config(), &[9]);
     let index = FileIndex(5);
-    only(&mut host, Input::Unshared { index }, Misuse::UnknownFile { index });
+    only(&mut host, Input::Disk(DiskInput::Unshared { index }), Misuse::UnknownFile { index });
     let to = "1.2.3.4:5".parse().unwrap();
-    only(&mut host, Input::Command(NodeCommand::Giv { to, index }), Misuse::UnknownFile { index });
+    only(
+        &mut host,
+        Input::Command(NodeCommand::Http(HttpCommand::Giv { to, index })),
+        Misuse::UnknownFile { index },
+    );
 }
 
 #[test]
@@ -94,12 +125,15 @@ fn a_service_that_is_off_declines() {
     let at = "9.9.9.9:9".parse().unwrap();
     let wish = Get { name: "x".into(), sha1: None, sources: Vec::new() };
     for (command, service) in [
-        (NodeCommand::Get(wish), Service::Downloads),
-        (NodeCommand::Cancel { fetch: FetchId(1) }, Service::Downloads),
-        (NodeCommand::Giv { to: at, index: FileIndex(0) }, Service::Http),
-        (NodeCommand::Join { at }, Service::Overlay),
+        (NodeCommand::Fetch(FetchCommand::Get(wish)), Service::Downloads),
+        (NodeCommand::Fetch(FetchCommand::Cancel { fetch: FetchId(1) }), Service::Downloads),
+        (NodeCommand::Http(HttpCommand::Giv { to: at, index: FileIndex(0) }), Service::Http),
+        (NodeCommand::Overlay(OverlayCommand::Join { at }), Service::Overlay),
         (NodeCommand::Swarm(swarm::SwarmCommand::Leave { file: SwarmFile(1) }), Service::Swarm),
-        (NodeCommand::Search { search: 1, words: "x".into() }, Service::Overlay),
+        (
+            NodeCommand::Overlay(OverlayCommand::Search { search: 1, words: "x".into() }),
+            Service::Overlay,
+        ),
     ] {
         host.input(Input::Command(command));
         assert_eq!(host.answers.pop(), Some(NodeAnswer::Off { service }));

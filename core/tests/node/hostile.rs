@@ -12,7 +12,8 @@ use proptest::prelude::*;
 use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::id::{ConnId, FetchId, FileIndex, Guid, Sha1};
 use servent_core::node::{
-    DialError, DownloadSource, FileInfo, Get, InboxMessage, Input, Node, NodeCommand, Output,
+    ConnInput, ConnOutput, DialError, DiskInput, DownloadSource, FetchCommand, FetchInput,
+    FileInfo, Get, HttpCommand, InboxMessage, Input, Node, NodeCommand, Output, SiteInput,
     StoreError,
 };
 use servent_core::queue::FileKey;
@@ -79,20 +80,27 @@ fn source() -> impl Strategy<Value = DownloadSource> {
 fn command() -> impl Strategy<Value = NodeCommand> {
     let fetch = FetchId(0);
     prop_oneof![
-        (0..4u32).prop_map(|slots| NodeCommand::Slots { slots }),
-        (0..3u32).prop_map(|n| NodeCommand::Giv {
+        (0..4u32).prop_map(|slots| NodeCommand::Http(HttpCommand::Slots { slots })),
+        (0..3u32).prop_map(|n| NodeCommand::Http(HttpCommand::Giv {
             to: "9.9.9.9:9".parse().unwrap(),
             index: FileIndex(n)
-        }),
+        })),
         prop::collection::vec(source(), 0..3).prop_map(|sources| {
-            NodeCommand::Get(Get { name: "f".into(), sha1: None, sources })
+            NodeCommand::Fetch(FetchCommand::Get(Get { name: "f".into(), sha1: None, sources }))
         }),
-        Just(NodeCommand::Cancel { fetch }),
-        Just(NodeCommand::AskNow { fetch }),
-        Just(NodeCommand::Pause { fetch }),
-        Just(NodeCommand::Resume { fetch }),
-        (0..100u64).prop_map(move |s| NodeCommand::Sleep { fetch, length: Duration::from_secs(s) }),
-        Just(NodeCommand::ExpectGiv { fetch, servent: Guid([0; 16]), index: FileIndex(0) }),
+        Just(NodeCommand::Fetch(FetchCommand::Cancel { fetch })),
+        Just(NodeCommand::Fetch(FetchCommand::AskNow { fetch })),
+        Just(NodeCommand::Fetch(FetchCommand::Pause { fetch })),
+        Just(NodeCommand::Fetch(FetchCommand::Resume { fetch })),
+        (0..100u64).prop_map(move |s| NodeCommand::Fetch(FetchCommand::Sleep {
+            fetch,
+            length: Duration::from_secs(s)
+        })),
+        Just(NodeCommand::Fetch(FetchCommand::ExpectGiv {
+            fetch,
+            servent: Guid([0; 16]),
+            index: FileIndex(0)
+        })),
         Just(NodeCommand::Listening { at: "1.2.3.4:5".parse().unwrap() }),
     ]
 }
@@ -104,34 +112,34 @@ fn happening() -> impl Strategy<Value = Result<Input, u64>> {
     let local = "1.2.3.4:5".parse().unwrap();
     let disk = prop_oneof![Just(StoreError::Full), Just(StoreError::Changed)];
     prop_oneof![
-        3 => (accepted(), peer).prop_map(|(conn, peer)| Ok(Input::Accepted { conn, peer, local: None })),
-        12 => (conn(), words()).prop_map(|(conn, data)| Ok(Input::Bytes { conn, data })),
-        5 => conn().prop_map(move |conn| Ok(Input::Dialed { conn, local })),
-        1 => conn().prop_map(|conn| Ok(Input::DialFailed { conn, why: DialError::Refused })),
-        2 => conn().prop_map(|conn| Ok(Input::Closed { conn })),
-        2 => (conn(), number.clone()).prop_map(|(conn, bytes)| Ok(Input::Served { conn, bytes })),
-        2 => (conn(), number.clone()).prop_map(|(conn, bytes)| Ok(Input::Stored { conn, bytes })),
-        1 => (conn(), number).prop_map(|(conn, bytes)| Ok(Input::Backlog { conn, bytes })),
+        3 => (accepted(), peer).prop_map(|(conn, peer)| Ok(Input::Connection(conn, ConnInput::Accepted { peer, local: None }))),
+        12 => (conn(), words()).prop_map(|(conn, data)| Ok(Input::Connection(conn, ConnInput::Bytes { data }))),
+        5 => conn().prop_map(move |conn| Ok(Input::Connection(conn, ConnInput::Dialed { local }))),
+        1 => conn().prop_map(|conn| Ok(Input::Connection(conn, ConnInput::DialFailed { why: DialError::Refused }))),
+        2 => conn().prop_map(|conn| Ok(Input::Connection(conn, ConnInput::Closed))),
+        2 => (conn(), number.clone()).prop_map(|(conn, bytes)| Ok(Input::Connection(conn, ConnInput::Served { bytes }))),
+        2 => (conn(), number.clone()).prop_map(|(conn, bytes)| Ok(Input::Connection(conn, ConnInput::Stored { bytes }))),
+        1 => (conn(), number).prop_map(|(conn, bytes)| Ok(Input::Connection(conn, ConnInput::Backlog { bytes }))),
         1 => (0..3u32, 0..9u64).prop_map(|(files, bytes)| {
-            Ok(Input::Inbox { held: (files > 0).then_some(InboxMessage { files, bytes }) })
+            Ok(Input::Disk(DiskInput::Inbox { held: (files > 0).then_some(InboxMessage { files, bytes }) }))
         }),
-        1 => conn().prop_map(|conn| Ok(Input::Kept { conn, name: "a".into() })),
-        1 => conn().prop_map(|conn| Ok(Input::BodyEnded { conn, unread: Vec::new() })),
-        1 => (conn(), disk).prop_map(|(conn, why)| Ok(Input::DiskFailed { conn, why })),
-        1 => Just(Ok(Input::Verified { fetch: FetchId(0), sha1: Some(Sha1([0; 20])) })),
-        1 => (conn(), prop::bool::ANY).prop_map(|(conn, good)| Ok(Input::Judged { conn, good })),
-        1 => prop_oneof![Just(Ok(Input::StoreAway)), Just(Ok(Input::StoreBack))],
+        1 => conn().prop_map(|conn| Ok(Input::Connection(conn, ConnInput::Kept { name: "a".into() }))),
+        1 => conn().prop_map(|conn| Ok(Input::Connection(conn, ConnInput::BodyEnded { unread: Vec::new() }))),
+        1 => (conn(), disk).prop_map(|(conn, why)| Ok(Input::Connection(conn, ConnInput::DiskFailed { why }))),
+        1 => Just(Ok(Input::Fetch(FetchInput::Verified { fetch: FetchId(0), sha1: Some(Sha1([0; 20])) }))),
+        1 => (conn(), prop::bool::ANY).prop_map(|(conn, good)| Ok(Input::Connection(conn, ConnInput::Judged { good }))),
+        1 => prop_oneof![Just(Ok(Input::Site(SiteInput::StoreAway))), Just(Ok(Input::Site(SiteInput::StoreBack)))],
         1 => (conn(), prop::bool::ANY)
-            .prop_map(|(conn, several)| Ok(Input::Unsaid { conn, several })),
-        1 => (0..9u64).prop_map(|start| Ok(Input::Hashed { fetch: FetchId(0), start, tth: None })),
-        1 => (0..3u32, 0..9u64).prop_map(|(n, size)| Ok(Input::Shared(FileInfo {
+            .prop_map(|(conn, several)| Ok(Input::Connection(conn, ConnInput::Unsaid { several }))),
+        1 => (0..9u64).prop_map(|start| Ok(Input::Fetch(FetchInput::Hashed { fetch: FetchId(0), start, tth: None }))),
+        1 => (0..3u32, 0..9u64).prop_map(|(n, size)| Ok(Input::Disk(DiskInput::Shared(FileInfo {
             index: FileIndex(n),
             name: "f".into(),
             size,
             sha1: (n > 0).then_some(Sha1([n as u8; 20])),
             key: FileKey(u64::from(n)), modified: None, tree: None,
-        }))),
-        1 => (0..3u32).prop_map(|n| Ok(Input::Unshared { index: FileIndex(n) })),
+        })))),
+        1 => (0..3u32).prop_map(|n| Ok(Input::Disk(DiskInput::Unshared { index: FileIndex(n) }))),
         2 => command().prop_map(|command| Ok(Input::Command(command))),
         3 => prop_oneof![3 => 0..2_000u64, 1 => 0..100_000_000u64].prop_map(Err),
     ]
@@ -168,18 +176,21 @@ impl Manners {
         for effect in fx.as_slice() {
             let Effect::Output(output) = effect else { continue };
             match output {
-                Output::Write { conn, .. }
-                | Output::Serve { conn, .. }
-                | Output::Store { conn, .. }
-                | Output::StoreBody { conn, .. }
-                | Output::Incoming { conn, .. }
-                | Output::Keep { conn, .. } => {
+                Output::Connection(
+                    conn,
+                    ConnOutput::Write { .. }
+                    | ConnOutput::Serve { .. }
+                    | ConnOutput::Store { .. }
+                    | ConnOutput::StoreBody { .. }
+                    | ConnOutput::Incoming { .. }
+                    | ConnOutput::Keep { .. },
+                ) => {
                     assert!(!self.closed.contains(conn), "{output:?} after its close");
                 }
-                Output::Close { conn, .. } => {
+                Output::Connection(conn, ConnOutput::Close { .. }) => {
                     assert!(self.closed.insert(*conn), "closed twice");
                 }
-                Output::Dial { conn, .. } => self.open.push(*conn),
+                Output::Connection(conn, ConnOutput::Dial { .. }) => self.open.push(*conn),
                 _ => {}
             }
         }
@@ -189,28 +200,31 @@ impl Manners {
     /// gives each number only once.
     fn aim(&mut self, input: &mut Input) {
         match input {
-            Input::Accepted { conn, .. } => {
+            Input::Connection(conn, ConnInput::Accepted { .. }) => {
                 *conn = ConnId(self.accepted * 2);
                 self.accepted += 1;
                 self.open.push(*conn);
             }
-            Input::Dialed { conn, .. }
-            | Input::DialFailed { conn, .. }
-            | Input::Bytes { conn, .. }
-            | Input::Closed { conn }
-            | Input::Backlog { conn, .. }
-            | Input::Served { conn, .. }
-            | Input::Stored { conn, .. }
-            | Input::BodyEnded { conn, .. }
-            | Input::Kept { conn, .. }
-            | Input::Unsaid { conn, .. }
-            | Input::DiskFailed { conn, .. } => {
+            Input::Connection(
+                conn,
+                ConnInput::Dialed { .. }
+                | ConnInput::DialFailed { .. }
+                | ConnInput::Bytes { .. }
+                | ConnInput::Closed
+                | ConnInput::Backlog { .. }
+                | ConnInput::Served { .. }
+                | ConnInput::Stored { .. }
+                | ConnInput::BodyEnded { .. }
+                | ConnInput::Kept { .. }
+                | ConnInput::Unsaid { .. }
+                | ConnInput::DiskFailed { .. },
+            ) => {
                 let recent = self.open.len().saturating_sub(6);
                 let few = &self.open[recent..];
                 if conn.0 > 0 && !few.is_empty() {
                     *conn = few[conn.0 as usize % few.len()];
                 }
-                if let Input::Unsaid { conn, .. } = input {
+                if let Input::Connection(conn, ConnInput::Unsaid { .. }) = input {
                     self.closed.remove(conn); // Its close is unsaid, too.
                 }
             }
@@ -221,7 +235,7 @@ impl Manners {
 
 fn started() -> Node {
     let mut host = Host::new(config(), &[1_000, 10]);
-    host.input(Input::Inbox { held: Some(InboxMessage::default()) });
+    host.input(Input::Disk(DiskInput::Inbox { held: Some(InboxMessage::default()) }));
     host.node
 }
 

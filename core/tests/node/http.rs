@@ -3,7 +3,7 @@
 use crate::node_support;
 
 use node_support::{CHANGED, Host, config, get, header, status};
-use servent_core::node::{Input, NodeLimit};
+use servent_core::node::{ConnInput, DiskInput, Input, NodeLimit};
 use servent_core::time::Duration;
 
 fn head_request(target: &str, extra: &str) -> String {
@@ -108,7 +108,7 @@ fn a_folder_keeps_its_tree_in_urls() {
     for (n, name) in [(0, "Music/A/one song.ogg"), (1, "Music/two.ogg")] {
         let mut info = host.shared()[n].clone();
         info.name = name.into();
-        host.input(Input::Shared(info));
+        host.input(Input::Disk(DiskInput::Shared(info)));
     }
     let conn = host.accept("9.9.9.9:1");
     let mut asked = |target: &str| {
@@ -185,7 +185,7 @@ fn a_number_with_the_name_of_another_file_is_not_taken_for_that_file() {
 fn a_file_no_longer_shared_is_not_found() {
     let mut host = Host::new(config(), &[10]);
     let index = servent_core::id::FileIndex(0);
-    host.input(Input::Unshared { index });
+    host.input(Input::Disk(DiskInput::Unshared { index }));
     let conn = host.accept("9.9.9.9:1");
     assert_eq!(status(&host.say(conn, &get(0, ""))), 404);
 }
@@ -290,7 +290,7 @@ fn connections_are_limited_in_all_and_by_address() {
     host.accept("8.8.8.8:1");
     let fourth = host.accept("8.8.8.8:2");
     assert!(host.hung_up.contains(&fourth) && host.hit(NodeLimit::Connections));
-    host.input(Input::Closed { conn: first });
+    host.input(Input::Connection(first, ConnInput::Closed));
     let again = host.accept("9.9.9.9:4");
     assert!(!host.hung_up.contains(&again));
 }
@@ -300,9 +300,9 @@ fn unread_replies_end_the_connection() {
     let mut host = Host::new(config(), &[10]);
     let conn = host.accept("9.9.9.9:1");
     host.say(conn, &head_request("/", ""));
-    host.input(Input::Backlog { conn, bytes: 256 * 1024 });
+    host.input(Input::Connection(conn, ConnInput::Backlog { bytes: 256 * 1024 }));
     assert!(!host.hung_up.contains(&conn));
-    host.input(Input::Backlog { conn, bytes: 256 * 1024 + 1 });
+    host.input(Input::Connection(conn, ConnInput::Backlog { bytes: 256 * 1024 + 1 }));
     assert!(host.hung_up.contains(&conn) && host.hit(NodeLimit::Backlog));
 }
 
@@ -380,12 +380,17 @@ fn a_page_elsewhere_gets_no_slot_and_no_place() {
     }
     let view = host.node.view(1, 10).queue;
     assert_eq!((view.uploads.len(), view.length), (0, 0));
-    // A page that called itself what we are called, in a browser beside us.
-    let rebound =
-        "GET /get/0/file%200.bin HTTP/1.1\r\nHost: evil.example\r\nUser-Agent: Mozilla/5.0\r\n\r\n";
-    let near = host.accept("127.0.0.1:1");
-    assert_eq!(status(&host.say(near, rebound)), 403);
-    let typed = host.accept("127.0.0.1:2");
-    let reply = host.say(typed, &rebound.replace("evil.example", "127.0.0.1:6346"));
-    assert_eq!(status(&reply), 200, "{reply}");
+    // A page whose owner pointed its name to us, whatever it calls its program.
+    for (n, agent) in ["Mozilla/5.0", "curl/8.0"].into_iter().enumerate() {
+        let rebound = format!(
+            "GET /get/0/file%200.bin HTTP/1.1\r\nHost: evil.example\r\nUser-Agent: {agent}\r\n\r\n"
+        );
+        let near = host.accept(&format!("127.0.0.1:{}", n * 2 + 1));
+        let reply = host.say(near, &rebound);
+        assert_eq!(status(&reply), 421, "{agent}: {reply}");
+        assert!(reply.contains("--name"), "it says what to do: {reply}");
+        let typed = host.accept(&format!("127.0.0.1:{}", n * 2 + 2));
+        let target = rebound.replace("evil.example", "127.0.0.1:6346").replace("GET", "HEAD");
+        assert_eq!(status(&host.say(typed, &target)), 200);
+    }
 }

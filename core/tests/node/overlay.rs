@@ -9,8 +9,8 @@ use node_support::{Host, config, content, sha};
 use servent_core::engine::Fx;
 use servent_core::id::{ConnId, FetchId, FileIndex, Guid};
 use servent_core::node::{
-    Config, ConnEvent, DialError, DownloadSource, Get, Input, NodeAnswer, NodeCommand,
-    RestoredNode, SearchHit,
+    Config, ConnEvent, ConnInput, DialError, DownloadSource, FetchCommand, Get, Input, NodeAnswer,
+    NodeCommand, OverlayCommand, RestoredNode, SearchHit,
 };
 use servent_core::routing::{self, NeighbourEnding};
 use servent_core::time::Duration;
@@ -67,7 +67,8 @@ impl Net {
         // What the right bytes hash to; not shared.
         net.hosts[0].files.insert(FileIndex(0), content(4_000));
         for end in [0, 2] {
-            net.hosts[end].input(Input::Command(NodeCommand::Join { at: at(1) }));
+            net.hosts[end]
+                .input(Input::Command(NodeCommand::Overlay(OverlayCommand::Join { at: at(1) })));
         }
         net.run(Duration::from_secs(2));
         net
@@ -79,12 +80,13 @@ impl Net {
             match (0..self.hosts.len()).find(|node| at(*node) == to && *node != from) {
                 None => {
                     let why = DialError::Unreachable;
-                    self.hosts[from].input(Input::DialFailed { conn, why });
+                    self.hosts[from].input(Input::Connection(conn, ConnInput::DialFailed { why }));
                 }
                 Some(far) => {
                     let there = self.hosts[far].accept(&leaving(from).to_string());
                     self.links.push([(from, conn), (far, there)]);
-                    self.hosts[from].input(Input::Dialed { conn, local: leaving(from) });
+                    self.hosts[from]
+                        .input(Input::Connection(conn, ConnInput::Dialed { local: leaving(from) }));
                 }
             }
             return true;
@@ -119,7 +121,7 @@ impl Net {
         };
         for (node, conn) in self.links.remove(place) {
             if !self.hosts[node].hung_up.contains(&conn) {
-                self.hosts[node].input(Input::Closed { conn });
+                self.hosts[node].input(Input::Connection(conn, ConnInput::Closed));
             }
         }
         true
@@ -165,7 +167,8 @@ impl Net {
 
     fn search(&mut self, words: &str) -> Vec<SearchHit> {
         let (search, words) = (5, words.into());
-        self.hosts[0].input(Input::Command(NodeCommand::Search { search, words }));
+        self.hosts[0]
+            .input(Input::Command(NodeCommand::Overlay(OverlayCommand::Search { search, words })));
         self.run(Duration::from_secs(2));
         self.found(0)
     }
@@ -203,7 +206,7 @@ fn a_search_at_one_end_of_a_line_finds_and_downloads_from_the_other() {
     let source =
         DownloadSource { at: place, target: "/get/0/file%200.bin".into(), host: place.to_string() };
     let get = Get { name: "f".into(), sha1, sources: vec![source] };
-    net.hosts[0].input(Input::Command(NodeCommand::Get(get)));
+    net.hosts[0].input(Input::Command(NodeCommand::Fetch(FetchCommand::Get(get))));
     net.run(Duration::from_secs(5));
     assert!(net.fetched() == Some(&content(4_000)), "{:?}", net.hosts[0].answers);
 }
@@ -214,11 +217,16 @@ fn a_firewalled_source_is_fetched_by_push() {
     let hits = net.search("file");
     assert!(hits[0].push, "it cannot be reached and says so");
     let get = Get { name: "f".into(), sha1: hits[0].sha1, sources: Vec::new() };
-    net.hosts[0].input(Input::Command(NodeCommand::Get(get)));
+    net.hosts[0].input(Input::Command(NodeCommand::Fetch(FetchCommand::Get(get))));
     let (fetch, servent, index) = (FetchId(0), hits[0].servent, hits[0].index);
     for command in [
-        NodeCommand::ExpectGiv { fetch, servent, index },
-        NodeCommand::AskPush { servent, index, via: None, proxies: Vec::new() },
+        NodeCommand::Fetch(FetchCommand::ExpectGiv { fetch, servent, index }),
+        NodeCommand::Overlay(OverlayCommand::AskPush {
+            servent,
+            index,
+            via: None,
+            proxies: Vec::new(),
+        }),
     ] {
         net.hosts[0].input(Input::Command(command));
     }
@@ -226,12 +234,12 @@ fn a_firewalled_source_is_fetched_by_push() {
     assert!(net.fetched() == Some(&content(4_000)), "{:?}", net.hosts[0].answers);
     let unknown = Guid([99; 16]);
     let (via, proxies) = (None, Vec::new());
-    net.hosts[0].input(Input::Command(NodeCommand::AskPush {
+    net.hosts[0].input(Input::Command(NodeCommand::Overlay(OverlayCommand::AskPush {
         servent: unknown,
         index,
         via,
         proxies,
-    }));
+    })));
     assert!(net.hosts[0].answers.contains(&NodeAnswer::NoWay { servent: unknown }));
 }
 
@@ -262,8 +270,8 @@ fn links_are_deflated_when_both_can_and_plain_when_one_cannot() {
 #[test]
 fn goodbyes_are_said_and_another_neighbour_is_looked_for() {
     let mut net = Net::new(vec![overlay(1), overlay(1), overlay(1)], &[&[], &[], &[]]);
-    net.hosts[0].input(Input::Command(NodeCommand::Join { at: at(1) }));
-    net.hosts[2].input(Input::Command(NodeCommand::Join { at: at(1) }));
+    net.hosts[0].input(Input::Command(NodeCommand::Overlay(OverlayCommand::Join { at: at(1) })));
+    net.hosts[2].input(Input::Command(NodeCommand::Overlay(OverlayCommand::Join { at: at(1) })));
     net.run(Duration::from_secs(35));
     net.hosts[1].input(Input::Command(NodeCommand::Stop));
     net.run(Duration::from_secs(1));
@@ -285,8 +293,10 @@ fn two_that_call_each_other_at_once_are_joined_once() {
     for chunk in [1, 5, 7, 1_000] {
         let mut net = Net::new(vec![overlay(1), overlay(1)], &[&[], &[]]);
         net.chunk = chunk;
-        net.hosts[0].input(Input::Command(NodeCommand::Join { at: at(1) }));
-        net.hosts[1].input(Input::Command(NodeCommand::Join { at: at(0) }));
+        net.hosts[0]
+            .input(Input::Command(NodeCommand::Overlay(OverlayCommand::Join { at: at(1) })));
+        net.hosts[1]
+            .input(Input::Command(NodeCommand::Overlay(OverlayCommand::Join { at: at(0) })));
         net.run(Duration::from_secs(5));
         let links = |node: usize| net.hosts[node].node.overlay().unwrap().links.len();
         assert_eq!((links(0), links(1), net.links.len()), (1, 1, 1), "{chunk}");
@@ -298,9 +308,9 @@ fn whoever_is_one_too_many_is_told_of_others() {
     let mut full = overlay(0);
     full.overlay.neighbours = 1;
     let mut net = Net::new(vec![overlay(1), full, overlay(1)], &[&[], &[], &[]]);
-    net.hosts[0].input(Input::Command(NodeCommand::Join { at: at(1) }));
+    net.hosts[0].input(Input::Command(NodeCommand::Overlay(OverlayCommand::Join { at: at(1) })));
     net.run(Duration::from_secs(3));
-    net.hosts[2].input(Input::Command(NodeCommand::Join { at: at(1) }));
+    net.hosts[2].input(Input::Command(NodeCommand::Overlay(OverlayCommand::Join { at: at(1) })));
     net.run(Duration::from_secs(5));
     let view = |node: usize| net.hosts[node].node.overlay().unwrap().links.len();
     assert_eq!(view(1), 1);

@@ -7,7 +7,10 @@ use std::net::SocketAddr;
 use node_support::{Host, config};
 use servent_core::engine::Effect;
 use servent_core::id::Guid;
-use servent_core::node::{Config, HostRow, Input, NodeCommand, Output, RestoredNode};
+use servent_core::node::{
+    Config, HostRow, Input, MessageInput, MessageOutput, NodeCommand, Output, OverlayCommand,
+    RestoredNode,
+};
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::gnutella::ggep::{self, GgepBlock};
 use servent_core::wire::gnutella::{
@@ -35,7 +38,7 @@ fn host(known: &[&str]) -> Host {
 /// The messages it sent as datagrams so far.
 fn sent(host: &Host) -> Vec<(SocketAddr, OverlayMessage)> {
     let datagram = |effect: &_| match effect {
-        Effect::Output(Output::Datagrams { to, segment, data }) => {
+        Effect::Output(Output::Messages(MessageOutput::Datagrams { to, segment, data })) => {
             assert_eq!(*segment as usize, data.len(), "one at a time");
             let mut framer = Framer::new(FrameLimits { payload: 2_048 });
             framer.push(data.clone());
@@ -48,7 +51,11 @@ fn sent(host: &Host) -> Vec<(SocketAddr, OverlayMessage)> {
 
 fn say(host: &mut Host, from: &str, guid: Guid, body: MessageBody) {
     let data: OverlayPayload = OverlayMessage { guid, ttl: 1, hops: 0, body }.to_bytes().into();
-    host.input(Input::Datagrams { from: at(from), segment: data.len() as u32, data });
+    host.input(Input::Messages(MessageInput::Datagrams {
+        from: at(from),
+        segment: data.len() as u32,
+        data,
+    }));
 }
 
 fn blocks(of: &[(&[u8], &[u8])]) -> OverlayPayload {
@@ -66,7 +73,7 @@ fn pong(ggep: OverlayPayload) -> MessageBody {
 #[test]
 fn rt_23_a_cache_is_asked_and_whom_it_names_is_called_and_kept() {
     let mut host = host(&[]);
-    host.input(Input::Command(NodeCommand::Join { at: at(CACHE) }));
+    host.input(Input::Command(NodeCommand::Overlay(OverlayCommand::Join { at: at(CACHE) })));
     let [(to, OverlayMessage { guid, ttl: 1, body: MessageBody::Ping(ping), .. })] =
         &sent(&host)[..]
     else {
@@ -127,7 +134,11 @@ fn datagrams_that_are_no_ping_and_no_pong_are_nobodys() {
     let before = host.log.len();
     for data in [&b""[..], b"x", &[0; 22], &[0; 40], &[0xff; 23], &[0xff; 2_000]] {
         let (segment, data) = (data.len().max(1) as u32, data.to_vec().into());
-        host.input(Input::Datagrams { from: at("80.2.2.2:1"), segment, data });
+        host.input(Input::Messages(MessageInput::Datagrams {
+            from: at("80.2.2.2:1"),
+            segment,
+            data,
+        }));
     }
     let said = host.log[before..].iter().filter(|it| matches!(it, Effect::Output(_)));
     assert_eq!(said.count(), 0);

@@ -7,7 +7,10 @@ use std::net::SocketAddr;
 
 use node_support::{Host, config};
 use servent_core::id::ConnId;
-use servent_core::node::{Config, DialError, HostRow, Input, NodeCommand, NodeOp, RestoredNode};
+use servent_core::node::{
+    Config, ConnInput, DialError, DiskInput, HostRow, Input, NodeCommand, NodeOp, OverlayCommand,
+    RestoredNode,
+};
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::gnutella::{
     FrameLimits, Framer, MessageBody, MessageKind, OverlayMessage, Qrp,
@@ -76,7 +79,7 @@ fn who_is_remembered_is_called_at_the_start_unless_too_old() {
 fn a_refusal_names_others_and_the_store_learns_of_them() {
     let mut host = host(overlay(1), &[("80.1.1.1:1", 29)]);
     let (conn, to) = host.dials.pop().unwrap();
-    host.input(Input::Dialed { conn, local: at("1.2.3.4:50000") });
+    host.input(Input::Connection(conn, ConnInput::Dialed { local: at("1.2.3.4:50000") }));
     host.bytes(
         conn,
         b"GNUTELLA/0.6 503 Full\r\nX-Try: 80.2.2.2:6342,127.0.0.1:8080,10.0.0.1:8080,80.2.2.4:25\r\n\
@@ -101,7 +104,7 @@ fn a_stranger_that_connects_does_not_replace_whom_we_know() {
         let tries: Vec<String> = (1..40).map(|m| format!("81.0.{n}.{m}:1")).collect();
         let headers = format!("X-Try: {}\r\n", tries.join(","));
         let conn = neighbour(&mut host, &format!("82.1.1.{n}:1"), &headers);
-        host.input(Input::Closed { conn });
+        host.input(Input::Connection(conn, ConnInput::Closed));
     }
     assert!(stored(&host).iter().all(|at| at.to_string().starts_with("81.0.1.")));
     assert_eq!(stored(&host).len(), host.node.hosts());
@@ -113,7 +116,7 @@ fn who_cannot_be_reached_is_forgotten_and_comes_not_back_by_itself() {
     for attempt in 1.. {
         let Some((conn, _)) = host.dials.pop() else { break };
         assert!(attempt <= 5, "tried for ever");
-        host.input(Input::DialFailed { conn, why: DialError::Refused });
+        host.input(Input::Connection(conn, ConnInput::DialFailed { why: DialError::Refused }));
         host.wait(Duration::from_secs(31));
     }
     assert_eq!(host.ops.last(), Some(&NodeOp::HostGone(at("80.1.1.1:1"))));
@@ -132,12 +135,12 @@ fn whoever_becomes_a_neighbour_is_remembered_where_it_listens() {
 fn the_local_network_is_believed_only_about_itself() {
     let mut host = host(overlay(9), &[]);
     for text in ["80.1.1.1:1", "224.0.0.251:1", "0.0.0.0:1", "[2001:db8::1]:1", "10.0.0.9:0"] {
-        host.input(Input::Command(NodeCommand::Nearby { at: at(text) }));
+        host.input(Input::Command(NodeCommand::Overlay(OverlayCommand::Nearby { at: at(text) })));
     }
     host.wait(Duration::from_secs(5));
     assert_eq!((host.dials.len(), host.node.hosts()), (0, 0));
     for text in ["10.0.0.9:1", "127.0.0.1:1", "[fe80::1]:1"] {
-        host.input(Input::Command(NodeCommand::Nearby { at: at(text) }));
+        host.input(Input::Command(NodeCommand::Overlay(OverlayCommand::Nearby { at: at(text) })));
     }
     host.wait(Duration::from_secs(5));
     assert_eq!(host.dials.len(), 3);
@@ -174,7 +177,7 @@ fn a_neighbour_that_wants_keywords_gets_ours_and_then_the_changes_in_time() {
     let mut file = host.shared()[0].clone();
     for n in 10..20 {
         (file.index.0, file.name) = (n, format!("another thing {n}.ogg"));
-        host.input(Input::Shared(file.clone()));
+        host.input(Input::Disk(DiskInput::Shared(file.clone())));
     }
     host.wait(Duration::from_secs(29));
     assert_eq!(parts(&host, wants).len(), 2, "not for every file");

@@ -7,7 +7,9 @@ use std::net::SocketAddr;
 
 use node_support::{Host, config};
 use servent_core::id::ConnId;
-use servent_core::node::{Config, Input, NodeAnswer, NodeCommand, RestoredNode};
+use servent_core::node::{
+    Config, ConnInput, Input, NodeAnswer, NodeCommand, OverlayCommand, RestoredNode,
+};
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::gnutella::{FrameLimits, Framer, MessageKind, OverlayMessage};
 
@@ -31,7 +33,7 @@ fn host(config: Config) -> Host {
 }
 
 fn join(host: &mut Host, to: &str) {
-    host.input(Input::Command(NodeCommand::Join { at: at(to) }));
+    host.input(Input::Command(NodeCommand::Overlay(OverlayCommand::Join { at: at(to) })));
 }
 
 /// Somebody connects and is let in.
@@ -45,7 +47,7 @@ fn neighbour(host: &mut Host, from: &str, headers: &str) -> ConnId {
 /// Who is being dialled is there and answers.
 fn answer(host: &mut Host, head: &str) -> ConnId {
     let (conn, _) = host.dials.pop().expect("somebody is dialled");
-    host.input(Input::Dialed { conn, local: at("1.2.3.4:50000") });
+    host.input(Input::Connection(conn, ConnInput::Dialed { local: at("1.2.3.4:50000") }));
     host.bytes(conn, format!("GNUTELLA/0.6 {head}\r\n\r\n").as_bytes());
     conn
 }
@@ -117,7 +119,7 @@ fn rt_20_409_means_that_it_is_connected() {
     answer(&mut host, "409 Already connected");
     host.wait(Duration::from_secs(100));
     assert_eq!(host.dials, [], "that one is it");
-    host.input(Input::Closed { conn });
+    host.input(Input::Connection(conn, ConnInput::Closed));
     host.wait(Duration::from_secs(1));
     assert_eq!(host.dials.len(), 1, "and is looked for when it has gone");
 }
@@ -240,7 +242,7 @@ fn a_servent_that_listens_everywhere_is_reached_where_it_was_found() {
     host.input(Input::Start(RestoredNode { listen, shared, ..RestoredNode::default() }));
     let conn = ConnId(1_000);
     let (peer, local) = (at("10.0.0.7:50000"), Some(at("10.0.0.9:6346")));
-    host.input(Input::Accepted { conn, peer, local });
+    host.input(Input::Connection(conn, ConnInput::Accepted { peer, local }));
     host.bytes(conn, b"GNUTELLA CONNECT/0.6\r\n\r\n");
     assert!(text(&host, conn).contains("Listen-IP: 10.0.0.9:6346\r\n"), "{}", text(&host, conn));
 }

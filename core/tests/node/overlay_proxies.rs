@@ -8,7 +8,8 @@ use std::net::SocketAddr;
 use node_support::{Host, config, status};
 use servent_core::id::{ConnId, FileIndex, Guid};
 use servent_core::node::{
-    Config, DialError, Input, NodeAnswer, NodeCommand, RestoredNode, SearchHit,
+    Config, ConnInput, DialError, Input, NodeAnswer, NodeCommand, OverlayCommand, RestoredNode,
+    SearchHit,
 };
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::gnutella::ggep::GgepBlock;
@@ -136,7 +137,7 @@ fn rt_25_who_cannot_be_reached_asks_neighbours_that_can_and_tells_of_them_in_hit
         says(&mut host, conn, ours, vendor(*b"LIME", 22, u16::from(version), ack));
         // It is believed about its port, not about an address.
         assert_eq!(query(&mut host, 4).proxies(), ["80.1.1.1:6346".parse().unwrap()]);
-        host.input(Input::Closed { conn });
+        host.input(Input::Connection(conn, ConnInput::Closed));
         let other = neighbour(&mut host, "80.1.1.2:50000", true);
         let words = Query::new(Wishes::default(), "file", &[]);
         heard(&mut host, other);
@@ -250,7 +251,7 @@ fn rt_25_what_makes_no_sense_or_nobody_is_there_for_is_refused() {
         assert_eq!(asks(&mut host, from, request, node), wanted, "{from} {request} {node}");
     }
     assert_eq!(pushes(&heard(&mut host, leaf)), []);
-    host.input(Input::Closed { conn: leaf });
+    host.input(Input::Connection(leaf, ConnInput::Closed));
     assert_eq!(asks(&mut host, "90.1.1.1:1", &good, "90.1.1.1:7000"), 410, "it has gone");
 }
 
@@ -266,7 +267,7 @@ fn rt_25_nobody_takes_the_pushes_of_somebody_who_is_there() {
     assert_eq!(pushes(&heard(&mut host, honest)).len(), 1);
     assert_eq!(pushes(&heard(&mut host, thief)).len(), 0);
     // It connects anew elsewhere.
-    host.input(Input::Closed { conn: honest });
+    host.input(Input::Connection(honest, ConnInput::Closed));
     says(&mut host, thief, LEAF, vendor(*b"LIME", 21, 2, b""));
     assert_eq!(of_lime(&heard(&mut host, thief), 22).len(), 1);
 }
@@ -288,14 +289,22 @@ fn rt_25_pipelined_requests_behind_a_push_are_answered_in_their_order() {
 
 fn push_of(host: &mut Host, proxies: &[&str]) {
     let proxies: Vec<SocketAddr> = proxies.iter().map(|at| at.parse().unwrap()).collect();
-    let command = NodeCommand::AskPush { servent: LEAF, index: FileIndex(7), via: None, proxies };
+    let command = NodeCommand::Overlay(OverlayCommand::AskPush {
+        servent: LEAF,
+        index: FileIndex(7),
+        via: None,
+        proxies,
+    });
     host.input(Input::Command(command));
 }
 
 /// The proxy that is being dialled is there; what it is asked.
 fn reached(host: &mut Host) -> (ConnId, SocketAddr, String) {
     let (conn, to) = host.dials.pop().expect("a proxy is dialled");
-    host.input(Input::Dialed { conn, local: "1.2.3.4:50000".parse().unwrap() });
+    host.input(Input::Connection(
+        conn,
+        ConnInput::Dialed { local: "1.2.3.4:50000".parse().unwrap() },
+    ));
     let asked = host.heard(conn);
     (conn, to, asked)
 }
@@ -316,7 +325,7 @@ fn rt_25_a_downloader_asks_the_proxies_one_after_the_other_and_then_the_overlay(
     assert!(host.hung_up.contains(&conn));
     let (conn, to) = host.dials.pop().unwrap();
     assert_eq!(to, "81.1.1.2:6346".parse().unwrap());
-    host.input(Input::DialFailed { conn, why: DialError::Refused });
+    host.input(Input::Connection(conn, ConnInput::DialFailed { why: DialError::Refused }));
     // The last one never says anything.
     let (conn, to, _) = reached(&mut host);
     assert_eq!(to, "81.1.1.3:6346".parse().unwrap());
@@ -337,7 +346,10 @@ fn rt_25_a_downloader_asks_the_proxies_one_after_the_other_and_then_the_overlay(
 fn rt_25_the_proxies_of_a_hit_are_told_unless_they_cannot_be() {
     let mut host = host(overlay(false));
     let conn = neighbour(&mut host, "80.1.1.1:50000", true);
-    host.input(Input::Command(NodeCommand::Search { search: 5, words: "needle".into() }));
+    host.input(Input::Command(NodeCommand::Overlay(OverlayCommand::Search {
+        search: 5,
+        words: "needle".into(),
+    })));
     let guid = heard(&mut host, conn).into_iter().find_map(|message| match message.body {
         MessageBody::Query(_) => Some(message.guid),
         _ => None,

@@ -7,7 +7,8 @@ use node_support::{Host, config, content, header, sha, status};
 use servent_core::engine::Effect;
 use servent_core::id::{FetchId, FileIndex};
 use servent_core::node::{
-    Config, DownloadSource, Get, Input, NodeAnswer, NodeCommand, NodeOp, PartRow, RestoredNode,
+    Config, ConnInput, DownloadSource, FetchCommand, Get, HttpCommand, Input, NodeAnswer,
+    NodeCommand, NodeOp, PartRow, RestoredNode,
 };
 use servent_core::queue::Dialect;
 use servent_core::time::Duration;
@@ -34,7 +35,7 @@ fn pair(config: &Config, size: usize) -> Pair {
 
 fn want(pair: &mut Pair) {
     let get = Get { name: "x".into(), sha1: Some(sha(0)), sources: vec![source()] };
-    pair.a.input(Input::Command(NodeCommand::Get(get)));
+    pair.a.input(Input::Command(NodeCommand::Fetch(FetchCommand::Get(get))));
 }
 
 fn fetched(pair: &Pair) -> bool {
@@ -71,7 +72,7 @@ fn a_queued_download_completes_in_every_dialect() {
         let at = pair.b.now;
         pair.run_until(Duration::from_secs(100), |p| p.b.now.since(at) > Duration::from_secs(100));
         assert_eq!(pair.b.node.view(1, 9).queue.length, 1, "{dialect:?}");
-        pair.b.input(Input::Served { conn: holder, bytes: 3_000 });
+        pair.b.input(Input::Connection(holder, ConnInput::Served { bytes: 3_000 }));
         pair.run_until(HOUR, fetched);
         assert_fetched(&pair, 3_000);
         let queued = |e: &Effect<_, Event>| {
@@ -95,9 +96,9 @@ fn a_client_far_back_is_called_and_answers_on_that_connection() {
     pair.run_until(Duration::from_secs(1), |_| false);
     // The client sleeps past its lifetime; the server calls.
     let Some(NodeAnswer::Fetching { fetch }) = pair.a.answers.first().cloned() else { panic!() };
-    pair.a.input(Input::Command(NodeCommand::Sleep { fetch, length: HOUR }));
-    pair.b.input(Input::Served { conn: holder, bytes: 3_000 });
-    pair.b.input(Input::Closed { conn: holder });
+    pair.a.input(Input::Command(NodeCommand::Fetch(FetchCommand::Sleep { fetch, length: HOUR })));
+    pair.b.input(Input::Connection(holder, ConnInput::Served { bytes: 3_000 }));
+    pair.b.input(Input::Connection(holder, ConnInput::Closed));
     pair.run_until(HOUR, fetched);
     assert_fetched(&pair, 3_000);
     let called = |e: &Effect<_, Event>| {
@@ -111,12 +112,16 @@ fn a_pushed_file_comes_over_a_connection_of_the_servers() {
     let mut pair = pair(&config(), 4_000);
     let nowhere = DownloadSource { at: "3.3.3.3:3".parse().unwrap(), ..source() };
     let get = Get { name: "x".into(), sha1: Some(sha(0)), sources: vec![nowhere] };
-    pair.a.input(Input::Command(NodeCommand::Get(get)));
+    pair.a.input(Input::Command(NodeCommand::Fetch(FetchCommand::Get(get))));
     let Some(NodeAnswer::Fetching { fetch }) = pair.a.answers.first().cloned() else { panic!() };
     let (servent, index) = (pair.b.node.servent(), FileIndex(0));
-    pair.a.input(Input::Command(NodeCommand::ExpectGiv { fetch, servent, index }));
+    pair.a.input(Input::Command(NodeCommand::Fetch(FetchCommand::ExpectGiv {
+        fetch,
+        servent,
+        index,
+    })));
     let to = "1.1.1.1:6346".parse().unwrap();
-    pair.b.input(Input::Command(NodeCommand::Giv { to, index }));
+    pair.b.input(Input::Command(NodeCommand::Http(HttpCommand::Giv { to, index })));
     pair.run_until(HOUR, fetched);
     assert_fetched(&pair, 4_000);
 }
@@ -152,7 +157,10 @@ fn a_download_survives_cut_wires_and_restarts_of_both() {
         .outputs()
         .iter()
         .map(|o| match o {
-            servent_core::node::Output::Serve { start, end, .. } => end - start,
+            servent_core::node::Output::Connection(
+                _,
+                servent_core::node::ConnOutput::Serve { start, end, .. },
+            ) => end - start,
             _ => 0,
         })
         .sum();

@@ -5,7 +5,9 @@ use crate::node_support;
 use node_support::{Host, config, content, get, header, status, var};
 use servent_core::engine::Effect;
 use servent_core::id::{ConnId, FileIndex};
-use servent_core::node::{Config, Input, NodeCommand, NodeLimit, NodeOp, Output};
+use servent_core::node::{
+    Config, ConnInput, ConnOutput, HttpCommand, Input, NodeCommand, NodeLimit, NodeOp, Output,
+};
 use servent_core::time::Duration;
 
 const AQ: &str = "X-Queue: 0.1\r\n";
@@ -22,8 +24,8 @@ fn busy(config: Config) -> (Host, ConnId) {
 
 /// The slot's holder has got everything.
 fn finish(host: &mut Host, holder: ConnId) {
-    host.input(Input::Served { conn: holder, bytes: 100_000 });
-    host.input(Input::Closed { conn: holder });
+    host.input(Input::Connection(holder, ConnInput::Served { bytes: 100_000 }));
+    host.input(Input::Connection(holder, ConnInput::Closed));
 }
 
 /// Keeps a slow reader just fast enough.
@@ -31,7 +33,7 @@ fn trickle(host: &mut Host, holder: ConnId, seconds: u64, sent: &mut u64) {
     for _ in 0..seconds {
         host.wait(Duration::from_secs(1));
         *sent += 300;
-        host.input(Input::Served { conn: holder, bytes: *sent });
+        host.input(Input::Connection(holder, ConnInput::Served { bytes: *sent }));
     }
 }
 
@@ -112,7 +114,7 @@ fn a_place_is_not_idle_and_a_dropped_connection_frees_it() {
     let mut sent = 0;
     trickle(&mut host, holder, 70, &mut sent);
     assert!(!host.hung_up.contains(&b) && !host.hung_up.contains(&c));
-    host.input(Input::Closed { conn: b });
+    host.input(Input::Connection(b, ConnInput::Closed));
     let view = host.node.view(1, 10);
     assert_eq!((view.queue.length, view.queue.cards[0].conn), (1, Some(c.0)));
     assert_eq!(view.queue.cards[0].file, "file 0.bin");
@@ -152,11 +154,11 @@ fn a_parq_client_goes_from_the_far_part_of_the_line_into_the_near_one() {
     host.stalled = false;
     let reply = host.say(b, &get(0, &claim(&near)));
     assert_eq!(status(&reply), 200, "{reply}");
-    host.input(Input::Closed { conn: b });
+    host.input(Input::Connection(b, ConnInput::Closed));
     host.stalled = true;
     let (holder, reply) = host.ask("9.9.9.3:7", PQ);
     assert_eq!(status(&reply), 503, "no id, so a place of its own: {reply}");
-    host.input(Input::Closed { conn: holder });
+    host.input(Input::Connection(holder, ConnInput::Closed));
     host.wait(Duration::from_secs(20));
     let (_, reply) = host.ask("9.9.9.3:9", &claim(&far));
     assert_eq!(status(&reply), 200, "{reply}");
@@ -179,10 +181,13 @@ fn a_client_that_knows_no_queue_is_told_in_words() {
 fn everybody_is_queued_alike_on_a_connection_of_ours() {
     let (mut host, holder) = busy(config());
     let to = "7.7.7.7:7".parse().unwrap();
-    host.input(Input::Command(NodeCommand::Giv { to, index: FileIndex(0) }));
+    host.input(Input::Command(NodeCommand::Http(HttpCommand::Giv { to, index: FileIndex(0) })));
     let (conn, dialed) = host.dials.pop().unwrap();
     assert_eq!((conn.0 % 2, dialed), (1, to));
-    host.input(Input::Dialed { conn, local: "1.2.3.4:555".parse().unwrap() });
+    host.input(Input::Connection(
+        conn,
+        ConnInput::Dialed { local: "1.2.3.4:555".parse().unwrap() },
+    ));
     let line = format!("GIV 0:{}/file 0.bin\n\n", host.node.servent());
     assert_eq!(host.heard(conn), line);
     let reply = host.say(conn, &get(0, AQ));
@@ -207,7 +212,10 @@ fn pq_8_a_client_that_does_not_come_back_is_called() {
     trickle(&mut host, holder, lifetime + 2, &mut sent);
     let (conn, to) = host.dials.pop().expect("a call");
     assert_eq!(to, "9.9.9.2:7777".parse().unwrap());
-    host.input(Input::Dialed { conn, local: "1.2.3.4:555".parse().unwrap() });
+    host.input(Input::Connection(
+        conn,
+        ConnInput::Dialed { local: "1.2.3.4:555".parse().unwrap() },
+    ));
     assert_eq!(host.heard(conn), format!("QUEUE {} 5.5.5.5:55\r\n", var(&far, "ID")));
     // It answers on the same connection and keeps its place.
     let reply = host.say(conn, &get(0, &claim(&far)));
@@ -232,7 +240,7 @@ fn pq_12_what_a_reply_promises_is_saved_before_it_is_written() {
     let (b, first) = host.ask("9.9.9.2:1", PQ);
     host.ask("9.9.9.3:1", PQ);
     host.wait(Duration::from_secs(29));
-    host.input(Input::Closed { conn: b });
+    host.input(Input::Connection(b, ConnInput::Closed));
     host.ask("9.9.9.2:2", &claim(&first));
     let (mut saved, mut promises) = (Vec::new(), 0);
     for effect in &host.log {
@@ -241,7 +249,7 @@ fn pq_12_what_a_reply_promises_is_saved_before_it_is_written() {
                 saved.push(format!("{}", row.ticket));
                 saved.push(format!("{}@{}", row.ticket, row.told));
             }
-            Effect::Output(Output::Write { data, .. }) => {
+            Effect::Output(Output::Connection(_, ConnOutput::Write { data, .. })) => {
                 let text = String::from_utf8_lossy(data);
                 if text.contains("\r\nX-Queued: position=") {
                     let promise = format!("{}@{}", var(&text, "ID"), var(&text, "position"));
@@ -284,7 +292,7 @@ fn pq_12_places_and_ids_survive_a_restart() {
     again.input(Input::Start(restored));
     assert_eq!(again.node.servent(), servent.unwrap());
     assert_eq!(again.ops.iter().filter(|op| matches!(op, NodeOp::Servent(_))).count(), 0);
-    again.wait(Duration::from_secs(12));
+    again.wait(Duration::from_secs(3));
     // The slot was held by an Active Queueing client, whose place was its
     // connection; so the first in line is next.
     let (_, reply) = again.ask("9.9.9.3:2", &claim(&c));
@@ -339,12 +347,12 @@ fn requests_sent_ahead_wait_for_the_transfer_before_them() {
     let part = |range: &str| get(0, &format!("{AQ}Range: bytes={range}\r\n"));
     let reply = host.say(conn, &[part("0-99"), part("100-199"), part("200-")].concat());
     assert_eq!(reply.matches("HTTP/1.1 206").count(), 1, "{reply}");
-    host.input(Input::Served { conn, bytes: 99 });
+    host.input(Input::Connection(conn, ConnInput::Served { bytes: 99 }));
     assert_eq!(host.heard(conn), "");
-    host.input(Input::Served { conn, bytes: 100 });
+    host.input(Input::Connection(conn, ConnInput::Served { bytes: 100 }));
     let reply = host.heard(conn);
     assert_eq!(header(&reply, "Content-Range"), Some("bytes 100-199/1000"));
-    host.input(Input::Served { conn, bytes: 100 });
+    host.input(Input::Connection(conn, ConnInput::Served { bytes: 100 }));
     assert_eq!(header(&host.heard(conn), "Content-Range"), Some("bytes 200-999/1000"));
     for _ in 0..9 {
         host.bytes(conn, part("0-0").as_bytes());
@@ -482,7 +490,13 @@ fn queued_dialogues_do_not_depend_on_how_bytes_are_cut() {
         let mut host = Host::new(config(), &[100, 50]);
         let conn = host.accept("9.9.9.9:1");
         pieces.iter().for_each(|p| host.bytes(conn, p));
-        assert_eq!(host.outputs().iter().filter(|o| matches!(o, Output::Serve { .. })).count(), 3);
+        assert_eq!(
+            host.outputs()
+                .iter()
+                .filter(|o| matches!(o, Output::Connection(_, ConnOutput::Serve { .. })))
+                .count(),
+            3
+        );
         host.log
     };
     // The order of progress and later bytes differs between hosts; with this
@@ -543,7 +557,7 @@ fn a_held_request_is_answered_with_the_slot_and_a_plain_one_too() {
     assert_eq!((status(&reply), var(&reply, "position")), (503, "3"), "it did not say it waits");
     finish(&mut host, holder);
     assert_eq!(status(&host.heard(ours)), 200);
-    host.input(Input::Served { conn: ours, bytes: 100_000 });
+    host.input(Input::Connection(ours, ConnInput::Served { bytes: 100_000 }));
     assert_eq!(status(&host.heard(plain)), 200);
 }
 
@@ -579,8 +593,48 @@ fn whoever_sends_more_while_its_request_is_held_is_answered_in_order() {
 fn a_connection_that_closes_while_its_request_is_held_leaves_nothing_behind() {
     let (mut host, holder) = adaptive();
     let (plain, _) = host.ask("9.9.9.3:1", "");
-    host.input(Input::Closed { conn: plain });
+    host.input(Input::Connection(plain, ConnInput::Closed));
     finish(&mut host, holder);
     let (_, reply) = host.ask("9.9.9.4:1", PQ);
     assert_eq!(status(&reply), 200);
+}
+
+/// QA-8 on the wire: the announcement, and the goodbye on another connection.
+#[test]
+fn a_goodbye_on_another_connection_frees_place_and_slot() {
+    let (mut host, _holder) = busy(config());
+    let (first, reply) = host.ask("9.9.9.2:1", PQ);
+    assert_eq!(header(&reply, "X-Features"), Some("leave/1.0"), "{reply}");
+    let (_, behind) = host.ask("9.9.9.3:1", PQ);
+    assert_eq!(var(&behind, "position"), "2");
+    let leave = |host: &mut Host, reply: &str| {
+        let conn = host.accept("9.9.9.4:1");
+        let id = var(reply, "ID");
+        host.say(
+            conn,
+            &format!("HEAD /get/0/f HTTP/1.1\r\nHost: x\r\nX-Queued: leave=1; ID={id}\r\n\r\n"),
+        )
+    };
+    assert!(leave(&mut host, &reply).starts_with("HTTP/1.1 "));
+    assert!(host.hung_up.contains(&first));
+    let (_, last) = host.ask("9.9.9.5:1", PQ);
+    assert_eq!(var(&last, "position"), "2", "there is one before it now");
+}
+
+#[test]
+fn a_goodbye_ends_a_transfer_and_its_slot() {
+    let mut host = Host::new(config(), &[100_000, 50]);
+    host.stalled = true;
+    let (holder, reply) = host.ask("9.9.9.1:1", PQ);
+    assert_eq!((status(&reply), header(&reply, "X-Features")), (200, Some("leave/1.0")));
+    let conn = host.accept("9.9.9.1:2");
+    let id = var(&reply, "ID");
+    let said = host.say(
+        conn,
+        &format!("HEAD /get/0/f HTTP/1.1\r\nHost: x\r\nX-Queued: leave=1; ID={id}\r\n\r\n"),
+    );
+    assert!(said.starts_with("HTTP/1.1 "), "{said}");
+    assert!(host.hung_up.contains(&holder));
+    let (_, reply) = host.ask("9.9.9.2:1", PQ);
+    assert_eq!(status(&reply), 200, "the slot is free");
 }

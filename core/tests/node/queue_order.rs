@@ -4,7 +4,7 @@ use crate::node_support;
 
 use node_support::{Host, config, get, status};
 use servent_core::engine::Effect;
-use servent_core::node::{Input, NodeCommand};
+use servent_core::node::{HttpCommand, Input, NodeCommand};
 use servent_core::queue::{Event as Queue, QueuePolicy};
 use servent_core::trace::Event;
 
@@ -23,7 +23,7 @@ fn what_follows_from_one_grant_comes_after_the_grants_of_the_same_moment() {
         conn
     });
     host.log.clear();
-    host.input(Input::Command(NodeCommand::Slots { slots: 3 }));
+    host.input(Input::Command(NodeCommand::Http(HttpCommand::Slots { slots: 3 })));
     for conn in waiting {
         assert_eq!(status(&host.heard(conn)), 200);
     }

@@ -8,7 +8,9 @@ use node_support::{Host, config, get, header, status, var};
 use servent_core::id::{ConnId, FileKey, Guid};
 use servent_core::lease::Partition;
 use servent_core::lease::membership::Leader;
-use servent_core::node::{DownloadSource, Get, Input, NodeAnswer, NodeCommand, NodeOp};
+use servent_core::node::{
+    ConnInput, DownloadSource, FetchCommand, Get, Input, NodeAnswer, NodeCommand, NodeOp, SiteInput,
+};
 use servent_core::queue::{QueuePolicy, RowState, StoredEntry};
 use servent_core::time::Duration;
 
@@ -23,11 +25,11 @@ fn part() -> Partition {
 
 fn leaders(its: Leader) -> Input {
     let of = |one: Partition| if one == part() { its } else { Leader::Nobody };
-    Input::Divided { leaders: Partition::all().map(of).collect() }
+    Input::Site(SiteInput::Divided { leaders: Partition::all().map(of).collect() })
 }
 
 fn leads(queue: Vec<StoredEntry>) -> Input {
-    Input::Leads { parts: BTreeSet::from([part()]), queue }
+    Input::Site(SiteInput::Leads { parts: BTreeSet::from([part()]), queue })
 }
 
 /// A member that leads the part of its file.
@@ -146,7 +148,7 @@ fn st_4_an_upload_goes_on_to_its_end_where_it_runs() {
     one.input(leaders(Leader::At(OTHER.parse().unwrap())));
     assert!(!one.hung_up.contains(&conn));
     let before = one.ops.len();
-    one.input(Input::Served { conn, bytes: 200_000 });
+    one.input(Input::Connection(conn, ConnInput::Served { bytes: 200_000 }));
     assert_eq!(one.ops.len(), before, "the row is another's");
     assert_eq!(one.node.view(1, 9).queue.uploads.len(), 0, "its slot is free");
     let reply = one.say(conn, &get(0, PQ));
@@ -189,7 +191,7 @@ const ID: &str = "ba032a149e78f1cc25c3b4268af3606b";
 fn connects(host: &mut Host, to: &str) -> (ConnId, String) {
     let (conn, at) = host.dials.pop().expect("it dials");
     assert_eq!(at, to.parse().unwrap());
-    host.input(Input::Dialed { conn, local: "9.9.9.9:7".parse().unwrap() });
+    host.input(Input::Connection(conn, ConnInput::Dialed { local: "9.9.9.9:7".parse().unwrap() }));
     (conn, host.heard(conn))
 }
 
@@ -201,24 +203,28 @@ fn st_4_a_download_goes_where_it_is_sent_and_back_with_its_place() {
     let at = FIRST.parse().unwrap();
     let source = DownloadSource { at, target: "/file".into(), host: FIRST.into() };
     let get = Get { name: "file".into(), sha1: None, sources: [source].into() };
-    host.input(Input::Command(NodeCommand::Get(get)));
+    host.input(Input::Command(NodeCommand::Fetch(FetchCommand::Get(get))));
     let (conn, asked) = connects(&mut host, FIRST);
     assert!(asked.starts_with("GET /file "), "{asked}");
     let elsewhere = format!("Retry-After: 60\r\nLocation: //{OTHER}/file\r\n");
     let reply = format!("HTTP/1.1 503 Elsewhere\r\n{elsewhere}Content-Length: 0\r\n\r\n");
-    host.input(Input::Bytes { conn, data: reply.into() });
+    host.input(Input::Connection(conn, ConnInput::Bytes { data: reply.into() }));
     let Some(NodeAnswer::Moved { fetch, from, to }) = host.answers.last().cloned() else {
         panic!("{:?}", host.answers)
     };
     assert_eq!(to, format!("//{OTHER}/file"));
     let there = DownloadSource { at: OTHER.parse().unwrap(), ..from.clone() };
-    host.input(Input::Command(NodeCommand::Moved { fetch, from, to: Some(there) }));
+    host.input(Input::Command(NodeCommand::Fetch(FetchCommand::Moved {
+        fetch,
+        from,
+        to: Some(there),
+    })));
     let (conn, _) = connects(&mut host, OTHER);
     let place = format!("X-Queued: ID={ID}; position=1; lifetime=100; length=1\r\n");
     let reply =
         format!("HTTP/1.1 503 Queued\r\nRetry-After: 1\r\n{place}Content-Length: 0\r\n\r\n");
-    host.input(Input::Bytes { conn, data: reply.into() });
-    host.input(Input::Closed { conn });
+    host.input(Input::Connection(conn, ConnInput::Bytes { data: reply.into() }));
+    host.input(Input::Connection(conn, ConnInput::Closed));
     host.wait(Duration::from_secs(60));
     let (_, asked) = connects(&mut host, FIRST);
     assert!(asked.contains(ID), "{asked}");

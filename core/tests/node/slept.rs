@@ -3,7 +3,7 @@
 use crate::node_support;
 
 use node_support::{Host, config, status, var};
-use servent_core::node::{Input, NodeCommand};
+use servent_core::node::{ConnInput, Input, NodeCommand};
 use servent_core::time::Duration;
 
 const PQ: &str = "X-Queue: 1.0\r\n";
@@ -18,7 +18,7 @@ fn wb_7_who_waits_for_a_host_that_slept_keeps_its_place() {
         let (_, reply) = host.ask("9.9.9.1:1", PQ);
         assert_eq!(status(&reply), 200, "the only slot is taken");
         let (conn, told) = host.ask("9.9.9.2:1", PQ);
-        host.input(Input::Closed { conn });
+        host.input(Input::Connection(conn, ConnInput::Closed));
         // Nothing runs for a quarter of an hour, and then the host says so.
         host.now += Duration::from_secs(900);
         host.input(Input::Command(NodeCommand::Woke { slept }));

@@ -6,7 +6,7 @@ use crate::node_support;
 use node_support::{Host, config, get, header, status, var};
 use servent_core::engine::{Engine as _, Fx};
 use servent_core::id::ConnId;
-use servent_core::node::{Input, Output};
+use servent_core::node::{ConnInput, ConnOutput, Input, Output, SiteInput};
 use servent_core::queue::QueuePolicy;
 use servent_core::time::Duration;
 
@@ -17,8 +17,8 @@ const PQ: &str = "X-Queue: 1.0\r\n";
 /// what is said instead.
 fn unsay(host: &mut Host, conn: ConnId, several: bool) -> String {
     assert!(host.node.may_unsay(conn));
-    host.input(Input::StoreAway);
-    host.input(Input::Unsaid { conn, several });
+    host.input(Input::Site(SiteInput::StoreAway));
+    host.input(Input::Connection(conn, ConnInput::Unsaid { several }));
     let reply = host.heard(conn);
     assert_eq!((status(&reply), header(&reply, "X-Queued")), (503, None), "{reply}");
     assert!(header(&reply, "Retry-After").is_some(), "{reply}");
@@ -47,7 +47,7 @@ fn st_7_a_place_that_was_not_told_is_kept_with_its_connection() {
     assert_eq!(header(&reply, "Connection"), Some("keep-alive"));
     // Early, for what it was not told.
     host.wait(Duration::from_secs(1));
-    host.input(Input::StoreBack);
+    host.input(Input::Site(SiteInput::StoreBack));
     let reply = host.say(first, &get(0, AQ));
     assert_eq!(var(&reply, "position"), "1", "{reply}");
 }
@@ -61,11 +61,11 @@ fn st_7_a_position_that_was_not_told_is_nobodys_fault() {
     let claim =
         format!("X-Queued: position={}; ID={}\r\n", var(&reply, "position"), var(&reply, "ID"));
     let min: u64 = header(&reply, "Retry-After").unwrap().parse().unwrap();
-    host.input(Input::Closed { conn: first });
+    host.input(Input::Connection(first, ConnInput::Closed));
     host.wait(Duration::from_secs(min));
     host.say(second, &get(0, &format!("{PQ}{claim}"))); // Nobody hears the answer.
     unsay(&mut host, second, false);
-    host.input(Input::StoreBack);
+    host.input(Input::Site(SiteInput::StoreBack));
     let again = host.say(second, &get(0, &format!("{PQ}{claim}")));
     assert_eq!((var(&again, "position"), var(&again, "ID")), ("1", var(&reply, "ID")), "{again}");
 }
@@ -81,7 +81,7 @@ fn st_7_a_slot_that_was_not_told_waits_for_its_owner() {
         unsay(&mut host, conn, several);
         assert_eq!(host.hung_up.contains(&conn), several);
         host.wait(Duration::from_secs(12));
-        host.input(Input::StoreBack);
+        host.input(Input::Site(SiteInput::StoreBack));
         let (_, reply) = host.ask("9.9.9.2:1", PQ);
         assert_eq!(status(&reply), 503, "nobody else gets it, {dialect:?} {several}: {reply}");
         let named =
@@ -101,14 +101,25 @@ fn st_7_a_goodbye_that_was_not_said_is_said_again() {
     let conn = host.accept("9.9.9.2:1");
     let mut fx = Fx::new();
     let data = get(0, "").into_bytes();
-    host.node.handle(host.now, Input::Bytes { conn, data }, &mut fx);
-    assert!(fx.outputs().any(|output| *output == Output::Close { conn, flush: true }));
+    host.node.handle(host.now, Input::Connection(conn, ConnInput::Bytes { data }), &mut fx);
+    assert!(
+        fx.outputs()
+            .any(|output| *output == Output::Connection(conn, ConnOutput::Close { flush: true }))
+    );
     fx.drain().for_each(drop);
     assert!(host.node.may_unsay(conn));
-    host.node.handle(host.now, Input::StoreAway, &mut fx);
-    host.node.handle(host.now, Input::Unsaid { conn, several: false }, &mut fx);
+    host.node.handle(host.now, Input::Site(SiteInput::StoreAway), &mut fx);
+    host.node.handle(
+        host.now,
+        Input::Connection(conn, ConnInput::Unsaid { several: false }),
+        &mut fx,
+    );
     let said: Vec<&Output> = fx.outputs().collect();
-    let [Output::Write { data, .. }, Output::Close { flush: true, .. }] = said[..] else {
+    let [
+        Output::Connection(_, ConnOutput::Write { data, .. }),
+        Output::Connection(_, ConnOutput::Close { flush: true, .. }),
+    ] = said[..]
+    else {
         panic!("{said:?}")
     };
     let reply = String::from_utf8_lossy(data);
@@ -129,13 +140,13 @@ fn st_7_whoever_is_held_while_the_store_is_away_is_answered_when_the_hold_ends()
     let (ours, reply) = host.ask("9.9.9.2:1", &format!("{PQ}X-Features: hold/1.0\r\n"));
     let (plain, another) = host.ask("9.9.9.3:1", "");
     assert_eq!((reply, another), (String::new(), String::new()), "both are held");
-    host.input(Input::StoreAway);
+    host.input(Input::Site(SiteInput::StoreAway));
     host.wait(Duration::from_secs(20));
     assert_eq!((host.heard(ours), status(&host.heard(plain))), (String::new(), 503));
     host.wait(Duration::from_secs(5));
     assert_eq!(var(&host.heard(ours), "position"), "1");
     unsay(&mut host, ours, false);
-    host.input(Input::StoreBack);
+    host.input(Input::Site(SiteInput::StoreBack));
     let reply = host.say(ours, &get(0, PQ));
     assert_eq!(var(&reply, "position"), "1", "it came first: {reply}");
 }

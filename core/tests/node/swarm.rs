@@ -5,7 +5,7 @@ use crate::swarm_nodes;
 use servent_core::id::FileIndex;
 use servent_core::node::swarm::{self, SwarmFile};
 use servent_core::node::{
-    ConnEvent, FileInfo, Input, NodeAnswer, NodeCommand, NodeOp, RestoredNode,
+    ConnEvent, DiskInput, FileInfo, Input, NodeAnswer, NodeCommand, NodeOp, RestoredNode,
 };
 use servent_core::queue::FileKey;
 use servent_core::time::Duration;
@@ -156,7 +156,7 @@ fn a_node_shares_and_coordinates_at_once() {
     let (index, name, size) = (FileIndex(0), "song".into(), song.len() as u64);
     world.give(
         both,
-        Input::Shared(FileInfo {
+        Input::Disk(DiskInput::Shared(FileInfo {
             index,
             name,
             size,
@@ -164,7 +164,7 @@ fn a_node_shares_and_coordinates_at_once() {
             key: FileKey(1),
             modified: None,
             tree: None,
-        }),
+        })),
     );
     let visitor = world.stranger(both, "GET /get/0/song HTTP/1.1\r\nHost: x\r\n\r\n");
     let at = world.hosts[both].at;

@@ -9,7 +9,7 @@ use servent_core::id::FileKey;
 use servent_core::lease::Partition;
 use servent_core::lease::membership::Leader;
 use servent_core::node::swarm::{self, PartitionedAccount, SwarmFile, SwarmOp, swarm_key};
-use servent_core::node::{ConnEvent, Input, NodeAnswer, NodeOp, RestoredNode};
+use servent_core::node::{ConnEvent, Input, NodeAnswer, NodeOp, RestoredNode, SiteInput};
 use servent_core::swarm::FileSpec;
 use servent_core::swarm::client::Event as ClientEvent;
 use servent_core::time::Duration;
@@ -27,11 +27,11 @@ fn part() -> Partition {
 /// Who leads that part; nobody leads another one.
 fn leaders(its: Leader) -> Input {
     let of = |one: Partition| if one == part() { its } else { Leader::Nobody };
-    Input::Divided { leaders: Partition::all().map(of).collect() }
+    Input::Site(SiteInput::Divided { leaders: Partition::all().map(of).collect() })
 }
 
 fn leads(parts: impl Iterator<Item = Partition>) -> Input {
-    Input::Leads { parts: parts.collect(), queue: Vec::new() }
+    Input::Site(SiteInput::Leads { parts: parts.collect(), queue: Vec::new() })
 }
 
 /// A member that has the film, and leads nothing.
@@ -116,7 +116,8 @@ fn st_4_a_swarm_has_one_leader_and_its_clients_find_the_next_one() {
         one if one == third => Leader::At(beside),
         _ => Leader::Nobody,
     };
-    world.give(one, Input::Divided { leaders: Partition::all().map(of).collect() });
+    world
+        .give(one, Input::Site(SiteInput::Divided { leaders: Partition::all().map(of).collect() }));
     let clients: Vec<usize> =
         (0..3).map(|_| world.start(client(), RestoredNode::default())).collect();
     world.want(clients[0], beside);

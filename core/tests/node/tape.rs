@@ -4,7 +4,8 @@
 use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::id::{ConnId, FetchId, FileIndex, Guid};
 use servent_core::node::{
-    Config, ConnEvent, FileInfo, Input, Minor, Node, NodeCommand, Output, RestoredNode,
+    Config, ConnEvent, ConnInput, FetchCommand, FileInfo, Input, Minor, Node, NodeCommand, Output,
+    RestoredNode,
 };
 use servent_core::queue::FileKey;
 use servent_core::time::{Duration, Instant};
@@ -25,11 +26,16 @@ fn inputs(n: u64) -> Vec<Input> {
     let mut list = vec![Input::Start(RestoredNode::default())];
     for i in 0..n {
         let conn = ConnId(2 * i);
-        list.push(Input::Accepted { conn, peer: "10.0.0.9:4000".parse().unwrap(), local: None });
-        list.push(Input::Bytes {
+        list.push(Input::Connection(
             conn,
-            data: format!("GET /get/1/a HTTP/1.1\r\nX-N: {i}\r\n\r\n").into_bytes(),
-        });
+            ConnInput::Accepted { peer: "10.0.0.9:4000".parse().unwrap(), local: None },
+        ));
+        list.push(Input::Connection(
+            conn,
+            ConnInput::Bytes {
+                data: format!("GET /get/1/a HTTP/1.1\r\nX-N: {i}\r\n\r\n").into_bytes(),
+            },
+        ));
     }
     list
 }
@@ -193,11 +199,12 @@ fn a_line_too_long_to_be_read_ends_the_claim() {
 fn an_unknown_version_says_so() {
     let lines: Vec<String> = tape(inputs(1))
         .into_iter()
-        .map(|l| l.replace(r#""version":2,"#, r#""version":9,"future":true,"#))
+        .map(|l| l.replace(r#""version":3,"#, r#""version":9,"future":true,"#))
         .collect();
     let report = replay(&lines).report().clone();
     assert_eq!(report.unknown_version, Some(9));
-    assert!(report.to_string().contains("version 9 is unknown"), "{report}");
+    let said = report.to_string();
+    assert!(said.contains("format version 9, and this program replays version 3"), "{said}");
 }
 
 #[test]
@@ -250,11 +257,11 @@ fn a_record_within_an_effect_list_is_caused_by_the_first_of_it() {
     let mut writer = RecordingLog::new(secs(0), start, &mut lines);
     let event = |e| Effect::<Output, Event>::Event(Event::Conn(e));
     let conn = ConnId(2);
-    let cancel = Input::Command(NodeCommand::Cancel { fetch: FetchId(1) });
+    let cancel = Input::Command(NodeCommand::Fetch(FetchCommand::Cancel { fetch: FetchId(1) }));
     writer.input(secs(0), &cancel, &mut lines);
     let first = writer.effects(secs(0), &[event(ConnEvent::Dialed { conn })], &mut lines);
     assert_eq!(first[0].cause, None);
-    writer.input(secs(1), &Input::Served { conn, bytes: 9 }, &mut lines);
+    writer.input(secs(1), &Input::Connection(conn, ConnInput::Served { bytes: 9 }), &mut lines);
     let effects = [event(ConnEvent::Sent { conn, bytes: 9 }), event(ConnEvent::Closed { conn })];
     let then = writer.effects(secs(1), &effects, &mut lines);
     assert_eq!(then.iter().map(|r| r.cause).collect::<Vec<_>>(), [Some(0), Some(1)]);

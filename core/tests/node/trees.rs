@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::node_support::{self, Host, config, get, header, status};
 use servent_core::id::{Sha1, Tth};
-use servent_core::node::{Config, FileInfo, Input};
+use servent_core::node::{Config, ConnInput, DiskInput, FileInfo, Input};
 use servent_core::thex::{Tree, TreeHasher};
 use servent_core::wire::thex;
 
@@ -26,7 +26,10 @@ fn host_with(config: Config) -> (Host, Tree) {
     let mut host = Host::new(config, &[SIZE, 10]);
     let tree = tree(&host.files[&servent_core::id::FileIndex(0)]);
     let info = host.shared().remove(0);
-    host.input(Input::Shared(FileInfo { tree: Some(Arc::new(tree.clone())), ..info }));
+    host.input(Input::Disk(DiskInput::Shared(FileInfo {
+        tree: Some(Arc::new(tree.clone())),
+        ..info
+    })));
     (host, tree)
 }
 
@@ -36,7 +39,7 @@ fn n2x(urn: &str) -> String {
 
 fn body(host: &mut Host, peer: &str, request: &str) -> (u16, Vec<u8>) {
     let conn = host.accept(peer);
-    host.input(Input::Bytes { conn, data: request.into() });
+    host.input(Input::Connection(conn, ConnInput::Bytes { data: request.into() }));
     let reply: Vec<u8> = host.wire.remove(&conn).unwrap_or_default().into();
     let at = reply.windows(4).position(|w| w == b"\r\n\r\n").unwrap() + 4;
     let head = String::from_utf8(reply[..at].to_vec()).unwrap();

@@ -5,13 +5,14 @@ use crate::node_support;
 use node_support::{Host, config, header, status};
 use servent_core::id::ConnId;
 use servent_core::node::{
-    Config, InboxLimits, InboxMessage, Input, NodeAnswer, NodeLimit, Output, StoreError,
+    Config, ConnInput, ConnOutput, DiskInput, InboxLimits, InboxMessage, Input, NodeAnswer,
+    NodeLimit, Output, StoreError,
 };
 use servent_core::time::Duration;
 
 fn host(inbox: InboxLimits) -> Host {
     let mut host = Host::new(Config { inbox, ..config() }, &[1_000]);
-    host.input(Input::Inbox { held: Some(InboxMessage { files: 1, bytes: 100 }) });
+    host.input(Input::Disk(DiskInput::Inbox { held: Some(InboxMessage { files: 1, bytes: 100 }) }));
     host
 }
 
@@ -69,13 +70,18 @@ fn a_body_in_chunks_is_a_file_when_its_last_chunk_is_there() {
     let head = "PUT /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nlala\r\n";
     assert_eq!(host.say(conn, head), "");
     let begun = host.outputs().into_iter().find_map(|output| match output {
-        Output::Incoming { size, most, early, .. } => Some((*size, *most, early.len())),
+        Output::Connection(_, ConnOutput::Incoming { size, most, early, .. }) => {
+            Some((*size, *most, early.len()))
+        }
         _ => None,
     });
     assert_eq!(begun, Some((None, 500, 9)), "no more than a file may have");
-    host.input(Input::Stored { conn, bytes: 4 });
+    host.input(Input::Connection(conn, ConnInput::Stored { bytes: 4 }));
     assert_eq!(inbox(&host), (1, 100, 1));
-    host.input(Input::BodyEnded { conn, unread: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec() });
+    host.input(Input::Connection(
+        conn,
+        ConnInput::BodyEnded { unread: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec() },
+    ));
     let reply = host.heard(conn);
     assert!(status(&reply) == 201 && reply.contains("HTTP/1.1 200 OK"), "{reply}");
     assert_eq!(inbox(&host), (2, 104, 0));
@@ -85,7 +91,7 @@ fn a_body_in_chunks_is_a_file_when_its_last_chunk_is_there() {
 fn every_limit_holds_and_is_said() {
     let full = |held, limits| {
         let mut host = host(limits);
-        host.input(Input::Inbox { held: Some(held) });
+        host.input(Input::Disk(DiskInput::Inbox { held: Some(held) }));
         host
     };
     let held = |files, bytes| InboxMessage { files, bytes };
@@ -103,7 +109,7 @@ fn every_limit_holds_and_is_said() {
         assert!(host.inbox.is_empty());
     }
     let mut host = full(held(4, 9), limits());
-    host.input(Input::Inbox { held: Some(held(3, 9)) });
+    host.input(Input::Disk(DiskInput::Inbox { held: Some(held(3, 9)) }));
     let conn = host.accept("9.9.9.9:1");
     assert_eq!(status(&host.say(conn, &put("a", "la", ""))), 201, "its owner took one away");
 }
@@ -123,7 +129,7 @@ fn what_is_arriving_counts_and_is_given_back_when_it_breaks() {
     assert_eq!(reply, "");
     let (_, reply) = begin(&mut host, "9.9.9.8:1", 1);
     assert_eq!(status(&reply), 507, "{reply}");
-    host.input(Input::Closed { conn: one });
+    host.input(Input::Connection(one, ConnInput::Closed));
     let (_, reply) = begin(&mut host, "9.9.9.8:1", 1);
     assert_eq!(reply, "");
     let (_, reply) = begin(&mut host, "9.9.9.9:1", 1);
@@ -167,7 +173,10 @@ fn no_page_of_another_site_uploads_and_nothing_is_hidden_or_below() {
     let conn = host.accept("9.9.9.9:1");
     let rebound = put("a", "la", browser).replace("Host: x", "Host: evil.example");
     let near = host.accept("127.0.0.1:1");
-    assert_eq!(status(&host.say(near, &rebound)), 403);
+    assert_eq!(status(&host.say(near, &rebound)), 421);
+    let near = host.accept("127.0.0.1:2");
+    let rebound = rebound.replace("Mozilla/5.0", "curl/8.0");
+    assert_eq!(status(&host.say(near, &rebound)), 421, "whatever the page calls its program");
     let ours = format!("{browser}Sec-Fetch-Site: same-origin\r\nOrigin: http://x\r\n");
     assert_eq!(status(&host.say(conn, &put("a", "la", &ours))), 201);
     for (name, why) in [(".profile", 403), ("", 403), ("a/b", 403), ("%2e%2e", 403), ("a%0Ab", 400)]
@@ -184,7 +193,7 @@ fn a_disk_that_fails_is_said_and_without_an_inbox_nothing_is_taken() {
     for (why, wanted) in [(StoreError::Full, 507), (StoreError::Denied, 500)] {
         let mut host = host(limits());
         let (conn, _) = begin(&mut host, "9.9.9.9:1", 400);
-        host.input(Input::DiskFailed { conn, why });
+        host.input(Input::Connection(conn, ConnInput::DiskFailed { why }));
         assert_eq!(status(&host.heard(conn)), wanted);
         assert_eq!(inbox(&host), (1, 100, 0));
     }

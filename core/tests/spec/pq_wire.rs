@@ -86,7 +86,7 @@ fn pq_4_the_far_part_of_the_line_is_told_everything_and_sent_away() {
     assert_eq!(
         written(&ours(Dialect::Parq)),
         format!(
-            "HTTP/1.1 503 Queued\r\nX-Queue: 1.0\r\n\
+            "HTTP/1.1 503 Queued\r\nX-Queue: 1.0\r\nX-Features: leave/1.0\r\n\
              X-Queued: position=1503; length=1840; ETA=4200; lifetime=660; ID={ID}\r\n\
              Retry-After: 600\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
         )

@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::{ConnId, FileIndex, Sha1};
 use servent_core::node::{
-    Config, DialError, FileInfo, Input, Node, NodeLimits, Output, OverlayConfig, RestoredNode,
-    StoreError,
+    Config, ConnInput, ConnOutput, DialError, FileInfo, Input, Node, NodeLimits, Output,
+    OverlayConfig, RestoredNode, StoreError,
 };
 use servent_core::queue::{self, FileKey};
 use servent_core::time::{Duration, Instant};
@@ -110,7 +110,7 @@ impl<'a> Play<'a> {
         play.give(Input::Start(restored));
         for n in 1..=2 {
             let conn = play.accept(honest(n));
-            play.give(Input::Bytes { conn, data: TEMPLATES[1].to_vec() });
+            play.give(Input::Connection(conn, ConnInput::Bytes { data: TEMPLATES[1].to_vec() }));
         }
         let view = play.node.view(1, 9);
         assert_eq!((view.queue.length, view.queue.free), (1, 0), "the honest clients are in");
@@ -134,7 +134,7 @@ impl<'a> Play<'a> {
         let conn = ConnId(self.next);
         self.next += 2;
         self.open.insert(conn);
-        self.give(Input::Accepted { conn, peer, local: None });
+        self.give(Input::Connection(conn, ConnInput::Accepted { peer, local: None }));
         conn
     }
 
@@ -148,27 +148,27 @@ impl<'a> Play<'a> {
         let length = usize::from(length).min(self.data.len());
         let (said, rest) = self.data.split_at(length);
         self.data = rest;
-        self.give(Input::Bytes { conn, data: said.to_vec() });
+        self.give(Input::Connection(conn, ConnInput::Bytes { data: said.to_vec() }));
     }
 
     fn ask(&mut self) {
         let (Some(conn), Some(which)) = (self.stranger(), self.byte()) else { return };
         let request = TEMPLATES[usize::from(which) % TEMPLATES.len()];
-        self.give(Input::Bytes { conn, data: request.to_vec() });
+        self.give(Input::Connection(conn, ConnInput::Bytes { data: request.to_vec() }));
     }
 
     /// Ends a request that was left open with an id that nobody has.
     fn end_with_an_id(&mut self) {
         let Some(conn) = self.stranger() else { return };
         let data = b"0000000000000000000000000000000a\r\n\r\n".to_vec();
-        self.give(Input::Bytes { conn, data });
+        self.give(Input::Connection(conn, ConnInput::Bytes { data }));
     }
 
     fn hang_up(&mut self) {
         let Some(conn) = self.stranger() else { return };
         self.open.remove(&conn);
         self.serving.remove(&conn);
-        self.give(Input::Closed { conn });
+        self.give(Input::Connection(conn, ConnInput::Closed));
     }
 
     fn wait(&mut self) {
@@ -195,15 +195,18 @@ impl<'a> Play<'a> {
         if done {
             self.serving.remove(&conn);
         }
-        self.give(Input::Served { conn, bytes });
+        self.give(Input::Connection(conn, ConnInput::Served { bytes }));
     }
 
     fn report(&mut self) {
         let (Some(conn), Some(what)) = (self.stranger(), self.byte()) else { return };
         if what % 2 == 0 {
-            self.give(Input::Backlog { conn, bytes: u64::from(what) * 4_096 });
+            self.give(Input::Connection(
+                conn,
+                ConnInput::Backlog { bytes: u64::from(what) * 4_096 },
+            ));
         } else if self.serving.contains_key(&conn) {
-            self.give(Input::DiskFailed { conn, why: StoreError::Changed });
+            self.give(Input::Connection(conn, ConnInput::DiskFailed { why: StoreError::Changed }));
         }
     }
 
@@ -221,23 +224,32 @@ impl<'a> Play<'a> {
         for effect in fx.drain() {
             let Effect::Output(output) = effect else { continue };
             match output {
-                Output::Write { data, .. } => reply += data.len(),
-                Output::Close { conn, .. } => {
+                Output::Connection(_, ConnOutput::Write { data, .. }) => reply += data.len(),
+                Output::Connection(conn, ConnOutput::Close { .. }) => {
                     self.serving.remove(&conn);
                     if self.open.remove(&conn) {
-                        follow.push(Input::Closed { conn });
+                        follow.push(Input::Connection(conn, ConnInput::Closed));
                     }
                 }
-                Output::Serve { conn, start, end, .. } => {
+                Output::Connection(conn, ConnOutput::Serve { start, end, .. }) => {
                     self.serving.insert(conn, (0, end - start));
                 }
-                Output::Dial { conn, .. } => {
-                    follow.push(Input::DialFailed { conn, why: DialError::Refused });
+                Output::Connection(conn, ConnOutput::Dial { .. }) => {
+                    follow.push(Input::Connection(
+                        conn,
+                        ConnInput::DialFailed { why: DialError::Refused },
+                    ));
                 }
-                Output::Store { conn, .. }
-                | Output::StoreBody { conn, .. }
-                | Output::Incoming { conn, .. } => {
-                    follow.push(Input::DiskFailed { conn, why: StoreError::Full });
+                Output::Connection(
+                    conn,
+                    ConnOutput::Store { .. }
+                    | ConnOutput::StoreBody { .. }
+                    | ConnOutput::Incoming { .. },
+                ) => {
+                    follow.push(Input::Connection(
+                        conn,
+                        ConnInput::DiskFailed { why: StoreError::Full },
+                    ));
                 }
                 _ => {}
             }

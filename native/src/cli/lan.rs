@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use mdns_sd::{Receiver, ServiceDaemon, ServiceEvent, ServiceInfo};
 use servent::driver::Handle;
-use servent_core::node::NodeCommand;
+use servent_core::node::{NodeCommand, OverlayCommand};
 
 use super::control::token;
 use crate::exit::{Exit, Failure};
@@ -44,7 +44,9 @@ impl Lan {
         let listening = std::thread::Builder::new().name("lan".into());
         let listening = listening.spawn(move || {
             follow(&heard, name.as_deref(), |at| {
-                runtime.block_on(handle.command(NodeCommand::Nearby { at })).is_ok()
+                runtime
+                    .block_on(handle.command(NodeCommand::Overlay(OverlayCommand::Nearby { at })))
+                    .is_ok()
             });
         });
         listening.map_err(|e| Failure::new(Exit::Failed, format!("cannot start a thread: {e}")))?;

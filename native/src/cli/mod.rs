@@ -8,6 +8,7 @@ mod completions;
 mod config_cmd;
 mod control;
 mod demo;
+mod dial;
 mod downloads;
 #[cfg(test)]
 mod examples_tests;
@@ -18,6 +19,7 @@ mod lesson;
 mod live;
 mod man;
 mod many;
+mod offered;
 mod private;
 mod questions;
 mod reach;
@@ -27,6 +29,7 @@ mod replay;
 mod rescan;
 mod room;
 mod search;
+mod seats;
 mod send;
 mod share;
 mod shares;
@@ -37,6 +40,7 @@ mod start;
 mod state;
 mod status;
 mod swarm;
+mod tally;
 mod trace;
 mod unicast;
 mod wide;
@@ -54,6 +58,7 @@ use tracing_subscriber::EnvFilter;
 use crate::config::file::Raw;
 use crate::config::{Builder, Config};
 use crate::exit::{EXIT_CODES, Failure};
+use crate::progress::ErrorAboveBars;
 
 /// A peer-to-peer servent whose every decision can be replayed.
 #[derive(Debug, Parser)]
@@ -177,7 +182,7 @@ impl Common {
         let _ = tracing_subscriber::fmt()
             .with_env_filter(filter)
             .with_ansi(colour)
-            .with_writer(io::stderr)
+            .with_writer(|| ErrorAboveBars)
             .try_init();
     }
 }

@@ -1,21 +1,19 @@
 //! `servent receive`: receives what `servent send` sends, to files or to a
 //! pipe.
 
-use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
 use servent::transfer::{
     InboxPlace, OfferEntry, OfferedTransfer, Quota, ReceiveError, SecretDoor, TransferCode,
-    TransferInbox, Writers, refuse, total,
+    TransferInbox, Writers, refuse,
 };
 use servent::unicast::{Endpoint, EndpointOptions};
-use servent_core::address::owner;
 use servent_core::text::Shown;
 use tokio::task::JoinSet;
 
@@ -25,10 +23,13 @@ use super::ask::Person;
 use super::code::{self, CodeArgs};
 use super::live::{LiveFlags, OpenLab};
 use super::many::{Taking, take};
+use super::offered::{NoRoom, offered, room};
 use super::questions::Questions;
 use super::reach;
+use super::seats::{SenderSeat, SenderSeats};
 use super::start::{address, runtime};
-use super::unicast::{PORT, TransferTally, Travel, bind, title};
+use super::tally::{TransferTally, TransferWords};
+use super::unicast::{PORT, Travel, bind, title};
 use crate::config::Config;
 use crate::exit::{Exit, Failure, error_text};
 use crate::progress::{Reporter, Voice, bytes, count};
@@ -36,12 +37,9 @@ use crate::signal::Signals;
 
 /// Parallel senders; others wait until one is done.
 const SENDERS: usize = 64;
-/// Parallel senders per address, so that one address cannot use up all places.
-const SENDERS_EACH: usize = 32;
-/// How long to wait until senders that were asked about have heard that we stop.
-const GOODBYE: Duration = Duration::from_secs(10);
-/// How many names of an offer are shown.
-const NAMES: usize = 10;
+/// How long to wait until senders have heard that we stop, twice: those that were
+/// asked about, then all. A sender that is gone does not hear it, and the user waits.
+const GOODBYE: Duration = Duration::from_millis(400);
 
 /// Receive what `servent send` sends, over UDP.
 ///
@@ -128,8 +126,21 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
     let quota = arguments.quota(&place);
     let (door, writers, begun) = (Arc::new(door), Arc::default(), Arc::default());
     let (seats, questions) = Default::default();
-    let receiver =
-        Receiver { place, once, reporter, person, door, quota, writers, begun, seats, questions };
+    let (mtu, verbose) = (options.config.mtu, common.verbose > 0);
+    let receiver = Receiver {
+        place,
+        once,
+        reporter,
+        person,
+        door,
+        quota,
+        writers,
+        begun,
+        seats,
+        questions,
+        mtu,
+        verbose,
+    };
     let runtime = runtime()?;
     let done = runtime.block_on(async {
         let lab = arguments.live.open(&config).await?;
@@ -246,43 +257,9 @@ struct Receiver {
     begun: Arc<AtomicU64>,
     seats: SenderSeats,
     questions: Questions,
-}
-
-/// The number of senders per address.
-#[derive(Clone, Default)]
-struct SenderSeats(Arc<Mutex<BTreeMap<IpAddr, usize>>>);
-
-/// One of them; released when it is dropped.
-struct SenderSeat(SenderSeats, IpAddr);
-
-impl SenderSeats {
-    fn all(&self) -> MutexGuard<'_, BTreeMap<IpAddr, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A place for a sender, unless its address has too many.
-    fn take(&self, peer: SocketAddr) -> Option<SenderSeat> {
-        let owner = owner(peer.ip());
-        let mut all = self.all();
-        let taken = all.entry(owner).or_default();
-        if *taken >= SENDERS_EACH {
-            return None;
-        }
-        *taken += 1;
-        Some(SenderSeat(self.clone(), owner))
-    }
-}
-
-impl Drop for SenderSeat {
-    fn drop(&mut self) {
-        let mut all = self.0.all();
-        if let Some(taken) = all.get_mut(&self.1) {
-            *taken -= 1;
-            if *taken == 0 {
-                all.remove(&self.1);
-            }
-        }
-    }
+    /// The largest datagram that is sent.
+    mtu: u32,
+    verbose: bool,
 }
 
 impl Receiver {
@@ -307,6 +284,7 @@ impl Receiver {
             self.reporter.show(&format!("the code is {code}: tell it to whoever is to send"));
         }
         let (mut greeted, mut running) = (JoinSet::new(), JoinSet::new());
+        let mut interrupted = false;
         let ended = loop {
             let room = greeted.len() + running.len() < SENDERS;
             tokio::select! {
@@ -334,6 +312,7 @@ impl Receiver {
                 }
                 () = signals.first() => {
                     signals.end_at_next();
+                    interrupted = true;
                     break self.stopped(&mut running).await;
                 }
             }
@@ -341,6 +320,7 @@ impl Receiver {
         running.shutdown().await;
         greeted.shutdown().await;
         let whole = match Arc::into_inner(endpoint) {
+            Some(endpoint) if interrupted => endpoint.shutdown_within(GOODBYE).await,
             Some(endpoint) => endpoint.shutdown().await,
             None => Ok(()), // A task that did not end still holds it, and ends with us.
         };
@@ -396,11 +376,11 @@ impl Receiver {
         let inbox = TransferInbox::new(self.place.clone(), Arc::clone(&self.writers));
         let inbox = inbox.limited(self.quota.clone());
         if let Err(why) = inbox.suits(&entries) {
-            transfer.refuse(why).await;
-            let what = format!("{} from {peer} was not taken: {why}", Shown(&title));
+            transfer.refuse(&why).await;
+            let what = format!("{} from {peer} was not taken: {}", Shown(&title), Shown(&why));
             return Err(Failure::new(Exit::Failed, what));
         }
-        self.fits(&transfer, &entries, &title).await?;
+        let inbox = self.fits(inbox, &transfer, &entries, &title).await?;
         self.agreed(&mut transfer, &entries, &title).await?;
         let under_way = self.questions.agreed.one();
         let mut tally = TransferTally::new(&self.reporter, &entries, title.clone(), peer);
@@ -424,30 +404,37 @@ impl Receiver {
             // meanwhile.
             let alone = alone && self.begun.load(Ordering::Relaxed) == number;
             let counters = alone.then(|| endpoint.counters().since(&before));
-            tally.result(("received", "received from"), counters.as_ref());
+            let words = TransferWords {
+                event: "received",
+                verb: "received from",
+                mtu: self.mtu,
+                verbose: self.verbose,
+            };
+            tally.result(words, counters.as_ref());
         }
         transfer.goodbye().await;
-        how.map_err(|why| failed(&why, &transfer, &title, tally.bytes()))
+        how.map_err(|why| failed(&why, &transfer, &title, tally.bytes()))?;
+        tally.incomplete().map_or(Ok(()), Err)
     }
 
-    /// Refuses what the folder has no room for.
+    /// Refuses what the disk, or the folder by its limit, has no room for.
     async fn fits(
         &self,
+        inbox: TransferInbox,
         transfer: &OfferedTransfer,
         entries: &[OfferEntry],
         title: &str,
-    ) -> Result<(), Failure> {
-        let (Some(quota), (_, Some(bytes))) = (self.quota.clone(), total(entries)) else {
-            return Ok(()); // A longer stream is cut off there.
-        };
-        if tokio::task::spawn_blocking(move || quota.has_room(bytes)).await.unwrap_or(false) {
-            return Ok(());
-        }
-        transfer.refuse("the receiver has no room for it").await;
-        let peer = transfer.peer();
-        let what = format!("{} from {peer} was not taken: the folder is full", Shown(title));
-        Err(Failure::new(Exit::Disk, what)
-            .next("take something out of it, or allow more with --inbox-limit"))
+    ) -> Result<TransferInbox, Failure> {
+        let (looked, quota) = (entries.to_vec(), self.quota.clone());
+        let looking = tokio::task::spawn_blocking(move || {
+            let room = room(&inbox, quota.as_deref(), &looked);
+            (inbox, room)
+        });
+        let (inbox, room) = looking.await.map_err(|e| Failure::new(Exit::Failed, e.to_string()))?;
+        let Err(NoRoom { why, next }) = room else { return Ok(inbox) };
+        transfer.refuse_full(&why).await;
+        let what = format!("{} from {} was not taken: {why}", Shown(title), transfer.peer());
+        Err(Failure::new(Exit::Disk, what).next(next))
     }
 
     /// Shows the offer and asks the user, if there is one to ask.
@@ -527,23 +514,6 @@ impl Receiver {
                 .next("what had arrived of them is in the .part files; sent again, only the rest travels")),
         }
     }
-}
-
-/// The offer, as shown to the user.
-pub(super) fn offered(entries: &[OfferEntry], peer: SocketAddr) -> String {
-    let (files, size) = total(entries);
-    let size = size.map_or_else(|| String::from("of unknown size"), bytes);
-    let mut text = format!("{peer} sends {}, {size}:\n", count(files as u64, "file"));
-    let named = || entries.iter().filter(|entry| !entry.is_folder());
-    for OfferEntry { name, length } in named().take(NAMES) {
-        let name = if name.is_empty() { "a stream without a name" } else { name };
-        let size = length.map_or_else(|| String::from("of unknown size"), bytes);
-        text.push_str(&format!("  {}  {size}\n", Shown(name)));
-    }
-    if files > NAMES {
-        text.push_str(&format!("  and {} more\n", files - NAMES));
-    }
-    text
 }
 
 /// Listens on the address asked for, else on the usual port of IPv6 and IPv4,

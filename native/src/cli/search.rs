@@ -12,7 +12,7 @@ use clap::Args;
 use serde_json::json;
 use servent::driver::{Driver, Handle, ServentOptions, address_of, known_hosts};
 use servent::error::StartError;
-use servent_core::node::{NodeAnswer, NodeCommand, SearchHit};
+use servent_core::node::{NodeAnswer, NodeCommand, OverlayCommand, SearchHit};
 use servent_core::text::Shown;
 use servent_core::wire::http::Target;
 use tokio::sync::broadcast::error::RecvError;
@@ -282,9 +282,9 @@ async fn follow(
 ) -> Result<SearchEnd, Failure> {
     let mut answers = handle.answers();
     for at in peers {
-        handle.command(NodeCommand::Join { at: *at }).await?;
+        handle.command(NodeCommand::Overlay(OverlayCommand::Join { at: *at })).await?;
     }
-    handle.command(NodeCommand::Search { search: SEARCH, words }).await?;
+    handle.command(NodeCommand::Overlay(OverlayCommand::Search { search: SEARCH, words })).await?;
     let (mut seen, mut refusals) = (BTreeSet::new(), Refusals::new());
     let mut until = Instant::now() + quiet.0;
     loop {

@@ -1,39 +1,44 @@
 //! `servent send`: sends files or a stream to `servent receive`, over UDP.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
 use servent::transfer::{
-    Offer, OfferError, SendFailure, TransferCode, TransferProgress, TransferSender,
+    Offer, OfferError, SendFailure, TransferCode, TransferProgress, TransferSender, total,
 };
-use servent::unicast::EndpointOptions;
+use servent::unicast::{Endpoint, EndpointOptions};
+use servent::{Clock, Rate};
 use servent_core::text::Shown;
-use tokio::net::lookup_host;
 
 use super::Common;
 use super::amount::rate;
 use super::code::{self, CodeArgs};
+use super::dial::{bind_for, resolve};
 use super::many::{Giving, give};
 use super::start::{address, runtime};
-use super::unicast::{PORT, TransferTally, Travel, bind, enlarged, title};
-use crate::exit::{Exit, Failure, error_text};
-use crate::progress::{Reporter, Voice, bytes};
+use super::tally::{TransferTally, TransferWords};
+use super::unicast::{Travel, enlarged, title};
+use crate::config::units;
+use crate::exit::{Exit, Failure};
+use crate::progress::{Reporter, Voice, bytes, length};
 use crate::signal::Signals;
 
 /// Send files, folders or standard input to `servent receive`, over UDP.
 ///
 /// Datagrams may be lost, doubled or overtaken: they are numbered,
 /// acknowledged and repaired. It ends well only when the receiver has said
-/// that it has the same bytes. Sent again after either side has died, only
-/// what is missing travels.
+/// that it has the same bytes. When the receiver is started again, it goes on;
+/// sent again after either side has died, only what is missing travels.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent send 10.0.0.7 song.ogg            to the usual port, 6348
   servent send 10.0.0.7 docs/ photos/ a.txt
                                             folders with all that is in them
   tar c docs | servent send 10.0.0.7:7000   whatever comes from a pipe
+  servent send --wait 10.0.0.7 song.ogg     once somebody receives there
   servent send --to 3 film.mkv photos/      to three, who run: servent receive --from HOST
   SERVENT_CODE=ocean-pepper-violin servent send 10.0.0.7 song.ogg
                                             without a question
@@ -54,13 +59,19 @@ pub(crate) struct SendArgs {
     /// and pass on to each other what they have. Here the code is shown.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     to: Option<u32>,
-    /// With --to: listen here for them, over UDP and TCP. Usually [::]:6348.
-    #[arg(long, value_name = "ADDRESS", value_parser = address, requires = "to")]
+    /// Send from this address and port; with --to, where the receivers come to, over
+    /// UDP and TCP: usually [::]:6348.
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
-    /// With --to: bytes a second that all of it may take from this machine, such
-    /// as 500k or 2M. Receivers pass on to each other as fast as they can.
-    #[arg(long, value_name = "RATE", value_parser = rate, requires = "to")]
+    /// Bytes a second that all of it may take from this machine, such as 500k or 2M.
+    /// With --to receivers pass on to each other as fast as they can.
+    #[arg(long, value_name = "RATE", value_parser = rate)]
     limit_rate: Option<u64>,
+    /// Wait until the receiver is there, at most this long, such as 10m; without a
+    /// time for as long as it takes. A receiver that is gone may come again within
+    /// this time, otherwise within a minute.
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = time)]
+    wait: Option<Option<Duration>>,
     /// The code that the receiver shows; better asked for than written here.
     #[arg(long, value_name = "WORDS", conflicts_with_all = ["open", "code_file"])]
     code: Option<String>,
@@ -84,11 +95,27 @@ pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> 
     let done = runtime.block_on(async {
         let question = "the code that the receiver shows:";
         let code = arguments.given.or_asked(arguments.code.as_deref(), question).await?;
-        let host = arguments.host.as_deref().unwrap_or_default(); // It is required.
-        send(host, &offer, code.as_ref(), options, &reporter).await
+        let sending = RunningSend {
+            to: arguments.host.as_deref().unwrap_or_default(), // It is required.
+            from: arguments.listen,
+            offer: &offer,
+            code: code.as_ref(),
+            options,
+            rate: arguments.limit_rate.map(Rate::new),
+            patience: Patience::new(arguments.wait),
+            reporter: &reporter,
+            verbose: common.verbose > 0,
+        };
+        sending.to_its_end().await
     });
     runtime.shutdown_background(); // A read of standard input may never return.
     done
+}
+
+/// A time as people write it.
+fn time(text: &str) -> Result<Duration, String> {
+    let micros = units::parse(text).map(Duration::from_micros);
+    micros.ok_or_else(|| format!("`{text}` is no time such as 30s, 10m or 2h"))
 }
 
 /// With `--to` what would be the receiver's name is a file too.
@@ -146,67 +173,179 @@ fn offer(files: &[PathBuf], reporter: &Reporter) -> Result<Offer, Failure> {
     Ok(offer)
 }
 
-async fn send(
-    to: &str,
-    offer: &Offer,
-    code: Option<&TransferCode>,
+/// How long it is tried again before something else is done.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// How long a receiver that was there may take to come again.
+const COME_AGAIN: Duration = Duration::from_secs(60);
+
+/// How long to wait for a receiver; `None`: for as long as it takes.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    to_come: Option<Duration>,
+    to_come_again: Option<Duration>,
+}
+
+impl Patience {
+    fn new(wait: Option<Option<Duration>>) -> Self {
+        match wait {
+            None => Self { to_come: Some(Duration::ZERO), to_come_again: Some(COME_AGAIN) },
+            Some(wait) => Self { to_come: wait, to_come_again: wait },
+        }
+    }
+}
+
+/// Something that is being sent to one receiver.
+struct RunningSend<'a> {
+    to: &'a str,
+    /// Where it is sent from; `None`: any port.
+    from: Option<SocketAddr>,
+    offer: &'a Offer,
+    code: Option<&'a TransferCode>,
     options: EndpointOptions,
-    reporter: &Reporter,
-) -> Result<(), Failure> {
-    let mut signals = Signals::new()?;
-    let peer = resolve(to).await?;
-    let any: SocketAddr = match peer {
-        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-    };
-    let options = EndpointOptions { only: Some(peer), ..enlarged(options, peer) };
-    let endpoint = bind(any, options).await?;
-    let connection =
-        endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
-    let (from, title) = (endpoint.local_addr(), title(offer.entries(), "standard input"));
-    let mut tally = TransferTally::new(reporter, offer.entries(), title.clone(), peer);
-    reporter.tell(
-        &json!({
+    rate: Option<Rate>,
+    patience: Patience,
+    reporter: &'a Reporter,
+    verbose: bool,
+}
+
+/// Why an attempt ended before all was sent.
+enum Trouble {
+    /// The receiver is not there, or is gone; it was there before or not.
+    Away(Failure, bool),
+    /// It is over.
+    Final(Failure),
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        Self::Final(failure)
+    }
+}
+
+impl RunningSend<'_> {
+    /// Tries until it is there, or is not to be any more.
+    async fn to_its_end(&self) -> Result<(), Failure> {
+        let mut signals = Signals::new()?;
+        let title = title(self.offer.entries(), "standard input");
+        let clock = Clock::new();
+        let (mut away_since, mut was_there) = (None, false);
+        loop {
+            let begun = clock.now();
+            let trouble = match self.once(&title, &mut signals).await {
+                Ok(()) => return Ok(()),
+                Err(Trouble::Final(failure)) => return Err(failure),
+                Err(Trouble::Away(failure, there)) if there && !self.repeatable() => {
+                    return Err(failure);
+                }
+                Err(Trouble::Away(failure, there)) => {
+                    if there {
+                        away_since = None;
+                        was_there = true;
+                    }
+                    failure
+                }
+            };
+            let news = away_since.is_none();
+            let since = *away_since.get_or_insert(if was_there { clock.now() } else { begun });
+            let most = if was_there { self.patience.to_come_again } else { self.patience.to_come };
+            let waited = Duration::from_micros(clock.now().since(since).as_micros());
+            if most.is_some_and(|most| waited >= most) {
+                return Err(trouble);
+            }
+            if news {
+                self.say_waiting(&trouble, most);
+            }
+            tokio::select! {
+                () = tokio::time::sleep(AGAIN_AFTER) => {}
+                () = signals.first() => return Err(stopped(&title)),
+            }
+        }
+    }
+
+    /// True for what can be read a second time.
+    fn repeatable(&self) -> bool {
+        self.offer.entries().iter().all(|entry| entry.length.is_some())
+    }
+
+    fn say_waiting(&self, trouble: &Failure, most: Option<Duration>) {
+        let most = most.map_or_else(String::new, |most| {
+            format!(", at most {}", length(most.as_secs().max(1)))
+        });
+        let fact = json!({ "event": "waiting", "why": trouble.what });
+        let what = &trouble.what;
+        self.reporter
+            .tell(&fact, &format!("{what}\nwaiting for the receiver{most}; Ctrl-C ends that"));
+    }
+
+    /// One attempt.
+    async fn once(&self, title: &str, signals: &mut Signals) -> Result<(), Trouble> {
+        let peer = tokio::select! {
+            peer = resolve(self.to, &self.options) => peer?,
+            () = signals.first() => return Err(stopped(title).into()),
+        };
+        let options = enlarged(self.options.clone(), peer);
+        let mtu = options.config.mtu;
+        let endpoint = bind_for(peer, self.from, options).await?;
+        let connection =
+            endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
+        let sender = TransferSender::over(connection).limited(self.rate.clone());
+        let mut tally =
+            TransferTally::new(self.reporter, self.offer.entries(), title.to_owned(), peer);
+        self.announce((title, peer), &tally, &endpoint);
+        let outcome = tokio::select! {
+            outcome = sender.send(self.offer, self.code, |told: TransferProgress| tally.told("sent", told)) => {
+                outcome.map_err(|why| self.trouble(why, peer, tally.bytes(), &sender))
+            }
+            () = signals.first() => {
+                sender.stop("stopped by the user").await;
+                Err(stopped(title).into())
+            }
+        };
+        tally.finish();
+        outcome?;
+        let words = TransferWords { event: "sent", verb: "sent to", mtu, verbose: self.verbose };
+        tally.result(words, Some(&endpoint.counters()));
+        endpoint.shutdown().await.map_err(Failure::from)?;
+        tally.incomplete().map_or(Ok(()), |failure| Err(failure.into()))
+    }
+
+    fn announce(
+        &self,
+        (title, peer): (&str, SocketAddr),
+        tally: &TransferTally<'_>,
+        at: &Endpoint,
+    ) {
+        let fact = json!({
             "event": "sending",
             "name": title,
             "files": tally.files(),
             "to": peer,
-            "from": from,
+            "from": at.local_addr(),
             "bytes": tally.bytes(),
-        }),
-        &format!("sending {} to {peer}", Shown(&title)),
-    );
-    let sender = TransferSender::over(connection);
-    let outcome = tokio::select! {
-        outcome = sender.send(offer, code, |told: TransferProgress| tally.told("sent", told)) => {
-            outcome.map_err(|why| failed(why, peer, tally.bytes(), &sender))
-        }
-        () = signals.first() => {
-            sender.stop("stopped by the user").await;
-            Err(Failure::new(Exit::Interrupted, format!("stopped before {} had arrived", Shown(&title)))
-                .next("send it again: only what is missing travels"))
-        }
-    };
-    tally.finish();
-    outcome?;
-    tally.result(("sent", "sent to"), Some(&endpoint.counters()));
-    Ok(endpoint.shutdown().await?)
+        });
+        let (_, size) = total(self.offer.entries());
+        let size = size.map_or_else(String::new, |size| format!(", {}", bytes(size)));
+        self.reporter.tell(&fact, &format!("sending {}{size} to {peer}", Shown(title)));
+    }
+
+    fn trouble(
+        &self,
+        why: SendFailure,
+        peer: SocketAddr,
+        length: Option<u64>,
+        sender: &TransferSender,
+    ) -> Trouble {
+        let there = sender.progress().acknowledged > 0;
+        let away =
+            matches!(why, SendFailure::Nobody | SendFailure::Closed | SendFailure::Gone { .. });
+        let failure = failed(why, peer, length, sender);
+        if away { Trouble::Away(failure, there) } else { Trouble::Final(failure) }
+    }
 }
 
-pub(super) async fn resolve(to: &str) -> Result<SocketAddr, Failure> {
-    let named = match to.rsplit_once(':') {
-        _ if to.parse::<std::net::Ipv6Addr>().is_ok() => format!("[{to}]:{PORT}"),
-        Some((_, port)) if port.parse::<u16>().is_ok() => to.to_owned(),
-        _ => format!("{to}:{PORT}"),
-    };
-    let found = lookup_host(&named).await.map(|mut found| found.next());
-    let why = match found {
-        Ok(Some(found)) => return Ok(found),
-        Ok(None) => String::from("it has no address"),
-        Err(e) => error_text(&e),
-    };
-    Err(Failure::new(Exit::Network, format!("cannot find {to}: {why}"))
-        .next("check the name and the network"))
+fn stopped(title: &str) -> Failure {
+    Failure::new(Exit::Interrupted, format!("stopped before {} had arrived", Shown(title)))
+        .next("send it again: only what is missing travels")
 }
 
 /// Why it did not arrive, and what did.
@@ -240,6 +379,10 @@ fn failed(
             let what = format!("{peer} could not keep it after about {there}{of}: {}", Shown(&why));
             Failure::new(Exit::Failed, what)
                 .next("once that is mended there, send it again: only what is missing travels")
+        }
+        SendFailure::Full(why) => {
+            Failure::new(Exit::Disk, format!("there is no room at {peer}: {}", Shown(&why)))
+                .next("once there is room, send it again: only what is missing travels")
         }
         SendFailure::WrongCode => {
             Failure::new(Exit::Failed, format!("the code is not that of {peer}, which took nothing"))

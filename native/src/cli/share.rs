@@ -12,7 +12,7 @@ use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use servent::DamagedState;
 use servent::driver::{Handle, ServentOptions, added_shares};
-use servent_core::node::NodeCommand;
+use servent_core::node::{NodeCommand, OverlayCommand};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
@@ -60,6 +60,10 @@ pub(crate) struct ShareArgs {
     /// Listen here; `:PORT` for every address, port 0 takes any free one. Several are possible.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Vec<SocketAddr>,
+    /// Answer to this host name, too: to others than addresses and names of the local
+    /// network nothing is said. Several are possible.
+    #[arg(long, value_name = "HOST")]
+    name: Vec<String>,
     /// Join the overlay here; several are possible.
     #[arg(long, value_name = "HOST:PORT")]
     peer: Vec<String>,
@@ -132,6 +136,7 @@ fn configure(common: &Common, arguments: &ShareArgs) -> Result<Config, Failure> 
         builder.flag("DIR", "share", Raw::List(arguments.folders.iter().map(text).collect()))?;
     }
     builder.flags("--listen", "listen", &arguments.listen)?;
+    builder.flags("--name", "hosts", &arguments.name)?;
     if let Some(slots) = arguments.slots {
         builder.flag("--slots", "queue.slots", Raw::Integer(i64::from(slots)))?;
     }
@@ -214,7 +219,7 @@ pub(super) async fn share(
         None => announce((voice, settings), &handle.addrs(), identity.as_ref())?,
     }
     for at in peers {
-        handle.command(NodeCommand::Join { at }).await?;
+        handle.command(NodeCommand::Overlay(OverlayCommand::Join { at })).await?;
     }
     let lan = settings.lan.then(|| Lan::start(&handle, &handle.addrs())).transpose()?;
 
@@ -303,6 +308,7 @@ fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> ServentO
     let settings = &config.settings;
     let limit = |rate: u64| Some(rate).filter(|rate| *rate > 0);
     let mut node = settings.node.clone();
+    node.hosts.extend(machine_name());
     if node.queue.bandwidth == 0 {
         // With a rate limit the bandwidth is known, so waits can be estimated
         // (PQ-15).
@@ -326,6 +332,12 @@ fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> ServentO
         damaged_state,
         ..ServentOptions::under(&settings.state)
     }
+}
+
+/// The name of this machine, by which others of its network may know it.
+fn machine_name() -> Option<String> {
+    let name = rustix::system::uname().nodename().to_str().ok()?.to_owned();
+    Some(name).filter(|name| !name.is_empty())
 }
 
 /// The folder for downloads: the configured one, or this user's usual one. The

@@ -248,7 +248,8 @@ pub(crate) async fn lab(config: &Config) -> Result<Option<(TcpListener, LabDoor)
     let address = listener.local_addr().map_err(failed)?;
     // A proxy may let others come to a room that only this machine reaches.
     let key = if address.ip().is_loopback() && !room { None } else { Some(token()?) };
-    Ok(Some((listener, LabDoor { address, key })))
+    let screen = if room { Some(token()?) } else { None };
+    Ok(Some((listener, LabDoor { address, key, screen })))
 }
 
 /// The pages that may connect by WebSocket: the lab's own, if there is one, and

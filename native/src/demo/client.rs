@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use servent::driver::Handle;
-use servent_core::node::{DownloadSource, Get, NodeAnswer, NodeCommand};
+use servent_core::node::{DownloadSource, FetchCommand, Get, NodeAnswer, NodeCommand};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Barrier, mpsc};
 
@@ -60,7 +60,7 @@ impl DemoClient {
             target: format!("/uri-res/N2R?urn:sha1:{}", self.file.sha1),
             host: self.from.to_string(),
         };
-        let get = NodeCommand::Get(Get { name, sha1, sources: vec![source] });
+        let get = NodeCommand::Fetch(FetchCommand::Get(Get { name, sha1, sources: vec![source] }));
         self.handle.command(get).await.map_err(|e| e.to_string())?;
         loop {
             match answers.recv().await {

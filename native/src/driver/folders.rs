@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use servent_core::node::{InboxMessage, Input, NodeOp, RestoredNode, swarm};
+use servent_core::node::{DiskInput, InboxMessage, Input, NodeOp, RestoredNode, swarm};
 use servent_core::queue::{FileKey, StoredEntry};
 
 use super::ServentOptions;
@@ -122,7 +122,10 @@ pub(super) async fn open(
         }
         let inbox = options.accept.as_deref().map(|dir| open_inbox(dir, options.durability));
         let (inbox, held) = inbox.transpose()?.unzip();
-        let first = held.map(|held| Input::Inbox { held: Some(held) }).into_iter().collect();
+        let first = held
+            .map(|held| Input::Disk(DiskInput::Inbox { held: Some(held) }))
+            .into_iter()
+            .collect();
         let (files, parts) = SwarmFiles::restore(options.durability, &swarm);
         let swarm = swarm::RestoredSwarm { ledger: swarm.ledger, parts };
         let info = |change: &LibraryChange| match change {

@@ -478,6 +478,11 @@ impl Handle {
         if let Some(datagrams) = &self.shared.datagrams {
             datagrams.leave().await;
         }
+        self.stop_at_once().await
+    }
+
+    /// The same without waiting until peers have acknowledged their datagrams.
+    pub(crate) async fn stop_at_once(&self) -> Result<(), Arc<RunError>> {
         let _ = self.command(NodeCommand::Stop).await; // If it has ended, `ended` says how.
         self.ended().await
     }

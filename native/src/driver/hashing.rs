@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use servent_core::id::FetchId;
-use servent_core::node::{Input, StoreError};
+use servent_core::node::{FetchInput, Input, StoreError};
 
 use crate::files::{PartFile, store_error};
 use crate::library::{sha1_of, tree_hash_of};
@@ -19,7 +19,7 @@ pub(super) fn whole(fetch: FetchId, part: HashedPiece, reports: Reports) {
     let open = reports.clone();
     aside(fetch, part, reports, move |file| {
         let sha1 = sha1_of(file, |_| !open.is_closed())?;
-        Ok(sha1.map(|sha1| Input::Verified { fetch, sha1: Some(sha1) }))
+        Ok(sha1.map(|sha1| Input::Fetch(FetchInput::Verified { fetch, sha1: Some(sha1) })))
     });
 }
 
@@ -27,7 +27,7 @@ pub(super) fn whole(fetch: FetchId, part: HashedPiece, reports: Reports) {
 pub(super) fn piece(fetch: FetchId, (start, end): (u64, u64), part: HashedPiece, reports: Reports) {
     aside(fetch, part, reports, move |file| {
         let tth = Some(tree_hash_of(file, start, end)?);
-        Ok(Some(Input::Hashed { fetch, start, tth }))
+        Ok(Some(Input::Fetch(FetchInput::Hashed { fetch, start, tth })))
     });
 }
 
@@ -44,7 +44,7 @@ fn aside(
         let input = match file.and_then(|file| hash(&file).map_err(|why| store_error(&why))) {
             Ok(Some(input)) => input,
             Ok(None) => return, // The servent has ended.
-            Err(why) => Input::VerifyFailed { fetch, why },
+            Err(why) => Input::Fetch(FetchInput::VerifyFailed { fetch, why }),
         };
         let _ = reports.blocking_send(Report::Input(input)); // It may just have ended.
     });

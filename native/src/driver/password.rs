@@ -8,7 +8,7 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 use data_encoding::BASE64;
 use servent_core::id::ConnId;
-use servent_core::node::Input;
+use servent_core::node::{ConnInput, Input};
 use tokio::sync::Semaphore;
 
 use crate::net::{Report, Reports};
@@ -82,7 +82,7 @@ pub(super) fn authenticate(
             password.is_some_and(|password| password.admits(&words))
         });
         let good = judged.await.unwrap_or(false);
-        let _ = to.send(Report::Input(Input::Judged { conn, good })).await; // It may have ended.
+        let _ = to.send(Report::Input(Input::Connection(conn, ConnInput::Judged { good }))).await; // It may have ended.
     });
 }
 

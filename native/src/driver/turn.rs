@@ -11,15 +11,17 @@ use std::time::Duration;
 use servent_core::engine::{Effect, Engine as _, FxOf};
 use servent_core::id::{ConnId, FileIndex};
 use servent_core::node::{
-    ConnEvent, Event, Input, Node, NodeCommand, NodeOp, Output, StoreError, swarm,
+    ConnInput, DiskInput, FetchInput, FetchOutput, Input, MessageOutput, Node, NodeCommand, NodeOp,
+    Output, StoreError, swarm,
 };
 use servent_core::time::Instant;
 use servent_core::unicast::Endpoint;
 use tokio::sync::{Semaphore, mpsc, watch};
 
+use self::outputs::TurnOutput;
 use self::promises::PendingPromises;
 use self::suspended::Suspended;
-use super::datagrams::Messaging;
+use super::datagrams::{MessageEffect, Messaging};
 use super::downloads::Downloads;
 use super::people::{People, Rates};
 use super::swarm::SwarmFiles;
@@ -76,7 +78,7 @@ pub(super) struct Loop {
     /// Host caches of the overlay, asked when there is no messaging.
     caches: Caches,
     /// The node's effects about datagrams, for `messaging`.
-    pub(super) said: Vec<Effect<Output, Event>>,
+    pub(super) said: Vec<MessageEffect>,
     store: Option<Store>,
     downloads: Downloads,
     swarm: SwarmFiles,
@@ -96,7 +98,7 @@ pub(super) struct Loop {
     changes: Vec<StoreChange>,
     /// To be carried out after that; true when it follows a change that the
     /// same input made, and that a database which is away keeps waiting.
-    outputs: Vec<(bool, Output)>,
+    outputs: Vec<(bool, TurnOutput)>,
     /// What waits for a database that is away.
     held: PendingPromises,
     /// To be answered after that.
@@ -107,6 +109,14 @@ pub(super) struct Loop {
     judging: BTreeSet<ConnId>,
     suspended: Suspended,
     stopped: bool,
+}
+
+/// What the outputs of one input promise.
+struct Promised {
+    /// Changes that were looked at.
+    seen: usize,
+    /// One of them must be saved before anything that follows it is said.
+    made: bool,
 }
 
 /// Why a turn began.
@@ -280,56 +290,70 @@ impl Loop {
         self.gather(now);
     }
 
-    /// Sorts the node's effects: answers, changes to save, outputs to carry
-    /// out.
+    /// Sorts the node's effects: changes to save, messages, and outputs to carry
+    /// out after that.
     fn gather(&mut self, now: Instant) {
         add(&self.outside.counters.inputs, 1);
         if let Some(tape) = &mut self.tape {
             tape.effects(now, self.fx.as_slice());
         }
-        let (mut seen, mut promises) = (self.changes.len(), false);
-        for effect in self.fx.drain() {
+        let mut promised = Promised { seen: self.changes.len(), made: false };
+        let mut fx = std::mem::take(&mut self.fx);
+        for effect in fx.drain() {
             match effect {
                 Effect::Event(event) => {
                     self.outside.note(now, &event);
-                    if let Event::Unicast(_) | Event::Conn(ConnEvent::Garbled { .. }) = event {
-                        self.said.push(Effect::Event(event));
-                    }
+                    self.said.extend(MessageEffect::from_event(event));
                 }
-                Effect::Output(Output::Datagrams { to, data, .. })
-                    if self.node.config().datagrams.is_none() =>
-                {
-                    self.caches.send(to, &data);
-                }
-                Effect::Output(
-                    output @ (Output::Datagrams { .. }
-                    | Output::Deliver { .. }
-                    | Output::Refused { .. }
-                    | Output::Writable { .. }),
-                ) => self.said.push(Effect::Output(output)),
                 Effect::Output(Output::Persist(op)) => {
                     if let NodeOp::Fetch(row) = &op {
                         self.downloads.learn(row);
                     }
                     self.changes.push(StoreChange::Node(op));
                 }
-                Effect::Output(output) => {
-                    match &output {
-                        Output::Allocate { fetch, name, .. } => {
-                            self.changes.extend(self.downloads.naming(*fetch, name));
+                Effect::Output(Output::Messages(wanted)) => self.say(wanted),
+                Effect::Output(Output::Connection(conn, wanted)) => {
+                    self.later(TurnOutput::Connection(conn, wanted), &mut promised);
+                }
+                Effect::Output(Output::Fetch(wanted)) => {
+                    self.changes.extend(match &wanted {
+                        FetchOutput::Allocate { fetch, name, .. } => {
+                            self.downloads.naming(*fetch, name)
                         }
-                        Output::Complete { fetch } => {
-                            self.changes.extend(self.downloads.completing(*fetch));
-                        }
-                        _ => {}
-                    }
-                    if let Some(store) = &self.store {
-                        promises |= self.changes[seen..].iter().any(|one| store.waits_for(one));
-                    }
-                    seen = self.changes.len();
-                    self.outputs.push((promises, output));
+                        FetchOutput::Complete { fetch } => self.downloads.completing(*fetch),
+                        FetchOutput::Hash { .. } | FetchOutput::Verify { .. } => None,
+                    });
+                    self.later(TurnOutput::Fetch(wanted), &mut promised);
+                }
+                Effect::Output(Output::Swarm(wanted)) => {
+                    self.later(TurnOutput::Swarm(wanted), &mut promised);
+                }
+                Effect::Output(Output::Answer(answer)) => {
+                    self.later(TurnOutput::Answer(answer), &mut promised);
                 }
             }
+        }
+        self.fx = fx; // Its memory is reused.
+    }
+
+    /// An output is carried out at the end of the turn. It promises what the same
+    /// input has changed before it.
+    fn later(&mut self, output: TurnOutput, promised: &mut Promised) {
+        if let Some(store) = &self.store {
+            promised.made |= self.changes[promised.seen..].iter().any(|one| store.waits_for(one));
+        }
+        promised.seen = self.changes.len();
+        self.outputs.push((promised.made, output));
+    }
+
+    /// Datagrams and messages go to the endpoint; without one, datagrams are the
+    /// overlay's, for its host caches.
+    fn say(&mut self, wanted: MessageOutput) {
+        match wanted {
+            MessageOutput::Datagrams { to, data, .. } if self.node.config().datagrams.is_none() => {
+                self.caches.send(to, &data);
+            }
+            wanted => self.said.push(MessageEffect::Wanted(wanted)),
         }
     }
 
@@ -379,12 +403,16 @@ impl Loop {
             Report::Accepted { conn, peer, local, outbox } => {
                 self.conns.insert(conn, outbox);
                 self.people.came(conn, peer.ip());
-                self.feed(now, Input::Accepted { conn, peer, local });
+                self.feed(now, Input::Connection(conn, ConnInput::Accepted { peer, local }));
             }
             Report::Library(change) => {
                 let input = match &change {
-                    LibraryChange::Shared(shared, _) => Some(Input::Shared(shared.info.clone())),
-                    LibraryChange::Gone(index) => Some(Input::Unshared { index: *index }),
+                    LibraryChange::Shared(shared, _) => {
+                        Some(Input::Disk(DiskInput::Shared(shared.info.clone())))
+                    }
+                    LibraryChange::Gone(index) => {
+                        Some(Input::Disk(DiskInput::Unshared { index: *index }))
+                    }
                     LibraryChange::Forgotten(_) | LibraryChange::Wished { .. } => None,
                 };
                 self.library(change);
@@ -393,28 +421,41 @@ impl Loop {
                 }
             }
             Report::Input(input) => {
-                match &input {
-                    Input::Bytes { conn, .. } => self.taken.push(*conn),
-                    Input::Judged { conn, .. } if self.judging.remove(conn) => {
-                        self.taken.push(*conn);
-                    }
-                    Input::Closed { conn } | Input::DialFailed { conn, .. } => {
-                        self.conns.remove(conn);
-                        self.people.went(*conn);
-                        self.judging.remove(conn);
-                    }
-                    Input::DiskFailed { why: StoreError::Changed, .. } => {
-                        let _ = self.outside.library_asks.send(LibraryRequest::Walk); // Its thread may have ended.
-                    }
-                    Input::DiskFailed { why, .. } | Input::VerifyFailed { why, .. } => {
-                        let last = self.outside.disk_trouble.lock();
-                        *last.unwrap_or_else(PoisonError::into_inner) = Some(*why);
-                    }
-                    _ => {}
-                }
+                self.hear(&input);
                 self.feed(now, input);
             }
         }
+    }
+
+    /// Notes what an input means to the driver itself.
+    fn hear(&mut self, input: &Input) {
+        match input {
+            Input::Connection(conn, input) => self.hear_of_conn(*conn, input),
+            Input::Fetch(FetchInput::VerifyFailed { why, .. }) => self.disk_trouble(*why),
+            _ => {}
+        }
+    }
+
+    fn hear_of_conn(&mut self, conn: ConnId, input: &ConnInput) {
+        match input {
+            ConnInput::Bytes { .. } => self.taken.push(conn),
+            ConnInput::Judged { .. } if self.judging.remove(&conn) => self.taken.push(conn),
+            ConnInput::Closed | ConnInput::DialFailed { .. } => {
+                self.conns.remove(&conn);
+                self.people.went(conn);
+                self.judging.remove(&conn);
+            }
+            ConnInput::DiskFailed { why: StoreError::Changed } => {
+                let _ = self.outside.library_asks.send(LibraryRequest::Walk); // Its thread may have ended.
+            }
+            ConnInput::DiskFailed { why } => self.disk_trouble(*why),
+            _ => {}
+        }
+    }
+
+    fn disk_trouble(&self, why: StoreError) {
+        let last = self.outside.disk_trouble.lock();
+        *last.unwrap_or_else(PoisonError::into_inner) = Some(why);
     }
 
     fn library(&mut self, change: LibraryChange) {
@@ -455,7 +496,8 @@ impl Loop {
             let reports = self.reports.clone();
             let tell = move |held| {
                 // It may have ended.
-                let _ = reports.blocking_send(Report::Input(Input::Inbox { held }));
+                let _ =
+                    reports.blocking_send(Report::Input(Input::Disk(DiskInput::Inbox { held })));
             };
             tokio::task::spawn_blocking(move || inbox.look(tell));
         }

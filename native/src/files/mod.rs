@@ -1,22 +1,30 @@
 //! Files that are read and written in parts: downloads, files we are the source
 //! of, and the digests of their pieces.
 
+mod attributes;
 mod names;
 mod part;
 mod pieces;
+mod room;
 mod source;
+mod stamp;
 
 use std::io;
 
 use rustix::io::Errno;
 use servent_core::node::StoreError;
 
+pub use self::attributes::FileAttributes;
 pub use self::names::safe_path;
-pub(crate) use self::names::{number, number_path, part_path, rename_new, safe_name, safe_os_path};
+pub(crate) use self::names::{
+    NAME_BYTES, number, number_path, part_path, rename_new, safe_name, safe_os_path,
+};
 pub(crate) use self::part::PartFile;
 pub(crate) use self::pieces::hash_span;
 pub use self::pieces::{CHUNK, Hashed, hash_file};
+pub(crate) use self::room::free_room;
 pub(crate) use self::source::SourceFile;
+pub(crate) use self::stamp::FileStamp;
 
 /// The node's error for a system error.
 pub(crate) fn store_error(why: &io::Error) -> StoreError {

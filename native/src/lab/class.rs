@@ -199,6 +199,20 @@ impl Class {
         })
     }
 
+    /// What the screen may show of each page: who is here, and not how it does.
+    pub(super) fn names(&self, now: Instant) -> Value {
+        let here = self.pages.iter().filter(|(_, page)| !page.gone);
+        let pages: Vec<Value> = here
+            .map(|(at, page)| {
+                json!({
+                    "at": at, "name": page.name, "away": page.away, "hidden": page.hidden,
+                    "quiet": now.since(page.heard).as_micros() / 1_000_000,
+                })
+            })
+            .collect();
+        json!({ "pages": pages })
+    }
+
     /// What the host alone sees.
     pub(super) fn private(&self, now: Instant) -> Value {
         let going = self.going.as_ref();

@@ -16,7 +16,7 @@ use servent::driver::Handle;
 use servent::error::{RunError, ShareError};
 use servent::{Credentials, ShareOutcome};
 use servent_core::id::FetchId;
-use servent_core::node::{Get, NodeCommand, NodeView};
+use servent_core::node::{FetchCommand, Get, NodeCommand, NodeView};
 use tokio::net::UnixListener;
 
 use super::{Hub, api};
@@ -124,7 +124,7 @@ async fn download(
 ) -> Result<Json<u32>, RefusedCommand> {
     let handle = servent(&hub)?;
     let (name, first) = (wanted.name.clone(), wanted.sources.first().map(|s| s.at.to_string()));
-    handle.command(NodeCommand::Get(wanted)).await.map_err(ended)?;
+    handle.command(NodeCommand::Fetch(FetchCommand::Get(wanted))).await.map_err(ended)?;
     // Commands and views are processed in order.
     let view = handle.view(1, 0).await.map_err(ended)?;
     let same = |at: &String| first.as_ref().is_none_or(|first| first == at);
@@ -174,9 +174,9 @@ async fn change(
     let handle = servent(&hub)?;
     let fetch = FetchId(number);
     let command = match &*what {
-        "pause" => NodeCommand::Pause { fetch },
-        "resume" => NodeCommand::Resume { fetch },
-        "remove" => NodeCommand::Cancel { fetch },
+        "pause" => NodeCommand::Fetch(FetchCommand::Pause { fetch }),
+        "resume" => NodeCommand::Fetch(FetchCommand::Resume { fetch }),
+        "remove" => NodeCommand::Fetch(FetchCommand::Cancel { fetch }),
         _ => return Err((StatusCode::NOT_FOUND, format!("no download can be told to {what}"))),
     };
     let view = handle.view(1, 0).await.map_err(ended)?;

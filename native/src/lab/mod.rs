@@ -12,7 +12,9 @@ mod listener;
 mod metrics;
 mod page;
 mod part;
+mod prompt;
 mod recording;
+mod seats;
 pub(crate) mod swarm;
 mod tape;
 mod teach;
@@ -24,7 +26,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Path, Query, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware;
 use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::{get, post};
@@ -112,12 +114,15 @@ fn router(hub: Arc<Hub>) -> Router {
         .route("/api/status", get(api::status))
         .route("/api/view", get(api::view))
         .route("/api/queue", get(api::queue))
-        .route("/api/room", get(part::room).post(part::act))
+        .route("/api/room", post(part::act))
         .route("/api/room/recording", get(hand_in::recording))
         .route("/api/tape", get(tape::tape))
         .route("/api/traces", get(api::traces))
         .route("/api/traces/{name}", get(api::trace))
         .layer(middleware::from_fn_with_state(Arc::clone(&hub), door::check));
+    let screen = Router::new()
+        .route("/api/room", get(part::room))
+        .layer(middleware::from_fn_with_state(Arc::clone(&hub), door::check_screen));
     let limit = DefaultBodyLimit::max(hand_in::PIECE);
     let hand_in = post(hand_in::hand_in).layer(limit);
     Router::new()
@@ -126,6 +131,7 @@ fn router(hub: Arc<Hub>) -> Router {
         .route("/api/info", get(api::info))
         .route("/api/part", get(part::part))
         .merge(known)
+        .merge(screen)
         .route("/api/room/tape", hand_in)
         .route("/api/room/page", post(teach::page).layer(DefaultBodyLimit::max(teach::SAID)))
         .route("/api/command", post(api::command))
@@ -137,8 +143,8 @@ fn router(hub: Arc<Hub>) -> Router {
         .with_state(hub)
 }
 
-async fn index(hub: State<Arc<Hub>>, given: Query<door::KeyQuery>) -> Response {
-    if let Some(answer) = door::welcome(&hub, given) {
+async fn index(hub: State<Arc<Hub>>, given: Query<door::KeyQuery>, headers: HeaderMap) -> Response {
+    if let Some(answer) = door::welcome(&hub, given, &headers) {
         return answer;
     }
     if !hub.page.exists() {

@@ -6,19 +6,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use qrcode::{Color, EcLevel, QrCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use servent::Clock;
 use servent::driver::Handle;
-use servent_core::node::NodeCommand;
+use servent_core::node::{HttpCommand, NodeCommand};
 use servent_core::queue::QueuePolicy;
 
 use super::class::Class;
 use super::teach::{Teach, teach};
-use super::{Hub, Recording};
+use super::{Hub, Recording, door};
 
 /// Places of the queue on the screen of a room.
 const PLACES: u32 = 40;
@@ -179,8 +179,9 @@ pub(super) async fn part(State(hub): State<Arc<Hub>>) -> Response {
     .into_response()
 }
 
-/// `GET /api/room`: what the screen in front of the room shows.
-pub(super) async fn room(State(hub): State<Arc<Hub>>) -> Response {
+/// `GET /api/room`: what the screen in front of the room shows, and to the host
+/// how each page is.
+pub(super) async fn room(State(hub): State<Arc<Hub>>, headers: HeaderMap) -> Response {
     let (Some(part), Some(live)) = (&hub.part, hub.servent(None)) else {
         return (StatusCode::NOT_FOUND, "this is no room\n").into_response();
     };
@@ -204,12 +205,17 @@ pub(super) async fn room(State(hub): State<Arc<Hub>>) -> Response {
         |relayed| json!({ "pages": relayed.pages, "calls": relayed.calls, "bytes": relayed.bytes }),
     );
     let wishes = part.wishes().clone();
+    let class = if door::may_read(&hub, &headers) {
+        part.class().private(part.clock.now())
+    } else {
+        part.class().names(part.clock.now())
+    };
     let shown = json!({
         "url": part.url, "code": code, "people": people, "view": view, "relayed": relayed,
         "rules": wishes.rules, "loss": wishes.loss, "frozen": wishes.frozen,
         "cut": wishes.cut, "apart": wishes.apart, "typed": wishes.typed,
         "secret": live.handle.code(),
-        "projected": part.class().projected(), "class": part.class().private(part.clock.now()),
+        "projected": part.class().projected(), "class": class,
         "out": live.handle.out(),
         "recorded": part.recording.as_ref().and_then(|recording| recording.recorded()),
     });
@@ -269,9 +275,11 @@ pub(super) async fn act(State(hub): State<Arc<Hub>>, Json(act): Json<RoomAction>
         }
         RoomAction::Slots(slots) => {
             let slots = slots.clamp(1, PageRules::MOST.slots);
-            handle.command(NodeCommand::Slots { slots }).await
+            handle.command(NodeCommand::Http(HttpCommand::Slots { slots })).await
         }
-        RoomAction::Policy(policy) => handle.command(NodeCommand::Policy { policy }).await,
+        RoomAction::Policy(policy) => {
+            handle.command(NodeCommand::Http(HttpCommand::Policy { policy })).await
+        }
         RoomAction::Rules(rules) => {
             part.wishes().rules = rules.clamped();
             handle.tell_pages("RULES");

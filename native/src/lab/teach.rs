@@ -10,7 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 use serde_json::json;
 use servent::driver::Handle;
-use servent_core::node::NodeCommand;
+use servent_core::node::{HttpCommand, NodeCommand};
 use servent_sim::lesson::group::{Deeds, Facts, group_in};
 use tokio::task::spawn_blocking;
 
@@ -111,9 +111,11 @@ async fn enter(
 ) -> Result<(), RefusedLesson> {
     let entered = part.class().go(step, part.clock.now());
     let Some((step, asks)) = entered else { return Ok(()) };
-    let Deeds { slots, degree, ttl } = step.room;
-    if let Some(slots) = slots {
-        let set = handle.command(NodeCommand::Slots { slots }).await;
+    let Deeds { slots, degree, ttl, policy } = step.room;
+    let slots = slots.map(|slots| NodeCommand::Http(HttpCommand::Slots { slots }));
+    let policy = policy.map(|policy| NodeCommand::Http(HttpCommand::Policy { policy }));
+    for command in slots.into_iter().chain(policy) {
+        let set = handle.command(command).await;
         set.map_err(|why| (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")))?;
     }
     if part.change_rules(degree, ttl) {

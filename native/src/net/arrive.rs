@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use servent_core::node::{Input, StoreError};
+use servent_core::node::{ConnInput, Input, StoreError};
 
 use super::conn::{Conn, ConnectionOver};
 use super::receive::BodyLength;
@@ -41,7 +41,7 @@ impl Conn {
         };
         let kept = tokio::task::spawn_blocking(move || fresh.commit(&name));
         match kept.await.unwrap_or(Err(StoreError::Failed)) {
-            Ok(name) => self.report(Input::Kept { conn: self.id, name }).await,
+            Ok(name) => self.report(Input::Connection(self.id, ConnInput::Kept { name })).await,
             Err(why) => self.disk_failed(why).await,
         }
     }

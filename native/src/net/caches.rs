@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use servent_core::node::Input;
+use servent_core::node::{Input, MessageInput};
 use tokio::net::UdpSocket;
 
 use super::stun::Stun;
@@ -79,7 +79,8 @@ async fn receive_datagrams(socket: Arc<UdpSocket>, mut stun: Option<Stun>, repor
             continue;
         }
         let data = Bytes::copy_from_slice(&buffer[..length]);
-        let input = Input::Datagrams { from, segment: length.max(1) as u32, data };
+        let input =
+            Input::Messages(MessageInput::Datagrams { from, segment: length.max(1) as u32, data });
         if reports.send(Report::Input(input)).await.is_err() {
             return;
         }

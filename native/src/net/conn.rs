@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use servent_core::id::ConnId;
-use servent_core::node::{Input, StoreError};
+use servent_core::node::{ConnInput, Input, StoreError};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::stream::Stream;
@@ -100,13 +100,13 @@ pub(crate) async fn run(
     }
     let Conn { stream, reports, leaves, .. } = conn;
     if let Some((upgrade, pages)) = leaves {
-        let _ = reports.send(Report::Input(Input::Closed { conn: id })).await;
+        let _ = reports.send(Report::Input(Input::Connection(id, ConnInput::Closed))).await;
         let relay = Arc::clone(&pages.relay);
         return Box::pin(put_through((stream, permit), upgrade, relay)).await;
     }
     drop(stream);
     drop(permit);
-    let _ = reports.send(Report::Input(Input::Closed { conn: id })).await;
+    let _ = reports.send(Report::Input(Input::Connection(id, ConnInput::Closed))).await;
 }
 
 impl Conn {
@@ -180,7 +180,7 @@ impl Conn {
 
     async fn deliver(&mut self, data: Vec<u8>) -> Result<(), ConnectionOver> {
         self.unread = true;
-        self.report(Input::Bytes { conn: self.id, data }).await
+        self.report(Input::Connection(self.id, ConnInput::Bytes { data })).await
     }
 
     /// Does what the first bytes of the connection ask for. As long as they are
@@ -239,7 +239,7 @@ impl Conn {
 
     async fn write_slowly(&mut self, mut rest: &[u8]) -> Result<(), ConnectionOver> {
         let bytes = (rest.len() + self.outbox.bytes()) as u64;
-        self.report(Input::Backlog { conn: self.id, bytes }).await?;
+        self.report(Input::Connection(self.id, ConnInput::Backlog { bytes })).await?;
         while !rest.is_empty() {
             self.writable().await?;
             match self.stream.try_write(rest) {
@@ -255,7 +255,7 @@ impl Conn {
     async fn report_behind(&mut self) -> Result<(), ConnectionOver> {
         let bytes = self.outbox.bytes() as u64;
         self.behind = bytes > 0;
-        self.report(Input::Backlog { conn: self.id, bytes }).await
+        self.report(Input::Connection(self.id, ConnInput::Backlog { bytes })).await
     }
 
     /// Waits until the socket accepts more. Fails when the connection is cut,
@@ -289,7 +289,7 @@ impl Conn {
 
     pub(super) async fn disk_failed(&mut self, why: StoreError) -> Result<(), ConnectionOver> {
         self.discard = true;
-        self.report(Input::DiskFailed { conn: self.id, why }).await
+        self.report(Input::Connection(self.id, ConnInput::DiskFailed { why })).await
     }
 
     /// Makes the close abrupt (RST), which frees what the system still holds

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use servent_core::id::ConnId;
-use servent_core::node::{DialError, Input};
+use servent_core::node::{ConnInput, DialError, Input};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -30,19 +30,25 @@ pub(crate) async fn run(
     let dialed = tokio::select! {
         dialed = connect(to, &names, &room) => dialed,
         () = cut(&outbox) => {
-            let _ = reports.send(Report::Input(Input::Closed { conn: id })).await;
+            let _ = reports.send(Report::Input(Input::Connection(id, ConnInput::Closed))).await;
             return;
         }
     };
     match dialed {
         Ok((stream, local, permit)) => {
-            if reports.send(Report::Input(Input::Dialed { conn: id, local })).await.is_ok() {
+            if reports
+                .send(Report::Input(Input::Connection(id, ConnInput::Dialed { local })))
+                .await
+                .is_ok()
+            {
                 let stream = (Stream::new(stream, trust), None);
                 conn::run(id, stream, outbox, reports, permit).await;
             }
         }
         Err(why) => {
-            let _ = reports.send(Report::Input(Input::DialFailed { conn: id, why })).await;
+            let _ = reports
+                .send(Report::Input(Input::Connection(id, ConnInput::DialFailed { why })))
+                .await;
         }
     }
 }

@@ -5,9 +5,11 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 /// Connections of the lab at one time.
 pub const LAB_CONNECTIONS: u32 = 64;
+/// Connections that wait for one of those, and those for health checks.
+pub const LAB_WAITING: u32 = 128;
 /// Descriptors reserved for everything other than the node's connections: the
 /// store, the trace, listeners, the lab, the runtime.
-const RESERVED: u64 = 96 + LAB_CONNECTIONS as u64;
+const RESERVED: u64 = 96 + (LAB_CONNECTIONS + LAB_WAITING) as u64;
 /// No more connections than this, whatever the system allows.
 const MOST: u64 = 1 << 20;
 
@@ -46,7 +48,7 @@ mod tests {
 
     #[test]
     fn connections_leave_room_for_files_and_ourselves() {
-        assert_eq!(Descriptors { limit: 1_024 }.connections(4), 1_024 - 160 - 4);
+        assert_eq!(Descriptors { limit: 1_024 }.connections(4), 1_024 - 288 - 4);
         assert_eq!(Descriptors { limit: 50 }.connections(4), 8);
         assert_eq!(Descriptors { limit: u64::MAX }.connections(4), 1 << 20);
     }

@@ -38,7 +38,7 @@ pub(crate) use self::cork::Cork;
 pub use self::credentials::Credentials;
 pub use self::eyeballs::{connect_first, first_to_answer, resolve_host};
 pub use self::identity::{Identity, IdentityError};
-pub use self::limits::{Descriptors, LAB_CONNECTIONS, raise_descriptors};
+pub use self::limits::{Descriptors, LAB_CONNECTIONS, LAB_WAITING, raise_descriptors};
 pub(crate) use self::listen::Admission;
 pub(crate) use self::names::SourceNames;
 pub(crate) use self::outbox::{ConnectionJob, Outbox, ServeFrom};

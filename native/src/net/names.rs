@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use servent_core::node::{DownloadSource, Get, Input, NodeCommand};
+use servent_core::node::{DownloadSource, FetchCommand, Get, Input, NodeCommand};
 use tokio::net::lookup_host;
 
 /// Names that are remembered; those of one command are fewer.
@@ -39,7 +39,7 @@ impl SourceNames {
         let learn = |get: &Get| get.sources.iter().for_each(|source| self.learn(source));
         match input {
             Input::Start(restored) => restored.fetches.iter().for_each(|row| learn(&row.get)),
-            Input::Command(NodeCommand::Get(get)) => learn(get),
+            Input::Command(NodeCommand::Fetch(FetchCommand::Get(get))) => learn(get),
             _ => {}
         }
     }

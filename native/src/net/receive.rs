@@ -4,7 +4,7 @@
 use std::io;
 use std::sync::Arc;
 
-use servent_core::node::{Input, StoreError};
+use servent_core::node::{ConnInput, Input, StoreError};
 use servent_core::wire::http::Chunks;
 
 use super::conn::{Conn, ConnectionOver};
@@ -103,7 +103,11 @@ impl Conn {
                 if let Err(why) = written {
                     // What was received before the error is kept.
                     if at > start && settle(&part).await.is_ok() {
-                        self.report(Input::Stored { conn: self.id, bytes: at - start }).await?;
+                        self.report(Input::Connection(
+                            self.id,
+                            ConnInput::Stored { bytes: at - start },
+                        ))
+                        .await?;
                     }
                     return self.disk_failed(why).await;
                 }
@@ -120,10 +124,15 @@ impl Conn {
                     return self.disk_failed(why).await;
                 }
                 (watch, reported) = (Stopwatch::start(), at);
-                self.report(Input::Stored { conn: self.id, bytes: at - start }).await?;
+                self.report(Input::Connection(self.id, ConnInput::Stored { bytes: at - start }))
+                    .await?;
             }
             if taken.whole && !matches!(body, BodyLength::Sized(_)) {
-                self.report(Input::BodyEnded { conn: self.id, unread: taken.unread }).await?;
+                self.report(Input::Connection(
+                    self.id,
+                    ConnInput::BodyEnded { unread: taken.unread },
+                ))
+                .await?;
             }
             if last {
                 return if read == ReadOutcome::More { Ok(()) } else { Err(ConnectionOver) };

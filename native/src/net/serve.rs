@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::time::Duration;
 
-use servent_core::node::{Input, StoreError};
+use servent_core::node::{ConnInput, Input, StoreError};
 use tokio::io::Interest;
 
 use super::Cork;
@@ -56,7 +56,10 @@ impl Conn {
         };
         match sent {
             Ok(()) if self.outbox.is_cut() => Ok(()),
-            Ok(()) => self.report(Input::Served { conn: self.id, bytes: end - start }).await,
+            Ok(()) => {
+                self.report(Input::Connection(self.id, ConnInput::Served { bytes: end - start }))
+                    .await
+            }
             Err(why) => self.disk_failed(why).await,
         }
     }
@@ -100,7 +103,7 @@ impl Conn {
                 let bytes = (at - part.start).saturating_sub(unacknowledged(&self.stream));
                 if bytes > reported {
                     reported = bytes;
-                    self.report(Input::Served { conn: self.id, bytes }).await?;
+                    self.report(Input::Connection(self.id, ConnInput::Served { bytes })).await?;
                 }
             }
         }

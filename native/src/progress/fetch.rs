@@ -4,12 +4,15 @@
 use std::io::Write as _;
 use std::net::SocketAddr;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::json;
 use servent_core::node::{FetchView, SourceView};
 use servent_core::text::{Lines, Shown};
 use servent_core::time::Instant;
 
+use super::bars::{above_bars, add_bar, remove_bar};
+use super::fit::{ProgressLine, columns};
+use super::speed::RecentRate;
 use super::{Voice, bytes, length, rate};
 
 /// The downloads of one command, side by side.
@@ -17,30 +20,22 @@ pub(crate) struct Bars {
     voice: Voice,
     /// There are several, so each line names its download.
     named: bool,
-    bars: MultiProgress,
 }
 
 impl Bars {
     /// For a single download.
-    pub(crate) fn new(voice: Voice) -> Self {
-        Self { voice, named: false, bars: MultiProgress::new() }
+    pub(crate) const fn new(voice: Voice) -> Self {
+        Self { voice, named: false }
     }
 
     /// For several.
-    pub(crate) fn named(voice: Voice) -> Self {
-        Self { named: true, ..Self::new(voice) }
+    pub(crate) const fn named(voice: Voice) -> Self {
+        Self { voice, named: true }
     }
 
     /// Adds one of them.
     pub(crate) fn download(&self, name: &str) -> FetchProgress {
-        let bar = (self.voice == Voice::Terminal).then(|| {
-            let bar = self.bars.add(ProgressBar::new(1));
-            // Text that is too long for one line is cut.
-            if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
-                bar.set_style(style);
-            }
-            bar
-        });
+        let bar = (self.voice == Voice::Terminal).then(add_bar);
         let shown = Shown(name).to_string();
         let about = if self.named { format!("{shown}: ") } else { String::new() };
         FetchProgress {
@@ -51,7 +46,7 @@ impl Bars {
             bar,
             said: String::new(),
             tenth: 0,
-            speed: Speed::default(),
+            speed: RecentRate::default(),
         }
     }
 
@@ -61,10 +56,9 @@ impl Bars {
             Voice::Json => {
                 print_line(&json!({ "event": "failed", "name": name, "why": why }).to_string());
             }
-            Voice::Terminal => {
-                _ = self.bars.println(format!("{}: {}", Shown(name), Lines(why)));
+            Voice::Terminal | Voice::Lines | Voice::Quiet => {
+                eprint_line(&format!("{}: {why}", Shown(name)))
             }
-            Voice::Lines | Voice::Quiet => eprint_line(&format!("{}: {why}", Shown(name))),
         }
     }
 }
@@ -82,45 +76,23 @@ pub(crate) struct FetchProgress {
     said: String,
     /// The last tenth of the file that was reported.
     tenth: u64,
-    speed: Speed,
+    speed: RecentRate,
 }
 
-/// A rate over the last few seconds.
-#[derive(Debug, Default)]
-struct Speed {
-    since: Option<(Instant, u64)>,
-    per_second: u64,
-}
-
-impl Speed {
-    /// While nothing comes, there is no rate: the time until something comes again
-    /// is not part of it, nor are bytes that are found to be there already.
-    fn measure(&mut self, now: Instant, view: &FetchView) -> u64 {
-        if receives(view) {
-            return self.update(now, view.have);
-        }
-        *self = Self::default();
-        0
+/// While nothing comes, there is no rate: the time until something comes again is
+/// not part of it, nor are bytes that are found to be there already.
+fn recent(speed: &mut RecentRate, now: Instant, view: &FetchView) -> u64 {
+    if receives(view) {
+        return speed.update(now, view.have);
     }
-
-    fn update(&mut self, now: Instant, have: u64) -> u64 {
-        let (at, before) = *self.since.get_or_insert((now, have));
-        let passed = now.since(at).as_millis();
-        if passed >= 500 {
-            let fresh = have.saturating_sub(before).saturating_mul(1_000) / passed;
-            // The average of the old and the new rate: steady, yet it follows.
-            self.per_second =
-                if self.per_second == 0 { fresh } else { self.per_second.midpoint(fresh) };
-            self.since = Some((now, have));
-        }
-        self.per_second
-    }
+    *speed = RecentRate::default();
+    0
 }
 
 impl FetchProgress {
     /// Shows the current state.
     pub(crate) fn show(&mut self, now: Instant, view: &FetchView) {
-        let per_second = self.speed.measure(now, view);
+        let per_second = recent(&mut self.speed, now, view);
         match self.voice {
             Voice::Quiet => {}
             Voice::Terminal => self.draw(now, view, per_second),
@@ -146,28 +118,35 @@ impl FetchProgress {
 
     /// Reports a problem with a source.
     pub(crate) fn trouble(&self, at: SocketAddr, what: &str) {
-        match (&self.bar, self.voice) {
-            (Some(bar), _) => bar.println(format!("{}{at} {what}", self.about)),
-            (None, Voice::Lines) => eprint_line(&format!("{}{at} {what}", self.about)),
-            (None, Voice::Json) => {
+        match self.voice {
+            Voice::Terminal | Voice::Lines => eprint_line(&format!("{}{at} {what}", self.about)),
+            Voice::Json => {
                 let name = &self.name;
                 let line = json!({ "event": "trouble", "name": name, "source": at, "what": what });
                 print_line(&line.to_string());
             }
-            _ => {}
+            Voice::Quiet => {}
         }
     }
 
     /// Removes the bar.
     pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+            remove_bar(bar);
         }
     }
 
     fn draw(&self, now: Instant, view: &FetchView, per_second: u64) {
         let Some(bar) = &self.bar else { return };
-        bar.set_message(drawn(&self.shown, &share(view), &line(now, view, per_second)));
+        let said = Said::of_view(now, view, per_second);
+        let line = ProgressLine {
+            name: &self.shown,
+            share: &share(view),
+            amount: &said.amount,
+            speed: &said.speed,
+            others: &said.others,
+        };
+        bar.set_message(line.fit(columns()));
     }
 
     fn passed_a_tenth(&mut self, view: &FetchView) -> bool {
@@ -177,19 +156,6 @@ impl FetchProgress {
         self.tenth = self.tenth.max(tenth);
         passed
     }
-}
-
-/// The longest part of a name shown beside other text.
-const NAME: usize = 24;
-
-/// A line for a terminal: the start of the name, the share that is downloaded,
-/// the rest.
-fn drawn(name: &str, share: &str, rest: &str) -> String {
-    let mut short: String = name.chars().take(NAME).collect();
-    if short.len() < name.len() {
-        short = name.chars().take(NAME - 1).chain(['…']).collect();
-    }
-    format!("{short} {share} {rest}")
 }
 
 /// How much of a file is downloaded, in percent, once its size is known. Never
@@ -224,28 +190,50 @@ fn receives(view: &FetchView) -> bool {
     view.sources.iter().any(|source| source.state == "receiving")
 }
 
-/// One line about a download. While some source sends, others are told of only if we
-/// stand in line there.
-fn line(now: Instant, view: &FetchView, per_second: u64) -> String {
-    let mut parts = Vec::new();
-    let receives = receives(view);
-    if receives {
-        let of = view.size.map_or_else(String::new, |size| format!(" of {}", bytes(size)));
-        // A rate is only known after a moment.
-        let speed = match per_second {
-            0 => String::new(),
-            _ => format!(", {}", rate(per_second)),
-        };
-        parts.push(format!("{}{of}{speed}", bytes(view.have)));
-        let left = view.size.map_or(0, |size| size.saturating_sub(view.have));
-        if let Some(seconds) = left.checked_div(per_second).filter(|_| left > 0) {
-            parts.push(format!("{} left", length(seconds)));
+/// What a line says about a download.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Said {
+    amount: String,
+    /// Rate and the time left, once they are known.
+    speed: String,
+    others: String,
+}
+
+impl Said {
+    /// While some source sends, others are told of only if we stand in line there.
+    fn of_view(now: Instant, view: &FetchView, per_second: u64) -> Self {
+        // All of it is here, and its sources are done with us.
+        if view.state == "verifying" {
+            return Self { others: String::from("checking what has arrived"), ..Self::default() };
         }
+        let mut said = Self::default();
+        let receives = receives(view);
+        if receives {
+            let of = view.size.map_or_else(String::new, |size| format!(" of {}", bytes(size)));
+            said.amount = format!("{}{of}", bytes(view.have));
+            // A rate is only known after a moment.
+            if per_second > 0 {
+                said.speed = rate(per_second);
+                let left = view.size.map_or(0, |size| size.saturating_sub(view.have));
+                if left > 0 {
+                    said.speed.push_str(&format!(", {} left", length(left / per_second)));
+                }
+            }
+        }
+        let others = view.sources.iter().filter(|s| s.state != "receiving");
+        let told = others.filter(|s| !receives || matters(s));
+        said.others = told.map(|s| source(now, s)).collect::<Vec<_>>().join("; ");
+        said
     }
-    let others = view.sources.iter().filter(|s| s.state != "receiving");
-    let told = others.filter(|s| !receives || matters(s));
-    parts.extend(told.map(|s| source(now, s)));
-    parts.join("; ")
+}
+
+/// One line about a download.
+fn line(now: Instant, view: &FetchView, per_second: u64) -> String {
+    let Said { amount, speed, others } = Said::of_view(now, view, per_second);
+    let own = [amount, speed].into_iter().filter(|part| !part.is_empty());
+    let own = own.collect::<Vec<_>>().join(", ");
+    let all = [own, others].into_iter().filter(|part| !part.is_empty());
+    all.collect::<Vec<_>>().join("; ")
 }
 
 fn source(now: Instant, source: &SourceView) -> String {
@@ -269,13 +257,15 @@ fn source(now: Instant, source: &SourceView) -> String {
 }
 
 pub(super) fn print_line(text: &str) {
-    let mut out = std::io::stdout().lock();
-    // A closed pipe does not stop the download.
-    let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+    above_bars(|| {
+        let mut out = std::io::stdout().lock();
+        // A closed pipe does not stop the download.
+        let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+    });
 }
 
 pub(super) fn eprint_line(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", Lines(text));
+    above_bars(|| _ = writeln!(std::io::stderr(), "{}", Lines(text)));
 }
 
 #[cfg(test)]
@@ -323,7 +313,7 @@ mod tests {
     #[test]
     fn a_running_download_tells_rate_and_rest() {
         let text = line(Instant::ZERO, &view("receiving", 5_120), 1_024);
-        assert_eq!(text, "5.0 KiB of 10.0 KiB, 1.0 KiB/s; 5 s left");
+        assert_eq!(text, "5.0 KiB of 10.0 KiB, 1.0 KiB/s, 5 s left");
     }
 
     #[test]
@@ -339,14 +329,10 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_fits_sixty_columns_whatever_the_file_is_called() {
-        let view = view("receiving", 5_120);
-        let rest = line(Instant::ZERO, &view, 1_024);
-        let long = drawn(&"ä".repeat(300), &share(&view), &rest);
-        assert!(long.chars().count() <= 80, "{long}");
-        let short = drawn("song.ogg", &share(&view), &rest);
-        assert_eq!(short, "song.ogg  50 % 5.0 KiB of 10.0 KiB, 1.0 KiB/s; 5 s left");
-        assert!(short.len() <= 60);
+    fn while_it_is_checked_its_sources_are_not_called_idle() {
+        let mut view = view("idle", 10_240);
+        view.state = "verifying".into();
+        assert_eq!(line(Instant::ZERO, &view, 0), "checking what has arrived");
     }
 
     #[test]
@@ -371,21 +357,14 @@ mod tests {
 
     #[test]
     fn a_rate_begins_with_the_bytes_that_come() {
-        let mut speed = Speed::default();
-        let at = Instant::from_secs;
-        assert_eq!(speed.measure(at(0), &view("receiving", 0)), 0);
-        assert_eq!(speed.measure(at(1), &view("receiving", 1_000)), 1_000);
-        assert_eq!(speed.measure(at(2), &view("waiting", 1_000)), 0);
+        let mut speed = RecentRate::default();
+        let mut at =
+            |second, view: &FetchView| recent(&mut speed, Instant::from_secs(second), view);
+        assert_eq!(at(0, &view("receiving", 0)), 0);
+        assert_eq!(at(1, &view("receiving", 1_000)), 1_000);
+        assert_eq!(at(2, &view("waiting", 1_000)), 0);
         // A minute later it goes on, and what an earlier run left is found.
-        assert_eq!(speed.measure(at(60), &view("receiving", 9_000)), 0);
-        assert_eq!(speed.measure(at(61), &view("receiving", 9_500)), 500);
-    }
-
-    #[test]
-    fn the_rate_follows_the_bytes() {
-        let mut speed = Speed::default();
-        assert_eq!(speed.update(Instant::ZERO, 0), 0);
-        assert_eq!(speed.update(Instant::from_secs(1), 1_000), 1_000);
-        assert_eq!(speed.update(Instant::from_secs(2), 1_000), 500);
+        assert_eq!(at(60, &view("receiving", 9_000)), 0);
+        assert_eq!(at(61, &view("receiving", 9_500)), 500);
     }
 }

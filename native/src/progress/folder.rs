@@ -2,9 +2,10 @@
 
 use std::net::SocketAddr;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::json;
 
+use super::bars::{add_bar, remove_bar};
 use super::{Voice, bytes, count, fetch, rate};
 
 /// Shows a folder.
@@ -20,13 +21,7 @@ pub(crate) struct FolderProgress {
 impl FolderProgress {
     /// For a folder of that many files.
     pub(crate) fn new(voice: Voice, name: &str, files: u64) -> Self {
-        let bar = (voice == Voice::Terminal).then(|| {
-            let bar = ProgressBar::new(files);
-            if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
-                bar.set_style(style);
-            }
-            bar
-        });
+        let bar = (voice == Voice::Terminal).then(add_bar);
         Self { voice, name: name.to_owned(), files, done: 0, bytes: 0, bar }
     }
 
@@ -67,16 +62,13 @@ impl FolderProgress {
     }
 
     fn say(&self, fact: &serde_json::Value, sentence: &str) {
-        match &self.bar {
-            Some(bar) => bar.println(sentence),
-            None => self.voice.note(fact, sentence),
-        }
+        self.voice.note(fact, sentence);
     }
 
     /// Removes the bar.
     pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+            remove_bar(bar);
         }
     }
 

@@ -1,13 +1,17 @@
 //! Progress reports: bars on a terminal, lines in a pipe, objects with
 //! `--json`.
 
+mod bars;
 mod fetch;
+mod fit;
 mod folder;
+mod speed;
 mod stream;
 mod text;
 
 use std::io::IsTerminal as _;
 
+pub(crate) use self::bars::ErrorAboveBars;
 pub(crate) use self::fetch::{Bars, FetchProgress};
 pub(crate) use self::folder::FolderProgress;
 pub(crate) use self::stream::{Reporter, StreamProgress, per_second};

@@ -2,13 +2,16 @@
 
 use std::io::Write as _;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use servent::Clock;
 use servent_core::text::{Lines, Shown};
 use servent_core::time::{Duration, Instant};
 
-use super::{Voice, bytes, length, rate};
+use super::bars::{above_bars, add_bar, remove_bar};
+use super::fit::{ProgressLine, columns};
+use super::speed::RecentRate;
+use super::{Voice, bytes, fetch, length, rate};
 
 /// The shortest time between two redraws on a terminal.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
@@ -16,17 +19,16 @@ const DRAW_EVERY: Duration = Duration::from_millis(100);
 const LINES_EVERY: Duration = Duration::from_secs(2);
 
 /// Reports events of several parallel streams.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(crate) struct Reporter {
     voice: Voice,
     /// Standard output carries a stream, so facts go to standard error.
     aside: bool,
-    bars: MultiProgress,
 }
 
 impl Reporter {
-    pub(crate) fn new(voice: Voice, aside: bool) -> Self {
-        Self { voice, aside, bars: MultiProgress::new() }
+    pub(crate) const fn new(voice: Voice, aside: bool) -> Self {
+        Self { voice, aside }
     }
 
     /// Reports an event during progress: an object for a program, a sentence
@@ -36,8 +38,7 @@ impl Reporter {
             Voice::Quiet => {}
             Voice::Json => self.write(&fact.to_string()),
             // Without standard error nobody is reading.
-            Voice::Terminal => _ = self.bars.println(Lines(sentence).to_string()),
-            Voice::Lines => _ = writeln!(std::io::stderr(), "{}", Lines(sentence)),
+            Voice::Terminal | Voice::Lines => fetch::eprint_line(sentence),
         }
     }
 
@@ -46,8 +47,7 @@ impl Reporter {
     pub(crate) fn show(&self, sentence: &str) {
         match self.voice {
             Voice::Json => {}
-            Voice::Terminal => _ = self.bars.println(Lines(sentence).to_string()),
-            _ => _ = writeln!(std::io::stderr(), "{}", Lines(sentence)),
+            _ => fetch::eprint_line(sentence),
         }
     }
 
@@ -69,10 +69,9 @@ impl Reporter {
     fn write(&self, line: &str) {
         // A closed pipe does not stop a stream.
         if self.aside {
-            let _ = writeln!(std::io::stderr(), "{line}");
+            above_bars(|| _ = writeln!(std::io::stderr(), "{line}"));
         } else {
-            let mut out = std::io::stdout().lock();
-            let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+            fetch::print_line(line);
         }
     }
 }
@@ -86,27 +85,32 @@ pub(crate) struct StreamProgress {
     /// Bytes transferred before.
     there: u64,
     clock: Clock,
-    begun: Instant,
-    shown: Instant,
+    /// When the first byte travelled: what went before, such as a person's thinking,
+    /// is not part of the rate.
+    begun: Option<Instant>,
+    shown: Option<Instant>,
+    recent: RecentRate,
 }
 
 impl StreamProgress {
     pub(crate) fn new(reporter: &Reporter, name: &str, of: Option<u64>) -> Self {
-        let clock = Clock::new();
-        let now = clock.now();
-        let bar = (reporter.voice == Voice::Terminal).then(|| {
-            let (bar, template) = match of {
-                Some(of) => (ProgressBar::new(of), "{prefix} [{bar:30}] {percent:>3} %  {msg}"),
-                None => (ProgressBar::new_spinner(), "{prefix} {spinner} {msg}"),
-            };
-            if let Ok(style) = ProgressStyle::with_template(template) {
-                bar.set_style(style.progress_chars("=> "));
-            }
-            bar.set_prefix(Shown(name).to_string());
-            reporter.bars.add(bar)
-        });
-        let (reporter, name) = (reporter.clone(), name.to_owned());
-        Self { reporter, bar, name, of, there: 0, clock, begun: now, shown: now }
+        let bar = (reporter.voice == Voice::Terminal).then(add_bar);
+        Self {
+            reporter: *reporter,
+            bar,
+            name: name.to_owned(),
+            of,
+            there: 0,
+            clock: Clock::new(),
+            begun: None,
+            shown: None,
+            recent: RecentRate::default(),
+        }
+    }
+
+    /// Now it begins.
+    pub(crate) fn begin(&mut self) {
+        self.begun.get_or_insert_with(|| self.clock.now());
     }
 
     /// Counts bytes that took no time of ours.
@@ -116,22 +120,29 @@ impl StreamProgress {
 
     /// Shows the number of bytes transferred so far.
     pub(crate) fn show(&mut self, so_far: u64) {
+        self.begin();
         let terminal = self.reporter.voice == Voice::Terminal;
         let every = if terminal { DRAW_EVERY } else { LINES_EVERY };
         let now = self.clock.now();
-        if self.reporter.voice == Voice::Quiet || now.since(self.shown) < every {
-            return;
-        }
-        self.shown = now;
         let carried = so_far.saturating_sub(self.there);
-        let per_second = per_second(carried, now.since(self.begun));
-        let text = line(so_far, self.of, per_second);
-        if let Some(bar) = &self.bar {
-            bar.set_position(so_far);
-            bar.set_message(text);
+        // Where it is not drawn, the first line comes after a while.
+        let before = *self.shown.get_or_insert(now);
+        if self.reporter.voice == Voice::Quiet || now.since(before) < every {
             return;
         }
+        self.shown = Some(now);
+        let per_second = self.recent.update(now, carried);
+        let (amount, speed) = (amount(so_far, self.of), speed(so_far, self.of, per_second));
         let Self { name, of, .. } = self;
+        if let Some(bar) = &self.bar {
+            let name = &Shown(name).to_string();
+            let share = &share(so_far, *of);
+            let (amount, speed) = (&amount, &speed);
+            let line = ProgressLine { name, share, amount, speed, others: "" };
+            bar.set_message(line.fit(columns()));
+            return;
+        }
+        let text = if speed.is_empty() { amount } else { format!("{amount}, {speed}") };
         let fact = json!({ "event": "progress", "name": name, "bytes": so_far, "of": of, "rate": per_second });
         self.reporter.tell(&fact, &format!("{}: {text}", Shown(name)));
     }
@@ -139,10 +150,9 @@ impl StreamProgress {
     /// Removes the bar; returns how long the stream took.
     pub(crate) fn finish(&self) -> Duration {
         if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-            self.reporter.bars.remove(bar);
+            remove_bar(bar);
         }
-        self.clock.now().since(self.begun)
+        self.begun.map_or(Duration::ZERO, |begun| self.clock.now().since(begun))
     }
 }
 
@@ -152,14 +162,25 @@ pub(crate) fn per_second(so_far: u64, passed: Duration) -> u64 {
     u64::try_from(wide).unwrap_or(u64::MAX)
 }
 
-fn line(so_far: u64, of: Option<u64>, per_second: u64) -> String {
-    let Some(of) = of else { return format!("{}, {}", bytes(so_far), rate(per_second)) };
-    let mut line = format!("{} of {}, {}", bytes(so_far), bytes(of), rate(per_second));
-    let left = of.saturating_sub(so_far).checked_div(per_second);
-    if let Some(left) = left.filter(|seconds| *seconds > 0) {
-        line.push_str(&format!(", {} left", length(left)));
+fn amount(so_far: u64, of: Option<u64>) -> String {
+    let of = of.map_or_else(String::new, |of| format!(" of {}", bytes(of)));
+    format!("{}{of}", bytes(so_far))
+}
+
+/// Rate and time left, once there is a rate.
+fn speed(so_far: u64, of: Option<u64>, per_second: u64) -> String {
+    if per_second == 0 {
+        return String::new();
     }
-    line
+    let left = of.map_or(0, |of| of.saturating_sub(so_far) / per_second);
+    let left = if left > 0 { format!(", {} left", length(left)) } else { String::new() };
+    format!("{}{left}", rate(per_second))
+}
+
+/// How much of it is there, in per cent.
+fn share(so_far: u64, of: Option<u64>) -> String {
+    let percent = of.filter(|of| *of > 0).map(|of| u128::from(so_far) * 100 / u128::from(of));
+    percent.map_or_else(String::new, |percent| format!("{:>3} %", percent.min(100)))
 }
 
 #[cfg(test)]
@@ -168,10 +189,17 @@ mod tests {
 
     #[test]
     fn a_line_tells_what_is_known() {
-        assert_eq!(line(2_048, None, 1_024), "2.0 KiB, 1.0 KiB/s");
-        assert_eq!(line(2_048, Some(4_096), 1_024), "2.0 KiB of 4.0 KiB, 1.0 KiB/s, 2 s left");
-        assert_eq!(line(0, Some(4_096), 0), "0 B of 4.0 KiB, 0 B/s", "nobody knows");
-        assert_eq!(line(4_096, Some(4_096), 1_024), "4.0 KiB of 4.0 KiB, 1.0 KiB/s");
+        assert_eq!(amount(2_048, None), "2.0 KiB");
+        assert_eq!(amount(2_048, Some(4_096)), "2.0 KiB of 4.0 KiB");
+        assert_eq!(speed(2_048, None, 1_024), "1.0 KiB/s");
+        assert_eq!(speed(2_048, Some(4_096), 1_024), "1.0 KiB/s, 2 s left");
+        assert_eq!(speed(0, Some(4_096), 0), "", "nobody knows");
+        assert_eq!(speed(4_096, Some(4_096), 1_024), "1.0 KiB/s");
+        assert_eq!((share(1, Some(3)), share(1, None)), (" 33 %".into(), String::new()));
+    }
+
+    #[test]
+    fn rates_are_averages() {
         assert_eq!(per_second(1_000, Duration::from_millis(500)), 2_000);
         assert_eq!(per_second(0, Duration::ZERO), 0);
     }

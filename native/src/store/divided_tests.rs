@@ -4,6 +4,7 @@ use std::time::Duration;
 use servent_core::id::FileKey;
 use servent_core::lease::Partition;
 use servent_core::lease::membership::Leader;
+use servent_core::node::SiteInput;
 use servent_core::node::swarm::{self, PartitionedAccount};
 
 use super::contract_tests::{Bed, database, places, row, server};
@@ -37,14 +38,14 @@ impl<'a> TestMember<'a> {
             match self.bed.run(news) {
                 Err(_) => return,
                 Ok(Err(why)) => self.ended = Some(why),
-                Ok(Ok(Some(Input::Leads { parts, queue }))) => {
+                Ok(Ok(Some(Input::Site(SiteInput::Leads { parts, queue })))) => {
                     self.leads.extend(parts);
                     self.rows.extend(queue);
                 }
                 Ok(Ok(Some(Input::Swarm(swarm::Input::Accounts { accounts })))) => {
                     self.accounts.extend(accounts);
                 }
-                Ok(Ok(Some(Input::Divided { leaders }))) => {
+                Ok(Ok(Some(Input::Site(SiteInput::Divided { leaders })))) => {
                     self.leads.retain(|part| leaders[usize::from(part.0)] == Leader::Us);
                 }
                 Ok(Ok(_)) => {}

@@ -9,6 +9,7 @@ use servent_core::unicast::UnicastPayload;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::message::{CHUNK, DATA};
+use super::offer::Source;
 use super::secret::TAG;
 
 /// Data messages read together: handing one to another thread costs as much as
@@ -26,6 +27,8 @@ pub(super) enum Next {
     Messages(Vec<UnicastPayload>),
     /// Nothing: this is the digest of all of it.
     End([u8; 32]),
+    /// Nothing: it has changed since it was offered, and what was read is a mixture.
+    Changed,
 }
 
 /// What was read, and with what it goes on.
@@ -37,12 +40,19 @@ struct ReadAhead {
     left: Option<u64>,
     /// Data messages; none at the end.
     messages: Vec<UnicastPayload>,
+    /// Where it is read, if it has a path.
+    source: Option<Source>,
+    changed: bool,
 }
 
 impl Ahead {
     /// Begins to read at the file's position, after what has this digest.
-    pub(super) fn begin(file: File, hash: Hasher, left: Option<u64>) -> Self {
-        let read = ReadAhead { file, hash, left, messages: Vec::new() };
+    pub(super) fn begin(
+        (file, source): (File, Option<Source>),
+        hash: Hasher,
+        left: Option<u64>,
+    ) -> Self {
+        let read = ReadAhead { file, hash, left, messages: Vec::new(), source, changed: false };
         Self { reading: spawn_blocking(|| read.more()) }
     }
 
@@ -50,10 +60,13 @@ impl Ahead {
     /// loses nothing.
     ///
     /// # Errors
-    /// It cannot be read, or is shorter than was said.
+    /// It cannot be read.
     pub(super) async fn next(&mut self) -> io::Result<Next> {
         let mut read = (&mut self.reading).await.map_err(io::Error::other)??;
         let messages = std::mem::take(&mut read.messages);
+        if read.changed {
+            return Ok(Next::Changed);
+        }
         if messages.is_empty() {
             return Ok(Next::End(read.hash.finalize().into()));
         }
@@ -66,7 +79,13 @@ impl ReadAhead {
     fn more(mut self) -> io::Result<Self> {
         while self.messages.len() < BLOCK {
             let message = self.message()?;
+            if self.changed {
+                return Ok(self);
+            }
             if message.len() == 1 {
+                if self.messages.is_empty() {
+                    self.changed = !self.is_as_offered()?;
+                }
                 break;
             }
             self.hash.update(&message[1..]);
@@ -79,6 +98,13 @@ impl ReadAhead {
         Ok(self)
     }
 
+    fn is_as_offered(&self) -> io::Result<bool> {
+        match &self.source {
+            Some(Source { path, stamp: Some(stamp) }) => stamp.holds(&self.file, path),
+            _ => Ok(true),
+        }
+    }
+
     /// The next message, with room for its seal; only its type byte at the end.
     fn message(&mut self) -> io::Result<Vec<u8>> {
         let mut message = Vec::with_capacity(1 + CHUNK + TAG);
@@ -87,9 +113,7 @@ impl ReadAhead {
             Some(left) => {
                 let most = (*left).min(CHUNK as u64);
                 let got = (&self.file).take(most).read_to_end(&mut message)? as u64;
-                if got < most {
-                    return Err(io::Error::other("it has become shorter since it was offered"));
-                }
+                self.changed |= got < most;
                 *left -= got;
             }
             None => {

@@ -1,16 +1,23 @@
 //! Maps offered files to files on the disk.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::offer::OfferEntry;
+use super::offer::{OfferEntry, total};
 use super::quota::Quota;
 use super::target::{Begun, NAMES, TargetFile};
 use super::writers::Writers;
-use crate::files::{number_path, part_path, safe_os_path};
+use crate::files::{NAME_BYTES, free_room, number_path, part_path, safe_os_path};
+
+/// The longest path of a file in bytes: the system's limit without its last zero.
+const PATH_BYTES: usize = 4_095;
+/// How much of a long name is shown.
+const SHOWN: usize = 40;
 
 /// Where received files go.
 #[derive(Debug, Clone)]
@@ -29,6 +36,8 @@ pub struct TransferInbox {
     place: InboxPlace,
     /// Names used by other files of this transfer.
     taken: BTreeSet<PathBuf>,
+    /// Folders that are no links.
+    plain: BTreeSet<PathBuf>,
     pub(super) writers: Arc<Writers>,
     pub(super) quota: Option<Arc<Quota>>,
 }
@@ -69,7 +78,7 @@ impl TransferInbox {
     /// `writers` is shared by all parallel transfers.
     #[must_use]
     pub const fn new(place: InboxPlace, writers: Arc<Writers>) -> Self {
-        Self { place, taken: BTreeSet::new(), writers, quota: None }
+        Self { place, taken: BTreeSet::new(), plain: BTreeSet::new(), writers, quota: None }
     }
 
     /// Limits what is written to a quota.
@@ -82,12 +91,52 @@ impl TransferInbox {
     ///
     /// # Errors
     /// The reason, as a sentence for the sender.
-    pub fn suits(&self, entries: &[OfferEntry]) -> Result<(), &'static str> {
+    pub fn suits(&self, entries: &[OfferEntry]) -> Result<(), String> {
         match (&self.place, entries) {
-            (InboxPlace::Folder(_), [_, ..]) => Ok(()),
+            (InboxPlace::Folder(folder), [_, ..]) => {
+                entries.iter().try_for_each(|entry| fits_names(folder, entry))
+            }
             (_, [one]) if !one.is_folder() => Ok(()),
-            (_, []) => Err("there is nothing in it"),
-            _ => Err("only one file or stream is taken here; receive several with -o FOLDER/"),
+            (_, []) => Err("there is nothing in it".into()),
+            _ => {
+                Err("only one file or stream is taken here; receive several with -o FOLDER/".into())
+            }
+        }
+    }
+
+    /// How many bytes are wanted beyond what is free on the disk, counting what
+    /// exists of the entries already; `None` when they fit, or are not files. Blocks.
+    #[must_use]
+    pub fn lacks_room(&self, entries: &[OfferEntry]) -> Option<Shortage> {
+        let (InboxPlace::Folder(at) | InboxPlace::File(at)) = &self.place else { return None };
+        let (free, (_, wanted)) = (free_room(at)?, total(entries));
+        let wanted = wanted.filter(|wanted| *wanted > free)?;
+        let wanted = wanted.saturating_sub(self.exists(entries));
+        (wanted > free).then_some(Shortage { wanted, free })
+    }
+
+    /// How many bytes of these entries seem to exist. Blocks.
+    #[must_use]
+    pub fn exists(&self, entries: &[OfferEntry]) -> u64 {
+        let mut looking = Self::new(self.place.clone(), Arc::clone(&self.writers));
+        let files = entries.iter().filter(|entry| !entry.is_folder());
+        let bytes = files.map(|entry| match looking.look(entry, 0).map(|found| found.there) {
+            Ok(ExistingFile::Part(bytes)) => bytes,
+            Ok(ExistingFile::Whole) => entry.length.unwrap_or(0),
+            Ok(ExistingFile::Nothing) | Err(_) => 0,
+        });
+        bytes.fold(0, u64::saturating_add)
+    }
+
+    /// Gives the folders their dates, once everything in them is complete. Blocks.
+    pub(super) fn date_folders(&self, entries: &[OfferEntry]) {
+        let InboxPlace::Folder(inbox) = &self.place else { return };
+        for entry in entries.iter().filter(|entry| entry.is_folder()) {
+            let path = inbox.join(safe_os_path(&entry.name));
+            let dated = fs::File::open(&path).and_then(|folder| entry.attributes.apply(&folder));
+            if let Err(why) = dated {
+                tracing::debug!(%why, path = %path.display(), "a folder has no date");
+            }
         }
     }
 
@@ -102,13 +151,33 @@ impl TransferInbox {
         entries.iter().map(&mut look).collect()
     }
 
-    fn make(&self, folder: &str) -> io::Result<()> {
-        match &self.place {
-            InboxPlace::Folder(inbox) => {
-                fs::create_dir_all(inbox.join(safe_os_path(folder.as_ref())))
+    fn make(&mut self, folder: &OsStr) -> io::Result<()> {
+        let InboxPlace::Folder(inbox) = self.place.clone() else { return Ok(()) };
+        let inner = safe_os_path(folder);
+        self.no_links(&inbox, &inner)?;
+        fs::create_dir_all(inbox.join(inner))
+    }
+
+    /// Nothing is written through a link that lies in the folder: it may lead out of
+    /// it.
+    fn no_links(&mut self, inbox: &Path, inner: &Path) -> io::Result<()> {
+        let above: Vec<&Path> = inner.ancestors().collect();
+        for path in above.into_iter().rev().filter(|path| *path != Path::new("")) {
+            let path = inbox.join(path);
+            if self.plain.contains(&path) {
+                continue;
             }
-            InboxPlace::Output | InboxPlace::File(_) => Ok(()),
+            match file(&path)? {
+                Some(about) if about.is_symlink() => {
+                    let what =
+                        format!("{} is a link, and nothing is written through one", path.display());
+                    return Err(io::Error::other(what));
+                }
+                Some(about) if about.is_dir() => _ = self.plain.insert(path),
+                _ => return Ok(()), // Below what does not exist there is no link.
+            }
         }
+        Ok(())
     }
 
     /// The first possible name whose number is above `after`, and what exists
@@ -124,7 +193,11 @@ impl TransferInbox {
             }
             InboxPlace::File(file) => file.clone(),
             InboxPlace::Folder(folder) if entry.name.is_empty() => folder.join("received"),
-            InboxPlace::Folder(folder) => folder.join(safe_os_path(entry.name.as_ref())),
+            InboxPlace::Folder(folder) => {
+                let (folder, inner) = (folder.clone(), safe_os_path(&entry.name));
+                self.no_links(&folder, inner.parent().unwrap_or(Path::new("")))?;
+                folder.join(inner)
+            }
         };
         for n in after + 1..=NAMES {
             let name = if n == 1 { wish.clone() } else { number_path(&wish, n) };
@@ -156,12 +229,16 @@ impl TransferInbox {
         mut at: Candidate,
         (from, begun): (u64, Option<&Begun>),
     ) -> io::Result<TargetFile> {
-        if let Some(name) = at.name.as_deref().filter(|_| at.there != ExistingFile::Nothing) {
+        if let (Some(name), Some(begun)) = (at.name.as_deref(), begun) {
             match TargetFile::again(name, from, begun) {
                 // Another transfer took the name first, and nothing is lost.
                 Err(_) if from == 0 => {}
                 other => return other,
             }
+        }
+        // What exists and was not proven belongs to another sender.
+        while at.there != ExistingFile::Nothing {
+            at = self.look(entry, at.n)?;
         }
         loop {
             let Some(name) = &at.name else { return TargetFile::output() };
@@ -180,6 +257,32 @@ impl TransferInbox {
             }
         }
     }
+}
+
+/// What a disk lacks for what is offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shortage {
+    /// Bytes that would be written.
+    pub wanted: u64,
+    /// Bytes that are free.
+    pub free: u64,
+}
+
+/// Checks that a file system keeps this name as it is.
+fn fits_names(folder: &Path, entry: &OfferEntry) -> Result<(), String> {
+    let longest = entry.name.as_bytes().split(|byte| *byte == b'/').map(<[u8]>::len).max();
+    if longest > Some(NAME_BYTES) {
+        let bytes = longest.unwrap_or(0);
+        let name = entry.text();
+        let short: String = name.chars().take(SHOWN).collect();
+        return Err(format!("a name of {bytes} bytes cannot be kept, {NAME_BYTES} can: {short}…"));
+    }
+    let path = part_path(&folder.join(safe_os_path(&entry.name)));
+    if path.as_os_str().len() > PATH_BYTES {
+        let short: String = entry.text().chars().take(SHOWN).collect();
+        return Err(format!("its path would be too long here: {short}…"));
+    }
+    Ok(())
 }
 
 /// The metadata of a path, without following links.
@@ -201,7 +304,8 @@ mod tests {
         let path = |name: &str| dir.path().join(name);
         let inbox =
             || TransferInbox::new(InboxPlace::Folder(dir.path().to_owned()), Arc::default());
-        let entry = OfferEntry { name: "../a.ogg".into(), length: Some(5) };
+        let entry =
+            OfferEntry { name: "../a.ogg".into(), length: Some(5), ..OfferEntry::default() };
         let look = |after| {
             let found = inbox().look(&entry, after).unwrap();
             let name = found.name.unwrap();
@@ -226,7 +330,7 @@ mod tests {
             TransferInbox::new(InboxPlace::Folder(dir.path().to_owned()), Arc::default());
         let mut names = BTreeSet::new();
         for name in ["a/b", "a//b", "a\u{1}", "a\u{2}", "", "received"] {
-            let entry = OfferEntry { name: name.into(), length: Some(1) };
+            let entry = OfferEntry { name: name.into(), length: Some(1), ..OfferEntry::default() };
             let found = inbox.look(&entry, 0).unwrap();
             assert!(names.insert(found.name), "{name}");
         }

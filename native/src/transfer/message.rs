@@ -8,11 +8,12 @@
 //! | 2 end | sender | length (8) and BLAKE3 digest (32) of the whole file |
 //! | 3 alive | both | nothing: a keep-alive |
 //! | 4 stopped | sender | why |
-//! | 5 offer | sender | entries: length (8; all ones: unknown), bytes of the name (2), name |
+//! | 5 offer | sender | entries: length (8; all ones: unknown), flags (1), seconds since 1970 (8), nanoseconds (4), bytes of the name (2), name |
 //! | 6 offered | sender | number of entries (4): the end of the offer |
 //! | 7 proof | sender | entry (4), length (8), keyed BLAKE3 (32) of that much of it ([`super::proof`]) |
 //! | 8 begin | sender | entry (4), starting offset (8) |
 //! | 9 done | sender | nothing: everything was sent; all receivers have the parcel |
+//! | 11 lacks | sender | entry (4; all ones: it was not offered), 1 when it changed while it was read (1), bytes of the name (2), name, why |
 //! | 10 parcel | sender | TCP port of its swarm (2), key (32), SHA-256 (32), name: the label of a parcel |
 //! | 16 whole | receiver | nothing: everything was received |
 //! | 17 failed | receiver | why |
@@ -23,11 +24,15 @@
 //! | 22 there | receiver | entry (4): it exists completely |
 //! | 23 meeting | receiver | its half of the key exchange |
 //! | 24 join | receiver | version (1), its half of the key exchange, if it has a code |
+//! | 26 full | receiver | why: as failed, and its disk is full |
 //! | 25 myself | receiver | number (16): the same whenever it comes to this sender |
 //!
 //! The sender offers everything, the receiver says which of it seems to exist
 //! already, the sender proves that it is the same, and what is missing follows,
-//! file by file. A name ending in `/` is a folder. After a meeting, which is a
+//! file by file. A name ending in `/` is a folder. Names are bytes, for not every
+//! system has names of text. The flags of an entry are 1: it may be run, 2: the time
+//! of its last change is known. What cannot be read, or changes while it is read, is
+//! told as lacking, and the rest goes on. After a meeting, which is a
 //! key exchange (`secret`), every message is encrypted and authenticated.
 //!
 //! Where one sends to several (`many`), it is the receiver that connects: it
@@ -35,12 +40,15 @@
 //! the label of the parcel; the receiver says go, and whole once it has all, and
 //! the sender says done once everybody has.
 
+use std::ffi::OsString;
 use std::fmt;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 use servent_core::id::Guid;
 use servent_core::unicast::UnicastPayload;
 
-use super::offer::OfferEntry;
+use super::offer::{Lacking, OfferEntry};
+use crate::files::FileAttributes;
 
 /// The protocol version in a hello.
 pub(super) const VERSION: u8 = 4;
@@ -53,6 +61,11 @@ const TEXT: usize = 512;
 /// The longest name in bytes.
 pub(super) const NAME: usize = 4_096;
 const UNKNOWN: u64 = u64::MAX;
+/// The number of what was not offered.
+const NOT_OFFERED: u32 = u32::MAX;
+/// The flags of an entry.
+const EXECUTABLE: u8 = 1;
+const DATED: u8 = 2;
 
 /// A message from one side to the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +80,7 @@ pub(super) enum TransferMessage {
     Proof { entry: u32, length: u64, sum: [u8; 32] },
     Begin { entry: u32, from: u64 },
     Done,
+    Lacks { entry: Option<u32>, lacking: Lacking },
     Whole,
     Failed { why: String },
     Has { entry: u32, length: u64, key: [u8; 32] },
@@ -76,6 +90,7 @@ pub(super) enum TransferMessage {
     There { entry: u32 },
     Meeting { told: Vec<u8> },
     Join { meeting: Vec<u8> },
+    Full { why: String },
     Parcel(Label),
     Myself { number: Guid },
 }
@@ -112,20 +127,13 @@ impl TransferMessage {
             Self::End { length, sum } => [&[2][..], &length.to_be_bytes(), sum].concat(),
             Self::Alive => vec![3],
             Self::Stopped { why } => [&[4], text(why).as_bytes()].concat(),
-            Self::Offer(entries) => {
-                let mut out = vec![5];
-                for OfferEntry { name, length } in entries {
-                    let name = &name.as_bytes()[..name.floor_char_boundary(NAME)];
-                    out.extend(length.unwrap_or(UNKNOWN).to_be_bytes());
-                    out.extend(u16::try_from(name.len()).unwrap_or(0).to_be_bytes());
-                    out.extend(name);
-                }
-                out
-            }
+            Self::Offer(entries) => entries.iter().fold(vec![5], put_entry),
             Self::Offered { entries } => [&[6][..], &entries.to_be_bytes()].concat(),
             Self::Proof { entry, length, sum } => [&numbered(7, *entry, *length)[..], sum].concat(),
             Self::Begin { entry, from } => numbered(8, *entry, *from),
             Self::Done => vec![9],
+            Self::Lacks { entry, lacking } => put_lacking(*entry, lacking),
+            Self::Full { why } => [&[26], text(why).as_bytes()].concat(),
             Self::Whole => vec![16],
             Self::Failed { why } => [&[17], text(why).as_bytes()].concat(),
             Self::Has { entry, length, key } => [&numbered(18, *entry, *length)[..], key].concat(),
@@ -160,6 +168,8 @@ impl TransferMessage {
             }
             8 => Self::Begin { entry: short(&mut rest)?, from: long(&mut rest)? },
             9 => Self::Done,
+            11 => lacks(rest)?,
+            26 => Self::Full { why: words(rest) },
             16 => Self::Whole,
             17 => Self::Failed { why: words(rest) },
             18 => {
@@ -184,16 +194,67 @@ impl TransferMessage {
     }
 }
 
+fn put_entry(mut out: Vec<u8>, entry: &OfferEntry) -> Vec<u8> {
+    let FileAttributes { modified, executable } = entry.attributes;
+    let dated = if modified.is_some() { DATED } else { 0 };
+    let (seconds, nanos) = modified.unwrap_or_default();
+    out.extend(entry.length.unwrap_or(UNKNOWN).to_be_bytes());
+    out.push(dated | if executable { EXECUTABLE } else { 0 });
+    out.extend(seconds.to_be_bytes());
+    out.extend(nanos.to_be_bytes());
+    put_name(&mut out, entry.name.as_bytes());
+    out
+}
+
+fn put_name(out: &mut Vec<u8>, name: &[u8]) {
+    let name = &name[..name.len().min(NAME)];
+    out.extend(u16::try_from(name.len()).unwrap_or(0).to_be_bytes());
+    out.extend(name);
+}
+
+fn put_lacking(entry: Option<u32>, lacking: &Lacking) -> Vec<u8> {
+    let mut out = vec![11];
+    out.extend(entry.unwrap_or(NOT_OFFERED).to_be_bytes());
+    out.push(u8::from(lacking.changed));
+    put_name(&mut out, lacking.name.as_bytes());
+    out.extend(text(&lacking.why).as_bytes());
+    out
+}
+
+fn lacks(mut rest: &[u8]) -> Option<TransferMessage> {
+    let entry = short(&mut rest)?;
+    let [changed] = *rest.split_off(..1)?.first_chunk()?;
+    let name = name(&mut rest)?;
+    let why = text(&String::from_utf8_lossy(rest)).to_owned();
+    let lacking = Lacking { name, why, changed: changed != 0 };
+    Some(TransferMessage::Lacks {
+        entry: Some(entry).filter(|entry| *entry != NOT_OFFERED),
+        lacking,
+    })
+}
+
 fn entries(mut rest: &[u8]) -> Option<Vec<OfferEntry>> {
     let mut entries = Vec::new();
     while !rest.is_empty() {
         let length = long(&mut rest)?;
-        let named = usize::from(u16::from_be_bytes(*rest.split_off(..2)?.first_chunk()?));
-        let name = rest.split_off(..named).filter(|name| name.len() <= NAME)?;
-        let name = String::from_utf8_lossy(name).into_owned();
-        entries.push(OfferEntry { name, length: (length != UNKNOWN).then_some(length) });
+        let [flags] = *rest.split_off(..1)?.first_chunk()?;
+        let seconds = i64::from_be_bytes(*rest.split_off(..8)?.first_chunk()?);
+        let modified = (flags & DATED != 0).then_some((seconds, short(&mut rest)?));
+        let attributes = FileAttributes { modified, executable: flags & EXECUTABLE != 0 };
+        let name = name(&mut rest)?;
+        entries.push(OfferEntry {
+            name,
+            length: (length != UNKNOWN).then_some(length),
+            attributes,
+        });
     }
     Some(entries)
+}
+
+fn name(rest: &mut &[u8]) -> Option<OsString> {
+    let named = usize::from(u16::from_be_bytes(*rest.split_off(..2)?.first_chunk()?));
+    let name = rest.split_off(..named).filter(|name| name.len() <= NAME)?;
+    Some(OsString::from_vec(name.to_vec()))
 }
 
 fn short(rest: &mut &[u8]) -> Option<u32> {
@@ -219,7 +280,14 @@ mod tests {
     use super::*;
 
     fn all() -> Vec<TransferMessage> {
-        let entry = |name: &str, length| OfferEntry { name: name.into(), length };
+        let entry = |name: &[u8], length: Option<u64>| {
+            let attributes = FileAttributes {
+                modified: length.map(|length: u64| (-1, length as u32)),
+                executable: length.is_none(),
+            };
+            OfferEntry { name: OsString::from_vec(name.to_vec()), length, attributes }
+        };
+        let lacking = |changed| Lacking { name: "a\n".into(), why: "gone".into(), changed };
         vec![
             TransferMessage::Hello { meeting: Vec::new() },
             TransferMessage::Hello { meeting: vec![7; 33] },
@@ -227,11 +295,17 @@ mod tests {
             TransferMessage::End { length: 3, sum: [9; 32] },
             TransferMessage::Alive,
             TransferMessage::Stopped { why: "the disk burns".into() },
-            TransferMessage::Offer(vec![entry("häh/a.ogg", Some(7)), entry("", None)]),
+            TransferMessage::Offer(vec![
+                entry("häh/a.ogg".as_bytes(), Some(7)),
+                entry(b"\xff", None),
+            ]),
             TransferMessage::Offered { entries: 2 },
             TransferMessage::Proof { entry: 1, length: 7, sum: [8; 32] },
             TransferMessage::Begin { entry: 1, from: 5 },
             TransferMessage::Done,
+            TransferMessage::Lacks { entry: Some(1), lacking: lacking(true) },
+            TransferMessage::Lacks { entry: None, lacking: lacking(false) },
+            TransferMessage::Full { why: "no room".into() },
             TransferMessage::Whole,
             TransferMessage::Failed { why: "full".into() },
             TransferMessage::Has { entry: 1, length: 7, key: [4; 32] },

@@ -17,6 +17,7 @@ mod offer;
 mod proof;
 mod quota;
 mod receive;
+mod receive_error;
 mod secret;
 mod send;
 mod talk;
@@ -25,13 +26,16 @@ mod writers;
 
 use std::path::PathBuf;
 
-pub use self::inbox::{InboxPlace, TransferInbox};
-pub use self::offer::{Offer, OfferEntry, OfferError, total};
+pub use self::inbox::{InboxPlace, Shortage, TransferInbox};
+pub use self::offer::{Lacking, Offer, OfferEntry, OfferError, total};
 pub use self::quota::Quota;
-pub use self::receive::{OfferedTransfer, ReceiveError, refuse};
+pub use self::receive::{OfferedTransfer, refuse};
+pub use self::receive_error::ReceiveError;
 pub use self::secret::{CodeError, SecretDoor, TransferCode};
 pub use self::send::{SendFailure, TransferSender};
+pub use self::talk::knock;
 pub use self::writers::Writers;
+pub use crate::files::FileAttributes;
 
 /// Progress of the entries of a transfer, on both sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +56,8 @@ pub enum TransferProgress {
     },
     /// The receiver has all of it.
     There(Carried),
+    /// A file does not arrive, and the others go on.
+    Lacks(Lacking),
 }
 
 /// A file that the receiver has completely.

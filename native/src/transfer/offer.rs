@@ -1,11 +1,13 @@
 //! What is sent in one transfer: files, folders with their content, a stream.
 
 use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::message::NAME;
-use crate::files::number;
+use crate::files::{FileAttributes, FileStamp, number_path};
 
 /// The most files and folders in one transfer.
 pub(super) const ENTRIES: usize = 50_000;
@@ -13,21 +15,61 @@ pub(super) const ENTRIES: usize = 50_000;
 pub(super) const NAMES: usize = 4 << 20;
 
 /// A file or a folder that is offered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OfferEntry {
     /// Its path, with `/` between the components; a folder's ends with one.
     /// Empty: a stream without a name.
-    pub name: String,
+    pub name: OsString,
     /// Its length in bytes; `None` when it is not known before the end.
     pub length: Option<u64>,
+    /// Its date, and whether it may be run.
+    pub attributes: FileAttributes,
 }
 
 impl OfferEntry {
     /// True for a folder.
     #[must_use]
     pub fn is_folder(&self) -> bool {
-        self.name.ends_with('/')
+        self.name.as_bytes().ends_with(b"/")
     }
+
+    /// Its name as text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        name_text(&self.name)
+    }
+}
+
+/// What of a folder did not travel: it could not be read, or changed while it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lacking {
+    /// Its path, as an entry has one.
+    pub name: OsString,
+    /// Why.
+    pub why: String,
+    /// What had travelled of it is a mixture, and of no use.
+    pub changed: bool,
+}
+
+impl Lacking {
+    /// Its name as text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        name_text(&self.name)
+    }
+}
+
+/// A name as text. Bytes that are none are shown by their numbers, so that two
+/// names never look the same.
+fn name_text(name: &OsStr) -> String {
+    let mut text = String::new();
+    for chunk in name.as_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            text.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    text
 }
 
 /// The number of files, without the folders, and their total bytes: `None` when
@@ -43,12 +85,22 @@ pub fn total(entries: &[OfferEntry]) -> (usize, Option<u64>) {
 #[derive(Debug, Default)]
 pub struct Offer {
     pub(super) entries: Vec<OfferEntry>,
-    /// The path of each entry; `None` is standard input.
-    from: Vec<Option<PathBuf>>,
+    /// Where each entry is read; `None` is standard input.
+    from: Vec<Option<Source>>,
     /// What is skipped, and why.
     skipped: Vec<(PathBuf, &'static str)>,
+    /// What in the folders cannot be read.
+    pub(super) lacking: Vec<Lacking>,
     names: usize,
-    taken: BTreeSet<String>,
+    taken: BTreeSet<PathBuf>,
+}
+
+/// Where an entry is read.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    pub(super) path: PathBuf,
+    /// The file as it was offered; `None` for what has no length.
+    pub(super) stamp: Option<FileStamp>,
 }
 
 /// Why something cannot be sent.
@@ -80,16 +132,15 @@ impl Offer {
     /// Standard input alone.
     #[must_use]
     pub fn input() -> Self {
-        let entries = vec![OfferEntry { name: String::new(), length: None }];
-        Self { entries, from: vec![None], ..Self::default() }
+        Self { entries: vec![OfferEntry::default()], from: vec![None], ..Self::default() }
     }
 
-    /// These files and folders, and everything in the folders.
+    /// These files and folders, and everything in the folders that can be read.
     ///
     /// Blocks while it reads the folders.
     ///
     /// # Errors
-    /// One of them cannot be read, or there are too many.
+    /// One of the paths themselves cannot be read, or there are too many.
     pub fn from_paths(paths: &[PathBuf]) -> Result<Self, OfferError> {
         let mut offer = Self::default();
         for path in paths {
@@ -98,64 +149,83 @@ impl Offer {
                 Some(name) => name.to_owned(),
                 None => path.canonicalize().map_err(read)?.file_name().unwrap_or_default().into(),
             };
-            let name = name.to_string_lossy().into_owned();
+            let name = PathBuf::from(name);
             let mut n = 1;
             let mut unused = name.clone();
             while !offer.taken.insert(unused.clone()) {
                 n += 1;
-                unused = number(&name, n);
+                unused = number_path(&name, n);
             }
-            offer.add(path, unused)?;
+            match offer.add(path, unused.into_os_string())? {
+                Ok(()) => {}
+                Err(why) => return Err(read(why)),
+            }
         }
         Ok(offer)
     }
 
-    fn add(&mut self, path: &Path, name: String) -> Result<(), OfferError> {
-        let read = |why| OfferError::Read { path: path.to_owned(), why };
-        let about = path.metadata().map_err(read)?;
-        if !about.is_dir() {
-            if about.is_file() {
-                std::fs::File::open(path).map_err(read)?; // Check permission.
+    /// Adds a file, or a folder with what is in it. The inner error is of this path
+    /// alone.
+    fn add(&mut self, path: &Path, name: OsString) -> Result<io::Result<()>, OfferError> {
+        match looked_at(path) {
+            Ok(Looked::File(length, attributes, stamp)) => {
+                let source = Source { path: path.to_owned(), stamp };
+                self.push(Some(source), OfferEntry { name, length, attributes })?;
+                Ok(Ok(()))
             }
-            return self.push(Some(path), name, about.is_file().then_some(about.len()));
-        }
-        self.push(None, format!("{name}/"), Some(0))?;
-        let mut inside = Vec::new();
-        for entry in std::fs::read_dir(path).map_err(read)? {
-            inside.push(entry.map_err(read)?);
-        }
-        inside.sort_by_key(std::fs::DirEntry::file_name);
-        for entry in inside {
-            let (path, kind) = (entry.path(), entry.file_type().map_err(read)?);
-            let about = path.metadata().ok();
-            match about {
-                None => self.skipped.push((path, "its link leads nowhere")),
-                Some(about) if about.is_dir() && kind.is_symlink() => {
-                    self.skipped.push((path, "it is a link to a folder"));
+            Ok(Looked::Folder(attributes, inside)) => {
+                let mut folder = name.clone();
+                folder.push("/");
+                self.push(None, OfferEntry { name: folder, length: Some(0), attributes })?;
+                for entry in inside {
+                    self.add_inner(entry, &name)?;
                 }
-                Some(about) if !about.is_dir() && !about.is_file() => {
-                    self.skipped.push((path, "it is no file"));
-                }
-                Some(_) => {
-                    self.add(&path, format!("{name}/{}", entry.file_name().to_string_lossy()))?;
+                Ok(Ok(()))
+            }
+            Err(why) => Ok(Err(why)),
+        }
+    }
+
+    /// Adds what was found in a folder.
+    fn add_inner(&mut self, entry: std::fs::DirEntry, folder: &OsStr) -> Result<(), OfferError> {
+        let mut name = folder.to_owned();
+        name.push("/");
+        name.push(entry.file_name());
+        let (path, link) = (entry.path(), entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+        match path.metadata() {
+            Err(_) if link => self.skipped.push((path, "its link leads nowhere")),
+            Ok(about) if about.is_dir() && link => {
+                self.skipped.push((path, "it is a link to a folder"));
+            }
+            Ok(about) if !about.is_dir() && !about.is_file() => {
+                self.skipped.push((path, "it is no file"));
+            }
+            _ => {
+                if let Err(why) = self.add(&path, name.clone())? {
+                    let lacking = Lacking { name, why: said(&why), changed: false };
+                    self.lacks(lacking)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn push(
-        &mut self,
-        path: Option<&Path>,
-        name: String,
-        length: Option<u64>,
-    ) -> Result<(), OfferError> {
-        self.names += name.len();
-        if self.entries.len() >= ENTRIES || self.names > NAMES || name.len() > NAME {
+    fn lacks(&mut self, lacking: Lacking) -> Result<(), OfferError> {
+        self.names += lacking.name.len();
+        if self.lacking.len() >= ENTRIES || self.names > NAMES {
             return Err(OfferError::TooMany);
         }
-        self.entries.push(OfferEntry { name, length });
-        self.from.push(path.map(Path::to_owned));
+        self.lacking.push(lacking);
+        Ok(())
+    }
+
+    fn push(&mut self, source: Option<Source>, entry: OfferEntry) -> Result<(), OfferError> {
+        self.names += entry.name.len();
+        if self.entries.len() >= ENTRIES || self.names > NAMES || entry.name.len() > NAME {
+            return Err(OfferError::TooMany);
+        }
+        self.entries.push(entry);
+        self.from.push(source);
         Ok(())
     }
 
@@ -171,10 +241,51 @@ impl Offer {
         &self.skipped
     }
 
+    /// What in the folders cannot be read, and is not sent.
+    #[must_use]
+    pub fn lacking(&self) -> &[Lacking] {
+        &self.lacking
+    }
+
+    /// Where an entry is read; `None` for standard input.
+    pub(super) fn source(&self, entry: usize) -> Option<&Source> {
+        self.from.get(entry).and_then(Option::as_ref)
+    }
+
     /// The path of an entry; `None` for standard input.
     pub(super) fn path(&self, entry: usize) -> Option<&Path> {
-        self.from.get(entry).and_then(Option::as_deref)
+        self.source(entry).map(|source| source.path.as_path())
     }
+}
+
+/// What a path leads to.
+enum Looked {
+    File(Option<u64>, FileAttributes, Option<FileStamp>),
+    /// A folder, and what is in it by name.
+    Folder(FileAttributes, Vec<std::fs::DirEntry>),
+}
+
+fn looked_at(path: &Path) -> io::Result<Looked> {
+    let about = path.metadata()?;
+    let attributes = FileAttributes::of_file(&about);
+    if about.is_dir() {
+        let mut inside = std::fs::read_dir(path)?.collect::<io::Result<Vec<_>>>()?;
+        inside.sort_by_key(std::fs::DirEntry::file_name);
+        return Ok(Looked::Folder(attributes, inside));
+    }
+    if !about.is_file() {
+        return Ok(Looked::File(None, FileAttributes::default(), None));
+    }
+    // Whether it may be read is not told by its mode alone; opening it tells.
+    let about = std::fs::File::open(path)?.metadata()?;
+    let stamp = FileStamp::of_file(&about);
+    Ok(Looked::File(Some(about.len()), FileAttributes::of_file(&about), Some(stamp)))
+}
+
+/// The system's words without its number.
+pub(super) fn said(why: &io::Error) -> String {
+    let text = why.to_string();
+    text.split(" (os error ").next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
@@ -197,7 +308,7 @@ mod tests {
         let offer =
             Offer::from_paths(&[path("docs/"), path("b.txt"), path("other/b.txt")]).unwrap();
         let entries: Vec<(&str, Option<u64>)> =
-            offer.entries().iter().map(|it| (&it.name[..], it.length)).collect();
+            offer.entries().iter().map(|it| (it.name.to_str().unwrap(), it.length)).collect();
         let wanted = [
             ("docs/", Some(0)),
             ("docs/b", Some(2)),

@@ -7,16 +7,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use thiserror::Error;
-
 use super::behind::PATIENCE;
 use super::inbox::{Candidate, ExistingFile, TransferInbox};
 use super::message::{TransferMessage, number};
-use super::offer::{ENTRIES, NAMES, OfferEntry};
+use super::offer::{ENTRIES, Lacking, NAMES, OfferEntry, said};
 use super::proof::{ProofCheck, ProofKey};
 use super::quota::Quota;
+use super::receive_error::ReceiveError;
 use super::secret::{GuessesExhausted, Meeting, SecretDoor};
-use super::talk::{Silence, Talk};
+use super::talk::Talk;
 use super::target::{Begun, TargetFile, blocking, digest, whole};
 use super::writers::{LOOK_EVERY, Writer, Writers};
 use super::{Carried, TransferProgress};
@@ -28,63 +27,6 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// How often to retry a partial file that another transfer seems to write to.
 const TRIES: u32 = 10;
 
-/// Why a transfer did not complete.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum ReceiveError {
-    /// The connection to the sender was lost.
-    #[error("the sender is gone: {0}")]
-    Gone(Lost),
-    /// The sender stopped and gave a reason.
-    #[error("the sender stopped: {0}")]
-    Stopped(String),
-    /// The received bytes are not those that were sent.
-    #[error("the bytes that arrived are not those that were sent")]
-    Different,
-    /// A file cannot be written.
-    #[error("cannot write: {0}")]
-    Write(io::Error),
-    /// The sender does not know the code; nothing was accepted.
-    #[error("it does not know the code")]
-    WrongCode,
-    /// One side uses a code and the other does not.
-    #[error("one side has a code, the other has none")]
-    OneCode,
-    /// Too many wrong codes were tried.
-    #[error("there were too many wrong codes")]
-    Guesses,
-    /// The peer does not speak this version of the transfer protocol.
-    #[error("it sends something that is no transfer of this version")]
-    Foreign,
-}
-
-impl From<Silence> for ReceiveError {
-    fn from(silence: Silence) -> Self {
-        match silence {
-            Silence::Gone(why) => Self::Gone(why),
-            Silence::Foreign => Self::Foreign,
-            Silence::WrongCode => Self::WrongCode,
-        }
-    }
-}
-
-impl ReceiveError {
-    /// What a sender that has offered nothing yet is told about it.
-    fn refusal(&self, door: &SecretDoor) -> Option<&'static str> {
-        match self {
-            Self::Foreign => Some("that is no transfer of this version"),
-            // The sender cannot decrypt an answer, and finds out that way.
-            Self::WrongCode => Some("the code is wrong"),
-            Self::OneCode if door.code().is_some() => {
-                Some("it wants the code that it shows: send without --open")
-            }
-            Self::OneCode => Some("it takes what comes without a code: send with --open"),
-            Self::Guesses => Some("there were too many wrong codes; try again in a minute"),
-            _ => None,
-        }
-    }
-}
-
 /// A transfer that has been offered.
 pub struct OfferedTransfer {
     talk: Arc<Talk>,
@@ -95,8 +37,11 @@ pub struct OfferedTransfer {
     candidates: Vec<Option<Candidate>>,
     /// Existing bytes that were verified: their length, and the digest so far.
     begun: BTreeMap<usize, (u64, Begun)>,
-    /// Entries that are complete.
+    /// Entries that are complete, or known not to come.
     whole: usize,
+    /// How many are not to come, and the bytes of their names.
+    lacking: usize,
+    lacking_names: usize,
     received: u64,
     open: Option<OpenFile>,
 }
@@ -107,6 +52,11 @@ struct OpenFile {
     from: u64,
     length: u64,
     target: TargetFile,
+}
+
+/// True when the disk, or what may be stored, is full.
+fn is_full(why: &io::Error) -> bool {
+    matches!(why.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// Tells a sender that its transfer is refused now.
@@ -144,7 +94,20 @@ impl OfferedTransfer {
                 let writer = Writer::new(Arc::clone(&talk));
                 let candidates = vec![None; entries.len()];
                 let (begun, whole, received, open) = (BTreeMap::new(), 0, 0, None);
-                Ok(Self { talk, proofs, writer, entries, candidates, begun, whole, received, open })
+                let (lacking, lacking_names) = (0, 0);
+                Ok(Self {
+                    talk,
+                    proofs,
+                    writer,
+                    entries,
+                    candidates,
+                    begun,
+                    whole,
+                    lacking,
+                    lacking_names,
+                    received,
+                    open,
+                })
             }
             Err(why) => {
                 if let Some(refusal) = why.refusal(door) {
@@ -178,6 +141,13 @@ impl OfferedTransfer {
     pub fn part(&self) -> Option<PathBuf> {
         let open = self.open.as_ref().filter(|open| open.length > 0)?;
         Some(open.target.part()?.to_owned())
+    }
+
+    /// Tells the sender that there is no room for it.
+    pub async fn refuse_full(&self, why: &str) {
+        if self.talk.put(&TransferMessage::Full { why: why.to_owned() }).await.is_ok() {
+            let _ = self.talk.connection.close().await; // It may be gone already.
+        }
     }
 
     /// Tells the sender that the transfer is refused.
@@ -230,6 +200,9 @@ impl OfferedTransfer {
         }
         let answer = match &how {
             Ok(()) => TransferMessage::Whole,
+            Err(ReceiveError::Write(why)) if is_full(why) => {
+                TransferMessage::Full { why: said(why) }
+            }
             Err(why) => TransferMessage::Failed { why: why.to_string() },
         };
         if !matches!(how, Err(ReceiveError::Gone(_))) && self.talk.put(&answer).await.is_ok() {
@@ -276,10 +249,15 @@ impl OfferedTransfer {
                 TransferMessage::End { length, sum } => self.end(length, sum, told).await?,
                 TransferMessage::Alive => {}
                 TransferMessage::Stopped { why } => return Err(ReceiveError::Stopped(why)),
+                TransferMessage::Lacks { entry, lacking } => {
+                    self.lacks(entry, &lacking).await?;
+                    told(TransferProgress::Lacks(lacking));
+                }
                 TransferMessage::Done
                     if self.open.is_none() && self.whole == self.entries.len() =>
                 {
-                    return Ok(());
+                    let entries = std::mem::take(&mut self.entries);
+                    return inbox.with(move |inbox| Ok(inbox.date_folders(&entries))).await;
                 }
                 _ => return Err(ReceiveError::Foreign),
             }
@@ -399,6 +377,32 @@ impl OfferedTransfer {
         }
     }
 
+    /// A file does not arrive. What has arrived of it is kept unless it is of no use.
+    async fn lacks(&mut self, entry: Option<u32>, it: &Lacking) -> Result<(), ReceiveError> {
+        self.lacking += 1;
+        self.lacking_names += it.name.len() + it.why.len();
+        if self.lacking > ENTRIES || self.lacking_names > NAMES {
+            return Err(ReceiveError::Foreign);
+        }
+        let Some(at) = entry.map(|entry| entry as usize) else { return Ok(()) };
+        match self.open.take() {
+            Some(open) if open.entry == at && (it.changed || open.length == 0) => {
+                open.target.discard().await;
+            }
+            Some(mut open) if open.entry == at => {
+                open.target.settle().await.map_err(ReceiveError::Write)?;
+            }
+            Some(_) => return Err(ReceiveError::Foreign),
+            None => {
+                let found = self.candidates.get_mut(at).and_then(Option::take);
+                found.ok_or(ReceiveError::Foreign)?;
+                self.begun.remove(&at);
+            }
+        }
+        self.whole += 1;
+        Ok(())
+    }
+
     async fn begin(&mut self, inbox: &Shelf, entry: u32, from: u64) -> Result<(), ReceiveError> {
         let at = entry as usize;
         let found = self.candidates.get_mut(at).and_then(Option::take);
@@ -428,6 +432,9 @@ impl OfferedTransfer {
                 (target, _) => break target?,
             }
         };
+        target
+            .check_room(of.length.unwrap_or(0).saturating_sub(from))
+            .map_err(ReceiveError::Write)?;
         if let Some(part) = target.part() {
             inbox.writers().enter(part, &self.writer);
         }
@@ -449,7 +456,8 @@ impl OfferedTransfer {
         let Some(OpenFile { entry, from, target, .. }) = self.open.take() else {
             return Err(ReceiveError::Foreign);
         };
-        let file = target.finish(length).await.map_err(ReceiveError::Write)?;
+        let attributes = self.entries.get(entry).map(|it| it.attributes).unwrap_or_default();
+        let file = target.finish(length, attributes).await.map_err(ReceiveError::Write)?;
         self.whole += 1;
         self.talk.put(&TransferMessage::Kept { entry: number(entry) }).await?;
         told(TransferProgress::There(Carried { entry, length, carried: length - from, sum, file }));
@@ -520,8 +528,13 @@ pub(super) async fn next(talk: &Talk) -> Result<TransferMessage, ReceiveError> {
 
 /// Admits a sender or refuses it.
 async fn meet(talk: &Talk, door: &SecretDoor) -> Result<(), ReceiveError> {
-    let TransferMessage::Hello { meeting } = next(talk).await? else {
-        return Err(ReceiveError::Foreign);
+    // One who looks for our best address knocks first.
+    let meeting = loop {
+        match next(talk).await? {
+            TransferMessage::Alive => {}
+            TransferMessage::Hello { meeting } => break meeting,
+            _ => return Err(ReceiveError::Foreign),
+        }
     };
     admit(talk, door, &meeting, false).await
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Seek as _};
 use std::os::fd::AsFd as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use blake3::Hasher;
 use servent_core::unicast::UnicastPayload;
@@ -12,13 +13,19 @@ use thiserror::Error;
 
 use super::ahead::{Ahead, Next};
 use super::message::{TransferMessage, number};
-use super::offer::Offer;
+use super::offer::{Lacking, Offer, OfferEntry, Source, said};
 use super::proof::ProofKey;
 use super::secret::{Meeting, TransferCode};
-use super::talk::{GOODBYE_WAIT, Silence, Talk};
+use super::talk::{Silence, Talk};
 use super::target::{blocking, digest_of};
 use super::{Carried, TransferProgress};
+use crate::net::Rate;
 use crate::unicast::{Connection, Lost, SendProgress};
+
+/// How long a user who stops it waits until the receiver has heard that.
+const STOP_WAIT: Duration = Duration::from_millis(400);
+/// Why a file that changed does not arrive.
+const CHANGED: &str = "it has changed since it was offered";
 
 /// Why a transfer did not complete.
 #[derive(Debug, Error)]
@@ -44,7 +51,10 @@ pub enum SendFailure {
         /// The receiver's reason.
         why: String,
     },
-    /// A file to be sent cannot be read.
+    /// The receiver's disk, or what it may hold, has no room for it.
+    #[error("the receiver has no room: {0}")]
+    Full(String),
+    /// The stream to be sent cannot be read.
     #[error("cannot read {}: {why}", path.display())]
     Read {
         /// The file.
@@ -63,6 +73,7 @@ pub enum SendFailure {
 /// A connection to a receiver.
 pub struct TransferSender {
     talk: Talk,
+    rate: Option<Rate>,
 }
 
 /// One transfer over the connection.
@@ -74,6 +85,7 @@ struct Sending<'a> {
     /// Sent, but not yet confirmed as stored.
     pending: BTreeMap<usize, Carried>,
     begun: bool,
+    rate: Option<Rate>,
 }
 
 /// Where sending an entry starts.
@@ -82,13 +94,21 @@ enum Start {
     From(u64, Box<Hasher>),
     /// Nowhere: the receiver has all of it.
     Whole,
+    /// Nowhere: the receiver knows that it is lacking.
+    Lacks,
 }
 
 impl TransferSender {
     /// A sender that uses this connection.
     #[must_use]
     pub fn over(connection: Connection) -> Self {
-        Self { talk: Talk::over(connection) }
+        Self { talk: Talk::over(connection), rate: None }
+    }
+
+    /// Sends no faster than this.
+    #[must_use]
+    pub fn limited(self, rate: Option<Rate>) -> Self {
+        Self { rate, ..self }
     }
 
     /// How much of what was sent is acknowledged.
@@ -110,7 +130,14 @@ impl TransferSender {
         mut told: impl FnMut(TransferProgress),
     ) -> Result<(), SendFailure> {
         let (there, pending) = (BTreeMap::new(), BTreeMap::new());
-        let mut sending = Sending { talk: &self.talk, offer, there, pending, begun: false };
+        let mut sending = Sending {
+            talk: &self.talk,
+            offer,
+            there,
+            pending,
+            begun: false,
+            rate: self.rate.clone(),
+        };
         sending.meet(code).await?;
         tokio::select! {
             done = sending.all(&mut told) => done?,
@@ -128,7 +155,7 @@ impl TransferSender {
                 let _ = self.talk.connection.close().await; // It is over either way.
             }
         };
-        let _ = tokio::time::timeout(GOODBYE_WAIT, said).await;
+        let _ = tokio::time::timeout(STOP_WAIT, said).await;
     }
 }
 
@@ -172,7 +199,14 @@ impl Sending<'_> {
                 TransferMessage::Alive => {}
                 TransferMessage::Go => self.begun = true,
                 TransferMessage::Has { entry, length, key } => {
-                    let hash = self.prove(entry as usize, length).await?;
+                    let hash = match self.prove(entry as usize, length).await? {
+                        Ok(hash) => hash,
+                        Err(why) => {
+                            self.lacks(entry as usize, Some(why), told).await?;
+                            self.there.insert(entry as usize, Start::Lacks);
+                            continue;
+                        }
+                    };
                     let sum = ProofKey(key).prove(&hash);
                     self.put(&TransferMessage::Proof { entry, length, sum }).await?;
                     proofs.insert(entry, (length, hash));
@@ -205,33 +239,35 @@ impl Sending<'_> {
         Ok(())
     }
 
-    /// The digest of the start of a file, to be continued.
-    async fn prove(&self, entry: usize, length: u64) -> Result<Hasher, SendFailure> {
+    /// The digest of the start of a file, to be continued; the inner error is of the
+    /// file.
+    async fn prove(&self, entry: usize, length: u64) -> Result<io::Result<Hasher>, SendFailure> {
         let of = self.offer.entries().get(entry).and_then(|entry| entry.length);
         let path = self.offer.path(entry).filter(|_| of.is_some_and(|of| length <= of));
         let path = path.ok_or(SendFailure::Foreign)?.to_owned();
-        let open = path.clone();
-        let digest = blocking(move || digest_of(std::fs::File::open(open)?, length)).await;
-        match digest {
-            Ok(Some(hash)) => Ok(hash),
-            Ok(None) => Err(self.unreadable(entry, shorter()).await),
-            Err(why) => Err(self.unreadable(entry, why).await),
-        }
+        let digest = blocking(move || digest_of(File::open(path)?, length)).await;
+        Ok(digest.and_then(|hash| hash.ok_or_else(shorter)))
     }
 
     /// Sends what is missing.
     async fn files(&mut self, told: &mut impl FnMut(TransferProgress)) -> Result<(), SendFailure> {
         for (at, entry) in self.offer.entries().iter().enumerate() {
             let (from, hash) = match self.there.remove(&at) {
-                Some(Start::Whole) => continue,
+                Some(Start::Whole | Start::Lacks) => continue,
                 _ if entry.is_folder() => continue,
                 Some(Start::From(from, hash)) => (from, *hash),
                 None => (0, Hasher::new()),
             };
-            let begin = TransferMessage::Begin { entry: number(at), from };
-            self.say(begin.encode().into(), told).await?;
-            told(TransferProgress::Begun { entry: at, from });
-            self.file(at, (from, hash), entry.length, told).await?;
+            match self.open(at, from).await {
+                Ok(Some(file)) => self.file((at, entry), file, (from, hash), told).await?,
+                Ok(None) => self.lacks(at, None, told).await?,
+                Err(why) => self.lacks(at, Some(why), told).await?,
+            }
+        }
+        for lacking in &self.offer.lacking {
+            let message = TransferMessage::Lacks { entry: None, lacking: lacking.clone() };
+            self.say(message.encode().into(), told).await?;
+            told(TransferProgress::Lacks(lacking.clone()));
         }
         self.say(TransferMessage::Done.encode().into(), told).await
     }
@@ -239,44 +275,86 @@ impl Sending<'_> {
     /// Sends a file from its starting offset to its end.
     async fn file(
         &mut self,
-        entry: usize,
+        (at, entry): (usize, &OfferEntry),
+        file: File,
         (from, hash): (u64, Hasher),
-        length: Option<u64>,
         told: &mut impl FnMut(TransferProgress),
     ) -> Result<(), SendFailure> {
-        let mut ahead = match self.open(entry, from).await {
-            Ok(file) => Ahead::begin(file, hash, length.map(|length| length.saturating_sub(from))),
-            Err(why) => return Err(self.unreadable(entry, why).await),
-        };
+        let begin = TransferMessage::Begin { entry: number(at), from };
+        self.say(begin.encode().into(), told).await?;
+        told(TransferProgress::Begun { entry: at, from });
+        let left = entry.length.map(|length| length.saturating_sub(from));
+        let mut ahead = Ahead::begin((file, self.offer.source(at).cloned()), hash, left);
         let mut so_far = from;
         let sum = loop {
             let messages = match self.meanwhile(ahead.next(), told).await? {
                 Ok(Next::Messages(messages)) => messages,
                 Ok(Next::End(sum)) => break sum,
-                Err(why) => return Err(self.unreadable(entry, why).await),
+                Ok(Next::Changed) => return self.lacks(at, None, told).await,
+                Err(why) => return self.lacks(at, Some(why), told).await,
             };
             for message in messages {
-                so_far += message.len() as u64 - 1;
+                let bytes = message.len() as u64 - 1;
+                so_far += bytes;
                 self.say(message, told).await?;
-                told(TransferProgress::Bytes { entry, so_far });
+                if let Some(pause) = self.rate.as_ref().map(|Rate(pace)| pace.after(bytes)) {
+                    self.meanwhile(tokio::time::sleep(pause), told).await?;
+                }
+                told(TransferProgress::Bytes { entry: at, so_far });
             }
         };
-        let carried = Carried { entry, length: so_far, carried: so_far - from, sum, file: None };
-        self.pending.insert(entry, carried);
+        let carried =
+            Carried { entry: at, length: so_far, carried: so_far - from, sum, file: None };
+        self.pending.insert(at, carried);
         self.say(TransferMessage::End { length: so_far, sum }.encode().into(), told).await
     }
 
-    async fn open(&self, entry: usize, from: u64) -> io::Result<File> {
-        let path = self.offer.path(entry).map(Path::to_owned);
+    /// Opens a file where it goes on; `None` when it is another one than was
+    /// offered.
+    async fn open(&self, entry: usize, from: u64) -> io::Result<Option<File>> {
+        let source = self.offer.source(entry).cloned();
         blocking(move || {
-            let Some(path) = path else {
-                return Ok(io::stdin().as_fd().try_clone_to_owned()?.into());
+            let Some(Source { path, stamp }) = source else {
+                return Ok(Some(io::stdin().as_fd().try_clone_to_owned()?.into()));
             };
-            let mut file = File::open(path)?;
-            file.seek(io::SeekFrom::Start(from))?;
-            Ok(file)
+            let mut file = File::open(&path)?;
+            if let Some(stamp) = stamp {
+                if !stamp.holds(&file, &path)? {
+                    return Ok(None);
+                }
+                file.seek(io::SeekFrom::Start(from))?;
+            }
+            Ok(Some(file))
         })
         .await
+    }
+
+    /// Tells both sides that a file does not arrive: it cannot be read, or it has
+    /// changed. The others go on; a stream is alone.
+    async fn lacks(
+        &mut self,
+        entry: usize,
+        unreadable: Option<io::Error>,
+        told: &mut impl FnMut(TransferProgress),
+    ) -> Result<(), SendFailure> {
+        let Some(source) = self.offer.source(entry) else {
+            let why = unreadable.unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into());
+            // The read error is the one to report.
+            let _ = self.put(&TransferMessage::Stopped { why: said(&why) }).await;
+            return Err(SendFailure::Read { path: "standard input".into(), why });
+        };
+        let (why, changed) = match &unreadable {
+            Some(why) => (said(why), false),
+            None => (CHANGED.to_owned(), true),
+        };
+        tracing::debug!(path = %source.path.display(), why, "a file is not sent");
+        let name = self.offer.entries()[entry].name.clone();
+        let lacking = Lacking { name, why, changed };
+        let message =
+            TransferMessage::Lacks { entry: Some(number(entry)), lacking: lacking.clone() };
+        self.say(message.encode().into(), told).await?;
+        told(TransferProgress::Lacks(lacking));
+        Ok(())
     }
 
     /// Waits for the receiver's final confirmation.
@@ -349,16 +427,9 @@ impl Sending<'_> {
     fn early(&self, said: TransferMessage) -> SendFailure {
         match said {
             TransferMessage::Failed { why } => SendFailure::Refused { begun: self.begun, why },
+            TransferMessage::Full { why } => SendFailure::Full(why),
             _ => SendFailure::Foreign,
         }
-    }
-
-    /// A file cannot be read: both sides are told.
-    async fn unreadable(&self, entry: usize, why: io::Error) -> SendFailure {
-        let path = self.offer.path(entry).map_or_else(|| "standard input".into(), PathBuf::from);
-        // The read error is the one to report.
-        let _ = self.put(&TransferMessage::Stopped { why: why.to_string() }).await;
-        SendFailure::Read { path, why }
     }
 }
 

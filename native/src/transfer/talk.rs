@@ -14,8 +14,34 @@ use crate::unicast::{Connection, Lost, SendError};
 const ALIVE_EVERY: Duration = Duration::from_secs(5);
 /// How long to wait for the other end's close.
 pub(super) const GOODBYE_WAIT: Duration = Duration::from_secs(2);
+/// Bytes of a knock.
+const KNOCK: usize = 128;
+/// How often a knock looks for its answer.
+const KNOCK_EVERY: Duration = Duration::from_millis(5);
 /// Approximate size in bytes of one message of an offer.
 const OFFER: usize = 32_000;
+
+/// Waits until the peer of a new connection shows that it is there; what is sent for
+/// that begins nothing. Nothing else may have been sent or received.
+///
+/// # Errors
+/// It does not answer.
+pub async fn knock(connection: &Connection) -> Result<(), Lost> {
+    let mut alive = TransferMessage::Alive.encode();
+    // A peer answers a stranger with no more than it was sent.
+    alive.resize(KNOCK, 0);
+    let sent = connection.send(alive).await;
+    sent.map_err(|why| if let SendError::Lost(why) = why { why } else { Lost::Closed })?;
+    let answered = async {
+        while connection.progress().acknowledged == 0 {
+            tokio::time::sleep(KNOCK_EVERY).await;
+        }
+    };
+    tokio::select! {
+        () = answered => Ok(()),
+        said = connection.recv() => said.map(|_| ()),
+    }
+}
 
 /// One side of a transfer.
 pub(super) struct Talk {
@@ -75,7 +101,7 @@ impl Talk {
         for entry in entries {
             bytes += entry.name.len();
             part.push(OfferEntry::clone(entry));
-            if bytes > OFFER || part.len() * 10 > OFFER {
+            if bytes > OFFER || part.len() * 24 > OFFER {
                 bytes = 0;
                 self.put(&TransferMessage::Offer(std::mem::take(&mut part))).await?;
             }

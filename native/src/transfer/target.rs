@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use servent_core::unicast::UnicastPayload;
 
 use super::behind::Behind;
-use crate::files::{number_path, part_path, rename_new};
+use crate::files::{FileAttributes, free_room, number_path, part_path, rename_new};
 
 /// How many names are tried for one file.
 pub(super) const NAMES: u32 = 1_000;
@@ -66,11 +66,11 @@ impl TargetFile {
     /// # Errors
     /// Those bytes are no longer the ones that were compared: until it is
     /// locked, another transfer may write to it.
-    pub(super) fn again(name: &Path, from: u64, begun: Option<&Begun>) -> io::Result<Self> {
+    pub(super) fn again(name: &Path, from: u64, begun: &Begun) -> io::Result<Self> {
         let part = part_path(name);
         let mut file = open(OpenOptions::new().read(true).write(true), &part)?;
         lock(&file)?;
-        if let Some(begun) = begun.filter(|begun| stamp(&file).ok() != Some(begun.stamp)) {
+        if stamp(&file).ok() != Some(begun.stamp) {
             let now = digest_of(file.try_clone()?, from)?;
             if now.is_none_or(|now| now.finalize() != begun.hash.finalize()) {
                 let what =
@@ -80,8 +80,7 @@ impl TargetFile {
         }
         file.set_len(from)?;
         file.seek(io::SeekFrom::End(0))?;
-        let hash = begun.map(|begun| begun.hash.clone()).unwrap_or_default();
-        let file = Behind::new(file, hash, false);
+        let file = Behind::new(file, begun.hash.clone(), false);
         Ok(Self { file, names: Some((part, name.to_owned())) })
     }
 
@@ -105,13 +104,40 @@ impl TargetFile {
         self.file.settle().await.map(|(_, sum)| sum)
     }
 
-    /// The file is complete and gets its name, or a similar one if that is
-    /// taken.
-    pub(super) async fn finish(mut self, length: u64) -> io::Result<Option<PathBuf>> {
+    /// Detects a full disk before bytes travel that have no room there. The space
+    /// is not reserved: the size is only what the sender says.
+    pub(super) fn check_room(&self, more: u64) -> io::Result<()> {
+        let free = self.names.as_ref().and_then(|(part, _)| free_room(part));
+        match free {
+            Some(free) if more > free => Err(io::ErrorKind::StorageFull.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes what was written: it is of no use.
+    pub(super) async fn discard(mut self) {
+        let _ = self.file.settle().await; // What cannot be written is not missed.
+        if let Some((part, _)) = self.names
+            && let Err(why) = blocking(move || std::fs::remove_file(part)).await
+        {
+            tracing::warn!(%why, "a part of no use stays");
+        }
+    }
+
+    /// The file is complete and gets its date and its name, or a similar one if that
+    /// is taken.
+    pub(super) async fn finish(
+        mut self,
+        length: u64,
+        attributes: FileAttributes,
+    ) -> io::Result<Option<PathBuf>> {
         let (file, _) = self.file.settle().await?;
         let Some((part, wish)) = self.names else { return Ok(None) };
         let file = file.try_clone()?;
         blocking(move || {
+            if let Err(why) = attributes.apply(&file) {
+                tracing::debug!(%why, part = %part.display(), "the disk keeps no dates or modes");
+            }
             if length >= LARGE {
                 file.sync_data()?;
             }

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use servent_core::node::{self, InboxEntry};
 use servent_core::unicast::{DeliveryOrder, UnicastPayload};
@@ -130,6 +131,16 @@ impl Endpoint {
     pub async fn shutdown(self) -> Result<(), Arc<RunError>> {
         self.shared.leave().await;
         if self.alone { self.servent.stop().await } else { Ok(()) }
+    }
+
+    /// The same for a user who waits: peers that do not answer by then are left as
+    /// they are.
+    ///
+    /// # Errors
+    /// As for [`Endpoint::shutdown`].
+    pub async fn shutdown_within(self, limit: Duration) -> Result<(), Arc<RunError>> {
+        let _ = tokio::time::timeout(limit, self.shared.leave()).await; // They are told, or gone.
+        if self.alone { self.servent.stop_at_once().await } else { Ok(()) }
     }
 }
 

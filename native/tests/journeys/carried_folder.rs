@@ -50,7 +50,7 @@ fn receiver(place: &Place, at: &str) -> Running {
 
 /// Sends everything and says how much of it had to be carried.
 fn send(place: &Place, at: &str) -> Result<u64, String> {
-    let send = ["send", "--open", at, "album", "--json"];
+    let send = ["send", "--open", "--wait=0s", at, "album", "--json"];
     let mut command = place.servent(&[&send[..], &FAST].concat());
     let output = finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
     if !output.status.success() {

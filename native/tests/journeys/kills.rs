@@ -77,7 +77,7 @@ fn a_get_whose_server_is_killed_again_and_again_gets_its_file() {
 
 /// A sender and a receiver under way, whose clocks run fast so that silence
 /// shows soon.
-fn under_way(place: &Place) -> [Child; 2] {
+fn under_way(place: &Place, wait: &str) -> [Child; 2] {
     let at = format!("127.0.0.1:{}", free_port());
     let start = |arguments: &[&str]| {
         let fast = ["-q", "--set", "unicast.time_scale=20"];
@@ -85,14 +85,14 @@ fn under_way(place: &Place) -> [Child; 2] {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
     let receiver = start(&["receive", "--once", "--open", "--yes", "--listen", &at, "-o", "in/"]);
-    [start(&["send", "--open", &at, "film"]), receiver]
+    [start(&["send", "--open", wait, &at, "film"]), receiver]
 }
 
 /// Kills one side of a transfer at some instant. The other ends by itself: as
 /// if nothing had been when that came too late, else with a sentence.
 fn one_side_dies(place: &Place, sender_dies: bool, bytes: &[u8], moments: &mut Moments) {
     let [mut dies, other] = {
-        let [sender, receiver] = under_way(place);
+        let [sender, receiver] = under_way(place, "--wait=0s");
         if sender_dies { [sender, receiver] } else { [receiver, sender] }
     };
     let whole = place.path("in/film");
@@ -111,7 +111,7 @@ fn one_side_dies(place: &Place, sender_dies: bool, bytes: &[u8], moments: &mut M
         assert!(!output.status.success() && said.contains("servent: "), "{said}");
     }
     let _ = std::fs::remove_dir_all(place.path("in")); // It may never have been made.
-    let [sender, receiver] = under_way(place);
+    let [sender, receiver] = under_way(place, "--wait=60s");
     for output in [finish(sender), finish(receiver)] {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }

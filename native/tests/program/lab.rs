@@ -3,8 +3,10 @@
 
 use crate::program;
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::process::Command;
+use std::time::Duration;
 
 use program::{PATIENCE, Place, Running, Wire, lab_get, until};
 use serde_json::Value;
@@ -344,4 +346,39 @@ fn half_heads_at_the_lab_starve_nobody_and_are_closed() {
         let reset = |e: &std::io::Error| e.kind() == std::io::ErrorKind::ConnectionReset;
         assert!(ended.as_ref().map_or_else(reset, |_| true), "{ended:?}");
     }
+}
+
+/// One address opens as many connections as it can and sends one byte of a body
+/// on each: others are served, health is told, and in the end it is shown out.
+#[test]
+fn requests_that_never_arrive_keep_the_port_from_nobody() {
+    let place = Place::new();
+    place.share("file", 1_000);
+    let running = place.sharing(&[]);
+    let lab = running.lab.unwrap();
+    let begun = format!("POST /api/command HTTP/1.1\r\nHost: {lab}\r\nContent-Length: 9\r\n\r\n{{");
+    let mut held: Vec<TcpStream> = (0..80)
+        .map(|_| {
+            let mut stream = TcpStream::connect(lab).unwrap();
+            stream.write_all(begun.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    let curl = |from: &str, path: &str| {
+        let url = format!("http://{lab}{path}");
+        let arguments = ["-s", "-m", "10", "-o", "/dev/null", "-w", "%{http_code}", "--interface"];
+        let output = Command::new("curl").args(arguments).args([from, &url]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for path in ["/healthz", "/readyz", "/metrics"] {
+        assert_eq!(curl("127.0.0.1", path), "200", "{path} of the same address");
+    }
+    for path in ["/api/info", "/healthz"] {
+        assert_eq!(curl("127.0.0.2", path), "200", "{path} of another address");
+    }
+    let first = &mut held[0];
+    first.set_read_timeout(Some(Duration::from_secs(40))).unwrap();
+    let mut reply = [0; 12];
+    first.read_exact(&mut reply).unwrap();
+    assert_eq!(&reply, b"HTTP/1.1 408");
 }

@@ -18,6 +18,7 @@ mod overlay_hostile;
 mod overlay_hosts;
 mod private;
 mod room;
+mod send_files;
 mod strangers_words;
 mod survive;
 mod swarm;

@@ -36,19 +36,34 @@ fn wb_9_the_host_of_a_room_has_a_key_also_where_only_this_machine_reaches_it() {
     let [url, host, screen] = ["room", "host", "screen"].map(&mut of);
     let key = host.strip_prefix(&format!("{url}?key=")).and_then(|rest| rest.strip_suffix("#host"));
     let key = key.unwrap_or_else(|| panic!("{host}"));
-    assert_eq!(screen, format!("{url}?key={key}#room"));
-    let told = |cookie: &str| {
+    let shows = screen.strip_prefix(&format!("{url}?key=")).and_then(|it| it.strip_suffix("#room"));
+    let shows = shows.unwrap_or_else(|| panic!("{screen}"));
+    assert_ne!(shows, key, "whoever sees the screen's address is not the host");
+    let asked = |what: &str, cookie: &str| {
         let at = url.trim_start_matches("http://").trim_end_matches('/');
         let mut stream = TcpStream::connect(at).unwrap();
-        let head = format!("GET /api/room HTTP/1.1\r\nHost: {at}\r\n{cookie}");
+        let head = format!("{what} HTTP/1.1\r\nHost: {at}\r\n{cookie}");
         write!(stream, "{head}Connection: close\r\n\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer.lines().next().unwrap_or_default().to_owned()
     };
-    assert!(told("").contains("403"), "{}", told(""));
-    let cookie = format!("Cookie: servent-lab={key}\r\n");
-    assert!(told(&cookie).contains("200"), "{}", told(&cookie));
+    let cookie = |key: &str| format!("Cookie: servent-lab={key}\r\n");
+    let freeze = |key: &str| {
+        let body = "Content-Type: application/json\r\nContent-Length: 15\r\n";
+        format!("{}{body}", cookie(key))
+    };
+    for (what, lines, status) in [
+        ("GET /api/room", String::new(), "403"),
+        ("GET /api/room", cookie(shows), "200"),
+        ("GET /api/room", cookie(key), "200"),
+        ("GET /api/tape", cookie(shows), "403"),
+        ("GET /api/room/recording", cookie(shows), "403"),
+        ("POST /api/room", freeze(shows), "403"),
+    ] {
+        let answer = asked(what, &lines);
+        assert!(answer.contains(status), "{what} {lines}: {answer}");
+    }
     running.signal("INT");
     assert_eq!(running.ended().code(), Some(0));
 }

@@ -127,8 +127,14 @@ fn scenarios_are_listed_shown_swept_and_checked() {
     assert!(told.contains("9 of 9 messages read, 0 named as undelivered, 1 datagram lost"));
     let drawn = text(place.run(&["sim", "random-unicast", "--sweep", "3", "--json"]));
     assert_eq!(drawn.matches(r#""violations":[]"#).count(), 3, "{drawn}");
-    for name in ["random-queue", "random-site", "random-divided", "random-routing", "random-swarm"]
-    {
+    for name in [
+        "random-queue",
+        "random-restarts",
+        "random-site",
+        "random-divided",
+        "random-routing",
+        "random-swarm",
+    ] {
         let again = format!("servent sim {name} --seed 2: ");
         let summary = text(place.run(&["sim", name, "--sweep", "3", "--summary"]));
         assert!(

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use servent::driver::{Handle, ServentOptions};
 use servent_core::id::Guid;
-use servent_core::node::NodeCommand;
+use servent_core::node::{NodeCommand, OverlayCommand};
 use servent_core::wire::gnutella::ggep::{self, GgepBlock};
 use servent_core::wire::gnutella::{
     FrameLimits, Framer, MessageBody, OverlayMessage, OverlayPayload, Ping, Pong,
@@ -45,7 +45,7 @@ async fn rt_23_a_peer_may_be_a_cache_and_a_servent_is_one() {
     cache.set_read_timeout(Some(PATIENCE)).unwrap();
     let at = cache.local_addr().unwrap();
     let names = packed(known.addr().unwrap());
-    newcomer.command(NodeCommand::Join { at }).await.unwrap();
+    newcomer.command(NodeCommand::Overlay(OverlayCommand::Join { at })).await.unwrap();
     let cache = tokio::task::spawn_blocking(move || {
         let mut buffer = [0; 2_048];
         let (length, from) = cache.recv_from(&mut buffer).unwrap();

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use servent::driver::{Handle, ServentOptions};
 use servent_core::id::{FileIndex, Guid, Sha1};
-use servent_core::node::{DownloadSource, Get, NodeAnswer, NodeCommand, SearchHit};
+use servent_core::node::{
+    DownloadSource, FetchCommand, Get, NodeAnswer, NodeCommand, OverlayCommand, SearchHit,
+};
 use servent_core::queue::QueuePolicy;
 use servent_core::thex::{Tree, TreeHasher};
 use servent_core::wire::gnutella::{
@@ -158,9 +160,10 @@ async fn ultrapeers_of_both_makes_are_called_told_our_keywords_and_their_hits_he
     let mut answers = servent.answers();
     for (n, make) in ["gtk", "lime"].into_iter().enumerate() {
         let (listener, listens) = listener();
-        servent.command(NodeCommand::Join { at: listens }).await.unwrap();
+        servent.command(NodeCommand::Overlay(OverlayCommand::Join { at: listens })).await.unwrap();
         let words = format!("{make} needle");
-        let search = NodeCommand::Search { search: n as u32, words: words.clone() };
+        let search =
+            NodeCommand::Overlay(OverlayCommand::Search { search: n as u32, words: words.clone() });
         let peer = by_hand(move || {
             let (mut peer, head) = Foreign::called(&listener);
             assert!(head.starts_with("GNUTELLA CONNECT/0.6\r\n") && is_good_ultrapeer(&head));
@@ -213,7 +216,7 @@ async fn what_they_say_when_they_do_not_want_us_is_told() {
         (503, "GNUTELLA/0.6 503 Starting, Need LimeWire\r\n\r\n".into()),
     ] {
         let (listener, listens) = listener();
-        servent.command(NodeCommand::Join { at: listens }).await.unwrap();
+        servent.command(NodeCommand::Overlay(OverlayCommand::Join { at: listens })).await.unwrap();
         let line = head.lines().next().unwrap().to_owned();
         by_hand(move || Foreign::called(&listener).0.say(&head)).await;
         let (at, said) = told(&mut answers, |answer| match answer {
@@ -236,7 +239,7 @@ async fn a_file_comes_from_limewire_by_push() {
     let servent = start(joined(ServentOptions::under(state.path()))).await;
     let mut answers = servent.answers();
     let (listener, listens) = listener();
-    servent.command(NodeCommand::Join { at: listens }).await.unwrap();
+    servent.command(NodeCommand::Overlay(OverlayCommand::Join { at: listens })).await.unwrap();
     let mut peer = by_hand(move || {
         let (mut peer, _) = Foreign::called(&listener);
         peer.say(&lime_accept(listens));
@@ -245,7 +248,8 @@ async fn a_file_comes_from_limewire_by_push() {
         peer
     })
     .await;
-    let search = NodeCommand::Search { search: 1, words: "lime citrus".into() };
+    let search =
+        NodeCommand::Overlay(OverlayCommand::Search { search: 1, words: "lime citrus".into() });
     servent.command(search).await.unwrap();
     let peer = by_hand(move || {
         let guid =
@@ -260,7 +264,7 @@ async fn a_file_comes_from_limewire_by_push() {
     let mut peer = peer.await;
     let hit = told(&mut answers, found).await;
     let get = Get { name: "citrus.mp3".into(), sha1: hit.sha1, sources: Vec::new() };
-    servent.command(NodeCommand::Get(get)).await.unwrap();
+    servent.command(NodeCommand::Fetch(FetchCommand::Get(get))).await.unwrap();
     let fetch = told(&mut answers, |answer| match answer {
         NodeAnswer::Fetching { fetch } => Some(*fetch),
         _ => None,
@@ -268,8 +272,13 @@ async fn a_file_comes_from_limewire_by_push() {
     .await;
     let (servent_id, index) = (hit.servent, hit.index);
     for command in [
-        NodeCommand::ExpectGiv { fetch, servent: servent_id, index },
-        NodeCommand::AskPush { servent: servent_id, index, via: None, proxies: Vec::new() },
+        NodeCommand::Fetch(FetchCommand::ExpectGiv { fetch, servent: servent_id, index }),
+        NodeCommand::Overlay(OverlayCommand::AskPush {
+            servent: servent_id,
+            index,
+            via: None,
+            proxies: Vec::new(),
+        }),
     ] {
         servent.command(command).await.unwrap();
     }
@@ -315,7 +324,7 @@ async fn a_file_comes_from_limewire_by_its_hash_after_a_place_in_its_line() {
         host: listens.to_string(),
     };
     let get = Get { name: "citrus.mp3".into(), sha1: Some(sha1), sources: vec![source] };
-    servent.command(NodeCommand::Get(get)).await.unwrap();
+    servent.command(NodeCommand::Fetch(FetchCommand::Get(get))).await.unwrap();
     let whole = bytes.clone();
     by_hand(move || {
         let urn = format!("urn:sha1:{sha1}");
@@ -429,7 +438,7 @@ async fn the_tree_of_either_make_shows_that_the_other_lies() {
         };
         let sources = vec![source(gtk_at), source(lime_at)];
         let get = Get { name: "citrus.mp3".into(), sha1: Some(sha1), sources };
-        servent.command(NodeCommand::Get(get)).await.unwrap();
+        servent.command(NodeCommand::Fetch(FetchCommand::Get(get))).await.unwrap();
         let path = fetched(&servent, &mut answers).await.unwrap();
         assert!(std::fs::read(path).unwrap() == bytes);
         let view = servent.view(0, 0).await.unwrap();
@@ -489,7 +498,7 @@ async fn a_place_in_the_line_of_gtk_gnutella_is_called() {
     let target = format!("/uri-res/N2R?urn:sha1:{sha1}");
     let source = DownloadSource { at: listens, target, host: listens.to_string() };
     let get = Get { name: "citrus.mp3".into(), sha1: Some(sha1), sources: vec![source] };
-    servent.command(NodeCommand::Get(get)).await.unwrap();
+    servent.command(NodeCommand::Fetch(FetchCommand::Get(get))).await.unwrap();
     let (urn, id) = (format!("urn:sha1:{sha1}"), "1dd36e7599f9be22d847861dfcf33190");
     let queued = gtk_queued(&urn, id);
     let (peer, node) = by_hand(move || {

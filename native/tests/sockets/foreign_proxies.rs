@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use servent::driver::ServentOptions;
 use servent_core::id::{FileIndex, Guid, Sha1};
-use servent_core::node::{Get, NodeAnswer, NodeCommand};
+use servent_core::node::{FetchCommand, Get, NodeAnswer, NodeCommand, OverlayCommand};
 use servent_core::wire::gnutella::{
     MessageBody, MessageKind, OverlayMessage, OverlayPayload, Push, Query, Vendor, Wishes,
 };
@@ -43,7 +43,7 @@ async fn gtk_gnutella_becomes_our_proxy_and_our_hits_say_so() {
     let servent = start(options).await;
     until("it is shared", async || servent.library().hashed_files == 1).await;
     let (listener, listens) = listener();
-    servent.command(NodeCommand::Join { at: listens }).await.unwrap();
+    servent.command(NodeCommand::Overlay(OverlayCommand::Join { at: listens })).await.unwrap();
     by_hand(move || {
         let (mut peer, head) = Foreign::called(&listener);
         assert_eq!(header(&head, "Listen-IP"), None, "nobody can connect to it");
@@ -120,7 +120,7 @@ async fn a_file_comes_from_limewire_past_the_overlay() {
     let servent = start(joined(ServentOptions::under(state.path()))).await;
     let mut answers = servent.answers();
     let get = Get { name: "citrus.mp3".into(), sha1: Some(sha1), sources: Vec::new() };
-    servent.command(NodeCommand::Get(get)).await.unwrap();
+    servent.command(NodeCommand::Fetch(FetchCommand::Get(get))).await.unwrap();
     let fetch = told(&mut answers, |answer| match answer {
         NodeAnswer::Fetching { fetch } => Some(*fetch),
         _ => None,
@@ -130,8 +130,13 @@ async fn a_file_comes_from_limewire_past_the_overlay() {
     let index = FileIndex(7);
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for command in [
-        NodeCommand::ExpectGiv { fetch, servent: SERVENT, index },
-        NodeCommand::AskPush { servent: SERVENT, index, via: None, proxies: vec![gone, listens] },
+        NodeCommand::Fetch(FetchCommand::ExpectGiv { fetch, servent: SERVENT, index }),
+        NodeCommand::Overlay(OverlayCommand::AskPush {
+            servent: SERVENT,
+            index,
+            via: None,
+            proxies: vec![gone, listens],
+        }),
     ] {
         servent.command(command).await.unwrap();
     }

@@ -10,7 +10,7 @@ use servent::driver::{Datagrams, Driver, Handle, ServentOptions};
 use servent::error::StartError;
 use servent::unicast::{self, Endpoint};
 use servent_core::fetch::FetchFailure;
-use servent_core::node::{DownloadSource, Get, NodeAnswer, NodeCommand};
+use servent_core::node::{DownloadSource, FetchCommand, Get, NodeAnswer, NodeCommand};
 
 const TARGET: &str = "/get/0/file.bin";
 
@@ -380,7 +380,7 @@ async fn a_cancelled_download_leaves_nothing() {
     let part = other.path().join("downloads/copy.bin.part");
     until("it has begun", async || part.exists()).await;
     let NodeAnswer::Fetching { fetch } = answers.recv().await.unwrap() else { panic!("no number") };
-    client.command(NodeCommand::Cancel { fetch }).await.unwrap();
+    client.command(NodeCommand::Fetch(FetchCommand::Cancel { fetch })).await.unwrap();
     let end = fetched(&client, &mut answers).await;
     assert_eq!(end, Err(NodeAnswer::Failed { fetch, why: FetchFailure::Cancelled }));
     assert!(!part.exists());
@@ -406,7 +406,7 @@ async fn a_file_comes_in_pieces_from_two_servers() {
     let from = [&first, &second].map(|s| s.addr().unwrap());
     let sources = from.map(|at| DownloadSource { at, target: TARGET.into(), host: at.to_string() });
     let wanted = Get { name: "copy.bin".into(), sha1: None, sources: sources.into() };
-    client.command(NodeCommand::Get(wanted)).await.unwrap();
+    client.command(NodeCommand::Fetch(FetchCommand::Get(wanted))).await.unwrap();
     let path = fetched(&client, &mut answers).await.unwrap();
     assert!(std::fs::read(&path).unwrap() == bytes);
     for server in [&first, &second] {

@@ -56,7 +56,7 @@ enum Answer {
 async fn offer(connection: &Connection) -> [u8; 32] {
     let length = (PIN.len() as u64).to_be_bytes();
     connection.send(vec![0, VERSION]).await.unwrap();
-    let entry = [&[5][..], &length, &3_u16.to_be_bytes(), b"pin"].concat();
+    let entry = [&[5][..], &length, &[0; 13], &3_u16.to_be_bytes(), b"pin"].concat();
     connection.send(entry).await.unwrap();
     connection.send([&[6][..], &1_u32.to_be_bytes()].concat()).await.unwrap();
     let has = said(connection, 18).await;
@@ -151,4 +151,34 @@ async fn wrong_proofs_are_counted_like_wrong_codes() {
     }
     assert_eq!(guess(&receiver, 4, PIN).await, Answer::From(0), "nothing is compared any more");
     unchanged(receiver.folder.path());
+}
+
+/// The first sender has died in the middle; another one says the same name and that
+/// it begins, without a proof.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_part_stays_as_it_is_for_a_sender_that_proves_nothing() {
+    let receiver = Receiver::new().await;
+    let part = receiver.folder.path().join("film.part");
+    std::fs::write(&part, [7; 100_000]).unwrap();
+    let stranger = bound().await;
+    let connection = stranger.connect(receiver.at()).unwrap();
+    let sent = async {
+        let length = 200_000_u64.to_be_bytes();
+        connection.send(vec![0, VERSION]).await.unwrap();
+        let entry = [&[5][..], &length, &[0; 13], &4_u16.to_be_bytes(), b"film"].concat();
+        connection.send(entry).await.unwrap();
+        connection.send([&[6][..], &1_u32.to_be_bytes()].concat()).await.unwrap();
+        said(&connection, 19).await;
+        connection.send([&[8, 0, 0, 0, 0][..], &[0; 8]].concat()).await.unwrap();
+        connection.send(b"\x01mine".to_vec()).await.unwrap();
+        let sum = *blake3::hash(b"mine").as_bytes();
+        let end = [&[2][..], &4_u64.to_be_bytes(), &sum].concat();
+        connection.send(end).await.unwrap();
+        said(&connection, 21).await;
+        let _ = connection.send([&[4][..], b"enough"].concat()).await;
+    };
+    let ((), ended) = tokio::join!(sent, receiver.receive());
+    assert!(ended.is_err());
+    assert!(std::fs::read(&part).unwrap() == [7; 100_000], "it is another sender's");
+    assert_eq!(std::fs::read(receiver.folder.path().join("film (2)")).unwrap(), b"mine");
 }

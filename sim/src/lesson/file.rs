@@ -51,8 +51,7 @@ impl Lesson {
 
     /// Reads a lesson, and looks up the name of every event: one that the
     /// protocol does not have never happens, so that a claim about it means
-    /// nothing. The page does not, because the names weigh half a megabyte
-    /// there.
+    /// nothing.
     ///
     /// # Errors
     /// The first thing that makes no sense, at its line and column.
@@ -362,8 +361,14 @@ fn goal(
         .into_iter()
         .map(|one| Ok(TemptingAnswer { answer: tweak(one.answer)?, why: one.why }));
     let wrong = wrong.collect::<FileResult<Vec<_>>>()?;
-    let claim = claim(known, goal.holds)?;
-    Ok(LessonGoal { claim, budget: goal.budget, settings, right, otherwise, solution, wrong })
+    let (holds, unmet, budget) = (goal.holds, goal.unmet, goal.budget);
+    let span = holds.span();
+    let claim = claim(known, holds)?;
+    let conditions = if let RunClaim::All(conditions) = &claim { conditions.len() } else { 0 };
+    if !unmet.is_empty() && unmet.len() != conditions {
+        return self::wrong(span, "`unmet` needs one sentence for each condition of `all`");
+    }
+    Ok(LessonGoal { claim, budget, settings, right, otherwise, unmet, solution, wrong })
 }
 
 fn tried(stage: &LessonStage, tweak: &StageTweak, span: Range<usize>) -> FileResult<()> {

@@ -157,6 +157,8 @@ pub struct LessonGoal {
     pub right: String,
     /// Said to whoever did not, where nothing else is.
     pub otherwise: String,
+    /// Of a claim of several conditions: what is said where this one does not hold.
+    pub unmet: Vec<String>,
     /// One way to do it.
     pub solution: StageTweak,
     /// Ways that tempt.
@@ -286,9 +288,11 @@ impl Lesson {
                 Ok(world) => world,
                 Err(why) => return no(tried, None, why.to_string()),
             };
-            if !goal.claim.holds(&world.course(None)?) {
+            let course = world.course(None)?;
+            if !goal.claim.holds(&course) {
                 let same = |one: &&TemptingAnswer<StageTweak>| one.answer.resembles(tweak);
-                let why = goal.wrong.iter().find(same).map_or(&goal.otherwise, |one| &one.why);
+                let tempting = goal.wrong.iter().find(same).map(|one| &one.why);
+                let why = tempting.or_else(|| goal.unmet(&course)).unwrap_or(&goal.otherwise);
                 return no(tried, Some(seed), why.clone());
             }
         }
@@ -301,6 +305,13 @@ impl Lesson {
 }
 
 impl LessonGoal {
+    /// What is said of the first condition that does not hold.
+    fn unmet(&self, course: &Course) -> Option<&String> {
+        let RunClaim::All(conditions) = &self.claim else { return None };
+        let first = conditions.iter().position(|condition| !condition.holds(course))?;
+        self.unmet.get(first)
+    }
+
     /// Why an attempt is none.
     fn refused(&self, tweak: &StageTweak) -> Option<String> {
         let deeds = (tweak.acts.len() + tweak.set.len()) as u64;
@@ -310,7 +321,7 @@ impl LessonGoal {
         if deeds > u64::from(self.budget) {
             let budget = self.budget;
             return Some(alloc::format!(
-                "That were {deeds} deeds; {budget} must be enough. Begin again."
+                "You made {deeds} changes, and the limit is {budget}. Begin again."
             ));
         }
         let may = |(key, value): (&String, &serde_json::Value)| {

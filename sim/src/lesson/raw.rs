@@ -115,6 +115,8 @@ pub(super) struct RawItem {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawGoal {
     pub(super) holds: Spanned<RawClaim>,
+    #[serde(default)]
+    pub(super) unmet: Vec<String>,
     #[serde(default = "one")]
     pub(super) budget: u32,
     #[serde(default)]

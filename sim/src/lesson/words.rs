@@ -83,6 +83,7 @@ fn each_text(lesson: &mut Lesson, see: &mut dyn FnMut(&mut String)) {
             Task::Goal(goal) => {
                 goal.settings.iter_mut().for_each(|setting| see(&mut setting.text));
                 goal.wrong.iter_mut().for_each(|wrong| see(&mut wrong.why));
+                goal.unmet.iter_mut().for_each(&mut *see);
                 see(&mut goal.right);
                 see(&mut goal.otherwise);
             }

@@ -7,7 +7,7 @@ use crate::links::datagram::{DatagramLink, Direction};
 use crate::world::World;
 use bytes::Bytes;
 use core::net::SocketAddr;
-use servent_core::node::{InboxEntry, Input, NodeCommand};
+use servent_core::node::{InboxEntry, Input, MessageCommand, MessageInput, NodeCommand};
 use servent_core::trace::{NodeId, RecordCause};
 use servent_core::unicast::MessageRefusal;
 
@@ -63,13 +63,17 @@ impl<N: Guest> World<Queue<N>> {
             return;
         };
         let segment = data.len() as u32;
-        self.give(to, Input::Datagrams { from, segment, data }, cause);
+        self.give(to, Input::Messages(MessageInput::Datagrams { from, segment, data }), cause);
     }
 
     /// Messages were delivered: the application reads them at once.
     pub(super) fn read(&mut self, host: u32, from: SocketAddr, messages: Vec<InboxEntry>) {
         let bytes = messages.iter().map(|message| message.data.len() as u64).sum();
-        let taken = NodeCommand::TakenMessages { from, messages: messages.len() as u64, bytes };
+        let taken = NodeCommand::Messages(MessageCommand::Taken {
+            from,
+            messages: messages.len() as u64,
+            bytes,
+        });
         let delivered = &mut self.own_mut(host).delivered;
         delivered.extend(messages.into_iter().map(|message| message.data));
         self.give(host, Input::Command(taken), None);
@@ -82,7 +86,11 @@ impl<N: Guest> World<Queue<N>> {
             return unsent.push(message);
         }
         let messages = alloc::vec![message];
-        self.give(host, Input::Command(NodeCommand::SendMessages { to, messages }), None);
+        self.give(
+            host,
+            Input::Command(NodeCommand::Messages(MessageCommand::Send { to, messages })),
+            None,
+        );
     }
 
     /// What did not fit waits until there is room. A message that can never be
@@ -101,7 +109,11 @@ impl<N: Guest> World<Queue<N>> {
     /// There is room again.
     pub(super) fn write_again(&mut self, host: u32, to: SocketAddr) {
         if let Some(messages) = self.own_mut(host).unsent.remove(&to) {
-            self.give(host, Input::Command(NodeCommand::SendMessages { to, messages }), None);
+            self.give(
+                host,
+                Input::Command(NodeCommand::Messages(MessageCommand::Send { to, messages })),
+                None,
+            );
         }
     }
 

@@ -8,7 +8,7 @@ use crate::links::stream::flow::{RangeFlow, share};
 use crate::links::stream::{Intake, LinkRef, Packet, Side};
 use crate::world::World;
 use servent_core::id::ConnId;
-use servent_core::node::{DialError, Input};
+use servent_core::node::{ConnInput, DialError, Input};
 use servent_core::trace::{NodeId, RecordCause};
 
 /// Body bytes that are not being stored are passed to the node in chunks of
@@ -45,7 +45,11 @@ impl<N: Guest> World<Queue<N>> {
             end.known = true;
         }
         self.plan(self.now() + latency, QueuePlan::Opened { link: at });
-        self.give(target, Input::Accepted { conn, peer: dialer.at, local: None }, cause);
+        self.give(
+            target,
+            Input::Connection(conn, ConnInput::Accepted { peer: dialer.at, local: None }),
+            cause,
+        );
     }
 
     /// The connecting node learns that it is connected.
@@ -57,7 +61,7 @@ impl<N: Guest> World<Queue<N>> {
         }
         end.known = true;
         let (host, conn, local) = (end.host, end.conn, end.at);
-        self.give(host, Input::Dialed { conn, local }, None);
+        self.give(host, Input::Connection(conn, ConnInput::Dialed { local }), None);
         self.pump(at, Side::Dialer);
     }
 
@@ -82,7 +86,7 @@ impl<N: Guest> World<Queue<N>> {
         match (packet, link.end(side).intake) {
             (_, Intake::Drop) | (Packet::Fin { .. }, _) => {}
             (Packet::Bytes { data, cause }, Intake::Node) => {
-                self.give(host, Input::Bytes { conn, data }, cause);
+                self.give(host, Input::Connection(conn, ConnInput::Bytes { data }), cause);
             }
             (Packet::Bytes { mut data, cause }, Intake::Store(store)) => {
                 let room = (store.bytes - store.got).min(data.len() as u64);
@@ -91,7 +95,11 @@ impl<N: Guest> World<Queue<N>> {
                 let rest = data.split_off(usize::try_from(room).unwrap_or(usize::MAX));
                 self.stored(at, side, content, room, cause);
                 if !rest.is_empty() {
-                    self.give(host, Input::Bytes { conn, data: rest }, cause);
+                    self.give(
+                        host,
+                        Input::Connection(conn, ConnInput::Bytes { data: rest }),
+                        cause,
+                    );
                 }
             }
             (Packet::Body { content, bytes, cause }, Intake::Store(store)) => {
@@ -125,7 +133,7 @@ impl<N: Guest> World<Queue<N>> {
         if bytes > 0 {
             self.own_mut(host).disk.stored(fetch, content);
         }
-        self.give(host, Input::Stored { conn, bytes: got }, cause);
+        self.give(host, Input::Connection(conn, ConnInput::Stored { bytes: got }), cause);
     }
 
     /// Body bytes that the node has not asked to be stored.
@@ -139,7 +147,7 @@ impl<N: Guest> World<Queue<N>> {
             let piece = bytes.min(PIECE);
             bytes -= piece;
             let data = alloc::vec![0; usize::try_from(piece).unwrap_or(0)];
-            self.give(host, Input::Bytes { conn, data }, cause);
+            self.give(host, Input::Connection(conn, ConnInput::Bytes { data }), cause);
         }
     }
 
@@ -161,7 +169,7 @@ impl<N: Guest> World<Queue<N>> {
         }
         if known {
             self.own_mut(host).conns.remove(&conn);
-            self.give(host, Input::Closed { conn }, cause);
+            self.give(host, Input::Connection(conn, ConnInput::Closed), cause);
         }
         if let Some(link) = self.net.links.get(at)
             && !link.end(side).known
@@ -175,7 +183,7 @@ impl<N: Guest> World<Queue<N>> {
         let Some(end) = self.net.links.get(at).map(|l| l.end(side)) else { return };
         let (host, conn, bytes) = (end.host, end.conn, end.waiting());
         if end.known && !end.closed {
-            self.give(host, Input::Backlog { conn, bytes }, None);
+            self.give(host, Input::Connection(conn, ConnInput::Backlog { bytes }), None);
         }
     }
 
@@ -290,7 +298,7 @@ impl<N: Guest> World<Queue<N>> {
         if whole {
             self.stop_flow(at, side);
         }
-        self.give(host, Input::Served { conn, bytes: done }, cause);
+        self.give(host, Input::Connection(conn, ConnInput::Served { bytes: done }), cause);
         self.pump(at, side);
     }
 }

@@ -8,7 +8,7 @@ use super::world::{Guest, Queue, QueuePlan};
 use crate::links::stream::{LinkRef, Side};
 use crate::world::World;
 use servent_core::node::WorldEvent;
-use servent_core::node::{Input, NodeCommand};
+use servent_core::node::{FetchCommand, Input, NodeCommand};
 use servent_core::trace::{Event, NodeId, RecordCause};
 
 impl<N: Guest> World<Queue<N>> {
@@ -52,11 +52,15 @@ impl<N: Guest> World<Queue<N>> {
             }
             Fault::AskNow { node } => {
                 let cause = self.tell(node, user("ask_now"));
-                self.command(node, cause, |fetch| NodeCommand::AskNow { fetch });
+                self.command(node, cause, |fetch| {
+                    NodeCommand::Fetch(FetchCommand::AskNow { fetch })
+                });
             }
             Fault::Sleep { node, length } => {
                 let cause = self.tell(node, user("sleep"));
-                self.command(node, cause, |fetch| NodeCommand::Sleep { fetch, length });
+                self.command(node, cause, |fetch| {
+                    NodeCommand::Fetch(FetchCommand::Sleep { fetch, length })
+                });
             }
         }
     }

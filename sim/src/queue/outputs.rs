@@ -11,7 +11,8 @@ use crate::world::World;
 use servent_core::engine::Effect;
 use servent_core::id::{ConnId, FetchId, Sha1};
 use servent_core::node::{
-    DialError, DownloadSource, FileRef, Input, NodeAnswer, NodeCommand, Output,
+    ConnOutput, DialError, DownloadSource, FetchCommand, FetchInput, FetchOutput, FileRef, Input,
+    MessageOutput, NodeAnswer, NodeCommand, Output,
 };
 use servent_core::time::Duration;
 use servent_core::trace::{Event, NodeId, RecordCause, RecordSubject, subjects};
@@ -25,14 +26,16 @@ const BACKLOG: u64 = 16 * 1024;
 /// Longer lists of effects are not searched for causes within themselves.
 const CAUSES_WITHIN: usize = 64;
 
+/// True for what the other end of a connection notices.
+const fn is_said(wanted: &ConnOutput) -> bool {
+    matches!(wanted, ConnOutput::Write { .. } | ConnOutput::Serve { .. } | ConnOutput::Close { .. })
+}
+
 /// The connections that the events in a list are about, with the numbers their
 /// records will get: a request counts as sent after it was passed to the
 /// connection, wherever in the list that event is.
 fn causes_within(list: &[Effect<Output, Event>], next: u64, about: &mut Vec<(ConnId, u64)>) {
-    let ties = |effect: &Effect<Output, Event>| {
-        use Output::{Close, Serve, Write};
-        matches!(effect, Effect::Output(Write { .. } | Serve { .. } | Close { .. }))
-    };
+    let ties = |effect: &Effect<Output, Event>| matches!(effect, Effect::Output(Output::Connection(_, wanted)) if is_said(wanted));
     if list.len() > CAUSES_WITHIN || !list.iter().any(ties) {
         return;
     }
@@ -90,9 +93,7 @@ impl<N: Guest> World<Queue<N>> {
                         self.own_mut(host).disk.flush();
                     }
                     let within = match &output {
-                        Output::Write { conn, .. }
-                        | Output::Serve { conn, .. }
-                        | Output::Close { conn, .. } => {
+                        Output::Connection(conn, wanted) if is_said(wanted) => {
                             about.iter().rev().find(|(of, _)| of == conn).map(|(_, seq)| *seq)
                         }
                         _ => None,
@@ -116,21 +117,8 @@ impl<N: Guest> World<Queue<N>> {
 
     pub(super) fn output(&mut self, host: u32, output: Output, cause: RecordCause) {
         match output {
-            Output::Dial { conn, to } => self.dial(host, conn, to),
-            Output::Write { conn, data } => {
-                self.send(host, conn, Packet::Bytes { data, cause });
-            }
-            Output::Serve { conn, file, start, end } => {
-                if let Some(content) = self.content(host, file) {
-                    let bytes = end.saturating_sub(start);
-                    self.send(host, conn, Packet::Body { content, bytes, cause });
-                }
-            }
-            Output::Close { conn, flush } => self.close(host, conn, flush, cause),
-            Output::Store { conn, file: FileRef::Fetch(fetch), start, end, early } => {
-                self.store(host, conn, fetch, end.saturating_sub(start), early.len() as u64);
-            }
-            Output::Verify { fetch } => {
+            Output::Connection(conn, wanted) => self.serve_conn(host, conn, wanted, cause),
+            Output::Fetch(FetchOutput::Verify { fetch }) => {
                 let size = self.size_of(host, fetch).unwrap_or_default();
                 let took = Duration::from_micros(size.saturating_mul(1_000_000) / HASH_RATE);
                 let start = self.slot(host).starts;
@@ -138,30 +126,61 @@ impl<N: Guest> World<Queue<N>> {
             }
             // Files of this world are only a name and a size: there are no
             // bytes to hash.
-            Output::Hash { fetch, start, .. } => {
-                self.give(host, Input::Hashed { fetch, start, tth: None }, None);
+            Output::Fetch(FetchOutput::Hash { fetch, start, .. }) => {
+                self.give(host, Input::Fetch(FetchInput::Hashed { fetch, start, tth: None }), None);
             }
+            Output::Fetch(FetchOutput::Allocate { .. } | FetchOutput::Complete { .. }) => {}
+            Output::Messages(wanted) => self.carry_messages(host, wanted, cause),
             Output::Answer(answer) => self.answered(host, answer),
-            // Nodes of this world are in no swarm, require no password, have no
-            // inbox, and know the length of their files.
-            Output::Store { .. }
-            | Output::StoreBody { .. }
-            | Output::Swarm(_)
-            | Output::Judge { .. }
-            | Output::Incoming { .. }
-            | Output::Keep { .. } => {}
-            Output::Persist(_) | Output::Allocate { .. } | Output::Complete { .. } => {}
-            Output::Datagrams { to, segment, data } => self.fly(host, to, (segment, data), cause),
-            Output::Deliver { from, messages, .. } => self.read(host, from, messages),
-            Output::Refused { to, messages, why } => self.refused(host, to, (messages, why)),
-            Output::Writable { to } => self.write_again(host, to),
+            // What is to be saved is on the disk already; nodes of this world
+            // are in no swarm.
+            Output::Persist(_) | Output::Swarm(_) => {}
+        }
+    }
+
+    fn serve_conn(&mut self, host: u32, conn: ConnId, wanted: ConnOutput, cause: RecordCause) {
+        match wanted {
+            ConnOutput::Dial { to } => self.dial(host, conn, to),
+            ConnOutput::Write { data } => self.send(host, conn, Packet::Bytes { data, cause }),
+            ConnOutput::Serve { file, start, end } => {
+                if let Some(content) = self.content(host, file) {
+                    let bytes = end.saturating_sub(start);
+                    self.send(host, conn, Packet::Body { content, bytes, cause });
+                }
+            }
+            ConnOutput::Close { flush } => self.close(host, conn, flush, cause),
+            ConnOutput::Store { file: FileRef::Fetch(fetch), start, end, early } => {
+                self.store(host, conn, fetch, end.saturating_sub(start), early.len() as u64);
+            }
+            // Nodes of this world require no password, have no inbox, and know
+            // the length of their files.
+            ConnOutput::Store { .. }
+            | ConnOutput::StoreBody { .. }
+            | ConnOutput::Judge { .. }
+            | ConnOutput::Incoming { .. }
+            | ConnOutput::Keep { .. } => {}
+        }
+    }
+
+    fn carry_messages(&mut self, host: u32, wanted: MessageOutput, cause: RecordCause) {
+        match wanted {
+            MessageOutput::Datagrams { to, segment, data } => {
+                self.fly(host, to, (segment, data), cause);
+            }
+            MessageOutput::Deliver { from, messages, .. } => self.read(host, from, messages),
+            MessageOutput::Refused { to, messages, why } => self.refused(host, to, (messages, why)),
+            MessageOutput::Writable { to } => self.write_again(host, to),
         }
     }
 
     fn answered(&mut self, host: u32, answer: NodeAnswer) {
         if let NodeAnswer::Moved { fetch, from, to } = &answer {
             let (fetch, from, to) = (*fetch, from.clone(), leads_to(to));
-            return self.give(host, Input::Command(NodeCommand::Moved { fetch, from, to }), None);
+            return self.give(
+                host,
+                Input::Command(NodeCommand::Fetch(FetchCommand::Moved { fetch, from, to })),
+                None,
+            );
         }
         let h = self.own_mut(host);
         match &answer {
@@ -200,7 +219,7 @@ impl<N: Guest> World<Queue<N>> {
         if disk.content(fetch).is_some_and(|c| c.damaged) {
             disk.erase(fetch); // It will be downloaded again.
         }
-        self.give(host, Input::Verified { fetch, sha1: Some(sha1) }, None);
+        self.give(host, Input::Fetch(FetchInput::Verified { fetch, sha1: Some(sha1) }), None);
     }
 
     fn dial(&mut self, host: u32, conn: ConnId, to: SocketAddr) {

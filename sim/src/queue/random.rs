@@ -42,6 +42,38 @@ pub fn draw(choose: &mut Choose, seed: u64) -> Scenario {
     scenario
 }
 
+/// Generates a scenario whose servers are restarted again and again, while some
+/// of the clients that they know are gone.
+#[must_use]
+pub fn draw_restarts(choose: &mut Choose, seed: u64) -> Scenario {
+    let mut scenario = draw(choose, seed);
+    scenario.id = format!("random-restarts-{seed}");
+    scenario.title = format!("Restarts {seed}");
+    let (servers, nodes) = (scenario.servers.len() as u64, scenario.nodes());
+    scenario.faults.retain(|f| f.at < Instant::from_secs(SAFETY));
+    for _ in 0..choose.between(1, 5) {
+        let at = Instant::from_micros(choose.below(SAFETY * 1_000_000));
+        for _ in 0..choose.below(4) {
+            // Before the restart, or while the server is away.
+            let earlier = Duration::from_micros(choose.below(3_000_000));
+            let node = NodeId(choose.between(servers, nodes - 1) as u32);
+            let at = Instant::from_micros(at.as_micros().saturating_sub(earlier.as_micros()));
+            scenario.faults.push(FaultAt { at, act: Fault::Crash { node } });
+        }
+        let node = NodeId(choose.below(servers) as u32);
+        let stays_away = choose.chance(1, 2);
+        if stays_away {
+            scenario.faults.push(FaultAt { at, act: Fault::Crash { node } });
+        }
+        let back = if stays_away { choose.below(60_000_000) } else { 0 };
+        let at = (at + Duration::from_micros(back)).min(Instant::from_secs(SAFETY));
+        scenario.faults.push(FaultAt { at, act: Fault::Restart { node } });
+    }
+    scenario.faults.sort_by_key(|f| f.at);
+    calm(&mut scenario.faults, nodes);
+    scenario
+}
+
 /// Generates a scenario of a site: members that die, sleep and are cut off from
 /// a store that goes away itself, and clients. In the end all of them are there.
 #[must_use]

@@ -21,7 +21,7 @@ use crate::world::{self, Life, Protocol};
 use servent_core::engine::Engine;
 use servent_core::id::{ConnId, FetchId, Sha1};
 use servent_core::node::{
-    self, Config, DialError, FileInfo, Get, Input, Node, NodeAnswer, Output, WorldEvent,
+    self, Config, ConnInput, DialError, FileInfo, Get, Input, Node, NodeAnswer, Output, WorldEvent,
 };
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Event, NodeId, RecordCause};
@@ -33,7 +33,7 @@ pub trait Guest: Engine<Input = Input, Output = Output, Event = Event> + Clone +
     fn born(config: Arc<Config>, seed: u64) -> Self;
 
     /// What waits on this connection until it is saved may be given up
-    /// ([`Input::Unsaid`]).
+    /// ([`Input::Connection(ConnInput::Unsaid)`]).
     fn may_unsay(&self, conn: ConnId) -> bool {
         let _ = conn;
         false
@@ -298,7 +298,11 @@ impl<N: Guest> Protocol for Queue<N> {
         let restored = node::RestoredNode { listen, shared, ..saved };
         world.give(node, Input::Start(restored), None);
         if let (Some(get), true) = (get, wanted) {
-            world.give(node, Input::Command(node::NodeCommand::Get(get)), None);
+            world.give(
+                node,
+                Input::Command(node::NodeCommand::Fetch(node::FetchCommand::Get(get))),
+                None,
+            );
         }
     }
 
@@ -314,7 +318,7 @@ impl<N: Guest> Protocol for Queue<N> {
             QueuePlan::Opened { link } => world.opened(link),
             QueuePlan::DialFailed { host, conn, why, start } => {
                 if world.slot(host).starts == start {
-                    world.give(host, Input::DialFailed { conn, why }, None);
+                    world.give(host, Input::Connection(conn, ConnInput::DialFailed { why }), None);
                 }
             }
             QueuePlan::Gone { link, side } => world.gone(link, side, None),

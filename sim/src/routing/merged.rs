@@ -85,6 +85,18 @@ impl Together {
         !self.links.is_empty()
     }
 
+    /// True when two of them had a connection, whatever they said on it.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        !self.ends.is_empty()
+    }
+
+    /// The tape at the other end of a connection.
+    #[must_use]
+    pub fn peer(&self, tape: usize, conn: ConnId) -> Option<usize> {
+        self.ends.get(&(tape, conn)).map(|(other, _)| *other)
+    }
+
     /// Those that recorded nothing, by their addresses; their numbers follow those
     /// of the tapes.
     #[must_use]

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use servent_core::id::{ConnId, Guid};
-use servent_core::node::{Event, Input, NodeCommand};
+use servent_core::node::{Event, Input, NodeCommand, OverlayCommand};
 use servent_core::routing::{Event as Told, RoutingVerdict};
 use servent_core::time::Instant;
 use servent_core::trace::again::{Again, ReplayStep};
@@ -34,7 +34,7 @@ impl ObservedLink {
     /// It was dialed from here.
     #[must_use]
     pub const fn is_dialed(&self) -> bool {
-        !self.conn.0.is_multiple_of(2)
+        !self.conn.is_inbound()
     }
 }
 
@@ -140,7 +140,10 @@ impl ObservedOverlay {
 
     /// Takes up a step of the tape, of which nothing is to be joined with others.
     pub fn observe(&mut self, step: &ReplayStep<'_>) {
-        if let Some(Input::Command(NodeCommand::Search { words, .. })) = step.input {
+        if let Some(Input::Command(NodeCommand::Overlay(OverlayCommand::Search {
+            words, ..
+        }))) = step.input
+        {
             self.words = Some(words.clone());
         }
         for (record, event) in step.events() {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use servent_core::engine::Effect;
 use servent_core::id::ConnId;
-use servent_core::node::{Input, Output};
+use servent_core::node::{ConnInput, ConnOutput, Input, Output};
 use servent_core::time::Instant;
 use servent_core::trace::again::ReplayStep;
 
@@ -56,21 +56,24 @@ pub(super) struct Streams {
 impl Streams {
     /// Takes up a step of the tape.
     pub(super) fn observe(&mut self, step: &ReplayStep<'_>) {
-        if let Some(Input::Bytes { conn, data }) = step.input {
+        if let Some(Input::Connection(conn, ConnInput::Bytes { data })) = step.input {
             let way = &mut self.all.entry(*conn).or_default()[1];
             way.add(data, (step.at, step.number, 0));
         }
         for (record, effect) in step.numbered() {
             match effect {
-                Effect::Output(Output::Write { conn, data }) => {
+                Effect::Output(Output::Connection(conn, ConnOutput::Write { data })) => {
                     let way = &mut self.all.entry(*conn).or_default()[0];
                     way.add(data, (step.at, step.number, record));
                 }
                 // The bytes of files are on no tape, but they are between others.
-                Effect::Output(Output::Serve { conn, start, end, .. }) => {
+                Effect::Output(Output::Connection(conn, ConnOutput::Serve { start, end, .. })) => {
                     self.all.entry(*conn).or_default()[0].length += end.saturating_sub(*start);
                 }
-                Effect::Output(Output::Store { conn, start, end, early, .. }) => {
+                Effect::Output(Output::Connection(
+                    conn,
+                    ConnOutput::Store { start, end, early, .. },
+                )) => {
                     let known = start.saturating_add(early.len() as u64);
                     self.all.entry(*conn).or_default()[1].length += end.saturating_sub(known);
                 }
@@ -141,7 +144,7 @@ pub(super) fn pairs(tapes: &[&Streams]) -> BTreeMap<StreamEnd, StreamEnd> {
             if key.contains(&&[][..]) {
                 continue;
             }
-            if conn.0.is_multiple_of(2) {
+            if conn.is_inbound() {
                 accepted.push(([key[1], key[0]], (k, *conn), ways));
             } else {
                 dialed.entry(key).or_default().push(((k, *conn), ways));

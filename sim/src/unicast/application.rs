@@ -5,7 +5,7 @@ use alloc::vec;
 use super::event::{Event, MessagingEvent};
 use super::host::{Application, Unsent};
 use super::world::{UnicastWorld, address};
-use servent_core::node::{InboxEntry, Input, NodeCommand, Output};
+use servent_core::node::{InboxEntry, Input, MessageCommand, MessageOutput, NodeCommand, Output};
 use servent_core::trace::{NodeId, RecordCause};
 use servent_core::unicast::{UnicastConnId, UnicastPayload};
 
@@ -24,7 +24,11 @@ impl Application {
             if reads && messages > 0 {
                 talk.taken = (0, 0);
                 let from = address(NodeId(to));
-                return Some(Next::Tell(NodeCommand::TakenMessages { from, messages, bytes }));
+                return Some(Next::Tell(NodeCommand::Messages(MessageCommand::Taken {
+                    from,
+                    messages,
+                    bytes,
+                })));
             }
             if !talk.waits
                 && let Some(unsent) = talk.outbox.pop_front()
@@ -55,7 +59,11 @@ impl UnicastWorld {
                 Some(Next::Close(to)) => {
                     let to = NodeId(to);
                     let seq = self.note(host, cause, Event::App(MessagingEvent::Closes { to }));
-                    self.tell(host, NodeCommand::CloseMessages { to: address(to) }, Some(seq));
+                    self.tell(
+                        host,
+                        NodeCommand::Messages(MessageCommand::Close { to: address(to) }),
+                        Some(seq),
+                    );
                 }
             }
         }
@@ -73,9 +81,10 @@ impl UnicastWorld {
         let before = sending(self);
         let Unsent { n, size, order } = unsent;
         let messages = vec![InboxEntry { order, data: message(n, size) }];
-        let command = NodeCommand::SendMessages { to: at, messages };
+        let command = NodeCommand::Messages(MessageCommand::Send { to: at, messages });
         self.handle(host, Input::Command(command));
-        let refused = self.fx.outputs().any(|o| matches!(o, Output::Refused { .. }));
+        let refused =
+            self.fx.outputs().any(|o| matches!(o, Output::Messages(MessageOutput::Refused { .. })));
         let after = sending(self);
         let talk = &mut self.own_mut(host).talks[to as usize];
         let to = NodeId(to);

@@ -6,7 +6,7 @@ use super::host::Unsent;
 use super::world::{UnicastPlan, UnicastWorld, address};
 use crate::links::datagram::DatagramLoss;
 use crate::links::datagram::Rule;
-use servent_core::node::{Input, NodeCommand};
+use servent_core::node::{Input, MessageCommand, NodeCommand};
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
 use servent_core::unicast::Side;
@@ -69,7 +69,8 @@ impl UnicastWorld {
     fn forget(&mut self, node: NodeId, peer: NodeId, side: Side) {
         if self.is_up(node) {
             let seq = self.note(node.0, None, Event::World(UnicastIncident::Forgot { peer, side }));
-            let command = NodeCommand::ForgetMessages { peer: address(peer), side };
+            let command =
+                NodeCommand::Messages(MessageCommand::Forget { peer: address(peer), side });
             self.give(node.0, Input::Command(command), Some(seq));
         }
     }

@@ -13,7 +13,9 @@ use crate::error::{ScenarioError, ScenarioMistake};
 use crate::links::datagram::{DatagramLoss, Direction};
 use crate::world::{Life, Protocol};
 use servent_core::engine::Effect;
-use servent_core::node::{Config, Event as Said, Input, Node, Output, RestoredNode};
+use servent_core::node::{
+    Config, Event as Said, Input, MessageInput, MessageOutput, Node, Output, RestoredNode,
+};
 use servent_core::rng::Rng;
 use servent_core::time::Instant;
 use servent_core::trace::{NodeId, RecordCause};
@@ -108,26 +110,8 @@ impl UnicastWorld {
                     }
                     latest = Some(self.said(host, event, cause));
                 }
-                Effect::Output(Output::Datagrams { to, segment, data }) => {
-                    for datagram in data.chunks(segment as usize) {
-                        // In transit it keeps only its own bytes alive, not the
-                        // whole batch.
-                        let datagram = UnicastPayload::copy_from_slice(datagram);
-                        self.launch(host, (to, datagram), &resent, latest);
-                    }
-                }
-                Effect::Output(Output::Deliver { from, conn, messages }) => {
-                    let Some(from) = self.node_at(from) else { continue };
-                    for message in messages {
-                        self.read(host, (from.0, conn, message), latest);
-                    }
-                }
-                // The application keeps a copy of what it could not send.
-                Effect::Output(Output::Refused { .. }) => {}
-                Effect::Output(Output::Writable { to }) => {
-                    if let Some(to) = self.node_at(to) {
-                        self.own_mut(host).talks[to.0 as usize].waits = false;
-                    }
+                Effect::Output(Output::Messages(wanted)) => {
+                    self.carry_messages(host, wanted, &resent, latest);
                 }
                 // Its other services are off and have no events of interest.
                 Effect::Event(_) | Effect::Output(_) => {}
@@ -135,6 +119,38 @@ impl UnicastWorld {
         }
         self.fx = fx;
         latest
+    }
+
+    fn carry_messages(
+        &mut self,
+        host: u32,
+        wanted: MessageOutput,
+        resent: &[(UnicastConnId, u64, u64, RetransmitReason)],
+        latest: RecordCause,
+    ) {
+        match wanted {
+            MessageOutput::Datagrams { to, segment, data } => {
+                for datagram in data.chunks(segment as usize) {
+                    // In transit it keeps only its own bytes alive, not the
+                    // whole batch.
+                    let datagram = UnicastPayload::copy_from_slice(datagram);
+                    self.launch(host, (to, datagram), resent, latest);
+                }
+            }
+            MessageOutput::Deliver { from, conn, messages } => {
+                let Some(from) = self.node_at(from) else { return };
+                for message in messages {
+                    self.read(host, (from.0, conn, message), latest);
+                }
+            }
+            // The application keeps a copy of what it could not send.
+            MessageOutput::Refused { .. } => {}
+            MessageOutput::Writable { to } => {
+                if let Some(to) = self.node_at(to) {
+                    self.own_mut(host).talks[to.0 as usize].waits = false;
+                }
+            }
+        }
     }
 
     fn said(&mut self, host: u32, event: unicast::Event, cause: RecordCause) -> u64 {
@@ -225,7 +241,7 @@ impl UnicastWorld {
         let seq = self.note(to, Some(seq), Event::Datagram(arrived));
         self.own_mut(to).talks[from as usize].last = Some(seq);
         let (from, segment) = (address(NodeId(from)), data.len() as u32);
-        self.give(to, Input::Datagrams { from, segment, data }, Some(seq));
+        self.give(to, Input::Messages(MessageInput::Datagrams { from, segment, data }), Some(seq));
     }
 }
 

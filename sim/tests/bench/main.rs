@@ -3,7 +3,9 @@
 mod errors;
 mod examples;
 
-use servent_core::node::{Config, NodeAnswer, NodeCommand, OverlayConfig, WorldEvent};
+use servent_core::node::{
+    Config, NodeAnswer, NodeCommand, OverlayCommand, OverlayConfig, WorldEvent,
+};
 use servent_core::time::Duration;
 use servent_core::trace::{Event, NodeId};
 use servent_core::unicast;
@@ -103,10 +105,13 @@ fn the_overlay_finds_a_file_two_neighbours_away() {
     let sha1 = bench.share(carol, "song.ogg", 1_000);
     for (one, other) in [(alice, bob), (bob, carol)] {
         let at = bench.address(other);
-        bench.command(one, NodeCommand::Join { at });
+        bench.command(one, NodeCommand::Overlay(OverlayCommand::Join { at }));
     }
     bench.run_for(Duration::from_secs(1));
-    bench.command(alice, NodeCommand::Search { search: 1, words: "song".into() });
+    bench.command(
+        alice,
+        NodeCommand::Overlay(OverlayCommand::Search { search: 1, words: "song".into() }),
+    );
     let hit = |bench: &Bench| {
         bench.answers(alice).iter().find_map(|answer| match answer {
             NodeAnswer::Found(hit) => Some(hit.clone()),

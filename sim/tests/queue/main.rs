@@ -7,6 +7,7 @@ mod oracles;
 mod parrot;
 mod presets;
 mod random;
+mod remanence;
 mod site;
 mod starvation;
 mod timeline;

@@ -28,7 +28,7 @@ fn verdict(events: Vec<Event>) -> Vec<&'static str> {
 }
 
 /// The same with so many slots, each event at its second.
-fn verdict_at(slots: u32, events: Vec<(u64, Event)>) -> Vec<&'static str> {
+pub(crate) fn verdict_at(slots: u32, events: Vec<(u64, Event)>) -> Vec<&'static str> {
     let mut oracles = QueueOracles::new(&scenario(slots));
     let mut last = None;
     for (seq, (at, event)) in events.into_iter().enumerate() {
@@ -41,14 +41,14 @@ fn verdict_at(slots: u32, events: Vec<(u64, Event)>) -> Vec<&'static str> {
     oracles.violations().iter().map(|v| v.key).collect()
 }
 
-fn ticket(n: u8) -> Guid {
+pub(crate) fn ticket(n: u8) -> Guid {
     Guid([n; 16])
 }
 /// Everybody has an address of its own.
 fn address(n: u8) -> IpAddr {
     [10, 0, 0, n].into()
 }
-fn asks(n: u8) -> [Event; 2] {
+pub(crate) fn asks(n: u8) -> [Event; 2] {
     let conn = ConnId(u64::from(n) * 2);
     let peer = (address(n), 1).into();
     let request = ConnEvent::Request {
@@ -61,12 +61,12 @@ fn asks(n: u8) -> [Event; 2] {
     };
     [Event::Conn(ConnEvent::Accepted { conn, peer }), Event::Conn(request)]
 }
-fn arrives(n: u8, dialect: Dialect, position: u32, length: u32) -> Vec<Event> {
+pub(crate) fn arrives(n: u8, dialect: Dialect, position: u32, length: u32) -> Vec<Event> {
     let (peer, arrival) = (address(n), u64::from(n));
     let arrived = Queue::Arrived { ticket: ticket(n), arrival, peer, dialect, position, length };
     asks(n).into_iter().chain([Event::Queue(arrived), told(n, position, length)]).collect()
 }
-fn told(n: u8, position: u32, length: u32) -> Event {
+pub(crate) fn told(n: u8, position: u32, length: u32) -> Event {
     Event::Queue(Queue::Told {
         ticket: ticket(n),
         dialect: Dialect::Active,
@@ -77,7 +77,7 @@ fn told(n: u8, position: u32, length: u32) -> Event {
         keep: true,
     })
 }
-fn starts(n: u8, free: u32) -> Event {
+pub(crate) fn starts(n: u8, free: u32) -> Event {
     starts_from(n, address(n), free)
 }
 fn starts_from(n: u8, peer: IpAddr, free: u32) -> Event {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use servent_core::engine::{Engine, FxOf};
 use servent_core::id::{ConnId, FetchId, FileIndex, Guid};
 use servent_core::node::{
-    Config, ConnEvent, FileRef, Get, Input, NodeAnswer, NodeCommand, NodeOp, Output,
+    Config, ConnEvent, ConnInput, ConnOutput, FetchCommand, FetchInput, FetchOutput, FileRef, Get,
+    Input, NodeAnswer, NodeCommand, NodeOp, Output,
 };
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Event;
@@ -37,7 +38,7 @@ impl Parrot {
         let conn = ConnId(self.next);
         self.next += 2;
         fx.event(Event::Conn(ConnEvent::Dialing { conn, to: get.sources[0].at }));
-        fx.output(Output::Dial { conn, to: get.sources[0].at });
+        fx.output(Output::Connection(conn, ConnOutput::Dial { to: get.sources[0].at }));
     }
 
     fn bytes(&mut self, conn: ConnId, data: &[u8], fx: &mut FxOf<Self>) {
@@ -47,12 +48,15 @@ impl Parrot {
             self.heard.clear();
             let (fetch, end) = (FetchId(1), self.size);
             let file = FileRef::Fetch(fetch);
-            fx.output(Output::Store { conn, file, start: 0, end, early });
+            fx.output(Output::Connection(conn, ConnOutput::Store { file, start: 0, end, early }));
         } else if self.want.is_none() && self.heard.ends_with(b"please\r\n") {
             self.heard.clear();
-            fx.output(Output::Write { conn, data: HEAD.to_vec() });
+            fx.output(Output::Connection(conn, ConnOutput::Write { data: HEAD.to_vec() }));
             let file = FileRef::Shared(FileIndex(0));
-            fx.output(Output::Serve { conn, file, start: 0, end: self.size });
+            fx.output(Output::Connection(
+                conn,
+                ConnOutput::Serve { file, start: 0, end: self.size },
+            ));
         }
     }
 }
@@ -80,36 +84,39 @@ impl Engine for Parrot {
                     fx.output(Output::Answer(NodeAnswer::Stopped));
                 }
             }
-            Input::Command(NodeCommand::Get(get)) => {
+            Input::Command(NodeCommand::Fetch(FetchCommand::Get(get))) => {
                 self.size = 1_000_000;
                 self.want = Some(get);
                 self.dial(fx);
             }
-            Input::Command(NodeCommand::AskNow { .. }) => self.dial(fx),
-            Input::Accepted { conn, peer, .. } => {
+            Input::Command(NodeCommand::Fetch(FetchCommand::AskNow { .. })) => self.dial(fx),
+            Input::Connection(conn, ConnInput::Accepted { peer, .. }) => {
                 fx.event(Event::Conn(ConnEvent::Accepted { conn, peer }));
             }
-            Input::Dialed { conn, .. } => {
+            Input::Connection(conn, ConnInput::Dialed { .. }) => {
                 fx.event(Event::Conn(ConnEvent::Dialed { conn }));
-                fx.output(Output::Write { conn, data: b"the file, please\r\n".to_vec() });
+                fx.output(Output::Connection(
+                    conn,
+                    ConnOutput::Write { data: b"the file, please\r\n".to_vec() },
+                ));
             }
-            Input::DialFailed { conn, why } => {
+            Input::Connection(conn, ConnInput::DialFailed { why }) => {
                 fx.event(Event::Conn(ConnEvent::DialFailed { conn, why }));
                 self.alarm = Some(now + Duration::from_secs(10));
             }
-            Input::Bytes { conn, data } => self.bytes(conn, &data, fx),
-            Input::Served { conn, bytes } if bytes == self.size => {
+            Input::Connection(conn, ConnInput::Bytes { data }) => self.bytes(conn, &data, fx),
+            Input::Connection(conn, ConnInput::Served { bytes }) if bytes == self.size => {
                 fx.event(Event::Conn(ConnEvent::Sent { conn, bytes }));
             }
-            Input::Stored { conn, bytes } => {
+            Input::Connection(conn, ConnInput::Stored { bytes }) => {
                 assert!(bytes >= self.stored, "progress never goes back");
                 self.stored = bytes;
                 if bytes == self.size {
-                    fx.output(Output::Verify { fetch: FetchId(1) });
-                    fx.output(Output::Close { conn, flush: true });
+                    fx.output(Output::Fetch(FetchOutput::Verify { fetch: FetchId(1) }));
+                    fx.output(Output::Connection(conn, ConnOutput::Close { flush: true }));
                 }
             }
-            Input::Verified { fetch, sha1 } => {
+            Input::Fetch(FetchInput::Verified { fetch, sha1 }) => {
                 let expected = self.want.as_ref().and_then(|g| g.sha1);
                 if expected == sha1 {
                     let bytes = self.stored;
@@ -119,7 +126,7 @@ impl Engine for Parrot {
                     fx.output(Output::Answer(NodeAnswer::Failed { fetch, why }));
                 }
             }
-            Input::Closed { conn } => {
+            Input::Connection(conn, ConnInput::Closed) => {
                 fx.event(Event::Conn(ConnEvent::Closed { conn }));
                 if self.want.is_some() && self.stored < self.size {
                     self.stored = 0;

@@ -36,6 +36,25 @@ fn whatever_goes_wrong_no_rule_is_broken_and_everything_finishes() {
     assert_eq!(failed, [0; 0], "seeds that break a rule");
 }
 
+/// Servers restart while clients that they know are gone: no slot waits longer
+/// for those than a moment.
+#[test]
+fn no_slot_waits_after_a_restart_for_clients_that_are_gone() {
+    let from: u64 = std::env::var("SWARM_FROM").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
+    let count: u64 = std::env::var("SWARM").ok().and_then(|s| s.parse().ok()).unwrap_or(60);
+    let mut failed = Vec::new();
+    // A client that was absent before a restart was waited for after it.
+    for seed in (from..from + count).chain([4_077, 5_554, 6_251, 6_478]) {
+        let s = random::draw_restarts(&mut Choose::random(seed), seed);
+        s.check().expect("a drawn scenario makes sense");
+        if let Some(first) = violations(&s).first() {
+            println!("servent sim random-restarts --seed {seed}    # {first:?}");
+            failed.push(seed);
+        }
+    }
+    assert_eq!(failed, [0; 0], "seeds that break a rule");
+}
+
 /// Several places end at one instant: what the queue decides because of the
 /// first is told after what it decided with it.
 #[test]

@@ -7,7 +7,10 @@ use std::net::SocketAddr;
 
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::{ConnId, FileIndex};
-use servent_core::node::{Config, FileInfo, Input, Node, NodeCommand, Output, RestoredNode};
+use servent_core::node::{
+    Config, ConnInput, ConnOutput, DiskInput, FileInfo, Input, Node, NodeCommand, Output,
+    OverlayCommand, RestoredNode,
+};
 use servent_core::queue::FileKey;
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
@@ -93,7 +96,7 @@ impl Wires {
     fn output(&mut self, k: usize, output: Output) {
         let due = self.now + LATENCY;
         match output {
-            Output::Dial { conn, to } => {
+            Output::Connection(conn, ConnOutput::Dial { to }) => {
                 let other = (0..self.all.len()).find(|m| at(*m) == to).expect("it is known");
                 let there = ConnId(2 * self.all[other].accepted);
                 self.all[other].accepted += 1;
@@ -101,18 +104,23 @@ impl Wires {
                 self.all[other].ends.insert(there, (k, conn));
                 // As from any other program, the port says nothing.
                 let peer = SocketAddr::from(([10, 0, 0, k as u8 + 1], 50_000 + conn.0 as u16));
-                let accepted = Input::Accepted { conn: there, peer, local: Some(to) };
+                let accepted =
+                    Input::Connection(there, ConnInput::Accepted { peer, local: Some(to) });
                 self.due.push((due, other, accepted));
-                self.due.push((due, k, Input::Dialed { conn, local: at(k) }));
+                self.due.push((
+                    due,
+                    k,
+                    Input::Connection(conn, ConnInput::Dialed { local: at(k) }),
+                ));
             }
-            Output::Write { conn, data } => {
+            Output::Connection(conn, ConnOutput::Write { data }) => {
                 let (other, conn) = self.all[k].ends[&conn];
-                self.due.push((due, other, Input::Bytes { conn, data }));
+                self.due.push((due, other, Input::Connection(conn, ConnInput::Bytes { data })));
             }
-            Output::Close { conn, .. } => {
+            Output::Connection(conn, ConnOutput::Close { .. }) => {
                 let (other, there) = self.all[k].ends[&conn];
-                self.due.push((due, other, Input::Closed { conn: there }));
-                self.due.push((due, k, Input::Closed { conn }));
+                self.due.push((due, other, Input::Connection(there, ConnInput::Closed)));
+                self.due.push((due, k, Input::Connection(conn, ConnInput::Closed)));
             }
             _ => {}
         }
@@ -164,7 +172,7 @@ impl Wires {
             modified: None,
             tree: None,
         };
-        self.give(k, Some(Input::Shared(file)));
+        self.give(k, Some(Input::Disk(DiskInput::Shared(file))));
     }
 
     fn tape(&mut self, k: usize) -> Player {
@@ -186,10 +194,13 @@ fn row() -> Vec<ObservedOverlay> {
     let mut wires = Wires::new(4);
     wires.share(3, "waltz.ogg");
     for k in 0..3 {
-        wires.command(k, NodeCommand::Join { at: at(k + 1) });
+        wires.command(k, NodeCommand::Overlay(OverlayCommand::Join { at: at(k + 1) }));
         wires.run(2);
     }
-    wires.command(0, NodeCommand::Search { search: 1, words: "waltz".into() });
+    wires.command(
+        0,
+        NodeCommand::Overlay(OverlayCommand::Search { search: 1, words: "waltz".into() }),
+    );
     wires.run(5);
     [0, 2, 3].map(|k| ObservedOverlay::from_player(&wires.tape(k))).into()
 }
@@ -289,10 +300,13 @@ fn wb_10_a_recording_under_other_names_tells_the_same_and_is_verified() {
     let mut wires = Wires::new(3);
     wires.share(2, "Waltz of Annabella.ogg");
     for k in 0..2 {
-        wires.command(k, NodeCommand::Join { at: at(k + 1) });
+        wires.command(k, NodeCommand::Overlay(OverlayCommand::Join { at: at(k + 1) }));
         wires.run(2);
     }
-    wires.command(0, NodeCommand::Search { search: 1, words: "annabella waltz".into() });
+    wires.command(
+        0,
+        NodeCommand::Overlay(OverlayCommand::Search { search: 1, words: "annabella waltz".into() }),
+    );
     wires.run(5);
     let tapes =
         |players: &[Player]| players.iter().map(ObservedOverlay::from_player).collect::<Vec<_>>();

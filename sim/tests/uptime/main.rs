@@ -3,7 +3,7 @@
 
 use std::alloc::System;
 
-use servent_core::node::{Config, Node, NodeCommand, OverlayConfig};
+use servent_core::node::{Config, Node, NodeCommand, OverlayCommand, OverlayConfig};
 use servent_core::rng::Rng;
 use servent_core::time::Duration;
 use servent_core::trace::NodeId;
@@ -73,7 +73,7 @@ impl Town {
         bench.share(visitor, &own, 500_000);
         if dice.chance(3, 4) {
             let at = bench.address(stays);
-            bench.command(visitor, NodeCommand::Join { at });
+            bench.command(visitor, NodeCommand::Overlay(OverlayCommand::Join { at }));
         }
         for n in 0..3 {
             if dice.chance(1, 3) {

@@ -198,7 +198,7 @@ impl<P: Watched> Watching for Lab<P> {
         give(&P::look(self.world(), node)?)
     }
 
-    fn diff(&self, node: NodeId) -> QueryResult {
+    fn diff(&self, node: NodeId, _: Cast) -> QueryResult {
         let Some(last) = self.timeline.index().checked_sub(1) else { return give(&[(); 0]) };
         // The changes made by an input belong to every record that resulted
         // from it.
@@ -217,7 +217,9 @@ impl<P: Watched> Watching for Lab<P> {
 
     fn why(&self, i: u32) -> QueryResult {
         let record = self.timeline.record(i.into());
-        record.map_or(Ok(JsValue::UNDEFINED), |record| give(&P::why(record)))
+        record.map_or(Ok(JsValue::UNDEFINED), |record| {
+            give(&within(P::why(record), P::case(&self.timeline, i.into())))
+        })
     }
 
     fn numbers(&self, i: u32) -> Option<Value> {
@@ -279,8 +281,8 @@ impl<P: Watched> Watching for Lab<P> {
             checked: u64::from(sound),
             total: 1,
             diverged_at: (!sound).then_some(claim.at),
-            nodes: None,
             text: text.to_owned(),
+            ..Verified::default()
         }
     }
 
@@ -300,6 +302,14 @@ impl<P: Watched> Watching for Lab<P> {
         let claim = Checkpoint { at, inputs: branch.events(), records, digest };
         out + &qlog::frame(&qlog::line(at, zero, "servent:checkpoint", &claim))
     }
+}
+
+/// An explanation with the case that its sentence is about.
+pub(crate) fn within(mut why: RecordReason, case: Option<&'static str>) -> RecordReason {
+    if let (Value::Object(fields), Some(case)) = (&mut why.args, case) {
+        fields.insert(String::from("case"), case.into());
+    }
+    why
 }
 
 /// A node number, if it is less than `nodes`.

@@ -51,7 +51,7 @@ pub(crate) trait Watching {
     fn size(&self, cast: Cast) -> usize;
     fn nodes(&self, cast: Cast) -> QueryResult;
     fn inspect(&self, node: NodeId, cast: Cast) -> QueryResult;
-    fn diff(&self, node: NodeId) -> QueryResult;
+    fn diff(&self, node: NodeId, cast: Cast) -> QueryResult;
     fn record(&self, i: u32, cast: Cast) -> QueryResult;
     fn records(&self, from: u32, count: u32, filter: &str, cast: Cast) -> QueryResult;
     fn why(&self, i: u32) -> QueryResult;
@@ -231,7 +231,7 @@ impl Run {
     /// When there is no such node.
     #[wasm_bindgen(unchecked_return_type = "ValueChange[]")]
     pub fn diff(&self, node: u32) -> QueryResult {
-        self.of.borrow().diff(self.known(node)?)
+        self.of.borrow().diff(self.known(node)?, self.cast)
     }
 
     /// A record with names; `undefined` when there is none.

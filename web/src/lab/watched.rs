@@ -36,6 +36,10 @@ pub(crate) trait Watched:
     fn is_fault(event: &Self::Event) -> bool;
     /// The explanation of a record.
     fn why(record: &Record<Self::Event>) -> RecordReason;
+    /// Which of several reasons holds for a record; `None` where there is one.
+    fn case(_: &Timeline<Self>, _: u64) -> Option<&'static str> {
+        None
+    }
     /// The numbers that a decision in a record depends on; `None` if it needs
     /// none.
     fn numbers(timeline: &Timeline<Self>, i: u64) -> Option<Value>;
@@ -114,6 +118,8 @@ pub(crate) enum PinKind {
     Fault,
     /// An oracle found a violation.
     Violation,
+    /// Inputs are missing, or no checkpoint covers what follows.
+    Gap,
 }
 
 /// A branch in a list.
@@ -138,6 +144,12 @@ pub(crate) struct Verified {
     pub(crate) total: u64,
     /// The instant of the first one that is wrong.
     pub(crate) diverged_at: Option<Instant>,
+    /// Where inputs are missing; nothing after it is run again.
+    pub(crate) gap_at: Option<Instant>,
+    /// Lines that could not be read.
+    pub(crate) damaged: u64,
+    /// Inputs that no checkpoint covers.
+    pub(crate) unverified: u64,
     /// Of several recorded nodes: how many did all that is on their tapes again,
     /// and how many there are.
     pub(crate) nodes: Option<[u32; 2]>,

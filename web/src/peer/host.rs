@@ -12,7 +12,8 @@ use servent_core::engine::{Effect, Engine as _, FxOf};
 use servent_core::fetch::{DialError, StoreError};
 use servent_core::id::{ConnId, FetchId, FileIndex};
 use servent_core::node::{
-    FileInfo, FileRef, Input, Node, NodeAnswer, NodeCommand, NodeOp, Output, SearchHit,
+    ConnInput, ConnOutput, DiskInput, FetchInput, FetchOutput, FileInfo, FileRef, Input,
+    MessageOutput, Node, NodeAnswer, NodeCommand, NodeOp, Output, OverlayCommand, SearchHit,
 };
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
@@ -111,7 +112,7 @@ impl PageHost {
         let start = Start::new(NodeId(0), &how.name, seed, config.clone());
         let tape = PageRecording::new(now, start);
         let mut waiting = VecDeque::from([Happened::Input(Input::Start(restored))]);
-        let join = how.own.first().map(|at| NodeCommand::Join { at: *at });
+        let join = how.own.first().map(|at| NodeCommand::Overlay(OverlayCommand::Join { at: *at }));
         waiting.extend(join.map(|join| Happened::Input(Input::Command(join))));
         let host = Rc::new(RefCell::new(Self {
             node: Node::new(config, seed),
@@ -222,7 +223,10 @@ impl PageHost {
         let input = match what {
             Happened::Timer | Happened::Woke => None,
             Happened::Input(
-                input @ (Input::Served { conn, .. } | Input::DiskFailed { conn, .. }),
+                input @ Input::Connection(
+                    conn,
+                    ConnInput::Served { .. } | ConnInput::DiskFailed { .. },
+                ),
             ) => self.sockets.contains_key(&conn).then_some(input),
             Happened::Input(input) => Some(input),
             Happened::Opened(conn) => self.opened(conn, false),
@@ -281,8 +285,8 @@ impl PageHost {
         // A page does not know its own address.
         let local = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         socket.open.then_some(match socket.caller {
-            Some(peer) => Input::Accepted { conn, peer, local: None },
-            None => Input::Dialed { conn, local },
+            Some(peer) => Input::Connection(conn, ConnInput::Accepted { peer, local: None }),
+            None => Input::Connection(conn, ConnInput::Dialed { local }),
         })
     }
 
@@ -296,7 +300,7 @@ impl PageHost {
         }
         let bytes = socket.receive(data, now);
         self.keep(this, conn);
-        bytes.map(|bytes| Input::Bytes { conn, data: bytes.to_vec() })
+        bytes.map(|bytes| Input::Connection(conn, ConnInput::Bytes { data: bytes.to_vec() }))
     }
 
     /// Gives the door the next piece of a download, if there is a whole one.
@@ -316,7 +320,7 @@ impl PageHost {
         let socket = self.sockets.get_mut(&conn)?;
         if !kept {
             socket.store_failed();
-            return Some(Input::DiskFailed { conn, why: StoreError::Full });
+            return Some(Input::Connection(conn, ConnInput::DiskFailed { why: StoreError::Full }));
         }
         let bytes = socket.kept(length)?;
         if socket.gone && !socket.is_storing() {
@@ -325,7 +329,7 @@ impl PageHost {
         for data in socket.take_behind().into_iter().rev() {
             self.waiting.push_front(Happened::Data(conn, data));
         }
-        Some(Input::Stored { conn, bytes })
+        Some(Input::Connection(conn, ConnInput::Stored { bytes }))
     }
 
     /// The other end is gone. What it has sent of a download is kept first.
@@ -337,9 +341,9 @@ impl PageHost {
         }
         let mut socket = self.sockets.remove(&conn)?;
         self.forget_channel(&mut socket);
-        let failed = Input::DialFailed { conn, why: DialError::Refused };
+        let failed = Input::Connection(conn, ConnInput::DialFailed { why: DialError::Refused });
         match (socket.open, socket.caller) {
-            (true, _) => Some(Input::Closed { conn }),
+            (true, _) => Some(Input::Connection(conn, ConnInput::Closed)),
             (false, None) => Some(failed),
             (false, Some(_)) => None, // The node does not know of it.
         }
@@ -359,11 +363,13 @@ impl PageHost {
                     }
                     continue;
                 }
-                Output::Allocate { fetch, name, size } => {
+                Output::Fetch(FetchOutput::Allocate { fetch, name, size }) => {
                     let now = self.last.as_micros();
                     self.changes.push(self.disk.allocate(*fetch, (name, *size), now));
                 }
-                Output::Complete { fetch } => self.changes.extend(self.disk.complete(*fetch)),
+                Output::Fetch(FetchOutput::Complete { fetch }) => {
+                    self.changes.extend(self.disk.complete(*fetch))
+                }
                 _ => {}
             }
             self.outputs.push(output);
@@ -380,13 +386,39 @@ impl PageHost {
 
     fn act(&mut self, this: &SharedHost, output: Output) {
         match output {
-            Output::Dial { conn, to } => match self.dial(this, conn, to) {
+            Output::Connection(conn, wanted) => self.act_on(this, conn, wanted),
+            Output::Fetch(FetchOutput::Verify { fetch }) => self.verify(this, fetch),
+            Output::Fetch(FetchOutput::Hash { fetch, start, .. }) => {
+                self.next(Input::Fetch(FetchInput::Hashed { fetch, start, tth: None }));
+            }
+            Output::Messages(MessageOutput::Datagrams { to, segment, data }) => {
+                self.post(to, segment, &data);
+            }
+            Output::Messages(MessageOutput::Deliver { from, messages, .. }) => {
+                self.deliver(from, messages);
+            }
+            Output::Messages(MessageOutput::Refused { to, messages, why }) => {
+                self.refused(to, messages, why);
+            }
+            Output::Messages(MessageOutput::Writable { to }) => self.writable(to),
+            Output::Answer(answer) => self.answer(answer),
+            // Files are made when their first bytes come, what is to be saved is
+            // saved by now, and there are no swarms.
+            Output::Fetch(FetchOutput::Allocate { .. } | FetchOutput::Complete { .. })
+            | Output::Persist(_)
+            | Output::Swarm(_) => {}
+        }
+    }
+
+    fn act_on(&mut self, this: &SharedHost, conn: ConnId, wanted: ConnOutput) {
+        match wanted {
+            ConnOutput::Dial { to } => match self.dial(this, conn, to) {
                 Ok(socket) => drop(self.sockets.insert(conn, socket)),
-                Err(why) => self.next(Input::DialFailed { conn, why }),
+                Err(why) => self.next(Input::Connection(conn, ConnInput::DialFailed { why })),
             },
-            Output::Write { conn, data } => self.push(this, conn, SocketJob::Write(data)),
-            Output::Close { conn, flush } => self.close(this, conn, flush),
-            Output::Serve { conn, file, start, end } => {
+            ConnOutput::Write { data } => self.push(this, conn, SocketJob::Write(data)),
+            ConnOutput::Close { flush } => self.close(this, conn, flush),
+            ConnOutput::Serve { file, start, end } => {
                 let file = match file {
                     FileRef::Shared(index) => self.disk.shared(index).cloned().map(Blob::from),
                     _ => None,
@@ -394,24 +426,20 @@ impl PageHost {
                 let file = file.ok_or(StoreError::Changed);
                 self.push(this, conn, SocketJob::Serve { file, start, end });
             }
-            Output::Store { conn, file: FileRef::Fetch(fetch), start, end, early } => {
+            ConnOutput::Store { file: FileRef::Fetch(fetch), start, end, early } => {
                 self.store(this, conn, fetch, (start, end), &early);
             }
-            Output::Store { conn, .. } | Output::StoreBody { conn, .. } => {
-                self.next(Input::DiskFailed { conn, why: StoreError::Failed });
+            // There is no inbox either.
+            ConnOutput::Store { .. }
+            | ConnOutput::StoreBody { .. }
+            | ConnOutput::Incoming { .. }
+            | ConnOutput::Keep { .. } => {
+                let why = StoreError::Failed;
+                self.next(Input::Connection(conn, ConnInput::DiskFailed { why }));
             }
-            Output::Verify { fetch } => self.verify(this, fetch),
-            Output::Hash { fetch, start, .. } => {
-                self.next(Input::Hashed { fetch, start, tth: None });
+            ConnOutput::Judge { .. } => {
+                self.next(Input::Connection(conn, ConnInput::Judged { good: false }));
             }
-            Output::Judge { conn, .. } => self.next(Input::Judged { conn, good: false }),
-            Output::Answer(answer) => self.answer(answer),
-            Output::Datagrams { to, segment, data } => self.post(to, segment, &data),
-            Output::Deliver { from, messages, .. } => self.deliver(from, messages),
-            Output::Refused { to, messages, why } => self.refused(to, messages, why),
-            Output::Writable { to } => self.writable(to),
-            // Files are made when their first bytes come, and there are no swarms.
-            _ => {}
         }
     }
 
@@ -443,8 +471,10 @@ impl PageHost {
         early: &[u8],
     ) {
         match self.disk.part(fetch) {
-            Err(why) => self.next(Input::DiskFailed { conn, why }),
-            Ok(_) if range.0 == range.1 => self.next(Input::Stored { conn, bytes: 0 }),
+            Err(why) => self.next(Input::Connection(conn, ConnInput::DiskFailed { why })),
+            Ok(_) if range.0 == range.1 => {
+                self.next(Input::Connection(conn, ConnInput::Stored { bytes: 0 }))
+            }
             Ok(part) => {
                 let now = self.last.as_micros();
                 if let Some(socket) = self.sockets.get_mut(&conn) {
@@ -458,14 +488,15 @@ impl PageHost {
     /// Hashes a download that has all its bytes.
     fn verify(&mut self, this: &SharedHost, fetch: FetchId) {
         let Ok(part) = self.disk.part(fetch) else {
-            return self.next(Input::VerifyFailed { fetch, why: StoreError::Failed });
+            return self
+                .next(Input::Fetch(FetchInput::VerifyFailed { fetch, why: StoreError::Failed }));
         };
         let answer = self.disk.door.digest(part as f64, self.disk.size(fetch) as f64);
         let this = Rc::clone(this);
         spawn_local(async move {
             let input = match disk::hashed(answer).await {
-                Some(sha1) => Input::Verified { fetch, sha1: Some(sha1) },
-                None => Input::VerifyFailed { fetch, why: StoreError::Failed },
+                Some(sha1) => Input::Fetch(FetchInput::Verified { fetch, sha1: Some(sha1) }),
+                None => Input::Fetch(FetchInput::VerifyFailed { fetch, why: StoreError::Failed }),
             };
             Self::happened(&this, [Happened::Input(input)]);
         });
@@ -512,7 +543,7 @@ impl PageHost {
 
     pub(super) fn drop_share(&mut self, index: u32) -> Option<Input> {
         let index = FileIndex(index);
-        self.disk.unshare(index).then_some(Input::Unshared { index })
+        self.disk.unshare(index).then_some(Input::Disk(DiskInput::Unshared { index }))
     }
 
     /// Hashes a shared file beside everything else.
@@ -523,7 +554,10 @@ impl PageHost {
         spawn_local(async move {
             let Some(sha1) = disk::hashed(answer).await else { return };
             let info = this.borrow_mut().disk.hashed(index, sha1);
-            Self::happened(&this, info.map(|info| Happened::Input(Input::Shared(info))));
+            Self::happened(
+                &this,
+                info.map(|info| Happened::Input(Input::Disk(DiskInput::Shared(info)))),
+            );
         });
     }
 

@@ -22,7 +22,7 @@ use js_sys::{Array, Uint8Array};
 use serde::{Deserialize, Serialize};
 use servent_core::fetch::{DownloadSource, Get};
 use servent_core::id::FetchId;
-use servent_core::node::{Input, NodeCommand, NodeView};
+use servent_core::node::{DiskInput, FetchCommand, Input, NodeCommand, NodeView, OverlayCommand};
 use servent_core::queue::QueuePolicy;
 use servent_core::routing::RouterView;
 use servent_core::wire::http::Target;
@@ -123,7 +123,7 @@ impl Peer {
     /// Shares a file from now on; its number.
     pub fn share(&self, file: web_sys::File) -> u32 {
         let (info, index) = self.0.borrow_mut().add_share(file);
-        PageHost::happened(&self.0, [Happened::Input(Input::Shared(info))]);
+        PageHost::happened(&self.0, [Happened::Input(Input::Disk(DiskInput::Shared(info)))]);
         PageHost::hash_share(&self.0, index);
         index.0
     }
@@ -138,14 +138,14 @@ impl Peer {
     /// which its hits are known.
     pub fn search(&self, words: String) -> u32 {
         let search = self.0.borrow_mut().next_search();
-        self.command(NodeCommand::Search { search, words });
+        self.command(NodeCommand::Overlay(OverlayCommand::Search { search, words }));
         search
     }
 
     /// Sends a search to no further neighbours.
     #[wasm_bindgen(js_name = endSearch)]
     pub fn end_search(&self, search: u32) {
-        self.command(NodeCommand::EndSearch { search });
+        self.command(NodeCommand::Overlay(OverlayCommand::EndSearch { search }));
     }
 
     /// What it was told since this was last asked: `{found: …}`, `{failed: …}`
@@ -185,13 +185,13 @@ impl Peer {
             let name = first.name.rsplit('/').next().unwrap_or_default().to_owned();
             Get { name, sha1: first.sha1, sources: sources.collect() }
         };
-        self.command(NodeCommand::Get(get));
+        self.command(NodeCommand::Fetch(FetchCommand::Get(get)));
         Ok(())
     }
 
     /// Gives up a download and deletes its bytes.
     pub fn cancel(&self, fetch: u32) {
-        self.command(NodeCommand::Cancel { fetch: FetchId(fetch) });
+        self.command(NodeCommand::Fetch(FetchCommand::Cancel { fetch: FetchId(fetch) }));
     }
 
     /// Takes a complete download off the list, with its bytes.

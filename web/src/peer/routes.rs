@@ -11,7 +11,9 @@ use js_sys::{Date, Uint8Array};
 use serde::Serialize;
 use servent_core::fetch::DialError;
 use servent_core::id::ConnId;
-use servent_core::node::{InboxEntry, Input, NodeCommand};
+use servent_core::node::{
+    ConnInput, InboxEntry, Input, MessageCommand, MessageInput, NodeCommand, OverlayCommand,
+};
 use servent_core::rng::Rng;
 use servent_core::unicast::{DeliveryOrder, MessageRefusal, Side, UnicastPayload};
 use wasm_bindgen_futures::spawn_local;
@@ -159,8 +161,11 @@ impl PageHost {
             let sockets = host.sockets.iter().filter(|(_, socket)| there(socket));
             sockets.map(|(conn, _)| Happened::Closed(*conn)).collect()
         } else {
-            let join =
-                |at: &SocketAddr| Happened::Input(Input::Command(NodeCommand::Join { at: *at }));
+            let join = |at: &SocketAddr| {
+                Happened::Input(Input::Command(NodeCommand::Overlay(OverlayCommand::Join {
+                    at: *at,
+                })))
+            };
             host.how.own.first().map(join).into_iter().collect()
         };
         drop(host);
@@ -260,7 +265,11 @@ impl PageHost {
             Happened::Datagram(conn, data) => {
                 let socket = self.sockets.get_mut(&conn).filter(|socket| socket.open)?;
                 let (from, segment) = (socket.channel()?.peer, data.length());
-                Some(Input::Datagrams { from, segment, data: UnicastPayload::from(data.to_vec()) })
+                Some(Input::Messages(MessageInput::Datagrams {
+                    from,
+                    segment,
+                    data: UnicastPayload::from(data.to_vec()),
+                }))
             }
             Happened::Send(conn) => self.send(conn),
             Happened::Lingered(conn) => {
@@ -318,7 +327,7 @@ impl PageHost {
             }
             Err(why) => {
                 self.sockets.remove(&conn);
-                Some(Input::DialFailed { conn, why })
+                Some(Input::Connection(conn, ConnInput::DialFailed { why }))
             }
         }
     }
@@ -386,7 +395,8 @@ impl PageHost {
                 break;
             }
         }
-        (!messages.is_empty()).then_some(Input::Command(NodeCommand::SendMessages { to, messages }))
+        (!messages.is_empty())
+            .then_some(Input::Command(NodeCommand::Messages(MessageCommand::Send { to, messages })))
     }
 
     /// The send window of a channel is full, or there is none for it.
@@ -453,7 +463,11 @@ impl PageHost {
             let Some(channel) = socket.channel() else { continue };
             if behind <= BEHIND && channel.owed.0 > 0 {
                 let (messages, bytes) = std::mem::take(&mut channel.owed);
-                let taken = NodeCommand::TakenMessages { from: channel.peer, messages, bytes };
+                let taken = NodeCommand::Messages(MessageCommand::Taken {
+                    from: channel.peer,
+                    messages,
+                    bytes,
+                });
                 waiting.push_back(Happened::Input(Input::Command(taken)));
             }
             if !channel.out.is_empty() && !channel.full && !channel.due {
@@ -477,7 +491,7 @@ impl PageHost {
     pub(super) fn forget_channel(&mut self, socket: &mut Socket) {
         let Some(peer) = socket.channel().map(|channel| channel.peer) else { return };
         for side in [Side::Sender, Side::Receiver] {
-            self.next(Input::Command(NodeCommand::ForgetMessages { peer, side }));
+            self.next(Input::Command(NodeCommand::Messages(MessageCommand::Forget { peer, side })));
         }
     }
 }

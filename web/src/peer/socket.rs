@@ -9,7 +9,7 @@ use std::rc::{Rc, Weak};
 use js_sys::{Array, ArrayBuffer, Date, Uint8Array};
 use servent_core::fetch::{DialError, StoreError};
 use servent_core::id::ConnId;
-use servent_core::node::Input;
+use servent_core::node::{ConnInput, Input};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -288,7 +288,10 @@ pub(super) fn work(host: &SharedSocket, this: &mut Socket, conn: ConnId) {
             Some(SocketJob::Write(data)) => this.send(&data),
             Some(SocketJob::Close) => this.end(),
             Some(SocketJob::Serve { file: Err(why), .. }) => {
-                later(host, Happened::Input(Input::DiskFailed { conn, why }));
+                later(
+                    host,
+                    Happened::Input(Input::Connection(conn, ConnInput::DiskFailed { why })),
+                );
             }
             Some(SocketJob::Serve { file: Ok(file), start, end }) => {
                 this.busy = true;
@@ -303,8 +306,11 @@ pub(super) fn work(host: &SharedSocket, this: &mut Socket, conn: ConnId) {
                         None => serve_channel(&host, conn, &file, (start, end)).await,
                     };
                     let input = match served {
-                        Ok(bytes) => Input::Served { conn, bytes },
-                        Err(_) => Input::DiskFailed { conn, why: StoreError::Changed },
+                        Ok(bytes) => Input::Connection(conn, ConnInput::Served { bytes }),
+                        Err(_) => Input::Connection(
+                            conn,
+                            ConnInput::DiskFailed { why: StoreError::Changed },
+                        ),
                     };
                     PageHost::happened(&host, [Happened::Free(conn), Happened::Input(input)]);
                 });
@@ -368,7 +374,10 @@ async fn serve_channel(
         if at - told >= GIVEN {
             told = at;
             let bytes = (at - start).saturating_sub(PageHost::unsent(host, conn));
-            PageHost::happened(host, [Happened::Input(Input::Served { conn, bytes })]);
+            PageHost::happened(
+                host,
+                [Happened::Input(Input::Connection(conn, ConnInput::Served { bytes }))],
+            );
         }
     }
     Ok(at - start)
@@ -382,7 +391,10 @@ async fn drained(host: &SharedSocket, conn: ConnId, socket: &WebSocket, given: u
         looks += 1;
         if looks % LOOKS == 0 {
             let bytes = given.saturating_sub(u64::from(socket.buffered_amount()));
-            PageHost::happened(host, [Happened::Input(Input::Served { conn, bytes })]);
+            PageHost::happened(
+                host,
+                [Happened::Input(Input::Connection(conn, ConnInput::Served { bytes }))],
+            );
         }
     }
 }

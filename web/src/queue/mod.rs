@@ -1,5 +1,6 @@
 //! The queue: servents, their slots, and who is waiting.
 
+pub(crate) mod cases;
 pub(crate) mod numbers;
 mod outcome;
 mod state;

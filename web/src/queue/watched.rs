@@ -96,6 +96,17 @@ impl Watched for Queue {
         why::explain(record)
     }
 
+    fn case(timeline: &Timeline<Self>, i: u64) -> Option<&'static str> {
+        let record = timeline.record(i)?;
+        let told = |event: &Event| serde_json::to_value(event).unwrap_or_default();
+        let earlier = (0..i).rev().filter_map(|j| timeline.record(j));
+        let site = timeline.world().scenario().site.is_some();
+        let queue = matches!(record.event, Event::Queue(_));
+        let earlier = earlier.filter(|old| (site && queue) || old.node == record.node);
+        let earlier = earlier.map(|old| (old.at, told(&old.event)));
+        super::cases::case_of(record.at, &told(&record.event), earlier)
+    }
+
     fn numbers(timeline: &Timeline<Self>, i: u64) -> Option<Value> {
         let record = timeline.record(i)?;
         let Event::Queue(event) = &record.event else { return None };

@@ -101,6 +101,11 @@ impl Clients {
         NodeId(about.unwrap_or(self.rows.len() as u32))
     }
 
+    /// All connections, with their rows.
+    pub(super) fn connections(&self) -> impl Iterator<Item = (ConnId, u32)> {
+        self.numbers.iter().map(|(conn, row)| (*conn, *row))
+    }
+
     /// The row of a connection.
     pub(super) fn row(&self, conn: ConnId) -> Option<u32> {
         self.numbers.get(&conn).copied()

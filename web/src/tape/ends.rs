@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use servent_core::engine::Effect;
-use servent_core::node::{Event, Input, Output};
+use servent_core::node::{Event, Input, MessageInput, MessageOutput, Output};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::again::{Again, ReplayStep};
 use servent_core::trace::branch::BranchPoint;
@@ -202,7 +202,7 @@ impl Ends {
         let (at, input) = (step.at, step.number);
         // The newest event by then says most about it.
         let record = player.records_until(at).saturating_sub(1) as u64;
-        if let Some(Input::Datagrams { from, segment, data }) = step.input {
+        if let Some(Input::Messages(MessageInput::Datagrams { from, segment, data })) = step.input {
             self.datagrams(
                 &Batch { at, peer: *from, ours: false, segment: *segment, data, record, input },
                 |_, _| None,
@@ -219,7 +219,11 @@ impl Ends {
         for effect in step.effects {
             match effect {
                 Effect::Event(Event::Unicast(told)) => self.told(at, told, record),
-                Effect::Output(Output::Datagrams { to, segment, data }) => {
+                Effect::Output(Output::Messages(MessageOutput::Datagrams {
+                    to,
+                    segment,
+                    data,
+                })) => {
                     let (peer, segment) = (*to, *segment);
                     let batch = Batch { at, peer, ours: true, segment, data, record, input };
                     self.datagrams(&batch, why);

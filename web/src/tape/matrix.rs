@@ -11,9 +11,10 @@ use servent_sim::swarm::{Cell, Result};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use super::Tape;
 use super::clients::Clients;
 use super::recorded::Recorded;
+use super::several::Several;
+use super::{Tape, Tapes};
 use crate::lab::{Cast, Run, Watching as _};
 use crate::swarm::Totals;
 use crate::value::{QueryResult, give, us};
@@ -29,12 +30,27 @@ const NONE: f64 = -1.0;
 #[wasm_bindgen]
 pub struct Matrix {
     of: Rc<RefCell<Recorded>>,
+    /// The recordings it was opened with, and its number among them.
+    among: Option<(usize, Rc<RefCell<Several>>)>,
 }
 
 impl Matrix {
     pub(super) fn from_recorded(recorded: &Rc<RefCell<Recorded>>) -> Option<Self> {
         recorded.borrow_mut().clients().filter(|clients| !clients.rows().is_empty())?;
-        Some(Self { of: Rc::clone(recorded) })
+        Some(Self { of: Rc::clone(recorded), among: None })
+    }
+
+    /// The coordinator among several recordings.
+    pub(super) fn from_several(several: &Rc<RefCell<Several>>) -> Option<Self> {
+        let (tape, of) = several.borrow().coordinator()?;
+        Some(Self { of, among: Some((tape, Rc::clone(several))) })
+    }
+
+    /// The number that a record has in the run that is shown.
+    fn number(&self, i: u64) -> f64 {
+        let among = self.among.as_ref();
+        let number = among.and_then(|(tape, all)| all.borrow().number(*tape, i));
+        number.map_or(i as f64, f64::from)
     }
 
     /// What a query needs: the clients, the coordinator at the cursor, and the
@@ -71,14 +87,22 @@ impl Matrix {
     /// The interface common to all runs.
     #[must_use]
     pub fn run(&self) -> Run {
-        let of = Rc::clone(&self.of);
-        Run::cast(of, Cast::Clients)
+        match &self.among {
+            Some((_, all)) => Run::cast(Rc::clone(all) as _, Cast::Clients),
+            None => Run::cast(Rc::clone(&self.of) as _, Cast::Clients),
+        }
     }
 
     /// The tape it is from, with the same cursor.
     #[must_use]
     pub fn tape(&self) -> Tape {
         Tape { of: Rc::clone(&self.of) }
+    }
+
+    /// The recordings it is among; `undefined` when it was opened alone.
+    #[must_use]
+    pub fn tapes(&self) -> Option<Tapes> {
+        self.among.as_ref().map(|(_, all)| Tapes { of: Rc::clone(all) })
     }
 
     /// The coordinator's policy.
@@ -164,7 +188,7 @@ impl Matrix {
                 let number = |conn: ConnId| clients.row(conn).map_or(NONE, f64::from);
                 let flow = clients.flow(taker, transfer.piece, transfer.since);
                 rows.extend([
-                    flow.map_or(NONE, |flow| flow.id as f64),
+                    flow.map_or(NONE, |flow| self.number(flow.id)),
                     transfer.up.map_or(NONE, number),
                     f64::from(taker),
                     f64::from(transfer.piece),
@@ -255,8 +279,15 @@ impl Matrix {
     /// When a value cannot be represented in JavaScript.
     #[wasm_bindgen(unchecked_return_type = "SwarmSelection | undefined")]
     pub fn funnel(&self, transfer: f64) -> QueryResult {
+        let place = self.among.as_ref().map(|(tape, all)| {
+            let origin = all.borrow().origin(transfer as u32);
+            origin.filter(|(of, _)| of == tape).map(|(_, i)| u64::from(i))
+        });
+        let Some(id) = place.unwrap_or(Some(transfer as u64)) else {
+            return Ok(JsValue::UNDEFINED);
+        };
         let mut of = self.of.borrow_mut();
-        let choice = of.clients().and_then(|clients| clients.choice(transfer as u64));
+        let choice = of.clients().and_then(|clients| clients.choice(id));
         choice.map_or(Ok(JsValue::UNDEFINED), give)
     }
 

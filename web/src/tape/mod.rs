@@ -234,7 +234,8 @@ impl Tape {
         if let Some(version) = player.report().unknown_version {
             let known = tape::VERSION;
             return Err(refused(format!(
-                "this is a tape of version {version}; this page reads version {known}"
+                "this recording has format version {version}, and this page replays version {known}: \
+                 open it in the page of the program that made it"
             )));
         }
         let ours = player.start().is_some() || player.count() > 0 || player.world().is_some();

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use servent_core::node::{ConnEvent, Node, WorldEvent};
 use servent_core::queue::{self, Dialect};
 use servent_core::routing;
@@ -23,9 +23,12 @@ use super::around::Around;
 use super::clients::{Came, Clients};
 use super::ends::Ends;
 use super::whatif::{self, Branches};
-use crate::lab::{Cast, Columns, NamedRecord, NodeInfo, Verified, Watching, changes, fitting};
-use crate::queue::numbers;
+use crate::lab::{
+    Cast, Columns, NamedRecord, NodeInfo, Pin, PinKind, Verified, Watching, changes, fitting,
+    within,
+};
 use crate::queue::{QueueOutcome, QueueSlice, QueueState, look};
+use crate::queue::{cases, numbers};
 use crate::value::{QueryResult, give};
 
 /// How many queue entries are shown in a node's state.
@@ -42,7 +45,7 @@ pub(super) struct Take {
     pub(super) ends: Option<Ends>,
     /// The same for its neighbours, and for the clients it coordinates.
     around: Option<Around>,
-    clients: Option<Clients>,
+    pub(super) clients: Option<Clients>,
 }
 
 /// A recording, and what if.
@@ -50,6 +53,8 @@ pub(super) struct Recorded {
     /// The line in use.
     pub(super) take: Take,
     pub(super) branches: Branches,
+    /// More of it may come at any time.
+    grows: bool,
 }
 
 impl Take {
@@ -87,7 +92,7 @@ impl Take {
 
 impl Recorded {
     pub(super) fn new(player: Player) -> Self {
-        Self { take: Take::new(player), branches: Branches::default() }
+        Self { take: Take::new(player), branches: Branches::default(), grows: false }
     }
 
     pub(super) const fn player(&self) -> &Player {
@@ -96,6 +101,7 @@ impl Recorded {
 
     /// The tape has grown. What branched off it stays as it was.
     pub(super) fn append(&mut self, bytes: &[u8]) {
+        self.grows = true;
         self.branches.main(&mut self.take).append(bytes);
     }
 
@@ -251,8 +257,13 @@ impl Recorded {
         }
     }
 
+    /// All of its state at the cursor.
+    pub(super) fn look(&self) -> QueryResult {
+        give(&state(self.take.player.node())?)
+    }
+
     /// The clients, and the coordinator as the last one.
-    fn members(&self, clients: &Clients) -> Vec<NodeInfo> {
+    pub(super) fn members(&self, clients: &Clients) -> Vec<NodeInfo> {
         let client = |(id, came): (u32, &Came)| {
             let name = format!("c{} {}", id + 1, came.peer);
             NodeInfo::new(NodeId(id), &name, "honest", true)
@@ -261,6 +272,24 @@ impl Recorded {
         let id = NodeId(all.len() as u32);
         all.push(NodeInfo::new(id, self.name(), "coordinator", true));
         all
+    }
+
+    /// Where a replay ends to prove anything: at a gap, or behind the last
+    /// checkpoint of a tape that does not grow any more.
+    pub(super) fn gap(&self) -> Option<Pin> {
+        let player = &self.take.player;
+        let (report, inputs) = (player.report(), player.unverified());
+        let from = report.verified_at.unwrap_or_else(|| self.begun());
+        let tail = || Some(from).filter(|_| inputs > 0 && !self.grows);
+        let (at, key) = report
+            .gap_at
+            .map(|at| (at, "trace.gap"))
+            .or_else(|| tail().map(|at| (at, "trace.tail")))
+            .filter(|_| report.diverged_at.is_none())?;
+        let at = at.max(self.begun());
+        let seq = player.records_until(at).saturating_sub(1) as u64;
+        let args = json!({ "inputs": inputs, "lines": report.damaged });
+        Some(Pin { at, seq, kind: PinKind::Gap, key: key.to_owned(), args })
     }
 
     /// The instant of its first record.
@@ -419,10 +448,10 @@ impl Watching for Recorded {
             Cast::Clients => return give(&self.coordinator()),
             Cast::All => {}
         }
-        give(&state(self.take.player.node())?)
+        self.look()
     }
 
-    fn diff(&self, _: NodeId) -> QueryResult {
+    fn diff(&self, _: NodeId, _: Cast) -> QueryResult {
         let Some([before, after]) = self.take.player.around_input() else { return give(&[(); 0]) };
         give(&changes(state(Some(&before))?, state(Some(&after))?))
     }
@@ -437,7 +466,16 @@ impl Watching for Recorded {
 
     fn why(&self, i: u32) -> QueryResult {
         let (record, named) = (self.take.player.record(i as usize), self.named(i, Cast::All));
-        let why = record.zip(named).map(|(record, named)| of_event(&record.event, named.cause));
+        let player = &self.take.player;
+        let told = |record: &RawRecord| {
+            Some((record.at, serde_json::from_str::<Value>(&record.event).ok()?))
+        };
+        let why = record.zip(named).map(|(record, named)| {
+            let why = of_event(&record.event, named.cause);
+            let earlier = (0..i as usize).rev().filter_map(|j| told(player.record(j)?));
+            let case = told(record).and_then(|(at, event)| cases::case_of(at, &event, earlier));
+            within(why, case)
+        });
         why.map_or(Ok(JsValue::UNDEFINED), |why| give(&why))
     }
 
@@ -467,9 +505,12 @@ impl Watching for Recorded {
         self.take.columns.density(bins)
     }
 
-    /// What was changed on the branch in use. The oracles check only worlds.
+    /// What was changed on the branch in use, and from where on a replay proves
+    /// nothing. The oracles check only worlds.
     fn pins(&mut self) -> QueryResult {
-        give(&self.branches.pins())
+        let mut pins = self.branches.pins();
+        pins.extend(self.gap().filter(|_| !self.branches.is_off()));
+        give(&pins)
     }
 
     fn given(&self, i: u32) -> QueryResult {
@@ -511,8 +552,11 @@ impl Watching for Recorded {
         let report = self.take.player.report();
         Verified {
             checked: report.verified,
-            total: self.take.player.checkpoints(),
+            total: report.checkpoints,
             diverged_at: report.diverged_at,
+            gap_at: report.gap_at,
+            damaged: report.damaged,
+            unverified: self.take.player.unverified(),
             nodes: None,
             text: report.to_string(),
         }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use serde_json::Value;
-use servent_core::node::{Input, Node};
+use servent_core::node::{ConnInput, Input, Node};
 use servent_core::time::Instant;
 use servent_core::trace::{Digest, NodeId};
 use servent_sim::routing::{ObservedOverlay, Together, Traffic, moved, shifts};
@@ -38,6 +38,11 @@ pub(super) struct Several {
     columns: Columns,
     now: Instant,
     index: usize,
+    /// The tape of a coordinator, and for each of its clients the tape that is it.
+    coordinator: Option<usize>,
+    /// The tape whose queue is shown.
+    server: Option<usize>,
+    seats: Vec<Option<usize>>,
 }
 
 impl Several {
@@ -60,10 +65,22 @@ impl Several {
             columns: Columns::default(),
             now: Instant::ZERO,
             index: 0,
+            coordinator: None,
+            server: None,
+            seats: Vec::new(),
             gathered,
             tapes,
         };
         several.shifts = several.clocks();
+        several.coordinator = several.tapes.iter().position(|tape| {
+            tape.borrow_mut().clients().is_some_and(|clients| !clients.rows().is_empty())
+        });
+        // What the coordinator tells has its own clock.
+        if let Some(by) = several.coordinator.map(|tape| several.shifts[tape]) {
+            several.shifts.iter_mut().for_each(|shift| *shift -= by);
+        }
+        several.seats = several.seats();
+        several.server = several.serving();
         several.sort();
         let numbers = &several.numbers;
         let seq = |tape: usize, i: u64| {
@@ -147,8 +164,89 @@ impl Several {
     /// The views that can show all of them together.
     pub(super) fn views(&self) -> Vec<&'static str> {
         let talk = self.joined.who.iter().flatten().any(|who| (who.0 as usize) < self.many());
-        let all = [("routing", self.together.is_joined()), ("unicast", talk)];
+        let served = self.together.is_connected();
+        let all = [
+            ("routing", self.together.is_joined()),
+            ("unicast", talk),
+            ("swarm", served && self.coordinator.is_some()),
+            ("queue", served && self.coordinator.is_none()),
+        ];
         all.into_iter().filter(|(_, shows)| *shows).map(|(view, _)| view).collect()
+    }
+
+    /// The tape of the coordinator, and its number.
+    pub(super) fn coordinator(&self) -> Option<(usize, Rc<RefCell<Recorded>>)> {
+        let tape = self.coordinator?;
+        Some((tape, Rc::clone(&self.tapes[tape])))
+    }
+
+    /// The number of a tape's record among all.
+    pub(super) fn number(&self, tape: usize, i: u64) -> Option<u32> {
+        self.numbers[tape].get(i as usize).copied()
+    }
+
+    /// The tape and the record there that has this number among all.
+    pub(super) fn origin(&self, number: u32) -> Option<(usize, u32)> {
+        self.place(number)
+    }
+
+    /// The clients of the coordinator that were recorded: each row's tape.
+    fn seats(&self) -> Vec<Option<usize>> {
+        let Some(tape) = self.coordinator else { return Vec::new() };
+        let of = self.tapes[tape].borrow();
+        let Some(clients) = &of.take.clients else { return Vec::new() };
+        let mut seats = vec![None; clients.rows().len()];
+        for (conn, row) in clients.connections() {
+            let other = self.together.peer(tape, conn);
+            if let (Some(seat), Some(other)) = (seats.get_mut(row as usize), other) {
+                *seat = Some(other);
+            }
+        }
+        seats
+    }
+
+    /// The tape behind a node as a view numbers them.
+    fn tape_of(&self, node: NodeId, cast: Cast) -> Option<usize> {
+        let node = node.0 as usize;
+        if cast != Cast::Clients {
+            return Some(node).filter(|node| *node < self.many());
+        }
+        let rows = self.seats.len();
+        if node == rows { self.coordinator } else { self.seats.get(node).copied().flatten() }
+    }
+
+    /// The clients of the swarm, and the coordinator as the last one. Who was
+    /// recorded is called as its recording.
+    fn members(&self) -> Vec<NodeInfo> {
+        let Some((tape, of)) = self.coordinator() else { return Vec::new() };
+        let of = of.borrow();
+        let Some(clients) = &of.take.clients else { return Vec::new() };
+        let mut all = of.members(clients);
+        for (info, seat) in all.iter_mut().zip(self.seats.iter().copied().chain([Some(tape)])) {
+            if let Some(name) = seat.and_then(|seat| self.names.get(seat)) {
+                info.name.clone_from(name);
+            }
+        }
+        all
+    }
+
+    /// The one of which the queue is shown: that which told most of its own.
+    fn serving(&self) -> Option<usize> {
+        let told = |tape: &Rc<RefCell<Recorded>>| {
+            let of = tape.borrow();
+            let all = (0..).map_while(|i| of.player().record(i));
+            all.filter(|record| record.event.starts_with("{\"queue\"")).count()
+        };
+        (0..self.many()).max_by_key(|i| (told(&self.tapes[*i]), std::cmp::Reverse(*i)))
+    }
+
+    /// The servents of a queue.
+    fn servents(&self) -> Vec<NodeInfo> {
+        let info = |(i, name): (usize, &String)| {
+            let role = if self.server == Some(i) { "server" } else { "client" };
+            NodeInfo::new(NodeId(i as u32), name, role, true)
+        };
+        self.names.iter().enumerate().map(info).collect()
     }
 
     /// The names of all in the overlay.
@@ -199,7 +297,7 @@ impl Several {
         let of = self.tapes[tape].borrow();
         let input = of.player().led_to(i);
         let conn = input.and_then(|input| match of.player().given(input)?.1? {
-            Input::Bytes { conn, .. } => Some(*conn),
+            Input::Connection(conn, ConnInput::Bytes { .. }) => Some(*conn),
             _ => None,
         });
         drop(of);
@@ -217,9 +315,14 @@ impl Several {
     fn named(&self, i: u32, cast: Cast) -> Option<NamedRecord<'_, Value>> {
         let (at, tape, place) = *self.records.get(i as usize)?;
         let of = self.tapes[tape].borrow();
-        let NamedRecord { event, cause, .. } = of.named(place as u32, cast)?;
+        let NamedRecord { event, cause, node, .. } = of.named(place as u32, cast)?;
         let cause = self.cause(tape, place, cause);
-        let node = NodeId(tape as u32);
+        let own = || self.seats.iter().position(|seat| *seat == Some(tape)).map(|row| row as u32);
+        let node = match cast {
+            Cast::Clients if Some(tape) == self.coordinator => node,
+            Cast::Clients => NodeId(own().unwrap_or(self.seats.len() as u32)),
+            _ => NodeId(tape as u32),
+        };
         let node_name = self.names.get(tape)?;
         Some(NamedRecord { seq: i.into(), at, node, cause, event, node_name, who: None })
     }
@@ -308,6 +411,8 @@ impl Watching for Several {
     fn size(&self, cast: Cast) -> usize {
         let strangers = match cast {
             Cast::Neighbours => self.together.strangers().len(),
+            Cast::Clients => return self.seats.len() + 1,
+            Cast::All => 0,
             _ => self.joined.strangers.len(),
         };
         self.many() + strangers
@@ -319,6 +424,11 @@ impl Watching for Several {
             let info = |(id, name): (u32, &String)| NodeInfo::new(NodeId(id), name, role(id), true);
             return give(&(0..).zip(&self.neighbours()).map(info).collect::<Vec<_>>());
         }
+        match cast {
+            Cast::Clients => return give(&self.members()),
+            Cast::All => return give(&self.servents()),
+            _ => {}
+        }
         let tapes: Vec<_> = self.tapes.iter().map(|tape| tape.borrow()).collect();
         let info = |id: u32| {
             let name = self.name(NodeId(id));
@@ -326,7 +436,7 @@ impl Watching for Several {
             let (role, profile) = tape.and_then(|tape| tape.part()).unwrap_or(("receiver", None));
             NodeInfo { profile, ..NodeInfo::new(NodeId(id), name, role, true) }
         };
-        let mut all: Vec<NodeInfo> = (0..self.size(Cast::All) as u32).map(info).collect();
+        let mut all: Vec<NodeInfo> = (0..self.size(Cast::Ends) as u32).map(info).collect();
         // Whoever sends stands first.
         all.sort_by_key(|node| {
             let tape = tapes.get(node.id.0 as usize);
@@ -340,12 +450,19 @@ impl Watching for Several {
             let Some(tape) = self.recorded(node) else { return give(&()) };
             return give(&tape.borrow().player().node().and_then(Node::overlay));
         }
-        give(&self.margins(node))
+        if cast == Cast::Ends {
+            return give(&self.margins(node));
+        }
+        let Some(tape) = self.tape_of(node, cast) else { return give(&()) };
+        if cast == Cast::Clients && Some(tape) == self.coordinator {
+            return give(&self.tapes[tape].borrow().coordinator());
+        }
+        self.tapes[tape].borrow().look()
     }
 
-    fn diff(&self, node: NodeId) -> QueryResult {
-        let tape = self.tapes.get(node.0 as usize);
-        tape.map_or_else(|| give(&[(); 0]), |tape| tape.borrow().diff(NodeId(0)))
+    fn diff(&self, node: NodeId, cast: Cast) -> QueryResult {
+        let tape = self.tape_of(node, cast);
+        tape.map_or_else(|| give(&[(); 0]), |tape| self.tapes[tape].borrow().diff(node, cast))
     }
 
     fn record(&self, i: u32, cast: Cast) -> QueryResult {
@@ -376,7 +493,16 @@ impl Watching for Several {
     }
 
     fn pins(&mut self) -> QueryResult {
-        give(&[(); 0])
+        let all = self.tapes.iter().zip(&self.shifts).zip(&self.names);
+        let gap = |((tape, by), name): ((&Rc<RefCell<Recorded>>, &i64), &String)| {
+            let mut pin = tape.borrow().gap()?;
+            pin.at = moved(pin.at, *by);
+            let before = self.records.partition_point(|(at, ..)| *at <= pin.at);
+            pin.seq = before.saturating_sub(1) as u64;
+            pin.args["name"] = name.as_str().into();
+            Some(pin)
+        };
+        give(&all.filter_map(gap).collect::<Vec<_>>())
     }
 
     fn fault(&mut self, _: Value) -> Result<u32, JsError> {
@@ -416,6 +542,13 @@ impl Watching for Several {
             checked: all.iter().map(|one| one.checked).sum(),
             total: all.iter().map(|one| one.total).sum(),
             diverged_at: diverged.min(),
+            gap_at: all
+                .iter()
+                .zip(&self.shifts)
+                .filter_map(|(one, by)| Some(moved(one.gap_at?, *by)))
+                .min(),
+            damaged: all.iter().map(|one| one.damaged).sum(),
+            unverified: all.iter().map(|one| one.unverified).sum(),
             nodes: Some([sound as u32, all.len() as u32]),
             text: text.join("; "),
         }

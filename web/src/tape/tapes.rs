@@ -6,9 +6,11 @@ use std::rc::Rc;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsError, JsValue};
 
+use super::recorded::Recorded;
 use super::several::Several;
-use super::{Ladder, Overlay, Tape};
-use crate::lab::{Cast, Run};
+use super::{Ladder, Matrix, Overlay, Tape};
+use crate::lab::{Cast, Run, known};
+use crate::queue::QueueSlice;
 use crate::value::{QueryResult, give, refused};
 
 /// The recordings of several servents as one run, merged by cause: what one of
@@ -41,11 +43,11 @@ impl Tapes {
     #[must_use]
     pub fn run(&self) -> Run {
         let of = Rc::clone(&self.of);
-        Run::cast(of, Cast::Ends)
+        Run::cast(of, Cast::All)
     }
 
-    /// The views that can show all of them together: of `routing` and
-    /// `unicast`.
+    /// The views that can show all of them together; none when they sent each
+    /// other nothing.
     ///
     /// # Errors
     /// When a value cannot be represented in JavaScript.
@@ -74,6 +76,54 @@ impl Tapes {
         Overlay::of_several(&self.of)
     }
 
+    /// The clients of a coordinator among them; `undefined` when none is one.
+    #[must_use]
+    pub fn matrix(&self) -> Option<Matrix> {
+        Matrix::from_several(&self.of)
+    }
+
+    /// The slots of a servent among them, and its line; see `Tape.positions`.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    #[wasm_bindgen(unchecked_return_type = "QueueState")]
+    pub fn positions(&self, node: u32, from: u32, count: u32) -> QueryResult {
+        give(&self.servent(node)?.borrow().queue(QueueSlice::Positions(from, count)))
+    }
+
+    /// The same with its line sorted into lanes; see `Tape.lanes`.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    #[wasm_bindgen(unchecked_return_type = "QueueState")]
+    pub fn lanes(
+        &self,
+        node: u32,
+        sync: u32,
+        asynchronous: u32,
+        grace: u32,
+        count: u32,
+    ) -> QueryResult {
+        let part = QueueSlice::lanes([sync, asynchronous, grace], count);
+        give(&self.servent(node)?.borrow().queue(part))
+    }
+
+    /// The totals of its queue; see `Tape.totals`.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    #[wasm_bindgen(unchecked_return_type = "QueueOutcome | undefined")]
+    pub fn totals(&self, node: u32) -> QueryResult {
+        let totals = self.servent(node)?.borrow_mut().totals();
+        totals.map_or(Ok(JsValue::UNDEFINED), |totals| give(&totals))
+    }
+
+    /// The same once more: a run tells by it that several were recorded.
+    #[must_use]
+    pub fn tapes(&self) -> Tapes {
+        self.tape()
+    }
+
     /// The same once more, with the same cursor.
     #[must_use]
     pub fn tape(&self) -> Tapes {
@@ -91,5 +141,13 @@ impl Tapes {
     #[wasm_bindgen(unchecked_return_type = "undefined")]
     pub fn world(&self) -> JsValue {
         JsValue::UNDEFINED
+    }
+}
+
+impl Tapes {
+    fn servent(&self, node: u32) -> Result<Rc<RefCell<Recorded>>, JsError> {
+        let of = self.of.borrow();
+        let node = known(node, of.many())?;
+        of.recorded(node).cloned().ok_or_else(|| refused("there is no such servent"))
     }
 }

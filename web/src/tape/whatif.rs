@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use servent_core::node::Input;
+use servent_core::node::{ConnInput, DiskInput, Input, MessageInput};
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
 use servent_core::trace::branch::{BranchPoint, InputChange, altered};
@@ -68,12 +68,16 @@ pub(super) fn led_to(player: &Player, i: u32) -> Option<BranchCause> {
 
 fn cause(input: &Input) -> (&'static str, Option<String>) {
     match input {
-        Input::Datagrams { from, .. } => ("datagram", Some(from.to_string())),
-        Input::Accepted { peer, .. } => ("arrival", Some(peer.to_string())),
-        Input::Dialed { .. } => ("dial", None),
-        Input::Bytes { .. } => ("connection", None),
+        Input::Messages(MessageInput::Datagrams { from, .. }) => {
+            ("datagram", Some(from.to_string()))
+        }
+        Input::Connection(_, ConnInput::Accepted { peer, .. }) => {
+            ("arrival", Some(peer.to_string()))
+        }
+        Input::Connection(_, ConnInput::Dialed { .. }) => ("dial", None),
+        Input::Connection(_, ConnInput::Bytes { .. }) => ("connection", None),
         Input::Command(_) => ("command", None),
-        Input::Shared(_) | Input::Unshared { .. } => ("file", None),
+        Input::Disk(DiskInput::Shared(_) | DiskInput::Unshared { .. }) => ("file", None),
         _ => ("own", None),
     }
 }

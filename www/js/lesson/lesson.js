@@ -7,13 +7,17 @@
  */
 import { Lesson } from '#servent';
 import { stillness } from '#lab/dom.js';
+import { Pace } from '#lab/session/ease.js';
 import { language } from '#lab/language.js';
 import { recall, remember } from '#lab/theme.js';
+import { keepAnswer } from '#lab/lesson/answers.js';
+import { inWords } from '#lab/lesson/commits.js';
+import { t } from '#lab/strings.js';
 import { viewOf } from '#lab/views.js';
-import { SPEEDS } from '#lab/session.js';
+import { SPEEDS } from '#lab/session/clock.js';
 
 /** @import * as T from '../types' */
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 /** @typedef {{reply: T.QuestionReply, verdict: T.AnswerVerdict}} Answered */
 
 /** What is to be seen is shown in about this time. */
@@ -33,6 +37,8 @@ export class Classroom extends EventTarget {
   /** The world that is looked at belongs to this step. */
   #world = '';
   #moving = false;
+  /** When the step began, for how long an answer took. */
+  #since = 0;
 
   /** @param {Session} session */
   constructor(session) {
@@ -67,7 +73,7 @@ export class Classroom extends EventTarget {
 
   /** What is shown in this step has been seen to its end. */
   get seen() {
-    const { run, end } = this.session;
+    const { run, clock: { end } } = this.session;
     // A world may come to rest before that.
     return run !== null && run.now >= Math.min(this.now?.until ?? 0, end);
   }
@@ -107,18 +113,20 @@ export class Classroom extends EventTarget {
     const { session, lesson, view } = this;
     if (!lesson || !view?.steps[step]) return;
     this.step = step;
+    this.#since = performance.now();
     this.attempt = null;
     this.set = {};
     const { at, kind } = view.steps[step];
     const wanted = `${view.id}/${view.steps[step].other_world || OWN.includes(kind) ? step : 'own'}`;
-    session.limit = Infinity;
+    session.clock.limit = Infinity;
+    session.clock.pace = null;
     const fresh = this.#world !== wanted;
     if (fresh) this.#stage({});
     this.#world = wanted;
     // Whoever comes by a link has seen what was shown before.
     // One plays where the scene will be, with something there to play with.
     const from = at ?? (kind === 'free' ? view.steps.slice(step).find((one) => one.at !== null)?.at ?? null : kind === 'reveal' ? this.#asked(step) : fresh ? view.steps.slice(0, step).findLast((one) => one.until !== null)?.until ?? null : null);
-    if (from !== null) session.seek(from);
+    if (from !== null) session.clock.seek(from);
     this.#limit();
     if (kind === 'reveal') this.show();
     this.#remember();
@@ -148,7 +156,7 @@ export class Classroom extends EventTarget {
   /** Nobody gets past what is asked, or what is to be shown. */
   #limit() {
     const { now, session } = this;
-    session.limit = (this.asks ? now?.at : now?.kind === 'reveal' ? now.until : null) ?? Infinity;
+    session.clock.limit = (this.asks ? now?.at : now?.kind === 'reveal' ? now.until : null) ?? Infinity;
   }
 
   /** Plays what is to be seen, so fast that nobody waits long. */
@@ -156,10 +164,12 @@ export class Classroom extends EventTarget {
     const { now, session } = this;
     const until = now?.until;
     if (!session.run || until === null || until === undefined || this.seen) return;
-    if (stillness()) return session.seek(until);
+    if (stillness()) return session.clock.seek(until);
     const speed = (until - session.run.now) / SHOWN_US;
-    session.speed = SPEEDS.findLast((one) => one <= speed) ?? SPEEDS[0];
-    session.play();
+    session.clock.speed = SPEEDS.findLast((one) => one <= speed) ?? SPEEDS[0];
+    const { run } = session;
+    session.guard(() => { session.clock.pace = Pace.of(run, until); });
+    session.clock.play();
   }
 
   /** Commits to an answer; the core says what it is worth. @param {T.QuestionReply} reply */
@@ -167,11 +177,13 @@ export class Classroom extends EventTarget {
     if (!this.lesson) return;
     const verdict = this.lesson.judge(this.step, reply);
     this.answers.set(this.step, { reply, verdict });
+    const { view, now } = this;
+    if (view && now) keepAnswer({ lesson: view.id, title: view.title, step: this.step + 1, kind: now.kind, said: inWords(reply, now.task?.question ?? undefined), right: verdict.right, seconds: Math.round((performance.now() - this.#since) / 1000) });
     this.#limit();
     this.#remember();
     this.dispatchEvent(new Event('reply'));
     this.session.emit('lesson');
-    this.session.touch();
+    this.session.clock.touch();
   }
 
   /** Changes a setting to reach a goal; what was done before is undone. @param {string} key @param {any} value */
@@ -185,8 +197,11 @@ export class Classroom extends EventTarget {
   /** Tries with many seeds whether what was done reaches the goal. */
   tryIt() {
     if (!this.lesson) return;
-    const acts = this.session.faults().map(({ from, on, ...act }) => act);
-    this.attempt = this.lesson.attempt(this.step, { acts, set: this.set });
+    const acts = this.session.actions.faults().map(({ from, on, ...act }) => act);
+    const attempt = this.lesson.attempt(this.step, { acts, set: this.set });
+    const [n, budget] = [acts.length + Object.keys(this.set).length, this.now?.task?.goal?.budget ?? 0];
+    const none = attempt.tried > 0 ? '' : n === 0 ? 'lesson.attempt.none' : n > budget ? 'lesson.attempt.many' : '';
+    this.attempt = none ? { ...attempt, why: t(none, { n, budget }) } : attempt;
     this.#remember();
     this.dispatchEvent(new Event('reply'));
   }
@@ -196,7 +211,7 @@ export class Classroom extends EventTarget {
     this.set = {};
     this.attempt = null;
     this.#stage({});
-    if (this.now?.at) this.session.seek(this.now.at);
+    if (this.now?.at) this.session.clock.seek(this.now.at);
     this.dispatchEvent(new Event('step'));
   }
 
@@ -204,9 +219,9 @@ export class Classroom extends EventTarget {
   showFailure() {
     const seed = this.attempt?.failed;
     if (seed === null || seed === undefined) return;
-    const faults = this.session.faults();
+    const faults = this.session.actions.faults();
     this.#stage({ set: this.set, seed }, faults);
-    this.session.play();
+    this.session.clock.play();
   }
 
   leave() {
@@ -214,7 +229,7 @@ export class Classroom extends EventTarget {
     Object.assign(this, { lesson: null, view: null, step: 0, attempt: null });
     this.answers.clear();
     this.#world = '';
-    this.session.limit = Infinity;
+    this.session.clock.limit = Infinity;
     this.session.lesson = null;
     this.dispatchEvent(new Event('step'));
     this.session.emit('lesson');

@@ -2,6 +2,7 @@
 import { Lesson } from '#servent';
 import { el, icon } from '#lab/dom.js';
 import { language } from '#lab/language.js';
+import { answersBar } from '#lab/lesson/answers.js';
 import { progress } from '#lab/lesson/lesson.js';
 import { openDialog } from '#lab/panels/dialog.js';
 import { t } from '#lab/strings.js';
@@ -23,5 +24,5 @@ export function lessonList(room) {
   };
   const sections = VIEWS.map((id) => [id, all.filter((view) => view.view === id)]).filter(([, views]) => views.length)
     .map(([id, views]) => el('section', {}, el('h3', { class: 'section', text: t(`view.${id}`) }), el('div', { class: 'presets' }, .../** @type {T.LessonView[]} */ (views).map(card))));
-  const dialog = openDialog(t('lesson.list'), el('p', { text: t('lesson.list.text') }), ...sections);
+  const dialog = openDialog(t('lesson.list'), el('p', { text: t('lesson.list.text') }), ...sections, answersBar());
 }

@@ -110,7 +110,7 @@ export class LessonPanel extends HTMLElement {
   /** @param {NonNullable<T.TaskView['goal']>} goal */
   #goal({ budget, settings }) {
     const room = /** @type {Classroom} */ (this.room);
-    const done = room.session.faults().length + Object.keys(room.set).length;
+    const done = room.session.actions.faults().length + Object.keys(room.set).length;
     const choose = settings.map((setting) => {
       const current = room.set[setting.key] ?? valueAt(room.session.scenario, setting.key);
       const select = /** @type {HTMLSelectElement} */ (el('select', { class: 'input', on: { change: () => room.change(setting.key, setting.values[select.selectedIndex]) } },

@@ -7,7 +7,7 @@ import { el } from '#lab/dom.js';
 import { clock } from '#lab/format.js';
 import { marked, worded } from '#lab/lesson/tasks.js';
 import { t } from '#lab/strings.js';
-import { drawing } from '#lab/picture.js';
+import { drawing } from '#lab/open/picture.js';
 
 /** @import * as T from '../types' */
 /** @import { Classroom } from './lesson.js' */

@@ -2,11 +2,11 @@
 import { announce, el } from '#lab/dom.js';
 import { t } from '#lab/strings.js';
 
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 
 /** @param {Session} session */
 export function blacken(session) {
-  session.pause();
+  session.clock.pause();
   const dialog = /** @type {HTMLDialogElement} */ (el('dialog', { class: 'black', 'aria-label': t('black.screen'), tabindex: '-1' }));
   const back = (/** @type {Event} */ event) => {
     event.preventDefault();

@@ -1,12 +1,12 @@
 /** `<event-table>`: every event of the run in a real table, of which only the rows in sight exist. */
 import { announce, el, setText } from '#lab/dom.js';
 import { clock, count } from '#lab/format.js';
-import { isHidden } from '#lab/future.js';
+import { isHidden } from '#lab/session/future.js';
 import { Finder, kindOf } from '#lab/search.js';
 import { t, tell } from '#lab/strings.js';
 
 /** @import * as T from '../types' */
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 
 const MARGIN = 8;
 /** How many events fit is said once the typing has stopped for so long. */
@@ -28,12 +28,12 @@ export class EventTable extends HTMLElement {
     this.shown = el('span', { class: 'shown' });
     this.body = el('tbody');
     const head = /** @type {const} */ (['num', 'at', 'who', 'kind', 'what']).map((id) => el('th', { scope: 'col', class: id === 'at' ? 'when' : id, text: t(`events.col.${id}`) }));
-    this.frame = el('div', { class: 'table-scroll', tabindex: '0', role: 'region', 'aria-label': t('mode.events'), on: { scroll: () => session.touch() } },
+    this.frame = el('div', { class: 'table-scroll', tabindex: '0', role: 'region', 'aria-label': t('mode.events'), on: { scroll: () => session.clock.touch() } },
       el('table', { class: 'events' }, el('caption', { class: 'quiet', text: t('events.caption') }), el('thead', {}, el('tr', {}, ...head)), this.body));
     this.replaceChildren(el('div', { class: 'table-tools' }, this.filter, this.shown), this.frame);
     this.body.addEventListener('click', (/** @type {MouseEvent} */ e) => {
       const row = /** @type {Element} */ (e.target).closest('tr');
-      if (row?.dataset.seq) session.seekEvent(Number(row.dataset.seq));
+      if (row?.dataset.seq) session.clock.seekEvent(Number(row.dataset.seq));
     });
     for (const type of ['frame', 'known', 'faults', 'future']) session.addEventListener(type, () => this.update());
     session.addEventListener('find', () => {
@@ -60,7 +60,7 @@ export class EventTable extends HTMLElement {
   #refilter() {
     if (this.frame) this.frame.scrollTop = 0;
     this.session?.find(this.query);
-    this.session?.touch();
+    this.session?.clock.touch();
     clearTimeout(this.#said);
     this.#said = window.setTimeout(() => announce(this.shown?.textContent ?? ''), SAY_MS);
   }
@@ -74,22 +74,22 @@ export class EventTable extends HTMLElement {
     const run = session?.run;
     if (!session || !run || this.hidden) return;
     const wanted = this.query;
-    const key = `${wanted}|${run.count}|${session.branch}`;
+    const key = `${wanted}|${run.count}|${session.actions.branch}`;
     if (wanted && this.#foundFor !== key) {
-      const done = this.#finder.look(run, wanted, `${session.branch}|${this.#runs}`, LOOK_MS, FOUND);
+      const done = this.#finder.look(run, wanted, `${session.actions.branch}|${this.#runs}`, LOOK_MS, FOUND);
       this.#found = this.#finder.found;
       if (done && !isHidden()) this.#foundFor = key;
-      else session.touch();
+      else session.clock.touch();
     } else if (!wanted) this.#found = null;
     if (isHidden()) this.#found &&= this.#found.filter(({ seq }) => seq < run.index);
     const total = this.#found?.length ?? (isHidden() ? run.index : run.count);
     setText(this.shown, total ? t('events.shown', { n: total }) : t('events.none'));
     const row = parseFloat(getComputedStyle(document.documentElement).fontSize) * parseFloat(getComputedStyle(this).getPropertyValue('--row'));
-    if ((session.playing || !this.#centered) && !this.#found) this.frame.scrollTop = Math.max(0, run.index * row - this.frame.clientHeight / 2);
+    if ((session.clock.playing || !this.#centered) && !this.#found) this.frame.scrollTop = Math.max(0, run.index * row - this.frame.clientHeight / 2);
     if (!this.#centered && !this.#found) {
       // The first drawing gives the table its height, the second finds the place.
       this.#centered = this.#shape !== '';
-      session.touch();
+      session.clock.touch();
     }
     const from = Math.max(0, Math.min(total - 1, Math.floor(this.frame.scrollTop / row) - MARGIN));
     const rows = Math.ceil((this.frame.clientHeight || 480) / row) + 2 * MARGIN;
@@ -97,7 +97,7 @@ export class EventTable extends HTMLElement {
     const below = Math.max(0, total - from - records.length) * row;
     // Rows that stay are left alone, so that a click on one is never lost
     // while the future is still being found out.
-    const shape = `${wanted}|${from}|${records.length}|${records[0]?.seq}|${run.index}|${session.branch}|${session.title}`;
+    const shape = `${wanted}|${from}|${records.length}|${records[0]?.seq}|${run.index}|${session.actions.branch}|${session.title}`;
     if (shape === this.#shape) {
       /** @type {HTMLElement} */ (this.body.lastElementChild?.firstElementChild).style.height = `${below}px`;
       return;
@@ -109,7 +109,7 @@ export class EventTable extends HTMLElement {
   /** @param {T.LabRecord} record */
   #row(record) {
     const session = /** @type {Session} */ (this.session);
-    const run = /** @type {import('../run.js').Run} */ (session.run);
+    const run = /** @type {import('../session/run.js').Run} */ (session.run);
     const current = record.seq === run.index - 1;
     return el('tr', { data: { seq: record.seq }, class: record.seq >= run.index ? 'future' : null, 'aria-current': current ? 'true' : null },
       el('td', { class: 'num' }, el('button', { type: 'button', 'aria-label': t('events.goto', { i: count(record.seq + 1) }), text: count(record.seq + 1) })),

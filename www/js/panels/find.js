@@ -3,7 +3,7 @@ import { el, setText } from '#lab/dom.js';
 import { count } from '#lab/format.js';
 import { t } from '#lab/strings.js';
 
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 
 export class FindBar extends HTMLElement {
   /** @param {Session} session */

@@ -1,15 +1,15 @@
 /** `<lab-inspector>`: the newest event and why, the selection, what changed, the whole state. */
 import { el, fill, setAttr, setText } from '#lab/dom.js';
 import { clock } from '#lab/format.js';
-import { isHidden } from '#lab/future.js';
+import { isHidden } from '#lab/session/future.js';
 import { clauseButton } from '#lab/panels/clause.js';
 import { reason, t, tell } from '#lab/strings.js';
 import { show, tree } from '#lab/panels/tree.js';
-import { questions, questionsOf } from '#lab/whatif.js';
+import { questions, questionsOf } from '#lab/session/whatif.js';
 
 /** @import * as T from '../types' */
-/** @import { Run } from '../run.js' */
-/** @import { Session } from '../session.js' */
+/** @import { Run } from '../session/run.js' */
+/** @import { Session } from '../session/session.js' */
 
 /** How far the chain of causes is followed. */
 const CHAIN = 5;
@@ -40,22 +40,22 @@ export class LabInspector extends HTMLElement {
     this.replaceChildren(this.event, this.who, this.changes, this.state);
     for (const type of ['select', 'run', 'faults', 'play']) session.addEventListener(type, () => { this.#shape = ''; this.#due = 0; });
     session.addEventListener('frame', () => this.update());
-    session.addEventListener('play', () => setAttr(this, 'data-playing', session.playing ? '' : null));
+    session.addEventListener('play', () => setAttr(this, 'data-playing', session.clock.playing ? '' : null));
   }
 
   update() {
     const { session } = this;
     const run = session?.run;
     if (!session || !run || performance.now() < this.#due) return;
-    const shape = `${session.view.id}|${run.index}|${session.selection.ticket}|${session.selection.node}|${session.branch}|${session.playing ? '' : run.now}`;
+    const shape = `${session.view.id}|${run.index}|${session.selection.ticket}|${session.selection.node}|${session.actions.branch}|${session.clock.playing ? '' : run.now}`;
     if (shape === this.#shape) return;
     this.#shape = shape;
-    this.#due = session.playing ? performance.now() + PAUSE_MS : 0;
+    this.#due = session.clock.playing ? performance.now() + PAUSE_MS : 0;
     this.#showEvent();
     this.#showSelection();
     // Two worlds are compared for what changed: the picture goes first.
     clearTimeout(this.#later);
-    if (!session.playing) this.#later = window.setTimeout(() => session.guard(() => this.#showNode()));
+    if (!session.clock.playing) this.#later = window.setTimeout(() => session.guard(() => this.#showNode()));
   }
   #later = 0;
 
@@ -63,7 +63,7 @@ export class LabInspector extends HTMLElement {
   #showNode() {
     const session = /** @type {Session} */ (this.session);
     const { run } = session;
-    if (!run || session.playing) return;
+    if (!run || session.clock.playing) return;
     const node = session.selection.node ?? session.current()?.node ?? run.home.id;
     const name = run.node(node)?.name ?? run.home.name;
     this.#showChanges(node, name);
@@ -83,13 +83,13 @@ export class LabInspector extends HTMLElement {
       el('p', { class: 'sentence' }, el('time', { text: clock(record.at - run.origin) }), tell(record)),
       this.#rule(rule, why, this.#numbers(record.seq, run)),
       this.#chain(record, run),
-      session.playing || session.selection.arrow !== undefined ? null : questionsOf(session));
+      session.clock.playing || session.selection.arrow !== undefined ? null : questionsOf(session));
     return undefined;
   }
 
   /** The numbers a record rests on, as a sentence; while it plays nobody could read them. @param {number} seq @param {Run} run */
   #numbers(seq, run) {
-    if (this.session?.playing) return '';
+    if (this.session?.clock.playing) return '';
     const numbers = run.numbers(seq);
     return numbers ? t(`numbers.${numbers.key}`, { ...numbers, clock: (/** @type {number} */ us) => clock(us - run.origin) }) : '';
   }
@@ -111,7 +111,7 @@ export class LabInspector extends HTMLElement {
       const before = run.named(run.record(cause));
       const { seq, at } = before;
       const { id } = run.why(seq) ?? {};
-      steps.push(el('li', {}, el('button', { type: 'button', on: { click: () => (run === session.run ? session.seekEvent(seq) : session.seek(at)) } },
+      steps.push(el('li', {}, el('button', { type: 'button', on: { click: () => (run === session.run ? session.clock.seekEvent(seq) : session.clock.seek(at)) } },
         el('time', { text: clock(before.at - run.origin) }), id ? el('code', { text: id }) : null, tell(before))));
       cause = before.cause;
     }
@@ -180,7 +180,7 @@ export class LabInspector extends HTMLElement {
   /** What can be done to the selection as it is now: who was killed cannot be killed again. */
   #offer() {
     const session = /** @type {Session} */ (this.session);
-    const offer = JSON.stringify([session.run?.kind, session.selection.name, session.selection.arrow, session.branch > 0, session.run?.kind === 'trace' ? questions(session) : session.view.gestures(session)]);
+    const offer = JSON.stringify([session.run?.kind, session.selection.name, session.selection.arrow, session.actions.branch > 0, session.run?.kind === 'trace' ? questions(session) : session.view.gestures(session)]);
     if (this.tools.dataset.offer === offer) return;
     const held = this.tools.contains(document.activeElement);
     this.tools.dataset.offer = offer;
@@ -195,7 +195,7 @@ export class LabInspector extends HTMLElement {
     if (run?.kind === 'trace') return selection.arrow === undefined ? null : questionsOf(session);
     if (!gestures.length) return null;
     return el('div', { class: 'gestures', role: 'group', 'aria-label': t('gesture.group', { name: selection.name }) },
-      ...gestures.map(({ gesture, text, key }) => el('button', { class: 'button small', type: 'button', data: { gesture }, text, title: key || null, on: { click: () => session.gesture(gesture) } })));
+      ...gestures.map(({ gesture, text, key }) => el('button', { class: 'button small', type: 'button', data: { gesture }, text, title: key || null, on: { click: () => session.actions.gesture(gesture) } })));
   }
 
   /** Any node, also one that is not in the picture. */

@@ -5,7 +5,7 @@ import { openDialog } from '#lab/panels/dialog.js';
 import { world } from '#lab/panels/fields.js';
 
 /** @import * as T from '../types' */
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 
 /** @param {Session} session */
 export function scenarioDialog(session) {
@@ -15,14 +15,14 @@ export function scenarioDialog(session) {
   const draft = structuredClone(base);
   const stories = el('div', { class: 'presets' }, ...view.presets().map(({ scenario, ...preset }) => ({ ...preset, ...storyOf(preset) })).map((preset) => el('button', {
     class: 'preset', type: 'button', data: { preset: preset.id }, 'aria-pressed': String(preset.id === session.preset),
-    on: { click: () => { dialog.close(); session.openPreset(preset.id); session.play(); } },
+    on: { click: () => { dialog.close(); session.openPreset(preset.id); session.clock.play(); } },
   }, el('strong', { text: preset.title }), el('span', { text: preset.text }))));
   const error = el('p', { class: 'form-error', role: 'alert' });
   const apply = () => {
     try {
       session.openScenario({ ...view.fitting(draft), title: t('scenario.changed'), text: '' });
       dialog.close();
-      session.play();
+      session.clock.play();
     } catch (why) {
       error.textContent = t('scenario.bad', { why: why instanceof Error ? why.message : String(why) });
     }

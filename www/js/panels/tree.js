@@ -41,6 +41,12 @@ const size = (value) => (Array.isArray(value) ? `[${value.length}]` : `{${Object
 /** Fields that hold an instant. */
 const INSTANT = /(^|[._])(at|before|deadline|since|until)$/;
 
+/** An instant is far from nought where the clock counts from the epoch; nought is never. @param {number} value @param {number} origin */
+function instant(value, origin) {
+  if (origin === 0 || value > origin / 2) return clock(value - origin);
+  return value === 0 ? '–' : clock(value);
+}
+
 /**
  * A value in a word, data in a line; an instant as the clock of the page shows it.
  * @param {unknown} value
@@ -50,7 +56,7 @@ const INSTANT = /(^|[._])(at|before|deadline|since|until)$/;
  */
 export function show(value, key, origin) {
   if (value === null || value === undefined) return '–';
-  if (typeof value === 'number' && INSTANT.test(key)) return clock(value - origin);
+  if (typeof value === 'number' && INSTANT.test(key)) return instant(value, origin);
   if (typeof value !== 'object') return String(value);
   const inner = Object.entries(value).map(([name, v]) => `${Array.isArray(value) ? '' : `${name} `}${v !== null && typeof v === 'object' ? size(v) : show(v, name, origin)}`);
   return inner.length > FEW ? size(value) : inner.join(', ') || size(value);

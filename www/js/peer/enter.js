@@ -34,7 +34,7 @@ export async function enter(lab) {
     screen.addEventListener('leave', (/** @type {Event} */ event) => {
       screen.hidden = true;
       lab.hidden = false;
-      history.replaceState(null, '', before);
+      history.pushState(null, '', before);
       document.title = 'Servent lab';
       resolve(/** @type {CustomEvent} */ (event).detail);
     }, { once: true });

@@ -3,7 +3,7 @@ import { Peer } from '#servent';
 import { load } from '#lab/core.js';
 import { el, fill, icon, setAttr, setText } from '#lab/dom.js';
 import { bytes } from '#lab/format.js';
-import { info } from '#lab/live.js';
+import { info } from '#lab/open/live.js';
 import { openDoor } from '#lab/peer/door.js';
 import { SPINS, drawLine, hueOf, isPage, nameMe, personOf, spell } from '#lab/peer/names.js';
 import { CheckPanel } from '#lab/peer/check.js';

@@ -3,7 +3,7 @@ import { openMenu } from '#lab/panels/menu.js';
 import { t } from '#lab/strings.js';
 
 /** @import * as T from '../types' */
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 
 /** Gestures and their keys. */
 export const GESTURES = /** @type {const} */ ([['cut', 'D'], ['ask_now', 'A'], ['sleep', 'Z'], ['stall', 'T'], ['resume', ''], ['restart', 'X'], ['crash', '']]);
@@ -16,6 +16,6 @@ export const GESTURES = /** @type {const} */ ([['cut', 'D'], ['ask_now', 'A'], [
  */
 export function gestureMenu(session, target, anchor) {
   openMenu(anchor, t('gesture.group', { name: target.name }), GESTURES.map(([gesture, key]) => ({
-    text: t(`gesture.${gesture}`), key, run: () => session.gesture(gesture, target),
+    text: t(`gesture.${gesture}`), key, run: () => session.actions.gesture(gesture, target),
   })));
 }

@@ -5,7 +5,7 @@ import '#lab/queue/server-queue.js';
 
 /** @import { ServerQueue } from './server-queue.js' */
 /** @import { QueueRun } from './run.js' */
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 
 export class QueuePane extends HTMLElement {
   /** @param {Session} session */
@@ -21,7 +21,7 @@ export class QueuePane extends HTMLElement {
     const { session } = this;
     if (!session) return;
     const two = session.mode === 'compare' && session.other !== null;
-    const names = !two ? [] : session.scenario ? session.view.variants(session.scenario).map((way) => way.name) : session.runs().map(({ side }) => side);
+    const names = !two ? [] : session.scenario && !session.actions.beside ? session.view.variants(session.scenario).map((way) => way.name) : session.runs().map(({ side }) => side);
     this.queues?.forEach((queue, i) => {
       queue.hidden = i === 1 && !two;
       queue.name(names[i] ?? null);

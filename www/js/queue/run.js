@@ -1,6 +1,6 @@
 /** A run of servents: the queue of one server, and who is who on it. */
 import { host } from '#lab/format.js';
-import { Run } from '#lab/run.js';
+import { Run } from '#lab/session/run.js';
 
 /** @import * as T from '../types' */
 

@@ -11,7 +11,7 @@ import { Tray } from '#lab/queue/tray.js';
 
 /** @import * as T from '../types' */
 /** @import { QueueRun } from './run.js' */
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 
 const LANES = /** @type {const} */ (['slots', 'sync', 'async', 'grace']);
 /** The lanes of those who wait. */
@@ -47,7 +47,7 @@ export class ServerQueue extends HTMLElement {
     this.figures = el('p', { class: 'figures' });
     this.tray = new Tray();
     this.outcomes = new Outcomes(session);
-    const redraw = () => session.touch();
+    const redraw = () => session.clock.touch();
     this.#lanes = Object.fromEntries(LANES.map((id) => [id, new Lane(id, redraw)]));
     this.tabs = el('div', { class: 'lane-tabs segmented', role: 'group', 'aria-label': t('view.queue') },
       ...LANES.map((id) => el('button', { class: 'button', type: 'button', data: { lane: id } }, el('b', { text: '0' }), t(`lane.${id}.short`))));
@@ -96,14 +96,14 @@ export class ServerQueue extends HTMLElement {
   #choose() {
     for (const run of this.session?.runs() ?? []) /** @type {QueueRun} */ (run).shown = Number(this.which.value);
     this.session?.emit('run');
-    this.session?.touch();
+    this.session?.clock.touch();
   }
 
   update() {
     const run = this.source();
     if (!run || !this.session || this.hidden) return;
     // A costly picture is drawn at every second frame, so that the page stays quick.
-    this.#skip = !this.#skip && this.#cost > DEAR_MS && this.session.playing;
+    this.#skip = !this.#skip && this.#cost > DEAR_MS && this.session.clock.playing;
     if (this.#skip) return;
     const begun = performance.now();
     this.#draw(run);
@@ -176,7 +176,7 @@ export class ServerQueue extends HTMLElement {
     this.#sizes(state);
     for (const id of LANES) this.#scrolled.set(this.#lanes[id].scroll, this.#lanes[id].scroll.scrollTop);
     this.#marks();
-    const speed = this.session?.playing ? this.session.speed : 1;
+    const speed = this.session?.clock.playing ? this.session.clock.speed : 1;
     setAttr(this, 'data-rapid', speed > RAPID ? '' : null);
     if (fast) this.flight?.land();
     else this.flight?.fly(this.tray?.node ?? null, speed);
@@ -349,7 +349,7 @@ export class ServerQueue extends HTMLElement {
     for (const lane of LANES) setAttr(this.#lanes[lane].node, 'data-shown', lane === id ? '' : null);
     for (const tab of /** @type {Iterable<HTMLElement>} */ (this.tabs?.children ?? [])) setAttr(tab, 'aria-pressed', String(tab.dataset.lane === id));
     this.#restarted = true;
-    this.session?.touch();
+    this.session?.clock.touch();
   }
 }
 

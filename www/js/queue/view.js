@@ -7,11 +7,11 @@ import { badge } from '#lab/queue/card.js';
 import { form } from '#lab/queue/form.js';
 import { GESTURES } from '#lab/queue/menu.js';
 import { QueueRun } from '#lab/queue/run.js';
-import { doing } from '#lab/run.js';
+import { doing } from '#lab/session/run.js';
 import '#lab/queue/pane.js';
 
 /** @import * as T from '../types' */
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 /** @import { View } from '../views.js' */
 
 /** Stories do not change. @type {T.Preset<T.QueueScenario>[]|undefined} */
@@ -35,7 +35,7 @@ function faultOf(gesture, node, server) {
 /** True when the selection was stalled on this branch and goes on no more. @param {Session} session */
 function stalled(session) {
   const { node } = session.selection;
-  return Boolean(/** @type {T.At<T.Fault>[]} */ (session.faults()).findLast((f) => (f.stall ?? f.resume)?.node === node)?.stall);
+  return Boolean(/** @type {T.At<T.Fault>[]} */ (session.actions.faults()).findLast((f) => (f.stall ?? f.resume)?.node === node)?.stall);
 }
 
 /** The same arrivals under other rules: everybody speaks one language, or the servers tell other times. @param {any} scenario @param {boolean} [told] */
@@ -89,7 +89,7 @@ export const queue = {
     const { served, lost, wait_median: median, wait_most: most, idle, used } = totals;
     return [
       ['served', count(served)],
-      ['waits', served ? t('outcome.waits.of', { median: lasted(median), most: lasted(most) }) : NOTHING],
+      ['waits', served && most > 0 ? t('outcome.waits.of', { median: lasted(median), most: lasted(most) }) : NOTHING],
       ['idle', lasted(idle)],
       ['used', used === null ? NOTHING : percent(used / 1000)],
       ['lost', count(lost)],
@@ -125,11 +125,11 @@ export const queue = {
   },
 
   keys: (session) => ({
-    d: () => session.gesture('cut'),
-    a: () => session.gesture('ask_now'),
-    z: () => session.gesture('sleep'),
-    t: () => session.gesture(stalled(session) ? 'resume' : 'stall'),
-    x: () => session.gesture('restart'),
+    d: () => session.actions.gesture('cut'),
+    a: () => session.actions.gesture('ask_now'),
+    z: () => session.actions.gesture('sleep'),
+    t: () => session.actions.gesture(stalled(session) ? 'resume' : 'stall'),
+    x: () => session.actions.gesture('restart'),
   }),
   sheet: [['cut', ['D']], ['ask', ['A']], ['sleep', ['Z']], ['stall', ['T']], ['restart', ['X']], ['cards', ['↑', '↓']]],
   signs: () => [

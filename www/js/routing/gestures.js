@@ -1,5 +1,5 @@
 /** What is selected, and what can be done to it. */
-import { doing } from '#lab/run.js';
+import { doing } from '#lab/session/run.js';
 import { t } from '#lab/strings.js';
 import { broken, halved } from '#lab/routing/parts.js';
 import { linkName, messageName } from '#lab/routing/words.js';
@@ -8,7 +8,7 @@ import { linkName, messageName } from '#lab/routing/words.js';
 /** @import { RoutingRun } from './run.js' */
 /** @import { Thing } from './stage.js' */
 /** @import { Action } from '../views.js' */
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 
 /** Nothing is selected. */
 export const NOTHING = Object.freeze({ node: null, ticket: null, name: '' });

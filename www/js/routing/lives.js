@@ -4,7 +4,7 @@ import { span } from '#lab/format.js';
 import { t } from '#lab/strings.js';
 
 /** @import { RoutingRun } from './run.js' */
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 
 /** What can be chosen, in seconds. */
 const CHOICES = [5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600];
@@ -51,9 +51,9 @@ export class Lives {
     const { scenario, run, title, text } = session;
     if (!scenario || !run) return;
     const at = run.now;
-    const { playing } = session;
+    const { playing } = session.clock;
     session.openScenario({ ...living(scenario, us), title, text });
-    session.seek(at);
-    if (playing) session.play();
+    session.clock.seek(at);
+    if (playing) session.clock.play();
   }
 }

@@ -22,7 +22,7 @@ const BEFORE_PX = 15;
 /** Where a message stands that does not move. */
 const STILL = 0.62;
 
-/** @typedef {{now: number, faded: number, colours: Palette, still: boolean, scale: number, size: number, follow: number, found: import('../sought.js').Find|null}} Sight */
+/** @typedef {{now: number, faded: number, colours: Palette, still: boolean, scale: number, size: number, follow: number, found: import('../session/sought.js').Find|null}} Sight */
 
 /** How strongly a drop is drawn: it fades, but what is followed stays. @param {import('./flights.js').Flights} flights @param {number} i @param {Sight} sight */
 export function strength(flights, i, { now, faded, follow, found }) {
@@ -32,7 +32,7 @@ export function strength(flights, i, { now, faded, follow, found }) {
   return Math.max(0.15, Math.min(1, (1.4 * (due[i] - faded)) / Math.max(1, now - faded)));
 }
 
-/** Whether a message is what is looked for, or else what is followed. @param {import('./flights.js').Flights} flights @param {number} i @param {{follow: number, found: import('../sought.js').Find|null}} sight */
+/** Whether a message is what is looked for, or else what is followed. @param {import('./flights.js').Flights} flights @param {number} i @param {{follow: number, found: import('../session/sought.js').Find|null}} sight */
 function meant({ id, seq, guid }, i, { follow, found }) {
   return found ? found.ids.has(id[i]) || found.seqs.has(seq[i]) : follow < 0 || guid[i] === follow;
 }

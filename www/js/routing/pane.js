@@ -2,7 +2,7 @@
 import { el, setAttr, setText } from '#lab/dom.js';
 import { count } from '#lab/format.js';
 import { onColours } from '#lab/theme.js';
-import { told } from '#lab/future.js';
+import { told } from '#lab/session/future.js';
 import { openMenu } from '#lab/panels/menu.js';
 import { Outcomes } from '#lab/outcomes.js';
 import { t } from '#lab/strings.js';
@@ -17,7 +17,7 @@ import { searchName } from '#lab/routing/words.js';
 
 /** @import { RoutingRun } from './run.js' */
 /** @import { Thing } from './stage.js' */
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 
 const ZOOM = 1.5;
 /** Counters and lists are read this often while the picture moves, in milliseconds. */
@@ -40,7 +40,7 @@ export class RoutingPane extends HTMLElement {
     this.session = session;
     this.lives = new Lives(session);
     this.choice = el('select', { class: 'input', on: { change: () => this.followed(this.choice.value === 'newest' ? 'newest' : Number(this.choice.value)) } });
-    this.tabs = el('div', { class: 'segmented routing-tabs', role: 'group', 'aria-label': t('routing.which') }, ...[0, 1].map((i) => el('button', { class: 'button small', type: 'button', data: { lane: i }, on: { click: () => { this.shown = i; session.touch(); } } })));
+    this.tabs = el('div', { class: 'segmented routing-tabs', role: 'group', 'aria-label': t('routing.which') }, ...[0, 1].map((i) => el('button', { class: 'button small', type: 'button', data: { lane: i }, on: { click: () => { this.shown = i; session.clock.touch(); } } })));
     const zoom = (/** @type {string} */ key, /** @type {string} */ sign, /** @type {() => void} */ run) => el('button', { class: 'button small icon plain', type: 'button', data: { zoom: key }, 'aria-label': t(`routing.zoom.${key}`), title: t(`routing.zoom.${key}`), on: { click: run } }, sign);
     this.bar = el('div', { class: 'routing-bar' },
       el('label', { class: 'routing-follow', title: t('follow.long') }, el('span', { text: t('follow.label') }), this.choice), this.lives.node,
@@ -53,11 +53,11 @@ export class RoutingPane extends HTMLElement {
     this.replaceChildren(this.bar, this.tabs, el('div', { class: 'routing-body', role: 'group', 'aria-label': t('routing.picture') }, this.body, this.empty, this.list.node), legend());
     const repaint = () => {
       this.colours = undefined;
-      session.touch();
+      session.clock.touch();
     };
     session.addEventListener('theme', repaint);
     onColours(repaint);
-    new ResizeObserver(() => session.touch()).observe(this);
+    new ResizeObserver(() => session.clock.touch()).observe(this);
   }
 
   /** Another run, or another way to look at it. */
@@ -67,7 +67,7 @@ export class RoutingPane extends HTMLElement {
     const before = this.stages;
     const runs = /** @type {RoutingRun[]} */ (session.runs());
     this.stages = runs.map((run) => new Stage(run, {
-      touch: () => session.touch(),
+      touch: () => session.clock.touch(),
       choose: (stage, thing) => this.#choose(stage, thing),
       menu: (stage) => this.#menu(stage),
       drawn: this.drawing ? (stage, from, to) => this.#part(stage, from, to) : null,
@@ -77,7 +77,7 @@ export class RoutingPane extends HTMLElement {
       const old = before[i];
       if (old && old.run.nodes.length === stage.run.nodes.length && old.run.told.shape === stage.run.told.shape) Object.assign(stage.camera, { zoom: old.camera.zoom, x: old.camera.x, y: old.camera.y });
     });
-    const names = runs.length < 2 ? [] : session.scenario ? session.view.variants(session.scenario).map((way) => way.name) : runs.map(({ side }) => side);
+    const names = runs.length < 2 ? [] : session.scenario && !session.actions.beside ? session.view.variants(session.scenario).map((way) => way.name) : runs.map(({ side }) => side);
     this.figures = runs.map(() => el('dl', { class: 'routing-figures' }));
     this.outcomes = runs.map(() => new Outcomes(session));
     this.columns = this.stages.map((stage, i) => {
@@ -105,7 +105,7 @@ export class RoutingPane extends HTMLElement {
       const { selection, sought } = session;
       stage.paint({ found: sought.in(run), colours, follow: this.follow === 'newest' ? run.newest() : this.follow, selected: (selection.lane ?? 0) === i ? thingOf(selection, run) : null });
     });
-    if (!(/** @type {RoutingRun} */ (session.run).explored)) session.touch();
+    if (!(/** @type {RoutingRun} */ (session.run).explored)) session.clock.touch();
     this.#words();
   }
   /** @type {any[]} */ columns = [];
@@ -187,7 +187,7 @@ export class RoutingPane extends HTMLElement {
     this.follow = what;
     this.#choices = '';
     this.#worded = 0;
-    this.session?.touch();
+    this.session?.clock.touch();
   }
 
   /** The next search. */
@@ -230,7 +230,7 @@ export class RoutingPane extends HTMLElement {
   #part(stage, from, to) {
     this.draws(false);
     const links = crossed(stage.run, stage.places, from, to);
-    this.session?.gesture('partition', { node: null, ticket: null, name: '', lane: this.stages.indexOf(stage), links });
+    this.session?.actions.gesture('partition', { node: null, ticket: null, name: '', lane: this.stages.indexOf(stage), links });
   }
 
   /** @param {Stage} stage */
@@ -240,7 +240,7 @@ export class RoutingPane extends HTMLElement {
     if (!items.length) return;
     const { selection } = session;
     const mark = stage.marks.selected;
-    openMenu(mark, selection.name, items.map(({ gesture, text, key }) => ({ text, key, run: () => session.gesture(gesture, selection) })));
+    openMenu(mark, selection.name, items.map(({ gesture, text, key }) => ({ text, key, run: () => session.actions.gesture(gesture, selection) })));
   }
 
   #menuHere() {
@@ -307,7 +307,7 @@ export class RoutingPane extends HTMLElement {
       const i = flights.firstFrom(now + 0.5);
       next = Math.min(next, i < flights.count ? flights.sent[i] : run.explored ? Infinity : flights.known);
     }
-    return next === Infinity ? /** @type {Session} */ (this.session).end : next;
+    return next === Infinity ? /** @type {Session} */ (this.session).clock.end : next;
   }
 }
 

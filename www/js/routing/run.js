@@ -1,5 +1,5 @@
 /** A run of an overlay: who is linked to whom, what travels, what was searched for. */
-import { Run } from '#lab/run.js';
+import { Run } from '#lab/session/run.js';
 import { Flights } from '#lab/routing/flights.js';
 import { layout, neighbours } from '#lab/routing/layout.js';
 

@@ -116,7 +116,7 @@ export class Stage {
     this.messages.forget();
   }
 
-  /** @param {{colours: Palette, follow: number, selected: Thing|null, found: import('../sought.js').Find|null}} how */
+  /** @param {{colours: Palette, follow: number, selected: Thing|null, found: import('../session/sought.js').Find|null}} how */
   paint({ colours, follow, selected, found }) {
     const { run, messages } = this;
     const { now } = run;

@@ -140,13 +140,13 @@ export const routing = {
     const here = selected(session);
     const run = runOf(session);
     return {
-      x: () => session.gesture(here?.kind === 'node' && run?.up[here.i] === 0 ? 'restart' : 'kill'),
-      d: () => session.gesture(here?.kind === 'link' && run?.links.up[here.i] === 0 ? 'heal' : 'cut'),
-      s: () => session.gesture('search'),
-      f: () => session.gesture('flood'),
-      w: () => session.gesture(here?.kind === 'node' && run?.closed[here.i] ? 'open' : 'firewall'),
-      p: () => (here?.kind === 'node' ? session.gesture('partition') : pane()?.draws(true)),
-      m: () => session.gesture('mend'),
+      x: () => session.actions.gesture(here?.kind === 'node' && run?.up[here.i] === 0 ? 'restart' : 'kill'),
+      d: () => session.actions.gesture(here?.kind === 'link' && run?.links.up[here.i] === 0 ? 'heal' : 'cut'),
+      s: () => session.actions.gesture('search'),
+      f: () => session.actions.gesture('flood'),
+      w: () => session.actions.gesture(here?.kind === 'node' && run?.closed[here.i] ? 'open' : 'firewall'),
+      p: () => (here?.kind === 'node' ? session.actions.gesture('partition') : pane()?.draws(true)),
+      m: () => session.actions.gesture('mend'),
       n: () => pane()?.link(),
       g: () => pane()?.next(),
       ArrowDown: () => pane()?.move(0, 1),

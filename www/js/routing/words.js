@@ -1,6 +1,6 @@
 /** What things in the network are called, in a few words and in a sentence. */
 import { clock, count } from '#lab/format.js';
-import { told } from '#lab/future.js';
+import { told } from '#lab/session/future.js';
 import { known, t } from '#lab/strings.js';
 import { KINDS } from '#lab/routing/look.js';
 

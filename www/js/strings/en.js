@@ -52,6 +52,8 @@ const PAGE = {
   'tool.save.failed': 'Nothing was saved: {why}',
   'tool.save.nopackets': 'Only a recorded run has packets. Record one with “servent share --trace FILE”, open it here, and export that.',
   'tool.save.several': 'Several recordings together are no file; each of them is one already.',
+  'tool.save.embed': 'Copy HTML that shows this in another page',
+  'embed.done': 'HTML copied. Paste it into your page; it shows this view alone.',
   'tool.theme': (a) => `Theme: ${a.now}. Change`,
   'tool.theme.system': 'as the system',
   'tool.theme.light': 'light',
@@ -175,6 +177,15 @@ const PAGE = {
   'time.track': 'Time',
   'time.at': (a) => `${a.now} of ${a.end}, event ${a.i}`,
   'time.verified': (a) => `replay verified ${a.nodes ? `${a.nodes[0]} of ${a.nodes[1]} nodes` : `${a.checked}/${a.total}`}`,
+  'time.damaged': (a) => `damaged: ${plural(a.damaged, 'line cannot', 'lines cannot')} be read; before that verified ${a.checked}/${a.total}, ${plural(a.unverified, 'input', 'inputs')} unverified`,
+  'time.gap': (a) => `a gap at ${a.at}: verified ${a.checked}/${a.total}, ${plural(a.unverified, 'input', 'inputs')} unverified`,
+  'time.tail': (a) => `verified ${a.checked}/${a.total}, ${plural(a.unverified, 'input', 'inputs')} after the last checkpoint unverified`,
+  'time.pin.gap': (a) => `Gap at ${a.at}: ${a.text}`,
+  'trace.gap': (a) => `${a.name ? `${a.name}: ` : ''}${a.lines ? `${plural(a.lines, 'line', 'lines')} of this recording cannot be read. ` : 'Inputs are missing here. '}What follows cannot be run again: ${plural(a.inputs, 'input is', 'inputs are')} unverified.`,
+  'trace.gap.short': 'gap',
+  'trace.tail': (a) => `${a.name ? `${a.name}: ` : ''}The recording ends before its next checkpoint: ${plural(a.inputs, 'input', 'inputs')} from here on are unverified.`,
+  'trace.tail.short': 'unverified from here',
+  'trace.damaged': (a) => `This recording is damaged: ${plural(a.damaged, 'line cannot', 'lines cannot')} be read. What stands before is verified ${a.checked}/${a.total}; the events behind it are shown as they were written down. Get a whole copy of the file.`,
   'time.diverged': (a) => `diverged at ${a.at}`,
   'time.live': 'Live',
   'time.live.on': 'Following live',
@@ -480,6 +491,7 @@ const EVENTS = {
   'fetch.failed': (a) => `${a.node} ends without the file: ${FAILURES[a.why] ?? a.why}.`,
 
   'check.length': 'the line is not as long as was said',
+  'check.reserve_idle': 'a slot was reserved too long for an owner that is not there',
   'check.idle_held': 'a slot was free while somebody entitled to it was held',
   'check.lapsed_early': 'a slot was taken away too early',
   'check.lost': 'a place was lost for a reason that the events do not bear out',
@@ -532,6 +544,7 @@ const LOSSES = {
   broke_too_often: 'its wire broke too often',
   unreachable: 'did not answer the call',
   replaced: 'took another place instead',
+  left: 'said that it leaves',
 };
 /** @type {Record<string, string>} */
 const REFUSALS = { queue_full: 'the line is full', per_address: 'too many places for one address', hammering: 'it asks too often' };

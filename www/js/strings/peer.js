@@ -12,6 +12,7 @@ const PLACE_GONE = {
   broke_too_often: 'the connection broke too often',
   unreachable: 'this page did not answer',
   replaced: 'this page took another one',
+  left: 'this page gave it back',
   refused: 'the servent does not know it any more',
 };
 

@@ -59,7 +59,7 @@ export const unicast = {
   'outcome.lost.long': 'Datagrams that never arrived',
   'outcome.again': 'again',
   'outcome.again.long': 'Datagrams with messages that had been sent before',
-  'profile.unicast3': 'unicast3',
+  'profile.unicast3': 'as in the text',
   'profile.adaptive': 'adaptive',
   'profile.unicast3.long': 'UNICAST3 to the letter: a task every 500 ms repairs what is lost',
   'profile.adaptive.long': 'The same two-sided repair, timed by the round trips of the connection',

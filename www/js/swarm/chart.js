@@ -1,6 +1,6 @@
 /** How far the swarm is, against what no swarm can beat: two curves, and between them what was lost. */
 
-import { isHidden } from '#lab/future.js';
+import { isHidden } from '#lab/session/future.js';
 import { t } from '#lab/strings.js';
 
 /** @import { SwarmRun } from './run.js' */

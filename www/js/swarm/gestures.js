@@ -1,5 +1,5 @@
 /** What can be done to a client, or to the way between two. */
-import { doing } from '#lab/run.js';
+import { doing } from '#lab/session/run.js';
 import { t } from '#lab/strings.js';
 import { nameOf } from '#lab/swarm/words.js';
 import { SOURCE } from '#lab/swarm/grid.js';
@@ -7,7 +7,7 @@ import { SOURCE } from '#lab/swarm/grid.js';
 /** @import * as T from './types' */
 /** @import { SwarmRun } from './run.js' */
 /** @import { Action } from '../views.js' */
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 
 /** To a client, and its keys. */
 const CLIENT = /** @type {const} */ ([['kill', 'X'], ['restart', 'X'], ['stall', 'T'], ['resume', 'T'], ['passive', 'P'], ['active', 'P'], ['firewall', 'W'], ['open', 'W'], ['corrupt', 'K'], ['honest', 'K']]);
@@ -37,7 +37,7 @@ export const clientOf = (run, row, lane) => ({ node: row === SOURCE ? run.home.i
 /** True while the way between two is cut on this branch. @param {Session} session @param {number} a @param {number} b */
 function severed(session, a, b) {
   const of = (/** @type {any} */ way) => way && ((way.from === a && way.to === b) || (way.from === b && way.to === a));
-  return Boolean(/** @type {T.At<T.SwarmAction>[]} */ (session.faults()).findLast((f) => of(f.cut ?? f.heal))?.cut);
+  return Boolean(/** @type {T.At<T.SwarmAction>[]} */ (session.actions.faults()).findLast((f) => of(f.cut ?? f.heal))?.cut);
 }
 
 /** @param {Session} session */

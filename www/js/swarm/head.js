@@ -6,7 +6,7 @@ import { paintChart } from '#lab/swarm/chart.js';
 
 /** @import { SwarmRun } from './run.js' */
 /** @import { Palette } from './look.js' */
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 
 export class Head {
   /** @param {Session} session */

@@ -10,7 +10,7 @@ import { SOURCE, Grid } from '#lab/swarm/grid.js';
 
 /**
  * What is looked at, and how.
- * @typedef {{colours: Palette, selected: number|null, transfer: number|null, pointed: Place|null, cursor: Place|null, found: import('../sought.js').Find|null}} Look
+ * @typedef {{colours: Palette, selected: number|null, transfer: number|null, pointed: Place|null, cursor: Place|null, found: import('../session/sought.js').Find|null}} Look
  */
 
 /** How much is not seen of whoever is not looked for. */
@@ -41,7 +41,7 @@ export class Lane {
     return ids;
   }
 
-  /** True for a client that is not looked for. @param {number} row @param {import('../sought.js').Find|null} found */
+  /** True for a client that is not looked for. @param {number} row @param {import('../session/sought.js').Find|null} found */
   pale(row, found) { return found !== null && !found.nodes.has(row) && !found.names.has(this.run.rows[row].name); }
 
   /** Paper over the rows of whoever is not looked for. @param {CanvasRenderingContext2D} ctx @param {Look} look */

@@ -16,7 +16,7 @@ import { sentence } from '#lab/swarm/words.js';
 
 /** @import { SwarmRun } from './run.js' */
 /** @import { Place } from './grid.js' */
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 
 /** While the future is still being found out, curves and words are made anew this often, in milliseconds. */
 const LEARN_MS = 200;
@@ -42,7 +42,7 @@ export class SwarmPane extends HTMLElement {
   /** @param {Session} session */
   connect(session) {
     this.session = session;
-    const redraw = () => session.touch();
+    const redraw = () => session.clock.touch();
     this.canvas = /** @type {HTMLCanvasElement} */ (el('canvas', { 'aria-hidden': 'true' }));
     this.anchor = el('span', { class: 'swarm-anchor', 'aria-hidden': 'true' });
     this.room = el('div', { class: 'swarm-room' }, this.canvas, this.anchor);
@@ -68,8 +68,8 @@ export class SwarmPane extends HTMLElement {
   #bar() {
     const zoom = (/** @type {'column'|'row'} */ of, /** @type {number} */ by, /** @type {string} */ sign) => el('button', { class: 'button small icon plain', type: 'button', data: { zoom: `${of}.${by}` }, 'aria-label': t(`zoom.${of}.${by}`), title: t(`zoom.${of}.${by}`), on: { click: () => this.#zoom(of, by) } }, sign);
     const group = (/** @type {'column'|'row'} */ of) => el('div', { class: 'zoom', role: 'group', 'aria-label': t(`zoom.${of}`) }, el('span', { 'aria-hidden': 'true', text: t(`zoom.${of}`) }), zoom(of, -1, '−'), zoom(of, 1, '+'));
-    this.tabs = el('div', { class: 'segmented swarm-tabs', role: 'group', 'aria-label': t('swarm.which') }, ...[0, 1].map((i) => el('button', { class: 'button small', type: 'button', data: { lane: i }, on: { click: () => { this.shown = i; this.session?.touch(); } } })));
-    this.words = el('button', { class: 'button small', type: 'button', data: { table: '' }, 'aria-pressed': 'false', text: t('swarm.table'), title: t('swarm.table.long'), on: { click: () => { this.asTable = !this.asTable; this.session?.touch(); } } });
+    this.tabs = el('div', { class: 'segmented swarm-tabs', role: 'group', 'aria-label': t('swarm.which') }, ...[0, 1].map((i) => el('button', { class: 'button small', type: 'button', data: { lane: i }, on: { click: () => { this.shown = i; this.session?.clock.touch(); } } })));
+    this.words = el('button', { class: 'button small', type: 'button', data: { table: '' }, 'aria-pressed': 'false', text: t('swarm.table'), title: t('swarm.table.long'), on: { click: () => { this.asTable = !this.asTable; this.session?.clock.touch(); } } });
     return el('div', { class: 'swarm-bar' }, this.tabs, this.words, el('span', { class: 'spring' }), group('column'), group('row'));
   }
 
@@ -85,7 +85,7 @@ export class SwarmPane extends HTMLElement {
     const after = this.#current().grid;
     this.scroller.scrollTop = down * after.row - (clientHeight - after.body) / 2;
     this.scroller.scrollLeft = across * after.column - after.wide / 2;
-    this.session?.touch();
+    this.session?.clock.touch();
   }
 
   /** Another run, or another way to look at it. */
@@ -116,7 +116,7 @@ export class SwarmPane extends HTMLElement {
   /** Reads the moment; of a crowd that moves not at every frame, for nobody could follow. True when it was read. */
   #read() {
     const now = performance.now();
-    const crowd = this.session?.playing && this.lanes[0].run.rows.length > CROWD;
+    const crowd = this.session?.clock.playing && this.lanes[0].run.rows.length > CROWD;
     if (crowd && now - this.#readAt < CROWD_MS) return false;
     this.#readAt = now;
     for (const { run } of this.lanes) run.refresh();
@@ -128,8 +128,8 @@ export class SwarmPane extends HTMLElement {
   #learn() {
     const known = this.lanes.every(({ run }) => run.explored);
     const due = performance.now() - this.#learnt >= LEARN_MS;
-    if (!known) this.session?.touch();
-    if (!due && this.#learnt && (this.session?.playing || !known)) return false;
+    if (!known) this.session?.clock.touch();
+    if (!due && this.#learnt && (this.session?.clock.playing || !known)) return false;
     this.#learnt = performance.now();
     for (const { run } of this.lanes) run.learn();
     return true;
@@ -205,11 +205,11 @@ export class SwarmPane extends HTMLElement {
   #showWords(words) {
     const session = /** @type {Session} */ (this.session);
     const both = this.both();
-    const end = Math.min(session.end, Math.max(...this.lanes.map(({ run }) => run.interest)));
+    const end = Math.min(session.clock.end, Math.max(...this.lanes.map(({ run }) => run.interest)));
     this.heads?.forEach((head, i) => {
       const lane = this.lanes[i];
       head.node.hidden = !lane || !both.includes(lane);
-      if (lane && this.colours && !head.node.hidden) head.update(lane.run, this.colours, end, words || !session.playing);
+      if (lane && this.colours && !head.node.hidden) head.update(lane.run, this.colours, end, words || !session.clock.playing);
     });
     this.tabs.hidden = both.length === this.lanes.length;
     [...this.tabs.children].forEach((tab, i) => {
@@ -300,7 +300,7 @@ export class SwarmPane extends HTMLElement {
     else return;
     event.preventDefault();
     event.stopPropagation();
-    this.session?.touch();
+    this.session?.clock.touch();
   }
 }
 

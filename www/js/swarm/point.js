@@ -33,12 +33,12 @@ export function point(pane) {
     const above = y > scroller.clientHeight - LOW;
     tip.style.translate = `${Math.round(Math.min(scroller.clientWidth - half - EDGE, Math.max(half + EDGE, x)) - half)}px ${Math.round(above ? y - tip.offsetHeight - APART : y + APART + EDGE)}px`;
     canvas.style.cursor = place ? 'pointer' : '';
-    pane.session?.touch();
+    pane.session?.clock.touch();
   });
   canvas.addEventListener('pointerleave', () => {
     pane.pointed = pane.in = null;
     tip.hidden = true;
-    pane.session?.touch();
+    pane.session?.clock.touch();
   });
   canvas.addEventListener('click', (event) => {
     const { lane, place } = hit(event);
@@ -52,7 +52,7 @@ export function point(pane) {
     event.preventDefault();
     pane.choose(lane, place);
     const { selection } = session;
-    const items = gesturesOf(session).map(({ gesture, text, key }) => ({ text, key, run: () => session.gesture(gesture, selection) }));
+    const items = gesturesOf(session).map(({ gesture, text, key }) => ({ text, key, run: () => session.actions.gesture(gesture, selection) }));
     anchor.style.translate = `${x + scroller.scrollLeft}px ${y + scroller.scrollTop}px`;
     if (items.length) openMenu(anchor, t('gesture.group', { name: selection.name }), items);
   });

@@ -1,5 +1,5 @@
 /** A run of a swarm: rows, cells and transfers at the cursor, and how far the swarm is over time. */
-import { Run } from '#lab/run.js';
+import { Run } from '#lab/session/run.js';
 import { SOURCE } from '#lab/swarm/grid.js';
 
 /** @import * as T from './types' */
@@ -174,7 +174,7 @@ export class SwarmRun extends Run {
   refreshNodes() {
     super.refreshNodes();
     // Others come to a running one.
-    if (this.nodes.length !== this.rows.length + 1) this.#size();
+    if (this.source.size()[0] !== this.rows.length) this.#size();
     this.rows.forEach((row, i) => { row.role = /** @type {any} */ (this.nodes[i]).role; });
   }
   /** @param {T.AnyFault} fault @override */

@@ -98,7 +98,8 @@ export const swarm = {
     const { counters, copies } = /** @type {SwarmRun} */ (run);
     return [
       ['served', t('outcome.served.of', counters)],
-      ['finish', t('outcome.finish.of', counters)],
+      // Before all is there a share of the time means nothing.
+      ['finish', counters.finished || counters.bound === 0 ? t('outcome.finish.of', counters) : ''],
       ['copies', t('outcome.copies.of', { copies })],
       ['ratio', t('outcome.ratio.of', counters)],
       ['stalled', count(counters.stalled)],
@@ -132,7 +133,7 @@ export const swarm = {
   keys(session) {
     const gesture = (/** @type {string[]} */ ...names) => () => {
       const offered = gesturesOf(session).map((g) => g.gesture);
-      session.gesture(names.find((name) => offered.includes(name)) ?? names[0]);
+      session.actions.gesture(names.find((name) => offered.includes(name)) ?? names[0]);
     };
     return {
       x: gesture('kill', 'restart', 'restart_coordinator'),

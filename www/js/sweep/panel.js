@@ -6,7 +6,7 @@ import { t } from '#lab/strings.js';
 import { FIGURES } from '#lab/sweep/count.js';
 import { Sweep } from '#lab/sweep/sweep.js';
 
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 /** @import { World } from './sweep.js' */
 /** @import { Figure } from './count.js' */
 
@@ -35,7 +35,7 @@ const badness = ({ worse }, value) => (value === null || value === undefined ? I
 export function sweepDialog(session) {
   const { view, scenario } = session;
   if (!scenario) return session.notice(t('sweep.trace'));
-  session.pause();
+  session.clock.pause();
   const ways = waysOf(session);
   const first = Number(/** @type {any} */ (scenario).seed) || 1;
   const worlds = Array.from({ length: SEEDS * ways.length }, (_, i) => {

@@ -1,13 +1,13 @@
 /** `<time-track>`: the density of events over time, a slider over it, pins and branches below. */
 import { el, icon, setAttr } from '#lab/dom.js';
 import { clock, count } from '#lab/format.js';
-import { isHidden, told } from '#lab/future.js';
+import { isHidden, told } from '#lab/session/future.js';
 import { onColours } from '#lab/theme.js';
 import { t } from '#lab/strings.js';
 import { words } from '#lab/timeline/words.js';
 
 /** @import * as T from '../types' */
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 
 /** Pins nearer than this many pixels share one sign. */
 const PIN_APART = 26;
@@ -68,7 +68,7 @@ export class TimeTrack extends HTMLElement {
     const { session } = this;
     const run = session?.run;
     if (!session || !run) return;
-    const length = Math.max(1, session.end - run.origin);
+    const length = Math.max(1, session.clock.end - run.origin);
     this.#follows = at === null;
     const there = at ?? (run.now - run.origin) / length;
     this.tip.textContent = text ?? clock(there * length);
@@ -88,7 +88,7 @@ export class TimeTrack extends HTMLElement {
   update() {
     const run = this.session?.run;
     if (!this.session || !run || !this.track) return;
-    const length = Math.max(1, this.session.end - run.origin);
+    const length = Math.max(1, this.session.clock.end - run.origin);
     const now = run.now - run.origin;
     this.knob.style.setProperty('--at', `${(now / length) * 100}%`);
     setAttr(this.track, 'aria-valuemax', String(Math.round(length / 1e6)));
@@ -108,7 +108,7 @@ export class TimeTrack extends HTMLElement {
     const width = canvas.clientWidth;
     // What lies ahead is cut off at the clock, where it is hidden.
     const seen = isHidden() ? ((run.now - run.origin) / length) * width : width;
-    const shape = `${width}|${length}|${this.session?.branch}|${document.documentElement.dataset.theme}|${Math.round(seen)}`;
+    const shape = `${width}|${length}|${this.session?.actions.branch}|${document.documentElement.dataset.theme}|${Math.round(seen)}`;
     if ((shape === this.#drawn && run.count === this.#known) || width === 0) return;
     // While the future is being found out the line grows a few times a second.
     const wait = shape === this.#drawn ? this.#at + GROW_MS - performance.now() : 0;
@@ -164,11 +164,11 @@ export class TimeTrack extends HTMLElement {
 
   /** A sign on the line; in words too, where there is room for them. @param {T.Pin} pin @param {number} at @param {number} room */
   #sign(pin, at, room) {
-    const run = /** @type {import('../run.js').Run} */ (this.session?.run);
+    const run = /** @type {import('../session/run.js').Run} */ (this.session?.run);
     const { text, short } = words(run, pin);
     const wide = room > PIN_WORDS;
     const label = t(`time.pin.${pin.kind}`, { at: clock(pin.at - run.origin), text }) + (wide && short !== text ? ` – ${short}` : '');
-    const sign = el('button', { class: 'pin', type: 'button', 'aria-label': label, data: { kind: pin.kind, at: String(at) }, on: { click: () => this.session?.seekEvent(pin.seq) } },
+    const sign = el('button', { class: 'pin', type: 'button', 'aria-label': label, data: { kind: pin.kind, at: String(at) }, on: { click: () => this.session?.clock.seekEvent(pin.seq) } },
       icon(pin.kind === 'fault' ? 'flag' : 'alert'), wide ? el('span', { text: short }) : null);
     sign.style.setProperty('--at', `${at * 100}%`);
     sign.style.setProperty('--room', `${room}px`);
@@ -181,14 +181,14 @@ export class TimeTrack extends HTMLElement {
     const run = session?.run;
     if (!session || !run) return;
     const branches = run.branches();
-    const shape = `${run.kind}${run.together}|${length}|${session.branch}|${branches.map((b) => `${b.id}:${b.at}`).join()}`;
+    const shape = `${run.kind}${run.together}|${length}|${session.actions.branch}|${branches.map((b) => `${b.id}:${b.at}`).join()}`;
     if (shape === this.#branchShape) return;
     this.#branchShape = shape;
     if (branches.length < 2) return void this.branches.replaceChildren(el('p', { class: 'branches-none', text: run.together ? '' : t(run.kind === 'trace' ? 'whatif.branches' : 'time.branches.none') }));
     this.branches.replaceChildren(...branches.map((branch, i) => {
       const name = i === 0 ? t('time.branch.main') : branch.name || t('time.branch.nth', { n: i });
       const at = Math.max(0, branch.parent === null ? 0 : (branch.at - run.origin) / length);
-      const node = el('button', { class: 'branch', type: 'button', 'aria-current': branch.id === session.branch ? 'true' : null, title: t('time.branch', { name, at: clock(at * length) }), on: { click: () => this.#use(branch.id) } }, el('span', { text: name }));
+      const node = el('button', { class: 'branch', type: 'button', 'aria-current': branch.id === session.actions.branch ? 'true' : null, title: t('time.branch', { name, at: clock(at * length) }), on: { click: () => this.#use(branch.id) } }, el('span', { text: name }));
       node.style.setProperty('--at', `${at * 100}%`);
       return node;
     }));
@@ -203,8 +203,8 @@ export class TimeTrack extends HTMLElement {
     const { session } = this;
     const run = session?.run;
     if (!session || !run) return;
-    const before = session.branch;
-    session.useBranch(id);
+    const before = session.actions.branch;
+    session.actions.useBranch(id);
     const seq = run.raw.divergence(before, id);
     if (seq !== null && seq !== undefined) session.notice(t('time.differs', { seq: count(seq) }));
   }
@@ -213,12 +213,12 @@ export class TimeTrack extends HTMLElement {
   #drag(event) {
     const { session } = this;
     if (!session?.run || event.button !== 0) return;
-    session.pause();
+    session.clock.pause();
     this.track.setPointerCapture(event.pointerId);
     const to = (/** @type {PointerEvent} */ e) => {
       const { left, width } = this.track.getBoundingClientRect();
       const run = session.run;
-      if (run) session.seek(run.origin + Math.min(1, Math.max(0, (e.clientX - left) / width)) * (session.end - run.origin));
+      if (run) session.clock.seek(run.origin + Math.min(1, Math.max(0, (e.clientX - left) / width)) * (session.clock.end - run.origin));
     };
     to(event);
     this.track.onpointermove = to;
@@ -232,17 +232,17 @@ export class TimeTrack extends HTMLElement {
   #key(event) {
     const run = this.session?.run;
     if (!run || !this.session || event.ctrlKey || event.metaKey || event.altKey) return;
-    const length = this.session.end - run.origin;
+    const length = this.session.clock.end - run.origin;
     const to = {
-      Home: run.origin, End: this.session.end,
+      Home: run.origin, End: this.session.clock.end,
       PageUp: run.now - length * PAGE, PageDown: run.now + length * PAGE,
       ArrowDown: run.now - length / 100, ArrowUp: run.now + length / 100,
     }[event.key];
     if (to === undefined) return;
     event.preventDefault();
     event.stopPropagation();
-    this.session.pause();
-    this.session.seek(to);
+    this.session.clock.pause();
+    this.session.clock.seek(to);
     this.session.say();
   }
 }

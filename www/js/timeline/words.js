@@ -2,7 +2,7 @@
 import { known, t } from '#lab/strings.js';
 
 /** @import * as T from '../types' */
-/** @import { Run } from '../run.js' */
+/** @import { Run } from '../session/run.js' */
 
 /** As a sentence, and in a word or two. @param {Run} run @param {T.Pin} pin */
 export function words(run, pin) {

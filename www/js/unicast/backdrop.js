@@ -1,6 +1,6 @@
 /** What lies behind the pictures: the instants in the gutter, the folds, the present. */
 import { clock, fixed, span } from '#lab/format.js';
-import { told } from '#lab/future.js';
+import { told } from '#lab/session/future.js';
 import { t } from '#lab/strings.js';
 import { firstFrom } from '#lab/unicast/axis.js';
 

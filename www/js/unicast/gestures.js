@@ -1,12 +1,12 @@
 /** What can be done to an arrow, or to a node. */
-import { doing } from '#lab/run.js';
+import { doing } from '#lab/session/run.js';
 import { t } from '#lab/strings.js';
 import { label } from '#lab/unicast/words.js';
 
 /** @import * as T from './types' */
 /** @import { UnicastRun } from './run.js' */
 /** @import { Action } from '../views.js' */
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 
 /** To an arrow, and its keys. */
 const ARROW = /** @type {const} */ ([['drop', 'D'], ['delay', 'L'], ['duplicate', 'M']]);
@@ -48,7 +48,7 @@ export function gesturesOf(session) {
 /** True when the selected node stands still on this branch. @param {Session} session */
 export function stalled(session) {
   const { node } = session.selection;
-  return Boolean(/** @type {T.At<T.UnicastAction>[]} */ (session.faults()).findLast((f) => (f.stall ?? f.resume)?.node === node)?.stall);
+  return Boolean(/** @type {T.At<T.UnicastAction>[]} */ (session.actions.faults()).findLast((f) => (f.stall ?? f.resume)?.node === node)?.stall);
 }
 
 /** @param {string} gesture @param {T.Selection} target @param {Session} session @returns {Action|null} */

@@ -6,7 +6,7 @@ import { t } from '#lab/strings.js';
 
 /** @import * as T from './types' */
 /** @import { Lane } from './lane.js' */
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 
 /** Cells of the window that are shown. */
 const CELLS = 40;

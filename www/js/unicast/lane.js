@@ -1,5 +1,5 @@
 /** One unicast on the canvas: lifelines, arrows, brackets, ticks, margins. */
-import { isHidden, told } from '#lab/future.js';
+import { isHidden, told } from '#lab/session/future.js';
 import { firstFrom } from '#lab/unicast/axis.js';
 import { colourOf, cross, head, STROKES } from '#lab/unicast/look.js';
 import { Margins, bitmap, stairs } from '#lab/unicast/margin.js';
@@ -27,7 +27,7 @@ const LOST_AT = 0.56;
 const ROOMY = 430;
 const SLIM = 330;
 
-/** @typedef {{top: number, height: number, axis: Axis, now: number, colours: Palette, selected: number|null, pointed: number|null, still: boolean, found: import('../sought.js').Find|null}} Look */
+/** @typedef {{top: number, height: number, axis: Axis, now: number, colours: Palette, selected: number|null, pointed: number|null, still: boolean, found: import('../session/sought.js').Find|null}} Look */
 /** @typedef {{x0: number, y0: number, x1: number, y1: number}} Line */
 
 export class Lane {
@@ -363,7 +363,7 @@ export class Lane {
   }
 }
 
-/** True for what is not looked for. @param {T.Arrow} arrow @param {import('../sought.js').Find|null} found */
+/** True for what is not looked for. @param {T.Arrow} arrow @param {import('../session/sought.js').Find|null} found */
 export const pale = ({ id, seq, from, to, sent, at }, found) => found !== null && !found.ids.has(id) && !found.seqs.has(seq) && !found.moments.has(`${from}/${sent}`) && !found.moments.has(`${to}/${at}`);
 
 /** @param {CanvasRenderingContext2D} ctx @param {[number, number]} from @param {[number, number]} to */

@@ -14,7 +14,7 @@ import { legend } from '#lab/unicast/signs.js';
 
 /** @import * as T from './types' */
 /** @import { UnicastRun } from './run.js' */
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 
 const ZOOMS = [0.125, 0.25, 0.5, 1, 2, 4];
 /** While the future is still being found out the picture is made anew this often, in milliseconds. */
@@ -41,7 +41,7 @@ export class UnicastPane extends HTMLElement {
   /** @param {Session} session */
   connect(session) {
     this.session = session;
-    const redraw = () => session.touch();
+    const redraw = () => session.clock.touch();
     this.canvas = /** @type {HTMLCanvasElement} */ (el('canvas', { 'aria-hidden': 'true' }));
     this.tools = el('div', { class: 'arrow-tools', role: 'group', hidden: true });
     this.room = el('div', { class: 'unicast-room' }, this.canvas, this.tools);
@@ -57,7 +57,7 @@ export class UnicastPane extends HTMLElement {
       redraw();
     };
     session.addEventListener('theme', repaint);
-    session.addEventListener('play', () => { if (session.playing) this.#follow = true; });
+    session.addEventListener('play', () => { if (session.clock.playing) this.#follow = true; });
     onColours(repaint);
     new ResizeObserver(redraw).observe(this);
   }
@@ -78,7 +78,7 @@ export class UnicastPane extends HTMLElement {
     Object.assign(this, how);
     this.#plan();
     this.scroller.scrollTop = this.axis.of(at) - this.scroller.clientHeight / 2;
-    this.session?.touch();
+    this.session?.clock.touch();
   }
 
   /** Another run, or another way to look at it. */
@@ -107,7 +107,7 @@ export class UnicastPane extends HTMLElement {
   /** Takes up what has become known, but not at every frame. */
   #learn() {
     const known = this.lanes.every(({ run }) => run.explored);
-    if (!known) this.session?.touch();
+    if (!known) this.session?.clock.touch();
     if (!known && this.#learnt && performance.now() - this.#learnt < LEARN_MS) return;
     this.#learnt = performance.now();
     for (const lane of this.lanes) {
@@ -143,7 +143,7 @@ export class UnicastPane extends HTMLElement {
     this.#now = now;
     const { scrollTop, clientHeight } = this.scroller;
     const y = this.axis.of(now);
-    if (session.playing) {
+    if (session.clock.playing) {
       if (this.#follow) this.scroller.scrollTop = stillness() ? Math.floor(y / clientHeight + 0.15) * clientHeight - clientHeight * 0.15 : y - clientHeight * PRESENT;
     } else if (y < scrollTop + clientHeight * 0.12 || y > scrollTop + clientHeight * 0.9) {
       this.#follow = true;
@@ -282,16 +282,16 @@ export class UnicastPane extends HTMLElement {
       if ((arrow?.id ?? null) === this.#pointed && lane === this.#pointedIn) return;
       [this.#pointed, this.#pointedIn] = [arrow?.id ?? null, lane];
       canvas.style.cursor = arrow ? 'pointer' : '';
-      this.session?.touch();
+      this.session?.clock.touch();
     });
-    canvas?.addEventListener('pointerleave', () => { this.#pointed = null; this.session?.touch(); });
+    canvas?.addEventListener('pointerleave', () => { this.#pointed = null; this.session?.clock.touch(); });
     canvas?.addEventListener('click', (event) => {
       const { lane, arrow, y } = hit(event);
       const { session } = this;
       if (lane && arrow) this.#select(lane, arrow);
       else if (session && event.clientX - this.scroller.getBoundingClientRect().left < lanesStart(this.lanes)) {
-        session.pause();
-        session.seek(this.axis.to(y));
+        session.clock.pause();
+        session.clock.seek(this.axis.to(y));
       } else session?.select({ node: null, ticket: null, name: '' });
     });
     canvas?.addEventListener('contextmenu', (event) => {
@@ -302,7 +302,7 @@ export class UnicastPane extends HTMLElement {
       this.#select(lane, arrow);
       this.#showTools();
       const { selection } = session;
-      openMenu(this.tools, selection.name, gesturesOf(session).map(({ gesture, text, key }) => ({ text, key, run: () => session.gesture(gesture, selection) })));
+      openMenu(this.tools, selection.name, gesturesOf(session).map(({ gesture, text, key }) => ({ text, key, run: () => session.actions.gesture(gesture, selection) })));
     });
     // Whoever looks elsewhere is not dragged back.
     for (const type of ['wheel', 'touchmove']) this.scroller.addEventListener(type, () => { this.#follow = false; }, { passive: true });
@@ -321,7 +321,7 @@ export class UnicastPane extends HTMLElement {
     if (this.tools.dataset.of !== shape) {
       this.tools.dataset.of = shape;
       setAttr(this.tools, 'aria-label', t('gesture.group', { name: selection.name }));
-      this.tools.replaceChildren(...gestures.map(({ gesture, text, key }) => el('button', { class: 'button small', type: 'button', data: { gesture }, title: key, on: { click: () => session.gesture(gesture) } }, icon(gesture === 'drop' ? 'cross' : gesture === 'delay' ? 'hourglass' : 'twice'), text)));
+      this.tools.replaceChildren(...gestures.map(({ gesture, text, key }) => el('button', { class: 'button small', type: 'button', data: { gesture }, title: key, on: { click: () => session.actions.gesture(gesture) } }, icon(gesture === 'drop' ? 'cross' : gesture === 'delay' ? 'hourglass' : 'twice'), text)));
     }
     const { x0, y0, x1, y1 } = lane.line(arrow, this.axis);
     const wide = this.tools.offsetWidth;

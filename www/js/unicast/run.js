@@ -1,5 +1,5 @@
 /** A run of datagrams: the arrows of the unicast, and what stands beside them. */
-import { Run } from '#lab/run.js';
+import { Run } from '#lab/session/run.js';
 
 /** @import * as T from './types' */
 

@@ -12,7 +12,7 @@ import { cargo, fate, kindOf, ranges } from '#lab/unicast/words.js';
 import '#lab/unicast/pane.js';
 
 /** @import * as T from './types' */
-/** @import { Session } from '../session.js' */
+/** @import { Session } from '../session/session.js' */
 /** @import { View } from '../views.js' */
 
 /** Stories do not change. @type {any[]|undefined} */
@@ -99,13 +99,13 @@ export const unicast = {
     const pane = /** @type {import('./pane.js').UnicastPane|null} */ (document.querySelector('unicast-pane'));
     const up = session.run?.node(session.selection.node ?? -1)?.up;
     return {
-      d: () => session.gesture('drop'),
-      l: () => session.gesture('delay'),
-      m: () => session.gesture('duplicate'),
-      s: () => session.gesture('send'),
-      o: () => session.gesture('close'),
-      x: () => session.gesture(up ? 'crash' : 'restart'),
-      t: () => session.gesture(stalled(session) ? 'resume' : 'stall'),
+      d: () => session.actions.gesture('drop'),
+      l: () => session.actions.gesture('delay'),
+      m: () => session.actions.gesture('duplicate'),
+      s: () => session.actions.gesture('send'),
+      o: () => session.actions.gesture('close'),
+      x: () => session.actions.gesture(up ? 'crash' : 'restart'),
+      t: () => session.actions.gesture(stalled(session) ? 'resume' : 'stall'),
       ArrowDown: () => pane?.move(1),
       ArrowUp: () => pane?.move(-1),
     };

@@ -1,6 +1,6 @@
 /** What an arrow is, in a word on the picture and in a sentence beside it. */
 import { clock } from '#lab/format.js';
-import { told } from '#lab/future.js';
+import { told } from '#lab/session/future.js';
 import { t } from '#lab/strings.js';
 
 /** @import * as T from './types' */

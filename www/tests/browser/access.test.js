@@ -54,7 +54,7 @@ for (const name of BROWSERS) {
           await page.keyboard.press('Escape');
           await press(page, '[data-view="swarm"]');
           await page.waitForFunction(() => /** @type {any} */ (document.querySelector('swarm-pane'))?.lanes[0]?.run.stamp);
-          await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.pause(); session.seek(4e6); });
+          await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.clock.pause(); session.clock.seek(4e6); });
           await frame(page);
           assert.deepEqual(await violations(page), [], 'swarm');
           await page.evaluate(() => {

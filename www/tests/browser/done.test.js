@@ -12,8 +12,8 @@ const explored = (page) => page.waitForFunction(() => /** @type {any} */ (docume
 /** Kills a client at an instant, and waits until what follows is known. @param {import('puppeteer-core').Page} page @param {number} at @param {number} node */
 async function kill(page, at, node) {
   await within(page, (session, when, id) => {
-    session.seek(when);
-    session.gesture('crash', { node: id, ticket: null, name: session.run.node(id).name });
+    session.clock.seek(when);
+    session.actions.gesture('crash', { node: id, ticket: null, name: session.run.node(id).name });
   }, at, node);
   await explored(page);
 }
@@ -22,9 +22,9 @@ async function kill(page, at, node) {
 async function ending(page) {
   await explored(page);
   const at = (await state(page)).now;
-  await within(page, (session) => session.seek(session.end));
+  await within(page, (session) => session.clock.seek(session.clock.end));
   const { digest } = await state(page);
-  await within(page, (session, back) => session.seek(back), at);
+  await within(page, (session, back) => session.clock.seek(back), at);
   return digest;
 }
 
@@ -72,7 +72,7 @@ for (const name of BROWSERS) {
         n.dispatchEvent(new Event('change'));
       }, seconds);
       await when(2, '9.5');
-      assert.equal(await within(page, (session) => session.faults()[1].at), 9.5e6);
+      assert.equal(await within(page, (session) => session.actions.faults()[1].at), 9.5e6);
       assert.notEqual(await ending(page), both);
       await when(2, '8');
       assert.equal(await ending(page), both, 'the same list, the same future');
@@ -87,11 +87,11 @@ for (const name of BROWSERS) {
       await explored(page);
       await kill(page, 8e6, 2);
       const second = await ending(page);
-      await within(page, (session) => session.useBranch(0));
+      await within(page, (session) => session.actions.useBranch(0));
       await kill(page, 4e6, 1);
       await kill(page, 8e6, 2);
       assert.equal((await state(page)).branches, 4);
-      await within(page, (session) => session.change(session.faults()[0], null));
+      await within(page, (session) => session.actions.change(session.actions.faults()[0], null));
       assert.equal(await ending(page), second);
       await page.close();
     });

@@ -8,16 +8,16 @@ const played = (page) => page.evaluate(async () => {
   const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
   const { at } = session.run.pins().find((/** @type {any} */ pin) => pin.kind === 'fault');
   const shown = () => document.querySelector('.speed output')?.hasAttribute('data-eased');
-  session.speed = 5;
-  session.seek(at - 6e6);
-  session.play();
+  session.clock.speed = 5;
+  session.clock.seek(at - 6e6);
+  session.clock.play();
   const slow = [];
   const end = performance.now() + 20_000;
-  while (session.run.now < at + 8e6 && performance.now() < end && session.playing) {
+  while (session.run.now < at + 8e6 && performance.now() < end && session.clock.playing) {
     await new Promise(requestAnimationFrame);
     slow.push([session.run.now - at, shown()]);
   }
-  session.pause();
+  session.clock.pause();
   await new Promise(requestAnimationFrame);
   return { near: slow.some(([, on]) => on), far: slow.some(([off, on]) => on && (off < -1.5e6 || off > 4e6)), over: slow.length > 3, paused: shown() };
 });

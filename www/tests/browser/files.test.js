@@ -42,7 +42,7 @@ for (const name of BROWSERS) {
         const { page, complaints } = await open(started, `#1/${view}?p=${story}&t=800`, { dark: view === 'routing' });
         await frame(page);
         const found = await page.evaluate(async () => {
-          const { drawing, painted } = await import(/** @type {any} */ ('#lab/picture.js'));
+          const { drawing, painted } = await import(/** @type {any} */ ('#lab/open/picture.js'));
           const part = /** @type {Element} */ (document.querySelector('.panes > :not([hidden])'));
           const drawn = drawing(part, 'a story');
           const blob = await painted(drawn);
@@ -66,7 +66,7 @@ for (const name of BROWSERS) {
     test('the events are saved as a table, as far as they are shown', async () => {
       const { page } = await open(started, '#1/queue?p=impatient&t=0');
       const text = await page.evaluate(async () => {
-        const { table } = await import(/** @type {any} */ ('#lab/export.js'));
+        const { table } = await import(/** @type {any} */ ('#lab/open/export.js'));
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
         while (!session.run.raw.explore(200)) await new Promise(requestAnimationFrame);
         const records = session.run.records.bind(session.run);

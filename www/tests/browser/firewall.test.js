@@ -24,7 +24,7 @@ async function wall(page, node) {
 
 /** @param {import('puppeteer-core').Page} page @param {number} us */
 async function seek(page, us) {
-  await page.evaluate((to) => /** @type {any} */ (document.querySelector('servent-lab')).session.seek(to), us);
+  await page.evaluate((to) => /** @type {any} */ (document.querySelector('servent-lab')).session.clock.seek(to), us);
   await frame(page);
 }
 
@@ -67,7 +67,7 @@ for (const name of BROWSERS) {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
         const { run } = session;
         run.learn(true);
-        session.seek(run.refusals[0].at + 1000);
+        session.clock.seek(run.refusals[0].at + 1000);
       });
       await frame(page);
       const { told } = await world(page);

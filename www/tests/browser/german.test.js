@@ -31,7 +31,7 @@ for (const name of BROWSERS) {
       test(`no English is left in ${view}`, async () => {
         const { page, complaints } = await open(started, `#1/${view}?p=${story}&lang=de`);
         assert.equal(await page.evaluate(() => document.documentElement.lang), 'de');
-        await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.pause(); session.seek(session.end * 0.6); session.step(1); });
+        await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.clock.pause(); session.clock.seek(session.clock.end * 0.6); session.clock.step(1); });
         await frame(page);
         assert.deepEqual(await english(page), [], 'the view');
         await page.keyboard.press('?');

@@ -94,7 +94,7 @@ for (const name of BROWSERS) {
       assert.equal((await state(page)).now, at);
       await page.keyboard.press('PageDown');
       assert.equal((await lesson(page)).step, 1, 'the next step waits for an answer');
-      await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.seek(200e6); session.step(1); });
+      await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.clock.seek(200e6); session.clock.step(1); });
       assert.equal((await state(page)).now, at, 'the clock stops at the question');
       assert.equal(await page.$eval('[data-tool="future"]', (n) => n.getAttribute('aria-pressed')), 'true');
       await page.click('.lesson-choice:nth-child(2)');
@@ -110,7 +110,7 @@ for (const name of BROWSERS) {
 
     test('what was said of the world before is gone when a lesson begins', async () => {
       const { page } = await open(started, '#1/queue?p=one-cut-wire&t=20000');
-      await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.gesture('restart'); });
+      await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.actions.gesture('restart'); });
       await page.waitForSelector('.notice');
       await page.evaluate(() => { location.hash = '#1/queue?les=cut-the-wire/2'; });
       await page.waitForSelector('.lesson-choice');
@@ -135,7 +135,7 @@ for (const name of BROWSERS) {
       await page.waitForSelector('.wait-card');
       const scripted = () => page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.scenario.faults.length);
       assert.equal(await scripted(), 0, 'what will be asked about does not happen yet');
-      await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.gesture('restart'); });
+      await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.actions.gesture('restart'); });
       assert.ok((await state(page)).faults > 0);
       await page.click('[data-lesson="next"]');
       await frame(page);
@@ -154,7 +154,7 @@ for (const name of BROWSERS) {
       await page.click('[data-lesson="try"]');
       await page.waitForSelector('.lesson-verdict button');
       await page.click('.lesson-verdict button');
-      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.playing);
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.clock.playing);
       await page.click('[data-lesson="again"]');
       await page.$$eval('.lesson-goal select', ([rules]) => { /** @type {HTMLSelectElement} */ (rules).selectedIndex = 1; rules.dispatchEvent(new Event('change')); });
       await page.click('[data-lesson="try"]');

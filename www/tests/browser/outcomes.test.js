@@ -32,7 +32,7 @@ for (const name of BROWSERS) {
         const { page, complaints } = await open(started, `#1/${view}?m=compare&p=${story}&t=0`);
         await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.runs().every((/** @type {any} */ run) => run.explored));
         for (const at of moments) {
-          await page.evaluate((us) => /** @type {any} */ (document.querySelector('servent-lab')).session.seek(us), at * 1e6);
+          await page.evaluate((us) => /** @type {any} */ (document.querySelector('servent-lab')).session.clock.seek(us), at * 1e6);
           await frame(page);
           await new Promise((done) => setTimeout(done, 400));
           const said = await lines(page);
@@ -66,10 +66,10 @@ for (const name of BROWSERS) {
     test('it moves while the clock does, and stands where it stops', async () => {
       const { page } = await open(started, '#1/queue?p=rush-hour&m=single&t=60000');
       const [first] = await lines(page);
-      await page.evaluate(() => { Object.assign(/** @type {any} */ (document.querySelector('servent-lab')).session, { speed: 300 }); });
+      await page.evaluate(() => { Object.assign(/** @type {any} */ (document.querySelector('servent-lab')).session.clock, { speed: 300 }); });
       await page.click('[data-do="play"]');
       await page.waitForFunction((was) => document.querySelector('.outcomes [data-outcome="served"] dd')?.textContent !== was, {}, first.served);
-      assert.ok(await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.playing));
+      assert.ok(await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.clock.playing));
       await page.click('[data-do="play"]');
       await frame(page);
       const [last] = await lines(page);
@@ -79,7 +79,7 @@ for (const name of BROWSERS) {
 
     test('active queueing loses the place of a cut wire, and the other line says so', async () => {
       const { page } = await open(started, '#1/queue?m=compare&p=aq-vs-parq&t=0');
-      await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.seek(60e6));
+      await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.clock.seek(60e6));
       await frame(page);
       await new Promise((done) => setTimeout(done, 300));
       assert.deepEqual((await lines(page)).map((line) => line.lost), ['1', '0']);

@@ -14,8 +14,7 @@ for (const name of BROWSERS) {
 
     test('loads without a complaint and asks nobody else', async () => {
       const { page, complaints } = await open(started);
-      await page.waitForSelector('.card');
-      assert.ok((await page.$$('.card')).length > 0, 'cards are shown');
+      await page.waitForSelector('.routing-stage canvas');
       assert.deepEqual(complaints, []);
       const asked = await page.evaluate(() => performance.getEntriesByType('resource').map((one) => one.name));
       assert.ok(asked.length > 50, `what is loaded is listed: ${asked.length}`);
@@ -85,7 +84,7 @@ for (const name of BROWSERS) {
       await page.waitForSelector('.lane[data-lane="sync"] .card, .lane[data-lane="async"] .card');
       await page.click('.wait-card .card-main');
       await page.keyboard.press('d');
-      await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.seek(90e6));
+      await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.clock.seek(90e6));
       for (let i = 0; i < 3; i += 1) await page.keyboard.press('ArrowRight');
       const before = await state(page);
       assert.equal(before.faults, 1);
@@ -106,19 +105,19 @@ for (const name of BROWSERS) {
       const done = await page.evaluate(() => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
         const select = (/** @type {number} */ node) => session.select({ node, ticket: null, name: session.run.node(node).name });
-        session.seek(60e6);
-        session.seek(30e6);
+        session.clock.seek(60e6);
+        session.clock.seek(30e6);
         select(2);
-        session.gesture('cut');
-        session.seek(45e6);
-        session.gesture('restart');
-        session.useBranch(0);
-        session.seek(20e6);
+        session.actions.gesture('cut');
+        session.clock.seek(45e6);
+        session.actions.gesture('restart');
+        session.actions.useBranch(0);
+        session.clock.seek(20e6);
         select(3);
-        session.gesture('sleep');
-        session.useBranch(1);
-        session.seek(50e6);
-        return { digest: session.run.digest, branch: session.branch, branches: session.run.branches(), faults: session.faults() };
+        session.actions.gesture('sleep');
+        session.actions.useBranch(1);
+        session.clock.seek(50e6);
+        return { digest: session.run.digest, branch: session.actions.branch, branches: session.run.branches(), faults: session.actions.faults() };
       });
       assert.equal(done.branches.length, 3);
       assert.equal(done.faults.length, 2);
@@ -129,7 +128,7 @@ for (const name of BROWSERS) {
       assert.equal(await again.page.$('.notice.bad'), null);
       const back = await again.page.evaluate(() => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
-        return { digest: session.run.digest, branch: session.branch, branches: session.run.branches(), faults: session.faults() };
+        return { digest: session.run.digest, branch: session.actions.branch, branches: session.run.branches(), faults: session.actions.faults() };
       });
       assert.deepEqual(back, done);
       await again.page.close();
@@ -141,7 +140,7 @@ for (const name of BROWSERS) {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
         const [one] = session.scenario.servers;
         session.openScenario({ ...session.scenario, servers: [one, { ...one, name: 'second' }], clients: session.scenario.clients.map((/** @type {any} */ g) => ({ ...g, servers: [1] })), faults: [] });
-        session.seek(40e6);
+        session.clock.seek(40e6);
       });
       await page.waitForSelector('.which:not([hidden])');
       assert.equal((await page.$$('.card')).length, 0, 'nobody asks the first');
@@ -208,7 +207,7 @@ for (const name of BROWSERS) {
 
     test('after a panic the core is loaded afresh and a link leads back', async () => {
       const { page } = await open(started, `${STORY}&t=0`);
-      await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.seek(30e6));
+      await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.clock.seek(30e6));
       await frame(page);
       await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.guard(() => { throw new WebAssembly.RuntimeError('unreachable'); }));
       await page.waitForSelector('.notice.bad a[href*="t=30000"]');
@@ -292,12 +291,12 @@ for (const name of BROWSERS) {
 
     test('nothing is left on its way, and nothing flies at high speed', async () => {
       const { page } = await open(started, `${STORY}&t=20000`);
-      await page.evaluate(() => { Object.assign(/** @type {any} */ (document.querySelector('servent-lab')).session, { speed: 50 }); });
+      await page.evaluate(() => { Object.assign(/** @type {any} */ (document.querySelector('servent-lab')).session.clock, { speed: 50 }); });
       await page.click('[data-do="play"]');
       await new Promise((done) => setTimeout(done, 1500));
       await page.click('[data-do="play"]');
       await page.waitForFunction(() => !document.querySelector('.overlay > *, .travelling'));
-      await page.evaluate(() => { Object.assign(/** @type {any} */ (document.querySelector('servent-lab')).session, { speed: 300 }); });
+      await page.evaluate(() => { Object.assign(/** @type {any} */ (document.querySelector('servent-lab')).session.clock, { speed: 300 }); });
       await page.click('[data-do="play"]');
       for (let i = 0; i < 8; i += 1) {
         await frame(page);
@@ -387,7 +386,7 @@ for (const name of BROWSERS) {
       await page.keyboard.press('Home');
       await frame(page);
       assert.equal(await tip(), '0.000 s');
-      await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.seek(40e6); session.gesture('restart'); });
+      await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.clock.seek(40e6); session.actions.gesture('restart'); });
       await page.keyboard.press('ArrowRight');
       await page.waitForSelector('.pin[data-kind="fault"] span');
       assert.match(await page.$eval('.pin[data-kind="fault"] span', (n) => n.textContent ?? ''), /server/);

@@ -7,7 +7,7 @@ import { BROWSERS, frame, open, start } from '../browser.js';
 const world = (page) => page.evaluate(() => {
   const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
   session.run.refreshLinks();
-  return { cut: [...session.run.links.up].filter((up) => !up).length, done: session.log.length, acts: new Set(session.log.map((/** @type {any} */ fault) => fault.act)).size, branches: session.run.branches().length };
+  return { cut: [...session.run.links.up].filter((up) => !up).length, done: session.actions.log.length, acts: new Set(session.actions.log.map((/** @type {any} */ fault) => fault.act)).size, branches: session.run.branches().length };
 });
 
 for (const name of BROWSERS) {
@@ -63,7 +63,7 @@ for (const name of BROWSERS) {
       await page.mouse.move(x, box.y + box.height - 4);
       await page.mouse.up();
       // A busy Firefox hears of the mouse later than of this test.
-      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.log.length > 0);
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.actions.log.length > 0);
       await frame(page);
       const { cut, done, acts } = await world(page);
       assert.ok(cut >= 1 && done === cut, `${cut} links are cut`);

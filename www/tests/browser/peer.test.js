@@ -13,7 +13,7 @@ async function verified(page) {
   await page.waitForFunction(() => {
     const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
     if (session?.run?.kind !== 'trace' || session.live) return false;
-    session.seek(session.end);
+    session.clock.seek(session.clock.end);
     const { checked, total, diverged_at: diverged } = session.run.verified();
     return total > 0 && checked === total && diverged === null;
   }, { timeout: 60_000 });

@@ -202,7 +202,7 @@ for (const name of BROWSERS) {
 
     test('a fault leaves a sign at the folded timeline, and its pin and the branches inside', async () => {
       const { page } = await open(started, '#1/queue?p=rush-hour&t=60000', PHONE);
-      await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.seek(40e6); session.gesture('restart'); });
+      await page.evaluate(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); session.clock.seek(40e6); session.actions.gesture('restart'); });
       await page.waitForSelector('.branch');
       assert.equal(await page.$eval('.lab-time > .fold', (n) => getComputedStyle(n, '::before').content), '""');
       assert.equal(await page.$eval('.branch', (n) => n.checkVisibility()), false);
@@ -243,7 +243,7 @@ for (const name of BROWSERS) {
       const { page } = await open(started, '#1/queue?p=rush-hour&t=60000');
       await frame(page);
       assert.deepEqual(await page.$$eval('[data-unfold]', (all) => all.filter((n) => n.checkVisibility()).map((n) => n.className)), []);
-      for (const part of ['[data-view="routing"]', '[data-mode="events"]', '.story p', '[data-do="first"]', 'lab-inspector h2', 'code.readout']) assert.ok(await page.$eval(part, (n) => n.checkVisibility()), part);
+      for (const part of ['[data-view="routing"]', '[data-mode="events"]', '.story strong', '[data-do="first"]', 'lab-inspector h2', '.readout.event']) assert.ok(await page.$eval(part, (n) => n.checkVisibility()), part);
       await page.close();
     });
   });

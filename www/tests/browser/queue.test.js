@@ -18,7 +18,7 @@ for (const name of BROWSERS) {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
         const groups = ['active', 'parq', 'passive'].map((dialect, i) => ({ ...session.scenario.clients[0], name: dialect, dialect, count: 1700, first: i * 1e4, spacing: 3e4 }));
         session.openScenario({ ...session.scenario, clients: groups, faults: [] });
-        session.seek(55e6);
+        session.clock.seek(55e6);
         await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
         return { cards: document.querySelectorAll('.card').length, length: session.run.positions(1, 1).queue.length };
       });
@@ -50,8 +50,8 @@ for (const name of BROWSERS) {
       const { page, complaints } = await open(started, '#1/queue?p=leader-dies&t=0');
       const shown = (/** @type {number} */ us) => page.evaluate(async (at) => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
-        session.pause();
-        session.seek(at);
+        session.clock.pause();
+        session.clock.seek(at);
         await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
         const select = /** @type {HTMLSelectElement} */ (document.querySelector('server-queue select'));
         return [select.value, session.run.server.id, document.querySelectorAll('server-queue .card').length > 0];
@@ -71,7 +71,7 @@ for (const name of BROWSERS) {
       assert.ok((await state(page)).index > 0);
       // Its style sheets stand in it, where scripts may not read them as they are.
       const drawn = await page.evaluate(async () => {
-        const { drawing } = await import(/** @type {any} */ ('#lab/picture.js'));
+        const { drawing } = await import(/** @type {any} */ ('#lab/open/picture.js'));
         return drawing(document.querySelector('queue-pane'), '').text;
       });
       assert.match(drawn, /\.card/);

@@ -78,7 +78,7 @@ for (const name of BROWSERS) {
       const map = await page.evaluate(() => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
         const { run } = session;
-        session.seek(run.horizon);
+        session.clock.seek(run.horizon);
         const { flights } = run;
         const all = run.records(0, run.count, '');
         const ways = [...flights.kind].map((kind, i) => ({ kind, from: flights.from[i], to: flights.to[i], way: flights.due[i] - flights.sent[i] })).slice(0, flights.count);

@@ -16,7 +16,7 @@ const drawn = (page) => page.waitForFunction(() => {
   const { stages } = /** @type {any} */ (document.querySelector('routing-pane')) ?? {};
   if (session.view.id !== 'routing' || !session.run) return false;
   for (const run of session.runs()) if (!run.explore(100)) return false;
-  session.touch();
+  session.clock.touch();
   return session.runs().every((/** @type {any} */ run) => run.flights.known >= run.raw.frontier() && run.flights.count > 0) && stages?.length === session.runs().length && stages[0].sight;
 }, { timeout: PATIENCE });
 
@@ -27,7 +27,7 @@ const flights = (page) => page.evaluate(() => {
 });
 
 /** @param {import('puppeteer-core').Page} page @param {number} us */
-const seek = (page, us) => page.evaluate((to) => /** @type {any} */ (document.querySelector('servent-lab')).session.seek(to), us);
+const seek = (page, us) => page.evaluate((to) => /** @type {any} */ (document.querySelector('servent-lab')).session.clock.seek(to), us);
 
 /** Where a thing is on the page. @param {import('puppeteer-core').Page} page @param {{kind: string, i: number}} thing */
 const where = (page, thing) => page.evaluate((wanted) => {
@@ -185,7 +185,7 @@ for (const name of BROWSERS) {
     test('longer tables are another story, at the same moment', async () => {
       const { page } = await open(started, '#1/routing?p=route-expired&m=single&t=0');
       await drawn(page);
-      const at = await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.end * 0.9);
+      const at = await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.clock.end * 0.9);
       await seek(page, at);
       const now = (await state(page)).now;
       await page.$eval('.routing-lives input', (n) => {
@@ -288,7 +288,7 @@ for (const name of BROWSERS) {
           messages += by;
           if (messages > most) [most, dense] = [messages, at];
         }
-        session.seek(dense);
+        session.clock.seek(dense);
         await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
         const [stage] = /** @type {any} */ (document.querySelector('routing-pane')).stages;
         const { width, height } = stage.messages.canvas;
@@ -296,8 +296,8 @@ for (const name of BROWSERS) {
         let painted = 0;
         for (const pixel of pixels) if (pixel !== 0) painted += 1;
         const digest = session.run.digest;
-        session.seek(session.end);
-        session.seek(dense);
+        session.clock.seek(session.clock.end);
+        session.clock.seek(dense);
         return { nodes: session.run.nodes.length, most, shown: stage.messages.flying.count, painted, same: session.run.digest === digest };
       });
       assert.equal(found.nodes, 10_000);

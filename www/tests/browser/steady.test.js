@@ -27,9 +27,9 @@ for (const name of BROWSERS) {
             const { x, y, width, height } = n.getBoundingClientRect();
             return [n, [x, y, width, height]];
           }));
-          session.speed = speed;
+          session.clock.speed = speed;
           const from = session.run.index;
-          session.play();
+          session.clock.play();
           // The button says "pause" now, and the words beside the picture are those of a run that plays.
           await new Promise((done) => setTimeout(done, 300));
           const first = boxes();

@@ -86,7 +86,7 @@ for (const browser of BROWSERS) {
       const seen = await page.evaluate(() => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
         const { run } = session;
-        session.seek(run.horizon);
+        session.clock.seek(run.horizon);
         const kinds = [...run.flights.kind.subarray(0, run.flights.count)];
         const { sent, arrived, flying } = run.counters();
         return { view: session.view.id, nodes: run.nodes.length, opened: run.records(0, run.count, '').filter((/** @type {any} */ r) => r.event.routing?.what === 'opened').length, queries: kinds.filter((k) => k === 2).length, hits: kinds.filter((k) => k === 3).length, count: run.flights.count, sent, arrived, flying };
@@ -111,7 +111,7 @@ for (const browser of BROWSERS) {
         const { run } = session;
         const told = run.records(0, run.count, '').map((/** @type {any} */ r) => ({ ...r.event.swarm, at: r.at, node: r.node }));
         const moment = (/** @type {number} */ at) => {
-          session.seek(at);
+          session.clock.seek(at);
           run.refresh();
           return [...run.cells].filter((cell) => cell === 1 || cell === 6).length;
         };
@@ -135,7 +135,7 @@ for (const browser of BROWSERS) {
         const seen = await page.evaluate(() => {
           const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
           const { run } = session;
-          session.seek(run.horizon);
+          session.clock.seek(run.horizon);
           const came = run.arrows.filter((/** @type {any} */ a) => a.to === 0);
           return { view: session.view.id, came: came.length, whole: came.every((/** @type {any} */ a) => run.guessed(a) === 'start' && a.blocks.length > 0), totals: run.source.totals(), ends: run.nodes.length };
         });

@@ -152,7 +152,7 @@ for (const name of BROWSERS) {
       await host.waitForFunction(() => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
         if (session?.run?.kind !== 'trace' || session.run.nodes.length < 4) return false;
-        session.seek(session.end);
+        session.clock.seek(session.clock.end);
         const { checked, total, diverged_at: diverged } = session.run.verified();
         return total > 0 && checked === total && diverged === null;
       }, { timeout: 60_000 });
@@ -185,7 +185,7 @@ for (const name of BROWSERS) {
       });
       const seen = await host.evaluate(() => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
-        session.seek(session.end);
+        session.clock.seek(session.clock.end);
         return session.runs().map((/** @type {any} */ run) => [run.scenario.clients.length, run.scenario.servers[0].queue.policy]);
       });
       assert.deepEqual(seen, [[2, 'text'], [2, 'adaptive']]);

@@ -44,7 +44,7 @@ for (const browser of BROWSERS) {
       const seen = await page.evaluate(() => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
         const { run } = session;
-        session.seek(run.horizon);
+        session.clock.seek(run.horizon);
         const { arrows } = run;
         const all = run.records(0, run.count, '');
         const came = arrows.filter((/** @type {any} */ a) => a.fate === 'arrived');
@@ -75,10 +75,10 @@ for (const browser of BROWSERS) {
       const pair = await page.evaluate(() => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
         const { run } = session;
-        session.seekEvent(Math.floor(run.count / 2));
+        session.clock.seekEvent(Math.floor(run.count / 2));
         const there = [run.digest, JSON.stringify(run.margins(0)), JSON.stringify(run.margins(1))];
-        session.step(1);
-        session.step(-1);
+        session.clock.step(1);
+        session.clock.step(-1);
         return [there, [run.digest, JSON.stringify(run.margins(0)), JSON.stringify(run.margins(1))]];
       });
       assert.deepEqual(pair[0], pair[1]);

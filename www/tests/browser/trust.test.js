@@ -32,8 +32,8 @@ for (const name of BROWSERS) {
       await page.click('[data-do="play"]');
       await page.waitForFunction((/** @type {number} */ from) => /** @type {any} */ (document.querySelector('servent-lab')).session.run.now > from + 1e6, {}, origin);
       assert.ok((await state(page)).index > 0);
-      await within(page, (session) => { session.speed = 1000; });
-      await page.waitForFunction(() => !(/** @type {any} */ (document.querySelector('servent-lab')).session.playing));
+      await within(page, (session) => { session.clock.speed = 1000; });
+      await page.waitForFunction(() => !(/** @type {any} */ (document.querySelector('servent-lab')).session.clock.playing));
       const end = await state(page);
       assert.equal(end.index, end.count);
       await page.close();
@@ -53,7 +53,7 @@ for (const name of BROWSERS) {
     test('why has numbers, and its clause opens the passage among its neighbours', async () => {
       const { page, complaints } = await open(started, '#1/queue?p=impatient&t=0');
       await explored(page);
-      await within(page, (session) => session.seekEvent(session.run.records(0, 1, '"too_early"')[0].seq));
+      await within(page, (session) => session.clock.seekEvent(session.run.records(0, 1, '"too_early"')[0].seq));
       await page.waitForSelector('.why .numbers');
       assert.match(await page.$eval('.why .numbers', (n) => n.textContent ?? ''), /^Asked at .+; allowed from .+ too early/);
       await page.click('.why button.clause');
@@ -81,7 +81,7 @@ for (const name of BROWSERS) {
       assert.ok(changed.every((n) => n > 0), `changes at the events that lose a place: ${changed}`);
       await within(page, (session) => {
         const [lost] = session.run.records(0, 1, '"too_early"');
-        session.seekEvent(lost.seq);
+        session.clock.seekEvent(lost.seq);
       });
       await page.waitForSelector('.diff li');
       await page.close();
@@ -189,7 +189,7 @@ for (const name of BROWSERS) {
       const { page } = await open(started, '#1/queue?p=rush-hour&t=0');
       await page.click('[data-view="swarm"]');
       await page.waitForSelector('swarm-pane');
-      await within(page, (session) => session.pause());
+      await within(page, (session) => session.clock.pause());
       const { mode } = await state(page);
       await page.keyboard.press(' ');
       assert.equal((await state(page)).playing, true);
@@ -205,10 +205,10 @@ for (const name of BROWSERS) {
       await page.waitForSelector('unicast-pane');
       await within(page, (session) => {
         session.openPreset('lose-last');
-        session.seek(600e3);
+        session.clock.seek(600e3);
         session.select({ node: 0, ticket: null, name: 'A' });
-        session.gesture('stall');
-        session.seek(900e3);
+        session.actions.gesture('stall');
+        session.clock.seek(900e3);
       });
       await page.waitForFunction(() => location.hash.includes('unicast?') && location.hash.includes('f='));
       const before = await state(page);
@@ -227,10 +227,10 @@ for (const name of BROWSERS) {
       const before = await height();
       await within(page, (session) => {
         for (let i = 0; i < 8; i += 1) {
-          session.useBranch(0);
-          session.seek(20e6 + i * 1e6);
+          session.actions.useBranch(0);
+          session.clock.seek(20e6 + i * 1e6);
           session.select({ node: 2, ticket: null, name: session.run.node(2).name });
-          session.gesture('cut');
+          session.actions.gesture('cut');
         }
       });
       await frame(page);

@@ -70,7 +70,7 @@ for (const browser of BROWSERS) {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
         const came = session.run.arrows.filter((/** @type {any} */ a) => a.to === 0 && a.blocks.some((/** @type {any} */ b) => b.data));
         const arrow = came[came.length >> 1];
-        session.seek(session.end);
+        session.clock.seek(session.clock.end);
         session.select({ node: arrow.from, ticket: String(arrow.id), name: 'it', lane: 0, arrow: arrow.id });
         return { delivered: session.run.source.totals().delivered, digest: session.run.digest, came: session.run.arrows.filter((/** @type {any} */ a) => a.to === 0).length };
       });
@@ -82,9 +82,9 @@ for (const browser of BROWSERS) {
       assert.equal(await page.$eval('.verdict', (n) => n.textContent), 'What if: not recorded');
       const branch = await page.evaluate(() => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
-        session.seek(session.end);
+        session.clock.seek(session.clock.end);
         session.run.refresh();
-        return { delivered: session.run.source.totals().delivered, came: session.run.arrows.filter((/** @type {any} */ a) => a.to === 0).length, branch: session.branch };
+        return { delivered: session.run.source.totals().delivered, came: session.run.arrows.filter((/** @type {any} */ a) => a.to === 0).length, branch: session.actions.branch };
       });
       assert.deepEqual([branch.branch, branch.came], [1, recorded.came - 1]);
       assert.ok(branch.delivered < recorded.delivered, `${branch.delivered} of ${recorded.delivered}: nothing after the gap is delivered`);
@@ -94,7 +94,7 @@ for (const browser of BROWSERS) {
       await page.waitForFunction(() => /** @type {any} */ (document.querySelector('unicast-pane')).lanes.length === 2);
       const sides = await page.evaluate(() => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
-        session.seek(session.end);
+        session.clock.seek(session.clock.end);
         return { nows: session.runs().map((/** @type {any} */ r) => r.now), delivered: session.runs().map((/** @type {any} */ r) => r.source.totals().delivered), titles: [...document.querySelectorAll('unicast-pane h2, unicast-pane .head')].map((n) => n.textContent) };
       });
       assert.equal(sides.nows[0], sides.nows[1]);
@@ -102,11 +102,11 @@ for (const browser of BROWSERS) {
       await page.click('[data-mode="single"]');
 
       // Taken back, and done again.
-      await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.undo());
-      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.branch === 0);
+      await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.actions.undo());
+      await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.actions.branch === 0);
       const back = await page.evaluate(() => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
-        session.seek(session.end);
+        session.clock.seek(session.clock.end);
         return { digest: session.run.digest, branches: session.run.branches().length };
       });
       assert.deepEqual(back, { digest: recorded.digest, branches: 1 });
@@ -125,7 +125,7 @@ for (const browser of BROWSERS) {
         await page.evaluate(() => {
           const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
           const outside = [...Array(session.run.count).keys()].filter((i) => session.run.raw.given(i)?.what === 'connection');
-          session.seekEvent(outside[outside.length >> 1]);
+          session.clock.seekEvent(outside[outside.length >> 1]);
         });
         await page.waitForSelector('lab-inspector [data-ask="lose"]');
         await page.click('lab-inspector [data-ask="lose"]');
@@ -134,7 +134,7 @@ for (const browser of BROWSERS) {
         assert.deepEqual([branch, branches], [1, 2]);
         const closed = await page.evaluate(() => {
           const { session } = /** @type {any} */ (document.querySelector('servent-lab'));
-          session.seek(session.end);
+          session.clock.seek(session.clock.end);
           return session.run.digest;
         });
         assert.match(closed, /^[0-9a-f]{16}$/);

@@ -57,7 +57,7 @@ test('a lesson says nothing of its answers, and names a passage that there is', 
 test('a goal is no goal without a deed, nor with too many', () => {
   const lesson = core.Lesson.find('deadlock');
   assert.match(String(lesson?.attempt(2, {}).why), /Nothing has been done/);
-  assert.match(String(lesson?.attempt(2, { set: { 'swarm.policy': 'adaptive', source_slots: 8 } }).why), /2 deeds/);
+  assert.match(String(lesson?.attempt(2, { set: { 'swarm.policy': 'adaptive', source_slots: 8 } }).why), /2 changes/);
   assert.match(String(lesson?.attempt(2, { set: { pieces: 1 } }).why), /may not be changed/);
 });
 

@@ -2,6 +2,7 @@
 
 mod dependencies;
 mod imports;
+mod names;
 mod rules;
 
 use std::path::Path;
@@ -29,10 +30,11 @@ pub(crate) fn check() -> Result<String> {
     breaches.extend(rules::repository(&files));
     breaches.extend(dependencies::check(&files));
     breaches.extend(imports::check(&files));
+    breaches.extend(names::check(&files));
     if !breaches.is_empty() {
         bail!("{}", breaches.join("\n"));
     }
-    Ok(format!("{} files", files.len()))
+    Ok(format!("{} files; {}", files.len(), names::share(&files)))
 }
 
 /// Every text file that git would keep.

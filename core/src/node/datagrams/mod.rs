@@ -14,8 +14,13 @@ use core::mem;
 use core::net::SocketAddr;
 
 use self::train::Train;
-use super::{ConnEvent, Event, InboxEntry, NodeCommand, NodeEffects, Output};
+use super::cx::NodeCx;
+use super::service::Service;
+use super::{
+    ConnEvent, ConnInput, Event, InboxEntry, MessageCommand, MessageOutput, NodeEffects, Output,
+};
 use crate::engine::{Effect, Engine as _, Fx};
+use crate::id::ConnId;
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::unicast::{self, Config, Endpoint, MessageRefusal, UnicastConnId};
@@ -48,9 +53,8 @@ impl Datagrams {
     /// Datagrams of one peer were received, each `segment` bytes long.
     pub(super) fn arrived(
         &mut self,
-        now: Instant,
+        cx: &mut NodeCx<'_>,
         (from, segment, data): (SocketAddr, u32, &UnicastPayload),
-        fx: &mut NodeEffects,
     ) {
         let segment = (segment as usize).max(1);
         // A message that is kept keeps the buffer it was received in: at most
@@ -63,9 +67,9 @@ impl Datagrams {
             } else {
                 UnicastPayload::copy_from_slice(&data[datagram])
             };
-            self.datagram(now, from, &datagram, fx);
+            self.datagram(cx.now, from, &datagram, cx.fx);
         }
-        self.answer(fx);
+        self.answer(cx.fx);
     }
 
     fn datagram(
@@ -83,21 +87,6 @@ impl Datagrams {
             }
             Err(why) => fx.event(Event::Conn(ConnEvent::Garbled { from, bytes, why })),
         }
-    }
-
-    /// Carries out a command of the user.
-    pub(super) fn command(&mut self, now: Instant, command: NodeCommand, fx: &mut NodeEffects) {
-        let input = match command {
-            NodeCommand::SendMessages { to, messages } => return self.send(now, to, messages, fx),
-            NodeCommand::TakenMessages { from: peer, messages, bytes } => {
-                unicast::Input::Taken { peer, messages, bytes }
-            }
-            NodeCommand::CloseMessages { to: peer } => unicast::Input::Close { peer },
-            NodeCommand::ForgetMessages { peer, side } => unicast::Input::Forget { peer, side },
-            _ => return, // Not of this service.
-        };
-        self.endpoint.handle(now, input, &mut self.said);
-        self.answer(fx);
     }
 
     /// Sends until a message is refused, and returns the rest to the caller.
@@ -119,25 +108,14 @@ impl Datagrams {
         }
         if let Some((first, why)) = self.answer(fx) {
             let messages = core::iter::once(first).chain(messages).collect();
-            fx.output(Output::Refused { to, messages, why });
+            fx.output(Output::Messages(MessageOutput::Refused { to, messages, why }));
         }
     }
 
     /// The host's turn is over.
-    pub(super) fn flush(&mut self, now: Instant, fx: &mut NodeEffects) {
-        self.endpoint.handle(now, unicast::Input::Flush, &mut self.said);
-        self.answer(fx);
-    }
-
-    /// Runs expired timers.
-    pub(super) fn handle_timeout(&mut self, now: Instant, fx: &mut NodeEffects) {
-        self.endpoint.handle_timeout(now, &mut self.said);
-        self.answer(fx);
-    }
-
-    /// The next deadline.
-    pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        self.endpoint.poll_timeout()
+    pub(super) fn flush(&mut self, cx: &mut NodeCx<'_>) {
+        self.endpoint.handle(cx.now, unicast::Input::Flush, &mut self.said);
+        self.answer(cx.fx);
     }
 
     /// Encodes the endpoint's outputs. Returns the message that was refused, if
@@ -166,13 +144,50 @@ impl Datagrams {
                     refused = Some((InboxEntry { order, data: payload }, why));
                 }
                 Effect::Output(unicast::Output::Writable { peer }) => {
-                    fx.output(Output::Writable { to: peer });
+                    fx.output(Output::Messages(MessageOutput::Writable { to: peer }));
                 }
             }
         }
         train.leave(fx);
         arrived.leave(fx);
         refused
+    }
+}
+
+/// It has no connections, and is restored from nothing. Effects of the endpoint
+/// never lead to an input of it, so they are encoded as they are.
+impl Service for Datagrams {
+    type Command = MessageCommand;
+    type Restored = ();
+
+    fn restore(&mut self, _: &mut NodeCx<'_>, (): ()) {}
+
+    fn on(&mut self, _: &mut NodeCx<'_>, _: ConnId, _: ConnInput) {}
+
+    fn read(&mut self, _: &mut NodeCx<'_>, _: ConnId) {}
+
+    fn command(&mut self, cx: &mut NodeCx<'_>, command: MessageCommand) {
+        let input = match command {
+            MessageCommand::Send { to, messages } => {
+                return self.send(cx.now, to, messages, cx.fx);
+            }
+            MessageCommand::Taken { from: peer, messages, bytes } => {
+                unicast::Input::Taken { peer, messages, bytes }
+            }
+            MessageCommand::Close { to: peer } => unicast::Input::Close { peer },
+            MessageCommand::Forget { peer, side } => unicast::Input::Forget { peer, side },
+        };
+        self.endpoint.handle(cx.now, input, &mut self.said);
+        self.answer(cx.fx);
+    }
+
+    fn handle_timeout(&mut self, cx: &mut NodeCx<'_>) {
+        self.endpoint.handle_timeout(cx.now, &mut self.said);
+        self.answer(cx.fx);
+    }
+
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        self.endpoint.poll_timeout()
     }
 }
 
@@ -204,7 +219,7 @@ impl Arrived {
     fn leave(&mut self, fx: &mut NodeEffects) {
         if let Some((from, conn)) = self.from.take() {
             let messages = mem::take(&mut self.messages);
-            fx.output(Output::Deliver { from, conn, messages });
+            fx.output(Output::Messages(MessageOutput::Deliver { from, conn, messages }));
         }
     }
 }

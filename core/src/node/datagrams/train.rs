@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 
 use bytes::BytesMut;
 
-use crate::node::{NodeEffects, Output};
+use crate::node::{MessageOutput, NodeEffects, Output};
 use crate::wire::unicast::{Packet, Seal};
 
 /// Maximum bytes sent in one piece.
@@ -81,7 +81,7 @@ impl Train {
         if let Some(to) = self.to.take() {
             let data = self.data.split().freeze();
             let segment = u32::try_from(self.segment).unwrap_or(u32::MAX);
-            fx.output(Output::Datagrams { to, segment, data });
+            fx.output(Output::Messages(MessageOutput::Datagrams { to, segment, data }));
         }
     }
 }
@@ -108,7 +108,7 @@ mod tests {
         }
         train.leave(&mut fx);
         let data = |effect| match effect {
-            Effect::Output(Output::Datagrams { data, .. }) => Some(data),
+            Effect::Output(Output::Messages(MessageOutput::Datagrams { data, .. })) => Some(data),
             _ => None,
         };
         fx.drain().filter_map(data).collect()

@@ -15,12 +15,12 @@ use core::hash::{BuildHasher as _, BuildHasherDefault};
 use siphasher::sip::SipHasher13;
 
 use super::Http;
+use super::exchange::{Archive, Exchange};
 use crate::id::ConnId;
 use crate::node::catalog::{Catalog, Listed};
-use crate::node::connections::{Archive, ConnPhase};
 use crate::node::cx::NodeCx;
 use crate::node::parts::{BodySource, RequestSubject};
-use crate::node::{FileInfo, FileRef, Output};
+use crate::node::{ConnOutput, FileInfo, FileRef, Output};
 use crate::queue::FileKey;
 use crate::wire::http::Target;
 use crate::wire::tar;
@@ -99,6 +99,7 @@ pub(super) fn wanted(catalog: &Catalog, target: &Target) -> Option<ArchiveReques
         key: FileKey(key),
         modified: None,
         tree: None,
+        is_active: false,
         available: None,
     }))
 }
@@ -115,12 +116,11 @@ fn next<'a>(archive: &Archive, catalog: &'a Catalog) -> Option<&'a FileInfo> {
 impl Http {
     /// Continues an archive after one of its files, or begins it.
     pub(super) fn archive_on(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
-        let Some(state) = cx.io.open(conn) else { return };
-        let ConnPhase::Sending(transfer) = &mut state.phase else { return };
+        let Some(Exchange::Sending(transfer)) = self.exchanges.get_mut(&conn) else { return };
         let end = transfer.end;
         let Some(archive) = &mut transfer.archive else { return };
         let mut data = vec![0; tar::padding(archive.size) as usize];
-        let file = next(archive, &self.files).map(|file| {
+        let file = next(archive, &cx.shelf.files).map(|file| {
             let modified = file.modified.map_or(0, |at| at.as_micros() / 1_000_000);
             let name = name_in(&archive.folder, &file.name);
             data.extend_from_slice(&tar::head(&name, file.size, modified));
@@ -141,7 +141,7 @@ impl Http {
         match file {
             Some((index, end)) => {
                 let file = FileRef::Shared(index);
-                cx.fx.output(Output::Serve { conn, file, start: 0, end });
+                cx.fx.output(Output::Connection(conn, ConnOutput::Serve { file, start: 0, end }));
             }
             None => self.all_served(cx, conn),
         }

@@ -11,10 +11,11 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 
 use super::Http;
+use super::exchange::{Exchange, Listing};
 use super::reply::{Form, Length, ReplyWriter};
 use super::serving;
 use crate::id::{ConnId, FileIndex, Guid};
-use crate::node::connections::{ConnPhase, Listing, Timer};
+use crate::node::connections::Timer;
 use crate::node::cx::NodeCx;
 use crate::node::hits::HitSender;
 use crate::node::{ConnEvent, NodeLimit};
@@ -64,16 +65,14 @@ impl Http {
         self.write(cx, conn, reply);
         let keep = form.keep;
         let listing = Listing { after, chunked, keep, behind: 0, took: cx.now };
-        let Some(state) = cx.io.open(conn) else { return };
-        state.phase = ConnPhase::Listing(Box::new(listing));
+        self.exchanges.insert(conn, Exchange::Listing(Box::new(listing)));
         self.write_piece(cx, conn, chunked, first);
         cx.io.wake(conn, cx.now + BETWEEN, Timer::List);
     }
 
     /// Writes the next part of a list, if it is time.
     pub(super) fn list_on(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
-        let Some(state) = cx.io.open(conn) else { return };
-        let ConnPhase::Listing(listing) = &mut state.phase else { return };
+        let Some(Exchange::Listing(listing)) = self.exchanges.get_mut(&conn) else { return };
         if listing.behind > WINDOW {
             if cx.now.since(listing.took) < cx.config.limits.reader_window {
                 return cx.io.wake(conn, cx.now + BETWEEN, Timer::List);
@@ -85,9 +84,8 @@ impl Http {
         let Listing { after, chunked, keep, .. } = **listing;
         let (piece, next) = self.piece(cx, conn, Some(after));
         self.write_piece(cx, conn, chunked, piece);
-        let Some(state) = cx.io.open(conn) else { return };
-        match (next, &mut state.phase) {
-            (Some(next), ConnPhase::Listing(listing)) => {
+        match (next, self.exchanges.get_mut(&conn)) {
+            (Some(next), Some(Exchange::Listing(listing))) => {
                 listing.after = next;
                 cx.io.wake(conn, cx.now + BETWEEN, Timer::List);
             }
@@ -98,26 +96,17 @@ impl Http {
                 if !keep {
                     return self.close(cx, conn, true, "the reply ends the connection");
                 }
-                serving::rest(cx, conn);
+                serving::rest(self, cx, conn);
             }
         }
     }
 
     /// The host reports how much of a list is unsent; true when the connection
     /// sends one.
-    pub(in crate::node) fn list_behind(
-        &self,
-        cx: &mut NodeCx<'_>,
-        conn: ConnId,
-        bytes: u64,
-    ) -> bool {
-        match cx.io.open(conn).map(|state| &mut state.phase) {
-            Some(ConnPhase::Listing(listing)) => {
-                listing.behind = bytes;
-                true
-            }
-            _ => false,
-        }
+    pub(super) fn list_behind(&mut self, conn: ConnId, bytes: u64) -> bool {
+        let Some(Exchange::Listing(listing)) = self.exchanges.get_mut(&conn) else { return false };
+        listing.behind = bytes;
+        true
     }
 
     fn write_piece(&self, cx: &mut NodeCx<'_>, conn: ConnId, chunked: bool, piece: Vec<u8>) {
@@ -143,9 +132,9 @@ impl Http {
         after: Option<FileIndex>,
     ) -> (Vec<u8>, Option<FileIndex>) {
         let mut last = None;
-        let files = self.files.after(after).take(PIECE);
+        let files = cx.shelf.files.after(after).take(PIECE);
         let hits = self.sender(cx, conn).hits(files.inspect(|file| last = Some(file.index)));
-        let more = last.filter(|last| self.files.after(Some(*last)).next().is_some());
+        let more = last.filter(|last| cx.shelf.files.after(Some(*last)).next().is_some());
         let mut data = Vec::new();
         for hit in hits {
             // A GUID of zeros: no query was sent for it.

@@ -12,16 +12,18 @@ use core::mem;
 use core::net::IpAddr;
 
 use super::Http;
+use super::exchange::Exchange;
 use super::form::Give;
 use super::pages;
 use super::reply::{Form, ReplyWriter};
-use super::request::{clip, request_received};
+use super::request::{MISDIRECTED, OTHER_NAME};
 use crate::address::owner;
 use crate::id::ConnId;
-use crate::node::connections::{ConnPhase, Timer};
+use crate::node::connections::Timer;
 use crate::node::cx::NodeCx;
+use crate::node::event::{clip, request_received};
 use crate::node::inbox::{Arriving, InboxLimits, InboxMessage, InboxView};
-use crate::node::{ConnEvent, NodeAnswer, NodeLimit, Output, StoreError};
+use crate::node::{ConnEvent, ConnOutput, NodeAnswer, NodeLimit, Output, StoreError};
 use crate::queue::Dialect;
 use crate::text::Size;
 use crate::time::{Duration, Instant};
@@ -220,14 +222,15 @@ impl Http {
         let ours = size.map_or(after.len(), |size| {
             usize::try_from(size).unwrap_or(usize::MAX).min(after.len())
         });
-        if let Some(state) = cx.io.open(conn) {
-            state.phase = ConnPhase::Receiving;
-        }
+        self.exchanges.insert(conn, Exchange::Receiving);
         cx.io.wake(conn, cx.now + window(cx), Timer::Rate);
         let form = Form::for_request(head, Dialect::Passive);
         let coming = Coming { from, name, size, most, stored: 0, judged: 0, whole: false, form };
         self.inbox.coming.insert(conn, coming);
-        cx.fx.output(Output::Incoming { conn, size, most, early: after[..ours].to_vec() });
+        cx.fx.output(Output::Connection(
+            conn,
+            ConnOutput::Incoming { size, most, early: after[..ours].to_vec() },
+        ));
         ours
     }
 
@@ -239,16 +242,17 @@ impl Http {
         head: &RequestHead,
     ) -> Result<UploadOffer, UploadRefusal> {
         let peer = cx.io.get(conn).map(|c| c.peer.ip()).ok_or(UploadRefusal::new(BAD, ""))?;
-        let called = !conn.0.is_multiple_of(2);
+        let called = !conn.is_inbound();
         if !cx.config.http || called {
             return Err(UploadRefusal::new(FORBIDDEN, "Files are not taken here."));
         }
         if !head.names_one_host() || head.headers.get("Content-Range").is_some() {
             return Err(UploadRefusal::new(BAD, "Only whole files are taken."));
         }
-        if pages::is_of_another_origin(&head.headers)
-            || pages::is_by_another_name(head, peer, &cx.config.hosts)
-        {
+        if pages::is_by_another_name(head, &cx.config.hosts) {
+            return Err(UploadRefusal::new(MISDIRECTED, OTHER_NAME.trim_ascii_end()));
+        }
+        if pages::is_of_another_origin(&head.headers) {
             return Err(UploadRefusal::new(FORBIDDEN, "A page elsewhere asked for this."));
         }
         let limits = &cx.config.inbox;
@@ -305,11 +309,10 @@ impl Http {
         coming.size = Some(coming.stored);
         let name = coming.name.clone();
         cx.io.rest(conn);
-        cx.fx.output(Output::Keep { conn, name });
+        cx.fx.output(Output::Connection(conn, ConnOutput::Keep { name }));
     }
 
-    /// A file of the inbox has its name. The caller must read the connection
-    /// again, for what was received meanwhile.
+    /// A file of the inbox has its name.
     pub(in crate::node) fn upload_committed(
         &mut self,
         cx: &mut NodeCx<'_>,
@@ -327,11 +330,10 @@ impl Http {
         let text = format!("Kept as {name}\n");
         cx.fx.output(Output::Answer(NodeAnswer::Received { name, bytes, from }));
         let reply = ReplyWriter::from_cx(cx).in_short((201, "Created"), &text, coming.form);
-        if let Some(state) = cx.io.open(conn) {
-            state.phase = ConnPhase::Serving { place_until: Instant::ZERO };
-        }
+        self.exchanges.insert(conn, Exchange::IDLE);
         self.say(cx, conn, reply);
-        super::serving::await_request(cx, conn, true);
+        super::serving::await_request(self, cx, conn, true);
+        cx.io.read_again(conn);
     }
 
     /// An upload cannot be stored.

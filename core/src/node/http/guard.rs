@@ -7,10 +7,10 @@ use alloc::string::String;
 
 use super::Http;
 use super::reply::{Form, ReplyWriter};
-use super::request::request_received;
 use crate::id::ConnId;
 use crate::node::cx::NodeCx;
-use crate::node::{NodeLimit, Output};
+use crate::node::event::request_received;
+use crate::node::{ConnOutput, NodeLimit, Output};
 use crate::wire::http::RequestHead;
 
 /// Good credentials that are remembered: about as many as there are users.
@@ -69,12 +69,12 @@ impl Http {
         }
         let words = String::from(words);
         self.guard.judged.insert(conn, words.clone());
-        cx.fx.output(Output::Judge { conn, words });
+        cx.fx.output(Output::Connection(conn, ConnOutput::Judge { words }));
         Passage::Waits
     }
 
-    /// The host has checked the credentials of a request. If they are good, the
-    /// caller must read the connection again.
+    /// The host has checked the credentials of a request. If they are good, it is
+    /// answered now.
     pub(in crate::node) fn finish_authentication(
         &mut self,
         cx: &mut NodeCx<'_>,
@@ -87,7 +87,7 @@ impl Http {
                 self.guard.right.clear();
             }
             self.guard.right.insert(words);
-            return;
+            return cx.io.read_again(conn);
         }
         let Some(state) = cx.io.open(conn) else { return };
         if let Ok(Some((head, _))) = RequestHead::parse(&state.unread, &cx.config.limits.head()) {

@@ -4,6 +4,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `serving` | a connection that is served: heads out of bytes, bodies, deadlines |
+//! | `exchange` | what is known of a connection |
 //! | `request` | one request: what it asks for, what the queue says to it |
 //! | `form` | the form on the page for them |
 //! | `give` | uploads of visitors into the inbox |
@@ -21,6 +22,7 @@
 mod archive;
 mod browse;
 mod conditions;
+mod exchange;
 mod form;
 mod give;
 mod guard;
@@ -35,40 +37,45 @@ mod serving;
 mod site;
 mod store;
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
+use self::exchange::Exchange;
 use self::give::Inbox;
 use self::guard::Guard;
-pub(super) use self::push::{Passed, PushWish};
-use self::reply::HttpReply;
+use self::reply::{Form, HttpReply};
 use self::request::UploadRequest;
-pub(super) use self::request::{clip, request_received};
-use super::catalog::Catalog;
-use super::connections::{ConnPhase, Purpose, Timer};
+use super::connections::{ExpiredTimer, Owner, Timer};
 use super::cx::NodeCx;
-use super::{ConnEvent, Event, NodeOp, Output};
-use crate::engine::{Effect, Engine as _, Fx, FxOf};
+use super::service::{EngineCall, FollowUps, RunsEngine, Service};
+use super::shelf::QueueRoom;
+use super::{ConnEvent, ConnInput, Event, HttpCommand, Misuse, NodeLimit, NodeOp, Output};
+use crate::engine::{Effect, Engine as _, Fx};
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::lease::membership::Leader;
-use crate::queue::server::{self, QueueServer};
-use crate::queue::{self, PositionLoss};
+use crate::queue::server::{self, QueueServer, QueueVerdict};
+use crate::queue::{self, PositionLoss, StoredEntry};
 use crate::rng::Rng;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::wire::queue::SignalLine;
-
-/// One effect of the queue.
-type QueueEffect = Effect<server::Output, queue::Event>;
 
 /// The service that serves files.
 #[derive(Debug, Clone)]
 pub(super) struct Http {
     pub(super) queue: QueueServer,
-    pub(super) files: Catalog,
-    /// Requests whose answers the queue is holding back.
-    held: BTreeMap<ConnId, UploadRequest>,
+    follow_ups: FollowUps<server::Input>,
+    /// What each connection is used for.
+    exchanges: BTreeMap<ConnId, Exchange>,
+    /// Requests that the queue has not answered yet, or whose answers it is
+    /// holding back.
+    asked: BTreeMap<ConnId, UploadRequest>,
+    /// The address of this connection sends requests too often, as the queue has
+    /// said just now; and when it may send the next one.
+    hammering: Option<(ConnId, Duration)>,
+    /// Pushes that the overlay is passing on, and how their replies are written.
+    pushes: BTreeMap<ConnId, Form>,
     guard: Guard,
     /// Nothing can be saved now, so nothing can be promised.
     mute: bool,
@@ -77,89 +84,103 @@ pub(super) struct Http {
     division: Option<Vec<Leader>>,
 }
 
-impl Http {
-    pub(super) fn new(config: queue::Config, root: &Rng) -> Self {
-        let queue = QueueServer::new(config, root.fork("queue", 0));
-        Self {
-            queue,
-            files: Catalog::default(),
-            held: BTreeMap::new(),
-            guard: Guard::default(),
-            inbox: Inbox::default(),
-            mute: false,
-            division: None,
+impl Service for Http {
+    type Command = HttpCommand;
+    type Restored = Vec<StoredEntry>;
+
+    fn restore(&mut self, cx: &mut NodeCx<'_>, rows: Vec<StoredEntry>) {
+        for row in rows {
+            self.feed(cx, server::Input::Restore(row));
         }
     }
 
-    /// True while the queue holds back the answer on this connection.
-    fn has_parked(&self, conn: ConnId) -> bool {
-        self.held.contains_key(&conn)
+    fn resume(&mut self, cx: &mut NodeCx<'_>) {
+        self.feed(cx, server::Input::Resume);
     }
 
-    /// Gives the queue an input that does not come from a request, and carries
-    /// out its effects. While effects are carried out, the input waits for the
-    /// last of them.
-    pub(super) fn queue(&mut self, cx: &mut NodeCx<'_>, input: server::Input) {
-        if let Some(follow_ups) = &mut cx.follow_ups {
-            return follow_ups.push_back(input);
+    fn on(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, input: ConnInput) {
+        match input {
+            ConnInput::Dialed { local } => self.dialed(cx, conn, local),
+            ConnInput::DialFailed { .. } | ConnInput::Closed => self.left(cx, conn, true),
+            ConnInput::Backlog { bytes } => self.backlog(cx, conn, bytes),
+            ConnInput::Served { bytes } => self.served(cx, conn, bytes),
+            ConnInput::Stored { bytes } => self.stored(cx, conn, bytes),
+            ConnInput::BodyEnded { unread } => self.upload_ended(cx, conn, unread),
+            ConnInput::DiskFailed { why } => match self.exchanges.get(&conn) {
+                Some(Exchange::Sending(_)) => self.unreadable(cx, conn, why),
+                Some(Exchange::Receiving) => self.not_kept(cx, conn, why),
+                _ => {}
+            },
+            ConnInput::Judged { good } => self.finish_authentication(cx, conn, good),
+            ConnInput::Kept { name } => self.upload_committed(cx, conn, name),
+            ConnInput::Unsaid { several } => self.retract_replies(cx, conn, several),
+            // The layer below handles these.
+            ConnInput::Accepted { .. } | ConnInput::Bytes { .. } => {}
         }
-        let mut said = Fx::new();
-        self.queue.handle(cx.now, input, &mut said);
-        self.obey_all(cx, said);
     }
 
-    /// The queue's next deadline.
-    pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+    fn read(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
+        self.read_requests(cx, conn);
+    }
+
+    fn run_out(&mut self, cx: &mut NodeCx<'_>, expired: ExpiredTimer) {
+        self.timer_expired(cx, expired);
+    }
+
+    fn command(&mut self, cx: &mut NodeCx<'_>, command: HttpCommand) {
+        match command {
+            HttpCommand::Giv { to, index } if self.offer_file(cx, to, index) => {}
+            HttpCommand::Giv { index, .. } => {
+                cx.tell(ConnEvent::Misuse { fault: Misuse::UnknownFile { index } });
+            }
+            HttpCommand::Slots { slots } => self.feed(cx, server::Input::Slots(slots)),
+            HttpCommand::Policy { policy } => self.feed(cx, server::Input::Policy(policy)),
+        }
+    }
+
+    fn handle_timeout(&mut self, cx: &mut NodeCx<'_>) {
+        if !self.mute {
+            return self.feed_timeout(cx);
+        }
+        while let Some((_, conn)) = self.queue.next_answer().filter(|(at, _)| *at <= cx.now) {
+            self.feed(cx, server::Input::Answer { conn });
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         if self.mute {
-            // Who is not answered must not lose a place for not asking; who is held
-            // need not wait any longer than otherwise.
+            // A client that is not answered must not lose a place for not asking;
+            // one that is held need not wait any longer than otherwise.
             return self.queue.next_answer().map(|(at, _)| (at, "hold"));
         }
         self.queue.poll_timeout()
     }
+}
 
-    /// Runs the queue's expired timers.
-    pub(super) fn handle_timeout(&mut self, cx: &mut NodeCx<'_>) {
-        if self.mute {
-            while let Some((_, conn)) = self.queue.next_answer().filter(|(at, _)| *at <= cx.now) {
-                self.queue(cx, server::Input::Answer { conn });
-            }
-            return;
-        }
-        let mut said = Fx::new();
-        self.queue.handle_timeout(cx.now, &mut said);
-        self.obey_all(cx, said);
+impl RunsEngine<NodeCx<'_>> for Http {
+    type Input = server::Input;
+    type Output = server::Output;
+    type Event = queue::Event;
+
+    fn follow_ups(&mut self) -> &mut FollowUps<server::Input> {
+        &mut self.follow_ups
     }
 
-    fn obey_all(&mut self, cx: &mut NodeCx<'_>, said: FxOf<QueueServer>) {
-        self.carry_out(cx, said, Self::obey);
-    }
-
-    /// Carries out all effects of one call of the queue, and only then gives it
-    /// the inputs that follow from them: events and saved rows keep the order in
-    /// which the queue decided, so that no row replaces a later one.
-    fn carry_out(
+    fn call(
         &mut self,
         cx: &mut NodeCx<'_>,
-        mut said: FxOf<QueueServer>,
-        mut each: impl FnMut(&mut Self, &mut NodeCx<'_>, QueueEffect),
+        call: EngineCall<server::Input>,
+        fx: &mut Fx<server::Output, queue::Event>,
     ) {
-        cx.follow_ups = Some(VecDeque::new());
-        for effect in said.drain() {
-            each(self, cx, effect);
+        match call {
+            EngineCall::Input(input) => self.queue.handle(cx.now, input, fx),
+            EngineCall::Timeout => self.queue.handle_timeout(cx.now, fx),
         }
-        while let Some(input) = cx.follow_ups.as_mut().and_then(VecDeque::pop_front) {
-            self.queue.handle(cx.now, input, &mut said);
-            for effect in said.drain() {
-                self.obey(cx, effect);
-            }
-        }
-        cx.follow_ups = None;
+        cx.shelf.queue = self.room();
     }
 
-    /// Carries out one effect of the queue.
-    fn obey(&mut self, cx: &mut NodeCx<'_>, said: QueueEffect) {
-        match said {
+    fn carry_out(&mut self, cx: &mut NodeCx<'_>, effect: Effect<server::Output, queue::Event>) {
+        match effect {
             Effect::Event(event) => cx.fx.event(Event::Queue(event)),
             Effect::Output(server::Output::Save(row)) => {
                 cx.fx.output(Output::Persist(NodeOp::Queue(row)));
@@ -167,63 +188,127 @@ impl Http {
             Effect::Output(server::Output::Forget(ticket)) => {
                 cx.fx.output(Output::Persist(NodeOp::QueueGone(ticket)));
             }
-            Effect::Output(server::Output::Call { ticket, to }) => self.call(cx, ticket, to),
+            Effect::Output(server::Output::Call { ticket, to }) => self.call_back(cx, ticket, to),
             Effect::Output(server::Output::Hangup { conn, why }) => {
                 self.close(cx, conn, true, loss(why));
             }
             Effect::Output(server::Output::Reply { conn, verdict }) => {
-                // Its answer was held back until now.
-                let asked = self.held.remove(&conn);
-                if let (Some(asked), Some(state)) = (asked, cx.io.open(conn)) {
-                    state.phase = ConnPhase::Serving { place_until: Instant::ZERO };
-                    self.verdict(cx, conn, &asked, verdict);
-                    serving::await_request(cx, conn, true);
-                }
+                self.replied(cx, conn, verdict);
             }
+        }
+    }
+}
+
+impl Http {
+    pub(super) fn new(config: queue::Config, root: &Rng) -> Self {
+        let queue = QueueServer::new(config, root.fork("queue", 0));
+        Self {
+            queue,
+            follow_ups: FollowUps::default(),
+            exchanges: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            hammering: None,
+            pushes: BTreeMap::new(),
+            guard: Guard::default(),
+            inbox: Inbox::default(),
+            mute: false,
+            division: None,
+        }
+    }
+
+    /// Whether the upload queue has room.
+    pub(super) fn room(&self) -> QueueRoom {
+        QueueRoom { has_room: self.queue.has_room(), has_free_slot: self.queue.free() > 0 }
+    }
+
+    /// True when a connection awaits its next request, and has had one before.
+    pub(super) fn is_idle(&self, conn: ConnId) -> bool {
+        matches!(self.exchanges.get(&conn), Some(Exchange::Idle { .. }))
+    }
+
+    /// The range being sent on a connection, and how many bytes of it have been
+    /// sent.
+    pub(super) fn progress(&self, conn: ConnId) -> Option<(u64, u64, u64)> {
+        match self.exchanges.get(&conn) {
+            Some(Exchange::Sending(t)) => Some((t.start, t.end, t.sent)),
+            _ => None,
+        }
+    }
+
+    /// The queue answers a request.
+    fn replied(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, verdict: QueueVerdict) {
+        let Some(asked) = self.asked.remove(&conn) else {
+            // It was only counted.
+            if let QueueVerdict::Hammering { retry_after } = verdict {
+                self.hammering = Some((conn, retry_after));
+            }
+            return;
+        };
+        let was_held = matches!(self.exchanges.get(&conn), Some(Exchange::Held));
+        if cx.io.open(conn).is_none() {
+            return;
+        }
+        self.exchanges.insert(conn, Exchange::IDLE);
+        self.verdict(cx, conn, &asked, verdict);
+        if was_held {
+            serving::await_request(self, cx, conn, true);
+        }
+    }
+
+    /// Bytes written to a connection pile up because the peer does not read
+    /// them.
+    fn backlog(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, bytes: u64) {
+        if !self.list_behind(conn, bytes) && bytes > cx.config.limits.backlog {
+            cx.tell(ConnEvent::Limit { conn, limit: NodeLimit::Backlog });
+            self.close(cx, conn, false, "replies pile up unread");
         }
     }
 
     /// Calls a client back about its place: `QUEUE` is sent once the dial
     /// succeeds (PARQ §4).
-    fn call(&mut self, cx: &mut NodeCx<'_>, ticket: Guid, to: SocketAddr) {
-        let conn = cx.io.number();
-        if !cx.io.dial_for_stranger(cx.now, conn, (to, Purpose::Call(ticket)), cx.fx) {
-            self.queue(cx, server::Input::CallDone { ticket, ok: false });
+    fn call_back(&mut self, cx: &mut NodeCx<'_>, ticket: Guid, to: SocketAddr) {
+        match cx.dial_for_stranger(to, Owner::Http) {
+            Some(conn) => drop(self.exchanges.insert(conn, Exchange::Calling { ticket })),
+            None => self.feed(cx, server::Input::CallDone { ticket, ok: false }),
         }
     }
 
     /// Offers a file to a client that cannot reach us: `GIV` is sent once the
     /// dial succeeds. False when we share no such file.
-    pub(super) fn give(&self, cx: &mut NodeCx<'_>, to: SocketAddr, index: FileIndex) -> bool {
-        let shared = self.files.get(index).is_some();
-        if shared {
-            let conn = cx.io.number();
-            cx.io.dial_for_stranger(cx.now, conn, (to, Purpose::Giv(index)), cx.fx);
+    pub(super) fn offer_file(
+        &mut self,
+        cx: &mut NodeCx<'_>,
+        to: SocketAddr,
+        index: FileIndex,
+    ) -> bool {
+        let shared = cx.shelf.files.get(index).is_some();
+        if shared && let Some(conn) = cx.dial_for_stranger(to, Owner::Http) {
+            self.exchanges.insert(conn, Exchange::Offering { index });
         }
         shared
     }
 
-    /// The dial to a client we call back succeeded: from now on its connection
-    /// is served, and queued, like any other.
-    pub(super) fn call_dialed(
-        &mut self,
-        cx: &mut NodeCx<'_>,
-        conn: ConnId,
-        ticket: Guid,
-        local: SocketAddr,
-    ) {
-        let server = Some(cx.us.reached_at(local));
-        open_with(cx, conn, &SignalLine::Queue { ticket, server });
-        self.queue(cx, server::Input::CallDone { ticket, ok: true });
-    }
-
-    /// The dial to a client that cannot reach us succeeded.
-    pub(super) fn give_dialed(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, index: FileIndex) {
-        let Some(name) = self.files.get(index).map(|f| String::from(f.leaf())) else {
-            return self.close(cx, conn, false, "the file is no longer shared");
-        };
-        let servent = cx.us.servent;
-        open_with(cx, conn, &SignalLine::Giv { index, servent, name });
+    /// A dial succeeded: from now on the connection is like any other, and what
+    /// the other end sends first decides what it is.
+    fn dialed(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, local: SocketAddr) {
+        let exchange = self.exchanges.remove(&conn);
+        cx.io.pass_to(conn, Owner::Undecided);
+        match exchange {
+            Some(Exchange::Calling { ticket }) => {
+                let server = Some(cx.us.reached_at(local));
+                open_with(cx, conn, &SignalLine::Queue { ticket, server });
+                self.feed(cx, server::Input::CallDone { ticket, ok: true });
+            }
+            Some(Exchange::Offering { index }) => {
+                let name = cx.shelf.files.get(index).map(|file| String::from(file.leaf()));
+                let Some(name) = name else {
+                    return self.close(cx, conn, false, "the file is no longer shared");
+                };
+                let servent = cx.us.servent;
+                open_with(cx, conn, &SignalLine::Giv { index, servent, name });
+            }
+            _ => {}
+        }
     }
 
     /// Writes a complete reply, and closes the connection if it is the last.
@@ -246,31 +331,26 @@ impl Http {
     /// Closes a connection. The queue learns of it now, not when the host
     /// reports it gone.
     pub(super) fn close(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, flush: bool, why: &str) {
-        if let Some(was) = cx.close(conn, flush, why) {
-            self.left(cx, conn, &was, false);
+        if cx.close(conn, flush, why) {
+            self.left(cx, conn, false);
         }
     }
 
     /// A connection is lost or closed. `broke`: not by our decision.
-    pub(super) fn left(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, was: &ConnPhase, broke: bool) {
-        match was {
-            ConnPhase::Sending(_) if broke => self.queue(cx, server::Input::Broken { conn }),
-            ConnPhase::Fresh
-            | ConnPhase::Serving { .. }
-            | ConnPhase::Held
-            | ConnPhase::Sending(_)
-            | ConnPhase::Listing(_)
-            | ConnPhase::Receiving => {
+    fn left(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, broke: bool) {
+        let input = match self.exchanges.remove(&conn) {
+            Some(Exchange::Calling { ticket }) => server::Input::CallDone { ticket, ok: false },
+            Some(Exchange::Offering { .. }) => return,
+            Some(Exchange::Sending(_)) if broke => server::Input::Broken { conn },
+            _ => {
                 self.inbox.forget(conn);
-                self.held.remove(&conn);
+                self.asked.remove(&conn);
+                self.pushes.remove(&conn);
                 self.guard.left(conn);
-                self.queue(cx, server::Input::Gone { conn });
+                server::Input::Gone { conn }
             }
-            ConnPhase::Dialing(Purpose::Call(ticket)) => {
-                self.queue(cx, server::Input::CallDone { ticket: *ticket, ok: false });
-            }
-            _ => {}
-        }
+        };
+        self.feed(cx, input);
     }
 }
 
@@ -290,5 +370,6 @@ const fn loss(why: PositionLoss) -> &'static str {
         PositionLoss::BrokeTooOften => "broke its connection too often",
         PositionLoss::Unreachable => "did not answer the calls",
         PositionLoss::Replaced => "took another place instead",
+        PositionLoss::Left => "the client has left",
     }
 }

@@ -7,9 +7,8 @@
 //! person's request.
 
 use alloc::string::String;
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv6Addr};
 
-use crate::address::is_nearby;
 use crate::wire::http::{Headers, RequestHead};
 
 /// True when a page of another site caused this request.
@@ -37,22 +36,28 @@ pub(super) fn is_of_another_origin(headers: &Headers) -> bool {
     headers.all("Origin").map(str::trim_ascii).any(origin)
 }
 
-/// True when a browser near us addresses us by a host name that anybody may
-/// own: not an IP address, not one of `hosts`, and of more than one label.
-/// Names for home networks have one label, or a suffix that no Internet name
-/// has.
-pub(super) fn is_by_another_name(head: &RequestHead, peer: IpAddr, hosts: &[String]) -> bool {
-    let browser = head.headers.get("User-Agent").is_some_and(|agent| agent.contains("Mozilla/"));
-    let Some(host) = head.headers.get("Host").filter(|_| browser && is_nearby(peer)) else {
-        return false;
-    };
-    let host = host.trim_ascii();
+/// True when a request addresses us by a host name that anybody may own: not an
+/// IP address, not one of `hosts`, and not a name of a local network. Such a name
+/// may have been pointed to us, so that a page of its owner reads what only those
+/// near us can (DNS rebinding). What the request says of its program is the
+/// page's choice, so only the host decides.
+pub(super) fn is_by_another_name(head: &RequestHead, hosts: &[String]) -> bool {
+    head.headers.all("Host").any(|host| !is_ours(host.trim_ascii(), hosts))
+}
+
+fn is_ours(host: &str, hosts: &[String]) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
         _ => host,
     };
-    let is_address = name.starts_with('[') || name.parse::<IpAddr>().is_ok();
-    !is_address && !is_of_home(name) && !hosts.iter().any(|ours| ours.eq_ignore_ascii_case(name))
+    let v6 = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    // A link-local address may have a zone, which names an interface.
+    let v6 = v6.map(|v6| v6.split('%').next().unwrap_or(v6));
+    let is_address = match v6 {
+        Some(v6) => v6.parse::<Ipv6Addr>().is_ok(),
+        None => name.parse::<IpAddr>().is_ok(),
+    };
+    is_address || is_of_home(name) || hosts.iter().any(|ours| ours.eq_ignore_ascii_case(name))
 }
 
 /// True for names that no Internet server answers for (RFC 6761, RFC 6762, RFC
@@ -126,29 +131,39 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_may_be_anybodys_is_not_ours_from_nearby() {
+    fn a_name_that_may_be_anybodys_is_not_ours_whatever_the_program_says_of_itself() {
         let hosts: Vec<String> = ["files.example.org".to_string()].into();
-        let other = |host: &str, agent: &str, peer: &str| {
+        let other = |host: &str, agent: &str| {
             let head = head(&format!("Host: {host}\r\nUser-Agent: {agent}\r\n"));
-            is_by_another_name(&head, peer.parse().unwrap(), &hosts)
+            is_by_another_name(&head, &hosts)
         };
-        for host in ["evil.example", "evil.example:6346", "127.0.0.1.nip.io", "home.arpa.example."]
-        {
-            assert!(other(host, "Mozilla/5.0 (X11)", "127.0.0.1"), "{host}");
-            assert!(other(host, "Mozilla/5.0 (X11)", "fe80::1"), "{host}");
-            assert!(!other(host, "curl/8.0", "127.0.0.1"), "{host}");
-            assert!(!other(host, "Mozilla/5.0 (X11)", "81.1.2.3"), "{host}");
-        }
-        for host in [
-            "127.0.0.1:6346",
-            "[::1]:6346",
-            "localhost:6346",
-            "nas",
-            "nas.local",
-            "nas.home.arpa:80",
-            "FILES.example.org:6346",
-        ] {
-            assert!(!other(host, "Mozilla/5.0 (X11)", "127.0.0.1"), "{host}");
+        for agent in ["Mozilla/5.0 (X11)", "curl/8.0", ""] {
+            for host in [
+                "evil.example",
+                "evil.example:6346",
+                "127.0.0.1.nip.io",
+                "home.arpa.example.",
+                "localhost.evil.example",
+                "[evil.example]",
+                "[::1]evil.example",
+                "files.example.org.evil.example",
+            ] {
+                assert!(other(host, agent), "{host}");
+            }
+            for host in [
+                "127.0.0.1:6346",
+                "81.1.2.3",
+                "[::1]:6346",
+                "[fe80::1%25eth0]:6346",
+                "localhost:6346",
+                "nas",
+                "nas.local",
+                "nas.home.arpa:80",
+                "FILES.example.org:6346",
+                "",
+            ] {
+                assert!(!other(host, agent), "{host}");
+            }
         }
     }
 }

@@ -135,6 +135,9 @@ impl<'a> ReplyWriter<'a> {
         head.header("Content-Length", end - start);
         if let Some(ticket) = ticket {
             head.header("X-Queued", format_args!("ID={ticket}"));
+            if asked.dialect == Dialect::Parq {
+                headers::write_may_leave(&mut head);
+            }
         }
         form.announce(&mut head);
         whole(status, (start, end), head.finish(), form)
@@ -242,9 +245,7 @@ impl<'a> ReplyWriter<'a> {
         if gives {
             let _ = write!(policy, "; connect-src 'self'; script-src 'sha256-{SCRIPT_HASH}'");
         }
-        head.header("Content-Security-Policy", policy)
-            .header("X-Content-Type-Options", "nosniff")
-            .header("Vary", "Accept");
+        head.header("Content-Security-Policy", policy).header("Vary", "Accept");
         text_reply(200, head, ("text/html; charset=utf-8", html), form)
     }
 
@@ -338,8 +339,13 @@ impl<'a> ReplyWriter<'a> {
 }
 
 impl Described<'_> {
-    /// The media type, and the file name of an archive (RFC 6266).
+    /// The media type, that browsers neither guess another one nor run what is in
+    /// the file as a page of ours, and the file name of an archive (RFC 6266).
     fn kind(&self, head: &mut HeadWriter) {
+        head.header("X-Content-Type-Options", "nosniff");
+        if self.subject.is_active {
+            head.header("Content-Security-Policy", "sandbox");
+        }
         let BodySource::Folder(folder) = &self.subject.body else {
             head.header("Content-Type", "application/octet-stream");
             return;
@@ -395,7 +401,9 @@ fn text_reply(
 
 fn body_reply(status: u16, mut head: HeadWriter, body: (&str, &[u8]), form: Form) -> HttpReply {
     let (kind, bytes) = body;
-    head.header("Content-Type", kind).header("Content-Length", bytes.len());
+    head.header("Content-Type", kind)
+        .header("X-Content-Type-Options", "nosniff")
+        .header("Content-Length", bytes.len());
     form.announce(&mut head);
     let mut data = head.finish();
     if !form.head_only {

@@ -8,24 +8,27 @@ use super::Http;
 use super::archive;
 use super::browse;
 use super::conditions::{Condition, Validators};
+use super::exchange::{BodyTransfer, Exchange};
 use super::links::VisitedOrigin;
 use super::list;
 use super::page::{self, ListingQuery, Visitor};
 use super::pages;
-use super::push::PushWish;
+use super::push;
 use super::reply::{Described, Form, HttpReply, ReplyWriter};
-use crate::engine::{Effect, Engine as _, Fx};
 use crate::id::{ConnId, FileIndex, Sha1};
 use crate::lease::membership::Leader;
-use crate::node::connections::{BodyTransfer, ConnPhase, Timer};
-use crate::node::cx::NodeCx;
-use crate::node::parts::{BodySource, RequestSubject, UnfinishedDownloads};
-use crate::node::{ConnEvent, FileRef, Minor, Output};
+use crate::node::catalog::Catalog;
+use crate::node::connections::Timer;
+use crate::node::cx::{CrossWish, NodeCx};
+use crate::node::event::request_received;
+use crate::node::parts::{BodySource, RequestSubject};
+use crate::node::service::RunsEngine as _;
+use crate::node::{ConnOutput, FileRef, Output};
 use crate::queue::Dialect;
 use crate::queue::server::{self, QueueVerdict};
 use crate::thex::Tree;
-use crate::time::Instant;
-use crate::wire::http::{Alts, HttpMethod, HttpVersion, RangeSpec, RequestHead, Target};
+use crate::time::Duration;
+use crate::wire::http::{Alts, HttpMethod, RangeSpec, RequestHead, Target};
 use crate::wire::percent;
 use crate::wire::queue as headers;
 
@@ -47,40 +50,37 @@ pub(super) struct UploadRequest {
 impl Http {
     /// Answers one request, or lets the queue decide on it. A request for a
     /// push is passed on by the overlay, and answered by [`Http::push_answered`].
-    pub(super) fn request(
-        &mut self,
-        cx: &mut NodeCx<'_>,
-        conn: ConnId,
-        head: &RequestHead,
-        parts: &UnfinishedDownloads,
-    ) -> Option<PushWish> {
+    pub(super) fn request(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, head: &RequestHead) {
         cx.tell(request_received(conn, head));
         let writer = ReplyWriter::from_cx(cx);
         if !cx.config.http {
             self.say(cx, conn, writer.short((503, "Service Unavailable"), Form::CLOSE));
-            return None;
+            return;
         }
         let dialect = headers::spoken(&head.headers);
         let form = Form::for_request(head, dialect);
-        if let Some(no) = self.no_person(cx, conn, head) {
+        if let Some((status, no)) = no_person(cx, conn, head) {
             if !self.refuse_over_rate(cx, conn, form) {
-                self.say(cx, conn, writer.in_short(FORBIDDEN, no, Form::CLOSE));
+                self.say(cx, conn, writer.in_short(status, no, Form::CLOSE));
             }
-            return None;
+            return;
+        }
+        if let Some(ticket) = headers::leaves(&head.headers).filter(|_| form.head_only) {
+            self.feed(cx, server::Input::Leave { conn, ticket });
         }
         let target = Target::parse(&head.target);
         let found = match &target {
-            Target::File { index, name } => self.numbered(*index, name, head),
-            Target::Urn(sha1) => self
-                .content(cx, *sha1, parts)
-                .filter(|subject| content_fits(subject, head) != Some(false)),
+            Target::File { index, name } => numbered(&cx.shelf.files, *index, name, head),
+            Target::Urn(sha1) => {
+                self.content(cx, *sha1).filter(|subject| content_fits(subject, head) != Some(false))
+            }
             Target::Tree(_)
             | Target::Root { .. }
             | Target::Push { .. }
             | Target::Path { .. }
             | Target::Other => None,
         };
-        let found = found.or_else(|| self.named(&head.target, head));
+        let found = found.or_else(|| named(&cx.shelf.files, &head.target, head));
         // A client that may have the file may have its hash tree, too.
         let peer = || cx.io.get(conn).map(|c| c.peer.ip().to_canonical());
         let belongs =
@@ -89,10 +89,10 @@ impl Http {
             || head.method != HttpMethod::Get
             || !head.names_one_host();
         if light && self.refuse_over_rate(cx, conn, form) {
-            return None;
+            return;
         }
         // Old servents leave out the host on connections that we opened.
-        let called = !conn.0.is_multiple_of(2);
+        let called = !conn.is_inbound();
         if called {
             cx.io.answered(conn);
         }
@@ -107,51 +107,33 @@ impl Http {
             _ if has_body(head) => writer.short((400, "Bad Request"), Form::CLOSE),
             (Target::Root { .. }, _) if browse::is_wanted(&head.headers) => {
                 self.browse(cx, conn, head.version, form);
-                return None;
+                return;
             }
             (Target::Push { servent, index }, _) => {
-                let from = (cx.io.get(conn)?.peer.ip(), form);
-                match PushWish::from_request(servent, index, &head.headers, from) {
-                    Some(wish) => return Some(wish),
+                let Some(peer) = cx.io.get(conn).map(|state| state.peer.ip()) else { return };
+                match push::wanted(conn, (servent, index), &head.headers, peer) {
+                    Some(wish) => {
+                        self.pushes.insert(conn, form);
+                        return cx.wishes.push_back(CrossWish::Push(wish));
+                    }
                     None => writer.short((400, "Bad Request"), form),
                 }
             }
-            (Target::Tree(sha1), _) => match self.tree(sha1) {
+            (Target::Tree(sha1), _) => match tree(&cx.shelf.files, sha1) {
                 Some(tree) => writer.tree(&tree, form),
                 None => writer.short((404, "Not Found"), form),
             },
             (_, Some(subject)) => {
                 self.file_request(cx, conn, subject, head, (dialect, form));
-                return None;
+                return;
             }
-            (target, None) => self.folder_request(cx, conn, target, head, (dialect, form))?,
+            (target, None) => {
+                let reply = self.folder_request(cx, conn, target, head, (dialect, form));
+                let Some(reply) = reply else { return };
+                reply
+            }
         };
         self.say(cx, conn, reply);
-        None
-    }
-
-    /// Why a request is refused that a web page caused a browser to send, if it
-    /// is.
-    fn no_person(&self, cx: &NodeCx<'_>, conn: ConnId, head: &RequestHead) -> Option<&'static str> {
-        let peer = cx.io.get(conn)?.peer.ip();
-        if pages::is_of_another_page(&head.headers) {
-            Some(
-                "A page elsewhere asked for this. Follow its link, or open the address by itself.\n",
-            )
-        } else if pages::is_by_another_name(head, peer, &cx.config.hosts) {
-            Some(
-                "This servent does not know itself by that name. Open its address instead, or have its owner add the name to `hosts`.\n",
-            )
-        } else {
-            None
-        }
-    }
-
-    /// A shared file by name.
-    fn named(&self, target: &str, head: &RequestHead) -> Option<RequestSubject> {
-        let path = Target::path_of(target)?;
-        let subject = RequestSubject::from(self.files.by_path(&path)?);
-        (content_fits(&subject, head) != Some(false)).then_some(subject)
     }
 
     /// What is to be said of a folder; nothing yet where the queue decides on
@@ -164,7 +146,7 @@ impl Http {
         head: &RequestHead,
         (dialect, form): (Dialect, Form),
     ) -> Option<HttpReply> {
-        match archive::wanted(&self.files, &target) {
+        match archive::wanted(&cx.shelf.files, &target) {
             Some(archive::ArchiveRequest::Archive(folder)) => {
                 self.file_request(cx, conn, folder, head, (dialect, form));
                 None
@@ -192,10 +174,10 @@ impl Http {
             _ => (Target::path_of(&head.target).unwrap_or_default(), String::new()),
         };
         let is_folder = path.is_empty() || path.ends_with('/');
-        if is_folder && (path.is_empty() || self.files.has_folder(&path)) {
+        if is_folder && (path.is_empty() || cx.shelf.files.has_folder(&path)) {
             let origin = VisitedOrigin::parse(&head.headers, cx.config.secure);
             if let Some(wanted) = list::wanted(&query) {
-                let list = list::list(&self.files, &path, &wanted, origin);
+                let list = list::list(&cx.shelf.files, &path, &wanted, origin);
                 return writer.list(list, form);
             }
             let peer = cx.io.get(conn).map(|c| c.peer.ip().to_canonical());
@@ -209,9 +191,9 @@ impl Http {
             let most = cx.config.limits.index_page as usize;
             let wanted = ListingQuery::parse(&path, &query);
             let gives = visitor.give.is_some() && wanted.is_top();
-            return writer.page(page::page(&self.files, &wanted, most, &visitor), gives, form);
+            return writer.page(page::page(&cx.shelf.files, &wanted, most, &visitor), gives, form);
         }
-        if !is_folder && self.files.has_folder(&alloc::format!("{path}/")) {
+        if !is_folder && cx.shelf.files.has_folder(&alloc::format!("{path}/")) {
             let last = path.rsplit('/').next().unwrap_or_default();
             let query = if query.is_empty() { query } else { alloc::format!("?{query}") };
             // Relative: in front of us there may be a server with a path of its own.
@@ -221,36 +203,12 @@ impl Http {
         writer.short((404, "Not Found"), form)
     }
 
-    /// The shared file with this number, if it is the one the client means:
-    /// after a restart the number may belong to another file. The content
-    /// decides when the request names it, otherwise the name (reference §3).
-    fn numbered(&self, index: FileIndex, name: &str, head: &RequestHead) -> Option<RequestSubject> {
-        let info = self.files.get(index)?;
-        let subject = RequestSubject::from(info);
-        // Others may know it by its name without folders.
-        let called = |known: &str| known.eq_ignore_ascii_case(name);
-        let meant = content_fits(&subject, head)
-            .unwrap_or_else(|| called(&info.name) || called(info.leaf()));
-        meant.then_some(subject)
-    }
-
-    /// The hash tree that is requested. It needs no slot: it is a small reply,
-    /// and costs as much as a miss.
-    fn tree(&self, sha1: Sha1) -> Option<Arc<Tree>> {
-        self.files.by_sha1(sha1)?.tree.clone()
-    }
-
     /// The shared file with this content, or else a download of ours.
-    fn content(
-        &self,
-        cx: &NodeCx<'_>,
-        sha1: Sha1,
-        parts: &UnfinishedDownloads,
-    ) -> Option<RequestSubject> {
+    fn content(&self, cx: &NodeCx<'_>, sha1: Sha1) -> Option<RequestSubject> {
         // Another member of a site has no part of our download.
         let ours = |subject: &RequestSubject| self.leader(subject.key) == Leader::Us;
-        let part = || parts.by_sha1(sha1).filter(|it| cx.config.share_parts && ours(it));
-        self.files.by_sha1(sha1).map(RequestSubject::from).or_else(part)
+        let part = || cx.shelf.parts.by_sha1(sha1).filter(|it| cx.config.share_parts && ours(it));
+        cx.shelf.files.by_sha1(sha1).map(RequestSubject::from).or_else(part)
     }
 
     /// A file is requested: checks the range, then asks the queue.
@@ -334,32 +292,14 @@ impl Http {
         if self.mute {
             return self.promise_nothing(cx, conn, asked.form);
         }
-        if let Some(state) = cx.io.open(conn) {
-            // The queue will say again whether there is a place.
-            state.phase = ConnPhase::Serving { place_until: Instant::ZERO };
-        }
-        let mut said = Fx::new();
-        self.queue.handle(cx.now, server::Input::Request(request), &mut said);
-        let answers = |effect: &Effect<server::Output, _>| match effect {
-            Effect::Output(
-                server::Output::Reply { conn: to, .. } | server::Output::Hangup { conn: to, .. },
-            ) => *to == conn,
-            _ => false,
-        };
-        if !said.as_slice().iter().any(answers) {
+        // The queue will say again whether there is a place.
+        self.exchanges.insert(conn, Exchange::IDLE);
+        self.asked.insert(conn, asked);
+        self.feed(cx, server::Input::Request(request));
+        if self.asked.contains_key(&conn) {
             cx.io.rest(conn);
-            if let Some(state) = cx.io.open(conn) {
-                state.phase = ConnPhase::Held;
-            }
-            self.held.insert(conn, asked);
-            return self.obey_all(cx, said);
+            self.exchanges.insert(conn, Exchange::Held);
         }
-        self.carry_out(cx, said, |http, cx, effect| match effect {
-            Effect::Output(server::Output::Reply { conn: to, verdict }) if to == conn => {
-                http.verdict(cx, conn, &asked, verdict);
-            }
-            other => http.obey(cx, other),
-        });
     }
 
     /// Answers a request as the queue decided.
@@ -380,12 +320,12 @@ impl Http {
             QueueVerdict::Wait(place) => {
                 let file = self.described(cx, conn, &asked.subject);
                 let reply = writer.wait(&file, asked, &place);
-                if let (true, Some(state)) = (reply.keep, cx.io.open(conn)) {
+                if reply.keep {
                     // The queue closes the connection when the place is lost;
                     // this only covers a place that is lost without notice.
                     let grace = cx.config.limits.request_deadline;
-                    let place_until = cx.now + place.lifetime + grace;
-                    state.phase = ConnPhase::Serving { place_until };
+                    let place_until = Some(cx.now + place.lifetime + grace);
+                    self.exchanges.insert(conn, Exchange::Idle { place_until });
                 }
                 self.say(cx, conn, reply);
             }
@@ -413,53 +353,54 @@ impl Http {
         self.write(cx, conn, reply);
         let last = end == size && !asked.piece;
         if start == end {
-            self.queue(cx, server::Input::Finished { conn, last });
+            self.feed(cx, server::Input::Finished { conn, last });
             if !keep {
                 self.close(cx, conn, true, why);
             }
             return;
         }
-        let Some(state) = cx.io.open(conn) else { return };
-        let archive = archive::begun(&self.files, body);
+        if cx.io.open(conn).is_none() {
+            return;
+        }
+        let archive = archive::begun(&cx.shelf.files, body);
         let transfer = BodyTransfer { start, end, sent: 0, last, keep, judged: 0, archive };
-        state.phase = ConnPhase::Sending(transfer.into());
+        self.exchanges.insert(conn, Exchange::Sending(transfer.into()));
         cx.io.wake(conn, cx.now + cx.config.limits.reader_window, Timer::Rate);
         match *body {
-            BodySource::File(file) => cx.fx.output(Output::Serve { conn, file, start, end }),
+            BodySource::File(file) => {
+                cx.fx.output(Output::Connection(conn, ConnOutput::Serve { file, start, end }))
+            }
             BodySource::Folder(_) => self.archive_on(cx, conn),
         }
     }
 
-    /// Counts a request that needs no slot towards the hammering limit; true
-    /// when it was refused for that. A client with a place keeps both place and
-    /// connection.
+    /// Counts a request that needs no slot. `Some` when its address has sent too
+    /// many of them: when it may send the next one.
+    fn count_unqueued(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) -> Option<Duration> {
+        let peer = cx.io.get(conn)?.peer.ip();
+        self.feed(cx, server::Input::Light { conn, peer });
+        let (of, again) = self.hammering.take()?;
+        (of == conn).then_some(again)
+    }
+
+    /// Counts a request that needs no slot, and refuses it when its address has
+    /// sent too many of them: then it returns true, and there is nothing more to
+    /// say. A client with a place keeps both place and connection.
     pub(super) fn refuse_over_rate(
         &mut self,
         cx: &mut NodeCx<'_>,
         conn: ConnId,
         mut form: Form,
     ) -> bool {
-        let Some(state) = cx.io.get(conn) else { return true };
-        let placed =
-            matches!(state.phase, ConnPhase::Serving { place_until } if place_until > cx.now);
-        let light = server::Input::Light { conn, peer: state.peer.ip() };
-        let mut said = Fx::new();
-        self.queue.handle(cx.now, light, &mut said);
-        let mut refused = false;
-        self.carry_out(cx, said, |http, cx, effect| match effect {
-            Effect::Output(server::Output::Reply {
-                conn: to,
-                verdict: QueueVerdict::Hammering { retry_after },
-            }) if to == conn => {
-                refused = true;
-                form.keep &= placed;
-                let writer = ReplyWriter::from_cx(cx);
-                http.say(cx, conn, writer.come_back(TOO_MANY, retry_after, form));
-            }
-            // Effects for other clients whose timers have expired.
-            other => http.obey(cx, other),
-        });
-        refused
+        let Some(again) = self.count_unqueued(cx, conn) else { return cx.io.get(conn).is_none() };
+        let exchange = self.exchanges.get(&conn);
+        form.keep &= matches!(
+            exchange,
+            Some(Exchange::Idle { place_until: Some(until) }) if *until > cx.now
+        );
+        let reply = ReplyWriter::from_cx(cx).come_back(TOO_MANY, again, form);
+        self.say(cx, conn, reply);
+        true
     }
 
     pub(super) fn described<'a>(
@@ -473,7 +414,7 @@ impl Http {
         if let (&BodySource::File(FileRef::Shared(index)), Some(peer)) = (&subject.body, peer) {
             let most = cx.config.limits.alternates_told as usize;
             let members = self.members().into_iter();
-            alternates.0.extend(members.chain(self.files.alternates(index, peer)).take(most));
+            alternates.0.extend(members.chain(cx.shelf.files.alternates(index, peer)).take(most));
         }
         Described { subject, alternates }
     }
@@ -481,7 +422,7 @@ impl Http {
     /// Learns alternate locations of this file from the request's headers.
     fn learn_alternates(
         &mut self,
-        cx: &NodeCx<'_>,
+        cx: &mut NodeCx<'_>,
         index: FileIndex,
         head: &RequestHead,
         teller: IpAddr,
@@ -490,11 +431,11 @@ impl Http {
         let most = cx.config.limits.alternates;
         for at in Alts::parse(&head.headers.joined("X-Alt")).0 {
             if Some(at) != cx.us.listen {
-                self.files.learn(index, at, teller, most);
+                cx.shelf.files.learn(index, at, teller, most);
             }
         }
         for at in Alts::parse(&head.headers.joined("X-NAlt")).0 {
-            self.files.unlearn(index, at, teller);
+            cx.shelf.files.unlearn(index, at, teller);
         }
         // A client that can be called, and says which ranges it has, is a
         // source itself.
@@ -502,9 +443,40 @@ impl Http {
             && let Some(at) = headers::callback(&head.headers)
             && at.ip().to_canonical() == teller
         {
-            self.files.learn(index, at, teller, most);
+            cx.shelf.files.learn(index, at, teller, most);
         }
     }
+}
+
+/// A shared file by name.
+fn named(files: &Catalog, target: &str, head: &RequestHead) -> Option<RequestSubject> {
+    let path = Target::path_of(target)?;
+    let subject = RequestSubject::from(files.by_path(&path)?);
+    (content_fits(&subject, head) != Some(false)).then_some(subject)
+}
+
+/// The shared file with this number, if it is the one the client means:
+/// after a restart the number may belong to another file. The content
+/// decides when the request names it, otherwise the name (reference §3).
+fn numbered(
+    files: &Catalog,
+    index: FileIndex,
+    name: &str,
+    head: &RequestHead,
+) -> Option<RequestSubject> {
+    let info = files.get(index)?;
+    let subject = RequestSubject::from(info);
+    // Others may know it by its name without folders.
+    let called = |known: &str| known.eq_ignore_ascii_case(name);
+    let meant =
+        content_fits(&subject, head).unwrap_or_else(|| called(&info.name) || called(info.leaf()));
+    meant.then_some(subject)
+}
+
+/// The hash tree that is requested. It needs no slot: it is a small reply,
+/// and costs as much as a miss.
+fn tree(files: &Catalog, sha1: Sha1) -> Option<Arc<Tree>> {
+    files.by_sha1(sha1)?.tree.clone()
 }
 
 /// The address sends requests too often.
@@ -516,20 +488,27 @@ const TOO_LARGE: (u16, &str) = (413, "Content Too Large");
 /// A page, and no person, asks.
 const FORBIDDEN: (u16, &str) = (403, "Forbidden");
 
-/// The event that a whole request head was received.
-pub(in crate::node) fn request_received(conn: ConnId, head: &RequestHead) -> ConnEvent {
-    let method = match &head.method {
-        HttpMethod::Get => "GET",
-        HttpMethod::Head => "HEAD",
-        HttpMethod::Other(other) => other,
-    };
-    ConnEvent::Request {
-        conn,
-        method: clip(method),
-        target: clip(&head.target),
-        range: head.headers.get("Range").map(clip),
-        agent: head.headers.get("User-Agent").map(clip),
-        version: Minor(u8::from(head.version == HttpVersion::Http11)),
+/// A name that anybody may have pointed to us (RFC 9110 §15.5.20).
+pub(super) const MISDIRECTED: (u16, &str) = (421, "Misdirected Request");
+/// What is said of that.
+pub(super) const OTHER_NAME: &str = "This servent does not know itself by that name. Use its IP address, or have its owner start it with --name.\n";
+
+/// Why a request is refused that a web page may have caused, if it is.
+fn no_person(
+    cx: &NodeCx<'_>,
+    conn: ConnId,
+    head: &RequestHead,
+) -> Option<((u16, &'static str), &'static str)> {
+    // On a connection that we opened, nobody found us by a name.
+    let called = !conn.is_inbound();
+    if pages::is_of_another_page(&head.headers) {
+        let text =
+            "A page elsewhere asked for this. Follow its link, or open the address by itself.\n";
+        Some((FORBIDDEN, text))
+    } else if !called && pages::is_by_another_name(head, &cx.config.hosts) {
+        Some((MISDIRECTED, OTHER_NAME))
+    } else {
+        None
     }
 }
 
@@ -543,12 +522,6 @@ fn content_fits(subject: &RequestSubject, head: &RequestHead) -> Option<bool> {
         .filter_map(|urn| Sha1::parse_urn(urn.trim_ascii().as_bytes()))
         .map(|wanted| wanted == have)
         .reduce(|all, one| all && one)
-}
-
-/// A stranger's text, cut to the length that an event repeats.
-pub(in crate::node) fn clip(text: &str) -> String {
-    const MOST: usize = 256;
-    if text.len() <= MOST { text.into() } else { text.chars().take(MOST).collect() }
 }
 
 /// True when a body follows the head; none of the requests we serve has one.

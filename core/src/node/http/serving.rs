@@ -4,13 +4,13 @@
 use core::mem;
 
 use super::Http;
+use super::exchange::{BodyTransfer, Exchange};
 use super::guard::Passage;
-use super::push::PushWish;
 use super::reply::{Form, ReplyWriter};
 use crate::id::ConnId;
-use crate::node::connections::{BodyTransfer, ConnPhase, Timer};
+use crate::node::connections::{ExpiredTimer, Owner, Timer};
 use crate::node::cx::NodeCx;
-use crate::node::parts::UnfinishedDownloads;
+use crate::node::service::RunsEngine as _;
 use crate::node::{ConnEvent, NodeLimit, StoreError};
 use crate::queue::server;
 use crate::time::{Duration, Instant};
@@ -19,85 +19,74 @@ use crate::wire::http::{HeadError, RequestHead};
 
 impl Http {
     /// Processes what is unread on a connection on which others send requests:
-    /// answers as many as are complete and may be answered now. Returns a
-    /// request for a push; the caller must answer it before it calls this
-    /// again.
-    pub(in crate::node) fn read(
-        &mut self,
-        cx: &mut NodeCx<'_>,
-        conn: ConnId,
-        parts: &UnfinishedDownloads,
-    ) -> Option<PushWish> {
+    /// answers as many as are complete and may be answered now.
+    pub(super) fn read_requests(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         let most = cx.config.limits.pipeline;
-        let state = cx.io.open(conn)?;
-        if matches!(
-            state.phase,
-            ConnPhase::Sending(_) | ConnPhase::Listing(_) | ConnPhase::Receiving
-        ) {
+        let Some(state) = cx.io.open(conn) else { return };
+        if let Some(Exchange::Sending(_) | Exchange::Listing(_) | Exchange::Receiving) =
+            self.exchanges.get(&conn)
+        {
             // A request received during a transfer waits for its end.
             let much = state.unread.len() > cx.config.limits.head_bytes as usize;
             if much || heads(&state.unread) > most {
                 self.refuse(cx, conn, NodeLimit::Pipeline, None);
             }
-            return None;
+            return;
         }
         let bytes = mem::take(&mut state.unread);
-        let (mut used, mut answered, mut wish) = (0, 0, None);
-        while used < bytes.len() && wish.is_none() {
-            match cx.io.open(conn).map(|c| &c.phase) {
-                Some(ConnPhase::Fresh | ConnPhase::Serving { .. }) => {}
-                Some(ConnPhase::Held) => {
+        let (mut used, mut answered) = (0, 0);
+        while used < bytes.len() && cx.io.open(conn).is_some() {
+            match self.exchanges.get(&conn) {
+                None | Some(Exchange::Idle { .. }) => {}
+                Some(Exchange::Held) => {
                     // It sent more, so it does not wait for its held answer any
                     // more.
-                    self.queue(cx, server::Input::Answer { conn });
-                    if !self.has_parked(conn) {
-                        continue;
+                    self.feed(cx, server::Input::Answer { conn });
+                    if matches!(self.exchanges.get(&conn), Some(Exchange::Held)) {
+                        break;
                     }
-                    break;
+                    continue;
                 }
-                _ => break,
+                Some(_) => break,
             }
             if answered > most {
-                self.refuse(cx, conn, NodeLimit::Pipeline, None);
-                return None;
+                return self.refuse(cx, conn, NodeLimit::Pipeline, None);
             }
-            match self.one_request(cx, conn, &bytes[used..], parts) {
-                Some((taken, wanted)) => {
-                    used += taken;
-                    wish = wanted;
-                }
+            let wishes = cx.wishes.len();
+            match self.one_request(cx, conn, &bytes[used..]) {
+                Some(taken) => used += taken,
                 None => break,
             }
             answered += 1;
+            if cx.wishes.len() > wishes {
+                // It is answered when the overlay has passed the push on.
+                break;
+            }
         }
-        let state = cx.io.open(conn)?;
-        state.keep_unread(bytes, used);
-        await_request(cx, conn, answered > 0);
-        wish
+        if let Some(state) = cx.io.open(conn) {
+            state.keep_unread(bytes, used);
+            await_request(self, cx, conn, answered > 0);
+        }
     }
 
-    /// Parses one request, and answers it unless it asks for a push. Returns
-    /// the length of its head, or `None` when the head is not complete.
-    fn one_request(
-        &mut self,
-        cx: &mut NodeCx<'_>,
-        conn: ConnId,
-        bytes: &[u8],
-        parts: &UnfinishedDownloads,
-    ) -> Option<(usize, Option<PushWish>)> {
+    /// Parses one request, and answers it unless that is up to others. Returns
+    /// the length of its head, or `None` when the head is not complete or must
+    /// wait.
+    fn one_request(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, bytes: &[u8]) -> Option<usize> {
         let error = match RequestHead::parse(bytes, &cx.config.limits.head()) {
             Ok(None) => return None,
             Ok(Some((head, used))) => {
-                let state = cx.io.open(conn)?;
-                if matches!(state.phase, ConnPhase::Fresh) {
-                    state.phase = ConnPhase::Serving { place_until: Instant::ZERO };
-                }
+                cx.io.pass_to(conn, Owner::Http)?;
+                self.exchanges.entry(conn).or_insert(Exchange::IDLE);
                 return match self.pass(cx, conn, &head, bytes.len()) {
                     Passage::Open if self.is_upload(&head) => {
-                        Some((used + self.upload(cx, conn, &head, &bytes[used..]), None))
+                        Some(used + self.upload(cx, conn, &head, &bytes[used..]))
                     }
-                    Passage::Open => Some((used, self.request(cx, conn, &head, parts))),
-                    Passage::Closed => Some((used, None)),
+                    Passage::Open => {
+                        self.request(cx, conn, &head);
+                        Some(used)
+                    }
+                    Passage::Closed => Some(used),
                     Passage::Waits => None,
                 };
             }
@@ -134,23 +123,15 @@ impl Http {
             let writer = ReplyWriter::from_cx(cx);
             self.say(cx, conn, writer.short(why, Form::CLOSE));
         } else {
-            let idle = matches!(
-                cx.io.get(conn).map(|c| &c.phase),
-                Some(ConnPhase::Fresh | ConnPhase::Serving { .. })
-            );
+            let idle = matches!(self.exchanges.get(&conn), None | Some(Exchange::Idle { .. }));
             self.close(cx, conn, idle, "a limit was reached");
         }
     }
 
-    /// A timer of the connection, due at `due`, expired.
-    pub(in crate::node) fn run_out(
-        &mut self,
-        cx: &mut NodeCx<'_>,
-        conn: ConnId,
-        timer: Timer,
-        due: Instant,
-    ) {
-        // Whoever may be a peer of the overlay does not get an HTTP reply.
+    /// A timer of a connection expired.
+    pub(super) fn timer_expired(&mut self, cx: &mut NodeCx<'_>, expired: ExpiredTimer) {
+        let ExpiredTimer { conn, timer, due } = expired;
+        // What may be a peer of the overlay does not get an HTTP reply.
         let silent = |unread: &[u8]| Hello::BEGINS.as_bytes().starts_with(unread);
         let silent = cx.io.get(conn).is_none_or(|c| silent(&c.unread));
         match timer {
@@ -165,11 +146,9 @@ impl Http {
         }
     }
 
-    /// The host reports how much of the range has been sent. At its end the
-    /// caller must read the connection again, for what was received meanwhile.
-    pub(in crate::node) fn served(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, bytes: u64) {
-        let Some(state) = cx.io.open(conn) else { return };
-        let ConnPhase::Sending(transfer) = &mut state.phase else { return };
+    /// The host reports how much of the range has been sent.
+    pub(super) fn served(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, bytes: u64) {
+        let Some(Exchange::Sending(transfer)) = self.exchanges.get_mut(&conn) else { return };
         let whole = transfer.end - transfer.start;
         let (before, next) = match &transfer.archive {
             Some(archive) => (archive.before, bytes >= archive.size),
@@ -178,7 +157,7 @@ impl Http {
         transfer.sent = transfer.sent.max(before.saturating_add(bytes).min(whole));
         let sent = transfer.sent;
         if sent < whole {
-            self.queue(cx, server::Input::Progress { conn, bytes: sent });
+            self.feed(cx, server::Input::Progress { conn, bytes: sent });
             if next {
                 self.archive_on(cx, conn);
             }
@@ -189,21 +168,20 @@ impl Http {
 
     /// The whole body has been sent, or has been given to the host.
     pub(super) fn all_served(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
-        let Some(state) = cx.io.open(conn) else { return };
-        let ConnPhase::Sending(transfer) = &mut state.phase else { return };
-        transfer.sent = transfer.end - transfer.start;
-        let idle = ConnPhase::Serving { place_until: Instant::ZERO };
-        let ConnPhase::Sending(done) = mem::replace(&mut state.phase, idle) else { return };
+        let Some(Exchange::Sending(mut done)) = self.exchanges.remove(&conn) else { return };
+        self.exchanges.insert(conn, Exchange::IDLE);
+        done.sent = done.end - done.start;
         cx.io.rest(conn);
         self.sent(cx, conn, &done);
         if done.keep {
-            await_request(cx, conn, true);
+            await_request(self, cx, conn, true);
+            cx.io.read_again(conn);
         }
     }
 
     fn sent(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, done: &BodyTransfer) {
         cx.tell(ConnEvent::Sent { conn, bytes: done.sent });
-        self.queue(
+        self.feed(
             cx,
             match (done.last, done.keep) {
                 (false, false) => server::Input::Parted { conn },
@@ -217,8 +195,7 @@ impl Http {
 
     /// Checks the rate of a reader at the end of a window, which was `due`.
     fn check_reader(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, due: Instant) {
-        let Some(state) = cx.io.open(conn) else { return };
-        let ConnPhase::Sending(transfer) = &mut state.phase else { return };
+        let Some(Exchange::Sending(transfer)) = self.exchanges.get_mut(&conn) else { return };
         let taken = transfer.sent - transfer.judged;
         transfer.judged = transfer.sent;
         let limits = &cx.config.limits;
@@ -239,16 +216,7 @@ impl Http {
 
     /// The file being served cannot be read to its end. The announced
     /// `Content-Length` cannot be kept, so the connection must break.
-    pub(in crate::node) fn unreadable(
-        &mut self,
-        cx: &mut NodeCx<'_>,
-        conn: ConnId,
-        why: StoreError,
-    ) {
-        let sending = matches!(cx.io.open(conn).map(|c| &c.phase), Some(ConnPhase::Sending(_)));
-        if !sending {
-            return;
-        }
+    pub(super) fn unreadable(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, why: StoreError) {
         let why = match why {
             StoreError::Changed => "the file changed while it was sent",
             StoreError::Denied => "the file may not be read",
@@ -258,29 +226,28 @@ impl Http {
     }
 }
 
-/// The connection waits for its next request; the caller must read it, for what
-/// was received meanwhile.
-pub(super) fn rest(cx: &mut NodeCx<'_>, conn: ConnId) {
+/// The connection waits for its next request, which may have been received
+/// already.
+pub(super) fn rest(http: &mut Http, cx: &mut NodeCx<'_>, conn: ConnId) {
     cx.io.rest(conn);
-    if let Some(state) = cx.io.open(conn) {
-        state.phase = ConnPhase::Serving { place_until: Instant::ZERO };
-    }
-    await_request(cx, conn, true);
+    http.exchanges.insert(conn, Exchange::IDLE);
+    await_request(http, cx, conn, true);
+    cx.io.read_again(conn);
 }
 
 /// Sets the deadline for what is expected next on a connection that we serve.
 /// `answered`: a request was answered just now, so the time starts again.
-pub(super) fn await_request(cx: &mut NodeCx<'_>, conn: ConnId, answered: bool) {
+pub(super) fn await_request(http: &Http, cx: &mut NodeCx<'_>, conn: ConnId, answered: bool) {
     let (now, limits) = (cx.now, &cx.config.limits);
+    let Some(Exchange::Idle { place_until }) = http.exchanges.get(&conn) else { return };
     let Some(state) = cx.io.open(conn) else { return };
-    let ConnPhase::Serving { place_until } = state.phase else { return };
     let (partial, timer) = (!state.unread.is_empty(), state.timer());
     if partial && (answered || timer != Some(Timer::Head)) {
         cx.io.wake(conn, now + limits.request_deadline, Timer::Head);
     } else if !partial && (answered || timer.is_none()) {
         // A client with a place is not idle until the place expires.
-        let until = place_until.max(now + limits.idle_deadline);
-        cx.io.wake(conn, until, Timer::Idle);
+        let idle = now + limits.idle_deadline;
+        cx.io.wake(conn, place_until.map_or(idle, |until| until.max(idle)), Timer::Idle);
     }
 }
 

@@ -7,18 +7,20 @@ use core::net::SocketAddr;
 
 use super::Http;
 use super::archive;
+use super::exchange::Exchange;
 use super::reply::ReplyWriter;
 use super::request::UploadRequest;
 use super::serving;
 use crate::id::ConnId;
 use crate::lease::membership::Leader;
 use crate::lease::{PARTS, Partition};
-use crate::node::connections::ConnPhase;
+use crate::node::catalog::Catalog;
 use crate::node::cx::NodeCx;
 use crate::node::parts::{BodySource, RequestSubject};
+use crate::node::service::RunsEngine as _;
 use crate::node::{ConnEvent, FileRef};
 use crate::queue::{FileKey, StoredEntry, server};
-use crate::time::{Duration, Instant};
+use crate::time::Duration;
 use crate::wire::http::Target;
 
 /// When a client that queues asks again, if it does not understand where it was
@@ -45,18 +47,20 @@ impl Http {
         if parts == 0 {
             return;
         }
-        self.queue(cx, server::Input::Release { parts });
+        self.feed(cx, server::Input::Release { parts });
         let gone =
             |asked: &UploadRequest| Partition::containing(asked.subject.key).bit() & parts != 0;
-        let held = self.held.iter().filter(|(_, asked)| gone(asked));
+        let held = self.asked.iter().filter(|(_, asked)| gone(asked));
         let held: Vec<ConnId> = held.map(|(conn, _)| *conn).collect();
         for conn in held {
-            let Some(asked) = self.held.remove(&conn) else { continue };
-            let Some(state) = cx.io.open(conn) else { continue };
-            state.phase = ConnPhase::Serving { place_until: Instant::ZERO };
+            let Some(asked) = self.asked.remove(&conn) else { continue };
+            if cx.io.open(conn).is_none() {
+                continue;
+            }
+            self.exchanges.insert(conn, Exchange::IDLE);
             let leader = self.leader(asked.subject.key);
             self.elsewhere(cx, conn, &asked, leader);
-            serving::await_request(cx, conn, true);
+            serving::await_request(self, cx, conn, true);
         }
     }
 
@@ -75,9 +79,9 @@ impl Http {
             }
         }
         for row in rows {
-            self.queue(cx, server::Input::Restore(row));
+            self.feed(cx, server::Input::Restore(row));
         }
-        self.queue(cx, server::Input::Joined);
+        self.feed(cx, server::Input::Joined);
     }
 
     /// The parts that are ours, as a set.
@@ -120,32 +124,32 @@ impl Http {
             return self.say(cx, conn, writer.come_back(BETWEEN, again, *form));
         };
         let file = self.described(cx, conn, subject);
-        let to = (at, &self.known_everywhere(subject));
+        let to = (at, &known_everywhere(&cx.shelf.files, subject));
         let again = AGAIN.scaled(cx.config.queue.time_scale);
         let reply = writer.elsewhere(&file, to, (*dialect, again), *form);
         self.say(cx, conn, reply);
     }
+}
 
-    /// A name of a file that means the same at every member; numbers do not.
-    fn known_everywhere(&self, subject: &RequestSubject) -> Target {
-        let by_name = |path: &str| Target::Path { path: path.into(), query: "".into() };
-        match &subject.body {
-            BodySource::Folder(folder) => {
-                Target::Path { path: folder.clone(), query: archive::QUERY.into() }
-            }
-            BodySource::File(FileRef::Shared(index)) => {
-                let info = self.files.get(*index);
-                // Of several files of one name, it leads to one.
-                let named = info.filter(|info| {
-                    self.files.by_path(&info.name).is_some_and(|first| first.index == *index)
-                });
-                match (named, subject.sha1) {
-                    (Some(info), _) => by_name(&info.name),
-                    (None, Some(sha1)) => Target::Urn(sha1),
-                    (None, None) => by_name(info.map_or("", |info| &info.name)),
-                }
-            }
-            BodySource::File(_) => subject.sha1.map_or_else(|| by_name(""), Target::Urn),
+/// A name of a file that means the same at every member; numbers do not.
+fn known_everywhere(files: &Catalog, subject: &RequestSubject) -> Target {
+    let by_name = |path: &str| Target::Path { path: path.into(), query: "".into() };
+    match &subject.body {
+        BodySource::Folder(folder) => {
+            Target::Path { path: folder.clone(), query: archive::QUERY.into() }
         }
+        BodySource::File(FileRef::Shared(index)) => {
+            let info = files.get(*index);
+            // Of several files of one name, it leads to one.
+            let named = info.filter(|info| {
+                files.by_path(&info.name).is_some_and(|first| first.index == *index)
+            });
+            match (named, subject.sha1) {
+                (Some(info), _) => by_name(&info.name),
+                (None, Some(sha1)) => Target::Urn(sha1),
+                (None, None) => by_name(info.map_or("", |info| &info.name)),
+            }
+        }
+        BodySource::File(_) => subject.sha1.map_or_else(|| by_name(""), Target::Urn),
     }
 }

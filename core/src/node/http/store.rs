@@ -2,18 +2,19 @@
 //! that was known is taken back.
 
 use super::Http;
+use super::exchange::Exchange;
 use super::reply::{Form, ReplyWriter};
 use super::serving;
 use crate::id::ConnId;
-use crate::node::connections::ConnPhase;
 use crate::node::cx::NodeCx;
-use crate::node::{ConnEvent, Output};
+use crate::node::service::RunsEngine as _;
+use crate::node::{ConnEvent, ConnOutput, Output};
 use crate::queue::server;
-use crate::time::{Duration, Instant};
+use crate::time::Duration;
 
 /// What is to be saved before it is promised cannot be saved now.
 const UNAVAILABLE: (u16, &str) = (503, "Service Unavailable");
-/// When whoever hears that asks again.
+/// When a client that hears that asks again.
 const MUTE: Duration = Duration::from_secs(5);
 
 impl Http {
@@ -21,7 +22,7 @@ impl Http {
     pub(in crate::node) fn store(&mut self, cx: &mut NodeCx<'_>, there: bool) {
         let was_mute = core::mem::replace(&mut self.mute, !there);
         if there && was_mute {
-            self.queue(cx, server::Input::Excuse);
+            self.feed(cx, server::Input::Excuse);
         }
     }
 
@@ -33,8 +34,8 @@ impl Http {
     }
 
     /// What was answered on a connection is not said, because it could not be
-    /// saved in time: the client is told to come back. After `several` writes
-    /// nobody knows how many answers it waits for, and the connection ends.
+    /// saved in time: the client is told to come back. After `several` writes it
+    /// is not known how many answers it waits for, and the connection ends.
     pub(in crate::node) fn retract_replies(
         &mut self,
         cx: &mut NodeCx<'_>,
@@ -42,18 +43,19 @@ impl Http {
         several: bool,
     ) {
         let Some(state) = cx.io.get(conn).filter(|_| self.mute) else { return };
-        let (keep, granted) = match &state.phase {
-            ConnPhase::Closing => (false, false),
-            ConnPhase::Sending(transfer) => (transfer.keep && !several, true),
+        if !state.answers() {
+            return;
+        }
+        let closed = state.is_closing();
+        let (keep, granted) = match self.exchanges.get(&conn) {
+            _ if closed => (false, false),
+            Some(Exchange::Sending(transfer)) => (transfer.keep && !several, true),
             _ => (!several, false),
         };
-        let closed = matches!(state.phase, ConnPhase::Closing);
         cx.tell(ConnEvent::Unsaid { conn });
         if granted {
             cx.io.rest(conn);
-            if let Some(state) = cx.io.open(conn) {
-                state.phase = ConnPhase::Serving { place_until: Instant::ZERO };
-            }
+            self.exchanges.insert(conn, Exchange::IDLE);
         }
         let form = if keep { Form::KEEP } else { Form::CLOSE };
         let again = MUTE.scaled(cx.config.queue.time_scale);
@@ -62,12 +64,13 @@ impl Http {
         // The answer comes first: what the queue changes would hold it back.
         self.write(cx, conn, reply);
         if !closed {
-            self.queue(cx, server::Input::Unsaid { conn });
+            self.feed(cx, server::Input::Unsaid { conn });
         }
         if closed {
-            cx.fx.output(Output::Close { conn, flush: true });
+            cx.fx.output(Output::Connection(conn, ConnOutput::Close { flush: true }));
         } else if keep {
-            serving::await_request(cx, conn, true);
+            serving::await_request(self, cx, conn, true);
+            cx.io.read_again(conn);
         } else {
             self.close(cx, conn, true, why);
         }

@@ -8,9 +8,8 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use super::OverlayService;
 use crate::address::{canonical, may_dial};
 use crate::id::Guid;
-use crate::node::Output;
 use crate::node::cx::NodeCx;
-use crate::node::http::Http;
+use crate::node::{MessageOutput, Output};
 use crate::time::{Duration, Instant};
 use crate::wire::gnutella::ggep::{self, GgepBlock};
 use crate::wire::gnutella::{
@@ -76,7 +75,6 @@ impl OverlayService {
     pub(in crate::node) fn receive(
         &mut self,
         cx: &mut NodeCx<'_>,
-        http: &Http,
         from: SocketAddr,
         data: &OverlayPayload,
     ) {
@@ -87,7 +85,7 @@ impl OverlayService {
         let Some(kind) = kind.filter(|_| header.length as usize == payload.len()) else { return };
         match OverlayMessage::parse(MessageFrame { header, kind, payload }) {
             Ok(OverlayMessage { guid, body: MessageBody::Ping(ping), .. }) => {
-                self.tell_hosts(cx, http, (guid, from), &ping);
+                self.tell_hosts(cx, (guid, from), &ping);
             }
             Ok(OverlayMessage { guid, body: MessageBody::Pong(pong), .. }) => {
                 self.learn_hosts(cx, (guid, from), &pong);
@@ -96,13 +94,7 @@ impl OverlayService {
         }
     }
 
-    fn tell_hosts(
-        &mut self,
-        cx: &mut NodeCx<'_>,
-        http: &Http,
-        (guid, from): (Guid, SocketAddr),
-        ping: &Ping,
-    ) {
+    fn tell_hosts(&mut self, cx: &mut NodeCx<'_>, (guid, from): (Guid, SocketAddr), ping: &Ping) {
         let Some(at) = self.reachable(cx) else { return };
         if from.port() == 0 || !self.caches.admits(cx.now, from.ip()) {
             return;
@@ -114,8 +106,8 @@ impl OverlayService {
             let hosts: Vec<u8> = hosts.filter_map(packed).take(TOLD).flatten().collect();
             ggep::write(&[GgepBlock::new(b"IPP", &hosts)], false, &mut ggep);
         }
-        let files = u32::try_from(http.files.len()).unwrap_or(u32::MAX);
-        let pong = Pong { at, files, kilobytes: http.files.kilobytes(), ggep: ggep.into() };
+        let files = u32::try_from(cx.shelf.files.len()).unwrap_or(u32::MAX);
+        let pong = Pong { at, files, kilobytes: cx.shelf.files.kilobytes(), ggep: ggep.into() };
         send(cx, from, guid, MessageBody::Pong(pong));
     }
 
@@ -142,7 +134,11 @@ impl OverlayService {
 
 fn send(cx: &mut NodeCx<'_>, to: SocketAddr, guid: Guid, body: MessageBody) {
     let data = OverlayMessage { guid, ttl: 1, hops: 0, body }.to_bytes();
-    cx.fx.output(Output::Datagrams { to, segment: data.len() as u32, data: data.into() });
+    cx.fx.output(Output::Messages(MessageOutput::Datagrams {
+        to,
+        segment: data.len() as u32,
+        data: data.into(),
+    }));
 }
 
 /// The data of an extension.

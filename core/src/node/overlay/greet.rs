@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::mem;
 use core::net::SocketAddr;
 
@@ -10,9 +9,9 @@ use super::OverlayService;
 use super::wire::{HandshakeStage, OverlayWire, neighbour};
 use crate::address::{may_dial, plausible};
 use crate::id::ConnId;
-use crate::node::connections::{ConnPhase, Timer};
+use crate::node::connections::Timer;
 use crate::node::cx::NodeCx;
-use crate::node::http::Http;
+use crate::node::service::RunsEngine as _;
 use crate::node::{ConnEvent, NodeAnswer, NodeLimit, NodeOp, Output};
 use crate::routing;
 use crate::wire::gnutella::{HandshakeOffer, HandshakeReply, Hello, OverlayMessage, parse_tries};
@@ -53,29 +52,18 @@ impl OverlayService {
     }
 
     /// A dial to a neighbour succeeded.
-    pub(in crate::node) fn dialed(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
-        let Some(state) = cx.io.open(conn) else { return };
-        state.phase = ConnPhase::Overlay;
-        let peer = state.peer;
+    pub(super) fn dialed(&self, cx: &mut NodeCx<'_>, conn: ConnId) {
+        let Some(peer) = cx.io.get(conn).map(|state| state.peer) else { return };
         let data = self.offer(cx, peer).connect();
         cx.io.write(conn, data, cx.fx);
         cx.io.wake(conn, cx.now + cx.config.limits.request_deadline, Timer::Head);
-    }
-
-    /// The first line was `GNUTELLA`. Whatever the outcome, the connection is
-    /// not HTTP.
-    pub(in crate::node) fn called(&mut self, cx: &mut NodeCx<'_>, http: &Http, conn: ConnId) {
-        if let Some(state) = cx.io.open(conn) {
-            state.phase = ConnPhase::Overlay;
-        }
-        self.read(cx, http, conn);
     }
 
     /// Reads the head of a host that connected, once it is complete.
     ///
     /// # Errors
     /// The limit it violates; it does not become a neighbour.
-    fn hello(&mut self, cx: &mut NodeCx<'_>, http: &Http, conn: ConnId) -> Result<(), NodeLimit> {
+    fn hello(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) -> Result<(), NodeLimit> {
         let Some(state) = cx.io.open(conn) else { return Ok(()) };
         let bytes = mem::take(&mut state.unread);
         let parsed = Hello::parse(&bytes, &cx.config.limits.head());
@@ -100,7 +88,7 @@ impl OverlayService {
         let most = if leaf { config.leaves } else { config.neighbours };
         if self.count(leaf) >= most as usize {
             let why = (503, "Enough neighbours");
-            self.send_away(cx, http, conn, why, "there are enough neighbours");
+            self.send_away(cx, conn, why, "there are enough neighbours");
             return Ok(());
         }
         match hello {
@@ -108,13 +96,13 @@ impl OverlayService {
                 self.wires.insert(conn, OverlayWire::old(peer));
                 cx.io.write(conn, HandshakeOffer::accept_old(), cx.fx);
                 let old = HandshakeOffer { agent: "0.4".into(), ..HandshakeOffer::default() };
-                self.flow(cx, http, conn, &old, (false, false));
+                self.flow(cx, conn, &old, (false, false));
             }
             Hello::New(headers) => {
                 let theirs = HandshakeOffer::parse(&headers);
                 if theirs.servent == Some(cx.us.servent) {
                     let why = (403, "That is you");
-                    self.send_away(cx, http, conn, why, "it is we ourselves");
+                    self.send_away(cx, conn, why, "it is we ourselves");
                     return Ok(());
                 }
                 let deflates = theirs.inflates && cx.config.overlay.deflate;
@@ -123,7 +111,7 @@ impl OverlayService {
                 let twin = at.and_then(|at| self.twin(conn, at));
                 if twin.is_some_and(OverlayWire::is_met) {
                     let why = (409, "Already connected");
-                    self.send_away(cx, http, conn, why, "it is connected already");
+                    self.send_away(cx, conn, why, "it is connected already");
                     return Ok(());
                 }
                 // A caller may help us when we know hardly any hosts, but must
@@ -151,7 +139,6 @@ impl OverlayService {
     fn send_away(
         &mut self,
         cx: &mut NodeCx<'_>,
-        http: &Http,
         conn: ConnId,
         (status, reason): (u16, &str),
         why: &str,
@@ -159,22 +146,19 @@ impl OverlayService {
         let Some(peer) = cx.io.get(conn).map(|state| state.peer) else { return };
         let data = self.offer(cx, peer).refuse(status, reason, &self.hosts.some(TRIES));
         cx.io.write(conn, data, cx.fx);
-        self.close(cx, http, conn, true, why);
+        self.close(cx, conn, true, why);
     }
 
     /// Processes the unread bytes.
-    pub(in crate::node) fn read(&mut self, cx: &mut NodeCx<'_>, http: &Http, conn: ConnId) {
-        if self.proxy_answers(cx, http, conn) {
-            return;
-        }
+    pub(super) fn read_neighbour(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         if !self.wires.contains_key(&conn)
-            && let Err(limit) = self.hello(cx, http, conn)
+            && let Err(limit) = self.hello(cx, conn)
         {
-            return self.refuse(cx, http, conn, limit);
+            return self.refuse(cx, conn, limit);
         }
         let wire = self.wires.get(&conn);
         if wire.is_some_and(|wire| !matches!(wire.stage, HandshakeStage::Open(_))) {
-            self.reply(cx, http, conn);
+            self.reply(cx, conn);
         }
         let Some(state) = cx.io.open(conn) else { return };
         let Some(wire) = self.wires.get_mut(&conn) else { return };
@@ -183,9 +167,8 @@ impl OverlayService {
         }
         let data = core::mem::take(&mut state.unread);
         if let Err(why) = wire.push(cx.now, data) {
-            return self.route(cx, http, routing::Input::Broken { conn, why });
+            return self.route(cx, routing::Input::Broken { conn, why });
         }
-        let mut written = Vec::new();
         while let Some(wire) = self.wires.get_mut(&conn) {
             let input = match wire.next() {
                 Ok(None) => break,
@@ -198,21 +181,21 @@ impl OverlayService {
                 }
                 Err(why) => routing::Input::Broken { conn, why },
             };
-            self.route_one(cx, http, input, &mut written);
+            self.feed(cx, input);
         }
-        self.settle(cx, http, &written);
+        self.settle(cx);
     }
 
     /// Reads the head that answers ours, or the last head of a host we
     /// accepted.
-    fn reply(&mut self, cx: &mut NodeCx<'_>, http: &Http, conn: ConnId) {
+    fn reply(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         let limits = cx.config.limits.head();
         let Some(state) = cx.io.open(conn) else { return };
         let peer = state.peer;
         let (reply, used) = match HandshakeReply::parse(&state.unread, &limits) {
             Ok(None) => return,
             Ok(Some(reply)) => reply,
-            Err(error) => return self.refuse(cx, http, conn, limit(error)),
+            Err(error) => return self.refuse(cx, conn, limit(error)),
         };
         state.unread.drain(..used);
         let theirs = HandshakeOffer::parse(&reply.headers);
@@ -221,17 +204,17 @@ impl OverlayService {
             self.note_tries(cx, &reply.headers, peer);
         }
         if !reply.is_ok() {
-            return self.not_wanted(cx, http, conn, &reply);
+            return self.not_wanted(cx, conn, &reply);
         }
         let Some(wire) = self.wires.get(&conn) else { return };
         match &wire.stage {
             HandshakeStage::Answering { offer, deflates } => {
                 let (offer, deflates) = (offer.clone(), *deflates);
-                self.flow(cx, http, conn, &offer, (theirs.deflates, deflates));
+                self.flow(cx, conn, &offer, (theirs.deflates, deflates));
             }
             HandshakeStage::Calling if self.crossed(cx, conn) => {
                 let why = (409, "Already connected");
-                self.send_away(cx, http, conn, why, "it has connected meanwhile");
+                self.send_away(cx, conn, why, "it has connected meanwhile");
             }
             HandshakeStage::Calling => {
                 let deflates = theirs.inflates && cx.config.overlay.deflate;
@@ -240,7 +223,7 @@ impl OverlayService {
                 if let Some(remote) = theirs.remote.filter(|ip| plausible(*ip, peer.ip())) {
                     self.seen_at(remote);
                 }
-                self.flow(cx, http, conn, &theirs, (theirs.deflates, deflates));
+                self.flow(cx, conn, &theirs, (theirs.deflates, deflates));
             }
             HandshakeStage::Refused | HandshakeStage::Open(_) => {}
         }
@@ -263,13 +246,7 @@ impl OverlayService {
 
     /// The host we dialed, or had accepted, refuses us. Its reason is reported;
     /// when the reason is about us, it is not dialed for a while.
-    fn not_wanted(
-        &mut self,
-        cx: &mut NodeCx<'_>,
-        http: &Http,
-        conn: ConnId,
-        reply: &HandshakeReply,
-    ) {
+    fn not_wanted(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, reply: &HandshakeReply) {
         let HandshakeReply { status, reason, .. } = reply;
         let reason: String = reason.chars().take(REASON).collect();
         if let Some(at) = self.wires.get(&conn).and_then(OverlayWire::called) {
@@ -286,14 +263,13 @@ impl OverlayService {
             cx.fx.output(Output::Answer(NodeAnswer::Refused { at, status: *status, reason }));
         }
         let why = alloc::format!("it does not want us: {status} {reason}");
-        self.close(cx, http, conn, false, why.trim_end());
+        self.close(cx, conn, false, why.trim_end());
     }
 
     /// The handshake is complete: messages follow.
     fn flow(
         &mut self,
         cx: &mut NodeCx<'_>,
-        http: &Http,
         conn: ConnId,
         offer: &HandshakeOffer,
         (inflates, deflates): (bool, bool),
@@ -314,8 +290,8 @@ impl OverlayService {
         if let Some(at) = neighbour.listen {
             self.hear_of(cx, at, false);
         }
-        self.introduce(cx, http);
-        self.route(cx, http, routing::Input::Opened { conn, peer, neighbour });
+        self.introduce(cx);
+        self.route(cx, routing::Input::Opened { conn, peer, neighbour });
     }
 
     /// Remembers the hosts that a head names.
@@ -328,56 +304,37 @@ impl OverlayService {
     }
 
     /// A handshake violates a limit, or takes too long.
-    pub(in crate::node) fn refuse(
-        &mut self,
-        cx: &mut NodeCx<'_>,
-        http: &Http,
-        conn: ConnId,
-        limit: NodeLimit,
-    ) {
+    pub(super) fn refuse(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, limit: NodeLimit) {
         cx.tell(ConnEvent::Limit { conn, limit });
-        self.close(cx, http, conn, false, "a limit was reached");
+        self.close(cx, conn, false, "a limit was reached");
     }
 
     /// Closes a connection. The router is told at once, not only when the host
     /// reports it gone.
-    pub(super) fn close(
-        &mut self,
-        cx: &mut NodeCx<'_>,
-        http: &Http,
-        conn: ConnId,
-        flush: bool,
-        why: &str,
-    ) {
-        if cx.close(conn, flush, why).is_some() {
-            self.left(cx, http, conn);
+    pub(super) fn close(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, flush: bool, why: &str) {
+        if cx.close(conn, flush, why) {
+            self.left(cx, conn);
         }
     }
 
     /// A neighbour's connection is lost or closed.
-    pub(in crate::node) fn left(&mut self, cx: &mut NodeCx<'_>, http: &Http, conn: ConnId) {
-        if self.proxy_left(cx, http, conn) {
+    pub(super) fn left(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
+        if self.proxy_left(cx, conn) {
             return;
         }
         let Some(wire) = self.wires.remove(&conn) else { return };
         if let Some(at) = wire.called().filter(|at| self.hosts.tried(*at, false)) {
             cx.fx.output(Output::Persist(NodeOp::HostGone(at)));
         }
-        self.route(cx, http, routing::Input::Closed { conn });
+        self.route(cx, routing::Input::Closed { conn });
         self.look_around(cx);
     }
 
     /// The host reports how many bytes for a neighbour are unsent.
-    pub(in crate::node) fn backlog(
-        &mut self,
-        cx: &mut NodeCx<'_>,
-        http: &Http,
-        conn: ConnId,
-        bytes: u64,
-    ) {
+    pub(super) fn backlog(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, bytes: u64) {
         if let Some(wire) = self.wires.get_mut(&conn) {
             wire.behind = bytes;
-            self.route(cx, http, routing::Input::Backlog { conn, bytes });
+            self.route(cx, routing::Input::Backlog { conn, bytes });
         }
     }
 }

@@ -17,7 +17,7 @@ mod obey;
 mod proxies;
 mod wire;
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -29,12 +29,12 @@ use self::hosts::Hosts;
 use self::index::KeywordIndex;
 use self::proxies::ProxyRequest;
 use self::wire::OverlayWire;
-use super::connections::Purpose;
+use super::connections::{ExpiredTimer, NewDial, Owner};
 use super::cx::NodeCx;
-use super::http::Http;
-use super::{FileInfo, HostRow, NodeCommand, NodeOp, Output};
+use super::service::{FollowUps, RunsEngine as _, Service};
+use super::{ConnInput, FileInfo, HostRow, NodeLimit, NodeOp, Output, OverlayCommand};
 use crate::address::{Reach, canonical, is_nearby, reach};
-use crate::engine::{Engine as _, Fx};
+use crate::engine::Engine as _;
 use crate::id::{ConnId, FileIndex, Guid, Sha1};
 use crate::rng::Rng;
 use crate::routing::{self, Router};
@@ -55,6 +55,9 @@ const SEARCHES: usize = 64;
 #[derive(Debug, Clone)]
 pub(super) struct OverlayService {
     router: Router,
+    follow_ups: FollowUps<routing::Input>,
+    /// Neighbours to whom something was written that is not counted as sent yet.
+    written: VecDeque<ConnId>,
     rng: Rng,
     wires: BTreeMap<ConnId, OverlayWire>,
     hosts: Hosts,
@@ -79,6 +82,8 @@ impl OverlayService {
     pub(super) fn new(config: &Config, root: &Rng) -> Self {
         Self {
             router: Router::new(config.router.clone(), root.fork("router", 0)),
+            follow_ups: FollowUps::default(),
+            written: VecDeque::new(),
             rng: root.fork("overlay", 0),
             wires: BTreeMap::new(),
             hosts: Hosts::default(),
@@ -91,16 +96,6 @@ impl OverlayService {
             searches: BTreeMap::new(),
             asks: BTreeMap::new(),
         }
-    }
-
-    /// The next deadline.
-    pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        let look = self.look.map(|at| (at, "neighbours"));
-        // Without neighbours there is nobody to send it to.
-        let keywords = self.keywords.filter(|_| self.router.links() > 0);
-        let keywords = keywords.map(|at| (at, "keywords"));
-        let router = self.router.poll_timeout();
-        look.into_iter().chain(keywords).chain(router).min_by_key(|(at, _)| *at)
     }
 
     fn draw(&mut self) -> Guid {
@@ -130,14 +125,14 @@ impl OverlayService {
 
     /// Tells the router our identity, as far as known, before it sends
     /// anything.
-    fn introduce(&mut self, cx: &mut NodeCx<'_>, http: &Http) {
+    fn introduce(&mut self, cx: &mut NodeCx<'_>) {
         let input = routing::Input::Ourselves {
             servent: cx.us.servent,
             listen: self.reachable(cx),
-            files: u32::try_from(http.files.len()).unwrap_or(u32::MAX),
-            kilobytes: http.files.kilobytes(),
+            files: u32::try_from(cx.shelf.files.len()).unwrap_or(u32::MAX),
+            kilobytes: cx.shelf.files.kilobytes(),
         };
-        self.route(cx, http, input);
+        self.route(cx, input);
     }
 
     /// Where others can reach us; `None` when they cannot.
@@ -175,83 +170,22 @@ impl OverlayService {
         }
     }
 
-    /// Restores hosts from the store, and tries the first of them.
-    pub(super) fn restore(&mut self, cx: &mut NodeCx<'_>, hosts: Vec<HostRow>) {
-        let limits = (cx.config.overlay.host_life, cx.config.overlay.hosts);
-        for gone in self.hosts.restore(cx.now, hosts, limits) {
-            cx.fx.output(Output::Persist(NodeOp::HostGone(gone)));
-        }
-        self.look_around(cx);
-    }
-
     /// How many hosts are known, neighbours included.
     pub(super) const fn hosts(&self) -> usize {
         self.hosts.len()
     }
 
-    /// Carries out a command of the user.
-    pub(super) fn command(&mut self, cx: &mut NodeCx<'_>, http: &Http, command: NodeCommand) {
-        match command {
-            NodeCommand::Join { at } => {
-                self.hear_of(cx, at, true);
-                self.look_around(cx);
-            }
-            NodeCommand::Nearby { at } if is_nearby(at.ip()) => {
-                self.hear_of(cx, at, false);
-                if self.look.is_none() {
-                    self.look_around(cx);
-                }
-            }
-            NodeCommand::Woke { .. } => {
-                self.hosts.forgive(cx.now);
-                self.look_around(cx);
-            }
-            NodeCommand::Search { search, words } => {
-                let guid = self.draw();
-                if self.searches.len() >= SEARCHES {
-                    self.searches.pop_first();
-                }
-                self.searches.insert(guid, search);
-                let wishes =
-                    Wishes { firewalled: self.reachable(cx).is_none(), ..Wishes::default() };
-                let query = asking(wishes, &words);
-                self.route(cx, http, routing::Input::Search { guid, query });
-            }
-            NodeCommand::EndSearch { search } => {
-                let ended = self.searches.iter().find(|(_, other)| **other == search);
-                if let Some(guid) = ended.map(|(guid, _)| *guid) {
-                    self.route(cx, http, routing::Input::EndSearch { guid });
-                }
-            }
-            NodeCommand::AskPush { servent, index, via, proxies } => {
-                self.ask_push(cx, http, (servent, index), (via, proxies));
-            }
-            _ => {}
-        }
+    /// We did not run for a while, or could reach no host: what failed meanwhile
+    /// says nothing.
+    pub(super) fn woke(&mut self, cx: &mut NodeCx<'_>) {
+        self.hosts.forgive(cx.now);
+        self.look_around(cx);
     }
 
     /// Says goodbye to all neighbours.
-    pub(super) fn stop(&mut self, cx: &mut NodeCx<'_>, http: &Http) {
+    pub(super) fn stop(&mut self, cx: &mut NodeCx<'_>) {
         self.look = None;
-        self.route(cx, http, routing::Input::Shutdown);
-    }
-
-    /// Runs expired timers.
-    pub(super) fn handle_timeout(&mut self, cx: &mut NodeCx<'_>, http: &Http) {
-        let now = cx.now;
-        if self.router.poll_timeout().is_some_and(|(at, _)| at <= now) {
-            let mut said = Fx::new();
-            self.router.handle_timeout(now, &mut said);
-            self.obey_router(cx, http, said);
-        }
-        let due = self.keywords.is_some_and(|at| at <= now);
-        if due && self.router.links() > 0 {
-            self.tell_keywords(cx, http);
-        }
-        if self.look.is_some_and(|at| at <= now) {
-            self.look = None;
-            self.look_around(cx);
-        }
+        self.route(cx, routing::Input::Shutdown);
     }
 
     /// Looks for a neighbour when there are too few.
@@ -288,10 +222,11 @@ impl OverlayService {
             self.ask_cache(cx, at);
         }
         let conn = cx.io.number();
+        let dial = NewDial { conn, to: at, owner: Owner::Overlay };
         let calls = if self.hosts.is_named(at) {
-            cx.io.dial(conn, at, Purpose::Neighbour, cx.fx)
+            cx.io.dial(dial, cx.fx)
         } else {
-            cx.io.dial_for_stranger(cx.now, conn, (at, Purpose::Neighbour), cx.fx)
+            cx.io.dial_for_stranger(cx.now, dial, cx.fx)
         };
         if calls {
             self.wires.insert(conn, OverlayWire::calling(at));
@@ -306,10 +241,119 @@ impl OverlayService {
     }
 
     /// Sends neighbours our keyword table.
-    fn tell_keywords(&mut self, cx: &mut NodeCx<'_>, http: &Http) {
+    fn tell_keywords(&mut self, cx: &mut NodeCx<'_>) {
         let table = keywords::table(&self.index);
         (self.keywords, self.told) = (None, true);
-        self.route(cx, http, routing::Input::Keywords { table });
+        self.route(cx, routing::Input::Keywords { table });
+    }
+}
+
+impl Service for OverlayService {
+    type Command = OverlayCommand;
+    /// Hosts; the first of them is tried at once.
+    type Restored = Vec<HostRow>;
+
+    fn restore(&mut self, cx: &mut NodeCx<'_>, hosts: Vec<HostRow>) {
+        let limits = (cx.config.overlay.host_life, cx.config.overlay.hosts);
+        for gone in self.hosts.restore(cx.now, hosts, limits) {
+            cx.fx.output(Output::Persist(NodeOp::HostGone(gone)));
+        }
+        self.look_around(cx);
+    }
+
+    fn on(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, input: ConnInput) {
+        match input {
+            ConnInput::Dialed { local } if self.asks_on(conn) => {
+                self.proxy_dialed(cx, conn, local);
+            }
+            ConnInput::Dialed { .. } => self.dialed(cx, conn),
+            ConnInput::DialFailed { .. } | ConnInput::Closed => self.left(cx, conn),
+            ConnInput::Backlog { bytes } => self.backlog(cx, conn, bytes),
+            // No bodies are sent or received here; the rest is for the layer
+            // below.
+            ConnInput::Accepted { .. }
+            | ConnInput::Bytes { .. }
+            | ConnInput::Served { .. }
+            | ConnInput::Stored { .. }
+            | ConnInput::BodyEnded { .. }
+            | ConnInput::DiskFailed { .. }
+            | ConnInput::Judged { .. }
+            | ConnInput::Kept { .. }
+            | ConnInput::Unsaid { .. } => {}
+        }
+    }
+
+    fn read(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
+        if self.asks_on(conn) {
+            self.read_proxy(cx, conn);
+        } else {
+            self.read_neighbour(cx, conn);
+        }
+    }
+
+    fn run_out(&mut self, cx: &mut NodeCx<'_>, expired: ExpiredTimer) {
+        self.refuse(cx, expired.conn, NodeLimit::RequestDeadline);
+    }
+
+    fn command(&mut self, cx: &mut NodeCx<'_>, command: OverlayCommand) {
+        match command {
+            OverlayCommand::Join { at } => {
+                self.hear_of(cx, at, true);
+                self.look_around(cx);
+            }
+            OverlayCommand::Nearby { at } if is_nearby(at.ip()) => {
+                self.hear_of(cx, at, false);
+                if self.look.is_none() {
+                    self.look_around(cx);
+                }
+            }
+            OverlayCommand::Nearby { .. } => {}
+            OverlayCommand::Search { search, words } => {
+                let guid = self.draw();
+                if self.searches.len() >= SEARCHES {
+                    self.searches.pop_first();
+                }
+                self.searches.insert(guid, search);
+                let wishes =
+                    Wishes { firewalled: self.reachable(cx).is_none(), ..Wishes::default() };
+                let query = asking(wishes, &words);
+                self.route(cx, routing::Input::Search { guid, query });
+            }
+            OverlayCommand::EndSearch { search } => {
+                let ended = self.searches.iter().find(|(_, other)| **other == search);
+                if let Some(guid) = ended.map(|(guid, _)| *guid) {
+                    self.route(cx, routing::Input::EndSearch { guid });
+                }
+            }
+            OverlayCommand::AskPush { servent, index, via, proxies } => {
+                self.ask_push(cx, (servent, index), (via, proxies));
+            }
+        }
+    }
+
+    fn handle_timeout(&mut self, cx: &mut NodeCx<'_>) {
+        let now = cx.now;
+        if self.router.poll_timeout().is_some_and(|(at, _)| at <= now) {
+            self.feed_timeout(cx);
+            self.settle(cx);
+        }
+        let due = self.keywords.is_some_and(|at| at <= now);
+        if due && self.router.links() > 0 {
+            self.tell_keywords(cx);
+        }
+        if self.look.is_some_and(|at| at <= now) {
+            self.look = None;
+            self.look_around(cx);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        let look = self.look.map(|at| (at, "neighbours"));
+        // Without neighbours there is nobody to send it to.
+        let keywords = self.keywords.filter(|_| self.router.links() > 0);
+        let keywords = keywords.map(|at| (at, "keywords"));
+        let router = self.router.poll_timeout();
+        look.into_iter().chain(keywords).chain(router).min_by_key(|(at, _)| *at)
     }
 }
 

@@ -8,122 +8,118 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use super::OverlayService;
 use super::wire::OverlayWire;
 use crate::address::may_dial;
-use crate::engine::{Effect, Engine as _, Fx, FxOf};
+use crate::engine::{Effect, Engine as _, Fx};
 use crate::id::{ConnId, FileIndex, Guid};
-use crate::node::cx::NodeCx;
+use crate::node::cx::{CrossWish, NodeCx};
 use crate::node::hits::HitSender;
-use crate::node::http::Http;
 use crate::node::io::SearchHit as Told;
+use crate::node::service::{EngineCall, FollowUps, RunsEngine};
 use crate::node::{Event, NodeAnswer, Output};
-use crate::routing::{self, Router};
-use crate::wire::gnutella::{Query, QueryHit};
+use crate::routing;
+use crate::wire::gnutella::{OverlayMessage, Query, QueryHit};
 
 /// Push proxies of one servent that the user is told.
 const PROXIES: usize = 4;
 
-impl OverlayService {
-    /// Gives the router an input and carries out its outputs.
-    pub(super) fn route(&mut self, cx: &mut NodeCx<'_>, http: &Http, input: routing::Input) {
-        let mut written = Vec::new();
-        self.route_one(cx, http, input, &mut written);
-        self.settle(cx, http, &written);
+impl RunsEngine<NodeCx<'_>> for OverlayService {
+    type Input = routing::Input;
+    type Output = routing::Output;
+    type Event = routing::Event;
+
+    fn follow_ups(&mut self) -> &mut FollowUps<routing::Input> {
+        &mut self.follow_ups
     }
 
-    /// The same for one of several messages that arrived together. Nothing is
-    /// counted as sent until all of them are processed; so what one neighbour
-    /// sends at once is bounded, for every other neighbour, by the router's
-    /// window and queue.
-    pub(super) fn route_one(
+    fn call(
         &mut self,
         cx: &mut NodeCx<'_>,
-        http: &Http,
-        input: routing::Input,
-        written: &mut Vec<ConnId>,
+        call: EngineCall<routing::Input>,
+        fx: &mut Fx<routing::Output, routing::Event>,
     ) {
-        let mut said = Fx::new();
-        self.router.handle(cx.now, input, &mut said);
-        self.obey(cx, http, said, written);
+        match call {
+            EngineCall::Input(input) => self.router.handle(cx.now, input, fx),
+            EngineCall::Timeout => self.router.handle_timeout(cx.now, fx),
+        }
     }
 
-    /// Carries out the router's outputs.
-    pub(super) fn obey_router(&mut self, cx: &mut NodeCx<'_>, http: &Http, said: FxOf<Router>) {
-        let mut written = Vec::new();
-        self.obey(cx, http, said, &mut written);
-        self.settle(cx, http, &written);
-    }
-
-    fn obey(
-        &mut self,
-        cx: &mut NodeCx<'_>,
-        http: &Http,
-        mut said: FxOf<Router>,
-        written: &mut Vec<ConnId>,
-    ) {
-        for effect in said.drain() {
-            match effect {
-                Effect::Event(event) => cx.fx.event(Event::Routing(event)),
-                Effect::Output(routing::Output::Send { to, message }) => {
-                    for conn in to {
-                        let wire = self.wires.get_mut(&conn);
-                        if let Some(data) = wire.and_then(|wire| wire.write(&message)) {
-                            cx.io.write(conn, data, cx.fx);
-                            if !written.contains(&conn) {
-                                written.push(conn);
-                            }
-                        }
-                    }
-                }
-                Effect::Output(routing::Output::Close { conn }) => {
-                    self.close(cx, http, conn, true, "no neighbour any more");
-                }
-                Effect::Output(routing::Output::Query { guid, hops, query }) => {
-                    self.answer_query(cx, http, (guid, hops), &query);
-                }
-                Effect::Output(routing::Output::Hit { guid, conn, from, hops, hit }) => {
-                    self.tell_hits(cx, guid, (conn, from), hops, &hit);
-                }
-                Effect::Output(routing::Output::Push { index, at }) => {
-                    http.give(cx, SocketAddr::V4(at), index);
-                }
-                Effect::Output(routing::Output::NoWay { servent }) => {
-                    cx.fx.output(Output::Answer(NodeAnswer::NoWay { servent }));
-                }
-                Effect::Output(routing::Output::Host { at }) => {
-                    self.hear_of(cx, SocketAddr::V4(at), false);
-                    if self.look.is_none() {
-                        self.look_around(cx);
-                    }
+    fn carry_out(&mut self, cx: &mut NodeCx<'_>, effect: Effect<routing::Output, routing::Event>) {
+        let wanted = match effect {
+            Effect::Event(event) => return cx.fx.event(Event::Routing(event)),
+            Effect::Output(wanted) => wanted,
+        };
+        match wanted {
+            routing::Output::Send { to, message } => self.send(cx, to, &message),
+            routing::Output::Close { conn } => {
+                self.close(cx, conn, true, "no neighbour any more");
+            }
+            routing::Output::Query { guid, hops, query } => {
+                self.answer_query(cx, (guid, hops), &query);
+            }
+            routing::Output::Hit { guid, conn, from, hops, hit } => {
+                self.tell_hits(cx, guid, (conn, from), hops, &hit);
+            }
+            routing::Output::Push { index, at } => {
+                cx.wishes.push_back(CrossWish::Giv { to: SocketAddr::V4(at), index });
+            }
+            routing::Output::NoWay { servent } => {
+                cx.fx.output(Output::Answer(NodeAnswer::NoWay { servent }));
+            }
+            routing::Output::Host { at } => {
+                self.hear_of(cx, SocketAddr::V4(at), false);
+                if self.look.is_none() {
+                    self.look_around(cx);
                 }
             }
         }
     }
+}
+
+impl OverlayService {
+    /// Gives the router an input and carries out its outputs. What they lead to
+    /// waits until all are carried out; only then is what was written counted as
+    /// sent.
+    pub(super) fn route(&mut self, cx: &mut NodeCx<'_>, input: routing::Input) {
+        self.feed(cx, input);
+        self.settle(cx);
+    }
 
     /// Counts what was written as sent, as far as the host has not reported
-    /// otherwise.
-    pub(super) fn settle(&mut self, cx: &mut NodeCx<'_>, http: &Http, written: &[ConnId]) {
-        for conn in written {
-            if let Some(bytes) = self.wires.get(conn).map(|wire| wire.behind) {
-                self.route(cx, http, routing::Input::Backlog { conn: *conn, bytes });
+    /// otherwise. Of several messages that arrived together, nothing is counted
+    /// until all of them are processed; so what one neighbour sends at once is
+    /// bounded, for every other neighbour, by the router's window and queue.
+    pub(super) fn settle(&mut self, cx: &mut NodeCx<'_>) {
+        if self.follow_ups.are_collected() {
+            return;
+        }
+        while let Some(conn) = self.written.pop_front() {
+            if let Some(bytes) = self.wires.get(&conn).map(|wire| wire.behind) {
+                self.feed(cx, routing::Input::Backlog { conn, bytes });
+            }
+        }
+    }
+
+    fn send(&mut self, cx: &mut NodeCx<'_>, to: Vec<ConnId>, message: &OverlayMessage) {
+        for conn in to {
+            let wire = self.wires.get_mut(&conn);
+            if let Some(data) = wire.and_then(|wire| wire.write(message)) {
+                cx.io.write(conn, data, cx.fx);
+                if !self.written.contains(&conn) {
+                    self.written.push_back(conn);
+                }
             }
         }
     }
 
     /// Answers a query with what we share, unless nobody could download it
     /// because the upload queue is full (AQ-12).
-    fn answer_query(
-        &mut self,
-        cx: &mut NodeCx<'_>,
-        http: &Http,
-        (guid, hops): (Guid, u8),
-        query: &Query,
-    ) {
-        if !http.queue.has_room() || http.files.len() == 0 {
+    fn answer_query(&mut self, cx: &mut NodeCx<'_>, (guid, hops): (Guid, u8), query: &Query) {
+        if !cx.shelf.queue.has_room || cx.shelf.files.len() == 0 {
             return;
         }
         let most = cx.config.overlay.results as usize;
         let mut found: Vec<FileIndex> = query
             .urns()
-            .filter_map(|sha1| http.files.by_sha1(sha1).map(|file| file.index))
+            .filter_map(|sha1| cx.shelf.files.by_sha1(sha1).map(|file| file.index))
             .take(most)
             .collect();
         if query.asks_for_everything() && hops == 0 {
@@ -132,19 +128,19 @@ impl OverlayService {
             let criteria = String::from_utf8_lossy(query.criteria());
             found = self.index.find(&criteria, most);
         }
-        let found = found.iter().filter_map(|index| http.files.get(*index));
-        for hit in self.sender(cx, http).hits(found) {
-            self.route(cx, http, routing::Input::Answer { guid, hops, hit });
+        let found = found.iter().filter_map(|index| cx.shelf.files.get(*index));
+        for hit in self.sender(cx).hits(found) {
+            self.route(cx, routing::Input::Answer { guid, hops, hit });
         }
     }
 
     /// What our hits say about us.
-    fn sender(&self, cx: &NodeCx<'_>, http: &Http) -> HitSender {
+    fn sender(&self, cx: &NodeCx<'_>) -> HitSender {
         HitSender {
             servent: cx.us.servent,
             at: self.place(cx).unwrap_or(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)),
             push: self.reachable(cx).is_none(),
-            busy: http.queue.free() == 0,
+            busy: !cx.shelf.queue.has_free_slot,
             proxies: self.router.proxies(),
         }
     }

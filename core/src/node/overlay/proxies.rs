@@ -9,9 +9,8 @@ use super::OverlayService;
 use crate::address::canonical;
 use crate::id::{ConnId, FileIndex, Guid};
 use crate::node::ConnEvent;
-use crate::node::connections::{ConnPhase, Purpose, Timer};
-use crate::node::cx::NodeCx;
-use crate::node::http::{Http, Passed, PushWish};
+use crate::node::connections::{Owner, Timer};
+use crate::node::cx::{NodeCx, Passed, PushWish};
 use crate::routing::{self, DropReason};
 use crate::wire::gnutella::{OverlayPayload, Push};
 use crate::wire::http::{HeadWriter, ResponseHead, Target};
@@ -33,18 +32,13 @@ pub(super) struct ProxyRequest {
 impl OverlayService {
     /// Passes a push on to a servent whose proxy we are. It only ever leads to
     /// the address that the request came from.
-    pub(in crate::node) fn pass_push(
-        &mut self,
-        cx: &mut NodeCx<'_>,
-        http: &Http,
-        wish: &PushWish,
-    ) -> Passed {
+    pub(in crate::node) fn pass_push(&mut self, cx: &mut NodeCx<'_>, wish: &PushWish) -> Passed {
         let &PushWish { servent, index, at, .. } = wish;
         let push = Push { servent, index, at, ggep: OverlayPayload::new() };
         match self.router.passes(cx.now, &push) {
             Ok(()) => {
                 let guid = self.draw();
-                self.route(cx, http, routing::Input::Proxied { guid, push });
+                self.route(cx, routing::Input::Proxied { guid, push });
                 Passed::On
             }
             Err(DropReason::NoRoute) => Passed::Unknown,
@@ -58,7 +52,6 @@ impl OverlayService {
     pub(super) fn ask_push(
         &mut self,
         cx: &mut NodeCx<'_>,
-        http: &Http,
         (servent, index): (Guid, FileIndex),
         (via, mut proxies): (Option<SocketAddr>, Vec<SocketAddr>),
     ) {
@@ -68,14 +61,13 @@ impl OverlayService {
         proxies.reverse();
         let full = self.asks.len() >= ASKS;
         let left = if full { Vec::new() } else { proxies };
-        self.ask_next(cx, http, ProxyRequest { servent, index, via, left });
+        self.ask_next(cx, ProxyRequest { servent, index, via, left });
     }
 
     /// Asks the next proxy, and after the last one the overlay.
-    fn ask_next(&mut self, cx: &mut NodeCx<'_>, http: &Http, mut ask: ProxyRequest) {
+    fn ask_next(&mut self, cx: &mut NodeCx<'_>, mut ask: ProxyRequest) {
         while let Some(proxy) = ask.left.pop() {
-            let conn = cx.io.number();
-            if cx.io.dial_for_stranger(cx.now, conn, (canonical(proxy), Purpose::Proxy), cx.fx) {
+            if let Some(conn) = cx.dial_for_stranger(canonical(proxy), Owner::Overlay) {
                 self.asks.insert(conn, ask);
                 return;
             }
@@ -86,22 +78,15 @@ impl OverlayService {
         let push = Push { servent, index, at, ggep: OverlayPayload::new() };
         let mut wires = self.wires.iter();
         let via = wires.find(|(_, wire)| via.is_some_and(|at| wire.is(at))).map(|(conn, _)| *conn);
-        self.route(cx, http, routing::Input::Push { guid, push, via });
+        self.route(cx, routing::Input::Push { guid, push, via });
     }
 
     /// A dial to a proxy succeeded: sends the request.
-    pub(in crate::node) fn proxy_dialed(
-        &mut self,
-        cx: &mut NodeCx<'_>,
-        http: &Http,
-        conn: ConnId,
-        local: SocketAddr,
-    ) {
-        let (Some(ask), Some(state)) = (self.asks.get(&conn), cx.io.open(conn)) else { return };
-        state.phase = ConnPhase::Overlay;
+    pub(super) fn proxy_dialed(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, local: SocketAddr) {
+        let (Some(ask), Some(state)) = (self.asks.get(&conn), cx.io.get(conn)) else { return };
         let proxy = state.peer;
         let Some(at) = self.seen_from(cx, local) else {
-            return self.close(cx, http, conn, false, "nobody can connect to us");
+            return self.close(cx, conn, false, "nobody can connect to us");
         };
         let target = Target::Push { servent: Some(ask.servent), index: ask.index };
         let mut head = HeadWriter::request("GET", &target.to_string());
@@ -125,15 +110,17 @@ impl OverlayService {
         })
     }
 
-    /// A proxy answered. True when the connection is one to a proxy.
-    pub(super) fn proxy_answers(&mut self, cx: &mut NodeCx<'_>, http: &Http, conn: ConnId) -> bool {
-        if !self.asks.contains_key(&conn) {
-            return false;
-        }
+    /// True for a connection to a proxy.
+    pub(super) fn asks_on(&self, conn: ConnId) -> bool {
+        self.asks.contains_key(&conn)
+    }
+
+    /// A proxy answered.
+    pub(super) fn read_proxy(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) {
         let limits = cx.config.limits.head();
-        let Some(state) = cx.io.open(conn) else { return true };
+        let Some(state) = cx.io.open(conn) else { return };
         let status = match ResponseHead::parse(&state.unread, &limits) {
-            Ok(None) => return true,
+            Ok(None) => return,
             Ok(Some((head, _))) => Some(head.status),
             Err(_) => None,
         };
@@ -145,16 +132,15 @@ impl OverlayService {
             cx.io.answered(conn);
             cx.close(conn, false, "the proxy passes the push on");
         } else {
-            self.close(cx, http, conn, false, "the proxy does not know the servent");
+            self.close(cx, conn, false, "the proxy does not know the servent");
         }
-        true
     }
 
     /// A connection to a proxy was lost: asks the next one.
-    pub(super) fn proxy_left(&mut self, cx: &mut NodeCx<'_>, http: &Http, conn: ConnId) -> bool {
+    pub(super) fn proxy_left(&mut self, cx: &mut NodeCx<'_>, conn: ConnId) -> bool {
         match self.asks.remove(&conn) {
             Some(ask) => {
-                self.ask_next(cx, http, ask);
+                self.ask_next(cx, ask);
                 true
             }
             None => false,

@@ -11,10 +11,11 @@ use super::cx::SwarmCx;
 use super::io::{SwarmAnswer, SwarmFile};
 use super::partition::{PartitionedSite, name_of};
 use super::peers::{AskingStep, Moving, ServingSide, SwarmPeers};
-use crate::engine::{Effect, Engine as _, Fx, FxOf};
+use crate::engine::{Effect, Engine as _, Fx};
 use crate::id::ConnId;
 use crate::node::Event;
-use crate::node::{ConnEvent, FileRef, Output, StoreError};
+use crate::node::service::{EngineCall, FollowUps, RunsEngine};
+use crate::node::{ConnEvent, ConnOutput, FileRef, Output, StoreError};
 use crate::rng::Rng;
 use crate::swarm::{self, FileNo, FileSpec, Input, LedgerRow, Manager, SwarmRefusal};
 use crate::time::Instant;
@@ -38,6 +39,9 @@ pub(super) struct Coordinator {
     /// The one manager of all files, [`ALL`]; or in a divided site one for each
     /// file whose swarm is ours, by its number.
     pub(super) managers: BTreeMap<FileNo, Manager>,
+    follow_ups: FollowUps<ManagerCall>,
+    /// The manager whose effects are being carried out.
+    speaking: FileNo,
     /// What clients can be given here, whoever leads the swarm.
     pub(super) files: BTreeMap<Text, Offered>,
     pub(super) sources: BTreeMap<SocketAddr, u32>,
@@ -55,12 +59,74 @@ pub(super) struct Coordinator {
 /// The number of the manager of all files.
 const ALL: FileNo = 0;
 
+/// A call of one of the managers.
+#[derive(Debug, Clone)]
+pub(super) struct ManagerCall {
+    number: FileNo,
+    /// `None`: its timers are run.
+    input: Option<Input>,
+}
+
+impl RunsEngine<SwarmCx<'_>> for Coordinator {
+    type Input = ManagerCall;
+    type Output = swarm::Output;
+    type Event = swarm::Event;
+
+    fn follow_ups(&mut self) -> &mut FollowUps<ManagerCall> {
+        &mut self.follow_ups
+    }
+
+    fn call(
+        &mut self,
+        cx: &mut SwarmCx<'_>,
+        call: EngineCall<ManagerCall>,
+        fx: &mut Fx<swarm::Output, swarm::Event>,
+    ) {
+        // The timers of all managers are never run at once.
+        let EngineCall::Input(ManagerCall { number, input }) = call else { return };
+        self.speaking = number;
+        match (self.managers.get_mut(&number), input) {
+            (Some(manager), Some(input)) => manager.handle(cx.now, input, fx),
+            (Some(manager), None) => manager.handle_timeout(cx.now, fx),
+            (None, _) => {}
+        }
+    }
+
+    fn carry_out(&mut self, cx: &mut SwarmCx<'_>, effect: Effect<swarm::Output, swarm::Event>) {
+        let number = self.speaking;
+        match effect {
+            Effect::Event(mut event) => {
+                if let (Some(_), Some(file)) = (&self.site, event.file_mut()) {
+                    *file = number;
+                }
+                cx.fx.event(Event::Swarm(event));
+            }
+            Effect::Output(swarm::Output::Save(row)) => cx.persist(self.saved(number, row)),
+            Effect::Output(swarm::Output::Forget(owner)) => {
+                cx.persist(self.forgotten(number, owner));
+            }
+            Effect::Output(swarm::Output::Send { conn, mut message }) => {
+                self.name_ourselves(conn, &mut message);
+                if self.is_news(&mut message) {
+                    cx.say(conn, message);
+                }
+            }
+            Effect::Output(swarm::Output::Close { conn }) => {
+                cx.ends.push((conn, "the coordinator hangs up"));
+                self.closed(conn, cx);
+            }
+        }
+    }
+}
+
 impl Coordinator {
     pub(super) fn new(config: &swarm::Config, root: &Rng) -> Self {
         Self {
             config: config.clone(),
             root: root.clone(),
             managers: BTreeMap::from([(ALL, Manager::new(config.clone(), root))]),
+            follow_ups: FollowUps::default(),
+            speaking: ALL,
             files: BTreeMap::new(),
             sources: BTreeMap::new(),
             site: None,
@@ -164,11 +230,9 @@ impl Coordinator {
 
     pub(super) fn timeout(&mut self, cx: &mut SwarmCx<'_>) {
         for number in self.numbers() {
-            let Some(manager) = self.managers.get_mut(&number) else { continue };
+            let Some(manager) = self.managers.get(&number) else { continue };
             if manager.poll_timeout().is_some_and(|(at, _)| at <= cx.now) {
-                let mut said = Fx::new();
-                manager.handle_timeout(cx.now, &mut said);
-                self.carry_out(number, said, cx);
+                RunsEngine::feed(self, cx, ManagerCall { number, input: None });
             }
         }
     }
@@ -183,37 +247,7 @@ impl Coordinator {
     }
 
     pub(super) fn feed(&mut self, number: FileNo, input: Input, cx: &mut SwarmCx<'_>) {
-        let Some(manager) = self.managers.get_mut(&number) else { return };
-        let mut said = Fx::new();
-        manager.handle(cx.now, input, &mut said);
-        self.carry_out(number, said, cx);
-    }
-
-    fn carry_out(&mut self, number: FileNo, mut said: FxOf<Manager>, cx: &mut SwarmCx<'_>) {
-        for effect in said.drain() {
-            match effect {
-                Effect::Event(mut event) => {
-                    if let (Some(_), Some(file)) = (&self.site, event.file_mut()) {
-                        *file = number;
-                    }
-                    cx.fx.event(Event::Swarm(event));
-                }
-                Effect::Output(swarm::Output::Save(row)) => cx.persist(self.saved(number, row)),
-                Effect::Output(swarm::Output::Forget(owner)) => {
-                    cx.persist(self.forgotten(number, owner));
-                }
-                Effect::Output(swarm::Output::Send { conn, mut message }) => {
-                    self.name_ourselves(conn, &mut message);
-                    if self.is_news(&mut message) {
-                        cx.say(conn, message);
-                    }
-                }
-                Effect::Output(swarm::Output::Close { conn }) => {
-                    cx.ends.push((conn, "the coordinator hangs up"));
-                    self.closed(conn, cx);
-                }
-            }
-        }
+        RunsEngine::feed(self, cx, ManagerCall { number, input: Some(input) });
     }
 
     /// Puts the address at which the client found us in place of our own
@@ -284,5 +318,8 @@ pub(super) fn send(
     peers.wake(conn, cx.after(cx.limits.stall));
     cx.tell(ConnEvent::Reply { conn, status: 206, start, end });
     cx.write(conn, head);
-    cx.fx.output(Output::Serve { conn, file: FileRef::Swarm(file), start, end });
+    cx.fx.output(Output::Connection(
+        conn,
+        ConnOutput::Serve { file: FileRef::Swarm(file), start, end },
+    ));
 }

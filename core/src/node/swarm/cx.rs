@@ -8,8 +8,8 @@ use core::net::SocketAddr;
 use super::config::SwarmLimits;
 use super::peers::SwarmPeers;
 use crate::id::ConnId;
-use crate::node::connections::{Connections, Purpose};
-use crate::node::{self, ConnEvent, NodeEffects, NodeOp, Output, tell};
+use crate::node::connections::{Connections, NewDial, Owner};
+use crate::node::{self, ConnEvent, ConnOutput, NodeEffects, NodeOp, Output, tell};
 use crate::time::{Duration, Instant};
 use crate::wire::http::HeadLimits;
 use crate::wire::pdtp::{AgreedExtensions, PdtpMessage, encode};
@@ -56,7 +56,7 @@ impl<'a> SwarmCx<'a> {
     }
 
     pub(super) fn write(&mut self, conn: ConnId, data: Vec<u8>) {
-        self.fx.output(Output::Write { conn, data });
+        self.fx.output(Output::Connection(conn, ConnOutput::Write { data }));
     }
 
     pub(super) fn say(&mut self, conn: ConnId, message: PdtpMessage) {
@@ -75,14 +75,14 @@ impl<'a> SwarmCx<'a> {
     /// Connects to a peer that the coordinator named, unless a limit forbids
     /// it.
     pub(super) fn dial_for_stranger(&mut self, to: SocketAddr) -> Option<ConnId> {
-        let conn = self.io.number();
-        self.io.dial_for_stranger(self.now, conn, (to, Purpose::Swarm), self.fx).then_some(conn)
+        let dial = NewDial { conn: self.io.number(), to, owner: Owner::Swarm };
+        self.io.dial_for_stranger(self.now, dial, self.fx).then_some(dial.conn)
     }
 
     /// Connects to our coordinator, unless a limit forbids it.
     pub(super) fn dial(&mut self, to: SocketAddr) -> Option<ConnId> {
-        let conn = self.io.number();
-        self.io.dial(conn, to, Purpose::Swarm, self.fx).then_some(conn)
+        let dial = NewDial { conn: self.io.number(), to, owner: Owner::Swarm };
+        self.io.dial(dial, self.fx).then_some(dial.conn)
     }
 
     /// Closes a connection that the swarm does not need any more.

@@ -9,7 +9,7 @@ use super::cx::SwarmCx;
 use super::io::{Output, SwarmAnswer, SwarmFile};
 use super::peers::{AskedStep, AskingStep, Moving, RequestSide, Role, ServingSide, SwarmPeers};
 use crate::id::ConnId;
-use crate::node::{ConnEvent, FileRef, Output as NodeOutput, StoreError};
+use crate::node::{ConnEvent, ConnOutput, FileRef, Output as NodeOutput, StoreError};
 use crate::swarm::client::JobOutcome;
 use crate::time::Duration;
 use crate::wire::http::ResponseHead;
@@ -270,7 +270,10 @@ impl Jobs {
         if work.way == JobDirection::ToPeer && took.is_none() && head.status == 100 {
             asked.step = AskedStep::Sending(moving);
             peers.wake(conn, cx.after(cx.limits.stall));
-            cx.fx.output(NodeOutput::Serve { conn, file: FileRef::Swarm(file), start, end });
+            cx.fx.output(NodeOutput::Connection(
+                conn,
+                ConnOutput::Serve { file: FileRef::Swarm(file), start, end },
+            ));
             return None;
         }
         if work.way != JobDirection::ToPeer && peer::brings(head, work.range) {
@@ -446,7 +449,10 @@ fn store(conn: ConnId, moving: Moving, peers: &mut SwarmPeers, cx: &mut SwarmCx<
         _ => return,
     }
     peers.wake(conn, cx.after(cx.limits.stall));
-    cx.fx.output(NodeOutput::Store { conn, file: FileRef::Swarm(file), start, end, early });
+    cx.fx.output(NodeOutput::Connection(
+        conn,
+        ConnOutput::Store { file: FileRef::Swarm(file), start, end, early },
+    ));
 }
 
 /// Answers a peer's request without a body; the next one may follow.

@@ -1,6 +1,6 @@
 //! A client of a coordinator: hosts `swarm::client`.
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,9 +12,10 @@ use super::jobs::{DigestRequest, EndedJob, JobDirection, Jobs, Work, reply};
 use super::line::{CoordinatorLine, Lost};
 use super::peers::{AskingStep, ServingSide, SwarmPeers};
 use super::view::{MemberView, SwarmFileView};
-use crate::engine::{Effect, Engine as _, Fx, FxOf};
+use crate::engine::{Effect, Engine as _, Fx};
 use crate::id::ConnId;
 use crate::node::StoreError;
+use crate::node::service::{EngineCall, FollowUps, RunsEngine};
 use crate::rng::Rng;
 use crate::swarm::client::{self, Event, Input, JobOutcome, SwarmClient};
 use crate::wire::pdtp::{Hash, PdtpMessage, Span, Text};
@@ -44,6 +45,9 @@ struct MemberFile {
 #[derive(Debug, Clone)]
 pub(super) struct SwarmMember {
     pub(super) client: SwarmClient,
+    follow_ups: FollowUps<Input>,
+    /// Jobs of the current call that fetch from the source.
+    sources: BTreeSet<u32>,
     line: CoordinatorLine,
     files: BTreeMap<Text, MemberFile>,
     pub(super) jobs: Jobs,
@@ -51,6 +55,49 @@ pub(super) struct SwarmMember {
     /// Peers we connected to, and the ids of peers that connected to us; often
     /// they are the same peers.
     met: (BTreeSet<SocketAddr>, BTreeSet<Text>),
+}
+
+/// What the client's effects are carried out with.
+struct MemberCx<'a, 'b> {
+    peers: &'a mut SwarmPeers,
+    cx: &'a mut SwarmCx<'b>,
+}
+
+impl RunsEngine<MemberCx<'_, '_>> for SwarmMember {
+    type Input = Input;
+    type Output = client::Output;
+    type Event = Event;
+
+    fn follow_ups(&mut self) -> &mut FollowUps<Input> {
+        &mut self.follow_ups
+    }
+
+    fn call(
+        &mut self,
+        with: &mut MemberCx<'_, '_>,
+        call: EngineCall<Input>,
+        fx: &mut Fx<client::Output, Event>,
+    ) {
+        self.sources.clear();
+        match call {
+            EngineCall::Input(input) => self.client.handle(with.cx.now, input, fx),
+            EngineCall::Timeout => self.client.handle_timeout(with.cx.now, fx),
+        }
+    }
+
+    fn carry_out(&mut self, with: &mut MemberCx<'_, '_>, effect: Effect<client::Output, Event>) {
+        match effect {
+            Effect::Event(event) => {
+                self.note(&event, with.cx.limits.counted as usize);
+                with.cx.fx.event(crate::node::Event::Client(event));
+            }
+            Effect::Output(output) => {
+                if let Some((job, outcome)) = self.act(output, with.peers, with.cx) {
+                    self.follow_ups.push(Input::Ended { job: client::TransferJob(job), outcome });
+                }
+            }
+        }
+    }
 }
 
 impl SwarmMember {
@@ -62,6 +109,8 @@ impl SwarmMember {
         let jobs = Jobs::new(config.id.clone());
         Self {
             client: SwarmClient::new(config),
+            follow_ups: FollowUps::default(),
+            sources: BTreeSet::new(),
             line: CoordinatorLine::new(),
             files: BTreeMap::new(),
             jobs,
@@ -132,12 +181,7 @@ impl SwarmMember {
     }
 
     pub(super) fn feed(&mut self, input: Input, peers: &mut SwarmPeers, cx: &mut SwarmCx<'_>) {
-        let mut todo = VecDeque::from([input]);
-        while let Some(input) = todo.pop_front() {
-            let mut said = Fx::new();
-            self.client.handle(cx.now, input, &mut said);
-            self.carry_out(said, &mut todo, peers, cx);
-        }
+        RunsEngine::feed(self, &mut MemberCx { peers, cx }, input);
     }
 
     /// A job of the client ended.
@@ -149,44 +193,14 @@ impl SwarmMember {
 
     pub(super) fn timeout(&mut self, peers: &mut SwarmPeers, cx: &mut SwarmCx<'_>) {
         if self.client.poll_timeout().is_some_and(|(at, _)| at <= cx.now) {
-            let (mut said, mut todo) = (Fx::new(), VecDeque::new());
-            self.client.handle_timeout(cx.now, &mut said);
-            self.carry_out(said, &mut todo, peers, cx);
-            for input in todo {
-                self.feed(input, peers, cx);
-            }
+            self.feed_timeout(&mut MemberCx { peers, cx });
         }
     }
 
-    fn carry_out(
-        &mut self,
-        mut said: FxOf<SwarmClient>,
-        todo: &mut VecDeque<Input>,
-        peers: &mut SwarmPeers,
-        cx: &mut SwarmCx<'_>,
-    ) {
-        let mut sources = BTreeSet::new();
-        for effect in said.drain() {
-            match effect {
-                Effect::Event(event) => {
-                    self.note(&event, &mut sources, cx.limits.counted as usize);
-                    cx.fx.event(crate::node::Event::Client(event));
-                }
-                Effect::Output(output) => {
-                    let ended = self.act(output, &sources, todo, peers, cx);
-                    todo.extend(ended.map(|(job, outcome)| Input::Ended {
-                        job: client::TransferJob(job),
-                        outcome,
-                    }));
-                }
-            }
-        }
-    }
-
-    fn note(&mut self, event: &Event, sources: &mut BTreeSet<u32>, most: usize) {
+    fn note(&mut self, event: &Event, most: usize) {
         match event {
             Event::Receiving { job, source: true, .. } => {
-                sources.insert(job.0);
+                self.sources.insert(job.0);
             }
             Event::Receiving { from: Some(peer), .. } | Event::Sending { to: Some(peer), .. }
                 if self.met.0.len() < most =>
@@ -201,21 +215,19 @@ impl SwarmMember {
     fn act(
         &mut self,
         output: client::Output,
-        sources: &BTreeSet<u32>,
-        todo: &mut VecDeque<Input>,
         peers: &mut SwarmPeers,
         cx: &mut SwarmCx<'_>,
     ) -> EndedJob {
         use client::Output as Out;
         match output {
-            Out::Connect => self.connect(todo, peers, cx),
+            Out::Connect => self.connect(peers, cx),
             Out::Send(message) => {
                 if let Some(conn) = self.line.up() {
                     cx.say(conn, message);
                 }
             }
             Out::Fetch { job, from, url, span, piece } => {
-                let way = if sources.contains(&job.0) {
+                let way = if self.sources.contains(&job.0) {
                     JobDirection::FromSource
                 } else {
                     JobDirection::FromPeer
@@ -246,7 +258,7 @@ impl SwarmMember {
             Out::Refuse { conn, status } => refuse(conn, status, peers, cx),
             Out::Abort { job } => self.jobs.abort(job.0, peers, cx),
             Out::Info { url, size, chunk, sha256 } => {
-                self.known(&url, (size, chunk, sha256), todo, cx);
+                self.known(&url, (size, chunk, sha256), cx);
             }
             Out::Keep { url, piece } => self.keep(&url, piece, cx),
             Out::Done { url } => self.whole(&url, cx),
@@ -255,7 +267,7 @@ impl SwarmMember {
             Out::Others { at } => self.line.beside(at),
             Out::Leave { to } => {
                 if !self.line.leave(to, peers, cx) && to.is_some() {
-                    todo.push_back(Input::Offline);
+                    self.follow_ups.push(Input::Offline);
                 }
             }
         }
@@ -289,7 +301,6 @@ impl SwarmMember {
         &mut self,
         url: &Text,
         (size, chunk, sha256): (u64, u64, Option<Hash>),
-        todo: &mut VecDeque<Input>,
         cx: &mut SwarmCx<'_>,
     ) {
         let Some(wanted) = self.files.get_mut(url) else { return };
@@ -304,7 +315,7 @@ impl SwarmMember {
             // Known before any byte of it was received.
             self.files.remove(url);
             cx.answer(SwarmAnswer::Other { file, sha256 });
-            return todo.push_back(Input::Leave { url: url.clone() });
+            return self.follow_ups.push(Input::Leave { url: url.clone() });
         }
         let before = wanted.known.replace((size, chunk));
         if before != Some((size, chunk)) {
@@ -316,8 +327,8 @@ impl SwarmMember {
         if before.is_some_and(|(old, same)| old != size && same == chunk) {
             // The client would keep them, because the size is the same.
             let url = url.clone();
-            todo.push_back(Input::Leave { url: url.clone() });
-            todo.push_back(Input::Want { url, chunk: 0, have: Vec::new() });
+            self.follow_ups.push(Input::Leave { url: url.clone() });
+            self.follow_ups.push(Input::Want { url, chunk: 0, have: Vec::new() });
         }
     }
 
@@ -410,15 +421,10 @@ impl SwarmMember {
     }
 
     /// Connects to the coordinator; there may be no address to try.
-    fn connect(
-        &mut self,
-        todo: &mut VecDeque<Input>,
-        peers: &mut SwarmPeers,
-        cx: &mut SwarmCx<'_>,
-    ) {
+    fn connect(&mut self, peers: &mut SwarmPeers, cx: &mut SwarmCx<'_>) {
         if !self.line.connect(peers, cx) {
             self.unreachable(cx);
-            todo.push_back(Input::Offline);
+            self.follow_ups.push(Input::Offline);
         }
     }
 

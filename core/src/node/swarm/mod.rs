@@ -40,9 +40,10 @@ use self::member::SwarmMember;
 use self::peers::{
     AskedStep, AskingStep, Moving, PeerLink, RequestSide, Role, ServingSide, SwarmPeers,
 };
-use super::connections::ConnPhase;
-use super::http::request_received;
-use super::{ConnEvent, NodeLimit, StoreError, cx as node};
+use super::connections::Owner;
+use super::event::request_received;
+use super::service::Service;
+use super::{ConnEvent, ConnInput, NodeLimit, StoreError, cx as node};
 use crate::engine::{Engine as _, earlier};
 use crate::id::ConnId;
 use crate::lease::Partition as SitePart;
@@ -112,65 +113,12 @@ impl Swarm {
         SwarmCx::new(node.now, node.io, self.limits, node.fx)
     }
 
-    /// Restores what the store remembered.
-    pub(super) fn start(&mut self, node: &mut node::NodeCx<'_>, restored: RestoredSwarm) {
-        let cx = &mut self.enter(node);
-        if let Some(half) = &mut self.coordinator {
-            half.restore(restored.ledger, cx);
-        }
-        self.parts = restored.parts.into_iter().map(|part| (part.file, part)).collect();
-        self.listening(node);
-    }
-
     /// Our listening address, for peers.
     pub(super) fn listening(&mut self, node: &mut node::NodeCx<'_>) {
         let port = node.us.listen.map(|at| at.port());
         let cx = &mut self.enter(node);
         if let Some(half) = &mut self.member {
             half.feed(client::Input::Listen { port }, &mut self.peers, cx);
-        }
-        self.settle(cx);
-    }
-
-    /// Carries out a command of the user.
-    pub(super) fn command(&mut self, node: &mut node::NodeCx<'_>, command: SwarmCommand) {
-        let cx = &mut self.enter(node);
-        let file = match command {
-            SwarmCommand::Serve { file, .. }
-            | SwarmCommand::Want { file, .. }
-            | SwarmCommand::Offer { file, .. }
-            | SwarmCommand::Leave { file } => file,
-            SwarmCommand::Source { at, slots } => {
-                if let Some(half) = &mut self.coordinator {
-                    half.source(at, slots, cx);
-                }
-                return self.settle(cx);
-            }
-        };
-        match (command, &mut self.coordinator, &mut self.member) {
-            (SwarmCommand::Serve { spec, .. }, Some(half), _) => half.serve(file, spec, cx),
-            (SwarmCommand::Want { url, coordinator, sha256, .. }, _, Some(half)) => {
-                let part = self.parts.remove(&file).filter(|part| part.url == url);
-                let more = (part, sha256, false);
-                half.add(file, (url, coordinator), more, &mut self.peers, cx);
-            }
-            (SwarmCommand::Offer { url, coordinator, .. }, _, Some(half)) => {
-                let more = (None, None, true);
-                half.add(file, (url, coordinator), more, &mut self.peers, cx);
-            }
-            (SwarmCommand::Leave { .. }, _, member) => {
-                if let Some(half) = member
-                    && let Some(url) = half.url_of(file)
-                {
-                    half.leave(&url, &mut self.peers, cx);
-                }
-                self.parts.remove(&file);
-                cx.persist(SwarmOp::PartGone(file));
-            }
-            _ => {
-                let why = "this node has no such part in swarms".to_string();
-                cx.answer(SwarmAnswer::Refused { file, why });
-            }
         }
         self.settle(cx);
     }
@@ -220,8 +168,7 @@ impl Swarm {
         conn: ConnId,
     ) -> Option<(SocketAddr, Option<SocketAddr>)> {
         node.io.rest(conn);
-        let state = node.io.open(conn)?;
-        state.phase = ConnPhase::Swarm;
+        let state = node.io.pass_to(conn, Owner::Swarm)?;
         Some((state.peer, state.local))
     }
 
@@ -255,36 +202,6 @@ impl Swarm {
         self.settle(cx);
         self.read(node, conn);
         true
-    }
-
-    /// Processes received bytes.
-    pub(super) fn read(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId) {
-        let Some(state) = node.io.open(conn) else { return };
-        let data = core::mem::take(&mut state.unread);
-        if data.is_empty() {
-            return;
-        }
-        let cx = &mut self.enter(node);
-        match self.peers.role(conn) {
-            None => {}
-            Some(Role::Client(_) | Role::Coordinator(_)) => self.frames(conn, &data, cx),
-            Some(Role::Asking(_)) => {
-                if self.peers.push(conn, data) > self.limits.early as usize {
-                    self.give_up(conn, "too much comes ahead of its turn", cx);
-                } else {
-                    self.read_request(conn, cx);
-                }
-            }
-            Some(Role::Asked(_)) => {
-                if self.peers.push(conn, data) > self.limits.early as usize {
-                    self.give_up(conn, "too much comes ahead of its turn", cx);
-                } else if let Some(half) = &mut self.member {
-                    let ended = half.jobs.read(conn, &mut self.peers, cx);
-                    half.ended(ended, &mut self.peers, cx);
-                }
-            }
-        }
-        self.settle(cx);
     }
 
     /// Parses messages from the received bytes, and passes them to the
@@ -394,7 +311,7 @@ impl Swarm {
     }
 
     /// A dial succeeded.
-    pub(super) fn dialed(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId) {
+    fn dialed(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId) {
         let Some((at, _)) = Self::adopt(node, conn) else { return };
         let cx = &mut self.enter(node);
         if let Some(half) = &mut self.member {
@@ -408,7 +325,7 @@ impl Swarm {
     }
 
     /// A connection was lost, or a dial failed.
-    pub(super) fn left(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId) {
+    fn left(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId) {
         let cx = &mut self.enter(node);
         if let Some(role) = self.peers.remove(conn) {
             let dialing =
@@ -449,7 +366,7 @@ impl Swarm {
     }
 
     /// So many bytes of the range being sent have been sent.
-    pub(super) fn served(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId, bytes: u64) {
+    fn served(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId, bytes: u64) {
         let cx = &mut self.enter(node);
         if let Some(moving) = self.peers.moving(conn) {
             let (more, whole, moving) = (moving.reach(bytes), moving.is_whole(), *moving);
@@ -471,7 +388,7 @@ impl Swarm {
     }
 
     /// So many bytes of the range being received are on disk.
-    pub(super) fn stored(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId, bytes: u64) {
+    fn stored(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId, bytes: u64) {
         let cx = &mut self.enter(node);
         if let Some(moving) = self.peers.moving(conn) {
             moving.reach(bytes);
@@ -485,12 +402,7 @@ impl Swarm {
     }
 
     /// A disk error on a connection.
-    pub(super) fn disk_failed(
-        &mut self,
-        node: &mut node::NodeCx<'_>,
-        conn: ConnId,
-        why: StoreError,
-    ) {
+    fn disk_failed(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId, why: StoreError) {
         let cx = &mut self.enter(node);
         if let Some(role) = self.peers.remove(conn) {
             cx.close(conn, false, "the file cannot be read or written");
@@ -508,7 +420,7 @@ impl Swarm {
     }
 
     /// Messages on this connection have not been sent yet.
-    pub(super) fn backlog(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId, bytes: u64) {
+    fn backlog(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId, bytes: u64) {
         let cx = &mut self.enter(node);
         match self.peers.role(conn) {
             Some(Role::Client(_)) if bytes > self.limits.backlog => {
@@ -522,29 +434,6 @@ impl Swarm {
             _ => {}
         }
         self.settle(cx);
-    }
-
-    /// Runs expired timers.
-    pub(super) fn handle_timeout(&mut self, node: &mut node::NodeCx<'_>) {
-        let cx = &mut self.enter(node);
-        while let Some(conn) = self.peers.expired(cx.now) {
-            self.give_up(conn, "nothing came for too long", cx);
-        }
-        if let Some(half) = &mut self.member {
-            half.timeout(&mut self.peers, cx);
-        }
-        if let Some(half) = &mut self.coordinator {
-            half.timeout(cx);
-        }
-        self.settle(cx);
-    }
-
-    /// The next deadline.
-    pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        let peers = self.peers.next_due().map(|at| (at, "peer"));
-        let client = self.member.as_ref().and_then(|half| half.client.poll_timeout());
-        let manager = self.coordinator.as_ref().and_then(|half| half.poll_timeout());
-        earlier(peers, earlier(client, manager))
     }
 
     /// Says goodbye. What is persisted stays for the next start.
@@ -573,6 +462,131 @@ impl Swarm {
             }),
             client: self.member.as_ref().map(SwarmMember::view),
         }
+    }
+}
+
+impl Service for Swarm {
+    type Command = SwarmCommand;
+    type Restored = RestoredSwarm;
+
+    fn restore(&mut self, node: &mut node::NodeCx<'_>, restored: RestoredSwarm) {
+        let cx = &mut self.enter(node);
+        if let Some(half) = &mut self.coordinator {
+            half.restore(restored.ledger, cx);
+        }
+        self.parts = restored.parts.into_iter().map(|part| (part.file, part)).collect();
+        self.listening(node);
+    }
+
+    fn on(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId, input: ConnInput) {
+        match input {
+            ConnInput::Dialed { .. } => self.dialed(node, conn),
+            ConnInput::DialFailed { .. } | ConnInput::Closed => self.left(node, conn),
+            ConnInput::Backlog { bytes } => self.backlog(node, conn, bytes),
+            ConnInput::Served { bytes } => self.served(node, conn, bytes),
+            ConnInput::Stored { bytes } => self.stored(node, conn, bytes),
+            ConnInput::DiskFailed { why } => self.disk_failed(node, conn, why),
+            // The length of every body is known here, and nothing is judged or
+            // kept; the rest is for the layer below.
+            ConnInput::Accepted { .. }
+            | ConnInput::Bytes { .. }
+            | ConnInput::BodyEnded { .. }
+            | ConnInput::Judged { .. }
+            | ConnInput::Kept { .. }
+            | ConnInput::Unsaid { .. } => {}
+        }
+    }
+
+    fn read(&mut self, node: &mut node::NodeCx<'_>, conn: ConnId) {
+        let Some(state) = node.io.open(conn) else { return };
+        let data = core::mem::take(&mut state.unread);
+        if data.is_empty() {
+            return;
+        }
+        let cx = &mut self.enter(node);
+        match self.peers.role(conn) {
+            None => {}
+            Some(Role::Client(_) | Role::Coordinator(_)) => self.frames(conn, &data, cx),
+            Some(Role::Asking(_)) => {
+                if self.peers.push(conn, data) > self.limits.early as usize {
+                    self.give_up(conn, "too much comes ahead of its turn", cx);
+                } else {
+                    self.read_request(conn, cx);
+                }
+            }
+            Some(Role::Asked(_)) => {
+                if self.peers.push(conn, data) > self.limits.early as usize {
+                    self.give_up(conn, "too much comes ahead of its turn", cx);
+                } else if let Some(half) = &mut self.member {
+                    let ended = half.jobs.read(conn, &mut self.peers, cx);
+                    half.ended(ended, &mut self.peers, cx);
+                }
+            }
+        }
+        self.settle(cx);
+    }
+
+    fn command(&mut self, node: &mut node::NodeCx<'_>, command: SwarmCommand) {
+        let cx = &mut self.enter(node);
+        let file = match command {
+            SwarmCommand::Serve { file, .. }
+            | SwarmCommand::Want { file, .. }
+            | SwarmCommand::Offer { file, .. }
+            | SwarmCommand::Leave { file } => file,
+            SwarmCommand::Source { at, slots } => {
+                if let Some(half) = &mut self.coordinator {
+                    half.source(at, slots, cx);
+                }
+                return self.settle(cx);
+            }
+        };
+        match (command, &mut self.coordinator, &mut self.member) {
+            (SwarmCommand::Serve { spec, .. }, Some(half), _) => half.serve(file, spec, cx),
+            (SwarmCommand::Want { url, coordinator, sha256, .. }, _, Some(half)) => {
+                let part = self.parts.remove(&file).filter(|part| part.url == url);
+                let more = (part, sha256, false);
+                half.add(file, (url, coordinator), more, &mut self.peers, cx);
+            }
+            (SwarmCommand::Offer { url, coordinator, .. }, _, Some(half)) => {
+                let more = (None, None, true);
+                half.add(file, (url, coordinator), more, &mut self.peers, cx);
+            }
+            (SwarmCommand::Leave { .. }, _, member) => {
+                if let Some(half) = member
+                    && let Some(url) = half.url_of(file)
+                {
+                    half.leave(&url, &mut self.peers, cx);
+                }
+                self.parts.remove(&file);
+                cx.persist(SwarmOp::PartGone(file));
+            }
+            _ => {
+                let why = "this node has no such part in swarms".to_string();
+                cx.answer(SwarmAnswer::Refused { file, why });
+            }
+        }
+        self.settle(cx);
+    }
+
+    fn handle_timeout(&mut self, node: &mut node::NodeCx<'_>) {
+        let cx = &mut self.enter(node);
+        while let Some(conn) = self.peers.expired(cx.now) {
+            self.give_up(conn, "nothing came for too long", cx);
+        }
+        if let Some(half) = &mut self.member {
+            half.timeout(&mut self.peers, cx);
+        }
+        if let Some(half) = &mut self.coordinator {
+            half.timeout(cx);
+        }
+        self.settle(cx);
+    }
+
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        let peers = self.peers.next_due().map(|at| (at, "peer"));
+        let client = self.member.as_ref().and_then(|half| half.client.poll_timeout());
+        let manager = self.coordinator.as_ref().and_then(|half| half.poll_timeout());
+        earlier(peers, earlier(client, manager))
     }
 }
 

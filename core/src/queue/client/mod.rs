@@ -95,6 +95,8 @@ pub enum PlaceLoss {
     Unreachable,
     /// We took another place instead.
     Replaced,
+    /// We gave it back.
+    Left,
 }
 
 impl From<PositionLoss> for PlaceLoss {
@@ -107,6 +109,7 @@ impl From<PositionLoss> for PlaceLoss {
             PositionLoss::BrokeTooOften => Self::BrokeTooOften,
             PositionLoss::Unreachable => Self::Unreachable,
             PositionLoss::Replaced => Self::Replaced,
+            PositionLoss::Left => Self::Left,
         }
     }
 }

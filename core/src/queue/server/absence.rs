@@ -1,10 +1,10 @@
 //! Dropped connections, missing polls, and calls.
 
-use super::entry::{EntryPhase, QueueEntry};
+use super::entry::{EntryPhase, QueueEntry, Stored};
 use super::{Output, QueueEffects, QueueServer};
 use crate::address::owner;
 use crate::id::{ConnId, Guid};
-use crate::queue::{Dialect, Event, PositionLoss, pace};
+use crate::queue::{Dialect, Event, PositionLoss, QueuePolicy, pace};
 use crate::time::{Duration, Instant};
 
 impl QueueServer {
@@ -31,6 +31,26 @@ impl QueueServer {
             return self.lose(at, PositionLoss::BrokeTooOften, fx);
         }
         self.go_away(now, at, fx);
+    }
+
+    /// A client gives back its place or slot (QA-8). What comes on another
+    /// connection of its is not wanted any more.
+    pub(super) fn leave(&mut self, here: ConnId, ticket: Guid, fx: &mut QueueEffects) {
+        let Some(at) = self.places.with_ticket(ticket) else { return };
+        let QueueEntry { phase, stored, .. } = self.places.slab[at];
+        if stored == Stored::Released {
+            return;
+        }
+        let conn = self.places.slab[at].conn();
+        match phase {
+            EntryPhase::Waiting => self.lose(at, PositionLoss::Left, fx),
+            EntryPhase::Uploading | EntryPhase::Pausing | EntryPhase::Reserved => {
+                self.end_upload(at, fx)
+            }
+        }
+        if let Some(conn) = conn.filter(|conn| *conn != here) {
+            fx.output(Output::Hangup { conn, why: PositionLoss::Left });
+        }
     }
 
     /// The connection of an entry is used by another entry from now on.
@@ -77,10 +97,13 @@ impl QueueServer {
         }
         let entry = &self.places.slab[at];
         let callable = entry.call_port.is_some() && entry.calls < self.config.calls;
+        let adaptive = self.config.policy == QueuePolicy::Adaptive;
         match entry.phase {
             EntryPhase::Uploading => self.wake_at(at, None),
             EntryPhase::Pausing => self.end_upload(at, fx),
-            EntryPhase::Reserved if entry.calls > 0 && callable => self.book_call(now, at, fx),
+            EntryPhase::Reserved if entry.calls > 0 && callable && !adaptive => {
+                self.book_call(now, at, fx);
+            }
             EntryPhase::Reserved if now < entry.deadline => self.reserved(now, at, fx),
             EntryPhase::Reserved => self.end_upload(at, fx),
             EntryPhase::Waiting if callable => self.book_call(now, at, fx),
@@ -117,22 +140,35 @@ impl QueueServer {
     }
 
     fn call(&mut self, now: Instant, at: u32, fx: &mut QueueEffects) {
-        let QueueEntry { ticket, peer, .. } = self.places.slab[at];
+        let QueueEntry { ticket, peer, arrival, .. } = self.places.slab[at];
         let Some(to) = self.places.slab[at].callback() else {
             self.places.slab[at].call_booked = false;
             return self.wake_at(at, Some(self.places.slab[at].deadline.max(now + TOUCH)));
         };
+        let check = self.next_check(now, at);
         if let Some(wait) = self.calls.count(owner(peer), now) {
-            return self.wake_at(at, Some(now + wait.max(TOUCH)));
+            self.places.slab[at].call_booked = check.is_none();
+            return self.wake_at(at, check.or(Some(now + wait.max(TOUCH))));
         }
         let entry = &mut self.places.slab[at];
         entry.call_booked = false;
         entry.calls += 1;
         let attempt = entry.calls;
         let spacing = self.config.call_spacing.scaled(self.config.time_scale);
-        self.wake_at(at, Some(now + spacing.max(TOUCH)));
+        if check.is_some() {
+            self.called_back.insert(arrival, now);
+        }
+        self.wake_at(at, check.or(Some(now + spacing.max(TOUCH))));
         fx.event(Event::Called { ticket, to, attempt });
         fx.output(Output::Call { ticket, to });
+    }
+
+    /// When to check again whether others wait for the slot of an entry, if an
+    /// adaptive server reserves one for it.
+    fn next_check(&self, now: Instant, at: u32) -> Option<Instant> {
+        let QueueEntry { phase, deadline, .. } = self.places.slab[at];
+        let reserved = phase == EntryPhase::Reserved && self.config.policy == QueuePolicy::Adaptive;
+        reserved.then(|| self.contested(now, deadline).max(now + TOUCH))
     }
 
     /// A call is over. Only the client's next request counts as success, so a

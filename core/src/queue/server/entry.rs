@@ -44,7 +44,7 @@ pub(super) enum Stored {
     Released,
 }
 
-/// A place. About 150 bytes, because there may be a million of them.
+/// A place. At most 160 bytes, because there may be a million of them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct QueueEntry {
     pub(super) ticket: Guid,
@@ -56,6 +56,10 @@ pub(super) struct QueueEntry {
     pub(super) told_at: Instant,
     pub(super) not_before: Instant,
     pub(super) deadline: Instant,
+    /// A free slot is not reserved for it for longer than this, even if its
+    /// place is kept longer: what it would have done by then is unknown, because
+    /// we were restarted. [`Instant::MAX`] otherwise.
+    pub(super) awaited: Instant,
     conn: Option<NonZeroU64>,
     pub(super) peer: IpAddr,
     pub(super) dialect: Dialect,
@@ -97,6 +101,7 @@ impl QueueEntry {
             told_at: now,
             not_before: now,
             deadline: now,
+            awaited: Instant::MAX,
             conn: None,
             peer,
             dialect: Dialect::Passive,
@@ -176,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_million_entries_are_ordinary() {
-        assert!(size_of::<QueueEntry>() <= 152, "{}", size_of::<QueueEntry>());
+        assert!(size_of::<QueueEntry>() <= 160, "{}", size_of::<QueueEntry>());
     }
 
     #[test]

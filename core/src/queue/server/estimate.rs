@@ -8,6 +8,7 @@ use core::cmp::Reverse;
 use super::QueueServer;
 use super::entry::EntryPhase;
 use super::slots::Upload;
+use super::wheel::Wheel;
 use crate::queue::QueuePolicy;
 use crate::time::{Duration, Instant};
 
@@ -46,6 +47,10 @@ impl QueueServer {
         let ahead = self.line.position(seat) - 1;
         for position in 1..=ahead.min(SINGLY) {
             let Some(other) = self.line.at(position) else { break };
+            // An absent client takes no slot.
+            if !self.line.is_present(self.places.slab[other].seat) {
+                continue;
+            }
             let begins = next(&mut free);
             free.push(Reverse(begins + time_for(self.places.slab[other].bytes, each)));
         }
@@ -71,8 +76,10 @@ impl QueueServer {
     fn slot_in(&self, upload: &Upload, each: u64, now: Instant) -> Duration {
         let entry = &self.places.slab[upload.entry];
         match entry.phase {
+            // When it is checked next, and given on if others wait.
             EntryPhase::Reserved if self.config.policy == QueuePolicy::Adaptive => {
-                self.contested(now, entry.deadline).since(now)
+                let check = Wheel::deadline(entry).unwrap_or(entry.deadline);
+                check.min(entry.deadline).since(now)
             }
             EntryPhase::Reserved | EntryPhase::Pausing => entry.deadline.since(now),
             EntryPhase::Uploading | EntryPhase::Waiting => time_for(self.unsent(upload), each),

@@ -65,6 +65,9 @@ pub enum Input {
     /// The connection is closed. Has no effect on a connection without place or
     /// slot.
     Gone { conn: ConnId },
+    /// A client gives back the place or slot with this id, on this connection
+    /// (QA-8).
+    Leave { conn: ConnId, ticket: Guid },
     /// The number of upload slots from now on.
     Slots(u32),
     /// How whoever waits is told when to ask, from now on; what was told before

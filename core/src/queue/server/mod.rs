@@ -61,11 +61,17 @@
 //! connection may break `sleep_breaks` times, and whoever comes back too late is
 //! told why its place is gone (WB-7; `gone`).
 //!
+//! **Goodbye.** A client that wants no more says so with its id, and nothing
+//! waits for it: neither its place nor the slot of its transfer (QA-8).
+//!
 //! **The store.** Every durable change is an [`Output::Save`] or
 //! [`Output::Forget`] before the reply that promises it (PQ-12). After a
 //! restart no client is blamed for our absence: those that wait may ask at
 //! once, have 300 s to do so, and may know an older position than the one
 //! written last; clients with an `X-Node` are called, owners of slots first.
+//! But no slot waits for them longer than for a client whose connection broke:
+//! after [`Config::slot_reserve_contested`] those that were connected and have
+//! not come back count as absent, and an adaptive server gives their slots on.
 //!
 //! **Scale.** `time_scale` divides every interval, announced and enforced
 //! alike. At scale 1 all announced intervals are whole seconds.
@@ -154,7 +160,7 @@ type QueueEffects = Fx<Output, Event>;
 /// let mut queue = QueueServer::new(Config { slots: 1, ..Config::default() }, Rng::new(42));
 /// let (now, mut fx) = (Instant::from_secs(1_000), Fx::new());
 /// for (conn, ip) in [(0, "192.0.2.1"), (2, "192.0.2.2")] {
-///     queue.handle(now, Input::QueueRequest(QueueRequest {
+///     queue.handle(now, Input::Request(QueueRequest {
 ///         conn: ConnId(conn),
 ///         peer: ip.parse().unwrap(),
 ///         dialect: Dialect::Parq,
@@ -347,6 +353,7 @@ impl Engine for QueueServer {
                 self.served.remove(&conn);
                 self.gone(now, conn, fx);
             }
+            Input::Leave { conn, ticket } => self.leave(conn, ticket, fx),
             Input::Light { conn, peer } => self.admit_unqueued(now, conn, peer, fx),
             Input::Slots(slots) => {
                 self.config.slots = slots;

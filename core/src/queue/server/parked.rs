@@ -92,6 +92,7 @@ impl QueueServer {
         let until = now + length.scaled(scale);
         let entry = &mut self.places.slab[at];
         (entry.not_before, entry.deadline) = (now, until + SLACK.scaled(scale));
+        entry.awaited = Instant::MAX;
         (entry.calls, entry.call_booked) = (0, false);
         let QueueEntry { ticket, arrival, seat, told, .. } = *entry;
         self.holds.0.insert(arrival, ParkedRequest { request: *request, until });

@@ -316,6 +316,7 @@ impl QueueServer {
         let entry = &mut self.places.slab[at];
         (entry.told, entry.told_at) = (position, now);
         (entry.not_before, entry.deadline) = (not_before, deadline);
+        entry.awaited = Instant::MAX;
         (entry.calls, entry.call_booked, entry.unheard) = (0, false, false);
         self.line.set_present(seat, true);
         self.wake_at(at, Some(deadline));

@@ -286,13 +286,24 @@ impl QueueServer {
     /// Checks a slot that is reserved for its owner and not expired: when
     /// others wait, an adaptive server gives it up.
     pub(super) fn reserved(&mut self, now: Instant, at: u32, fx: &mut QueueEffects) {
-        let QueueEntry { deadline, dialect, .. } = self.places.slab[at];
-        let adaptive = self.config.policy == QueuePolicy::Adaptive && dialect != Dialect::Passive;
-        if !adaptive || self.line.present() == 0 {
-            let again = if adaptive { self.contested(now, deadline) } else { deadline };
-            return self.wake_at(at, Some(again));
+        let QueueEntry { deadline, dialect, arrival, call_port, calls, .. } = self.places.slab[at];
+        if self.config.policy != QueuePolicy::Adaptive {
+            return self.wake_at(at, Some(deadline));
         }
-        self.return_to_line(at, fx);
+        if self.line.present() > 0 {
+            // Without an id there is nothing to know it by in the queue (QA-6).
+            return match dialect {
+                Dialect::Passive => self.end_upload(at, fx),
+                _ => self.return_to_line(at, fx),
+            };
+        }
+        let spacing = self.config.call_spacing.scaled(self.config.time_scale);
+        let last = self.called_back.get(&arrival).filter(|_| calls < self.config.calls);
+        let again = last.is_some_and(|last| now.since(*last) >= spacing);
+        if again && call_port.is_some() && self.next_call <= now {
+            return self.book_call(now, at, fx);
+        }
+        self.wake_at(at, Some(self.contested(now, deadline)));
     }
 
     /// Gives up the slot of an absent entry. It returns to its place in the
@@ -322,6 +333,7 @@ impl QueueServer {
     pub(super) fn leave_slot(&mut self, at: u32) {
         let QueueEntry { arrival, peer, .. } = self.places.slab[at];
         self.rests(arrival);
+        self.called_back.remove(&arrival);
         if self.uploads.remove(&arrival).is_some() {
             self.shares.give(peer);
         }

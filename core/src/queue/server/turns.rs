@@ -134,7 +134,7 @@ impl QueueServer {
     fn claim(&mut self, now: Instant, at: u32, beyond: bool, fx: &mut QueueEffects) -> bool {
         let since = self.claims.inherit(now);
         let entry = &self.places.slab[at];
-        let (peer, until) = (entry.peer, entry.deadline);
+        let (peer, until) = (entry.peer, entry.deadline.min(entry.awaited));
         let reserve = self.config.entitled_reserve.scaled(self.config.time_scale);
         let open_at =
             if entry.patience == Patience::Proven { Instant::MAX } else { since + reserve };

@@ -80,6 +80,11 @@ impl Wheel {
         entry.links.tick.is_some()
     }
 
+    /// The deadline of an entry.
+    pub(super) fn deadline(entry: &QueueEntry) -> Option<Instant> {
+        Self::has(entry).then_some(entry.links.wake)
+    }
+
     /// Sets, moves or clears (`None`) the deadline of an entry.
     pub(super) fn set(&mut self, slab: &mut Slab<QueueEntry>, key: u32, at: Option<Instant>) {
         let linked = slab[key].links.tick.map(|tick| tick.get() - 1);

@@ -53,7 +53,7 @@ struct ClientFile {
 /// use servent_core::engine::{Engine, Fx};
 /// use servent_core::swarm::client::{SwarmClient, Config, Input, Output};
 /// use servent_core::time::Instant;
-/// use servent_core::wire::pdtp::Message;
+/// use servent_core::wire::pdtp::PdtpMessage;
 ///
 /// let mut client = SwarmClient::new(Config { id: "alice".into(), ..Config::default() });
 /// let (now, mut fx) = (Instant::from_secs(1_000), Fx::new());
@@ -64,7 +64,7 @@ struct ClientFile {
 ///     Output::Send(message) => Some(message),
 ///     _ => None,
 /// }).collect();
-/// assert!(matches!(said[0], Message::Register { .. }));
+/// assert!(matches!(said[0], PdtpMessage::Register { .. }));
 /// ```
 #[derive(Debug, Clone)]
 pub struct SwarmClient {

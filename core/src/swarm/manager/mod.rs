@@ -54,7 +54,7 @@ struct OriginSource {
 /// use servent_core::rng::Rng;
 /// use servent_core::swarm::{Config, FileSpec, Input, Manager, Output};
 /// use servent_core::time::Instant;
-/// use servent_core::wire::pdtp::{Extensions, Hash, PdtpMessage};
+/// use servent_core::wire::pdtp::{AgreedExtensions, Hash, PdtpMessage};
 ///
 /// let mut coordinator = Manager::new(Config::default(), &Rng::new(42));
 /// let (now, mut fx) = (Instant::from_secs(1_000), Fx::new());
@@ -67,11 +67,11 @@ struct OriginSource {
 ///     PdtpMessage::Register {
 ///         client_id: "alice".into(),
 ///         listen_port: Some(7_000),
-///         extensions: Extensions::default(),
+///         extensions: AgreedExtensions::default(),
 ///     },
 ///     PdtpMessage::AskInfo { url: "film".into() },
 /// ] {
-///     coordinator.handle(now, Input::PdtpMessage { conn, message }, &mut fx);
+///     coordinator.handle(now, Input::Message { conn, message }, &mut fx);
 /// }
 /// assert!(fx.outputs().any(|output| matches!(
 ///     output,

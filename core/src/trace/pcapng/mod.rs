@@ -26,7 +26,7 @@ use super::tape::RecordingLine;
 use super::{Event, why};
 use crate::engine::{Effect, Engine, Fx};
 use crate::id::ConnId;
-use crate::node::{Input, Node, Output};
+use crate::node::{ConnInput, ConnOutput, Input, MessageInput, MessageOutput, Node, Output};
 use crate::time::Instant;
 use crate::trace::{NodeId, Record};
 
@@ -114,27 +114,31 @@ impl Exporter {
                     self.own = SocketAddr::new(listen.ip(), PORT);
                 }
             }
-            Input::Accepted { conn, peer, .. } => {
+            Input::Connection(conn, ConnInput::Accepted { peer, .. }) => {
                 let ours = same_family(self.own, *peer);
                 let mut flow = TcpFlow::new(ours, *peer, false);
                 flow.open(at);
                 self.flows.insert(*conn, flow);
             }
-            Input::Dialed { conn, local } => {
+            Input::Connection(conn, ConnInput::Dialed { local }) => {
                 if let Some(flow) = self.flows.get_mut(conn) {
                     flow.ours = *local;
                     flow.open(at);
                 }
             }
-            Input::Bytes { conn, data } => self.data(at, *conn, false, data),
-            Input::Served { conn, bytes } => self.content(at, *conn, true, *bytes),
-            Input::Stored { conn, bytes } => self.content(at, *conn, false, *bytes),
-            Input::Closed { conn } => {
+            Input::Connection(conn, ConnInput::Bytes { data }) => self.data(at, *conn, false, data),
+            Input::Connection(conn, ConnInput::Served { bytes }) => {
+                self.content(at, *conn, true, *bytes)
+            }
+            Input::Connection(conn, ConnInput::Stored { bytes }) => {
+                self.content(at, *conn, false, *bytes)
+            }
+            Input::Connection(conn, ConnInput::Closed) => {
                 self.close(at, *conn, false);
                 self.flows.remove(conn);
             }
-            Input::DialFailed { conn, .. } => drop(self.flows.remove(conn)),
-            Input::Datagrams { from, segment, data } => {
+            Input::Connection(conn, ConnInput::DialFailed { .. }) => drop(self.flows.remove(conn)),
+            Input::Messages(MessageInput::Datagrams { from, segment, data }) => {
                 self.datagrams(at, *from, false, *segment, data);
             }
             _ => {}
@@ -156,27 +160,34 @@ impl Exporter {
     /// The packets of an output.
     fn after(&mut self, at: Instant, output: Output) {
         match output {
-            Output::Dial { conn, to } => {
+            Output::Connection(conn, ConnOutput::Dial { to }) => {
                 let theirs = SocketAddr::new(to.ip(), PORT);
                 let ours = same_family(self.own, theirs);
                 self.flows.insert(conn, TcpFlow::new(ours, theirs, true));
             }
-            Output::Write { conn, data } => self.data(at, conn, true, &data),
-            Output::Serve { conn, .. } => {
+            Output::Connection(conn, ConnOutput::Write { data }) => {
+                self.data(at, conn, true, &data)
+            }
+            Output::Connection(conn, ConnOutput::Serve { .. }) => {
                 if let Some(flow) = self.flows.get_mut(&conn) {
                     flow.served = 0;
                 }
             }
-            Output::Store { conn, early, .. }
-            | Output::StoreBody { conn, early, .. }
-            | Output::Incoming { conn, early, .. } => {
+            Output::Connection(
+                conn,
+                ConnOutput::Store { early, .. }
+                | ConnOutput::StoreBody { early, .. }
+                | ConnOutput::Incoming { early, .. },
+            ) => {
                 if let Some(flow) = self.flows.get_mut(&conn) {
                     // Those were written along with the head.
                     flow.stored = early.len() as u64;
                 }
             }
-            Output::Close { conn, .. } => self.close(at, conn, true),
-            Output::Datagrams { to, segment, data } => self.datagrams(at, to, true, segment, &data),
+            Output::Connection(conn, ConnOutput::Close { .. }) => self.close(at, conn, true),
+            Output::Messages(MessageOutput::Datagrams { to, segment, data }) => {
+                self.datagrams(at, to, true, segment, &data)
+            }
             _ => {}
         }
     }

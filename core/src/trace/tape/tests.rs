@@ -11,7 +11,11 @@ use crate::id::{FetchId, FileIndex, FileKey, Guid, Sha1, Tth};
 use crate::lease::Partition;
 use crate::lease::membership::Leader;
 use crate::node::swarm::{self, SwarmFile};
-use crate::node::{FileInfo, HostRow, InboxEntry, InboxMessage, NodeCommand, RestoredNode};
+use crate::node::{
+    ConnInput, DiskInput, FetchCommand, FetchInput, FileInfo, HostRow, HttpCommand, InboxEntry,
+    InboxMessage, MessageCommand, MessageInput, NodeCommand, OverlayCommand, RestoredNode,
+    SiteInput,
+};
 use crate::queue::{Dialect, QueuePolicy, RowState, StoredEntry};
 use crate::swarm::FileSpec;
 use crate::thex::Tree;
@@ -142,98 +146,171 @@ fn next_swarm_input(input: &swarm::Input) -> Option<swarm::Input> {
     })
 }
 
-/// One command of every kind, each followed by the next: whoever adds a kind
-/// must add it here.
-fn next_command(command: &NodeCommand) -> Option<NodeCommand> {
-    let (fetch, index) = (FetchId(1), FileIndex(2));
+/// One command for downloads of every kind, each followed by the next: who adds
+/// a kind must add it here, also in the functions below.
+fn next_fetch_command(command: &FetchCommand) -> Option<FetchCommand> {
+    use FetchCommand as C;
+    let (fetch, servent, index) = (FetchId(1), Guid([3; 16]), FileIndex(2));
+    Some(match command {
+        C::Get(_) => C::Cancel { fetch },
+        C::Cancel { .. } => C::AskNow { fetch },
+        C::AskNow { .. } => C::Sleep { fetch, length: Duration::from_secs(1) },
+        C::Sleep { .. } => C::ExpectGiv { fetch, servent, index },
+        C::ExpectGiv { .. } => {
+            let from = get().sources.swap_remove(0);
+            C::Moved { fetch, to: Some(from.clone()), from }
+        }
+        C::Moved { .. } => C::Pause { fetch },
+        C::Pause { .. } => C::Resume { fetch },
+        C::Resume { .. } => return None,
+    })
+}
+
+/// The same for what we serve.
+fn next_http_command(command: &HttpCommand) -> Option<HttpCommand> {
+    use HttpCommand as C;
+    Some(match command {
+        C::Giv { .. } => C::Slots { slots: 4 },
+        C::Slots { .. } => C::Policy { policy: QueuePolicy::Adaptive },
+        C::Policy { .. } => return None,
+    })
+}
+
+/// The same for the overlay.
+fn next_overlay_command(command: &OverlayCommand) -> Option<OverlayCommand> {
+    use OverlayCommand as C;
     let (at, servent) = ("198.51.100.7:1".parse().unwrap(), Guid([3; 16]));
     Some(match command {
-        NodeCommand::Get(_) => NodeCommand::Cancel { fetch },
-        NodeCommand::Cancel { .. } => NodeCommand::AskNow { fetch },
-        NodeCommand::AskNow { .. } => NodeCommand::Sleep { fetch, length: Duration::from_secs(1) },
-        NodeCommand::Sleep { .. } => NodeCommand::Giv { to: at, index },
-        NodeCommand::Giv { .. } => NodeCommand::ExpectGiv { fetch, servent, index },
-        NodeCommand::ExpectGiv { .. } => NodeCommand::Join { at },
-        NodeCommand::Join { .. } => NodeCommand::Nearby { at },
-        NodeCommand::Nearby { .. } => NodeCommand::Search { search: 1, words: "some words".into() },
-        NodeCommand::Search { .. } => NodeCommand::EndSearch { search: 1 },
-        NodeCommand::EndSearch { .. } => {
-            NodeCommand::AskPush { servent, index, via: Some(at), proxies: [at].into() }
+        C::Join { .. } => C::Nearby { at },
+        C::Nearby { .. } => C::Search { search: 1, words: "some words".into() },
+        C::Search { .. } => C::EndSearch { search: 1 },
+        C::EndSearch { .. } => {
+            let (index, via, proxies) = (FileIndex(2), Some(at), [at].into());
+            C::AskPush { servent, index, via, proxies }
         }
-        NodeCommand::AskPush { .. } => NodeCommand::Slots { slots: 4 },
-        NodeCommand::Slots { .. } => NodeCommand::Listening { at },
-        NodeCommand::Listening { .. } => {
-            let message = InboxEntry {
-                order: DeliveryOrder::AtOnce,
-                data: UnicastPayload::from_static(b"\x00\xff"),
-            };
-            NodeCommand::SendMessages { to: at, messages: [message].into() }
+        C::AskPush { .. } => return None,
+    })
+}
+
+/// The same for messages.
+fn next_message_command(command: &MessageCommand) -> Option<MessageCommand> {
+    use MessageCommand as C;
+    let at = "198.51.100.7:1".parse().unwrap();
+    Some(match command {
+        C::Send { .. } => C::Taken { from: at, messages: 2, bytes: u64::MAX },
+        C::Taken { .. } => C::Close { to: at },
+        C::Close { .. } => C::Forget { peer: at, side: Side::Receiver },
+        C::Forget { .. } => return None,
+    })
+}
+
+/// The same for commands, whatever service they are for.
+fn next_command(command: &NodeCommand) -> Option<NodeCommand> {
+    let at = "198.51.100.7:1".parse().unwrap();
+    let giv = || HttpCommand::Giv { to: at, index: FileIndex(2) };
+    let send = || {
+        let message = InboxEntry {
+            order: DeliveryOrder::AtOnce,
+            data: UnicastPayload::from_static(b"\x00\xff"),
+        };
+        MessageCommand::Send { to: at, messages: [message].into() }
+    };
+    let serve = || {
+        let (url, hashes) = (url_of("f"), [Hash([1; 32]), Hash([0xab; 32])].into());
+        let spec = FileSpec { url, size: LARGE, chunk: 1 << 52, hashes, sha256: None };
+        swarm::SwarmCommand::Serve { file: FILE, spec }
+    };
+    Some(match command {
+        NodeCommand::Fetch(of) => {
+            next_fetch_command(of).map_or_else(|| NodeCommand::Http(giv()), NodeCommand::Fetch)
         }
-        NodeCommand::SendMessages { .. } => {
-            NodeCommand::TakenMessages { from: at, messages: 2, bytes: u64::MAX }
-        }
-        NodeCommand::TakenMessages { .. } => NodeCommand::CloseMessages { to: at },
-        NodeCommand::CloseMessages { .. } => {
-            NodeCommand::ForgetMessages { peer: at, side: Side::Receiver }
-        }
-        NodeCommand::ForgetMessages { .. } => {
-            let (url, hashes) = (url_of("f"), [Hash([1; 32]), Hash([0xab; 32])].into());
-            let spec = FileSpec { url, size: LARGE, chunk: 1 << 52, hashes, sha256: None };
-            NodeCommand::Swarm(swarm::SwarmCommand::Serve { file: FILE, spec })
-        }
+        NodeCommand::Http(of) => next_http_command(of)
+            .map_or(NodeCommand::Overlay(OverlayCommand::Join { at }), NodeCommand::Http),
+        NodeCommand::Overlay(of) => next_overlay_command(of)
+            .map_or_else(|| NodeCommand::Messages(send()), NodeCommand::Overlay),
+        NodeCommand::Messages(of) => next_message_command(of)
+            .map_or_else(|| NodeCommand::Swarm(serve()), NodeCommand::Messages),
         NodeCommand::Swarm(of) => {
-            next_swarm_command(of).map_or(NodeCommand::Stop, NodeCommand::Swarm)
+            next_swarm_command(of).map_or(NodeCommand::Listening { at }, NodeCommand::Swarm)
         }
-        NodeCommand::Stop => {
-            let from = get().sources.swap_remove(0);
-            NodeCommand::Moved { fetch, to: Some(from.clone()), from }
-        }
-        NodeCommand::Moved { .. } => NodeCommand::Pause { fetch },
-        NodeCommand::Pause { .. } => NodeCommand::Resume { fetch },
-        NodeCommand::Resume { .. } => NodeCommand::Woke { slept: Duration::from_secs(90) },
-        NodeCommand::Woke { .. } => NodeCommand::Policy { policy: QueuePolicy::Adaptive },
-        NodeCommand::Policy { .. } => return None,
+        NodeCommand::Listening { .. } => NodeCommand::Woke { slept: Duration::from_secs(90) },
+        NodeCommand::Woke { .. } => NodeCommand::Stop,
+        NodeCommand::Stop => return None,
+    })
+}
+
+/// The same for what happens on a connection.
+fn next_conn_input(input: &ConnInput) -> Option<ConnInput> {
+    use ConnInput as I;
+    let at = "198.51.100.7:1".parse().unwrap();
+    Some(match input {
+        I::Accepted { .. } => I::Dialed { local: at },
+        I::Dialed { .. } => I::DialFailed { why: DialError::Refused },
+        I::DialFailed { .. } => I::Bytes { data: (0..=255).collect() },
+        I::Bytes { .. } => I::Closed,
+        I::Closed => I::Backlog { bytes: LARGE },
+        I::Backlog { .. } => I::Served { bytes: u64::MAX },
+        I::Served { .. } => I::Stored { bytes: 0 },
+        I::Stored { .. } => I::BodyEnded { unread: (0..=255).collect() },
+        I::BodyEnded { .. } => I::DiskFailed { why: StoreError::Full },
+        I::DiskFailed { .. } => I::Judged { good: true },
+        I::Judged { .. } => I::Kept { name: "a \"name\"\n".into() },
+        I::Kept { .. } => I::Unsaid { several: true },
+        I::Unsaid { .. } => return None,
     })
 }
 
 /// The same for inputs.
 fn next_input(input: &Input) -> Option<Input> {
     let (conn, fetch, why) = (ConnId(LARGE), FetchId(1), StoreError::Full);
-    let (at, bytes) = ("198.51.100.7:1".parse().unwrap(), UnicastPayload::from_static(b"\xf0\x0f"));
+    let (at, data) = ("198.51.100.7:1".parse().unwrap(), UnicastPayload::from_static(b"\xf0\x0f"));
+    let datagrams = || MessageInput::Datagrams { from: at, segment: 2, data };
     Some(match input {
-        Input::Start(_) => Input::Accepted { conn, peer: at, local: Some(at) },
-        Input::Accepted { .. } => Input::Dialed { conn, local: at },
-        Input::Dialed { .. } => Input::DialFailed { conn, why: DialError::Refused },
-        Input::DialFailed { .. } => Input::Bytes { conn, data: (0..=255).collect() },
-        Input::Bytes { .. } => Input::Closed { conn },
-        Input::Closed { .. } => Input::Backlog { conn, bytes: LARGE },
-        Input::Backlog { .. } => Input::Served { conn, bytes: u64::MAX },
-        Input::Served { .. } => Input::Stored { conn, bytes: 0 },
-        Input::Stored { .. } => Input::BodyEnded { conn, unread: (0..=255).collect() },
-        Input::BodyEnded { .. } => Input::DiskFailed { conn, why },
-        Input::DiskFailed { .. } => Input::VerifyFailed { fetch, why },
-        Input::VerifyFailed { .. } => Input::Verified { fetch, sha1: Some(Sha1([0xfe; 20])) },
-        Input::Verified { .. } => Input::Hashed { fetch, start: LARGE, tth: Some(Tth([0xcd; 24])) },
-        Input::Hashed { .. } => Input::Judged { conn, good: true },
-        Input::Judged { .. } => Input::StoreAway,
-        Input::StoreAway => Input::Divided { leaders: [Leader::Us, Leader::At(at)].into() },
-        Input::Divided { .. } => {
-            Input::Leads { parts: [Partition(0), Partition(63)].into(), queue: restored().queue }
+        Input::Start(_) => {
+            Input::Connection(conn, ConnInput::Accepted { peer: at, local: Some(at) })
         }
-        Input::Leads { .. } => Input::StoreBack,
-        Input::StoreBack => Input::Unsaid { conn, several: true },
-        Input::Unsaid { .. } => {
-            Input::Inbox { held: Some(InboxMessage { files: 3, bytes: LARGE }) }
-        }
-        Input::Inbox { .. } => Input::Kept { conn, name: "a \"name\"\n".into() },
-        Input::Kept { .. } => Input::Shared(file()),
-        Input::Shared(_) => Input::Unshared { index: FileIndex(3) },
-        Input::Unshared { .. } => Input::Datagrams { from: at, segment: 2, data: bytes },
-        Input::Datagrams { .. } => Input::Command(NodeCommand::Get(get())),
-        Input::Command(_) => Input::Flush,
-        Input::Flush => {
-            Input::Swarm(swarm::Input::Hashed { ask: u32::MAX, sha256: Hash([0xcd; 32]) })
-        }
+        Input::Connection(_, of) => match next_conn_input(of) {
+            Some(next) => Input::Connection(conn, next),
+            None => Input::Disk(DiskInput::Shared(file())),
+        },
+        Input::Disk(of) => Input::Disk(match of {
+            DiskInput::Shared(_) => DiskInput::Unshared { index: FileIndex(3) },
+            DiskInput::Unshared { .. } => {
+                DiskInput::Inbox { held: Some(InboxMessage { files: 3, bytes: LARGE }) }
+            }
+            DiskInput::Inbox { .. } => {
+                return Some(Input::Fetch(FetchInput::VerifyFailed { fetch, why }));
+            }
+        }),
+        Input::Fetch(of) => Input::Fetch(match of {
+            FetchInput::VerifyFailed { .. } => {
+                FetchInput::Verified { fetch, sha1: Some(Sha1([0xfe; 20])) }
+            }
+            FetchInput::Verified { .. } => {
+                FetchInput::Hashed { fetch, start: LARGE, tth: Some(Tth([0xcd; 24])) }
+            }
+            FetchInput::Hashed { .. } => return Some(Input::Messages(datagrams())),
+        }),
+        Input::Messages(MessageInput::Datagrams { .. }) => Input::Messages(MessageInput::Flush),
+        Input::Messages(MessageInput::Flush) => Input::Site(SiteInput::StoreAway),
+        Input::Site(of) => Input::Site(match of {
+            SiteInput::StoreAway => SiteInput::StoreBack,
+            SiteInput::StoreBack => {
+                SiteInput::Divided { leaders: [Leader::Us, Leader::At(at)].into() }
+            }
+            SiteInput::Divided { .. } => SiteInput::Leads {
+                parts: [Partition(0), Partition(63)].into(),
+                queue: restored().queue,
+            },
+            SiteInput::Leads { .. } => {
+                let get = NodeCommand::Fetch(FetchCommand::Get(get()));
+                return Some(Input::Command(get));
+            }
+        }),
+        Input::Command(of) => match next_command(of) {
+            Some(next) => Input::Command(next),
+            None => Input::Swarm(swarm::Input::Hashed { ask: u32::MAX, sha256: Hash([0xcd; 32]) }),
+        },
         Input::Swarm(of) => return next_swarm_input(of).map(Input::Swarm),
     })
 }
@@ -251,9 +328,8 @@ fn every_input_comes_back_from_its_line() {
     let stores = [StoreError::Denied, StoreError::Changed, StoreError::Failed];
     let conn = ConnId(1);
     let inputs = successors(Some(Input::Start(restored())), next_input)
-        .chain(successors(Some(NodeCommand::Get(get())), next_command).map(Input::Command))
-        .chain(dials.map(|why| Input::DialFailed { conn, why }))
-        .chain(stores.map(|why| Input::DiskFailed { conn, why }));
+        .chain(dials.map(|why| Input::Connection(conn, ConnInput::DialFailed { why })))
+        .chain(stores.map(|why| Input::Connection(conn, ConnInput::DiskFailed { why })));
     for input in inputs {
         lines.clear();
         writer.input(at, &input, &mut lines);
@@ -290,14 +366,22 @@ fn what_is_unknown_beside_a_value_is_skipped_and_what_is_missing_is_named() {
         qlog::parse(line.as_bytes())
     };
     let at = Instant::from_micros(5);
-    let known = line(r#"{"us":5,"later":{},"input":{"closed":{"conn":2,"later":1}}}"#);
-    assert_eq!(known, Ok(RecordingLine::Input { at, input: Input::Closed { conn: ConnId(2) } }));
+    let known =
+        line(r#"{"us":5,"later":{},"input":{"connection":[2,{"backlog":{"bytes":1,"later":1}}]}}"#);
+    assert_eq!(
+        known,
+        Ok(RecordingLine::Input {
+            at,
+            input: Input::Connection(ConnId(2), ConnInput::Backlog { bytes: 1 })
+        })
+    );
     for (data, what) in [
         (r#"{"us":5}"#, "missing field `input`"),
-        (r#"{"us":5,"input":{"closed":{}}}"#, "missing field `conn` at line 1 column 28"),
+        (r#"{"us":5,"input":{"connection":[2]}}"#, "invalid length 1"),
+        (r#"{"us":5,"input":{"connection":[2,{"backlog":{}}]}}"#, "missing field `bytes`"),
         (r#"{"us":5,"input":{"dance":{}}}"#, "unknown variant `dance`"),
-        (r#"{"us":-5,"input":{"closed":{"conn":2}}}"#, "invalid value: integer `-5`"),
-        (r#"{"us":5,"input":{"bytes":{"conn":2,"data":"0g"}}}"#, "invalid symbol at 1"),
+        (r#"{"us":-5,"input":{"connection":[2,"closed"]}}"#, "invalid value: integer `-5`"),
+        (r#"{"us":5,"input":{"connection":[2,{"bytes":{"data":"0g"}}]}}"#, "invalid symbol at 1"),
     ] {
         let why = line(data).unwrap_err().to_string();
         assert!(why.contains(what), "{data}: {why}");
@@ -313,6 +397,6 @@ fn nesting_without_end_and_huge_numbers_are_refused_at_little_cost() {
         let line = alloc::format!(r#"{{"name":"servent:input","data":{{"us":5,"later":{deep}}}}}"#);
         assert!(qlog::parse(line.as_bytes()).is_err());
     }
-    let huge = r#"{"name":"servent:input","data":{"us":18446744073709551616,"input":{"closed":{"conn":2}}}}"#;
+    let huge = r#"{"name":"servent:input","data":{"us":18446744073709551616,"input":{"connection":[2,"closed"]}}}"#;
     assert!(qlog::parse(huge.as_bytes()).is_err());
 }

@@ -45,11 +45,11 @@ pub struct MessageFrame {
 /// ```
 /// use servent_core::id::Guid;
 /// use servent_core::wire::gnutella::{
-///     Body, FrameLimits, Framer, Message, OverlayPayload, Query, Wishes,
+///     MessageBody, FrameLimits, Framer, OverlayMessage, OverlayPayload, Query, Wishes,
 /// };
 ///
-/// let body = Body::Query(Query::new(Wishes::default(), "blue moon", &[]));
-/// let message = Message { guid: Guid([7; 16]), ttl: 4, hops: 0, body };
+/// let body = MessageBody::Query(Query::new(Wishes::default(), "blue moon", &[]));
+/// let message = OverlayMessage { guid: Guid([7; 16]), ttl: 4, hops: 0, body };
 /// let bytes = message.to_bytes();
 ///
 /// // A stream brings it in two parts.
@@ -58,7 +58,7 @@ pub struct MessageFrame {
 /// assert_eq!(framer.next_frame(), Ok(None));
 /// framer.push(OverlayPayload::copy_from_slice(&bytes[10..]));
 /// let frame = framer.next_frame().unwrap().unwrap();
-/// assert_eq!(Message::parse(frame), Ok(message));
+/// assert_eq!(OverlayMessage::parse(frame), Ok(message));
 /// ```
 #[derive(Debug, Clone)]
 pub struct Framer {

@@ -289,10 +289,28 @@ fn strict_fields(block: &[u8], lines: usize) -> Result<Headers, HeadError> {
     if let Ok(Status::Complete((_, fields))) = httparse::parse_headers(block, &mut room) {
         return Ok(collect(fields, block.len()));
     }
+    if folds_what_frames(block) {
+        return Err(HeadError::Fields);
+    }
     // Very many fields, or folded values.
     let mut config = ParserConfig::default();
     config.allow_obsolete_multiline_headers_in_responses(true);
     behind_a_first_line(&config, block, lines)
+}
+
+/// True when a field is folded that says where a request goes or where it ends.
+/// Others may read only its first line (RFC 9112 §5.2).
+fn folds_what_frames(block: &[u8]) -> bool {
+    const STRICT: [&[u8]; 3] = [b"host", b"content-length", b"transfer-encoding"];
+    let name = |line: &[u8]| find(b':', line).map(|colon| line[..colon].to_ascii_lowercase());
+    let mut is_strict = false;
+    block.split(|b| *b == b'\n').any(|line| match line.first() {
+        Some(b' ' | b'\t') => is_strict,
+        _ => {
+            is_strict = name(line).is_some_and(|name| STRICT.contains(&&name[..]));
+            false
+        }
+    })
 }
 
 /// Parses fields that are folded, badly spaced or very many. `httparse` accepts

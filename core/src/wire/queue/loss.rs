@@ -22,10 +22,12 @@ pub enum PositionLoss {
     Unreachable,
     /// It took another place instead.
     Replaced,
+    /// It said that it leaves (QA-8).
+    Left,
 }
 
 /// Every reason with its word in `X-Queued` (WB-7).
-const WORDS: [(PositionLoss, &str); 7] = [
+const WORDS: [(PositionLoss, &str); 8] = [
     (PositionLoss::TooEarly, "early"),
     (PositionLoss::Overdue, "overdue"),
     (PositionLoss::ConnectionLost, "connection"),
@@ -33,6 +35,7 @@ const WORDS: [(PositionLoss, &str); 7] = [
     (PositionLoss::BrokeTooOften, "broke"),
     (PositionLoss::Unreachable, "unreachable"),
     (PositionLoss::Replaced, "replaced"),
+    (PositionLoss::Left, "left"),
 ];
 
 impl PositionLoss {

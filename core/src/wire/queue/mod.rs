@@ -1,5 +1,6 @@
 //! The headers of Active Queueing and PARQ, and the `QUEUE` and `GIV` lines.
 
+mod leave;
 mod line;
 mod loss;
 mod place;
@@ -7,6 +8,7 @@ mod reply;
 mod seconds;
 mod vars;
 
+pub use self::leave::{leaves, may_leave, write_leave, write_may_leave};
 pub use self::line::SignalLine;
 pub use self::loss::PositionLoss;
 pub use self::place::{

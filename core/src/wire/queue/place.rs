@@ -201,6 +201,7 @@ pub fn write_place(head: &mut HeadWriter, place: &QueuePosition) {
         Dialect::Parq | Dialect::Parq11 => {
             if place.dialect == Dialect::Parq {
                 head.header("X-Queue", "1.0");
+                super::leave::write_may_leave(head);
             } else {
                 head.header("X-Features", "queue/1.1");
             }

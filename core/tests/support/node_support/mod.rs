@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::id::{ConnId, FetchId, FileIndex, Sha1};
 use servent_core::node::{
-    Config, ConnEvent, FileInfo, FileRef, Input, Node, NodeAnswer, NodeLimit, NodeOp, Output,
-    RestoredNode,
+    Config, ConnEvent, ConnInput, ConnOutput, FetchInput, FetchOutput, FileInfo, FileRef, Input,
+    MessageOutput, Node, NodeAnswer, NodeLimit, NodeOp, Output, RestoredNode,
 };
 use servent_core::queue::FileKey;
 use servent_core::thex::TreeHasher;
@@ -159,17 +159,17 @@ impl Host {
             self.log.push(effect.clone());
             let Effect::Output(output) = effect else { continue };
             match output {
-                Output::Dial { conn, to } => self.dials.push((conn, to)),
-                Output::Write { conn, data } => {
+                Output::Connection(conn, ConnOutput::Dial { to }) => self.dials.push((conn, to)),
+                Output::Connection(conn, ConnOutput::Write { data }) => {
                     assert!(!self.hung_up.contains(&conn), "a write after the close");
                     self.wire.entry(conn).or_default().extend(data);
                 }
-                Output::Close { conn, .. } => {
+                Output::Connection(conn, ConnOutput::Close { .. }) => {
                     assert!(self.hung_up.insert(conn), "closed twice");
                     self.arriving.remove(&conn);
-                    inputs.push_back(Input::Closed { conn });
+                    inputs.push_back(Input::Connection(conn, ConnInput::Closed));
                 }
-                Output::Serve { conn, file, start, end } => {
+                Output::Connection(conn, ConnOutput::Serve { file, start, end }) => {
                     let body = match file {
                         FileRef::Shared(index) => &self.files[&index],
                         FileRef::Fetch(fetch) => &self.parts[&fetch],
@@ -178,10 +178,16 @@ impl Host {
                     let body = &body[start as usize..end as usize];
                     if !self.stalled {
                         self.wire.entry(conn).or_default().extend(body);
-                        inputs.push_back(Input::Served { conn, bytes: end - start });
+                        inputs.push_back(Input::Connection(
+                            conn,
+                            ConnInput::Served { bytes: end - start },
+                        ));
                     }
                 }
-                Output::Store { conn, file: FileRef::Fetch(fetch), start, end, early } => {
+                Output::Connection(
+                    conn,
+                    ConnOutput::Store { file: FileRef::Fetch(fetch), start, end, early },
+                ) => {
                     let storing = Storing { fetch, start, length: end - start, done: 0 };
                     self.storing.insert(conn, storing);
                     assert!(early.len() as u64 <= end - start);
@@ -189,38 +195,47 @@ impl Host {
                         inputs.push_back(self.store(conn, &early));
                     }
                 }
-                Output::Verify { fetch } => {
+                Output::Fetch(FetchOutput::Verify { fetch }) => {
                     let found = self.verified(fetch);
-                    inputs.push_back(Input::Verified { fetch, sha1: Some(found) });
+                    inputs
+                        .push_back(Input::Fetch(FetchInput::Verified { fetch, sha1: Some(found) }));
                 }
-                Output::Hash { fetch, start, end } => {
+                Output::Fetch(FetchOutput::Hash { fetch, start, end }) => {
                     let mut hasher = TreeHasher::of_piece(end - start);
                     hasher.update(&self.parts[&fetch][start as usize..end as usize]);
                     let tth = hasher.finish().map(|tree| tree.root());
-                    inputs.push_back(Input::Hashed { fetch, start, tth });
+                    inputs.push_back(Input::Fetch(FetchInput::Hashed { fetch, start, tth }));
                 }
-                Output::Incoming { conn, size, early, .. } => {
+                Output::Connection(conn, ConnOutput::Incoming { size, early, .. }) => {
                     self.arriving.insert(conn, (early, size));
                     inputs.extend(self.arrived(conn));
                 }
-                Output::Keep { conn, name } => {
+                Output::Connection(conn, ConnOutput::Keep { name }) => {
                     let (bytes, _) = self.arriving.remove(&conn).unwrap_or_default();
                     let taken = self.inbox.contains_key(&name);
                     let name = if taken { format!("{name} (2)") } else { name };
                     self.inbox.insert(name.clone(), bytes);
-                    inputs.push_back(Input::Kept { conn, name });
+                    inputs.push_back(Input::Connection(conn, ConnInput::Kept { name }));
                 }
-                Output::Allocate { fetch, .. } => drop(self.parts.entry(fetch).or_default()),
-                Output::StoreBody { .. } => unreachable!("its peers say how long a file is"),
-                Output::Complete { .. }
-                | Output::Store { .. }
+                Output::Fetch(FetchOutput::Allocate { fetch, .. }) => {
+                    self.parts.entry(fetch).or_default();
+                }
+                Output::Connection(_, ConnOutput::StoreBody { .. }) => {
+                    unreachable!("its peers say how long a file is")
+                }
+                Output::Fetch(FetchOutput::Complete { .. })
+                | Output::Connection(_, ConnOutput::Store { .. })
                 | Output::Swarm(_)
-                | Output::Judge { .. } => {}
+                | Output::Connection(_, ConnOutput::Judge { .. }) => {}
                 Output::Persist(op) => self.ops.push(op),
                 Output::Answer(answer) => self.answers.push(answer),
                 // To caches; they are in the log.
-                Output::Datagrams { .. } => {}
-                Output::Deliver { .. } | Output::Refused { .. } | Output::Writable { .. } => {
+                Output::Messages(MessageOutput::Datagrams { .. }) => {}
+                Output::Messages(
+                    MessageOutput::Deliver { .. }
+                    | MessageOutput::Refused { .. }
+                    | MessageOutput::Writable { .. },
+                ) => {
                     panic!("this node has no messages")
                 }
             }
@@ -230,7 +245,7 @@ impl Host {
     /// How much of a file for the inbox is there, if its length is known.
     fn arrived(&self, conn: ConnId) -> Option<Input> {
         let (bytes, size) = self.arriving.get(&conn)?;
-        size.map(|_| Input::Stored { conn, bytes: bytes.len() as u64 })
+        size.map(|_| Input::Connection(conn, ConnInput::Stored { bytes: bytes.len() as u64 }))
     }
 
     /// Our SHA-1 is the number of the file that has this content.
@@ -251,7 +266,7 @@ impl Host {
         if done == storing.length {
             self.storing.remove(&conn);
         }
-        Input::Stored { conn, bytes: done }
+        Input::Connection(conn, ConnInput::Stored { bytes: done })
     }
 
     /// Bytes come in; those that belong to a body go to the disk.
@@ -269,7 +284,7 @@ impl Host {
             self.arrived(conn).into_iter().for_each(|input| self.input(input));
         }
         if !data.is_empty() {
-            self.input(Input::Bytes { conn, data: data.to_vec() });
+            self.input(Input::Connection(conn, ConnInput::Bytes { data: data.to_vec() }));
         }
     }
 
@@ -277,7 +292,10 @@ impl Host {
     pub(crate) fn accept(&mut self, peer: &str) -> ConnId {
         let conn = ConnId(self.next);
         self.next += 2;
-        self.input(Input::Accepted { conn, peer: peer.parse().unwrap(), local: None });
+        self.input(Input::Connection(
+            conn,
+            ConnInput::Accepted { peer: peer.parse().unwrap(), local: None },
+        ));
         conn
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use servent_core::engine::{Engine, Fx};
 use servent_core::id::ConnId;
-use servent_core::node::{DialError, Input};
+use servent_core::node::{ConnInput, DialError, Input};
 use servent_core::time::Duration;
 
 use super::Host;
@@ -49,14 +49,17 @@ impl Pair {
             };
             let Some((conn, wanted)) = from.dials.pop() else { continue };
             if wanted != other.parse().unwrap() {
-                from.input(Input::DialFailed { conn, why: DialError::Unreachable });
+                from.input(Input::Connection(
+                    conn,
+                    ConnInput::DialFailed { why: DialError::Unreachable },
+                ));
                 return true;
             }
             let far = to.accept(&own.replace(":6346", ":50000"));
-            from.input(Input::Dialed {
+            from.input(Input::Connection(
                 conn,
-                local: own.replace(":6346", ":50000").parse().unwrap(),
-            });
+                ConnInput::Dialed { local: own.replace(":6346", ":50000").parse().unwrap() },
+            ));
             let (a, b) = if from_a { (conn, far) } else { (far, conn) };
             self.links.push(Link { a, b, open: true });
             return true;
@@ -81,10 +84,10 @@ impl Pair {
             if by_a || by_b {
                 link.open = false;
                 if !by_a {
-                    self.a.input(Input::Closed { conn: link.a });
+                    self.a.input(Input::Connection(link.a, ConnInput::Closed));
                 }
                 if !by_b {
-                    self.b.input(Input::Closed { conn: link.b });
+                    self.b.input(Input::Connection(link.b, ConnInput::Closed));
                 }
                 return true;
             }
@@ -125,8 +128,8 @@ impl Pair {
             self.links.iter().filter(|l| l.open).map(|l| (l.a, l.b)).collect();
         self.links.clear();
         for (a, b) in cut {
-            self.a.input(Input::Closed { conn: a });
-            self.b.input(Input::Closed { conn: b });
+            self.a.input(Input::Connection(a, ConnInput::Closed));
+            self.b.input(Input::Connection(b, ConnInput::Closed));
         }
     }
 }

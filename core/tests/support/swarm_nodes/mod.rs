@@ -7,7 +7,8 @@ use servent_core::engine::{Effect, Engine as _, Fx, FxOf};
 use servent_core::id::{ConnId, FileIndex};
 use servent_core::node::swarm::{self, SwarmFile};
 use servent_core::node::{
-    Config, DialError, FileRef, Input, Node, NodeAnswer, NodeCommand, NodeOp, Output, RestoredNode,
+    Config, ConnInput, ConnOutput, DialError, FileRef, Input, Node, NodeAnswer, NodeCommand,
+    NodeOp, Output, RestoredNode,
 };
 use servent_core::swarm as engine;
 use servent_core::swarm::FileSpec;
@@ -206,19 +207,25 @@ impl World {
 
     fn hang_up(&mut self, from: usize, conn: ConnId) {
         if let Some((to, far)) = self.hosts[from].conns.remove(&conn) {
-            self.queue.push_back((from, Happens::Input(Box::new(Input::Closed { conn }))));
+            self.queue.push_back((
+                from,
+                Happens::Input(Box::new(Input::Connection(conn, ConnInput::Closed))),
+            ));
             if to != STRANGER {
-                self.queue.push_back((to, Happens::Input(Box::new(Input::Closed { conn: far }))));
+                self.queue.push_back((
+                    to,
+                    Happens::Input(Box::new(Input::Connection(far, ConnInput::Closed))),
+                ));
             }
         }
     }
 
     fn carry_out(&mut self, number: usize, output: Output) {
         match output {
-            Output::Dial { conn, to } => self.dial(number, conn, to),
-            Output::Write { conn, data } => self.send(number, conn, data),
-            Output::Close { conn, .. } => self.hang_up(number, conn),
-            Output::Serve { conn, file, start, end } => {
+            Output::Connection(conn, ConnOutput::Dial { to }) => self.dial(number, conn, to),
+            Output::Connection(conn, ConnOutput::Write { data }) => self.send(number, conn, data),
+            Output::Connection(conn, ConnOutput::Close { .. }) => self.hang_up(number, conn),
+            Output::Connection(conn, ConnOutput::Serve { file, start, end }) => {
                 let host = &self.hosts[number];
                 let bytes = match file {
                     FileRef::Swarm(file) => &host.files[&file],
@@ -227,10 +234,13 @@ impl World {
                 };
                 let data = bytes[start as usize..end as usize].to_vec();
                 self.send(number, conn, data);
-                let served = Input::Served { conn, bytes: end - start };
+                let served = Input::Connection(conn, ConnInput::Served { bytes: end - start });
                 self.queue.push_back((number, Happens::Input(Box::new(served))));
             }
-            Output::Store { conn, file: FileRef::Swarm(file), start, end, early } => {
+            Output::Connection(
+                conn,
+                ConnOutput::Store { file: FileRef::Swarm(file), start, end, early },
+            ) => {
                 let storing = Storing { file, start, length: end - start, done: 0 };
                 self.hosts[number].storing.insert(conn, storing);
                 self.queue.push_front((number, Happens::Wire(conn, early)));
@@ -262,8 +272,10 @@ impl World {
         let there = self.hosts.iter().position(|h| h.at == to && !h.gone && !h.passive);
         let Some(far) = there else {
             let why = DialError::Refused;
-            self.queue
-                .push_back((number, Happens::Input(Box::new(Input::DialFailed { conn, why }))));
+            self.queue.push_back((
+                number,
+                Happens::Input(Box::new(Input::Connection(conn, ConnInput::DialFailed { why }))),
+            ));
             return;
         };
         let local = SocketAddr::new(self.hosts[number].at.ip(), 50_000);
@@ -272,9 +284,12 @@ impl World {
         self.hosts[far].conns.insert(accepted, (number, conn));
         self.hosts[number].conns.insert(conn, (far, accepted));
         let (peer, at) = (local, Some(to));
-        let input = Input::Accepted { conn: accepted, peer, local: at };
+        let input = Input::Connection(accepted, ConnInput::Accepted { peer, local: at });
         self.queue.push_back((far, Happens::Input(Box::new(input))));
-        self.queue.push_back((number, Happens::Input(Box::new(Input::Dialed { conn, local }))));
+        self.queue.push_back((
+            number,
+            Happens::Input(Box::new(Input::Connection(conn, ConnInput::Dialed { local }))),
+        ));
     }
 
     /// Somebody who is no node connects and says something.
@@ -284,8 +299,8 @@ impl World {
         self.hosts[to].conns.insert(conn, (STRANGER, conn));
         let peer = "10.9.9.9:9".parse().unwrap();
         let local = Some(self.hosts[to].at);
-        self.give(to, Input::Accepted { conn, peer, local });
-        self.give(to, Input::Bytes { conn, data: text.as_bytes().to_vec() });
+        self.give(to, Input::Connection(conn, ConnInput::Accepted { peer, local }));
+        self.give(to, Input::Connection(conn, ConnInput::Bytes { data: text.as_bytes().to_vec() }));
         conn
     }
 
@@ -313,10 +328,13 @@ impl World {
                         host.storing.remove(&conn);
                     }
                     rest = &rest[ours..];
-                    self.give(number, Input::Stored { conn, bytes });
+                    self.give(number, Input::Connection(conn, ConnInput::Stored { bytes }));
                 }
                 if !rest.is_empty() {
-                    self.give(number, Input::Bytes { conn, data: rest.to_vec() });
+                    self.give(
+                        number,
+                        Input::Connection(conn, ConnInput::Bytes { data: rest.to_vec() }),
+                    );
                 }
             }
         }

@@ -8,7 +8,7 @@ use servent::Clock;
 use servent::driver::Handle;
 use servent_core::fetch;
 use servent_core::id::FetchId;
-use servent_core::node::{FetchView, Get, NodeAnswer, NodeCommand};
+use servent_core::node::{FetchCommand, FetchView, Get, NodeAnswer, NodeCommand};
 use servent_core::wire::http::HttpDate;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
@@ -108,14 +108,14 @@ impl<'a> Batch<'a> {
     /// Starts one.
     pub(super) async fn begin(&mut self, get: Get) -> Result<(), Failure> {
         self.given.push_back(get.name.clone());
-        Ok(self.handle.command(NodeCommand::Get(get)).await?)
+        Ok(self.handle.command(NodeCommand::Fetch(FetchCommand::Get(get))).await?)
     }
 
     /// Ends one of them.
     pub(super) async fn cancel(&mut self, fetch: FetchId) -> Result<(), Failure> {
         self.numbered.remove(&fetch);
         self.troubles.forget(fetch);
-        Ok(self.handle.command(NodeCommand::Cancel { fetch }).await?)
+        Ok(self.handle.command(NodeCommand::Fetch(FetchCommand::Cancel { fetch })).await?)
     }
 
     /// Pauses the active ones, which saves what has come of them; the same
@@ -124,7 +124,7 @@ impl<'a> Batch<'a> {
     pub(super) async fn pause(&self) {
         for &fetch in self.numbered.keys() {
             // If the servent has ended, `Handle::stop` says how.
-            let _ = self.handle.command(NodeCommand::Pause { fetch }).await;
+            let _ = self.handle.command(NodeCommand::Fetch(FetchCommand::Pause { fetch })).await;
         }
     }
 
@@ -154,7 +154,7 @@ impl<'a> Batch<'a> {
                 return Ok(Some(EndedDownload { name, outcome }));
             }
             let fetch = FetchId(other.fetch);
-            self.handle.command(NodeCommand::Cancel { fetch }).await?;
+            self.handle.command(NodeCommand::Fetch(FetchCommand::Cancel { fetch })).await?;
         }
         self.numbered.insert(fetch, name);
         Ok(None)

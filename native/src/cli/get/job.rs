@@ -12,7 +12,7 @@ use servent::error::{StartError, StoreFailure};
 use servent::{Clock, Credentials, DamagedState, Rate};
 use servent_core::fetch::{self, FetchFailure};
 use servent_core::id::{FetchId, Sha1};
-use servent_core::node::{DownloadSource, Get, NodeAnswer, NodeCommand};
+use servent_core::node::{DownloadSource, FetchCommand, Get, NodeAnswer, NodeCommand};
 use sha1::Digest as _;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_stream::StreamExt as _;
@@ -197,7 +197,7 @@ impl DownloadJob {
             () = signals.first() => {
                 // Repeating the request saves the sources that were found
                 // since.
-                let _ = handle.command(NodeCommand::Get(again)).await;
+                let _ = handle.command(NodeCommand::Fetch(FetchCommand::Get(again))).await;
                 Err(Failure::new(Exit::Interrupted, format!("stopped before {name} was whole"))
                     .next("run the same command to go on where it was"))
             }
@@ -293,10 +293,12 @@ async fn alone(handle: &Handle, ours: FetchId, name: &str) -> Result<(), Failure
             continue;
         }
         if other.have > 0 {
-            handle.command(NodeCommand::Cancel { fetch: ours }).await?;
+            handle.command(NodeCommand::Fetch(FetchCommand::Cancel { fetch: ours })).await?;
             return Err(troubles::of_another(name, &other));
         }
-        handle.command(NodeCommand::Cancel { fetch: FetchId(other.fetch) }).await?;
+        handle
+            .command(NodeCommand::Fetch(FetchCommand::Cancel { fetch: FetchId(other.fetch) }))
+            .await?;
     }
     Ok(())
 }
@@ -332,7 +334,7 @@ impl Following<'_> {
         let mut answers = handle.answers();
         let mut fetching = BroadcastStream::new(handle.fetching());
         let mut troubles = SourceTroubles::default();
-        handle.command(NodeCommand::Get(wish)).await?;
+        handle.command(NodeCommand::Fetch(FetchCommand::Get(wish))).await?;
         let mut tick = tokio::time::interval(self.every());
         loop {
             tokio::select! {
@@ -342,7 +344,7 @@ impl Following<'_> {
                     if let fetch::Event::Moved { fetch, to, .. } = &event
                         && let Some((base, place)) = self.job.wanted.sent_to_folder(to)
                     {
-                        handle.command(NodeCommand::Cancel { fetch: *fetch }).await?;
+                        handle.command(NodeCommand::Fetch(FetchCommand::Cancel { fetch: *fetch })).await?;
                         return Ok(Followed::Folder(base, place));
                     }
                     if let fetch::Event::Begun { have, .. } = event {
@@ -377,7 +379,7 @@ impl Following<'_> {
                 why = handle.distrust(), if self.job.wanted.places.len() < 2 => {
                     if let Some(fetch) = ours {
                         // Nothing was received from there, and nothing will be.
-                        handle.command(NodeCommand::Cancel { fetch }).await?;
+                        handle.command(NodeCommand::Fetch(FetchCommand::Cancel { fetch })).await?;
                     }
                     return Err(troubles::distrusted(why));
                 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use servent::driver::Handle;
 use servent_core::id::FetchId;
-use servent_core::node::NodeCommand;
+use servent_core::node::{FetchCommand, NodeCommand, OverlayCommand};
 use tokio::time::Instant;
 
 use super::source::PushFrom;
@@ -49,7 +49,7 @@ impl Pushing {
         let Some(from) = &self.from else { return Ok(()) };
         for at in search::peers(std::slice::from_ref(&from.peer)).await? {
             self.via = Some(at);
-            handle.command(NodeCommand::Join { at }).await?;
+            handle.command(NodeCommand::Overlay(OverlayCommand::Join { at })).await?;
         }
         for proxy in &from.proxies {
             // One that cannot be resolved is skipped; there are others.
@@ -78,9 +78,18 @@ impl Pushing {
         }
         self.next = now + EVERY;
         let (servent, index) = (from.servent, from.index);
-        handle.command(NodeCommand::ExpectGiv { fetch, servent, index }).await?;
+        handle
+            .command(NodeCommand::Fetch(FetchCommand::ExpectGiv { fetch, servent, index }))
+            .await?;
         let proxies = self.proxies.clone();
-        handle.command(NodeCommand::AskPush { servent, index, via: self.via, proxies }).await?;
+        handle
+            .command(NodeCommand::Overlay(OverlayCommand::AskPush {
+                servent,
+                index,
+                via: self.via,
+                proxies,
+            }))
+            .await?;
         // If this one does not help, another one is asked next.
         let next = self.proxies.len().min(1);
         self.proxies.rotate_left(next);

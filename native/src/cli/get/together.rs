@@ -9,7 +9,7 @@ use std::time::Duration;
 use servent::Clock;
 use servent::driver::{Driver, Handle, ServentOptions};
 use servent_core::id::FetchId;
-use servent_core::node::{DownloadSource, FetchView, Get, NodeCommand};
+use servent_core::node::{DownloadSource, FetchCommand, FetchView, Get, NodeCommand};
 
 use super::batch::{self, Batch, BatchEvent};
 use super::job::{DownloadJob, DownloadResult, hub, not_started, state_of, state_of_all};
@@ -115,7 +115,11 @@ impl<'a> Together<'a> {
         let mut left = false;
         for view in earlier.iter().filter(|view| !asked.contains(&view.name)) {
             if self.folder.join(&view.name).exists() {
-                handle.command(NodeCommand::Cancel { fetch: FetchId(view.fetch) }).await?;
+                handle
+                    .command(NodeCommand::Fetch(FetchCommand::Cancel {
+                        fetch: FetchId(view.fetch),
+                    }))
+                    .await?;
             } else {
                 left = true;
             }

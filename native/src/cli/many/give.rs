@@ -12,6 +12,7 @@ use servent_core::text::Shown;
 use tokio::task::JoinSet;
 
 use super::super::reach;
+use super::super::tally::incomplete;
 use super::super::unicast::{PORT, bind, title};
 use super::{failed, parcels};
 use crate::config::Settings;
@@ -23,6 +24,8 @@ use crate::signal::Signals;
 const GUESTS: usize = 64;
 /// How long receivers may take to hear that all of them have it.
 const GOODBYE: Duration = Duration::from_secs(5);
+/// How long the user waits for that after Ctrl-C.
+const STOP_WAIT: Duration = Duration::from_millis(400);
 
 /// What is given, and to how many.
 pub(in crate::cli) struct Giving<'a> {
@@ -57,6 +60,7 @@ pub(in crate::cli) async fn give(
     };
     let parcel = parcel.map_err(unpacked)?;
     let (files, size) = total(parcel.entries());
+    let lacking = parcel.lacking().to_vec();
     let door = giving.code.map_or_else(SecretDoor::open, SecretDoor::locked);
     let giver = start(parcel, door, (giving.receivers, giving.rate), &endpoint, settings).await?;
     announce(reporter, &endpoint, shown.filter(|_| giving.made), (&title, giving.receivers));
@@ -65,7 +69,10 @@ pub(in crate::cli) async fn give(
         () = signals.first() => Err(stopped(giver.have(), giving.receivers)),
     };
     let sent = giver.server().view(0).await.map_or(0, |(view, _)| view.sent);
-    let left = endpoint.shutdown().await;
+    let left = match &given {
+        Ok(()) => endpoint.shutdown().await,
+        Err(_) => endpoint.shutdown_within(STOP_WAIT).await,
+    };
     if let Some(giver) = Arc::into_inner(giver) {
         giver.stop().await?;
     }
@@ -83,7 +90,8 @@ pub(in crate::cli) async fn give(
         bytes(sent),
     );
     reporter.result(&fact, &sentence);
-    Ok(left?)
+    left?;
+    incomplete(&lacking, (files as u64, at)).map_or(Ok(()), Err)
 }
 
 /// Starts the swarm at the same port number, over TCP, or at another one if that

@@ -1,6 +1,6 @@
 //! `servent receive --from`.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,9 +14,10 @@ use servent::unicast::EndpointOptions;
 use servent_core::text::Shown;
 
 use super::super::ask::Person;
-use super::super::receive::offered;
-use super::super::send::resolve;
-use super::super::unicast::{bind, title};
+use super::super::dial::{bind_for, resolve};
+use super::super::offered::{NoRoom, offered, room};
+use super::super::tally::incomplete;
+use super::super::unicast::title;
 use super::{failed, parcels};
 use crate::config::Settings;
 use crate::exit::{Exit, Failure};
@@ -26,7 +27,7 @@ use crate::signal::Signals;
 /// How often progress is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// How long to wait until the sender has heard that we stop.
-const GOODBYE: Duration = Duration::from_secs(2);
+const GOODBYE: Duration = Duration::from_millis(400);
 
 /// Where it goes, and who is asked.
 pub(in crate::cli) struct Taking<'a> {
@@ -45,18 +46,18 @@ pub(in crate::cli) async fn take(
     options: EndpointOptions,
 ) -> Result<(), Failure> {
     let mut signals = Signals::new()?;
-    let peer = resolve(from).await?;
-    let any: SocketAddr = match peer {
-        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    let stopped = || Failure::new(Exit::Interrupted, "stopped before anything was offered");
+    let peer = tokio::select! {
+        peer = resolve(from, &options) => peer?,
+        () = signals.first() => return Err(stopped()),
     };
-    let endpoint = bind(any, EndpointOptions { only: Some(peer), ..options }).await?;
+    let endpoint = bind_for(peer, None, options).await?;
     let connection =
         endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
     let state = parcels(taking.settings);
     let joined = tokio::select! {
         joined = join(connection, code, &state) => joined.map_err(|why| failed(why, peer)),
-        () = signals.first() => Err(Failure::new(Exit::Interrupted, "stopped before anything was offered")),
+        () = signals.first() => Err(stopped()),
     };
     let guest = joined?;
     let mut had = false;
@@ -70,7 +71,9 @@ pub(in crate::cli) async fn take(
         if let Err(why) = std::fs::remove_dir_all(&folder) {
             tracing::warn!(folder = %folder.display(), %why, "a parcel stays");
         }
-        return Ok(endpoint.shutdown().await?); // Whoever is gone now was done with us.
+        endpoint.shutdown().await?; // A sender that is gone now was done with us.
+        let (files, _) = total(guest.entries());
+        return incomplete(guest.lacking(), (files as u64, peer)).map_or(Ok(()), Err);
     }
     if let Err(failure) = &outcome {
         let why = match failure.exit {
@@ -93,9 +96,10 @@ impl Taking<'_> {
         if let Err(why) = inbox.suits(guest.entries()) {
             return Err(Failure::new(
                 Exit::Failed,
-                format!("{} was not taken: {why}", Shown(&title)),
+                format!("{} was not taken: {}", Shown(&title), Shown(&why)),
             ));
         }
+        let inbox = self.fits(inbox, guest, &title).await?;
         self.agreed(guest, &title).await?;
         let state = parcels(self.settings);
         let clock = Clock::new();
@@ -133,18 +137,34 @@ impl Taking<'_> {
         Ok(())
     }
 
+    /// Refuses what the disk, or the folder by its limit, has no room for. The parcel
+    /// needs room beside its files.
+    async fn fits(
+        &self,
+        inbox: TransferInbox,
+        guest: &Guest,
+        title: &str,
+    ) -> Result<TransferInbox, Failure> {
+        let (entries, quota) = (guest.entries().to_vec(), self.quota.clone());
+        let parcels =
+            TransferInbox::new(InboxPlace::Folder(parcels(self.settings)), Arc::default());
+        let looking = tokio::task::spawn_blocking(move || {
+            let here = room(&inbox, quota.as_deref(), &entries);
+            let room = here.and_then(|()| room(&parcels, None, &entries));
+            (inbox, room)
+        });
+        let (inbox, room) = looking.await.map_err(|e| Failure::new(Exit::Failed, e.to_string()))?;
+        let Err(NoRoom { why, next }) = room else { return Ok(inbox) };
+        let what = format!("{} from {} was not taken: {why}", Shown(title), guest.peer());
+        Err(Failure::new(Exit::Disk, what).next(next))
+    }
+
     /// Shows what is offered and asks the user, if there is one to ask.
     async fn agreed(&self, guest: &Guest, title: &str) -> Result<(), Failure> {
         let peer = guest.peer();
         let not = |exit, why: &str| {
             Err(Failure::new(exit, format!("{} from {peer} was not taken{why}", Shown(title))))
         };
-        let (_, size) = total(guest.entries());
-        if let (Some(quota), Some(size)) = (self.quota.clone(), size)
-            && !tokio::task::spawn_blocking(move || quota.has_room(size)).await.unwrap_or(false)
-        {
-            return not(Exit::Disk, ": the folder is full");
-        }
         let Some(person) = &self.person else { return Ok(()) };
         let question = format!("{}take it?", offered(guest.entries(), peer));
         tokio::select! {

@@ -182,7 +182,7 @@ pub(super) fn announce_screen(voice: Voice, door: &LabDoor) -> Result<(), Failur
     if here.address.ip().is_unspecified() {
         here.address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     }
-    let (host, url) = (format!("{}#host", here.url()), format!("{}#room", here.url()));
+    let (host, url) = (format!("{}#host", here.url()), format!("{}#room", here.screen_url()));
     told(voice, &json!({ "event": "host", "url": host }), &format!("host {host}"))?;
     told(voice, &json!({ "event": "screen", "url": url }), &format!("screen {url}"))
 }

@@ -72,6 +72,7 @@ impl Scenario {
         let queue = |scenario| Some(Self::Queue(Box::new(scenario)));
         match name {
             "random-queue" => queue(servent_sim::queue::random::draw(choose, seed)),
+            "random-restarts" => queue(servent_sim::queue::random::draw_restarts(choose, seed)),
             "random-site" => queue(servent_sim::queue::random::draw_site(choose, seed)),
             "random-divided" => queue(servent_sim::queue::random::draw_divided(choose, seed)),
             "random-unicast" => {

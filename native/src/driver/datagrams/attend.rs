@@ -5,7 +5,7 @@ use std::mem;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use servent_core::node::{InboxEntry, Input, NodeCommand};
+use servent_core::node::{InboxEntry, Input, MessageCommand, MessageInput, NodeCommand};
 use servent_core::time::Instant;
 use servent_core::unicast::{MessageRefusal, Room, Side};
 
@@ -65,7 +65,8 @@ impl Messaging {
         let (messages, bytes) = mem::take(&mut state.taken);
         drop(state);
         if messages > 0 {
-            let taken = NodeCommand::TakenMessages { from: pipe.peer, messages, bytes };
+            let taken =
+                NodeCommand::Messages(MessageCommand::Taken { from: pipe.peer, messages, bytes });
             self.feed(now, Input::Command(taken), node);
         }
     }
@@ -86,7 +87,11 @@ impl Messaging {
             let fitting = fitting(&outbox, room(node, pipe));
             let messages: Vec<InboxEntry> = outbox.drain(..fitting).collect();
             let mut bytes = length(&messages);
-            self.feed(now, Input::Command(NodeCommand::SendMessages { to, messages }), node);
+            self.feed(
+                now,
+                Input::Command(NodeCommand::Messages(MessageCommand::Send { to, messages })),
+                node,
+            );
             refused = self.refused.take().map(|(messages, why)| {
                 bytes -= length(&messages);
                 messages.into_iter().rev().for_each(|message| outbox.push_front(message));
@@ -118,7 +123,7 @@ impl Messaging {
             Closing::Asked if state.outbox.is_empty() => {
                 state.closing = Closing::Told;
                 drop(state);
-                let close = NodeCommand::CloseMessages { to: peer };
+                let close = NodeCommand::Messages(MessageCommand::Close { to: peer });
                 self.feed(now, Input::Command(close), node);
                 self.closing.push(Arc::clone(pipe));
             }
@@ -236,7 +241,11 @@ impl Messaging {
     }
 
     fn forget(&mut self, now: Instant, peer: SocketAddr, side: Side, node: &mut Loop) {
-        self.feed(now, Input::Command(NodeCommand::ForgetMessages { peer, side }), node);
+        self.feed(
+            now,
+            Input::Command(NodeCommand::Messages(MessageCommand::Forget { peer, side })),
+            node,
+        );
     }
 
     /// True when the endpoint was told to stop and nothing is left to send.
@@ -257,7 +266,7 @@ impl Messaging {
             for peer in peers(node) {
                 self.forget(now, peer, Side::Receiver, node);
             }
-            self.feed(now, Input::Flush, node);
+            self.feed(now, Input::Messages(MessageInput::Flush), node);
             self.socket.flush();
         }
         // With the timing of the specification, CLOSE follows long after the

@@ -5,7 +5,7 @@
 //!
 //! In each turn the socket is drained with few system calls, each peer's
 //! datagrams go in as one input, everything the connections ask for goes in,
-//! and [`Input::Flush`] ends the turn. Datagrams are sent only after what the
+//! and [`MessageInput::Flush`] ends the turn. Datagrams are sent only after what the
 //! turn promises has been saved.
 
 mod attend;
@@ -20,10 +20,11 @@ use std::mem;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use servent_core::engine::{Effect, Engine as _};
-use servent_core::node::{ConnEvent, Event, InboxEntry, Input, Output};
+use servent_core::engine::Engine as _;
+use servent_core::node::{ConnEvent, Event, InboxEntry, Input, MessageInput, MessageOutput};
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{self, Config, ConnEnding, MessageRefusal, Side, UnicastConnId};
+use servent_core::wire::unicast::PacketError;
 
 pub use self::counters::EndpointCounters;
 pub use self::error::{Lost, Undelivered};
@@ -38,6 +39,28 @@ const REFUSED: Duration = Duration::from_secs(2);
 
 /// Receiving system calls in one turn.
 const READS: usize = 4;
+
+/// An effect of the node that is about datagrams.
+pub(super) enum MessageEffect {
+    Wanted(MessageOutput),
+    Event(unicast::Event),
+    /// What a peer sent is not a datagram of ours.
+    Garbled {
+        from: SocketAddr,
+        why: PacketError,
+    },
+}
+
+impl MessageEffect {
+    /// The effect that an event is; `None` when it is not about datagrams.
+    pub(super) fn from_event(event: Event) -> Option<Self> {
+        match event {
+            Event::Unicast(event) => Some(Self::Event(event)),
+            Event::Conn(ConnEvent::Garbled { from, why, .. }) => Some(Self::Garbled { from, why }),
+            _ => None,
+        }
+    }
+}
 
 /// The socket and its connections.
 pub(super) struct Messaging {
@@ -116,7 +139,7 @@ impl Messaging {
         self.give_up_on_the_silent(now, node);
         self.look_at_queued(now, node);
         if node.endpoint().is_some_and(|it| it.poll_timeout().is_some_and(|(at, _)| at <= now)) {
-            self.feed(now, Input::Flush, node);
+            self.feed(now, Input::Messages(MessageInput::Flush), node);
         }
         self.check_closing(node);
     }
@@ -148,33 +171,30 @@ impl Messaging {
                 self.heard.push(peer);
             }
             let segment = u32::try_from(segment).unwrap_or(u32::MAX);
-            node.feed(now, Input::Datagrams { from: peer, segment, data });
+            node.feed(now, Input::Messages(MessageInput::Datagrams { from: peer, segment, data }));
         }
         self.trains = trains;
         self.gather(node);
         more
     }
 
-    /// Carries out the node's effects.
+    /// Carries out the node's effects about datagrams.
     fn gather(&mut self, node: &mut Loop) {
         let mut said = mem::take(&mut node.said);
-        for effect in said.drain(..) {
-            match effect {
-                Effect::Output(Output::Datagrams { to, segment, data }) => {
+        for one in said.drain(..) {
+            match one {
+                MessageEffect::Wanted(MessageOutput::Datagrams { to, segment, data }) => {
                     self.socket.send(to, segment, data);
                 }
-                Effect::Output(Output::Deliver { from, conn, messages }) => {
+                MessageEffect::Wanted(MessageOutput::Deliver { from, conn, messages }) => {
                     self.arrived.push((from, conn, messages));
                 }
-                Effect::Output(Output::Refused { messages, why, .. }) => {
+                MessageEffect::Wanted(MessageOutput::Refused { messages, why, .. }) => {
                     self.refused = Some((messages, why));
                 }
-                Effect::Output(Output::Writable { to }) => self.writable.push(to),
-                Effect::Event(Event::Unicast(event)) => self.event(event),
-                Effect::Event(Event::Conn(ConnEvent::Garbled { from, why, .. })) => {
-                    self.socket.garbage(from, &why);
-                }
-                Effect::Output(_) | Effect::Event(_) => {} // Not about datagrams.
+                MessageEffect::Wanted(MessageOutput::Writable { to }) => self.writable.push(to),
+                MessageEffect::Event(event) => self.event(event),
+                MessageEffect::Garbled { from, why } => self.socket.garbage(from, &why),
             }
         }
         node.said = said; // Its memory is reused.

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use servent_core::fetch::FetchFailure;
 use servent_core::id::ConnId;
-use servent_core::node::{FileRef, Input, NodeAnswer, NodeCommand, Output, StoreError};
+use servent_core::node::{
+    ConnOutput, FetchCommand, FetchOutput, FileRef, Input, NodeAnswer, NodeCommand, StoreError,
+    swarm,
+};
 use servent_core::text::Shown;
 use servent_core::wire::http::Chunks;
 
@@ -14,18 +17,53 @@ use super::Loop;
 use crate::files::PartFile;
 use crate::net::{BodyLength, ConnectionJob, Outbox, Report, ServeFrom, dial};
 
+/// An output that is carried out at the end of a turn, after what it promises is
+/// saved. Changes and datagrams are not among them: they have ways of their own.
+#[derive(Debug)]
+pub(super) enum TurnOutput {
+    Connection(ConnId, ConnOutput),
+    Fetch(FetchOutput),
+    Swarm(swarm::Output),
+    Answer(NodeAnswer),
+}
+
 impl Loop {
-    pub(super) fn carry_out(&mut self, output: Output) {
+    pub(super) fn carry_out(&mut self, output: TurnOutput) {
         match output {
-            Output::Dial { conn, to } => self.dial(conn, to),
-            Output::Write { conn, data } => self.push(conn, ConnectionJob::Write(data)),
-            Output::Close { conn, flush: true } => self.push(conn, ConnectionJob::Close),
-            Output::Close { conn, flush: false } => {
+            TurnOutput::Connection(conn, wanted) => self.serve_conn(conn, wanted),
+            TurnOutput::Fetch(wanted) => self.serve_download(wanted),
+            TurnOutput::Swarm(wanted) => self.swarm.carry_out(wanted, &self.reports),
+            TurnOutput::Answer(answer) => self.answer(answer),
+        }
+    }
+
+    fn serve_download(&mut self, wanted: FetchOutput) {
+        match wanted {
+            FetchOutput::Allocate { fetch, name, size } => {
+                self.changes.extend(self.downloads.allocate(fetch, &name, size));
+            }
+            FetchOutput::Verify { fetch } => {
+                hashing::whole(fetch, self.downloads.part(fetch), self.reports.clone());
+            }
+            FetchOutput::Hash { fetch, start, end } => {
+                let part = self.downloads.part(fetch);
+                hashing::piece(fetch, (start, end), part, self.reports.clone());
+            }
+            FetchOutput::Complete { fetch } => self.changes.extend(self.downloads.complete(fetch)),
+        }
+    }
+
+    fn serve_conn(&mut self, conn: ConnId, wanted: ConnOutput) {
+        match wanted {
+            ConnOutput::Dial { to } => self.dial(conn, to),
+            ConnOutput::Write { data } => self.push(conn, ConnectionJob::Write(data)),
+            ConnOutput::Close { flush: true } => self.push(conn, ConnectionJob::Close),
+            ConnOutput::Close { flush: false } => {
                 if let Some(outbox) = self.conns.get(&conn) {
                     outbox.cut();
                 }
             }
-            Output::Serve { conn, file, start, end } => {
+            ConnOutput::Serve { file, start, end } => {
                 let job = match self.file(file) {
                     Ok(file) => {
                         ConnectionJob::Serve { file, start, end, pace: self.people.paces(conn) }
@@ -34,7 +72,7 @@ impl Loop {
                 };
                 self.push(conn, job);
             }
-            Output::Store { conn, file, start, end, early } => {
+            ConnOutput::Store { file, start, end, early } => {
                 let part = match file {
                     FileRef::Shared(_) => Err(StoreError::Denied),
                     FileRef::Fetch(fetch) => self.downloads.part(fetch),
@@ -42,7 +80,7 @@ impl Loop {
                 };
                 self.store(conn, part, (start, BodyLength::Sized(end - start)), early);
             }
-            Output::StoreBody { conn, fetch, chunked, most, early } => {
+            ConnOutput::StoreBody { fetch, chunked, most, early } => {
                 let body = if chunked {
                     BodyLength::Chunks(Chunks::new(most))
                 } else {
@@ -50,17 +88,7 @@ impl Loop {
                 };
                 self.store(conn, self.downloads.part(fetch), (0, body), early);
             }
-            Output::Allocate { fetch, name, size } => {
-                self.changes.extend(self.downloads.allocate(fetch, &name, size));
-            }
-            Output::Verify { fetch } => {
-                hashing::whole(fetch, self.downloads.part(fetch), self.reports.clone());
-            }
-            Output::Hash { fetch, start, end } => {
-                let part = self.downloads.part(fetch);
-                hashing::piece(fetch, (start, end), part, self.reports.clone());
-            }
-            Output::Judge { conn, words } => {
+            ConnOutput::Judge { words } => {
                 // What follows its head waits in the socket.
                 let before = self.taken.len();
                 self.taken.retain(|taken| *taken != conn);
@@ -69,7 +97,7 @@ impl Loop {
                 }
                 password::authenticate(self.password.clone(), conn, words, self.reports.clone());
             }
-            Output::Incoming { conn, size, most, early } => {
+            ConnOutput::Incoming { size, most, early } => {
                 let body =
                     size.map_or_else(|| BodyLength::Chunks(Chunks::new(most)), BodyLength::Sized);
                 let job = match self.inbox.clone() {
@@ -78,15 +106,7 @@ impl Loop {
                 };
                 self.push(conn, job);
             }
-            Output::Keep { conn, name } => self.push(conn, ConnectionJob::Keep { name }),
-            Output::Complete { fetch } => self.changes.extend(self.downloads.complete(fetch)),
-            Output::Answer(answer) => self.answer(answer),
-            Output::Swarm(wanted) => self.swarm.carry_out(wanted, &self.reports),
-            Output::Persist(_)
-            | Output::Datagrams { .. }
-            | Output::Deliver { .. }
-            | Output::Refused { .. }
-            | Output::Writable { .. } => unreachable!("sorted out when it was gathered"),
+            ConnOutput::Keep { name } => self.push(conn, ConnectionJob::Keep { name }),
         }
     }
 
@@ -152,7 +172,8 @@ impl Loop {
                 let reports = self.reports.clone();
                 tokio::spawn(async move {
                     let to = locate::moved(&from, &to).await;
-                    let moved = Input::Command(NodeCommand::Moved { fetch, from, to });
+                    let moved =
+                        Input::Command(NodeCommand::Fetch(FetchCommand::Moved { fetch, from, to }));
                     let _ = reports.send(Report::Input(moved)).await; // It may have ended.
                 });
             }

@@ -10,9 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use servent_core::id::ConnId;
-use servent_core::node::{Input, Output};
+use servent_core::node::{ConnInput, ConnOutput, Input, SiteInput};
 use servent_core::time::{Duration as Span, Instant};
 
+use super::outputs::TurnOutput;
 use super::{Loop, TURN};
 use crate::counters::add;
 use crate::error::{RunError, StoreFailure};
@@ -31,7 +32,7 @@ const ANSWER_WITHIN: Span = Span::from_secs(4);
 #[derive(Debug, Default)]
 pub(super) struct PendingPromises {
     away: bool,
-    outputs: Vec<Output>,
+    outputs: Vec<TurnOutput>,
     /// The connections of these, and when those that may be answered otherwise
     /// are.
     conns: BTreeMap<ConnId, Option<Instant>>,
@@ -40,14 +41,14 @@ pub(super) struct PendingPromises {
 impl PendingPromises {
     /// Holds an output back when it promises something that is not saved, or
     /// follows one that does on the same connection.
-    fn park(&mut self, now: Instant, (promises, output): (bool, Output)) -> Option<Output> {
+    fn park(&mut self, now: Instant, (promises, output): (bool, TurnOutput)) -> Option<TurnOutput> {
         let conn = conn_of(&output);
         if !promises && !conn.is_some_and(|conn| self.conns.contains_key(&conn)) {
             return Some(output);
         }
         if let Some(conn) = conn {
             let until = self.conns.entry(conn).or_default();
-            if until.is_none() && matches!(output, Output::Write { .. }) {
+            if until.is_none() && is_write(&output) {
                 *until = Some(now + ANSWER_WITHIN);
             }
         }
@@ -75,26 +76,22 @@ impl PendingPromises {
     /// were.
     fn give_up(&mut self, conn: ConnId) -> usize {
         self.conns.remove(&conn);
-        let its = |output: &mut Output| conn_of(output) == Some(conn);
+        let its = |output: &mut TurnOutput| conn_of(output) == Some(conn);
         let gone = self.outputs.extract_if(.., its);
-        gone.filter(|output| matches!(output, Output::Write { .. })).count()
+        gone.filter(is_write).count()
     }
 }
 
 /// The connection an output is about.
-fn conn_of(output: &Output) -> Option<ConnId> {
+const fn conn_of(output: &TurnOutput) -> Option<ConnId> {
     match output {
-        Output::Dial { conn, .. }
-        | Output::Write { conn, .. }
-        | Output::Close { conn, .. }
-        | Output::Serve { conn, .. }
-        | Output::Store { conn, .. }
-        | Output::StoreBody { conn, .. }
-        | Output::Incoming { conn, .. }
-        | Output::Keep { conn, .. }
-        | Output::Judge { conn, .. } => Some(*conn),
-        _ => None,
+        TurnOutput::Connection(conn, _) => Some(*conn),
+        TurnOutput::Fetch(_) | TurnOutput::Swarm(_) | TurnOutput::Answer(_) => None,
     }
+}
+
+const fn is_write(output: &TurnOutput) -> bool {
+    matches!(output, TurnOutput::Connection(_, ConnOutput::Write { .. }))
 }
 
 impl Loop {
@@ -136,7 +133,7 @@ impl Loop {
         for conn in self.held.late(now) {
             if self.node.may_unsay(conn) {
                 let several = self.held.give_up(conn) > 1;
-                self.feed(now, Input::Unsaid { conn, several });
+                self.feed(now, Input::Connection(conn, ConnInput::Unsaid { several }));
             } else {
                 self.held.insist(conn);
             }
@@ -154,18 +151,18 @@ impl Loop {
         self.tell_lag(now);
         add(&self.outside.counters.store_outages, u64::from(self.held.away));
         if self.held.away {
-            self.feed(now, Input::StoreAway);
+            self.feed(now, Input::Site(SiteInput::StoreAway));
             return Ok(());
         }
         let PendingPromises { outputs, .. } = std::mem::take(&mut self.held);
         for output in outputs {
             self.carry_out(output);
         }
-        self.feed(now, Input::StoreBack);
+        self.feed(now, Input::Site(SiteInput::StoreBack));
         self.held.away = self.commit().await? == CommitOutcome::Later;
         self.tell_lag(now);
         if self.held.away {
-            self.feed(now, Input::StoreAway);
+            self.feed(now, Input::Site(SiteInput::StoreAway));
         }
         Ok(())
     }

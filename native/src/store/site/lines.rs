@@ -9,7 +9,7 @@ use servent_core::id::Guid;
 use servent_core::lease::Partition;
 use servent_core::lease::membership::Leader;
 use servent_core::node::swarm;
-use servent_core::node::{Input, NodeOp};
+use servent_core::node::{Input, NodeOp, SiteInput};
 use servent_core::queue::StoredEntry;
 
 use super::lease_loop::AnnouncedMember;
@@ -90,7 +90,7 @@ impl Lines {
 
     /// Who leads which part, for a node that has heard nothing yet.
     pub(crate) fn divided(&self) -> Input {
-        Input::Divided { leaders: self.leaders.clone() }
+        Input::Site(SiteInput::Divided { leaders: self.leaders.clone() })
     }
 
     /// How many parts are whose.
@@ -231,7 +231,7 @@ impl Lines {
                     (_, leader) => *leader,
                 });
                 self.leaders = known.collect();
-                Some(Input::Divided { leaders })
+                Some(Input::Site(SiteInput::Divided { leaders }))
             }
             PartitionNews::Lead(fences, queue, accounts) => {
                 let parts: BTreeSet<Partition> = fences.keys().copied().collect();
@@ -241,7 +241,7 @@ impl Lines {
                 }
                 let place = |row: &StoredEntry| (row.ticket, Partition::containing(row.file));
                 self.places.extend(queue.iter().map(place));
-                let leads = Input::Leads { parts, queue };
+                let leads = Input::Site(SiteInput::Leads { parts, queue });
                 if accounts.is_empty() {
                     return Some(leads);
                 }

@@ -182,8 +182,13 @@ impl Giver {
     }
 
     async fn greet(&self, talk: &Talk) -> Result<ReceiverSeat<'_>, ManyError> {
-        let TransferMessage::Join { meeting } = next(talk).await? else {
-            return Err(ManyError::Foreign);
+        // One who looks for our best address knocks first.
+        let meeting = loop {
+            match next(talk).await? {
+                TransferMessage::Alive => {}
+                TransferMessage::Join { meeting } => break meeting,
+                _ => return Err(ManyError::Foreign),
+            }
         };
         admit(talk, &self.door, &meeting, true).await?;
         let TransferMessage::Myself { number } = next(talk).await? else {
@@ -207,13 +212,18 @@ impl Giver {
     ) -> Result<(), ManyError> {
         let lost = |silence| ManyError::silence(talk, silence);
         talk.offer(self.parcel.entries()).await.map_err(lost)?;
+        for lacking in self.parcel.lacking().iter().cloned() {
+            talk.put(&TransferMessage::Lacks { entry: None, lacking }).await.map_err(lost)?;
+        }
         talk.put(&TransferMessage::Parcel(self.label.clone())).await.map_err(lost)?;
         loop {
             match next(talk).await? {
                 TransferMessage::Alive => {}
                 TransferMessage::Go => told(ReceiverStep::Agreed),
                 TransferMessage::Whole => break,
-                TransferMessage::Failed { why } => return Err(ManyError::Refused(why)),
+                TransferMessage::Failed { why } | TransferMessage::Full { why } => {
+                    return Err(ManyError::Refused(why));
+                }
                 _ => return Err(ManyError::Foreign),
             }
         }

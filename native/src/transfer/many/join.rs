@@ -15,10 +15,11 @@ use tokio::sync::mpsc::unbounded_channel;
 
 use super::super::inbox::TransferInbox;
 use super::super::message::{Label, TransferMessage};
+use super::super::offer::ENTRIES;
 use super::super::receive::{next, offered};
 use super::super::secret::{Meeting, TransferCode};
 use super::super::talk::Talk;
-use super::super::{OfferEntry, TransferProgress};
+use super::super::{Lacking, OfferEntry, TransferProgress};
 use super::ManyError;
 use super::parcel::number_for;
 use super::unpack::Unpacking;
@@ -33,6 +34,7 @@ const SEED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Guest {
     talk: Talk,
     entries: Vec<OfferEntry>,
+    lacking: Vec<Lacking>,
     label: Label,
 }
 
@@ -69,17 +71,23 @@ pub async fn join(
         Err(why) => return Err(why.into()),
         Ok(entries) => entries,
     };
-    match next(&talk).await? {
-        TransferMessage::Parcel(label) => Ok(Guest { talk, entries, label }),
-        other => Err(early(other)),
+    let mut lacking = Vec::new();
+    loop {
+        match next(&talk).await? {
+            TransferMessage::Lacks { lacking: it, .. } if lacking.len() < ENTRIES => {
+                lacking.push(it)
+            }
+            TransferMessage::Parcel(label) => return Ok(Guest { talk, entries, lacking, label }),
+            other => return Err(early(other)),
+        }
     }
 }
 
 fn early(said: TransferMessage) -> ManyError {
     match said {
-        TransferMessage::Stopped { why } | TransferMessage::Failed { why } => {
-            ManyError::Refused(why)
-        }
+        TransferMessage::Stopped { why }
+        | TransferMessage::Failed { why }
+        | TransferMessage::Full { why } => ManyError::Refused(why),
         _ => ManyError::Foreign,
     }
 }
@@ -95,6 +103,12 @@ impl Guest {
     #[must_use]
     pub fn entries(&self) -> &[OfferEntry] {
         &self.entries
+    }
+
+    /// What the sender could not read, and is not in it.
+    #[must_use]
+    pub fn lacking(&self) -> &[Lacking] {
+        &self.lacking
     }
 
     /// The folder below `state` for the parcel while it is incomplete. It is the

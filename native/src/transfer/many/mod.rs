@@ -14,7 +14,7 @@ use thiserror::Error;
 pub use self::give::{GiveOptions, Giver, ReceiverStep};
 pub use self::join::{Guest, join};
 pub use self::parcel::Parcel;
-use super::receive::ReceiveError;
+use super::receive_error::ReceiveError;
 use super::talk::{Silence, Talk};
 use crate::swarm::SwarmError;
 use crate::unicast::Lost;

@@ -10,6 +10,7 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::net::SocketAddr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -21,10 +22,11 @@ use servent_core::id::Guid;
 use sha2::{Digest as _, Sha256};
 
 use super::super::message::CHUNK;
-use super::super::offer::{Offer, OfferEntry, OfferError};
+use super::super::offer::{Lacking, Offer, OfferEntry, OfferError, total};
 use super::super::secret::{Half, TAG};
 use super::super::target::digest_of;
 use crate::dice;
+use crate::files::free_room;
 
 /// Bytes of a key, a secret and a digest.
 pub(super) const KEY: usize = 32;
@@ -36,6 +38,8 @@ const READ: usize = 1 << 16;
 pub struct Parcel {
     /// What was packed, with the lengths it was packed with.
     pub(super) entries: Vec<OfferEntry>,
+    /// What could not be read, and is not in it.
+    pub(super) lacking: Vec<Lacking>,
     pub(super) key: [u8; KEY],
     /// Its file, and the folder of everything that belongs to it.
     pub(super) file: PathBuf,
@@ -54,14 +58,16 @@ impl Parcel {
     pub fn pack(offer: &Offer, state: &Path) -> Result<Self, OfferError> {
         let (mut entries, mut sums) = (offer.entries().to_vec(), Vec::new());
         for (at, entry) in entries.iter_mut().enumerate().filter(|(_, it)| !it.is_folder()) {
-            let length = entry.length.ok_or_else(|| stream(&entry.name))?;
+            let length = entry.length.ok_or_else(|| stream(&entry.text()))?;
             sums.push(sum_of(offer, at, length)?);
         }
         let made = prepare(state, &entries, &sums);
         let (key, folder, lock) =
             made.map_err(|why| OfferError::Write { path: state.to_owned(), why })?;
         let file = folder.join(folder.file_name().unwrap_or_default());
-        let parcel = Self { entries, key, file, folder, _lock: lock };
+        let lacking = offer.lacking().to_vec();
+        let parcel = Self { entries, lacking, key, file, folder, _lock: lock };
+        parcel.check_room()?;
         parcel.write(offer, &sums)?;
         Ok(parcel)
     }
@@ -70,6 +76,23 @@ impl Parcel {
     #[must_use]
     pub fn entries(&self) -> &[OfferEntry] {
         &self.entries
+    }
+
+    /// What could not be read, and is not in it.
+    #[must_use]
+    pub fn lacking(&self) -> &[Lacking] {
+        &self.lacking
+    }
+
+    /// Detects a full disk before anything is packed.
+    fn check_room(&self) -> Result<(), OfferError> {
+        let (_, size) = total(&self.entries);
+        let room = free_room(&self.file);
+        if size.zip(room).is_some_and(|(size, room)| size > room) {
+            let why = io::ErrorKind::StorageFull.into();
+            return Err(OfferError::Write { path: self.folder.clone(), why });
+        }
+        Ok(())
     }
 
     /// Its name in the swarm, which nobody can guess.
@@ -147,7 +170,7 @@ fn prepare(
     let mut content = Sha256::new();
     for entry in entries {
         content.update((entry.name.len() as u64).to_be_bytes());
-        content.update(&entry.name);
+        content.update(entry.name.as_bytes());
         content.update(entry.length.unwrap_or(0).to_be_bytes());
     }
     sums.iter().for_each(|sum| content.update(sum));

@@ -59,6 +59,7 @@ impl Unpacking {
             at += length;
             told(TransferProgress::There(carried));
         }
+        self.inbox.date_folders(entries);
         Ok(())
     }
 
@@ -110,7 +111,7 @@ impl Unpacking {
         if target.settle().await? != sum {
             return Err(wrong());
         }
-        let file = TargetFile::finish(target, length).await?;
+        let file = TargetFile::finish(target, length, entry.attributes).await?;
         Ok(carried(length - from, file))
     }
 

@@ -54,8 +54,8 @@ const NETWORK: i32 = 3;
 /// Its clocks run fast so that silence shows soon.
 const FAST: [&str; 2] = ["--set", "unicast.time_scale=20"];
 
-fn sends(at: &str) -> [&str; 7] {
-    ["send", "--open", at, "film", "-q", FAST[0], FAST[1]]
+fn sends(at: &str) -> [&str; 8] {
+    ["send", "--open", "--wait=0s", at, "film", "-q", FAST[0], FAST[1]]
 }
 
 fn receiver(lane: &Lane, at: &str) -> Running {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use servent::driver::{Driver, Handle, ServentOptions};
 use servent_core::id::FetchId;
-use servent_core::node::{DownloadSource, Get, NodeAnswer, NodeCommand};
+use servent_core::node::{DownloadSource, FetchCommand, Get, NodeAnswer, NodeCommand};
 use tempfile::TempDir;
 
 /// Nothing on loopback takes longer, on a busy machine neither.
@@ -57,7 +57,11 @@ pub async fn until(what: &str, mut done: impl AsyncFnMut() -> bool) {
 
 pub fn get(name: &str, from: SocketAddr, target: &str) -> NodeCommand {
     let source = DownloadSource { at: from, target: target.into(), host: from.to_string() };
-    NodeCommand::Get(Get { name: name.into(), sha1: None, sources: vec![source] })
+    NodeCommand::Fetch(FetchCommand::Get(Get {
+        name: name.into(),
+        sha1: None,
+        sources: vec![source],
+    }))
 }
 
 /// Waits for the end of the only download; its path.

@@ -13,6 +13,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
+use servent_core::queue::QueuePolicy;
 
 pub use self::arrivals::arrivals;
 pub use self::facts::{Facts, NAMES};
@@ -98,6 +99,8 @@ pub struct Deeds {
     pub degree: Option<u32>,
     /// How far a search goes.
     pub ttl: Option<u8>,
+    /// By which rule those who wait are told when to ask again.
+    pub policy: Option<QueuePolicy>,
 }
 
 /// A sentence to choose.

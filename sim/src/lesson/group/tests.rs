@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 
 use servent_core::engine::{Engine as _, Fx};
 use servent_core::id::{FileIndex, NodeId, Sha1};
-use servent_core::node::{self, FileInfo, Input, Node, RestoredNode};
+use servent_core::node::{self, ConnInput, FileInfo, Input, Node, RestoredNode};
 use servent_core::queue::FileKey;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::qlog;
@@ -63,8 +63,8 @@ impl TestHost {
         let conn = servent_core::id::ConnId(u64::from(n) * 2);
         let peer = SocketAddr::from(([10, 0, 0, n], 5_000));
         let head = "GET /get/0/film.bin HTTP/1.1\r\nHost: x\r\nX-Queue: 0.1\r\n\r\n";
-        self.give(Input::Accepted { conn, peer, local: None });
-        self.give(Input::Bytes { conn, data: head.into() });
+        self.give(Input::Connection(conn, ConnInput::Accepted { peer, local: None }));
+        self.give(Input::Connection(conn, ConnInput::Bytes { data: head.into() }));
     }
 
     fn later(&mut self, seconds: u64) {
@@ -85,7 +85,7 @@ fn a_slot_is_idle_from_the_end_of_a_download_until_the_next_one_asks() {
     host.asks(2);
     host.later(3);
     // The first one has gone, with its slot; the second asks again after a while.
-    host.give(Input::Closed { conn: servent_core::id::ConnId(2) });
+    host.give(Input::Connection(servent_core::id::ConnId(2), ConnInput::Closed));
     let tape = host.tape();
     let scenario = arrivals(&tape, Instant::ZERO).expect("two came");
     assert_eq!(scenario.clients.len(), 2);

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use super::loss;
+use super::remanence::{LastReply, Reserves, has_left, moment};
 use super::reservations::ReservationStarts;
 use super::shares::Shares;
 use crate::check::RecordViolations;
@@ -41,6 +42,9 @@ pub(super) struct RecordedPosition {
     pub(super) breaks: Option<u8>,
     /// How often the server called it back.
     pub(super) calls: u8,
+    /// Its server restarted, and it has not come back yet: until then it may
+    /// still do so.
+    pub(super) awaited: Option<Instant>,
     /// A slot reserved for it for long enough went to another one in the queue.
     passed: bool,
     /// It retried in time after it had been passed over.
@@ -66,6 +70,9 @@ pub(super) struct RecordedLine {
     /// The connection of the last request.
     asking: Option<ConnId>,
     kept: ReservationStarts,
+    reserves: Reserves,
+    /// What the clients of restored places were told last.
+    replies: BTreeMap<Guid, LastReply>,
     /// It is stalled, or the store of its site is away: nothing is decided.
     stalled: bool,
     away: bool,
@@ -86,6 +93,8 @@ impl RecordedLine {
             open: BTreeSet::new(),
             asking: None,
             kept: ReservationStarts::default(),
+            reserves: Reserves::default(),
+            replies: BTreeMap::new(),
             stalled: false,
             away: false,
             at: Instant::ZERO,
@@ -98,10 +107,16 @@ impl RecordedLine {
         self.shares.come(ticket, peer);
     }
 
+    /// What the client of a place that is restored was told last, by any server.
+    pub(super) fn learn_reply(&mut self, ticket: Guid, reply: LastReply) {
+        self.replies.insert(ticket, reply);
+    }
+
     pub(super) fn observe(&mut self, record: &Record, found: &mut RecordViolations<'_>) {
         self.check_lost_connections(record.at, found);
         if self.at < record.at {
             self.check_parked(found);
+            self.judge_the_reserved(record.at, found);
             self.at = record.at;
         }
         match &record.event {
@@ -111,7 +126,10 @@ impl RecordedLine {
                 *self = Self::new(&self.config);
             }
             Event::World(WorldEvent::Stalled) => self.stalled = true,
-            Event::World(WorldEvent::Resumed) => self.stalled = false,
+            Event::World(WorldEvent::Resumed) => {
+                self.stalled = false;
+                self.reserves.excuse(record.at);
+            }
             Event::World(WorldEvent::StoreAway { away }) => self.store(*away),
             _ => {}
         }
@@ -126,9 +144,28 @@ impl RecordedLine {
             return;
         }
         let until = self.at + self.config.remanence.scaled(self.config.time_scale);
+        let moment = self.at + moment(&self.config);
         for place in self.places.values_mut() {
             place.deadline = Some(place.deadline.map_or(until, |by| by.max(until)));
+            let broke = !place.sent_away && place.conn.is_none();
+            place.awaited = (broke || place.awaited.is_some()).then_some(moment);
             place.sent_away = true;
+        }
+        self.reserves.excuse(self.at);
+    }
+
+    /// QA-6: a reserve costs those who are there no more than a moment, also
+    /// after a restart.
+    fn judge_the_reserved(&mut self, now: Instant, found: &mut RecordViolations<'_>) {
+        let there = |p: &RecordedPosition| p.conn.is_some_and(|c| self.open.contains(&c)) && p.told;
+        let is_wanted = self.places.values().any(there);
+        self.reserves.want(self.at, is_wanted);
+        if !self.stalled
+            && !self.away
+            && let Some(owner) = self.reserves.overdue(now, &self.config)
+        {
+            found.broken("reserve_idle", "check.reserve_idle", &[("ticket", &owner)]);
+            self.reserves.end(owner);
         }
     }
 
@@ -198,13 +235,20 @@ impl RecordedLine {
             Queue::Restored { ticket, arrival, position } => {
                 if *position == 0 {
                     self.uploads.insert(*ticket);
+                    self.reserves.begin(now, *ticket);
                 } else {
                     self.join(*ticket, *arrival, None);
+                    let last = self.replies.remove(ticket);
+                    let awaited = last.map(|last| last.awaited(now, &self.config));
+                    if let Some(place) = self.place(*ticket) {
+                        place.awaited = awaited;
+                    }
                 }
             }
             Queue::Asked { ticket, conn, .. } => {
                 if let Some(place) = self.place(*ticket) {
                     place.conn = Some(*conn);
+                    place.awaited = None;
                     place.proven |= place.passed;
                 }
             }
@@ -237,7 +281,11 @@ impl RecordedLine {
                     }
                 }
             }
+            Queue::Reserved { ticket, .. } => self.reserves.begin(now, *ticket),
+            Queue::Continued { ticket, .. } => self.reserves.end(*ticket),
+            Queue::Policy { policy } => self.config.policy = *policy,
             Queue::Returned { ticket, arrival, .. } => {
+                self.reserves.end(*ticket);
                 self.join(*ticket, *arrival, None);
                 if let Some(place) = self.place(*ticket) {
                     // Its transfer broke off: it is not present.
@@ -252,6 +300,7 @@ impl RecordedLine {
             Queue::Lost { ticket, why, length } => self.lost(now, *ticket, *why, *length, found),
             Queue::Finished { ticket, free } | Queue::Unreserved { ticket, free } => {
                 self.uploads.remove(ticket);
+                self.reserves.end(*ticket);
                 self.shares.go(*ticket);
                 self.slots_agree(*ticket, *free, found);
             }
@@ -277,6 +326,7 @@ impl RecordedLine {
                 deadline: None,
                 breaks: dialect.map(|_| 0),
                 calls: 0,
+                awaited: None,
                 passed: false,
                 proven: false,
             },
@@ -344,7 +394,8 @@ impl RecordedLine {
         self.give_up(now, ticket);
         let Some(place) = self.place(ticket) else { return };
         // One that was not known has passed.
-        if *place.deadline.get_or_insert(now) > now {
+        let left = has_left(place, now);
+        if *place.deadline.get_or_insert(now) > now && !left {
             found.broken("fifo", "check.lapsed_early", &[("ticket", &ticket)]);
         }
     }
@@ -378,6 +429,7 @@ impl RecordedLine {
             }
         }
         self.uploads.remove(&ticket);
+        self.reserves.end(ticket);
         self.shares.go(ticket);
         if length != self.places.len() as u32 {
             found.broken("length", "check.length", &[("ticket", &ticket), ("length", &length)]);
@@ -388,6 +440,7 @@ impl RecordedLine {
     fn released(&mut self, now: Instant, ticket: Guid, uploads: bool) {
         self.give_up(now, ticket);
         self.leave(ticket);
+        self.reserves.end(ticket);
         if !uploads {
             self.uploads.remove(&ticket);
             self.shares.go(ticket);
@@ -427,7 +480,9 @@ impl RecordedLine {
     /// What the server says of them is ignored.
     fn present_before(&self, now: Instant, arrival: u64) -> u32 {
         let connected = |p: &RecordedPosition| p.conn.is_some_and(|c| self.open.contains(&c));
-        let present = |p: &&RecordedPosition| (p.sent_away || connected(p)) && !p.is_overdue(now);
+        let present = |p: &&RecordedPosition| {
+            (p.sent_away || connected(p)) && !p.is_overdue(now) && !has_left(p, now)
+        };
         self.places.range(..arrival).map(|(_, p)| p).filter(present).count() as u32
     }
 

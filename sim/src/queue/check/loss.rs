@@ -36,6 +36,8 @@ pub(super) fn is_borne_out(
         }
         // PQ-8: only after attempts to call back, and not before the deadline.
         PositionLoss::Unreachable => overdue && place.calls > 0,
+        // QA-8: a goodbye names an id, and only its client knows that.
+        PositionLoss::Left => place.dialect != Some(Dialect::Active),
         // A new request on a connection replaces the old one's place. PQ-3: an
         // address has one place if its requests are not held open.
         PositionLoss::Replaced => {

@@ -8,6 +8,7 @@ mod download;
 mod line;
 mod loss;
 mod partitioned;
+mod remanence;
 mod reservations;
 mod shares;
 mod site;
@@ -19,6 +20,7 @@ use core::net::IpAddr;
 use self::download::Downloads;
 use self::line::RecordedLine;
 use self::partitioned::Division;
+use self::remanence::LastReply;
 use self::site::Members;
 use super::scenario::Scenario;
 use crate::check::{Oracle, RecordViolations, Violation};
@@ -37,6 +39,8 @@ pub struct QueueOracles {
     division: Option<Division>,
     /// The addresses of places, by which another server restores them.
     peers: BTreeMap<Guid, IpAddr>,
+    /// What the clients of places were told last.
+    replies: BTreeMap<Guid, LastReply>,
     /// The last record: what is not done by then never will be.
     last: (u64, Instant, NodeId),
     violations: Vec<Violation>,
@@ -80,7 +84,21 @@ impl Oracle for QueueOracles {
                             Queue::Arrived { ticket, peer, .. }
                             | Queue::Started { ticket, peer, .. },
                         ) => drop(self.peers.insert(*ticket, *peer)),
+                        Event::Queue(Queue::Told { ticket, keep, deadline, .. }) => {
+                            let reply = LastReply { keep: *keep, deadline: *deadline };
+                            self.replies.insert(*ticket, reply);
+                        }
+                        // It was not there before a restart either.
+                        Event::Queue(
+                            Queue::Away { ticket, .. } | Queue::Returned { ticket, .. },
+                        ) => {
+                            let gone = LastReply { keep: true, deadline: record.at };
+                            self.replies.insert(*ticket, gone);
+                        }
                         Event::Queue(Queue::Restored { ticket, .. }) => {
+                            if let Some(reply) = self.replies.get(ticket) {
+                                line.learn_reply(*ticket, *reply);
+                            }
                             if let Some(peer) = self.peers.get(ticket) {
                                 line.knows(*ticket, *peer);
                             }

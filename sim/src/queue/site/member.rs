@@ -11,7 +11,7 @@ use crate::world::World;
 use servent_core::engine::{Effect, Engine as _, FxOf};
 use servent_core::lease::membership::{Division, Input as PartsFact};
 use servent_core::lease::{Event as LeaseEvent, Input as Fact, Lease, Output as Wish};
-use servent_core::node::{Input, NodeOp, Output, WorldEvent};
+use servent_core::node::{ConnInput, ConnOutput, Input, NodeOp, Output, SiteInput, WorldEvent};
 use servent_core::time::Duration;
 use servent_core::trace::{Event, RecordCause};
 
@@ -340,7 +340,7 @@ impl<N: Guest> World<Queue<N>> {
         let free = site.member_mut(member).held.away();
         self.plan(now + ANSWER_WITHIN, world::QueuePlan::Site(SitePlan::Unsay(member, start)));
         self.say(member, free);
-        self.give(member, Input::StoreAway, cause);
+        self.give(member, Input::Site(SiteInput::StoreAway), cause);
     }
 
     /// Whoever has waited long enough for a promise hears something else.
@@ -355,7 +355,7 @@ impl<N: Guest> World<Queue<N>> {
             let may = self.slot(member).engine.as_ref().is_some_and(|node| node.may_unsay(conn));
             let Some(site) = self.net.site.as_mut().filter(|_| may) else { continue };
             let several = site.member_mut(member).held.give_up(conn) > 1;
-            self.give(member, Input::Unsaid { conn, several }, None);
+            self.give(member, Input::Connection(conn, ConnInput::Unsaid { several }), None);
         }
     }
 
@@ -368,7 +368,7 @@ impl<N: Guest> World<Queue<N>> {
         let cause =
             Some(self.note(member, None, Event::World(WorldEvent::StoreAway { away: false })));
         self.say(member, ready);
-        self.give(member, Input::StoreBack, cause);
+        self.give(member, Input::Site(SiteInput::StoreBack), cause);
         // Parts that came meanwhile are read.
         self.write_on(member);
         self.hush(member);
@@ -400,7 +400,8 @@ impl<N: Guest> World<Queue<N>> {
         let now = self.now();
         let Some(site) = &mut self.net.site else { return };
         let one = site.member_mut(member);
-        let (start, said) = (one.start, matches!(output, Output::Write { .. }));
+        let (start, said) =
+            (one.start, matches!(output, Output::Connection(_, ConnOutput::Write { .. })));
         let waiting = Waiting { after: one.made, promises, output, cause, at: now };
         let mut late = false;
         let free = if one.away {

@@ -4,7 +4,7 @@ use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
 use servent_core::id::ConnId;
-use servent_core::node::Output;
+use servent_core::node::{ConnOutput, Output};
 use servent_core::time::Instant;
 use servent_core::trace::RecordCause;
 
@@ -61,7 +61,7 @@ impl ParkedEffects {
         let writes = self.list.iter().filter(|one| one.at <= before);
         writes
             .filter_map(|one| match one.output {
-                Output::Write { conn, .. } => Some(conn),
+                Output::Connection(conn, ConnOutput::Write { .. }) => Some(conn),
                 _ => None,
             })
             .collect()
@@ -76,7 +76,10 @@ impl ParkedEffects {
     }
 
     fn writes(&self) -> usize {
-        self.list.iter().filter(|one| matches!(one.output, Output::Write { .. })).count()
+        self.list
+            .iter()
+            .filter(|one| matches!(one.output, Output::Connection(_, ConnOutput::Write { .. })))
+            .count()
     }
 
     /// Holds an output back while the store is away, if it must be.
@@ -94,11 +97,7 @@ impl ParkedEffects {
 /// The connection an output is about.
 fn conn_of(output: &Output) -> Option<ConnId> {
     match output {
-        Output::Dial { conn, .. }
-        | Output::Write { conn, .. }
-        | Output::Close { conn, .. }
-        | Output::Serve { conn, .. }
-        | Output::Store { conn, .. } => Some(*conn),
+        Output::Connection(conn, _) => Some(*conn),
         _ => None,
     }
 }

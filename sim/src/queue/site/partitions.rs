@@ -11,7 +11,7 @@ use servent_core::engine::{Effect, Engine as _, FxOf};
 use servent_core::id::Guid;
 use servent_core::lease::membership::{Division, Input as Fact, Leader, Output as Wish};
 use servent_core::lease::{PARTS, Partition};
-use servent_core::node::{Input, NodeOp, WorldEvent};
+use servent_core::node::{Input, NodeOp, SiteInput, WorldEvent};
 use servent_core::queue::StoredEntry;
 use servent_core::trace::Event;
 
@@ -77,7 +77,7 @@ impl<N: Guest> World<Queue<N>> {
         let cause = Some(self.note(member, None, Event::World(WorldEvent::StandsBy)));
         self.boot(member, cause);
         let leaders = (0..PARTS).map(|_| Leader::Nobody).collect();
-        self.give(member, Input::Divided { leaders }, cause);
+        self.give(member, Input::Site(SiteInput::Divided { leaders }), cause);
         self.arm_lease(member);
     }
 
@@ -98,7 +98,7 @@ impl<N: Guest> World<Queue<N>> {
             let one = site.member_mut(member);
             match wish {
                 Wish::Divide(leaders) => {
-                    self.give(member, Input::Divided { leaders }, None);
+                    self.give(member, Input::Site(SiteInput::Divided { leaders }), None);
                     self.tell_parts(member);
                 }
                 Wish::Lead(parts) => {
@@ -191,7 +191,7 @@ impl<N: Guest> World<Queue<N>> {
             .extend(queue.iter().map(|row| (row.ticket, Partition::containing(row.file))));
         if !parts.is_empty() {
             self.tell_parts(member);
-            self.give(member, Input::Leads { parts, queue }, None);
+            self.give(member, Input::Site(SiteInput::Leads { parts, queue }), None);
         }
     }
 

@@ -17,7 +17,10 @@ use alloc::vec::Vec;
 
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::ConnId;
-use servent_core::node::{Event, InboxEntry, Input, Node, NodeCommand, Output};
+use servent_core::node::{
+    ConnInput, ConnOutput, Event, InboxEntry, Input, MessageCommand, MessageInput, Node,
+    NodeCommand, Output,
+};
 use servent_core::rng::Rng;
 use servent_core::time::Instant;
 use servent_core::trace::player::Player;
@@ -115,7 +118,7 @@ impl<'a> Taped<'a> {
                 self.writer.effects(at, is.as_slice(), &mut self.lines);
             }
             (Some(input), now) => {
-                if let Input::Bytes { conn, data } = input {
+                if let Input::Connection(conn, ConnInput::Bytes { data }) = input {
                     *self.heard.entry(*conn).or_default() += data.len() as u64;
                 }
                 self.before.handle(at, input.clone(), &mut was);
@@ -128,7 +131,11 @@ impl<'a> Taped<'a> {
         }
         for effect in was.as_slice() {
             // These bytes went to a file, and are on no tape.
-            if let Effect::Output(Output::Store { conn, start, end, early, .. }) = effect {
+            if let Effect::Output(Output::Connection(
+                conn,
+                ConnOutput::Store { start, end, early, .. },
+            )) = effect
+            {
                 let known = start.saturating_add(early.len() as u64);
                 *self.heard.entry(*conn).or_default() += end.saturating_sub(known);
             }
@@ -218,7 +225,7 @@ impl<'a> Troupe<'a> {
             Some(Now::Later | Now::Never) => None,
         };
         let Some(one) = &mut self.all[k] else { return false };
-        if let (None, Some(Input::Bytes { conn, .. })) = (&now, input) {
+        if let (None, Some(Input::Connection(conn, ConnInput::Bytes { .. }))) = (&now, input) {
             one.left_out.insert(*conn);
         }
         one.step(now, &mut self.datagrams);
@@ -234,9 +241,11 @@ impl<'a> Troupe<'a> {
 
     /// An input of a node under other names.
     fn renamed(&mut self, k: usize, input: &Input) -> Now {
-        if let Input::Bytes { conn, data } = input {
+        if let Input::Connection(conn, ConnInput::Bytes { data }) = input {
             return match self.heard((k, *conn), data) {
-                Chunk::Heard(data) => Now::Given(Input::Bytes { conn: *conn, data }),
+                Chunk::Heard(data) => {
+                    Now::Given(Input::Connection(*conn, ConnInput::Bytes { data }))
+                }
                 Chunk::Later => Now::Later,
                 Chunk::Never => Now::Never,
             };
@@ -244,21 +253,24 @@ impl<'a> Troupe<'a> {
         let Self { all, names, datagrams, .. } = self;
         let Some(one) = &all[k] else { return Now::Never };
         match input {
-            Input::Datagrams { from, segment, data } => {
+            Input::Messages(MessageInput::Datagrams { from, segment, data }) => {
                 let Some((data, segment)) = datagrams.arrived(data, *segment) else {
                     return Now::Later;
                 };
                 let (from, data) = (names.address(*from), data.into());
-                Now::Given(Input::Datagrams { from, segment, data })
+                Now::Given(Input::Messages(MessageInput::Datagrams { from, segment, data }))
             }
             // What it says on a channel goes out as messages.
-            Input::Command(NodeCommand::SendMessages { to, messages }) => {
+            Input::Command(NodeCommand::Messages(MessageCommand::Send { to, messages })) => {
                 let again = |message: &InboxEntry| InboxEntry {
                     order: message.order,
                     data: one.wires.message(&message.data),
                 };
                 let (to, messages) = (names.address(*to), messages.iter().map(again).collect());
-                Now::Given(Input::Command(NodeCommand::SendMessages { to, messages }))
+                Now::Given(Input::Command(NodeCommand::Messages(MessageCommand::Send {
+                    to,
+                    messages,
+                })))
             }
             input => names.input(input).map_or(Now::Never, Now::Given),
         }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use servent_core::engine::Effect;
 use servent_core::id::ConnId;
-use servent_core::node::{Event, Output};
+use servent_core::node::{ConnOutput, Event, MessageOutput, Output};
 use servent_core::unicast::UnicastPayload;
 
 type RecordedEffects<'a> = &'a [Effect<Output, Event>];
@@ -137,10 +137,10 @@ fn written(effects: RecordedEffects<'_>) -> BTreeMap<ConnId, Vec<Written<'_>>> {
     let mut all: BTreeMap<ConnId, Vec<Written<'_>>> = BTreeMap::new();
     for effect in effects {
         match effect {
-            Effect::Output(Output::Write { conn, data }) => {
+            Effect::Output(Output::Connection(conn, ConnOutput::Write { data })) => {
                 all.entry(*conn).or_default().push(Written::Bytes(data));
             }
-            Effect::Output(Output::Serve { conn, start, end, .. }) => {
+            Effect::Output(Output::Connection(conn, ConnOutput::Serve { start, end, .. })) => {
                 let length = end.saturating_sub(*start);
                 all.entry(*conn).or_default().push(Written::File(length));
             }
@@ -153,7 +153,7 @@ fn written(effects: RecordedEffects<'_>) -> BTreeMap<ConnId, Vec<Written<'_>>> {
 /// The datagrams of a step.
 fn sent(effects: RecordedEffects<'_>) -> Vec<&[u8]> {
     let all = effects.iter().filter_map(|effect| match effect {
-        Effect::Output(Output::Datagrams { segment, data, .. }) => {
+        Effect::Output(Output::Messages(MessageOutput::Datagrams { segment, data, .. })) => {
             Some(data.chunks((*segment).max(1) as usize))
         }
         _ => None,
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     fn write(data: &[u8]) -> Effect<Output, Event> {
-        Effect::Output(Output::Write { conn: ConnId(2), data: data.to_vec() })
+        Effect::Output(Output::Connection(ConnId(2), ConnOutput::Write { data: data.to_vec() }))
     }
 
     #[test]
@@ -210,7 +210,7 @@ mod tests {
     fn bytes_of_a_file_stay_and_what_is_not_said_any_more_is_not_heard() {
         let file = |end| {
             let file = servent_core::node::FileRef::Shared(servent_core::id::FileIndex(0));
-            Effect::Output(Output::Serve { conn: ConnId(2), file, start: 0, end })
+            Effect::Output(Output::Connection(ConnId(2), ConnOutput::Serve { file, start: 0, end }))
         };
         let mut wires = Wires::default();
         wires.take(&[write(b"head"), file(4)], &[write(b"haed"), file(4)]);

@@ -10,6 +10,7 @@ const PLACE_GONE = {
   broke_too_often: 'Die Verbindung brach zu oft ab',
   unreachable: 'Diese Seite hat nicht geantwortet',
   replaced: 'Diese Seite hat einen anderen genommen',
+  left: 'Diese Seite hat ihn zurückgegeben',
   refused: 'Der Servent kennt ihn nicht mehr',
 };
 

@@ -11,8 +11,8 @@ const STORIES = {
   'server-restart': ['Neustart des Servers', 'Der Server wird mitten in allem abgeschossen und kommt eine Minute später wieder. Er kennt noch jeden Platz, den er versprochen hat, und ruft die zurück, die eine Adresse genannt haben.'],
   'leader-dies': ['Wer führt, stirbt', 'Zwei Servents sind eine Site mit einer Datenbank; der eine, der führt, wird abgeschossen und kommt erst später wieder. Der andere führt nach ein paar Sekunden weiter, und jeder Platz, der versprochen war, steht noch an seiner Stelle.'],
 
-  'round-and-back': ['Im Kreis, und der Rückweg', 'Eine Frage läuft auf beiden Seiten um einen Ring, und wo sich die Wellen treffen, wird die zweite Kopie verworfen. Dann geht die Antwort den Weg zurück, den ihre Frage kam, Verbindung um Verbindung.'],
-  ring: ['Eine Flut im Ring', 'Ein Servent fragt, und seine Frage läuft auf beiden Seiten um den Ring. Wo sich die zwei Wellen treffen, wird die zweite Kopie verworfen.'],
+  'round-and-back': ['Im Kreis, und der Rückweg', 'Eine Frage läuft auf beiden Seiten um einen Ring, und wo sich die Wellen treffen, verwirft jede Seite die Kopie der anderen. Dann geht die Antwort den Weg zurück, den ihre Frage kam, Verbindung um Verbindung.'],
+  ring: ['Eine Flut im Ring', 'Ein Servent fragt, und seine Frage läuft auf beiden Seiten um den Ring. Wo sich die zwei Wellen treffen, verwirft jede Seite die Kopie der anderen: zwei im Ganzen.'],
   cycles: ['Kreise und Duplikate', 'Jedes Quadrat dieses Gitters ist ein Kreis, also werden die meisten Servents mehr als einmal gefragt. Nur die erste Kopie geht weiter, sonst würde die Frage nie enden.'],
   'way-back': ['Der Rückweg', 'Drei Servents haben, wonach gefragt wird. Jede Antwort geht den Weg zurück, den ihre Frage kam, Verbindung um Verbindung, weil sich alle auf dem Weg daran erinnern.'],
   'cut-return': ['Ein Schnitt auf dem Rückweg', 'Während die Antwort zurückgeht, wird eine Verbindung gekappt, die sie braucht. Dort wird sie verworfen, obwohl ein anderer Weg nach Hause führte: Eine Antwort kennt nur den Weg, den ihre Frage kam.'],

@@ -61,7 +61,7 @@ export const unicast = {
   'outcome.lost.long': 'Datagramme, die nie ankamen',
   'outcome.again': 'noch einmal',
   'outcome.again.long': 'Datagramme mit Nachrichten, die schon einmal gesendet waren',
-  'profile.unicast3': 'unicast3',
+  'profile.unicast3': 'wie im Text',
   'profile.adaptive': 'angepasst',
   'profile.unicast3.long': 'UNICAST3 wörtlich: Alle 500 ms heilt ein Durchlauf, was verloren ging',
   'profile.adaptive.long': 'Dieselbe Heilung von beiden Seiten, im Takt der Laufzeiten der Verbindung',

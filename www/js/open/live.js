@@ -1,11 +1,11 @@
 /** A running servent's own tape, as it grows. */
 import { Tape } from '#servent';
 import { t } from '#lab/strings.js';
-import { firstView, viewOf } from '#lab/views.js';
+import { allViews, firstView, viewOf } from '#lab/views.js';
 
-/** @import { QueueRun } from './queue/run.js' */
-/** @import { Run } from './run.js' */
-/** @import { Session } from './session.js' */
+/** @import { QueueRun } from '../queue/run.js' */
+/** @import { Run } from '../session/run.js' */
+/** @import { Session } from '../session/session.js' */
 
 /** What `/api/info` says. @typedef {{name: string, version: string, live: boolean, part?: boolean, traces?: string[], servents?: {id: string, name: string, view?: string}[]}} Info `view`: where a servent is at home */
 
@@ -41,6 +41,8 @@ export class Live {
   /** @param {Info} about @param {string} [id] of a servent */
   follow(about, id) {
     this.stop();
+    // A servent does more than one view shows.
+    allViews();
     this.name = about.servents?.find((s) => s.id === id)?.name ?? about.name;
     this.id = id;
     const home = about.servents?.find((s) => s.id === id)?.view ?? firstView.id;
@@ -106,7 +108,7 @@ export class Live {
       this.stop();
       session.notice(t('trace.bad', { why: String(why) }), { bad: true });
     }
-    session.touch();
+    session.clock.touch();
     return undefined;
   }
 
@@ -166,7 +168,7 @@ export class Live {
     if (run.freed) return clearInterval(this.#asking);
     if (!answer?.ok) return undefined;
     this.#queue = await answer.json();
-    return this.session.touch();
+    return this.session.clock.touch();
   }
 
   /** Where the user was looking when the stream was lost. @type {{now: number, index: number}|null} */
@@ -178,19 +180,19 @@ export class Live {
     const back = this.#back;
     if (!back || !session.run || session.run.horizon < back.now || session.run.count < back.index) return;
     this.#back = null;
-    session.seek(back.now);
+    session.clock.seek(back.now);
     // Several events may share an instant.
-    if (session.run.index !== back.index && back.index > 0) session.seekEvent(back.index - 1);
+    if (session.run.index !== back.index && back.index > 0) session.clock.seekEvent(back.index - 1);
   }
 
   /** Back to the newest event. */
   now() {
     const { session } = this;
     if (!session.live) return;
-    session.pause();
+    session.clock.pause();
     session.live.follow = true;
     session.emit('play');
-    session.touch();
+    session.clock.touch();
   }
 
   stop() {

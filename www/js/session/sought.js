@@ -1,8 +1,8 @@
 /** What the search has found, as the pictures need it: whatever is not in it is drawn pale. */
-import { isHidden } from '#lab/future.js';
+import { isHidden } from '#lab/session/future.js';
 import { Finder } from '#lab/search.js';
 
-/** @import * as T from './types' */
+/** @import * as T from '../types' */
 /** @import { Run } from './run.js' */
 
 /** What looking may take of a frame, in milliseconds. */

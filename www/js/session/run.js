@@ -1,7 +1,7 @@
 /** A run of the core, with its answers read: a scenario being simulated, or a trace being replayed. */
 
 /** @import { Ladder, Matrix, Overlay, Queue, Routing, Swarm, Tape, Unicast } from '#servent' */
-/** @import * as T from './types' */
+/** @import * as T from '../types' */
 
 /** A little time after the last event, so that it can be seen. */
 const AFTERGLOW = 1.03;

@@ -2,14 +2,14 @@
 import { Tape } from '#servent';
 import { el } from '#lab/dom.js';
 import { clock } from '#lab/format.js';
-import { isHidden } from '#lab/future.js';
-import { drawing, painted } from '#lab/picture.js';
-import { tapeOf } from '#lab/run.js';
+import { isHidden } from '#lab/session/future.js';
+import { drawing, painted } from '#lab/open/picture.js';
+import { tapeOf } from '#lab/session/run.js';
 import { kindOf, matcher } from '#lab/search.js';
 import { t, tell } from '#lab/strings.js';
 
-/** @import { Session } from './session.js' */
-/** @import { Run } from './run.js' */
+/** @import { Session } from '../session/session.js' */
+/** @import { Run } from '../session/run.js' */
 
 /** What there is to choose from, and what browsers call it. */
 const KINDS = /** @type {const} */ ({ sqlog: '', pcapng: '', csv: 'text/csv', svg: 'image/svg+xml', png: 'image/png' });

@@ -3,9 +3,9 @@ import { Tape, Tapes } from '#servent';
 import { isPanic } from '#lab/core.js';
 import { el } from '#lab/dom.js';
 import { t } from '#lab/strings.js';
-import { firstView, viewOf } from '#lab/views.js';
+import { allViews, firstView, viewOf } from '#lab/views.js';
 
-/** @import { Session } from './session.js' */
+/** @import { Session } from '../session/session.js' */
 
 /** How far a long file is read is said this often, in milliseconds. */
 const TELL_MS = 300;
@@ -26,10 +26,11 @@ export const openTape = (session, stream, name, size) => openTapes(session, [{ s
 async function openTapes(session, sources) {
   const reading = new AbortController();
   const { signal } = reading;
-  /** What was looked at before it was shown. @type {import('./views.js').View|null} */
+  /** What was looked at before it was shown. @type {import('../views.js').View|null} */
   let before = null;
   try {
     const tapes = [];
+    await allViews();
     const names = [];
     for (const source of sources) {
       const all = await read(session, source, reading);
@@ -50,6 +51,8 @@ async function openTapes(session, sources) {
     before = session.view;
     session.setView(view);
     const run = session.openTape(tape, name, world);
+    const worth = run.verified();
+    if (worth.damaged > 0) return session.notice(t('trace.damaged', worth), { bad: true });
     session.notice(world ? t('trace.simulated') : tapes.length > 1 ? t('trace.together', { n: run.count, of: tapes.length, apart }) : t('trace.opened', { n: run.count }));
   } catch (why) {
     if (before) session.setView(before);

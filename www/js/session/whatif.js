@@ -4,13 +4,13 @@
  */
 import { el } from '#lab/dom.js';
 import { span } from '#lab/format.js';
-import { doing, tapeOf } from '#lab/run.js';
+import { doing, tapeOf } from '#lab/session/run.js';
 import { t } from '#lab/strings.js';
 
-/** @import * as T from './types' */
+/** @import * as T from '../types' */
 /** @import { Run } from './run.js' */
 /** @import { Session } from './session.js' */
-/** @import { UnicastRun } from './unicast/run.js' */
+/** @import { UnicastRun } from '../unicast/run.js' */
 
 /** @typedef {'lose'|'late'|'twice'} Ask */
 /** @typedef {{ask: Ask, text: string, fault: T.AnyFault, name: string, at: number}} Question */
@@ -58,23 +58,23 @@ export function ask(session, gesture) {
   const { run } = session;
   const one = questions(session).find((question) => question.ask === (SAME[gesture] ?? gesture));
   if (!run || !one) return session.notice(t('gesture.trace'));
-  session.pause();
+  session.clock.pause();
   try {
-    session.seek(one.at);
-    session.inject(one.fault);
-    session.undone = [];
+    session.clock.seek(one.at);
+    session.actions.inject(one.fault);
+    session.actions.undone = [];
     run.refreshNodes();
   } catch (why) {
     return session.notice(t('gesture.failed', { why: why instanceof Error ? why.message : String(why) }), { bad: true });
   }
-  session.seek(one.at);
+  session.clock.seek(one.at);
   // On a branch an arrow has another number, or is none.
   session.select({ node: null, ticket: null, name: '' });
-  const seq = run.raw.divergence(session.log.at(-1)?.from ?? 0, session.branch);
+  const seq = run.raw.divergence(session.actions.log.at(-1)?.from ?? 0, session.actions.branch);
   session.notice(t('whatif.asked', { text: one.text, same: seq === undefined || seq === null }));
   session.emit('faults');
   session.emit('struck');
-  return session.touch();
+  return session.clock.touch();
 }
 
 /** The questions as buttons, and what the answers are worth. @param {Session} session */
@@ -87,7 +87,7 @@ export function questionsOf(session) {
   const first = !all.length;
   return el('div', { class: 'whatif' }, el('h2', { text: t('whatif.title') }),
     first ? null : el('div', { class: 'gestures', role: 'group', 'aria-label': t('whatif.title') }, ...all.map(({ ask: which, text }) => el('button', { class: 'button small', type: 'button', data: { ask: which }, text, on: { click: () => ask(session, which) } }))),
-    el('p', { class: 'soft', text: t(first ? `whatif.not.${given}` : session.branch > 0 ? 'whatif.worth' : 'whatif.hint') }));
+    el('p', { class: 'soft', text: t(first ? `whatif.not.${given}` : session.actions.branch > 0 ? 'whatif.worth' : 'whatif.hint') }));
 }
 
 /** The recording beside what if, on one clock; or alone again. @param {Session} session @param {boolean} two */

@@ -1,0 +1,225 @@
+//! What a user can command, by service, and what the user is answered.
+#![allow(missing_docs)] // The fields of a variant are named by what they hold.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::{IpAddr, SocketAddr};
+
+use serde::{Deserialize, Serialize};
+
+use super::InboxEntry;
+use crate::fetch::{self, DownloadSource, FetchFailure, Get};
+use crate::id::{FetchId, FileIndex, Guid, Sha1};
+use crate::node::swarm;
+use crate::queue::QueuePolicy;
+use crate::time::Duration;
+use crate::unicast::Side;
+
+/// What a user can command a node to do. A command for a service that is not
+/// configured is answered with [`NodeAnswer::Off`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeCommand {
+    /// About downloads.
+    Fetch(FetchCommand),
+    /// About what we serve.
+    Http(HttpCommand),
+    /// About neighbours and searches.
+    Overlay(OverlayCommand),
+    /// About messages over datagrams.
+    Messages(MessageCommand),
+    /// About swarms; answered with [`NodeAnswer::Swarm`].
+    Swarm(swarm::SwarmCommand),
+    /// Others reach us at a new address from now on.
+    Listening { at: SocketAddr },
+    /// The host did not run for so long, as the tab of a browser that was put to
+    /// sleep; or only its network was away (zero). What failed meanwhile says
+    /// nothing: sources and neighbours are tried at once, as far as they
+    /// themselves want no pause. Clients in our queue are not blamed for what
+    /// could not be answered. May come before timers that are due (WB-7).
+    Woke { slept: Duration },
+    /// Stop: say goodbye, save, answer [`NodeAnswer::Stopped`].
+    Stop,
+}
+
+/// What a user can command about downloads.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FetchCommand {
+    /// Download; answered with [`NodeAnswer::Fetching`], later `Fetched`. A `Get`
+    /// whose name and SHA-1 (or sources) equal those of a remembered download
+    /// continues it.
+    Get(Get),
+    /// Give up a download, and delete it with its bytes. One that is complete
+    /// is only taken off the list; its file stays.
+    Cancel { fetch: FetchId },
+    /// Ask all sources of a download now, even before they allow it.
+    AskNow { fetch: FetchId },
+    /// Send no request of this download for so long.
+    Sleep { fetch: FetchId, length: Duration },
+    /// Expect a `GIV` from a servent for a download of ours.
+    ExpectGiv { fetch: FetchId, servent: Guid, index: FileIndex },
+    /// Where a source of a download redirects us, after [`NodeAnswer::Moved`];
+    /// `None` when it leads nowhere.
+    Moved { fetch: FetchId, from: DownloadSource, to: Option<DownloadSource> },
+    /// Ask no source of a download until [`FetchCommand::Resume`], even after a
+    /// restart.
+    Pause { fetch: FetchId },
+    /// Continue a download that is paused, or that ended without its file.
+    Resume { fetch: FetchId },
+}
+
+/// What a user can command about what we serve.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HttpCommand {
+    /// Connect to `to`, send `GIV` for a file and serve on that connection.
+    Giv { to: SocketAddr, index: FileIndex },
+    /// Change the number of upload slots.
+    Slots { slots: u32 },
+    /// Tell clients in the queue by this rule when to ask, from now on.
+    Policy { policy: QueuePolicy },
+}
+
+/// What a user can command about the overlay.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OverlayCommand {
+    /// Connect to this host as a neighbour in the overlay, now and whenever
+    /// there are too few neighbours.
+    Join { at: SocketAddr },
+    /// A host of the local network announced itself: it is used when we have
+    /// too few neighbours. An address from farther away is ignored.
+    Nearby { at: SocketAddr },
+    /// Search the overlay for names with all these words, or for files by
+    /// `urn:sha1:`; answered with [`NodeAnswer::Found`] as hits arrive.
+    Search { search: u32, words: String },
+    /// Stop sending a search to new neighbours.
+    EndSearch { search: u32 },
+    /// Ask a servent that cannot be reached to connect to us (`GIV`); answered
+    /// with [`NodeAnswer::NoWay`] when no route to it is known. Its push `proxies`
+    /// are asked first, one after the other; `via` is a neighbour that is said
+    /// to have a route.
+    AskPush {
+        servent: Guid,
+        index: FileIndex,
+        via: Option<SocketAddr>,
+        #[serde(default)]
+        proxies: Vec<SocketAddr>,
+    },
+}
+
+/// What a user can command about messages over datagrams.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageCommand {
+    /// Send messages in this order; [`MessageOutput::Refused`] returns those
+    /// there is no room for.
+    ///
+    /// [`MessageOutput::Refused`]: super::MessageOutput::Refused
+    Send { to: SocketAddr, messages: Vec<InboxEntry> },
+    /// The application has consumed this many of the delivered messages and
+    /// bytes; without this the peer's window closes.
+    Taken { from: SocketAddr, messages: u64, bytes: u64 },
+    /// Send the messages still queued for a peer, then close our half of the
+    /// connection (UC-7).
+    Close { to: SocketAddr },
+    /// Drop one half of a connection without a trace: for a peer that does not
+    /// answer, for tests and faults.
+    Forget { peer: SocketAddr, side: Side },
+}
+
+/// What a node tells its user.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum NodeAnswer {
+    /// The number of the download.
+    Fetching { fetch: FetchId },
+    /// The download is complete, verified and has its final name.
+    Fetched { fetch: FetchId, bytes: u64, sha1: Option<Sha1> },
+    /// The download ended without its file.
+    Failed { fetch: FetchId, why: FetchFailure },
+    /// A hit of the overlay.
+    Found(SearchHit),
+    /// No route is known to the servent that should connect to us.
+    NoWay { servent: Guid },
+    /// A host we wanted as a neighbour refused, and says why.
+    Refused { at: SocketAddr, status: u16, reason: String },
+    /// No such download.
+    Unknown { fetch: FetchId },
+    /// An answer of the swarm service.
+    Swarm(swarm::SwarmAnswer),
+    /// Everybody is told and everything is saved.
+    Stopped,
+    /// The command is for a service that is not configured.
+    Off { service: Service },
+    /// A source redirects us, with the value of its `Location`. The host
+    /// resolves it and gives [`FetchCommand::Moved`].
+    Moved { fetch: FetchId, from: DownloadSource, to: String },
+    /// A visitor has uploaded a file; it is in the inbox under this name.
+    Received { name: String, bytes: u64, from: SocketAddr },
+}
+
+/// The services a node can be configured with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Service {
+    /// Serve files: [`crate::node::Config::http`].
+    Http,
+    /// Download: [`crate::node::Config::download`].
+    Downloads,
+    /// Take part in the overlay: [`crate::node::Overlay::enabled`].
+    Overlay,
+    /// Send and receive messages over datagrams: [`crate::node::Config::datagrams`].
+    Datagrams,
+    /// Coordinate swarms, or take part in them: [`crate::node::Config::swarm`].
+    Swarm,
+}
+
+impl From<fetch::FetchAnswer> for NodeAnswer {
+    fn from(answer: fetch::FetchAnswer) -> Self {
+        match answer {
+            fetch::FetchAnswer::Fetching { fetch } => Self::Fetching { fetch },
+            fetch::FetchAnswer::Fetched { fetch, bytes, sha1 } => {
+                Self::Fetched { fetch, bytes, sha1 }
+            }
+            fetch::FetchAnswer::Failed { fetch, why } => Self::Failed { fetch, why },
+            fetch::FetchAnswer::Unknown { fetch } => Self::Unknown { fetch },
+            fetch::FetchAnswer::Moved { fetch, from, to } => Self::Moved { fetch, from, to },
+        }
+    }
+}
+
+/// A file found through the overlay.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SearchHit {
+    /// The search it answers.
+    pub search: u32,
+    /// Where the servent listens.
+    pub at: SocketAddr,
+    /// The file's number there.
+    pub index: FileIndex,
+    /// Its name.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    /// Its SHA-1, if told.
+    pub sha1: Option<Sha1>,
+    /// The servent that has it.
+    pub servent: Guid,
+    /// It cannot be reached: a push is needed.
+    pub push: bool,
+    /// All its upload slots are taken.
+    pub busy: bool,
+    /// How many times the hit was relayed on its way to us.
+    pub hops: u8,
+    /// The neighbour it came through.
+    pub from: IpAddr,
+    /// Where that neighbour listens, if known: it has the route back.
+    pub through: Option<SocketAddr>,
+    /// Its push proxies.
+    #[serde(default)]
+    pub proxies: Vec<SocketAddr>,
+}
