@@ -5,7 +5,7 @@ use super::downloads::RestoredFetches;
 use super::service::{RunsEngine as _, Service as _};
 use super::{
     ConnEvent, DiskInput, Misuse, Node, NodeAnswer, NodeCommand, NodeEffects, NodeOp, Output,
-    RestoredNode, Service, State, tell,
+    RestoredNode, ServiceName, State, tell,
 };
 use crate::fetch;
 use crate::id::Guid;
@@ -107,25 +107,25 @@ impl Node {
     }
 
     /// True when a service is configured.
-    fn is_on(&self, service: Service) -> bool {
+    fn is_on(&self, service: ServiceName) -> bool {
         match service {
-            Service::Http => self.config.http,
-            Service::Downloads => self.config.download,
-            Service::Overlay => self.services.overlay.is_some(),
-            Service::Datagrams => self.services.datagrams.is_some(),
-            Service::Swarm => self.services.swarm.is_some(),
+            ServiceName::Http => self.config.http,
+            ServiceName::Downloads => self.config.download,
+            ServiceName::Overlay => self.services.overlay.is_some(),
+            ServiceName::Datagrams => self.services.datagrams.is_some(),
+            ServiceName::Swarm => self.services.swarm.is_some(),
         }
     }
 }
 
 /// The service that a command is for, when it is for exactly one.
-const fn needs(command: &NodeCommand) -> Option<Service> {
+const fn needs(command: &NodeCommand) -> Option<ServiceName> {
     match command {
-        NodeCommand::Fetch(_) => Some(Service::Downloads),
-        NodeCommand::Http(_) => Some(Service::Http),
-        NodeCommand::Overlay(_) => Some(Service::Overlay),
-        NodeCommand::Messages(_) => Some(Service::Datagrams),
-        NodeCommand::Swarm(_) => Some(Service::Swarm),
+        NodeCommand::Fetch(_) => Some(ServiceName::Downloads),
+        NodeCommand::Http(_) => Some(ServiceName::Http),
+        NodeCommand::Overlay(_) => Some(ServiceName::Overlay),
+        NodeCommand::Messages(_) => Some(ServiceName::Datagrams),
+        NodeCommand::Swarm(_) => Some(ServiceName::Swarm),
         NodeCommand::Listening { .. } | NodeCommand::Stop | NodeCommand::Woke { .. } => None,
     }
 }

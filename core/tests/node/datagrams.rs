@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::node::{
     Config, ConnEvent, InboxEntry, Input, MessageCommand, MessageInput, MessageOutput, Node,
-    NodeAnswer, NodeCommand, Output, RestoredNode, Service,
+    NodeAnswer, NodeCommand, Output, RestoredNode, ServiceName,
 };
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
@@ -200,7 +200,7 @@ fn a_node_without_the_service_hears_no_datagrams() {
     host.give(now, Input::Messages(MessageInput::Flush));
     assert_eq!(host.outputs, []);
     host.send(now, at(2), vec![message("hello")]);
-    let off = NodeAnswer::Off { service: Service::Datagrams };
+    let off = NodeAnswer::Off { service: ServiceName::Datagrams };
     assert_eq!(host.outputs, [Output::Answer(off)], "and says so to whoever wants some sent");
     assert!(host.node.datagrams().is_none());
 }

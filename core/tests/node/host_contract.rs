@@ -9,7 +9,7 @@ use servent_core::id::{ConnId, FetchId, FileIndex, Guid};
 use servent_core::node::swarm::{self, SwarmFile};
 use servent_core::node::{
     ConnEvent, ConnInput, DialError, DiskInput, FetchCommand, Get, HttpCommand, Input, Misuse,
-    NodeAnswer, NodeCommand, Output, OverlayCommand, PartRow, RestoredNode, Service,
+    NodeAnswer, NodeCommand, Output, OverlayCommand, PartRow, RestoredNode, ServiceName,
 };
 use servent_core::trace::Event;
 
@@ -125,14 +125,14 @@ fn a_service_that_is_off_declines() {
     let at = "9.9.9.9:9".parse().unwrap();
     let wish = Get { name: "x".into(), sha1: None, sources: Vec::new() };
     for (command, service) in [
-        (NodeCommand::Fetch(FetchCommand::Get(wish)), Service::Downloads),
-        (NodeCommand::Fetch(FetchCommand::Cancel { fetch: FetchId(1) }), Service::Downloads),
-        (NodeCommand::Http(HttpCommand::Giv { to: at, index: FileIndex(0) }), Service::Http),
-        (NodeCommand::Overlay(OverlayCommand::Join { at }), Service::Overlay),
-        (NodeCommand::Swarm(swarm::SwarmCommand::Leave { file: SwarmFile(1) }), Service::Swarm),
+        (NodeCommand::Fetch(FetchCommand::Get(wish)), ServiceName::Downloads),
+        (NodeCommand::Fetch(FetchCommand::Cancel { fetch: FetchId(1) }), ServiceName::Downloads),
+        (NodeCommand::Http(HttpCommand::Giv { to: at, index: FileIndex(0) }), ServiceName::Http),
+        (NodeCommand::Overlay(OverlayCommand::Join { at }), ServiceName::Overlay),
+        (NodeCommand::Swarm(swarm::SwarmCommand::Leave { file: SwarmFile(1) }), ServiceName::Swarm),
         (
             NodeCommand::Overlay(OverlayCommand::Search { search: 1, words: "x".into() }),
-            Service::Overlay,
+            ServiceName::Overlay,
         ),
     ] {
         host.input(Input::Command(command));

@@ -25,6 +25,7 @@ mod overlay_proxies;
 mod pair;
 mod queue;
 mod queue_order;
+mod queue_parked;
 mod site;
 mod slept;
 mod store;

@@ -10,11 +10,11 @@ use servent_core::node::{
 };
 use servent_core::time::Duration;
 
-const AQ: &str = "X-Queue: 0.1\r\n";
-const PQ: &str = "X-Queue: 1.0\r\n";
+pub(crate) const AQ: &str = "X-Queue: 0.1\r\n";
+pub(crate) const PQ: &str = "X-Queue: 1.0\r\n";
 
 /// A host whose only slot is taken by somebody who reads slowly.
-fn busy(config: Config) -> (Host, ConnId) {
+pub(crate) fn busy(config: Config) -> (Host, ConnId) {
     let mut host = Host::new(config, &[100_000, 50]);
     host.stalled = true;
     let (holder, reply) = host.ask("9.9.9.1:1", AQ);
@@ -23,13 +23,13 @@ fn busy(config: Config) -> (Host, ConnId) {
 }
 
 /// The slot's holder has got everything.
-fn finish(host: &mut Host, holder: ConnId) {
+pub(crate) fn finish(host: &mut Host, holder: ConnId) {
     host.input(Input::Connection(holder, ConnInput::Served { bytes: 100_000 }));
     host.input(Input::Connection(holder, ConnInput::Closed));
 }
 
 /// Keeps a slow reader just fast enough.
-fn trickle(host: &mut Host, holder: ConnId, seconds: u64, sent: &mut u64) {
+pub(crate) fn trickle(host: &mut Host, holder: ConnId, seconds: u64, sent: &mut u64) {
     for _ in 0..seconds {
         host.wait(Duration::from_secs(1));
         *sent += 300;
@@ -537,104 +537,4 @@ fn a_client_of_http_1_0_that_can_queue_keeps_its_connection_until_it_says_close(
     let plain = host.accept("9.9.9.5:1");
     host.say(plain, "HEAD /get/0/file%200.bin HTTP/1.0\r\n\r\n");
     assert!(host.hung_up.contains(&plain));
-}
-
-/// A busy host of the adaptive policy.
-fn adaptive() -> (Host, ConnId) {
-    let mut config = config();
-    config.queue.policy = servent_core::queue::QueuePolicy::Adaptive;
-    busy(config)
-}
-
-#[test]
-fn a_held_request_is_answered_with_the_slot_and_a_plain_one_too() {
-    let (mut host, holder) = adaptive();
-    let (ours, reply) = host.ask("9.9.9.2:1", &format!("{PQ}X-Features: hold/1.0\r\n"));
-    assert_eq!(reply, "", "the answer is held back");
-    let (plain, reply) = host.ask("9.9.9.3:1", "");
-    assert_eq!(reply, "");
-    let (_, reply) = host.ask("9.9.9.4:1", PQ);
-    assert_eq!((status(&reply), var(&reply, "position")), (503, "3"), "it did not say it waits");
-    finish(&mut host, holder);
-    assert_eq!(status(&host.heard(ours)), 200);
-    host.input(Input::Connection(ours, ConnInput::Served { bytes: 100_000 }));
-    assert_eq!(status(&host.heard(plain)), 200);
-}
-
-#[test]
-fn a_plain_client_hears_its_place_when_its_hold_is_over() {
-    let (mut host, holder) = adaptive();
-    let (plain, _) = host.ask("9.9.9.3:1", "");
-    let mut sent = 0;
-    trickle(&mut host, holder, 19, &mut sent);
-    assert_eq!(host.heard(plain), "");
-    trickle(&mut host, holder, 2, &mut sent);
-    let reply = host.heard(plain);
-    assert_eq!(status(&reply), 503, "{reply}");
-    assert!(header(&reply, "Retry-After").is_some() && host.hung_up.contains(&plain));
-}
-
-#[test]
-fn whoever_sends_more_while_its_request_is_held_is_answered_in_order() {
-    let (mut host, _) = adaptive();
-    let hold = format!("{PQ}X-Features: hold/1.0\r\n");
-    let conn = host.accept("9.9.9.2:1");
-    assert_eq!(host.say(conn, &get(0, &hold)), "");
-    let reply = host.say(conn, "GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n");
-    assert_eq!((status(&reply), reply.matches("HTTP/1.1 404").count()), (503, 1), "{reply}");
-    // Both in one packet.
-    let conn = host.accept("9.9.9.5:1");
-    let both = format!("{}GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n", get(0, &hold));
-    let reply = host.say(conn, &both);
-    assert_eq!((status(&reply), reply.matches("HTTP/1.1 404").count()), (503, 1), "{reply}");
-}
-
-#[test]
-fn a_connection_that_closes_while_its_request_is_held_leaves_nothing_behind() {
-    let (mut host, holder) = adaptive();
-    let (plain, _) = host.ask("9.9.9.3:1", "");
-    host.input(Input::Connection(plain, ConnInput::Closed));
-    finish(&mut host, holder);
-    let (_, reply) = host.ask("9.9.9.4:1", PQ);
-    assert_eq!(status(&reply), 200);
-}
-
-/// QA-8 on the wire: the announcement, and the goodbye on another connection.
-#[test]
-fn a_goodbye_on_another_connection_frees_place_and_slot() {
-    let (mut host, _holder) = busy(config());
-    let (first, reply) = host.ask("9.9.9.2:1", PQ);
-    assert_eq!(header(&reply, "X-Features"), Some("leave/1.0"), "{reply}");
-    let (_, behind) = host.ask("9.9.9.3:1", PQ);
-    assert_eq!(var(&behind, "position"), "2");
-    let leave = |host: &mut Host, reply: &str| {
-        let conn = host.accept("9.9.9.4:1");
-        let id = var(reply, "ID");
-        host.say(
-            conn,
-            &format!("HEAD /get/0/f HTTP/1.1\r\nHost: x\r\nX-Queued: leave=1; ID={id}\r\n\r\n"),
-        )
-    };
-    assert!(leave(&mut host, &reply).starts_with("HTTP/1.1 "));
-    assert!(host.hung_up.contains(&first));
-    let (_, last) = host.ask("9.9.9.5:1", PQ);
-    assert_eq!(var(&last, "position"), "2", "there is one before it now");
-}
-
-#[test]
-fn a_goodbye_ends_a_transfer_and_its_slot() {
-    let mut host = Host::new(config(), &[100_000, 50]);
-    host.stalled = true;
-    let (holder, reply) = host.ask("9.9.9.1:1", PQ);
-    assert_eq!((status(&reply), header(&reply, "X-Features")), (200, Some("leave/1.0")));
-    let conn = host.accept("9.9.9.1:2");
-    let id = var(&reply, "ID");
-    let said = host.say(
-        conn,
-        &format!("HEAD /get/0/f HTTP/1.1\r\nHost: x\r\nX-Queued: leave=1; ID={id}\r\n\r\n"),
-    );
-    assert!(said.starts_with("HTTP/1.1 "), "{said}");
-    assert!(host.hung_up.contains(&holder));
-    let (_, reply) = host.ask("9.9.9.2:1", PQ);
-    assert_eq!(status(&reply), 200, "the slot is free");
 }

@@ -102,7 +102,7 @@ pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> 
             code: code.as_ref(),
             options,
             rate: arguments.limit_rate.map(Rate::new),
-            patience: Patience::new(arguments.wait),
+            patience: SendPatience::new(arguments.wait),
             reporter: &reporter,
             verbose: common.verbose > 0,
         };
@@ -180,12 +180,12 @@ const COME_AGAIN: Duration = Duration::from_secs(60);
 
 /// How long to wait for a receiver; `None`: for as long as it takes.
 #[derive(Debug, Clone, Copy)]
-struct Patience {
+struct SendPatience {
     to_come: Option<Duration>,
     to_come_again: Option<Duration>,
 }
 
-impl Patience {
+impl SendPatience {
     fn new(wait: Option<Option<Duration>>) -> Self {
         match wait {
             None => Self { to_come: Some(Duration::ZERO), to_come_again: Some(COME_AGAIN) },
@@ -203,20 +203,20 @@ struct RunningSend<'a> {
     code: Option<&'a TransferCode>,
     options: EndpointOptions,
     rate: Option<Rate>,
-    patience: Patience,
+    patience: SendPatience,
     reporter: &'a Reporter,
     verbose: bool,
 }
 
 /// Why an attempt ended before all was sent.
-enum Trouble {
+enum SendTrouble {
     /// The receiver is not there, or is gone; it was there before or not.
     Away(Failure, bool),
     /// It is over.
     Final(Failure),
 }
 
-impl From<Failure> for Trouble {
+impl From<Failure> for SendTrouble {
     fn from(failure: Failure) -> Self {
         Self::Final(failure)
     }
@@ -233,11 +233,11 @@ impl RunningSend<'_> {
             let begun = clock.now();
             let trouble = match self.once(&title, &mut signals).await {
                 Ok(()) => return Ok(()),
-                Err(Trouble::Final(failure)) => return Err(failure),
-                Err(Trouble::Away(failure, there)) if there && !self.repeatable() => {
+                Err(SendTrouble::Final(failure)) => return Err(failure),
+                Err(SendTrouble::Away(failure, there)) if there && !self.repeatable() => {
                     return Err(failure);
                 }
-                Err(Trouble::Away(failure, there)) => {
+                Err(SendTrouble::Away(failure, there)) => {
                     if there {
                         away_since = None;
                         was_there = true;
@@ -278,7 +278,7 @@ impl RunningSend<'_> {
     }
 
     /// One attempt.
-    async fn once(&self, title: &str, signals: &mut Signals) -> Result<(), Trouble> {
+    async fn once(&self, title: &str, signals: &mut Signals) -> Result<(), SendTrouble> {
         let peer = tokio::select! {
             peer = resolve(self.to, &self.options) => peer?,
             () = signals.first() => return Err(stopped(title).into()),
@@ -334,12 +334,12 @@ impl RunningSend<'_> {
         peer: SocketAddr,
         length: Option<u64>,
         sender: &TransferSender,
-    ) -> Trouble {
+    ) -> SendTrouble {
         let there = sender.progress().acknowledged > 0;
         let away =
             matches!(why, SendFailure::Nobody | SendFailure::Closed | SendFailure::Gone { .. });
         let failure = failed(why, peer, length, sender);
-        if away { Trouble::Away(failure, there) } else { Trouble::Final(failure) }
+        if away { SendTrouble::Away(failure, there) } else { SendTrouble::Final(failure) }
     }
 }
 

@@ -24,17 +24,17 @@ pub(super) struct Seats {
     all: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
     reserve: Arc<Semaphore>,
-    shares: Mutex<BTreeMap<IpAddr, Share>>,
+    shares: Mutex<BTreeMap<IpAddr, SeatShare>>,
 }
 
 /// What one address has.
-struct Share {
+struct SeatShare {
     seats: Arc<Semaphore>,
     /// Its connections that wait, the first one first.
     waiting: VecDeque<oneshot::Sender<Infallible>>,
 }
 
-impl Default for Share {
+impl Default for SeatShare {
     fn default() -> Self {
         Self { seats: Arc::new(Semaphore::new(SHARE)), waiting: VecDeque::new() }
     }
@@ -64,7 +64,7 @@ impl Seats {
         })
     }
 
-    fn shares(&self) -> MutexGuard<'_, BTreeMap<IpAddr, Share>> {
+    fn shares(&self) -> MutexGuard<'_, BTreeMap<IpAddr, SeatShare>> {
         self.shares.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -153,7 +153,7 @@ pub enum NodeAnswer {
     /// Everybody is told and everything is saved.
     Stopped,
     /// The command is for a service that is not configured.
-    Off { service: Service },
+    Off { service: ServiceName },
     /// A source redirects us, with the value of its `Location`. The host
     /// resolves it and gives [`FetchCommand::Moved`].
     Moved { fetch: FetchId, from: DownloadSource, to: String },
@@ -165,7 +165,7 @@ pub enum NodeAnswer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Service {
+pub enum ServiceName {
     /// Serve files: [`crate::node::Config::http`].
     Http,
     /// Download: [`crate::node::Config::download`].

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::command::{
     FetchCommand, HttpCommand, MessageCommand, NodeAnswer, NodeCommand, OverlayCommand, SearchHit,
-    Service,
+    ServiceName,
 };
 pub use self::files::{FileInfo, FileRef, HostRow, NodeOp, RestoredNode};
 use super::inbox::InboxMessage;

@@ -28,14 +28,14 @@ const PAGE: u64 = 16 << 20;
 #[derive(Debug, Default)]
 pub(super) struct CrawlResult {
     /// The files by path below the folder.
-    pub(super) files: BTreeMap<String, FoundFile>,
+    pub(super) files: BTreeMap<String, CrawledFile>,
     /// What could not be read and why, and what was left out.
     pub(super) troubles: Vec<String>,
 }
 
 /// A file below the folder.
 #[derive(Debug, Clone)]
-pub(super) struct FoundFile {
+pub(super) struct CrawledFile {
     /// Its request target.
     pub(super) target: String,
     pub(super) known: Option<KnownFile>,
@@ -153,7 +153,7 @@ impl CrawlWalk<'_> {
                     }
                 }
                 PageLink::File { target, path, known } => {
-                    self.found.files.entry(path).or_insert(FoundFile { target, known });
+                    self.found.files.entry(path).or_insert(CrawledFile { target, known });
                 }
             }
         }

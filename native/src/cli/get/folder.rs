@@ -14,7 +14,7 @@ use sha1::Digest as _;
 
 use super::all::Total;
 use super::batch::{Batch, BatchEvent, EndedDownload};
-use super::crawl::{CrawlResult, FoundFile, crawl};
+use super::crawl::{CrawlResult, CrawledFile, crawl};
 use super::job::{JobOptions, Whole, hub, not_started, state_of};
 use super::links::{Base, KnownFile};
 use super::source::SourceAddress;
@@ -92,7 +92,7 @@ impl Folder {
         let begun = clock.now();
         loop {
             while batch.len() < parallel
-                && let Some((path, FoundFile { target, known })) = files.next()
+                && let Some((path, CrawledFile { target, known })) = files.next()
             {
                 let state = self.compare(&path, known).await;
                 if state == LocalFile::Same {

@@ -378,7 +378,7 @@ pub(crate) async fn files_below(
         return Err(crawl::CrawlResult::nothing(base));
     }
     let top = wanted.name.as_ref().map(|_| wanted.file_name() + "/").unwrap_or_default();
-    let get = |(path, file): (String, crawl::FoundFile)| {
+    let get = |(path, file): (String, crawl::CrawledFile)| {
         let sources = vec![DownloadSource { target: file.target, ..source.clone() }];
         Get { name: format!("{top}{path}"), sha1: None, sources }
     };
