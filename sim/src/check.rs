@@ -211,8 +211,9 @@ mod tests {
     ];
 
     /// Histories that are wrong in one way each.
-    const LIES: [&str; 5] = [
+    const LIES: [&str; 6] = [
         include_str!("../tests/queue/oracles.rs"),
+        include_str!("../tests/queue/remanence.rs"),
         include_str!("../tests/routing/firewall.rs"),
         include_str!("../tests/routing/oracles.rs"),
         include_str!("../tests/swarm/oracles.rs"),

@@ -212,7 +212,7 @@ fn pq_12_a_slot_is_remembered_too_and_its_owner_can_be_called_into_it() {
         first.conn,
         &format!(
             "HTTP/1.1 206 OK\nContent-Range: bytes 0-99/100\nContent-Length: 100\n\
-             X-Queued: ID={ID}"
+             ETag: \"one\"\nX-Queued: ID={ID}"
         ),
     );
     assert_eq!(desk.row().tickets[0].ticket, id());
@@ -230,7 +230,10 @@ fn pq_12_a_slot_is_remembered_too_and_its_owner_can_be_called_into_it() {
 fn pq_14_a_broken_transfer_comes_back_soon_for_the_same_file() {
     let mut desk = Desk::getting(None, &[A]);
     let first = desk.connect();
-    desk.grant(first.conn, 0, 100, 100);
+    desk.reply(
+        first.conn,
+        "HTTP/1.1 206 OK\nContent-Range: bytes 0-99/100\nContent-Length: 100\nETag: \"one\"",
+    );
     desk.input(Input::Stored { conn: first.conn, bytes: 30 });
     desk.input(Input::Closed { conn: first.conn });
     desk.secs(10);

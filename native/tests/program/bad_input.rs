@@ -166,7 +166,7 @@ fn a_trace_that_is_foreign_damaged_or_of_an_unknown_version() {
     complains(&place.run(&["replay", "foreign.sqlog"]), 8, "foreign.sqlog");
 
     let text = String::from_utf8(whole).unwrap();
-    let newer = text.replacen("\"version\":2", "\"version\":4000", 1);
+    let newer = text.replacen("\"version\":3", "\"version\":4000", 1);
     assert_ne!(newer, text);
     std::fs::write(place.path("newer.sqlog"), newer).unwrap();
     complains(&place.run(&["replay", "newer.sqlog"]), 8, "version 4000");

@@ -191,7 +191,7 @@ fn forged_names_foreign_pages_and_strangers_are_refused() {
     let foreign = "GET /api/info HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\nConnection: close\r\n\r\n";
     assert_eq!(raw(foreign).status, 403);
 
-    let command = "{\"slots\":{\"slots\":5}}";
+    let command = "{\"http\":{\"slots\":{\"slots\":5}}}";
     let post = |token: &str| {
         raw(&format!(
             "POST /api/command HTTP/1.1\r\nHost: {lab}\r\nX-Servent-Token: {token}\r\n\

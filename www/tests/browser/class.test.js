@@ -61,7 +61,7 @@ for (const name of BROWSERS) {
     test('a story alone is a link for a class too', async () => {
       const { page } = await open(started, '#1/routing?p=round-and-back');
       await press(page, '[data-tool="save"]');
-      await page.evaluate(() => /** @type {HTMLElement|undefined} */ ([...document.querySelectorAll('.menu [role="menuitem"]')].at(-1))?.click());
+      await page.evaluate(() => /** @type {HTMLElement|undefined} */ ([...document.querySelectorAll('.menu [role="menuitem"]')].find((item) => item.textContent?.includes('class')))?.click());
       assert.equal(await page.evaluate(() => location.hash), '#1/routing?p=round-and-back&lock=1');
       await page.close();
       const { page: pupil } = await open(started, '#1/routing?p=round-and-back&lock=1');
