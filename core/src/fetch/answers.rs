@@ -17,11 +17,54 @@ use crate::queue::client;
 use crate::wire::http::{Alts, AvailableRanges, ResponseHead, Target};
 use crate::wire::queue::{PositionClaim, QueueReply};
 
+/// The bytes that a reply announces, beside those it was asked for.
+struct OfferedBody {
+    asked: ByteRange,
+    given: ByteRange,
+    size: Option<u64>,
+    /// True when the reply taught something of the file that has to be saved.
+    learnt: bool,
+}
+
 impl Download {
     /// The head of a reply.
     pub(super) fn reply(&mut self, no: u32, head: &ResponseHead, cx: &mut FetchCx<'_>) {
         self.read(no, head, cx);
         self.ask_for_tree(cx);
+    }
+
+    /// A source begins to send bytes: they are taken if they belong to the file
+    /// that is being downloaded.
+    fn take_body(
+        &mut self,
+        no: u32,
+        offered: OfferedBody,
+        head: &ResponseHead,
+        cx: &mut FetchCx<'_>,
+    ) {
+        let OfferedBody { asked, given, size, learnt } = offered;
+        if given.0 < asked.0 && !self.only(no) {
+            // The range was ignored. A sole source may start at the beginning
+            // again; among several, it would only repeat the others.
+            return self.lose(no, SourceTrouble::RangeUnavailable, cx);
+        }
+        if !self.goes_with_the_others(no, head) {
+            return self.keep_back(no, SourceTrouble::Unlike, cx);
+        }
+        if self.must_overlap(no, given.0, head, cx) || self.only_repeats(no, given, cx) {
+            return;
+        }
+        let first = self.have.is_empty();
+        self.note_version(no, given.0, head);
+        if first {
+            let modified = self.version.modified.clone();
+            cx.fx.event(Event::Described { fetch: self.id, size, modified });
+        }
+        self.believe(no, size);
+        self.receive(no, (given, None), head, cx);
+        if learnt {
+            self.save(cx);
+        }
     }
 
     fn read(&mut self, no: u32, head: &ResponseHead, cx: &mut FetchCx<'_>) {
@@ -47,29 +90,7 @@ impl Download {
         match reply {
             SourceReply::Interim => {}
             SourceReply::Body { range: given, size } => {
-                if given.0 < range.0 && !self.only(no) {
-                    // The range was ignored. A sole source may start at the
-                    // beginning again; among several, it would only repeat the
-                    // others.
-                    return self.lose(no, SourceTrouble::RangeUnavailable, cx);
-                }
-                if !self.goes_with_the_others(no, head) {
-                    return self.keep_back(no, SourceTrouble::Unlike, cx);
-                }
-                if self.must_overlap(no, given.0, head, cx) || self.only_repeats(no, given, cx) {
-                    return;
-                }
-                let first = self.have.is_empty();
-                self.note_version(no, given.0, head);
-                if first {
-                    let modified = self.version.modified.clone();
-                    cx.fx.event(Event::Described { fetch: self.id, size, modified });
-                }
-                self.believe(no, size);
-                self.receive(no, (given, None), head, cx);
-                if learnt {
-                    self.save(cx);
-                }
+                self.take_body(no, OfferedBody { asked: range, given, size, learnt }, head, cx);
             }
             SourceReply::Open { chunked } => self.take_to_the_end(no, (head, chunked), cx),
             SourceReply::Empty => {

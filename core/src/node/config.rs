@@ -46,7 +46,7 @@ pub struct Config {
     /// polls when its interval is over.
     pub calls_back: bool,
     /// Serve only clients that prove to know a password
-    /// ([`super::Output::Judge`]).
+    /// ([`super::ConnOutput::Judge`]).
     pub guarded: bool,
     /// The overlay.
     pub overlay: super::overlay::Config,

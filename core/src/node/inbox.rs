@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::time::Duration;
 
 /// Limits of the inbox, into which visitors upload files. There is one as soon
-/// as the host says what is in it ([`super::Input::Inbox`]).
+/// as the host says what is in it ([`super::DiskInput::Inbox`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InboxLimits {

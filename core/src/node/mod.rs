@@ -201,7 +201,7 @@ impl Node {
 
     /// True for a connection on which requests are answered: what waits there
     /// until it is saved may be given up, and the node says something else
-    /// ([`Input::Connection(ConnInput::Unsaid)`]).
+    /// ([`ConnInput::Unsaid`]).
     #[must_use]
     pub fn may_unsay(&self, conn: ConnId) -> bool {
         self.io.get(conn).is_some_and(|state| state.answers())

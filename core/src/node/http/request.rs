@@ -15,7 +15,7 @@ use super::page::{self, ListingQuery, Visitor};
 use super::pages;
 use super::push;
 use super::reply::{Described, Form, HttpReply, ReplyWriter};
-use crate::id::{ConnId, FileIndex, Sha1};
+use crate::id::{ConnId, FileIndex, Guid, Sha1};
 use crate::lease::membership::Leader;
 use crate::node::catalog::Catalog;
 use crate::node::connections::Timer;
@@ -69,18 +69,7 @@ impl Http {
             self.feed(cx, server::Input::Leave { conn, ticket });
         }
         let target = Target::parse(&head.target);
-        let found = match &target {
-            Target::File { index, name } => numbered(&cx.shelf.files, *index, name, head),
-            Target::Urn(sha1) => {
-                self.content(cx, *sha1).filter(|subject| content_fits(subject, head) != Some(false))
-            }
-            Target::Tree(_)
-            | Target::Root { .. }
-            | Target::Push { .. }
-            | Target::Path { .. }
-            | Target::Other => None,
-        };
-        let found = found.or_else(|| named(&cx.shelf.files, &head.target, head));
+        let found = self.find_subject(cx, &target, head);
         // A client that may have the file may have its hash tree, too.
         let peer = || cx.io.get(conn).map(|c| c.peer.ip().to_canonical());
         let belongs =
@@ -110,14 +99,10 @@ impl Http {
                 return;
             }
             (Target::Push { servent, index }, _) => {
-                let Some(peer) = cx.io.get(conn).map(|state| state.peer.ip()) else { return };
-                match push::wanted(conn, (servent, index), &head.headers, peer) {
-                    Some(wish) => {
-                        self.pushes.insert(conn, form);
-                        return cx.wishes.push_back(CrossWish::Push(wish));
-                    }
-                    None => writer.short((400, "Bad Request"), form),
-                }
+                let Some(reply) = self.push_request(cx, conn, (servent, index), head, form) else {
+                    return;
+                };
+                reply
             }
             (Target::Tree(sha1), _) => match tree(&cx.shelf.files, sha1) {
                 Some(tree) => writer.tree(&tree, form),
@@ -134,6 +119,45 @@ impl Http {
             }
         };
         self.say(cx, conn, reply);
+    }
+
+    /// The file that a request names: by its number, its hash or its path.
+    fn find_subject(
+        &self,
+        cx: &NodeCx<'_>,
+        target: &Target,
+        head: &RequestHead,
+    ) -> Option<RequestSubject> {
+        let found = match target {
+            Target::File { index, name } => numbered(&cx.shelf.files, *index, name, head),
+            Target::Urn(sha1) => {
+                self.content(cx, *sha1).filter(|subject| content_fits(subject, head) != Some(false))
+            }
+            Target::Tree(_)
+            | Target::Root { .. }
+            | Target::Push { .. }
+            | Target::Path { .. }
+            | Target::Other => None,
+        };
+        found.or_else(|| named(&cx.shelf.files, &head.target, head))
+    }
+
+    /// Leaves the wish for a push to the overlay; what is answered at once.
+    fn push_request(
+        &mut self,
+        cx: &mut NodeCx<'_>,
+        conn: ConnId,
+        wanted: (Option<Guid>, FileIndex),
+        head: &RequestHead,
+        form: Form,
+    ) -> Option<HttpReply> {
+        let peer = cx.io.get(conn)?.peer.ip();
+        let Some(wish) = push::wanted(conn, wanted, &head.headers, peer) else {
+            return Some(ReplyWriter::from_cx(cx).short((400, "Bad Request"), form));
+        };
+        self.pushes.insert(conn, form);
+        cx.wishes.push_back(CrossWish::Push(wish));
+        None
     }
 
     /// What is to be said of a folder; nothing yet where the queue decides on

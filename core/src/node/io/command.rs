@@ -170,7 +170,7 @@ pub enum ServiceName {
     Http,
     /// Download: [`crate::node::Config::download`].
     Downloads,
-    /// Take part in the overlay: [`crate::node::Overlay::enabled`].
+    /// Take part in the overlay: [`crate::node::OverlayConfig::enabled`].
     Overlay,
     /// Send and receive messages over datagrams: [`crate::node::Config::datagrams`].
     Datagrams,

@@ -37,9 +37,9 @@ pub enum Input {
     /// name.
     CompleteFailed { file: SwarmFile, why: StoreError },
     /// What the store of a divided site remembers of swarms whose parts
-    /// [`node::Input::Leads`] gives us next.
+    /// [`node::SiteInput::Leads`] gives us next.
     ///
-    /// [`node::Input::Leads`]: crate::node::Input::Leads
+    /// [`node::SiteInput::Leads`]: crate::node::SiteInput::Leads
     Accounts { accounts: Vec<PartitionedAccount> },
 }
 

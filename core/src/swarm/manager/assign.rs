@@ -45,7 +45,6 @@ impl Manager {
             AssignedGiver::Source(source) => Up::Source(source),
             AssignedGiver::Member(other) => Up::Client(file.member(other).client),
         };
-        let again = retry.is_some();
         let (chosen, retry) = retry.unzip();
         if let Some(chosen) = chosen {
             file.retries.remove(&(chosen, member));
@@ -56,7 +55,7 @@ impl Manager {
         file.rarity.more(piece);
         file.renew(member, piece);
         file.member_mut(member).waiting = now;
-        if charged && self.credit_of(number, member) < 1 && !again {
+        if charged && self.credit_of(number, member) < 1 && chosen.is_none() {
             self.grant(number, down, false, fx);
         }
         let row = self.client(down).row;
