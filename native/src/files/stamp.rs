@@ -42,6 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a file gets a date of its own")]
     fn a_longer_a_newer_and_another_file_are_noticed() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("f");

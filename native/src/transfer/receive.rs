@@ -257,7 +257,11 @@ impl OfferedTransfer {
                     if self.open.is_none() && self.whole == self.entries.len() =>
                 {
                     let entries = std::mem::take(&mut self.entries);
-                    return inbox.with(move |inbox| Ok(inbox.date_folders(&entries))).await;
+                    let date = move |inbox: &mut TransferInbox| {
+                        inbox.date_folders(&entries);
+                        Ok(())
+                    };
+                    return inbox.with(date).await;
                 }
                 _ => return Err(ReceiveError::Foreign),
             }

@@ -1,6 +1,8 @@
 //! What `send` and `receive` keep of files: names, dates, the right to run; and what
 //! they do with those that cannot be read, or change meanwhile.
 
+#![expect(clippy::disallowed_methods, reason = "it measures how long a command takes to end")]
+
 use crate::program;
 
 use std::ffi::OsStr;

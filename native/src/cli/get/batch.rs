@@ -161,6 +161,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Waits for the next event.
+    #[expect(clippy::too_many_lines, reason = "one arm for each answer of the node")]
     pub(super) async fn next(&mut self) -> Result<BatchEvent, Failure> {
         loop {
             let answer = tokio::select! {

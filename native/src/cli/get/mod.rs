@@ -118,6 +118,7 @@ pub(crate) struct GetArgs {
     json: bool,
 }
 
+#[expect(clippy::too_many_lines, reason = "the steps of a command, one after the other")]
 pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
     let voice = Voice::new(arguments.json, common.quiet);
     let Asked { mut wanted, wrong } = wanted(arguments, voice)?;

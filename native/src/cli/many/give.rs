@@ -140,7 +140,7 @@ async fn serve(endpoint: &Endpoint, giver: &Arc<Giver>, reporter: &Reporter, rec
     loop {
         tokio::select! {
             Some(connection) = endpoint.accept(), if guests.len() < GUESTS => {
-                guests.spawn(guest(connection, Arc::clone(giver), reporter.clone(), receivers));
+                guests.spawn(guest(connection, Arc::clone(giver), *reporter, receivers));
             }
             Some(_) = guests.join_next() => {}
             () = giver.all_have_it() => break,

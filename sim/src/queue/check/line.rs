@@ -225,6 +225,7 @@ impl RecordedLine {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each event of the queue")]
     fn queue(&mut self, now: Instant, event: &Queue, found: &mut RecordViolations<'_>) {
         match event {
             Queue::Arrived { ticket, arrival, peer, dialect, position, length } => {
