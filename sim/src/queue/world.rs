@@ -33,7 +33,7 @@ pub trait Guest: Engine<Input = Input, Output = Output, Event = Event> + Clone +
     fn born(config: Arc<Config>, seed: u64) -> Self;
 
     /// What waits on this connection until it is saved may be given up
-    /// ([`Input::Connection(ConnInput::Unsaid)`]).
+    /// ([`ConnInput::Unsaid`]).
     fn may_unsay(&self, conn: ConnId) -> bool {
         let _ = conn;
         false

@@ -154,6 +154,7 @@ impl Host {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each output of the node")]
     fn obey(&mut self, fx: &mut Fx<Output, Event>, inputs: &mut VecDeque<Input>) {
         for effect in fx.drain() {
             self.log.push(effect.clone());
