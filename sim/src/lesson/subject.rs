@@ -1,4 +1,4 @@
-//! What a lesson has to know of a protocol: who is who, whom a record is
+//! What a lesson has to know of a protocol: which nodes there are, which of them a record is
 //! about, and what a run comes to.
 
 use alloc::collections::BTreeMap;
@@ -43,7 +43,7 @@ pub trait Subject:
     ) -> Option<NodeId>;
     /// What the whole run comes to.
     fn totals(world: &World<Self>, records: &[Record<Self::Event>]) -> Totals;
-    /// Completes whom the facts are about, where one alone does not tell.
+    /// Completes which node the facts are about, where one alone does not tell.
     fn relate(_: &mut [Fact]) {}
 }
 
@@ -82,7 +82,7 @@ impl Subject for queue::Queue {
         world.profiles().iter().map(|profile| profile.name.clone()).collect()
     }
 
-    /// The client a server's record is about: whoever caused it.
+    /// The client a server's record is about: whichever node caused it.
     fn other(
         world: &queue::QueueWorld,
         earlier: &dyn Fn(u64) -> Option<(NodeId, RecordCause)>,
@@ -115,7 +115,7 @@ impl Subject for queue::Queue {
         numbers(&tally.until(world.now()))
     }
 
-    /// A place belongs to whoever got it, also where a timer was the cause.
+    /// A place belongs to the client that got it, also where a timer was the cause.
     fn relate(facts: &mut [Fact]) {
         let mut holders = BTreeMap::new();
         for fact in facts {

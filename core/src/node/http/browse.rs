@@ -163,7 +163,7 @@ impl Http {
             at: at.unwrap_or(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)),
             push: cx.config.overlay.firewalled || cx.us.listen.is_none(),
             busy: self.queue.free() == 0,
-            // Whoever asks can already reach us.
+            // A client that asks can already reach us.
             proxies: Vec::new(),
         }
     }

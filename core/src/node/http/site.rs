@@ -26,9 +26,9 @@ use crate::wire::http::Target;
 /// When a client that queues asks again, if it does not understand where it was
 /// told to ask.
 const AGAIN: Duration = Duration::from_secs(60);
-/// Nobody leads the part.
+/// No member leads the partition.
 const BETWEEN: (u16, &str) = (503, "Changing Hands");
-/// When whoever hears that asks again.
+/// When the client asks again.
 const SOON: Duration = Duration::from_secs(2);
 
 impl Http {

@@ -251,7 +251,7 @@ impl Manager {
     }
 
     /// The source does not fail: a client that reports so again and again waits
-    /// longer each time, and delays nobody (SW-25).
+    /// longer each time, and delays no other (SW-25).
     fn back_off(&mut self, now: Instant, transfer: &PieceTransfer) {
         let member = self.member_of(transfer.down, transfer.file);
         let first = self.config.piece_time;

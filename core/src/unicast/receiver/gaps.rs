@@ -145,14 +145,14 @@ mod tests {
         let mut gaps = Gaps::default();
         gaps.open(10, 19, at(5), 1);
         assert_eq!(gaps.fill(9), None);
-        assert_eq!(gaps.fill(14), None, "nobody asked for it");
+        assert_eq!(gaps.fill(14), None, "it was not asked for");
         assert_eq!(gaps.missing(), 9);
         assert!(gaps.ask(at(4), 9, |_| SECOND).is_empty());
         assert_eq!(gaps.ask(at(5), 9, |_| SECOND), [(10, 13), (15, 19)]);
         assert_eq!(gaps.fill(10), Some(at(5)));
         assert_eq!(gaps.next_due(), Some(at(6)));
         assert_eq!(gaps.ask(at(6), 1, |times| SECOND.ratio(u64::from(times), 1)), [(11, 13)]);
-        assert_eq!(gaps.fill(12), None, "asked for twice: nobody knows which was answered");
+        assert_eq!(gaps.fill(12), None, "asked for twice: it is unknown which was answered");
     }
 
     #[test]
