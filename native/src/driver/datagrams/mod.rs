@@ -21,7 +21,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use servent_core::engine::Engine as _;
-use servent_core::node::{ConnEvent, Event, InboxEntry, Input, MessageInput, MessageOutput};
+use servent_core::node::{ConnEvent, Event, Input, MessageInput, MessageOutput, UnicastMessage};
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{self, Config, ConnEnding, MessageRefusal, Side, UnicastConnId};
 use servent_core::wire::unicast::PacketError;
@@ -71,7 +71,7 @@ pub(super) struct Messaging {
     /// What the socket received last. Kept only to reuse its memory.
     trains: Vec<Train>,
     /// Messages delivered in this turn.
-    arrived: Vec<(SocketAddr, UnicastConnId, Vec<InboxEntry>)>,
+    arrived: Vec<(SocketAddr, UnicastConnId, Vec<UnicastMessage>)>,
     /// Peers heard from in this turn: their acknowledgements may have advanced.
     heard: Vec<SocketAddr>,
     /// Peers to give up on, and why.
@@ -79,9 +79,9 @@ pub(super) struct Messaging {
     /// Since when the only peer's system has said that nothing listens there.
     closed: Option<Instant>,
     /// An empty outbox. Kept only to reuse its memory.
-    spare: VecDeque<InboxEntry>,
+    spare: VecDeque<UnicastMessage>,
     /// The messages the node refused and gave back.
-    refused: Option<(Vec<InboxEntry>, MessageRefusal)>,
+    refused: Option<(Vec<UnicastMessage>, MessageRefusal)>,
     /// Peers whose send window has room again.
     writable: Vec<SocketAddr>,
     /// Connections that wait for their last acknowledgement.
@@ -258,7 +258,7 @@ impl Messaging {
             drop(state);
             pipe.readable.notify_waiters();
             if left {
-                self.shared.wake(&pipe); // Nobody will read it: it is dropped.
+                self.shared.wake(&pipe); // It has no reader: it is dropped.
             }
         }
         drop(messages);
