@@ -116,6 +116,16 @@ impl Place {
     }
 }
 
+/// A receiver into the folder `in`, which it makes, and where it listens.
+pub(crate) fn receiving(place: &Place, extra: &[&str]) -> (Running, String) {
+    let mut arguments =
+        vec!["receive", "--listen", "127.0.0.1:0", "-o", "in/", "--json", "--open", "--yes"];
+    arguments.extend(extra);
+    let mut running = Running::start(place.servent(&arguments));
+    let at = running.event("listening")["address"].as_str().unwrap().to_owned();
+    (running, at)
+}
+
 /// Bytes that look random and are always the same.
 pub(crate) fn noise(size: usize) -> Vec<u8> {
     let mut x = 0x9e37_79b9_7f4a_7c15_u64 ^ size as u64;
