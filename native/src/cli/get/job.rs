@@ -18,11 +18,12 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::BroadcastStream;
 
+use super::NO_FOLDER;
 use super::folder::Folder;
 use super::links::Base;
 use super::push::Pushing;
 use super::source::{RequestedFile, SourceAddress};
-use super::stdout::Pour;
+use super::stdout::{OrderedOutput, Pour};
 use super::troubles::{self, SourceTroubles};
 use crate::cli::control::ControlServer;
 use crate::cli::start::make;
@@ -37,8 +38,10 @@ pub(super) struct DownloadJob {
     pub(super) wanted: RequestedFile,
     /// The file to create.
     pub(super) file: PathBuf,
-    /// A temporary folder, kept until the bytes are on standard output.
+    /// A temporary folder, kept until the bytes are written in order.
     pub(super) spool: Option<tempfile::TempDir>,
+    /// Where they are written in order then.
+    pub(super) ordered: Option<OrderedOutput>,
     pub(super) listen: Option<SocketAddr>,
     pub(super) way: JobOptions,
     pub(super) damaged: DamagedState,
@@ -189,7 +192,11 @@ impl DownloadJob {
             handle: &handle,
             job: self,
             push,
-            pour: self.spool.as_ref().map(|spool| Pour::begin(spool.path(), &name)),
+            pour: self
+                .spool
+                .as_ref()
+                .zip(self.ordered.as_ref())
+                .map(|(spool, to)| Pour::begin(spool.path(), &name, to)),
             progress: &mut progress,
         };
         let outcome = tokio::select! {
@@ -219,7 +226,9 @@ impl DownloadJob {
 
     /// Reports the file.
     pub(super) fn whole(&self, handle: &Handle, whole: &Whole) -> Result<DownloadResult, Failure> {
-        if self.spool.is_none() {
+        if let Some(OrderedOutput::Device(path)) = &self.ordered {
+            troubles::report(self.voice, path, whole, self.wanted.sha1.is_some())?;
+        } else if self.spool.is_none() {
             // A file of this name may have been created meanwhile.
             let file = handle.path_of(whole.fetch).unwrap_or_else(|| self.file.clone());
             troubles::report(self.voice, &file, whole, self.wanted.sha1.is_some())?;
@@ -234,7 +243,7 @@ impl DownloadJob {
         place: SourceAddress,
     ) -> Result<DownloadResult, Failure> {
         if self.spool.is_some() {
-            return Err(Failure::usage("a folder does not fit into standard output"));
+            return Err(Failure::usage(NO_FOLDER));
         }
         let Self { way, damaged, voice, .. } = self;
         let (to, way) = (self.file.clone(), way.clone());

@@ -34,9 +34,11 @@ use self::job::{DownloadJob, JobOptions};
 pub(crate) use self::job::{NAME, states};
 pub(crate) use self::list::ReadList;
 pub(crate) use self::source::RequestedFile;
+use self::stdout::OrderedOutput;
 pub(crate) use self::who::{Introduced, LoginArgs};
 use super::Common;
 use super::amount::rate;
+use super::search;
 use super::start::{TraceFlag, address, make, runtime};
 use crate::config::Config;
 use crate::config::file::Raw;
@@ -57,28 +59,29 @@ use crate::progress::Voice;
   servent get http://10.0.0.7:6346/Music/song.flac http://10.0.0.9:6346/Films/film.mkv -o music/
   servent get -i list.txt -o music/ --parallel 3
   servent get http://10.0.0.7:6346/Music/
+  servent get 3                                 the third hit of the last `servent search`
   servent get https://example.org/pub/image.iso --ca-file company.pem
   servent get http://10.0.0.7:6346/Private/ --user ann        asks for the password
   servent get http://10.0.0.7:6346/Music/song.flac -o - | mpv -
   servent get http://10.0.0.7:6346/Music/song.flac urn:sha1:PLST… --mirror http://10.0.0.9:6346/Songs/song.flac
   servent get push://SERVENT@10.0.0.7:6346/1/song.flac
   servent get urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB 10.0.0.7:6346
-  servent get urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB --peer 10.0.0.7:6346   from whoever has it
+  servent get urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB --peer 10.0.0.7:6346   from the servents that have it
   servent get 'magnet:?xt=urn:sha1:PLST…&xs=http://10.0.0.7:6346/uri-res/N2R?urn:sha1:PLST…'")]
 pub(crate) struct GetArgs {
-    /// What to download, and where from.
+    /// What to download, and where from; a number is that hit of the last search.
     #[arg(value_name = "URL", required_unless_present = "input")]
     urls: Vec<String>,
     /// Download what this file lists, too: an address a line, `#` begins a
     /// comment. `-` is standard input.
     #[arg(short, long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// One more source of the same file. Name its urn:sha1: too, and whoever
+    /// One more source of the same file. Name its urn:sha1: too, and a source that
     /// has other bytes is found out.
     #[arg(long = "mirror", value_name = "URL")]
     mirrors: Vec<String>,
     /// Join the overlay here to find who has a urn:sha1: that no source is
-    /// named for; several are possible. Without it, whoever is known is asked.
+    /// named for; several are possible. Without it, the known peers are asked.
     #[arg(long, value_name = "HOST:PORT")]
     peer: Vec<String>,
     /// Find servents of the local network that have it.
@@ -86,7 +89,7 @@ pub(crate) struct GetArgs {
     lan: bool,
     /// Save as this file, or into this folder, which is made when its name
     /// ends in `/`. `-` writes one file to standard output, in order, as it
-    /// comes.
+    /// comes; so does a device such as /dev/null, or a pipe with a name.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Downloads at a time; the others wait their turn.
@@ -106,7 +109,7 @@ pub(crate) struct GetArgs {
     /// The queueing language: parq, parq11, active or passive.
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
-    /// Keep trying where nobody answers yet, instead of giving up soon.
+    /// Keep trying where no server answers yet, instead of giving up soon.
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
@@ -121,8 +124,10 @@ pub(crate) struct GetArgs {
 #[expect(clippy::too_many_lines, reason = "the steps of a command, one after the other")]
 pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
     let voice = Voice::new(arguments.json, common.quiet);
-    let Asked { mut wanted, wrong } = wanted(arguments, voice)?;
-    let stdout = arguments.output.as_deref() == Some(Path::new("-"));
+    let urls = search::expand(&common.config()?.settings.state, &arguments.urls)?;
+    let Asked { mut wanted, wrong } = wanted(arguments, &urls, voice)?;
+    let ordered = arguments.output.as_deref().and_then(OrderedOutput::named);
+    let stdout = ordered == Some(OrderedOutput::Stdout);
     if wanted.len() > 1 {
         only_for_one(arguments)?;
     }
@@ -154,8 +159,8 @@ pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
     let mut names = BTreeSet::new();
     for wanted in wanted {
         if let Some(base) = &wanted.folder {
-            if stdout {
-                return Err(Failure::usage("a folder does not fit into standard output"));
+            if ordered.is_some() {
+                return Err(Failure::usage(NO_FOLDER));
             }
             let to = folder_to_make(&wanted, &config, arguments.output.as_deref())?;
             let (base, place) = (base.clone(), wanted.places[0].clone());
@@ -164,9 +169,9 @@ pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
             continue;
         }
         let output = arguments.output.as_deref();
-        let (file, spool) = match stdout {
-            true => spooled(&wanted, &config)?,
-            false => (destination(&wanted, &config, output)?, None),
+        let (file, spool) = match ordered {
+            Some(_) => spooled(&wanted, &config)?,
+            None => (destination(&wanted, &config, output)?, None),
         };
         if all.key.as_os_str().is_empty() {
             all.key.clone_from(&file);
@@ -200,6 +205,7 @@ pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
             wanted,
             file,
             spool,
+            ordered: ordered.clone(),
             listen,
             way: way.clone(),
             damaged,
@@ -210,6 +216,9 @@ pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
     wrong.map_or(Ok(()), Err)
 }
 
+/// Why a folder is not written in order.
+const NO_FOLDER: &str = "a folder does not fit into standard output, or into a device";
+
 /// The file that lists the downloads, if it is one.
 fn list_of(arguments: &GetArgs) -> Result<Option<PathBuf>, Failure> {
     let list = arguments.input.as_deref().filter(|list| *list != Path::new("-"));
@@ -217,7 +226,7 @@ fn list_of(arguments: &GetArgs) -> Result<Option<PathBuf>, Failure> {
     list.map(whole).transpose()
 }
 
-/// A file in a temporary folder, for what goes to standard output.
+/// A file in a temporary folder, for what is written in order.
 fn spooled(
     wanted: &RequestedFile,
     config: &Config,
@@ -230,11 +239,11 @@ fn spooled(
 }
 
 /// The downloads named by the arguments and the list.
-fn wanted(arguments: &GetArgs, voice: Voice) -> Result<Asked, Failure> {
+fn wanted(arguments: &GetArgs, urls: &[String], voice: Voice) -> Result<Asked, Failure> {
     let mut wrong = None;
-    let mut wanted = match arguments.urls.is_empty() {
+    let mut wanted = match urls.is_empty() {
         true => Vec::new(),
-        false => RequestedFile::parse(&arguments.urls, &arguments.mirrors)?,
+        false => RequestedFile::parse(urls, &arguments.mirrors)?,
     };
     if let Some(file) = &arguments.input {
         if !arguments.mirrors.is_empty() {
