@@ -8,7 +8,7 @@ use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::{ClientConfig, RootCertStore};
 use thiserror::Error;
 
-/// Why nobody could be checked.
+/// Why no server could be checked.
 #[derive(Debug, Clone, Error)]
 pub(crate) enum TrustError {
     /// The file that the user named cannot be read, or is no PEM.

@@ -80,7 +80,7 @@ async fn answering(several: &[SocketAddr], options: &EndpointOptions) -> SocketA
     }
 }
 
-/// This address, if somebody answers there.
+/// This address, if a peer answers there.
 async fn answers(at: SocketAddr, options: &EndpointOptions) -> Option<SocketAddr> {
     let options = EndpointOptions {
         only: Some(at),

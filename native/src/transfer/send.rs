@@ -32,10 +32,10 @@ const CHANGED: &str = "it has changed since it was offered";
 #[non_exhaustive]
 pub enum SendFailure {
     /// The receiver never answered.
-    #[error("nobody answers")]
+    #[error("no receiver answers")]
     Nobody,
     /// The receiver's system says that nothing listens on that port.
-    #[error("nobody listens there")]
+    #[error("no receiver listens there")]
     Closed,
     /// The connection to the receiver was lost.
     #[error("the receiver is gone: {why}")]
@@ -118,7 +118,7 @@ impl TransferSender {
     }
 
     /// Sends everything the receiver does not have, and waits for its
-    /// confirmation that it has the same bytes. Without a code everybody on the
+    /// confirmation that it has the same bytes. Without a code every host on the
     /// path can read it.
     ///
     /// # Errors

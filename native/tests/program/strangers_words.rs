@@ -143,7 +143,7 @@ fn refusals_are_shown_plainly_by_search_and_in_the_log_of_share() {
     let mut log = std::io::BufReader::new(share.stderr.take().unwrap());
     let line = std::io::BufRead::lines(&mut log)
         .map_while(Result::ok)
-        .find(|line| line.contains("does not want us"));
+        .find(|line| line.contains("does not accept us"));
     let line = line.expect("the refusal in the log");
     let _ = share.kill();
     let _ = share.wait();

@@ -30,7 +30,7 @@ pub struct SiteStanding {
     pub ours: u16,
     /// Parts that others lead.
     pub others: u16,
-    /// Parts that nobody leads: they change hands.
+    /// Partitions that no member leads: they change hands.
     pub nobodys: u16,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Lines {
     leaders: Vec<Leader>,
     /// What the node hears next.
     next: Option<Input>,
-    /// Looks at the board as soon as it is asked for news.
+    /// Looks at the membership table as soon as it is asked for news.
     divider: Option<Divider>,
 }
 

@@ -24,10 +24,10 @@ use crate::unicast::Lost;
 #[non_exhaustive]
 pub enum ManyError {
     /// Nothing came back.
-    #[error("nobody answers")]
+    #[error("no sender answers")]
     Nobody,
     /// The other system says that nothing listens on that port.
-    #[error("nobody listens there")]
+    #[error("no program listens there")]
     Closed,
     /// The connection was lost.
     #[error("the other side is gone: {0}")]
