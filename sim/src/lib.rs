@@ -43,14 +43,14 @@
 //! ```
 //! use servent_core::time::{Duration, Instant};
 //! use servent_sim::Oracle as _;
-//! use servent_sim::queue::{Group, Scenario, World, check::Oracles};
+//! use servent_sim::queue::{ClientGroup, QueueWorld, Scenario, check::QueueOracles};
 //!
-//! let clients = vec![Group { count: 4, size: 500_000, ..Group::default() }];
+//! let clients = vec![ClientGroup { count: 4, size: 500_000, ..ClientGroup::default() }];
 //! let scenario = Scenario { clients, ..Scenario::default() };
-//! let (mut world, mut oracles) = (World::new(&scenario), Oracles::new(&scenario));
+//! let (mut world, mut oracles) = (QueueWorld::new(&scenario), QueueOracles::new(&scenario));
 //! let mut records = Vec::new();
 //! world.run_until(Instant::from_secs(600), &mut records);
-//! records.iter().for_each(|record| oracles.see(record));
+//! records.iter().for_each(|record| oracles.observe(record));
 //! oracles.finish(world.now());
 //! assert_eq!(oracles.violations(), []); // Each would print as a sentence.
 //! ```

@@ -211,6 +211,7 @@ impl Services {
                 overlay.receive(cx, from, &data);
             }
             (MessageInput::Flush, Some(datagrams), _) => datagrams.flush(cx),
+            (MessageInput::Path(news), Some(datagrams), _) => datagrams.path(cx, news),
             (_, None, _) => {}
         }
     }

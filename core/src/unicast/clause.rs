@@ -44,6 +44,11 @@ impl Event {
             Self::Limit { limit: UnicastLimit::Amplification, .. } => {
                 ("UC-12", "an unproven peer gets three times its bytes at most")
             }
+            Self::Limit { limit: UnicastLimit::Windows, .. } => {
+                ("PA-3", "windows grow with the path, up to a limit")
+            }
+            Self::Resized { .. } => ("PA-6", "RFC 8899"),
+            Self::Moved { .. } => ("PA-9", "a proven change of address"),
             Self::Limit { .. } => ("UC-6", "everything that grows has a limit"),
         }
     }

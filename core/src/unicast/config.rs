@@ -29,12 +29,15 @@ pub enum Congestion {
     /// bandwidth from others.
     None,
     /// A congestion window that grows until a loss, is then reduced, and grows
-    /// along a cubic curve (after RFC 9438, in integers). Not used on loopback,
-    /// where no link is shared (UC-14).
-    #[default]
+    /// along a cubic curve (RFC 9438, in integers).
     Cubic,
     /// A fixed number of bytes.
     Fixed(u64),
+    /// The rate and the round trip of the path, as measured (after BBR version
+    /// 3): what a line loses by itself does not slow it down (UC-14, PA-1). Like
+    /// CUBIC not used on loopback, where no link is shared.
+    #[default]
+    Bbr,
 }
 
 /// Limits and intervals of the reliable unicast. Intervals are at full scale;
@@ -48,6 +51,10 @@ pub struct Config {
     pub congestion: Congestion,
     /// The largest datagram sent, in bytes: 200 to 65 000.
     pub mtu: u32,
+    /// The size of datagrams with which a connection begins, if it is to search
+    /// for the largest that its path carries, up to `mtu` (PA-6); 0: all have
+    /// `mtu` from the beginning.
+    pub mtu_floor: u32,
     /// How the integrity of a datagram is checked.
     pub seal: Seal,
     /// The largest message, in bytes; larger ones are refused. At most half of
@@ -56,16 +63,26 @@ pub struct Config {
     /// Messages (and parts of long ones) buffered for one peer until they are
     /// acknowledged.
     pub send_messages: u32,
-    /// Bytes buffered for one peer until they are acknowledged.
+    /// Bytes buffered for one peer until they are acknowledged: at most. What
+    /// it is at first is `send_start`; it follows what is under way.
     pub send_bytes: u64,
+    /// Bytes buffered for one peer at first, and when little is under way.
+    pub send_start: u64,
     /// Messages from one peer that wait for earlier ones or for the
     /// application.
     pub recv_messages: u32,
-    /// Bytes from one peer that wait for the application; as many again may
-    /// wait for earlier ones, from a sender that exceeds its window.
+    /// Bytes from one peer that wait for the application, at most; as many
+    /// again may wait for earlier ones, from a sender that exceeds its window.
+    /// What a peer is granted at first is `recv_start`; it follows what arrives
+    /// in two round trips (PA-3).
     pub recv_bytes: u64,
+    /// Bytes granted to a peer at first, and again when it has been idle.
+    pub recv_start: u64,
     /// Bytes from all peers together that wait for earlier ones.
     pub recv_total: u64,
+    /// Bytes by which the windows of all peers together, in both directions,
+    /// may exceed what they are at first.
+    pub grown_total: u64,
     /// Messages sent before the first acknowledgement of a connection.
     pub initial_messages: u32,
     /// Bytes sent before the first acknowledgement of a connection.
@@ -114,9 +131,13 @@ pub struct Config {
     pub conn_expiry: Duration,
     /// CLOSING becomes CLOSED after this time (UC-8).
     pub conn_close: Duration,
-    /// After this time without an acknowledgement or any other message, the
-    /// peer is unreachable and the connection CLOSING (decision 7).
+    /// After this time without an acknowledgement or any other message, a peer
+    /// that has never answered is unreachable and the connection CLOSING
+    /// (decision 7).
     pub unreachable: Duration,
+    /// The same for a peer that has answered before: its path may be dark for
+    /// a while (PA-8).
+    pub blackout: Duration,
     /// Emit an event for every message, not only for faults.
     pub trace_messages: bool,
     /// Divides every interval.
@@ -127,15 +148,19 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             profile: Profile::Adaptive,
-            congestion: Congestion::Cubic,
+            congestion: Congestion::Bbr,
             mtu: 1_400,
+            mtu_floor: 0,
             seal: Seal::None,
             max_message: 256 * 1024,
             send_messages: 65_536,
-            send_bytes: 4 << 20,
+            send_bytes: 64 << 20,
+            send_start: 4 << 20,
             recv_messages: 65_536,
-            recv_bytes: 2 << 20,
+            recv_bytes: 64 << 20,
+            recv_start: 2 << 20,
             recv_total: 256 << 20,
+            grown_total: 512 << 20,
             initial_messages: 1_024,
             initial_flight: 64 * 1024,
             answer_messages: 4_096,
@@ -156,6 +181,7 @@ impl Default for Config {
             conn_expiry: Duration::from_secs(120),
             conn_close: Duration::from_secs(60),
             unreachable: Duration::from_secs(10),
+            blackout: Duration::from_secs(90),
             trace_messages: false,
             time_scale: 1,
         }

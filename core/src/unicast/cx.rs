@@ -18,6 +18,8 @@ pub(super) struct UnicastCx<'a> {
     pub(super) rng: &'a mut Rng,
     /// Bytes buffered for all peers together.
     pub(super) held: &'a mut u64,
+    /// Bytes by which all windows exceed what they are at first.
+    pub(super) grown: &'a mut u64,
     pub(super) fx: &'a mut Fx<Output, Event>,
 }
 
@@ -36,6 +38,19 @@ impl UnicastCx<'_> {
 
     pub(super) fn limit(&mut self, limit: UnicastLimit) {
         self.fx.event(Event::Limit { peer: self.peer, limit });
+    }
+
+    /// Changes a window, as far as the total of all windows allows; what it is
+    /// at first is not counted. Returns the new one (PA-3).
+    pub(super) fn regrow(&mut self, window: u64, wanted: u64, start: u64) -> u64 {
+        let (had, wants) = (window.saturating_sub(start), wanted.saturating_sub(start));
+        let others = self.grown.saturating_sub(had);
+        let gets = wants.min(self.config.grown_total.saturating_sub(others));
+        if gets < wants && wants > had {
+            self.limit(UnicastLimit::Windows);
+        }
+        *self.grown = others + gets;
+        wanted.min(start) + gets
     }
 
     pub(super) fn bury(

@@ -75,6 +75,11 @@ pub enum Event {
     Task { peer: SocketAddr },
     /// A limit of the configuration was reached.
     Limit { peer: SocketAddr, limit: UnicastLimit },
+    /// Datagrams to the peer have another size now (PA-6).
+    Resized { peer: SocketAddr, bytes: u32 },
+    /// The peer proved that it is now at another address: its datagrams are
+    /// sent there (PA-9). `peer` stays its name.
+    Moved { peer: SocketAddr, conn: UnicastConnId, to: SocketAddr },
 }
 
 impl Event {
@@ -102,7 +107,9 @@ impl Event {
             | Self::PeerUnreachable { peer, .. }
             | Self::Rtt { peer, .. }
             | Self::Task { peer }
-            | Self::Limit { peer, .. } => *peer,
+            | Self::Limit { peer, .. }
+            | Self::Resized { peer, .. }
+            | Self::Moved { peer, .. } => *peer,
         }
     }
 }
@@ -184,4 +191,6 @@ pub enum UnicastLimit {
     RequestRanges,
     /// Three times the bytes received from an unproven peer (decision 9).
     Amplification,
+    /// [`super::Config::grown_total`]
+    Windows,
 }

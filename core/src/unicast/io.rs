@@ -23,6 +23,11 @@ pub enum Input {
     Close { peer: SocketAddr },
     /// Drop an entry without a trace: for tests and faults.
     Forget { peer: SocketAddr, side: Side },
+    /// So many of the datagrams received from an address had a mark of
+    /// congestion (RFC 3168).
+    Marked { peer: SocketAddr, datagrams: u64 },
+    /// The system refused to send a datagram of so many bytes there.
+    TooLarge { peer: SocketAddr, bytes: u32 },
     /// The turn is over: whatever is due is sent now, several messages and
     /// acknowledgements in one datagram. A host that does not say so gets the
     /// same from [`crate::engine::Engine::handle_timeout`], because the
@@ -33,7 +38,8 @@ pub enum Input {
 /// Something for the host to do, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Output {
-    /// Send a datagram.
+    /// Send a datagram. `peer` is where the peer is now; everywhere else it is
+    /// its name, the address at which it was first known.
     Packet { peer: SocketAddr, packet: Packet },
     /// A message for the application, delivered exactly once.
     Deliver { peer: SocketAddr, conn: UnicastConnId, order: DeliveryOrder, payload: UnicastPayload },

@@ -79,6 +79,7 @@ mod rtt;
 mod sender;
 mod state;
 mod tombstones;
+mod travel;
 mod view;
 
 use alloc::collections::BTreeSet;
@@ -87,6 +88,7 @@ use core::hash::{BuildHasher as _, Hasher as _};
 use core::net::{IpAddr, SocketAddr};
 
 pub use self::config::{Config, Congestion, Profile};
+pub use self::congestion::ControlPhase;
 use self::cx::UnicastCx;
 pub use self::event::{ConnEnding, Event, Rejection, RetransmitReason, Side, UnicastLimit};
 pub use self::io::{Input, MessageRefusal, Output, Room};
@@ -156,6 +158,10 @@ pub struct Endpoint {
     counters: UnicastCounters,
     /// Bytes buffered for all peers together.
     held: u64,
+    /// Bytes by which all windows exceed what they are at first.
+    grown: u64,
+    /// Unknown addresses looked at in this turn.
+    looks: u32,
     /// Peers that have something to send.
     dirty: Vec<u32>,
     dirty_since: Instant,
@@ -179,6 +185,8 @@ impl Endpoint {
             tombstones: Tombstones::default(),
             counters: UnicastCounters::default(),
             held: 0,
+            grown: 0,
+            looks: 0,
             dirty: Vec::new(),
             dirty_since: Instant::ZERO,
             agenda: BTreeSet::new(),
@@ -203,9 +211,18 @@ impl Endpoint {
     #[must_use]
     pub fn room(&self, peer: SocketAddr) -> Room {
         let sender = self.peers.get(peer).and_then(|peer| peer.sender.as_ref());
-        let Config { send_messages, send_bytes, .. } = self.config;
-        let all = Room { messages: u64::from(send_messages), bytes: send_bytes };
+        let Config { send_messages, send_bytes, send_start, .. } = self.config;
+        let bytes = send_start.min(send_bytes);
+        let all = Room { messages: u64::from(send_messages), bytes };
         sender.map_or(all, |sender| sender.room(&self.config))
+    }
+
+    /// What the send window of a peer holds: messages not acknowledged yet, and
+    /// their bytes. The window grows, so that its free space does not tell.
+    #[must_use]
+    pub fn unacknowledged(&self, peer: SocketAddr) -> (u64, u64) {
+        let sender = self.peers.get(peer).and_then(|peer| peer.sender.as_ref());
+        sender.map_or((0, 0), SenderEntry::held)
     }
 
     /// The smoothed round-trip time of a peer, once it was measured.
@@ -269,6 +286,7 @@ impl Endpoint {
             tombstones: &mut self.tombstones,
             rng: &mut self.rng,
             held: &mut self.held,
+            grown: &mut self.grown,
             fx,
         };
         (peer, cx, &self.key)
@@ -307,7 +325,7 @@ impl Endpoint {
         };
         let (peer, mut cx, _) = self.lend(now, at, fx);
         peer.invited(now, cx.config);
-        peer.sender.get_or_insert_with(|| SenderEntry::open(&mut cx)).send(payload, order, &mut cx);
+        peer.send(payload, order, &mut cx);
         peer.flush_full(&mut cx);
         self.mark(now, at);
     }
@@ -319,6 +337,7 @@ impl Endpoint {
         fx: &mut UnicastEffects,
     ) {
         self.counters.packets_in += 1;
+        let Some(addr) = self.name_of(now, (addr, &packet, bytes), fx) else { return };
         let later = |block: &ConnBlock| !matches!(block, ConnBlock::Data(data) if data.first);
         let welcome = |block: &ConnBlock| {
             matches!(block, ConnBlock::Data(_) | ConnBlock::Probe { .. } | ConnBlock::Close(_))
@@ -376,6 +395,7 @@ impl Endpoint {
 
     /// The end of a turn: sends what all marked peers have to send.
     fn flush(&mut self, now: Instant, fx: &mut UnicastEffects) {
+        self.looks = 0;
         let mut dirty = core::mem::take(&mut self.dirty);
         for at in dirty.drain(..) {
             let (peer, mut cx, key) = self.lend(now, at, fx);
@@ -424,6 +444,14 @@ impl Engine for Endpoint {
                 self.with(now, peer, fx, |peer, cx| peer.taken(messages, bytes, cx));
             }
             Input::Close { peer } => self.with(now, peer, fx, UnicastPeer::close),
+            Input::Marked { peer, datagrams } => {
+                let peer = self.peers.name(peer);
+                self.with(now, peer, fx, |peer, _| peer.marked(datagrams));
+            }
+            Input::TooLarge { peer, bytes } => {
+                let peer = self.peers.name(peer);
+                self.with(now, peer, fx, |peer, cx| peer.refused(bytes, cx));
+            }
             Input::Forget { peer, side } => {
                 self.with(now, peer, fx, |peer, cx| peer.forget(side, cx));
             }

@@ -23,6 +23,16 @@ impl Packer {
         self.size - self.used
     }
 
+    /// Bytes of the whole datagram, not counting the seal.
+    pub(super) const fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Its last block extends to the end: nothing can follow.
+    pub(super) const fn close(&mut self) {
+        self.size = self.used;
+    }
+
     /// Upper bound of the bytes filled.
     pub(super) const fn used(&self) -> usize {
         self.used

@@ -4,8 +4,8 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-use super::Config;
 use super::peer::UnicastPeer;
+use super::{Config, UnicastConnId};
 
 /// All peers: a slab, a sorted index over it, and the peer used last, because
 /// messages come in runs. An index rather than a hash map, because an address
@@ -18,6 +18,9 @@ pub(super) struct UnicastPeers {
     /// Peers that spoke first, counted by the owner of their address.
     strangers: BTreeMap<IpAddr, u32>,
     last: Option<(SocketAddr, u32)>,
+    /// Where peers are that have proven another address than their name, and
+    /// back (PA-9).
+    moved: BTreeMap<SocketAddr, SocketAddr>,
 }
 
 impl UnicastPeers {
@@ -40,6 +43,36 @@ impl UnicastPeers {
     pub(super) fn get(&self, addr: SocketAddr) -> Option<&UnicastPeer> {
         let (_, at) = self.index[self.place(addr).ok()?];
         self.slab[at as usize].as_ref().map(|(_, peer)| peer)
+    }
+
+    /// The name of the peer that is now at an address.
+    pub(super) fn name(&self, addr: SocketAddr) -> SocketAddr {
+        self.moved.get(&addr).copied().unwrap_or(addr)
+    }
+
+    /// A peer is at another address from now on.
+    pub(super) fn travel(&mut self, at: u32, to: SocketAddr) {
+        let (name, peer) = self.at(at);
+        let before = peer.route.replace(to).filter(|_| to != name);
+        if to == name {
+            peer.route = None;
+        }
+        if let Some(before) = before {
+            self.moved.remove(&before);
+        }
+        self.moved.retain(|_, other| *other != name);
+        if to != name {
+            self.moved.insert(to, name);
+        }
+    }
+
+    /// The peer that has a connection.
+    pub(super) fn with_conn(&self, conn: UnicastConnId) -> Option<u32> {
+        let has = |peer: &UnicastPeer| peer.has(conn);
+        let found = |(at, entry): (usize, &Option<(SocketAddr, UnicastPeer)>)| {
+            entry.as_ref().filter(|(_, peer)| has(peer)).map(|_| at as u32)
+        };
+        self.slab.iter().enumerate().find_map(found)
     }
 
     /// `None` when there are too many peers, in total or of the owner of a
@@ -91,6 +124,9 @@ impl UnicastPeers {
 
     pub(super) fn remove(&mut self, at: u32) {
         if let Some((addr, peer)) = self.slab[at as usize].take() {
+            if let Some(route) = peer.route {
+                self.moved.remove(&route);
+            }
             if let Some(owner) = peer.stranger
                 && let Some(count) = self.strangers.get_mut(&owner)
             {

@@ -49,7 +49,7 @@ impl Endpoint {
                     self.tombstones.get(now, addr, conn).map_or(0, |tombstone| tombstone.next - 1);
                 Some(ConnBlock::Closed { conn, upto })
             }
-            ConnBlock::Ack(_) | ConnBlock::Request(_) | ConnBlock::Closed { .. } => None,
+            _ => None,
         };
         let why = match answer {
             Some(_) => Rejection::Unproven,

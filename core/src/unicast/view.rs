@@ -6,6 +6,7 @@ use core::net::SocketAddr;
 
 use serde::Serialize;
 
+use super::congestion::ControlPhase;
 use super::peer::UnicastPeer;
 use super::receiver::Receiver;
 use crate::time::Duration;
@@ -39,6 +40,16 @@ pub struct SenderView {
     /// Bytes buffered, and how many of them are in flight.
     pub bytes: u64,
     pub flight: u64,
+    /// Bytes under way: in flight, neither arrived nor lost.
+    pub under_way: u64,
+    /// What the congestion control allows: bytes under way, and bytes per
+    /// second; `None`: no limit.
+    pub window: Option<u64>,
+    pub rate: Option<u64>,
+    /// The phase it is in.
+    pub phase: ControlPhase,
+    /// Bytes of a datagram.
+    pub datagram: u32,
 }
 
 /// The receiving half.
@@ -89,6 +100,7 @@ pub(super) fn window(receiver: &Receiver, most: usize) -> WindowView {
 pub(super) fn peer(addr: SocketAddr, peer: &UnicastPeer) -> PeerView {
     let sender = peer.sender.as_ref().map(|sender| {
         let (bytes, flight) = sender.bytes();
+        let (allowed, phase) = sender.control();
         SenderView {
             conn: sender.conn,
             closing: sender.state.is_closing(),
@@ -98,6 +110,11 @@ pub(super) fn peer(addr: SocketAddr, peer: &UnicastPeer) -> PeerView {
             limit: sender.limit(),
             bytes,
             flight,
+            under_way: sender.under_way(),
+            window: Some(allowed.window).filter(|window| *window < u64::MAX),
+            rate: allowed.rate,
+            phase,
+            datagram: peer.datagram_size(),
         }
     });
     let receiver = peer.receiver.as_ref().map(|receiver| {

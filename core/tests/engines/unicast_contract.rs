@@ -8,14 +8,15 @@ use std::net::SocketAddr;
 use contract::{Step, keeps_the_contract};
 use proptest::prelude::*;
 use servent_core::engine::{Engine as _, Fx};
-use servent_core::node::{self, MessageCommand, Node, NodeCommand, RestoredNode};
+use servent_core::node::{self, MessageCommand, Node, NodeCommand, PathNews, RestoredNode};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{
     Config, DeliveryOrder, Endpoint, Input, Profile, Side, UnicastConnId, UnicastPayload,
 };
 use servent_core::wire::unicast::{
-    Ack, Close, ConnBlock, Data, FirstMessageRequest, MessageFragment, Packet, Seal,
+    Ack, AckCounts, Close, ConnBlock, Data, FirstMessageRequest, MessageFragment, Packet, Seal,
+    Slice,
 };
 
 /// Effects of one call: a window of messages, an event and an output each.
@@ -70,9 +71,34 @@ fn block() -> impl Strategy<Value = ConnBlock> {
         |(conn, upto, messages, bytes, up)| {
             let (newest, delay) = (upto + up, messages);
             let wanted = if up > 9 { vec![(upto + 1, upto + up)] } else { Vec::new() };
-            ConnBlock::Ack(Ack { conn, upto, newest, delay, messages, bytes, wanted })
+            ConnBlock::Ack(Ack {
+                conn,
+                upto,
+                newest,
+                delay,
+                messages,
+                bytes,
+                wanted,
+                counts: AckCounts { early: up, late: upto, marked: bytes },
+            })
         },
     );
+    let slice =
+        (conn(), number(), 0..400_u32, 1..200_usize).prop_map(|(conn, seq, offset, length)| {
+            let bytes = UnicastPayload::from(vec![3; length]);
+            let (order, total) = (DeliveryOrder::InOrder, offset + length as u32);
+            let (continues, more) = (false, false);
+            ConnBlock::Slice(Slice {
+                conn,
+                seq: seq + 1,
+                offset,
+                total,
+                order,
+                continues,
+                more,
+                bytes,
+            })
+        });
     prop_oneof![
         6 => data,
         4 => ack,
@@ -82,6 +108,11 @@ fn block() -> impl Strategy<Value = ConnBlock> {
             .prop_map(|(conn, last, abandoned)| ConnBlock::Close(Close { conn, last, abandoned })),
         1 => (conn(), number()).prop_map(|(conn, upto)| ConnBlock::Closed { conn, upto }),
         1 => (conn(), number()).prop_map(|(conn, sent)| ConnBlock::Probe { conn, sent }),
+        1 => (conn(), 200..1_400_u32).prop_map(|(conn, size)| ConnBlock::SizeProbe { conn, size }),
+        1 => (conn(), 0..9_000_u32).prop_map(|(conn, size)| ConnBlock::SizeFound { conn, size }),
+        1 => (conn(), any::<u64>()).prop_map(|(conn, token)| ConnBlock::Challenge { conn, token }),
+        1 => (conn(), any::<u64>()).prop_map(|(conn, token)| ConnBlock::Response { conn, token }),
+        2 => slice,
     ]
 }
 
@@ -96,6 +127,9 @@ fn input() -> impl Strategy<Value = Input> {
         6 => send,
         10 => packet,
         2 => Just(Input::Flush),
+        1 => (peer(), number())
+            .prop_map(|(peer, datagrams)| Input::Marked { peer, datagrams }),
+        1 => (peer(), 0..1_400_u32).prop_map(|(peer, bytes)| Input::TooLarge { peer, bytes }),
         2 => (peer(), number(), number())
             .prop_map(|(peer, messages, bytes)| Input::Taken { peer, messages, bytes }),
         1 => peer().prop_map(|peer| Input::Close { peer }),
@@ -137,6 +171,14 @@ fn in_bytes(input: Input, damage: Option<usize>) -> node::Input {
         }
         Input::Flush => {
             return node::Input::Messages(node::MessageInput::Flush);
+        }
+        Input::Marked { peer: from, datagrams } => {
+            let news = PathNews::Marked { from, datagrams };
+            return node::Input::Messages(node::MessageInput::Path(news));
+        }
+        Input::TooLarge { peer: to, bytes } => {
+            let news = PathNews::TooLarge { to, bytes };
+            return node::Input::Messages(node::MessageInput::Path(news));
         }
         Input::Send { peer: to, payload: data, order } => {
             NodeCommand::Messages(MessageCommand::Send {

@@ -5,7 +5,7 @@ use crate::unicast_support;
 
 use servent_core::time::Duration;
 use servent_core::unicast::{Event, Input, RetransmitReason};
-use servent_core::wire::unicast::{Ack, ConnBlock, Packet};
+use servent_core::wire::unicast::{Ack, AckCounts, ConnBlock, Packet};
 use unicast_support::{Fate, PROFILES, World, addr, carries, config, has_ack};
 
 /// Sends 1…5, each in a turn of its own, while `lose` says what is lost;
@@ -150,7 +150,16 @@ fn everybody_else_survives_a_lossy_jittery_repeating_link() {
 fn ack(world: &World, (upto, newest): (u64, u64), delay: Duration, wanted: &[(u64, u64)]) -> Input {
     let conn = world.sender(0, 1).expect("it sends").conn;
     let (messages, bytes, wanted) = (100, 100_000, wanted.to_vec());
-    let ack = Ack { conn, upto, newest, delay: delay.as_micros(), messages, bytes, wanted };
+    let ack = Ack {
+        conn,
+        upto,
+        newest,
+        delay: delay.as_micros(),
+        messages,
+        bytes,
+        wanted,
+        counts: AckCounts::default(),
+    };
     Input::Packet { peer: addr(1), packet: Packet { blocks: vec![ConnBlock::Ack(ack)] }, bytes: 40 }
 }
 

@@ -11,7 +11,8 @@ use servent_core::unicast::{
     UnicastLimit, UnicastPayload,
 };
 use servent_core::wire::unicast::{
-    Ack, Close, ConnBlock, Data, FirstMessageRequest, MessageFragment, Packet, PacketError, Seal,
+    Ack, AckCounts, Close, ConnBlock, Data, FirstMessageRequest, MessageFragment, Packet,
+    PacketError, Seal,
 };
 use unicast_support::{PROFILES, World, addr, config, message};
 
@@ -43,7 +44,16 @@ fn block(dice: &mut Rng, conns: &[UnicastConnId]) -> ConnBlock {
             let newest = a.max(b);
             let wanted = if dice.chance(1, 2) { vec![(a + 1, a + 1 + c.min(b))] } else { vec![] };
             let (delay, messages, bytes) = (c, d, b);
-            ConnBlock::Ack(Ack { conn, upto: a, newest, delay, messages, bytes, wanted })
+            ConnBlock::Ack(Ack {
+                conn,
+                upto: a,
+                newest,
+                delay,
+                messages,
+                bytes,
+                wanted,
+                counts: AckCounts::default(),
+            })
         }
         5 => ConnBlock::Request(FirstMessageRequest { conn, token: dice.next_u64() }),
         6 => ConnBlock::Close(Close { conn, last: a, abandoned: dice.chance(1, 2) }),
@@ -281,7 +291,16 @@ fn a_flood_of_requests_brings_each_message_once_a_round_trip() {
     let before = world.nodes[0].endpoint.counters().resent;
     for _ in 0..1_000 {
         let (messages, bytes, wanted) = (1_000, 100_000, vec![(2, 100)]);
-        let ack = Ack { conn, upto: 1, newest: 1, delay: 0, messages, bytes, wanted };
+        let ack = Ack {
+            conn,
+            upto: 1,
+            newest: 1,
+            delay: 0,
+            messages,
+            bytes,
+            wanted,
+            counts: AckCounts::default(),
+        };
         world.inject(0, addr(1), Packet { blocks: vec![ConnBlock::Ack(ack)] });
         world.run(Duration::from_micros(100));
     }

@@ -11,7 +11,7 @@ use servent_core::time::Duration;
 use servent_core::unicast::{
     Config, DeliveryOrder, Event, Input, Profile, Rejection, RetransmitReason, UnicastPayload,
 };
-use servent_core::wire::unicast::{Ack, ConnBlock, Packet, Seal};
+use servent_core::wire::unicast::{Ack, AckCounts, ConnBlock, Packet, Seal};
 use unicast_support::{
     Fate, PROFILES, World, addr, carries, config, has_ack, has_data, message, number,
 };
@@ -97,7 +97,16 @@ fn uc_2_an_acknowledgement_of_what_was_never_sent_is_refused() {
         let conn = world.sender(0, 1).unwrap().conn;
         let word = |upto, newest, wanted| {
             let (delay, messages, bytes) = (0, 100, 100_000);
-            let ack = Ack { conn, upto, newest, delay, messages, bytes, wanted };
+            let ack = Ack {
+                conn,
+                upto,
+                newest,
+                delay,
+                messages,
+                bytes,
+                wanted,
+                counts: AckCounts::default(),
+            };
             Packet { blocks: vec![ConnBlock::Ack(ack)] }
         };
         let beyond = [word(6, 6, vec![]), word(2, u64::MAX / 2, vec![]), word(2, 5, vec![(3, 6)])];

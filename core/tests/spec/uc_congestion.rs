@@ -43,7 +43,7 @@ fn data_bytes(packet: &Packet) -> usize {
 #[test]
 fn uc_14_congestion_control_is_on_by_default_beyond_the_loopback() {
     let config = Config::default();
-    assert_eq!(config.congestion, Congestion::Cubic);
+    assert_eq!(config.congestion, Congestion::Bbr);
     let ten = 10 * config.mtu as usize;
     for far in ["192.0.2.7:7000", "10.0.0.7:7000", "[2001:db8::7]:7000"] {
         let sent = first_breath(&config, far.parse().unwrap());
@@ -59,7 +59,8 @@ fn uc_14_congestion_control_is_on_by_default_beyond_the_loopback() {
 
 /// Sends 160 kB in datagrams of 200 bytes; the most that was under way.
 fn most_under_way(loss: u64) -> u64 {
-    let mut world = World::new(Config { mtu: 200, ..Config::default() }, 2, 5);
+    let config = Config { mtu: 200, congestion: Congestion::Cubic, ..Config::default() };
+    let mut world = World::new(config, 2, 5);
     world.link.loss = loss;
     world.send_all(0, 1, 0..20_000);
     let mut most = 0;

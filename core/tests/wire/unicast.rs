@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use servent_core::wire::unicast::{
-    Ack, Close, ConnBlock, Data, DeliveryOrder, FirstMessageRequest, MessageFragment, Packet,
-    PacketError, Seal, UnicastConnId, UnicastPayload,
+    Ack, AckCounts, Close, ConnBlock, Data, DeliveryOrder, FirstMessageRequest, MessageFragment,
+    Packet, PacketError, Seal, Slice, UnicastConnId, UnicastPayload,
 };
 
 const DOCUMENT: &str = include_str!("../../../docs/wire-unicast.md");
@@ -39,6 +39,19 @@ fn the_examples_of_the_document_are_what_is_written_and_read() {
         messages: 1_000,
         bytes: 65_536,
         wanted: vec![(46, 46), (48, 48)],
+        counts: AckCounts::default(),
+    };
+    let counts = AckCounts { early: 3_000, late: 0, marked: 2 };
+    let counted = Ack { counts, wanted: Vec::new(), ..ack.clone() };
+    let piece = Slice {
+        conn: CONN,
+        seq: 7,
+        offset: 1_000,
+        total: 1_003,
+        order: DeliveryOrder::InOrder,
+        continues: true,
+        more: false,
+        bytes: UnicastPayload::from_static(b"xyz"),
     };
     let found =
         Data { first: true, again: true, token: Some(255), ..data(46, vec![message(b"x")]) };
@@ -54,6 +67,12 @@ fn the_examples_of_the_document_are_what_is_written_and_read() {
         ("close", vec![close(50, false)]),
         ("closed", vec![ConnBlock::Closed { conn: CONN, upto: 50 }]),
         ("abandoned", vec![close(7, true)]),
+        ("counted", vec![ConnBlock::Ack(counted)]),
+        ("size", vec![ConnBlock::SizeProbe { conn: CONN, size: 20 }]),
+        ("found", vec![ConnBlock::SizeFound { conn: CONN, size: 1_400 }]),
+        ("challenge", vec![ConnBlock::Challenge { conn: CONN, token: 255 }]),
+        ("response", vec![ConnBlock::Response { conn: CONN, token: 255 }]),
+        ("slice", vec![ConnBlock::Slice(piece)]),
     ];
     assert_eq!(DOCUMENT.matches("```hex ").count(), examples.len(), "each example is checked");
     for (name, blocks) in examples {
@@ -90,7 +109,9 @@ fn what_is_cut_short_or_from_elsewhere_is_refused() {
     let parse = |bytes: &[u8]| Packet::parse(&UnicastPayload::copy_from_slice(bytes), &Seal::None);
     assert_eq!(parse(b"GET / HTTP/1.0"), Err(PacketError::Version(2)));
     assert_eq!(parse(&[0x3d, 1]), Err(PacketError::Number), "the same as which?");
-    assert_eq!(parse(&[0x2f, 0, 0, 0, 0, 0, 0, 0, 0]), Err(PacketError::Kind(15)));
+    assert_eq!(parse(&[0x2f, 0, 0, 0, 0, 0, 0, 0, 0, 9]), Err(PacketError::Kind(9)));
+    let short = [0x2f, 0, 0, 0, 0, 0, 0, 0, 0, 1, 99];
+    assert_eq!(parse(&short), Err(PacketError::Number), "another size than it says");
     assert_eq!(parse(&[0x2e, 0, 0, 0, 0, 0, 0, 0, 0, 0]), Err(PacketError::Number));
     let zero = [0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     assert_eq!(parse(&zero), Err(PacketError::Number), "numbers begin with 1");
@@ -118,10 +139,18 @@ fn block() -> impl Strategy<Value = ConnBlock> {
             ConnBlock::Data(Data { conn, seq: seq + 1, first, again, token, messages })
         },
     );
+    let counts = prop_oneof![
+        Just(AckCounts::default()),
+        (number(), number(), number()).prop_map(|(early, late, marked)| AckCounts {
+            early,
+            late,
+            marked
+        }),
+    ];
     let gaps = prop::collection::vec((0..900_u64, 0..900_u64), 0..9);
     let numbers = (number(), number(), number(), number(), 0..9_000_u64);
-    let ack =
-        (conn(), numbers, gaps).prop_map(|(conn, (upto, delay, messages, bytes, up), gaps)| {
+    let ack = (conn(), numbers, gaps, counts).prop_map(
+        |(conn, (upto, delay, messages, bytes, up), gaps, counts)| {
             let mut end = upto;
             let wanted = gaps.into_iter().map(|(gap, more)| {
                 let range = (end + gap + 1, end + gap + 1 + more);
@@ -129,8 +158,18 @@ fn block() -> impl Strategy<Value = ConnBlock> {
                 range
             });
             let wanted = wanted.collect();
-            ConnBlock::Ack(Ack { conn, upto, newest: upto + up, delay, messages, bytes, wanted })
-        });
+            ConnBlock::Ack(Ack {
+                conn,
+                upto,
+                newest: upto + up,
+                delay,
+                messages,
+                bytes,
+                wanted,
+                counts,
+            })
+        },
+    );
     prop_oneof![
         4 => data,
         3 => ack,
@@ -140,6 +179,9 @@ fn block() -> impl Strategy<Value = ConnBlock> {
             .prop_map(|(conn, last, abandoned)| ConnBlock::Close(Close { conn, last, abandoned })),
         1 => (conn(), number()).prop_map(|(conn, upto)| ConnBlock::Closed { conn, upto }),
         1 => (conn(), number()).prop_map(|(conn, sent)| ConnBlock::Probe { conn, sent }),
+        1 => (conn(), any::<u32>()).prop_map(|(conn, size)| ConnBlock::SizeFound { conn, size }),
+        1 => (conn(), any::<u64>()).prop_map(|(conn, token)| ConnBlock::Challenge { conn, token }),
+        1 => (conn(), any::<u64>()).prop_map(|(conn, token)| ConnBlock::Response { conn, token }),
     ]
 }
 

@@ -5,7 +5,9 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use clap::{Args, ValueEnum};
 use servent::transfer::{OfferEntry, total};
-use servent::unicast::{BindError, Config, Congestion, Endpoint, EndpointOptions, LossRate};
+use servent::unicast::{
+    BindError, Config, Congestion, Endpoint, EndpointOptions, LARGEST, LossRate,
+};
 
 use super::Common;
 use super::start::TraceFlag;
@@ -25,12 +27,14 @@ pub(crate) struct Travel {
     /// What times the repairs: the round trip, or the design's fixed 500 ms.
     #[arg(long, value_name = "NAME")]
     profile: Option<ProfileName>,
-    /// Whether to give way to others on the network: cubic does, none does
-    /// not. Not on the loopback, where there are none.
+    /// How to share the network with others: bbr keeps to the rate of the path,
+    /// cubic gives way at every loss, none does not. Not on the loopback, where
+    /// there are none.
     #[arg(long, value_name = "NAME")]
     congestion: Option<CongestionName>,
-    /// The largest datagram in bytes, 200 to 65000. Within this machine the default is
-    /// the largest, unless some are to be lost.
+    /// The size of datagrams in bytes, 200 to 65000. The default is the largest
+    /// that the path carries, up to 8952, and within this machine the largest of
+    /// all, unless some are to be lost.
     #[arg(long, value_name = "N")]
     mtu: Option<u32>,
     /// Lose this share of all datagrams here, in and out, to see it repaired.
@@ -53,6 +57,7 @@ enum ProfileName {
 /// The kinds of congestion control by name.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum CongestionName {
+    Bbr,
     Cubic,
     None,
 }
@@ -70,6 +75,7 @@ impl Travel {
         }
         if let Some(congestion) = self.congestion {
             let name = match congestion {
+                CongestionName::Bbr => "bbr",
                 CongestionName::Cubic => "cubic",
                 CongestionName::None => "none",
             };
@@ -80,7 +86,10 @@ impl Travel {
         }
         self.trace.put(&mut builder)?;
         let settings = builder.finish()?.settings;
-        let (trace, config) = (settings.trace_file(), settings.unicast);
+        let (trace, mut config) = (settings.trace_file(), settings.unicast);
+        if self.mtu.is_some() {
+            config.mtu_floor = 0; // The person knows the path.
+        }
         if !MTU.contains(&config.mtu) {
             let what = format!("datagrams of {} bytes are not possible", config.mtu);
             return Err(Failure::usage(what).next("choose --mtu between 200 and 65000"));
@@ -100,8 +109,10 @@ impl Travel {
 pub(crate) fn enlarged(options: EndpointOptions, to: SocketAddr) -> EndpointOptions {
     let EndpointOptions { mut config, loss, .. } = options;
     let within = to.ip().to_canonical().is_loopback();
-    if within && loss == LossRate::NONE && config.mtu == Config::default().mtu {
-        config.mtu = *MTU.end();
+    if config.mtu == LARGEST && loss != LossRate::NONE {
+        (config.mtu, config.mtu_floor) = (Config::default().mtu, 0);
+    } else if within && config.mtu == LARGEST {
+        (config.mtu, config.mtu_floor) = (*MTU.end(), 0);
     }
     EndpointOptions { config, ..options }
 }

@@ -265,7 +265,7 @@ impl Default for Settings {
             user: None,
             password_file: None,
             www: None,
-            unicast: unicast::Config { prove: true, ..unicast::Config::default() },
+            unicast: servent::unicast::searching(unicast::Config::default()),
             swarm: swarm::Config::default(),
             node: node::Config {
                 queue: queue::Config { policy: queue::QueuePolicy::Adaptive, ..Default::default() },

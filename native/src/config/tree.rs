@@ -78,6 +78,7 @@ pub(super) const DURATIONS: &[&str] = &[
     "unicast.conn_expiry",
     "unicast.conn_close",
     "unicast.unreachable",
+    "unicast.blackout",
 ];
 
 /// Flags of `servent share` that are called otherwise than their settings.

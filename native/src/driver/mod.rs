@@ -21,7 +21,7 @@ pub(crate) mod swarm;
 mod tally;
 mod turn;
 
-pub use self::datagrams::Datagrams;
+pub use self::datagrams::{Datagrams, searching};
 pub use self::handle::{Handle, Neighbourhood, QueueByLanes, Want};
 pub(crate) use self::handle::{HandleRequest, Outside, ServentEnd, Unsaved};
 pub use self::locate::{address_of, has_port, host_and_port};

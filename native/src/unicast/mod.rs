@@ -33,5 +33,5 @@ pub use servent_core::unicast::{Config, Congestion, Profile, UnicastPayload};
 pub use self::endpoint::{Connection, Endpoint, SendProgress};
 pub use self::error::{BindError, ConnectError, SendError};
 pub use self::options::EndpointOptions;
-pub use crate::driver::datagrams::{EndpointCounters, Lost, Undelivered};
+pub use crate::driver::datagrams::{EndpointCounters, LARGEST, Lost, Undelivered, searching};
 pub use crate::net::udp::{LossRate, NoLoss, SocketCounters};

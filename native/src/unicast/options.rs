@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use servent_core::unicast::Config;
 
+use crate::driver::searching;
 use crate::net::udp::LossRate;
 use crate::tape::TraceFile;
 
@@ -38,7 +39,7 @@ impl Default for EndpointOptions {
     fn default() -> Self {
         Self {
             only: None,
-            config: Config { prove: true, ..Config::default() },
+            config: searching(Config::default()),
             loss: LossRate::NONE,
             seed: 1,
             backlog: 128,

@@ -328,6 +328,10 @@ fn weight(label: &Label) -> (UnicastConnId, u64) {
         Label::Request { conn }
         | Label::Close { conn, .. }
         | Label::Closed { conn, .. }
-        | Label::Probe { conn, .. } => (*conn, 1),
+        | Label::Probe { conn, .. }
+        | Label::SizeProbe { conn, .. }
+        | Label::SizeFound { conn, .. }
+        | Label::Challenge { conn }
+        | Label::Response { conn } => (*conn, 1),
     }
 }

@@ -86,6 +86,14 @@ pub enum Label {
     Closed { conn: UnicastConnId, upto: u64 },
     /// Requests an acknowledgement.
     Probe { conn: UnicastConnId, sent: u64 },
+    /// Looks whether the path carries a datagram of this size.
+    SizeProbe { conn: UnicastConnId, size: u32 },
+    /// It does.
+    SizeFound { conn: UnicastConnId, size: u32 },
+    /// Asks whether the peer receives at its new address.
+    Challenge { conn: UnicastConnId },
+    /// It does.
+    Response { conn: UnicastConnId },
 }
 
 impl Label {
@@ -122,6 +130,17 @@ impl Label {
             }
             ConnBlock::Closed { conn, upto } => Self::Closed { conn: *conn, upto: *upto },
             ConnBlock::Probe { conn, sent } => Self::Probe { conn: *conn, sent: *sent },
+            ConnBlock::SizeProbe { conn, size } => Self::SizeProbe { conn: *conn, size: *size },
+            ConnBlock::SizeFound { conn, size } => Self::SizeFound { conn: *conn, size: *size },
+            ConnBlock::Challenge { conn, .. } => Self::Challenge { conn: *conn },
+            ConnBlock::Response { conn, .. } => Self::Response { conn: *conn },
+            ConnBlock::Slice(piece) => Self::Data {
+                conn: piece.conn,
+                from: piece.seq,
+                to: piece.seq,
+                first: false,
+                again: why(piece.conn, piece.seq),
+            },
         }
     }
 }

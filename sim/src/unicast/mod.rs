@@ -12,6 +12,7 @@ pub mod check;
 mod diagram;
 mod event;
 mod host;
+pub mod line;
 mod perform;
 pub mod presets;
 pub mod random;

@@ -1,7 +1,9 @@
 //! Tests of the world of nodes that send each other messages.
 
 mod digests;
+mod lines;
 mod oracles;
+mod pa;
 mod presets;
 mod random;
 mod stories;

@@ -27,7 +27,7 @@ const REJECTIONS = {
 const LOST = { drop: 'dropped by hand', chance: 'bad luck', burst: 'the link has a bad moment', queue: 'the queue of the link is full', mtu: 'too large for the link', cut: 'nothing gets through', down: 'no end is there' };
 
 /** A part of a datagram in a few words. @param {any} block */
-const brief = ({ data, ack, close, closed, probe }) => (data ? messages(data) : ack ? `ack ${count(ack.upto)}${ack.missing ? `, ${plural(ack.missing, 'number', 'numbers')} missing` : ''}` : close ? `the end, ${count(close.last)} was the last` : closed ? 'the end is understood' : probe ? 'a probe' : 'a request for the first message');
+const brief = ({ data, ack, close, closed, probe, size_probe, size_found: sized = size_probe, challenge, response: moved = challenge }) => (data ? messages(data) : ack ? `ack ${count(ack.upto)}${ack.missing ? `, ${plural(ack.missing, 'number', 'numbers')} missing` : ''}` : close ? `the end, ${count(close.last)} was the last` : closed ? 'the end is understood' : sized ? 'a question about the size' : moved ? 'a proof of the address' : probe ? 'a probe' : 'a request for the first message');
 
 /** @type {Record<string, string | ((a: Args) => string)>} */
 export const unicast = {
@@ -83,6 +83,10 @@ export const unicast = {
   'label.close': (a) => `CLOSE ${a.last}`,
   'label.closed': (a) => `CLOSED ${a.upto}`,
   'label.probe': 'probe',
+  'label.size_probe': (a) => `${a.size} B?`,
+  'label.size_found': (a) => `${a.size} B!`,
+  'label.challenge': 'is it you?',
+  'label.response': 'it is',
   'label.empty': 'nothing',
   'block.data': (a) => `message${a.many ? 's' : ''} ${a.n}`,
   'block.first': (a) => `message${a.many ? 's' : ''} ${a.n}, the first of the connection`,
@@ -93,6 +97,10 @@ export const unicast = {
   'block.close': (a) => `the end: ${a.last} was the last`,
   'block.closed': (a) => `the end is understood, everything up to ${a.upto} is here`,
   'block.probe': 'are you there?',
+  'block.size_probe': (a) => `does the way carry ${a.size} bytes?`,
+  'block.size_found': (a) => `a datagram of ${a.size} bytes has arrived`,
+  'block.challenge': 'is the other end at this address now? Then send this number back',
+  'block.response': 'the number that was to be sent back',
   'fate.arrived': (a) => `arrives ${a.guessed ? 'about' : 'at'} ${a.at}${a.guessed ? ', estimated' : ''}`,
   'fate.late': (a) => `arrives late, at ${a.at}`,
   'fate.flying': 'on its way',
@@ -180,6 +188,8 @@ export const unicast = {
   'unicast.undelivered': (a) => `${a.node} names ${messages(a)}: no acknowledgement says that ${a.from === a.to ? 'it' : 'they'} arrived, and none will.`,
   'unicast.peer_unreachable': (a) => `${a.node} gives ${peer(a)} up after ${ms(a.silent)} of silence.`,
   'unicast.rtt': (a) => `${a.node} measures a round trip: ${ms(a.smoothed)}, patience ${ms(a.timeout)}.`,
+  'unicast.resized': (a) => `${a.node} sends ${peer(a)} datagrams of ${plural(a.bytes, 'byte', 'bytes')} from now on.`,
+  'unicast.moved': (a) => `${a.node} learns that ${peer(a)} is at another address now: ${a.to}.`,
   'unicast.limit': (a) => `${a.node} meets a limit: ${String(a.limit).replaceAll('_', ' ')}.`,
   'unicast.task': (a) => `The retransmit task of ${a.node} runs.`,
 
@@ -204,6 +214,8 @@ export const unicast = {
     'unicast.closed': 'Both ends agree on the last number, so that nothing is lost without a word.',
     'unicast.undelivered': 'Nothing is lost silently: what may not have arrived is named.',
     'unicast.peer_unreachable': 'Sending again grows rarer with every failure, and ends after a deadline.',
+    'unicast.resized': 'A probe shows what the way carries: small datagrams at first, then larger ones. When large ones stop arriving, small ones must do.',
+    'unicast.moved': 'Anybody may copy a datagram. So the new address was sent a number first, and sent it back: it receives what is sent there.',
     'unicast.rtt': 'How patient the sender is follows from how long the way there and back takes, and how much that varies.',
     'unicast.task': 'Every half second it looks once: does the sender’s pair of numbers stand still, and does the receiver miss something?',
     'datagram.lost': 'The way loses datagrams. Neither end is told: both must find out by themselves.',

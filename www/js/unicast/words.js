@@ -24,13 +24,17 @@ export function kindOf({ blocks, again }) {
 }
 
 /** @param {T.Block} block @param {boolean} terse */
-function part({ data, ack, request, close, closed, probe }, terse) {
+function part({ data, ack, request, close, closed, probe, size_probe, size_found, challenge, response }, terse) {
   if (data) return terse ? range(data.from, data.to) : t(data.again ? 'block.again' : data.first ? 'block.first' : 'block.data', { n: range(data.from, data.to), many: data.to > data.from, why: data.again });
   if (ack && ack.wanted.length) return t(terse ? 'label.want' : 'block.want', { upto: ack.upto, n: ranges(ack.wanted) });
   if (ack) return t(terse ? 'label.ack' : 'block.ack', { upto: ack.upto });
   if (request) return t(terse ? 'label.request' : 'block.request');
   if (close) return t(terse ? 'label.close' : 'block.close', { last: close.last });
   if (closed) return t(terse ? 'label.closed' : 'block.closed', { upto: closed.upto });
+  if (size_probe) return t(terse ? 'label.size_probe' : 'block.size_probe', { size: size_probe.size });
+  if (size_found) return t(terse ? 'label.size_found' : 'block.size_found', { size: size_found.size });
+  if (challenge) return t(terse ? 'label.challenge' : 'block.challenge');
+  if (response) return t(terse ? 'label.response' : 'block.response');
   return t(terse ? 'label.probe' : 'block.probe', { sent: probe?.sent ?? 0 });
 }
 

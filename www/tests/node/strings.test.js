@@ -65,10 +65,10 @@ for (const [name, strings] of /** @type {[string, any][]} */ ([['Queue', {}], ['
 /** Kinds of events as the core declares them, by area, with the sentences of the view they are told in. */
 const DECLARED = /** @type {[string, string, string, any][]} */ ([
   ['queue', 'core/src/queue/event.rs', 'Event', {}], ['conn', 'core/src/node/event.rs', 'ConnEvent', {}], ['fetch', 'core/src/fetch/event.rs', 'Event', {}], ['world', 'core/src/node/event.rs', 'WorldEvent', {}],
-  ['unicast', 'core/src/unicast/event.rs', 'Event', unicast], ['datagram', 'sim/src/unicast/event.rs', 'DatagramEvent', unicast], ['app', 'sim/src/unicast/event.rs', 'AppEvent', unicast],
-  ['world', 'sim/src/unicast/event.rs', 'Happening', unicast],
-  ['message', 'sim/src/routing/event.rs', 'MessageEvent', routing], ['app', 'sim/src/routing/event.rs', 'AppEvent', routing], ['world', 'sim/src/routing/event.rs', 'Happening', routing], ['routing', 'core/src/routing/event.rs', 'Event', routing],
-  ['swarm', 'core/src/swarm/event.rs', 'Event', swarm], ['client', 'core/src/swarm/client/io.rs', 'Event', swarm], ['world', 'sim/src/swarm/event.rs', 'Happening', swarm],
+  ['unicast', 'core/src/unicast/event.rs', 'Event', unicast], ['datagram', 'sim/src/unicast/event.rs', 'DatagramEvent', unicast], ['app', 'sim/src/unicast/event.rs', 'MessagingEvent', unicast],
+  ['world', 'sim/src/unicast/event.rs', 'UnicastIncident', unicast],
+  ['message', 'sim/src/routing/event.rs', 'MessageEvent', routing], ['app', 'sim/src/routing/event.rs', 'SearchEvent', routing], ['world', 'sim/src/routing/event.rs', 'RoutingIncident', routing], ['routing', 'core/src/routing/event.rs', 'Event', routing],
+  ['swarm', 'core/src/swarm/event.rs', 'Event', swarm], ['client', 'core/src/swarm/client/io.rs', 'Event', swarm], ['world', 'sim/src/swarm/event.rs', 'SwarmIncident', swarm],
 ]);
 
 /** The variants of an enum, as JSON names them. @param {string} source @param {string} name */
@@ -113,11 +113,11 @@ test('every rule the core can find broken in a swarm has a sentence', async () =
 
 test('every reason the core declares reads as words', async () => {
   const reasons = /** @type {[string, string, string, string, any][]} */ ([
-    ['core/src/wire/queue/loss.rs', 'Loss', 'queue', 'lost', {}], ['core/src/queue/client/mod.rs', 'PlaceLoss', 'fetch', 'place_lost', {}], ['core/src/queue/event.rs', 'Refusal', 'queue', 'refused', {}], ['core/src/fetch/io.rs', 'DialError', 'conn', 'dial_failed', {}],
+    ['core/src/wire/queue/loss.rs', 'PositionLoss', 'queue', 'lost', {}], ['core/src/queue/client/mod.rs', 'PlaceLoss', 'fetch', 'place_lost', {}], ['core/src/queue/event.rs', 'QueueRefusal', 'queue', 'refused', {}], ['core/src/fetch/io.rs', 'DialError', 'conn', 'dial_failed', {}],
     ['core/src/fetch/event.rs', 'SourceTrouble', 'fetch', 'source_lost', {}], ['core/src/fetch/event.rs', 'FetchFailure', 'fetch', 'failed', {}],
-    ['core/src/unicast/event.rs', 'Why', 'unicast', 'resent', unicast], ['core/src/unicast/event.rs', 'Rejection', 'unicast', 'rejected', unicast], ['core/src/unicast/event.rs', 'Ending', 'unicast', 'closed', unicast],
-    ['sim/src/links/datagram/mod.rs', 'Loss', 'datagram', 'lost', unicast], ['sim/src/routing/event.rs', 'Loss', 'message', 'lost', routing], ['core/src/routing/io.rs', 'Why', 'message', 'judged', routing], ['core/src/routing/io.rs', 'Why', 'routing', 'limit', routing],
-    ['core/src/swarm/event.rs', 'Pick', 'swarm', 'assigned', swarm], ['core/src/swarm/event.rs', 'Failure', 'swarm', 'failed', swarm], ['core/src/swarm/event.rs', 'Refusal', 'swarm', 'refused', swarm], ['core/src/swarm/client/io.rs', 'Ignored', 'client', 'ignored', swarm],
+    ['core/src/unicast/event.rs', 'RetransmitReason', 'unicast', 'resent', unicast], ['core/src/unicast/event.rs', 'Rejection', 'unicast', 'rejected', unicast], ['core/src/unicast/event.rs', 'ConnEnding', 'unicast', 'closed', unicast],
+    ['sim/src/links/datagram/mod.rs', 'DatagramLoss', 'datagram', 'lost', unicast], ['sim/src/routing/event.rs', 'MessageLoss', 'message', 'lost', routing], ['core/src/routing/io.rs', 'DropReason', 'message', 'judged', routing], ['core/src/routing/io.rs', 'DropReason', 'routing', 'limit', routing],
+    ['core/src/swarm/event.rs', 'Pick', 'swarm', 'assigned', swarm], ['core/src/swarm/event.rs', 'Failure', 'swarm', 'failed', swarm], ['core/src/swarm/event.rs', 'SwarmRefusal', 'swarm', 'refused', swarm], ['core/src/swarm/client/io.rs', 'Ignored', 'client', 'ignored', swarm],
   ]);
   for (const [file, name, area, what, strings] of reasons) {
     const kinds = variants(await source(file), name);

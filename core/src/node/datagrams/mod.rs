@@ -17,7 +17,8 @@ use self::train::Train;
 use super::cx::NodeCx;
 use super::service::Service;
 use super::{
-    ConnEvent, ConnInput, Event, MessageCommand, MessageOutput, NodeEffects, Output, UnicastMessage,
+    ConnEvent, ConnInput, Event, MessageCommand, MessageOutput, NodeEffects, Output, PathNews,
+    UnicastMessage,
 };
 use crate::engine::{Effect, Engine as _, Fx};
 use crate::id::ConnId;
@@ -110,6 +111,18 @@ impl Datagrams {
             let messages = core::iter::once(first).chain(messages).collect();
             fx.output(Output::Messages(MessageOutput::Refused { to, messages, why }));
         }
+    }
+
+    /// The system said something of a path.
+    pub(super) fn path(&mut self, cx: &mut NodeCx<'_>, news: PathNews) {
+        let input = match news {
+            PathNews::TooLarge { to: peer, bytes } => unicast::Input::TooLarge { peer, bytes },
+            PathNews::Marked { from: peer, datagrams } => {
+                unicast::Input::Marked { peer, datagrams }
+            }
+        };
+        self.endpoint.handle(cx.now, input, &mut self.said);
+        self.answer(cx.fx);
     }
 
     /// The host's turn is over.

@@ -166,6 +166,19 @@ pub enum MessageInput {
     /// sent now, together. Without this they are sent at the next timeout,
     /// whose deadline is the present as long as something waits.
     Flush,
+    /// What the system said of the path of datagrams.
+    Path(PathNews),
+}
+
+/// What a system says of the path to a peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathNews {
+    /// It refused to send a datagram of so many bytes to it.
+    TooLarge { to: SocketAddr, bytes: u32 },
+    /// So many datagrams that it received from it had a mark of congestion (RFC
+    /// 3168).
+    Marked { from: SocketAddr, datagrams: u64 },
 }
 
 /// About the store, and the site that shares it.

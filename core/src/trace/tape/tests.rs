@@ -13,7 +13,7 @@ use crate::lease::membership::Leader;
 use crate::node::swarm::{self, SwarmFile};
 use crate::node::{
     ConnInput, DiskInput, FetchCommand, FetchInput, FileInfo, HostRow, HttpCommand, InboxUsage,
-    MessageCommand, MessageInput, NodeCommand, OverlayCommand, RestoredNode, SiteInput,
+    MessageCommand, MessageInput, NodeCommand, OverlayCommand, PathNews, RestoredNode, SiteInput,
     UnicastMessage,
 };
 use crate::queue::{Dialect, QueuePolicy, RowState, StoredEntry};
@@ -292,7 +292,11 @@ fn next_input(input: &Input) -> Option<Input> {
             FetchInput::Hashed { .. } => return Some(Input::Messages(datagrams())),
         }),
         Input::Messages(MessageInput::Datagrams { .. }) => Input::Messages(MessageInput::Flush),
-        Input::Messages(MessageInput::Flush) => Input::Site(SiteInput::StoreAway),
+        Input::Messages(MessageInput::Flush) => {
+            let news = PathNews::TooLarge { to: at, bytes: 1_400 };
+            Input::Messages(MessageInput::Path(news))
+        }
+        Input::Messages(MessageInput::Path(_)) => Input::Site(SiteInput::StoreAway),
         Input::Site(of) => Input::Site(match of {
             SiteInput::StoreAway => SiteInput::StoreBack,
             SiteInput::StoreBack => {

@@ -1,19 +1,25 @@
 //! The state of one peer: both halves, unacknowledged ends, and whether its
 //! address is proven. What it is sent, and how much, is in `speak`.
 
+mod size;
+mod slices;
 mod speak;
 
 use alloc::vec::Vec;
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 
+use self::size::PathSize;
+use self::slices::Pieces;
 use super::cx::UnicastCx;
 use super::receiver::Receiver;
 use super::rtt::Rtt;
-use super::sender::SenderEntry;
+use super::sender::{SenderEntry, part_size};
 use super::tombstones::ConnEnd;
 use super::{Config, ConnEnding, Event, Rejection, Side, UnicastConnId, UnicastLimit};
 use crate::time::Instant;
-use crate::wire::unicast::{Ack, Close, ConnBlock, Data};
+use crate::wire::unicast::{
+    Ack, AckCounts, Close, ConnBlock, Data, DeliveryOrder, Slice, UnicastPayload,
+};
 
 /// How many times CLOSE is sent before giving up.
 const GOODBYES: u32 = 10;
@@ -52,6 +58,12 @@ pub(super) struct UnicastPeer {
     /// An answer to a CLOSE, or to messages of an ended connection.
     answer: Option<ConnBlock>,
     budget: Budget,
+    /// How large its datagrams are.
+    path: PathSize,
+    /// Pieces of a message from it (PA-6).
+    pieces: Option<Pieces>,
+    /// Where it is, if not at the address that is its name (PA-9).
+    pub(super) route: Option<SocketAddr>,
     /// The owner of its address, if the peer spoke first: it is counted.
     pub(super) stranger: Option<IpAddr>,
     /// The next run of the task ([`super::Profile::Unicast3`]).
@@ -75,6 +87,9 @@ impl UnicastPeer {
             first_asked: None,
             answer: None,
             budget: Budget::default(),
+            path: PathSize::new(config),
+            pieces: None,
+            route: None,
             stranger: None,
             task_at: None,
             task: false,
@@ -89,6 +104,45 @@ impl UnicastPeer {
     /// be reached.
     pub(super) fn invited(&mut self, now: Instant, config: &Config) {
         self.budget.free |= self.remembered_until(config).is_none_or(|until| until <= now);
+    }
+
+    /// The application sends a message.
+    pub(super) fn send(
+        &mut self,
+        payload: UnicastPayload,
+        order: DeliveryOrder,
+        cx: &mut UnicastCx<'_>,
+    ) {
+        let size = self.path.size();
+        let sender = self.sender.get_or_insert_with(|| SenderEntry::open(u64::from(size), cx));
+        sender.send(payload, order, part_size(size, cx.config), cx);
+    }
+
+    /// The size of datagrams to it.
+    pub(super) const fn datagram_size(&self) -> u32 {
+        self.path.size()
+    }
+
+    /// So many datagrams of it arrived with a mark of congestion (PA-7).
+    pub(super) fn marked(&mut self, datagrams: u64) {
+        if let Some(receiver) = &mut self.receiver {
+            receiver.marked(datagrams);
+        }
+    }
+
+    /// The system refused to send a datagram of so many bytes to it (PA-6).
+    pub(super) fn refused(&mut self, bytes: u32, cx: &mut UnicastCx<'_>) {
+        if self.path.refused(bytes, cx.now, cx.config) {
+            self.resized(cx);
+        }
+    }
+
+    fn resized(&mut self, cx: &mut UnicastCx<'_>) {
+        let bytes = self.path.size();
+        if let Some(sender) = &mut self.sender {
+            sender.resize(cx.now, u64::from(bytes));
+        }
+        cx.fx.event(Event::Resized { peer: cx.peer, bytes });
     }
 
     /// The application has consumed so much of what was delivered.
@@ -161,7 +215,67 @@ impl UnicastPeer {
                 Some(receiver) if receiver.conn == conn => receiver.probed(sent, cx),
                 _ => self.ask_first(conn, Rejection::NotOpen, cx),
             },
+            ConnBlock::SizeProbe { conn, size } => {
+                if self.receiver.as_ref().is_some_and(|it| it.conn == conn) {
+                    self.answer = Some(ConnBlock::SizeFound { conn, size });
+                }
+            }
+            ConnBlock::SizeFound { conn, size } => {
+                if self.speaks(conn) && self.path.found(size, cx.now) {
+                    self.resized(cx);
+                }
+            }
+            ConnBlock::Challenge { conn, token } => {
+                if self.has(conn) {
+                    self.answer = Some(ConnBlock::Response { conn, token });
+                }
+            }
+            // One from its own address says nothing new.
+            ConnBlock::Response { .. } => {}
+            ConnBlock::Slice(piece) => self.piece(piece, token, cx),
         }
+    }
+
+    /// The connection that it is known by.
+    pub(super) fn conn(&self) -> Option<UnicastConnId> {
+        let receiver = self.receiver.as_ref().map(|it| it.conn);
+        receiver.or_else(|| self.sender.as_ref().map(|it| it.conn))
+    }
+
+    /// True when one of its halves is of that connection.
+    pub(super) fn has(&self, conn: UnicastConnId) -> bool {
+        self.speaks(conn) || self.receiver.as_ref().is_some_and(|it| it.conn == conn)
+    }
+
+    /// It has proven another address: what was under way to the old one is
+    /// gone, and so may be its size.
+    pub(super) fn arrived_elsewhere(&mut self, cx: &mut UnicastCx<'_>) {
+        self.budget.free = true;
+        if self.path.shrink(cx.now, cx.config) {
+            self.resized(cx);
+        }
+        if let Some(receiver) = &mut self.receiver {
+            receiver.hasten(cx);
+        }
+    }
+
+    /// True when a connection is the one that sends to it.
+    fn speaks(&self, conn: UnicastConnId) -> bool {
+        self.sender.as_ref().is_some_and(|sender| sender.conn == conn)
+    }
+
+    fn piece(&mut self, piece: Slice, token: impl FnOnce() -> u64, cx: &mut UnicastCx<'_>) {
+        if self.receiver.as_ref().is_none_or(|it| it.conn != piece.conn) {
+            return self.ask_first(piece.conn, Rejection::NotOpen, cx);
+        }
+        if piece.total > cx.config.max_message.min(65_000) {
+            return cx.reject(piece.conn, Rejection::TooLong);
+        }
+        let (conn, seq) = (piece.conn, piece.seq);
+        let Some(message) = Pieces::add(&mut self.pieces, piece) else { return };
+        let (first, again, token_back) = (false, true, None);
+        let messages = alloc::vec![message];
+        self.data(Data { conn, seq, first, again, token: token_back, messages }, false, token, cx);
     }
 
     /// The receiver confirms that a connection has ended.
@@ -174,6 +288,7 @@ impl UnicastPeer {
             // Nothing we still have will ever be delivered there.
             self.budget.free = true;
             sender.settle(upto);
+            sender.release(cx);
             sender.abandon(cx);
             closed(&sender, ConnEnding::Finished, cx);
         } else {
@@ -316,6 +431,7 @@ impl UnicastPeer {
             Side::Receiver => self.end_receiver(ConnEnding::Forgotten, cx),
             Side::Sender => {
                 if let Some(mut sender) = self.sender.take() {
+                    sender.release(cx);
                     sender.abandon(cx);
                     closed(&sender, ConnEnding::Forgotten, cx);
                 }
@@ -339,12 +455,18 @@ impl UnicastPeer {
         if let Some(sender) = &mut self.sender {
             if !cx.config.to_the_letter() {
                 sender.probe(&self.rtt, cx);
+                if sender.is_swallowed(cx.now, &self.rtt) && self.path.shrink(cx.now, cx.config) {
+                    let bytes = self.path.size();
+                    sender.resize(cx.now, u64::from(bytes));
+                    cx.fx.event(Event::Resized { peer: cx.peer, bytes });
+                }
             }
             if let Some(done) = sender.reap(cx) {
                 self.depart(!done, cx);
             }
         }
         if let Some(receiver) = &mut self.receiver {
+            receiver.rest(cx);
             let conn = receiver.conn;
             if receiver.state.reap(cx, conn, Side::Receiver) {
                 self.end_receiver(ConnEnding::Idle, cx);
@@ -356,6 +478,7 @@ impl UnicastPeer {
     fn depart(&mut self, abandoned: bool, cx: &mut UnicastCx<'_>) {
         let Some(mut sender) = self.sender.take() else { return };
         let why = sender.state.ending().unwrap_or(ConnEnding::Idle);
+        sender.release(cx);
         sender.abandon(cx);
         closed(&sender, why, cx);
         if self.farewells.len() >= cx.config.farewells as usize {
@@ -372,13 +495,15 @@ impl UnicastPeer {
         if letter {
             self.schedule_task(now, config);
         }
-        let sender = self.sender.as_ref().and_then(|s| s.deadline(&self.rtt, config));
+        let sender = self.sender.as_ref().and_then(|s| s.deadline(&self.rtt, now, config));
+        let busy = self.sender.as_ref().is_some_and(SenderEntry::is_measuring);
+        let size = self.path.deadline().filter(|_| busy && !letter);
         let receiver = self.receiver.as_ref().and_then(|r| r.deadline(config));
         let reap = self.receiver.as_ref().and_then(|r| r.state.deadline(config));
         let first = self.first_wanted.filter(|_| !letter).map(|(_, at)| at);
         let farewell = self.farewells.iter().map(|farewell| farewell.at).min();
         let forget = self.remembered_until(config).filter(|_| self.is_idle());
-        let own = [reap, first, farewell, forget, self.task_at];
+        let own = [reap, first, farewell, forget, self.task_at, size];
         own.into_iter().chain([sender, receiver]).flatten().min()
     }
 
@@ -398,9 +523,10 @@ impl UnicastPeer {
 }
 
 /// Acknowledges messages that are sent after the end was seen.
-const fn late_ack(conn: UnicastConnId, upto: u64, config: &Config) -> Ack {
-    let (messages, bytes) = (config.recv_messages as u64, config.recv_bytes);
-    Ack { conn, upto, newest: upto, delay: 0, messages, bytes, wanted: Vec::new() }
+fn late_ack(conn: UnicastConnId, upto: u64, config: &Config) -> Ack {
+    let (messages, bytes) = (u64::from(config.recv_messages), config.recv_start);
+    let (wanted, counts) = (Vec::new(), AckCounts::default());
+    Ack { conn, upto, newest: upto, delay: 0, messages, bytes, wanted, counts }
 }
 
 fn closed(sender: &SenderEntry, why: ConnEnding, cx: &mut UnicastCx<'_>) {

@@ -20,6 +20,7 @@ impl UnicastPeer {
         cx: &mut UnicastCx<'_>,
     ) {
         let mut acks = 0;
+        self.ask_size(cx);
         loop {
             let mut packer = Packer::new(self.size(cx.config));
             self.say_control(&mut packer, &token, cx);
@@ -27,6 +28,7 @@ impl UnicastPeer {
             if let Some(sender) = &mut self.sender {
                 sender.fill_again(&mut packer, cx);
                 sender.fill_probe(&mut packer, cx);
+                sender.fill_slice(&mut packer, cx);
                 sender.fill_new(&mut packer, cx);
             }
             if !self.emit(packer, cx) {
@@ -35,6 +37,9 @@ impl UnicastPeer {
         }
         if let Some(receiver) = &mut self.receiver {
             receiver.asked_enough(cx);
+        }
+        if let Some(sender) = &mut self.sender {
+            sender.note_idle(cx.now);
         }
         self.ask_for_proof(cx);
         self.task = false;
@@ -45,7 +50,7 @@ impl UnicastPeer {
         let size = self.size(cx.config);
         while let Some(sender) = &mut self.sender
             && sender.unsent() >= size as u64
-            && sender.may_send()
+            && sender.may_send(cx.now)
             && self.budget.free
         {
             let mut packer = Packer::new(size);
@@ -56,19 +61,34 @@ impl UnicastPeer {
         }
     }
 
+    /// Asks the path whether it carries larger datagrams (PA-6).
+    fn ask_size(&mut self, cx: &mut UnicastCx<'_>) {
+        let Some(sender) = self.sender.as_ref().filter(|it| it.is_measuring()) else { return };
+        if cx.config.to_the_letter() || !self.budget.free {
+            return;
+        }
+        let conn = sender.conn;
+        if let Some(size) = self.path.ask(cx.now, self.rtt.timeout(0)) {
+            let mut packer = Packer::new(size as usize - cx.config.seal.len());
+            packer.push(ConnBlock::SizeProbe { conn, size }, 0);
+            self.emit(packer, cx);
+        }
+    }
+
     /// Sends a datagram; false when it is empty.
     fn emit(&mut self, packer: Packer, cx: &mut UnicastCx<'_>) -> bool {
         let used = packer.used() + cx.config.seal.len();
         let Some(packet) = packer.finish() else { return false };
         self.budget.sent = self.budget.sent.saturating_add(used as u64);
         cx.counters.packets_out += 1;
-        cx.fx.output(Output::Packet { peer: cx.peer, packet });
+        let peer = self.route.unwrap_or(cx.peer);
+        cx.fx.output(Output::Packet { peer, packet });
         true
     }
 
     /// The size of the next datagram, not counting the seal.
     fn size(&self, config: &Config) -> usize {
-        let mtu = config.mtu.clamp(200, 65_000) as usize;
+        let mtu = self.path.size() as usize;
         let most = if self.budget.free {
             mtu
         } else {
@@ -82,7 +102,7 @@ impl UnicastPeer {
     /// answer first; the rest waits.
     fn ask_for_proof(&mut self, cx: &mut UnicastCx<'_>) {
         let Some(sender) = self.sender.as_ref().filter(|_| !self.budget.free) else { return };
-        if !sender.may_send() && !sender.has_again() {
+        if !sender.may_send(cx.now) && !sender.has_again() {
             return;
         }
         cx.limit(UnicastLimit::Amplification);
@@ -132,7 +152,7 @@ impl UnicastPeer {
 
     fn say_ack(&mut self, packer: &mut Packer, acks: &mut u32, cx: &mut UnicastCx<'_>) {
         let Some(receiver) = &mut self.receiver else { return };
-        let sends = self.sender.as_ref().is_some_and(|s| s.has_again() || s.may_send());
+        let sends = self.sender.as_ref().is_some_and(|s| s.speaks_now(cx.now));
         let speaks = receiver.must_speak(AckCause::Due, cx)
             || (sends && receiver.must_speak(AckCause::Company, cx));
         if speaks && *acks < cx.config.request_packets.max(1) {

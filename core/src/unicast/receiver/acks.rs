@@ -6,11 +6,15 @@ use crate::unicast::cx::UnicastCx;
 use crate::unicast::packer::Packer;
 use crate::unicast::rtt::Rtt;
 use crate::unicast::{Event, Side, UnicastLimit};
-use crate::wire::unicast::{Ack, ConnBlock};
+use crate::wire::unicast::{Ack, AckCounts, ConnBlock};
 use alloc::vec::Vec;
 
 /// Maximum bytes of a requested range: windows end below 2²¹ numbers.
 const RANGE: usize = 6;
+
+/// Requests of one number before each waits twice as long as the last: a
+/// retransmission may be lost like anything else.
+const STEADY: u32 = 3;
 
 /// What causes an acknowledgement to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +49,7 @@ impl Receiver {
         // The sender waits for something: that reopens a closing entry.
         self.state.touch(cx, self.conn, Side::Receiver);
         if !cx.config.to_the_letter() {
-            self.show(sent.min(self.promised), cx.now);
+            self.show(sent.min(self.promised), (cx.now, cx.now));
         }
         self.arrived(true, cx);
         self.ack_by(cx.now);
@@ -61,7 +65,8 @@ impl Receiver {
         let messages = u64::from(cx.config.recv_messages).saturating_sub(self.untaken_messages);
         self.promised = self.promised.max(self.next() - 1 + messages);
         let kept = self.untaken_bytes + self.line.part_bytes();
-        let bytes = cx.config.recv_bytes.saturating_sub(kept);
+        let room = self.window.bytes() + self.line.early_bytes();
+        let bytes = room.min(cx.config.recv_bytes).saturating_sub(kept);
         (self.promised + 1 - self.next(), bytes)
     }
 
@@ -71,7 +76,7 @@ impl Receiver {
         self.promise(cx);
         let (told, told_bytes) = self.told;
         let messages = u64::from(cx.config.recv_messages).div_ceil(4);
-        let bytes = cx.config.recv_bytes.div_ceil(4);
+        let bytes = self.window.bytes().div_ceil(4);
         if self.promised >= told.saturating_add(messages)
             || self.taken_bytes >= told_bytes.saturating_add(bytes)
         {
@@ -113,7 +118,13 @@ impl Receiver {
         let delay = cx.now.since(self.newest_at).as_micros();
         let conn = self.conn;
         let newest = self.newest;
-        let mut ack = Ack { conn, upto, newest, delay, messages, bytes, wanted: Vec::new() };
+        let counts = AckCounts {
+            early: self.line.beyond_bytes(),
+            late: self.patience.late_bytes(),
+            marked: self.marks,
+        };
+        let wanted = Vec::new();
+        let mut ack = Ack { conn, upto, newest, delay, messages, bytes, wanted, counts };
         let empty = crate::wire::unicast::block_len(&ConnBlock::Ack(ack.clone()));
         if empty > packer.left() {
             return false;
@@ -123,8 +134,9 @@ impl Receiver {
         let letter = cx.config.to_the_letter();
         let most = if letter && !self.asking { 0 } else { most };
         let soon = Duration::from_micros(1);
-        ack.wanted =
-            self.gaps.ask(cx.now, most, |times| if letter { soon } else { rtt.timeout(times) });
+        ack.wanted = self.gaps.ask(cx.now, most, |times| {
+            if letter { soon } else { rtt.timeout(times.saturating_sub(STEADY)) }
+        });
         let more = RANGE * ack.wanted.len();
         self.said(&ack, cx);
         packer.push(ConnBlock::Ack(ack), more)

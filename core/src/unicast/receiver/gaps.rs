@@ -13,6 +13,18 @@ struct Gap {
     asked: u32,
     asked_at: Instant,
     due: Instant,
+    /// Since when it is known.
+    opened: Instant,
+}
+
+/// A missing number that has arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::unicast) struct FilledGap {
+    /// Since when it was missing.
+    pub(super) opened: Instant,
+    /// How many times it was requested, and when last.
+    pub(super) asked: u32,
+    pub(super) asked_at: Instant,
 }
 
 /// Missing numbers, as ranges. Every operation takes logarithmic time in their
@@ -44,14 +56,19 @@ impl Gaps {
 
     /// `first..=last` is missing since the `datagram`-th datagram, and is to be
     /// requested at `due` at the latest.
-    pub(super) fn open(&mut self, first: u64, last: u64, due: Instant, datagram: u64) {
-        self.insert(first, Gap { last, asked: 0, asked_at: Instant::ZERO, due });
+    pub(super) fn open(
+        &mut self,
+        (first, last): (u64, u64),
+        (now, due): (Instant, Instant),
+        datagram: u64,
+    ) {
+        self.insert(first, Gap { last, asked: 0, asked_at: Instant::ZERO, due, opened: now });
         self.fresh.push_back((datagram, first, last));
         self.missing += last - first + 1;
     }
 
-    /// `seq` has arrived. Returns when it was requested, if exactly once.
-    pub(super) fn fill(&mut self, seq: u64) -> Option<Instant> {
+    /// `seq` has arrived. Returns what was known of it, if it was missing.
+    pub(super) fn fill(&mut self, seq: u64) -> Option<FilledGap> {
         let (&first, &gap) = self.by_first.range(..=seq).next_back()?;
         if gap.last < seq {
             return None;
@@ -65,35 +82,43 @@ impl Gaps {
             self.insert(seq + 1, gap);
         }
         self.missing -= 1;
-        (gap.asked == 1).then_some(gap.asked_at)
+        let Gap { opened, asked, asked_at, .. } = gap;
+        Some(FilledGap { opened, asked, asked_at })
     }
 
-    /// Gaps that `reorder` datagrams have overtaken are due now.
-    pub(super) fn overtaken(&mut self, datagram: u64, reorder: u64, now: Instant) {
+    /// Gaps that `reorder` datagrams have overtaken are due, each after it was
+    /// missing for `patience`.
+    pub(super) fn overtaken(
+        &mut self,
+        datagram: u64,
+        reorder: u64,
+        (now, patience): (Instant, Duration),
+    ) {
         while let Some(&(shown, first, last)) = self.fresh.front()
             && datagram >= shown + reorder
         {
             self.fresh.pop_front();
-            self.hasten(first, last, now);
+            self.hasten(first, last, (now, patience));
         }
     }
 
     /// All gaps that were not requested yet are due now.
     pub(super) fn hasten_fresh(&mut self, now: Instant) {
         while let Some((_, first, last)) = self.fresh.pop_front() {
-            self.hasten(first, last, now);
+            self.hasten(first, last, (now, Duration::ZERO));
         }
     }
 
-    fn hasten(&mut self, first: u64, last: u64, now: Instant) {
+    fn hasten(&mut self, first: u64, last: u64, (now, patience): (Instant, Duration)) {
         // A gap may have become several, all of them within it.
         let mut from = first;
         while from <= last
             && let Some((&at, &gap)) = self.by_first.range(from..=last).next()
         {
-            if gap.asked == 0 && gap.due > now {
+            let due = now.max(gap.opened + patience);
+            if gap.asked == 0 && gap.due > due {
                 self.agenda.remove(&(gap.due, at));
-                self.insert(at, Gap { due: now, ..gap });
+                self.insert(at, Gap { due, ..gap });
             }
             from = gap.last + 1;
         }
@@ -143,30 +168,33 @@ mod tests {
     #[test]
     fn a_gap_splits_and_keeps_its_times() {
         let mut gaps = Gaps::default();
-        gaps.open(10, 19, at(5), 1);
+        gaps.open((10, 19), (at(3), at(5)), 1);
+        let filled =
+            |asked, at| Some(FilledGap { opened: Instant::from_secs(3), asked, asked_at: at });
         assert_eq!(gaps.fill(9), None);
-        assert_eq!(gaps.fill(14), None, "it was not asked for");
+        assert_eq!(gaps.fill(14), filled(0, Instant::ZERO), "it was not requested");
         assert_eq!(gaps.missing(), 9);
         assert!(gaps.ask(at(4), 9, |_| SECOND).is_empty());
         assert_eq!(gaps.ask(at(5), 9, |_| SECOND), [(10, 13), (15, 19)]);
-        assert_eq!(gaps.fill(10), Some(at(5)));
+        assert_eq!(gaps.fill(10), filled(1, at(5)));
         assert_eq!(gaps.next_due(), Some(at(6)));
         assert_eq!(gaps.ask(at(6), 1, |times| SECOND.ratio(u64::from(times), 1)), [(11, 13)]);
-        assert_eq!(gaps.fill(12), None, "asked for twice: it is unknown which was answered");
+        assert_eq!(gaps.fill(12), filled(2, at(6)));
     }
 
     #[test]
     fn a_gap_that_was_overtaken_is_due() {
         let mut gaps = Gaps::default();
-        gaps.open(5, 5, at(100), 7);
-        gaps.open(8, 9, at(100), 8);
-        gaps.overtaken(9, 3, at(1));
+        gaps.open((5, 5), (at(0), at(100)), 7);
+        gaps.open((8, 9), (at(0), at(100)), 8);
+        gaps.overtaken(9, 3, (at(1), Duration::ZERO));
         assert_eq!(gaps.next_due(), Some(at(100)));
         gaps.fill(9);
-        gaps.overtaken(10, 3, at(1));
-        assert_eq!(gaps.ask(at(1), 9, |_| SECOND), [(5, 5)]);
-        gaps.hasten_fresh(at(1));
-        assert_eq!(gaps.ask(at(1), 9, |_| SECOND), [(8, 8)]);
+        gaps.overtaken(10, 3, (at(1), SECOND + SECOND));
+        assert_eq!(gaps.next_due(), Some(at(2)), "it may only be late");
+        assert_eq!(gaps.ask(at(2), 9, |_| SECOND), [(5, 5)]);
+        gaps.hasten_fresh(at(2));
+        assert_eq!(gaps.ask(at(2), 9, |_| SECOND), [(8, 8)]);
     }
 
     #[test]
@@ -176,7 +204,7 @@ mod tests {
         for step in 0..5_000 {
             if rng.chance(1, 10) {
                 let (first, last) = (top + 2, top + 2 + rng.below(9));
-                gaps.open(first, last, at(step), step);
+                gaps.open((first, last), (at(step), at(step)), step);
                 model.extend(first..=last);
                 top = last + 1;
             } else {
@@ -184,7 +212,7 @@ mod tests {
                 gaps.fill(seq);
                 model.remove(&seq);
             }
-            gaps.overtaken(step, 3, at(step));
+            gaps.overtaken(step, 3, (at(step), Duration::ZERO));
             if rng.chance(1, 50) {
                 let asked = gaps.ask(at((1 << 30) + 10 * step), usize::MAX, |_| SECOND);
                 let asked: Vec<u64> = asked.iter().flat_map(|(a, b)| *a..=*b).collect();

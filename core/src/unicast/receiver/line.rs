@@ -12,8 +12,8 @@ enum ReorderSlot {
     Missing,
     /// Received, and not delivered yet.
     Waiting(MessageFragment),
-    /// Received, and delivered at once.
-    Gone,
+    /// Received, and delivered at once: so many bytes.
+    Gone(u32),
 }
 
 /// The parts of a message received so far, in order.
@@ -47,6 +47,8 @@ pub(super) struct ReorderBuffer {
     /// Bytes in `places` and in `parts`.
     early_bytes: u64,
     part_bytes: u64,
+    /// Bytes delivered at once beyond the first missing number.
+    gone_bytes: u64,
     max_message: usize,
 }
 
@@ -56,10 +58,18 @@ impl ReorderBuffer {
         for seq in early.iter().filter(|seq| **seq > next) {
             let index = (seq - next) as usize;
             places.resize_with(places.len().max(index + 1), || ReorderSlot::Missing);
-            places[index] = ReorderSlot::Gone;
+            places[index] = ReorderSlot::Gone(0);
         }
         let max_message = max_message as usize;
-        Self { next, places, parts: None, early_bytes: 0, part_bytes: 0, max_message }
+        Self {
+            next,
+            places,
+            parts: None,
+            early_bytes: 0,
+            part_bytes: 0,
+            gone_bytes: 0,
+            max_message,
+        }
     }
 
     pub(super) const fn next(&self) -> u64 {
@@ -69,6 +79,11 @@ impl ReorderBuffer {
     /// Bytes that arrived early.
     pub(super) const fn early_bytes(&self) -> u64 {
         self.early_bytes
+    }
+
+    /// Bytes that have arrived beyond the first missing number.
+    pub(super) const fn beyond_bytes(&self) -> u64 {
+        self.early_bytes + self.gone_bytes
     }
 
     /// Bytes of a message whose end is missing.
@@ -86,7 +101,8 @@ impl ReorderBuffer {
 
     /// Numbers delivered at once, beyond the first missing one.
     pub(super) fn gone(&self) -> Vec<u64> {
-        let gone = self.places.iter().enumerate().filter(|(_, p)| matches!(p, ReorderSlot::Gone));
+        let gone =
+            self.places.iter().enumerate().filter(|(_, p)| matches!(p, ReorderSlot::Gone(_)));
         gone.map(|(index, _)| self.next + index as u64).collect()
     }
 
@@ -128,13 +144,17 @@ impl ReorderBuffer {
     /// Delivers what follows without a gap now.
     fn drain(&mut self, out: &mut impl FnMut(Whole)) -> Result<(), Rejection> {
         let mut result = Ok(());
-        while let Some(ReorderSlot::Waiting(_) | ReorderSlot::Gone) = self.places.front() {
+        while let Some(ReorderSlot::Waiting(_) | ReorderSlot::Gone(_)) = self.places.front() {
             match self.places.pop_front() {
                 Some(ReorderSlot::Waiting(message)) => {
                     self.early_bytes -= message.payload.len() as u64;
                     result = result.and(self.advance(message, out));
                 }
-                _ => self.next += 1,
+                Some(ReorderSlot::Gone(bytes)) => {
+                    self.gone_bytes -= u64::from(bytes);
+                    self.next += 1;
+                }
+                _ => {}
             }
         }
         result
@@ -222,12 +242,14 @@ impl ReorderBuffer {
         let mut payload = UnicastPayload::new();
         let mut joined = Vec::with_capacity(if first == last { 0 } else { bytes });
         for place in self.places.range_mut(first..=last) {
-            if let ReorderSlot::Waiting(message) = core::mem::replace(place, ReorderSlot::Gone) {
+            if let ReorderSlot::Waiting(message) = core::mem::replace(place, ReorderSlot::Missing) {
+                *place = ReorderSlot::Gone(message.payload.len() as u32);
                 joined.extend_from_slice(if first == last { &[] } else { &message.payload });
                 payload = message.payload;
             }
         }
         self.early_bytes -= bytes as u64;
+        self.gone_bytes += bytes as u64;
         let payload = if first == last { payload } else { joined.into() };
         out(Whole { seq: self.next + last as u64, order: DeliveryOrder::AtOnce, payload });
     }

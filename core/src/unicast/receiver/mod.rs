@@ -4,16 +4,20 @@
 mod acks;
 mod gaps;
 mod line;
+mod reorder;
+mod window;
 
 pub(super) use self::acks::AckCause;
 use self::gaps::Gaps;
 use self::line::ReorderBuffer;
+use self::reorder::ReorderPatience;
+use self::window::GrantedWindow;
 use super::cx::UnicastCx;
 use super::rtt::Rtt;
 use super::state::State;
 use super::tombstones::{ConnEnd, Tombstone};
 use super::{Config, ConnEnding, Event, Output, Rejection, Side, UnicastConnId};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::wire::unicast::{Close, Data, MessageFragment, UnicastPayload};
 
 /// A receiver entry (UC-6).
@@ -42,6 +46,12 @@ pub(super) struct Receiver {
     /// When the pending acknowledgement is to be sent at the latest.
     ack_due: Option<Instant>,
     last_ack: Option<Instant>,
+    /// Bytes granted.
+    window: GrantedWindow,
+    /// How long a gap may only be late, and what was requested too early.
+    patience: ReorderPatience,
+    /// Datagrams that arrived with a mark of congestion.
+    marks: u64,
     /// No requests before this, because more is missing than fitted into the
     /// last one.
     ask_after: Instant,
@@ -69,7 +79,7 @@ impl Receiver {
         let (mut gaps, mut newest) = (Gaps::default(), next - 1);
         for seq in early {
             if *seq > newest + 1 {
-                gaps.open(newest + 1, seq - 1, cx.now, 0);
+                gaps.open((newest + 1, seq - 1), (cx.now, cx.now), 0);
             }
             newest = *seq;
         }
@@ -89,6 +99,9 @@ impl Receiver {
             told: (0, 0),
             ack_due: None,
             last_ack: None,
+            window: GrantedWindow::new(cx.now, cx.config),
+            patience: ReorderPatience::default(),
+            marks: 0,
             ask_after: Instant::ZERO,
             asking: false,
             closed_at: None,
@@ -160,11 +173,18 @@ impl Receiver {
         if let Some(why) = wrong {
             cx.reject(conn, why);
         }
-        self.gaps.overtaken(self.datagrams, u64::from(cx.config.reorder), cx.now);
+        let patience = if cx.config.to_the_letter() {
+            Duration::ZERO
+        } else {
+            self.patience.lasts(rtt.smoothed())
+        };
+        self.gaps.overtaken(self.datagrams, u64::from(cx.config.reorder), (cx.now, patience));
         if again {
             // A retransmission means that the sender is waiting: request the
             // gaps without delay.
-            self.gaps.hasten_fresh(cx.now);
+            if patience == Duration::ZERO {
+                self.gaps.hasten_fresh(cx.now);
+            }
         }
         let urgent = duplicates.is_some() || wrong.is_some() || data.first || again;
         self.arrived(urgent, cx);
@@ -192,9 +212,8 @@ impl Receiver {
         // keeps to its window stays within one.
         let kept = self.untaken_bytes + self.line.part_bytes();
         let held = if early { self.line.early_bytes() } else { 0 };
-        if kept + held + bytes > cx.config.recv_bytes
-            || (early && *cx.held + bytes > cx.config.recv_total)
-        {
+        let room = (self.window.bytes() + self.line.early_bytes()).min(cx.config.recv_bytes);
+        if kept + held + bytes > room || (early && *cx.held + bytes > cx.config.recv_total) {
             return Err(Rejection::NoRoom);
         }
         if seq > self.newest {
@@ -202,14 +221,17 @@ impl Receiver {
             self.newest_at = cx.now;
         }
         if seq > self.shown {
-            self.show(seq - 1, cx.now + rtt.smoothed());
+            self.show(seq - 1, (cx.now, cx.now + rtt.smoothed()));
             self.shown = seq;
         } else if !self.gaps.is_empty()
-            && let Some(asked) = self.gaps.fill(seq)
-            && again
+            && let Some(gap) = self.gaps.fill(seq)
         {
-            rtt.sample(cx.now.since(asked));
+            if again && gap.asked == 1 {
+                rtt.sample(cx.now.since(gap.asked_at));
+            }
+            self.patience.filled(gap, (again, bytes), cx.now);
         }
+        self.window.add(bytes, rtt, cx);
         if early && thin {
             message.payload = UnicastPayload::copy_from_slice(&message.payload);
         }
@@ -231,9 +253,9 @@ impl Receiver {
 
     /// All numbers beyond what was known, up to `seq`, are missing; to be
     /// requested at `due` at the latest.
-    fn show(&mut self, seq: u64, due: Instant) {
+    fn show(&mut self, seq: u64, (now, due): (Instant, Instant)) {
         if seq > self.shown {
-            self.gaps.open(self.shown + 1, seq, due, self.datagrams);
+            self.gaps.open((self.shown + 1, seq), (now, due), self.datagrams);
             self.shown = seq;
         }
     }
@@ -259,7 +281,8 @@ impl Receiver {
     }
 
     /// Removes the entry and leaves a tombstone.
-    pub(super) fn bury(self, why: ConnEnding, cx: &mut UnicastCx<'_>) {
+    pub(super) fn bury(mut self, why: ConnEnding, cx: &mut UnicastCx<'_>) {
+        self.window.release(self.newest_at, true, cx);
         let end = match why {
             ConnEnding::Finished | ConnEnding::Abandoned => ConnEnd::Finished,
             ConnEnding::Replaced => ConnEnd::Replaced,
@@ -280,7 +303,25 @@ impl Receiver {
     pub(super) fn deadline(&self, config: &Config) -> Option<Instant> {
         let ask = self.gaps.next_due().filter(|_| !config.to_the_letter());
         let ask = ask.map(|due| due.max(self.ask_after));
-        [self.ack_due, ask].into_iter().flatten().min()
+        let idle = self.window.deadline(self.newest_at, config);
+        [self.ack_due, ask, idle].into_iter().flatten().min()
+    }
+
+    /// Gives back what it has not used for long (PA-3).
+    pub(super) fn rest(&mut self, cx: &mut UnicastCx<'_>) {
+        self.window.release(self.newest_at, false, cx);
+    }
+
+    /// Something got lost for certain: requests it at once, and says what has
+    /// arrived.
+    pub(super) fn hasten(&mut self, cx: &mut UnicastCx<'_>) {
+        self.gaps.hasten_fresh(cx.now);
+        self.arrived(true, cx);
+    }
+
+    /// So many datagrams arrived with a mark of congestion (PA-7).
+    pub(super) fn marked(&mut self, datagrams: u64) {
+        self.marks += datagrams;
     }
 
     /// True when the task has something to do here.

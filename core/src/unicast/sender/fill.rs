@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{SenderEntry, Slot};
+use super::{DueRepair, SenderEntry, Slot};
 use crate::time::Instant;
 use crate::unicast::cx::UnicastCx;
 use crate::unicast::packer::Packer;
@@ -34,12 +34,24 @@ impl SenderEntry {
     /// Adds retransmissions to a datagram, as far as they fit: successive
     /// numbers share a block.
     pub(in crate::unicast) fn fill_again(&mut self, packer: &mut Packer, cx: &mut UnicastCx<'_>) {
-        while let Some((&seq, &why)) = self.again.first_key_value() {
+        while let Some((&seq, &DueRepair { why, bytes: held })) = self.again.first_key_value() {
+            // What was lost waits for its turn; a question about the tail or the
+            // first message does not.
+            if why == RetransmitReason::Missing
+                && (!self.control.open(cx.now) || self.control.room(self.flight) < held.min(1))
+            {
+                return;
+            }
+            if self.slice(seq, packer, cx) {
+                continue;
+            }
             let mut data = self.block(seq, true);
             let mut left = packer.left().saturating_sub(block_len(&ConnBlock::Data(data.clone())));
-            let mut takes = 0;
+            let (mut takes, mut bytes) = (0, 0);
             let mut at = seq;
-            while self.again.get(&at) == Some(&why) {
+            while let Some(again) = self.again.get(&at)
+                && again.why == why
+            {
                 let slot = &mut self.window[(at - self.base) as usize];
                 let cost = message_len(slot.payload.len());
                 if cost > left {
@@ -47,6 +59,8 @@ impl SenderEntry {
                 }
                 left -= cost;
                 takes += cost;
+                bytes += slot.payload.len() as u64;
+                self.control.waited(again.bytes);
                 data.messages.push(slot.message(cx.now));
                 self.again.remove(&at);
                 at += 1;
@@ -61,12 +75,16 @@ impl SenderEntry {
             cx.fx.event(Event::Resent { peer, conn, from, to, why });
             packer.push(ConnBlock::Data(data), takes);
             self.sent_at = cx.now;
+            self.control.sent(cx.now, (bytes, self.flight), None, cx.config);
         }
     }
 
     /// Adds messages that were never sent to a datagram, as far as it and the
     /// windows allow.
     pub(in crate::unicast) fn fill_new(&mut self, packer: &mut Packer, cx: &mut UnicastCx<'_>) {
+        if !self.control.open(cx.now) || self.slice_new(packer, cx) {
+            return;
+        }
         let allowed = self.allowed();
         let mut data = self.block(self.next, false);
         let mut left = packer.left().saturating_sub(block_len(&ConnBlock::Data(data.clone())));
@@ -83,7 +101,7 @@ impl SenderEntry {
         for (slot, seq) in self.window.range_mut(index..).zip(self.next..=self.limit) {
             let length = slot.payload.len();
             let cost = message_len(length);
-            if cost > left || self.flight + bytes + length as u64 > allowed {
+            if cost > left || bytes + length as u64 > allowed {
                 break;
             }
             left -= cost;
@@ -101,6 +119,7 @@ impl SenderEntry {
         }
         self.flight += bytes;
         self.sent_at = cx.now;
+        self.control.sent(cx.now, (bytes, self.flight), Some(data.last()), cx.config);
         cx.counters.sent += data.messages.len() as u64;
         cx.counters.sent_bytes += bytes;
         let (conn, from, to, first) = (self.conn, data.seq, data.last(), data.first);
@@ -108,18 +127,49 @@ impl SenderEntry {
         packer.push(ConnBlock::Data(data), takes);
     }
 
-    /// Maximum bytes in flight.
+    /// Maximum bytes that may be added to those in flight.
     fn allowed(&self) -> u64 {
-        self.limit_bytes.min(self.congestion.bytes())
+        let granted = self.limit_bytes.saturating_sub(self.flight);
+        granted.min(self.control.room(self.flight))
     }
 
-    /// True when [`SenderEntry::fill_new`] would send something.
-    pub(in crate::unicast) fn may_send(&self) -> bool {
+    /// True when the windows have room for the next message.
+    pub(in crate::unicast) fn has_room(&self) -> bool {
         let slot = self.window.get((self.next - self.base) as usize);
         slot.is_some_and(|slot| {
-            let bytes = self.flight + slot.payload.len() as u64;
-            self.next <= self.limit && bytes <= self.allowed()
+            self.next <= self.limit && slot.payload.len() as u64 <= self.allowed()
         })
+    }
+
+    /// True when [`SenderEntry::fill_new`] would send something now.
+    pub(in crate::unicast) fn may_send(&self, now: Instant) -> bool {
+        self.control.is_open(now) && self.has_room()
+    }
+
+    /// True when it adds something to a datagram that is sent now.
+    pub(in crate::unicast) fn speaks_now(&self, now: Instant) -> bool {
+        self.may_send(now) || (self.has_again() && self.control.is_open(now))
+    }
+
+    /// True when only the pace keeps something from being sent.
+    pub(super) fn waits_for_pace(&self) -> bool {
+        let lost = || {
+            let first = self.again.first_key_value();
+            first.is_some_and(|(_, again)| again.why == RetransmitReason::Missing)
+                && self.control.room(self.flight) > 0
+        };
+        self.has_room() || self.has_slices() || lost()
+    }
+
+    /// The end of a turn: notes when there is less to send than might be under
+    /// way, for then the rate says nothing about the path.
+    pub(in crate::unicast) fn note_idle(&mut self, now: Instant) {
+        let sends = !self.again.is_empty() || (self.next - self.base) < self.window.len() as u64;
+        let granted = self.limit_bytes.saturating_sub(self.flight);
+        let held = sends && (granted == 0 || self.next > self.limit);
+        if (!sends || held) && self.control.room(self.flight) > 0 && self.control.is_open(now) {
+            self.control.idle(self.flight);
+        }
     }
 
     /// Adds a probe of the receiver's window, if one is due.

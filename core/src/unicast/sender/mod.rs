@@ -1,13 +1,18 @@
 //! The sending half of a connection: numbers messages and keeps them until
 //! they are acknowledged.
 
+mod control;
 mod fill;
+mod slices;
 mod timers;
 
 use alloc::collections::BTreeMap;
 use alloc::collections::VecDeque;
 
-use super::congestion::CongestionWindow;
+use self::control::{Reveals, SendControl};
+pub(super) use self::slices::Slices;
+
+use super::congestion::{Allowance, ControlPhase};
 use super::cx::UnicastCx;
 use super::rtt::Rtt;
 use super::state::State;
@@ -15,12 +20,14 @@ use super::{
     Config, DeliveryOrder, Event, MessageRefusal, Output, Rejection, RetransmitReason, Room, Side,
     UnicastConnId, UnicastLimit,
 };
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::wire::unicast::{Ack, FirstMessageRequest, UnicastPayload};
 
 /// Bytes of a datagram that a message's number, flags and block may take: a
 /// part of a long message must leave them free.
 const OVERHEAD: usize = 9 + 9 + 8 + 3 + 3;
+/// Messages whose memory is kept while nothing is sent.
+const IDLE_SLOTS: usize = 1_024;
 
 /// A message that is not acknowledged.
 #[derive(Debug, Clone)]
@@ -31,6 +38,14 @@ struct Slot {
     order: DeliveryOrder,
     continues: bool,
     more: bool,
+}
+
+/// A retransmission.
+#[derive(Debug, Clone, Copy)]
+struct DueRepair {
+    why: RetransmitReason,
+    /// Bytes that no longer count as under way because of it.
+    bytes: u64,
 }
 
 /// A sender entry (UC-6).
@@ -50,7 +65,11 @@ pub(super) struct SenderEntry {
     /// The receiver's room: the highest number, and bytes beyond HA.
     limit: u64,
     limit_bytes: u64,
-    congestion: CongestionWindow,
+    control: SendControl,
+    /// Messages whose datagrams have become too large for the path.
+    slices: Slices,
+    /// Bytes that may be buffered.
+    window_bytes: u64,
     /// The receiver knows the connection.
     known: bool,
     /// The token it wants back with the first message.
@@ -58,7 +77,7 @@ pub(super) struct SenderEntry {
     /// It requested the first message and may miss all others.
     opening: bool,
     /// What is to be retransmitted in this turn.
-    again: BTreeMap<u64, RetransmitReason>,
+    again: BTreeMap<u64, DueRepair>,
     /// The highest number the receiver is known to have.
     newest: u64,
     /// When something was last sent, when there was last progress, and since
@@ -76,7 +95,7 @@ pub(super) struct SenderEntry {
 }
 
 impl SenderEntry {
-    pub(super) fn open(cx: &mut UnicastCx<'_>) -> Self {
+    pub(super) fn open(size: u64, cx: &mut UnicastCx<'_>) -> Self {
         let conn = UnicastConnId(cx.rng.next_u64());
         cx.fx.event(Event::Opened { peer: cx.peer, conn, side: Side::Sender, next: 1 });
         Self {
@@ -89,7 +108,9 @@ impl SenderEntry {
             flight: 0,
             limit: u64::from(cx.config.initial_messages),
             limit_bytes: cx.config.initial_flight,
-            congestion: CongestionWindow::new(cx.config, cx.peer.ip()),
+            control: SendControl::new(cx.config, cx.peer.ip(), size),
+            slices: Slices::default(),
+            window_bytes: cx.config.send_start.min(cx.config.send_bytes),
             known: false,
             token: None,
             opening: false,
@@ -138,7 +159,12 @@ impl SenderEntry {
     /// The free space of the send window.
     pub(super) fn room(&self, config: &Config) -> Room {
         let messages = u64::from(config.send_messages).saturating_sub(self.window.len() as u64);
-        Room { messages, bytes: config.send_bytes.saturating_sub(self.bytes) }
+        Room { messages, bytes: self.window_bytes.saturating_sub(self.bytes) }
+    }
+
+    /// The messages in the send window, and their bytes.
+    pub(super) fn held(&self) -> (u64, u64) {
+        (self.window.len() as u64, self.bytes)
     }
 
     /// Numbers a message and buffers it, or returns it.
@@ -146,9 +172,9 @@ impl SenderEntry {
         &mut self,
         payload: UnicastPayload,
         order: DeliveryOrder,
+        part: usize,
         cx: &mut UnicastCx<'_>,
     ) {
-        let part = part_size(cx.config);
         let room = self.room(cx.config);
         let parts = payload.len().div_ceil(part).max(1) as u64;
         if parts > room.messages || payload.len() as u64 > room.bytes {
@@ -205,12 +231,16 @@ impl SenderEntry {
             return;
         }
         self.state.note_mention(cx.now);
-        self.measure(&ack, rtt, cx);
-        let limited = self.flight + u64::from(cx.config.mtu) >= self.congestion.bytes();
+        let trip = self.measure(&ack, rtt, cx);
+        let in_flight = self.control.in_flight(self.flight);
+        let limited = self.control.room(self.flight) < u64::from(cx.config.mtu)
+            || !self.control.is_open(cx.now);
         let before = self.base;
-        let freed = self.forget(ack.upto);
-        self.congestion.acked(cx.now, freed, limited);
-        if self.base > before || ack.newest > self.newest {
+        self.forget(ack.upto);
+        let early = self.control.early();
+        self.control.arrived(ack.counts.early, self.flight);
+        let arrived = self.base > before || self.control.early() > early;
+        if arrived || ack.newest > self.newest {
             self.moved_at = cx.now;
             self.probes = 0;
         }
@@ -219,7 +249,19 @@ impl SenderEntry {
         self.limit_bytes = ack.bytes;
         let (conn, highest_acked) = (self.conn, self.highest_acked());
         cx.trace(|peer| Event::Acked { peer, conn, highest_acked, highest_sent: sent });
-        self.want(&ack.wanted, rtt, cx);
+        let (lost, first_lost) = self.want(&ack.wanted, rtt, cx);
+        let reveals = Reveals {
+            newest: ack.newest,
+            highest_sent: sent,
+            before: in_flight,
+            lost,
+            first_lost,
+            rtt: trip,
+            limited,
+            counts: ack.counts,
+        };
+        self.control.reveal(cx.now, self.flight, reveals);
+        self.fit_window(cx);
         if core::mem::take(&mut self.opening) && self.has_unacked() && !cx.config.to_the_letter() {
             // Its window is open now; the highest number shows it what it
             // misses.
@@ -229,26 +271,28 @@ impl SenderEntry {
     }
 
     /// Measures a round trip, if `newest` is new and was sent only once.
-    fn measure(&self, ack: &Ack, rtt: &mut Rtt, cx: &mut UnicastCx<'_>) {
+    fn measure(&self, ack: &Ack, rtt: &mut Rtt, cx: &mut UnicastCx<'_>) -> Option<Duration> {
         if ack.newest <= self.newest || ack.newest < self.base {
-            return;
+            return None;
         }
-        let Some(slot) = self.window.get((ack.newest - self.base) as usize) else { return };
+        let slot = self.window.get((ack.newest - self.base) as usize)?;
         if slot.sends != 1 {
-            return;
+            return None;
         }
         let whole = cx.now.since(slot.sent_at);
         // A delay longer than the whole time is a lie; then the whole time
         // counts.
         let delay = crate::time::Duration::from_micros(ack.delay);
-        rtt.sample(if delay < whole { whole - delay } else { whole });
+        let trip = if delay < whole { whole - delay } else { whole };
+        rtt.sample(trip);
         let (smoothed, variation, timeout) = (rtt.smoothed(), rtt.variation(), rtt.timeout(0));
         cx.trace(|peer| Event::Rtt { peer, smoothed, variation, timeout });
+        Some(trip)
     }
 
-    /// Drops everything up to `upto`; returns the bytes this frees. The cost
-    /// depends on what is dropped, never on what is kept (decision 2).
-    fn forget(&mut self, upto: u64) -> u64 {
+    /// Drops everything up to `upto`. The cost depends on what is dropped,
+    /// never on what is kept (decision 2).
+    fn forget(&mut self, upto: u64) {
         let mut freed = 0;
         while self.base <= upto {
             let Some(slot) = self.window.pop_front() else { break };
@@ -257,21 +301,71 @@ impl SenderEntry {
         }
         self.bytes -= freed;
         self.flight -= freed;
+        self.control.freed(freed);
         while self.again.first_key_value().is_some_and(|(seq, _)| *seq < self.base) {
-            self.again.pop_first();
+            if let Some((_, again)) = self.again.pop_first() {
+                self.control.waited(again.bytes);
+            }
         }
-        freed
+        self.slices.forget(self.base);
+        if self.window.is_empty() {
+            self.control.rest();
+            if self.window.capacity() > IDLE_SLOTS {
+                self.window = VecDeque::new();
+            }
+        }
+    }
+
+    /// Lets the window follow what is under way; gives it back when nothing is
+    /// (PA-3).
+    fn fit_window(&mut self, cx: &mut UnicastCx<'_>) {
+        let start = cx.config.send_start.min(cx.config.send_bytes);
+        let wanted = if self.window.is_empty() {
+            start
+        } else {
+            let ahead = self.control.allowed().window.min(self.limit_bytes);
+            let wanted = ahead.saturating_mul(2).saturating_add(self.control.early());
+            wanted.saturating_add(start).min(cx.config.send_bytes).max(self.window_bytes)
+        };
+        self.window_bytes = cx.regrow(self.window_bytes, wanted, start);
+    }
+
+    /// Gives back what its window had grown by.
+    pub(super) fn release(&mut self, cx: &mut UnicastCx<'_>) {
+        let start = cx.config.send_start.min(cx.config.send_bytes);
+        self.window_bytes = cx.regrow(self.window_bytes, start, start);
+    }
+
+    /// The path carries datagrams of another size now.
+    pub(super) fn resize(&mut self, now: Instant, size: u64) {
+        self.control.resize(now, size);
+    }
+
+    /// The rate and the window it may use, and its phase.
+    pub(super) fn control(&self) -> (Allowance, ControlPhase) {
+        (self.control.allowed(), self.control.phase())
+    }
+
+    /// The bytes under way.
+    pub(super) const fn under_way(&self) -> u64 {
+        self.control.in_flight(self.flight)
     }
 
     /// Marks for retransmission what the receiver reports missing, and nothing
-    /// else (UC-5).
-    fn want(&mut self, wanted: &[(u64, u64)], rtt: &Rtt, cx: &mut UnicastCx<'_>) {
+    /// else (UC-5). Returns the bytes, and the lowest number.
+    fn want(
+        &mut self,
+        wanted: &[(u64, u64)],
+        rtt: &Rtt,
+        cx: &mut UnicastCx<'_>,
+    ) -> (u64, Option<u64>) {
         let most = cx.config.answer_messages as usize;
+        let (mut lost, mut lowest) = (0, None);
         for (first, last) in wanted {
-            self.congestion.lost(cx.now, *first, self.next - 1);
             for seq in (*first).max(self.base)..=*last {
                 if self.again.len() >= most {
-                    return cx.limit(UnicastLimit::AnswerMessages);
+                    cx.limit(UnicastLimit::AnswerMessages);
+                    return (lost, lowest);
                 }
                 let slot = &self.window[(seq - self.base) as usize];
                 // What was sent less than a round trip ago cannot have been
@@ -280,17 +374,26 @@ impl SenderEntry {
                 // counts; for a retransmission, which is requested again by a
                 // timer, the smoothed one.
                 let trip = if slot.sends > 1 { rtt.smoothed() } else { rtt.least() };
-                if slot.sent_at + trip.ratio(7, 8) <= cx.now {
-                    self.again.insert(seq, RetransmitReason::Missing);
+                if slot.sent_at + trip.ratio(7, 8) > cx.now || self.slices.has(seq) {
+                    continue;
+                }
+                let bytes = slot.payload.len() as u64;
+                let before =
+                    self.again.insert(seq, DueRepair { why: RetransmitReason::Missing, bytes });
+                if before.is_none_or(|before| before.bytes == 0) {
+                    self.control.wait(bytes);
+                    lost += bytes;
+                    lowest = lowest.or(Some(seq));
                 }
             }
         }
+        (lost, lowest)
     }
 
     fn writable(&mut self, cx: &mut UnicastCx<'_>) {
         let Room { messages, bytes } = self.room(cx.config);
         let half = messages * 2 >= u64::from(cx.config.send_messages);
-        if self.full && half && bytes * 2 >= cx.config.send_bytes {
+        if self.full && half && bytes * 2 >= self.window_bytes {
             self.full = false;
             let peer = cx.peer;
             cx.fx.output(Output::Writable { peer });
@@ -320,7 +423,9 @@ impl SenderEntry {
         self.opening = true;
         self.token = Some(request.token);
         if self.base < self.next {
-            self.again.insert(self.base, RetransmitReason::First);
+            self.again
+                .entry(self.base)
+                .or_insert(DueRepair { why: RetransmitReason::First, bytes: 0 });
         } else {
             // A window that was announced before belongs to an entry that is
             // gone.
@@ -343,6 +448,7 @@ impl SenderEntry {
         self.window.range_mut(..sent).for_each(|slot| slot.sends = 0);
         self.again.clear();
         (self.next, self.flight) = (self.base, 0);
+        self.control.begin_anew();
     }
 
     /// The final acknowledgement: everything up to `upto` was delivered.
@@ -361,15 +467,14 @@ impl SenderEntry {
         }
         if self.full {
             let Room { messages, bytes } =
-                Room { messages: u64::from(cx.config.send_messages), bytes: cx.config.send_bytes };
+                Room { messages: u64::from(cx.config.send_messages), bytes: self.window_bytes };
             cx.fx.output(Output::Writable { peer });
             cx.fx.event(Event::Writable { peer, messages, bytes });
         }
     }
 }
 
-/// The longest part of a message that fits into a datagram.
-pub(super) fn part_size(config: &Config) -> usize {
-    let mtu = config.mtu.clamp(200, 65_000) as usize;
-    mtu - OVERHEAD - config.seal.len()
+/// The longest part of a message that fits into a datagram of so many bytes.
+pub(super) fn part_size(size: u32, config: &Config) -> usize {
+    size.clamp(200, 65_000) as usize - OVERHEAD - config.seal.len()
 }

@@ -1,6 +1,6 @@
 //! The timers of a sender (UC-4, UC-8, UC-12).
 
-use super::SenderEntry;
+use super::{DueRepair, SenderEntry};
 use crate::time::{Duration, Instant};
 use crate::unicast::cx::UnicastCx;
 use crate::unicast::rtt::Rtt;
@@ -18,7 +18,13 @@ impl SenderEntry {
     /// True when something waits, and nothing is in flight that could bring
     /// room.
     pub(in crate::unicast) fn is_blocked(&self) -> bool {
-        !self.has_unacked() && !self.window.is_empty() && !self.may_send()
+        !self.has_unacked() && !self.window.is_empty() && !self.has_room()
+    }
+
+    /// True when it is known to the peer and something is under way: then the
+    /// path may be asked how much it carries.
+    pub(in crate::unicast) const fn is_measuring(&self) -> bool {
+        self.known && self.has_unacked()
     }
 
     /// The task (UC-4): when HA < HS and both are the same as last time, the
@@ -37,7 +43,7 @@ impl SenderEntry {
     pub(super) fn resend_tail(&mut self) {
         let seq = self.highest_sent().min(self.limit);
         if seq >= self.base {
-            self.again.entry(seq).or_insert(RetransmitReason::Tail);
+            self.again.entry(seq).or_insert(DueRepair { why: RetransmitReason::Tail, bytes: 0 });
         } else {
             self.ask_window = true;
         }
@@ -70,13 +76,15 @@ impl SenderEntry {
         self.probes += 1;
         self.sent_at = cx.now;
         if self.probes == STALLED {
-            self.congestion.stalled(cx.now, self.highest_sent());
+            self.control.stalled(cx.now);
         }
         if self.has_unacked() && !asks {
             self.resend_tail();
             if !self.known {
                 // It is unknown whether the first message ever arrived.
-                self.again.entry(self.base).or_insert(RetransmitReason::First);
+                self.again
+                    .entry(self.base)
+                    .or_insert(DueRepair { why: RetransmitReason::First, bytes: 0 });
             }
         } else {
             self.ask_window = true;
@@ -87,7 +95,12 @@ impl SenderEntry {
     fn unreachable_at(&self, config: &Config) -> Option<Instant> {
         let waits = (self.has_unacked() || self.is_blocked()) && !self.state.is_closing();
         let since = self.waiting_since.filter(|_| waits)?;
-        Some(since + config.unreachable.scaled(config.time_scale))
+        let silence = if self.newest > 0 && !config.to_the_letter() {
+            config.unreachable.max(config.blackout)
+        } else {
+            config.unreachable
+        };
+        Some(since + silence.scaled(config.time_scale))
     }
 
     /// Something was received from the peer.
@@ -119,9 +132,16 @@ impl SenderEntry {
     }
 
     /// The earliest of its deadlines, except those of the task.
-    pub(in crate::unicast) fn deadline(&self, rtt: &Rtt, config: &Config) -> Option<Instant> {
+    pub(in crate::unicast) fn deadline(
+        &self,
+        rtt: &Rtt,
+        now: Instant,
+        config: &Config,
+    ) -> Option<Instant> {
         let probe = self.probe_at(rtt, config).filter(|_| !config.to_the_letter());
         let ends = [self.unreachable_at(config), self.state.deadline(config)];
-        ends.into_iter().chain([probe]).flatten().min()
+        // What could leave and did not waits for something else.
+        let pace = Some(self.control.next()).filter(|at| *at > now && self.waits_for_pace());
+        ends.into_iter().chain([probe, pace]).flatten().min()
     }
 }

@@ -74,6 +74,60 @@ pub enum ConnBlock {
         /// The highest number sent.
         sent: u64,
     },
+    /// A datagram filled up to a size, to see whether the path carries it
+    /// (PA-6). It is the last block of its datagram.
+    SizeProbe {
+        /// The connection.
+        conn: UnicastConnId,
+        /// Bytes of the whole datagram.
+        size: u32,
+    },
+    /// A datagram of that size has arrived.
+    SizeFound {
+        /// The connection.
+        conn: UnicastConnId,
+        /// The size.
+        size: u32,
+    },
+    /// A known connection, heard from another address, is asked whether it
+    /// receives what is sent there (PA-9).
+    Challenge {
+        /// The connection.
+        conn: UnicastConnId,
+        /// To be sent back.
+        token: u64,
+    },
+    /// The answer to a challenge.
+    Response {
+        /// The connection.
+        conn: UnicastConnId,
+        /// The token of the challenge.
+        token: u64,
+    },
+    /// A piece of a message whose datagram has become too large for the path.
+    /// It extends to the end of its datagram.
+    Slice(Slice),
+}
+
+/// A piece of the message, or part of one, with one number (PA-6).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Slice {
+    /// The connection.
+    pub conn: UnicastConnId,
+    /// The number.
+    pub seq: u64,
+    /// Where in the message it begins, and how long the message is.
+    pub offset: u32,
+    /// The bytes of all its pieces.
+    pub total: u32,
+    /// When the message is delivered.
+    pub order: DeliveryOrder,
+    /// It continues the message of the previous number.
+    pub continues: bool,
+    /// It is continued in the next number.
+    pub more: bool,
+    /// The bytes of this piece.
+    pub bytes: UnicastPayload,
 }
 
 /// Messages `seq`, `seq + 1`, … of a connection (UC-1).
@@ -139,6 +193,27 @@ pub struct Ack {
     /// Missing numbers to be retransmitted: `(first, last)`, ascending, beyond
     /// `upto`.
     pub wanted: Vec<(u64, u64)>,
+    /// What a controller wants to know besides; mostly nothing.
+    pub counts: AckCounts,
+}
+
+/// What has arrived out of order, late or with a mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct AckCounts {
+    /// Bytes of messages that have arrived beyond `upto`.
+    pub early: u64,
+    /// Bytes requested that turned out to have been on their way, ever.
+    pub late: u64,
+    /// Datagrams that arrived with a mark of congestion, ever (RFC 3168).
+    pub marked: u64,
+}
+
+impl AckCounts {
+    /// Nothing out of the ordinary: it need not be sent.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.early == 0 && self.late == 0 && self.marked == 0
+    }
 }
 
 /// Requests the first message of a connection (UC-10).
@@ -172,7 +247,12 @@ impl ConnBlock {
             | Self::Request(FirstMessageRequest { conn, .. })
             | Self::Close(Close { conn, .. })
             | Self::Closed { conn, .. }
-            | Self::Probe { conn, .. } => *conn,
+            | Self::Probe { conn, .. }
+            | Self::SizeProbe { conn, .. }
+            | Self::SizeFound { conn, .. }
+            | Self::Challenge { conn, .. }
+            | Self::Response { conn, .. }
+            | Self::Slice(Slice { conn, .. }) => *conn,
         }
     }
 }

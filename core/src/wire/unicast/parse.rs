@@ -3,12 +3,12 @@
 use alloc::vec::Vec;
 
 use super::encode::{
-    ABANDON, ACK, AGAIN, AT_ONCE, CLOSE, CLOSED, CONTINUES, FIRST, LONE, MORE, PROBE, REQUEST,
-    SAME, TOKEN,
+    ABANDON, ACK, AGAIN, AT_ONCE, CHALLENGE, CLOSE, CLOSED, CONTINUES, COUNTED_ACK, FIRST, LONE,
+    MORE, PATH, PROBE, REQUEST, RESPONSE, SAME, SIZE_FOUND, SIZE_PROBE, SLICE, TOKEN,
 };
 use super::{
-    Ack, Close, ConnBlock, Data, DeliveryOrder, FirstMessageRequest, MessageFragment, Packet, Seal,
-    UnicastConnId, UnicastPayload, VERSION, varint,
+    Ack, AckCounts, Close, ConnBlock, Data, DeliveryOrder, FirstMessageRequest, MessageFragment,
+    Packet, Seal, Slice, UnicastConnId, UnicastPayload, VERSION, varint,
 };
 
 /// Why a datagram is not valid.
@@ -78,7 +78,7 @@ impl ByteReader<'_> {
         *before = Some(conn);
         match head & 0x0f {
             kind @ 0..=7 => self.data(conn, kind),
-            ACK => self.ack(conn),
+            ACK => self.ack(conn, false),
             REQUEST => Ok(ConnBlock::Request(FirstMessageRequest {
                 conn,
                 token: u64::from_be_bytes(self.fixed()?),
@@ -90,8 +90,50 @@ impl ByteReader<'_> {
             CLOSED => Ok(ConnBlock::Closed { conn, upto: self.number()? }),
             PROBE => Ok(ConnBlock::Probe { conn, sent: self.number()? }),
             LONE => self.lone(conn),
+            PATH => self.path(conn),
             kind => Err(PacketError::Kind(kind)),
         }
+    }
+
+    /// The kinds about the path.
+    fn path(&mut self, conn: UnicastConnId) -> Result<ConnBlock, PacketError> {
+        let [kind] = self.fixed()?;
+        match kind {
+            COUNTED_ACK => self.ack(conn, true),
+            SIZE_PROBE => {
+                let size = self.short()?;
+                if size as usize != self.bytes.len() {
+                    return Err(PacketError::Number);
+                }
+                self.at = self.end; // The rest is filling.
+                Ok(ConnBlock::SizeProbe { conn, size })
+            }
+            SIZE_FOUND => Ok(ConnBlock::SizeFound { conn, size: self.short()? }),
+            CHALLENGE => {
+                Ok(ConnBlock::Challenge { conn, token: u64::from_be_bytes(self.fixed()?) })
+            }
+            RESPONSE => Ok(ConnBlock::Response { conn, token: u64::from_be_bytes(self.fixed()?) }),
+            SLICE => self.slice(conn),
+            kind => Err(PacketError::Kind(kind)),
+        }
+    }
+
+    /// A number of 32 bits.
+    fn short(&mut self) -> Result<u32, PacketError> {
+        u32::try_from(self.number()?).map_err(|_| PacketError::Number)
+    }
+
+    fn slice(&mut self, conn: UnicastConnId) -> Result<ConnBlock, PacketError> {
+        let (seq, offset, head) = (self.number()?, self.short()?, self.number()?);
+        let total = u32::try_from(head >> 3).map_err(|_| PacketError::Number)?;
+        let bytes = self.bytes.slice(self.at..self.end);
+        self.at = self.end;
+        let end = u64::from(offset) + bytes.len() as u64;
+        if seq == 0 || bytes.is_empty() || end > u64::from(total) {
+            return Err(PacketError::Number);
+        }
+        let (order, continues, more) = flags(head);
+        Ok(ConnBlock::Slice(Slice { conn, seq, offset, total, order, continues, more, bytes }))
     }
 
     fn lone(&mut self, conn: UnicastConnId) -> Result<ConnBlock, PacketError> {
@@ -136,25 +178,29 @@ impl ByteReader<'_> {
 
     fn message(&mut self) -> Result<MessageFragment, PacketError> {
         let head = self.number()?;
-        let marked = |mark: u8| head & u64::from(mark) != 0;
         let length = usize::try_from(head >> 3).map_err(|_| PacketError::Short)?;
         if length > self.end - self.at {
             return Err(PacketError::Short);
         }
         let payload = self.bytes.slice(self.at..self.at + length);
         self.at += length;
-        Ok(MessageFragment {
-            order: if marked(AT_ONCE) { DeliveryOrder::AtOnce } else { DeliveryOrder::InOrder },
-            continues: marked(CONTINUES),
-            more: marked(MORE),
-            payload,
-        })
+        let (order, continues, more) = flags(head);
+        Ok(MessageFragment { order, continues, more, payload })
     }
 
-    fn ack(&mut self, conn: UnicastConnId) -> Result<ConnBlock, PacketError> {
+    fn ack(&mut self, conn: UnicastConnId, counted: bool) -> Result<ConnBlock, PacketError> {
         let upto = self.number()?;
         let newest = self.sum(upto, 0)?;
         let (delay, messages, bytes) = (self.number()?, self.number()?, self.number()?);
+        let counts = if counted {
+            let (early, late, marked) = (self.number()?, self.number()?, self.number()?);
+            AckCounts { early, late, marked }
+        } else {
+            AckCounts::default()
+        };
+        if counted && counts.is_empty() {
+            return Err(PacketError::Number); // The short form says the same.
+        }
         let count = self.number()?;
         if count > (self.end - self.at) as u64 / 2 {
             return Err(PacketError::Short);
@@ -167,7 +213,7 @@ impl ByteReader<'_> {
             wanted.push((first, last));
             end = last;
         }
-        Ok(ConnBlock::Ack(Ack { conn, upto, newest, delay, messages, bytes, wanted }))
+        Ok(ConnBlock::Ack(Ack { conn, upto, newest, delay, messages, bytes, wanted, counts }))
     }
 
     /// The next number, counted from `base + more`.
@@ -192,4 +238,11 @@ impl ByteReader<'_> {
         self.at += N;
         Ok(*field)
     }
+}
+
+/// The flags of a message: when it is delivered, and of what it is a part.
+fn flags(head: u64) -> (DeliveryOrder, bool, bool) {
+    let marked = |mark: u8| head & u64::from(mark) != 0;
+    let order = if marked(AT_ONCE) { DeliveryOrder::AtOnce } else { DeliveryOrder::InOrder };
+    (order, marked(CONTINUES), marked(MORE))
 }

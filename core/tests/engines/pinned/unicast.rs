@@ -10,7 +10,7 @@ use servent_core::unicast::{
     Config, Congestion, DeliveryOrder, Input, Profile, Side, UnicastConnId, UnicastPayload,
 };
 use servent_core::wire::unicast::{
-    Ack, Close, ConnBlock, Data, FirstMessageRequest, MessageFragment, Packet,
+    Ack, AckCounts, Close, ConnBlock, Data, FirstMessageRequest, MessageFragment, Packet,
 };
 
 use crate::unicast_support::{Fate, Link, World, addr, config};
@@ -131,7 +131,16 @@ impl Life {
                 let wanted = if newest > near { vec![(near + 1, newest)] } else { Vec::new() };
                 let (messages, bytes) = (self.dice.below(40), self.dice.below(9_000));
                 let delay = self.dice.below(5_000);
-                ConnBlock::Ack(Ack { conn, upto: near, newest, delay, messages, bytes, wanted })
+                ConnBlock::Ack(Ack {
+                    conn,
+                    upto: near,
+                    newest,
+                    delay,
+                    messages,
+                    bytes,
+                    wanted,
+                    counts: AckCounts::default(),
+                })
             }
             6 => ConnBlock::Request(FirstMessageRequest { conn, token: self.dice.below(4) }),
             7 => ConnBlock::Close(Close { conn, last: near, abandoned: self.dice.chance(1, 2) }),

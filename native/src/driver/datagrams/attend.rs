@@ -172,20 +172,13 @@ impl Messaging {
             if pipe.lock().closing != Closing::Told {
                 return false; // It ended in another way.
             }
-            let done = self.unacknowledged(pipe, node) == (0, 0);
+            let done = unacknowledged(node, pipe) == (0, 0);
             if done {
                 self.closed(pipe);
             }
             !done
         });
         self.closing = closing;
-    }
-
-    /// Unacknowledged messages and bytes in the send window.
-    fn unacknowledged(&self, pipe: &Pipe, node: &Loop) -> (u64, u64) {
-        let Room { messages, bytes } = room(node, pipe);
-        let all = u64::from(self.config.send_messages);
-        (all.saturating_sub(messages), self.config.send_bytes.saturating_sub(bytes))
     }
 
     /// Notes, for every peer heard from in this turn, how much it has
@@ -197,14 +190,14 @@ impl Messaging {
         }
         for peer in heard.drain(..) {
             if let Some(pipe) = self.pipe(peer) {
-                self.acknowledged(&pipe, node);
+                Self::acknowledged(&pipe, node);
             }
         }
         self.heard = heard;
     }
 
-    fn acknowledged(&self, pipe: &Pipe, node: &Loop) {
-        let (_, kept) = self.unacknowledged(pipe, node);
+    fn acknowledged(pipe: &Pipe, node: &Loop) {
+        let (_, kept) = unacknowledged(node, pipe);
         let mut state = pipe.lock();
         // Once messages are known to be undelivered, a smaller send window no
         // longer means that they were acknowledged.
@@ -214,15 +207,23 @@ impl Messaging {
         }
     }
 
-    /// Notes the peers that have never acknowledged anything and whose system
-    /// refuses our datagrams.
+    /// Notes the peer whose system refuses our datagrams again and again. A dark
+    /// path is different: nothing at all comes back on it. What a stranger forges
+    /// ends nothing, because the peer's own datagrams come in between.
     pub(super) fn look_at_refusals(&mut self, now: Instant) {
-        if !self.socket.take_refused() || now.since(*self.closed.get_or_insert(now)) < REFUSED {
+        if !self.socket.take_refused() {
             return;
         }
-        let book = self.shared.book();
-        let mute = book.pipes.values().filter(|pipe| pipe.lock().acknowledged == 0);
-        self.silent.extend(mute.map(|pipe| (pipe.peer, Lost::Refused)));
+        let (since, count) = self.refusals.unwrap_or((now, 0));
+        self.refusals = Some((since, count + 1));
+        if now.since(since) < REFUSED.0 || count + 1 < REFUSED.1 {
+            return;
+        }
+        let why = |pipe: &Arc<Pipe>| match pipe.lock().acknowledged {
+            0 => (pipe.peer, Lost::Refused),
+            _ => (pipe.peer, Lost::Vanished),
+        };
+        self.silent.extend(self.shared.book().pipes.values().map(why));
     }
 
     /// Ends the connections with peers that do not answer.
@@ -288,6 +289,11 @@ impl Messaging {
 /// How much more the send window of a connection would take.
 fn room(node: &Loop, pipe: &Pipe) -> Room {
     node.endpoint().map_or(Room { messages: 0, bytes: 0 }, |it| it.room(pipe.peer))
+}
+
+/// Unacknowledged messages and bytes in the send window of a connection.
+fn unacknowledged(node: &Loop, pipe: &Pipe) -> (u64, u64) {
+    node.endpoint().map_or((0, 0), |it| it.unacknowledged(pipe.peer))
 }
 
 /// How many messages to offer at once: those that fit and one more, so that the

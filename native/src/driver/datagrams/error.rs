@@ -14,6 +14,10 @@ pub enum Lost {
     /// The peer's system says that nothing listens on that port.
     #[error("no program listens at that port")]
     Refused,
+    /// The peer had answered, and its system says that nothing listens on that
+    /// port any more.
+    #[error("it no longer listens at that port")]
+    Vanished,
     /// The peer ended its half although it could not deliver everything.
     #[error("the peer gave up before everything had arrived")]
     Abandoned,

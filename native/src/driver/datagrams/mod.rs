@@ -21,21 +21,24 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use servent_core::engine::Engine as _;
-use servent_core::node::{ConnEvent, Event, Input, MessageInput, MessageOutput, UnicastMessage};
+use servent_core::node::{
+    ConnEvent, Event, Input, MessageInput, MessageOutput, PathNews, UnicastMessage,
+};
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{self, Config, ConnEnding, MessageRefusal, Side, UnicastConnId};
 use servent_core::wire::unicast::PacketError;
 
 pub use self::counters::EndpointCounters;
 pub use self::error::{Lost, Undelivered};
-pub use self::options::Datagrams;
+pub use self::options::{Datagrams, LARGEST, searching};
 pub(crate) use self::pipe::{Closing, Pipe};
 pub(crate) use self::shared::SharedEndpoint;
 use super::turn::Loop;
 use crate::net::udp::{Train, UdpEndpoint};
 
-/// How long a peer may refuse us before we give up: it may be about to start.
-const REFUSED: Duration = Duration::from_secs(2);
+/// How long a peer's system may refuse us before we give up, and how often it
+/// must: the peer may be about to start, or to start again.
+const REFUSED: (Duration, u32) = (Duration::from_secs(2), 3);
 
 /// Receiving system calls in one turn.
 const READS: usize = 4;
@@ -76,8 +79,9 @@ pub(super) struct Messaging {
     heard: Vec<SocketAddr>,
     /// Peers to give up on, and why.
     silent: Vec<(SocketAddr, Lost)>,
-    /// Since when the only peer's system has said that nothing listens there.
-    closed: Option<Instant>,
+    /// Since when, and how often, the only peer's system has said that nothing
+    /// listens there; and nothing came from the peer meanwhile.
+    refusals: Option<(Instant, u32)>,
     /// An empty outbox. Kept only to reuse its memory.
     spare: VecDeque<UnicastMessage>,
     /// The messages the node refused and gave back.
@@ -102,7 +106,7 @@ impl Messaging {
             arrived: Vec::new(),
             heard: Vec::new(),
             silent: Vec::new(),
-            closed: None,
+            refusals: None,
             spare: VecDeque::new(),
             refused: None,
             writable: Vec::new(),
@@ -170,8 +174,12 @@ impl Messaging {
             if self.heard.last() != Some(&peer) {
                 self.heard.push(peer);
             }
+            self.refusals = None;
             let segment = u32::try_from(segment).unwrap_or(u32::MAX);
             node.feed(now, Input::Messages(MessageInput::Datagrams { from: peer, segment, data }));
+        }
+        for (to, bytes) in self.socket.take_too_large() {
+            node.feed(now, Input::Messages(MessageInput::Path(PathNews::TooLarge { to, bytes })));
         }
         self.trains = trains;
         self.gather(node);

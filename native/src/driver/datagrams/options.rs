@@ -7,6 +7,18 @@ use servent_core::unicast::Config;
 
 use crate::net::udp::LossRate;
 
+/// The largest datagram that is searched for: what jumbo frames carry.
+pub const LARGEST: u32 = 8_952;
+/// The size at which the search begins; every path carries it.
+const SMALLEST: u32 = 1_200;
+
+/// The configuration of a socket that strangers can reach, whose datagrams are
+/// as large as the path carries (PA-6).
+#[must_use]
+pub fn searching(config: Config) -> Config {
+    Config { prove: true, mtu: LARGEST, mtu_floor: SMALLEST, ..config }
+}
+
 /// A UDP socket that speaks reliable unicast.
 #[derive(Debug, Clone)]
 pub struct Datagrams {
@@ -35,7 +47,7 @@ impl Datagrams {
         Self {
             listen,
             only: None,
-            config: Config { prove: true, ..Config::default() },
+            config: searching(Config::default()),
             loss: LossRate::NONE,
             seed: 1,
             backlog: 128,

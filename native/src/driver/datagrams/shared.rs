@@ -47,7 +47,10 @@ impl SharedEndpoint {
         Self {
             local,
             max_message: config.max_message as usize,
-            tell: (u64::from(config.recv_messages / 8).max(1), (config.recv_bytes / 8).max(1)),
+            tell: (
+                u64::from(config.recv_messages / 8).max(1),
+                (config.recv_start.min(config.recv_bytes) / 8).max(1),
+            ),
             backlog: *backlog,
             close_deadline: *close_deadline,
             book: Mutex::default(),

@@ -25,6 +25,8 @@ const BUFFER: usize = 65_536;
 const KERNEL_BUFFER: usize = 4 << 20;
 /// Buffers kept for reuse once no message holds a part of them any more.
 const KEPT: usize = 64;
+/// Refused datagrams that are remembered until the node is told.
+const TOO_LARGE: usize = 16;
 /// Bytes that may wait for the socket; anything beyond that is dropped, as it
 /// might be on a network.
 const WAITING: usize = 8 << 20;
@@ -63,6 +65,8 @@ pub(crate) struct UdpEndpoint {
     waiting: usize,
     complained: bool,
     refused: bool,
+    /// Datagrams that the system found too large: to whom, and how many bytes.
+    too_large: Vec<(SocketAddr, u32)>,
     pub(crate) counters: SocketCounters,
 }
 
@@ -101,6 +105,7 @@ impl UdpEndpoint {
             waiting: 0,
             complained: false,
             refused: false,
+            too_large: Vec::new(),
             counters: SocketCounters::default(),
         })
     }
@@ -195,6 +200,11 @@ impl UdpEndpoint {
     /// nothing listens there.
     pub(crate) fn take_refused(&mut self) -> bool {
         std::mem::take(&mut self.refused)
+    }
+
+    /// The datagrams that the system has found too large since the last call.
+    pub(crate) fn take_too_large(&mut self) -> Vec<(SocketAddr, u32)> {
+        std::mem::take(&mut self.too_large)
     }
 
     /// Counts a datagram that does not parse.
@@ -309,6 +319,12 @@ impl UdpEndpoint {
         }
         if quinn_udp::is_msg_size_err(why) {
             self.counters.too_big += count as u64;
+            let first = self.outward.front().filter(|_| self.too_large.len() < TOO_LARGE);
+            if let Some(train) = first {
+                let bytes = train.segment.min(train.data.len()) as u32;
+                self.too_large.push((canonical(train.peer), bytes));
+            }
+            return; // The node chooses a smaller size, and sends it again.
         }
         if let Some(train) = self.outward.front()
             && !self.complained

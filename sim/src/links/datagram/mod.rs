@@ -57,8 +57,11 @@ pub(crate) struct Direction {
     /// Datagrams sent so far.
     pub(crate) count: u32,
     bad: bool,
-    /// When everything in the queue will have been sent.
+    /// When everything in the queue will have been sent, and the fraction of a
+    /// microsecond beyond it, in units of one over the rate: on a fast link a
+    /// datagram takes a few microseconds, so what is cut off would add up.
     busy_until: Instant,
+    beyond: u64,
     pub(crate) cut: bool,
     /// Faults by the number of the datagram.
     pub(crate) rules: BTreeMap<u32, Rule>,
@@ -71,6 +74,7 @@ impl Direction {
             count: 0,
             bad: false,
             busy_until: Instant::ZERO,
+            beyond: 0,
             cut: false,
             rules: BTreeMap::new(),
         }
@@ -105,8 +109,12 @@ impl Direction {
             if waiting > u128::from(link.queue) {
                 loss = Some(DatagramLoss::Queue);
             } else {
-                let length = Duration::from_micros(u64::from(bytes) * 1_000_000 / link.rate);
-                self.busy_until = self.busy_until.max(now) + length;
+                if self.busy_until < now {
+                    (self.busy_until, self.beyond) = (now, 0);
+                }
+                let takes = u64::from(bytes) * 1_000_000 + self.beyond;
+                self.busy_until += Duration::from_micros(takes / link.rate);
+                self.beyond = takes % link.rate;
                 left = self.busy_until;
             }
         }
@@ -120,6 +128,11 @@ impl Direction {
         }
         let copy = (twice && loss.is_none()).then(|| due + link.late);
         self.ruled(LinkFate { due, loss, delayed: false, copy })
+    }
+
+    /// How long a datagram sent now would wait for those before it.
+    pub(crate) const fn waits(&self, now: Instant) -> Duration {
+        self.busy_until.since(now)
     }
 
     /// The fate of a datagram that a fault may have decided about.

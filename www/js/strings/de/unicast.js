@@ -29,7 +29,7 @@ const REJECTIONS = {
 const LOST = { drop: 'von Hand verworfen', chance: 'Pech', burst: 'die Verbindung hat einen schlechten Moment', queue: 'die Warteschlange der Verbindung ist voll', mtu: 'zu groß für die Verbindung', cut: 'nichts kommt durch', down: 'niemand ist da' };
 
 /** A part of a datagram in a few words. @param {any} block */
-const brief = ({ data, ack, close, closed, probe }) => (data ? messages(data) : ack ? `Bestätigung ${count(ack.upto)}${ack.missing ? `, ${plural(ack.missing, 'Nummer fehlt', 'Nummern fehlen')}` : ''}` : close ? `das Ende, ${count(close.last)} war die letzte` : closed ? 'das Ende ist verstanden' : probe ? 'eine Nachfrage' : 'eine Bitte um die erste Nachricht');
+const brief = ({ data, ack, close, closed, probe, size_probe, size_found: sized = size_probe, challenge, response: moved = challenge }) => (data ? messages(data) : ack ? `Bestätigung ${count(ack.upto)}${ack.missing ? `, ${plural(ack.missing, 'Nummer fehlt', 'Nummern fehlen')}` : ''}` : close ? `das Ende, ${count(close.last)} war die letzte` : closed ? 'das Ende ist verstanden' : sized ? 'eine Frage nach der Größe' : moved ? 'ein Nachweis der Adresse' : probe ? 'eine Nachfrage' : 'eine Bitte um die erste Nachricht');
 
 /** @type {Sentences} */
 export const unicast = {
@@ -85,6 +85,10 @@ export const unicast = {
   'label.close': (a) => `ENDE ${a.last}`,
   'label.closed': (a) => `BEENDET ${a.upto}`,
   'label.probe': 'Nachfrage',
+  'label.size_probe': (a) => `${a.size} B?`,
+  'label.size_found': (a) => `${a.size} B!`,
+  'label.challenge': 'bist du es?',
+  'label.response': 'ja',
   'label.empty': 'nichts',
   'block.data': (a) => `Nachricht${a.many ? 'en' : ''} ${a.n}`,
   'block.first': (a) => `Nachricht${a.many ? 'en' : ''} ${a.n}, die erste der Verbindung`,
@@ -95,6 +99,10 @@ export const unicast = {
   'block.close': (a) => `das Ende: ${a.last} war die letzte`,
   'block.closed': (a) => `das Ende ist verstanden, alles bis ${a.upto} ist da`,
   'block.probe': 'bist du da?',
+  'block.size_probe': (a) => `trägt der Weg ${a.size} Bytes?`,
+  'block.size_found': (a) => `ein Datagramm von ${a.size} Bytes ist angekommen`,
+  'block.challenge': 'ist das andere Ende jetzt hier? Dann schicke diese Zahl zurück',
+  'block.response': 'die Zahl, die zurückkommen sollte',
   'fate.arrived': (a) => `kommt ${a.guessed ? 'etwa ' : ''}um ${a.at} an${a.guessed ? ', geschätzt' : ''}`,
   'fate.late': (a) => `kommt spät an, um ${a.at}`,
   'fate.flying': 'unterwegs',
@@ -182,6 +190,8 @@ export const unicast = {
   'unicast.undelivered': (a) => `${a.node} nennt ${messages(a)}: Niemand hat gesagt, dass ${a.from === a.to ? 'sie ankam' : 'sie ankamen'}, und niemand wird es tun.`,
   'unicast.peer_unreachable': (a) => `${a.node} gibt ${whom(a)} nach ${ms(a.silent)} Stille auf.`,
   'unicast.rtt': (a) => `${a.node} misst hin und zurück ${ms(a.smoothed)}, Geduld ${ms(a.timeout)}.`,
+  'unicast.resized': (a) => `${a.node} sendet ${a.who ?? 'dem anderen Ende'} von nun an Datagramme von ${plural(a.bytes, 'Byte', 'Bytes')}.`,
+  'unicast.moved': (a) => `${a.node} erfährt, dass ${whom(a)} jetzt unter einer anderen Adresse zu erreichen ist: ${a.to}.`,
   'unicast.limit': (a) => `${a.node} stößt an eine Grenze: „${String(a.limit).replaceAll('_', ' ')}“.`,
   'unicast.task': (a) => `Der Durchlauf für den Neuversand läuft bei ${a.node}.`,
 
@@ -206,6 +216,8 @@ export const unicast = {
     'unicast.closed': 'Beide Enden sind sich über die letzte Nummer einig, damit nichts wortlos verloren geht.',
     'unicast.undelivered': 'Nichts geht still verloren: Was vielleicht nicht ankam, wird genannt.',
     'unicast.peer_unreachable': 'Noch einmal gesendet wird mit jedem Fehlschlag seltener, und nach einer Frist gar nicht mehr.',
+    'unicast.resized': 'Eine Nachfrage zeigt, was der Weg trägt: erst kleine Datagramme, dann größere. Kommen große nicht mehr an, müssen kleine genügen.',
+    'unicast.moved': 'Ein Datagramm kann jeder abschreiben. Darum bekam die neue Adresse erst eine Zahl und schickte sie zurück: Sie empfängt, was man ihr sendet.',
     'unicast.rtt': 'Wie geduldig der Sender ist, folgt daraus, wie lange der Weg hin und zurück dauert und wie sehr das schwankt.',
     'unicast.task': 'Jede halbe Sekunde ein Blick: Steht das Zahlenpaar des Senders still, und fehlt dem Empfänger etwas?',
     'datagram.lost': 'Der Weg verliert Datagramme. Niemand erfährt es: Beide Enden müssen selbst darauf kommen.',

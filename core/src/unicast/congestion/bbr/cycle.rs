@@ -1,0 +1,198 @@
+//! The phases of BBR: start-up and drain once, then down, cruise, refill, up.
+
+use super::{BETA, Bbr, ControlPhase, Feedback, NONE, RoundTally};
+use crate::time::{Duration, Instant};
+use crate::unicast::congestion::AckSample;
+
+/// A rate that grew by less than a quarter in three round trips is the path's.
+const GROWS: (u64, u64) = (5, 4);
+const FULL_ROUNDS: u32 = 3;
+/// Between two probes for more: two to three seconds.
+const WAITS: (u64, u64) = (2_000, 1_000);
+/// But no more round trips than a Reno flow would need to fill as much again.
+const RENO_ROUNDS: u64 = 63;
+
+impl Bbr {
+    /// Whether the rate has stopped growing.
+    pub(super) fn look_for_full_pipe(&mut self, ack: &AckSample) {
+        if self.full_now || !self.round_began || ack.rate.is_none_or(|sample| sample.limited) {
+            return;
+        }
+        let highest = self.rates.highest();
+        if highest >= self.full_rate / GROWS.1 * GROWS.0 {
+            (self.full_rate, self.full_rounds) = (highest, 0);
+            return;
+        }
+        self.full_rounds += 1;
+        self.full_now = self.full_rounds >= FULL_ROUNDS;
+        self.filled |= self.full_now;
+    }
+
+    const fn look_anew(&mut self, rate: u64) {
+        (self.full_now, self.full_rounds, self.full_rate) = (false, 0, rate);
+    }
+
+    /// One step of the phases.
+    pub(super) fn step(&mut self, now: Instant, ack: &AckSample) {
+        match self.phase {
+            ControlPhase::Startup => {
+                self.leave_startup_on_loss(ack);
+                if self.filled {
+                    self.phase = ControlPhase::Drain;
+                }
+            }
+            ControlPhase::Drain if ack.in_flight <= self.product(100) => {
+                self.begin_down(now, ack);
+            }
+            ControlPhase::Down | ControlPhase::Cruise | ControlPhase::Refill | ControlPhase::Up => {
+                self.cycle(now, ack)
+            }
+            _ => {}
+        }
+    }
+
+    /// Start-up ends when a round trip with a queue lost too much.
+    fn leave_startup_on_loss(&mut self, ack: &AckSample) {
+        let RoundTally { delivered, lost, marked, .. } = self.last;
+        let (lost, sent) = (lost + marked, delivered + lost);
+        let queue = self
+            .last
+            .mean()
+            .zip(self.min_rtt)
+            .is_some_and(|(mean, least)| mean > least + least.ratio(1, 20) + super::NOISE);
+        if self.round_began
+            && queue
+            && lost >= 6 * self.mtu
+            && self.line_loss.is_exceeded(lost, sent, self.mtu)
+        {
+            self.filled = true;
+            self.inflight_hi = self.product(100).max(self.last.most).max(ack.newly);
+        }
+    }
+
+    fn cycle(&mut self, now: Instant, ack: &AckSample) {
+        self.adapt_long_term(now, ack);
+        match self.phase {
+            ControlPhase::Down | ControlPhase::Cruise if self.is_probe_due(now) => {
+                self.begin_refill(ack);
+            }
+            ControlPhase::Down if self.is_drained(ack) => self.phase = ControlPhase::Cruise,
+            ControlPhase::Refill if self.round_began => {
+                self.samples = true;
+                self.begin_up(now, ack);
+            }
+            ControlPhase::Up if self.is_found(now, ack) => self.begin_down(now, ack),
+            _ => {}
+        }
+    }
+
+    fn is_drained(&self, ack: &AckSample) -> bool {
+        ack.in_flight <= self.with_headroom().min(self.product(100))
+    }
+
+    /// A probe has shown that there is no more: a quarter of the product is
+    /// queued, or the rate has stopped growing.
+    fn is_found(&self, now: Instant, ack: &AckSample) -> bool {
+        let trip = self.min_rtt.unwrap_or(Duration::ZERO);
+        let long = now.since(self.cycle_at) > trip;
+        let queued = ack.before.max(ack.in_flight) >= self.product(125);
+        long && (queued || self.full_now)
+    }
+
+    fn is_probe_due(&self, now: Instant) -> bool {
+        let waited = now.since(self.cycle_at) >= self.cycle_waits;
+        let rounds = (self.product(100).min(self.allowed.window) / self.mtu).min(RENO_ROUNDS);
+        waited || self.cycle_rounds >= rounds
+    }
+
+    pub(super) fn begin_down(&mut self, now: Instant, ack: &AckSample) {
+        self.up_each = NONE;
+        self.dice ^= self.dice << 13;
+        self.dice ^= self.dice >> 7;
+        self.dice ^= self.dice << 17;
+        self.cycle_waits = Duration::from_millis(WAITS.0 + self.dice % WAITS.1);
+        self.cycle_at = now;
+        self.cycle_rounds = self.dice % 2;
+        self.feedback = Feedback::Stopping;
+        self.phase = ControlPhase::Down;
+        self.begin_round(ack);
+    }
+
+    pub(super) fn begin_refill(&mut self, ack: &AckSample) {
+        self.forget_short_term();
+        (self.up_rounds, self.up_acks) = (0, 0);
+        self.feedback = Feedback::Refilling;
+        self.phase = ControlPhase::Refill;
+        self.begin_round(ack);
+    }
+
+    fn begin_up(&mut self, now: Instant, ack: &AckSample) {
+        self.feedback = Feedback::Starting;
+        self.phase = ControlPhase::Up;
+        self.cycle_at = now;
+        self.look_anew(self.rates.highest());
+        self.raise_slope();
+        self.begin_round(ack);
+    }
+
+    /// Adapts the long-term bound, and the filter of rates, to what a probe
+    /// has shown.
+    fn adapt_long_term(&mut self, now: Instant, ack: &AckSample) {
+        if self.round_began {
+            match self.feedback {
+                Feedback::Starting => self.feedback = Feedback::Coming,
+                Feedback::Stopping => {
+                    if ack.rate.is_some_and(|sample| !sample.limited) {
+                        self.rates.advance();
+                    }
+                    self.feedback = Feedback::None;
+                }
+                _ => {}
+            }
+        }
+        let Some(sample) = ack.rate else { return };
+        let lost = sample.lost + ack.marked;
+        // What is lost without a queue was not lost because of the probe.
+        let queue = self.has_queue(&self.tally) != Some(false) || ack.marked > 0;
+        if queue && self.line_loss.is_exceeded(lost, sample.in_flight.max(self.mtu), self.mtu) {
+            if core::mem::take(&mut self.samples) {
+                if !sample.limited {
+                    let target = self.product(100).min(self.allowed.window);
+                    self.inflight_hi = sample.in_flight.max(target / 10 * BETA);
+                }
+                if self.phase == ControlPhase::Up {
+                    self.begin_down(now, ack);
+                }
+            }
+            return;
+        }
+        if self.inflight_hi == NONE {
+            return;
+        }
+        self.inflight_hi = self.inflight_hi.max(sample.in_flight);
+        if self.phase == ControlPhase::Up {
+            self.raise_bound(ack);
+        }
+    }
+
+    /// The bound grows ever faster while a probe finds nothing wrong.
+    fn raise_bound(&mut self, ack: &AckSample) {
+        if ack.limited && self.allowed.window >= self.inflight_hi {
+            self.up_acks += ack.newly;
+            if self.up_acks >= self.up_each {
+                let steps = self.up_acks / self.up_each;
+                self.up_acks -= steps * self.up_each;
+                self.inflight_hi = self.inflight_hi.saturating_add(steps * self.mtu);
+            }
+        }
+        if self.round_began {
+            self.raise_slope();
+        }
+    }
+
+    fn raise_slope(&mut self) {
+        let growth = self.mtu << self.up_rounds.min(30);
+        self.up_rounds = (self.up_rounds + 1).min(30);
+        self.up_each = (self.allowed.window / growth * self.mtu).max(self.mtu);
+    }
+}

@@ -1,0 +1,101 @@
+//! What a line loses by itself.
+//!
+//! A datagram that is lost while nothing is queued was not lost because there
+//! were too many: the line is bad, and sending less would not mend it. So the
+//! share that is lost in round trips without a queue is what this line loses,
+//! and only what is lost beyond it counts as too much.
+
+/// Datagrams after which the older half of what is known counts half.
+const MEMORY: u64 = 4_096;
+/// Datagrams before anything is known.
+const ENOUGH: u64 = 64;
+/// The largest share that is believed to be the line's own: a tenth.
+const MOST: (u64, u64) = (1, 10);
+
+/// The share that is lost where nothing is queued.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LineLoss {
+    lost: u64,
+    sent: u64,
+}
+
+impl LineLoss {
+    /// A round trip without a queue: of so many bytes sent, so many were lost.
+    pub(super) fn add(&mut self, lost: u64, sent: u64, mtu: u64) {
+        self.lost += lost;
+        self.sent += sent;
+        while self.sent > MEMORY * mtu {
+            (self.lost, self.sent) = (self.lost / 2, self.sent / 2);
+        }
+    }
+
+    /// What the line loses of so many bytes.
+    fn share(&self, bytes: u64, mtu: u64) -> u64 {
+        if self.sent < ENOUGH * mtu {
+            return 0;
+        }
+        let share = (u128::from(bytes) * u128::from(self.lost) / u128::from(self.sent)) as u64;
+        share.min(bytes * MOST.0 / MOST.1)
+    }
+
+    /// True when so many bytes lost of so many sent are too much: two percent
+    /// beyond what the line loses by itself, give or take what chance makes of
+    /// it (two standard deviations).
+    pub(super) fn is_exceeded(&self, lost: u64, sent: u64, mtu: u64) -> bool {
+        !self.explains(lost.saturating_sub(sent / 50), sent, mtu)
+    }
+
+    /// True when the line alone may have lost so many bytes of so many sent.
+    pub(super) fn explains(&self, lost: u64, sent: u64, mtu: u64) -> bool {
+        let share = self.share(sent, mtu);
+        let deviation = (share / mtu).isqrt() * mtu;
+        lost <= share + 2 * deviation
+    }
+
+    /// A rate that delivers this one in spite of the line's own losses.
+    pub(super) fn compensated(&self, rate: u64, mtu: u64) -> u64 {
+        if self.sent < ENOUGH * mtu {
+            return rate;
+        }
+        let lost = self.lost.min(self.sent * MOST.0 / MOST.1);
+        (u128::from(rate) * u128::from(self.sent) / u128::from(self.sent - lost)) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MTU: u64 = 1_000;
+
+    #[test]
+    fn a_clear_line_may_lose_two_percent() {
+        let clear = LineLoss::default();
+        assert!(!clear.is_exceeded(20_000, 1_000_000, MTU));
+        assert!(clear.is_exceeded(20_001, 1_000_000, MTU));
+        assert!(clear.explains(0, 1_000_000, MTU) && !clear.explains(1, 1_000_000, MTU));
+        assert_eq!(clear.compensated(500, MTU), 500);
+    }
+
+    #[test]
+    fn what_a_bad_line_loses_is_not_too_much_and_a_tenth_is_the_limit() {
+        let mut bad = LineLoss::default();
+        (0..1_000).for_each(|_| bad.add(5_000, 100_000, MTU));
+        assert!(!bad.is_exceeded(70_000, 1_000_000, MTU));
+        assert!(bad.is_exceeded(90_000, 1_000_000, MTU));
+        assert!(bad.explains(60_000, 1_000_000, MTU) && !bad.explains(70_000, 1_000_000, MTU));
+        assert!((bad.compensated(950, MTU)).abs_diff(1_000) <= 1);
+        let mut worse = LineLoss::default();
+        (0..1_000).for_each(|_| worse.add(50_000, 100_000, MTU));
+        assert!(worse.is_exceeded(200_000, 1_000_000, MTU));
+        assert!(worse.compensated(900, MTU).abs_diff(1_000) <= 1);
+    }
+
+    #[test]
+    fn a_line_that_recovers_is_believed_again() {
+        let mut line = LineLoss::default();
+        (0..100).for_each(|_| line.add(5_000, 100_000, MTU));
+        (0..500).for_each(|_| line.add(0, 100_000, MTU));
+        assert!(line.is_exceeded(25_000, 1_000_000, MTU));
+    }
+}

@@ -1,0 +1,125 @@
+//! Pacing: a rate as deadlines (PA-2).
+
+use super::Allowance;
+use crate::time::{Duration, Instant};
+
+/// The most bytes that are sent at once: what the system sends with one call.
+const TRAIN: u64 = 64 * 1024;
+/// How late a host may be and still send what it would have sent in time.
+const SLACK: Duration = Duration::from_millis(2);
+
+/// When the next datagram may leave.
+#[derive(Debug, Clone)]
+pub(in crate::unicast) struct Pacer {
+    /// The instant, and the fraction of a microsecond beyond it, in units of
+    /// one over the rate.
+    next: Instant,
+    beyond: u64,
+    /// Datagrams of the present train may leave until `next` reaches this.
+    train_end: Instant,
+}
+
+impl Pacer {
+    pub(in crate::unicast) const fn new() -> Self {
+        Self { next: Instant::ZERO, beyond: 0, train_end: Instant::ZERO }
+    }
+
+    /// The time that the bytes of one train take: at least one datagram, at most
+    /// what the system sends with one call.
+    fn train(rate: u64, quantum: Duration, mtu: u64) -> Duration {
+        let of = |bytes: u64| Duration::from_micros(bytes * 1_000_000 / rate.max(1));
+        quantum.min(of(TRAIN.max(mtu))).max(of(mtu)).max(Duration::from_micros(1))
+    }
+
+    /// Begins a train if one is due: true when a datagram may leave now.
+    pub(in crate::unicast) fn open(&mut self, now: Instant, allowed: Allowance, mtu: u64) -> bool {
+        let Some(rate) = allowed.rate else { return true };
+        if self.next <= now {
+            if self.next + SLACK < now {
+                (self.next, self.beyond) = (now - SLACK.ratio(1, 2), 0);
+            }
+            self.train_end = now + Self::train(rate, allowed.quantum, mtu);
+        }
+        self.next < self.train_end
+    }
+
+    /// The same, without beginning a train.
+    pub(in crate::unicast) fn is_open(&self, now: Instant, allowed: Allowance) -> bool {
+        allowed.rate.is_none() || self.next <= now || self.next < self.train_end
+    }
+
+    /// A datagram of so many bytes has left.
+    pub(in crate::unicast) fn sent(&mut self, bytes: u64, allowed: Allowance) {
+        let Some(rate) = allowed.rate.filter(|rate| *rate > 0) else { return };
+        let takes = bytes.saturating_mul(1_000_000).saturating_add(self.beyond.min(rate));
+        self.next += Duration::from_micros(takes / rate);
+        self.beyond = takes % rate;
+    }
+
+    /// When the next train may leave.
+    pub(in crate::unicast) const fn next(&self) -> Instant {
+        self.next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MTU: u64 = 1_400;
+
+    fn paced(rate: u64) -> Allowance {
+        Allowance { rate: Some(rate), ..Allowance::window(0) }
+    }
+
+    /// Bytes that leave at an instant.
+    fn train(pacer: &mut Pacer, now: Instant, allowed: Allowance) -> u64 {
+        let mut bytes = 0;
+        while pacer.open(now, allowed, MTU) {
+            pacer.sent(MTU, allowed);
+            bytes += MTU;
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_second_carries_the_rate_and_a_train_is_a_millisecond_or_64_kib_of_it() {
+        for rate in [20_000, 200_000, 12_500_000, 125_000_000, 1_000_000_000] {
+            let (mut pacer, allowed) = (Pacer::new(), paced(rate));
+            let begin = Instant::from_secs(9);
+            let (mut now, mut sent, mut longest) = (begin, 0, 0);
+            while now < begin + Duration::from_secs(1) {
+                let bytes = train(&mut pacer, now, allowed);
+                assert!(bytes > 0, "it is due");
+                if now > begin {
+                    longest = longest.max(bytes);
+                }
+                sent += bytes;
+                now = now.max(pacer.next());
+            }
+            let most = (rate / 1_000).clamp(MTU, TRAIN) + MTU;
+            assert!(longest <= most, "{rate}: {longest}");
+            let far = rate / 200 + 3 * MTU;
+            assert!(sent.abs_diff(rate) < far, "{rate}: {sent}");
+        }
+    }
+
+    #[test]
+    fn a_host_that_is_late_makes_up_for_two_milliseconds_and_no_more() {
+        let (mut pacer, allowed) = (Pacer::new(), paced(10_000_000));
+        train(&mut pacer, Instant::from_secs(1), allowed);
+        let late = pacer.next() + Duration::from_millis(1);
+        assert!((18_000..22_500).contains(&train(&mut pacer, late, allowed)));
+        let idle = late + Duration::from_secs(60);
+        assert!(train(&mut pacer, idle, allowed) < 25_000);
+    }
+
+    #[test]
+    fn without_a_rate_everything_leaves_at_once() {
+        let mut pacer = Pacer::new();
+        for _ in 0..1_000 {
+            assert!(pacer.open(Instant::from_secs(1), Allowance::FREE, MTU));
+            pacer.sent(MTU, Allowance::FREE);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! How large the datagrams to a peer may be (PA-6, after RFC 8899): small ones
+//! at first, then as large as a probe shows that the path carries; small again
+//! when large ones stop arriving.
+
+use crate::time::{Duration, Instant};
+use crate::unicast::Config;
+
+/// Sizes that paths are known to have: Ethernet through a tunnel, Ethernet with
+/// and without IPv6, jumbo frames.
+const LADDER: [u32; 4] = [1_400, 1_452, 1_472, 8_952];
+/// A size is given up after so many probes without an answer.
+const TRIES: u8 = 3;
+/// How long until a larger one is tried again.
+const RAISE: Duration = Duration::from_secs(60);
+/// The same after large datagrams had stopped arriving.
+const WARY: Duration = Duration::from_secs(5);
+
+/// A probe that is not answered.
+#[derive(Debug, Clone, Copy)]
+struct OpenProbe {
+    size: u32,
+    due: Instant,
+    tries: u8,
+}
+
+/// The size of datagrams to one peer.
+#[derive(Debug, Clone)]
+pub(in crate::unicast) struct PathSize {
+    size: u32,
+    /// The largest that is worth a probe.
+    most: u32,
+    probe: Option<OpenProbe>,
+    /// No probes before this.
+    rests_until: Instant,
+}
+
+impl PathSize {
+    pub(super) fn new(config: &Config) -> Self {
+        let most = config.mtu.clamp(200, 65_000);
+        let size = if config.mtu_floor == 0 { most } else { config.mtu_floor.clamp(200, most) };
+        Self { size, most, probe: None, rests_until: Instant::ZERO }
+    }
+
+    /// Bytes of a datagram.
+    pub(in crate::unicast) const fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// The next larger size.
+    fn next(&self) -> Option<u32> {
+        let steps = LADDER.into_iter().chain([self.most]);
+        steps.filter(|size| *size > self.size && *size <= self.most).min()
+    }
+
+    /// When a probe is due, if the search goes on.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.next()?;
+        Some(self.probe.map_or(self.rests_until, |probe| probe.due))
+    }
+
+    /// The size to be probed now.
+    pub(super) fn ask(&mut self, now: Instant, patience: Duration) -> Option<u32> {
+        if self.deadline().is_none_or(|due| due > now) {
+            return None;
+        }
+        let size = self.next()?;
+        let tries = self.probe.filter(|probe| probe.size == size).map_or(0, |probe| probe.tries);
+        if tries >= TRIES {
+            self.probe = None;
+            self.rests_until = now + RAISE;
+            return None;
+        }
+        let due = now + patience.max(Duration::from_micros(1));
+        self.probe = Some(OpenProbe { size, due, tries: tries + 1 });
+        Some(size)
+    }
+
+    /// A datagram of that size has arrived: true when it is the new size.
+    pub(super) fn found(&mut self, size: u32, now: Instant) -> bool {
+        if self.probe.is_none_or(|probe| probe.size != size) {
+            return false;
+        }
+        (self.size, self.probe, self.rests_until) = (size, None, now);
+        true
+    }
+
+    /// Large datagrams have stopped arriving, or the system refuses them: true
+    /// when the size is another one now.
+    pub(super) fn shrink(&mut self, now: Instant, config: &Config) -> bool {
+        let floor = config.mtu_floor.clamp(200, self.most.max(200));
+        if config.mtu_floor == 0 || self.size <= floor {
+            return false;
+        }
+        (self.size, self.probe, self.rests_until) = (floor, None, now + WARY);
+        true
+    }
+
+    /// The system sends nothing that large.
+    pub(super) fn refused(&mut self, size: u32, now: Instant, config: &Config) -> bool {
+        if config.mtu_floor == 0 {
+            return false;
+        }
+        let floor = config.mtu_floor.clamp(200, self.most);
+        // The next smaller size that paths have; each one less would be asked of
+        // the system in vain.
+        let below = LADDER.into_iter().filter(|step| *step < size).max();
+        self.most = self.most.min(below.unwrap_or(floor)).max(floor);
+        self.probe.take_if(|probe| probe.size >= size);
+        let shrinks = self.size >= size && self.shrink(now, config);
+        if shrinks {
+            self.rests_until = now;
+        }
+        shrinks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRIP: Duration = Duration::from_millis(20);
+
+    fn search() -> Config {
+        Config { mtu: 9_000, mtu_floor: 1_200, ..Config::default() }
+    }
+
+    /// Searches on a path that carries so much; how many probes it took.
+    fn settle(path: &mut PathSize, carries: u32, mut now: Instant) -> (u32, Instant) {
+        for probes in 0..100 {
+            let Some(due) = path.deadline() else { return (probes, now) };
+            now = now.max(due);
+            match path.ask(now, TRIP) {
+                Some(size) if size <= carries => {
+                    now += TRIP;
+                    assert!(path.found(size, now));
+                }
+                Some(_) => {}
+                None => return (probes, now),
+            }
+        }
+        panic!("it never ends");
+    }
+
+    #[test]
+    fn the_largest_size_is_found_step_by_step_and_the_next_one_given_up() {
+        let now = Instant::from_secs(1);
+        for (carries, size, probes) in
+            [(1_200, 1_200, 3), (1_420, 1_400, 4), (1_472, 1_472, 6), (9_000, 9_000, 5)]
+        {
+            let mut path = PathSize::new(&search());
+            assert_eq!(path.size(), 1_200);
+            let (asked, end) = settle(&mut path, carries, now);
+            assert_eq!((path.size(), asked), (size, probes), "{carries}");
+            assert!(path.ask(end + Duration::from_secs(1), TRIP).is_none(), "it rests");
+        }
+    }
+
+    #[test]
+    fn without_a_floor_there_is_no_search() {
+        let path = PathSize::new(&Config::default());
+        assert_eq!((path.size(), path.deadline()), (1_400, None));
+    }
+
+    #[test]
+    fn what_stops_arriving_is_small_again_and_tried_anew_later() {
+        let (config, now) = (search(), Instant::from_secs(1));
+        let mut path = PathSize::new(&config);
+        settle(&mut path, 9_000, now);
+        assert!(path.shrink(now, &config) && !path.shrink(now, &config));
+        assert_eq!((path.size(), path.deadline()), (1_200, Some(now + WARY)));
+        assert!(!path.found(1_400, now), "an answer from before");
+        settle(&mut path, 1_452, now);
+        assert_eq!(path.size(), 1_452);
+    }
+
+    #[test]
+    fn what_the_system_refuses_is_never_tried_again() {
+        let (config, now) = (search(), Instant::from_secs(1));
+        let mut path = PathSize::new(&config);
+        assert_eq!(path.ask(now, TRIP), Some(1_400));
+        assert!(!path.refused(1_400, now, &config), "only a probe");
+        settle(&mut path, 9_000, now);
+        assert_eq!(path.size(), 1_200);
+        let mut path = PathSize::new(&config);
+        settle(&mut path, 9_000, now);
+        assert!(path.refused(9_000, now, &config));
+        settle(&mut path, 9_000, now);
+        assert_eq!(path.size(), 8_952);
+    }
+}

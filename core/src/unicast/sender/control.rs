@@ -1,0 +1,257 @@
+//! What a sender knows of its path: what is under way, how much may be, and
+//! when the next datagram may leave.
+
+use core::net::IpAddr;
+
+use crate::engine::{Effect, Engine as _, Fx};
+use crate::time::{Duration, Instant};
+use crate::unicast::congestion::{
+    AckSample, Allowance, ControlPhase, Controller, Pacer, RateSampler, Signal,
+};
+use crate::unicast::{Config, Congestion};
+use crate::wire::unicast::AckCounts;
+
+/// Datagrams sent before a connection gets a controller: with fewer there is
+/// nothing to control, and most connections never send more.
+const FEW: u64 = 3;
+/// The window of such a connection, in datagrams.
+const FIRST: u64 = 10;
+
+/// An acknowledgement, as far as the controller is concerned.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reveals {
+    /// The highest number that has arrived, and the highest one sent.
+    pub(super) newest: u64,
+    pub(super) highest_sent: u64,
+    /// Bytes under way before it.
+    pub(super) before: u64,
+    /// Bytes it reports as missing, and the lowest number of them.
+    pub(super) lost: u64,
+    pub(super) first_lost: Option<u64>,
+    pub(super) rtt: Option<Duration>,
+    pub(super) limited: bool,
+    pub(super) counts: AckCounts,
+}
+
+/// The controller of a sender, and what it works with.
+#[derive(Debug, Clone)]
+pub(super) struct SendControl {
+    /// `None` while little has been sent.
+    controller: Option<Controller>,
+    wanted: Congestion,
+    allowed: Allowance,
+    pacer: Pacer,
+    sampler: RateSampler,
+    /// The size of a datagram.
+    mtu: u64,
+    /// Bytes acknowledged ever, and those that have arrived beyond.
+    acked: u64,
+    early: u64,
+    /// Bytes that are lost and not sent again yet.
+    waiting: u64,
+    lost: u64,
+    sent: u64,
+    /// What the receiver has counted.
+    late: u64,
+    marked: u64,
+    /// Effects of the controller. Empty between two calls.
+    said: Fx<Allowance, ControlPhase>,
+}
+
+impl SendControl {
+    pub(super) fn new(config: &Config, peer: IpAddr, mtu: u64) -> Self {
+        let wanted = match config.congestion {
+            // No link is shared there.
+            Congestion::Bbr | Congestion::Cubic if peer.to_canonical().is_loopback() => {
+                Congestion::None
+            }
+            _ if config.to_the_letter() => Congestion::None,
+            wanted => wanted,
+        };
+        let allowed = match wanted {
+            Congestion::None => Allowance::FREE,
+            Congestion::Fixed(window) => Allowance::window(window),
+            Congestion::Cubic | Congestion::Bbr => Allowance::window(FIRST * mtu),
+        };
+        Self {
+            controller: None,
+            wanted,
+            allowed,
+            pacer: Pacer::new(),
+            sampler: RateSampler::default(),
+            mtu,
+            acked: 0,
+            early: 0,
+            waiting: 0,
+            lost: 0,
+            sent: 0,
+            late: 0,
+            marked: 0,
+            said: Fx::new(),
+        }
+    }
+
+    /// Of so many bytes that are not acknowledged, those that are under way.
+    pub(super) const fn in_flight(&self, unacked: u64) -> u64 {
+        unacked.saturating_sub(self.early).saturating_sub(self.waiting)
+    }
+
+    /// Bytes that may be sent now, with so many unacknowledged.
+    pub(super) const fn room(&self, unacked: u64) -> u64 {
+        self.allowed.window.saturating_sub(self.in_flight(unacked))
+    }
+
+    pub(super) const fn allowed(&self) -> Allowance {
+        self.allowed
+    }
+
+    /// The bytes that have arrived beyond those acknowledged.
+    pub(super) const fn early(&self) -> u64 {
+        self.early
+    }
+
+    pub(super) fn phase(&self) -> ControlPhase {
+        match &self.controller {
+            Some(controller) => controller.phase(),
+            None if self.allowed == Allowance::FREE => ControlPhase::Free,
+            None => ControlPhase::Startup,
+        }
+    }
+
+    /// Begins a train if one is due: true when a datagram may leave now.
+    pub(super) fn open(&mut self, now: Instant) -> bool {
+        self.pacer.open(now, self.allowed, self.mtu)
+    }
+
+    /// True when a datagram may leave now.
+    pub(super) fn is_open(&self, now: Instant) -> bool {
+        self.pacer.is_open(now, self.allowed)
+    }
+
+    /// When the next one may, if the pace is what holds it.
+    pub(super) const fn next(&self) -> Instant {
+        self.pacer.next()
+    }
+
+    /// A datagram with so many bytes leaves; with them, `unacked` are not
+    /// acknowledged. `last` is its last number, unless they were all sent
+    /// before.
+    pub(super) fn sent(
+        &mut self,
+        now: Instant,
+        (bytes, unacked): (u64, u64),
+        last: Option<u64>,
+        config: &Config,
+    ) {
+        self.pacer.sent(bytes, self.allowed);
+        self.sent += bytes;
+        if self.controller.is_none() && self.sent > FEW * self.mtu {
+            let controller = Controller::new(self.wanted, config, self.mtu);
+            self.allowed = controller.allowance();
+            self.controller = Some(controller);
+        }
+        if self.measures()
+            && let Some(last) = last
+        {
+            let in_flight = self.in_flight(unacked);
+            self.sampler.sent(now, last, (bytes, in_flight, self.lost));
+        }
+    }
+
+    fn measures(&self) -> bool {
+        self.controller.as_ref().is_some_and(Controller::measures)
+    }
+
+    /// There is nothing more to send, though more might be under way.
+    pub(super) fn idle(&mut self, unacked: u64) {
+        if self.measures() {
+            self.sampler.limit(self.in_flight(unacked));
+        }
+    }
+
+    /// So many bytes were lost and wait to be sent again, or no longer do.
+    pub(super) const fn wait(&mut self, bytes: u64) {
+        self.waiting += bytes;
+    }
+
+    pub(super) const fn waited(&mut self, bytes: u64) {
+        self.waiting = self.waiting.saturating_sub(bytes);
+    }
+
+    /// So many more bytes are acknowledged.
+    pub(super) fn freed(&mut self, bytes: u64) {
+        self.acked += bytes;
+        self.early = self.early.saturating_sub(bytes);
+    }
+
+    /// What has arrived beyond; a peer cannot have more than was sent.
+    pub(super) fn arrived(&mut self, early: u64, unacked: u64) {
+        self.early = early.min(unacked);
+    }
+
+    /// Tells the controller what an acknowledgement reveals.
+    pub(super) fn reveal(&mut self, now: Instant, unacked: u64, it: Reveals) {
+        let late = it.counts.late.saturating_sub(self.late);
+        let marked = it.counts.marked.saturating_sub(self.marked);
+        (self.late, self.marked) = (self.late + late, self.marked + marked);
+        self.lost += it.lost;
+        if !self.measures() {
+            return;
+        }
+        if late > 0 {
+            self.tell(now, Signal::Spurious(late));
+        }
+        let delivered = self.acked + self.early;
+        let (newly, rate) = self.sampler.acked(now, (it.newest, delivered, self.lost));
+        let ack = AckSample {
+            newly,
+            delivered: self.sampler.delivered(),
+            lost: it.lost,
+            marked: marked.saturating_mul(self.mtu).min(newly),
+            before: it.before,
+            in_flight: self.in_flight(unacked),
+            rtt: it.rtt,
+            rate,
+            limited: it.limited,
+            highest_sent: it.highest_sent,
+            first_lost: it.first_lost,
+        };
+        self.tell(now, Signal::Acked(ack));
+    }
+
+    /// Several probes were not answered.
+    pub(super) fn stalled(&mut self, now: Instant) {
+        self.tell(now, Signal::Stalled);
+    }
+
+    /// The size of datagrams has changed.
+    pub(super) fn resize(&mut self, now: Instant, mtu: u64) {
+        if self.controller.is_none() && self.allowed.window == FIRST * self.mtu {
+            self.allowed.window = FIRST * mtu;
+        }
+        self.mtu = mtu;
+        self.tell(now, Signal::Resized(mtu));
+    }
+
+    /// Everything is sent as if for the first time.
+    pub(super) fn begin_anew(&mut self) {
+        self.sampler.forget();
+        (self.early, self.waiting) = (0, 0);
+    }
+
+    /// Nothing is under way and nothing waits: gives its memory back.
+    pub(super) fn rest(&mut self) {
+        (self.early, self.waiting) = (0, 0);
+        self.sampler.forget();
+    }
+
+    fn tell(&mut self, now: Instant, signal: Signal) {
+        let Some(controller) = &mut self.controller else { return };
+        controller.handle(now, signal, &mut self.said);
+        for effect in self.said.drain() {
+            if let Effect::Output(allowed) = effect {
+                self.allowed = allowed;
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Messages that no longer fit into a datagram: the path carries less than it
+//! did when they were numbered, so they travel in pieces (PA-6).
+
+use super::SenderEntry;
+use crate::time::Instant;
+use crate::unicast::cx::UnicastCx;
+use crate::unicast::packer::Packer;
+use crate::unicast::rtt::Rtt;
+use crate::unicast::{Event, RetransmitReason};
+use crate::wire::unicast::{ConnBlock, Slice};
+
+/// The message that is being sent in pieces.
+#[derive(Debug, Clone, Default)]
+pub(in crate::unicast) struct Slices {
+    /// Its number, and how much of it was sent.
+    now: Option<(u64, u32)>,
+}
+
+impl Slices {
+    /// Everything below `base` is acknowledged.
+    pub(super) fn forget(&mut self, base: u64) {
+        self.now.take_if(|(seq, _)| *seq < base);
+    }
+
+    /// True when a number is on its way in pieces.
+    pub(super) fn has(&self, seq: u64) -> bool {
+        self.now.is_some_and(|(now, _)| now == seq)
+    }
+}
+
+impl SenderEntry {
+    /// True when a message fits into no datagram of the present size.
+    fn is_oversized(&self, seq: u64, packer: &Packer) -> bool {
+        let slot = self.window.get((seq - self.base) as usize);
+        slot.is_some_and(|slot| slot.payload.len() + super::OVERHEAD > packer.size())
+    }
+
+    /// True when a message that is due again is sent in pieces from now on.
+    pub(super) fn slice(&mut self, seq: u64, packer: &Packer, cx: &mut UnicastCx<'_>) -> bool {
+        if self.slices.now.is_some() || !self.is_oversized(seq, packer) {
+            return false;
+        }
+        if let Some(again) = self.again.remove(&seq) {
+            self.control.waited(again.bytes);
+            cx.counters.resent += 1;
+            let (peer, conn) = (cx.peer, self.conn);
+            cx.fx.event(Event::Resent { peer, conn, from: seq, to: seq, why: again.why });
+        }
+        self.slices.now = Some((seq, 0));
+        true
+    }
+
+    /// The same for the next message that was never sent.
+    pub(super) fn slice_new(&mut self, packer: &Packer, cx: &mut UnicastCx<'_>) -> bool {
+        if !self.is_oversized(self.next, packer) {
+            return false;
+        }
+        if self.slices.now.is_none() && self.has_room() {
+            let seq = self.next;
+            let bytes = self.window[(seq - self.base) as usize].payload.len() as u64;
+            self.next += 1;
+            self.flight += bytes;
+            if seq == self.base {
+                self.waiting_since = Some(cx.now);
+            }
+            cx.counters.sent += 1;
+            cx.counters.sent_bytes += bytes;
+            let (conn, first) = (self.conn, seq == self.base && !self.known);
+            cx.trace(|peer| Event::Sent { peer, conn, from: seq, to: seq, bytes, first });
+            self.slices.now = Some((seq, 0));
+        }
+        true
+    }
+
+    /// True when pieces wait.
+    pub(in crate::unicast) const fn has_slices(&self) -> bool {
+        self.slices.now.is_some()
+    }
+
+    /// Adds the next piece to a datagram, which it fills.
+    pub(in crate::unicast) fn fill_slice(&mut self, packer: &mut Packer, cx: &mut UnicastCx<'_>) {
+        let Some((seq, offset)) = self.slices.now else { return };
+        let Some(slot) = self.window.get_mut((seq - self.base) as usize) else { return };
+        let total = slot.payload.len();
+        let left = packer.left().saturating_sub(super::OVERHEAD);
+        let end = total.min(offset as usize + left);
+        if end <= offset as usize || !self.control.open(cx.now) {
+            return;
+        }
+        let bytes = slot.payload.slice(offset as usize..end);
+        slot.sent_at = cx.now;
+        slot.sends = slot.sends.max(1);
+        let piece = Slice {
+            conn: self.conn,
+            seq,
+            offset,
+            total: total as u32,
+            order: slot.order,
+            continues: slot.continues,
+            more: slot.more,
+            bytes,
+        };
+        let length = piece.bytes.len() as u64;
+        packer.push(ConnBlock::Slice(piece), 0);
+        packer.close();
+        let last = end == total;
+        self.slices.now = if last { None } else { Some((seq, end as u32)) };
+        if last {
+            slot.sends = slot.sends.saturating_add(1);
+        }
+        self.sent_at = cx.now;
+        self.control.sent(cx.now, (length, self.flight), None, cx.config);
+    }
+
+    /// True when for two round trips nothing arrived of what was sent again and
+    /// again: the sign of a path that lost its large datagrams.
+    pub(in crate::unicast) fn is_swallowed(&self, now: Instant, rtt: &Rtt) -> bool {
+        let trip = rtt.smoothed();
+        if now < self.moved_at + trip + trip {
+            return false;
+        }
+        let lost = |(seq, again): (&u64, &super::DueRepair)| {
+            let slot = self.window.get((*seq - self.base) as usize);
+            again.why != RetransmitReason::First && slot.is_some_and(|slot| slot.sends >= 2)
+        };
+        (self.probes >= 2 && self.has_unacked())
+            || (!self.again.is_empty() && self.again.iter().take(4).all(lost))
+    }
+}

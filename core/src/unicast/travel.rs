@@ -1,0 +1,95 @@
+//! Peers that change their address (PA-9).
+//!
+//! A datagram of a known connection from another address proves nothing:
+//! anybody may have copied it. So that address is sent a challenge, which is
+//! derived from it and our key, so that nothing is remembered; what comes back
+//! proves that the peer is there now. Until then nothing is accepted from there,
+//! and nothing longer is sent than what came.
+
+use core::net::SocketAddr;
+
+use super::cx::UnicastCx;
+use super::{Endpoint, Event, Output, Rejection, UnicastEffects, token};
+use crate::time::Instant;
+use crate::wire::unicast::{ConnBlock, Packet, block_len};
+
+/// Unknown addresses that are looked at in one turn: each costs a walk over all
+/// peers.
+const LOOKS: u32 = 16;
+
+impl Endpoint {
+    /// The name of the peer that sent a datagram; `None` when there is nothing
+    /// more to be done with it.
+    pub(super) fn name_of(
+        &mut self,
+        now: Instant,
+        (addr, packet, bytes): (SocketAddr, &Packet, u32),
+        fx: &mut UnicastEffects,
+    ) -> Option<SocketAddr> {
+        let name = self.peers.name(addr);
+        if name != addr {
+            // Its old address is another peer's now, if that one begins.
+            return Some(name);
+        }
+        // One that begins a connection is of another peer, which has drawn its
+        // id, and is asked for its own proof.
+        if packet.blocks.iter().any(|block| matches!(block, ConnBlock::Data(it) if it.first)) {
+            return Some(addr);
+        }
+        let first = packet.blocks.first()?;
+        let conn = first.conn();
+        if let Some(at) = self.peers.find(addr) {
+            let (_, peer) = self.peers.at(at);
+            let route = peer.route;
+            if route.is_none() || !peer.has(conn) {
+                return Some(addr);
+            }
+        }
+        if self.looks >= LOOKS {
+            return Some(addr);
+        }
+        self.looks += 1;
+        let Some(at) = self.peers.with_conn(conn) else { return Some(addr) };
+        match first {
+            ConnBlock::Response { token: told, .. } if *told == token(&self.key, addr, conn) => {
+                self.travel(now, at, addr, fx);
+                None
+            }
+            ConnBlock::Response { .. } => None,
+            _ => {
+                self.challenge_from(addr, (first, bytes), fx);
+                None
+            }
+        }
+    }
+
+    fn challenge_from(
+        &mut self,
+        addr: SocketAddr,
+        (first, bytes): (&ConnBlock, u32),
+        fx: &mut UnicastEffects,
+    ) {
+        let conn = first.conn();
+        self.counters.rejected += 1;
+        fx.event(Event::Rejected { peer: addr, conn, why: Rejection::Unproven });
+        let challenge = ConnBlock::Challenge { conn, token: token(&self.key, addr, conn) };
+        if block_len(&challenge) + self.config.seal.len() <= bytes as usize {
+            self.counters.packets_out += 1;
+            let packet = Packet { blocks: alloc::vec![challenge] };
+            fx.output(Output::Packet { peer: addr, packet });
+        }
+    }
+
+    fn travel(&mut self, now: Instant, at: u32, to: SocketAddr, fx: &mut UnicastEffects) {
+        self.peers.travel(at, to);
+        let (peer, mut cx, _) = self.lend(now, at, fx);
+        peer.arrived_elsewhere(&mut cx);
+        tell(&mut cx, peer, to);
+        self.mark(now, at);
+    }
+}
+
+fn tell(cx: &mut UnicastCx<'_>, peer: &super::UnicastPeer, to: SocketAddr) {
+    let conn = peer.conn().unwrap_or_default();
+    cx.fx.event(Event::Moved { peer: cx.peer, conn, to });
+}
