@@ -66,9 +66,10 @@ pub struct LeaseClaim {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Leader {
-    /// No member yet: it changes hands.
+    /// No member: it changes hands.
     #[default]
-    Nobody,
+    #[serde(rename = "nobody")] // Its name in recordings.
+    Vacant,
     /// This member.
     Us,
     /// The one at this address.
@@ -312,11 +313,11 @@ impl Division {
     fn tell(&mut self, board: &Board, fx: &mut FxOf<Self>) {
         let leader = |part: Partition| match self.ours.get(&part) {
             Some(Ours::Leads) => Leader::Us,
-            Some(Ours::Hushes | Ours::Quiet) => Leader::Nobody,
+            Some(Ours::Hushes | Ours::Quiet) => Leader::Vacant,
             None => {
                 let holder = board.parts.get(&part).and_then(|hold| hold.holder);
                 let other = holder.and_then(|holder| self.others.get(&holder));
-                other.filter(|other| other.there).map_or(Leader::Nobody, |one| Leader::At(one.at))
+                other.filter(|other| other.there).map_or(Leader::Vacant, |one| Leader::At(one.at))
             }
         };
         let division: Vec<Leader> = Partition::all().map(leader).collect();

@@ -337,7 +337,7 @@ impl RunningSend<'_> {
     ) -> SendTrouble {
         let there = sender.progress().acknowledged > 0;
         let away =
-            matches!(why, SendFailure::Nobody | SendFailure::Closed | SendFailure::Gone { .. });
+            matches!(why, SendFailure::Unanswered | SendFailure::Closed | SendFailure::Gone { .. });
         let failure = failed(why, peer, length, sender);
         if away { SendTrouble::Away(failure, there) } else { SendTrouble::Final(failure) }
     }
@@ -359,7 +359,7 @@ fn failed(
     let there = bytes(sender.progress().acknowledged);
     let again = "start the receiver again and send it again: only what is missing travels";
     match why {
-        SendFailure::Nobody => Failure::new(
+        SendFailure::Unanswered => Failure::new(
             Exit::Network,
             format!("no receiver answers at {peer}"),
         )

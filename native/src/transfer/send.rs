@@ -33,7 +33,7 @@ const CHANGED: &str = "it has changed since it was offered";
 pub enum SendFailure {
     /// The receiver never answered.
     #[error("no receiver answers")]
-    Nobody,
+    Unanswered,
     /// The receiver's system says that nothing listens on that port.
     #[error("no receiver listens there")]
     Closed,
@@ -442,7 +442,7 @@ fn failure(talk: &Talk, silence: Silence) -> SendFailure {
         Silence::Foreign => SendFailure::Foreign,
         Silence::WrongCode => SendFailure::WrongCode,
         Silence::Gone(Lost::Refused) => SendFailure::Closed,
-        Silence::Gone(_) if talk.connection.progress().acknowledged == 0 => SendFailure::Nobody,
+        Silence::Gone(_) if talk.connection.progress().acknowledged == 0 => SendFailure::Unanswered,
         Silence::Gone(why) => SendFailure::Gone { why },
     }
 }

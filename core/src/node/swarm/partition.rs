@@ -85,7 +85,7 @@ impl Coordinator {
         let ours = |part: Partition| site.leaders.get(usize::from(part.0)) == Some(&Leader::Us);
         let leader = |part: Partition| match leaders.get(usize::from(part.0)).copied() {
             // Its ledgers are not restored yet.
-            Some(Leader::Us) if !ours(part) => Leader::Nobody,
+            Some(Leader::Us) if !ours(part) => Leader::Vacant,
             some => some.unwrap_or_default(),
         };
         site.leaders = Partition::all().map(leader).collect();

@@ -237,9 +237,9 @@ impl Manager {
             }
             (Failure::DownloaderSilent, Some(_)) if said => {
                 // The uploader's report against the downloader's silence.
-                let whom = (self.client(down).peer, conn);
+                let accuser = (self.client(down).peer, conn);
                 if let Up::Client(up) = up {
-                    self.blame(now, whom, up, fx);
+                    self.blame(now, accuser, up, fx);
                 }
             }
             _ => {}

@@ -24,7 +24,7 @@ fn parcels(settings: &Settings) -> PathBuf {
 fn failed(why: ManyError, peer: SocketAddr) -> Failure {
     let again = "run the same command again: only what is missing travels";
     match why {
-        ManyError::Nobody => Failure::new(Exit::Network, format!("no sender answers at {peer}"))
+        ManyError::Unanswered => Failure::new(Exit::Network, format!("no sender answers at {peer}"))
             .next(format!(
                 "start `servent send --to N` there, and let UDP and TCP port {} through every firewall on the way",
                 peer.port()

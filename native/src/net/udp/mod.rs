@@ -65,7 +65,7 @@ pub(crate) struct UdpEndpoint {
     waiting: usize,
     complained: bool,
     refused: bool,
-    /// Datagrams that the system found too large: to whom, and how many bytes.
+    /// Datagrams that the system found too large: to which peer, and how many bytes.
     too_large: Vec<(SocketAddr, u32)>,
     pub(crate) counters: SocketCounters,
 }

@@ -25,7 +25,7 @@ use crate::unicast::Lost;
 pub enum ManyError {
     /// Nothing came back.
     #[error("no sender answers")]
-    Nobody,
+    Unanswered,
     /// The other system says that nothing listens on that port.
     #[error("no program listens there")]
     Closed,
@@ -65,7 +65,7 @@ impl ManyError {
             Silence::Foreign => Self::Foreign,
             Silence::WrongCode => Self::WrongCode,
             Silence::Gone(Lost::Refused) => Self::Closed,
-            Silence::Gone(_) if talk.connection.progress().acknowledged == 0 => Self::Nobody,
+            Silence::Gone(_) if talk.connection.progress().acknowledged == 0 => Self::Unanswered,
             Silence::Gone(why) => Self::Gone(why),
         }
     }
