@@ -148,7 +148,7 @@ struct LeaseLoop {
 }
 
 /// Removes stale members: an earlier process at this address, and any last
-/// seen long ago.
+/// seen more than a day ago.
 const JOIN: &str = "DELETE FROM servent.member WHERE id <> $1 AND
     ((name = $2 AND serves = $3) OR seen < now() - interval '1 day')";
 

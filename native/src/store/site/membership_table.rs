@@ -20,8 +20,8 @@ use crate::error::StoreFailure;
 use crate::store::damage::RowError;
 use crate::store::rows::decode;
 
-/// Removes stale members: an earlier process at the same address, and any not
-/// last seen long ago.
+/// Removes stale members: an earlier process at the same address, and any last
+/// seen more than a day ago.
 const JOIN: &str = "DELETE FROM servent.member
     WHERE id <> $1 AND serves = $2 OR seen < now() - interval '1 day'";
 

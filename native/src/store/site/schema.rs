@@ -195,7 +195,7 @@ pub(super) async fn purpose_of(
 }
 
 /// Sets the mode of a site without members. A member that was in it and only sleeps
-/// finds nothing of his own when he wakes up: every number has counted up.
+/// finds nothing of its own when it wakes up: every number has counted up.
 async fn turn_to(mode: Mode, txn: &Transaction<'_>, site: &Database) -> Result<(), StoreFailure> {
     let failed = |why| site.unusable(&why);
     let there = format!(
