@@ -23,7 +23,7 @@ export async function roomWith(size, more) {
   const song = randomBytes(size);
   writeFileSync(path.join(dir, 'long song.ogg'), song);
   const child = run(['room', path.join(dir, 'long song.ogg'), '--json', '--listen', '127.0.0.1:0', '--page', '127.0.0.1:0', '--state', path.join(dir, 'state'), '--set', `www=${WWW}`, ...more]);
-  const facts = await heard(child, ['screen', 'hashed']);
+  const facts = await heard(child, ['host', 'screen', 'hashed']);
   const close = async () => {
     await end(child);
     rmSync(dir, { recursive: true, force: true });
@@ -32,9 +32,9 @@ export async function roomWith(size, more) {
     pages.clear();
   };
   // What only the host can ask for.
-  const headers = { cookie: `servent-lab=${new URL(facts.screen.url).searchParams.get('key')}` };
+  const headers = { cookie: `servent-lab=${new URL(facts.host.url).searchParams.get('key')}` };
   const ask = (/** @type {string} */ path, /** @type {any} */ how = {}) => fetch(`${facts.room.url}${path}`, { ...how, headers: { ...headers, ...how.headers } });
-  return { song, url: facts.room.url, screen: facts.screen.url, ask, code: facts.code?.code, pid: child.pid, close };
+  return { song, url: facts.room.url, host: facts.host.url, screen: facts.screen.url, ask, code: facts.code?.code, pid: child.pid, close };
 }
 
 /** @param {import('puppeteer-core').Browser} browser @param {string} url @param {(...with_: any[]) => void} [first] what the page does before anything else @param {unknown[]} using with what */

@@ -92,7 +92,7 @@ for (const name of BROWSERS) {
     test('the host says a sentence, changes the rules and puts somebody out', async () => {
       const { page } = await join(browser, here.url);
       const host = await browser.newPage();
-      await host.goto(here.screen.replace('#room', '#host'));
+      await host.goto(here.host);
       await host.waitForSelector('host-screen .part-list li[data-hue]');
       await host.type('.host-say input', 'Look at the waltz');
       await host.click('.host-say button');
@@ -155,7 +155,7 @@ for (const name of BROWSERS) {
     test('wb_5_the_host_freezes_the_room_loses_datagrams_and_chooses_how_a_queue_is_told_to_ask', async () => {
       const { page } = await join(browser, here.url);
       const host = await browser.newPage();
-      await host.goto(here.screen.replace('#room', '#host'));
+      await host.goto(here.host);
       await host.waitForSelector('.host-freeze button:not([hidden])');
       await host.click('.host-freeze button:not([hidden])');
       await page.bringToFront();
@@ -199,7 +199,7 @@ for (const name of BROWSERS) {
       const [{ page }, other] = [await join(browser, here.url), await join(browser, here.url)];
       const named = await page.$eval('.part-me strong', (n) => n.textContent);
       const host = await browser.newPage();
-      await host.goto(here.screen.replace('#room', '#host'));
+      await host.goto(here.host);
       const press = async (/** @type {string} */ act) => {
         await host.bringToFront();
         const button = `.host-people button[aria-label="${act}: ${named}"]`;
@@ -232,7 +232,7 @@ for (const name of BROWSERS) {
       await give(giver.page, 'polka of one.ogg', polka);
       const names = await Promise.all([giver, seeker].map(({ page }) => page.$eval('.part-me strong', (n) => n.textContent ?? '')));
       const host = await browser.newPage();
-      await host.goto(here.screen.replace('#room', '#host'));
+      await host.goto(here.host);
       for (const [n, which] of ['One page', 'The other page'].entries()) {
         await host.waitForFunction((/** @type {string} */ label, /** @type {string} */ named) => [...document.querySelectorAll(`select[aria-label="${label}"] option`)].some((one) => one.textContent === named), {}, which, names[n]);
         await host.$eval(`select[aria-label="${which}"]`, (/** @type {any} */ field, named) => { field.value = [...field.options].find((/** @type {any} */ one) => one.textContent === named).value; }, names[n]);

@@ -37,7 +37,7 @@ for (const name of BROWSERS) {
       await called(page);
       const [host, screen] = [await browser.newPage(), await browser.newPage()];
       t.after(() => Promise.all([host.close(), screen.close()]));
-      await host.goto(here.screen.replace('#room', '#host'));
+      await host.goto(here.host);
       await screen.goto(here.screen);
       await host.bringToFront();
       await listed(host, 1);

@@ -135,7 +135,7 @@ for (const name of BROWSERS) {
       const one = await join(browser, here.url);
       assert.ok(await one.page.$('.part-recorded[hidden]'));
       const host = await browser.newPage();
-      await host.goto(here.screen.replace('#room', '#host'));
+      await host.goto(here.host);
       await host.waitForSelector('.host-record button:not([hidden])');
       await host.click('.host-record button:not([hidden])');
       await until(async () => (await seen(here)).recorded?.tapes === 2);

@@ -11,7 +11,7 @@ async function classOf(browser, here, n) {
   for (let i = 0; i < n; i += 1) pages.push((await join(browser, here.url)).page);
   for (const page of pages) await page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(1).called);
   const host = await browser.newPage();
-  await host.goto(here.screen.replace('#room', '#host'));
+  await host.goto(here.host);
   await host.waitForSelector('[data-begin]');
   return { pages, host };
 }
@@ -78,7 +78,7 @@ for (const name of BROWSERS) {
       await page.waitForSelector('part-screen[data-ready] .part-state[data-on]');
       await page.waitForFunction(() => document.querySelector('.part-me strong')?.textContent === 'Joerg Angstroem 1');
       const host = await browser.newPage();
-      await host.goto(here.screen.replace('#room', '#host'));
+      await host.goto(here.host);
       await host.waitForFunction((/** @type {string} */ code) => document.querySelector('.host-secret')?.textContent === code, {}, here.code);
       await host.$eval('.host-secret + div button', (/** @type {any} */ button) => button.click());
       await host.waitForFunction((/** @type {string} */ code) => document.querySelector('.host-secret')?.textContent?.length === 5 && document.querySelector('.host-secret')?.textContent !== code, {}, here.code);
@@ -107,7 +107,7 @@ for (const name of BROWSERS) {
       await shut.waitForSelector(`${verdict('socket')}[data-verdict="fails"]`);
       assert.match(await shut.$eval(verdict('socket'), (/** @type {any} */ row) => row.textContent), /hotspot/);
       const host = await browser.newPage();
-      await host.goto(here.screen.replace('#room', '#host'));
+      await host.goto(here.host);
       await says(host, 'reaches others directly');
       await Promise.all([shut.close(), host.close()]);
       await here.close();
