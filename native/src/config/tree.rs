@@ -150,14 +150,26 @@ fn coerce(key: &str, old: &Value, raw: Raw) -> Result<Value, ExpectedValue> {
             })
             .collect(),
         (Value::Array(_), Raw::Text(text)) => {
-            let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
-            Ok(items.map(|item| Value::from(spelling::meant(key, item))).collect())
+            Ok(list(&text).iter().map(|item| Value::from(spelling::meant(key, item))).collect())
         }
         (Value::Array(_), _) => Err(ExpectedValue::List),
         (_, Raw::Text(text)) => Ok(Value::from(spelling::meant(key, &text))),
         (_, Raw::Other(what)) => Err(ExpectedValue::TextNot(what)),
         (_, _) => Err(ExpectedValue::Text),
     }
+}
+
+/// A list as people write it, `a, b`, or as a file has it, `["a", "b"]`.
+fn list(text: &str) -> Vec<String> {
+    #[derive(serde::Deserialize)]
+    struct WrittenList {
+        items: Vec<String>,
+    }
+    let written = toml::from_str(&format!("items = {text}"));
+    written.map(|WrittenList { items }| items).unwrap_or_else(|_| {
+        let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+        items.map(str::to_owned).collect()
+    })
 }
 
 /// The known word closest in spelling, if any is close enough.
@@ -185,6 +197,15 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_is_written_with_commas_or_as_in_a_file() {
+        for text in ["a.example, b.example", "[\"a.example\", 'b.example']"] {
+            assert_eq!(list(text), ["a.example", "b.example"], "{text}");
+        }
+        assert_eq!(list("[::]:6346,0.0.0.0:6346"), ["[::]:6346", "0.0.0.0:6346"]);
+        assert!(list("").is_empty() && list("[]").is_empty());
+    }
 
     #[test]
     fn a_setting_is_found_by_its_flag_and_without_its_table() {
