@@ -60,7 +60,7 @@ impl Validators {
     /// The same with the tag of before, for a client that goes on with it: it must
     /// find the tag that its bytes came with, and has no way to know that the other
     /// one is of the same content.
-    pub(super) fn as_formerly(self) -> Self {
+    pub(super) fn with_former_tag(self) -> Self {
         Self { tag: self.former.or(self.tag), former: None, ..self }
     }
 

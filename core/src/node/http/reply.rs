@@ -127,7 +127,7 @@ impl<'a> ReplyWriter<'a> {
         let (status, reason) = if partial { (206, "Partial Content") } else { (200, "OK") };
         let mut head = self.head(status, reason);
         let validators = Validators::from_subject(file.subject);
-        let validators = if former { validators.as_formerly() } else { validators };
+        let validators = if former { validators.with_former_tag() } else { validators };
         self.represent_as(validators, file, &mut head);
         if partial {
             let size = Some(file.subject.size);
