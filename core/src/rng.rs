@@ -4,6 +4,7 @@
 //! sampling code of a general library.
 
 use alloc::boxed::Box;
+use core::fmt;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
@@ -18,12 +19,21 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 /// assert!((1..=6).contains(&dice.between(1, 6)));
 /// assert_eq!(root.fork("dice", 0).next_u64(), Rng::new(42).fork("dice", 0).next_u64());
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Rng {
     seed: u64,
     /// Created when the first number is drawn: a stream takes three hundred
     /// bytes, and many are only forked from.
     stream: Option<Box<ChaCha8Rng>>,
+}
+
+/// Shows how far the stream was read, too: two streams that print the same give
+/// the same numbers.
+impl fmt::Debug for Rng {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let drawn = self.stream.as_ref().map(|stream| stream.get_word_pos());
+        f.debug_struct("Rng").field("seed", &self.seed).field("drawn", &drawn).finish()
+    }
 }
 
 impl Rng {

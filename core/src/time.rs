@@ -54,7 +54,26 @@ impl Instant {
     }
 }
 
+/// A number of microseconds that says so in its `format`, so that a program can
+/// tell it from a count and let people write `30s`.
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Duration {
+    fn schema_name() -> alloc::borrow::Cow<'static, str> {
+        "Duration".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "integer", "minimum": 0, "format": Self::FORMAT })
+    }
+}
+
 impl Duration {
+    /// The `format` of a duration in a JSON schema.
+    pub const FORMAT: &str = "microseconds";
     /// No time.
     pub const ZERO: Self = Self(0);
     /// The longest time there is.

@@ -2,29 +2,20 @@
 //! machine, in every build, and in every browser.
 
 use servent_core::time::Instant;
-use servent_sim::queue::{QueueWorld, presets};
-use servent_sim::{routing, swarm, unicast};
+use servent_sim::registry::ProtocolId;
+use servent_sim::{RegisteredProtocol, World, for_protocol};
 
 fn main() {
-    for scenario in presets::all() {
-        let mut world: QueueWorld = QueueWorld::new(&scenario);
-        let mut records = Vec::new();
-        world.run_until(Instant::ZERO + scenario.horizon, &mut records);
-        println!("{} {:016x}", scenario.id, world.digest());
+    for protocol in ProtocolId::listed() {
+        for_protocol!(protocol, print());
     }
-    for scenario in unicast::presets::all() {
-        let mut world = unicast::UnicastWorld::new(&scenario);
-        world.run_until(Instant::ZERO + scenario.horizon, &mut Vec::new());
-        println!("{} {:016x}", scenario.id, world.digest());
-    }
-    for scenario in routing::presets::all() {
-        let mut world = routing::RoutingWorld::new(&scenario);
-        world.run_until(Instant::ZERO + scenario.horizon, &mut Vec::new());
-        println!("{} {:016x}", scenario.id, world.digest());
-    }
-    for scenario in swarm::presets::all() {
-        let mut world = swarm::SwarmWorld::new(&scenario);
-        world.run_until(Instant::ZERO + scenario.horizon, &mut Vec::new());
-        println!("{} {:016x}", scenario.id, world.digest());
+}
+
+fn print<P: RegisteredProtocol>() {
+    for mut scenario in P::presets() {
+        let mut world = World::<P>::new(&scenario);
+        let horizon = *P::parts(&mut scenario).horizon;
+        world.run_until(Instant::ZERO + horizon, &mut Vec::new());
+        println!("{} {:016x}", P::about(&scenario).id, world.digest());
     }
 }

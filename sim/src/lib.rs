@@ -64,17 +64,25 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+#[macro_use]
+pub mod registry;
 mod action;
 mod bench;
 mod calendar;
 mod check;
+#[doc(hidden)]
+pub mod echo;
 mod error;
+#[doc(hidden)]
+pub mod explore;
 #[doc(hidden)]
 pub mod lesson;
 mod links;
 pub mod queue;
 pub mod routing;
 mod seed;
+#[doc(hidden)]
+pub mod shrink;
 mod strict;
 pub mod swarm;
 mod timeline;
@@ -85,5 +93,6 @@ pub use self::action::At;
 pub use self::bench::Bench;
 pub use self::check::{LIMIT, Oracle, Violation};
 pub use self::error::{ScenarioError, ScenarioMistake};
+pub use self::registry::RegisteredProtocol;
 pub use self::timeline::{Branch, Keyframes, Timeline};
 pub use self::world::{Life, Protocol, World};

@@ -5,7 +5,8 @@
 use std::fs;
 use std::path::Path;
 
-use servent_sim::lesson::{ALL, Help, Lesson, Topic};
+use servent_sim::lesson::{ALL, Help, Lesson};
+use servent_sim::registry::ProtocolId;
 
 /// Seeds of each lesson.
 const SEEDS: u64 = 200;
@@ -25,7 +26,7 @@ fn lessons() -> Vec<(String, String)> {
     all
 }
 
-fn hold(view: Topic) {
+fn hold(view: ProtocolId) {
     let mut count = 0;
     for (name, text) in lessons() {
         let lesson = Lesson::proofread(&text).unwrap_or_else(|why| panic!("{name}: {why}"));
@@ -42,28 +43,28 @@ fn hold(view: Topic) {
 
 #[test]
 fn lessons_of_the_queue_hold() {
-    hold(Topic::Queue);
+    hold(ProtocolId::Queue);
 }
 
 #[test]
 fn lessons_of_routing_hold() {
-    hold(Topic::Routing);
+    hold(ProtocolId::Routing);
 }
 
 #[test]
 fn lessons_of_unicast_hold() {
-    hold(Topic::Unicast);
+    hold(ProtocolId::Unicast);
 }
 
 #[test]
 fn lessons_of_the_swarm_hold() {
-    hold(Topic::Swarm);
+    hold(ProtocolId::Swarm);
 }
 
 /// Over the three lessons of a protocol the help fades.
 #[test]
 fn each_protocol_has_three_lessons_with_less_and_less_help() {
-    for view in [Topic::Queue, Topic::Routing, Topic::Unicast, Topic::Swarm] {
+    for view in ProtocolId::listed() {
         let all = servent_sim::lesson::all();
         let help: Vec<Help> = all.iter().filter(|l| l.view == view).map(|l| l.help).collect();
         assert_eq!(help, [Help::Worked, Help::Partial, Help::Goal], "{view:?}");

@@ -1,9 +1,9 @@
 //! The core in the browser and in Node: simulated worlds, recordings of servents to be
 //! replayed, and a servent in the page ([`Peer`]).
 //!
-//! A class for each protocol ([`Queue`], [`Routing`], [`Unicast`], [`Swarm`])
-//! has the queries that only its view needs; [`Tape`] is a recorded servent.
-//! Each of them has a [`Run`] with the queries common to all: where the cursor
+//! [`World`] is a simulated world of any registered protocol; a class for each
+//! ([`Queue`], [`Routing`], [`Unicast`], [`Swarm`]) has the queries that only its
+//! view needs. [`Tape`] is a recorded servent. Each of them has a [`Run`] with the queries common to all: where the cursor
 //! is, what happened, why, and what if.
 //!
 //! Values are passed as JavaScript objects, per-frame data as typed arrays;
@@ -23,7 +23,7 @@ mod tape;
 mod unicast;
 mod value;
 
-pub use lab::Run;
+pub use lab::{Run, World};
 pub use lesson::Lesson;
 pub use passages::chapter;
 pub use peer::Peer;

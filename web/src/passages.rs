@@ -7,13 +7,14 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use crate::value::{QueryResult, give};
 
 /// The texts of `docs/spec`.
-const TEXTS: [&str; 6] = [
+const TEXTS: [&str; 7] = [
     include_str!("../../docs/spec/queue.md"),
     include_str!("../../docs/spec/routing.md"),
     include_str!("../../docs/spec/unicast.md"),
     include_str!("../../docs/spec/swarm.md"),
     include_str!("../../docs/spec/site.md"),
     include_str!("../../docs/spec/browser.md"),
+    include_str!("../../docs/spec/explore.md"),
 ];
 
 /// A passage.

@@ -33,6 +33,20 @@ function carried() {
 /** The module's bytes, for whoever runs it beside the page. */
 export const bytesOf = async () => (await (carried() || fetch(where()))).arrayBuffer();
 
+/**
+ * The world of a scenario as the class of its protocol, which answers its view's questions; the world itself for a protocol that has none.
+ * @param {string} protocol @param {any} scenario @param {import('./types').Checkpoint|null} [claim] that of a file
+ * @returns {any}
+ */
+export function worldOf(protocol, scenario, claim) {
+  const world = claim === undefined ? core.World.fromScenario(protocol, scenario) : core.World.fromWorld(protocol, scenario, claim);
+  const own = /** @type {any} */ (world)[protocol];
+  if (!own) return world;
+  const source = own.call(world);
+  world.free();
+  return source;
+}
+
 /** After a panic: a fresh instance. Nothing that was made before may be used any more. */
 export const restart = () => core.__wbg_reset_state();
 

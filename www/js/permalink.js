@@ -5,7 +5,7 @@
  */
 import { inLink } from '#lab/language.js';
 import { classLink, lockInLink } from '#lab/lock.js';
-import { OPENING, VIEWS } from '#lab/views.js';
+import { OPENING, VIEWS, hasView } from '#lab/views.js';
 
 /** @import * as T from './types' */
 /** @import { Run } from './session/run.js' */
@@ -96,7 +96,8 @@ const MODES = ['single', 'compare', 'events'];
 export function viewIn(fragment) {
   const [, view = ''] = /^#1\/(\w+)/.exec(fragment) ?? [];
   // Older links name a way to look at the first view there.
-  return view === '' ? OPENING : VIEWS.find((id) => id === view) ?? VIEWS[0];
+  if (view === '') return OPENING;
+  return hasView(view) ? view : VIEWS[0];
 }
 
 /**
@@ -121,7 +122,7 @@ export async function openLink(session, fragment, teach) {
       if (!args.has('t')) return { opened: true };
     } else if (packed) session.openScenario(JSON.parse(await unpack(packed)));
     // A link that names a view alone leads to its first story.
-    else if (!args.has('p') && VIEWS.includes(view)) session.openPreset(session.view.presets()[0].id);
+    else if (!args.has('p') && hasView(view)) session.openPreset(session.view.presets()[0].id);
     else if (!session.openPreset(args.get('p') ?? '')) throw new Error('no such story');
     if (mode) session.setMode(mode);
     const faults = args.get('f');

@@ -48,7 +48,16 @@ export const VIEWS = /** @type {readonly string[]} */ (['queue', 'routing', 'uni
 /** @type {Record<string, View>} */
 const known = { queue };
 /** @type {Record<string, () => Promise<Record<string, View>>>} */
-const later = { routing: () => import('#lab/routing/view.js'), unicast: () => import('#lab/unicast/view.js'), swarm: () => import('#lab/swarm/view.js') };
+const later = {
+  routing: () => import('#lab/routing/view.js'),
+  unicast: () => import('#lab/unicast/view.js'),
+  swarm: () => import('#lab/swarm/view.js'),
+  // The worked example of CONTRIBUTING.md: a link opens it, no tab does.
+  echo: () => import('#lab/echo/view.js'),
+};
+
+/** Whether there is such a view, example or not. @param {string} id */
+export const hasView = (id) => Object.hasOwn(known, id) || Object.hasOwn(later, id);
 
 /** A view, loaded when it is first wanted. @param {string} id @returns {Promise<View>} */
 export async function viewOf(id) {

@@ -14,9 +14,10 @@ import { WWW } from './serve.js';
  * @returns {string[]}
  */
 function run(core) {
-  const told = ['Queue', 'Unicast', 'Routing', 'Swarm'];
-  return told.flatMap((name) => core[name].presets().map((/** @type {any} */ { id, scenario }) => {
-    const world = core[name].fromScenario(scenario);
+  // Examples are no part of it.
+  const protocols = core.World.protocols().filter((/** @type {string} */ name) => name !== 'echo');
+  return protocols.flatMap((/** @type {string} */ name) => core.World.presets(name).map((/** @type {any} */ { id, scenario }) => {
+    const world = core.World.fromScenario(name, scenario);
     const run = world.run();
     run.seek(run.horizon());
     const line = `${id} ${run.digest()}`;

@@ -8,6 +8,7 @@ use crate::time::Duration;
 /// [`Config::time_scale`] shortens all of them together for tests. Times that a
 /// server announces are never scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Config {
     /// Maximum number of downloads at a time; a further one waits its turn.

@@ -75,7 +75,9 @@ pub(super) struct Download {
 impl Download {
     pub(super) fn new(row: PartRow, cx: &FetchCx<'_>) -> Self {
         let PartRow { fetch, get, size, have, tickets, version } = row;
-        let have = RangeSet::new(&have);
+        // A body of unknown length that nothing vouches for begins anew.
+        let begins = size.is_none() && version.is_silent() && get.sha1.is_none();
+        let have = RangeSet::new(if begins { &[] } else { &have });
         // A source that told the size or gave a place was reached in an earlier
         // run.
         let strangers = size.is_none() && tickets.is_empty();

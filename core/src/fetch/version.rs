@@ -84,8 +84,14 @@ impl FileVersion {
         self.common(other).any(|(a, b)| a == b)
     }
 
-    /// True when they contradict each other.
+    /// True when they contradict each other. The same strong tag settles it: it
+    /// is of the same bytes, whatever date the server gives today (RFC 9110
+    /// §8.8.3).
     pub(super) fn conflicts(&self, other: &Self) -> bool {
+        let strong = |version: &Self| version.etag.clone().filter(|tag| tag.starts_with('"'));
+        if strong(self).is_some_and(|tag| strong(other) == Some(tag)) {
+            return false;
+        }
         self.common(other).any(|(a, b)| a != b)
     }
 
@@ -248,6 +254,13 @@ impl Download {
         let silent = self.sha1.is_none() && self.version.is_silent() && !self.have.is_empty();
         let Some(src) = self.sources.get_mut(&no) else { return };
         src.overlapped = false;
+        if silent && self.size.is_none() {
+            // Bytes of a body of unknown length can only come again from the
+            // beginning, and nothing could be compared before that.
+            src.forget();
+            self.have = RangeSet::default();
+            return;
+        }
         if src.joined && silent {
             src.disown();
             self.resumed = true;
@@ -310,6 +323,9 @@ mod tests {
         assert!(old.agrees(&touched) && old.conflicts(&touched));
         assert!(!old.conflicts(&version("X: y")) && !old.agrees(&version("X: y")));
         assert!(!old.conflicts(&version("ETag: W/\"a\"")), "the same tag, weakened on its way");
+        assert!(!old.conflicts(&version("ETag: \"a\"\r\nLast-Modified: Tue")), "the same bytes");
+        let weak = version("ETag: W/\"a\"\r\nLast-Modified: Tue");
+        assert!(old.conflicts(&weak), "a weak tag may be of other bytes");
         assert!(version("Digest: sha-256=a").conflicts(&version("Digest: sha-256=b")));
         assert!(!version("Digest: sha-256=a").conflicts(&version("Digest: md5=b")));
     }

@@ -14,6 +14,7 @@ use crate::wire::http::HeadLimits;
 
 /// Everything that shapes a node's decisions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Config {
     /// `Server` and `User-Agent`.
@@ -89,6 +90,7 @@ impl NodeLimits {
 
 /// What a stranger can make us spend. Reaching one is an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct NodeLimits {
     /// Connections in total.

@@ -10,6 +10,7 @@ use crate::time::Duration;
 /// Limits of the inbox, into which visitors upload files. There is one as soon
 /// as the host says what is in it ([`super::DiskInput::Inbox`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct InboxLimits {
     /// Bytes of one file.

@@ -7,6 +7,7 @@ use crate::time::Duration;
 /// How waiting clients are scheduled to ask. Order, ids, what is remembered and
 /// the penalties for faults are the same under both.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum QueuePolicy {
     /// By position alone, as in the specifications.
@@ -19,6 +20,7 @@ pub enum QueuePolicy {
 /// Limits and intervals of the upload queue. Intervals are at full scale;
 /// [`Config::time_scale`] shortens all of them together for tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Config {
     /// How waiting clients are scheduled to ask.

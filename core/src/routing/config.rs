@@ -8,6 +8,7 @@ use crate::time::Duration;
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PushRouting {
     /// Along the route the hit came by, backwards (RT-3).
@@ -20,6 +21,7 @@ pub enum PushRouting {
 /// Limits and intervals of the router. Intervals are at full scale;
 /// [`Config::time_scale`] shortens all of them together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Config {
     /// Forward the queries of others. A node that does not is a leaf.

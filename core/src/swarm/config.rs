@@ -8,6 +8,7 @@ use crate::time::Duration;
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum SwarmPolicy {
     /// Exactly the rules of 2004. They deadlock.
@@ -19,6 +20,7 @@ pub enum SwarmPolicy {
 
 /// Limits and intervals of the coordinator. Ratios are in thousandths.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Config {
     /// By which rules pieces are given: `adaptive`, or `seed2004` as the text has

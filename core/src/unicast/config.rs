@@ -9,6 +9,7 @@ use crate::wire::unicast::Seal;
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Profile {
     /// Exactly as the design says: one task, every [`Config::task_interval`],
@@ -23,6 +24,7 @@ pub enum Profile {
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Congestion {
     /// Nothing but the windows. For private networks: elsewhere it takes
@@ -43,6 +45,7 @@ pub enum Congestion {
 /// Limits and intervals of the reliable unicast. Intervals are at full scale;
 /// [`Config::time_scale`] shortens all of them together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// How retransmissions are timed.

@@ -84,6 +84,7 @@ mod view;
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use core::fmt;
 use core::hash::{BuildHasher as _, Hasher as _};
 use core::net::{IpAddr, SocketAddr};
 
@@ -198,6 +199,17 @@ impl Endpoint {
     #[must_use]
     pub const fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// All that its future depends on besides its configuration, for
+    /// exploration: two endpoints that print the same behave the same. Counters
+    /// are no part of it.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn future(&self) -> impl fmt::Debug + '_ {
+        let Self { rng, peers, tombstones, held, grown, looks, dirty, dirty_since, .. } = self;
+        let Self { agenda, rest, .. } = self;
+        (rng, peers, tombstones, held, grown, looks, dirty, dirty_since, (agenda, rest))
     }
 
     /// Totals since the start.

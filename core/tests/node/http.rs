@@ -3,7 +3,7 @@
 use crate::node_support;
 
 use node_support::{CHANGED, Host, config, get, header, status};
-use servent_core::node::{ConnInput, DiskInput, Input, NodeLimit};
+use servent_core::node::{Config, ConnInput, DiskInput, Input, NodeLimit};
 use servent_core::time::Duration;
 
 fn head_request(target: &str, extra: &str) -> String {
@@ -77,8 +77,13 @@ fn a_condition_is_judged_before_the_queue_is_asked() {
         ("Range: bytes=5000-\r\nIf-Range: \"nope\"".into(), 200),
     ];
     for (condition, wanted) in cases {
+        let known = if condition.contains(former) { former } else { &tag };
         let reply = asked(&get(0, &format!("{condition}\r\n")));
         assert_eq!(status(&reply), wanted, "{condition}\n{reply}");
+        if wanted == 206 {
+            // A client that goes on finds the tag that its first bytes came with.
+            assert_eq!(header(&reply, "ETag"), Some(known), "{condition}");
+        }
         if wanted == 304 {
             assert_eq!(header(&reply, "ETag"), Some(&tag[..]));
             assert!(reply.ends_with("\r\n\r\n") && header(&reply, "Content-Length").is_none());
@@ -392,5 +397,27 @@ fn a_page_elsewhere_gets_no_slot_and_no_place() {
         let typed = host.accept(&format!("127.0.0.1:{}", n * 2 + 2));
         let target = rebound.replace("evil.example", "127.0.0.1:6346").replace("GET", "HEAD");
         assert_eq!(status(&host.say(typed, &target)), 200);
+    }
+}
+
+/// The owner's names, and those of a certificate, of which some cover one label.
+#[test]
+fn names_that_the_owner_gave_are_answered() {
+    let hosts = ["share.example.org".into(), "*.example.net".into()].into();
+    let mut host = Host::new(Config { hosts, ..config() }, &[10]);
+    for (n, (name, wanted)) in [
+        ("share.example.org", 200),
+        ("SHARE.example.org:6346", 200),
+        ("a.example.net", 200),
+        ("example.net", 421),
+        ("a.b.example.net", 421),
+        ("other.example.org", 421),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let conn = host.accept(&format!("127.0.0.1:{}", n + 1));
+        let reply = host.say(conn, &format!("HEAD / HTTP/1.1\r\nHost: {name}\r\n\r\n"));
+        assert_eq!(status(&reply), wanted, "{name}: {reply}");
     }
 }

@@ -296,6 +296,8 @@ fn known_as(
     private: bool,
 ) -> ServentOptions {
     if let Some(identity) = identity {
+        // The names of a certificate are names that the owner gave.
+        options.node.hosts.extend_from_slice(identity.ours.names());
         options.identity = Some(identity.ours.clone());
         options.node.callable = false; // Peers do not expect TLS when they open a connection.
     }

@@ -1,10 +1,7 @@
 //! The configuration as text: a file that can be read back, or JSON.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
 
-use super::tree::DURATIONS;
 use super::{Config, Origin, explain, units};
 
 /// A TOML file; each value with its origin in a comment, and with its meaning
@@ -12,16 +9,15 @@ use super::{Config, Origin, explain, units};
 pub(super) fn toml(config: &Config, explained: bool) -> String {
     let mut out = String::new();
     let mut table = "";
-    let meanings = if explained { explain::all() } else { BTreeMap::new() };
     for (key, value, origin) in config.rows() {
         let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
         if section != table {
             out.push_str(&format!("\n[{section}]\n"));
             table = section;
         }
-        if let Some(meaning) = meanings.get(key) {
+        if let Some(setting) = explain::setting(key).filter(|_| explained) {
             out.push('\n');
-            meaning.iter().for_each(|line| out.push_str(&format!("# {line}\n")));
+            setting.meaning.iter().for_each(|line| out.push_str(&format!("# {line}\n")));
         }
         let line = match value {
             Value::Null => format!("# {name} ="),
@@ -39,7 +35,7 @@ pub(super) fn toml(config: &Config, explained: bool) -> String {
 pub(super) fn json(config: &Config) -> Value {
     let rows = config.rows().map(|(key, value, origin)| {
         let value = match value.as_u64() {
-            Some(us) if DURATIONS.contains(&key) => Value::from(units::print(us)),
+            Some(us) if explain::is_duration(key) => Value::from(units::print(us)),
             _ => value.clone(),
         };
         (key.to_owned(), json!({ "value": value, "origin": origin.to_string() }))
@@ -49,7 +45,7 @@ pub(super) fn json(config: &Config) -> Value {
 
 pub(super) fn written(key: &str, value: &Value) -> String {
     match value.as_u64() {
-        Some(us) if DURATIONS.contains(&key) => format!("\"{}\"", units::print(us)),
+        Some(us) if explain::is_duration(key) => format!("\"{}\"", units::print(us)),
         _ => toml::Value::try_from(value).map_or_else(|_| value.to_string(), |v| v.to_string()),
     }
 }

@@ -4,13 +4,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use directories::ProjectDirs;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use servent::{Database, DatabaseUrlError, Durability, TraceFile};
 use servent_core::{node, queue, routing, swarm, unicast};
 
 /// Every setting of the program. The fields of [`node::Config`] stand beside
 /// its own, so that a file says `agent = …` and `[queue]`, `[limits]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct Settings {
     /// Addresses to listen on.
@@ -47,6 +48,7 @@ pub(crate) struct Settings {
     /// -T`; `[inbox]` limits them. Nothing is taken without.
     pub(crate) accept: Option<PathBuf>,
     /// Where the lab listens, `off` for nowhere.
+    #[schemars(with = "String")]
     pub(crate) lab: LabAddress,
     /// The lab may listen where others reach it. Every visitor then sees its page
     /// and its counters; a visitor with the link and its key reads everything, the
@@ -92,6 +94,7 @@ pub(crate) struct Settings {
     pub(crate) swarm: swarm::Config,
     /// The protocols' own limits and intervals.
     #[serde(flatten, with = "protocols")]
+    #[schemars(skip)] // Its schema is that of `node::Config`, of which some cannot be set.
     pub(crate) node: node::Config,
 }
 

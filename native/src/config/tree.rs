@@ -8,78 +8,7 @@ use serde_json::Value;
 use super::error::{ExpectedValue, SettingError};
 use super::file::Raw;
 use super::settings::Settings;
-use super::{Origin, spelling, units};
-
-/// The settings that are durations: microseconds inside, `30s` outside.
-pub(super) const DURATIONS: &[&str] = &[
-    "queue.early_tolerance",
-    "queue.remanence",
-    "queue.sleep_window",
-    "queue.hold",
-    "queue.hold_plain",
-    "queue.slot_reserve",
-    "queue.slot_reserve_contested",
-    "queue.entitled_reserve",
-    "queue.continue_hold",
-    "queue.turn_time",
-    "queue.turn_hold",
-    "queue.call_spacing",
-    "queue.hammer_pause",
-    "fetch.dial_deadline",
-    "fetch.answer_deadline",
-    "fetch.spare_time",
-    "fetch.stall_window",
-    "fetch.tree_deadline",
-    "fetch.reconnect",
-    "fetch.backoff",
-    "fetch.backoff_most",
-    "fetch.busy_retry",
-    "fetch.site_retry",
-    "fetch.first_contact",
-    "fetch.giv_deadline",
-    "fetch.place.interval",
-    "fetch.place.margin",
-    "fetch.place.shortest",
-    "fetch.place.lifetime_slack",
-    "fetch.place.longest",
-    "limits.request_deadline",
-    "limits.idle_deadline",
-    "limits.reader_window",
-    "inbox.window",
-    "overlay.host_life",
-    "overlay.keywords_every",
-    "overlay.retry",
-    "overlay.refused",
-    "overlay.router.step_every",
-    "overlay.router.tables_every",
-    "overlay.router.search_life",
-    "overlay.router.merge_every",
-    "overlay.router.query_life",
-    "overlay.router.push_life",
-    "overlay.router.duplicate_life",
-    "overlay.router.stall",
-    "overlay.router.ping_answer",
-    "overlay.router.ping_every",
-    "overlay.router.silence",
-    "overlay.router.push_window",
-    "swarm.purge",
-    "swarm.transfer_timeout",
-    "swarm.confirm_timeout",
-    "swarm.failure_decay",
-    "swarm.port_change",
-    "swarm.piece_time",
-    "swarm.register_timeout",
-    "unicast.tombstone_time",
-    "unicast.task_interval",
-    "unicast.ack_delay",
-    "unicast.initial_rtt",
-    "unicast.rto_min",
-    "unicast.rto_max",
-    "unicast.conn_expiry",
-    "unicast.conn_close",
-    "unicast.unreachable",
-    "unicast.blackout",
-];
+use super::{Origin, explain, spelling, units};
 
 /// Flags of `servent share` that are called otherwise than their settings.
 const FLAGS: [(&str, &str); 3] = [
@@ -189,7 +118,7 @@ fn leaves(prefix: &str, value: &Value, out: &mut Vec<String>) {
 
 /// Converts what was written to the type the key had before.
 fn coerce(key: &str, old: &Value, raw: Raw) -> Result<Value, ExpectedValue> {
-    if DURATIONS.contains(&key) {
+    if explain::is_duration(key) {
         return match &raw {
             Raw::Text(text) => units::parse(text),
             Raw::Integer(s) => u64::try_from(*s).ok().and_then(|s| s.checked_mul(1_000_000)),
@@ -221,14 +150,26 @@ fn coerce(key: &str, old: &Value, raw: Raw) -> Result<Value, ExpectedValue> {
             })
             .collect(),
         (Value::Array(_), Raw::Text(text)) => {
-            let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
-            Ok(items.map(|item| Value::from(spelling::meant(key, item))).collect())
+            Ok(list(&text).iter().map(|item| Value::from(spelling::meant(key, item))).collect())
         }
         (Value::Array(_), _) => Err(ExpectedValue::List),
         (_, Raw::Text(text)) => Ok(Value::from(spelling::meant(key, &text))),
         (_, Raw::Other(what)) => Err(ExpectedValue::TextNot(what)),
         (_, _) => Err(ExpectedValue::Text),
     }
+}
+
+/// A list as people write it, `a, b`, or as a file has it, `["a", "b"]`.
+fn list(text: &str) -> Vec<String> {
+    #[derive(serde::Deserialize)]
+    struct WrittenList {
+        items: Vec<String>,
+    }
+    let written = toml::from_str(&format!("items = {text}"));
+    written.map(|WrittenList { items }| items).unwrap_or_else(|_| {
+        let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+        items.map(str::to_owned).collect()
+    })
 }
 
 /// The known word closest in spelling, if any is close enough.
@@ -258,6 +199,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_list_is_written_with_commas_or_as_in_a_file() {
+        for text in ["a.example, b.example", "[\"a.example\", 'b.example']"] {
+            assert_eq!(list(text), ["a.example", "b.example"], "{text}");
+        }
+        assert_eq!(list("[::]:6346,0.0.0.0:6346"), ["[::]:6346", "0.0.0.0:6346"]);
+        assert!(list("").is_empty() && list("[]").is_empty());
+    }
+
+    #[test]
     fn a_setting_is_found_by_its_flag_and_without_its_table() {
         let tree = Tree::new(&Settings::default());
         for (said, meant) in [
@@ -274,36 +224,6 @@ mod tests {
         }
         for (_, key) in FLAGS {
             assert!(tree.keys().any(|known| known == key), "{key}");
-        }
-    }
-
-    #[test]
-    fn every_length_of_time_is_known_as_one() {
-        let sources = [
-            ("queue", include_str!("../../../core/src/queue/config.rs")),
-            ("limits", include_str!("../../../core/src/node/config.rs")),
-            ("fetch", include_str!("../../../core/src/fetch/config.rs")),
-            ("fetch.place", include_str!("../../../core/src/queue/client/config.rs")),
-            ("overlay", include_str!("../../../core/src/node/overlay/config.rs")),
-            ("overlay.router", include_str!("../../../core/src/routing/config.rs")),
-            ("swarm", include_str!("../../../core/src/swarm/config.rs")),
-            ("unicast", include_str!("../../../core/src/unicast/config.rs")),
-            ("inbox", include_str!("../../../core/src/node/inbox.rs")),
-        ];
-        let mut declared: Vec<String> = Vec::new();
-        for (table, source) in sources {
-            let fields = source.lines().filter_map(|l| l.trim().strip_suffix(": Duration,"));
-            declared.extend(
-                fields.filter_map(|f| f.strip_prefix("pub ")).map(|name| format!("{table}.{name}")),
-            );
-        }
-        let mut known: Vec<&str> = DURATIONS.to_vec();
-        known.sort_unstable();
-        declared.sort();
-        assert_eq!(known, declared);
-        let tree = Tree::new(&Settings::default());
-        for key in DURATIONS {
-            assert!(tree.get(key).is_some_and(Value::is_u64), "{key} is no setting");
         }
     }
 }

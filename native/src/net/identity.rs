@@ -12,12 +12,14 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
+use webpki::EndEntityCert;
 
 /// A certificate with its key.
 #[derive(Debug, Clone)]
 pub struct Identity {
     config: Arc<ServerConfig>,
     fingerprint: String,
+    names: Vec<String>,
 }
 
 /// Why there is no identity.
@@ -58,6 +60,8 @@ impl Identity {
         let chain = chain.map_err(|e| wrong(&e))?;
         let Some(first) = chain.first() else { return Err(wrong(&"there is no certificate")) };
         let fingerprint = fingerprint(first);
+        let parsed = EndEntityCert::try_from(first).map_err(|e| wrong(&e))?;
+        let names = parsed.valid_dns_names().map(str::to_owned).collect();
         let key = PrivateKeyDer::from_pem_slice(&text(key)?).map_err(|e| wrong(&e))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
@@ -67,7 +71,7 @@ impl Identity {
             .with_single_cert(chain, key);
         let mut config = config.map_err(|e| wrong(&e))?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Self { config: Arc::new(config), fingerprint })
+        Ok(Self { config: Arc::new(config), fingerprint, names })
     }
 
     /// A self-signed certificate for these names and addresses: created once
@@ -93,6 +97,11 @@ impl Identity {
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
+    }
+
+    /// The host names of the certificate, some perhaps as `*.example.org`.
+    pub fn names(&self) -> &[String] {
+        &self.names
     }
 
     pub(super) fn config(&self) -> Arc<ServerConfig> {

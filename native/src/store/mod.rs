@@ -43,7 +43,9 @@ pub(crate) use self::site::{Lines, Purpose, SiteStore};
 use crate::error::StoreFailure;
 
 /// What kind of crash a promise survives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Durability {
     /// A crash of the process.

@@ -48,7 +48,7 @@ fn ctrl_c_at_the_question_takes_nothing_and_the_sender_hears_it() {
         complains(&finish(sender), 3, "the receiver was stopped before its user agreed");
         let said = terminal.shows("nothing was written");
         assert!(
-            said.contains("\nservent: song.ogg from 127.0.0.1:"),
+            said.contains("\r\nservent: "), // The question was withdrawn, or was not answered.
             "a line of its own: {said:?}"
         );
         assert_eq!(running.end().code(), Some(130), "{more:?}");

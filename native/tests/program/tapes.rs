@@ -120,7 +120,7 @@ fn asked(
 fn the_tape_of_a_download_with_a_liar_among_its_sources() {
     let place = Place::new();
     let bytes = noise(1_500_000);
-    let slow = ["--set", "upload_rate=1500000"];
+    let slow = ["--set", "upload_rate=1500000", "--trace", "honest.sqlog"];
     let honest = sharing(&place, "honest", ("film", &bytes), &slow);
     let urn = Wire::connect(honest.at)
         .get("/get/0/film", &["Range: bytes=0-0", "Connection: close"])
@@ -136,6 +136,7 @@ fn the_tape_of_a_download_with_a_liar_among_its_sources() {
     stopped(honest);
     let told = ["fetch:tree_learnt", "fetch:piece_wrong", "fetch:source_lost"];
     happens_again(&place, "get.sqlog", &told);
+    happens_again(&place, "honest.sqlog", &["conn:accepted", "conn:started"]);
 }
 
 /// The bytes of a datagram in a packet over IPv4.

@@ -99,7 +99,7 @@ fn a_broken_rule_is_told_and_has_its_exit_code() {
     let place = Place::new();
     // Ten times its horizon is all the time a run gets to settle: 100 MB do
     // not come through in that, so a download is left undone.
-    let scenario = r#"{"id":"hurry","horizon":1000000,
+    let scenario = r#"{"protocol":"queue","id":"hurry","horizon":1000000,
         "clients":[{"count":1,"size":100000000,"down":100000}]}"#;
     std::fs::write(place.path("hurry.json"), scenario).unwrap();
     assert!(place.run(&["sim", "hurry.json"]).status.success(), "safe as far as it came");
@@ -147,12 +147,21 @@ fn scenarios_are_listed_shown_swept_and_checked() {
     assert!(flood.contains(sums), "{flood}");
     std::fs::write(place.path("two.json"), text(place.run(&["sim", "twins", "--show"]))).unwrap();
     let twins = text(place.run(&["sim", "two.json", "--json"]));
-    assert!(twins.contains(r#""searches":1,"answers":2"#), "{twins}");
+    let twins: Value = serde_json::from_str(&twins).unwrap();
+    assert_eq!((&twins["searches"], &twins["answers"]), (&1.into(), &2.into()), "{twins}");
     let drawn = text(place.run(&["sim", "random-routing", "--sweep", "3", "--json"]));
     assert_eq!(drawn.matches(r#""violations":[]"#).count(), 3, "{drawn}");
     complains(&place.run(&["sim", "dance"]), 2, "no preset dance");
     std::fs::write(place.path("broken.json"), "{\n \"seed\": }").unwrap();
     complains(&place.run(&["sim", "broken.json"]), 8, "line 2");
+    std::fs::write(place.path("untold.json"), r#"{"nodes": []}"#).unwrap();
+    complains(&place.run(&["sim", "untold.json"]), 8, "does not name its protocol");
+    // The example runs as any other, and is in no list.
+    let echo = text(place.run(&["sim", "echo-again", "--settle"]));
+    assert!(echo.contains("3 of 3 questions answered, 1 asked again"), "{echo}");
+    let drawn = text(place.run(&["sim", "random-echo", "--sweep", "20", "--summary"]));
+    assert!(drawn.starts_with("20 runs, 0 broke a rule"), "{drawn}");
+    assert!(!text(place.run(&["sim"])).contains("echo"));
 }
 
 #[test]

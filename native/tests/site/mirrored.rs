@@ -96,7 +96,8 @@ fn st_4_a_download_that_knows_both_members_goes_on_when_one_dies() {
     let lines = killed(&divided, &[away, other], owner);
     speaks_of_who_is_away(&lines, away);
     assert_eq!(times(&lines, &format!("{other} sends us to {away}")), 1);
-    let asks = format!("{other} sends us to one that is away; asking again in 3 s");
+    let asks =
+        format!("{other} sends us to one that is away (HTTP status 503); asking again in 3 s");
     assert_eq!(times(&lines, &asks), 1);
 }
 

@@ -1,14 +1,19 @@
 //! What happened in a run, as facts that predicates are asked of.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde_json::{Map, Value};
 
-use super::subject::{Subject, Totals};
+pub use crate::registry::Fact;
+use crate::registry::RegisteredProtocol;
 use crate::{ScenarioError, World};
 use servent_core::time::Instant;
 use servent_core::trace::Record;
+
+/// What a run comes to, by the name of each number. Times are microseconds.
+pub type Totals = BTreeMap<String, f64>;
 
 /// A run from its beginning to an instant.
 #[derive(Debug, Clone)]
@@ -21,27 +26,15 @@ pub struct Course {
     pub totals: Totals,
 }
 
-/// Something that happened.
-#[derive(Debug, Clone)]
-pub struct Fact {
-    /// When.
-    pub at: Instant,
-    /// Whose record it is.
-    pub node: u32,
-    /// The other node it is about.
-    pub other: Option<u32>,
-    /// The area and what, as `queue.lost`.
-    pub kind: String,
-    /// All that was recorded of it.
-    pub fields: Map<String, Value>,
-}
-
 impl Course {
     /// Runs a world from its beginning to an instant.
     ///
     /// # Errors
     /// When no world can be made of the scenario.
-    pub fn run<P: Subject>(scenario: &P::Scenario, end: Instant) -> Result<Self, ScenarioError> {
+    pub fn run<P: RegisteredProtocol>(
+        scenario: &P::Scenario,
+        end: Instant,
+    ) -> Result<Self, ScenarioError> {
         let mut world = World::<P>::try_new(scenario)?;
         let mut records = Vec::new();
         world.run_until(end, &mut records);
@@ -56,7 +49,7 @@ impl Course {
         };
         let mut facts: Vec<Fact> = records.iter().filter_map(fact).collect();
         P::relate(&mut facts);
-        Ok(Self { names: P::names(&world), facts, totals: P::totals(&world, &records) })
+        Ok(Self { names: P::names(&world), facts, totals: numbers(&P::totals(&world, &records)) })
     }
 
     /// What a node is called.
@@ -73,4 +66,13 @@ fn taken_apart(event: Value) -> Option<(String, Map<String, Value>)> {
     let Value::Object(mut fields) = body else { return None };
     let what = fields.remove("what")?;
     Some(([area.as_str(), ".", what.as_str()?].concat(), fields))
+}
+
+/// The numbers among some totals; what is no number is left out.
+fn numbers(totals: &Map<String, Value>) -> Totals {
+    let number = |value: &Value| match value {
+        Value::Bool(yes) => Some(f64::from(u8::from(*yes))),
+        value => value.as_f64(),
+    };
+    totals.iter().filter_map(|(name, value)| Some((name.clone(), number(value)?))).collect()
 }

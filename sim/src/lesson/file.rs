@@ -141,7 +141,10 @@ fn lesson(raw: raw::RawLesson, wrong_name: WrongName) -> FileResult<Lesson> {
     })
 }
 
-fn stage(view: super::Topic, raw: Spanned<raw::RawWorld>) -> FileResult<LessonStage> {
+fn stage(
+    view: crate::registry::ProtocolId,
+    raw: Spanned<raw::RawWorld>,
+) -> FileResult<LessonStage> {
     let (span, raw) = (raw.span(), raw.into_inner());
     let at = |why: StageError| (span.clone(), why.to_string());
     let stage = match (raw.preset, raw.scenario) {

@@ -14,7 +14,6 @@ mod question;
 mod raw;
 mod shown;
 mod stage;
-mod subject;
 mod vocabulary;
 mod words;
 
@@ -24,17 +23,18 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use servent_core::time::Instant;
 
+use crate::registry::ProtocolId;
+
 pub use self::check::{Finding, Report};
 pub use self::claim::{EventPattern, RunClaim};
-pub use self::course::{Course, Fact};
+pub use self::course::{Course, Fact, Totals};
 pub use self::file::LessonError;
 pub use self::question::{
     AnswerChoice, AnswerVerdict, Measure, OrderItem, Question, QuestionKind, QuestionReply,
     TemptingAnswer, Undecided,
 };
 pub use self::shown::{LessonView, QuestionView, StepView, TaskView};
-pub use self::stage::{LessonStage, StageError, StageTweak, Topic};
-pub use self::subject::{ScenarioParts, Subject, Totals};
+pub use self::stage::{LessonStage, StageError, StageTweak};
 pub use self::words::{all_in, find_in};
 
 /// The lessons that come with the simulator, in the order in which they teach
@@ -61,7 +61,7 @@ pub struct Lesson {
     /// A short name for links.
     pub id: String,
     /// The view it is shown in.
-    pub view: Topic,
+    pub view: ProtocolId,
     /// What it is called.
     pub title: String,
     /// What it is about, in a sentence that gives nothing away.

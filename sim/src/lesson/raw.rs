@@ -8,13 +8,14 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use toml::Spanned;
 
-use super::{Help, StepKind, Topic};
+use super::{Help, StepKind};
+use crate::registry::ProtocolId;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawLesson {
     pub(super) id: Spanned<String>,
-    pub(super) view: Topic,
+    pub(super) view: ProtocolId,
     pub(super) title: Spanned<String>,
     pub(super) text: String,
     pub(super) concept: Spanned<String>,

@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use super::{
-    Help, Lesson, LessonGoal, LessonStep, Question, QuestionKind, StepKind, Task, Topic,
-    WorldSetting,
+    Help, Lesson, LessonGoal, LessonStep, Question, QuestionKind, StepKind, Task, WorldSetting,
 };
+use crate::registry::ProtocolId;
 use servent_core::time::Instant;
 
 /// A lesson.
@@ -17,7 +17,7 @@ pub struct LessonView {
     /// A short name for links.
     pub id: String,
     /// The view it is shown in.
-    pub view: Topic,
+    pub view: ProtocolId,
     /// What it is called.
     pub title: String,
     /// What it is about.

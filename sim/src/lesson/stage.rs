@@ -11,24 +11,10 @@ use thiserror::Error;
 
 use super::course::Course;
 use super::question::Undecided;
-use super::subject::{Subject, after};
 use super::vocabulary;
-use crate::{At, ScenarioError, World, queue, routing, swarm, unicast};
+use crate::registry::{ProtocolId, RegisteredProtocol};
+use crate::{At, ScenarioError, World};
 use servent_core::time::{Duration, Instant};
-
-/// The protocol a lesson is about, by the name of its view.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Topic {
-    /// Upload slots and who waits for them.
-    Queue,
-    /// The overlay.
-    Routing,
-    /// Messages over datagrams.
-    Unicast,
-    /// Many who divide a file.
-    Swarm,
-}
 
 /// What is changed of a world: what is done in it, and other settings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -87,28 +73,16 @@ impl From<serde_json::Error> for StageError {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LessonStage {
     /// Of which protocol.
-    pub view: Topic,
+    pub view: ProtocolId,
     /// Its scenario, every field.
     pub scenario: Value,
-}
-
-/// Calls a function for the protocol of a view.
-macro_rules! of_view {
-    ($view:expr, $work:ident($($argument:expr),*)) => {
-        match $view {
-            Topic::Queue => $work::<queue::Queue>($($argument),*),
-            Topic::Routing => $work::<routing::Routing>($($argument),*),
-            Topic::Unicast => $work::<unicast::Unicast>($($argument),*),
-            Topic::Swarm => $work::<swarm::Swarm>($($argument),*),
-        }
-    };
 }
 
 impl LessonStage {
     /// The world of a preset.
     #[must_use]
-    pub fn preset(view: Topic, id: &str) -> Option<Self> {
-        let scenario = of_view!(view, preset(id))?;
+    pub fn preset(view: ProtocolId, id: &str) -> Option<Self> {
+        let scenario = for_protocol!(view, preset(id))?;
         Some(Self { view, scenario })
     }
 
@@ -116,8 +90,8 @@ impl LessonStage {
     ///
     /// # Errors
     /// What makes no sense in it.
-    pub fn new(view: Topic, scenario: Value) -> Result<Self, StageError> {
-        let scenario = of_view!(view, whole(scenario, None))?;
+    pub fn new(view: ProtocolId, scenario: Value) -> Result<Self, StageError> {
+        let scenario = for_protocol!(view, whole(scenario, None))?;
         Ok(Self { view, scenario })
     }
 
@@ -126,7 +100,7 @@ impl LessonStage {
     /// # Errors
     /// What makes no sense in it.
     pub fn shortened(self, length: Duration) -> Result<Self, StageError> {
-        let scenario = of_view!(self.view, whole(self.scenario, Some(length)))?;
+        let scenario = for_protocol!(self.view, whole(self.scenario, Some(length)))?;
         Ok(Self { scenario, ..self })
     }
 
@@ -139,7 +113,7 @@ impl LessonStage {
         for (way, value) in &tweak.set {
             *place(&mut scenario, way)? = value.clone();
         }
-        let scenario = of_view!(self.view, changed(scenario, tweak))?;
+        let scenario = for_protocol!(self.view, changed(scenario, tweak))?;
         Ok(Self { view: self.view, scenario })
     }
 
@@ -148,7 +122,7 @@ impl LessonStage {
     /// # Errors
     /// What makes no sense in it.
     pub fn length(&self) -> Result<Duration, StageError> {
-        of_view!(self.view, length(self.scenario.clone()))
+        for_protocol!(self.view, length(self.scenario.clone()))
     }
 
     /// What happens in it, from the beginning to an instant or its end.
@@ -156,7 +130,7 @@ impl LessonStage {
     /// # Errors
     /// What makes no sense in it.
     pub fn course(&self, end: Option<Instant>) -> Result<Course, StageError> {
-        of_view!(self.view, course(self.scenario.clone(), end))
+        for_protocol!(self.view, course(self.scenario.clone(), end))
     }
 
     /// What its nodes are called, by their numbers.
@@ -164,39 +138,46 @@ impl LessonStage {
     /// # Errors
     /// What makes no sense in it.
     pub fn names(&self) -> Result<Vec<String>, StageError> {
-        of_view!(self.view, names(self.scenario.clone()))
+        for_protocol!(self.view, names(self.scenario.clone()))
     }
 
     /// What is wrong with the name of an event; `None` when worlds of this
     /// protocol have it.
     pub(super) fn wrong_name(&self, event: &str) -> Option<String> {
-        of_view!(self.view, wrong_name(event))
+        for_protocol!(self.view, wrong_name(event))
     }
 }
 
-fn preset<P: Subject>(id: &str) -> Option<Value> {
-    serde_json::to_value(P::preset(id)?).ok()
+fn preset<P: RegisteredProtocol>(id: &str) -> Option<Value> {
+    let found = P::presets().into_iter().find(|scenario| P::about(scenario).id == id);
+    serde_json::to_value(found?).ok()
 }
 
-fn read<P: Subject>(scenario: Value) -> Result<P::Scenario, StageError> {
+fn read<P: RegisteredProtocol>(scenario: Value) -> Result<P::Scenario, StageError> {
     let scenario = serde_json::from_value(scenario)?;
     P::check(&scenario)?;
     Ok(scenario)
 }
 
-fn written<P: Subject>(scenario: &P::Scenario) -> Result<Value, StageError> {
+fn written<P: RegisteredProtocol>(scenario: &P::Scenario) -> Result<Value, StageError> {
     P::check(scenario)?;
     serde_json::to_value(scenario).map_err(StageError::from)
 }
 
-fn whole<P: Subject>(scenario: Value, length: Option<Duration>) -> Result<Value, StageError> {
+fn whole<P: RegisteredProtocol>(
+    scenario: Value,
+    length: Option<Duration>,
+) -> Result<Value, StageError> {
     let mut scenario = read::<P>(scenario)?;
     let horizon = P::parts(&mut scenario).horizon;
     *horizon = length.unwrap_or(*horizon);
     written::<P>(&scenario)
 }
 
-fn changed<P: Subject>(scenario: Value, tweak: &StageTweak) -> Result<Value, StageError> {
+fn changed<P: RegisteredProtocol>(
+    scenario: Value,
+    tweak: &StageTweak,
+) -> Result<Value, StageError> {
     let mut scenario = read::<P>(scenario)?;
     let parts = P::parts(&mut scenario);
     *parts.seed = tweak.seed.unwrap_or(*parts.seed);
@@ -207,21 +188,24 @@ fn changed<P: Subject>(scenario: Value, tweak: &StageTweak) -> Result<Value, Sta
     written::<P>(&scenario)
 }
 
-fn length<P: Subject>(scenario: Value) -> Result<Duration, StageError> {
+fn length<P: RegisteredProtocol>(scenario: Value) -> Result<Duration, StageError> {
     Ok(*P::parts(&mut read::<P>(scenario)?).horizon)
 }
 
-fn course<P: Subject>(scenario: Value, end: Option<Instant>) -> Result<Course, StageError> {
+fn course<P: RegisteredProtocol>(
+    scenario: Value,
+    end: Option<Instant>,
+) -> Result<Course, StageError> {
     let mut scenario = read::<P>(scenario)?;
-    let end = end.unwrap_or(after(*P::parts(&mut scenario).horizon));
+    let end = end.unwrap_or(Instant::ZERO + *P::parts(&mut scenario).horizon);
     Course::run::<P>(&scenario, end).map_err(StageError::from)
 }
 
-fn wrong_name<P: Subject>(event: &str) -> Option<String> {
+fn wrong_name<P: RegisteredProtocol>(event: &str) -> Option<String> {
     vocabulary::wrong_name::<P::Event>(event)
 }
 
-fn names<P: Subject>(scenario: Value) -> Result<Vec<String>, StageError> {
+fn names<P: RegisteredProtocol>(scenario: Value) -> Result<Vec<String>, StageError> {
     let world = World::<P>::try_new(&read::<P>(scenario)?)?;
     Ok(P::names(&world))
 }
@@ -247,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_world_is_changed_by_ways_acts_and_a_seed() {
-        let stage = LessonStage::preset(Topic::Queue, "one-cut-wire").expect("a preset");
+        let stage = LessonStage::preset(ProtocolId::Queue, "one-cut-wire").expect("a preset");
         let tweak = json!({"acts": [{"at": 5, "crash": {"node": 0}}], "set": {"clients.0.size": 7}, "seed": 9});
         let tweak: StageTweak = serde_json::from_value(tweak).unwrap();
         let other = stage.with(&tweak).unwrap();

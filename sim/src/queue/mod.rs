@@ -1,5 +1,7 @@
 //! Worlds of servents over streams: sharing, downloading, and faults.
 
+#[doc(hidden)]
+pub mod cases;
 pub mod check;
 mod datagrams;
 mod deliver;
@@ -7,9 +9,12 @@ mod disk;
 mod fault;
 mod faults;
 mod host;
+#[doc(hidden)]
+pub mod numbers;
 mod outputs;
 pub mod presets;
 pub mod random;
+mod registered;
 mod scenario;
 mod site;
 mod totals;
@@ -24,6 +29,7 @@ pub use self::world::{NodeStanding, Queue, QueueWorld};
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
 pub use self::{
+    registered::ServerTallies,
     totals::{QueueTally, QueueTotals},
     world::Guest,
 };

@@ -2,7 +2,6 @@
 //! nodes.
 
 use alloc::collections::BTreeMap;
-use alloc::rc::Rc;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::Debug;
@@ -69,7 +68,7 @@ pub enum NodeStanding {
 #[derive(Debug, Clone)]
 pub struct Queue<N: Guest = Node> {
     pub(super) links: Links,
-    pub(super) plan: Rc<Plan>,
+    pub(super) plan: Arc<Plan>,
     /// What happens to datagrams, and the random numbers of each direction.
     pub(super) datagrams: DatagramLink,
     pub(super) directions: BTreeMap<(u32, u32), Direction>,
@@ -130,10 +129,10 @@ pub enum QueuePlan {
 impl QueueWorld {
     /// Adds a node to a running world and starts it.
     pub(crate) fn add(&mut self, name: &str, config: Config) -> NodeId {
-        let plan = Rc::make_mut(&mut self.net.plan);
+        let plan = Arc::make_mut(&mut self.net.plan);
         let profile = Profile::new(name, plan.profiles.len(), config, self.now());
         let node = self.append(Machine::new(false));
-        let plan = Rc::make_mut(&mut self.net.plan);
+        let plan = Arc::make_mut(&mut self.net.plan);
         plan.addresses.insert(profile.at.ip(), node);
         plan.profiles.push(profile);
         self.boot(node, None);
@@ -141,12 +140,12 @@ impl QueueWorld {
     }
 
     pub(crate) fn profile_mut(&mut self, node: NodeId) -> &mut Profile {
-        &mut Rc::make_mut(&mut self.net.plan).profiles[node.0 as usize]
+        &mut Arc::make_mut(&mut self.net.plan).profiles[node.0 as usize]
     }
 
     /// Adds a file that a node shares.
     pub(crate) fn add_file(&mut self, node: NodeId, name: &str, size: u64, sha1: Sha1) -> FileInfo {
-        let plan = Rc::make_mut(&mut self.net.plan);
+        let plan = Arc::make_mut(&mut self.net.plan);
         let index = plan.files.len() as u32;
         let file = file_of(index, name.into(), size, sha1);
         plan.files.push(file.clone());
@@ -237,7 +236,7 @@ impl<N: Guest> Protocol for Queue<N> {
     type Due = QueuePlan;
 
     fn new(scenario: &Scenario) -> (Self, Vec<Machine>) {
-        let plan = Rc::new(Plan::new(scenario));
+        let plan = Arc::new(Plan::new(scenario));
         let machines = plan.profiles.iter().map(|p| Machine::new(p.firewalled)).collect();
         let members = scenario.servers.len();
         let site = scenario.site.as_ref().map(|s| site::State::new(s, members, &plan.dice));
@@ -272,7 +271,7 @@ impl<N: Guest> Protocol for Queue<N> {
     }
 
     fn begin(world: &mut world::World<Self>) {
-        let plan = Rc::clone(&world.net.plan);
+        let plan = Arc::clone(&world.net.plan);
         for (node, profile) in (0..).zip(&plan.profiles) {
             world.plan(profile.arrives, QueuePlan::Arrive { node });
         }

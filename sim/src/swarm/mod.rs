@@ -14,8 +14,11 @@ mod bound;
 pub mod check;
 mod event;
 mod host;
+#[doc(hidden)]
+pub mod numbers;
 pub mod presets;
 pub mod random;
+mod registered;
 mod scenario;
 mod tally;
 mod view;

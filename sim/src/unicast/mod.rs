@@ -11,12 +11,17 @@ mod application;
 pub mod check;
 mod diagram;
 mod event;
+mod explored;
 mod host;
 pub mod line;
+mod numbers;
 mod perform;
 pub mod presets;
 pub mod random;
+mod registered;
+mod retold;
 mod scenario;
+mod small;
 mod totals;
 mod view;
 #[doc(hidden)]

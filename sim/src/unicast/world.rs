@@ -221,7 +221,7 @@ impl UnicastWorld {
         self.fly(DatagramFlight { id: copy, due, seq, ..flight });
     }
 
-    fn arrive(&mut self, serial: u64) {
+    pub(super) fn arrive(&mut self, serial: u64) {
         if self.net.flights.get(&serial).is_none_or(|flight| flight.due != self.now()) {
             return; // It was dropped, or is delayed.
         }

@@ -8,7 +8,6 @@
 mod protocol;
 mod slot;
 
-use alloc::rc::Rc;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -39,7 +38,7 @@ pub(crate) enum WorldPlan<D> {
 pub struct World<P: Protocol> {
     now: Instant,
     calendar: Calendar<WorldPlan<P::Due>>,
-    pub(crate) nodes: Vec<Rc<Slot<P>>>,
+    pub(crate) nodes: Vec<Arc<Slot<P>>>,
     /// The links between the nodes.
     pub(crate) net: P,
     faults: Arc<Vec<At<P::Fault>>>,
@@ -96,7 +95,7 @@ impl<P: Protocol> World<P> {
         let mut world = Self {
             now: Instant::ZERO,
             calendar: Calendar::default(),
-            nodes: nodes.into_iter().map(|own| Rc::new(Slot::new(own))).collect(),
+            nodes: nodes.into_iter().map(|own| Arc::new(Slot::new(own))).collect(),
             net,
             faults: Arc::new(Vec::new()),
             recorder: Recorder::default(),
@@ -291,9 +290,35 @@ impl<P: Protocol> World<P> {
         done
     }
 
+    // Used while the timing is open: what happens next is chosen, not planned.
+
+    /// Does something, and returns its records. Nothing stays planned.
+    pub(crate) fn choose(&mut self, act: impl FnOnce(&mut Self)) -> Vec<Record<P::Event>> {
+        let mut records = Vec::new();
+        self.between(&mut records, act);
+        self.calendar = Calendar::default();
+        records
+    }
+
+    /// When a node's timer is due.
+    pub(crate) fn due(&self, node: u32) -> Option<Instant> {
+        let slot = self.slot(node);
+        let (at, _) = slot.engine.as_ref().and_then(P::Host::poll_timeout)?;
+        slot.stalled.is_none().then(|| slot.clock.in_world(at, self.now))
+    }
+
+    /// Moves the clock to the deadline of a node's timer, and runs it.
+    pub(crate) fn run_timer(&mut self, node: u32) {
+        if let Some(at) = self.due(node) {
+            self.now = at;
+            self.slot_mut(node).armed = Some(at);
+            self.timer(node);
+        }
+    }
+
     /// Adds a node that has not started; returns its number.
     pub(crate) fn append(&mut self, own: P::Node) -> u32 {
-        self.nodes.push(Rc::new(Slot::new(own)));
+        self.nodes.push(Arc::new(Slot::new(own)));
         self.count() - 1
     }
 
@@ -308,7 +333,7 @@ impl<P: Protocol> World<P> {
 
     /// A node, mutable: from now on no keyframe shares it.
     pub(crate) fn slot_mut(&mut self, node: u32) -> &mut Slot<P> {
-        Rc::make_mut(&mut self.nodes[node as usize])
+        Arc::make_mut(&mut self.nodes[node as usize])
     }
 
     /// The protocol's part of a node.
@@ -355,7 +380,7 @@ impl<P: Protocol> World<P> {
     /// Lets an engine handle an input, and no more: the effects are in `fx`
     /// afterwards.
     pub(crate) fn handle(&mut self, node: u32, input: InputOf<P>) {
-        let slot = Rc::make_mut(&mut self.nodes[node as usize]);
+        let slot = Arc::make_mut(&mut self.nodes[node as usize]);
         if let Some(engine) = &mut slot.engine {
             engine.handle(slot.clock.read(self.now), input, &mut self.fx);
         }
@@ -366,7 +391,7 @@ impl<P: Protocol> World<P> {
         if self.nodes[node as usize].armed != Some(now) {
             return; // Superseded by an earlier one.
         }
-        let slot = Rc::make_mut(&mut self.nodes[node as usize]);
+        let slot = Arc::make_mut(&mut self.nodes[node as usize]);
         slot.armed = None;
         if slot.stalled.is_some() {
             return;

@@ -8,44 +8,30 @@ mod room;
 mod run;
 mod types;
 mod watched;
-
-use std::cell::RefCell;
-use std::rc::Rc;
+mod world;
 
 use serde_json::Value;
-use servent_core::time::Instant;
+use servent_core::time::{Duration, Instant};
 use servent_core::trace::tape::Checkpoint;
 use servent_core::trace::why::RecordReason;
 use servent_core::trace::{NodeId, Record, qlog};
-use servent_sim::{At, ScenarioError, Timeline, Violation, World};
+use servent_sim::{At, RegisteredProtocol, ScenarioError, Timeline, Violation, World as SimWorld};
 use wasm_bindgen::{JsError, JsValue};
 
 use self::room::Room;
-use crate::value::{QueryResult, give, refused, take};
+use crate::value::{QueryResult, give, refused};
 
 pub(crate) use self::changes::changes;
 pub(crate) use self::columns::Columns;
 pub(crate) use self::record::{NamedRecord, fitting};
 pub use self::run::Run;
 pub(crate) use self::run::{Cast, Watching};
-pub(crate) use self::watched::{
-    BranchInfo, NodeInfo, Pin, PinKind, Preset, Survey, Verified, Watched,
-};
-
-/// A lab, shared by its class and its [`Run`].
-pub(crate) type SharedLab<P> = Rc<RefCell<Lab<P>>>;
-
-/// The presets of a protocol.
-pub(crate) fn presets<P: Watched>() -> QueryResult {
-    let preset = |scenario: P::Scenario| {
-        let [id, title, text] = P::about(&scenario).map(str::to_owned);
-        Preset { id, title, text, scenario }
-    };
-    give(&P::presets().into_iter().map(preset).collect::<Vec<_>>())
-}
+pub(crate) use self::watched::{BranchInfo, Pin, PinKind, Preset, Survey, Verified};
+pub(crate) use self::world::Shared;
+pub use self::world::World;
 
 /// A world that can be inspected.
-pub(crate) struct Lab<P: Watched> {
+pub(crate) struct Lab<P: RegisteredProtocol> {
     pub(crate) scenario: P::Scenario,
     pub(crate) names: Vec<String>,
     pub(crate) timeline: Timeline<P>,
@@ -55,28 +41,22 @@ pub(crate) struct Lab<P: Watched> {
     branch: usize,
     columns: Columns,
     pins: Vec<Pin>,
-    survey: P::Survey,
+    survey: Survey<P>,
 }
 
-impl<P: Watched> Lab<P> {
-    /// A lab for a scenario from JavaScript.
-    pub(crate) fn shared(
-        scenario: JsValue,
+impl<P: RegisteredProtocol> Lab<P> {
+    pub(crate) fn new(
+        scenario: P::Scenario,
         claim: Option<Checkpoint>,
-    ) -> Result<SharedLab<P>, JsError> {
-        let scenario: P::Scenario = take(scenario)?;
-        Ok(Rc::new(RefCell::new(Self::new(scenario, claim)?)))
-    }
-
-    fn new(scenario: P::Scenario, claim: Option<Checkpoint>) -> Result<Self, ScenarioError> {
+    ) -> Result<Self, ScenarioError> {
         let timeline = Timeline::try_new(&scenario, P::keyframes(&scenario))?;
-        let (names, survey) = (P::names(timeline.world()), P::Survey::new(&scenario));
-        let columns = Columns::new(Instant::ZERO, Instant::ZERO + P::horizon(&scenario));
+        let (names, survey) = (P::names(timeline.world()), Survey::new(&scenario));
+        let columns = Columns::new(Instant::ZERO, Instant::ZERO + horizon::<P>(&scenario));
         let (room, pins) = (Room::default(), Vec::new());
         Ok(Self { scenario, names, timeline, claim, room, branch: 0, columns, pins, survey })
     }
 
-    pub(crate) fn world(&self) -> &World<P> {
+    pub(crate) fn world(&self) -> &SimWorld<P> {
         self.timeline.world()
     }
 
@@ -98,14 +78,14 @@ impl<P: Watched> Lab<P> {
     }
 
     /// Everything gathered from the records known now.
-    pub(crate) fn surveyed(&mut self) -> &P::Survey {
+    pub(crate) fn surveyed(&mut self) -> &Survey<P> {
         let branch = self.timeline.branches().1;
         let end = self.horizon().max(self.timeline.frontier());
         if self.branch != branch || !self.columns.serves(end) {
             self.branch = branch;
             self.columns = Columns::new(Instant::ZERO, end);
             self.pins.clear();
-            self.survey = P::Survey::new(&self.scenario);
+            self.survey = Survey::new(&self.scenario);
         }
         while let Some(record) = self.timeline.record(self.columns.seen()) {
             self.columns.count(record.at);
@@ -120,16 +100,18 @@ impl<P: Watched> Lab<P> {
     }
 
     /// The same, as of the last update.
-    pub(crate) const fn survey(&self) -> &P::Survey {
+    pub(crate) const fn survey(&self) -> &Survey<P> {
         &self.survey
     }
 
     fn played(&self) -> P::Scenario {
-        P::with_faults(&self.scenario, self.timeline.faults().to_vec())
+        let mut scenario = self.scenario.clone();
+        *P::parts(&mut scenario).faults = self.timeline.faults().to_vec();
+        scenario
     }
 }
 
-impl<P: Watched> Watching for Lab<P> {
+impl<P: RegisteredProtocol> Watching for Lab<P> {
     fn kind(&self) -> &'static str {
         "scenario"
     }
@@ -139,7 +121,7 @@ impl<P: Watched> Watching for Lab<P> {
     }
 
     fn horizon(&self) -> Instant {
-        Instant::ZERO + P::horizon(&self.scenario)
+        Instant::ZERO + horizon::<P>(&self.scenario)
     }
 
     fn frontier(&self) -> Instant {
@@ -289,8 +271,9 @@ impl<P: Watched> Watching for Lab<P> {
     /// The branch as a file: its scenario, all known records, and a checkpoint.
     fn sqlog(&self) -> String {
         let (scenario, zero) = (self.played(), Instant::ZERO);
-        let mut out = qlog::frame(&qlog::header(P::about(&scenario)[1], zero));
-        out += &qlog::frame(&qlog::line(zero, zero, P::SCHEMA, &scenario));
+        let schema = ["servent:", P::NAME].concat();
+        let mut out = qlog::frame(&qlog::header(P::about(&scenario).title, zero));
+        out += &qlog::frame(&qlog::line(zero, zero, &schema, &scenario));
         for i in 0..self.timeline.count() {
             if let Some(record) = self.timeline.record(i) {
                 out += &qlog::frame(&qlog::record(record, zero));
@@ -302,6 +285,11 @@ impl<P: Watched> Watching for Lab<P> {
         let claim = Checkpoint { at, inputs: branch.events(), records, digest };
         out + &qlog::frame(&qlog::line(at, zero, "servent:checkpoint", &claim))
     }
+}
+
+/// How long a scenario is worth watching.
+fn horizon<P: RegisteredProtocol>(scenario: &P::Scenario) -> Duration {
+    *P::parts(&mut scenario.clone()).horizon
 }
 
 /// An explanation with the case that its sentence is about.

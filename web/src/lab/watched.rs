@@ -1,84 +1,33 @@
-//! What the lab needs to know about a protocol.
+//! What the lab gathers from a world's records, and what it answers with.
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
-use servent_core::queue::Dialect;
-use servent_core::time::{Duration, Instant};
-use servent_core::trace::why::RecordReason;
-use servent_core::trace::{NodeId, Record};
-use servent_core::unicast::Profile;
-use servent_sim::lesson::Subject;
-use servent_sim::{At, Keyframes, Timeline, Violation, World};
-
-/// A protocol whose worlds can be inspected.
-pub(crate) trait Watched:
-    Subject<Scenario: Clone + Serialize + DeserializeOwned, Event: Serialize, Fault: DeserializeOwned>
-{
-    /// What is gathered from the records.
-    type Survey: Survey<Self>;
-    /// The name of its scenario in a file.
-    const SCHEMA: &'static str;
-
-    /// All presets.
-    fn presets() -> Vec<Self::Scenario>;
-    /// The description of a scenario: id, title, text.
-    fn about(scenario: &Self::Scenario) -> [&str; 3];
-    /// The horizon of a scenario.
-    fn horizon(scenario: &Self::Scenario) -> Duration;
-    /// The same scenario with other faults.
-    fn with_faults(scenario: &Self::Scenario, faults: Vec<At<Self::Fault>>) -> Self::Scenario;
-    /// The spacing of keyframes.
-    fn keyframes(scenario: &Self::Scenario) -> Keyframes;
-    /// All nodes, with these names.
-    fn nodes(world: &World<Self>, names: &[String]) -> Vec<NodeInfo>;
-    /// True for what was done to the world from outside.
-    fn is_fault(event: &Self::Event) -> bool;
-    /// The explanation of a record.
-    fn why(record: &Record<Self::Event>) -> RecordReason;
-    /// Which of several reasons holds for a record; `None` where there is one.
-    fn case(_: &Timeline<Self>, _: u64) -> Option<&'static str> {
-        None
-    }
-    /// The numbers that a decision in a record depends on; `None` if it needs
-    /// none.
-    fn numbers(timeline: &Timeline<Self>, i: u64) -> Option<Value>;
-    /// A node's state; `null` while it is down.
-    fn look(world: &World<Self>, node: NodeId) -> serde_json::Result<Value>;
-}
+use servent_core::time::Instant;
+use servent_core::trace::Record;
+use servent_sim::registry::{Drawing as _, RunEnd};
+use servent_sim::{Oracle as _, RegisteredProtocol, Violation, World};
 
 /// Data gathered from the records of one branch, once, as they become known.
-pub(crate) trait Survey<P: Watched> {
-    /// The state before the first record.
-    fn new(scenario: &P::Scenario) -> Self;
+pub(crate) struct Survey<P: RegisteredProtocol> {
+    /// What the view draws.
+    pub(crate) drawing: P::Drawing,
+    oracles: P::Oracles,
+}
+
+impl<P: RegisteredProtocol> Survey<P> {
+    pub(crate) fn new(scenario: &P::Scenario) -> Self {
+        Self { drawing: P::Drawing::new(scenario), oracles: P::oracles(scenario, RunEnd::Open) }
+    }
+
     /// Processes the next record.
-    fn observe(&mut self, world: &World<P>, record: &Record<P::Event>);
+    pub(crate) fn observe(&mut self, world: &World<P>, record: &Record<P::Event>) {
+        self.drawing.observe(world, record);
+        self.oracles.observe(record);
+    }
+
     /// The violations that the oracles have found so far.
-    fn violations(&self) -> &[Violation];
-}
-
-/// A node in a list.
-#[derive(Serialize)]
-pub(crate) struct NodeInfo {
-    /// Its number.
-    pub(crate) id: NodeId,
-    /// Its name.
-    pub(crate) name: String,
-    /// Its role in this world, in one word.
-    pub(crate) role: &'static str,
-    /// Whether it runs.
-    pub(crate) up: bool,
-    /// Its queueing dialect.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) dialect: Option<Dialect>,
-    /// Its retransmission profile.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) profile: Option<Profile>,
-}
-
-impl NodeInfo {
-    pub(crate) fn new(id: NodeId, name: &str, role: &'static str, up: bool) -> Self {
-        Self { id, name: name.to_owned(), role, up, dialect: None, profile: None }
+    pub(crate) fn violations(&self) -> &[Violation] {
+        self.oracles.violations()
     }
 }
 

@@ -1,20 +1,16 @@
 //! The queue: servents, their slots, and who is waiting.
 
-pub(crate) mod cases;
-pub(crate) mod numbers;
 mod outcome;
 mod state;
-mod watched;
 
 use std::rc::Rc;
 
-use servent_core::trace::tape::Checkpoint;
 use servent_sim::queue;
+use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
-use wasm_bindgen::{JsError, JsValue};
 
-use crate::lab::{Lab, Run, SharedLab, presets};
-use crate::value::{QueryResult, give, take};
+use crate::lab::{Run, Shared};
+use crate::value::{QueryResult, give};
 
 pub(crate) use self::outcome::QueueOutcome;
 pub(crate) use self::state::{QueueSlice, QueueState, look};
@@ -22,45 +18,11 @@ pub(crate) use self::state::{QueueSlice, QueueState, look};
 /// Simulated servents: uploads, queues, downloads.
 #[wasm_bindgen]
 pub struct Queue {
-    lab: SharedLab<queue::Queue>,
+    pub(crate) lab: Shared<queue::Queue>,
 }
 
 #[wasm_bindgen]
 impl Queue {
-    /// All presets.
-    ///
-    /// # Errors
-    /// When a value cannot be represented in JavaScript.
-    #[wasm_bindgen(unchecked_return_type = "Preset<QueueScenario>[]")]
-    pub fn presets() -> QueryResult {
-        presets::<queue::Queue>()
-    }
-
-    /// The world of a scenario.
-    ///
-    /// # Errors
-    /// A sentence that says what is invalid in it.
-    #[wasm_bindgen(js_name = fromScenario)]
-    pub fn from_scenario(
-        #[wasm_bindgen(unchecked_param_type = "Partial<QueueScenario>")] scenario: JsValue,
-    ) -> Result<Queue, JsError> {
-        Ok(Self { lab: Lab::shared(scenario, None)? })
-    }
-
-    /// The world of a file, see `Tape.world`. Its checkpoint is verified once
-    /// the run is known up to the end of the file.
-    ///
-    /// # Errors
-    /// A sentence that says what is invalid in it.
-    #[wasm_bindgen(js_name = fromWorld)]
-    pub fn from_world(
-        #[wasm_bindgen(unchecked_param_type = "QueueScenario")] scenario: JsValue,
-        #[wasm_bindgen(unchecked_param_type = "Checkpoint | null")] claim: JsValue,
-    ) -> Result<Queue, JsError> {
-        let claim: Option<Checkpoint> = take(claim)?;
-        Ok(Self { lab: Lab::shared(scenario, claim)? })
-    }
-
     /// The interface common to all runs.
     #[must_use]
     pub fn run(&self) -> Run {
@@ -107,7 +69,7 @@ impl Queue {
         let mut lab = self.lab.borrow_mut();
         let (node, now) = (lab.known(node)?, lab.timeline.now());
         let up = lab.scenario.servers.get(node.0 as usize).map(|server| server.up);
-        let totals = lab.surveyed().tally(node).map(|tally| tally.until(now));
+        let totals = lab.surveyed().drawing.tally(node).map(|tally| tally.until(now));
         let view = lab.world().node(node).map(|node| look(node, QueueSlice::Positions(1, 0)).0);
         let whole = |totals| QueueOutcome::measure(totals, view.as_ref(), now, up);
         totals.map_or(Ok(JsValue::UNDEFINED), |totals| give(&whole(totals)))

@@ -1,9 +1,7 @@
 //! Routing: an overlay, and every message in it.
 
-mod numbers;
 mod rows;
 mod searches;
-mod watched;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -13,15 +11,13 @@ use serde::Serialize;
 use serde_json::Value;
 use servent_core::routing::DropReason;
 use servent_core::trace::NodeId;
-use servent_core::trace::tape::Checkpoint;
 use servent_sim::routing::{self, RoutingTotals, Tables, fate};
 use wasm_bindgen::prelude::wasm_bindgen;
-use wasm_bindgen::{JsError, JsValue};
 
 pub(crate) use self::rows::flights;
 pub(crate) use self::searches::Search;
-use crate::lab::{Lab, Run, SharedLab, presets};
-use crate::value::{QueryResult, give, instant, take, us};
+use crate::lab::{Run, Shared};
+use crate::value::{QueryResult, give, instant, us};
 
 /// The most rows in one answer.
 const MOST: u32 = 100_000;
@@ -29,7 +25,7 @@ const MOST: u32 = 100_000;
 /// A simulated overlay.
 #[wasm_bindgen]
 pub struct Routing {
-    lab: SharedLab<routing::Routing>,
+    pub(crate) lab: Shared<routing::Routing>,
 }
 
 /// The meaning of the numbers in `flights`.
@@ -43,40 +39,6 @@ struct Codes {
 
 #[wasm_bindgen]
 impl Routing {
-    /// All presets.
-    ///
-    /// # Errors
-    /// When a value cannot be represented in JavaScript.
-    #[wasm_bindgen(unchecked_return_type = "Preset<RoutingScenario>[]")]
-    pub fn presets() -> QueryResult {
-        presets::<routing::Routing>()
-    }
-
-    /// The overlay of a scenario.
-    ///
-    /// # Errors
-    /// A sentence that says what is invalid in it.
-    #[wasm_bindgen(js_name = fromScenario)]
-    pub fn from_scenario(
-        #[wasm_bindgen(unchecked_param_type = "Partial<RoutingScenario>")] scenario: JsValue,
-    ) -> Result<Routing, JsError> {
-        Ok(Self { lab: Lab::shared(scenario, None)? })
-    }
-
-    /// The world of a file, see `Tape.world`. Its checkpoint is verified once
-    /// the run is known up to the end of the file.
-    ///
-    /// # Errors
-    /// A sentence that says what is invalid in it.
-    #[wasm_bindgen(js_name = fromWorld)]
-    pub fn from_world(
-        #[wasm_bindgen(unchecked_param_type = "RoutingScenario")] scenario: JsValue,
-        #[wasm_bindgen(unchecked_param_type = "Checkpoint | null")] claim: JsValue,
-    ) -> Result<Routing, JsError> {
-        let claim: Option<Checkpoint> = take(claim)?;
-        Ok(Self { lab: Lab::shared(scenario, claim)? })
-    }
-
     /// The interface common to all runs.
     #[must_use]
     pub fn run(&self) -> Run {
@@ -139,7 +101,7 @@ impl Routing {
     #[must_use]
     pub fn flights(&self, from: f64, to: f64, most: u32) -> Float64Array {
         let mut lab = self.lab.borrow_mut();
-        let flights = lab.surveyed().chart.flights(instant(from), instant(to));
+        let flights = lab.surveyed().drawing.flights(instant(from), instant(to));
         Float64Array::from(&rows::flights(flights.take(most.min(MOST) as usize))[..])
     }
 
@@ -166,7 +128,7 @@ impl Routing {
     #[must_use]
     pub fn refusals(&self) -> Float64Array {
         let mut lab = self.lab.borrow_mut();
-        let refusals = lab.surveyed().chart.refusals().iter().take(MOST as usize);
+        let refusals = lab.surveyed().drawing.refusals().iter().take(MOST as usize);
         let row =
             |one: &routing::ConnectRefusal| [us(one.at), f64::from(one.from), f64::from(one.by)];
         Float64Array::from(&refusals.flat_map(row).collect::<Vec<_>>()[..])
@@ -180,7 +142,7 @@ impl Routing {
     pub fn searches(&self) -> QueryResult {
         let mut lab = self.lab.borrow_mut();
         lab.surveyed();
-        let journeys = (0..).zip(lab.survey().chart.journeys());
+        let journeys = (0..).zip(lab.survey().drawing.journeys());
         let asked = journeys.filter(|(_, journey)| !journey.flood).take(MOST as usize);
         let searches = asked.map(|(guid, journey)| Search::describe(guid, journey, &lab.names));
         give(&searches.collect::<Vec<_>>())
@@ -192,7 +154,7 @@ impl Routing {
     #[must_use]
     pub fn guid_hex(&self, guid: u32) -> Option<String> {
         let mut lab = self.lab.borrow_mut();
-        let journey = lab.surveyed().chart.journeys().get(guid as usize);
+        let journey = lab.surveyed().drawing.journeys().get(guid as usize);
         journey.map(|journey| journey.id.to_string())
     }
 
@@ -205,7 +167,7 @@ impl Routing {
         let mut lab = self.lab.borrow_mut();
         let node = lab.known(node)?;
         lab.surveyed();
-        let (world, chart) = (lab.world(), &lab.survey().chart);
+        let (world, chart) = (lab.world(), &lab.survey().drawing);
         give(&Tables::read(world, chart, node, from, count.min(MOST)))
     }
 
@@ -217,7 +179,7 @@ impl Routing {
     pub fn totals(&self) -> QueryResult {
         let mut lab = self.lab.borrow_mut();
         lab.surveyed();
-        give(&RoutingTotals::measure(lab.world(), &lab.survey().chart))
+        give(&RoutingTotals::measure(lab.world(), &lab.survey().drawing))
     }
 
     /// The message counts of a node at the cursor; without a node, of all.

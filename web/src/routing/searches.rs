@@ -4,7 +4,7 @@ use serde::Serialize;
 use servent_core::id::Guid;
 use servent_core::time::Instant;
 use servent_core::trace::NodeId;
-use servent_sim::routing::{Journey, RoutingAction, Scenario};
+use servent_sim::routing::Journey;
 
 /// A search or a push.
 #[derive(Serialize)]
@@ -42,27 +42,4 @@ impl<'a> Search<'a> {
             hits: journey.found,
         }
     }
-}
-
-/// The role of each node in the scenario's script, as one word.
-pub(super) fn roles(scenario: &Scenario) -> Vec<&'static str> {
-    let mut roles = vec!["plain"; scenario.nodes as usize];
-    for file in &scenario.files {
-        roles[file.node.0 as usize] = "shares";
-    }
-    for step in scenario.script.iter().chain(&scenario.faults) {
-        match step.act {
-            RoutingAction::Search { node, .. } | RoutingAction::Push { node, .. } => {
-                let role = &mut roles[node.0 as usize];
-                *role = if matches!(*role, "shares" | "both") { "both" } else { "asks" };
-            }
-            RoutingAction::Flood { node, .. } => roles[node.0 as usize] = "floods",
-            _ => {}
-        }
-    }
-    for (first, second) in &scenario.twins {
-        roles[first.0 as usize] = "twin";
-        roles[second.0 as usize] = "twin";
-    }
-    roles
 }

@@ -1,22 +1,19 @@
 //! The swarm: a coordinator, its source, and clients that exchange pieces.
 
-mod numbers;
 mod picture;
 mod selection;
-mod watched;
 
 use std::rc::Rc;
 
 use js_sys::{Float64Array, Uint8Array, Uint32Array};
 use servent_core::time::Instant;
-use servent_core::trace::tape::Checkpoint;
 use servent_sim::swarm;
+use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
-use wasm_bindgen::{JsError, JsValue};
 
 pub(crate) use self::selection::{Selection, Totals};
-use crate::lab::{Lab, Run, SharedLab, presets};
-use crate::value::{QueryResult, give, take, us};
+use crate::lab::{Run, Shared};
+use crate::value::{QueryResult, give, us};
 
 /// The most rows in one answer.
 const MOST: u32 = 10_000;
@@ -26,45 +23,11 @@ const POINTS: u32 = 2_000;
 /// A simulated swarm.
 #[wasm_bindgen]
 pub struct Swarm {
-    lab: SharedLab<swarm::Swarm>,
+    pub(crate) lab: Shared<swarm::Swarm>,
 }
 
 #[wasm_bindgen]
 impl Swarm {
-    /// All presets.
-    ///
-    /// # Errors
-    /// When a value cannot be represented in JavaScript.
-    #[wasm_bindgen(unchecked_return_type = "Preset<SwarmScenario>[]")]
-    pub fn presets() -> QueryResult {
-        presets::<swarm::Swarm>()
-    }
-
-    /// The swarm of a scenario. The coordinator is its last node.
-    ///
-    /// # Errors
-    /// A sentence that says what is invalid in it.
-    #[wasm_bindgen(js_name = fromScenario)]
-    pub fn from_scenario(
-        #[wasm_bindgen(unchecked_param_type = "Partial<SwarmScenario>")] scenario: JsValue,
-    ) -> Result<Swarm, JsError> {
-        Ok(Self { lab: Lab::shared(scenario, None)? })
-    }
-
-    /// The world of a file, see `Tape.world`. Its checkpoint is verified once
-    /// the run is known up to the end of the file.
-    ///
-    /// # Errors
-    /// A sentence that says what is invalid in it.
-    #[wasm_bindgen(js_name = fromWorld)]
-    pub fn from_world(
-        #[wasm_bindgen(unchecked_param_type = "SwarmScenario")] scenario: JsValue,
-        #[wasm_bindgen(unchecked_param_type = "Checkpoint | null")] claim: JsValue,
-    ) -> Result<Swarm, JsError> {
-        let claim: Option<Checkpoint> = take(claim)?;
-        Ok(Self { lab: Lab::shared(scenario, claim)? })
-    }
-
     /// The interface common to all runs.
     #[must_use]
     pub fn run(&self) -> Run {
@@ -143,7 +106,7 @@ impl Swarm {
     pub fn ledger(&self, client: u32) -> QueryResult {
         let lab = self.lab.borrow();
         lab.known(client)?;
-        let sum = numbers::sum(lab.world(), client);
+        let sum = swarm::numbers::sum(lab.world(), client);
         sum.map_or(Ok(JsValue::UNDEFINED), |sum| give(&sum))
     }
 
@@ -172,7 +135,7 @@ impl Swarm {
         let bound = Instant::ZERO + lab.scenario.bound();
         let known = lab.timeline.frontier();
         let curve = lab.scenario.most_held_until(known.max(bound), bins);
-        let tally = &lab.surveyed().tally;
+        let tally = &lab.surveyed().drawing;
         let point = |(at, most): (Instant, u64)| {
             let held = if at <= known { tally.arrived_by(at) as f64 } else { -1.0 };
             [us(at), held, most as f64 / 1_000.0]
@@ -194,6 +157,6 @@ impl Swarm {
     pub fn outcome(&self) -> QueryResult {
         let mut lab = self.lab.borrow_mut();
         lab.surveyed();
-        give(&lab.survey().tally.result(lab.timeline.farthest()))
+        give(&lab.survey().drawing.result(lab.timeline.farthest()))
     }
 }

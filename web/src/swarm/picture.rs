@@ -1,7 +1,7 @@
 //! Per-frame drawing data, as flat lists of numbers.
 
 use servent_core::time::Instant;
-use servent_sim::swarm::{AssignedTransfer, Habit, SwarmWorld};
+use servent_sim::swarm::{AssignedTransfer, SwarmWorld};
 
 /// How many numbers a row of [`rows`] has.
 const ROW: usize = 14;
@@ -82,15 +82,4 @@ pub(super) fn transfers(world: &SwarmWorld, now: Instant) -> Vec<f64> {
         ]
     };
     order.iter().filter_map(|(_, i)| all.get(*i as usize)).flat_map(row).collect()
-}
-
-/// The name of a habit.
-pub(super) const fn role(habit: Habit) -> &'static str {
-    match habit {
-        Habit::Honest => "honest",
-        Habit::FreeRider => "free_rider",
-        Habit::Corrupt => "corrupt",
-        Habit::Liar => "liar",
-        Habit::Silent => "silent",
-    }
 }

@@ -15,7 +15,8 @@ use servent_core::trace::why::of_event;
 use servent_core::trace::{Event, NodeId};
 use servent_core::unicast::Profile;
 use servent_sim::At;
-use servent_sim::queue::QueueTally;
+use servent_sim::queue::{QueueTally, cases, numbers};
+use servent_sim::registry::NodeInfo;
 use servent_sim::unicast::{Margins, margins};
 use wasm_bindgen::{JsError, JsValue};
 
@@ -24,11 +25,9 @@ use super::clients::{Came, Clients};
 use super::ends::Ends;
 use super::whatif::{self, Branches};
 use crate::lab::{
-    Cast, Columns, NamedRecord, NodeInfo, Pin, PinKind, Verified, Watching, changes, fitting,
-    within,
+    Cast, Columns, NamedRecord, Pin, PinKind, Verified, Watching, changes, fitting, within,
 };
 use crate::queue::{QueueOutcome, QueueSlice, QueueState, look};
-use crate::queue::{cases, numbers};
 use crate::value::{QueryResult, give};
 
 /// How many queue entries are shown in a node's state.

@@ -8,6 +8,7 @@ use serde_json::Value;
 use servent_core::node::{ConnInput, Input, Node};
 use servent_core::time::Instant;
 use servent_core::trace::{Digest, NodeId};
+use servent_sim::registry::NodeInfo;
 use servent_sim::routing::{ObservedOverlay, Together, Traffic, moved, shifts};
 use servent_sim::unicast::Margins;
 use wasm_bindgen::{JsError, JsValue};
@@ -15,7 +16,7 @@ use wasm_bindgen::{JsError, JsValue};
 use super::ends::Ends;
 use super::merged::{Joined, ways};
 use super::recorded::Recorded;
-use crate::lab::{BranchInfo, Cast, Columns, NamedRecord, NodeInfo, Verified, Watching, fitting};
+use crate::lab::{BranchInfo, Cast, Columns, NamedRecord, Verified, Watching, fitting};
 use crate::value::{QueryResult, give, refused};
 
 /// A record: when, of which recording, and its number there.

@@ -1,17 +1,12 @@
 //! Unicast: two ends and the datagrams between them.
 
-mod numbers;
-mod watched;
-
 use std::rc::Rc;
 
-use servent_core::trace::tape::Checkpoint;
 use servent_sim::unicast::{self, UnicastTotals};
 use wasm_bindgen::prelude::wasm_bindgen;
-use wasm_bindgen::{JsError, JsValue};
 
-use crate::lab::{Lab, Run, SharedLab, presets};
-use crate::value::{QueryResult, give, instant, take};
+use crate::lab::{Run, Shared};
+use crate::value::{QueryResult, give, instant};
 
 /// The most arrows or marks in one answer.
 const MOST: u32 = 10_000;
@@ -19,45 +14,11 @@ const MOST: u32 = 10_000;
 /// Simulated messages over datagrams.
 #[wasm_bindgen]
 pub struct Unicast {
-    lab: SharedLab<unicast::Unicast>,
+    pub(crate) lab: Shared<unicast::Unicast>,
 }
 
 #[wasm_bindgen]
 impl Unicast {
-    /// All presets.
-    ///
-    /// # Errors
-    /// When a value cannot be represented in JavaScript.
-    #[wasm_bindgen(unchecked_return_type = "Preset<UnicastScenario>[]")]
-    pub fn presets() -> QueryResult {
-        presets::<unicast::Unicast>()
-    }
-
-    /// The world of a scenario.
-    ///
-    /// # Errors
-    /// A sentence that says what is invalid in it.
-    #[wasm_bindgen(js_name = fromScenario)]
-    pub fn from_scenario(
-        #[wasm_bindgen(unchecked_param_type = "Partial<UnicastScenario>")] scenario: JsValue,
-    ) -> Result<Unicast, JsError> {
-        Ok(Self { lab: Lab::shared(scenario, None)? })
-    }
-
-    /// The world of a file, see `Tape.world`. Its checkpoint is verified once
-    /// the run is known up to the end of the file.
-    ///
-    /// # Errors
-    /// A sentence that says what is invalid in it.
-    #[wasm_bindgen(js_name = fromWorld)]
-    pub fn from_world(
-        #[wasm_bindgen(unchecked_param_type = "UnicastScenario")] scenario: JsValue,
-        #[wasm_bindgen(unchecked_param_type = "Checkpoint | null")] claim: JsValue,
-    ) -> Result<Unicast, JsError> {
-        let claim: Option<Checkpoint> = take(claim)?;
-        Ok(Self { lab: Lab::shared(scenario, claim)? })
-    }
-
     /// The interface common to all runs.
     #[must_use]
     pub fn run(&self) -> Run {
@@ -83,7 +44,7 @@ impl Unicast {
     pub fn totals(&self) -> QueryResult {
         let mut lab = self.lab.borrow_mut();
         let now = lab.timeline.now();
-        give(&UnicastTotals::until(&lab.surveyed().diagram, now))
+        give(&UnicastTotals::until(&lab.surveyed().drawing, now))
     }
 
     /// Datagrams in transit between two instants, as far as they are known.
@@ -93,7 +54,7 @@ impl Unicast {
     #[wasm_bindgen(unchecked_return_type = "Arrow[]")]
     pub fn arrows(&self, from: f64, to: f64, most: u32) -> QueryResult {
         let mut lab = self.lab.borrow_mut();
-        let diagram = &lab.surveyed().diagram;
+        let diagram = &lab.surveyed().drawing;
         let arrows = diagram.arrows(instant(from), instant(to), most.min(MOST) as usize);
         give(&arrows.collect::<Vec<_>>())
     }
@@ -105,7 +66,7 @@ impl Unicast {
     #[wasm_bindgen(unchecked_return_type = "LifelineMark[]")]
     pub fn marks(&self, from: f64, to: f64, most: u32) -> QueryResult {
         let mut lab = self.lab.borrow_mut();
-        let diagram = &lab.surveyed().diagram;
+        let diagram = &lab.surveyed().drawing;
         give(&diagram.marks(instant(from), instant(to), most.min(MOST) as usize))
     }
 }

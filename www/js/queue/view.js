@@ -1,5 +1,6 @@
 /** The queue: upload slots, the line before them, and what can happen to those in it. */
-import { Queue } from '#servent';
+import { World } from '#servent';
+import { worldOf } from '#lab/core.js';
 import { el } from '#lab/dom.js';
 import { clock, count, lasted, percent, span } from '#lab/format.js';
 import { t } from '#lab/strings.js';
@@ -76,9 +77,9 @@ function placeOf(run, { selection }) {
 export const queue = {
   id: 'queue',
   speed: 20,
-  presets() { return stories ??= Queue.presets(); },
-  fromScenario: (scenario) => new QueueRun(Queue.fromScenario(scenario)),
-  fromWorld: ({ scenario, claim }) => new QueueRun(Queue.fromWorld(scenario, claim)),
+  presets() { return stories ??= World.presets('queue'); },
+  fromScenario: (scenario) => new QueueRun(worldOf('queue', scenario)),
+  fromWorld: ({ scenario, claim }) => new QueueRun(worldOf('queue', scenario, claim)),
   // A queue is that of one servent.
   fromTape: (tape) => ('lanes' in tape ? new QueueRun(tape) : null),
   variants,

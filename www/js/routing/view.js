@@ -1,5 +1,6 @@
 /** Routing: an overlay of nodes, and every message on its way. */
-import { Routing } from '#servent';
+import { Routing, World } from '#servent';
+import { worldOf } from '#lab/core.js';
 import { el } from '#lab/dom.js';
 import { clock, count, fixed, percent, span } from '#lab/format.js';
 import { t } from '#lab/strings.js';
@@ -87,9 +88,9 @@ export const routing = {
   id: 'routing',
   speed: 0.05,
   strings,
-  presets() { return stories ??= Routing.presets(); },
-  fromScenario: (scenario) => new RoutingRun(Routing.fromScenario(scenario), Routing.codes().fates),
-  fromWorld: ({ scenario, claim }) => new RoutingRun(Routing.fromWorld(scenario, claim), Routing.codes().fates),
+  presets() { return stories ??= World.presets('routing'); },
+  fromScenario: (scenario) => new RoutingRun(worldOf('routing', scenario), Routing.codes().fates),
+  fromWorld: ({ scenario, claim }) => new RoutingRun(worldOf('routing', scenario, claim), Routing.codes().fates),
   fromTape(tape) {
     const overlay = 'overlay' in tape ? tape.overlay() : null;
     return overlay ? new RoutingRun(overlay, Routing.codes().fates) : null;

@@ -1,5 +1,6 @@
 /** The swarm: clients, pieces, and who gives which one to whom. */
-import { Swarm } from '#servent';
+import { World } from '#servent';
+import { worldOf } from '#lab/core.js';
 import { el } from '#lab/dom.js';
 import { bytes, clock, count, fixed, percent } from '#lab/format.js';
 import { t } from '#lab/strings.js';
@@ -75,9 +76,9 @@ export const swarm = {
   id: 'swarm',
   speed: 1,
   strings,
-  presets() { return stories ??= Swarm.presets(); },
-  fromScenario: (scenario) => new SwarmRun(Swarm.fromScenario(scenario)),
-  fromWorld: ({ scenario, claim }) => new SwarmRun(Swarm.fromWorld(scenario, claim)),
+  presets() { return stories ??= World.presets('swarm'); },
+  fromScenario: (scenario) => new SwarmRun(worldOf('swarm', scenario)),
+  fromWorld: ({ scenario, claim }) => new SwarmRun(worldOf('swarm', scenario, claim)),
   fromTape(tape) {
     const matrix = 'matrix' in tape ? tape.matrix() : null;
     return matrix ? new SwarmRun(matrix) : null;

@@ -5,8 +5,6 @@
 
 /** What is counted. `worse` says in which direction. @typedef {{key: string, kind: 'time'|'count'|'share', worse: 1|-1}} Figure */
 
-/** The classes of the core. @type {Record<string, string>} */
-const CLASSES = { queue: 'Queue', routing: 'Routing', unicast: 'Unicast', swarm: 'Swarm' };
 /** The core works so many milliseconds before it looks whether it shall stop. */
 const SLICE_MS = 40;
 
@@ -46,7 +44,8 @@ const READ = {
  * @returns {Generator<null, Record<string, number|null>>}
  */
 export function* counted(core, view, scenario) {
-  const source = core[CLASSES[view]].fromScenario(scenario);
+  const world = core.World.fromScenario(view, scenario);
+  const source = world[view]();
   const run = source.run();
   try {
     while (!run.explore(SLICE_MS)) yield null;
@@ -55,5 +54,6 @@ export function* counted(core, view, scenario) {
   } finally {
     run.free();
     source.free();
+    world.free();
   }
 }

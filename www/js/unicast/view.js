@@ -1,5 +1,6 @@
 /** Retransmission: two ends, a lossy way between them, and every datagram as an arrow. */
-import { Unicast } from '#servent';
+import { World } from '#servent';
+import { worldOf } from '#lab/core.js';
 import { el } from '#lab/dom.js';
 import { clock, count } from '#lab/format.js';
 import { t } from '#lab/strings.js';
@@ -51,9 +52,9 @@ export const unicast = {
   id: 'unicast',
   speed: 0.05,
   strings,
-  presets() { return stories ??= Unicast.presets(); },
-  fromScenario: (scenario) => new UnicastRun(Unicast.fromScenario(scenario)),
-  fromWorld: ({ scenario, claim }) => new UnicastRun(Unicast.fromWorld(scenario, claim)),
+  presets() { return stories ??= World.presets('unicast'); },
+  fromScenario: (scenario) => new UnicastRun(worldOf('unicast', scenario)),
+  fromWorld: ({ scenario, claim }) => new UnicastRun(worldOf('unicast', scenario, claim)),
   fromTape(tape) {
     const ladder = tape.ladder();
     return ladder ? new UnicastRun(ladder) : null;

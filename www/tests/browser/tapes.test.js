@@ -15,8 +15,8 @@ import { inNode } from '../digest.js';
 const FOLDER = process.env.SERVENT_TAPES;
 const skip = !FOLDER && 'SERVENT_TAPES names no folder of tapes';
 const TAPES = FOLDER ? readdirSync(FOLDER).filter((name) => name.endsWith('.sqlog')).sort() : [];
-/** One of every command, and of the client of a swarm both runs. */
-const COMMANDS = ['get', 'receive', 'search', 'send', 'share', 'swarm-resumed', 'swarm-serve', 'swarm-stopped'];
+/** One of every command, of the source that gave, and of the client of a swarm both runs. */
+const COMMANDS = ['get', 'honest', 'receive', 'search', 'send', 'share', 'swarm-resumed', 'swarm-serve', 'swarm-stopped'];
 
 /** @param {string} name */
 const bytesOf = (name) => readFileSync(path.join(String(FOLDER), name));

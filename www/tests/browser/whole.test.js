@@ -159,7 +159,7 @@ for (const name of BROWSERS) {
         const data = new DataTransfer();
         for (const [called, base64] of all) data.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], called));
         dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true }));
-      }, ['share', 'get'].map((called) => /** @type {[string, string]} */ ([`${called}.sqlog`, readFileSync(path.join(String(FOLDER), `${called}.sqlog`)).toString('base64')])));
+      }, ['honest', 'get'].map((called) => /** @type {[string, string]} */ ([`${called}.sqlog`, readFileSync(path.join(String(FOLDER), `${called}.sqlog`)).toString('base64')])));
       await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.kind === 'trace');
       const { together, across } = await within(page, (session) => {
         const { run } = session;

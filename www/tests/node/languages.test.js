@@ -60,8 +60,8 @@ test('every story has a title and a text in German', async () => {
   speakIn(de);
   speak();
   const ids = [];
-  for (const view of ['Queue', 'Routing', 'Unicast', 'Swarm']) {
-    for (const preset of core[view].presets()) {
+  for (const view of ['queue', 'routing', 'unicast', 'swarm']) {
+    for (const preset of core.World.presets(view)) {
       const { title, text } = storyOf(preset);
       ids.push(preset.id);
       assert.notEqual(title, preset.title, preset.id);

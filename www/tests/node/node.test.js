@@ -14,8 +14,8 @@ before(async () => { core = await inNode(); });
 
 /** A world that has come some way. */
 function world() {
-  const [{ scenario }] = core.Queue.presets();
-  const queue = core.Queue.fromScenario(scenario);
+  const [{ scenario }] = core.World.presets('queue');
+  const queue = core.World.fromScenario('queue', scenario).queue();
   const run = queue.run();
   run.seek(60e6);
   return { queue, run, scenario };
@@ -51,9 +51,9 @@ test('a node that is not there is an error, and everything goes on', () => {
   assert.deepEqual(queue.positions(0, 4_000_000_000, 4_000_000_000).queue.cards, []);
   run.seek(60e6);
   assert.equal(run.digest(), before);
-  const routing = core.Routing.fromScenario(core.Routing.presets()[0].scenario);
-  const swarm = core.Swarm.fromScenario(core.Swarm.presets()[0].scenario);
-  const unicast = core.Unicast.fromScenario(core.Unicast.presets()[0].scenario);
+  const routing = core.World.fromScenario('routing', core.World.presets('routing')[0].scenario).routing();
+  const swarm = core.World.fromScenario('swarm', core.World.presets('swarm')[0].scenario).swarm();
+  const unicast = core.World.fromScenario('unicast', core.World.presets('unicast')[0].scenario).unicast();
   for (const ask of [() => routing.tables(9999, 0, 1), () => routing.counters(9999), () => unicast.margins(9999), () => swarm.run().inspect(9999)]) {
     assert.throws(ask, (why) => nothing.test(String(why)));
   }
@@ -71,9 +71,9 @@ test('a name that nobody knows is refused with a sentence', () => {
   ])) {
     assert.throws(() => run.fault(fault), what);
   }
-  assert.throws(() => core.Queue.fromScenario(/** @type {any} */ ({ ...scenario, sede: 7 })), /unknown field `sede`/);
-  assert.throws(() => core.Queue.fromScenario(/** @type {any} */ ({ ...scenario, faults: [{ at: 1, crash: { node: 0, at: 1 } }] })), /unknown field `at`/);
-  assert.throws(() => core.Swarm.fromScenario(/** @type {any} */ ({ pices: 4 })), /unknown field `pices`/);
+  assert.throws(() => core.World.fromScenario('queue', /** @type {any} */ ({ ...scenario, sede: 7 })), /unknown field `sede`/);
+  assert.throws(() => core.World.fromScenario('queue', /** @type {any} */ ({ ...scenario, faults: [{ at: 1, crash: { node: 0, at: 1 } }] })), /unknown field `at`/);
+  assert.throws(() => core.World.fromScenario('swarm', /** @type {any} */ ({ pices: 4 })), /unknown field `pices`/);
 });
 
 test('a tape is read as it comes, and reading can be given up', async () => {
@@ -84,7 +84,7 @@ test('a tape is read as it comes, and reading can be given up', async () => {
   const tape = await core.Tape.open(file.stream(), (bytes) => told.push(bytes), undefined);
   assert.equal(told.at(-1), file.size);
   const { scenario, claim } = /** @type {NonNullable<ReturnType<typeof tape.world>>} */ (tape.world());
-  const again = core.Queue.fromWorld(scenario, claim).run();
+  const again = core.World.fromWorld('queue', scenario, claim).run();
   while (!again.explore(100));
   assert.equal(again.verified().text, 'verified 1/1');
 
@@ -105,4 +105,17 @@ test('what is read from JavaScript may ask the run it is for', () => {
   const branch = run.fault(/** @type {any} */ ({ get crash() { run.seek(30e6); return { node: 0 }; } }));
   assert.equal(branch, 1);
   assert.equal(run.branches()[1].at, 30e6);
+});
+
+test('the example of a protocol runs as any other', () => {
+  assert.ok(core.World.protocols().includes('echo'));
+  const { scenario } = core.World.presets('echo').find(({ id }) => id === 'echo-again') ?? {};
+  const world = core.World.fromScenario('echo', scenario);
+  const run = world.run();
+  run.seek(run.horizon());
+  const told = run.records(0, 100, '').map((/** @type {any} */ { event }) => (Object.values(event)[0].again ? 'again' : Object.values(event)[0].what));
+  assert.deepEqual(told, ['asked', 'echoed', 'answered', 'asked', 'echoed', 'lost', 'again', 'echoed', 'answered', 'asked', 'echoed', 'answered']);
+  assert.deepEqual(run.nodes().map((/** @type {any} */ { role }) => role), ['asks', 'echoes']);
+  assert.throws(() => world.unicast(), /this is no world of unicast/);
+  assert.throws(() => core.World.presets('torrent'), /there is no protocol torrent/);
 });

@@ -63,10 +63,10 @@ describe('why', () => {
 
   test('the premises of every sentence hold at its event, in every story of the queue', () => {
     const seen = /** @type {Record<string, number>} */ ({});
-    for (const { id, scenario } of core.Queue.presets()) {
+    for (const { id, scenario } of core.World.presets('queue')) {
       const ways = [scenario, ...(scenario.variants ?? []).map((/** @type {any} */ way) => ({ ...scenario, ...(way.dialect ? { clients: scenario.clients.map((/** @type {any} */ c) => ({ ...c, dialect: way.dialect })) } : {}) }))];
       for (const one of ways) {
-        const lab = core.Queue.fromScenario(one);
+        const lab = core.World.fromScenario('queue', one);
         const run = lab.run();
         run.seek(run.horizon());
         const all = run.records(0, 100_000, '');
@@ -96,8 +96,8 @@ describe('why', () => {
   });
 
   test('a PARQ client whose wire is cut is not told that it has no place', () => {
-    const story = core.Queue.presets().find((/** @type {any} */ p) => p.id === 'one-cut-wire');
-    const run = core.Queue.fromScenario(story.scenario).run();
+    const story = core.World.presets('queue').find((/** @type {any} */ p) => p.id === 'one-cut-wire');
+    const run = core.World.fromScenario('queue', story.scenario).run();
     run.seek(run.horizon());
     const waits = run.records(0, 10_000, '"waiting"').filter((/** @type {any} */ r) => r.event.fetch?.what === 'waiting' && r.node_name === 'parq-1');
     assert.ok(waits.length > 0);

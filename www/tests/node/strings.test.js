@@ -22,19 +22,20 @@ for (const [name, strings] of /** @type {[string, any][]} */ ([['Queue', {}], ['
   describe(name, () => {
     /** @type {any} */
     let World;
+    const protocol = name.toLowerCase();
     before(async () => {
-      World = /** @type {any} */ (await inNode())[name];
+      World = (await inNode()).World;
     });
     after(() => speakIn(null));
 
     test('every event of every story reads as a sentence', () => {
-      for (const { id, scenario } of World.presets()) {
-        const lab = World.fromScenario(scenario).run();
+      for (const { id, scenario } of World.presets(protocol)) {
+        const lab = World.fromScenario(protocol, scenario).run();
         lab.seek(lab.horizon());
         assert.ok(lab.count() > 25, id);
         const records = lab.records(0, lab.count(), '');
         inBoth((language) => {
-          speak(strings, name.toLowerCase());
+          speak(strings, protocol);
           for (const record of records) {
             const sentence = tell(record);
             assert.match(sentence, /^\S.*[.]$/, JSON.stringify(record));
@@ -48,12 +49,12 @@ for (const [name, strings] of /** @type {[string, any][]} */ ([['Queue', {}], ['
 
     test('every event that obeys a clause is explained', () => {
       const silent = new Set();
-      for (const { scenario } of World.presets()) {
-        const lab = World.fromScenario(scenario).run();
+      for (const { scenario } of World.presets(protocol)) {
+        const lab = World.fromScenario(protocol, scenario).run();
         lab.seek(lab.horizon());
         for (let i = 0; i < lab.count(); i += 1) {
           const why = lab.why(i);
-          if (why.clause) inBoth(() => { speak(strings, name.toLowerCase()); if (!reason(why.key, why.args)) silent.add(why.key); });
+          if (why.clause) inBoth(() => { speak(strings, protocol); if (!reason(why.key, why.args)) silent.add(why.key); });
         }
         lab.free();
       }

@@ -6,7 +6,6 @@ import { serve } from '../serve.js';
 import { missing, startWebKit } from '../webkit.js';
 
 const STORIES = { queue: 'one-cut-wire', routing: 'round-and-back', unicast: 'lose-middle', swarm: 'two-for-one' };
-const CLASSES = { queue: 'Queue', routing: 'Routing', unicast: 'Unicast', swarm: 'Swarm' };
 
 describe('webkit', { skip: missing() || false }, () => {
   /** @type {Awaited<ReturnType<typeof startWebKit>>} */
@@ -38,7 +37,7 @@ describe('webkit', { skip: missing() || false }, () => {
         return { at: to, digest: session.run.digest, scenario: session.run.scenario };
       });
       const core = /** @type {any} */ (await inNode());
-      const run = core[/** @type {any} */ (CLASSES)[view]].fromScenario(here.scenario).run();
+      const run = core.World.fromScenario(view, here.scenario).run();
       run.seek(here.at);
       assert.equal(here.digest, run.digest());
     });

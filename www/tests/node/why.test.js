@@ -29,9 +29,9 @@ for (const [name, strings, area, kinds] of DECISIONS) {
 
     test('every decision of every story has its numbers, in a sentence', () => {
       const [told, seen] = [new Set(), new Set()];
-      for (const { id, scenario } of core[name].presets()) {
+      for (const { id, scenario } of core.World.presets(name.toLowerCase())) {
         if (scenario.nodes > 1000 || id === 'flash-crowd') continue;
-        const lab = core[name].fromScenario(scenario);
+        const lab = core.World.fromScenario(name.toLowerCase(), scenario);
         const run = lab.run();
         run.seek(run.horizon());
         const all = run.records(0, 10_000, '').filter((/** @type {any} */ r) => kinds.includes(r.event[area]?.what));
@@ -55,9 +55,9 @@ for (const [name, strings, area, kinds] of DECISIONS) {
 
     test('every rule that is named can be read', () => {
       const missing = new Set();
-      for (const { scenario } of core[name].presets()) {
+      for (const { scenario } of core.World.presets(name.toLowerCase())) {
         if (scenario.nodes > 1000) continue;
-        const run = core[name].fromScenario(scenario).run();
+        const run = core.World.fromScenario(name.toLowerCase(), scenario).run();
         run.seek(run.horizon());
         for (let i = 0; i < Math.min(run.count(), 3000); i += 1) {
           const { id } = run.why(i);
@@ -72,8 +72,8 @@ for (const [name, strings, area, kinds] of DECISIONS) {
 
 test('a question that came too early says when, from when, and by how much', async () => {
   const core = await inNode();
-  const story = core.Queue.presets().find((/** @type {any} */ p) => p.id === 'impatient');
-  const run = core.Queue.fromScenario(story.scenario).run();
+  const story = core.World.presets('queue').find((/** @type {any} */ p) => p.id === 'impatient');
+  const run = core.World.fromScenario('queue', story.scenario).run();
   run.seek(run.horizon());
   const [lost] = run.records(0, 1, '"too_early"');
   const { key, at, from, early } = run.numbers(lost.seq);
@@ -85,8 +85,8 @@ test('a question that came too early says when, from when, and by how much', asy
 
 test('what a stalled client may take is a sum that comes out', async () => {
   const core = await inNode();
-  const story = core.Swarm.presets().find((/** @type {any} */ p) => p.id === 'two-for-one');
-  const run = core.Swarm.fromScenario(story.scenario).run();
+  const story = core.World.presets('swarm').find((/** @type {any} */ p) => p.id === 'two-for-one');
+  const run = core.World.fromScenario('swarm', story.scenario).run();
   run.seek(run.horizon());
   const stalled = run.records(0, 500, '"stalled"').filter((/** @type {any} */ r) => r.event.swarm?.what === 'stalled');
   assert.ok(stalled.length > 0);

@@ -4,9 +4,6 @@ use anyhow::{Result, bail};
 
 use crate::run::cargo;
 
-/// What can be drawn.
-const PROTOCOLS: [&str; 6] = ["queue", "site", "divided", "unicast", "routing", "swarm"];
-
 /// Draw random worlds of the protocols on all cores and let the oracles judge
 /// them.
 ///
@@ -18,8 +15,8 @@ pub(crate) struct Args {
     /// Worlds of each protocol.
     #[arg(long, default_value_t = 1_000)]
     count: u64,
-    /// Only this protocol.
-    #[arg(long, value_parser = PROTOCOLS)]
+    /// Only these worlds, such as `site`.
+    #[arg(long)]
     protocol: Option<String>,
     /// The first seed.
     #[arg(long, default_value_t = 1)]
@@ -29,9 +26,15 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let Args { count, from, protocol } = args;
     cargo().words("build --quiet --release --package servent").run()?;
+    let listed = cargo().words("run --quiet --release --package servent -- sim").quiet()?;
+    let all = listed.split_whitespace().filter_map(|word| word.strip_prefix("random-"));
+    let wanted = all.filter(|name| protocol.as_deref().is_none_or(|only| only == *name));
+    let wanted: Vec<&str> = wanted.collect();
+    if wanted.is_empty() {
+        bail!("there are no such worlds; `servent sim` lists them as random-NAME");
+    }
     let mut broken = Vec::new();
-    for name in PROTOCOLS.into_iter().filter(|name| protocol.as_deref().is_none_or(|p| p == *name))
-    {
+    for name in wanted {
         println!("{name}");
         let sim = cargo()
             .words("run --quiet --release --package servent -- sim --summary")

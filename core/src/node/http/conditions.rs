@@ -51,6 +51,19 @@ impl Validators {
         }
     }
 
+    /// True when the request goes on with bytes that it got under the tag of before.
+    pub(super) fn continues_former(&self, headers: &Headers) -> bool {
+        let meant = headers.get("If-Range").map(str::trim_ascii);
+        self.former.as_deref().zip(meant).is_some_and(|(former, meant)| former == meant)
+    }
+
+    /// The same with the tag of before, for a client that goes on with it: it must
+    /// find the tag that its bytes came with, and has no way to know that the other
+    /// one is of the same content.
+    pub(super) fn with_former_tag(self) -> Self {
+        Self { tag: self.former.or(self.tag), former: None, ..self }
+    }
+
     /// Evaluates the conditions of a request, in the order of precedence that
     /// the RFC gives.
     pub(super) fn evaluate(&self, headers: &Headers) -> Condition {

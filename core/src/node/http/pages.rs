@@ -57,7 +57,15 @@ fn is_ours(host: &str, hosts: &[String]) -> bool {
         Some(v6) => v6.parse::<Ipv6Addr>().is_ok(),
         None => name.parse::<IpAddr>().is_ok(),
     };
-    is_address || is_of_home(name) || hosts.iter().any(|ours| ours.eq_ignore_ascii_case(name))
+    is_address || is_of_home(name) || hosts.iter().any(|ours| covers(ours, name))
+}
+
+/// A name as the owner gave it, or as a certificate does: `*.` stands for one label.
+fn covers(ours: &str, name: &str) -> bool {
+    match ours.strip_prefix("*.") {
+        Some(domain) => name.split_once('.').is_some_and(|(_, of)| of.eq_ignore_ascii_case(domain)),
+        None => ours.eq_ignore_ascii_case(name),
+    }
 }
 
 /// True for names that no Internet server answers for (RFC 6761, RFC 6762, RFC

@@ -123,10 +123,12 @@ impl<'a> ReplyWriter<'a> {
         asked: &UploadRequest,
         ticket: Option<Guid>,
     ) -> HttpReply {
-        let &UploadRequest { start, end, partial, form, .. } = asked;
+        let &UploadRequest { start, end, partial, form, former, .. } = asked;
         let (status, reason) = if partial { (206, "Partial Content") } else { (200, "OK") };
         let mut head = self.head(status, reason);
-        self.represent(file, &mut head);
+        let validators = Validators::from_subject(file.subject);
+        let validators = if former { validators.with_former_tag() } else { validators };
+        self.represent_as(validators, file, &mut head);
         if partial {
             let size = Some(file.subject.size);
             head.header("Content-Range", ContentRange { range: Some((start, end)), size });
@@ -320,8 +322,12 @@ impl<'a> ReplyWriter<'a> {
 
     /// Writes the headers that describe a file and identify its content.
     fn represent(self, file: &Described<'_>, head: &mut HeadWriter) {
+        self.represent_as(Validators::from_subject(file.subject), file, head);
+    }
+
+    fn represent_as(self, validators: Validators, file: &Described<'_>, head: &mut HeadWriter) {
         file.describe(head);
-        let Validators { tag, modified, .. } = Validators::from_subject(file.subject);
+        let Validators { tag, modified, .. } = validators;
         if let Some(tag) = tag {
             head.header("ETag", tag);
         }

@@ -43,6 +43,8 @@ pub(super) struct UploadRequest {
     /// The request names both ends of a range that does not begin the file:
     /// such a client takes the file piece by piece, in any order (AQ-9).
     pub(super) piece: bool,
+    /// It goes on with bytes that came under the tag of before the content was known.
+    pub(super) former: bool,
     pub(super) dialect: Dialect,
     pub(super) form: Form,
 }
@@ -249,7 +251,9 @@ impl Http {
         if let BodySource::File(FileRef::Shared(index)) = subject.body {
             self.learn_alternates(cx, index, head, peer.ip());
         }
-        let condition = Validators::from_subject(&subject).evaluate(&head.headers);
+        let validators = Validators::from_subject(&subject);
+        let former = validators.continues_former(&head.headers);
+        let condition = validators.evaluate(&head.headers);
         if let Condition::NotModified | Condition::Fails = condition {
             if form.head_only || !self.refuse_over_rate(cx, conn, form) {
                 let reply = match condition {
@@ -293,7 +297,7 @@ impl Http {
         };
         let partial = range.is_some() || end < subject.size;
         let piece = start > 0 && !matches!(range, None | Some(RangeSpec::From(_)));
-        let asked = UploadRequest { subject, start, end, partial, piece, dialect, form };
+        let asked = UploadRequest { subject, start, end, partial, piece, former, dialect, form };
         match self.leader(asked.subject.key) {
             Leader::Us => self.ask_queue(cx, request, asked),
             leader if !self.refuse_over_rate(cx, conn, form) => {

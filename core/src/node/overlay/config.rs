@@ -7,6 +7,7 @@ use crate::time::Duration;
 
 /// How a servent takes part in the overlay.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct OverlayConfig {
     /// Accept neighbours, and look for some.

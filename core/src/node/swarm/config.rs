@@ -8,6 +8,7 @@ use crate::time::Duration;
 /// A node's part in swarms. Both parts are off unless configured.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Config {
     /// Be the coordinator of files, and their source.
     pub coordinator: Option<swarm::Config>,
@@ -29,6 +30,7 @@ impl Config {
 /// node spend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SwarmLimits {
     /// Bytes of a head. An id alone may have 4 095 bytes.
     pub head_bytes: u32,

@@ -6,6 +6,7 @@ use crate::time::Duration;
 
 /// Intervals of a waiting client, at full scale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Config {
     /// Time between two requests when the server names none (AQ-13).

@@ -8,6 +8,7 @@ use crate::wire::pdtp::Text;
 /// Limits and intervals of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Config {
     /// Its id, unique among the clients of the coordinator.
     pub id: Text,

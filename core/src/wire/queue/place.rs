@@ -15,6 +15,7 @@ use crate::wire::scan::{split_once, trim};
 
 /// The queueing dialect of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Dialect {
     /// `X-Queue: 0.1` (Active Queueing): the connection identifies the place.

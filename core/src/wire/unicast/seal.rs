@@ -9,6 +9,7 @@ use siphasher::sip::SipHasher24;
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Seal {
     /// Not at all: UDP's own checksum is enough.

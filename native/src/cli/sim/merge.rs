@@ -8,10 +8,10 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::Run;
 use crate::cli::print;
 use crate::exit::{Exit, Failure};
 use crate::progress::count;
+use servent_sim::registry::PlayedRun;
 
 /// How many of the worst seeds are named.
 const WORST: usize = 10;
@@ -131,13 +131,13 @@ fn floor(n: u64) -> u64 {
 
 impl RunsSummary {
     /// Adds a run.
-    pub(super) fn add(&mut self, run: &Run) {
+    pub(super) fn add(&mut self, run: &PlayedRun) {
         let value = serde_json::to_value(run).unwrap_or_default();
         let added = value.as_object().and_then(|run| self.run(run));
         debug_assert!(added.is_some(), "a run has what a summary needs");
     }
 
-    /// Adds a run, as [`super::Run`] is written, or another summary.
+    /// Adds a run, as [`PlayedRun`] is written, or another summary.
     fn line(&mut self, text: &str) -> Result<(), String> {
         let value: Value = serde_json::from_str(text).map_err(|why| why.to_string())?;
         if value.get("sketches").is_some() {

@@ -1,20 +1,15 @@
 //! `servent sim`: simulated worlds of servents, checked by oracles.
 
+mod explore;
 mod merge;
-mod queue;
-mod routing;
 mod scenario;
-mod swarm;
 mod sweep;
-mod unicast;
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
 use servent_core::swarm::SwarmPolicy;
-use servent_sim::Violation;
+use servent_sim::registry::{PlayedRun, ProtocolId};
 
 use self::merge::{Merge, RunsSummary, Shard};
-use self::scenario::{RunEnd, Scenario};
 use super::{Common, print};
 use crate::exit::{Exit, Failure};
 use crate::progress::count;
@@ -37,6 +32,8 @@ use crate::progress::count;
   servent sim deadlock --policy adaptive
   servent sim random-swarm --sweep 1000 --summary   drawn swarms; all must finish
   servent sim random-queue --sweep 10000 --shard 2/8 --json   an eighth of the seeds, for an array job
+  servent sim all-of-two-messages --explore   every order of events of a small world
+  servent sim lose-last --explore --losses 2  of another one, with its own limits
   servent sim merge *.jsonl             joins what the shares have found
   servent sim mine.json                 a scenario of your own")]
 #[command(args_conflicts_with_subcommands = true)]
@@ -74,6 +71,8 @@ pub(crate) struct SimArgs {
     /// The coordinator's rules, for a swarm: adaptive or seed2004.
     #[arg(long, value_name = "POLICY", value_parser = policy)]
     policy: Option<SwarmPolicy>,
+    #[command(flatten)]
+    exploring: explore::Arguments,
     /// Print the scenario as JSON, to begin one of your own.
     #[arg(long)]
     show: bool,
@@ -84,68 +83,30 @@ enum SimAction {
     Merge(Merge),
 }
 
-/// One run.
-#[derive(Debug, Serialize)]
-struct Run {
-    scenario: String,
-    seed: u64,
-    seconds: u64,
-    events: u64,
-    records: u64,
-    digest: String,
-    #[serde(flatten)]
-    outcome: RunOutcome,
-    violations: Vec<Violation>,
-}
-
-/// How a run ended.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum RunOutcome {
-    Downloads {
-        whole: u32,
-        failed: u32,
-    },
-    Messages {
-        written: u64,
-        read: u64,
-        named: u64,
-        lost: u64,
-        resent: u64,
-    },
-    Overlay {
-        nodes: u32,
-        searches: u32,
-        answers: u32,
-        tally: Option<Box<servent_sim::routing::TallyView>>,
-    },
-    Swarm {
-        policy: SwarmPolicy,
-        #[serde(flatten)]
-        result: servent_sim::swarm::Result,
-    },
-}
-
 pub(crate) fn run(_common: &Common, arguments: &SimArgs) -> Result<(), Failure> {
     if let Some(SimAction::Merge(merge)) = &arguments.action {
         return merge::run(merge);
     }
     let Some(name) = &arguments.scenario else { return scenario::list(arguments.json) };
     let scenario = scenario::find(name, arguments.seed)?;
-    if arguments.policy.is_some() && !matches!(scenario, Scenario::Swarm(_)) {
+    if arguments.policy.is_some() && scenario.protocol != ProtocolId::Swarm {
         return Err(Failure::usage(format!("--policy is for swarms, and {name} is none"))
             .next("leave it out, or choose a swarm: `servent sim` lists all scenarios"));
     }
-    let scenario = scenario.under(arguments.policy);
+    let scenario = scenario::under(scenario, arguments.policy);
     if arguments.show {
         return print(format!("{}\n", serde_json::to_string_pretty(&scenario).unwrap_or_default()));
     }
-    let first = arguments.seed.unwrap_or(scenario.seed());
+    if arguments.exploring.is_wanted() {
+        return explore::run(&scenario, &arguments.exploring, arguments.json);
+    }
+    let first = arguments.seed.unwrap_or(scenario.seed().unwrap_or(1));
     let seeds = (first..first.saturating_add(arguments.sweep))
         .filter(|seed| arguments.shard.is_none_or(|shard| shard.has(seed - first)));
     let play = |seed| {
-        let drawn = Scenario::named(name, Some(seed)).unwrap_or_else(|| scenario.clone());
-        drawn.under(arguments.policy).play(seed, RunEnd::for_scenario(name, arguments.settle))
+        let drawn = scenario::named(name, Some(seed)).unwrap_or_else(|| scenario.clone());
+        let drawn = scenario::under(drawn, arguments.policy);
+        scenario::play(&drawn, seed, scenario::end(name, arguments.settle))
     };
     let mut told = RunsReport { arguments, name, broken: 0, all: RunsSummary::default() };
     sweep::sweep(&seeds.collect::<Vec<_>>(), play, |run| told.run(&run))?;
@@ -162,7 +123,7 @@ struct RunsReport<'a> {
 }
 
 impl RunsReport<'_> {
-    fn run(&mut self, run: &Run) -> Result<(), Failure> {
+    fn run(&mut self, run: &PlayedRun) -> Result<(), Failure> {
         let SimArgs { json, summary, shard, settle, .. } = self.arguments;
         if *summary {
             self.all.add(run);
@@ -210,43 +171,15 @@ fn policy(name: &str) -> Result<SwarmPolicy, String> {
     }
 }
 
-fn sentence(run: &Run) -> String {
-    let Run { scenario, seed, seconds, events, digest, violations, .. } = run;
+fn sentence(run: &PlayedRun) -> String {
+    let PlayedRun { scenario, seed, sentence, seconds, events, digest, violations, .. } = run;
     let oracles = match violations.len() {
         0 => "oracles silent".to_owned(),
         1 => "1 VIOLATION".to_owned(),
         n => format!("{n} VIOLATIONS"),
     };
-    let outcome = match &run.outcome {
-        RunOutcome::Downloads { whole, failed } => {
-            format!("{} whole, {failed} failed", count(u64::from(*whole), "download"))
-        }
-        RunOutcome::Messages { written, read, named, lost, resent } => format!(
-            "{read} of {} read, {named} named as undelivered, {} lost, {} sent again",
-            count(*written, "message"),
-            count(*lost, "datagram"),
-            count(*resent, "message"),
-        ),
-        RunOutcome::Overlay { nodes, searches, answers, tally } => {
-            let t = tally.as_deref();
-            let of = |of: fn(&servent_sim::routing::TallyView) -> u64| t.map_or(0, of);
-            format!(
-                "{} in {}, {} home; {}, {} useful, {} duplicate, {} dropped for other reasons, \
-                 {} lost",
-                if *searches == 1 { "1 search".to_owned() } else { format!("{searches} searches") },
-                count(u64::from(*nodes), "servent"),
-                count(u64::from(*answers), "answer"),
-                count(of(|t| t.sent), "message"),
-                of(|t| t.useful),
-                of(|t| t.duplicate),
-                of(|t| t.dropped - t.duplicate),
-                of(|t| t.lost),
-            )
-        }
-        RunOutcome::Swarm { policy, result } => swarm::told(*policy, result),
-    };
     format!(
-        "{scenario} seed {seed}: {outcome} in {seconds} s, {}, {oracles}, digest {digest}\n",
+        "{scenario} seed {seed}: {sentence} in {seconds} s, {}, {oracles}, digest {digest}\n",
         count(*events, "event")
     )
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use super::Run;
 use crate::exit::{Exit, Failure};
+use servent_sim::registry::PlayedRun;
 
 /// Plays every seed and tells of the runs in the order of the seeds, each as
 /// soon as those before it are told. The first failure of `tell` ends it.
@@ -17,12 +17,12 @@ use crate::exit::{Exit, Failure};
 /// That failure, or the first seed whose run panicked.
 pub(super) fn sweep(
     seeds: &[u64],
-    play: impl Fn(u64) -> Run + Sync,
-    mut tell: impl FnMut(Run) -> Result<(), Failure>,
+    play: impl Fn(u64) -> PlayedRun + Sync,
+    mut tell: impl FnMut(PlayedRun) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let next = AtomicUsize::new(0);
     let (done, played) = mpsc::channel();
-    let work = |done: mpsc::Sender<(usize, thread::Result<Run>)>| {
+    let work = |done: mpsc::Sender<(usize, thread::Result<PlayedRun>)>| {
         while let Some((place, seed)) = take(&next, seeds) {
             let run = catch_unwind(AssertUnwindSafe(|| play(seed)));
             if done.send((place, run)).is_err() {
@@ -65,17 +65,18 @@ fn broken(seed: u64, panic: &(dyn Any + Send)) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::sim::scenario::{RunEnd, Scenario};
+    use crate::cli::sim::scenario;
+    use servent_sim::registry::RunEnd;
 
-    fn run(seed: u64) -> Run {
-        Scenario::named("lose-last", None).unwrap().play(seed, RunEnd::Settled)
+    fn run(seed: u64) -> PlayedRun {
+        scenario::play(&scenario::named("lose-last", None).unwrap(), seed, RunEnd::Settled)
     }
 
     #[test]
     fn runs_are_told_in_the_order_of_their_seeds() {
         let seeds: Vec<u64> = (5..45).collect();
         let mut told = Vec::new();
-        let tell = |run: Run| {
+        let tell = |run: PlayedRun| {
             told.push(run.seed);
             Ok(())
         };

@@ -64,8 +64,7 @@ fn simulated(stage: &mut Stage) {
     }
     let joined = stage.does("servent sim merge 1.jsonl 2.jsonl 3.jsonl 4.jsonl");
     assert_eq!(joined, stage.does("servent sim merge *.jsonl"));
-    let preset = include_str!("../../../../sim/src/routing/presets/flooder.json");
-    std::fs::write(stage.here.file("mine.json"), preset).unwrap();
+    stage.does("servent sim flooder --show > mine.json");
     stage.does("servent sim mine.json");
 }
 

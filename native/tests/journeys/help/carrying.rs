@@ -55,6 +55,7 @@ fn asked(stage: &mut Stage) {
         "servent send 10.0.0.7 song.ogg",
         "servent send 10.0.0.7 docs/ photos/ a.txt",
         "servent send 10.0.0.7 big --trace s.sqlog",
+        "servent send --wait 10.0.0.7 song.ogg",
     ] {
         let line = stage.says(line);
         let sender = sends(&stage.here, &line, &code);

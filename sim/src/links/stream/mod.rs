@@ -3,7 +3,7 @@
 pub(crate) mod flow;
 
 use alloc::collections::VecDeque;
-use alloc::rc::Rc;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
@@ -183,7 +183,7 @@ impl StreamLink {
 /// All links. Places are reused, references are not.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Links {
-    table: Vec<(u32, Option<Rc<StreamLink>>)>,
+    table: Vec<(u32, Option<Arc<StreamLink>>)>,
     free: Vec<u32>,
     made: u64,
 }
@@ -199,11 +199,11 @@ impl Links {
         if let Some(index) = self.free.pop() {
             let (generation, place) = &mut self.table[index as usize];
             *generation += 1;
-            *place = Some(Rc::new(link));
+            *place = Some(Arc::new(link));
             return LinkRef { index, generation: *generation };
         }
         let index = u32::try_from(self.table.len()).expect("fewer than 2^32 links");
-        self.table.push((0, Some(Rc::new(link))));
+        self.table.push((0, Some(Arc::new(link))));
         LinkRef { index, generation: 0 }
     }
     pub(crate) fn get(&self, at: LinkRef) -> Option<&StreamLink> {
@@ -212,7 +212,7 @@ impl Links {
     }
     pub(crate) fn get_mut(&mut self, at: LinkRef) -> Option<&mut StreamLink> {
         let (generation, link) = self.table.get_mut(at.index as usize)?;
-        if *generation == at.generation { link.as_mut().map(Rc::make_mut) } else { None }
+        if *generation == at.generation { link.as_mut().map(Arc::make_mut) } else { None }
     }
     pub(crate) fn remove(&mut self, at: LinkRef) {
         if self.get(at).is_some() {

@@ -6,14 +6,15 @@ use serde_json::Value;
 use servent_core::time::Instant;
 
 /// An event of a node: when, and what.
-pub(crate) type Told = (Instant, Value);
+pub type TimedEvent = (Instant, Value);
 
 /// The case of an event, by the events of the same node before it, newest first;
 /// `None` where its sentence needs none.
-pub(crate) fn case_of(
+#[must_use]
+pub fn case_of(
     at: Instant,
     event: &Value,
-    earlier: impl Iterator<Item = Told>,
+    earlier: impl Iterator<Item = TimedEvent>,
 ) -> Option<&'static str> {
     let (area, body) = event.as_object()?.iter().next()?;
     match (&area[..], body.get("what")?.as_str()?) {
@@ -33,7 +34,7 @@ fn same<'a>(event: &'a Value, area: &str, body: &Value, key: &str) -> Option<(&'
 }
 
 /// A request of a client: the first one, one from the line, or for the next part.
-fn asks(body: &Value, earlier: impl Iterator<Item = Told>) -> &'static str {
+fn asks(body: &Value, earlier: impl Iterator<Item = TimedEvent>) -> &'static str {
     for (_, event) in earlier {
         match same(&event, "fetch", body, "fetch") {
             Some(("queued", _)) => return "place",
@@ -48,7 +49,7 @@ fn asks(body: &Value, earlier: impl Iterator<Item = Told>) -> &'static str {
 
 /// A client whose source does not answer: whether it has a place there to come
 /// back to.
-fn waits(body: &Value, earlier: impl Iterator<Item = Told>) -> Option<&'static str> {
+fn waits(body: &Value, earlier: impl Iterator<Item = TimedEvent>) -> Option<&'static str> {
     let mut place = None;
     for (_, event) in earlier {
         if let (Some(conn), Some(told)) = (place.as_ref(), event.get("conn")) {
@@ -72,7 +73,11 @@ fn waits(body: &Value, earlier: impl Iterator<Item = Told>) -> Option<&'static s
 }
 
 /// A client that asks again: within what it was told, or for another reason.
-fn returns(at: Instant, body: &Value, earlier: impl Iterator<Item = Told>) -> Option<&'static str> {
+fn returns(
+    at: Instant,
+    body: &Value,
+    earlier: impl Iterator<Item = TimedEvent>,
+) -> Option<&'static str> {
     for (_, event) in earlier {
         match same(&event, "queue", body, "ticket") {
             Some(("called", _)) => return Some("called"),
@@ -89,7 +94,7 @@ fn returns(at: Instant, body: &Value, earlier: impl Iterator<Item = Told>) -> Op
 
 /// A slot that is given: to a request that never waited, or was held, or past one
 /// who is away.
-fn begins(body: &Value, earlier: impl Iterator<Item = Told>) -> Option<&'static str> {
+fn begins(body: &Value, earlier: impl Iterator<Item = TimedEvent>) -> Option<&'static str> {
     for (_, event) in earlier {
         let passed =
             event.get("queue").filter(|told| told.get("what").is_some_and(|w| w == "passed"));

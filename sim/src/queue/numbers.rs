@@ -22,7 +22,7 @@ fn told(
 
 /// The numbers behind a server's event; `earlier` are the events before it,
 /// newest first.
-pub(crate) fn list_numbers(
+pub fn list_numbers(
     at: Instant,
     event: &Event,
     earlier: impl Iterator<Item = (Instant, Event)>,

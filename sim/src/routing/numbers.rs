@@ -1,15 +1,15 @@
 //! The numbers behind the verdict on a message: how far it has travelled, and
 //! what was seen of it before.
 
+use super::{Event, MessageEvent, MessageOutcome, Routing, SearchEvent};
+use crate::Timeline;
 use serde_json::{Value, json};
 use servent_core::routing::DropReason;
 use servent_core::trace::NodeId;
 use servent_core::wire::gnutella::MessageKind;
-use servent_sim::Timeline;
-use servent_sim::routing::{Event, MessageEvent, MessageOutcome, Routing, SearchEvent};
 
 /// The numbers behind a record.
-pub(super) fn list_numbers(timeline: &Timeline<Routing>, i: u64) -> Option<Value> {
+pub(crate) fn list_numbers(timeline: &Timeline<Routing>, i: u64) -> Option<Value> {
     let record = timeline.record(i)?;
     let earlier = || (0..i).rev().filter_map(|j| timeline.record(j));
     match &record.event {

@@ -1,14 +1,14 @@
 //! The numbers behind a decision of the coordinator: what a client uploaded and
 //! downloaded, and how many candidates each step of the selection left.
 
+use super::{Event, Swarm, SwarmWorld, client_of, name};
+use crate::Timeline;
 use serde_json::{Value, json};
 use servent_core::id::ConnId;
 use servent_core::swarm::Event as Told;
-use servent_sim::Timeline;
-use servent_sim::swarm::{Event, Swarm, SwarmWorld, client_of, name};
 
 /// The numbers behind a record.
-pub(super) fn list_numbers(timeline: &Timeline<Swarm>, i: u64) -> Option<Value> {
+pub(crate) fn list_numbers(timeline: &Timeline<Swarm>, i: u64) -> Option<Value> {
     let Event::Swarm(told) = &timeline.record(i)?.event else { return None };
     match told {
         Told::Stalled { client, .. } | Told::Granted { client, .. } | Told::Free { client } => {
@@ -30,7 +30,7 @@ fn ledger(timeline: &Timeline<Swarm>, i: u64, client: ConnId) -> Option<Value> {
 }
 
 /// The same for a client in the current state of a world.
-pub(super) fn sum(world: &SwarmWorld, client: u32) -> Option<Value> {
+pub fn sum(world: &SwarmWorld, client: u32) -> Option<Value> {
     let standing = world.standing(client)?;
     let (ratio, _) = world.manager().pace(0)?;
     let config = &world.scenario().swarm;

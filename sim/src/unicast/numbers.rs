@@ -1,14 +1,14 @@
 //! The numbers behind the actions of both ends of a connection: HA and HS, and
 //! when a message was first sent.
 
+use super::{Event, Unicast};
+use crate::Timeline;
 use serde_json::{Value, json};
 use servent_core::trace::Record;
 use servent_core::unicast::Event as Told;
-use servent_sim::Timeline;
-use servent_sim::unicast::{Event, Unicast};
 
 /// The numbers behind a record.
-pub(super) fn list_numbers(timeline: &Timeline<Unicast>, i: u64) -> Option<Value> {
+pub(crate) fn list_numbers(timeline: &Timeline<Unicast>, i: u64) -> Option<Value> {
     let record = timeline.record(i)?;
     let Event::Unicast(told) = &record.event else { return None };
     let earlier = || {
