@@ -97,7 +97,7 @@ fn get(place: &Place, hit: &Value) {
 #[test]
 fn hits_have_numbers_and_the_peers_of_a_search_are_met_again() {
     let place = Place::new();
-    let [near, ..] = line(&place, &[]);
+    let [near, _middle, _far] = line(&place, &[]);
     let peer = near.at.to_string();
     // It ends by itself long before: every peer was asked.
     let found = place.run(&["search", "ráre", "--peer", &peer, "--wait", "600", "--state", "s"]);
