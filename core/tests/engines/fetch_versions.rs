@@ -321,17 +321,3 @@ fn a_new_link_to_another_file_is_refused_and_what_is_there_is_kept() {
     assert!(changed(&desk).is_empty());
     assert_eq!(desk.row().have, [(0, 500)], "what was there before is still there");
 }
-
-#[test]
-fn a_body_of_unknown_length_that_nothing_vouches_for_begins_anew() {
-    let mut desk = Desk::getting(None, &[A]);
-    let asked = desk.connect();
-    desk.reply(asked.conn, "HTTP/1.1 200 OK\nTransfer-Encoding: chunked");
-    desk.input(Input::Stored { conn: asked.conn, bytes: 500 });
-    let asked = hangs_up(&mut desk, asked.conn);
-    assert_eq!(begin(&asked), 0, "it is asked again, and for all of it");
-    desk.reply(asked.conn, "HTTP/1.1 200 OK\nTransfer-Encoding: chunked");
-    desk.input(Input::Stored { conn: asked.conn, bytes: 700 });
-    desk.input(Input::BodyEnded { conn: asked.conn });
-    assert!(is_done(&desk));
-}

@@ -305,7 +305,7 @@ async fn each(
         }
     }
     if numbers.is_empty() && !quiet {
-        print("no download is meant by that\n".to_owned())?;
+        print("no download is meant by that\n")?;
     }
     Ok(())
 }
