@@ -282,3 +282,25 @@ proptest! {
         prop_assert!(!done || !world.whole.is_empty());
     }
 }
+
+/// Found by drawing: several servers without ranges, after a restart.
+#[test]
+fn servers_that_know_no_ranges_do_not_keep_a_download_for_ever() {
+    let send = |hangs_up| Step::Send { blocks: 1, hangs_up };
+    let mut world = World::new(Vouch::Tag, false, 3);
+    for step in [send(true), Step::Restart, send(true), Step::Wait, send(false), send(false)] {
+        world.perform(step);
+    }
+    for n in 0..400 {
+        world.perform(Step::Send { blocks: 99, hangs_up: false });
+        if world.desk.state() != "running" {
+            return;
+        }
+        world.perform(Step::Wait);
+        if n % 10 == 9 {
+            world.desk.secs(700);
+        }
+    }
+    let events = &world.desk.events;
+    panic!("{:#?}\n{:#?}", &events[events.len().saturating_sub(40)..], world.desk.fetches.view());
+}

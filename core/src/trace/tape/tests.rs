@@ -13,8 +13,8 @@ use crate::lease::membership::Leader;
 use crate::node::swarm::{self, SwarmFile};
 use crate::node::{
     ConnInput, DiskInput, FetchCommand, FetchInput, FileInfo, HostRow, HttpCommand, InboxUsage,
-    MessageCommand, MessageInput, NodeCommand, OverlayCommand, PathNews, RestoredNode, SiteInput,
-    UnicastMessage,
+    MessageCommand, MessageInput, NodeCommand, OverlayCommand, PathNews, RestoredNode, RunBit,
+    SiteInput, UnicastMessage,
 };
 use crate::queue::{Dialect, QueuePolicy, RowState, StoredEntry};
 use crate::swarm::FileSpec;
@@ -42,6 +42,7 @@ fn file() -> FileInfo {
         key,
         modified: None,
         tree: Some(tree()),
+        run: RunBit(false),
     }
 }
 
@@ -162,7 +163,8 @@ fn next_fetch_command(command: &FetchCommand) -> Option<FetchCommand> {
         }
         C::Moved { .. } => C::Pause { fetch },
         C::Pause { .. } => C::Resume { fetch },
-        C::Resume { .. } => return None,
+        C::Resume { .. } => C::Relink { fetch, sources: get().sources },
+        C::Relink { .. } => return None,
     })
 }
 
