@@ -155,7 +155,7 @@ impl SourceTroubles {
                     .next("write them into the variable that names it: http://NAME:PASSWORD@HOST:PORT")
             }
             FetchFailure::NoSource if all(SourceTrouble::SpeaksTls) => {
-                Failure::new(Exit::Network, format!("nobody answers without TLS{tried}"))
+                Failure::new(Exit::Network, format!("no server answers without TLS{tried}"))
                     .next("write https:// instead of http://")
             }
             FetchFailure::NoSource if refused => {
