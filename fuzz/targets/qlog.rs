@@ -1,4 +1,4 @@
-//! A recording from anywhere: read, re-executed, never believed.
+//! A tape from anywhere: read, re-executed, never believed.
 #![no_main]
 
 use servent_core::trace::qlog::{self, Split};
@@ -9,7 +9,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let mut split = Split::new(data);
     for line in &mut split {
         let line = qlog::parse(line);
-        // Inputs of a recording go to a real node; a few are enough to see it hold.
+        // Inputs of a tape go to a real node; a few are enough to see it hold.
         if replay.report().inputs < 200 {
             replay.feed(line);
         }
