@@ -28,6 +28,11 @@ impl Probe {
     pub(super) const fn source(self) -> u32 {
         self.no
     }
+
+    /// True while the host hashes the range.
+    pub(super) const fn waits_for_hash(self) -> bool {
+        matches!(self.stage, ProbeStage::Before | ProbeStage::After(_))
+    }
 }
 
 /// The progress of a probe.
@@ -194,6 +199,11 @@ impl Download {
             ProbeStage::Storing(_) if !src.is_some_and(|src| src.receives()) => {
                 self.doubt.probe = None;
                 self.have.remove(range);
+                // It is not one of those that gave what is there: with nothing left
+                // to compare it with, it may be asked for anything.
+                if let Some(src) = self.sources.get_mut(&no) {
+                    src.wrote.remove(range);
+                }
             }
             _ => {}
         }

@@ -282,3 +282,33 @@ proptest! {
         prop_assert!(!done || !world.whole.is_empty());
     }
 }
+
+/// Found by a drawn run: three servers of three versions, none of which knows
+/// ranges. Whatever came first is thrown away, and one of them is taken whole.
+#[test]
+fn servers_without_ranges_that_differ_do_not_wait_for_each_other() {
+    let mut world = World::new(Vouch::Tag, false, 3);
+    for step in [
+        Step::Change { server: 1 },
+        Step::Send { blocks: 3, hangs_up: true },
+        Step::Restart,
+        Step::Send { blocks: 1, hangs_up: false },
+        Step::Change { server: 2 },
+        Step::Send { blocks: 1, hangs_up: false },
+        Step::Send { blocks: 2, hangs_up: true },
+        Step::Send { blocks: 1, hangs_up: false },
+    ] {
+        world.perform(step);
+    }
+    for n in 0..60 {
+        world.perform(Step::Send { blocks: 99, hangs_up: false });
+        if world.desk.state() != "running" {
+            break;
+        }
+        world.perform(Step::Wait);
+        if n % 10 == 9 {
+            world.desk.secs(700);
+        }
+    }
+    assert_ne!(world.desk.state(), "running");
+}
