@@ -35,12 +35,12 @@
 //! ```
 //! use servent_core::engine::{Effect, Engine, Fx};
 //! use servent_core::id::{ConnId, FileIndex, FileKey};
-//! use servent_core::node::{Config, ConnInput, ConnOutput, FileInfo, Input, Node, Output, RestoredNode};
+//! use servent_core::node::{Config, ConnInput, ConnOutput, FileInfo, Input, Node, Output, RestoredNode, RunBit};
 //! use servent_core::time::Instant;
 //!
 //! let song = b"La, la, la.";
 //! let name = "song.txt".into();
-//! let file = FileInfo { index: FileIndex(1), name, size: 11, sha1: None, key: FileKey(7), modified: None, tree: None };
+//! let file = FileInfo { index: FileIndex(1), name, size: 11, sha1: None, key: FileKey(7), modified: None, tree: None, run: RunBit(false) };
 //! let peer = "192.0.2.7:50000".parse().unwrap();
 //! let conn = ConnId(0);
 //! let data = b"GET /get/1/song.txt HTTP/1.0\r\n\r\n".to_vec();

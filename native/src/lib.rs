@@ -11,6 +11,7 @@ mod files;
 mod inbox;
 mod library;
 mod net;
+mod pins;
 pub mod replay;
 mod roots;
 mod seldom;
@@ -25,7 +26,9 @@ pub use self::clock::Clock;
 pub use self::library::{LibraryStatus, ShareOutcome};
 pub use self::net::{Credentials, Identity, IdentityError, Origins, Rate, RelayLimits, Relayed};
 pub use self::net::{Descriptors, LAB_CONNECTIONS, LAB_WAITING, raise_descriptors};
+pub use self::net::{Proxies, ProxyError};
 pub use self::net::{connect_first, first_to_answer, resolve_host};
+pub use self::pins::{CertificatePin, PinError};
 pub use self::seldom::Seldom;
 pub use self::store::{
     DamagedState, Database, DatabaseUrlError, Durability, Role, SiteMember, SiteStanding,

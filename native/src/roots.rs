@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustls::client::WebPkiServerVerifier;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::{ClientConfig, RootCertStore};
 use thiserror::Error;
+
+use crate::pins::{CertificatePin, PinVerifier, SeenPins};
 
 /// Why nobody could be checked.
 #[derive(Debug, Clone, Error)]
@@ -37,6 +40,40 @@ pub(crate) enum TrustError {
 /// # Errors
 /// The file cannot be read, or there are no certificates.
 pub(crate) fn trusting(file: Option<&Path>) -> Result<Arc<ClientConfig>, TrustError> {
+    trusting_pins(file, &[], &SeenPins::default())
+}
+
+/// The same; with pins only the servers that show one of these certificates. Those
+/// that are refused are remembered in `seen`.
+///
+/// # Errors
+/// The file cannot be read, or there are no certificates.
+pub(crate) fn trusting_pins(
+    file: Option<&Path>,
+    pins: &[CertificatePin],
+    seen: &SeenPins,
+) -> Result<Arc<ClientConfig>, TrustError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let authorities = if pins.is_empty() {
+        let roots = Arc::new(authorities(file)?);
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider));
+        Some(verifier.build().map_err(|_| TrustError::NoneHere)?)
+    } else {
+        None
+    };
+    let algorithms = provider.signature_verification_algorithms;
+    let (pins, seen) = (pins.to_vec(), Arc::clone(seen));
+    let verifier = PinVerifier { authorities, pins, seen, algorithms };
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(TrustError::Library)?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier));
+    Ok(Arc::new(config.with_no_client_auth()))
+}
+
+/// The certificates of those who vouch for servers.
+fn authorities(file: Option<&Path>) -> Result<RootCertStore, TrustError> {
     let mut roots = RootCertStore::empty();
     match file {
         Some(file) => {
@@ -57,9 +94,5 @@ pub(crate) fn trusting(file: Option<&Path>) -> Result<Arc<ClientConfig>, TrustEr
             }
         }
     }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(TrustError::Library)?;
-    Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
+    Ok(roots)
 }

@@ -83,6 +83,11 @@ pub(crate) fn proxy() -> String {
     wanted("HAProxy", "haproxy", || Path::new("/usr/sbin/haproxy").exists())
 }
 
+/// Makes sure of nginx, behind which a share stands in a test.
+pub(crate) fn web_server() -> String {
+    wanted("nginx", "nginx-light", || Path::new("/usr/sbin/nginx").exists())
+}
+
 /// In continuous integration it is installed. Words for the summary when it is
 /// not here; the tests that need it then say that they are left out.
 fn wanted(name: &str, package: &str, here: impl Fn() -> bool) -> String {

@@ -9,12 +9,12 @@ use super::cx::FetchCx;
 use super::download::{Download, State};
 use super::event::FetchLimit;
 use super::ranges::ByteRange;
-use super::reply::{self, FetchRequest, SourceReply};
+use super::reply::{self, FetchRequest, SourceReply, TakenEncodings};
 use super::source::{Receiving, SourceLink, Src};
 use super::{DownloadSource, Event, Output, SourceTrouble, keys_where};
 use crate::id::{ConnId, FileIndex};
 use crate::queue::client;
-use crate::wire::http::{Alts, AvailableRanges, ResponseHead, Target};
+use crate::wire::http::{Alts, AvailableRanges, ResponseHead, Target, disposed_name};
 use crate::wire::queue::{PositionClaim, QueueReply};
 
 /// The bytes that a reply announces, beside those it was asked for.
@@ -79,13 +79,14 @@ impl Download {
             return;
         }
         let range = self.sources.get(&no).and_then(|src| src.link.in_flight()).unwrap_or(range);
-        let (size, sha1, largest) = (self.size, self.sha1, cx.config.largest);
-        let reply = reply::read(head, &FetchRequest { range, size, sha1, largest });
+        let reply = self.understand(no, head, range, cx);
         let queued = matches!(reply, SourceReply::Told(QueueReply::Place(_)));
         if let (400.., Some(src), false) = (head.status, self.sources.get(&no), queued) {
             let (fetch, at, status) = (self.id, src.at(), head.status);
             cx.fx.event(Event::Status { fetch, at, status });
         }
+        let status = Some(head.status).filter(|status| *status >= 400 && !queued);
+        self.sources.entry(no).and_modify(|src| src.status = status);
         let learnt = reply != SourceReply::Interim && self.learn(no, head, cx);
         match reply {
             SourceReply::Interim => {}
@@ -127,6 +128,36 @@ impl Download {
                     self.lose(no, why, cx);
                 }
             }
+        }
+    }
+
+    /// What a reply to a request for this range means.
+    fn understand(
+        &self,
+        no: u32,
+        head: &ResponseHead,
+        range: ByteRange,
+        cx: &mut FetchCx<'_>,
+    ) -> SourceReply {
+        let (size, sha1, largest) = (self.size, self.sha1, cx.config.largest);
+        let decodes = cx.config.decodes && sha1.is_none() && self.sources.len() == 1;
+        let target = self.sources.get(&no).map_or("", |src| &src.source.target);
+        let encodings = TakenEncodings::of_file(&self.get.name, target, decodes);
+        let reply = reply::read(head, &FetchRequest { range, size, sha1, largest, encodings });
+        if let SourceReply::Body { .. } | SourceReply::Open { .. } = reply {
+            self.tell_body(head, encodings, cx);
+        }
+        reply
+    }
+
+    /// Tells the host what a reply says of its body.
+    fn tell_body(&self, head: &ResponseHead, taken: TakenEncodings, cx: &mut FetchCx<'_>) {
+        let fetch = self.id;
+        if let Ok(Some(encoding)) = taken.to_decode(head) {
+            cx.fx.event(Event::Encoded { fetch, encoding });
+        }
+        if let Some(name) = disposed_name(&head.headers) {
+            cx.fx.event(Event::Named { fetch, name });
         }
     }
 
@@ -205,6 +236,7 @@ impl Download {
         let Some(src) = self.sources.get_mut(&no) else { return };
         let Some(conn) = src.link.conn() else { return };
         src.touched.insert(range);
+        src.note_leave(head);
         (src.beside, src.unreached) = (None, 0);
         self.probe_begins(no, range);
         let Some(src) = self.sources.get_mut(&no) else { return };
@@ -244,6 +276,7 @@ impl Download {
         let Some(src) = self.sources.get_mut(&no) else { return };
         let Some(conn) = src.link.conn() else { return };
         (src.failures, src.moves, src.beside, src.unreached) = (0, 0, None, 0);
+        src.note_leave(head);
         match told {
             QueueReply::Place(place) => {
                 self.client(no, client::Input::Told(place), cx);
@@ -265,6 +298,7 @@ impl Download {
                 let pause =
                     retry_after.unwrap_or(cx.config.busy_retry.scaled(cx.config.time_scale));
                 self.client(no, client::Input::Busy(Some(pause)), cx);
+                self.sources.entry(no).and_modify(|src| src.trouble = Some(SourceTrouble::Busy));
                 self.release(no, cx);
                 self.waiting(no, self.sources[&no].at(), SourceTrouble::Busy, cx);
                 if self.sources[&no].pushed {
@@ -352,6 +386,7 @@ impl Download {
         let gained = self.have.bytes() - before;
         self.unsaved += gained;
         src.gave = true;
+        src.trouble = None;
         if gained > 0 {
             // Bytes we already had are no progress: a liar could repeat them.
             src.failures = 0;
@@ -423,6 +458,7 @@ impl Download {
         if src.pushed || src.failures >= cx.config.attempts {
             return self.lose(no, why, cx);
         }
+        src.trouble = Some(why);
         let usual = src.pause(cx.config);
         let mut pause = self.back_home(no, cx).unwrap_or(usual);
         if self.first_contact.is_some() {

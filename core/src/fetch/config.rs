@@ -89,6 +89,9 @@ pub struct Config {
     pub giv_deadline: Duration,
     /// Waiting in servers' queues.
     pub place: crate::queue::client::Config,
+    /// The host decodes files that come encoded although they were asked for as they
+    /// are. Only whole files from a sole source do, whose hash is not known.
+    pub decodes: bool,
     /// Divides every interval above.
     pub time_scale: u32,
 }
@@ -129,6 +132,7 @@ impl Default for Config {
             site_retry: Duration::from_secs(3),
             giv_deadline: Duration::from_secs(60),
             place: crate::queue::client::Config::default(),
+            decodes: false,
             time_scale: 1,
         }
     }

@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use core::net::SocketAddr;
 
+use super::goodbye::Goodbyes;
 use super::spare::Spares;
 use super::{Config, Event, Output};
 use crate::engine::Fx;
@@ -40,13 +41,20 @@ pub(super) struct Conns {
     drawn: u64,
     owner: BTreeMap<ConnId, (FetchId, u32)>,
     pub(super) spares: Spares,
+    pub(super) goodbyes: Goodbyes,
 }
 
 impl Conns {
     /// A number for a dial: 1, 5, 9, …
-    pub(super) fn draw(&mut self, fetch: FetchId, source: u32) -> ConnId {
+    pub(super) const fn number(&mut self) -> ConnId {
         let conn = ConnId(self.drawn * 4 + 1);
         self.drawn += 1;
+        conn
+    }
+
+    /// A number for a dial to a source.
+    pub(super) fn draw(&mut self, fetch: FetchId, source: u32) -> ConnId {
+        let conn = self.number();
         self.adopt(conn, fetch, source);
         conn
     }

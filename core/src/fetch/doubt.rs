@@ -197,6 +197,10 @@ impl Download {
 
     /// Keeps a source that may have another file in reserve.
     pub(super) fn keep_back(&mut self, no: u32, why: SourceTrouble, cx: &mut FetchCx<'_>) {
+        if self.relinked && self.only(no) {
+            return self.lose(no, why, cx);
+        }
+        self.say_goodbye(no, cx);
         self.release(no, cx);
         // What it sent before was never compared, and will not be.
         self.drop_unproven(no);

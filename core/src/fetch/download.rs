@@ -66,6 +66,9 @@ pub(super) struct Download {
     pub(super) version: FileVersion,
     /// How many times it began anew because the file had become another one.
     pub(super) renewed: u32,
+    /// Its sources were replaced: one with another version is given up, and what is
+    /// there is kept.
+    pub(super) relinked: bool,
     /// How many times the hash did not match.
     pub(super) corrupt: u32,
     pub(super) doubt: Doubt,
@@ -96,6 +99,7 @@ impl Download {
             first_contact: first_contact(strangers, cx),
             version,
             renewed: 0,
+            relinked: false,
             corrupt: 0,
             doubt: Doubt::default(),
             checks: Checks::default(),
@@ -170,6 +174,25 @@ impl Download {
             let Get { name, sha1, .. } = (*self.get).clone();
             self.again(Get { name, sha1, sources: Vec::new() }, cx);
         }
+    }
+
+    /// Continues from other sources. What the former ones said of the version says
+    /// nothing of these: they are compared by length and overlapping bytes.
+    pub(super) fn relink(&mut self, sources: Vec<DownloadSource>, cx: &mut FetchCx<'_>) {
+        if matches!(self.state, State::Verifying | State::Done) {
+            return;
+        }
+        self.release_all(cx);
+        self.leave_tree(cx);
+        self.sources.clear();
+        Arc::make_mut(&mut self.get).sources.clear();
+        let resumed = !self.have.is_empty();
+        self.version = FileVersion { learnt: self.version.learnt, ..FileVersion::default() };
+        (self.size_from, self.doubt) = (None, Doubt::default());
+        (self.resumed, self.relinked) = (resumed, resumed);
+        let Get { name, sha1, .. } = (*self.get).clone();
+        self.state = if self.state == State::Resting { State::Resting } else { State::Paused };
+        self.again(Get { name, sha1, sources }, cx);
     }
 
     /// Merges a repeated command into this download and continues it.
@@ -336,6 +359,7 @@ impl Download {
 
     fn release_all(&mut self, cx: &mut FetchCx<'_>) {
         for no in self.sources.keys().copied().collect::<Vec<_>>() {
+            self.say_goodbye(no, cx);
             self.release(no, cx);
             self.client(no, client::Input::Rest, cx);
         }
@@ -397,9 +421,12 @@ impl Download {
     /// Gives a source up for good. If only this source told the size, the size
     /// is forgotten too.
     pub(super) fn lose(&mut self, no: u32, why: SourceTrouble, cx: &mut FetchCx<'_>) {
+        if why.is_about_its_bytes() {
+            self.say_goodbye(no, cx);
+        }
         self.release(no, cx);
         let Some(src) = self.sources.get_mut(&no) else { return };
-        src.lost = Some(why);
+        (src.lost, src.trouble) = (Some(why), Some(why));
         let had_place = src.client.remembered().is_some();
         self.drop_unproven(no);
         let Some(src) = self.sources.get_mut(&no) else { return };

@@ -11,6 +11,7 @@ use crate::id::{ConnId, FetchId, Guid, Sha1, Tth};
 use crate::queue::Dialect;
 use crate::queue::client::PlaceLoss;
 use crate::time::Instant;
+use crate::wire::http::BodyEncoding;
 
 /// Something that happened to a download of ours.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -88,6 +89,10 @@ pub enum Event {
     /// A download is complete of which only its length and overlapping bytes say
     /// that all of it is of one version.
     Unvouched { fetch: FetchId },
+    /// A source sends the file in this encoding; the host is to decode it.
+    Encoded { fetch: FetchId, encoding: BodyEncoding },
+    /// A source gives the file this name.
+    Named { fetch: FetchId, name: String },
 }
 
 /// What is wrong with a source. Displayed after the source's address.
@@ -166,6 +171,30 @@ pub enum SourceTrouble {
     /// Its file is another version than the one being downloaded.
     #[error("has another version of the file by now")]
     Changed,
+    /// It redirects us to where it has redirected us from.
+    #[error("redirects in a circle")]
+    Circle,
+    /// It expects TLS, and was asked without.
+    #[error("speaks TLS: its address begins with https://")]
+    SpeaksTls,
+}
+
+impl SourceTrouble {
+    /// True when a source is given up for what it sends: it may go on to wait for
+    /// us.
+    pub(super) const fn is_about_its_bytes(self) -> bool {
+        matches!(
+            self,
+            Self::Corrupt
+                | Self::Unlike
+                | Self::Mismatch
+                | Self::Changed
+                | Self::Encoded
+                | Self::Endless
+                | Self::LengthLie
+                | Self::RangeUnavailable
+        )
+    }
 }
 
 /// Why a download ended without its file.
@@ -214,4 +243,6 @@ pub enum FetchLimit {
     Pieces,
     /// Bytes of a hash tree.
     TreeBytes,
+    /// Places that are given back at a time.
+    Goodbyes,
 }

@@ -35,6 +35,9 @@ pub enum Input {
     /// The user cancels a download; one that is complete is only taken off the
     /// list.
     Cancel { fetch: FetchId },
+    /// Ask these sources instead of those so far, and go on only if their bytes agree
+    /// with those that are there.
+    Relink { fetch: FetchId, sources: Vec<DownloadSource> },
     /// Ask all sources now, even before they allow it.
     AskNow { fetch: FetchId },
     /// Send no request for so long.
@@ -49,6 +52,8 @@ pub enum Input {
     Head { conn: ConnId, head: ResponseHead },
     /// What was received is not a head within the limits.
     Garbage { conn: ConnId },
+    /// What was received is a record of TLS.
+    SpeaksTls { conn: ConnId },
     /// So many bytes of the range being stored are safe on disk, counted
     /// from its start.
     Stored { conn: ConnId, bytes: u64 },

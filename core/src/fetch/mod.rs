@@ -12,10 +12,12 @@ mod answers;
 mod check;
 mod config;
 mod contact;
+mod cookies;
 mod cx;
 mod doubt;
 mod download;
 mod event;
+mod goodbye;
 mod io;
 mod moved;
 mod open;
@@ -126,6 +128,12 @@ impl Fetches {
         there.peek().is_some() && there.all(|src| src.told)
     }
 
+    /// How many places and slots are being given back.
+    #[must_use]
+    pub fn leaving(&self) -> usize {
+        self.conns.goodbyes.len()
+    }
+
     /// The state of all downloads, by number.
     #[must_use]
     pub fn view(&self) -> Vec<FetchView> {
@@ -177,6 +185,7 @@ impl Fetches {
             | Input::Head { conn, .. }
             | Input::Collected { conn, .. }
             | Input::Garbage { conn }
+            | Input::SpeaksTls { conn }
             | Input::Closed { conn } => conn,
             _ => return Some(input),
         };
@@ -199,8 +208,33 @@ impl Fetches {
     fn about_spare(&mut self, input: Input, fx: &mut FxOf<Self>) -> Option<Input> {
         match input {
             Input::Closed { conn } if self.conns.spares.forget(conn) => None,
-            Input::Head { conn, .. } | Input::Garbage { conn }
+            Input::Head { conn, .. } | Input::Garbage { conn } | Input::SpeaksTls { conn }
                 if self.conns.spares.forget(conn) =>
+            {
+                fx.output(Output::Close { conn });
+                None
+            }
+            other => Some(other),
+        }
+    }
+
+    /// Handles what happens on a connection that carries a goodbye; returns the
+    /// input if it is about something else.
+    fn about_goodbye(&mut self, input: Input, fx: &mut FxOf<Self>) -> Option<Input> {
+        let goodbyes = &mut self.conns.goodbyes;
+        match input {
+            Input::Dialed { conn, .. } => match goodbyes.request(conn) {
+                Some(data) => {
+                    fx.output(Output::Write { conn, data });
+                    None
+                }
+                None => Some(input),
+            },
+            Input::DialFailed { conn, .. } | Input::Closed { conn } if goodbyes.forget(conn) => {
+                None
+            }
+            Input::Head { conn, .. } | Input::Garbage { conn } | Input::SpeaksTls { conn }
+                if goodbyes.forget(conn) =>
             {
                 fx.output(Output::Close { conn });
                 None
@@ -301,6 +335,9 @@ impl Fetches {
             }
             Input::Pause { fetch } => self.command(fetch, now, fx, Download::pause),
             Input::GoOn { fetch } => self.command(fetch, now, fx, Download::go_on),
+            Input::Relink { fetch, sources } => {
+                self.command(fetch, now, fx, |d, cx| d.relink(sources, cx));
+            }
             _ => {}
         }
     }
@@ -453,6 +490,7 @@ impl Fetches {
             | Input::AskNow { .. }
             | Input::Sleep { .. }
             | Input::Pause { .. }
+            | Input::Relink { .. }
             | Input::GoOn { .. } => self.wish(input, now, fx),
             Input::ExpectGiv { fetch, servent, index } => {
                 self.expect(fetch, (servent, index), now, fx);
@@ -473,6 +511,9 @@ impl Fetches {
             }
             Input::Garbage { conn } => {
                 self.at(conn, now, fx, |d, no, cx| d.trouble(no, SourceTrouble::Garbage, cx));
+            }
+            Input::SpeaksTls { conn } => {
+                self.at(conn, now, fx, |d, no, cx| d.lose(no, SourceTrouble::SpeaksTls, cx));
             }
             Input::Stored { conn, bytes } => {
                 self.at(conn, now, fx, |d, no, cx| d.stored(no, bytes, cx));
@@ -511,7 +552,8 @@ impl Engine for Fetches {
     type Event = Event;
 
     fn handle(&mut self, now: Instant, input: Input, fx: &mut FxOf<Self>) {
-        let others = self.about_tree(now, input, fx);
+        let others = self.about_goodbye(input, fx);
+        let others = others.and_then(|input| self.about_tree(now, input, fx));
         if let Some(input) = others.and_then(|input| self.about_spare(input, fx)) {
             self.step(now, input, fx);
         }
@@ -520,7 +562,8 @@ impl Engine for Fetches {
     }
 
     fn handle_timeout(&mut self, now: Instant, fx: &mut FxOf<Self>) {
-        for conn in self.conns.spares.expire(now) {
+        let spares = self.conns.spares.expire(now);
+        for conn in spares.into_iter().chain(self.conns.goodbyes.expire(now)) {
             fx.output(Output::Close { conn });
         }
         for fetch in keys_where(&self.due, |(at, _)| *at <= now) {
@@ -531,6 +574,7 @@ impl Engine for Fetches {
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         let first = self.due.values().min().copied();
-        [first, self.conns.spares.due()].into_iter().flatten().min()
+        let others = [self.conns.spares.due(), self.conns.goodbyes.due()];
+        [first].into_iter().chain(others).flatten().min()
     }
 }

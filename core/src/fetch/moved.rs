@@ -36,6 +36,13 @@ impl Download {
             return self.lose(no, SourceTrouble::Astray, cx);
         };
         src.away = Some(matches!(head.status, 307 | 503));
+        if src.moves == 1 || head.status == 503 {
+            src.trail.clear(); // Members of a site may name each other.
+        }
+        if head.status != 503 {
+            src.trail.push(src.source.clone());
+        }
+        src.cookies.read(&src.source, &head.headers);
         let (fetch, from, at) = (self.id, src.source.clone(), src.at());
         cx.fx.event(Event::Moved { fetch, at, to: to.clone() });
         cx.fx.output(Output::Answer(FetchAnswer::Moved { fetch, from, to }));
@@ -58,12 +65,16 @@ impl Download {
             asked.find(|(_, s)| same(s, to)).map(|(&other, _)| other)
         };
         let named = to.as_ref().and_then(known);
+        let round = to.as_ref().is_some_and(|to| self.sources[&no].trail.contains(to));
         // One that redirects us to itself leads nowhere.
         let to = to.filter(|to| named.is_none() && to != from);
         let Some(src) = self.sources.get_mut(&no) else { return };
         src.away = None;
         if let (true, Some(named)) = (temporary, named) {
             return self.left_to(no, named, cx);
+        }
+        if round {
+            return self.lose(no, SourceTrouble::Circle, cx);
         }
         let Some(to) = to else { return self.lose(no, SourceTrouble::Astray, cx) };
         let told = src.told;

@@ -121,7 +121,9 @@ impl Download {
     /// is unknown, it need not be compared with them.
     pub(super) fn probe_begins(&mut self, no: u32, given: ByteRange) {
         let mut sources = self.sources.iter();
-        let anew = self.sources.get(&no).is_some_and(|src| self.is_unproven(src))
+        // What was named instead of an expired link is compared in any case.
+        let anew = !self.relinked
+            && self.sources.get(&no).is_some_and(|src| self.is_unproven(src))
             && self.have.as_slice().iter().all(|range| given.0 <= range.0 && range.1 <= given.1)
             && sources.all(|(n, src)| *n == no || src.wrote.is_empty());
         if anew {
@@ -199,10 +201,13 @@ impl Download {
             ProbeStage::Storing(_) if !src.is_some_and(|src| src.receives()) => {
                 self.doubt.probe = None;
                 self.have.remove(range);
-                // It is not one of those that gave what is there: with nothing left
-                // to compare it with, it may be asked for anything.
-                if let Some(src) = self.sources.get_mut(&no) {
-                    src.wrote.remove(range);
+                // Else it would wait for a comparison with bytes that are gone.
+                self.drop_unproven(no);
+                if self.have.is_empty() {
+                    // Nothing is left of what anybody sent: whoever comes next is first.
+                    self.sources.values_mut().filter(|src| !src.receives()).for_each(|src| {
+                        src.forget();
+                    });
                 }
             }
             _ => {}

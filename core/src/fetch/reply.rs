@@ -4,7 +4,7 @@
 use super::SourceTrouble;
 use super::ranges::ByteRange;
 use crate::id::Sha1;
-use crate::wire::http::{ContentRange, ResponseHead};
+use crate::wire::http::{BodyEncoding, ContentRange, ResponseHead, body_encoding};
 use crate::wire::queue::QueueReply;
 
 const SHA1_OF_NOTHING: Sha1 = Sha1([
@@ -23,6 +23,44 @@ pub(super) struct FetchRequest {
     pub(super) sha1: Option<Sha1>,
     /// The largest file we accept.
     pub(super) largest: u64,
+    /// Which encodings of a body are taken.
+    pub(super) encodings: TakenEncodings,
+}
+
+/// Which encodings of a body are taken.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct TakenEncodings {
+    /// The file is an archive of that kind itself: some servers say of it what they
+    /// would say of a text that they packed.
+    pub(super) zipped: bool,
+    /// The host decodes it.
+    pub(super) decodes: bool,
+}
+
+impl TakenEncodings {
+    /// Those of a file of that name.
+    pub(super) fn of_file(name: &str, target: &str, decodes: bool) -> Self {
+        let path = target.split(['?', '#']).next().unwrap_or_default();
+        let packed = |name: &str| {
+            let kind = name.rsplit_once('.').map_or("", |(_, kind)| kind);
+            ["gz", "tgz", "taz", "gzip", "svgz"].iter().any(|it| it.eq_ignore_ascii_case(kind))
+        };
+        Self { zipped: packed(name) || packed(path), decodes }
+    }
+
+    /// The encoding that is to be decoded; an error for one that cannot be.
+    pub(super) fn to_decode(
+        self,
+        head: &ResponseHead,
+    ) -> Result<Option<BodyEncoding>, SourceTrouble> {
+        match body_encoding(&head.headers) {
+            None => Ok(None),
+            Some(BodyEncoding::Gzip) if self.zipped => Ok(None),
+            Some(BodyEncoding::Other) => Err(SourceTrouble::Encoded),
+            encoding if self.decodes => Ok(encoding),
+            Some(_) => Err(SourceTrouble::Encoded),
+        }
+    }
 }
 
 /// A parsed reply.
@@ -76,6 +114,9 @@ pub(super) fn read(head: &ResponseHead, asked: &FetchRequest) -> SourceReply {
                 }
             }
         }
+        400 | 426 if head.headers.lists("Upgrade", "TLS/1.2") => {
+            SourceReply::Useless(SourceTrouble::SpeaksTls)
+        }
         401 => SourceReply::Useless(SourceTrouble::Private),
         301 | 302 | 303 | 307 | 308 => SourceReply::Moved,
         404 | 410 => SourceReply::Useless(SourceTrouble::NotFound),
@@ -86,11 +127,11 @@ pub(super) fn read(head: &ResponseHead, asked: &FetchRequest) -> SourceReply {
 }
 
 fn body(head: &ResponseHead, asked: &FetchRequest) -> Result<SourceReply, SourceTrouble> {
-    // Only the unencoded bytes of the file can be written to it.
     let chunked = in_chunks(head);
-    if (head.headers.get("Transfer-Encoding").is_some() && !chunked) || !encoded_as_is(head) {
+    if head.headers.get("Transfer-Encoding").is_some() && !chunked {
         return Err(SourceTrouble::Encoded);
     }
+    asked.encodings.to_decode(head)?;
     let said = head.headers.all("Content-Length").next().is_some();
     if said && chunked {
         return Err(SourceTrouble::Garbage); // RFC 9112 §6.3: possible request smuggling.
@@ -151,10 +192,6 @@ fn in_chunks(head: &ResponseHead) -> bool {
     head.headers.joined("Transfer-Encoding").trim_ascii().eq_ignore_ascii_case("chunked")
 }
 
-fn encoded_as_is(head: &ResponseHead) -> bool {
-    head.headers.all("Content-Encoding").all(|e| e.trim_ascii().eq_ignore_ascii_case("identity"))
-}
-
 /// True when the server reports another SHA-1 than ours.
 fn wrong_file(head: &ResponseHead, ours: Option<Sha1>) -> bool {
     let told = content_sha1(head);
@@ -181,7 +218,8 @@ mod tests {
     fn reply(status: u16, fields: &str, range: ByteRange, size: Option<u64>) -> SourceReply {
         let text = format!("HTTP/1.1 {status} x\r\n{fields}\r\n\r\n");
         let (head, _) = ResponseHead::parse(text.as_bytes(), &LIMITS).unwrap().unwrap();
-        read(&head, &FetchRequest { range, size, sha1: None, largest: 1 << 40 })
+        let encodings = TakenEncodings::default();
+        read(&head, &FetchRequest { range, size, sha1: None, largest: 1 << 40, encodings })
     }
 
     #[test]
@@ -244,6 +282,23 @@ mod tests {
     }
 
     #[test]
+    fn an_archive_is_taken_as_it_is_and_a_packed_text_where_it_is_decoded() {
+        let encodings = |name, decodes| TakenEncodings::of_file(name, "/x?a.gz", decodes);
+        let taken = |encoding: &str, taken: TakenEncodings| {
+            let text = format!("HTTP/1.1 200 x\r\nContent-Encoding: {encoding}\r\n\r\n");
+            let (head, _) = ResponseHead::parse(text.as_bytes(), &LIMITS).unwrap().unwrap();
+            taken.to_decode(&head)
+        };
+        let refused = Err(SourceTrouble::Encoded);
+        assert_eq!(taken("x-gzip", encodings("a.TGZ", false)), Ok(None));
+        assert_eq!(taken("gzip", encodings("a.txt", false)), refused);
+        assert_eq!(taken("gzip", encodings("a.txt", true)), Ok(Some(BodyEncoding::Gzip)));
+        assert_eq!(taken("deflate", encodings("a.tgz", true)), Ok(Some(BodyEncoding::Deflate)));
+        assert_eq!(taken("br", encodings("a.tgz", true)), refused);
+        assert!(TakenEncodings::of_file("x", "/a/b.tar.gz?key=1", false).zipped);
+    }
+
+    #[test]
     fn a_file_of_unknown_length_is_open() {
         let open = |chunked| SourceReply::Open { chunked };
         assert_eq!(reply(200, "X: y", (0, u64::MAX), None), open(false));
@@ -258,6 +313,8 @@ mod tests {
         assert_eq!(reply(404, "A: b", (0, 9), None), SourceReply::Useless(SourceTrouble::NotFound));
         assert_eq!(reply(403, "A: b", (0, 9), None), SourceReply::Useless(SourceTrouble::Refused));
         assert_eq!(reply(401, "A: b", (0, 9), None), SourceReply::Useless(SourceTrouble::Private));
+        let tls = SourceReply::Useless(SourceTrouble::SpeaksTls);
+        assert_eq!(reply(400, "Upgrade: TLS/1.2, HTTP/1.1", (0, 9), None), tls);
         assert_eq!(reply(500, "A: b", (0, 9), None), SourceReply::Trouble(SourceTrouble::Failing));
         assert_eq!(reply(100, "A: b", (0, 9), None), SourceReply::Interim);
         for elsewhere in [301, 302, 303, 307, 308] {

@@ -2,8 +2,10 @@
 //! connection.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
+use super::cookies::Cookies;
 use super::cx::FetchCx;
 use super::ranges::{ByteRange, RangeSet};
 use super::spare::SpareServer;
@@ -59,6 +61,10 @@ pub(super) struct Src {
     pub(super) left_out: bool,
     /// How many bodies of unknown length it began.
     pub(super) opened: u32,
+    /// Where it was on its way to where it redirected us.
+    pub(super) trail: Vec<DownloadSource>,
+    /// What it wants to be told on that way.
+    pub(super) cookies: Cookies,
     /// How many times it redirected us.
     pub(super) moves: u32,
     /// The current request went over a connection that an earlier download
@@ -73,8 +79,14 @@ pub(super) struct Src {
     pub(super) beside: Option<SocketAddr>,
     /// How many times in a row the member that it named could not be reached.
     pub(super) unreached: u32,
+    /// Its server takes back the place or slot that it named last (QA-8).
+    pub(super) takes_back: bool,
     /// Given up, and why.
     pub(super) lost: Option<SourceTrouble>,
+    /// What was last wrong with it, since it last sent bytes.
+    pub(super) trouble: Option<SourceTrouble>,
+    /// The HTTP status that said so.
+    pub(super) status: Option<u16>,
 }
 
 /// The state of our connection to a source.
@@ -172,13 +184,18 @@ impl Src {
             asked_for_tree: false,
             left_out: false,
             opened: 0,
+            trail: Vec::new(),
+            cookies: Cookies::default(),
             moves: 0,
             reused: false,
             away: None,
             home: None,
             beside: None,
             unreached: 0,
+            takes_back: false,
             lost: None,
+            trouble: None,
+            status: None,
         }
     }
 
@@ -290,6 +307,10 @@ impl Src {
             deadline: place.map(|p| p.deadline.as_micros()),
             lost: self.client.lost(),
             eta: place.and_then(|p| p.eta).map(Duration::as_secs_ceil),
+            trouble: self.trouble.map(|why| match self.status {
+                Some(status) => alloc::format!("{why} (HTTP status {status})"),
+                None => alloc::format!("{why}"),
+            }),
         }
     }
 

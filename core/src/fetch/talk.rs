@@ -103,6 +103,9 @@ impl Download {
         if let Some(version) = version {
             head.header("If-Range", version);
         }
+        if let Some(cookies) = src.cookies.header(&src.source) {
+            head.header("Cookie", cookies);
+        }
         let callback = cx.speech.callback.and_then(|at| reached_at(at, src.local));
         write_claim(&mut head, cx.speech.dialect, src.client.claim(), callback);
         if cx.speech.sleeps {

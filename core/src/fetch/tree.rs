@@ -5,6 +5,8 @@
 //! transfers the file is not disturbed. Sources that cannot be dialed are not
 //! asked.
 
+use alloc::format;
+use alloc::string::String;
 use alloc::sync::Arc;
 
 use super::check::Checks;
@@ -87,8 +89,14 @@ impl Download {
     /// The dial succeeded.
     pub(super) fn tree_dialed(&mut self, cx: &mut FetchCx<'_>) {
         let Some(asking) = &self.checks.asking else { return };
-        let mut head = HeadWriter::request("GET", &asking.uri.target);
-        head.header("Host", &self.sources[&asking.no].source.host)
+        let source = &self.sources[&asking.no].source;
+        // What is asked for over TLS is so altogether.
+        let origin = match source.target.starts_with("https://") {
+            true => format!("https://{}", source.host),
+            false => String::new(),
+        };
+        let mut head = HeadWriter::request("GET", &format!("{origin}{}", asking.uri.target));
+        head.header("Host", &source.host)
             .header("User-Agent", &cx.speech.agent)
             .header("Connection", "close");
         cx.fx.output(Output::Write { conn: asking.conn, data: head.finish() });

@@ -41,6 +41,9 @@ pub struct FileVersion {
     /// Bytes of several replies are joined because they overlap, and for no
     /// better reason.
     pub overlapped: bool,
+    /// Whether the file may be run, as servents say.
+    #[serde(default)]
+    pub executable: bool,
 }
 
 /// An empty value adds nothing to the digest, so recordings made before versions
@@ -67,6 +70,7 @@ impl FileVersion {
             digest: text("Repr-Digest").or_else(|| text("Digest")),
             learnt: false,
             overlapped: false,
+            executable: head.headers.get("X-Executable").is_some_and(|text| text.trim() == "1"),
         }
     }
 
@@ -176,7 +180,7 @@ impl Download {
         cx: &mut FetchCx<'_>,
     ) -> bool {
         let why = SourceTrouble::Changed;
-        if self.is_named() {
+        if self.is_named() || self.relinked {
             self.lose(no, why, cx);
             return false;
         }
@@ -233,6 +237,9 @@ impl Download {
         let vouched = self.version.agrees(&reply) || self.sha1.is_some();
         if !vouched && start > 0 && !self.have.is_empty() {
             self.version.overlapped = true;
+        }
+        if self.have.is_empty() {
+            self.version.executable = reply.executable;
         }
         if self.version.is_silent() && self.have.is_empty() {
             let FileVersion { learnt, .. } = self.version;

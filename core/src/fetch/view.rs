@@ -47,4 +47,7 @@ pub struct SourceView {
     pub lost: Option<PlaceLoss>,
     /// Estimated seconds until a slot, according to the server.
     pub eta: Option<u64>,
+    /// What is wrong with it, and the HTTP status that said so, since it last sent
+    /// bytes.
+    pub trouble: Option<String>,
 }

@@ -235,6 +235,7 @@ mod tests {
             key: FileKey(key),
             modified: None,
             tree: None,
+            run: crate::node::RunBit(false),
         }
     }
 

@@ -175,6 +175,11 @@ impl Downloads {
         self.engine.view()
     }
 
+    /// How many places and slots are being given back.
+    pub(super) fn leaving(&self) -> usize {
+        self.engine.leaving()
+    }
+
     /// Our listening address has changed: servers may call us back there.
     pub(super) fn listening(&mut self, cx: &mut NodeCx<'_>) {
         let at = cx.us.listen.filter(|_| cx.config.callable);
@@ -329,6 +334,10 @@ impl Downloads {
                     }
                     self.feed(cx, fetch::Input::Head { conn, head });
                 }
+                Err(_) if is_tls(&bytes) => {
+                    self.feed(cx, fetch::Input::SpeaksTls { conn });
+                    return self.give_up(cx, conn, "it speaks TLS");
+                }
                 Err(_) => return self.not_a_reply(cx, conn),
             }
         }
@@ -438,8 +447,15 @@ impl From<FetchCommand> for fetch::Input {
             FetchCommand::Moved { fetch, from, to } => Self::Moved { fetch, from, to },
             FetchCommand::Pause { fetch } => Self::Pause { fetch },
             FetchCommand::Resume { fetch } => Self::GoOn { fetch },
+            FetchCommand::Relink { fetch, sources } => Self::Relink { fetch, sources },
         }
     }
+}
+
+/// True for the beginning of a TLS record: an alert, with which a server answers
+/// what it cannot decrypt, or a handshake.
+fn is_tls(bytes: &[u8]) -> bool {
+    matches!(bytes, [0x15 | 0x16, 3, ..])
 }
 
 /// A body that is collected as a whole, once all of it has been received.

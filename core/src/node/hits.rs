@@ -2,7 +2,7 @@
 //! browses everything.
 
 use alloc::vec::Vec;
-use core::net::SocketAddrV4;
+use core::net::{Ipv6Addr, SocketAddrV4};
 
 use super::FileInfo;
 use crate::id::Guid;
@@ -22,6 +22,8 @@ pub(super) struct HitSender {
     pub(super) servent: Guid,
     /// Our address; `0.0.0.0:0` when we do not know it.
     pub(super) at: SocketAddrV4,
+    /// Our address, where it is one of IPv6 alone.
+    pub(super) six: Option<Ipv6Addr>,
     /// We cannot be reached: a push is needed.
     pub(super) push: bool,
     /// All upload slots are taken.
@@ -54,6 +56,9 @@ impl HitSender {
     /// Extension blocks: that we can be browsed, and our push proxies.
     fn blocks(&self) -> Vec<GgepBlock> {
         let mut blocks = alloc::vec![GgepBlock::new(b"BH", b"")];
+        if let Some(six) = self.six {
+            blocks.push(GgepBlock::new(b"6", &six.octets()));
+        }
         if self.push && !self.proxies.is_empty() {
             let packed = self.proxies.iter().flat_map(|at| {
                 let ([a, b, c, d], [low, high]) = (at.ip().octets(), at.port().to_le_bytes());
@@ -62,5 +67,35 @@ impl HitSender {
             blocks.push(GgepBlock::new(b"PUSH", &packed.collect::<Vec<u8>>()));
         }
         blocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::String;
+    use core::net::{Ipv4Addr, SocketAddr};
+
+    use super::*;
+    use crate::id::{FileIndex, FileKey};
+    use crate::node::RunBit;
+
+    #[test]
+    fn a_servent_of_ipv6_alone_says_where_it_is_and_any_other_as_ever() {
+        let (v4, v6) = (Ipv4Addr::new(10, 0, 0, 1), "2001:db8::7".parse().unwrap());
+        for (ip, six, wanted) in [
+            (Ipv4Addr::UNSPECIFIED, Some(v6), "[2001:db8::7]:6346"),
+            (v4, None, "10.0.0.1:6346"),
+            (v4, Some(v6), "10.0.0.1:6346"),
+            (Ipv4Addr::UNSPECIFIED, None, "0.0.0.0:6346"),
+        ] {
+            let (at, proxies) = (SocketAddrV4::new(ip, 6346), Vec::new());
+            let sender =
+                HitSender { servent: Guid([1; 16]), at, six, push: false, busy: false, proxies };
+            let (index, key, name) = (FileIndex(1), FileKey(1), String::from("a"));
+            let (sha1, modified, tree, run) = (None, None, None, RunBit(false));
+            let file = FileInfo { index, name, size: 1, sha1, key, modified, tree, run };
+            let hits = sender.hits([&file].into_iter());
+            assert_eq!(hits[0].address(), wanted.parse::<SocketAddr>().unwrap());
+        }
     }
 }

@@ -8,6 +8,12 @@ use crate::wire::gnutella::Hello;
 /// The longest first line that is not HTTP.
 const LINE: usize = 1_024;
 
+/// What a client hears that speaks TLS where none is expected.
+pub(super) const PLAIN: &str = "HTTP/1.1 400 Bad Request\r\n\
+    Content-Type: text/plain; charset=utf-8\r\n\
+    Connection: close\r\nContent-Length: 64\r\n\r\n\
+    This port does not speak TLS: write http:// instead of https://\n";
+
 /// What a first line says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum First {
@@ -21,6 +27,8 @@ pub(super) enum First {
     Overlay,
     /// A PDTP frame.
     Frame,
+    /// The first message of TLS, where none is expected.
+    Tls,
     /// Nothing we speak.
     Garbage,
 }
@@ -41,6 +49,11 @@ pub(super) fn first(bytes: &[u8], limit: u32, frames: bool) -> First {
     let Some(from) = bytes.iter().position(|b| !matches!(b, b'\r' | b'\n')) else {
         return if bytes.len() >= limit as usize { First::Garbage } else { First::More };
     };
+    match &bytes[from..] {
+        [0x16] => return First::More,
+        [0x16, 3, ..] => return First::Tls,
+        _ => {}
+    }
     if !bytes[from].is_ascii_alphabetic() {
         return First::Garbage;
     }
@@ -104,7 +117,9 @@ mod tests {
         assert_eq!(first(&[b'\n'; 100], 100, false), First::Garbage);
         assert_eq!(first(b"\r\nGET / HT", 100, false), First::More);
         assert_eq!(first(b"\r\nGET / HTTP/1.1\r\n", 100, false), First::Http);
-        assert_eq!(first(b"\x16\x03", 100, false), First::Garbage);
+        assert_eq!(first(b"\x16", 100, false), First::More);
+        assert_eq!(first(b"\x16\x03\x01", 100, false), First::Tls);
+        assert_eq!(first(b"\x16\x13", 100, false), First::Garbage);
         assert_eq!(first(b"GNUTELLA CONNECT/0.6\r\n", 100, false), First::Overlay);
         assert_eq!(first(b"GNUTELLA C", 100, false), First::Overlay);
         assert_eq!(first(b"GNUTELLA", 100, false), First::More);

@@ -43,6 +43,7 @@ impl Look<'_> {
                 kept: raw.kept.iter().map(ReservedSlot::from).collect(),
             },
             fetches: self.services.downloads.view(),
+            leaving: u32::try_from(self.services.downloads.leaving()).unwrap_or(u32::MAX),
             connections: u32::try_from(self.io.len()).unwrap_or(u32::MAX),
             shared: u32::try_from(self.shelf.files.len()).unwrap_or(u32::MAX),
             inbox: self.services.http.inbox_view(self.inbox, |conn| self.address(Some(conn))),

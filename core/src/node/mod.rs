@@ -59,8 +59,8 @@ pub use self::inbox::{Arriving, InboxLimits, InboxMessage, InboxView};
 pub use self::io::{
     ConnInput, ConnOutput, DiskInput, FetchCommand, FetchInput, FetchOutput, FileInfo, FileRef,
     HostRow, HttpCommand, InboxEntry, Input, MessageCommand, MessageInput, MessageOutput,
-    NodeAnswer, NodeCommand, NodeOp, Output, OverlayCommand, PathNews, RestoredNode, SearchHit,
-    ServiceName, SiteInput,
+    NodeAnswer, NodeCommand, NodeOp, Output, OverlayCommand, PathNews, RestoredNode, RunBit,
+    SearchHit, ServiceName, SiteInput,
 };
 pub use self::overlay::Config as OverlayConfig;
 pub use self::view::{Card, NodeView, QueueView, ReservedSlot, SlotCard};

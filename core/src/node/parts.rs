@@ -7,7 +7,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 
-use super::{FileInfo, FileRef, PartRow};
+use super::{FileInfo, FileRef, PartRow, RunBit};
 use crate::id::{FetchId, Sha1};
 use crate::queue::FileKey;
 use crate::thex::Tree;
@@ -36,6 +36,8 @@ pub(super) struct RequestSubject {
     pub(super) key: FileKey,
     /// When it was last changed, if known.
     pub(super) modified: Option<Instant>,
+    /// Whether it may be run.
+    pub(super) run: RunBit,
     /// Its hash tree, if known.
     pub(super) tree: Option<Arc<Tree>>,
     /// It is of a kind that browsers run.
@@ -46,10 +48,10 @@ pub(super) struct RequestSubject {
 
 impl From<&FileInfo> for RequestSubject {
     fn from(file: &FileInfo) -> Self {
-        let FileInfo { index, size, sha1, key, modified, .. } = *file;
+        let FileInfo { index, size, sha1, key, modified, run, .. } = *file;
         let (body, tree) = (BodySource::File(FileRef::Shared(index)), file.tree.clone());
         let is_active = is_active(file.leaf());
-        Self { body, sha1, size, key, modified, tree, is_active, available: None }
+        Self { body, sha1, size, key, modified, run, tree, is_active, available: None }
     }
 }
 
@@ -104,6 +106,7 @@ impl UnfinishedDownloads {
             size,
             key: FileKey(u64::from_be_bytes([a, b, c, d, e, f, g, h])),
             modified: None,
+            run: RunBit(false),
             tree: None,
             is_active: false,
             available: Some(AvailableRanges::new(row.have.clone())).filter(|_| !whole(row)),

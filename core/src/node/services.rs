@@ -145,6 +145,10 @@ impl Services {
                     None => self.http.refuse(cx, conn, NodeLimit::Garbage, None),
                 }
             }
+            First::Tls => {
+                cx.io.write(conn, lines::PLAIN.into(), cx.fx);
+                self.http.close(cx, conn, true, "it speaks TLS, and we do not");
+            }
             First::Overlay | First::Garbage => self.http.refuse(cx, conn, NodeLimit::Garbage, None),
         }
     }

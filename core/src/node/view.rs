@@ -18,6 +18,8 @@ pub struct NodeView {
     pub queue: QueueView,
     /// The download side.
     pub fetches: Vec<FetchView>,
+    /// Places and slots that are being given back (QA-8).
+    pub leaving: u32,
     /// Open connections.
     pub connections: u32,
     /// Shared files.

@@ -15,9 +15,16 @@ const NAME: usize = 100;
 /// The first size that does not fit into eleven octal digits.
 const LARGE: u64 = 1 << 33;
 
-/// The head of a file. `modified` is in seconds since the Unix epoch. Its
-/// length depends on name and size only.
-pub(crate) fn head(name: &str, size: u64, modified: u64) -> Vec<u8> {
+/// What an archive says of a file besides its name and size.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TarAttributes {
+    /// In seconds since the Unix epoch.
+    pub(crate) modified: u64,
+    pub(crate) executable: bool,
+}
+
+/// The head of a file. Its length depends on name and size only.
+pub(crate) fn head(name: &str, size: u64, attributes: TarAttributes) -> Vec<u8> {
     let (fits, small) = (name.len() <= NAME && name.is_ascii(), size < LARGE);
     let mut out = Vec::with_capacity(BLOCK as usize);
     if !fits || !small {
@@ -28,13 +35,13 @@ pub(crate) fn head(name: &str, size: u64, modified: u64) -> Vec<u8> {
         if !small {
             records.push_str(&record("size", &format!("{size}")));
         }
-        block(&mut out, (b"pax", b'x'), records.len() as u64, 0);
+        block(&mut out, (b"pax", b'x'), records.len() as u64, TarAttributes::default());
         out.extend_from_slice(records.as_bytes());
         out.resize(out.len() + padding(records.len() as u64) as usize, 0);
     }
     // Programs without pax support get as much of the name as fits.
     let clipped = &name.as_bytes()[..name.len().min(NAME)];
-    block(&mut out, (clipped, b'0'), if small { size } else { 0 }, modified.min(LARGE - 1));
+    block(&mut out, (clipped, b'0'), if small { size } else { 0 }, attributes);
     out
 }
 
@@ -73,13 +80,14 @@ fn digits(n: usize) -> usize {
 }
 
 /// One head block.
-fn block(out: &mut Vec<u8>, (name, kind): (&[u8], u8), size: u64, modified: u64) {
+fn block(out: &mut Vec<u8>, (name, kind): (&[u8], u8), size: u64, attributes: TarAttributes) {
+    let TarAttributes { modified, executable } = attributes;
+    let (modified, mode) = (modified.min(LARGE - 1), if executable { 0o755 } else { 0o644 });
     let begin = out.len();
     out.extend_from_slice(name);
     out.resize(begin + NAME, 0);
-    out.extend_from_slice(b"0000644\x000000000\x000000000\0");
     let mut text = String::new();
-    let _ = write!(text, "{size:011o}\0{modified:011o}\0");
+    let _ = write!(text, "{mode:07o}\x000000000\x000000000\0{size:011o}\0{modified:011o}\0");
     out.extend_from_slice(text.as_bytes());
     // For the checksum, its own field counts as blanks.
     let sum = out.len();
@@ -102,8 +110,10 @@ mod tests {
 
     #[test]
     fn a_short_name_is_one_block() {
-        let head = head("a/b", 5, 7);
-        assert_eq!(head.len(), 512);
+        let attributes = |executable| TarAttributes { modified: 7, executable };
+        assert_eq!(&head("run", 5, attributes(true))[100..108], b"0000755\0");
+        let head = head("a/b", 5, attributes(false));
+        assert_eq!((head.len(), &head[100..108]), (512, &b"0000644\0"[..]));
         assert_eq!((&head[..4], &head[124..136]), (&b"a/b\0"[..], &b"00000000005\0"[..]));
         assert_eq!((head[156], &head[257..265]), (b'0', &b"ustar\x0000"[..]));
         assert_eq!((padding(0), padding(1), padding(512), padding(513)), (0, 511, 0, 511));
@@ -111,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_told_in_a_record_before() {
-        let head = head("ü", LARGE, 7);
+        let head = head("ü", LARGE, TarAttributes::default());
         assert_eq!((head.len(), head[156]), (3 * 512, b'x'));
         assert!(head[512..].starts_with("11 path=ü\n19 size=8589934592\n".as_bytes()));
     }

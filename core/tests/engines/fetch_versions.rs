@@ -286,3 +286,38 @@ fn a_row_without_a_version_is_continued_by_overlap() {
         "of the first half nothing is known"
     );
 }
+
+/// Half of it came from A, whose link has expired; the user names B.
+fn relinked(fields: &str) -> (Desk, Asked) {
+    let (mut desk, _) = half(fields);
+    desk.input(Input::Relink { fetch: FETCH, sources: get(None, &[B]).sources });
+    hashes(&mut desk, 1);
+    let asked = desk.connect();
+    (desk, asked)
+}
+
+#[test]
+fn a_new_link_goes_on_when_overlapping_bytes_agree_whatever_the_tags_say() {
+    let (mut desk, asked) = relinked(TAG);
+    assert_eq!((asked.header("Host"), asked.header("If-Range")), (Some(B), None));
+    gives(&mut desk, &asked, 500, "ETag: \"of another server\"");
+    hashes(&mut desk, 1);
+    assert_eq!(begin(&desk.last()), 500);
+    let asked = desk.last();
+    gives(&mut desk, &asked, SIZE, "ETag: \"of another server\"");
+    assert!(is_done(&desk) && changed(&desk).is_empty());
+    assert_eq!(desk.row().get.sources, get(None, &[B]).sources, "a restart asks there too");
+}
+
+#[test]
+fn a_new_link_to_another_file_is_refused_and_what_is_there_is_kept() {
+    let (mut desk, asked) = relinked(TAG);
+    gives(&mut desk, &asked, 500, TAG);
+    hashes(&mut desk, 2);
+    assert!(lost(&desk, SourceTrouble::Unlike) && changed(&desk).is_empty());
+    let (mut desk, asked) = relinked(TAG);
+    grants(&mut desk, &asked, SIZE + 1, TAG);
+    assert!(lost(&desk, SourceTrouble::Changed) || lost(&desk, SourceTrouble::LengthLie));
+    assert!(changed(&desk).is_empty());
+    assert_eq!(desk.row().have, [(0, 500)], "what was there before is still there");
+}

@@ -17,6 +17,7 @@ mod unicast_support;
 
 mod fetch;
 mod fetch_contract;
+mod fetch_goodbye;
 mod fetch_liars;
 mod fetch_names;
 mod fetch_site;

@@ -13,7 +13,7 @@ use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::id::{ConnId, FetchId, FileIndex, Guid, Sha1};
 use servent_core::node::{
     ConnInput, ConnOutput, DialError, DiskInput, DownloadSource, FetchCommand, FetchInput,
-    FileInfo, Get, HttpCommand, InboxMessage, Input, Node, NodeCommand, Output, SiteInput,
+    FileInfo, Get, HttpCommand, InboxMessage, Input, Node, NodeCommand, Output, RunBit, SiteInput,
     StoreError,
 };
 use servent_core::queue::FileKey;
@@ -137,8 +137,7 @@ fn happening() -> impl Strategy<Value = Result<Input, u64>> {
             name: "f".into(),
             size,
             sha1: (n > 0).then_some(Sha1([n as u8; 20])),
-            key: FileKey(u64::from(n)), modified: None, tree: None,
-        })))),
+            key: FileKey(u64::from(n)), modified: None, tree: None, run: RunBit(false) })))),
         1 => (0..3u32).prop_map(|n| Ok(Input::Disk(DiskInput::Unshared { index: FileIndex(n) }))),
         2 => command().prop_map(|command| Ok(Input::Command(command))),
         3 => prop_oneof![3 => 0..2_000u64, 1 => 0..100_000_000u64].prop_map(Err),

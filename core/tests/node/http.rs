@@ -3,7 +3,7 @@
 use crate::node_support;
 
 use node_support::{CHANGED, Host, config, get, header, status};
-use servent_core::node::{Config, ConnInput, DiskInput, Input, NodeLimit};
+use servent_core::node::{Config, ConnInput, DiskInput, Input, NodeLimit, RestoredNode};
 use servent_core::time::Duration;
 
 fn head_request(target: &str, extra: &str) -> String {
@@ -225,12 +225,24 @@ fn malformed_requests_are_answered_and_end_the_connection() {
 
 #[test]
 fn other_protocols_are_hung_up_on_without_a_word() {
-    for bytes in ["\x16\x03\x01", "GNUTELLA CONNECT/0.6\r\n", "GIV nonsense\r\n\r\n", "hello\r\n"] {
+    for bytes in ["\x17\x03\x01", "GNUTELLA CONNECT/0.6\r\n", "GIV nonsense\r\n\r\n", "hello\r\n"] {
         let mut host = Host::new(config(), &[10]);
         let conn = host.accept("9.9.9.9:1");
         assert_eq!(host.say(conn, bytes), "", "{bytes:?}");
         assert!(host.hung_up.contains(&conn) && host.hit(NodeLimit::Garbage), "{bytes:?}");
     }
+}
+
+#[test]
+fn who_speaks_tls_to_us_is_told_that_we_do_not() {
+    let mut host = Host::new(config(), &[10]);
+    let conn = host.accept("9.9.9.9:1");
+    let reply = host.say(conn, "\x16\x03\x01\x02");
+    assert_eq!(status(&reply), 400);
+    let (head, body) = reply.split_once("\r\n\r\n").unwrap();
+    assert!(head.contains(&format!("Content-Length: {}", body.len())), "{reply}");
+    assert!(body.contains("write http:// instead of https://"), "{reply}");
+    assert!(host.hung_up.contains(&conn));
 }
 
 #[test]
@@ -397,6 +409,34 @@ fn a_page_elsewhere_gets_no_slot_and_no_place() {
         let typed = host.accept(&format!("127.0.0.1:{}", n * 2 + 2));
         let target = rebound.replace("evil.example", "127.0.0.1:6346").replace("GET", "HEAD");
         assert_eq!(status(&host.say(typed, &target)), 200);
+    }
+}
+
+#[test]
+fn a_host_on_a_folded_line_is_refused() {
+    for folded in ["Host: x\r\n y\r\n", "Host:\r\n x\r\n", "Host: x\r\n\ty\r\nRange: bytes=0-\r\n"]
+    {
+        let reply = asked(&format!("GET /get/0/file%200.bin HTTP/1.1\r\n{folded}\r\n"));
+        assert_eq!(status(&reply), 400, "{folded:?}\n{reply}");
+    }
+}
+
+#[test]
+fn browsers_neither_guess_what_a_file_is_nor_run_it_as_ours() {
+    for (name, is_active) in [("a.bin", false), ("a.HTML", true), ("a.svg", true), ("a.pdf", true)]
+    {
+        let mut host = Host::blank(config(), &[1_000]);
+        let mut shared = host.shared();
+        shared[0].name = name.into();
+        shared[0].run = servent_core::node::RunBit(is_active);
+        host.input(Input::Start(RestoredNode { shared, ..RestoredNode::default() }));
+        let conn = host.accept("9.9.9.9:1");
+        let reply = host.say(conn, &head_request(&format!("/get/0/{name}"), ""));
+        assert_eq!(header(&reply, "X-Content-Type-Options"), Some("nosniff"), "{reply}");
+        let sandbox = header(&reply, "Content-Security-Policy");
+        assert_eq!(sandbox, is_active.then_some("sandbox"), "{name}");
+        let run = header(&reply, "X-Executable");
+        assert_eq!(run, is_active.then_some("1"), "a downloader may make it run");
     }
 }
 

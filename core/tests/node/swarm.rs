@@ -5,7 +5,7 @@ use crate::swarm_nodes;
 use servent_core::id::FileIndex;
 use servent_core::node::swarm::{self, SwarmFile};
 use servent_core::node::{
-    ConnEvent, DiskInput, FileInfo, Input, NodeAnswer, NodeCommand, NodeOp, RestoredNode,
+    ConnEvent, DiskInput, FileInfo, Input, NodeAnswer, NodeCommand, NodeOp, RestoredNode, RunBit,
 };
 use servent_core::queue::FileKey;
 use servent_core::time::Duration;
@@ -164,6 +164,7 @@ fn a_node_shares_and_coordinates_at_once() {
             key: FileKey(1),
             modified: None,
             tree: None,
+            run: RunBit(false),
         })),
     );
     let visitor = world.stranger(both, "GET /get/0/song HTTP/1.1\r\nHost: x\r\n\r\n");

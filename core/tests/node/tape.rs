@@ -5,7 +5,7 @@ use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::id::{ConnId, FetchId, FileIndex, Guid};
 use servent_core::node::{
     Config, ConnEvent, ConnInput, FetchCommand, FileInfo, Input, Minor, Node, NodeCommand, Output,
-    RestoredNode,
+    RestoredNode, RunBit,
 };
 use servent_core::queue::FileKey;
 use servent_core::time::{Duration, Instant};
@@ -174,6 +174,7 @@ fn a_servent_with_a_large_library_is_re_executed() {
         key: FileKey(n.into()),
         modified: None,
         tree: None,
+        run: RunBit(false),
     };
     let mut given = inputs(3);
     given[0] = Input::Start(RestoredNode {

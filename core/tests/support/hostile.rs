@@ -9,7 +9,7 @@ use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::{ConnId, FileIndex, Sha1};
 use servent_core::node::{
     Config, ConnInput, ConnOutput, DialError, FileInfo, Input, Node, NodeLimits, Output,
-    OverlayConfig, RestoredNode, StoreError,
+    OverlayConfig, RestoredNode, RunBit, StoreError,
 };
 use servent_core::queue::{self, FileKey};
 use servent_core::time::{Duration, Instant};
@@ -104,6 +104,7 @@ impl<'a> Play<'a> {
             key: FileKey(1),
             modified: None,
             tree: None,
+            run: RunBit(false),
         };
         let listen = Some(SocketAddr::from(([10, 0, 0, 99], 6346)));
         let restored = RestoredNode { listen, shared: vec![file], ..RestoredNode::default() };

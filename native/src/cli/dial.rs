@@ -3,98 +3,48 @@
 //! shortly after the other, and the first that answers is taken (RFC 8305).
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::time::Duration;
 
-use futures::StreamExt as _;
-use futures::stream::FuturesUnordered;
+use servent::driver::host_and_port;
 use servent::transfer::knock;
 use servent::unicast::{Endpoint, EndpointOptions};
-use tokio::net::lookup_host;
+use servent::{first_to_answer, resolve_host};
 
 use super::unicast::{PORT, bind};
 use crate::exit::{Exit, Failure, error_text};
 
-/// How long one address is tried alone (RFC 8305 §8).
-const STAGGER: Duration = Duration::from_millis(250);
-/// How many addresses of a name are tried.
-const ADDRESSES: usize = 8;
-
-/// The address to talk to: the only one of a name, or the first that answers.
+/// The address to talk to: the only one of a name, or the first that answers. If
+/// none does, the first: what is wrong with it shows when it is used.
 pub(super) async fn resolve(to: &str, options: &EndpointOptions) -> Result<SocketAddr, Failure> {
-    let named = match to.rsplit_once(':') {
-        _ if to.parse::<Ipv6Addr>().is_ok() => format!("[{to}]:{PORT}"),
-        Some((_, port)) if port.parse::<u16>().is_ok() => to.to_owned(),
-        _ => format!("{to}:{PORT}"),
+    let (host, port) = match to.parse::<Ipv6Addr>() {
+        Ok(_) => (to, PORT),
+        Err(_) => host_and_port(to, PORT),
     };
-    let why = match lookup_host(&named).await {
-        Ok(found) => match &interleaved(found.collect())[..] {
-            [] => String::from("it has no address"),
-            [one] => return Ok(*one),
-            several => return Ok(answering(several, options).await),
-        },
-        Err(e) => error_text(&e),
-    };
-    Err(Failure::new(Exit::Network, format!("cannot find {to}: {why}"))
-        .next("check the name and the network"))
-}
-
-/// The addresses of both families in turn, in the order of the system (RFC 8305 §4).
-fn interleaved(found: Vec<SocketAddr>) -> Vec<SocketAddr> {
-    let first = found.first().is_some_and(SocketAddr::is_ipv6);
-    let (one, other): (Vec<_>, Vec<_>) = found.into_iter().partition(|at| at.is_ipv6() == first);
-    let mut all: Vec<SocketAddr> = Vec::new();
-    for n in 0..one.len().max(other.len()) {
-        for at in [one.get(n), other.get(n)].into_iter().flatten() {
-            if !all.contains(at) {
-                all.push(*at);
-            }
-        }
+    let found = resolve_host(host, port).await.map_err(|e| {
+        Failure::new(Exit::Network, format!("cannot find {to}: {}", error_text(&e)))
+            .next("check the name and the network")
+    })?;
+    if let [only] = found[..] {
+        return Ok(only);
     }
-    all.truncate(ADDRESSES);
-    all
+    let answering = first_to_answer(&found, |at| answers(at, options)).await;
+    Ok(answering.map_or(found[0], |(at, ())| at))
 }
 
-/// The first that answers. If none does, the first: what is wrong with it shows when
-/// it is used.
-async fn answering(several: &[SocketAddr], options: &EndpointOptions) -> SocketAddr {
-    let (mut tried, mut next) = (FuturesUnordered::new(), several.iter());
-    loop {
-        let more = next.next();
-        if let Some(at) = more {
-            tried.push(answers(*at, options));
-        }
-        let stagger = async {
-            match more {
-                Some(_) => tokio::time::sleep(STAGGER).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            answer = tried.next() => match answer {
-                Some(Some(at)) => return at,
-                Some(None) => {}
-                None => return several[0],
-            },
-            () = stagger => {}
-        }
-    }
-}
-
-/// This address, if somebody answers there.
-async fn answers(at: SocketAddr, options: &EndpointOptions) -> Option<SocketAddr> {
+/// Ends well if somebody answers there.
+async fn answers(at: SocketAddr, options: &EndpointOptions) -> Result<(), ()> {
     let options = EndpointOptions {
         only: Some(at),
         config: options.config.clone(),
         ..EndpointOptions::default()
     };
-    let endpoint = Endpoint::bind(any(at), options).await.ok()?;
-    let connection = endpoint.connect(at).ok()?;
-    knock(&connection).await.ok()?;
+    let endpoint = Endpoint::bind(any(at), options).await.map_err(drop)?;
+    let connection = endpoint.connect(at).map_err(drop)?;
+    knock(&connection).await.map_err(drop)?;
     tokio::spawn(async move {
         let _ = connection.close().await; // It was only a knock.
         drop(endpoint);
     });
-    Some(at)
+    Ok(())
 }
 
 /// Any address and port of the same family.
@@ -112,18 +62,4 @@ pub(super) async fn bind_for(
     options: EndpointOptions,
 ) -> Result<Endpoint, Failure> {
     bind(from.unwrap_or_else(|| any(peer)), EndpointOptions { only: Some(peer), ..options }).await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_families_take_turns() {
-        let at = |text: &str| text.parse::<SocketAddr>().unwrap();
-        let (a, b, c) = (at("[2001:db8::1]:1"), at("[2001:db8::2]:1"), at("192.0.2.1:1"));
-        assert_eq!(interleaved(vec![a, b, a, c]), [a, c, b]);
-        assert_eq!(interleaved(vec![c, a]), [c, a]);
-        assert_eq!(interleaved(Vec::new()), []);
-    }
 }

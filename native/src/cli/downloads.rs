@@ -2,9 +2,11 @@
 
 use std::fmt::Display;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use servent::Proxies;
 use servent_core::id::Sha1;
 use servent_core::node::{DownloadSource, Get};
 use servent_core::text::Shown;
@@ -15,7 +17,7 @@ use super::start::runtime;
 use super::{Common, print};
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
-use crate::progress::bytes;
+use crate::progress::{bytes, length, rate};
 
 /// Download by the running servent, which goes on when this command has ended.
 ///
@@ -81,9 +83,9 @@ struct AddDownloadArgs {
 #[command(after_help = "Examples:
   servent downloads pause 3 4")]
 struct DownloadNumbersArgs {
-    /// The numbers `servent downloads` shows.
+    /// The numbers `servent downloads` shows, such as 3, 2-4 or all.
     #[arg(value_name = "ID", required = true)]
-    numbers: Vec<u32>,
+    numbers: Vec<String>,
 }
 
 /// Go on with downloads that are paused, or have ended without their file.
@@ -102,9 +104,9 @@ struct Resume {
   servent downloads remove 3
   servent downloads remove --done                tidy up the list")]
 struct RemoveDownloadArgs {
-    /// The numbers `servent downloads` shows.
+    /// The numbers `servent downloads` shows, such as 3, 2-4 or all.
     #[arg(value_name = "ID", required_unless_present = "done")]
-    numbers: Vec<u32>,
+    numbers: Vec<String>,
     /// All that are whole.
     #[arg(long)]
     done: bool,
@@ -120,19 +122,35 @@ pub(crate) fn run(common: &Common, arguments: &DownloadsArgs) -> Result<(), Fail
         match arguments.action.as_ref().unwrap_or(&list) {
             DownloadsAction::List(list) => {
                 let all = control.get("/downloads").await?;
-                print(if list.json { format!("{all}\n") } else { table(&all) })
+                if list.json {
+                    return print(format!("{all}\n"));
+                }
+                print(table(&all, &later(&control, &all).await?))
             }
             DownloadsAction::Add(add) => begin(&config, &control, add, common.quiet).await,
-            DownloadsAction::Pause(which) => each(&control, &which.numbers, "pause").await,
+            DownloadsAction::Pause(which) => {
+                let all = control.get("/downloads").await?;
+                let mut numbers = chosen(&which.numbers, &all)?;
+                if which.numbers.iter().any(|word| word == ALL) {
+                    numbers.retain(|number| !whole(&all).any(|whole| whole == *number));
+                }
+                each(&control, &numbers, PAUSE, common.quiet).await
+            }
             DownloadsAction::Resume(resume) => {
-                each(&control, &resume.which.numbers, "resume").await
+                let all = control.get("/downloads").await?;
+                let mut numbers = chosen(&resume.which.numbers, &all)?;
+                if resume.which.numbers.iter().any(|word| word == ALL) {
+                    numbers.retain(|number| !whole(&all).any(|whole| whole == *number));
+                }
+                each(&control, &numbers, RESUME, common.quiet).await
             }
             DownloadsAction::Remove(remove) => {
-                let mut numbers = remove.numbers.clone();
+                let all = control.get("/downloads").await?;
+                let mut numbers = chosen(&remove.numbers, &all)?;
                 if remove.done {
-                    numbers.extend(whole(&control.get("/downloads").await?));
+                    numbers.extend(whole(&all));
                 }
-                each(&control, &numbers, "remove").await
+                each(&control, &numbers, REMOVE, common.quiet).await
             }
         }
     })
@@ -173,13 +191,14 @@ async fn begin(
         } else {
             vec![wish(&wanted).await?]
         };
+        let before = control.get("/downloads").await?;
         let mut numbers = Vec::with_capacity(gets.len());
         for get in &gets {
             let body = serde_json::to_value(get).unwrap_or_default();
             numbers.push(control.tell("POST", "/downloads", &body).await?);
         }
         if !quiet {
-            print(begun(&wanted, &gets, &numbers))?;
+            print(begun(&wanted, (&gets, &numbers), &before))?;
         }
     }
     match unread.first() {
@@ -189,8 +208,16 @@ async fn begin(
 }
 
 /// What has begun, in one line for each address.
-fn begun<N: Display>(wanted: &RequestedFile, gets: &[Get], numbers: &[N]) -> String {
+fn begun<N: Display>(
+    wanted: &RequestedFile,
+    (gets, numbers): (&[Get], &[N]),
+    before: &Value,
+) -> String {
+    let there = |number: &N| whole(before).any(|whole| whole.to_string() == number.to_string());
     match (gets, numbers) {
+        ([get], [number]) if there(number) => {
+            format!("{number}  {} is there already\n", Shown(&get.name))
+        }
         ([get], [number]) => format!("{number}  {}\n", Shown(&get.name)),
         (_, [first, .., last]) => {
             let folder = wanted.file_name();
@@ -209,7 +236,7 @@ async fn wish(wanted: &RequestedFile) -> Result<Get, Failure> {
     let sha1: Option<Sha1> = wanted.sha1;
     let mut sources: Vec<DownloadSource> = Vec::new();
     for place in &wanted.places {
-        sources.push(place.resolve(sha1).await?);
+        sources.push(place.resolve(sha1, &Proxies::default()).await?);
     }
     Ok(Get { name: wanted.file_name(), sha1, sources })
 }
@@ -221,16 +248,117 @@ fn whole(all: &Value) -> impl Iterator<Item = u32> {
     whole.filter_map(|it| u32::try_from(it["fetch"].as_u64()?).ok())
 }
 
-async fn each(control: &ControlClient, numbers: &[u32], what: &str) -> Result<(), Failure> {
+/// All of them, as users write it.
+const ALL: &str = "all";
+
+/// The downloads as the servent sees them now.
+fn views(all: &Value) -> impl Iterator<Item = &Value> {
+    all["downloads"].as_array().into_iter().flatten().map(|one| &one["download"])
+}
+
+/// The numbers that are meant: one by one, those of a span that there are, or all.
+fn chosen(words: &[String], all: &Value) -> Result<Vec<u32>, Failure> {
+    let there = views(all).filter_map(|it| u32::try_from(it["fetch"].as_u64()?).ok());
+    let there: Vec<u32> = there.collect();
+    let mut numbers = Vec::new();
+    let span = |word: &str| {
+        let (first, last) = word.split_once('-')?;
+        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)
+    };
+    for word in words {
+        match (&word[..], word.parse::<u32>(), span(word)) {
+            (ALL, ..) => numbers.extend(&there),
+            (_, Ok(number), _) => numbers.push(number),
+            (_, _, Some(span)) => numbers.extend(there.iter().filter(|it| span.contains(it))),
+            _ => {
+                return Err(Failure::usage(format!("{} is no number of a download", Shown(word)))
+                    .next("they are written 3, 2-4 or all; `servent downloads` shows them"));
+            }
+        }
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    Ok(numbers)
+}
+
+/// An order, and the sentence when it was carried out.
+struct DownloadOrder {
+    order: &'static str,
+    done: &'static str,
+}
+
+const PAUSE: DownloadOrder = DownloadOrder { order: "pause", done: "is paused" };
+const RESUME: DownloadOrder = DownloadOrder { order: "resume", done: "goes on" };
+const REMOVE: DownloadOrder = DownloadOrder { order: "remove", done: "is removed" };
+
+async fn each(
+    control: &ControlClient,
+    numbers: &[u32],
+    DownloadOrder { order, done }: DownloadOrder,
+    quiet: bool,
+) -> Result<(), Failure> {
     for number in numbers {
-        let told = control.post(&format!("/downloads/{number}/{what}")).await;
+        let told = control.post(&format!("/downloads/{number}/{order}")).await;
         told.map_err(|failure| failure.next("`servent downloads` shows their numbers"))?;
+        if !quiet {
+            print(format!("download {number} {done}\n"))?;
+        }
+    }
+    if numbers.is_empty() && !quiet {
+        print("no download is meant by that\n")?;
     }
     Ok(())
 }
 
-/// The downloads as a table for people.
-fn table(all: &Value) -> String {
+/// How long the rates of a list are measured.
+const MEASURED: Duration = Duration::from_millis(500);
+
+/// The same downloads a moment later, when something comes of any of them.
+async fn later(control: &ControlClient, all: &Value) -> Result<Value, Failure> {
+    let receives = |it: &Value| {
+        let mut sources = it["sources"].as_array().into_iter().flatten();
+        sources.any(|source| source["state"] == "receiving")
+    };
+    if !views(all).any(receives) {
+        return Ok(all.clone());
+    }
+    tokio::time::sleep(MEASURED).await;
+    control.get("/downloads").await
+}
+
+/// How fast a download is, and how long it takes; nothing when it stands still.
+fn speed(before: &Value, now: &Value) -> String {
+    let have = |it: &Value| it["have"].as_u64().unwrap_or_default();
+    let per_second = have(now).saturating_sub(have(before)) * 2; // Within half of one.
+    if per_second == 0 {
+        return String::new();
+    }
+    let left = now["size"].as_u64().map(|size| size.saturating_sub(have(now)) / per_second);
+    let left = left.map_or_else(String::new, |left| format!(", {} left", length(left)));
+    format!("  {}{left}", rate(per_second))
+}
+
+/// What a source does, and what is wrong with it.
+fn source(it: &Value) -> String {
+    let text = |key: &str| it[key].as_str().unwrap_or_default();
+    let mut line = format!("      {} {}", text("at"), text("state"));
+    if let Some(position) = it["position"].as_u64() {
+        line.push_str(&format!(", position {position}"));
+        if let Some(length) = it["length"].as_u64() {
+            line.push_str(&format!(" of {length}"));
+        }
+    }
+    if let Some(eta) = it["eta"].as_u64().filter(|eta| *eta > 0) {
+        line.push_str(&format!(", a slot in about {}", length(eta)));
+    }
+    if let Some(trouble) = it["trouble"].as_str().filter(|_| text("state") != "receiving") {
+        line.push_str(&format!(": it {}", Shown(trouble)));
+    }
+    line + "\n"
+}
+
+/// The downloads as a table for people. `later` are the same a moment afterwards.
+fn table(all: &Value, later: &Value) -> String {
     let downloads = all["downloads"].as_array().map_or(&[][..], Vec::as_slice);
     if downloads.is_empty() {
         return "no downloads; `servent downloads add URL` begins one\n".to_owned();
@@ -238,16 +366,21 @@ fn table(all: &Value) -> String {
     let folder = Shown(all["folder"].as_str().unwrap_or_default()).to_string();
     let mut out = format!("into {folder}\n");
     for one in downloads {
-        let it = &one["download"];
+        let before = &one["download"];
+        let it = views(later).find(|it| it["fetch"] == before["fetch"]).unwrap_or(before);
         let of = it["size"].as_u64().map_or_else(|| "?".to_owned(), bytes);
         let name = one["file"].as_str().or(it["name"].as_str()).unwrap_or_default();
         out.push_str(&format!(
-            "{:>4}  {:<10}  {} of {of}  {}\n",
+            "{:>4}  {:<10}  {} of {of}{}  {}\n",
             it["fetch"].as_u64().unwrap_or_default(),
             it["state"].as_str().unwrap_or_default(),
             bytes(it["have"].as_u64().unwrap_or_default()),
+            speed(before, it),
             Shown(name),
         ));
+        if it["state"] != "done" {
+            out.extend(it["sources"].as_array().into_iter().flatten().map(source));
+        }
     }
     out
 }
@@ -263,9 +396,45 @@ mod tests {
                             "have": 1024 }, "file": null },
             { "download": { "fetch": 4, "state": "done", "name": "b", "size": null, "have": 5 },
               "file": "/d/b (2)" }] });
-        let text = table(&all);
+        let text = table(&all, &all);
         assert!(text.starts_with("into /d\n   3  paused      1.0 KiB of 2.0 KiB  a"), "{text}");
         assert!(!text.contains('\u{1b}') && text.ends_with("5 B of ?  /d/b (2)\n"), "{text}");
-        assert!(table(&Value::Null).starts_with("no downloads"));
+        assert!(table(&Value::Null, &Value::Null).starts_with("no downloads"));
+    }
+
+    #[test]
+    fn a_download_says_how_fast_it_is_where_it_waits_and_why() {
+        let one = |have: u64, sources: Value| {
+            serde_json::json!({ "downloads": [{ "download": { "fetch": 1, "state": "running",
+                "name": "a", "have": have, "size": 10_240, "sources": sources } }] })
+        };
+        let comes = serde_json::json!([{ "at": "10.0.0.1:80", "state": "receiving",
+            "trouble": "hung up" }]);
+        let text = table(&one(0, comes.clone()), &one(1_024, comes));
+        let line = "   1  running     1.0 KiB of 10.0 KiB  2.0 KiB/s, 4 s left  a\n";
+        assert!(text.ends_with(&format!("{line}      10.0.0.1:80 receiving\n")), "{text}");
+        let waits = serde_json::json!([
+            { "at": "10.0.0.1:80", "state": "queued", "position": 2, "length": 7, "eta": 65 },
+            { "at": "10.0.0.2:80", "state": "lost",
+              "trouble": "has no such file (HTTP status 404)" }]);
+        let text = table(&one(0, waits.clone()), &one(0, waits));
+        let first = "10.0.0.1:80 queued, position 2 of 7, a slot in about 1 min 05 s\n";
+        let second = "10.0.0.2:80 lost: it has no such file (HTTP status 404)\n";
+        assert!(text.ends_with(&format!("      {first}      {second}")), "{text}");
+    }
+
+    #[test]
+    fn numbers_are_given_as_people_write_them() {
+        let all = serde_json::json!({ "downloads": [{ "download": { "fetch": 1 } },
+            { "download": { "fetch": 3 } }, { "download": { "fetch": 4 } }] });
+        let chosen = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            chosen(&words, &all)
+        };
+        assert_eq!(chosen(&["all"]).unwrap(), [1, 3, 4]);
+        assert_eq!(chosen(&["2-4", "9", "3"]).unwrap(), [3, 4, 9]);
+        for wrong in ["x", "1-x", "-1", "1-"] {
+            assert!(chosen(&[wrong]).is_err(), "{wrong}");
+        }
     }
 }

@@ -113,11 +113,12 @@ impl KnownIdentity {
     /// What others need to verify our identity.
     pub(super) fn describe(&self) -> (Value, String) {
         let print = self.ours.fingerprint();
+        let print = print.to_string();
         let fact = json!({ "event": "identity", "sha256": print, "cert": self.cert });
         let own = self.cert.as_ref().map_or_else(String::new, |cert| {
             format!("\ncertificate {}, for `servent get --ca-file`", cert.display())
         });
-        (fact, format!("fingerprint SHA-256 {print}{own}"))
+        (fact, format!("fingerprint {print}, for `servent get --pin`{own}"))
     }
 }
 

@@ -15,7 +15,9 @@ use servent_core::id::FetchId;
 use servent_core::node::{PartRow, StoreError};
 use servent_core::wire::http::HttpDate;
 
-use crate::files::{PartFile, number, part_path, rename_new, safe_name, safe_path, store_error};
+use crate::files::{
+    FileAttributes, PartFile, number, part_path, rename_new, safe_name, safe_path, store_error,
+};
 use crate::store::{Durability, PartName, StoreChange};
 
 /// The files of all downloads.
@@ -33,6 +35,8 @@ pub(crate) struct Downloads {
     wanted: BTreeMap<FetchId, String>,
     /// When their sources say that they were changed last.
     modified: BTreeMap<FetchId, SystemTime>,
+    /// Those that may be run, as their sources say.
+    executable: BTreeSet<FetchId>,
     open: BTreeMap<FetchId, Result<Arc<PartFile>, StoreError>>,
     whole: Arc<Mutex<BTreeMap<FetchId, PathBuf>>>,
 }
@@ -54,6 +58,7 @@ impl Downloads {
             fresh: BTreeSet::new(),
             wanted: BTreeMap::new(),
             modified: BTreeMap::new(),
+            executable: BTreeSet::new(),
             open: BTreeMap::new(),
             whole: Arc::default(),
         };
@@ -91,6 +96,10 @@ impl Downloads {
         match date {
             Some(date) => self.modified.insert(row.fetch, date),
             None => self.modified.remove(&row.fetch),
+        };
+        match row.version.executable {
+            true => self.executable.insert(row.fetch),
+            false => self.executable.remove(&row.fetch),
         };
     }
 
@@ -231,9 +240,12 @@ impl Downloads {
             tracing::error!(%why, part = %from.display(), "a whole download keeps its .part");
             return;
         }
-        if let Some(date) = self.modified.remove(&fetch) {
-            set_modified(&from, date);
-        }
+        let date = self.modified.remove(&fetch);
+        let attributes = FileAttributes {
+            modified: date.and_then(parts),
+            executable: self.executable.remove(&fetch),
+        };
+        set_attributes(&from, attributes);
         for n in 1_u32.. {
             let to = self.dir.join(if n == 1 { wanted.to_owned() } else { number(wanted, n) });
             match rename_new(&from, &to) {
@@ -275,6 +287,7 @@ impl Downloads {
         self.open.remove(&fetch);
         self.wanted.remove(&fetch);
         self.modified.remove(&fetch);
+        self.executable.remove(&fetch);
         let name = self.names.remove(&fetch)?;
         if self.fresh.remove(&fetch) {
             return Some(StoreChange::PartGone(fetch));
@@ -288,12 +301,19 @@ impl Downloads {
     }
 }
 
-/// Sets when a file was changed last, so that it is not taken for a newer one.
-fn set_modified(file: &Path, date: SystemTime) {
+/// Sets when a file was changed last, so that it is not taken for a newer one, and
+/// whether it may be run.
+fn set_attributes(file: &Path, attributes: FileAttributes) {
     let set = OpenOptions::new().write(true).custom_flags(nofollow()).open(file);
-    if let Err(why) = set.and_then(|file| file.set_modified(date)) {
+    if let Err(why) = set.and_then(|file| attributes.apply(&file)) {
         tracing::debug!(%why, file = %file.display(), "a download keeps the date of its arrival");
     }
+}
+
+/// A date as attributes have it.
+fn parts(date: SystemTime) -> Option<(i64, u32)> {
+    let since = date.duration_since(UNIX_EPOCH).ok()?;
+    Some((i64::try_from(since.as_secs()).ok()?, since.subsec_nanos()))
 }
 
 /// The flag of the system that refuses links.

@@ -447,6 +447,12 @@ impl Handle {
         self.shared.trust.refused().await
     }
 
+    /// True when sources are asked through a proxy at this address.
+    #[must_use]
+    pub fn is_proxy(&self, at: SocketAddr) -> bool {
+        self.shared.trust.proxies().at(at).is_some()
+    }
+
     /// Why the server of an `https://` URL, given as `HOST` or `HOST:PORT`, failed
     /// to prove its identity, if it did.
     #[must_use]

@@ -5,13 +5,28 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use fluent_uri::{Uri, UriRef};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use servent_core::fetch::may_follow;
 use servent_core::node::DownloadSource;
 
-use crate::net::{connect_first, resolve_host};
+use crate::net::{Proxies, connect_first, resolve_host};
 
 /// How long to look which of several addresses answers.
 const TRY: Duration = Duration::from_secs(5);
+
+/// Characters that URIs must not contain, but servers write; so are those beyond
+/// ASCII, as UTF-8.
+const WILD: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
 
 /// The address of `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`. Of several, the
 /// first that accepts a connection is taken, so that one server is asked only
@@ -50,8 +65,16 @@ pub fn has_port(host: &str) -> bool {
 /// would be saved as the file.
 ///
 /// Nobody is dialed here: a stranger named the place, and the node judges it.
-pub(super) async fn moved(from: &DownloadSource, to: &str) -> Option<DownloadSource> {
+pub(super) async fn moved(
+    from: &DownloadSource,
+    to: &str,
+    proxies: &Proxies,
+) -> Option<DownloadSource> {
     let SourceLocation { secure, host, target } = resolve(from, to)?;
+    if let Some(at) = proxies.find(&host, secure).await.ok()? {
+        let origin = if secure { String::new() } else { format!("http://{host}") };
+        return Some(DownloadSource { at, target: format!("{origin}{target}"), host });
+    }
     let port = if secure { 443 } else { 80 };
     let (name, port) = host_and_port(&host, port);
     let found = resolve_host(name, port).await.ok()?;
@@ -79,9 +102,10 @@ struct SourceLocation {
 fn resolve(from: &DownloadSource, to: &str) -> Option<SourceLocation> {
     let asked = from.target.split('#').next().unwrap_or_default();
     let was_secure = asked.starts_with("https://");
-    let here = if was_secure { asked.to_owned() } else { format!("http://{}{asked}", from.host) };
+    let whole = was_secure || asked.starts_with("http://");
+    let here = if whole { asked.to_owned() } else { format!("http://{}{asked}", from.host) };
     let here = Uri::parse(here).ok()?;
-    let to = to.trim().replace(' ', "%20");
+    let to = utf8_percent_encode(to.trim(), WILD).to_string();
     let there = UriRef::parse(to.split('#').next()?).ok()?.resolve_against(&here).ok()?;
     let secure = match there.scheme().as_str() {
         "https" => true,
@@ -121,6 +145,9 @@ mod tests {
             ("/a/b?x#/get/1/y", "c", false, "h:1", "/a/c"),
             ("/a/b", "/c d?e#f", false, "h:1", "/c%20d?e"),
             ("/a/b", "//g/x", false, "g", "/x"),
+            ("/a/b", "/über <1>", false, "h:1", "/%C3%BCber%20%3C1%3E"),
+            ("/a/b", "/%C3%BCber", false, "h:1", "/%C3%BCber"),
+            ("http://p:2/a", "b", false, "p:2", "/b"),
             ("/a/b", "http://g:2", false, "g:2", "/"),
             ("/a/b", "https://g/x/../y", true, "g", "https://g/y"),
             ("https://h:1/a/b", "c", true, "h:1", "https://h:1/a/c"),

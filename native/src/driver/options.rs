@@ -10,7 +10,8 @@ use tokio::sync::watch;
 
 use super::{Coordinate, Datagrams, Password};
 use crate::access::Access;
-use crate::net::{Credentials, Identity, Origins, Rate, RelayLimits};
+use crate::net::{Credentials, Identity, Origins, Proxies, Rate, RelayLimits};
+use crate::pins::CertificatePin;
 use crate::store::{DamagedState, Database, Durability, Role};
 use crate::tape::TraceFile;
 
@@ -57,8 +58,12 @@ pub struct ServentOptions {
     /// For `https://`, trust only the certificates in this file; `None`: those
     /// of the system.
     pub ca_file: Option<PathBuf>,
+    /// The same, but only servers that show one of these certificates.
+    pub pins: Vec<CertificatePin>,
     /// Credentials sent to servers that require a name and a password.
     pub credentials: Option<Credentials>,
+    /// The proxies through which sources on the web are asked.
+    pub proxies: Proxies,
     /// Accept TLS connections with this identity; `None`: plain connections
     /// only.
     pub identity: Option<Identity>,
@@ -123,7 +128,9 @@ impl ServentOptions {
             only_asked: false,
             tree: false,
             ca_file: None,
+            pins: Vec::new(),
             credentials: None,
+            proxies: Proxies::default(),
             identity: None,
             origins: None,
             relay: RelayLimits::default(),

@@ -67,6 +67,8 @@ impl Driver {
         let status = folders.library.status();
         let asker = scan(folders.library, &options, &reports)?;
         caches.listen(&reports, options.origins.is_some());
+        let known = (options.ca_file, options.pins);
+        let trust = Trust::new(known, options.credentials, options.state_dir, options.proxies);
         let outside = Arc::new(Outside {
             addrs,
             answers: broadcast::Sender::new(ANSWERS),
@@ -81,7 +83,7 @@ impl Driver {
             tally: Mutex::default(),
             disk_trouble: Mutex::default(),
             access: options.access.clone().map(|to| Mutex::new(AccessWatch::new(to))),
-            trust: Arc::new(Trust::new(options.ca_file, options.credentials, options.state_dir)),
+            trust: Arc::new(trust),
             names: Arc::default(),
             unsaved: Unsaved::new(clock),
             standing: Mutex::new(standing),

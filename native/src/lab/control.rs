@@ -124,6 +124,9 @@ async fn download(
 ) -> Result<Json<u32>, RefusedCommand> {
     let handle = servent(&hub)?;
     let (name, first) = (wanted.name.clone(), wanted.sources.first().map(|s| s.at.to_string()));
+    if let Some(there) = there(handle, &wanted).await? {
+        return Ok(Json(there));
+    }
     handle.command(NodeCommand::Fetch(FetchCommand::Get(wanted))).await.map_err(ended)?;
     // Commands and views are processed in order.
     let view = handle.view(1, 0).await.map_err(ended)?;
@@ -136,6 +139,20 @@ async fn download(
         let text = "there are as many downloads as `fetch.fetches` allows";
         (StatusCode::CONFLICT, text.to_owned())
     })
+}
+
+/// The download that is whole already and whose file is still there, when the same is
+/// wanted once more.
+async fn there(handle: &Handle, wanted: &Get) -> Result<Option<u32>, RefusedCommand> {
+    let view = handle.view(1, 0).await.map_err(ended)?;
+    let same = |at: &String| wanted.sources.iter().any(|source| source.at.to_string() == *at);
+    let found = view.fetches.iter().find(|fetch| {
+        fetch.state == "done"
+            && fetch.name == wanted.name
+            && fetch.sources.iter().any(|source| same(&source.at))
+            && handle.path_of(FetchId(fetch.fetch)).is_some_and(|path| path.exists())
+    });
+    Ok(found.map(|fetch| fetch.fetch))
 }
 
 /// A name and a password for these hosts.

@@ -204,6 +204,7 @@ impl Library {
             relative: old.relative.clone(),
             size: old.info.size,
             mtime: old.mtime,
+            executable: old.info.run.0,
         };
         let hashes = (Some(sha1), Some(tree.into()));
         let shared = Arc::new(LibraryFile::new(&found, old.info.index, hashes, self.keys));

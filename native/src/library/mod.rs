@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use servent_core::id::{FileIndex, Sha1};
-use servent_core::node::{FileInfo, StoreError};
+use servent_core::node::{FileInfo, RunBit, StoreError};
 use servent_core::queue::FileKey;
 use servent_core::thex::Tree;
 use servent_core::time::Instant;
@@ -141,7 +141,8 @@ impl LibraryFile {
         let name = found.name.clone();
         let key = keys.file_key(found);
         let modified = u64::try_from(found.mtime / 1_000).ok().map(Instant::from_micros);
-        let info = FileInfo { index, name, size: found.size, sha1, key, modified, tree };
+        let run = RunBit(found.executable);
+        let info = FileInfo { index, name, size: found.size, sha1, key, modified, tree, run };
         let (root, relative) = (Arc::clone(&found.root), found.relative.clone());
         Self { info, root, relative, mtime: found.mtime }
     }
@@ -172,7 +173,9 @@ impl LibraryFile {
 
     /// True when a scan found it unchanged.
     fn still_is(&self, found: &ScannedFile) -> bool {
-        (self.info.size, self.mtime, &self.info.name) == (found.size, found.mtime, &found.name)
+        let mode = self.info.run.0 == found.executable;
+        mode && (self.info.size, self.mtime, &self.info.name)
+            == (found.size, found.mtime, &found.name)
     }
 
     fn is(&self, file: &File) -> bool {

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 
 use super::beneath::Root;
 use crate::error::StartError;
+use crate::files::FileAttributes;
 
 /// How deep folders may be nested.
 const DEPTH: usize = 64;
@@ -34,6 +35,7 @@ pub(super) struct ScannedFile {
     pub(super) relative: PathBuf,
     pub(super) size: u64,
     pub(super) mtime: i64,
+    pub(super) executable: bool,
 }
 
 /// The result of a scan.
@@ -166,12 +168,14 @@ impl FolderScan {
                     self.linked.entry((meta.dev(), meta.ino())).or_insert(linked).found += 1;
                 }
                 let (size, mtime) = (meta.len(), mtime(&meta));
+                let executable = FileAttributes::of_file(&meta).executable;
                 self.files.push(ScannedFile {
                     root: Arc::clone(root),
                     name,
                     relative,
                     size,
                     mtime,
+                    executable,
                 });
             }
             Err(why) => {

@@ -178,7 +178,7 @@ impl Conn {
         }
     }
 
-    async fn deliver(&mut self, data: Vec<u8>) -> Result<(), ConnectionOver> {
+    pub(super) async fn deliver(&mut self, data: Vec<u8>) -> Result<(), ConnectionOver> {
         self.unread = true;
         self.report(Input::Connection(self.id, ConnInput::Bytes { data })).await
     }
@@ -225,6 +225,11 @@ impl Conn {
     }
 
     async fn write(&mut self, data: Vec<u8>) -> Result<(), ConnectionOver> {
+        if let Some(request) = self.stream.tunnel(&data)
+            && !Box::pin(self.open_tunnel(request)).await?
+        {
+            return Ok(());
+        }
         let data = self.stream.translate(data).map_err(|_| ConnectionOver)?;
         match self.stream.try_write(&data) {
             Ok(n) if n == data.len() && self.behind => self.report_behind().await,

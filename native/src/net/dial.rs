@@ -28,7 +28,7 @@ pub(crate) async fn run(
     reports: Reports,
 ) {
     let dialed = tokio::select! {
-        dialed = connect(to, &names, &room) => dialed,
+        dialed = connect(to, (&names, &trust), &room) => dialed,
         () = cut(&outbox) => {
             let _ = reports.send(Report::Input(Input::Connection(id, ConnInput::Closed))).await;
             return;
@@ -41,7 +41,8 @@ pub(crate) async fn run(
                 .await
                 .is_ok()
             {
-                let stream = (Stream::new(stream, trust), None);
+                let proxy = trust.proxies().at(to);
+                let stream = (Stream::new(stream, trust).through(proxy), None);
                 conn::run(id, stream, outbox, reports, permit).await;
             }
         }
@@ -63,18 +64,20 @@ async fn cut(outbox: &Outbox) {
 /// Connects to an address, or else to another one of its name.
 async fn connect(
     to: SocketAddr,
-    names: &SourceNames,
+    (names, trust): (&SourceNames, &Trust),
     room: &Arc<Semaphore>,
 ) -> Result<(TcpStream, SocketAddr, OwnedSemaphorePermit), DialError> {
     let permit = Arc::clone(room).try_acquire_owned().map_err(|_| DialError::NoDescriptor)?;
-    let first = names.first(to);
+    // Behind a proxy the name of a source is not that of its address.
+    let proxied = trust.proxies().at(to).is_some();
+    let first = if proxied { to } else { names.first(to) };
     let mut dialed = std::pin::pin!(open(first));
     // Most answer before their name has to be looked up once more.
     let early = tokio::time::timeout(ALONE, &mut dialed).await;
     let stream = match early {
         Ok(Ok(stream)) => stream,
         early => {
-            let others = names.others(to).await;
+            let others = if proxied { Vec::new() } else { names.others(to).await };
             let others = async {
                 let reached = first_to_answer(&others, open).await;
                 let (at, stream) = reached.map_err(|why| why.unwrap_or(DialError::Unreachable))?;

@@ -6,19 +6,19 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use data_encoding::HEXUPPER;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use webpki::EndEntityCert;
+
+use crate::pins::CertificatePin;
 
 /// A certificate with its key.
 #[derive(Debug, Clone)]
 pub struct Identity {
     config: Arc<ServerConfig>,
-    fingerprint: String,
+    fingerprint: CertificatePin,
     names: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ impl Identity {
         let chain = CertificateDer::pem_slice_iter(&text(cert)?).collect::<Result<Vec<_>, _>>();
         let chain = chain.map_err(|e| wrong(&e))?;
         let Some(first) = chain.first() else { return Err(wrong(&"there is no certificate")) };
-        let fingerprint = fingerprint(first);
+        let fingerprint = CertificatePin::new(first);
         let parsed = EndEntityCert::try_from(first).map_err(|e| wrong(&e))?;
         let names = parsed.valid_dns_names().map(str::to_owned).collect();
         let key = PrivateKeyDer::from_pem_slice(&text(key)?).map_err(|e| wrong(&e))?;
@@ -93,10 +93,10 @@ impl Identity {
         Ok((Self::read(&cert, &key)?, cert))
     }
 
-    /// The SHA-256 fingerprint of the certificate, as browsers show it.
+    /// The fingerprint of the certificate, by which others may trust it.
     #[must_use]
-    pub fn fingerprint(&self) -> &str {
-        &self.fingerprint
+    pub const fn fingerprint(&self) -> CertificatePin {
+        self.fingerprint
     }
 
     /// The host names of the certificate, some perhaps as `*.example.org`.
@@ -107,12 +107,6 @@ impl Identity {
     pub(super) fn config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.config)
     }
-}
-
-fn fingerprint(cert: &CertificateDer<'_>) -> String {
-    let digest = HEXUPPER.encode(&Sha256::digest(cert));
-    let pairs: Vec<&str> = (0..32).map(|n| &digest[2 * n..2 * n + 2]).collect();
-    pairs.join(":")
 }
 
 fn text(path: &Path) -> Result<Vec<u8>, IdentityError> {
@@ -137,7 +131,6 @@ mod tests {
         let (one, cert) = Identity::self_made(dir.path(), names()).unwrap();
         let (again, _) = Identity::self_made(dir.path(), names()).unwrap();
         assert_eq!(one.fingerprint(), again.fingerprint());
-        assert_eq!((one.fingerprint().len(), one.fingerprint().matches(':').count()), (95, 31));
 
         let other = tempfile::tempdir().unwrap();
         let (other, _) = (Identity::self_made(other.path(), names()).unwrap().0, ());

@@ -14,17 +14,25 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustix::net::RecvFlags;
 use rustls::{Connection, ServerConnection};
 use tokio::net::TcpStream;
 
+use super::ProxyAccess;
 use super::identity::Identity;
 use super::trust::Trust;
 use super::websocket::{Frames, OURS, WebSocket};
 
-/// How such a request begins.
-const ASKS: &[u8] = b"GET https://";
+/// How such a request goes on behind its method.
+const SECURE: &[u8] = b"https://";
+/// The methods of our requests.
+const METHODS: [&[u8]; 2] = [b"GET ", b"HEAD "];
 /// Bytes that TLS takes at a time.
 const ENCRYPTED: usize = 32 << 10;
+/// What is wrong with a server that was asked for TLS.
+pub(crate) const PLAIN: &str = "it answers without TLS";
+/// What a client hears that speaks plain HTTP where TLS is expected.
+const NOT_TLS: &str = "This port speaks TLS: write https:// instead of http://.\n";
 /// The code of a WebSocket that ends as it should (RFC 6455 §7.4.1).
 const NORMAL: u16 = 1000;
 
@@ -37,6 +45,8 @@ pub(super) struct Stream {
     /// `wss://` ends at a proxy in front of us.
     web: Option<WebSocket>,
     trust: Arc<Trust>,
+    /// What is connected is a proxy, and not the host we ask.
+    proxy: Option<Box<ProxyAccess>>,
 }
 
 struct Secure {
@@ -45,11 +55,27 @@ struct Secure {
     tls: Connection,
     /// The peer has ended its half.
     ended: bool,
+    /// The first byte of the peer was looked at.
+    begun: bool,
 }
 
 impl Stream {
     pub(super) const fn new(tcp: TcpStream, trust: Arc<Trust>) -> Self {
-        Self { tcp, secure: None, web: None, trust }
+        Self { tcp, secure: None, web: None, trust, proxy: None }
+    }
+
+    /// The same through a proxy, if it is one that is connected.
+    pub(super) fn through(self, proxy: Option<ProxyAccess>) -> Self {
+        Self { proxy: proxy.map(Box::new), ..self }
+    }
+
+    /// The request that opens a tunnel, if these bytes need one first.
+    pub(super) fn tunnel(&self, data: &[u8]) -> Option<Vec<u8>> {
+        let proxy = self.proxy.as_ref().filter(|_| self.secure.is_none())?;
+        let method = METHODS.into_iter().find(|method| data.starts_with(method))?;
+        let rest = data[method.len()..].strip_prefix(SECURE)?;
+        let end = rest.iter().position(|b| matches!(b, b'/' | b'?' | b' ')).unwrap_or(rest.len());
+        Some(proxy.connect(str::from_utf8(&rest[..end]).ok()?))
     }
 
     /// An accepted connection, TLS if there is an identity.
@@ -60,8 +86,9 @@ impl Stream {
     ) -> Result<Self, rustls::Error> {
         let Some(identity) = identity else { return Ok(Self::new(tcp, trust)) };
         let tls = ServerConnection::new(identity.config())?.into();
-        let secure = Some(Box::new(Mutex::new(Secure { host: None, tls, ended: false })));
-        Ok(Self { tcp, secure, web: None, trust })
+        let secure =
+            Some(Box::new(Mutex::new(Secure { host: None, tls, ended: false, begun: false })));
+        Ok(Self { tcp, secure, web: None, trust, proxy: None })
     }
 
     /// True when no byte may bypass what is between us and the socket.
@@ -96,12 +123,18 @@ impl Stream {
     pub(super) fn translate(&mut self, data: Vec<u8>) -> io::Result<Vec<u8>> {
         let data = self.trust.introduce(data);
         let asked = self.secure.as_ref().is_none_or(|secure| lock(secure).host.is_some());
-        let Some(rest) = data.strip_prefix(ASKS).filter(|_| asked) else {
+        let method = METHODS.into_iter().find(|method| data.starts_with(method));
+        let method = method.unwrap_or_default();
+        let rest = data[method.len()..].strip_prefix(SECURE);
+        let Some(rest) = rest.filter(|_| asked && !method.is_empty()) else {
             // Nothing may be sent unencrypted where we asked for `https://`.
             return if self.secure.is_some() && asked {
                 Err(io::ErrorKind::InvalidInput.into())
             } else {
-                Ok(data)
+                Ok(match &self.proxy {
+                    Some(proxy) => proxy.translate(data),
+                    None => data,
+                })
             };
         };
         let end = rest.iter().position(|b| matches!(b, b'/' | b'?' | b' ')).unwrap_or(rest.len());
@@ -113,13 +146,14 @@ impl Stream {
                     .speak_with(host)
                     .map_err(|why| self.refuse(host, &why.to_string()))?;
                 let (host, tls) = (Some(host.to_owned()), tls.into());
-                self.secure = Some(Box::new(Mutex::new(Secure { host, tls, ended: false })));
+                self.secure =
+                    Some(Box::new(Mutex::new(Secure { host, tls, ended: false, begun: true })));
             }
             Some(secure) if lock(secure).host.as_deref() == Some(host) => {}
             Some(_) => return Err(io::ErrorKind::InvalidInput.into()),
         }
         let slash: &[u8] = if rest.get(end) == Some(&b'/') { b"" } else { b"/" };
-        Ok([b"GET ", slash, &rest[end..]].concat())
+        Ok([method, slash, &rest[end..]].concat())
     }
 
     fn refuse(&self, host: &str, why: &str) -> io::Error {
@@ -167,7 +201,11 @@ impl Stream {
         if let (Err(why), Some(host)) = (&read, &secure.host)
             && why.kind() == io::ErrorKind::InvalidData
         {
-            self.trust.refuse(host, &why.to_string());
+            let inner = why.get_ref().and_then(|why| why.downcast_ref::<rustls::Error>());
+            let plain = matches!(inner, Some(rustls::Error::InvalidMessage(_)));
+            let plain = plain && secure.tls.is_handshaking();
+            let why = if plain { PLAIN.to_owned() } else { why.to_string() };
+            self.trust.refuse(host, &why);
         }
         read
     }
@@ -243,6 +281,14 @@ impl Secure {
     }
 
     fn read(&mut self, tcp: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
+        if !self.begun {
+            let mut first = [0];
+            rustix::net::recv(tcp, &mut first, RecvFlags::PEEK)?;
+            self.begun = true;
+            if first[0].is_ascii_uppercase() {
+                return Err(refuse_plain(tcp, buffer));
+            }
+        }
         loop {
             match self.tls.reader().read(buffer) {
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
@@ -259,6 +305,20 @@ impl Secure {
             told.map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
         }
     }
+}
+
+/// Answers a client that speaks plain HTTP where TLS is expected. What it has sent is
+/// read, because closing with unread bytes could destroy the reply.
+fn refuse_plain(tcp: &TcpStream, buffer: &mut [u8]) -> io::Error {
+    let _ = tcp.try_read(buffer);
+    let reply = format!(
+        "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n\
+         Upgrade: TLS/1.2, HTTP/1.1\r\nConnection: close, Upgrade\r\n\
+         Content-Length: {}\r\n\r\n{NOT_TLS}",
+        NOT_TLS.len()
+    );
+    let _ = tcp.try_write(reply.as_bytes());
+    io::ErrorKind::ConnectionAborted.into()
 }
 
 fn lock(secure: &Mutex<Secure>) -> MutexGuard<'_, Secure> {

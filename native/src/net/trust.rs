@@ -10,7 +10,8 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 use tokio::sync::watch;
 
-use super::Credentials;
+use super::{Credentials, Proxies};
+use crate::pins::{CertificatePin, SeenPins};
 use crate::roots::{self, TrustError};
 
 /// The file of the credentials that are learned while we run.
@@ -24,9 +25,15 @@ const DISTRUSTED: usize = 1_024;
 pub(crate) struct Trust {
     /// Only those in this file; otherwise the system's.
     file: Option<PathBuf>,
+    /// Only these servers.
+    pins: Vec<CertificatePin>,
+    /// Those that were refused.
+    seen: SeenPins,
     config: OnceLock<Result<Arc<ClientConfig>, TrustError>>,
     /// Sent to servers that require a name and a password.
     credentials: RwLock<Credentials>,
+    /// Through which sources are asked.
+    proxies: Proxies,
     /// The file of those that are learned while we run.
     kept: Option<PathBuf>,
     /// The servers that were not trusted, by host, and why.
@@ -37,9 +44,10 @@ impl Trust {
     /// In the state folder is the file of credentials that were learned in
     /// earlier runs.
     pub(crate) fn new(
-        file: Option<PathBuf>,
+        (file, pins): (Option<PathBuf>, Vec<CertificatePin>),
         credentials: Option<Credentials>,
         state_dir: Option<PathBuf>,
+        proxies: Proxies,
     ) -> Self {
         let kept = state_dir.map(|state| state.join(KEPT));
         let refused = watch::Sender::default();
@@ -52,7 +60,22 @@ impl Trust {
             }
         };
         all.extend(credentials.unwrap_or_default());
-        Self { file, config: OnceLock::new(), credentials: RwLock::new(all), kept, refused }
+        let seen = SeenPins::default();
+        Self {
+            file,
+            pins,
+            seen,
+            config: OnceLock::new(),
+            credentials: RwLock::new(all),
+            proxies,
+            kept,
+            refused,
+        }
+    }
+
+    /// The proxies of this user.
+    pub(crate) const fn proxies(&self) -> &Proxies {
+        &self.proxies
     }
 
     /// Sends these too, in later runs as well.
@@ -77,13 +100,12 @@ impl Trust {
     /// Begins TLS with a server that must prove to be `host` (given with or
     /// without a port).
     pub(super) fn speak_with(&self, host: &str) -> Result<ClientConnection, TrustError> {
-        let config = self.config.get_or_init(|| roots::trusting(self.file.as_deref())).clone()?;
-        let name = match host.rsplit_once(':') {
-            Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
-            _ => host,
-        };
-        let name = name.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let name = ServerName::try_from(name).map_err(|why| TrustError::Name(Arc::new(why)))?;
+        let config = self
+            .config
+            .get_or_init(|| roots::trusting_pins(self.file.as_deref(), &self.pins, &self.seen))
+            .clone()?;
+        let name = ServerName::try_from(name_of(host).to_owned())
+            .map_err(|why| TrustError::Name(Arc::new(why)))?;
         ClientConnection::new(config, name).map_err(TrustError::Library)
     }
 
@@ -91,6 +113,14 @@ impl Trust {
     pub(super) fn refuse(&self, host: &str, why: &str) {
         self.refused.send_modify(|refused| {
             if refused.len() < DISTRUSTED {
+                let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+                let shown = seen.get(name_of(host)).copied();
+                drop(seen);
+                let why = match shown {
+                    Some(pin) if self.pins.is_empty() => format!("{why}; it shows {pin}"),
+                    Some(pin) => format!("it shows {pin}, which is not what --pin names"),
+                    None => why.to_owned(),
+                };
                 let why = format!("{host} is not to be trusted: {why}");
                 refused.insert(host.to_owned(), why);
             }
@@ -111,4 +141,13 @@ impl Trust {
             None => std::future::pending().await, // We are its sender.
         }
     }
+}
+
+/// The name in `NAME`, `NAME:PORT` or `[ADDRESS]:PORT`.
+fn name_of(host: &str) -> &str {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    };
+    name.trim_start_matches('[').trim_end_matches(']')
 }

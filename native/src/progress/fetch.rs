@@ -287,6 +287,7 @@ mod tests {
                 length: Some(5),
                 ask_at: (state == "queued").then_some(9_000_000),
                 deadline: None,
+                trouble: None,
                 eta: None,
             }],
             state: "running".into(),

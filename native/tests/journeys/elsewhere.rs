@@ -180,10 +180,14 @@ fn whoever_sends_us_round_in_circles_or_nowhere_is_given_up_at_once() {
         ("/no", go(302, "file:///etc/passwd")),
     ];
     serve(listener, pages.map(|(path, page)| (path.to_owned(), page)).into());
-    for path in ["round", "again", "no"] {
+    for (path, why) in [
+        ("round", "redirects in a circle"),
+        ("again", "redirects in a circle"),
+        ("no", "sends us to where nothing can be had"),
+    ] {
         let url = format!("http://{at}/{path}");
         let output = place.run(&["get", &url, "-o", "file", "--state", "get"]);
-        complains(&output, 3, "sends us to where nothing can be had");
+        complains(&output, 3, why);
     }
 }
 

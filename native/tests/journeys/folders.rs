@@ -269,3 +269,44 @@ fn links_of_a_foreign_server_are_followed_below_the_folder_and_never_above() {
     let wanted = wanted.map(|(path, text)| (path.to_owned(), text.as_bytes().to_owned()));
     assert_same(&read(&place.path("here/pub")), &wanted.into());
 }
+
+/// As scp and rsync do: whoever may run it there may run it here, as far as the umask
+/// lets them, and no more.
+#[test]
+fn dates_and_the_right_to_run_are_kept_and_no_other_rights() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    let place = Place::new();
+    let (folder, _) = place.share("tool", 10_000);
+    std::fs::write(folder.join("text"), "la").unwrap();
+    for (name, mode) in [("tool", 0o6777), ("text", 0o666)] {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(folder.join(name), mode).unwrap();
+        let date = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+        std::fs::File::open(folder.join(name)).unwrap().set_modified(date).unwrap();
+    }
+    let running = place.sharing(&["--lab", "off"]);
+    let url = format!("http://{}/shared/", running.at);
+    for (from, to) in
+        [(url.clone(), "all/"), (format!("{url}tool"), "one"), (url + "?tar", "a.tar")]
+    {
+        let output = place.run(&["get", &from, "-o", to, "--state", "get"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    std::fs::create_dir(place.path("unpacked")).unwrap();
+    let mut tar = std::process::Command::new("tar");
+    tar.arg("xf").arg(place.path("a.tar")).arg("-C").arg(place.path("unpacked"));
+    assert!(tar.status().unwrap().success());
+    for (name, run) in [
+        ("one", true),
+        ("all/shared/tool", true),
+        ("all/shared/text", false),
+        ("unpacked/shared/tool", true),
+        ("unpacked/shared/text", false),
+    ] {
+        let about = std::fs::metadata(place.path(name)).unwrap();
+        assert_eq!(about.mtime(), 1_000_000_000, "{name}");
+        let mode = about.mode() & 0o7777;
+        assert_eq!(mode & 0o111 != 0, run, "{name} {mode:o}");
+        assert_eq!((mode & 0o7000, mode & 0o022), (0, 0), "{name} {mode:o}");
+    }
+}

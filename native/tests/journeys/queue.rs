@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::program::{PATIENCE, Place, assert_same, finish, lab_get, until};
+use crate::program::{PATIENCE, Place, Running, assert_same, finish, lab_get, until};
 
 const RATE: u64 = 3_000_000;
 
@@ -128,4 +128,36 @@ fn a_limit_of_either_side_holds_on_the_loopback_too() {
     assert!(begun.elapsed() > Duration::from_secs(2), "{:?}", begun.elapsed());
     assert_same(&place.path("one"), &bytes);
     assert_same(&place.path("2"), &bytes);
+}
+
+/// QA-8 from our side: whoever is stopped is not waited for.
+#[test]
+fn a_get_that_is_stopped_gives_back_its_place_and_its_slot_at_once() {
+    let place = Place::new();
+    place.share("file", 6_000_000);
+    let server = place.sharing(&["--slots", "1", "--set", "upload_rate=200000"]);
+    let lab = server.lab.unwrap();
+    let view = || {
+        let queue = lab_get(lab, "/api/view").json()["queue"].clone();
+        (queue["length"].as_u64().unwrap(), queue["free"].as_u64().unwrap())
+    };
+    let url = format!("http://{}/get/0/file", server.at);
+    let start = |n: usize| {
+        let (to, state) = (n.to_string(), format!("get-{n}"));
+        Running::start(place.servent(&["get", &url, "-o", &to, "--state", &state]))
+    };
+    let mut first = start(0);
+    until("it has the slot", || view() == (0, 0));
+    let mut second = start(1);
+    until("it waits in line", || view() == (1, 0));
+    for (get, wanted) in [(&mut second, (0, 0)), (&mut first, (0, 1))] {
+        let stopped = Instant::now();
+        get.signal("INT");
+        assert_eq!(get.ended().code(), Some(130));
+        until("nothing is kept for it", || view() == wanted);
+        let took = stopped.elapsed();
+        assert!(took < Duration::from_secs(3), "{took:?}");
+    }
+    // Both go on with what they have.
+    assert!(place.path("0.part").exists());
 }

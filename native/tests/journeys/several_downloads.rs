@@ -52,3 +52,19 @@ fn what_would_mix_or_overwrite_is_refused() {
     refused(&[urls[0], urls[1], "-o", "one"], "is no folder");
     refused(&[urls[0], "http://127.0.0.1:1/get/2/b", "--mirror", urls[1]], "--mirror is for one");
 }
+
+/// Both behind firewalls: that is said in seconds, and why.
+#[test]
+fn two_that_cannot_be_reached_are_told_so_soon() {
+    let place = Place::new();
+    place.share("file", 1_000);
+    let running = place.sharing(&["--set", "overlay.enabled=true"]);
+    // A servent that this one knows nothing of.
+    let push = format!("push://6a074979f3201edbf323b6425fef4a53@{}/1/file", running.at);
+    let clock = servent::Clock::new();
+    let begun = clock.now();
+    let output = place.run(&["get", &push, "-o", "file2", "--state", "get"]);
+    complains(&output, 3, "was asked to connect to us, and did not within");
+    let took = clock.now().since(begun).as_secs();
+    assert!(took < 30, "{took} s");
+}

@@ -186,3 +186,32 @@ fn nothing_of_a_folder_is_written_through_a_link() {
     complains(&output, 4, "d/c");
     assert!(!place.path("out/c").exists() && !place.path("out/c.part").exists());
 }
+
+/// A signed link that has expired: a new one is named, and no more.
+#[test]
+fn a_new_link_for_a_part_that_is_there_goes_on_and_one_of_another_file_does_not() {
+    let [old, other] = versions();
+    let bytes = old.clone();
+    let server = Web::start(move |request| match &request.target[..] {
+        "/file?key=1" if request.before == 0 => {
+            Reply::file(request, &old, &["ETag: \"a\""]).cut_off(SIZE / 2)
+        }
+        "/file?key=2" => Reply::file(request, &old, &["ETag: \"a\""]),
+        "/file?key=3" => Reply::file(request, &other, &["ETag: \"b\""]),
+        _ => Reply::new("403 Expired", &[], b""),
+    });
+    let place = Place::new();
+    let get = |key: u32| {
+        let url = server.url(&format!("/file?key={key}"));
+        place.run(&["get", &url, "-o", "file", "--state", "get", "--tries", "2"])
+    };
+    complains(&get(1), 9, "HTTP status 403");
+    complains(&get(3), 4, "perhaps of another file");
+    assert!(place.path("file.part").exists() && !place.path("file").exists());
+    let output = get(2);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_same(&place.path("file"), &bytes);
+    // What a link to another file was compared with comes again, and no more.
+    let went_on = |asked: &Request| asked.header("Range") == Some("bytes=84464-299999");
+    assert!(server.asked().iter().any(went_on), "{:?}", server.asked());
+}

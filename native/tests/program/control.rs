@@ -173,9 +173,22 @@ fn a_servent_downloads_what_it_is_told_to_over_restarts_too() {
     crate::program::assert_same(&here.path("mine/film"), &bytes);
     complains(&told(&["downloads", "pause", "0"]), 2, "is whole already");
 
-    assert!(told(&["downloads", "add", &url]).status.success());
+    let said = |what: &[&str]| String::from_utf8(told(what).stdout).unwrap();
+    assert_eq!(said(&["downloads", "add", &url]), "0  film is there already\n");
+    let gone = format!("http://{}/shared/gone", source.at);
+    assert_eq!(said(&["downloads", "add", &gone]), "1  gone\n");
+    let list = || said(&["downloads"]);
+    until("why it does not come is told", || list().contains("no such file (HTTP status 404)"));
+    assert_eq!(said(&["downloads", "remove", "1-3"]), "download 1 is removed\n");
+    assert_eq!(said(&["downloads", "remove", "5-7"]), "no download is meant by that\n");
+    complains(&told(&["downloads", "remove", "film"]), 2, "film is no number of a download");
+    std::fs::remove_file(here.path("mine/film")).unwrap();
+    assert_eq!(said(&["downloads", "add", &url]), "2  film\n", "its file was taken away");
     until("some of it is there", || here.path("mine/film.part").exists());
-    assert!(told(&["downloads", "remove", "1"]).status.success());
+    until("it says how fast it is", || list().contains(" left  film"));
+    assert_eq!(said(&["downloads", "pause", "all"]), "download 2 is paused\n");
+    assert_eq!(said(&["downloads", "resume", "2"]), "download 2 goes on\n");
+    assert!(told(&["downloads", "remove", "2"]).status.success());
     let numbers = || {
         let all = downloads(&here)["downloads"].as_array().unwrap().clone();
         all.iter().map(|one| one["download"]["fetch"].as_u64().unwrap()).collect::<Vec<_>>()
@@ -184,7 +197,6 @@ fn a_servent_downloads_what_it_is_told_to_over_restarts_too() {
     assert!(!here.path("mine/film.part").exists() && running.at.port() > 0);
     assert!(told(&["downloads", "remove", "--done"]).status.success());
     assert_eq!(numbers(), [] as [u64; 0]);
-    crate::program::assert_same(&here.path("mine/film"), &bytes);
     complains(&told(&["downloads", "remove", "0"]), 2, "there is no download 0");
     complains(&told(&["downloads", "add", "http://127.0.0.1:1/a/"]), 3, "127.0.0.1");
 }

@@ -38,11 +38,46 @@ fn a_share_in_private_is_reached_by_https_alone() {
     assert!(got.status.success(), "{}", String::from_utf8_lossy(&got.stderr));
     assert_same(&place.path("mine"), &bytes);
 
-    // Who asks in plain, and who believes nobody unknown, gets nothing.
-    let plain = curl(&[&url.replace("https", "http")]);
-    assert!(!plain.status.success() && plain.stdout.is_empty());
+    // Who asks in plain hears why, and who believes nobody unknown gets nothing.
+    let http = url.replace("https", "http");
+    let plain = curl(&["-w", "%{http_code}", &http]);
+    let said = String::from_utf8(plain.stdout).unwrap();
+    assert_eq!(said, "This port speaks TLS: write https:// instead of http://.\n400");
+    let plain = place.run(&["get", &http, "-o", "no", "--state", "get"]);
+    complains(&plain, 3, "nobody answers without TLS");
     assert!(!curl(&[&url]).status.success());
-    complains(&place.run(&["get", &url, "-o", "no", "--state", "get"]), 3, "is not to be trusted");
+    let unknown = place.run(&["get", &url, "-o", "no", "--state", "get"]);
+    complains(&unknown, 3, "is not to be trusted");
+    // The fingerprint is the same on both sides, and enough.
+    let pin = crate::program::pin_of(&place.path("state/tls-cert.pem"));
+    complains(&unknown, 3, &format!("it shows {pin}"));
+    let pinned =
+        |pin: &str, to| place.run(&["get", &url, "-o", to, "--pin", pin, "--state", "get"]);
+    assert!(pinned(&pin, "pinned").status.success());
+    assert_same(&place.path("pinned"), &bytes);
+    let other = pin.replace(&pin[7..9], if &pin[7..9] == "00" { "01" } else { "00" });
+    complains(&pinned(&other, "no"), 3, "which is not what --pin names");
+    let wrong = pinned("sha256:12", "no");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("64 hex digits"), "{wrong:?}");
+}
+
+#[test]
+fn the_fingerprint_is_printed_as_a_pin_and_a_plain_server_is_named() {
+    let place = Place::new();
+    place.share("film", 1_000);
+    let mut share = vec!["share", "shared", "--state", "state", "--listen", "127.0.0.1:0"];
+    share.extend(["--lab", "off", "--tls-self-made"]);
+    let mut running = Running::start(place.servent(&share));
+    let line = running.line(|line| line.contains("fingerprint"));
+    let pin = crate::program::pin_of(&place.path("state/tls-cert.pem"));
+    assert!(line.contains(&pin), "{line}");
+    let plain = Place::new();
+    plain.share("film", 1_000);
+    let plain_share = plain.sharing(&["--lab", "off"]);
+    let url = format!("https://{}/shared/film", plain_share.at);
+    let output = place.run(&["get", &url, "-o", "no", "--state", "get"]);
+    complains(&output, 3, "it answers without TLS");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::disk::Disk;
 use super::scenario::Scenario;
 use crate::links::stream::{LinkRef, Side};
 use servent_core::id::{ConnId, FetchId, FileIndex, Sha1};
-use servent_core::node::{Config, DownloadSource, FileInfo, Get, InboxEntry, NodeAnswer};
+use servent_core::node::{Config, DownloadSource, FileInfo, Get, InboxEntry, NodeAnswer, RunBit};
 use servent_core::queue::{Dialect, FileKey};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
@@ -153,6 +153,7 @@ pub(super) fn file_of(index: u32, name: String, size: u64, sha1: Sha1) -> FileIn
         key,
         modified: None,
         tree: None,
+        run: RunBit(false),
     }
 }
 

@@ -9,7 +9,7 @@ use servent_core::id::{ConnId, FileIndex, Sha1};
 use servent_core::node::{
     Config, ConnInput, ConnOutput, DiskInput, DownloadSource, FetchCommand, FetchInput,
     FetchOutput, FileInfo, Get, InboxEntry, Input, MessageCommand, MessageInput, MessageOutput,
-    Node, NodeCommand, Output, OverlayCommand, RestoredNode,
+    Node, NodeCommand, Output, OverlayCommand, RestoredNode, RunBit,
 };
 use servent_core::queue::FileKey;
 use servent_core::time::{Duration, Instant};
@@ -132,6 +132,7 @@ impl Stage {
             key: FileKey(1),
             modified: None,
             tree: None,
+            run: RunBit(false),
         };
         self.give(0, Some(Input::Disk(DiskInput::Shared(file))));
     }

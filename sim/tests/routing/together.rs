@@ -9,7 +9,7 @@ use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::{ConnId, FileIndex};
 use servent_core::node::{
     Config, ConnInput, ConnOutput, DiskInput, FileInfo, Input, Node, NodeCommand, Output,
-    OverlayCommand, RestoredNode,
+    OverlayCommand, RestoredNode, RunBit,
 };
 use servent_core::queue::FileKey;
 use servent_core::rng::Rng;
@@ -171,6 +171,7 @@ impl Wires {
             key: FileKey(1),
             modified: None,
             tree: None,
+            run: RunBit(false),
         };
         self.give(k, Some(Input::Disk(DiskInput::Shared(file))));
     }

@@ -8,7 +8,7 @@ use js_sys::{Array, Promise, Uint8Array};
 use serde::{Deserialize, Serialize};
 use servent_core::fetch::StoreError;
 use servent_core::id::{FetchId, FileIndex, Sha1};
-use servent_core::node::FileInfo;
+use servent_core::node::{FileInfo, RunBit};
 use servent_core::queue::FileKey;
 use servent_core::time::Instant;
 use sha1::{Digest as _, Sha1 as Hasher};
@@ -129,7 +129,16 @@ impl Disk {
         let key = digest.iter().take(8).fold(0, |key, byte| key << 8 | u64::from(*byte));
         let modified = Some(Instant::from_micros(modified * 1_000));
         let key = FileKey(key);
-        let info = FileInfo { index, name, size, sha1: None, key, modified, tree: None };
+        let info = FileInfo {
+            index,
+            name,
+            size,
+            sha1: None,
+            key,
+            modified,
+            tree: None,
+            run: RunBit(false),
+        };
         self.shared.insert(index, (file, info.clone()));
         info
     }

@@ -485,6 +485,8 @@ const EVENTS = {
   'fetch.version_changed': (a) => `${a.node} finds another version of the file at its source: ${bytes(a.dropped)} of the former one are dropped, and the download begins again.`,
   'fetch.described': (a) => `${a.node} is told what the file is${a.size === null || a.size === undefined ? '' : `: ${bytes(a.size)}`}${a.modified ? `, last changed ${a.modified}` : ''}.`,
   'fetch.status': (a) => `${a.node} hears ${status(a.status)} from a source.`,
+  'fetch.encoded': (a) => `${a.node} is sent the file packed (${a.encoding}), and unpacks it in the end.`,
+  'fetch.named': (a) => `${a.node} is told that the file is called ${a.name}.`,
   'fetch.unvouched': (a) => `${a.node} has every byte, but only the length says that all of them are of one version.`,
   'fetch.paused': (a) => `${a.node} pauses the download: nobody is asked until its user says so.`,
   'fetch.tree_learnt': (a) => `${a.node} learns the fingerprints of the file's ${count(a.pieces)} pieces.`,
@@ -555,7 +557,7 @@ const REFUSALS = { queue_full: 'the line is full', per_address: 'too many places
 /** @type {Record<string, string>} */
 const TROUBLES = {
   unreachable: 'not reachable', busy: 'busy', not_found: 'without the file', range_unavailable: 'without the bytes we need',
-  disconnected: 'gone', stalled: 'too slow', length_lie: 'lying about the length', garbage: 'not speaking HTTP', corrupt: 'sending wrong bytes', refused: 'refusing us', failing: 'in trouble of its own', astray: 'sending us where we cannot follow', encoded: 'sending an encoding we do not read', endless: 'not saying how long its file is', unlike: 'perhaps of another file', mismatch: 'sending a piece that does not match', private: 'asking for a password', changed: 'sending another version of the file', elsewhere: 'sending us to one that is away',
+  disconnected: 'gone', stalled: 'too slow', length_lie: 'lying about the length', garbage: 'not speaking HTTP', corrupt: 'sending wrong bytes', refused: 'refusing us', failing: 'in trouble of its own', astray: 'sending us where we cannot follow', encoded: 'sending an encoding we do not read', endless: 'not saying how long its file is', unlike: 'perhaps of another file', mismatch: 'sending a piece that does not match', private: 'asking for a password', changed: 'sending another version of the file', elsewhere: 'sending us to one that is away', circle: 'redirecting in a circle', speaks_tls: 'asking for TLS',
 };
 /** @type {Record<string, string>} */
 const FAILURES = { no_source: 'no source is left', disk: 'the disk refuses', corrupt: 'the bytes are wrong everywhere', cancelled: 'its user took it back', too_many: 'there are too many downloads' };

@@ -124,7 +124,13 @@ fn fuzz(_: &Context) -> Result<Outcome> {
 }
 
 fn tests(_: &Context) -> Result<Outcome> {
-    let without = [machine::decoder(), machine::database(), machine::network(), machine::proxy()];
+    let without = [
+        machine::decoder(),
+        machine::database(),
+        machine::network(),
+        machine::proxy(),
+        machine::web_server(),
+    ];
     // Their own summaries are shown: they say how many ran. All of them run:
     // one look shows everything that is broken.
     let words = [vec![second::tests()?], without.to_vec()].concat();

@@ -20,10 +20,10 @@ use crate::id::ConnId;
 use crate::node::catalog::{Catalog, Listed};
 use crate::node::cx::NodeCx;
 use crate::node::parts::{BodySource, RequestSubject};
-use crate::node::{ConnOutput, FileInfo, FileRef, Output};
+use crate::node::{ConnOutput, FileInfo, FileRef, Output, RunBit};
 use crate::queue::FileKey;
 use crate::wire::http::Target;
-use crate::wire::tar;
+use crate::wire::tar::{self, TarAttributes};
 
 /// Maximum number of files in one archive; larger folders must be downloaded
 /// one subfolder at a time.
@@ -65,7 +65,8 @@ pub(super) fn file_name(folder: &str) -> String {
 
 /// Bytes that a file adds to an archive, besides its own.
 fn around(folder: &str, file: &FileInfo) -> u64 {
-    tar::head(&name_in(folder, &file.name), file.size, 0).len() as u64 + tar::padding(file.size)
+    tar::head(&name_in(folder, &file.name), file.size, TarAttributes::default()).len() as u64
+        + tar::padding(file.size)
 }
 
 /// The archive of a folder that a request names, if it names one.
@@ -98,6 +99,7 @@ pub(super) fn wanted(catalog: &Catalog, target: &Target) -> Option<ArchiveReques
         size,
         key: FileKey(key),
         modified: None,
+        run: RunBit(false),
         tree: None,
         is_active: false,
         available: None,
@@ -123,7 +125,8 @@ impl Http {
         let file = next(archive, &cx.shelf.files).map(|file| {
             let modified = file.modified.map_or(0, |at| at.as_micros() / 1_000_000);
             let name = name_in(&archive.folder, &file.name);
-            data.extend_from_slice(&tar::head(&name, file.size, modified));
+            let attributes = TarAttributes { modified, executable: file.run.0 };
+            data.extend_from_slice(&tar::head(&name, file.size, attributes));
             archive.after = Some(file.name.clone());
             (file.index, file.size)
         });

@@ -154,13 +154,17 @@ impl Http {
     fn sender(&self, cx: &NodeCx<'_>, conn: ConnId) -> HitSender {
         let local = cx.io.get(conn).and_then(|state| state.local);
         let at = local.map(|local| cx.us.reached_at(local)).or(cx.us.listen);
-        let at = at.and_then(|at| match (at.ip().to_canonical(), at.port()) {
-            (IpAddr::V4(ip), port) => Some(SocketAddrV4::new(ip, port)),
-            (IpAddr::V6(_), _) => None,
-        });
+        let (at, six) = match at.map(|at| (at.ip().to_canonical(), at.port())) {
+            Some((IpAddr::V4(ip), port)) => (SocketAddrV4::new(ip, port), None),
+            Some((IpAddr::V6(ip), port)) => {
+                (SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port), Some(ip))
+            }
+            None => (SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0), None),
+        };
         HitSender {
             servent: cx.us.servent,
-            at: at.unwrap_or(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)),
+            at,
+            six,
             push: cx.config.overlay.firewalled || cx.us.listen.is_none(),
             busy: self.queue.free() == 0,
             // Whoever asks can already reach us.

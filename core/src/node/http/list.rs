@@ -97,7 +97,16 @@ mod tests {
         for n in 0..5_000 {
             let name = alloc::format!("m/{}/file {n}", n % 7);
             let (index, key) = (FileIndex(n), FileKey(n.into()));
-            c.put(FileInfo { index, name, size: 1, sha1: None, key, modified: None, tree: None });
+            c.put(FileInfo {
+                index,
+                name,
+                size: 1,
+                sha1: None,
+                key,
+                modified: None,
+                tree: None,
+                run: crate::node::RunBit(false),
+            });
         }
         let (mut next, mut lines, mut lists) = (wanted("list").unwrap(), alloc::vec::Vec::new(), 0);
         let mut headers = Headers::default();
@@ -125,7 +134,16 @@ mod tests {
         let mut c = Catalog::default();
         let (index, key) = (FileIndex(1), FileKey(1));
         let (name, modified) = (String::from("m/a/b"), Some(crate::time::Instant::from_secs(9)));
-        c.put(FileInfo { index, name, size: 7, sha1: None, key, modified, tree: None });
+        c.put(FileInfo {
+            index,
+            name,
+            size: 7,
+            sha1: None,
+            key,
+            modified,
+            tree: None,
+            run: crate::node::RunBit(false),
+        });
         let text = list(&c, "m/a/", &wanted("list=relative").unwrap(), None);
         assert_eq!(text, "# file: size=7 modified=9\r\n../../m/a/b\r\n");
     }

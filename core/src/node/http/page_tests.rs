@@ -17,6 +17,7 @@ fn catalog(names: &[&str]) -> Catalog {
             key: FileKey(i.into()),
             modified: Some(Instant::from_secs(784_111_777 + u64::from(i))),
             tree: None,
+            run: crate::node::RunBit(false),
         });
     }
     c

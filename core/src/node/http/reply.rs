@@ -336,6 +336,9 @@ impl<'a> ReplyWriter<'a> {
             // in the future.
             head.header("Last-Modified", at.min(date_of(self.now)));
         }
+        if file.subject.run.0 {
+            head.header("X-Executable", "1");
+        }
         if let Some(sha1) = file.subject.sha1 {
             let digest = BASE64.encode(&sha1.0);
             head.header("Digest", format_args!("SHA={digest}"))

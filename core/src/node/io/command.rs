@@ -67,6 +67,10 @@ pub enum FetchCommand {
     Pause { fetch: FetchId },
     /// Continue a download that is paused, or that ended without its file.
     Resume { fetch: FetchId },
+    /// Continue a download from these sources instead of those so far, whose
+    /// addresses have expired. Bytes that are there already are compared; sources
+    /// whose bytes differ are given up.
+    Relink { fetch: FetchId, sources: Vec<DownloadSource> },
 }
 
 /// What a user can command about what we serve.

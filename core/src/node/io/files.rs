@@ -5,6 +5,7 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
 use core::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,30 @@ pub struct FileInfo {
     /// Its hash tree, once known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<Arc<Tree>>,
+    /// Whether it may be run.
+    #[serde(default, skip_serializing_if = "RunBit::is_unset")]
+    pub run: RunBit,
+}
+
+/// Whether a file may be run by those who may read it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunBit(pub bool);
+
+impl RunBit {
+    const fn is_unset(&self) -> bool {
+        !self.0
+    }
+}
+
+/// An unset one adds nothing to the digest, so recordings made before there was one
+/// stay valid.
+impl Hash for RunBit {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        if self.0 {
+            state.write_u8(1);
+        }
+    }
 }
 
 impl FileInfo {

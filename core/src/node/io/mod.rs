@@ -20,7 +20,7 @@ pub use self::command::{
     FetchCommand, HttpCommand, MessageCommand, NodeAnswer, NodeCommand, OverlayCommand, SearchHit,
     ServiceName,
 };
-pub use self::files::{FileInfo, FileRef, HostRow, NodeOp, RestoredNode};
+pub use self::files::{FileInfo, FileRef, HostRow, NodeOp, RestoredNode, RunBit};
 use super::inbox::InboxMessage;
 use super::swarm;
 use crate::fetch::{DialError, StoreError};

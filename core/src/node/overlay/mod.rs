@@ -21,7 +21,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::net::{IpAddr, SocketAddr, SocketAddrV4};
+use core::net::{IpAddr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 use self::caches::Caches;
 pub use self::config::OverlayConfig as Config;
@@ -157,6 +157,16 @@ impl OverlayService {
         match ip.to_canonical() {
             IpAddr::V4(ip) => Some(SocketAddrV4::new(ip, listen.port())),
             IpAddr::V6(_) => None,
+        }
+    }
+
+    /// The same where it is one of IPv6, which old servents cannot read.
+    fn place_six(&self, cx: &NodeCx<'_>) -> Option<SocketAddrV6> {
+        let listen = cx.us.listen.filter(|_| !cx.config.overlay.firewalled)?;
+        let ip = if listen.ip().is_unspecified() { self.seen? } else { listen.ip() };
+        match ip.to_canonical() {
+            IpAddr::V6(ip) => Some(SocketAddrV6::new(ip, listen.port(), 0, 0)),
+            IpAddr::V4(_) => None,
         }
     }
 

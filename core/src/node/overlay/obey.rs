@@ -136,10 +136,13 @@ impl OverlayService {
 
     /// What our hits say about us.
     fn sender(&self, cx: &NodeCx<'_>) -> HitSender {
+        let six = self.place_six(cx);
+        let port = six.map_or(0, |at| at.port());
         HitSender {
             servent: cx.us.servent,
-            at: self.place(cx).unwrap_or(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)),
-            push: self.reachable(cx).is_none(),
+            at: self.place(cx).unwrap_or(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)),
+            six: six.map(|at| *at.ip()),
+            push: self.reachable(cx).is_none() && six.is_none(),
             busy: !cx.shelf.queue.has_free_slot,
             proxies: self.router.proxies(),
         }
@@ -163,7 +166,7 @@ impl OverlayService {
         for found in hit.results() {
             cx.fx.output(Output::Answer(NodeAnswer::Found(Told {
                 search,
-                at: SocketAddr::V4(hit.at()),
+                at: hit.address(),
                 index: found.index,
                 name: found.path(),
                 size: found.size,

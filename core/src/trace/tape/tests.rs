@@ -14,7 +14,7 @@ use crate::node::swarm::{self, SwarmFile};
 use crate::node::{
     ConnInput, DiskInput, FetchCommand, FetchInput, FileInfo, HostRow, HttpCommand, InboxEntry,
     InboxMessage, MessageCommand, MessageInput, NodeCommand, OverlayCommand, PathNews,
-    RestoredNode, SiteInput,
+    RestoredNode, RunBit, SiteInput,
 };
 use crate::queue::{Dialect, QueuePolicy, RowState, StoredEntry};
 use crate::swarm::FileSpec;
@@ -42,6 +42,7 @@ fn file() -> FileInfo {
         key,
         modified: None,
         tree: Some(tree()),
+        run: RunBit(false),
     }
 }
 
@@ -162,7 +163,8 @@ fn next_fetch_command(command: &FetchCommand) -> Option<FetchCommand> {
         }
         C::Moved { .. } => C::Pause { fetch },
         C::Pause { .. } => C::Resume { fetch },
-        C::Resume { .. } => return None,
+        C::Resume { .. } => C::Relink { fetch, sources: get().sources },
+        C::Relink { .. } => return None,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::net::{Ipv4Addr, SocketAddrV4};
+use core::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 
 use super::query::QueryExtensions;
 use super::{Fields, OverlayPayload, PayloadError, ggep};
@@ -101,6 +101,19 @@ impl QueryHit {
             (Ok(port), Ok(ip)) => SocketAddrV4::new(ip, port),
             _ => SocketAddrV4::new(core::net::Ipv4Addr::UNSPECIFIED, 0),
         }
+    }
+
+    /// The servent's address, which may be one of IPv6 alone (extension `6`).
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        let at = self.at();
+        if !at.ip().is_unspecified() {
+            return SocketAddr::V4(at);
+        }
+        let (blocks, _) = private_blocks(self.trailer()).unwrap_or_default();
+        let six = blocks.into_iter().find(|block| block.id == b"6");
+        let six = six.and_then(|block| <[u8; 16]>::try_from(&block.data[..]).ok());
+        six.map_or(SocketAddr::V4(at), |ip| (Ipv6Addr::from(ip), at.port()).into())
     }
 
     /// The servent's id.

@@ -8,6 +8,7 @@
 
 mod accept;
 mod alts;
+mod body;
 mod chunks;
 mod date;
 mod head;
@@ -23,8 +24,9 @@ pub use self::headers::Headers;
 pub use self::range::RangeSpec;
 pub use self::writer::HeadWriter;
 
-#[doc(hidden)]
 pub use self::alts::Alts;
+#[doc(hidden)]
+pub use self::body::{BodyEncoding, body_encoding, disposed_name};
 #[doc(hidden)]
 pub use self::chunks::{Chunks, NotChunked, chunks};
 #[doc(hidden)]

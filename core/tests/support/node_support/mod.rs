@@ -9,7 +9,7 @@ use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::id::{ConnId, FetchId, FileIndex, Sha1};
 use servent_core::node::{
     Config, ConnEvent, ConnInput, ConnOutput, FetchInput, FetchOutput, FileInfo, FileRef, Input,
-    MessageOutput, Node, NodeAnswer, NodeLimit, NodeOp, Output, RestoredNode,
+    MessageOutput, Node, NodeAnswer, NodeLimit, NodeOp, Output, RestoredNode, RunBit,
 };
 use servent_core::queue::FileKey;
 use servent_core::thex::TreeHasher;
@@ -117,6 +117,7 @@ impl Host {
                 key: FileKey(u64::from(index.0) + 100),
                 modified: Some(CHANGED),
                 tree: None,
+                run: RunBit(false),
             })
             .collect()
     }

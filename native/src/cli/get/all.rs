@@ -41,6 +41,11 @@ impl All {
         Self { jobs, folders, voice, several, there: 0, key, clock, begun }
     }
 
+    /// True when one was asked for.
+    pub(super) const fn is_single(&self) -> bool {
+        !self.several
+    }
+
     /// Runs all downloads, at most `parallel` at a time; a failure does not
     /// stop the others.
     pub(super) async fn run(&self, config: &Config, parallel: usize) -> Result<(), Failure> {

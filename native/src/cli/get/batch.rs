@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use servent::Clock;
 use servent::driver::Handle;
-use servent_core::fetch;
+use servent_core::fetch::{self, FetchFailure};
 use servent_core::id::FetchId;
 use servent_core::node::{FetchCommand, FetchView, Get, NodeAnswer, NodeCommand};
-use servent_core::wire::http::HttpDate;
+use servent_core::wire::http::{BodyEncoding, HttpDate};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_stream::StreamExt as _;
@@ -29,7 +29,7 @@ pub(super) struct Batch<'a> {
     answers: broadcast::Receiver<NodeAnswer>,
     fetching: BroadcastStream<fetch::Event>,
     /// Submitted but not numbered yet: numbers are assigned in the same order.
-    given: VecDeque<String>,
+    given: VecDeque<Get>,
     numbered: BTreeMap<FetchId, String>,
     /// Redirects of downloads that are not numbered yet.
     moved: BTreeMap<FetchId, (SocketAddr, String)>,
@@ -40,6 +40,10 @@ pub(super) struct Batch<'a> {
     troubles: SourceTroubles,
     /// The bytes that were there when each of them began.
     had: BTreeMap<FetchId, u64>,
+    /// Those that come encoded.
+    encoded: BTreeMap<FetchId, BodyEncoding>,
+    /// The names that sources give them.
+    named: BTreeMap<FetchId, String>,
     /// Those of which only overlapping bytes say that they are of one version.
     unvouched: BTreeSet<FetchId>,
 }
@@ -89,6 +93,8 @@ impl<'a> Batch<'a> {
             earlier: BTreeMap::new(),
             troubles: SourceTroubles::default(),
             had: BTreeMap::new(),
+            encoded: BTreeMap::new(),
+            named: BTreeMap::new(),
             unvouched: BTreeSet::new(),
         }
     }
@@ -107,7 +113,7 @@ impl<'a> Batch<'a> {
 
     /// Starts one.
     pub(super) async fn begin(&mut self, get: Get) -> Result<(), Failure> {
-        self.given.push_back(get.name.clone());
+        self.given.push_back(get.clone());
         Ok(self.handle.command(NodeCommand::Fetch(FetchCommand::Get(get))).await?)
     }
 
@@ -116,16 +122,6 @@ impl<'a> Batch<'a> {
         self.numbered.remove(&fetch);
         self.troubles.forget(fetch);
         Ok(self.handle.command(NodeCommand::Fetch(FetchCommand::Cancel { fetch })).await?)
-    }
-
-    /// Pauses the active ones, which saves what has come of them; the same
-    /// request continues them. A servent that stops saves nothing more, as if
-    /// it were killed.
-    pub(super) async fn pause(&self) {
-        for &fetch in self.numbered.keys() {
-            // If the servent has ended, `Handle::stop` says how.
-            let _ = self.handle.command(NodeCommand::Fetch(FetchCommand::Pause { fetch })).await;
-        }
     }
 
     /// Where a download that has ended is.
@@ -139,119 +135,132 @@ impl<'a> Batch<'a> {
     }
 
     /// A download has got its number. One that an earlier command began under
-    /// the same name from elsewhere is removed.
-    ///
-    /// # Errors
-    /// Bytes of that one are here, and only the user knows whether they belong
-    /// to this file.
-    async fn numbered(&mut self, fetch: FetchId) -> Result<Option<EndedDownload>, Failure> {
-        let Some(name) = self.given.pop_front() else { return Ok(None) };
+    /// the same name from elsewhere is removed, or goes on from here when bytes of it
+    /// are there.
+    async fn numbered(&mut self, fetch: FetchId) -> Result<(), Failure> {
+        let Some(Get { name, sources, .. }) = self.given.pop_front() else { return Ok(()) };
         let other = self.earlier.get(&name).filter(|other| other.fetch != fetch.0);
         if let Some(other) = other {
+            let former = FetchId(other.fetch);
             if other.have > 0 {
-                let outcome = Err(troubles::of_another(&name, other));
                 self.cancel(fetch).await?;
-                return Ok(Some(EndedDownload { name, outcome }));
+                let relink = FetchCommand::Relink { fetch: former, sources };
+                self.handle.command(NodeCommand::Fetch(relink)).await?;
+                self.numbered.insert(former, name);
+                return Ok(());
             }
-            let fetch = FetchId(other.fetch);
-            self.handle.command(NodeCommand::Fetch(FetchCommand::Cancel { fetch })).await?;
+            let gone = FetchCommand::Cancel { fetch: former };
+            self.handle.command(NodeCommand::Fetch(gone)).await?;
         }
         self.numbered.insert(fetch, name);
-        Ok(None)
+        Ok(())
     }
 
     /// Waits for the next event.
-    #[expect(clippy::too_many_lines, reason = "one arm for each answer of the node")]
     pub(super) async fn next(&mut self) -> Result<BatchEvent, Failure> {
         loop {
-            let answer = tokio::select! {
+            let event = tokio::select! {
                 // Report what went wrong before the failure it led to.
                 biased;
-                Some(event) = self.fetching.next() => {
-                    let Ok(event) = event else { continue };
-                    if let fetch::Event::Moved { fetch, at, to } = &event {
-                        let (fetch, at, to) = (*fetch, *at, to.clone());
-                        if !self.troubles.is_sent(fetch, at, &to) {
-                            continue;
-                        }
-                        if let Some(name) = self.numbered.get(&fetch) {
-                            return Ok(BatchEvent::Moved { fetch, name: name.clone(), at, to });
-                        }
-                        if !self.given.is_empty() {
-                            self.moved.insert(fetch, (at, to));
-                        }
-                        continue;
-                    }
-                    if let fetch::Event::Described { fetch, size: Some(size), modified } = &event {
-                        let modified = modified.as_deref().and_then(HttpDate::parse);
-                        let modified = modified.map(HttpDate::to_unix);
-                        let known = KnownFile { size: *size, modified, sha1: None };
-                        match self.numbered.get(fetch) {
-                            Some(name) => {
-                                let (fetch, name) = (*fetch, name.clone());
-                                return Ok(BatchEvent::Described { fetch, name, known });
-                            }
-                            None => _ = self.described.insert(*fetch, known),
-                        }
-                    }
-                    if let fetch::Event::Begun { fetch, have, .. } = event {
-                        self.had.insert(fetch, have);
-                    }
-                    if let fetch::Event::Unvouched { fetch } = event {
-                        self.unvouched.insert(fetch);
-                    }
-                    let told = self.troubles.note(self.clock.now(), &event);
-                    if let Some((fetch, at, what)) = told
-                        && let Some(name) = self.numbered.get(&fetch)
-                    {
-                        return Ok(BatchEvent::Trouble { name: name.clone(), at, what });
-                    }
-                    continue;
-                }
-                answer = self.answers.recv() => answer,
-            };
-            let (fetch, outcome) = match answer {
-                Ok(NodeAnswer::Fetching { fetch }) => match self.numbered(fetch).await? {
-                    Some(ended) => return Ok(BatchEvent::Ended(ended)),
-                    None => {
-                        let Some(name) = self.numbered.get(&fetch).cloned() else { continue };
-                        if let Some((at, to)) = self.moved.remove(&fetch) {
-                            return Ok(BatchEvent::Moved { fetch, name, at, to });
-                        }
-                        match self.described.remove(&fetch) {
-                            Some(known) => return Ok(BatchEvent::Described { fetch, name, known }),
-                            None => continue,
-                        }
+                Some(event) = self.fetching.next() => match event {
+                    Ok(event) => self.happened(event),
+                    Err(_) => None,
+                },
+                answer = self.answers.recv() => match answer {
+                    Ok(answer) => self.answered(answer).await?,
+                    // Lost answers cannot be recovered.
+                    Err(RecvError::Lagged(_) | RecvError::Closed) => {
+                        return Err(Failure::new(Exit::Failed, "the servent ended"));
                     }
                 },
-                Ok(NodeAnswer::Fetched { fetch, bytes, sha1 }) => {
-                    let had = self.had.remove(&fetch).unwrap_or_default();
-                    let vouched = !self.unvouched.remove(&fetch);
-                    (
-                        fetch,
-                        Ok(Whole {
-                            fetch,
-                            size: bytes,
-                            came: bytes.saturating_sub(had),
-                            sha1,
-                            vouched,
-                        }),
-                    )
-                }
-                Ok(NodeAnswer::Failed { fetch, why }) => (fetch, Err(why)),
-                Ok(_) => continue,
-                // Lost answers cannot be recovered.
-                Err(RecvError::Lagged(_) | RecvError::Closed) => {
-                    return Err(Failure::new(Exit::Failed, "the servent ended"));
-                }
             };
-            let Some(name) = self.numbered.remove(&fetch) else { continue };
-            let outcome = outcome.map_err(|why| {
-                let file = self.folder.join(&name);
-                self.troubles.failed(fetch, why, (&file, self.handle.disk_trouble()))
-            });
-            self.troubles.forget(fetch);
-            return Ok(BatchEvent::Ended(EndedDownload { name, outcome }));
+            if let Some(event) = event {
+                return Ok(event);
+            }
+        }
+    }
+
+    /// What an event of the downloads is to the command.
+    fn happened(&mut self, event: fetch::Event) -> Option<BatchEvent> {
+        match &event {
+            fetch::Event::Moved { fetch, at, to } => {
+                let (fetch, at, to) = (*fetch, *at, to.clone());
+                if !self.troubles.is_sent(fetch, at, &to) {
+                    return None;
+                }
+                if let Some(name) = self.numbered.get(&fetch).cloned() {
+                    return Some(BatchEvent::Moved { fetch, name, at, to });
+                }
+                if !self.given.is_empty() {
+                    self.moved.insert(fetch, (at, to));
+                }
+                return None;
+            }
+            fetch::Event::Described { fetch, size: Some(size), modified } => {
+                let modified = modified.as_deref().and_then(HttpDate::parse);
+                let modified = modified.map(HttpDate::to_unix);
+                let known = KnownFile { size: *size, modified, sha1: None };
+                match self.numbered.get(fetch).cloned() {
+                    Some(name) => {
+                        return Some(BatchEvent::Described { fetch: *fetch, name, known });
+                    }
+                    None => _ = self.described.insert(*fetch, known),
+                }
+            }
+            fetch::Event::Begun { fetch, have, .. } => _ = self.had.insert(*fetch, *have),
+            fetch::Event::Unvouched { fetch } => _ = self.unvouched.insert(*fetch),
+            fetch::Event::Encoded { fetch, encoding } => {
+                self.encoded.insert(*fetch, *encoding);
+            }
+            fetch::Event::Named { fetch, name } => {
+                self.named.insert(*fetch, name.clone());
+            }
+            _ => {}
+        }
+        let (fetch, at, what) = self.troubles.note(self.clock.now(), &event)?;
+        let name = self.numbered.get(&fetch)?.clone();
+        Some(BatchEvent::Trouble { name, at, what })
+    }
+
+    /// What an answer of the node is to the command.
+    async fn answered(&mut self, answer: NodeAnswer) -> Result<Option<BatchEvent>, Failure> {
+        let (fetch, outcome) = match answer {
+            NodeAnswer::Fetching { fetch } => {
+                self.numbered(fetch).await?;
+                let Some(name) = self.numbered.get(&fetch).cloned() else { return Ok(None) };
+                if let Some((at, to)) = self.moved.remove(&fetch) {
+                    return Ok(Some(BatchEvent::Moved { fetch, name, at, to }));
+                }
+                let known = self.described.remove(&fetch);
+                return Ok(known.map(|known| BatchEvent::Described { fetch, name, known }));
+            }
+            NodeAnswer::Fetched { fetch, bytes, sha1 } => {
+                let had = self.had.remove(&fetch).unwrap_or_default();
+                let vouched = !self.unvouched.remove(&fetch);
+                let came = bytes.saturating_sub(had);
+                let named = self.named.remove(&fetch);
+                let whole = Whole { fetch, size: bytes, came, sha1, vouched, named };
+                let encoding = self.encoded.remove(&fetch);
+                (fetch, Ok(whole.decoded(self.handle, encoding)))
+            }
+            NodeAnswer::Failed { fetch, why } => (fetch, Err(why)),
+            _ => return Ok(None),
+        };
+        let Some(name) = self.numbered.remove(&fetch) else { return Ok(None) };
+        let outcome = match outcome {
+            Ok(whole) => whole,
+            Err(why) => Err(self.failed(fetch, &name, why)),
+        };
+        self.troubles.forget(fetch);
+        Ok(Some(BatchEvent::Ended(EndedDownload { name, outcome })))
+    }
+
+    /// Why one of them failed.
+    fn failed(&self, fetch: FetchId, name: &str, why: FetchFailure) -> Failure {
+        let former = self.earlier.get(name).filter(|other| other.fetch == fetch.0);
+        match former.filter(|_| self.troubles.is_another(fetch)) {
+            Some(other) => troubles::of_another(name, other),
+            None => self.troubles.failed(fetch, why, &self.folder.join(name), self.handle),
         }
     }
 }

@@ -60,20 +60,25 @@ pub(super) async fn crawl(
         tempfile::tempdir_in(&spool).map_err(|e| Failure::file("make a folder in", &spool, &e))?;
     let mut node = config.settings.node.clone();
     node.overlay.enabled = false;
+    node.fetch.decodes = true;
     node.fetch.largest = PAGE;
     let options = ServentOptions {
         name: "get".into(),
         download_dir: spool.path().to_path_buf(),
         node,
         ca_file: way.ca_file.clone(),
+        pins: way.pins.clone(),
         credentials: way.credentials.clone(),
+        proxies: way.proxies.clone(),
         download_rate: way.rate.clone(),
         ..ServentOptions::without_folders()
     };
     let handle = Driver::start(options).await?;
     let mut walk =
         CrawlWalk { base, found: CrawlResult::default(), seen: BTreeSet::new(), next: Vec::new() };
-    walk.visit(CrawledPage { target: source.target.clone(), is_list: false });
+    // Behind a proxy that of the source is the whole URL.
+    let top = base.target();
+    walk.visit(CrawledPage { target: top.clone(), is_list: false });
     let mut batch = Batch::new(&handle, spool.path());
     let (mut under_way, mut pages) = (BTreeMap::new(), 0);
     let outcome = loop {
@@ -108,7 +113,7 @@ pub(super) async fn crawl(
         });
         match text {
             Ok(text) => walk.read(&page, &String::from_utf8_lossy(&text)),
-            Err(failure) if page.target == source.target => break Err(failure),
+            Err(failure) if page.target == top => break Err(failure),
             Err(failure) => walk.found.troubles.push(format!("{}: {}", page.target, failure.what)),
         }
     };

@@ -50,6 +50,11 @@ pub(super) async fn sources(
             wanted.name = Some(hit.name.split_off(leaf));
         }
         wanted.add_source(&url)?;
+        // An address that cannot be reached: a proxy may still reach it.
+        if !hit.push && !hit.proxies.is_empty() && wanted.push.is_none() {
+            hit.push = true;
+            wanted.add_source(&search::locator(&hit, through))?;
+        }
         found += 1;
         let told = json!({ "event": "source", "url": url, "at": at });
         voice.note(&told, &format!("{at} has it: {url}"));

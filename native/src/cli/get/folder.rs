@@ -18,7 +18,7 @@ use super::crawl::{CrawlResult, CrawledFile, crawl};
 use super::job::{JobOptions, Whole, hub, not_started, state_of};
 use super::links::{Base, KnownFile};
 use super::source::SourceAddress;
-use super::troubles;
+use super::{leave, troubles};
 use crate::cli::control::ControlServer;
 use crate::cli::start::make;
 use crate::config::Config;
@@ -42,7 +42,7 @@ impl Folder {
     pub(super) async fn run(&self, config: &Config, parallel: usize) -> Result<Total, Failure> {
         let mut signals = Signals::new()?;
         make(&config.settings.state.join("get"))?;
-        let source = self.place.resolve(None).await?;
+        let source = self.place.resolve(None, &self.way.proxies).await?;
         let found = tokio::select! {
             found = crawl(config, &self.base, &source, &self.way) => found?,
             () = signals.first() => return Err(self.stopped()),
@@ -70,9 +70,8 @@ impl Folder {
             () = signals.first() => Err(self.stopped()),
             ended = handle.ended() => Err(ended.err().map_or_else(|| Failure::new(Exit::Failed, "the servent ended"), Failure::from)),
         };
-        batch.pause().await;
         drop(control);
-        signals.end_before(handle.stop()).await?;
+        signals.end_before(leave::end(&handle, outcome.is_err())).await?;
         outcome?;
         if total.failed == 0 {
             let _ = std::fs::remove_dir_all(state); // Nothing is left to resume.
@@ -175,6 +174,7 @@ impl Folder {
     fn options(&self, config: &Config, state: &Path, parallel: usize) -> ServentOptions {
         let mut node = config.settings.node.clone();
         node.overlay.enabled = false;
+        node.fetch.decodes = true;
         let most = u32::try_from(parallel).unwrap_or(u32::MAX).saturating_mul(2);
         node.fetch.fetches = node.fetch.fetches.max(most.saturating_add(node.fetch.finished));
         node.fetch.spares = node.fetch.spares.max(most / 2);
@@ -184,7 +184,9 @@ impl Folder {
             download_dir: self.to.clone(),
             tree: true,
             ca_file: self.way.ca_file.clone(),
+            pins: self.way.pins.clone(),
             credentials: self.way.credentials.clone(),
+            proxies: self.way.proxies.clone(),
             download_rate: self.way.rate.clone(),
             node,
             durability: config.settings.durability,

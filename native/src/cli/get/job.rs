@@ -9,16 +9,19 @@ use std::time::Duration;
 use data_encoding::HEXLOWER;
 use servent::driver::{Driver, Handle, ServentOptions};
 use servent::error::{StartError, StoreFailure};
-use servent::{Clock, Credentials, DamagedState, Rate};
+use servent::{CertificatePin, Clock, Credentials, DamagedState, Proxies, Rate};
 use servent_core::fetch::{self, FetchFailure};
 use servent_core::id::{FetchId, Sha1};
-use servent_core::node::{DownloadSource, FetchCommand, Get, NodeAnswer, NodeCommand};
+use servent_core::node::{DownloadSource, FetchCommand, FetchView, Get, NodeAnswer, NodeCommand};
+use servent_core::wire::http::BodyEncoding;
 use sha1::Digest as _;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::BroadcastStream;
 
+use super::decode::decode;
 use super::folder::Folder;
+use super::leave;
 use super::links::Base;
 use super::push::Pushing;
 use super::source::{RequestedFile, SourceAddress};
@@ -37,6 +40,8 @@ pub(super) struct DownloadJob {
     pub(super) wanted: RequestedFile,
     /// The file to create.
     pub(super) file: PathBuf,
+    /// The user named no file: it gets the name that its source gives it.
+    pub(super) takes_name: bool,
     /// A temporary folder, kept until the bytes are on standard output.
     pub(super) spool: Option<tempfile::TempDir>,
     pub(super) listen: Option<SocketAddr>,
@@ -50,8 +55,12 @@ pub(super) struct DownloadJob {
 pub(super) struct JobOptions {
     /// Certificates to trust instead of the system's.
     pub(super) ca_file: Option<PathBuf>,
+    /// Certificates by which servers are trusted, and no others.
+    pub(super) pins: Vec<CertificatePin>,
     /// Credentials for servers that require them.
     pub(super) credentials: Option<Credentials>,
+    /// The proxies of the web.
+    pub(super) proxies: Proxies,
     /// Rate limit of all of them together.
     pub(super) rate: Option<Rate>,
 }
@@ -66,6 +75,24 @@ pub(super) struct Whole {
     pub(super) sha1: Option<Sha1>,
     /// Something better than overlapping bytes says that all of it is of one version.
     pub(super) vouched: bool,
+    /// The name that its source gives it.
+    pub(super) named: Option<String>,
+}
+
+impl Whole {
+    /// A file that came encoded is decoded, and has no hash that anybody named.
+    pub(super) fn decoded(
+        self,
+        handle: &Handle,
+        encoding: Option<BodyEncoding>,
+    ) -> Result<Self, Failure> {
+        match (encoding, handle.path_of(self.fetch)) {
+            (Some(encoding), Some(file)) => {
+                Ok(Self { size: decode(&file, encoding)?, sha1: None, ..self })
+            }
+            _ => Ok(self),
+        }
+    }
 }
 
 /// The result of following a download.
@@ -120,12 +147,18 @@ impl DownloadJob {
         self.file.parent().unwrap_or(Path::new("/"))
     }
 
+    /// Where the file is to be, when its source gives it another name.
+    fn renamed(&self, name: &str) -> Option<PathBuf> {
+        let to = self.folder().join(servent::driver::safe_path(name));
+        (self.takes_name && to.parent() == Some(self.folder()) && to != self.file).then_some(to)
+    }
+
     /// Every source whose host can be resolved; an error when none can.
     async fn sources(&self) -> Result<Vec<DownloadSource>, Failure> {
         let mut sources = Vec::new();
         let mut unknown = None;
         for place in &self.wanted.places {
-            match place.resolve(self.wanted.sha1).await {
+            match place.resolve(self.wanted.sha1, &self.way.proxies).await {
                 Ok(source) => sources.push(source),
                 Err(failure) => unknown = Some(failure),
             }
@@ -145,6 +178,8 @@ impl DownloadJob {
         let mut node = config.settings.node.clone();
         // This node is short-lived, so others should not route through it.
         node.overlay.router.relay = false;
+        // What goes to standard output goes there as it comes.
+        node.fetch.decodes = self.spool.is_none();
         ServentOptions {
             name: NAME.into(),
             listen: vec![listen(self.listen, sources)],
@@ -153,7 +188,9 @@ impl DownloadJob {
             durability: config.settings.durability,
             trace: config.settings.trace_file(),
             ca_file: self.way.ca_file.clone(),
+            pins: self.way.pins.clone(),
             credentials: self.way.credentials.clone(),
+            proxies: self.way.proxies.clone(),
             download_rate: self.way.rate.clone(),
             damaged_state: self.damaged,
             state_dir: state.map(Path::to_path_buf),
@@ -182,7 +219,7 @@ impl DownloadJob {
         let control = shown.map(|place| ControlServer::start(place, hub(&handle))).transpose()?;
         let wish = Get { name: name.clone(), sha1: self.wanted.sha1, sources };
         let again = wish.clone();
-        let mut push = Pushing::new(self.wanted.push.as_ref());
+        let mut push = Pushing::new(self.wanted.push.as_ref(), !self.wanted.places.is_empty());
         push.join(&handle).await?;
         let mut progress = bars.download(&name);
         let mut following = Following {
@@ -205,7 +242,8 @@ impl DownloadJob {
         };
         progress.finish();
         drop(control);
-        signals.end_before(handle.stop()).await?;
+        let stops = outcome.is_err();
+        signals.end_before(leave::end(&handle, stops)).await?;
         let followed = outcome?;
         if let Some(state) = state {
             // Nothing is left to resume.
@@ -219,10 +257,21 @@ impl DownloadJob {
 
     /// Reports the file.
     pub(super) fn whole(&self, handle: &Handle, whole: &Whole) -> Result<DownloadResult, Failure> {
+        // A file of this name may have been created meanwhile.
+        let mut file = handle.path_of(whole.fetch).unwrap_or_else(|| self.file.clone());
+        if let Some(sum) = self.wanted.sha256 {
+            sum.check(&file)?;
+        }
         if self.spool.is_none() {
-            // A file of this name may have been created meanwhile.
-            let file = handle.path_of(whole.fetch).unwrap_or_else(|| self.file.clone());
-            troubles::report(self.voice, &file, whole, self.wanted.sha1.is_some())?;
+            if let Some(to) = whole.named.as_deref().and_then(|name| self.renamed(name)) {
+                let flags = rustix::fs::RenameFlags::NOREPLACE;
+                let cwd = rustix::fs::CWD;
+                if rustix::fs::renameat_with(cwd, &file, cwd, &to, flags).is_ok() {
+                    file = to;
+                }
+            }
+            let asked = self.wanted.sha1.is_some();
+            troubles::report(self.voice, &file, whole, asked)?;
         }
         Ok(DownloadResult::File { size: whole.size, came: whole.came })
     }
@@ -282,25 +331,30 @@ pub(super) fn listen(asked: Option<SocketAddr>, sources: &[DownloadSource]) -> S
 }
 
 /// Removes a download that an earlier command began under the same name from
-/// elsewhere.
-///
-/// # Errors
-/// Bytes of it are here, and only the user knows whether they belong to this
-/// file.
-async fn alone(handle: &Handle, ours: FetchId, name: &str) -> Result<(), Failure> {
+/// elsewhere. When bytes of it are here, it goes on from these sources instead of
+/// ours, and is returned: its address may only have expired.
+async fn alone(
+    handle: &Handle,
+    ours: FetchId,
+    sources: &[DownloadSource],
+) -> Result<Option<FetchView>, Failure> {
     for other in handle.view(1, 0).await?.fetches {
         if other.fetch == ours.0 || other.state == "done" {
             continue;
         }
-        if other.have > 0 {
-            handle.command(NodeCommand::Fetch(FetchCommand::Cancel { fetch: ours })).await?;
-            return Err(troubles::of_another(name, &other));
+        let fetch = FetchId(other.fetch);
+        if other.have > 0 && !sources.is_empty() {
+            let sources = sources.to_vec();
+            for command in
+                [FetchCommand::Cancel { fetch: ours }, FetchCommand::Relink { fetch, sources }]
+            {
+                handle.command(NodeCommand::Fetch(command)).await?;
+            }
+            return Ok(Some(other));
         }
-        handle
-            .command(NodeCommand::Fetch(FetchCommand::Cancel { fetch: FetchId(other.fetch) }))
-            .await?;
+        handle.command(NodeCommand::Fetch(FetchCommand::Cancel { fetch })).await?;
     }
-    Ok(())
+    Ok(None)
 }
 
 /// An active download.
@@ -310,6 +364,42 @@ struct Following<'a> {
     push: Pushing,
     pour: Option<Pour>,
     progress: &'a mut FetchProgress,
+}
+
+/// What is known of it so far.
+struct FetchSoFar {
+    clock: Clock,
+    name: String,
+    sources: Vec<DownloadSource>,
+    ours: Option<FetchId>,
+    /// The download of an earlier command that goes on from our sources.
+    relinked: Option<FetchView>,
+    troubles: SourceTroubles,
+    /// Bytes that were there when it began.
+    had: u64,
+    /// Bytes that may be on standard output.
+    poured: u64,
+    vouched: bool,
+    named: Option<String>,
+    encoding: Option<BodyEncoding>,
+}
+
+impl FetchSoFar {
+    fn new(wish: &Get) -> Self {
+        Self {
+            clock: Clock::new(),
+            name: wish.name.clone(),
+            sources: wish.sources.clone(),
+            ours: None,
+            relinked: None,
+            troubles: SourceTroubles::default(),
+            had: 0,
+            poured: 0,
+            vouched: true,
+            named: None,
+            encoding: None,
+        }
+    }
 }
 
 impl Following<'_> {
@@ -328,75 +418,130 @@ impl Following<'_> {
     }
 
     async fn fetch(&mut self, wish: Get) -> Result<Followed, Failure> {
-        let (clock, name) = (Clock::new(), wish.name.clone());
-        let (mut ours, mut poured, mut had, mut vouched) = (None, 0, 0, true);
+        let mut so_far = FetchSoFar::new(&wish);
         let handle = self.handle;
         let mut answers = handle.answers();
         let mut fetching = BroadcastStream::new(handle.fetching());
-        let mut troubles = SourceTroubles::default();
         handle.command(NodeCommand::Fetch(FetchCommand::Get(wish))).await?;
         let mut tick = tokio::time::interval(self.every());
         loop {
-            tokio::select! {
+            let followed = tokio::select! {
                 // Report what went wrong before the failure it led to.
                 biased;
-                Some(Ok(event)) = fetching.next() => {
-                    if let fetch::Event::Moved { fetch, to, .. } = &event
-                        && let Some((base, place)) = self.job.wanted.sent_to_folder(to)
-                    {
-                        handle.command(NodeCommand::Fetch(FetchCommand::Cancel { fetch: *fetch })).await?;
-                        return Ok(Followed::Folder(base, place));
-                    }
-                    if let fetch::Event::Begun { have, .. } = event {
-                        had = have; // A servent of its own has one download.
-                    }
-                    vouched &= !matches!(event, fetch::Event::Unvouched { .. });
-                    if let Some((_, at, what)) = troubles.note(clock.now(), &event) {
-                        self.progress.trouble(at, &what);
-                    }
-                    if self.pour.is_some() && troubles::is_corrupt(&event, poured) {
-                        return Err(Failure::new(Exit::Unverified, "the bytes that were written are not the file asked for"));
-                    }
-                }
+                Some(Ok(event)) = fetching.next() => self.happened(&mut so_far, event).await?,
                 answer = answers.recv() => match answer {
-                    Ok(NodeAnswer::Fetching { fetch }) => {
-                        (self.push.fetch, ours) = (Some(fetch), Some(fetch));
-                        alone(handle, fetch, &name).await?;
-                    }
-                    Ok(NodeAnswer::NoWay { .. }) => self.push.soon(),
-                    Ok(NodeAnswer::Fetched { fetch, bytes, sha1 }) if ours == Some(fetch) => {
-                        return Ok(Followed::Whole(Whole { fetch, size: bytes, came: bytes.saturating_sub(had), sha1, vouched }));
-                    }
-                    Ok(NodeAnswer::Failed { why: FetchFailure::NoSource, .. }) if self.push.may_help() => {}
-                    Ok(NodeAnswer::Failed { fetch, why }) if ours == Some(fetch) => {
-                        let disk = handle.disk_trouble();
-                        return Err(troubles.failed(fetch, why, (&self.job.file, disk)));
-                    }
-                    Ok(_) | Err(RecvError::Lagged(_)) => {}
+                    Ok(answer) => self.answered(&mut so_far, answer).await?,
+                    Err(RecvError::Lagged(_)) => None,
                     Err(RecvError::Closed) => return Err(Failure::new(Exit::Failed, "the servent ended")),
                 },
                 failed = closed(&mut self.pour) => return Err(failed),
                 why = handle.distrust(), if self.job.wanted.places.len() < 2 => {
-                    if let Some(fetch) = ours {
+                    if let Some(fetch) = so_far.ours {
                         // Nothing was received from there, and nothing will be.
                         handle.command(NodeCommand::Fetch(FetchCommand::Cancel { fetch })).await?;
                     }
                     return Err(troubles::distrusted(why));
                 }
                 _ = tick.tick() => {
-                    self.push.ask(handle).await?;
-                    let view = handle.view(1, 0).await?;
-                    let one = view.fetches.iter().find(|f| ours.is_some_and(|ours| ours.0 == f.fetch));
-                    if let Some(fetch) = one {
-                        self.progress.show(clock.now(), fetch);
-                        if let Some(pour) = &self.pour {
-                            pour.upto(fetch.front);
-                            poured = fetch.front.max(poured);
-                        }
-                    }
+                    self.look(&mut so_far).await?;
+                    None
                 }
+            };
+            if let Some(followed) = followed {
+                return Ok(followed);
             }
         }
+    }
+
+    /// An event of the downloads. A servent of its own has one download.
+    async fn happened(
+        &mut self,
+        so_far: &mut FetchSoFar,
+        event: fetch::Event,
+    ) -> Result<Option<Followed>, Failure> {
+        let cancel = |fetch| NodeCommand::Fetch(FetchCommand::Cancel { fetch });
+        match &event {
+            fetch::Event::Moved { fetch, to, .. } => {
+                if let Some((base, place)) = self.job.wanted.sent_to_folder(to) {
+                    self.handle.command(cancel(*fetch)).await?;
+                    return Ok(Some(Followed::Folder(base, place)));
+                }
+            }
+            fetch::Event::Begun { have, .. } => so_far.had = *have,
+            fetch::Event::Unvouched { .. } => so_far.vouched = false,
+            fetch::Event::Encoded { encoding, .. } => so_far.encoding = Some(*encoding),
+            fetch::Event::Named { fetch, name } => {
+                let there = self.job.renamed(name).filter(|to| to.symlink_metadata().is_ok());
+                if let Some(there) = there {
+                    self.handle.command(cancel(*fetch)).await?;
+                    return Err(super::there_already(&there));
+                }
+                so_far.named = Some(name.clone());
+            }
+            _ => {}
+        }
+        if let Some((_, at, what)) = so_far.troubles.note(so_far.clock.now(), &event) {
+            self.progress.trouble(at, &what);
+        }
+        if self.pour.is_some() && troubles::is_corrupt(&event, so_far.poured) {
+            let what = "the bytes that were written are not the file asked for";
+            return Err(Failure::new(Exit::Unverified, what));
+        }
+        Ok(None)
+    }
+
+    /// An answer of the node.
+    async fn answered(
+        &mut self,
+        so_far: &mut FetchSoFar,
+        answer: NodeAnswer,
+    ) -> Result<Option<Followed>, Failure> {
+        match answer {
+            NodeAnswer::Fetching { fetch } if so_far.relinked.is_none() => {
+                so_far.relinked = alone(self.handle, fetch, &so_far.sources).await?;
+                let former = so_far.relinked.as_ref().map(|other| FetchId(other.fetch));
+                so_far.ours = Some(former.unwrap_or(fetch));
+                self.push.fetch = so_far.ours;
+            }
+            NodeAnswer::NoWay { .. } => self.push.soon(),
+            NodeAnswer::Fetched { fetch, bytes, sha1 } if so_far.ours == Some(fetch) => {
+                let (came, vouched) = (bytes.saturating_sub(so_far.had), so_far.vouched);
+                let named = so_far.named.take();
+                let whole = Whole { fetch, size: bytes, came, sha1, vouched, named };
+                return Ok(Some(Followed::Whole(whole.decoded(self.handle, so_far.encoding)?)));
+            }
+            NodeAnswer::Failed { why: FetchFailure::NoSource, .. } if self.push.may_help() => {}
+            NodeAnswer::Failed { fetch, why } if so_far.ours == Some(fetch) => {
+                let troubles = &so_far.troubles;
+                if let Some(other) = &so_far.relinked
+                    && troubles.is_another(fetch)
+                {
+                    return Err(troubles::of_another(&so_far.name, other));
+                }
+                let silent = why == FetchFailure::NoSource && troubles.is_silent(fetch);
+                let unreached = self.push.failure().filter(|_| silent);
+                let failed = || troubles.failed(fetch, why, &self.job.file, self.handle);
+                return Err(unreached.unwrap_or_else(failed));
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    /// Shows how the download stands.
+    async fn look(&mut self, so_far: &mut FetchSoFar) -> Result<(), Failure> {
+        self.push.ask(self.handle).await?;
+        let view = self.handle.view(1, 0).await?;
+        let ours = so_far.ours.map(|ours| ours.0);
+        let Some(fetch) = view.fetches.iter().find(|it| ours == Some(it.fetch)) else {
+            return Ok(());
+        };
+        self.progress.show(so_far.clock.now(), fetch);
+        if let Some(pour) = &self.pour {
+            pour.upto(fetch.front);
+            so_far.poured = fetch.front.max(so_far.poured);
+        }
+        Ok(())
     }
 
     /// How often to check progress: often when our output is being read.

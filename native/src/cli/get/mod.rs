@@ -3,12 +3,15 @@
 mod all;
 mod batch;
 mod crawl;
+mod decode;
 mod find;
 mod folder;
 mod job;
+mod leave;
 mod links;
 mod list;
 mod push;
+mod sha256;
 mod source;
 mod stdout;
 mod together;
@@ -22,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use servent::{Credentials, Rate};
+use servent::{CertificatePin, Credentials, Proxies, Rate};
 use servent_core::fetch;
 use servent_core::id::Sha1;
 use servent_core::node::{DownloadSource, Get};
@@ -33,6 +36,7 @@ use self::folder::Folder;
 use self::job::{DownloadJob, JobOptions};
 pub(crate) use self::job::{NAME, states};
 pub(crate) use self::list::ReadList;
+use self::sha256::Sha256Sum;
 pub(crate) use self::source::RequestedFile;
 pub(crate) use self::who::{Introduced, LoginArgs};
 use super::Common;
@@ -49,8 +53,11 @@ use crate::progress::Voice;
 /// said with --mirror, with xs= and as= of a magnet link, or with a urn:sha1:
 /// and the HOST:PORTs to ask for it. With urn:sha1: the bytes are checked.
 /// An address that ends in `/` is a folder: everything below it is downloaded,
-/// and keeps its tree. Stopped or killed, the same command goes on where it was, with the same
-/// place in line. With -q nothing is printed but errors.
+/// and keeps its tree. Stopped or killed, the same command goes on where it was: one that was
+/// killed with the same place in line; one that is stopped leaves its place to
+/// those behind it. http:// and https:// are asked through the proxies that
+/// http_proxy (in small letters), https_proxy and all_proxy name, but for this
+/// machine and the hosts of no_proxy. With -q nothing is printed but errors.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent get http://10.0.0.7:6346/Music/song.flac
@@ -77,6 +84,9 @@ pub(crate) struct GetArgs {
     /// has other bytes is found out.
     #[arg(long = "mirror", value_name = "URL")]
     mirrors: Vec<String>,
+    /// The SHA-256 of the file, as 64 hex digits: what has another one is not kept.
+    #[arg(long, value_name = "HEX")]
+    sha256: Option<Sha256Sum>,
     /// Join the overlay here to find who has a urn:sha1: that no source is
     /// named for; several are possible. Without it, whoever is known is asked.
     #[arg(long, value_name = "HOST:PORT")]
@@ -98,9 +108,13 @@ pub(crate) struct GetArgs {
     /// Be called back here; port 0 takes any free one.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
-    /// Believe, for https://, only whom the certificates of this file vouch for.
+    /// Trust only the CA certificates in this PEM file for https://.
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
+    /// Trust, for https://, only the server with this certificate, as
+    /// `servent share --tls-self-made` prints it.
+    #[arg(long = "pin", value_name = "sha256:…", conflicts_with = "ca_file")]
+    pins: Vec<CertificatePin>,
     #[command(flatten)]
     who: LoginArgs,
     /// The queueing language: parq, parq11, active or passive.
@@ -118,13 +132,17 @@ pub(crate) struct GetArgs {
     json: bool,
 }
 
-#[expect(clippy::too_many_lines, reason = "the steps of a command, one after the other")]
 pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
     let voice = Voice::new(arguments.json, common.quiet);
     let Asked { mut wanted, wrong } = wanted(arguments, voice)?;
     let stdout = arguments.output.as_deref() == Some(Path::new("-"));
-    if wanted.len() > 1 {
-        only_for_one(arguments)?;
+    match &mut wanted[..] {
+        [only] if only.is_folder() && arguments.sha256.is_some() => {
+            return Err(Failure::usage("--sha256 is of a file, and this is a folder"));
+        }
+        [] => {}
+        [only] => only.sha256 = arguments.sha256,
+        _ => only_for_one(arguments)?,
     }
     if stdout && arguments.json {
         return Err(Failure::usage("--json and -o - both want standard output"));
@@ -143,71 +161,104 @@ pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
     }
     let way = JobOptions {
         ca_file: arguments.ca_file.clone(),
+        pins: arguments.pins.clone(),
         credentials: runtime
             .block_on(arguments.who.introduced(&wanted))?
             .map(|it| it.credentials()),
+        proxies: Proxies::read(|name| std::env::var(name).ok()),
         rate: arguments.limit_rate.map(Rate::new),
     };
-    let several = wanted.len() > 1;
-    let mut all = All::new(voice, several);
+    let mut all = All::new(voice, wanted.len() > 1);
     all.key = list_of(arguments)?.unwrap_or_default();
-    let mut names = BTreeSet::new();
-    for wanted in wanted {
-        if let Some(base) = &wanted.folder {
+    let names = BTreeSet::new();
+    let mut plan = GetPlan { arguments, config: &config, voice, way, common, all, names };
+    wanted.into_iter().try_for_each(|wanted| plan.add(wanted))?;
+    runtime.block_on(plan.all.run(&config, arguments.parallel.get()))?;
+    wrong.map_or(Ok(()), Err)
+}
+
+/// What one command is to download, as far as it is known.
+struct GetPlan<'a> {
+    arguments: &'a GetArgs,
+    common: &'a Common,
+    config: &'a Config,
+    voice: Voice,
+    way: JobOptions,
+    all: All,
+    /// The files that are to be made.
+    names: BTreeSet<PathBuf>,
+}
+
+impl GetPlan<'_> {
+    /// Adds a file or a folder; of a file that is there only its number counts.
+    fn add(&mut self, wanted: RequestedFile) -> Result<(), Failure> {
+        let output = self.arguments.output.as_deref();
+        let stdout = output == Some(Path::new("-"));
+        let (way, damaged, voice) = (self.way.clone(), self.common.damaged(), self.voice);
+        if let Some(base) = wanted.folder.clone() {
             if stdout {
                 return Err(Failure::usage("a folder does not fit into standard output"));
             }
-            let to = folder_to_make(&wanted, &config, arguments.output.as_deref())?;
-            let (base, place) = (base.clone(), wanted.places[0].clone());
-            let (way, damaged) = (way.clone(), common.damaged());
-            all.folders.push(Folder { base, place, to, way, damaged, voice });
-            continue;
+            let to = folder_to_make(&wanted, self.config, output)?;
+            let place = wanted.places[0].clone();
+            self.all.folders.push(Folder { base, place, to, way, damaged, voice });
+            return Ok(());
         }
-        let output = arguments.output.as_deref();
         let (file, spool) = match stdout {
-            true => spooled(&wanted, &config)?,
-            false => (destination(&wanted, &config, output)?, None),
+            true => spooled(&wanted, self.config)?,
+            false => (destination(&wanted, self.config, output)?, None),
         };
-        if all.key.as_os_str().is_empty() {
-            all.key.clone_from(&file);
+        if self.all.key.as_os_str().is_empty() {
+            self.all.key.clone_from(&file);
         }
-        // An existing folder may be the incomplete download of a folder.
-        if is_the_same(&file, wanted.sha1) {
-            let what = format!("{} is there, the same", file.display());
-            voice.note(&json!({ "event": "there", "file": file }), &what);
-            all.there += 1;
-            continue;
+        if self.is_there(&file, &wanted)? {
+            self.all.there += 1;
+            return Ok(());
         }
-        if let Err(there) = absent(&file).or_else(|e| if file.is_dir() { Ok(()) } else { Err(e) }) {
-            if !several {
-                return Err(there);
-            }
-            // An earlier run of the same command may have been stopped after
-            // this one.
-            voice.note(&json!({ "event": "skipped", "file": file }), &there.what);
-            all.there += 1;
-            continue;
+        if !self.names.insert(file.clone()) {
+            let what = format!("two of the downloads would be {}", file.display());
+            return Err(
+                Failure::usage(what).next("run one command for each, with a name of its own by -o")
+            );
         }
-        if !names.insert(file.clone()) {
-            return Err(Failure::usage(format!(
-                "two of the downloads would be {}",
-                file.display()
-            ))
-            .next("run one command for each, with a name of its own by -o"));
-        }
-        let (listen, damaged) = (arguments.listen, common.damaged());
-        all.jobs.push(DownloadJob {
+        let listen = self.arguments.listen;
+        let into = |it: &Path| it.is_dir() || is_named_folder(it);
+        let takes_name = spool.is_none() && output.is_none_or(into);
+        self.all.jobs.push(DownloadJob {
             wanted,
+            takes_name,
             file,
             spool,
             listen,
-            way: way.clone(),
+            way,
             damaged,
             voice,
         });
+        Ok(())
     }
-    runtime.block_on(all.run(&config, arguments.parallel.get()))?;
-    wrong.map_or(Ok(()), Err)
+
+    /// True when a file is there and need not come again, which is said.
+    ///
+    /// # Errors
+    /// Something is there, and only the user knows whether it is this file.
+    fn is_there(&self, file: &Path, wanted: &RequestedFile) -> Result<bool, Failure> {
+        if is_the_same(file, wanted.sha1, wanted.sha256) {
+            let what = format!("{} is there, the same", file.display());
+            self.voice.note(&json!({ "event": "there", "file": file }), &what);
+            return Ok(true);
+        }
+        // An existing folder may be the incomplete download of a folder.
+        match absent(file) {
+            Err(_) if file.is_dir() => Ok(false),
+            Ok(()) => Ok(false),
+            Err(there) if self.all.is_single() => Err(there),
+            // An earlier run of the same command may have been stopped after this one.
+            Err(there) => {
+                self.voice.note(&json!({ "event": "skipped", "file": file }), &there.what);
+                Ok(true)
+            }
+        }
+    }
 }
 
 /// The file that lists the downloads, if it is one.
@@ -275,6 +326,10 @@ fn only_for_one(arguments: &GetArgs) -> Result<(), Failure> {
         return Err(Failure::usage(format!("{several}, and {} is no folder", file.display()))
             .next("name a folder with -o; several sources of one file are said with --mirror"));
     }
+    if arguments.sha256.is_some() {
+        return Err(Failure::usage(format!("{several}, and --sha256 is of one"))
+            .next("run one command for each"));
+    }
     if arguments.trace.trace.is_some() {
         return Err(Failure::usage(format!("{several}, and --trace records one"))
             .next("run one command for each"));
@@ -321,6 +376,10 @@ const TRIES: u32 = 10;
 /// How long nothing may come to such a user.
 const STALL: time::Duration = time::Duration::from_secs(30);
 
+/// How long one that was asked to connect may take: longer than the time between
+/// two pushes.
+const GIV: time::Duration = time::Duration::from_secs(10);
+
 /// How long a source may take to be reachable for the first time.
 const FIRST_CONTACT: time::Duration = time::Duration::from_secs(10);
 
@@ -336,6 +395,9 @@ pub(crate) fn be_patient(fetch: &mut fetch::Config, wait: bool) {
     }
     if fetch.stall_window == usual.stall_window {
         fetch.stall_window = STALL;
+    }
+    if fetch.giv_deadline == usual.giv_deadline {
+        fetch.giv_deadline = GIV;
     }
     if wait {
         (fetch.first_contact, fetch.attempts) = (time::Duration::ZERO, u32::MAX);
@@ -372,8 +434,9 @@ pub(crate) async fn files_below(
         return Ok((Vec::new(), Vec::new()));
     };
     make(&states(&config.settings.state))?;
-    let source = place.resolve(None).await?;
-    let way = JobOptions { ca_file: None, credentials, rate: None };
+    let proxies = Proxies::default(); // Those of the servent that runs are its own.
+    let source = place.resolve(None, &proxies).await?;
+    let way = JobOptions { ca_file: None, pins: Vec::new(), credentials, proxies, rate: None };
     let found = crawl::crawl(config, base, &source, &way).await?;
     if found.files.is_empty() && found.troubles.is_empty() {
         return Err(crawl::CrawlResult::nothing(base));
@@ -424,17 +487,26 @@ fn is_named_folder(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
-/// True when a file is there already and has the hash that was asked for.
-fn is_the_same(file: &Path, sha1: Option<Sha1>) -> bool {
-    let is_file = || file.symlink_metadata().is_ok_and(|meta| meta.is_file());
-    sha1.is_some_and(|sha1| is_file() && folder::sha1_of(file).is_ok_and(|found| found == sha1))
+/// True when a file is there already and has every hash that was asked for, of which
+/// there is at least one.
+fn is_the_same(file: &Path, sha1: Option<Sha1>, sha256: Option<Sha256Sum>) -> bool {
+    let is_file = file.symlink_metadata().is_ok_and(|meta| meta.is_file());
+    let first = |sha1| folder::sha1_of(file).is_ok_and(|found| found == sha1);
+    let second = |sum| Sha256Sum::of_file(file).is_ok_and(|found| found == sum);
+    let named = sha1.is_some() || sha256.is_some();
+    is_file && named && sha1.is_none_or(first) && sha256.is_none_or(second)
+}
+
+/// Nothing is overwritten.
+fn there_already(file: &Path) -> Failure {
+    Failure::new(Exit::Disk, format!("{} is there already", file.display()))
+        .next("choose another name with -o, or take it away")
 }
 
 /// An error if the file exists: nothing is overwritten.
 fn absent(file: &Path) -> Result<(), Failure> {
     if file.symlink_metadata().is_ok() {
-        return Err(Failure::new(Exit::Disk, format!("{} is there already", file.display()))
-            .next("choose another name with -o, or take it away"));
+        return Err(there_already(file));
     }
     Ok(())
 }

@@ -10,18 +10,21 @@ use tokio::time::Instant;
 
 use super::source::PushFrom;
 use crate::cli::search;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 
 /// Time between two pushes: longer than the interval at which others obey them.
 const EVERY: Duration = Duration::from_secs(8);
 /// Time to the next one when there was no route: a neighbour may be connecting.
 const SOON: Duration = Duration::from_millis(500);
-/// How long to wait for a connection before giving up.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long pushes are sent: two, and the second is waited for a little longer.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How long one that can perhaps be reached is tried before.
+const LATER: Duration = Duration::from_secs(3);
 
 /// The pushes of one download; most need none.
 pub(crate) struct Pushing {
     from: Option<PushFrom>,
+    direct: bool,
     /// The neighbour that knows the route.
     via: Option<SocketAddr>,
     /// Its push proxies; the next one to ask comes first.
@@ -32,10 +35,12 @@ pub(crate) struct Pushing {
 }
 
 impl Pushing {
-    pub(crate) fn new(from: Option<&PushFrom>) -> Self {
-        let now = Instant::now();
+    /// `direct`: there are sources to ask without a push.
+    pub(crate) fn new(from: Option<&PushFrom>, direct: bool) -> Self {
+        let now = Instant::now() + if direct { LATER } else { Duration::ZERO };
         Self {
             from: from.cloned(),
+            direct,
             via: None,
             proxies: Vec::new(),
             fetch: None,
@@ -62,6 +67,19 @@ impl Pushing {
     /// There was no route just now.
     pub(crate) fn soon(&mut self) {
         self.next = self.next.min(Instant::now() + SOON);
+    }
+
+    /// Why nothing came: nobody else was asked than the servent that was to connect.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        let from = self.from.as_ref().filter(|_| !self.direct)?;
+        let what = format!(
+            "{} behind a firewall was asked to connect to us, and did not within {} s",
+            from.servent,
+            PATIENCE.as_secs()
+        );
+        Some(Failure::new(Exit::Network, what).next(
+            "perhaps we cannot be reached either: open a port here and name it with --listen, or ask another source",
+        ))
     }
 
     /// True while a push may still lead to a connection.

@@ -6,11 +6,13 @@ use std::net::SocketAddr;
 use fluent_uri::{Uri, UriRef};
 use percent_encoding::percent_decode_str;
 use servent::driver::{address_of, has_port};
+use servent::{Proxies, ProxyError};
 use servent_core::id::{FileIndex, Guid, Sha1};
 use servent_core::node::DownloadSource;
 use servent_core::wire::http::Target;
 
 use super::links::Base;
+use super::sha256::Sha256Sum;
 use crate::exit::{Exit, Failure, error_text};
 
 /// The most push proxies of one servent.
@@ -38,6 +40,8 @@ pub(crate) struct RequestedFile {
     pub(crate) push: Option<PushFrom>,
     /// It is a folder with everything below it.
     pub(super) folder: Option<Base>,
+    /// Its SHA-256, if that was named.
+    pub(super) sha256: Option<Sha256Sum>,
 }
 
 /// A servent behind a firewall.
@@ -332,8 +336,27 @@ impl RequestedFile {
 }
 
 impl SourceAddress {
-    /// Resolves the host.
-    pub(crate) async fn resolve(&self, sha1: Option<Sha1>) -> Result<DownloadSource, Failure> {
+    /// Resolves the host, or its proxy. `HOST:PORT` alone is a servent, which is
+    /// asked directly.
+    pub(crate) async fn resolve(
+        &self,
+        sha1: Option<Sha1>,
+        proxies: &Proxies,
+    ) -> Result<DownloadSource, Failure> {
+        if self.target.is_some() {
+            let found = proxies.find(&self.host, self.is_secure()).await;
+            let found = found.map_err(|why| {
+                let exit = match why {
+                    ProxyError::Kind { .. } => Exit::Usage,
+                    _ => Exit::Network,
+                };
+                Failure::new(exit, why.to_string())
+                    .next("correct the variable, or name the host in no_proxy")
+            })?;
+            if let Some(at) = found {
+                return Ok(self.behind(at, sha1));
+            }
+        }
         let found = address_of(&self.host, if self.is_secure() { 443 } else { 80 }).await;
         let at = found.map_err(|e| {
             let what = format!("cannot find {}: {}", self.host, error_text(&e));
@@ -345,6 +368,24 @@ impl SourceAddress {
     /// The same when the host's address is known.
     pub(super) fn source(&self, at: SocketAddr, sha1: Option<Sha1>) -> DownloadSource {
         DownloadSource { at, target: self.asked(sha1), host: without_zone(&self.host) }
+    }
+
+    /// The same where another source on this host was found.
+    pub(super) fn at_same(&self, other: &DownloadSource, sha1: Option<Sha1>) -> DownloadSource {
+        match other.target.starts_with("http://") && self.target.is_some() {
+            true => self.behind(other.at, sha1),
+            false => self.source(other.at, sha1),
+        }
+    }
+
+    /// The same behind a proxy: its target is the whole URL.
+    fn behind(&self, at: SocketAddr, sha1: Option<Sha1>) -> DownloadSource {
+        let source = self.source(at, sha1);
+        let target = match source.target.starts_with('/') {
+            true => format!("http://{}{}", source.host, source.target),
+            false => source.target,
+        };
+        DownloadSource { target, ..source }
     }
 
     /// True for what is to be fetched over TLS.

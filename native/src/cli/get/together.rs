@@ -2,7 +2,6 @@
 //! once, and not for each file.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -34,7 +33,7 @@ pub(super) struct Together<'a> {
 }
 
 /// Where the files of a command come from so far.
-type FoundSources = BTreeMap<(String, bool), SocketAddr>;
+type FoundSources = BTreeMap<(String, bool), DownloadSource>;
 
 impl<'a> Together<'a> {
     /// Chooses those of the jobs that one servent can download; the second part
@@ -97,10 +96,9 @@ impl<'a> Together<'a> {
             () = signals.first() => Err(Failure::new(Exit::Interrupted, "stopped")),
             ended = handle.ended() => Err(ended.err().map_or_else(|| Failure::new(Exit::Failed, "the servent ended"), Failure::from)),
         };
-        running.batch.pause().await;
         let failed = running.failed;
         drop(control);
-        signals.end_before(handle.stop()).await?;
+        signals.end_before(super::leave::end(&handle, outcome.is_err())).await?;
         outcome?;
         if !failed {
             let _ = std::fs::remove_dir_all(state); // Nothing is left to resume.
@@ -136,6 +134,7 @@ impl<'a> Together<'a> {
     ) -> ServentOptions {
         let mut node = config.settings.node.clone();
         node.overlay.enabled = false;
+        node.fetch.decodes = true;
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let fetch = &mut node.fetch;
         let most = count(self.jobs.len()).saturating_add(fetch.finished);
@@ -289,12 +288,12 @@ impl<'a> RunningServent<'a> {
         for place in &job.wanted.places {
             let host = (place.host.clone(), place.is_secure());
             let resolved = match self.found.get(&host) {
-                Some(&at) => Ok(place.source(at, job.wanted.sha1)),
-                None => place.resolve(job.wanted.sha1).await,
+                Some(found) => Ok(place.at_same(found, job.wanted.sha1)),
+                None => place.resolve(job.wanted.sha1, &job.way.proxies).await,
             };
             match resolved {
                 Ok(source) => {
-                    self.found.insert(host, source.at);
+                    self.found.insert(host, source.clone());
                     sources.push(source);
                 }
                 Err(failure) => unknown = Some(failure),

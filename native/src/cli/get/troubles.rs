@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use serde_json::json;
+use servent::driver::Handle;
 use servent_core::fetch::{self, FetchFailure, SourceTrouble};
 use servent_core::id::FetchId;
 use servent_core::node::{FetchView, StoreError};
@@ -90,6 +91,18 @@ impl SourceTroubles {
         Some((fetch, at, format!("{trouble}{again}")))
     }
 
+    /// True when nothing is known to be wrong with any source.
+    pub(super) fn is_silent(&self, fetch: FetchId) -> bool {
+        !self.last.keys().any(|(of, _)| *of == fetch)
+    }
+
+    /// True when a source has another file than the one of which bytes are here.
+    pub(super) fn is_another(&self, fetch: FetchId) -> bool {
+        use SourceTrouble::{Changed, LengthLie, Unlike};
+        let mut ours = self.last.iter().filter(|((of, _), _)| *of == fetch);
+        ours.any(|(_, trouble)| matches!(trouble.why, Changed | LengthLie | Unlike))
+    }
+
     /// A download has ended.
     pub(super) fn forget(&mut self, fetch: FetchId) {
         self.last.retain(|(of, _), _| *of != fetch);
@@ -108,11 +121,14 @@ impl SourceTroubles {
         &self,
         fetch: FetchId,
         why: FetchFailure,
-        (file, disk): (&Path, Option<StoreError>),
+        file: &Path,
+        handle: &Handle,
     ) -> Failure {
         let ours = self.last.iter().filter(|((of, _), _)| *of == fetch);
         let ours: Vec<(SocketAddr, Trouble)> = ours.map(|((_, at), why)| (*at, *why)).collect();
-        let tried: Vec<String> = ours.iter().map(|(at, why)| format!("{at} {why}")).collect();
+        let proxy = |at: &SocketAddr| if handle.is_proxy(*at) { "the proxy " } else { "" };
+        let tried: Vec<String> =
+            ours.iter().map(|(at, why)| format!("{}{at} {why}", proxy(at))).collect();
         let tried =
             if tried.is_empty() { String::new() } else { format!(": {}", tried.join(", ")) };
         let all = |what| !ours.is_empty() && ours.iter().all(|(_, one)| one.why == what);
@@ -133,6 +149,14 @@ impl SourceTroubles {
                 Failure::new(exit, format!("the share is private{tried}"))
                     .next("say who you are with --user NAME; the password is asked for, or read from SERVENT_PASSWORD or --password-file")
             }
+            FetchFailure::NoSource if asked_by_a_proxy(&ours) => {
+                Failure::new(exit, format!("the proxy wants a name and a password{tried}"))
+                    .next("write them into the variable that names it: http://NAME:PASSWORD@HOST:PORT")
+            }
+            FetchFailure::NoSource if all(SourceTrouble::SpeaksTls) => {
+                Failure::new(Exit::Network, format!("nobody answers without TLS{tried}"))
+                    .next("write https:// instead of http://")
+            }
             FetchFailure::NoSource if refused => {
                 Failure::new(exit, format!("every source refuses{tried}"))
                     .next("check the URL and whether you may have the file; what has come is kept, the same command goes on")
@@ -141,7 +165,7 @@ impl SourceTroubles {
                 Failure::new(exit, format!("no source has the file{tried}"))
                     .next("check that the servent runs and the URL is right; what has come is kept, the same command goes on")
             }
-            FetchFailure::Disk => not_written(file, disk),
+            FetchFailure::Disk => not_written(file, handle.disk_trouble()),
             FetchFailure::Corrupt => {
                 Failure::new(Exit::Unverified, format!("the bytes are not the file asked for{tried}"))
                     .next("try another source")
@@ -152,6 +176,11 @@ impl SourceTroubles {
             FetchFailure::Cancelled => Failure::new(Exit::Interrupted, "the download was taken back"),
         }
     }
+}
+
+/// True when proxies want to know who we are (RFC 9110 §15.5.8).
+fn asked_by_a_proxy(ours: &[(SocketAddr, Trouble)]) -> bool {
+    !ours.is_empty() && ours.iter().all(|(_, one)| one.status == Some(407))
 }
 
 /// A source redirects us. A member of a site names only the other one; the file has
@@ -179,8 +208,12 @@ pub(super) fn of_another(name: &str, other: &FetchView) -> Failure {
 
 /// A server could not prove its identity.
 pub(super) fn distrusted(why: String) -> Failure {
-    Failure::new(Exit::Network, why)
-        .next("if you know better, name the certificate it is vouched for by with --ca-file")
+    let plain = why.ends_with("without TLS");
+    let failure = Failure::new(Exit::Network, why);
+    if plain {
+        return failure.next("if that is right, its address begins with http://");
+    }
+    failure.next("if you know that certificate, name it with --pin, or with --ca-file the one it is vouched for by")
 }
 
 /// A disk error, and the file it is about.

@@ -180,8 +180,9 @@ impl Loop {
             NodeAnswer::Moved { fetch, from, to } => {
                 let (fetch, from, to) = (*fetch, from.clone(), to.clone());
                 let reports = self.mail.reports.clone();
+                let proxies = self.host.outside.trust.proxies().clone();
                 tokio::spawn(async move {
-                    let to = locate::moved(&from, &to).await;
+                    let to = locate::moved(&from, &to, &proxies).await;
                     let moved =
                         Input::Command(NodeCommand::Fetch(FetchCommand::Moved { fetch, from, to }));
                     let _ = reports.send(Report::Input(moved)).await; // It may have ended.

@@ -15,6 +15,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use serde_json::Value;
+use sha2::Digest as _;
 use socket2::{Domain, Socket, Type};
 use tempfile::TempDir;
 
@@ -114,6 +115,15 @@ impl Place {
         running.event("hashed");
         running
     }
+}
+
+/// The pin of a certificate, as the program prints it.
+pub(crate) fn pin_of(certificate: &Path) -> String {
+    let text = std::fs::read_to_string(certificate).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with("--"));
+    let der = data_encoding::BASE64.decode(lines.collect::<String>().as_bytes()).unwrap();
+    let pairs: Vec<String> = sha2::Sha256::digest(der).iter().map(|b| format!("{b:02X}")).collect();
+    format!("sha256:{}", pairs.join(":"))
 }
 
 /// Bytes that look random and are always the same.

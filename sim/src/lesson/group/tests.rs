@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 
 use servent_core::engine::{Engine as _, Fx};
 use servent_core::id::{FileIndex, NodeId, Sha1};
-use servent_core::node::{self, ConnInput, FileInfo, Input, Node, RestoredNode};
+use servent_core::node::{self, ConnInput, FileInfo, Input, Node, RestoredNode, RunBit};
 use servent_core::queue::FileKey;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::qlog;
@@ -38,6 +38,7 @@ impl TestHost {
             key: FileKey(1),
             modified: None,
             tree: None,
+            run: RunBit(false),
         };
         host.give(Input::Start(RestoredNode {
             shared: alloc::vec![file],

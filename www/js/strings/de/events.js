@@ -38,7 +38,7 @@ const REFUSALS = { queue_full: 'die Schlange ist voll', per_address: 'zu viele P
 /** @type {Record<string, string>} */
 const TROUBLES = {
   unreachable: 'nicht erreichbar', busy: 'besetzt', not_found: 'ohne die Datei', range_unavailable: 'ohne die Bytes, die wir brauchen',
-  disconnected: 'fort', stalled: 'zu langsam', length_lie: 'unehrlich über die Länge', garbage: 'kein HTTP-Sprecher', corrupt: 'mit falschen Bytes', refused: 'abweisend', failing: 'selbst in Schwierigkeiten', astray: 'mit einem Verweis, dem wir nicht folgen können', encoded: 'mit einer Kodierung, die wir nicht lesen', endless: 'ohne Angabe der Dateilänge', unlike: 'vielleicht eine andere Datei', mismatch: 'mit einem Stück, das nicht passt', private: 'durch ein Passwort geschützt', changed: 'mit einer anderen Fassung der Datei', elsewhere: 'mit einem Verweis auf eine, die nicht da ist',
+  disconnected: 'fort', stalled: 'zu langsam', length_lie: 'unehrlich über die Länge', garbage: 'kein HTTP-Sprecher', corrupt: 'mit falschen Bytes', refused: 'abweisend', failing: 'selbst in Schwierigkeiten', astray: 'mit einem Verweis, dem wir nicht folgen können', encoded: 'mit einer Kodierung, die wir nicht lesen', endless: 'ohne Angabe der Dateilänge', unlike: 'vielleicht eine andere Datei', mismatch: 'mit einem Stück, das nicht passt', private: 'durch ein Passwort geschützt', changed: 'mit einer anderen Fassung der Datei', elsewhere: 'mit einem Verweis auf eine, die nicht da ist', circle: 'mit Verweisen im Kreis', speaks_tls: 'nur über TLS zu sprechen',
 };
 /** @type {Record<string, string>} */
 const FAILURES = { no_source: 'keine Quelle ist übrig', disk: 'die Platte weigert sich', corrupt: 'die Bytes sind überall falsch', cancelled: 'der Benutzer hat es zurückgenommen', too_many: 'es gibt zu viele Downloads' };
@@ -111,6 +111,8 @@ const EVENTS = {
   'fetch.version_changed': (a) => `${a.node} findet an der Quelle eine andere Fassung der Datei: ${bytes(a.dropped)} der früheren werden verworfen, und der Download beginnt von vorn.`,
   'fetch.described': (a) => `${a.node} erfährt, was für eine Datei es ist${a.size === null || a.size === undefined ? '' : `: ${bytes(a.size)}`}${a.modified ? `, zuletzt geändert ${a.modified}` : ''}.`,
   'fetch.status': (a) => `${a.node} hört ${status(a.status)} von einer Quelle.`,
+  'fetch.encoded': (a) => `${a.node} bekommt die Datei gepackt (${a.encoding}) und packt sie am Ende aus.`,
+  'fetch.named': (a) => `${a.node} erfährt, dass die Datei ${a.name} heißt.`,
   'fetch.unvouched': (a) => `${a.node} hat jedes Byte, aber nur die Länge spricht dafür, dass alle zu einer Fassung gehören.`,
   'fetch.paused': (a) => `${a.node} hält den Download an: Niemand wird gefragt, bis der Benutzer es sagt.`,
   'fetch.tree_learnt': (a) => `${a.node} erfährt die Fingerabdrücke der ${count(a.pieces)} Stücke der Datei.`,
