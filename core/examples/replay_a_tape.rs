@@ -1,5 +1,5 @@
 //! A node is recorded, and run again from the recording alone. With the path
-//! of a tape as its argument (`servent share --trace FILE` writes one) it runs
+//! of a recording as its argument (`servent share --trace FILE` writes one) it runs
 //! that one again.
 
 use std::error::Error;
@@ -73,7 +73,7 @@ fn recorded() -> Result<Vec<u8>, Box<dyn Error>> {
     Ok(lines.iter().map(|line| qlog::frame(line)).collect::<String>().into_bytes())
 }
 
-/// Runs a tape again and compares.
+/// Runs a recording again and compares.
 fn replayed(tape: &[u8]) -> Report {
     let mut replay = Replay::new();
     for line in Split::new(tape) {

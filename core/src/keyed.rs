@@ -47,7 +47,7 @@ pub fn finish(hasher: &sip128::SipHasher13) -> u128 {
 /// of UMAC: for two ids chosen without knowing the words, the 128-bit products
 /// are equal with a probability of at most 2^-64. The second spreads them, so
 /// that successive ids do not get successive hashes. That is enough for a table
-/// as long as nobody learns a hash: the words are drawn for each process, and
+/// as long as no stranger learns a hash: the words are drawn for each process, and
 /// all a peer can observe is whether an id was seen before. SipHash would also
 /// hold if hashes were known, but nothing reveals them.
 #[derive(Clone, Debug)]

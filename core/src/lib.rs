@@ -85,7 +85,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`engine`], [`time`], [`rng`], [`id`], [`choose`] | the small tools everybody uses |
+//! | [`engine`], [`time`], [`rng`], [`id`], [`choose`] | the small tools that all modules use |
 //! | [`trace`] | records, events, digests, the trace file |
 //! | [`wire`] | bytes to messages and back; knows no time |
 //! | [`queue`] | upload queueing: Active Queueing, PARQ, passive clients |

@@ -1,4 +1,4 @@
-//! Random numbers: one seed, and a named stream for everybody who draws.
+//! Random numbers: one seed, and a named stream for each part that draws.
 //!
 //! The integer helpers are ours because traces must live longer than the
 //! sampling code of a general library.

@@ -10,6 +10,7 @@ use servent_core::node::ConnEvent;
 use servent_core::queue;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::Event;
+use servent_core::wire::http::{HeadLimits, ResponseHead};
 
 /// A request and its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -28,10 +29,12 @@ pub struct Access {
     pub range: Option<String>,
     /// The client's `User-Agent`.
     pub agent: Option<String>,
+    /// The name under which the client was authenticated, if names are asked for.
+    pub user: Option<String>,
     /// The status of the response.
     pub status: u16,
-    /// Bytes of the file that were sent; `None` when the transfer was cut
-    /// short.
+    /// Bytes of the body that were sent, of a file, a page or a refusal; `None`
+    /// when a transfer was cut short.
     pub bytes: Option<u64>,
     /// Time from the request to the end of the response.
     pub took: Duration,
@@ -43,6 +46,8 @@ pub struct Access {
 #[derive(Debug)]
 pub(crate) struct AccessWatch {
     open: BTreeMap<ConnId, OpenConnection>,
+    /// The only user who is served; `None`: all clients are.
+    user: Option<String>,
     to: SyncSender<Access>,
     /// Records dropped because the reader was too slow.
     lost: u64,
@@ -55,11 +60,81 @@ struct OpenConnection {
     /// The request being answered.
     asked: Option<Access>,
     waited: Option<Duration>,
+    /// The reply that the node writes itself, without bytes of a file.
+    body: Option<ReplyBody>,
 }
 
+/// A reply that is not of a file: its bytes are in no event, so they are counted
+/// where they are written.
+#[derive(Debug, Clone, Copy)]
+struct ReplyBody {
+    written: u64,
+    end: BodyEnd,
+}
+
+/// How the end of a body is known.
+#[derive(Debug, Clone, Copy)]
+enum BodyEnd {
+    /// Its head has not been written yet.
+    Unknown,
+    Length(u64),
+    Chunked,
+    /// It ends with the connection.
+    Close,
+}
+
+impl ReplyBody {
+    const NEW: Self = Self { written: 0, end: BodyEnd::Unknown };
+
+    /// Counts what is written; true when that is all of it.
+    fn ends_with(&mut self, mut data: &[u8]) -> bool {
+        if matches!(self.end, BodyEnd::Unknown) {
+            let Ok(Some((head, used))) = ResponseHead::parse(data, &LIMITS) else { return true };
+            let length = head.headers.get("Content-Length").and_then(|text| text.parse().ok());
+            let chunked = head.headers.get("Transfer-Encoding").is_some();
+            self.end = match length {
+                Some(length) => BodyEnd::Length(length),
+                None if chunked => BodyEnd::Chunked,
+                None if head.status == 304 => BodyEnd::Length(0),
+                None => BodyEnd::Close,
+            };
+            data = &data[used..];
+        }
+        match self.end {
+            BodyEnd::Chunked if data == LAST_CHUNK => return true,
+            BodyEnd::Chunked => {
+                let size = data.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+                self.written += data.len().saturating_sub(size + CHUNK_END) as u64;
+            }
+            _ => self.written += data.len() as u64,
+        }
+        matches!(self.end, BodyEnd::Length(length) if self.written >= length)
+    }
+}
+
+/// Heads of our own are shorter.
+const LIMITS: HeadLimits = HeadLimits { bytes: 1 << 20, lines: 100 };
+/// What a client is refused with whose name was not checked, or was wrong.
+const UNAUTHENTICATED: [u16; 2] = [401, 429];
+/// The end of a body in chunks.
+const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+/// What each chunk ends with.
+const CHUNK_END: usize = 2;
+
 impl AccessWatch {
-    pub(crate) fn new(to: SyncSender<Access>) -> Self {
-        Self { open: BTreeMap::new(), to, lost: 0 }
+    /// `user` is the only one who is served; `None`: all clients are.
+    pub(crate) fn new(to: SyncSender<Access>, user: Option<String>) -> Self {
+        Self { open: BTreeMap::new(), user, to, lost: 0 }
+    }
+
+    /// Bytes are written to a connection that the node made itself.
+    pub(crate) fn wrote(&mut self, now: Instant, conn: ConnId, data: &[u8]) {
+        let Some(open) = self.open.get_mut(&conn) else { return };
+        let Some(body) = &mut open.body else { return };
+        if body.ends_with(data) {
+            let written = body.written;
+            self.end(now, conn, Some(written));
+        }
     }
 
     /// Processes an event.
@@ -78,11 +153,15 @@ impl AccessWatch {
     fn conn(&mut self, now: Instant, event: &ConnEvent) {
         match event {
             ConnEvent::Accepted { conn, peer } | ConnEvent::Dialing { conn, to: peer } => {
-                self.open.insert(*conn, OpenConnection { peer: *peer, asked: None, waited: None });
+                self.open.insert(
+                    *conn,
+                    OpenConnection { peer: *peer, asked: None, waited: None, body: None },
+                );
             }
             ConnEvent::Request { conn, method, target, range, agent, version } => {
                 self.end(now, *conn, None);
                 let Some(open) = self.open.get_mut(conn) else { return };
+                open.body = None;
                 open.asked = Some(Access {
                     at: now,
                     peer: open.peer,
@@ -91,6 +170,7 @@ impl AccessWatch {
                     minor: version.0,
                     range: range.clone(),
                     agent: agent.clone(),
+                    user: self.user.clone(),
                     status: 0,
                     bytes: None,
                     took: Duration::ZERO,
@@ -101,15 +181,21 @@ impl AccessWatch {
                 let Some(open) = self.open.get_mut(conn) else { return };
                 let Some(asked) = &mut open.asked else { return };
                 asked.status = *status;
+                if UNAUTHENTICATED.contains(status) {
+                    asked.user = None;
+                }
                 asked.waited = open.waited.take();
-                // A response without bytes of a file is complete with its head.
-                if start == end || asked.method == "HEAD" {
+                if asked.method == "HEAD" {
                     self.end(now, *conn, Some(0));
+                } else if start == end {
+                    open.body = Some(ReplyBody::NEW);
                 }
             }
             ConnEvent::Sent { conn, bytes } => self.end(now, *conn, Some(*bytes)),
             ConnEvent::Closed { conn } | ConnEvent::DialFailed { conn, .. } => {
-                self.end(now, *conn, None);
+                let body = self.open.get(conn).and_then(|open| open.body);
+                let whole = body.filter(|body| matches!(body.end, BodyEnd::Close));
+                self.end(now, *conn, whole.map(|body| body.written));
                 self.open.remove(conn);
             }
             _ => {}
@@ -118,7 +204,11 @@ impl AccessWatch {
 
     /// The current request on that connection has ended, if it was answered.
     fn end(&mut self, now: Instant, conn: ConnId, bytes: Option<u64>) {
-        let asked = self.open.get_mut(&conn).and_then(|open| open.asked.take());
+        let open = self.open.get_mut(&conn);
+        let asked = open.and_then(|open| {
+            open.body = None;
+            open.asked.take()
+        });
         let Some(mut access) = asked.filter(|asked| asked.status != 0) else { return };
         access.bytes = bytes;
         access.took = now.since(access.at);
@@ -152,7 +242,7 @@ mod tests {
 
     fn watch() -> (AccessWatch, Receiver<Access>) {
         let (to, records) = sync_channel(9);
-        let mut watch = AccessWatch::new(to);
+        let mut watch = AccessWatch::new(to, Some("ann".into()));
         watch.conn(at(0), &ConnEvent::Accepted { conn: CONN, peer: PEER });
         (watch, records)
     }
@@ -168,8 +258,12 @@ mod tests {
         ConnEvent::Reply { conn: CONN, status, start: 0, end }
     }
 
+    fn wrote(watch: &mut AccessWatch, seconds: u64, text: &str) {
+        watch.wrote(at(seconds), CONN, text.as_bytes());
+    }
+
     #[test]
-    fn a_transfer_is_told_when_it_ends_with_its_wait() {
+    fn a_transfer_is_logged_when_it_ends_with_its_wait() {
         let (mut watch, records) = watch();
         ask(&mut watch, 1, "GET");
         let waited = Duration::from_secs(40);
@@ -187,10 +281,40 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_at_once_and_a_broken_transfer_without_its_bytes() {
+    fn pages_and_refusals_are_logged_with_the_bytes_of_their_bodies() {
+        let (mut watch, records) = watch();
+        let mut logged = |status, pieces: &[&str]| {
+            ask(&mut watch, 1, "GET");
+            watch.conn(at(1), &reply(status, 0));
+            pieces.iter().for_each(|piece| wrote(&mut watch, 2, piece));
+            watch.conn(at(2), &ConnEvent::Closed { conn: CONN });
+            watch.conn(at(2), &ConnEvent::Accepted { conn: CONN, peer: PEER });
+            let access = records.try_recv().unwrap();
+            assert!(records.try_recv().is_err(), "one request is one record");
+            (access.bytes, access.user)
+        };
+        let ann = || Some("ann".to_owned());
+        let page = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npage";
+        assert_eq!(logged(200, &[page]), (Some(4), ann()));
+        let refusal = "HTTP/1.1 404 Not Found\r\nContent-Length: 3\r\n\r\nno\n";
+        assert_eq!(logged(404, &[refusal]), (Some(3), ann()));
+        let stranger = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 5\r\n\r\nOnly\n";
+        assert_eq!(logged(401, &[stranger]), (Some(5), None));
+        let hasty = "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 1\r\n\r\n\n";
+        assert_eq!(logged(429, &[hasty]), (Some(1), None));
+        assert_eq!(logged(304, &["HTTP/1.1 304 Not Modified\r\n\r\n"]), (Some(0), ann()));
+        let list = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let chunks = [list, "3\r\nabc\r\n", "2\r\nde\r\n", "0\r\n\r\n"];
+        assert_eq!(logged(200, &chunks), (Some(5), ann()));
+        assert_eq!(logged(200, &["HTTP/1.1 200 OK\r\n\r\n", "abc", "de"]), (Some(5), ann()));
+    }
+
+    #[test]
+    fn a_refusal_is_logged_at_once_and_a_broken_transfer_without_its_bytes() {
         let (mut watch, records) = watch();
         ask(&mut watch, 1, "GET");
         watch.conn(at(1), &reply(503, 0));
+        wrote(&mut watch, 1, "HTTP/1.1 503 Queued\r\nContent-Length: 0\r\n\r\n");
         assert_eq!(records.try_recv().unwrap().status, 503);
         ask(&mut watch, 2, "HEAD");
         watch.conn(at(2), &reply(200, 10));
@@ -205,11 +329,12 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_reader_holds_nobody_up() {
+    fn a_slow_reader_delays_no_client() {
         let (mut watch, records) = watch();
         for _ in 0..12 {
             ask(&mut watch, 1, "GET");
             watch.conn(at(1), &reply(404, 0));
+            wrote(&mut watch, 1, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
         }
         assert_eq!((records.iter().take(9).count(), watch.lost), (9, 3));
     }

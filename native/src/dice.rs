@@ -1,4 +1,4 @@
-//! What nobody can guess: secrets, tickets, seeds.
+//! What cannot be guessed: secrets, tickets, seeds.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 /// Draws bytes of the system's.
 ///
 /// # Errors
-/// It has none. What is drawn protects somebody, so there is no other way.
+/// It has none. What is drawn protects users, so there is no fallback.
 pub fn draw<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     whole(N, getrandom(&mut bytes, GetRandomFlags::empty()))?;

@@ -132,6 +132,12 @@ pub enum StoreFailure {
         /// The latest version this program knows.
         known: u32,
     },
+    /// A copy of the state would overwrite a file.
+    #[error("{} is there already, and nothing was overwritten: name another file, or take it away first", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
     /// An I/O error.
     #[error("cannot read or write the state {}: {why}", path.display())]
     Io {
@@ -222,7 +228,7 @@ pub enum StoreFailure {
         /// It is of coordinators of swarms; otherwise its servents serve files.
         swarms: bool,
     },
-    /// Nobody waits any more for this servent to lead.
+    /// No task waits any more for this servent to lead.
     #[error("the servent is not to lead the site any more")]
     Unwanted,
     /// A database cannot be copied as a file.

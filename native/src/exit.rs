@@ -38,7 +38,7 @@ Exit codes:
   0    done
   1    failed for a reason without a code of its own
   2    wrong command line or configuration
-  3    network: nobody could be reached, or every source failed
+  3    network: no peer could be reached, or every source failed
   4    disk: cannot read or write, or no space is left
   5    not verified: bytes, trace or run are not what they should be
   6    the port is in use
@@ -59,11 +59,32 @@ pub(crate) struct Failure {
     pub(crate) exit: Exit,
     pub(crate) what: String,
     pub(crate) next: Option<String>,
+    /// The HTTP status that says so, where one does.
+    pub(crate) status: Option<u16>,
+}
+
+impl Exit {
+    /// The kind of failure, as programs read it in an event.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Usage => "usage",
+            Self::Network => "network",
+            Self::Disk => "disk",
+            Self::Unverified => "unverified",
+            Self::PortInUse => "port_in_use",
+            Self::Running => "running",
+            Self::Foreign => "foreign",
+            Self::Refused => "refused",
+            Self::InPart => "in_part",
+            Self::Interrupted => "interrupted",
+        }
+    }
 }
 
 impl Failure {
     pub(crate) fn new(exit: Exit, what: impl Into<String>) -> Self {
-        Self { exit, what: without_number(what.into()), next: None }
+        Self { exit, what: without_number(what.into()), next: None, status: None }
     }
 
     pub(crate) fn usage(what: impl Into<String>) -> Self {
@@ -73,6 +94,12 @@ impl Failure {
     /// Adds what the user can do about it.
     pub(crate) fn next(mut self, next: impl Into<String>) -> Self {
         self.next = Some(next.into());
+        self
+    }
+
+    /// Adds the HTTP status that says so.
+    pub(crate) const fn with_status(mut self, status: Option<u16>) -> Self {
+        self.status = status;
         self
     }
 
@@ -162,7 +189,7 @@ mod tests {
         assert_eq!(failure.what, format!("cannot write x: {words}; and then {words}"));
         let odd = Failure::new(Exit::Disk, "x (os error 2");
         assert_eq!(odd.what, "x");
-        let nobody = io::Error::other(format!("{LOOKUP}Name or service not known"));
-        assert_eq!(error_text(&nobody), "name or service not known");
+        let unknown = io::Error::other(format!("{LOOKUP}Name or service not known"));
+        assert_eq!(error_text(&unknown), "name or service not known");
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{AtFlags, CWD, OFlags};
-use servent_core::node::{InboxMessage, StoreError};
+use servent_core::node::{InboxUsage, StoreError};
 
 use crate::files::{PartFile, number, rename_new, store_error};
 use crate::store::Durability;
@@ -47,10 +47,7 @@ impl InboxFolder {
     ///
     /// # Errors
     /// It cannot be created, read or written.
-    pub(crate) fn open(
-        dir: &Path,
-        durability: Durability,
-    ) -> io::Result<(Arc<Self>, InboxMessage)> {
+    pub(crate) fn open(dir: &Path, durability: Durability) -> io::Result<(Arc<Self>, InboxUsage)> {
         fs::create_dir_all(dir)?;
         let dir = fs::canonicalize(dir)?;
         for entry in fs::read_dir(&dir)? {
@@ -69,8 +66,8 @@ impl InboxFolder {
         Ok((inbox, held))
     }
 
-    fn count(&self) -> io::Result<InboxMessage> {
-        let mut held = InboxMessage::default();
+    fn count(&self) -> io::Result<InboxUsage> {
+        let mut held = InboxUsage::default();
         for entry in fs::read_dir(&self.dir)? {
             if let Ok(about) = entry?.metadata()
                 && about.is_file()
@@ -84,7 +81,7 @@ impl InboxFolder {
 
     /// Passes on what is in the folder if it was changed, for example because its
     /// owner took files away; `None` if it cannot be read. Blocks.
-    pub(crate) fn look(&self, tell: impl FnOnce(Option<InboxMessage>)) {
+    pub(crate) fn look(&self, tell: impl FnOnce(Option<InboxUsage>)) {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = fs::metadata(&self.dir).map(|about| (about.mtime(), about.mtime_nsec()));
         let changed = changed.ok();
@@ -223,7 +220,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path();
         let (inbox, held) = InboxFolder::open(dir, Durability::Process).unwrap();
-        assert_eq!(held, InboxMessage::default());
+        assert_eq!(held, InboxUsage::default());
         for fresh in [Fresh::new, Fresh::named] {
             let before = fs::read_dir(dir).unwrap().count();
             let one = fresh(Arc::clone(&inbox)).unwrap();
@@ -241,7 +238,7 @@ mod tests {
             assert!(inbox.begin().unwrap().commit(bad).is_err(), "{bad}");
         }
         assert_eq!(names(dir), ["link", "link (2)", "song (2).ogg", "song.ogg"]);
-        assert_eq!(inbox.count().unwrap(), InboxMessage { files: 3, bytes: 10 });
+        assert_eq!(inbox.count().unwrap(), InboxUsage { files: 3, bytes: 10 });
     }
 
     #[test]

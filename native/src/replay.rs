@@ -1,4 +1,4 @@
-//! Replaying a tape from a file.
+//! Replaying a recording from a file.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -13,7 +13,7 @@ const CHUNK: usize = 4 << 20;
 /// A longer line cannot be a line of a tape.
 const LINE: usize = 64 << 20;
 
-/// Replays a tape and reports whether the node did the same. A tape that is
+/// Replays a recording and reports whether the node did the same. A recording that is
 /// damaged, truncated or of another version is not an error: the report says
 /// so.
 #[must_use]
@@ -23,10 +23,10 @@ pub fn bytes(tape: &[u8]) -> Report {
     replay.report().clone()
 }
 
-/// Replays a tape and reports whether the node did the same.
+/// Replays a recording and reports whether the node did the same.
 ///
 /// # Errors
-/// The file cannot be read. A tape that is damaged, truncated or of another
+/// The file cannot be read. A recording that is damaged, truncated or of another
 /// version is not an error: the report says so.
 pub fn file(path: &Path) -> io::Result<Report> {
     let mut file = File::open(path)?;

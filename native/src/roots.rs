@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::pins::{CertificatePin, PinVerifier, SeenPins};
 
-/// Why nobody could be checked.
+/// Why no server could be checked.
 #[derive(Debug, Clone, Error)]
 pub(crate) enum TrustError {
     /// The file that the user named cannot be read, or is no PEM.

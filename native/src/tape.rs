@@ -1,4 +1,4 @@
-//! The tape of a running servent: to a file, and kept in memory for the lab.
+//! The recording of a running servent: to a file, and kept in memory for the lab.
 //!
 //! Memory never makes the node's task wait, and the file only where that is
 //! wanted. Lines that the file cannot take in time are left out, and an
@@ -123,7 +123,7 @@ impl LineMemory {
     }
 }
 
-/// The tape that the node's task writes.
+/// The recording that the node's task writes.
 #[derive(Debug)]
 pub(crate) struct RecordingWriter {
     writer: RecordingLog,
@@ -144,7 +144,7 @@ struct FileTape {
 }
 
 impl RecordingWriter {
-    /// Begins a tape in a file, in memory, or both; `None` for neither.
+    /// Begins a recording in a file, in memory, or both; `None` for neither.
     ///
     /// # Errors
     /// The file cannot be created.
@@ -204,7 +204,7 @@ impl RecordingWriter {
         self.file.as_mut().map_or(0, |file| file.add(at, lines, &self.writer))
     }
 
-    /// Ends the tape and waits until all of it is in the file.
+    /// Ends the recording and waits until all of it is in the file.
     pub(crate) fn end(mut self, at: Instant) -> std::io::Result<()> {
         self.writer.checkpoint(at, &mut self.lines);
         let lines = std::mem::take(&mut self.lines);
@@ -289,7 +289,7 @@ impl FileTape {
     }
 }
 
-/// A tape contains the seed and every ticket, so nobody else may read it. An
+/// A recording contains the seed and every ticket, so no other user may read it. An
 /// existing file keeps its permissions.
 fn private(path: &Path) -> std::io::Result<File> {
     File::options().write(true).create(true).truncate(true).mode(0o600).open(path)

@@ -6,7 +6,7 @@ use servent_core::trace::replay::Replay;
 
 use super::*;
 
-/// A tape, the node it is of, and the time.
+/// A recording, the node it is of, and the time.
 struct Bench {
     tape: RecordingWriter,
     node: Node,

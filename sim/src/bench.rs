@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 use bytes::Bytes;
 use servent_core::id::Sha1;
 use servent_core::node::{
-    Config, DiskInput, FetchCommand, FileInfo, InboxEntry, Input, Node, NodeAnswer, NodeCommand,
+    Config, DiskInput, FetchCommand, FileInfo, Input, Node, NodeAnswer, NodeCommand, UnicastMessage,
 };
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
@@ -146,7 +146,7 @@ impl Bench {
             assert!(on, "{name} has no datagrams: set `datagrams` in its configuration");
         }
         self.must_be_up(node);
-        let message = InboxEntry { order: DeliveryOrder::InOrder, data: data.into() };
+        let message = UnicastMessage { order: DeliveryOrder::InOrder, data: data.into() };
         self.between(|world| world.send_message(node.0, to, message));
     }
 

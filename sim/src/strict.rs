@@ -1,4 +1,4 @@
-//! Strict parsing of limits and intervals in a scenario. On a tape an unknown
+//! Strict parsing of limits and intervals in a scenario. On a recording an unknown
 //! key comes from a later program and is skipped; here it is a mistake in the
 //! scenario, and refused.
 

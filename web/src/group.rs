@@ -31,7 +31,7 @@ impl Groups {
     }
 
     /// Who came to the line of the room's servent since an instant, in microseconds
-    /// since 1970, as a scenario with both rules; `null` when nobody did.
+    /// since 1970, as a scenario with both rules; `null` when no client did.
     ///
     /// # Errors
     /// When a value has no form in JavaScript.

@@ -9,7 +9,7 @@ use crate::value::{QueryResult, give, take};
 /// Seeds a goal is tried with, besides the lesson's own.
 const SEEDS: u64 = 20;
 
-/// A lesson. What is right in it is computed from a run whenever somebody
+/// A lesson. What is right in it is computed from a run whenever a student
 /// answers; nothing that is given to the page says so before.
 #[wasm_bindgen]
 pub struct Lesson {
@@ -80,7 +80,7 @@ impl Lesson {
         give(&self.of.grade(step as usize, &reply)?)
     }
 
-    /// What is right in a step, for whoever corrects answers on paper.
+    /// What is right in a step, for a teacher who corrects answers on paper.
     ///
     /// # Errors
     /// A sentence when nothing is asked there.

@@ -1,4 +1,4 @@
-//! The core in the browser and in Node: simulated worlds, tapes of servents to be
+//! The core in the browser and in Node: simulated worlds, recordings of servents to be
 //! replayed, and a servent in the page ([`Peer`]).
 //!
 //! [`World`] is a simulated world of any registered protocol; a class for each

@@ -165,7 +165,7 @@ fn tests(folder: &str, engine: &'static str) -> Result<Vec<Test>> {
     Ok(names.into_iter().map(|file| Test { file, engine }).collect())
 }
 
-/// The tape of a servent on real sockets, for the page to follow.
+/// The recording of a servent on real sockets, for the page to follow.
 fn real_trace() -> Result<PathBuf> {
     let kept = emptied("demo-for-browsers")?;
     Tool::new(paths::target().join("debug/servent"))

@@ -1,13 +1,13 @@
 //! A divided site: who leads which part of it.
 //!
-//! Every member looks at one board in the store: who is there, each with a beat
+//! Every member looks at one membership table in the store: who is there, each with a heartbeat
 //! that it counts up itself, and who holds the lease of which part. Looking is
 //! also how it says that it is there. A part belongs to the member that
-//! [`Partition::owner`] names among those that beat. Its owner takes it when nobody
-//! holds it, or when its holder has not beaten for [`Config::patience`]; a holder
+//! [`Partition::owner`] names among those with a heartbeat. Its owner takes it when no member
+//! holds it, or when its holder had no heartbeat for [`Config::patience`]; a holder
 //! that is no longer the owner stops serving it, has what it promised saved, and
 //! gives it back. As with a single lease, taking a part counts its number up, and
-//! the store lets nobody write with an older one.
+//! the store lets no member write with an older one.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -33,7 +33,7 @@ pub struct Board {
     pub parts: BTreeMap<Partition, Hold>,
 }
 
-/// A member on the board.
+/// A member in the membership table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MemberSeat {
     /// A process: drawn when it starts.
@@ -66,9 +66,10 @@ pub struct LeaseClaim {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Leader {
-    /// Nobody yet: it changes hands.
+    /// No member: it changes hands.
     #[default]
-    Nobody,
+    #[serde(rename = "nobody")] // Its name in recordings.
+    Vacant,
     /// This member.
     Us,
     /// The one at this address.
@@ -98,11 +99,11 @@ pub enum Input {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Output {
-    /// Count our beat up and read the board.
+    /// Count our heartbeat up and read the membership table.
     Look,
     /// Take these leases.
     Take(Vec<LeaseClaim>),
-    /// Say that nobody holds these parts any more.
+    /// Record that no member holds these partitions any more.
     Free(BTreeSet<Partition>),
     /// We lead these parts: what the store remembers of them is ours to keep.
     Lead(BTreeSet<Partition>),
@@ -111,9 +112,9 @@ pub enum Output {
     Hush(BTreeSet<Partition>),
     /// Who leads which part has changed, as far as we know: one for each part.
     Divide(Vec<Leader>),
-    /// We end, or must: give back everything and leave the board.
+    /// We end, or must: give back everything and leave the membership table.
     Leave,
-    /// A part that we led is somebody else's: we were taken for dead.
+    /// Another member has a partition that we led: we were taken for dead.
     Yield,
 }
 
@@ -133,7 +134,7 @@ pub enum Event {
         /// How that is known.
         why: String,
     },
-    /// A part that we led is somebody else's.
+    /// Another member has a partition that we led.
     Lost {
         /// The part.
         part: Partition,
@@ -146,7 +147,7 @@ pub struct Division {
     config: Config,
     us: Guid,
     at: SocketAddr,
-    /// The other members, what their beat was, and since when.
+    /// The other members, what their heartbeat was, and since when.
     others: BTreeMap<Guid, Other>,
     ours: BTreeMap<Partition, Ours>,
     /// Where those serve that are there, and whose each part is among them.
@@ -211,7 +212,7 @@ impl Division {
             fx.event(Event::Lost { part: *part });
             self.ours.clear();
             self.next = None;
-            // By looking it has said that it is there: nobody is to wait for it.
+            // By looking it has shown that it is there: no member has to wait for it.
             fx.output(Output::Leave);
             return fx.output(Output::Yield);
         }
@@ -260,10 +261,10 @@ impl Division {
         }
     }
 
-    /// Who is there: whoever has beaten within our patience.
+    /// The members that are there: those with a heartbeat within our patience.
     fn watch(&mut self, now: Instant, board: &Board, fx: &mut FxOf<Self>) {
         let blind = core::mem::take(&mut self.blind);
-        // Whoever was at our address before is not there any more.
+        // An earlier process at our address is not there any more.
         let other = |seat: &&MemberSeat| seat.id != self.us && seat.at != self.at;
         let seats = board.members.iter().filter(other);
         let mut others = BTreeMap::new();
@@ -290,7 +291,7 @@ impl Division {
         }
     }
 
-    /// Another member that beats. A lease of ours that we do not know of is one
+    /// Another member with a heartbeat. A lease of ours that we do not know of is one
     /// whose taking was not answered.
     fn is_there(&self, id: Guid) -> bool {
         self.others.get(&id).is_some_and(|other| other.there)
@@ -312,11 +313,11 @@ impl Division {
     fn tell(&mut self, board: &Board, fx: &mut FxOf<Self>) {
         let leader = |part: Partition| match self.ours.get(&part) {
             Some(Ours::Leads) => Leader::Us,
-            Some(Ours::Hushes | Ours::Quiet) => Leader::Nobody,
+            Some(Ours::Hushes | Ours::Quiet) => Leader::Vacant,
             None => {
                 let holder = board.parts.get(&part).and_then(|hold| hold.holder);
                 let other = holder.and_then(|holder| self.others.get(&holder));
-                other.filter(|other| other.there).map_or(Leader::Nobody, |one| Leader::At(one.at))
+                other.filter(|other| other.there).map_or(Leader::Vacant, |one| Leader::At(one.at))
             }
         };
         let division: Vec<Leader> = Partition::all().map(leader).collect();

@@ -1,10 +1,10 @@
 //! Who leads a site: a lease in a store that its servents share.
 //!
-//! One of them holds the lease and renews it by counting its beat up. The
-//! others look at it. None of them trusts a clock but its own: whoever has seen
-//! the same beat for a whole [`Config::patience`], and could look all the time,
+//! One of them holds the lease and renews it by counting its heartbeat up. The
+//! others look at it. None of them trusts a clock but its own: a member that has seen
+//! the same heartbeat for a whole [`Config::patience`], and could look all the time,
 //! takes the lease over. Taking it counts its fencing number up; the store lets
-//! nobody write with an older number, so a servent that was only slow does no
+//! no member write with an older number, so a servent that was only slow does no
 //! harm with what it still believes.
 
 use alloc::string::String;
@@ -29,7 +29,7 @@ pub struct Config {
     /// How often the others look at it.
     pub look: Duration,
     /// How long a lease that is not renewed is still respected. Several times
-    /// `beat`, because a beat may be late.
+    /// `beat`, because a heartbeat may be late.
     pub patience: Duration,
 }
 
@@ -64,7 +64,7 @@ pub enum Input {
     Taken(u64),
     /// [`Output::Renew`] has succeeded.
     Renewed,
-    /// The lease is somebody else's: taking it came too late, or the one that
+    /// Another member has the lease: taking it came too late, or the one that
     /// leads was replaced.
     Missed,
     /// The store cannot be asked.
@@ -81,9 +81,9 @@ pub enum Output {
     Look,
     /// Take it, if it is still as it was seen.
     Take(Seen),
-    /// Count its beat up, if it is still ours.
+    /// Count its heartbeat up, if it is still ours.
     Renew,
-    /// Say that nobody holds it any more.
+    /// Record that no member holds it any more.
     Free,
     /// We lead, with this number.
     Lead(u64),
@@ -95,7 +95,7 @@ pub enum Output {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// Somebody else leads, as far as can be seen.
+    /// Another member leads, as far as can be seen.
     StandsBy {
         /// The lease.
         seen: Seen,
@@ -107,7 +107,7 @@ pub enum Event {
         /// Why it may be taken.
         why: String,
     },
-    /// Somebody else was quicker, or has replaced us.
+    /// Another member was quicker, or has replaced us.
     Lost,
 }
 

@@ -1,7 +1,7 @@
 //! How the files of a site are divided: into a fixed number of parts by their
 //! keys, and the parts among the members by rendezvous hashing.
 //!
-//! Everybody computes the same answer from the addresses of the members alone,
+//! All members compute the same answer from the addresses of the members alone,
 //! and when a member comes or goes, only its own parts change hands.
 
 use core::hash::Hasher as _;
@@ -45,7 +45,7 @@ impl Partition {
     }
 
     /// Whose part it is among these members: the one whose address and the part
-    /// have the highest hash together. `None` when there is nobody.
+    /// have the highest hash together. `None` when there is no member.
     pub fn owner(self, members: impl Iterator<Item = SocketAddr>) -> Option<SocketAddr> {
         members.max_by_key(|at| (self.weight(*at), *at))
     }

@@ -158,7 +158,7 @@ fn who_cannot_look_takes_nothing_when_the_store_is_back() {
 }
 
 /// Members sleep and are cut off at random: at most one may write at any time,
-/// the numbers only grow, and somebody leads soon after the faults stop.
+/// the numbers only grow, and a member leads soon after the faults stop.
 #[test]
 fn drawn_worlds_have_one_writer_and_never_stay_without_a_leader() {
     for seed in 0..10_000_u64 {
@@ -178,7 +178,7 @@ fn drawn_worlds_have_one_writer_and_never_stay_without_a_leader() {
         world.cut = [world.now; MEMBERS].into();
         let config = Config::default();
         world.run(config.patience + config.beat + config.look + config.look + STEP);
-        assert!(world.writer().is_some(), "seed {seed}: nobody leads");
+        assert!(world.writer().is_some(), "seed {seed}: no member leads");
         let leading = world.members.iter().filter(|one| one.leads()).count();
         assert_eq!(leading, 1, "seed {seed}");
         let grows = world.leads.windows(2).all(|two| two[0].2 < two[1].2);

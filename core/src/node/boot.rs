@@ -17,7 +17,7 @@ const ABSENCE: Duration = Duration::from_secs(30);
 
 impl Node {
     /// Restores what the store remembered: places and slots first, then
-    /// downloads, then the timers of both, so that nobody is called back or
+    /// downloads, then the timers of both, so that no client is called back or
     /// asked before everything is in its place (PQ-12).
     pub(super) fn start(&mut self, restored: RestoredNode, fx: &mut NodeEffects) {
         if self.state != State::New {

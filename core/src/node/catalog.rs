@@ -154,7 +154,7 @@ impl Catalog {
     }
 
     /// Forgets that `at` has this file (`X-NAlt`), if the message comes from
-    /// that same address: nobody may remove others from the mesh.
+    /// that same address: no client may remove others from the mesh.
     pub(super) fn unlearn(&mut self, index: FileIndex, at: SocketAddr, teller: IpAddr) {
         if at.ip() != teller {
             return;

@@ -94,7 +94,7 @@ pub enum ConnEvent {
 }
 
 /// The minor version of HTTP/1 of a request: 0 or 1. It is no part of the digest
-/// of a tape, so that those recorded before it was told still agree.
+/// of a recording, so that those recorded before it was told still agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Minor(pub u8);
@@ -201,7 +201,7 @@ pub enum WorldEvent {
     Stalled,
     /// The node runs again after a stall.
     Resumed,
-    /// A firewall was closed, so that nobody can connect to the node, or opened
+    /// A firewall was closed, so that no host can connect to the node, or opened
     /// again.
     Firewall { closed: bool },
     /// Its clock is off by this many microseconds.
@@ -210,9 +210,9 @@ pub enum WorldEvent {
     User { action: String },
     /// It leads its site: it took the lease with this fencing number.
     Leads { fence: u64 },
-    /// It stands by until whoever leads the site is silent.
+    /// It stands by until the leader of the site is silent.
     StandsBy,
-    /// Somebody else leads the site: it writes nothing any more, and ends.
+    /// Another member leads the site: it writes nothing any more, and ends.
     Replaced,
     /// The store of the site has what it wrote with this fencing number: all
     /// that its records before number `until` decided.

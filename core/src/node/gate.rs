@@ -5,7 +5,7 @@
 //! A dial whose target turns out to be what it was said to be costs nothing.
 //! Failed dials are counted per target, per address over all its targets, and
 //! in total; a target or address with too many of them is not dialed for a
-//! while, and longer each time. So nobody can make us dial the same victim
+//! while, and longer each time. So no stranger can make us dial the same victim
 //! again and again, or scan for victims one after the other.
 
 use alloc::collections::BTreeMap;

@@ -50,7 +50,7 @@ impl Default for InboxLimits {
 
 /// What is in the inbox.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct InboxMessage {
+pub struct InboxUsage {
     /// Complete files.
     pub files: u32,
     /// Their bytes.

@@ -55,12 +55,12 @@ use alloc::vec::Vec;
 
 pub use self::config::{Config, NodeLimits};
 pub use self::event::{ConnEvent, Event, Minor, Misuse, NodeLimit, WorldEvent};
-pub use self::inbox::{Arriving, InboxLimits, InboxMessage, InboxView};
+pub use self::inbox::{Arriving, InboxLimits, InboxUsage, InboxView};
 pub use self::io::{
     ConnInput, ConnOutput, DiskInput, FetchCommand, FetchInput, FetchOutput, FileInfo, FileRef,
-    HostRow, HttpCommand, InboxEntry, Input, MessageCommand, MessageInput, MessageOutput,
-    NodeAnswer, NodeCommand, NodeOp, Output, OverlayCommand, PathNews, RestoredNode, RunBit,
-    SearchHit, ServiceName, SiteInput,
+    HostRow, HttpCommand, Input, MessageCommand, MessageInput, MessageOutput, NodeAnswer,
+    NodeCommand, NodeOp, Output, OverlayCommand, PathNews, RestoredNode, RunBit, SearchHit,
+    ServiceName, SiteInput, UnicastMessage,
 };
 pub use self::overlay::Config as OverlayConfig;
 pub use self::view::{Card, NodeView, QueueView, ReservedSlot, SlotCard};

@@ -35,9 +35,9 @@ pub struct NodeView {
 pub struct QueueView {
     /// Upload slots.
     pub slots: u32,
-    /// How whoever waits is told when to ask.
+    /// How waiting clients are told when to ask.
     pub policy: QueuePolicy,
-    /// Slots that nobody uses.
+    /// Slots that no client uses.
     pub free: u32,
     /// Places in the queue, in total.
     pub length: u32,

@@ -28,7 +28,7 @@ pub struct Config {
     /// Uploads that may run at once.
     pub slots: u32,
     /// The share of one address (an IPv6 /64 network is one): the slots it may
-    /// hold while others wait. 0: half of all slots, rounded up. While nobody
+    /// hold while others wait. 0: half of all slots, rounded up. While no other client
     /// else wants a slot it may hold more; a client that comes then is served
     /// beside it, so that for a while the number of uploads exceeds `slots` by
     /// what the address holds beyond its share.
@@ -90,7 +90,7 @@ pub struct Config {
     /// How long a slot waits for the next file of a turn on the same connection.
     pub turn_hold: Duration,
     /// Maximum number of ranges in one stay in a slot; then the client goes to
-    /// the end of the queue, so that nobody can stay forever by never
+    /// the end of the queue, so that no client can stay forever by never
     /// requesting the end of a file.
     pub ranges_per_slot: u32,
     /// Broken transfers in one stay in a slot that do not cost the slot
@@ -104,9 +104,9 @@ pub struct Config {
     pub calls_per_ip: u32,
     /// Calls in total within one second.
     pub calls_per_second: u32,
-    /// Requests of one address within a minute until it counts as hammering.
+    /// Requests of one address within a minute until it exceeds its rate limit.
     pub hammer_requests: u32,
-    /// How long a hammering address is refused.
+    /// How long an address beyond its rate limit is refused.
     pub hammer_pause: Duration,
     /// Maximum number of addresses whose requests are counted.
     pub hammer_table: u32,

@@ -37,7 +37,7 @@ pub enum Event {
     },
     /// Its request is held: it is answered when there is a slot, or at `until`.
     Held { ticket: Guid, position: u32, length: u32, until: Instant },
-    /// It is among the first for whom a slot is free.
+    /// It is among the first, and a slot is free for each of these.
     Entitled { ticket: Guid },
     /// It did not ask by its deadline while a slot was reserved for it: the
     /// slot is reserved for the next present client.
@@ -77,7 +77,7 @@ pub enum Event {
     /// Its file belongs to another servent of the site from now on, which keeps
     /// the place. `uploads`: what is being sent is sent to its end here.
     Released { ticket: Guid, uploads: bool },
-    /// Whoever waits is told by another rule when to ask, from now on.
+    /// Waiting clients are told by another rule when to ask, from now on.
     Policy { policy: QueuePolicy },
 }
 

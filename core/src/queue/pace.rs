@@ -16,7 +16,7 @@ pub(crate) const REMANENCE: Duration = Duration::from_secs(300);
 pub(crate) const LIFETIME_SLACK: Duration = Duration::from_secs(60);
 /// `Retry-After` of a plain 503: the longest that passive clients get.
 pub(crate) const BUSY_RETRY: Duration = PASSIVE_RETRY_MAX;
-/// The same for whoever finds all places of its address taken: they are given
+/// The same for a client that finds all places of its address taken: they are given
 /// up one by one, much sooner than a whole line.
 pub(super) const ADDRESS_RETRY: Duration = Duration::from_secs(30);
 

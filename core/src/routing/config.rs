@@ -85,10 +85,10 @@ pub struct Config {
     pub relayed_query: u32,
     /// Maximum payload bytes of a hit that is forwarded.
     pub relayed_hit: u32,
-    /// Maximum number of hits for one query of somebody else that one neighbour
+    /// Maximum number of hits for one query of another servent that one neighbour
     /// may send (RT-21).
     pub hits_per_query: u32,
-    /// Maximum bytes of the hits for one query of somebody else that one
+    /// Maximum bytes of the hits for one query of another servent that one
     /// neighbour may send (RT-21).
     pub hit_bytes_per_query: u32,
     /// Maximum bytes given to the host for one neighbour and not sent yet.
@@ -121,7 +121,7 @@ pub struct Config {
     /// Maximum number of entries of a neighbour's keyword table.
     pub keyword_entries: u32,
     /// How many keyword tables and changes of its table a neighbour may send at
-    /// once; whoever goes on sending more is disconnected. Zero: no limit.
+    /// once; a neighbour that goes on sending more is disconnected. Zero: no limit.
     pub tables_at_once: u32,
     /// The time in which it may send one more.
     pub tables_every: Duration,

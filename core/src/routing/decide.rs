@@ -311,7 +311,7 @@ impl Router {
     }
 
     /// Remembers the route to a servent (RT-3), unless another one is alive:
-    /// whoever claims another's id does not get its pushes.
+    /// a servent that claims another's id does not get its pushes.
     fn learn(
         &mut self,
         now: Instant,

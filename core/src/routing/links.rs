@@ -135,7 +135,7 @@ pub(super) struct NeighbourLinks {
     /// How many times each slot was used before.
     used: Vec<u32>,
     /// Like a quota this stays with the slot, so that to connect again gives
-    /// nobody more.
+    /// no more.
     paces: Vec<Paces>,
     by_conn: BTreeMap<ConnId, u32>,
     /// Slots in use, in order.
@@ -348,6 +348,6 @@ mod tests {
         assert!(links.tells(now, 0, even), "tables are counted apart");
         let all = Even { at_once: 0, ..even };
         assert!((0..9).all(|_| links.asks(now, 0, all)), "no limit");
-        assert!(!links.asks(now, 7, even), "nobody is there");
+        assert!(!links.asks(now, 7, even), "no neighbour is there");
     }
 }

@@ -42,7 +42,7 @@
 //! `generation`, `memory`, `route` are the tables; `links`, `flow` the
 //! neighbours; `judge` decides on the kinds that are forwarded, `pings` handles
 //! those that are not; `peers` exchanges what concerns two neighbours only;
-//! `pushes` limits whom we connect to for strangers; `proxies` handles push
+//! `pushes` limits the hosts we connect to for strangers; `proxies` handles push
 //! proxies; `own` sends our own messages.
 
 mod clause;

@@ -1,4 +1,4 @@
-//! Pushes for us: limits whom strangers make us connect to.
+//! Pushes for us: limits the hosts that strangers make us connect to.
 
 use alloc::collections::BTreeMap;
 use core::net::IpAddr;

@@ -5,7 +5,7 @@ use core::num::NonZeroU32;
 /// Bits of a slot's number.
 const SLOT: u32 = 12;
 /// A number that no slot has.
-const NOBODY: u32 = (1 << SLOT) - 1;
+const NO_SLOT: u32 = (1 << SLOT) - 1;
 
 /// A route back. A slot that is used again gets a new number of use, so nothing
 /// for its predecessor ever reaches the next user, and closing a connection
@@ -30,8 +30,8 @@ impl Route {
 
     /// Its slot; `None` for ourselves.
     pub(super) const fn slot(self) -> Option<u32> {
-        let slot = self.0.get() & NOBODY;
-        if slot == NOBODY { None } else { Some(slot) }
+        let slot = self.0.get() & NO_SLOT;
+        if slot == NO_SLOT { None } else { Some(slot) }
     }
 
     /// Stores any non-zero number, for tables that hold numbers.

@@ -84,7 +84,7 @@ pub struct Config {
     pub port_change: Duration,
     /// How long a piece is taken to need until the first one has been seen.
     pub piece_time: Duration,
-    /// How long somebody who connects has to say which file it wants before we
+    /// How long a client that connects has to say which file it wants before we
     /// hang up.
     pub register_timeout: Duration,
     /// Clients at once; one more is refused. Each keeps a connection, so more than
@@ -104,7 +104,7 @@ pub struct Config {
     /// Files that one client may take at once.
     pub files_per_client: u32,
     /// Say in the trace with each choice of a client how it was made, for the lab
-    /// and for whoever wonders. Every choice then looks at every client: off for
+    /// and for readers who wonder. Every choice then looks at every client: off for
     /// large swarms.
     pub explain: bool,
 }

@@ -27,7 +27,7 @@ pub fn credit(account: &CreditAccount, ratio: u32, config: &Config) -> i64 {
     } else {
         0
     };
-    // A lower ratio takes nobody's free piece away.
+    // A lower ratio takes no client's free piece away.
     let free = if account.free { free.max(config.free_pieces.into()) } else { free };
     let earned = (u128::from(account.uploads) * u128::from(ratio) / 1_000) as i64;
     let given = (free + account.grants) as i64 + earned;

@@ -96,7 +96,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The file an event is about, to be given the number it has for somebody who
+    /// The file an event is about, to be given the number it has for a client that
     /// has several coordinators.
     pub(crate) const fn file_mut(&mut self) -> Option<&mut FileNo> {
         use Event as E;
@@ -199,7 +199,7 @@ pub struct Funnel {
     /// Of those of the chosen mode, stalled ones (SW-18).
     pub stalled: u32,
     /// Pieces that the chosen uploader could send (SW-21); from the source,
-    /// pieces that nobody has (SW-16).
+    /// pieces that no client has (SW-16).
     pub pieces: u32,
     /// Of these, pieces as rare as the chosen one (SW-21).
     pub rarest: u32,
@@ -242,10 +242,10 @@ pub enum Failure {
     DownloaderLeft,
     /// The downloader did not report in time (SW-25).
     DownloaderSilent,
-    /// The uploader did not report in time: the piece stays, nobody is credited
+    /// The uploader did not report in time: the piece stays, no client is credited
     /// (SW-25).
     UploaderSilent,
-    /// Nobody's: the downloader has got the piece by another way.
+    /// Neither's: the downloader has got the piece by another way.
     Elsewhere,
 }
 

@@ -14,7 +14,7 @@ use crate::wire::pdtp::{Hash, PdtpMessage, Text};
 /// A file that the coordinator manages.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FileSpec {
-    /// The URL by which everybody names it.
+    /// The URL by which all clients name it.
     pub url: Text,
     /// Its size in bytes.
     pub size: u64,

@@ -2,7 +2,7 @@
 //! restarts (SW-8).
 //!
 //! A row is kept for [`Config::purge`] after its clients have left, so that
-//! nobody gets a second free piece by coming again. All clients of one address
+//! no client gets a second free piece by coming again. All clients of one address
 //! share a row, and so do all hosts of an IPv6 /64 network.
 
 use alloc::collections::BTreeMap;
@@ -81,7 +81,7 @@ impl LedgerEntry {
     }
 
     /// Counts a failure; further ones of the same reporter count less, so that
-    /// one liar cannot convict anybody.
+    /// one liar cannot convict a client.
     pub(super) fn blame(&mut self, reporter: IpAddr) {
         let reporters = &mut self.row.reporters;
         let full = reporters.len() >= REPORTERS;

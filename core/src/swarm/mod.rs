@@ -1,5 +1,5 @@
-//! The swarm: a coordinator decides who sends which piece of a file to whom, so
-//! that all are served soon and nobody only downloads.
+//! The swarm: a coordinator decides which client sends which piece of a file to which other, so
+//! that all are served soon and no client only downloads.
 //!
 //! A client registers, says which pieces it wants ([`PdtpMessage::Request`]) and
 //! which it has, and is told by the coordinator, piece by piece, to download
@@ -12,14 +12,14 @@
 //! The order of selection (SW-14 to SW-21): a piece that failed comes before
 //! all others, and never from a peer that failed it. An active client, one that
 //! accepts connections, is served by passive ones first, because those can
-//! serve nobody else; a passive client only by active ones. Among those,
+//! serve no other; a passive client only by active ones. Among those,
 //! stalled ones come first, the longest stalled at the head; then the fastest.
 //! What no peer can provide comes from the source.
 //!
 //! Two policies share all of that. [`SwarmPolicy::Seed2004`] does no more, and
-//! deadlocks: everybody who could upload is stalled, and nobody with credit
+//! deadlocks: every client that could upload is stalled, and none with credit
 //! needs their pieces. [`SwarmPolicy::Adaptive`] adds that no upload slot stays idle
-//! that somebody could use (a client without credit gets a *grant*), that the
+//! that a client could use (a client without credit gets a *grant*), that the
 //! source first sends pieces that no peer has, that the rarest piece is chosen,
 //! and that the ratio and the number of concurrent transfers follow
 //! measurements.

@@ -116,7 +116,7 @@ impl Rarity {
         None
     }
 
-    /// A random needed piece that nobody has or is downloading.
+    /// A random needed piece that no client has or is downloading.
     pub(super) fn unseen(&self, need: &PieceSet, rng: &mut Rng) -> Option<u32> {
         let to = self.begin(1);
         let turn = rng.below(to.into()) as u32;
@@ -124,7 +124,7 @@ impl Rarity {
         places.find_map(|at| Some(self.order[at as usize]).filter(|piece| need.contains(*piece)))
     }
 
-    /// True when there may be a piece that nobody has.
+    /// True when there may be a piece that no client has.
     pub(super) fn has_unseen(&self) -> bool {
         self.begin(1) > 0
     }

@@ -1,4 +1,4 @@
-//! A tape re-executed once more for a picture, with every message as an event.
+//! A recording re-executed once more for a picture, with every message as an event.
 
 use super::player::Player;
 use super::tape::Start;
@@ -17,7 +17,7 @@ pub struct ReplayStep<'a> {
     pub input: Option<&'a Input>,
     /// What came of it, in order.
     pub effects: &'a [Effect<Output, Event>],
-    /// Records on the tape before it.
+    /// Records on the recording before it.
     records: u64,
 }
 
@@ -34,7 +34,7 @@ impl ReplayStep<'_> {
     }
 
     /// Its events, each with the number of its record; one that is not on the
-    /// tape has that of the record before it.
+    /// recording has that of the record before it.
     pub fn events(&self) -> impl Iterator<Item = (u64, &Event)> {
         self.numbered().filter_map(|(record, effect)| match effect {
             Effect::Event(event) => Some((record, event)),
@@ -67,7 +67,7 @@ const fn is_traced(event: &Event) -> bool {
     }
 }
 
-/// The node of a tape, as far as it has been re-executed.
+/// The node of a recording, as far as it has been re-executed.
 #[derive(Debug, Clone)]
 pub struct Again {
     node: Node,
@@ -96,7 +96,7 @@ impl Again {
         &self.node
     }
 
-    /// Re-executes what is new on the tape; false when there is nothing.
+    /// Re-executes what is new on the recording; false when there is nothing.
     pub fn go_on(&mut self, player: &Player, mut see: impl FnMut(&ReplayStep<'_>)) -> bool {
         let (before, mut fx) = (self.done, Fx::new());
         while let Some((at, input)) = player.given(self.done) {

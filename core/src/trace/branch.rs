@@ -1,7 +1,7 @@
-//! What if: the node of a tape, given one thing less, later or twice.
+//! What if: the node of a recording, given one thing less, later or twice.
 //!
 //! Everything else it is given is what stands on the tape. What the machines at
-//! the other ends would have answered instead, nobody recorded: a branch shows
+//! the other ends would have answered instead is not recorded: a branch shows
 //! what this node would have decided with what it got.
 
 use alloc::collections::BTreeMap;
@@ -21,7 +21,7 @@ use crate::node::{
 };
 use crate::time::{Duration, Instant};
 
-/// A change of one of a tape's inputs.
+/// A change of one of a recording's inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputChange {
     /// A datagram is lost, a connection breaks instead, one that was opened never
@@ -68,7 +68,7 @@ pub const fn is_open(input: &Input, change: InputChange) -> bool {
     }
 }
 
-/// The tape as it would be with this change; `None` when there is no such input,
+/// The recording as it would be with this change; `None` when there is no such input,
 /// or it cannot be changed so.
 #[must_use]
 pub fn altered(player: &Player, place: BranchPoint, change: InputChange) -> Option<Player> {
@@ -91,7 +91,7 @@ pub fn altered(player: &Player, place: BranchPoint, change: InputChange) -> Opti
 }
 
 /// Messages and bytes that the application of a peer's messages was given, took
-/// on the tape, and has taken here: it cannot take what it was not given.
+/// on the recording, and has taken here: it cannot take what it was not given.
 #[derive(Default)]
 struct Taking {
     given: [u64; 2],
@@ -124,7 +124,7 @@ struct Run {
     branch: Player,
     fx: Fx<Output, Event>,
     last: Instant,
-    /// What comes later than on the tape, in order.
+    /// What comes later than on the recording, in order.
     late: BTreeMap<(Instant, usize), Input>,
     /// How much was ever late.
     delayed: usize,
@@ -178,7 +178,7 @@ impl Run {
         self.hand_over();
     }
 
-    /// The application takes messages, as on the tape, but for those that it has
+    /// The application takes messages, as on the recording, but for those that it has
     /// not been given so far.
     fn take(&mut self, at: Instant) {
         let due: Vec<(SocketAddr, [u64; 2])> =
@@ -264,7 +264,7 @@ impl Run {
         self.late_until(at);
         self.timers_until(at);
         match input {
-            // A timer that only the tape's node had is not run here.
+            // A timer that only the recording's node had is not run here.
             None => {
                 if self.node.poll_timeout().is_some_and(|(due, _)| due <= at) {
                     self.same(at, None);
@@ -319,7 +319,7 @@ impl Run {
     }
 
     /// Timers that only this node has run when they are due. Those that the
-    /// tape's node has as well run when they ran there: a real timer is a
+    /// recording's node has as well run when they ran there: a real timer is a
     /// little late, and what is the same on both must not differ by that.
     fn timers_until(&mut self, at: Instant) {
         loop {
@@ -334,7 +334,7 @@ impl Run {
         }
     }
 
-    /// To where the tape ends, or a little further for what is late.
+    /// To where the recording ends, or a little further for what is late.
     fn finish(mut self, end: Instant) -> Player {
         self.tape = None;
         self.late_until(Instant::from_micros(u64::MAX));

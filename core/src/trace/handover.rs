@@ -53,7 +53,7 @@ impl Handover {
                 Queue::Started { ticket, .. } => {
                     told.remove(ticket);
                     let idle = freed.take().map_or(Duration::ZERO, |(free, soonest)| {
-                        // Nobody was waiting, so nobody could have been served.
+                        // No client was waiting, so none could have been served.
                         soonest.map_or(*at, |may| (may + question).max(free)).since(free)
                     });
                     first.get_or_insert(*at);

@@ -1,4 +1,4 @@
-//! A tape with a cursor: its records, and the node re-executed up to any
+//! A recording with a cursor: its records, and the node re-executed up to any
 //! instant.
 
 use alloc::boxed::Box;
@@ -25,7 +25,7 @@ enum NodeStep {
     Timeout,
 }
 
-/// A tape, as far as it has been read, with a cursor.
+/// A recording, as far as it has been read, with a cursor.
 #[derive(Debug, Clone, Default)]
 pub struct Player {
     /// The start line, once it was read.
@@ -185,7 +185,7 @@ impl Player {
         self.records.get(i).map(|(_, r)| r)
     }
 
-    /// The index of the record with this number: a tape that lost lines has
+    /// The index of the record with this number: a recording that lost lines has
     /// fewer records than numbers.
     #[must_use]
     pub fn index_of(&self, seq: u64) -> Option<usize> {

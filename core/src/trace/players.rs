@@ -1,20 +1,20 @@
-//! A recording of several nodes: their tapes in one file, one behind the other.
+//! A recording of several nodes: their recordings in one file, one behind the other.
 
 use alloc::vec::Vec;
 
 use super::player::Player;
 use super::qlog::Split;
 
-/// How the header of a tape begins, see [`super::qlog::header`].
+/// How the header of a recording begins, see [`super::qlog::header`].
 const HEADER: &[u8] = b"{\"file_schema\"";
 
-/// True when a file begins as a tape does.
+/// True when a file begins as a recording does.
 #[must_use]
 pub fn is_tape(file: &[u8]) -> bool {
     Split::new(file).next().is_some_and(|line| line.starts_with(HEADER))
 }
 
-/// Where each tape of a file begins, and where the last one ends. What stands
+/// Where each recording of a file begins, and where the last one ends. What stands
 /// before the first header belongs to the first tape.
 #[must_use]
 pub fn tapes(file: &[u8]) -> Vec<&[u8]> {
@@ -57,7 +57,7 @@ impl Players {
         self.partial = rest.to_vec();
     }
 
-    /// The players, in the order of their tapes; the end of a last line that has
+    /// The players, in the order of their recordings; the end of a last line that has
     /// none is left out.
     #[must_use]
     pub fn all(self) -> Vec<Player> {

@@ -1,9 +1,9 @@
-//! qlog as JSON text sequences: the format of tapes.
+//! qlog as JSON text sequences: the format of recordings.
 //!
 //! A file is a sequence of 0x1E, a JSON object and a newline. The header has
 //! the keys of both qlog generations: older viewers look for `qlog_format`,
 //! newer ones for `file_schema`. Times are given twice: `time` in milliseconds
-//! since the tape began, for viewers, and `us` in `data`, exact, for us.
+//! since the recording began, for viewers, and `us` in `data`, exact, for us.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;

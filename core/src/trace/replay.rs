@@ -1,4 +1,4 @@
-//! Re-executes a tape: the same inputs at the same instants must lead to the
+//! Re-executes a recording: the same inputs at the same instants must lead to the
 //! same effects, or the replay reports where they no longer do.
 
 use alloc::string::String;
@@ -25,7 +25,7 @@ pub struct Report {
     pub verified: u64,
     /// Checkpoints compared.
     pub checkpoints: u64,
-    /// The first checkpoint that differed: the run diverged from the tape
+    /// The first checkpoint that differed: the run diverged from the recording
     /// between the checkpoint before it and this instant.
     pub diverged_at: Option<Instant>,
     /// The last instant that was verified.
@@ -34,7 +34,7 @@ pub struct Report {
     pub gap_at: Option<Instant>,
     /// Why inputs are missing.
     pub gap_why: Option<String>,
-    /// The version of the tape, when this code cannot re-execute it.
+    /// The version of the recording, when this code cannot re-execute it.
     pub unknown_version: Option<u64>,
     /// Lines that could not be parsed.
     pub damaged: u64,
@@ -43,7 +43,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// True for a tape that is whole and was run again as it was recorded.
+    /// True for a recording that is whole and was run again as it was recorded.
     #[must_use]
     pub const fn is_sound(&self) -> bool {
         let foreign = self.unknown_version.is_some() || self.name.is_none();
@@ -52,7 +52,7 @@ impl Report {
     }
 }
 
-/// Re-executes the tape of one node, line by line.
+/// Re-executes the recording of one node, line by line.
 ///
 /// ```
 /// use servent_core::trace::qlog::{self, Split};

@@ -1,6 +1,6 @@
-//! The tape: everything a node was given, and the events it emitted.
+//! The recording: everything a node was given, and the events it emitted.
 //!
-//! A tape is enough to run the node again anywhere: its configuration, its
+//! A recording is enough to run the node again anywhere: its configuration, its
 //! seed, and every input with its instant. Every [`CHECKPOINT`] inputs it
 //! records the digest of the run so far, so that a replay can verify itself.
 
@@ -19,7 +19,7 @@ use crate::id::ConnId;
 use crate::node::{Config, Input, Output};
 use crate::time::Instant;
 
-/// The version of the tape this code writes, and the only one it re-executes.
+/// The version of the recording this code writes, and the only one it re-executes.
 #[doc(hidden)]
 pub const VERSION: u32 = 3;
 /// Inputs and timeouts between two checkpoints.
@@ -28,7 +28,7 @@ pub const CHECKPOINT: u64 = 64;
 /// The start line of a tape.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
-    /// The tape's version, [`VERSION`] when written.
+    /// The recording's version, [`VERSION`] when written.
     pub version: u32,
     /// The version of the core that wrote it.
     pub core: String,
@@ -52,7 +52,7 @@ impl Start {
     }
 }
 
-/// One line of a tape, parsed.
+/// One line of a recording, parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant)] // Read, fed and dropped one at a time.
 #[doc(hidden)]
@@ -132,7 +132,7 @@ impl RunningDigest {
     }
 }
 
-/// Writes a tape, line by line, without framing (see [`qlog::frame`]).
+/// Writes a recording, line by line, without framing (see [`qlog::frame`]).
 ///
 /// For every input: [`RecordingLog::input`] (or [`RecordingLog::timeout`]), then the
 /// node's `handle`, then [`RecordingLog::effects`].
@@ -174,7 +174,7 @@ pub struct RecordingLog {
 }
 
 impl RecordingLog {
-    /// Starts a tape at `at`, writing the header and the start line.
+    /// Starts a recording at `at`, writing the header and the start line.
     #[must_use]
     pub fn new(at: Instant, start: Start, lines: &mut Vec<String>) -> Self {
         lines.push(qlog::header(&start.name, at));
@@ -236,7 +236,7 @@ impl RecordingLog {
     }
 
     /// Inputs were lost, for example because the disk is full: from here on the
-    /// tape can be shown, but not re-executed.
+    /// recording can be shown, but not re-executed.
     pub fn gap(&mut self, at: Instant, why: &str, lines: &mut Vec<String>) {
         let data = qlog::GapLine { us: at, why: why.into() };
         lines.push(qlog::line(at, self.reference, "servent:gap", &data));

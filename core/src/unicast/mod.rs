@@ -36,7 +36,7 @@
 //!
 //! **Address validation.** A connection id is random and only compared. A first
 //! message opens a window at once, unless another connection of that address is
-//! open: then it must carry the token of our request, so that nobody who merely
+//! open: then it must carry the token of our request, so that no host that merely
 //! forges that source address can end the open one. With [`Config::prove`] this
 //! is required of every peer, and nothing is remembered before (`proof`). A
 //! peer that spoke first, and has shown neither a token nor an id of ours, is
@@ -503,7 +503,7 @@ fn payload_bytes(block: &ConnBlock) -> usize {
 }
 
 /// The token a peer has to send back: the same on every machine, and known to
-/// nobody else.
+/// no other.
 fn token(key: &Key, peer: SocketAddr, conn: UnicastConnId) -> u64 {
     let mut hasher = key.build_hasher();
     match peer.ip() {

@@ -1,6 +1,6 @@
 //! Address validation: peers that have not proven their address.
 //!
-//! Anybody can forge the source address of a datagram. So an unknown peer gets
+//! Any host can forge the source address of a datagram. So an unknown peer gets
 //! a token, which is derived from its address and our key, and must send it
 //! back with its first message. Nothing is remembered about it until then, and
 //! our answer is shorter than what it sent.

@@ -1,7 +1,7 @@
 //! Peers that change their address (PA-9).
 //!
 //! A datagram of a known connection from another address proves nothing:
-//! anybody may have copied it. So that address is sent a challenge, which is
+//! any host may have copied it. So that address is sent a challenge, which is
 //! derived from it and our key, so that nothing is remembered; what comes back
 //! proves that the peer is there now. Until then nothing is accepted from there,
 //! and nothing longer is sent than what came.

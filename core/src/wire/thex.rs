@@ -121,7 +121,7 @@ fn record(message: &mut Vec<u8>, start: [u8; 2], (id, kind): (&str, &str), data:
 }
 
 /// Type and data of the first record, and the rest. Chunked records are not
-/// supported; nobody sends them.
+/// supported; no program sends them.
 fn next(message: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let (head, mut rest) = message.split_first_chunk::<HEAD>()?;
     let (version, chunked) = (head[0] >> 3, head[0] & 1 == 1);

@@ -183,7 +183,7 @@ fn in_bytes(input: Input, damage: Option<usize>) -> node::Input {
         Input::Send { peer: to, payload: data, order } => {
             NodeCommand::Messages(MessageCommand::Send {
                 to,
-                messages: vec![node::InboxEntry { order, data }],
+                messages: vec![node::UnicastMessage { order, data }],
             })
         }
         Input::Taken { peer: from, messages, bytes } => {

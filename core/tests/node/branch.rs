@@ -1,4 +1,4 @@
-//! What if: a tape with one input changed. What is not changed stays as it was,
+//! What if: a recording with one input changed. What is not changed stays as it was,
 //! to the last record.
 
 use std::net::SocketAddr;
@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::id::ConnId;
 use servent_core::node::{
-    Config, ConnInput, InboxEntry, Input, MessageCommand, MessageInput, MessageOutput, Node,
-    NodeCommand, Output, RestoredNode,
+    Config, ConnInput, Input, MessageCommand, MessageInput, MessageOutput, Node, NodeCommand,
+    Output, RestoredNode, UnicastMessage,
 };
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::NodeId;
@@ -101,7 +101,7 @@ fn messages() -> Player {
     let [from, to] = [1, 2].map(|n| SocketAddr::from(([10, 0, 0, n], 7_000)));
     for n in 0..20_u8 {
         let data = vec![n; 500].into();
-        let message = InboxEntry { order: DeliveryOrder::InOrder, data };
+        let message = UnicastMessage { order: DeliveryOrder::InOrder, data };
         let mut sent = one.give(Input::Command(NodeCommand::Messages(MessageCommand::Send {
             to,
             messages: [message].into(),

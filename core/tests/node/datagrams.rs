@@ -1,5 +1,5 @@
 //! A node's messages over datagrams: what the service makes of batches, what
-//! two nodes tell each other over a bad link, and that a tape of it is the
+//! two nodes tell each other over a bad link, and that a recording of it is the
 //! same run again.
 
 use std::collections::VecDeque;
@@ -7,8 +7,8 @@ use std::net::SocketAddr;
 
 use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::node::{
-    Config, ConnEvent, InboxEntry, Input, MessageCommand, MessageInput, MessageOutput, Node,
-    NodeAnswer, NodeCommand, Output, RestoredNode, ServiceName,
+    Config, ConnEvent, Input, MessageCommand, MessageInput, MessageOutput, Node, NodeAnswer,
+    NodeCommand, Output, RestoredNode, ServiceName, UnicastMessage,
 };
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
@@ -29,11 +29,11 @@ fn config(unicast: unicast::Config) -> Config {
     Config { datagrams: Some(unicast), ..Config::default() }
 }
 
-fn message(data: impl Into<UnicastPayload>) -> InboxEntry {
-    InboxEntry { order: DeliveryOrder::InOrder, data: data.into() }
+fn message(data: impl Into<UnicastPayload>) -> UnicastMessage {
+    UnicastMessage { order: DeliveryOrder::InOrder, data: data.into() }
 }
 
-/// A node, its tape, and what it has asked for.
+/// A node, its recording, and what it has asked for.
 struct Host {
     at: SocketAddr,
     node: Node,
@@ -87,14 +87,14 @@ impl Host {
         }
     }
 
-    fn send(&mut self, now: Instant, to: SocketAddr, messages: Vec<InboxEntry>) {
+    fn send(&mut self, now: Instant, to: SocketAddr, messages: Vec<UnicastMessage>) {
         self.give(
             now,
             Input::Command(NodeCommand::Messages(MessageCommand::Send { to, messages })),
         );
     }
 
-    /// The tape, ended, run again.
+    /// The recording, ended, run again.
     fn replay(mut self, now: Instant) -> Replay {
         self.writer.checkpoint(now, &mut self.lines);
         let mut replay = Replay::new();
@@ -295,8 +295,8 @@ fn every_input_of_the_service_comes_back_from_its_line() {
     let [to, from, peer] = [at(1), "[::1]:7".parse().unwrap(), at(3)];
     let data = UnicastPayload::from_static(b"\x00\xff");
     let messages = vec![
-        InboxEntry { order: DeliveryOrder::AtOnce, data: data.clone() },
-        InboxEntry { order: DeliveryOrder::InOrder, data: UnicastPayload::new() },
+        UnicastMessage { order: DeliveryOrder::AtOnce, data: data.clone() },
+        UnicastMessage { order: DeliveryOrder::InOrder, data: UnicastPayload::new() },
     ];
     let mut lines = Vec::new();
     let start = Start::new(NodeId(0), "one", SEED, config(Default::default()));

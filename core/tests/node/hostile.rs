@@ -13,7 +13,7 @@ use servent_core::engine::{Effect, Engine, Fx};
 use servent_core::id::{ConnId, FetchId, FileIndex, Guid, Sha1};
 use servent_core::node::{
     ConnInput, ConnOutput, DialError, DiskInput, DownloadSource, FetchCommand, FetchInput,
-    FileInfo, Get, HttpCommand, InboxMessage, Input, Node, NodeCommand, Output, RunBit, SiteInput,
+    FileInfo, Get, HttpCommand, InboxUsage, Input, Node, NodeCommand, Output, RunBit, SiteInput,
     StoreError,
 };
 use servent_core::queue::FileKey;
@@ -60,7 +60,7 @@ fn words() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// The last number there is comes from nobody but a forger of tapes.
+/// The last number there is comes from nobody but a forger of recordings.
 fn conn() -> impl Strategy<Value = ConnId> {
     prop_oneof![30 => 0..14u64, 1 => Just(u64::MAX)].prop_map(ConnId)
 }
@@ -121,7 +121,7 @@ fn happening() -> impl Strategy<Value = Result<Input, u64>> {
         2 => (conn(), number.clone()).prop_map(|(conn, bytes)| Ok(Input::Connection(conn, ConnInput::Stored { bytes }))),
         1 => (conn(), number).prop_map(|(conn, bytes)| Ok(Input::Connection(conn, ConnInput::Backlog { bytes }))),
         1 => (0..3u32, 0..9u64).prop_map(|(files, bytes)| {
-            Ok(Input::Disk(DiskInput::Inbox { held: (files > 0).then_some(InboxMessage { files, bytes }) }))
+            Ok(Input::Disk(DiskInput::Inbox { held: (files > 0).then_some(InboxUsage { files, bytes }) }))
         }),
         1 => conn().prop_map(|conn| Ok(Input::Connection(conn, ConnInput::Kept { name: "a".into() }))),
         1 => conn().prop_map(|conn| Ok(Input::Connection(conn, ConnInput::BodyEnded { unread: Vec::new() }))),
@@ -234,7 +234,7 @@ impl Manners {
 
 fn started() -> Node {
     let mut host = Host::new(config(), &[1_000, 10]);
-    host.input(Input::Disk(DiskInput::Inbox { held: Some(InboxMessage::default()) }));
+    host.input(Input::Disk(DiskInput::Inbox { held: Some(InboxUsage::default()) }));
     host.node
 }
 

@@ -24,7 +24,7 @@ fn part() -> Partition {
 }
 
 fn leaders(its: Leader) -> Input {
-    let of = |one: Partition| if one == part() { its } else { Leader::Nobody };
+    let of = |one: Partition| if one == part() { its } else { Leader::Vacant };
     Input::Site(SiteInput::Divided { leaders: Partition::all().map(of).collect() })
 }
 
@@ -36,7 +36,7 @@ fn leads(queue: Vec<StoredEntry>) -> Input {
 fn member() -> Host {
     let mut host = Host::new(config(), &[200_000]);
     host.stalled = true;
-    host.input(leaders(Leader::Nobody));
+    host.input(leaders(Leader::Vacant));
     host.input(leads(Vec::new()));
     host
 }
@@ -79,7 +79,7 @@ fn st_4_a_request_at_the_wrong_member_hears_where_to_ask() {
 #[test]
 fn st_4_while_a_part_changes_hands_nothing_is_promised() {
     // That it is ours is only said: its places are not here yet.
-    for its in [Leader::Nobody, Leader::Us] {
+    for its in [Leader::Vacant, Leader::Us] {
         let mut host = Host::new(config(), &[200_000]);
         host.input(leaders(its));
         for dialect in ["", AQ, PQ] {
@@ -103,7 +103,7 @@ fn st_4_a_place_moves_with_its_part_and_keeps_its_order() {
     assert_eq!(one.ops.len(), before, "the rows are another's now");
     assert_eq!(one.node.view(1, 9).queue.length, 0);
     // The other one has a client of its own, of a part that it has always led.
-    two.input(leaders(Leader::Nobody));
+    two.input(leaders(Leader::Vacant));
     two.input(leads(rows(&one)));
     for (n, id) in places.iter().enumerate() {
         let conn = two.accept(&format!("9.9.9.{}:2", n + 2));
@@ -129,7 +129,7 @@ fn st_4_order_survives_a_second_move() {
     for n in 10..30 {
         two.ask(&format!("9.9.9.{n}:1"), PQ); // Its numbers are ahead.
     }
-    two.input(leaders(Leader::Nobody));
+    two.input(leaders(Leader::Vacant));
     two.ops.clear();
     two.input(leads(rows(&one)));
     // One of them asks before the next move, the others do not.
@@ -161,7 +161,7 @@ fn st_4_a_request_that_is_held_hears_where_to_ask() {
     config.queue.policy = QueuePolicy::Adaptive;
     let mut one = Host::new(config, &[200_000]);
     one.stalled = true;
-    one.input(leaders(Leader::Nobody));
+    one.input(leaders(Leader::Vacant));
     one.input(leads(Vec::new()));
     one.ask("9.9.9.1:1", PQ);
     let (plain, reply) = one.ask("9.9.9.2:1", "");

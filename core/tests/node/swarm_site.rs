@@ -26,7 +26,7 @@ fn part() -> Partition {
 
 /// Who leads that part; nobody leads another one.
 fn leaders(its: Leader) -> Input {
-    let of = |one: Partition| if one == part() { its } else { Leader::Nobody };
+    let of = |one: Partition| if one == part() { its } else { Leader::Vacant };
     Input::Site(SiteInput::Divided { leaders: Partition::all().map(of).collect() })
 }
 
@@ -37,7 +37,7 @@ fn leads(parts: impl Iterator<Item = Partition>) -> Input {
 /// A member that has the film, and leads nothing.
 fn member(world: &mut World, bytes: &[u8]) -> (usize, SocketAddr) {
     let number = world.start(coordinator(), RestoredNode::default());
-    world.give(number, leaders(Leader::Nobody));
+    world.give(number, leaders(Leader::Vacant));
     world.serve(number, bytes, 4_096);
     (number, world.hosts[number].at)
 }
@@ -114,7 +114,7 @@ fn st_4_a_swarm_has_one_leader_and_its_clients_find_the_next_one() {
     let of = |one: Partition| match one {
         one if one == part() => Leader::Us,
         one if one == third => Leader::At(beside),
-        _ => Leader::Nobody,
+        _ => Leader::Vacant,
     };
     world
         .give(one, Input::Site(SiteInput::Divided { leaders: Partition::all().map(of).collect() }));
@@ -131,7 +131,7 @@ fn st_4_a_swarm_has_one_leader_and_its_clients_find_the_next_one() {
     let remembered = accounts(&world, one);
     let given: u64 = remembered.iter().map(|account| account.row.uploads).sum();
     assert!(given > 0 && remembered.len() == 3, "{remembered:?}");
-    world.give(two, leaders(Leader::Nobody));
+    world.give(two, leaders(Leader::Vacant));
     world.give(two, Input::Swarm(swarm::Input::Accounts { accounts: remembered.clone() }));
     world.give(two, leads([part()].into_iter()));
     world.until(MINUTES, |world| clients.iter().all(|client| world.is_whole(*client)));
@@ -235,7 +235,7 @@ fn st_4_whoever_asks_between_two_leaders_comes_again() {
     world.give(one, leads([part()].into_iter()));
     world.until(MINUTES, |world| held(world, early) > 2);
     // It goes, and comes back.
-    world.give(one, leaders(Leader::Nobody));
+    world.give(one, leaders(Leader::Vacant));
     let remembered = accounts(&world, one);
     assert!(!remembered.is_empty());
     world.give(one, Input::Swarm(swarm::Input::Accounts { accounts: remembered }));

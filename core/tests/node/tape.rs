@@ -1,4 +1,4 @@
-//! The tape: what is written can be read, and a replay notices every way in
+//! The recording: what is written can be read, and a replay notices every way in
 //! which it is not the same run.
 
 use servent_core::engine::{Effect, Engine, Fx};
@@ -40,7 +40,7 @@ fn inputs(n: u64) -> Vec<Input> {
     list
 }
 
-/// A tape of a real node that is given these inputs, one a second.
+/// A recording of a real node that is given these inputs, one a second.
 fn tape(inputs: Vec<Input>) -> Vec<String> {
     let mut lines = Vec::new();
     let start = Start::new(NodeId(0), "alpha", 7, Config::default());
@@ -156,7 +156,7 @@ fn a_damaged_line_ends_the_claim() {
     assert!(report.gap_at.is_some());
 }
 
-/// The tape as a file, cut into its lines again.
+/// The recording as a file, cut into its lines again.
 fn through_a_file(lines: &[String]) -> Replay {
     let file: String = lines.iter().map(|line| qlog::frame(line)).collect();
     let mut replay = Replay::new();

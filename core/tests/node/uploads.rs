@@ -5,14 +5,14 @@ use crate::node_support;
 use node_support::{Host, config, header, status};
 use servent_core::id::ConnId;
 use servent_core::node::{
-    Config, ConnInput, ConnOutput, DiskInput, InboxLimits, InboxMessage, Input, NodeAnswer,
+    Config, ConnInput, ConnOutput, DiskInput, InboxLimits, InboxUsage, Input, NodeAnswer,
     NodeLimit, Output, StoreError,
 };
 use servent_core::time::Duration;
 
 fn host(inbox: InboxLimits) -> Host {
     let mut host = Host::new(Config { inbox, ..config() }, &[1_000]);
-    host.input(Input::Disk(DiskInput::Inbox { held: Some(InboxMessage { files: 1, bytes: 100 }) }));
+    host.input(Input::Disk(DiskInput::Inbox { held: Some(InboxUsage { files: 1, bytes: 100 }) }));
     host
 }
 
@@ -94,7 +94,7 @@ fn every_limit_holds_and_is_said() {
         host.input(Input::Disk(DiskInput::Inbox { held: Some(held) }));
         host
     };
-    let held = |files, bytes| InboxMessage { files, bytes };
+    let held = |files, bytes| InboxUsage { files, bytes };
     for (held, limits, name, body, wanted, limit) in [
         (held(0, 0), limits(), "a", 501, 413, NodeLimit::InboxFile),
         (held(4, 9), limits(), "a", 1, 507, NodeLimit::InboxFiles),

@@ -69,10 +69,13 @@ fn line(access: &Access) -> String {
     let mut line = String::new();
     let bytes = access.bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string());
     let agent = access.agent.as_deref().unwrap_or("-");
+    // A blank would end the name.
+    let user = access.user.as_deref().unwrap_or("-").escape_default().to_string();
     let _ = writeln!(
         line,
-        "{} - - [{}] \"{} {} HTTP/1.{}\" {} {bytes} \"-\" \"{}\"",
+        "{} - {} [{}] \"{} {} HTTP/1.{}\" {} {bytes} \"-\" \"{}\"",
         host(access.peer),
+        user.replace(' ', "\\u{20}"),
         date(access.at),
         access.method.escape_default(),
         access.target.escape_default(),
@@ -109,6 +112,7 @@ mod tests {
             minor: 1,
             range: None,
             agent: Some("curl/8.5".into()),
+            user: None,
             status: 206,
             bytes: Some(10),
             took: Duration::from_secs(2),
@@ -123,6 +127,8 @@ mod tests {
         assert_eq!(line(&access()), wanted);
         let broken = Access { bytes: None, agent: None, ..access() };
         assert!(line(&broken).ends_with("206 - \"-\" \"-\"\n"));
+        let ann = Access { user: Some("ann lee".into()), ..access() };
+        assert!(line(&ann).starts_with("10.0.0.7 - ann\\u{20}lee [22/Nov/2026"), "{}", line(&ann));
     }
 
     #[test]

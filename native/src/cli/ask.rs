@@ -24,7 +24,7 @@ struct Unanswered;
 
 impl Drop for Unanswered {
     fn drop(&mut self) {
-        let _ = writeln!(io::stderr()); // Nobody sees it then.
+        let _ = writeln!(io::stderr()); // It is not seen then.
     }
 }
 
@@ -70,15 +70,15 @@ impl Person {
     pub(crate) async fn ask(&self, question: &str) -> Option<String> {
         let mut lines = self.lines.lock().await;
         while lines.try_recv().is_ok() {} // Lines typed earlier are no answer.
-        // Without standard error nobody sees the question and nobody answers.
+        // Without standard error the user does not see the question, nor answer it.
         let _ = write!(io::stderr(), "{} ", Lines(question));
         let unanswered = Unanswered;
         let line = lines.recv().await.flatten()?;
-        std::mem::forget(unanswered); // The line was ended by whoever answered.
+        std::mem::forget(unanswered); // The user's answer has ended the line.
         Some(line)
     }
 
-    /// Asks a yes-or-no question; `None` when nobody answers it.
+    /// Asks a yes-or-no question; `None` when the user does not answer it.
     pub(crate) async fn agrees(&self, question: &str) -> Option<bool> {
         let answer = self.ask(&format!("{question} [y/N]")).await?;
         Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))

@@ -19,7 +19,7 @@ pub(crate) struct CodeArgs {
     /// Read the code from this file.
     #[arg(long, value_name = "FILE", conflicts_with = "open")]
     code_file: Option<PathBuf>,
-    /// No code: anybody may take part, and everybody on the way can read it.
+    /// No code: any peer may take part, and every host on the way can read it.
     #[arg(long)]
     pub(crate) open: bool,
 }
@@ -32,7 +32,7 @@ impl CodeArgs {
         }
         if let Some(typed) = typed {
             tracing::warn!(
-                "everybody on this machine can read the command line and so the code: \
+                "every user of this machine can read the command line and so the code: \
                  SERVENT_CODE or --code-file keeps it to you"
             );
             return code(typed, "--code").map(Some);

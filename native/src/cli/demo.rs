@@ -130,7 +130,7 @@ fn sum_up(arguments: &DemoArgs, folder: &Path, summary: &DemoSummary) -> Result<
         let highest = summary.positions.last().copied().unwrap_or(0);
         print(format!(
             "{}, {} verified, {}\nlongest line {highest}, a freed slot taken after {gap} (median), \
-             slots used {}.{} % of the time somebody waited\nreplay of the busy servent's trace: {}\n",
+             slots used {}.{} % of the time a client waited\nreplay of the busy servent's trace: {}\n",
             count(summary.transfers, "download"),
             summary.verified,
             bytes(summary.bytes),

@@ -30,7 +30,7 @@ pub(super) async fn resolve(to: &str, options: &EndpointOptions) -> Result<Socke
     Ok(answering.map_or(found[0], |(at, ())| at))
 }
 
-/// Ends well if somebody answers there.
+/// Ends well if a peer answers there.
 async fn answers(at: SocketAddr, options: &EndpointOptions) -> Result<(), ()> {
     let options = EndpointOptions {
         only: Some(at),

@@ -78,7 +78,7 @@ struct AddDownloadArgs {
     who: LoginArgs,
 }
 
-/// Ask nobody for these downloads until `resume`, over restarts too.
+/// Ask no server for these downloads until `resume`, over restarts too.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent downloads pause 3 4")]
@@ -114,7 +114,7 @@ struct RemoveDownloadArgs {
 
 pub(crate) fn run(common: &Common, arguments: &DownloadsArgs) -> Result<(), Failure> {
     let mut config = common.config()?;
-    // A folder that nobody answers for is said soon.
+    // A folder that no server answers for is reported soon.
     get::be_patient(&mut config.settings.node.fetch, false);
     let control = ControlClient::for_state(&config.settings.state);
     let list = DownloadsAction::List(ListDownloadsArgs::default());
@@ -230,7 +230,7 @@ fn begun<N: Display>(
 /// The request to the servent.
 async fn wish(wanted: &RequestedFile) -> Result<Get, Failure> {
     if wanted.places.is_empty() {
-        return Err(Failure::usage("a push:// address is good as long as somebody waits for it")
+        return Err(Failure::usage("a push:// address is good as long as a command waits for it")
             .next("take it with `servent get`"));
     }
     let sha1: Option<Sha1> = wanted.sha1;

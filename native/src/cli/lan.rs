@@ -58,7 +58,7 @@ impl Drop for Lan {
     fn drop(&mut self) {
         // Then others need not wait for our record to expire.
         if let Some(gone) = self.name.as_ref().and_then(|name| self.daemon.unregister(name).ok()) {
-            let _ = gone.recv_timeout(GOODBYE); // Nobody need receive it.
+            let _ = gone.recv_timeout(GOODBYE); // No reply is needed.
         }
         let _ = self.daemon.shutdown(); // It may have ended.
     }

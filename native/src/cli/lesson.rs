@@ -51,7 +51,7 @@ struct Check {
 
 /// Print what happens in the world of a step, by the names that predicates use.
 ///
-/// A line for each event: when, its name, whose it is, whom else it is about,
+/// A line for each event: when, its name, its node, the other node it is about,
 /// its fields. The totals stand at the end.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:

@@ -17,7 +17,7 @@ use crate::exit::Failure;
 use crate::lab::{self, Hub, LabDoor, Live, PageOrigin, Readers, Traces};
 use crate::progress::Reporter;
 
-/// Where somebody may watch.
+/// Where the user may watch.
 #[derive(Debug, Args)]
 pub(crate) struct LiveFlags {
     /// Serve the lab here and show what happens as it happens, such as

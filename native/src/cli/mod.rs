@@ -12,6 +12,7 @@ mod dial;
 mod downloads;
 #[cfg(test)]
 mod examples_tests;
+mod failed;
 mod get;
 mod lab_cmd;
 mod lan;
@@ -52,13 +53,13 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use servent::DamagedState;
-use servent_core::text::Lines;
 use tracing_subscriber::EnvFilter;
 
+use self::failed::FactOutput;
 use crate::config::file::Raw;
 use crate::config::{Builder, Config};
 use crate::exit::{EXIT_CODES, Failure};
-use crate::progress::ErrorAboveBars;
+use crate::progress::{ErrorAboveBars, above_bars, eprint_line};
 
 /// A peer-to-peer servent whose every decision can be replayed.
 #[derive(Debug, Parser)]
@@ -189,24 +190,57 @@ impl Common {
 
 /// Reads the command line. A variable that is set to nothing is not set, as for other
 /// programs: the name of a file is never empty.
-fn parse(words: impl Iterator<Item = OsString>, file: Option<&OsStr>) -> Cli {
+fn parse(words: impl Iterator<Item = OsString>, file: Option<&OsStr>) -> (Cli, FactOutput) {
     let mut command = Cli::command();
     if file.is_some_and(OsStr::is_empty) {
         command = command.mut_arg("config", |argument| argument.env(None));
     }
-    let read = command.try_get_matches_from(words).and_then(|read| Cli::from_arg_matches(&read));
-    read.unwrap_or_else(|why| why.exit())
+    let words: Vec<OsString> = words.collect();
+    let read = command.try_get_matches_from_mut(&words);
+    let read = read.and_then(|read| {
+        let output = FactOutput::from_matches(&read);
+        Ok((Cli::from_arg_matches(&read)?, output))
+    });
+    read.unwrap_or_else(|why| {
+        // A usage line made from what was typed would name options only because they
+        // were given.
+        let whole = with_whole_usage(command).try_get_matches_from(&words);
+        let why = whole.err().unwrap_or(why);
+        if why.use_stderr() && words.iter().any(|word| word == "--json") {
+            let text = why.to_string();
+            let what = text.lines().next().unwrap_or_default();
+            let what = what.strip_prefix("error: ").unwrap_or(what);
+            failed::print(&Failure::usage(what));
+        }
+        why.exit()
+    })
+}
+
+/// The same command, whose errors show the usage line of its help.
+fn with_whole_usage(mut command: clap::Command) -> clap::Command {
+    command.build();
+    with_own_usage(command)
+}
+
+/// Sets the usage line of a command, and of those below it, to what it is without any
+/// arguments given.
+fn with_own_usage(mut command: clap::Command) -> clap::Command {
+    let usage = command.render_usage().to_string();
+    let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage).to_owned();
+    command.override_usage(usage).mut_subcommands(with_own_usage)
 }
 
 /// Runs the program.
 pub(crate) fn run() -> ExitCode {
-    let cli = parse(std::env::args_os(), std::env::var_os("SERVENT_CONFIG").as_deref());
+    let (cli, output) = parse(std::env::args_os(), std::env::var_os("SERVENT_CONFIG").as_deref());
     cli.common.log();
     match dispatch(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            let said = failure.to_string();
-            let _ = writeln!(io::stderr(), "servent: {}", Lines(&said));
+            if output.takes_failure() {
+                failed::print(&failure);
+            }
+            eprint_line(&format!("servent: {failure}"));
             ExitCode::from(failure.exit as u8)
         }
     }
@@ -246,10 +280,14 @@ pub(crate) fn command() -> clap::Command {
     Cli::command()
 }
 
-/// Writes to standard output; a closed pipe is no error.
+/// Writes to standard output, above the bars of a terminal; a closed pipe is no error.
 pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_ref()).and_then(|()| out.flush()) {
+    failed::note_printed();
+    let written = above_bars(|| {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_ref()).and_then(|()| out.flush())
+    });
+    match written {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::file("write to", std::path::Path::new("standard output"), &e))
         }
@@ -259,6 +297,21 @@ pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn an_error_shows_the_usage_of_the_help() {
+        let usage = |words: &[&str]| {
+            let command = super::with_whole_usage(super::command());
+            let why = command.try_get_matches_from(words).unwrap_err().to_string();
+            why.lines().find(|line| line.starts_with("Usage: ")).unwrap().to_owned()
+        };
+        let whole = "Usage: servent get [OPTIONS] [URL]...";
+        assert_eq!(usage(&["servent", "get", "--nonsense"]), whole);
+        assert_eq!(usage(&["servent", "get", "-o", "f", "--lan", "--nonsense"]), whole);
+        assert!(
+            usage(&["servent", "swarm", "get", "--bad"]).starts_with("Usage: servent swarm get")
+        );
+    }
+
     #[test]
     fn the_command_line_is_consistent() {
         super::command().debug_assert();

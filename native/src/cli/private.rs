@@ -26,7 +26,7 @@ pub(super) struct Private {
     #[arg(long, conflicts_with = "tls")]
     tls_self_made: bool,
     /// Serve only who knows this name and the password; no part in the overlay
-    /// either. Without --tls both are sent for everybody on the way to read.
+    /// either. Without --tls both can be read by every host on the way.
     #[arg(long, value_name = "NAME", requires = "password_file")]
     user: Option<String>,
     /// The first line of this file is the password, or its Argon2 hash as
@@ -85,7 +85,7 @@ pub(super) fn identity(settings: &Settings) -> Result<Option<KnownIdentity>, Fai
     Ok(Some(known))
 }
 
-/// The name and password that clients need; `None` when everybody is served.
+/// The name and password that clients need; `None` when all are served.
 pub(super) fn password(settings: &Settings) -> Result<Option<Password>, Failure> {
     let (user, file) = match (&settings.user, &settings.password_file) {
         (Some(user), Some(file)) => (user, file),

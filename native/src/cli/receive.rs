@@ -51,16 +51,16 @@ const GOODBYE: Duration = Duration::from_millis(400);
 /// arrived whole and checked; nothing is overwritten. What is there already,
 /// whole or in part, is not sent again.
 ///
-/// It shows a code of three words, to be told to whoever is to send. Without it
-/// nobody can send, or read and change what is sent; a few wrong ones are
+/// Prints a three-word code. Give it to the sender. Without the code
+/// no peer can send, or read and change what is sent; a few wrong ones are
 /// refused, then all for a minute.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent receive -o inbox/                 every sender's files and folders, each asked about
-  servent receive -o inbox/ --yes           without asking whoever knows the code
+  servent receive -o inbox/ --yes           without asking: the code is enough
   SERVENT_CODE=ocean-pepper-violin servent receive -o inbox/
                                             a code of your own
-  servent receive -o inbox/ --open --yes    whatever anybody sends
+  servent receive -o inbox/ --open --yes    whatever any sender sends
   servent receive -o song.ogg               one file
   servent receive --from 10.0.0.7 -o inbox/
                                             what `servent send --to 3` gives to three
@@ -72,8 +72,8 @@ pub(crate) struct ReceiveArgs {
     /// Listen here; port 0 takes any free one. Usually [::]:6348, IPv4 too.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
-    /// Take what `servent send --to N` gives there, together with the others
-    /// whom it is for; the code is the one that it shows.
+    /// Take what `servent send --to N` gives there, together with the other
+    /// receivers; the code is the one that it shows.
     #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["listen", "once", "lab"])]
     from: Option<String>,
     /// Write this file, or files into this folder.
@@ -119,7 +119,7 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
     let code = arguments.given.code(typed.and_then(Option::as_deref))?;
     let person = match Person::present() {
         person if !arguments.yes && person.is_some() => person,
-        None if !arguments.yes && code.is_none() && typed.is_none() => return Err(nobody()),
+        None if !arguments.yes && code.is_none() && typed.is_none() => return Err(no_terminal()),
         _ => None,
     };
     let (door, made) = door(code, arguments.given.open)?;
@@ -164,7 +164,7 @@ impl ReceiveArgs {
             InboxPlace::Folder(folder) => {
                 Some(Arc::new(Quota::new(folder.clone(), self.inbox_limit)))
             }
-            InboxPlace::Output | InboxPlace::File(_) => None,
+            InboxPlace::Output | InboxPlace::Device(_) | InboxPlace::File(_) => None,
         }
     }
 }
@@ -184,7 +184,7 @@ fn join(
     }
     let person = if arguments.yes { None } else { Person::present() };
     if person.is_none() && !arguments.yes && arguments.given.open {
-        return Err(nobody());
+        return Err(no_terminal());
     }
     let quota = arguments.quota(&place);
     let taking = Taking { place, quota, person, settings: &settings, reporter };
@@ -216,9 +216,9 @@ fn door(
 }
 
 /// There is no terminal to ask on before anything is written.
-fn nobody() -> Failure {
+fn no_terminal() -> Failure {
     Failure::usage("there is no terminal on which to ask whether to take what is sent").next(
-        "add --code to take it from whoever knows the code, or --yes to take it without asking",
+        "add --code to take it from senders who know the code, or --yes to take it without asking",
     )
 }
 
@@ -232,6 +232,9 @@ fn place(output: Option<&Path>) -> Result<InboxPlace, Failure> {
     if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
         std::fs::create_dir_all(path).map_err(|e| Failure::file("make", path, &e))?;
         return Ok(InboxPlace::Folder(path.to_owned()));
+    }
+    if path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+        return Ok(InboxPlace::Device(path.to_owned()));
     }
     if path.symlink_metadata().is_ok() {
         let what = format!("{} is there already", path.display());
@@ -281,7 +284,7 @@ impl Receiver {
         let handle = endpoint.servent().clone();
         let _lab = lab.map(|lab| lab.serve(("receive", "unicast"), handle, &self.reporter));
         if let Some(code) = made {
-            self.reporter.show(&format!("the code is {code}: tell it to whoever is to send"));
+            self.reporter.show(&format!("the code is {code}: give it to the sender"));
         }
         let (mut greeted, mut running) = (JoinSet::new(), JoinSet::new());
         let mut interrupted = false;
@@ -359,7 +362,7 @@ impl Receiver {
             }
             Err(why) => {
                 let why = why.to_string();
-                tracing::info!(why = %Shown(&why), "somebody else spoke");
+                tracing::info!(why = %Shown(&why), "a peer that is no sender");
             }
         }
     }
@@ -458,7 +461,7 @@ impl Receiver {
                 return Err(Failure::new(Exit::Network, not(&format!(": {}", Shown(&why)))));
             }
             () = self.questions.withdrawn() => {
-                transfer.refuse("the receiver was stopped before anybody agreed").await;
+                transfer.refuse("the receiver was stopped before its user agreed").await;
                 let why = ": the question was withdrawn, and nothing was written";
                 return Err(Failure::new(Exit::Interrupted, not(why)));
             }
@@ -472,13 +475,16 @@ impl Receiver {
                 Err(Failure::new(Exit::Failed, not("")))
             }
             None => {
-                transfer.refuse("nobody answered at the receiver").await;
-                Err(Failure::new(Exit::Failed, not(": nobody answered, and nothing was written")))
+                transfer.refuse("the user of the receiver did not answer").await;
+                Err(Failure::new(
+                    Exit::Failed,
+                    not(": the question was not answered, and nothing was written"),
+                ))
             }
         }
     }
 
-    /// The user stops it. Whoever waits for an answer is told that there is
+    /// The user stops it. A sender that waits for an answer is told that there is
     /// none; what is under way ends with the endpoint.
     async fn stopped(&self, running: &mut JoinSet<Result<(), Failure>>) -> Result<(), Failure> {
         let (asked, under_way) = (self.questions.withdraw(), self.questions.agreed.count());
@@ -505,7 +511,7 @@ impl Receiver {
         }
         match (under_way, asked, self.once) {
             (0, 0, false) => Ok(()),
-            (0, 0, true) => Err(Failure::new(Exit::Interrupted, "stopped before anybody sent")),
+            (0, 0, true) => Err(Failure::new(Exit::Interrupted, "stopped before a sender came")),
             (0, asked, _) => Err(Failure::new(
                 Exit::Interrupted,
                 format!("stopped with {} unanswered; nothing was written", count(asked as u64, "question")),

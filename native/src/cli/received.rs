@@ -1,14 +1,12 @@
 //! What `share --accept` says of the files that visitors upload.
 
-use std::io::Write as _;
-
-use indicatif::ProgressBar;
 use serde_json::json;
 use servent_core::node::{InboxView, NodeAnswer};
 use servent_core::text::Shown;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
+use super::print;
 use super::share::told;
 use crate::config::Settings;
 use crate::exit::Failure;
@@ -25,11 +23,7 @@ pub(super) fn announce(voice: Voice, settings: &Settings) -> Result<(), Failure>
 }
 
 /// Says every file that a visitor has uploaded.
-pub(super) async fn tell(
-    mut answers: Receiver<NodeAnswer>,
-    voice: Voice,
-    bar: Option<ProgressBar>,
-) {
+pub(super) async fn tell(mut answers: Receiver<NodeAnswer>, voice: Voice) {
     loop {
         let (name, size, from) = match answers.recv().await {
             Ok(NodeAnswer::Received { name, bytes, from }) => (name, bytes, from),
@@ -44,11 +38,8 @@ pub(super) async fn tell(
             }
             _ => format!("received {}, {}, from {}", Shown(&name), bytes(size), from.ip()),
         };
-        match &bar {
-            Some(bar) => bar.println(line),
-            // A closed pipe does not stop the servent.
-            None => drop(writeln!(std::io::stdout(), "{line}")),
-        }
+        // A closed pipe does not stop the servent.
+        drop(print(format!("{line}\n")));
     }
 }
 

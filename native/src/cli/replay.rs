@@ -4,15 +4,18 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use servent_core::text::Lines;
+use servent_core::trace::players::tapes;
 use servent_core::trace::replay::Report;
 
+use super::room::VerifiedRoom;
 use super::{Common, print};
 use crate::exit::{Exit, Failure};
 
 /// Run a recorded trace again and compare every checkpoint.
 ///
 /// The inputs in the trace are given to a fresh node; at each checkpoint its
-/// fingerprint must be the recorded one.
+/// digest must be the recorded one. A file with the recordings of several nodes,
+/// such as that of a room, gets a line for each of them.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent share pub --trace run.sqlog          record
@@ -31,6 +34,11 @@ pub(crate) struct ReplayArgs {
 pub(crate) fn run(_common: &Common, arguments: &ReplayArgs) -> Result<(), Failure> {
     let path = &arguments.trace;
     let bytes = read(path)?;
+    if tapes(&bytes).len() > 1 {
+        let room = VerifiedRoom::replay(&bytes);
+        room.print(arguments.json)?;
+        return room.judge(path);
+    }
     let report = &servent::replay::bytes(&bytes);
     let judgement = require_verified(path, report);
     if arguments.json {

@@ -2,6 +2,7 @@
 
 mod browse;
 mod group;
+mod last;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -19,6 +20,8 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
 
 use self::group::{FoundFiles, Sort};
+pub(crate) use self::last::expand;
+use self::last::{NumberedHits, met, remember};
 use super::control::ControlClient;
 use super::lan::Lan;
 use super::start::{TraceFlag, make, runtime};
@@ -32,20 +35,27 @@ use crate::signal::Signals;
 const SEARCH: u32 = 1;
 /// How many hosts known from earlier are asked.
 const CACHED: usize = 16;
+/// A search ends when nothing has come for this long after every peer was asked: two
+/// steps in which a neighbour asks further ones on our behalf (RT-18).
+const SETTLED: Duration = Duration::from_secs(5);
+/// How often it is looked whether every peer was asked.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Ask an overlay for files; prints hits as they come in.
 ///
-/// Every word has to be in the name, in any order; three letters or more stand
-/// for every word that begins with them. `urn:sha1:` asks for one file by its hash.
-/// Each line ends with what `servent get`
-/// takes. Ends when nothing new has come for a while, or with Ctrl-C.
-/// `--browse` asks a single servent for everything it shares instead.
+/// Every word has to be in the name, in any order, with or without accents; three
+/// letters or more stand for every word that begins with them. `urn:sha1:` asks for
+/// one file by its hash. `servent get 3` takes the hit with that number; each line
+/// ends with the address of the file. Ends when every peer was asked and nothing more
+/// comes, or with Ctrl-C. `--browse` asks a single servent for everything it shares
+/// instead.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent search gnutella protocol               through the servent that runs here, or
-                                                 others it has heard of before
+                                                 peers that it has met before
+  servent get 3                                  downloads the third hit
   servent search gnutella protocol --peer 10.0.0.7:6346
-  servent search ogg --sort sources              each file once, with everybody who has it
+  servent search ogg --sort sources              each file once, with all its sources
   servent search ogg --lan                       in the local network
   servent search ogg --peer 10.0.0.7:6346 --json --wait 30
   servent search --browse 10.0.0.7:6346          everything that one servent shares")]
@@ -54,15 +64,15 @@ pub(crate) struct SearchArgs {
     #[arg(value_name = "WORD", required_unless_present = "browse")]
     words: Vec<String>,
     /// List what this servent shares; of it only what has the words, if any.
-    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["peer", "lan", "wait", "trace"])]
+    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["peer", "lan", "wait", "trace"])]
     browse: Option<String>,
-    /// Join the overlay here; several are possible.
-    #[arg(long, value_name = "HOST:PORT")]
+    /// Join the overlay here, usually at port 6346; several are possible.
+    #[arg(long, value_name = "HOST[:PORT]")]
     peer: Vec<String>,
     /// Find servents of the local network to ask.
     #[arg(long)]
     lan: bool,
-    /// End when nothing new has come for so many seconds.
+    /// End at the latest when nothing new has come for so many seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     wait: u64,
     /// Print nothing before the end, then every file once, with all its
@@ -83,7 +93,9 @@ pub(crate) fn run(common: &Common, arguments: &SearchArgs) -> Result<(), Failure
     let voice = Voice::new(arguments.json, common.quiet);
     if let Some(name) = &arguments.browse {
         let agent = &config.settings.node.agent;
-        return runtime()?.block_on(browse::browse(agent, arguments, name, voice));
+        let hits = NumberedHits::in_state(&config.settings.state);
+        make(&config.settings.state)?;
+        return runtime()?.block_on(browse::browse(agent, arguments, (name, hits), voice));
     }
     let words = arguments.words.join(" ");
     if servent_core::wire::gnutella::words(&words).next().is_none() {
@@ -107,9 +119,14 @@ pub(crate) async fn peers(names: &[String]) -> Result<Vec<SocketAddr>, Failure> 
     Ok(found)
 }
 
-/// Whom to connect to: the named peers; else the servent that runs with our
-/// state, which has neighbours; else the hosts it knew when it last ran.
-async fn whom(config: &Config, named: &[String], lan: bool) -> Result<Vec<SocketAddr>, Failure> {
+/// The peers to connect to: the named ones; else the servent that runs with our
+/// state, which has neighbours; else the hosts it knew when it last ran, and the peers
+/// that earlier searches met.
+async fn peers_to_ask(
+    config: &Config,
+    named: &[String],
+    lan: bool,
+) -> Result<Vec<SocketAddr>, Failure> {
     if !named.is_empty() || lan {
         return peers(named).await;
     }
@@ -122,11 +139,13 @@ async fn whom(config: &Config, named: &[String], lan: bool) -> Result<Vec<Socket
             return Ok(here);
         }
     }
-    let known = known_hosts(state, CACHED).map_err(StartError::from)?;
+    let mut known = known_hosts(state, CACHED).map_err(StartError::from)?;
+    known.extend(met(state));
+    known.truncate(CACHED);
     if known.is_empty() {
-        return Err(Failure::usage("nobody of the overlay is known yet").next(
-            "name somebody with --peer HOST:PORT, look in the local network with --lan, or start \
-             `servent share DIR`, which remembers whom it meets",
+        return Err(Failure::usage("no peer of the overlay is known yet").next(
+            "name one with --peer HOST:PORT, look in the local network with --lan, or start \
+             `servent share DIR`, which remembers the peers it meets",
         ));
     }
     Ok(known)
@@ -151,16 +170,20 @@ async fn search(
     let (peers, lan, quiet) = (&arguments.peer, arguments.lan, (quiet, quiet));
     let asking = Asking { words, peers, lan, quiet, voice };
     let mut files = FoundFiles::default();
+    let mut hits = NumberedHits::in_state(&config.settings.state);
     let mut show = |hit: SearchHit, through| {
         match arguments.sort {
             Some(_) => files.add(&hit, through),
-            None => print(line(&hit, through, voice))?,
+            None => {
+                let number = hits.add(&locator(&hit, through))?;
+                print(line(number, &hit, through, voice))?;
+            }
         }
         Ok(ControlFlow::Continue(()))
     };
     let ended = ask(config, asking, &mut show).await?;
     if let Some(sort) = arguments.sort {
-        print(files.lines(sort, voice))?;
+        print(files.lines(sort, voice, &mut hits)?)?;
     }
     match ended {
         SearchEnd::Quiet(SearchOutcome { hits: 0, .. }) => {
@@ -209,7 +232,7 @@ pub(crate) async fn ask(
 ) -> Result<SearchEnd, Failure> {
     let mut signals = Signals::new()?;
     let lan = asking.lan || config.settings.lan;
-    let peers = whom(config, asking.peers, lan).await?;
+    let peers = peers_to_ask(config, asking.peers, lan).await?;
     let state = config.settings.state.join("search").join(std::process::id().to_string());
     make(&state)?;
     let mut node = config.settings.node.clone();
@@ -233,31 +256,41 @@ pub(crate) async fn ask(
     };
     signals.end_at_next();
     drop(lan);
+    let neighbours = handle.neighbourhood().await.ok().flatten();
     handle.stop().await?;
+    let mut met: Vec<SocketAddr> = neighbours
+        .map(|all| all.router.links.iter().map(|link| link.peer).collect())
+        .unwrap_or_default();
+    // Those that connected to us came from a port of their own.
+    met.retain(|at| peers.contains(at));
+    met.extend(known_hosts(&state, CACHED).unwrap_or_default());
+    if let Err(error) = remember(&config.settings.state, &met) {
+        tracing::warn!(%error, "the peers of this search are not remembered");
+    }
     let _ = std::fs::remove_dir_all(&state); // Nothing is left to resume.
     match ended? {
         SearchEnd::Quiet(SearchOutcome { hits: 0, neighbours: 0, refusals }) => {
-            Err(nobody(&peers, &refusals))
+            Err(no_neighbour(&peers, &refusals))
         }
         ended => Ok(ended),
     }
 }
 
 /// The error when no peer answered or accepted us.
-fn nobody(peers: &[SocketAddr], refusals: &Refusals) -> Failure {
+fn no_neighbour(peers: &[SocketAddr], refusals: &Refusals) -> Failure {
     if !refusals.is_empty() {
         let said =
             refusals.iter().map(|(at, (status, why))| format!("{at} said {status} {}", Shown(why)));
         let said: Vec<String> = said.collect();
-        let what = format!("nobody wanted us for a neighbour: {}", said.join(", "));
+        let what = format!("no peer accepts us as a neighbour: {}", said.join(", "));
         return Failure::new(Exit::Network, what).next("name another with --peer HOST:PORT");
     }
     let peers: Vec<String> = peers.iter().map(ToString::to_string).collect();
-    let who = match &peers[..] {
+    let at = match &peers[..] {
         [] => "the local network".to_owned(),
         peers => peers.join(", "),
     };
-    Failure::new(Exit::Network, format!("no servent answered at {who}: nobody could be asked"))
+    Failure::new(Exit::Network, format!("no servent answered at {at}, so none could be asked"))
         .next("check that one runs there, or name another with --peer HOST:PORT")
 }
 
@@ -287,12 +320,22 @@ async fn follow(
     handle.command(NodeCommand::Overlay(OverlayCommand::Search { search: SEARCH, words })).await?;
     let (mut seen, mut refusals) = (BTreeSet::new(), Refusals::new());
     let mut until = Instant::now() + quiet.0;
+    let (mut tick, mut asked) = (tokio::time::interval(LOOK_EVERY), AskedPeers::default());
     loop {
         tokio::select! {
+            _ = tick.tick() => {
+                if asked.changes(handle).await? {
+                    asked.since = Instant::now();
+                }
+                if asked.settled() {
+                    until = until.min(Instant::now());
+                }
+            }
             answer = answers.recv() => match answer {
                 Ok(NodeAnswer::Found(hit)) => {
                     if seen.insert((hit.servent, hit.index)) {
                         until = Instant::now() + quiet.1;
+                        asked.since = Instant::now();
                         let through = hit.through.or(peers.first().copied());
                         if take(hit, through)?.is_break() {
                             return Ok(SearchEnd::Enough);
@@ -318,11 +361,45 @@ async fn follow(
     }
 }
 
+/// Whether every peer was asked, as far as it can be seen.
+struct AskedPeers {
+    /// Neighbours, and connections on which a handshake is under way.
+    neighbours: usize,
+    pending: usize,
+    /// When that changed last, or a hit came.
+    since: Instant,
+}
+
+impl Default for AskedPeers {
+    fn default() -> Self {
+        Self { neighbours: 0, pending: 0, since: Instant::now() }
+    }
+}
+
+impl AskedPeers {
+    /// Looks again; true when something is different.
+    async fn changes(&mut self, handle: &Handle) -> Result<bool, Failure> {
+        let overlay = handle.neighbourhood().await?;
+        let neighbours = overlay.map_or(0, |overlay| overlay.router.links.len());
+        let connections = handle.view(1, 0).await?.connections as usize;
+        let pending = connections.saturating_sub(neighbours);
+        let same = (self.neighbours, self.pending) == (neighbours, pending);
+        (self.neighbours, self.pending) = (neighbours, pending);
+        Ok(!same)
+    }
+
+    /// There are neighbours, none is still to come, and nothing has come from them for
+    /// a while.
+    fn settled(&self) -> bool {
+        self.neighbours > 0 && self.pending == 0 && self.since.elapsed() >= SETTLED
+    }
+}
+
 /// Reports a peer that refused us; printed apart from the hits.
 fn refused(at: SocketAddr, status: u16, reason: &str, voice: Voice) {
     voice.note(
         &json!({ "event": "refused", "at": at, "status": status, "reason": reason }),
-        &format!("{at} does not want us for a neighbour: {status} {}", Shown(reason)),
+        &format!("{at} does not accept us as a neighbour: {status} {}", Shown(reason)),
     );
 }
 
@@ -343,11 +420,11 @@ pub(crate) fn locator(hit: &SearchHit, peer: Option<SocketAddr>) -> String {
     }
 }
 
-fn line(hit: &SearchHit, peer: Option<SocketAddr>, voice: Voice) -> String {
+fn line(number: usize, hit: &SearchHit, peer: Option<SocketAddr>, voice: Voice) -> String {
     let (url, sha1) = (locator(hit, peer), hit.sha1.map(|sha1| format!("urn:sha1:{sha1}")));
     if voice == Voice::Json {
         let json = json!({
-            "event": "hit", "name": hit.name, "bytes": hit.size, "sha1": sha1, "at": hit.at,
+            "event": "hit", "number": number, "name": hit.name, "bytes": hit.size, "sha1": sha1, "at": hit.at,
             "servent": hit.servent, "index": hit.index, "push": hit.push, "busy": hit.busy,
             "hops": hit.hops, "proxies": hit.proxies, "get": url,
         });
@@ -361,7 +438,8 @@ fn line(hit: &SearchHit, peer: Option<SocketAddr>, voice: Voice) -> String {
     };
     // The push locator does not contain the hash.
     let sha1 = sha1.filter(|_| hit.push).map_or_else(String::new, |sha1| format!(" {sha1}"));
-    format!("{:>10}  {}{note}  {url}{sha1}\n", bytes(hit.size), Shown(&hit.name))
+    let (size, name) = (bytes(hit.size), Shown(&hit.name));
+    format!("{number:>3}  {size:>10}  {name}{note}  {url}{sha1}\n")
 }
 
 #[cfg(test)]

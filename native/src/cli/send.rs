@@ -38,7 +38,7 @@ use crate::signal::Signals;
   servent send 10.0.0.7 docs/ photos/ a.txt
                                             folders with all that is in them
   tar c docs | servent send 10.0.0.7:7000   whatever comes from a pipe
-  servent send --wait 10.0.0.7 song.ogg     once somebody receives there
+  servent send --wait 10.0.0.7 song.ogg     once a receiver is there
   servent send --to 3 film.mkv photos/      to three, who run: servent receive --from HOST
   SERVENT_CODE=ocean-pepper-violin servent send 10.0.0.7 song.ogg
                                             without a question
@@ -337,7 +337,7 @@ impl RunningSend<'_> {
     ) -> SendTrouble {
         let there = sender.progress().acknowledged > 0;
         let away =
-            matches!(why, SendFailure::Nobody | SendFailure::Closed | SendFailure::Gone { .. });
+            matches!(why, SendFailure::Unanswered | SendFailure::Closed | SendFailure::Gone { .. });
         let failure = failed(why, peer, length, sender);
         if away { SendTrouble::Away(failure, there) } else { SendTrouble::Final(failure) }
     }
@@ -359,17 +359,21 @@ fn failed(
     let there = bytes(sender.progress().acknowledged);
     let again = "start the receiver again and send it again: only what is missing travels";
     match why {
-        SendFailure::Nobody => Failure::new(Exit::Network, format!("nobody answers at {peer}"))
-            .next(format!(
-                "start `servent receive` there, and let UDP port {} through every firewall on the way",
-                peer.port()
-            )),
+        SendFailure::Unanswered => Failure::new(
+            Exit::Network,
+            format!("no receiver answers at {peer}"),
+        )
+        .next(format!(
+            "start `servent receive` there, and let UDP port {} through every firewall on the way",
+            peer.port()
+        )),
         SendFailure::Closed => {
-            Failure::new(Exit::Network, format!("nobody listens at UDP {peer}"))
+            Failure::new(Exit::Network, format!("no receiver listens at UDP {peer}"))
                 .next("start `servent receive` there, or name the port it listens on")
         }
         SendFailure::Gone { why } => {
-            let what = format!("the receiver at {peer} is gone: {why}; about {there}{of} had reached it");
+            let what =
+                format!("the receiver at {peer} is gone: {why}; about {there}{of} had reached it");
             Failure::new(Exit::Network, what).next(again)
         }
         SendFailure::Refused { begun: false, why } => {
@@ -384,15 +388,17 @@ fn failed(
             Failure::new(Exit::Disk, format!("there is no room at {peer}: {}", Shown(&why)))
                 .next("once there is room, send it again: only what is missing travels")
         }
-        SendFailure::WrongCode => {
-            Failure::new(Exit::Failed, format!("the code is not that of {peer}, which took nothing"))
-                .next("look at the code that the receiver shows, and send it again")
-        }
+        SendFailure::WrongCode => Failure::new(
+            Exit::Failed,
+            format!("the code is not that of {peer}, which took nothing"),
+        )
+        .next("look at the code that the receiver shows, and send it again"),
         SendFailure::Read { path, why } => Failure::file("read", &path, &why),
-        SendFailure::Foreign => {
-            Failure::new(Exit::Foreign, format!("{peer} speaks, but not as `servent receive` of this version"))
-                .next("use the same version on both sides")
-        }
+        SendFailure::Foreign => Failure::new(
+            Exit::Foreign,
+            format!("{peer} speaks, but not as `servent receive` of this version"),
+        )
+        .next("use the same version on both sides"),
         other => Failure::new(Exit::Failed, other.to_string()),
     }
 }

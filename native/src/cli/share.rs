@@ -1,6 +1,6 @@
 //! `servent share`: a servent that others download from.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use clap::Args;
 use directories::UserDirs;
-use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use servent::DamagedState;
 use servent::driver::{Handle, ServentOptions, added_shares};
@@ -29,12 +28,12 @@ use crate::exit::Failure;
 use crate::lab::{
     self, Hub, LabDoor, Live, PageOrigin, PageParticipation, Readers, Recording, Traces,
 };
-use crate::progress::{Voice, bytes, count};
+use crate::progress::{BottomLine, Voice, bytes, count};
 use crate::signal::Signals;
 
 /// Share folders: others download from them, in one fair queue.
 ///
-/// The queue survives restarts: whoever was told a place keeps it. Ctrl-C
+/// The queue survives restarts: a client that has a place keeps it. Ctrl-C
 /// saves everything and ends with code 0.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -248,13 +247,13 @@ pub(super) async fn share(
     close(&handle, room.zip(recorded.as_deref()), ended.is_ok(), (settings, voice)).await?;
     drop(done);
     if let Some(server) = server {
-        // A browser that follows the tape would keep its connection open.
+        // A browser that follows the recording would keep its connection open.
         server.abort();
     }
     ended.map_err(Failure::from)
 }
 
-/// Says goodbye; a room that is recorded has the end of everybody's tape then.
+/// Says goodbye; a room that is recorded has the end of every recording then.
 async fn close(
     handle: &Handle,
     room: Option<(&room::Record, &Recording)>,
@@ -414,18 +413,18 @@ pub(super) fn told(voice: Voice, fact: &Value, sentence: &str) -> Result<(), Fai
 
 /// What says how it goes, until it is dropped.
 fn watching(handle: &Handle, settings: &Settings, voice: Voice) -> JoinSet<()> {
-    let bar = (voice == Voice::Terminal).then(ProgressBar::new_spinner);
     let mut tasks = JoinSet::new();
     if settings.accept.is_some() {
-        tasks.spawn(received::tell(handle.answers(), voice, bar.clone()));
+        tasks.spawn(received::tell(handle.answers(), voice));
     }
-    tasks.spawn(watch(handle.clone(), voice, bar));
+    tasks.spawn(watch(handle.clone(), voice));
     tasks
 }
 
 /// Shows hashing, then slots and queue, on a terminal; elsewhere prints one
 /// line when everything is hashed.
-async fn watch(handle: Handle, voice: Voice, bar: Option<ProgressBar>) {
+async fn watch(handle: Handle, voice: Voice) {
+    let bar = (voice == Voice::Terminal).then(BottomLine::add);
     let mut tick = tokio::time::interval(Duration::from_millis(500));
     let mut hashed = false;
     loop {
@@ -440,11 +439,9 @@ async fn watch(handle: Handle, voice: Voice, bar: Option<ProgressBar>) {
                 }
                 _ => format!("hashed {}, {}", count(library.files, "file"), bytes(library.bytes)),
             };
-            match (&bar, voice) {
-                (Some(bar), _) => bar.println(line),
-                (None, Voice::Quiet) => {}
+            if voice != Voice::Quiet {
                 // A closed pipe does not stop the servent.
-                _ => drop(writeln!(std::io::stdout(), "{line}")),
+                drop(print(format!("{line}\n")));
             }
         }
         let Some(bar) = &bar else {
@@ -461,14 +458,13 @@ async fn watch(handle: Handle, voice: Voice, bar: Option<ProgressBar>) {
         } else {
             format!(", hashing {} of {}", bytes(library.hashed_bytes), bytes(library.bytes))
         };
-        bar.set_message(format!(
+        bar.show(format!(
             "slots {used}/{}, {} in line, {}{}{hashing}",
             queue.slots,
             queue.length,
             count(view.connections.into(), "connection"),
             received::arriving(view.inbox.as_ref()),
         ));
-        bar.tick();
     }
 }
 

@@ -81,9 +81,9 @@ fn table(status: &SiteStatus) -> String {
     let how = if *divided { "divided".into() } else { format!("lease {fence}") };
     let mut out = format!("{database}: {what}, {how}\n");
     if *divided && !led {
-        out.push_str(&format!("nobody leads {}\n", count(number(*nobodys), "part")));
+        out.push_str(&format!("no member leads {}\n", count(number(*nobodys), "part")));
     } else if !led {
-        out.push_str("nobody leads\n");
+        out.push_str("no member leads\n");
     }
     for SiteMember { name, serves, there, leads, parts, silent, since } in members {
         let role = match (there, leads, divided) {

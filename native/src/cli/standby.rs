@@ -16,7 +16,7 @@ use crate::signal::Signals;
 const GOODBYE: Duration = Duration::from_secs(2);
 
 /// Starts one that is told to `role` whether it leads, and tells what it does until
-/// then. Whoever asks at `ports` meanwhile hears that it is not ready. `None`: a
+/// then. Clients at `ports` meanwhile hear that it is not ready. `None`: a
 /// signal ended it before it led.
 ///
 /// # Errors
@@ -54,7 +54,7 @@ where
         failed = tell => failed.map(|()| None),
         () = health => Ok(None),
     };
-    // Nobody listens to it any more: it says goodbye to the others.
+    // Its outcome has no listener any more: it says goodbye to the others.
     let _ = tokio::time::timeout(GOODBYE, starting).await;
     ended
 }

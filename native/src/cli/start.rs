@@ -218,8 +218,8 @@ pub(crate) async fn lab(config: &Config) -> Result<Option<(TcpListener, LabDoor)
     let LabAddress::At(at) = config.settings.lab else { return Ok(None) };
     if !at.ip().is_loopback() && !config.settings.lab_public {
         return Err(Failure::usage(format!(
-            "the lab on {at} would show its counters to whoever reaches this machine, and \
-             everything to whoever has its link, down to the seed that the tickets of the queue \
+            "the lab on {at} would show its counters to every host that reaches this machine, and \
+             everything to every visitor who has its link, down to the seed that the tickets of the queue \
              follow from"
         ))
         .next(format!(

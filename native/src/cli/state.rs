@@ -33,8 +33,8 @@ enum StateAction {
 
 /// Copy the state to a new file, whether the servent runs or not.
 ///
-/// Whoever has the file can pass for this servent in a queue: keep it as you
-/// keep the state.
+/// A user who has the file can pass for this servent in a queue: protect it as you
+/// protect the state.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent state export backup.redb")]

@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::Value;
+use servent::Clock;
+use servent_core::text::Shown;
+use servent_core::time::Instant;
 
 use super::control::ControlClient;
 use super::start::runtime;
@@ -14,7 +17,6 @@ use super::{Common, get, print};
 use crate::exit::Failure;
 use crate::progress::{bytes, count, length};
 use crate::signal::Signals;
-use servent_core::text::Shown;
 
 /// Show slots, queue, downloads and counters of the running servent.
 ///
@@ -42,10 +44,11 @@ pub(crate) fn run(common: &Common, arguments: &StatusArgs) -> Result<(), Failure
     let state = &config.settings.state;
     let target = format!("/status?count={}", arguments.places);
     runtime()?.block_on(async {
-        let mut signals = Signals::new()?;
+        let (mut signals, clock) = (Signals::new()?, Clock::new());
         loop {
             let status = status(state, &target).await?;
-            let text = if arguments.json { format!("{status}\n") } else { table(&status) };
+            let text =
+                if arguments.json { format!("{status}\n") } else { table(clock.now(), &status) };
             let clear = arguments.watch && !arguments.json && stdout().is_terminal();
             print(if clear { format!("\x1b[H\x1b[J{text}") } else { text })?;
             if !arguments.watch {
@@ -107,7 +110,7 @@ fn site(out: &mut String, servent: &Value) {
 }
 
 /// The status as a table for people.
-fn table(status: &Value) -> String {
+fn table(now: Instant, status: &Value) -> String {
     let mut out = String::new();
     for servent in status["servents"].as_array().into_iter().flatten() {
         let listen: Vec<&str> =
@@ -133,7 +136,7 @@ fn table(status: &Value) -> String {
         );
         site(&mut out, servent);
         overlay(&mut out, &servent["overlay"]);
-        uploads(&mut out, queue);
+        uploads(&mut out, now, queue);
         line(&mut out, queue);
         inbox(&mut out, &view["inbox"]);
         downloads(&mut out, view);
@@ -180,11 +183,15 @@ fn overlay(out: &mut String, overlay: &Value) {
     }
 }
 
-fn uploads(out: &mut String, queue: &Value) {
+fn uploads(out: &mut String, now: Instant, queue: &Value) {
     for slot in queue["uploads"].as_array().into_iter().flatten() {
         let n = |key: &str| slot[key].as_u64().unwrap_or(0);
         let whole = n("end").saturating_sub(n("start"));
-        let held = if slot["reserved_until"].is_null() { "" } else { "  held for its owner" };
+        let gone = slot["reserved_until"].as_u64().map(Instant::from_micros);
+        let held = gone.map_or_else(String::new, |until| {
+            let left = length(until.since(now).as_secs_ceil());
+            format!("  client gone, its slot is kept for it for {left}")
+        });
         let _ = writeln!(
             out,
             "  up    {:<22} {:<8} {} of {}  {}{held}",
@@ -265,12 +272,16 @@ mod tests {
                 "queue": {
                 "slots": 1, "free": 0, "length": 1, "capacity": 5000,
                 "uploads": [{ "peer": "10.0.0.1", "dialect": "parq", "start": 0, "end": 2048,
-                              "sent": 1024, "file": "a", "reserved_until": null }],
+                              "sent": 1024, "file": "a", "reserved_until": null },
+                            { "peer": "10.0.0.4", "dialect": "parq", "start": 0, "end": 2048,
+                              "sent": 1024, "file": "c", "reserved_until": 130_000_000 }],
                 "cards": [{ "peer": "10.0.0.2", "dialect": "active", "lane": "sync",
                             "position": 1, "eta": 65, "file": "a" }]}}}]});
-        let text = table(&status);
+        let text = table(Instant::from_secs(40), &status);
         assert!(text.contains("slots 1/1   in line 1 of at most 5000"), "{text}");
-        assert!(text.contains("1.0 KiB of 2.0 KiB"), "{text}");
+        assert!(text.contains("1.0 KiB of 2.0 KiB  a\n"), "{text}");
+        let gone = "c  client gone, its slot is kept for it for 1 min 30 s\n";
+        assert!(text.contains(gone), "{text}");
         assert!(text.contains("inbox 2 files, 2.0 KiB of at most 4.0 KiB"), "{text}");
         assert!(text.contains("1.0 KiB of ?  b"), "{text}");
         assert!(text.contains("eta 1 min 05 s"), "{text}");

@@ -12,12 +12,12 @@ use crate::exit::{Exit, Failure};
 
 /// Give a file to many at once, or take part in that.
 ///
-/// A coordinator tells everybody whom to fetch which piece from, so that the
-/// source sends little more than one copy and nobody only takes (PDTP 2).
+/// A coordinator tells every client from which peer to fetch which piece, so that the
+/// source sends little more than one copy and no client only takes (PDTP 2).
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent swarm serve film.mkv                    coordinator and source, on port 6086
-  servent swarm get pdtp://10.0.0.7/film.mkv      everybody else
+  servent swarm get pdtp://10.0.0.7/film.mkv      every client
   servent swarm get pdtp://10.0.0.7/film.mkv --seed-for 10m")]
 pub(crate) struct SwarmArgs {
     #[command(subcommand)]
@@ -52,7 +52,7 @@ impl From<SwarmError> for Failure {
             }
             SwarmError::Withdrawn(_) => (
                 Exit::Network,
-                "ask whoever runs `servent swarm serve`; what had arrived stays in the .part file",
+                "ask the user who runs `servent swarm serve`; what had arrived stays in the .part file",
             ),
             SwarmError::Other { .. } => (Exit::Unverified, ""),
             _ => (Exit::Failed, ""),

@@ -198,10 +198,7 @@ impl<'a> TransferTally<'a> {
                 format!("{}, {} of it there before", bytes(*length), bytes(length - carried))
             }
         };
-        // The title of several files without a common folder is their number.
-        let files = count(*done, "file");
-        let files =
-            if sum.is_some() || files == name { String::new() } else { format!("{files}, ") };
+        let files = if sum.is_some() { String::new() } else { files_beside(name, *done) };
         let speed = per_second(*carried, *took);
         let speed = if *carried == 0 { String::new() } else { format!(", {}", rate(speed)) };
         let mut sentence = format!(
@@ -220,6 +217,13 @@ impl<'a> TransferTally<'a> {
         }
         sentence
     }
+}
+
+/// How many files a title stands for, unless it is their number, as that of several
+/// without a common folder is.
+pub(crate) fn files_beside(title: &str, files: u64) -> String {
+    let files = count(files, "file");
+    if files == title { String::new() } else { format!("{files}, ") }
 }
 
 /// The failure of a transfer of which some did not arrive; `done` files did.
@@ -298,4 +302,15 @@ fn repairs(counters: &EndpointCounters) -> String {
         count(protocol.acks_received, "acknowledgement"),
         protocol.acks_sent,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_files_is_said_once() {
+        assert_eq!(files_beside("docs/", 7), "7 files, ");
+        assert_eq!(files_beside("7 files", 7), "");
+    }
 }

@@ -105,7 +105,7 @@ impl Travel {
 }
 
 /// Within one machine no link cuts a datagram: fewer and larger ones cost less.
-/// Whoever loses some to see them repaired wants to see many.
+/// A user who loses some to see them repaired wants to see many.
 pub(crate) fn enlarged(options: EndpointOptions, to: SocketAddr) -> EndpointOptions {
     let EndpointOptions { mut config, loss, .. } = options;
     let within = to.ip().to_canonical().is_loopback();

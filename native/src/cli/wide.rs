@@ -1,4 +1,4 @@
-//! Folders that contain more than anybody wants to share.
+//! Folders that contain more than a user wants to share.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Why a configuration cannot be used. All of it is the fault of whoever wrote
+//! Why a configuration cannot be used. All of it is the fault of the user who wrote
 //! it, and the sentence says what to write instead.
 
 use thiserror::Error;
@@ -53,7 +53,7 @@ pub(crate) enum ExpectedValue {
 pub(crate) struct SyntaxError {
     /// The line, from 1.
     pub(crate) line: usize,
-    /// In the words of whoever reads TOML for us.
+    /// In the words of the library that reads TOML.
     pub(crate) what: String,
 }
 

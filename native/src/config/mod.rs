@@ -148,7 +148,7 @@ impl Builder {
         let settings = self.tree.settings().map_err(|why| Failure::usage(why.to_string()))?;
         if settings.node.queue.slots == 0 {
             let origin = self.tree.origin("queue.slots");
-            return Err(Failure::usage(format!("{origin}: without a slot nobody can download"))
+            return Err(Failure::usage(format!("{origin}: without a slot no client can download"))
                 .next("say how many uploads may run at once, 1 or more"));
         }
         Ok(Config { settings, tree: self.tree })
@@ -258,7 +258,7 @@ mod tests {
         let e = builder.finish().err().unwrap();
         assert_eq!(
             (e.exit, &*e.what),
-            (Exit::Usage, "--slots: without a slot nobody can download")
+            (Exit::Usage, "--slots: without a slot no client can download")
         );
     }
 

@@ -50,11 +50,11 @@ pub(crate) struct Settings {
     /// Where the lab listens, `off` for nowhere.
     #[schemars(with = "String")]
     pub(crate) lab: LabAddress,
-    /// The lab may listen where others reach it. Everybody then sees its page
-    /// and its counters; whoever has the link with the key reads everything, the
+    /// The lab may listen where others reach it. Every visitor then sees its page
+    /// and its counters; a visitor with the link and its key reads everything, the
     /// seed that the queue's tickets follow from included.
     pub(crate) lab_public: bool,
-    /// Readers of the lab's live tape at once; the next ones are sent away.
+    /// Readers of the lab's live recording at once; further ones are refused.
     pub(crate) lab_readers: u32,
     /// Origins whose pages may connect to us by WebSocket, besides the lab's own
     /// page: `https://room.example.org`, or `null` for a page from a file.

@@ -24,7 +24,7 @@ pub(crate) struct DemoClient {
     pub(crate) tell: mpsc::Sender<DownloadReport>,
 }
 
-/// Runs round after round, until the task is aborted or nobody listens.
+/// Runs round after round, until the task is aborted or it has no listener.
 pub(crate) async fn fetch_forever(client: DemoClient) {
     for round in 1u64.. {
         tokio::time::sleep(client.member.after).await;

@@ -40,7 +40,7 @@ pub(crate) struct Plan {
     pub(crate) www: Option<PathBuf>,
     pub(crate) voice: Voice,
     pub(crate) token: String,
-    /// How many readers may follow the tapes at once.
+    /// How many readers may follow the recordings at once.
     pub(crate) readers: u32,
 }
 
@@ -103,7 +103,7 @@ pub(crate) async fn run(
     Ok(summary)
 }
 
-/// Follows the uploader's tape until the time is up.
+/// Follows the uploader's recording until the time is up.
 async fn watch(
     plan: &Plan,
     uploader: &Handle,

@@ -1,4 +1,4 @@
-//! What the demo measured, from the tape of the busy servent alone.
+//! What the demo measured, from the recording of the busy servent alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,32 +1,25 @@
 //! The uploader's table in the terminal: who has a slot, who is waiting.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
 use servent::Clock;
 use servent_core::node::NodeView;
 use servent_core::time::Instant;
 
 use super::{DemoSummary, DownloadReport};
-use crate::progress::{Voice, bytes, count};
+use crate::progress::{BottomLine, Voice, bytes, count};
 
 /// A live table on a terminal, one line per download elsewhere.
 pub(crate) struct Table {
     voice: Voice,
     clock: Clock,
-    bar: Option<ProgressBar>,
+    bar: Option<BottomLine>,
 }
 
 impl Table {
     pub(crate) fn new(voice: Voice, clock: Clock) -> Self {
-        let bar = (voice == Voice::Terminal).then(|| {
-            let bar = ProgressBar::new_spinner();
-            if let Ok(style) = ProgressStyle::with_template("{msg}") {
-                bar.set_style(style);
-            }
-            bar
-        });
+        let bar = (voice == Voice::Terminal).then(BottomLine::add_table);
         Self { voice, clock, bar }
     }
 
@@ -39,25 +32,15 @@ impl Table {
             DownloadReport::Fetched { who, .. } => format!("{who} fetched WRONG bytes"),
             DownloadReport::Failed { who, why } => format!("{who} failed: {why}"),
         };
-        match (&self.bar, self.voice) {
-            (Some(bar), _) => bar.println(text),
-            (None, Voice::Lines) => drop(writeln!(std::io::stderr(), "{text}")),
-            _ => {}
+        if self.voice != Voice::Json {
+            self.voice.note(&Value::Null, &text);
         }
     }
 
     /// Redraws the table.
     pub(crate) fn draw(&self, view: &NodeView, summary: &DemoSummary) {
         if let Some(bar) = &self.bar {
-            bar.set_message(table(self.clock.now(), view, summary));
-        }
-    }
-}
-
-impl Drop for Table {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+            bar.show(table(self.clock.now(), view, summary));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use servent_core::node::{DiskInput, InboxMessage, Input, NodeOp, RestoredNode, swarm};
+use servent_core::node::{DiskInput, InboxUsage, Input, NodeOp, RestoredNode, swarm};
 use servent_core::queue::{FileKey, StoredEntry};
 
 use super::ServentOptions;
@@ -171,7 +171,7 @@ fn open_all(
         }
         OpenedFolders::Site(site, all) => Ok((Some(Store::Site(site)), *all)),
         OpenedFolders::Divided(lines) => {
-            // Whoever waited here alone, before there was a site, is not of it.
+            // A client that waited here before there was a site is not of the site.
             let (own, all) = open_store(options)?;
             let all = Remembered { queue: Vec::new(), ..all };
             Ok((Some(Store::Divided(own, lines)), all))
@@ -201,7 +201,7 @@ fn rename(queue: &mut [StoredEntry], shared: &[LibraryChange]) -> Vec<StoreChang
 fn open_inbox(
     dir: &Path,
     durability: Durability,
-) -> Result<(Arc<InboxFolder>, InboxMessage), StartError> {
+) -> Result<(Arc<InboxFolder>, InboxUsage), StartError> {
     InboxFolder::open(dir, durability).map_err(|why| StartError::folder(dir, why))
 }
 
@@ -237,6 +237,6 @@ mod tests {
         let changes = rename(&mut queue, &shared);
         assert_eq!(queue.map(|row| row.file), [after.info.key, FileKey(1), after.info.key]);
         let [StoreChange::Node(NodeOp::Queue(saved))] = &changes[..] else { panic!("{changes:?}") };
-        assert_eq!(saved.file, after.info.key, "the database has it before anybody is told");
+        assert_eq!(saved.file, after.info.key, "the database has it before it is announced");
     }
 }

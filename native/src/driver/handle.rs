@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use servent_core::fetch;
-use servent_core::id::FetchId;
+use servent_core::id::{ConnId, FetchId};
 use servent_core::node::swarm::{SwarmFile, SwarmView};
 use servent_core::node::{LaneTotals, NodeAnswer, NodeCommand, NodeView, StoreError};
 use servent_core::queue::server::Windows;
@@ -162,6 +162,13 @@ impl Outside {
         *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = Some(standing);
     }
 
+    /// Bytes are written to a connection that are of no file.
+    pub(crate) fn wrote(&self, now: Instant, conn: ConnId, data: &[u8]) {
+        if let Some(access) = &self.access {
+            access.lock().unwrap_or_else(PoisonError::into_inner).wrote(now, conn, data);
+        }
+    }
+
     /// Counts an event.
     pub(crate) fn note(&self, now: Instant, event: &Event) {
         self.counters.count(event);
@@ -269,7 +276,7 @@ impl Handle {
         self.shared.tally.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The tape so far and a subscription to later lines, when it is kept in
+    /// The recording so far and a subscription to later lines, when it is kept in
     /// memory.
     #[must_use]
     pub fn tape(&self) -> Option<Joined> {
@@ -282,7 +289,7 @@ impl Handle {
         self.shared.fetching.subscribe()
     }
 
-    /// Subscribes to records from now on, when the tape is kept in memory.
+    /// Subscribes to records from now on, when the recording is kept in memory.
     #[must_use]
     pub fn records(&self) -> Option<broadcast::Receiver<Arc<Record>>> {
         self.shared.memory.as_ref().map(|memory| memory.records())
@@ -402,7 +409,7 @@ impl Handle {
         self.shared.pages.iter().for_each(|pages| pages.renew_code(needed));
     }
 
-    /// Answers everybody again who was put out.
+    /// Answers all pages again that were removed.
     pub fn let_in(&self) {
         self.shared.pages.iter().for_each(|pages| pages.let_in());
     }

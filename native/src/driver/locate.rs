@@ -64,7 +64,7 @@ pub fn has_port(host: &str) -> bool {
 /// plain HTTP is not followed, nor one to a folder of the same name: its page
 /// would be saved as the file.
 ///
-/// Nobody is dialed here: a stranger named the place, and the node judges it.
+/// No host is dialed here: a stranger named the place, and the node judges it.
 pub(super) async fn moved(
     from: &DownloadSource,
     to: &str,

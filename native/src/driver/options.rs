@@ -36,7 +36,7 @@ pub struct ServentOptions {
     /// The others send clients to the address at which they reach this servent.
     pub divide: bool,
     /// Is told what this servent does in its site. While it stands by, it says goodbye
-    /// and ends when nobody listens any more.
+    /// and ends when it has no listener any more.
     pub role: Option<watch::Sender<Role>>,
     /// Send and receive datagrams too.
     pub datagrams: Option<Datagrams>,
@@ -90,9 +90,9 @@ pub struct ServentOptions {
     pub durability: Durability,
     /// What to do with a state that cannot be read.
     pub damaged_state: DamagedState,
-    /// Write the tape to this file.
+    /// Write the recording to this file.
     pub trace: Option<TraceFile>,
-    /// Keep the tape in memory for the lab, bounded, and broadcast records.
+    /// Keep the recording in memory for the lab, bounded, and broadcast records.
     pub tape: bool,
     /// Send each finished request here; requests are dropped when the channel
     /// is full.

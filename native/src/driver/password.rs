@@ -20,7 +20,7 @@ const AT_ONCE: usize = 2;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PasswordError {
-    /// Whoever configured it gave a hash that is none.
+    /// The configured hash cannot be parsed.
     #[error("the hash cannot be read: {0}")]
     Hash(#[source] argon2::password_hash::phc::Error),
     /// The system has no random bytes for a salt, or no memory to hash with.
@@ -31,7 +31,7 @@ pub enum PasswordError {
 /// A name and the hash of a password.
 #[derive(Debug, Clone)]
 pub struct Password {
-    user: String,
+    pub(super) user: String,
     hash: String,
 }
 

@@ -1,4 +1,4 @@
-//! Starting a servent: limits, store, library, tape, sockets, node.
+//! Starting a servent: limits, store, library, recording, sockets, node.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -65,6 +65,7 @@ impl Driver {
         let (control, controlled) = mpsc::channel(CONTROLS);
         let (end, ended) = watch::channel(None);
         let status = folders.library.status();
+        let user = options.password.as_ref().map(|password| password.user.clone());
         let asker = scan(folders.library, &options, &reports)?;
         caches.listen(&reports, options.origins.is_some());
         let known = (options.ca_file, options.pins);
@@ -82,7 +83,7 @@ impl Driver {
             datagrams: messaging.as_ref().map(|it| it.shared()),
             tally: Mutex::default(),
             disk_trouble: Mutex::default(),
-            access: options.access.clone().map(|to| Mutex::new(AccessWatch::new(to))),
+            access: options.access.clone().map(|to| Mutex::new(AccessWatch::new(to, user))),
             trust: Arc::new(trust),
             names: Arc::default(),
             unsaved: Unsaved::new(clock),
@@ -166,11 +167,11 @@ fn accept_all(
 }
 
 /// Opens the store of a site, if this servent is one of it: of one that is led,
-/// as soon as it leads. Until then it listens nowhere, so that nobody waits for
+/// as soon as it leads. Until then it listens nowhere, so that no client waits for
 /// its answers.
 async fn open_site(options: &ServentOptions) -> Result<OpenedFolders, StartError> {
     if options.store.is_some() {
-        drop(bind(options)?); // Whoever stands by shall be able to listen then.
+        drop(bind(options)?); // A member that stands by must be able to listen then.
     }
     Ok(OpenedFolders::open(options).await?)
 }
@@ -270,7 +271,7 @@ fn fit(options: &ServentOptions) -> (Arc<Semaphore>, Config) {
     (Arc::new(Semaphore::new(most as usize)), config)
 }
 
-/// A seed that nobody can guess: tickets are derived from it, so without real
+/// A seed that cannot be guessed: tickets are derived from it, so without real
 /// random bytes there is no servent.
 ///
 /// # Errors

@@ -107,7 +107,7 @@ mod tests {
         }
         assert_eq!(tally.refused["id_taken"], 2);
         assert_eq!((tally.limits["per_address"], tally.quarantined), (1, 1));
-        // A tape and a counter use the same name for a reason.
+        // A recording and a counter use the same name for a reason.
         for why in [SwarmRefusal::NotAClients, SwarmRefusal::AboveHardLimit, SwarmRefusal::TooSoon]
         {
             assert_eq!(serde_json::to_value(why).unwrap(), refusal(why));

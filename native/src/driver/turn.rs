@@ -11,8 +11,8 @@ use std::time::Duration;
 use servent_core::engine::{Effect, Engine as _, FxOf};
 use servent_core::id::ConnId;
 use servent_core::node::{
-    ConnInput, DiskInput, FetchInput, FetchOutput, Input, MessageOutput, Node, NodeCommand, NodeOp,
-    Output, StoreError, swarm,
+    ConnInput, ConnOutput, DiskInput, FetchInput, FetchOutput, Input, MessageOutput, Node,
+    NodeCommand, NodeOp, Output, StoreError, swarm,
 };
 use servent_core::time::Instant;
 use servent_core::unicast::Endpoint;
@@ -32,7 +32,7 @@ use crate::store::{Store, StoreChange};
 
 /// Reports taken in one turn.
 const TURN: usize = 256;
-/// How often the store is flushed to disk when nobody is waiting for that.
+/// How often the store is flushed to disk when no reply is waiting for that.
 const FLUSH_EVERY: Duration = Duration::from_secs(5);
 
 /// The node and everything it acts upon.
@@ -108,7 +108,7 @@ impl Loop {
         for outbox in self.sockets.conns.values() {
             outbox.cut();
         }
-        drop(self); // The store is closed before anybody is told.
+        drop(self); // The store is closed before the end is announced.
         let _ = end.send(Some(how.map_err(Arc::new))); // There may be no listener.
     }
 
@@ -237,6 +237,9 @@ impl Loop {
                 }
                 Effect::Output(Output::Messages(wanted)) => self.say(wanted),
                 Effect::Output(Output::Connection(conn, wanted)) => {
+                    if let ConnOutput::Write { data } = &wanted {
+                        self.outside.wrote(now, conn, data);
+                    }
                     self.later(TurnOutput::Connection(conn, wanted), &mut promised);
                 }
                 Effect::Output(Output::Fetch(wanted)) => {
@@ -421,7 +424,7 @@ impl Loop {
         commands.into_iter().map(|command| Input::Command(NodeCommand::Swarm(command))).collect()
     }
 
-    /// Tells the node what is in the inbox, without making anybody wait.
+    /// Tells the node what is in the inbox, without making a connection wait.
     fn look_into_inbox(&self) {
         if let Some(inbox) = self.disk.inbox.clone() {
             let reports = self.mail.reports.clone();

@@ -52,7 +52,7 @@ impl FileAttributes {
     }
 }
 
-/// The mode of a file that may be run, or not: whoever may read it may run it, as
+/// The mode of a file that may be run, or not: a user who may read it may run it, as
 /// far as the umask lets them.
 const fn mode(now: u32, executable: bool, umask: u32) -> u32 {
     let run = if executable { (now & 0o444) >> 2 & !umask } else { 0 };

@@ -75,7 +75,7 @@ pub(super) struct LaneOffsets {
     count: u32,
 }
 
-/// `GET /api/queue`: a servent's current queue, for a page whose tape does not
+/// `GET /api/queue`: a servent's current queue, for a page whose recording does not
 /// reach back to the start.
 pub(super) async fn queue(
     State(hub): State<Arc<Hub>>,

@@ -21,9 +21,9 @@ const STEPS: usize = 32;
 pub(super) struct PageStatus {
     /// What its person is called here.
     name: String,
-    /// For so many seconds nobody has touched it.
+    /// For so many seconds it has not been touched.
     away: u32,
-    /// Nobody sees it.
+    /// It is hidden.
     hidden: bool,
     /// It is closed or loaded anew now.
     #[serde(default)]
@@ -80,13 +80,13 @@ struct Going {
     facts: Option<Facts>,
 }
 
-/// Everybody, and the lesson.
+/// All pages, and the lesson.
 #[derive(Debug, Default)]
 pub(super) struct Class {
     pages: BTreeMap<SocketAddrV4, ClassPage>,
     going: Option<Going>,
     runs: u64,
-    /// Whose page is shown to everybody.
+    /// The page that is shown to the class.
     mirrored: Option<SocketAddrV4>,
 }
 
@@ -130,13 +130,13 @@ impl Class {
         }
     }
 
-    /// Shows one page to everybody, or none.
+    /// Shows one page to the class, or none.
     pub(super) fn mirror(&mut self, whose: Option<SocketAddrV4>) {
         self.mirrored = whose;
         self.pages.values_mut().for_each(|page| page.shows = None);
     }
 
-    /// Forgets everybody.
+    /// Forgets all pages.
     pub(super) fn forget(&mut self) {
         self.pages.clear();
         self.mirrored = None;
@@ -180,7 +180,7 @@ impl Class {
     }
 
     /// What a page is told: where the class is, and of what others have said only
-    /// what nobody can follow any more.
+    /// what the class cannot follow any more.
     pub(super) fn shown(&self, at: SocketAddrV4) -> Value {
         let commits = self.pages.get(&at).map(|page| &page.commits);
         json!({
@@ -238,7 +238,7 @@ impl Class {
 }
 
 impl Going {
-    /// Where it stands. Before everybody is done with a question nobody but the host
+    /// Where it stands. Before all are done with a question only the host
     /// sees what others have said.
     fn shown(&self, pages: &BTreeMap<SocketAddrV4, ClassPage>, to_host: bool) -> Value {
         let steps = self.lesson.steps.iter().enumerate().filter(|(_, it)| !it.choices.is_empty());
@@ -275,7 +275,7 @@ impl Going {
         }
     }
 
-    /// Somebody was wrong before and after they talked about it.
+    /// A member was wrong before and after the discussion.
     fn wrong_twice(&self, page: &ClassPage) -> bool {
         let Some(facts) = &self.facts else { return false };
         let wrong = |kind| {
@@ -383,7 +383,7 @@ mod tests {
         class.go(1, NOW);
         class.receive(at(1), said(1, &[(1, 0)]), NOW);
         class.receive(at(1), PageStatus { gone: true, ..said(1, &[]) }, NOW);
-        // Somebody who was never here cannot go.
+        // A member that was never here cannot go.
         class.receive(at(2), PageStatus { gone: true, ..said(1, &[]) }, NOW);
         assert_eq!(class.private(NOW)["pages"], json!([]));
         assert_eq!(class.private(NOW)["lesson"]["tally"]["1"], json!([1, 0]));

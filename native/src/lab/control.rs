@@ -1,5 +1,5 @@
 //! The control API that commands on this machine use on a running servent.
-//! Whoever may open the socket may use all of it.
+//! A program that may open the socket may use all of it.
 
 use std::io;
 use std::path::PathBuf;
@@ -175,7 +175,7 @@ async fn introduce(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Without a download that is not whole nobody needs the passwords.
+/// Without an unfinished download the passwords are not needed.
 fn tidy_up(handle: &Handle, view: &NodeView) -> Result<(), RefusedCommand> {
     if view.fetches.iter().any(|fetch| fetch.state != "done") {
         return Ok(());

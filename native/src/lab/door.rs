@@ -1,12 +1,12 @@
 //! Where the lab listens, and the key that readers need.
 //!
 //! A lab that others can reach serves its page, its presets and its counters to
-//! everybody. Only readers with the key see what the servent knows: its queue,
-//! its tape, the seed. The key comes once in the URL and is then kept in a
+//! every visitor. Only readers with the key see what the servent knows: its queue,
+//! its recording, the seed. The key comes once in the URL and is then kept in a
 //! cookie, so that neither the address bar nor a log contains it.
 //!
 //! The screen of a room has a key of its own: its address stands on a projector
-//! or is handed to whoever runs that, and opens what the screen shows, not what
+//! or is handed to the projector, and opens what the screen shows, not what
 //! the host may do.
 
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! How pages hand in their tapes while a room is recorded, and how its host gets
+//! How pages hand in their recordings while a room is recorded, and how its host gets
 //! the recording.
 
 use std::io;
@@ -22,9 +22,9 @@ use tokio::time::{sleep, timeout};
 use super::Hub;
 use super::recording::{Piece, Recording, RefusedPiece};
 
-/// The longest piece of a tape, in bytes. Pages send half of that.
+/// The longest piece of a recording, in bytes. Pages send half of that.
 pub(super) const PIECE: usize = 2 << 20;
-/// How long pages may take to hand in the end of their tapes, and how often it is
+/// How long pages may take to hand in the end of their recordings, and how often it is
 /// looked whether all have.
 const LAST: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(50);
@@ -48,7 +48,7 @@ pub(super) struct PieceQuery {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum PieceAnswer {
-    /// It was taken; so many bytes of the tape are there.
+    /// It was taken; so many bytes of the recording are there.
     Has(u64),
     /// It belongs elsewhere: only so many bytes are there.
     Only(u64),
@@ -56,7 +56,7 @@ enum PieceAnswer {
     Off,
 }
 
-/// `POST /api/room/tape`: a page hands in the next piece of its tape.
+/// `POST /api/room/tape`: a page hands in the next piece of its recording.
 pub(super) async fn hand_in(
     State(hub): State<Arc<Hub>>,
     Query(given): Query<PieceQuery>,
@@ -94,17 +94,17 @@ pub(crate) async fn collect(handle: &Handle, recording: &Recording) {
         }
     };
     if timeout(LAST, all).await.is_err() {
-        tracing::info!("a page has not handed in the end of its tape");
+        tracing::info!("a page has not handed in the end of its recording");
     }
 }
 
-/// The tape of a servent as a file, as far as it is in memory.
+/// The recording of a servent as a file, as far as it is in memory.
 pub(super) fn tape_of(handle: &Handle) -> Vec<u8> {
     let lines = handle.tape().map(|(lines, _)| lines).unwrap_or_default();
     lines.iter().flat_map(|line| qlog::frame(line).into_bytes()).collect()
 }
 
-/// `GET /api/room/recording`: all tapes in one file, for the host to keep.
+/// `GET /api/room/recording`: all recordings in one file, for the host to keep.
 pub(super) async fn recording(State(hub): State<Arc<Hub>>) -> Response {
     let recording = hub.part.as_ref().and_then(|part| part.recording.clone());
     let (Some(recording), Some(live)) = (recording, hub.servent(None)) else {

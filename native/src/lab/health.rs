@@ -29,7 +29,7 @@ pub(super) async fn ready(State(hub): State<Arc<Hub>>) -> impl IntoResponse {
     }
 }
 
-/// A member of a divided site that could answer nobody, and send nobody on.
+/// A member of a divided site that could answer no client, and redirect none.
 const fn is_lost(standing: SiteStanding) -> bool {
     standing.ours == 0 && standing.others == 0
 }

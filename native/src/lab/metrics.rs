@@ -51,7 +51,7 @@ pub(super) fn counters(handle: &Handle, labels: &[Label]) {
     }
 }
 
-/// Whether everything is saved, and that whoever is asked for this leads: who stands
+/// Whether everything is saved, and that the member that is asked leads: one that stands
 /// by answers elsewhere.
 pub(super) fn store(handles: &[&Handle]) {
     let away = handles.iter().any(|handle| handle.is_store_unavailable());

@@ -1,4 +1,4 @@
-//! The lab's web server: the page, the live tapes of the servents of this
+//! The lab's web server: the page, the live recordings of the servents of this
 //! process, recorded traces, and the data of `servent status`.
 
 mod api;
@@ -58,7 +58,7 @@ pub(crate) struct Hub {
     pub(crate) page: PageOrigin,
     /// The token that changes of state require.
     pub(crate) token: String,
-    /// The readers that may follow the tape.
+    /// The readers that may follow the recording.
     pub(crate) readers: Readers,
     /// The address of the page, if it is served.
     pub(crate) door: Option<LabDoor>,

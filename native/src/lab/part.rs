@@ -23,7 +23,7 @@ use super::{Hub, Recording, door};
 /// Places of the queue on the screen of a room.
 const PLACES: u32 = 40;
 
-/// What the servents of pages are configured with, by whoever runs the room.
+/// What the servents of pages are configured with, by the host of the room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PageRules {
     /// Uploads of a page at once.
@@ -57,13 +57,13 @@ impl Default for PageRules {
     }
 }
 
-/// What whoever runs the room has asked of its pages, also of those that come later.
+/// What the host has asked of the pages, also of those that come later.
 #[derive(Debug, Clone, Default, Serialize)]
 struct Wishes {
     rules: PageRules,
     /// Of a thousand datagrams from page to page so many are lost.
     loss: u32,
-    /// Nobody searches, downloads or shares for now; what runs goes on.
+    /// No page searches, downloads or shares for now; what runs goes on.
     frozen: bool,
     /// People type their names.
     typed: bool,
@@ -161,7 +161,7 @@ impl PageParticipation {
     }
 }
 
-/// `GET /api/part`: for everybody who may open the page.
+/// `GET /api/part`: for every visitor who may open the page.
 pub(super) async fn part(State(hub): State<Arc<Hub>>) -> Response {
     let Some(part) = &hub.part else {
         return (StatusCode::NOT_FOUND, "no page can take part here\n").into_response();
@@ -222,7 +222,7 @@ pub(super) async fn room(State(hub): State<Arc<Hub>>, headers: HeaderMap) -> Res
     Json(shown).into_response()
 }
 
-/// What whoever runs a room can do. No page but the host's can: it needs the key.
+/// What the host of a room can do. No other page can: it needs the key.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum RoomAction {
@@ -230,14 +230,14 @@ pub(super) enum RoomAction {
     Say(String),
     /// Uploads at once, of the room's servent.
     Slots(u32),
-    /// How whoever waits for the room's servent is told when to ask again.
+    /// How a page that waits for the room's servent learns when to ask again.
     Policy(QueuePolicy),
     /// What the servents of pages are configured with; they begin with it anew,
     /// and keep their files and places.
     Rules(PageRules),
     /// Lose so many of a thousand datagrams from page to page.
     Loss(u32),
-    /// Nobody searches, downloads or shares until this is taken back.
+    /// No page searches, downloads or shares until this is taken back.
     Freeze(bool),
     /// Cut the pages of this name off from the room's servent; other pages reach
     /// them as before.
@@ -250,7 +250,7 @@ pub(super) enum RoomAction {
     Join([SocketAddrV4; 2]),
     /// End what this address has here, and answer it no more.
     PutOut(IpAddr),
-    /// Answer everybody again.
+    /// Answer all pages again.
     LetIn,
     /// Record the room from now on, or delete what was recorded.
     Record(bool),
@@ -373,7 +373,7 @@ fn sorted(mut pages: [SocketAddrV4; 2]) -> [SocketAddrV4; 2] {
     pages
 }
 
-/// Pages are told, and say so to their people; they hand in their tapes from the
+/// Pages are told, and say so to their people; they hand in their recordings from the
 /// beginning.
 fn record(part: &PageParticipation, handle: &Handle, on: bool) -> Response {
     let Some(recording) = &part.recording else {

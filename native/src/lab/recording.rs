@@ -1,4 +1,4 @@
-//! The recording of a room: the tape of its servent and those of all pages, which
+//! The recording of a room: that of its servent and those of all pages, which
 //! hand them in piece by piece, as one file.
 //!
 //! Pages are strangers: who hands something in knows the secret of its address, and
@@ -15,21 +15,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 use servent_core::trace::players::{is_tape, tapes};
 
-/// Tapes of one page: it begins a new one with every reload.
+/// Recordings of one page: it begins a new one with every reload.
 const OF_PAGE: usize = 64;
-/// Tapes of a room.
+/// Recordings of a room.
 const TAPES: usize = 1_024;
-/// Bytes of one tape. A page ends its own before that.
+/// Bytes of one of them. A page ends its own before that.
 const TAPE: u64 = 96 << 20;
-/// Bytes of all tapes of pages together.
+/// Bytes of all recordings of pages together.
 const ALL: u64 = 2 << 30;
-/// Letters by which a page tells its tapes apart.
+/// Letters by which a page tells its recordings apart.
 const RUN: usize = 32;
 
 /// What is recorded of a room, unless nothing is.
 #[derive(Debug)]
 pub(crate) struct Recording {
-    /// Where the tapes of pages are until they are put together.
+    /// Where the recordings of pages are until they are put together.
     folder: PathBuf,
     /// It is kept when the room closes; otherwise it is deleted then.
     kept: bool,
@@ -46,7 +46,7 @@ struct State {
     round: u32,
 }
 
-/// Of which page, and which of its tapes.
+/// Of which page, and which of its recordings.
 type Name = (SocketAddrV4, String);
 
 #[derive(Debug)]
@@ -56,13 +56,13 @@ struct UploadedRecording {
     round: u32,
 }
 
-/// A piece of a tape that a page hands in.
+/// A piece of a recording that a page hands in.
 #[derive(Debug)]
 pub(super) struct Piece<'a> {
     pub(super) at: SocketAddrV4,
-    /// Which of its tapes.
+    /// Which of its recordings.
     pub(super) run: &'a str,
-    /// Where in the tape it begins.
+    /// Where in the recording it begins.
     pub(super) from: u64,
     /// The request that it answers.
     pub(super) round: u32,
@@ -74,7 +74,7 @@ pub(super) struct Piece<'a> {
 pub(super) enum RefusedPiece {
     /// Nothing is recorded.
     Off,
-    /// It belongs elsewhere: the tape has so many bytes.
+    /// It belongs elsewhere: the recording has so many bytes.
     Has(u64),
     /// There is as much as there may be.
     Full,
@@ -85,7 +85,7 @@ pub(super) enum RefusedPiece {
 /// What is recorded so far, for the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Recorded {
-    /// Tapes, with that of the servent.
+    /// Recordings, with that of the servent.
     pub(crate) tapes: usize,
     /// Bytes of those of pages.
     pub(crate) bytes: u64,
@@ -96,7 +96,7 @@ pub(crate) struct Recorded {
 }
 
 impl Recording {
-    /// The tapes of pages are collected in a folder, which is made when it begins.
+    /// The recordings of pages are collected in a folder, which is made when it begins.
     pub(crate) fn new(folder: PathBuf, kept: bool) -> Self {
         Self { folder, kept, state: Mutex::default() }
     }
@@ -146,7 +146,7 @@ impl Recording {
         self.state().tapes.values().filter(|tape| tape.round >= round).count()
     }
 
-    /// Adds a piece; how many bytes the tape has then. One that comes twice is
+    /// Adds a piece; how many bytes the recording has then. One that comes twice is
     /// added once.
     pub(super) fn take(&self, piece: &Piece<'_>) -> Result<u64, RefusedPiece> {
         let mut state = self.state();
@@ -182,7 +182,7 @@ impl Recording {
         let tape =
             state.tapes.entry(name).or_insert(UploadedRecording { path, bytes: 0, round: 0 });
         append(&tape.path, &data[..new as usize]).map_err(|why| {
-            tracing::warn!(%why, "the tape of a page cannot be written");
+            tracing::warn!(%why, "the recording of a page cannot be written");
             RefusedPiece::Failed
         })?;
         tape.bytes += new;
@@ -192,11 +192,11 @@ impl Recording {
         Ok(has)
     }
 
-    /// Writes all tapes into one file, that of the servent first; how many, and
+    /// Writes all recordings into one file, that of the servent first; how many, and
     /// how many were left out because they are none.
     ///
     /// # Errors
-    /// A tape cannot be read, or the file cannot be written.
+    /// A recording cannot be read, or the file cannot be written.
     pub(crate) fn put_together(&self, servent: &[u8], file: &Path) -> io::Result<[usize; 2]> {
         let paths: Vec<_> = self.state().tapes.values().map(|tape| tape.path.clone()).collect();
         let mut to =
@@ -205,7 +205,7 @@ impl Recording {
         let [mut whole, mut left_out] = [1, 0];
         for path in paths {
             let tape = fs::read(path)?;
-            // Whoever hands in several as one would add people who were never here.
+            // A page that hands in several as one would add members that were never here.
             if is_tape(&tape) && tapes(&tape).len() == 1 {
                 let cut = tape.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
                 to.write_all(&tape[..cut])?;
@@ -260,7 +260,7 @@ mod tests {
         recording.begin().unwrap();
         let (first, rest) = TAPES_OF[0].split_at(5);
         assert_eq!(recording.take(&piece(1, "a", 0, first)), Ok(5));
-        // Nobody knows whether a piece was taken when its answer was lost.
+        // When an answer is lost, it is unknown whether its piece was taken.
         assert_eq!(recording.take(&piece(1, "a", 0, first)), Ok(5));
         assert_eq!(recording.take(&piece(1, "a", 9, rest)), Err(RefusedPiece::Has(5)));
         assert_eq!(recording.take(&piece(1, "a", 5, rest)), Ok(TAPES_OF[0].len() as u64));

@@ -1,6 +1,6 @@
 //! Who of those that connect to the lab is served when. Each address (an IPv6
-//! network is one) has a share of the seats, so that nobody keeps all of them;
-//! whoever finds none waits; and health checks have seats of their own.
+//! network is one) has a share of the seats, so that no client keeps all of them;
+//! a client that finds none waits; and health checks have seats of their own.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;

@@ -1,4 +1,4 @@
-//! `GET /api/tape`: every line of a servent's tape from its start, then each
+//! `GET /api/tape`: every line of a servent's recording from its start, then each
 //! new one as it is written, as server-sent events.
 
 use std::convert::Infallible;
@@ -20,7 +20,7 @@ use super::Hub;
 /// Seconds after which a refused reader may try again.
 const AGAIN: u32 = 5;
 
-/// The readers of all tapes: each holds a copy of one in memory, so their
+/// The readers of all recordings: each holds a copy of one in memory, so their
 /// number is limited.
 #[derive(Debug)]
 pub(crate) struct Readers {
@@ -66,12 +66,12 @@ pub(super) async fn tape(State(hub): State<Arc<Hub>>, Query(which): Query<Which>
         return (StatusCode::NOT_FOUND, "no such servent\n").into_response();
     };
     let Some(place) = hub.readers.enter() else {
-        let text = "as many readers follow the tape as `lab_readers` allows\n";
+        let text = "as many readers follow the recording as `lab_readers` allows\n";
         let again = [(header::RETRY_AFTER, AGAIN.to_string())];
         return (StatusCode::SERVICE_UNAVAILABLE, again, text).into_response();
     };
     let Some((past, future)) = live.handle.tape() else {
-        return (StatusCode::NOT_FOUND, "this servent keeps no tape\n").into_response();
+        return (StatusCode::NOT_FOUND, "this servent keeps no recording\n").into_response();
     };
     let past = stream::iter(past).map(StreamLine::One);
     let future = BroadcastStream::new(future).map(|next| match next {
@@ -88,7 +88,7 @@ enum StreamLine {
     Lost(u64),
 }
 
-/// Ends the stream when lines are lost: a tape with a gap cannot be replayed,
+/// Ends the stream when lines are lost: a recording with a gap cannot be replayed,
 /// and a browser reconnects by itself and gets everything from the start. The
 /// reader keeps its place as long as the stream.
 fn events(
@@ -101,7 +101,7 @@ fn events(
             std::future::ready(match line {
                 StreamLine::One(text) => Some(Ok(Event::default().data(&*text))),
                 StreamLine::Lost(lines) => {
-                    tracing::info!(lines, "a reader of the tape was too slow");
+                    tracing::info!(lines, "a reader of the recording was too slow");
                     None
                 }
             })

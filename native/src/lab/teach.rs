@@ -1,4 +1,4 @@
-//! What pages say of themselves while somebody teaches, and what whoever teaches does.
+//! What pages report of themselves during a lesson, and what the teacher does.
 
 use std::net::SocketAddrV4;
 use std::sync::Arc;
@@ -47,12 +47,12 @@ pub(super) async fn page(
         class.receive(who.at, said, part.clock.now());
         class.shown(who.at)
     };
-    // Whoever is in stays in: it learns the code that others need.
+    // A page that is in stays in: it learns the code that others need.
     Json(json!({ "class": shown, "code": live.handle.code(), "typed": part.is_typed() }))
         .into_response()
 }
 
-/// What whoever teaches does.
+/// An action of the teacher.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Teach {
@@ -60,11 +60,11 @@ pub(super) enum Teach {
     Lesson(Option<String>),
     /// Go to a step, counted from 0.
     Step(usize),
-    /// Everybody goes on when they like.
+    /// All pages go on when they like.
     OwnPace(bool),
     /// Ask the recording again what happened.
     Count,
-    /// Show a page to everybody, or none.
+    /// Show a page to the class, or none.
     Mirror(Option<SocketAddrV4>),
     /// Every page forgets everything, and begins as a new one.
     Reset,
@@ -142,7 +142,7 @@ async fn count(part: &PageParticipation, handle: &Handle) -> Result<(), RefusedL
     Ok(())
 }
 
-/// All tapes so far.
+/// All recordings so far.
 fn whole(recording: &Recording, servent: &[u8]) -> std::io::Result<Vec<u8>> {
     let copy = recording.copy();
     recording.put_together(servent, &copy)?;

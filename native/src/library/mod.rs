@@ -110,7 +110,7 @@ pub(crate) enum Keys {
     #[default]
     Paths,
     /// Its name in URLs: the same at every servent of a site, wherever its folder
-    /// is there, and while a change of the file has not reached all of them. Whoever
+    /// is there, and while a change of the file has not reached all of them. A client that
     /// waits for a file that changes meanwhile waits for what it becomes.
     Names,
 }

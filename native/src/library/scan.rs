@@ -190,7 +190,7 @@ impl FolderScan {
         }
     }
 
-    /// Warns of files with hard links elsewhere: whoever can write to such a
+    /// Warns of files with hard links elsewhere: a user who can write to such a
     /// name changes what is shared here.
     fn name_hard_links(&mut self) {
         let outside = self.linked.values().filter(|file| file.found < file.names);

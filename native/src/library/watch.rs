@@ -83,7 +83,7 @@ fn is_change(event: &Event) -> bool {
     }
 }
 
-/// True for a new file that nobody writes to: a hard or symbolic link.
+/// True for a new file that no program writes to: a hard or symbolic link.
 fn is_whole(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|meta| !meta.is_file() || meta.nlink() > 1)
 }

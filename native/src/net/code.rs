@@ -54,7 +54,7 @@ impl GuardedCode {
         *self.state() = State { code, ..State::default() };
     }
 
-    /// True when somebody at this address may come in with what was said.
+    /// True when a visitor at this address may come in with this code.
     pub(super) fn fits(&self, ip: IpAddr, said: Option<&str>) -> bool {
         self.fits_at(owner(ip), said, self.clock.now())
     }

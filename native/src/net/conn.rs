@@ -18,9 +18,9 @@ use crate::inbox::Fresh;
 
 /// Bytes per read while message heads are expected.
 const READ: usize = 16 * 1024;
-/// The same of whoever fills that at once, as long as there is more: the node
+/// The same of a connection that fills that at once, as long as there is more: the node
 /// works on it for as long as thousands of small messages take, and meanwhile
-/// everybody else waits.
+/// all other connections wait.
 const FLOOD: usize = 1024;
 /// A closing connection whose peer accepts nothing for this long is cut.
 const FLUSH_STALL: Duration = Duration::from_secs(10);

@@ -131,7 +131,7 @@ async fn admit(
     let stream = match stream {
         Ok(stream) => stream,
         Err(why) => {
-            tracing::warn!(%why, "nobody can be spoken with in private");
+            tracing::warn!(%why, "no peer can be talked to in private");
             return true;
         }
     };

@@ -1,6 +1,6 @@
 //! Names that stand for several machines: when the address that a download knows
 //! does not answer, the others of the same name are tried, so that what the
-//! server knows us by (a place in its line) is said to whoever has taken over.
+//! server knows us by (a place in its line) is presented to the member that has taken over.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};

@@ -45,7 +45,7 @@ impl Pace {
     }
 }
 
-/// A limit in bytes per second, shared by everybody who holds a clone of it.
+/// A limit in bytes per second, shared by all holders of a clone of it.
 #[derive(Debug, Clone)]
 pub struct Rate(pub(crate) Arc<Pace>);
 

@@ -1,5 +1,5 @@
 //! Pages that connect by WebSocket: whose they are, how they reach each other,
-//! and what whoever runs the servent can do about them.
+//! and what the host can do about them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddrV4};
@@ -26,7 +26,7 @@ pub(crate) struct Pages {
 
 #[derive(Debug, Default)]
 struct PageSlot {
-    /// Connections to the servent itself, by whom.
+    /// Connections to the servent itself, by address.
     conns: BTreeMap<ConnId, (IpAddr, Arc<Outbox>)>,
     /// Who was put out.
     out: BTreeSet<IpAddr>,
@@ -73,7 +73,7 @@ impl Pages {
         true
     }
 
-    /// Answers everybody again.
+    /// Answers all pages again.
     pub(crate) fn let_in(&self) {
         self.there().out.clear();
     }
@@ -95,12 +95,12 @@ impl Pages {
         self.tell("CLASS");
     }
 
-    /// True when somebody at this address says the code, or needs none.
+    /// True when a visitor at this address sends the code, or needs none.
     pub(super) fn knows(&self, ip: IpAddr, code: Option<&str>) -> bool {
         self.code.fits(ip, code)
     }
 
-    /// True for whom was not put out.
+    /// True for an address that was not removed.
     pub(super) fn admits(&self, ip: IpAddr) -> bool {
         !self.there().out.contains(&owner(ip))
     }

@@ -17,7 +17,7 @@ const SUCCESS: [u8; 2] = [0x01, 0x01];
 const XOR_MAPPED_ADDRESS: [u8; 2] = [0x00, 0x20];
 /// The first type of an attribute that need not be understood (§14).
 const OPTIONAL: u16 = 0x8000;
-/// Requests that are answered in a second, of everybody together at one socket: an
+/// Requests that are answered in a second, of all clients together at one socket: an
 /// answer is larger than its request, and its receiver may be forged.
 const ANSWERS: u32 = 500;
 

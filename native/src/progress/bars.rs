@@ -1,4 +1,4 @@
-//! The bars at the bottom of the terminal. There is one set for the whole program:
+//! The lines at the bottom of the terminal. There is one set for the whole program:
 //! whatever else is written goes above it, so that neither overwrites the other.
 
 use std::io::{self, Write};
@@ -8,23 +8,50 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
-/// Adds a line at the bottom; its text is its message.
-pub(crate) fn add_bar() -> ProgressBar {
-    let bar = BARS.add(ProgressBar::no_length());
-    // Text that is too long for one line is cut.
-    if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
-        bar.set_style(style);
+/// A line at the bottom. It is removed when it is dropped, also where its owner ends
+/// by a failure: none stays behind between results.
+#[derive(Debug)]
+pub(crate) struct BottomLine(ProgressBar);
+
+impl BottomLine {
+    /// Adds one line; a text that is too long for it is cut.
+    pub(crate) fn add() -> Self {
+        Self::with_template("{wide_msg}")
     }
-    bar
+
+    /// Adds one that may have several rows.
+    pub(crate) fn add_table() -> Self {
+        Self::with_template("{msg}")
+    }
+
+    fn with_template(template: &str) -> Self {
+        let bar = BARS.add(ProgressBar::no_length());
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        Self(bar)
+    }
+
+    /// Shows this text from now on.
+    pub(crate) fn show(&self, text: String) {
+        self.0.set_message(text);
+        self.0.tick();
+    }
+
+    /// Removes it; a second time changes nothing.
+    pub(crate) fn remove(&self) {
+        self.0.finish_and_clear();
+        BARS.remove(&self.0);
+    }
 }
 
-/// Removes a line.
-pub(crate) fn remove_bar(bar: &ProgressBar) {
-    bar.finish_and_clear();
-    BARS.remove(bar);
+impl Drop for BottomLine {
+    fn drop(&mut self) {
+        self.remove();
+    }
 }
 
-/// Writes something while the bars are out of the way.
+/// Writes something while the lines at the bottom are out of the way.
 pub(crate) fn above_bars<T>(write: impl FnOnce() -> T) -> T {
     BARS.suspend(write)
 }

@@ -4,16 +4,16 @@
 use std::io::Write as _;
 use std::net::SocketAddr;
 
-use indicatif::ProgressBar;
 use serde_json::json;
 use servent_core::node::{FetchView, SourceView};
 use servent_core::text::{Lines, Shown};
 use servent_core::time::Instant;
 
-use super::bars::{above_bars, add_bar, remove_bar};
+use super::bars::{BottomLine, above_bars};
 use super::fit::{ProgressLine, columns};
 use super::speed::RecentRate;
 use super::{Voice, bytes, length, rate};
+use crate::exit::Failure;
 
 /// The downloads of one command, side by side.
 pub(crate) struct Bars {
@@ -35,7 +35,7 @@ impl Bars {
 
     /// Adds one of them.
     pub(crate) fn download(&self, name: &str) -> FetchProgress {
-        let bar = (self.voice == Voice::Terminal).then(add_bar);
+        let bar = (self.voice == Voice::Terminal).then(BottomLine::add);
         let shown = Shown(name).to_string();
         let about = if self.named { format!("{shown}: ") } else { String::new() };
         FetchProgress {
@@ -51,13 +51,19 @@ impl Bars {
     }
 
     /// One of several has failed; the others go on.
-    pub(crate) fn failed(&self, name: &str, why: &str) {
+    pub(crate) fn failed(&self, name: &str, failure: &Failure) {
         match self.voice {
             Voice::Json => {
-                print_line(&json!({ "event": "failed", "name": name, "why": why }).to_string());
+                let Failure { exit, what, next, status } = failure;
+                let why = failure.to_string();
+                let fact = json!({
+                    "event": "failed", "name": name, "why": why, "kind": exit.name(),
+                    "exit": *exit as u8, "status": status, "what": what, "next": next,
+                });
+                print_line(&fact.to_string());
             }
             Voice::Terminal | Voice::Lines | Voice::Quiet => {
-                eprint_line(&format!("{}: {why}", Shown(name)))
+                eprint_line(&format!("{}: {failure}", Shown(name)))
             }
         }
     }
@@ -71,7 +77,7 @@ pub(crate) struct FetchProgress {
     shown: String,
     /// Prefix of each line when there are several downloads.
     about: String,
-    bar: Option<ProgressBar>,
+    bar: Option<BottomLine>,
     /// The last line, so that nothing is repeated.
     said: String,
     /// The last tenth of the file that was reported.
@@ -132,7 +138,7 @@ impl FetchProgress {
     /// Removes the bar.
     pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
-            remove_bar(bar);
+            bar.remove();
         }
     }
 
@@ -146,7 +152,7 @@ impl FetchProgress {
             speed: &said.speed,
             others: &said.others,
         };
-        bar.set_message(line.fit(columns()));
+        bar.show(line.fit(columns()));
     }
 
     fn passed_a_tenth(&mut self, view: &FetchView) -> bool {
@@ -185,6 +191,12 @@ fn matters(source: &SourceView) -> bool {
     matches!(&source.state[..], "receiving" | "queued")
 }
 
+/// True while what has come is hashed and nothing more is to come.
+fn verifies(view: &FetchView) -> bool {
+    let all = view.size.is_some_and(|size| size > 0 && view.have >= size);
+    view.state == "verifying" || (view.state == "running" && all && !receives(view))
+}
+
 /// True while some source sends.
 fn receives(view: &FetchView) -> bool {
     view.sources.iter().any(|source| source.state == "receiving")
@@ -203,8 +215,8 @@ impl Said {
     /// While some source sends, others are told of only if we stand in line there.
     fn of_view(now: Instant, view: &FetchView, per_second: u64) -> Self {
         // All of it is here, and its sources are done with us.
-        if view.state == "verifying" {
-            return Self { others: String::from("checking what has arrived"), ..Self::default() };
+        if verifies(view) {
+            return Self { others: String::from("verifying what has arrived"), ..Self::default() };
         }
         let mut said = Self::default();
         let receives = receives(view);
@@ -256,7 +268,8 @@ fn source(now: Instant, source: &SourceView) -> String {
     text
 }
 
-pub(super) fn print_line(text: &str) {
+/// A line on standard output, above the bars.
+pub(crate) fn print_line(text: &str) {
     above_bars(|| {
         let mut out = std::io::stdout().lock();
         // A closed pipe does not stop the download.
@@ -264,7 +277,8 @@ pub(super) fn print_line(text: &str) {
     });
 }
 
-pub(super) fn eprint_line(text: &str) {
+/// The same on standard error, safe to show.
+pub(crate) fn eprint_line(text: &str) {
     above_bars(|| _ = writeln!(std::io::stderr(), "{}", Lines(text)));
 }
 
@@ -326,14 +340,18 @@ mod tests {
         waiting.state = "verifying".into();
         assert_eq!(share(&waiting), "100 %");
         waiting.size = None;
-        assert_eq!(share(&waiting), "    –", "no percentage of what nobody knows");
+        assert_eq!(share(&waiting), "    –", "no percentage of an unknown size");
     }
 
     #[test]
     fn while_it_is_checked_its_sources_are_not_called_idle() {
         let mut view = view("idle", 10_240);
-        view.state = "verifying".into();
-        assert_eq!(line(Instant::ZERO, &view, 0), "checking what has arrived");
+        for state in ["verifying", "running"] {
+            view.state = state.into();
+            assert_eq!(line(Instant::ZERO, &view, 0), "verifying what has arrived", "{state}");
+        }
+        view.have -= 1;
+        assert_eq!(line(Instant::ZERO, &view, 0), "10.0.0.1:6346 idle");
     }
 
     #[test]

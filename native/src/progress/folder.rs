@@ -1,44 +1,83 @@
-//! Progress of a folder's download: how many of its files are complete.
+//! Progress of a folder's download: its files, its bytes, and the time left.
 
 use std::net::SocketAddr;
 
-use indicatif::ProgressBar;
 use serde_json::json;
+use servent_core::time::Instant;
 
-use super::bars::{add_bar, remove_bar};
-use super::{Voice, bytes, count, fetch, rate};
+use super::bars::BottomLine;
+use super::speed::RecentRate;
+use super::{Voice, bytes, count, fetch, length, rate};
+
+/// How much there is of a folder.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FolderSize {
+    pub(crate) files: u64,
+    /// Its bytes, where the server says the size of every file.
+    pub(crate) bytes: Option<u64>,
+}
+
+/// How much of a folder is here.
+#[derive(Debug, Clone, Copy, Default)]
+struct FolderShare {
+    files: u64,
+    bytes: u64,
+}
 
 /// Shows a folder.
 pub(crate) struct FolderProgress {
     voice: Voice,
     name: String,
-    files: u64,
-    done: u64,
-    bytes: u64,
-    bar: Option<ProgressBar>,
+    whole: FolderSize,
+    here: FolderShare,
+    /// Bytes of the files that are on their way.
+    partial: u64,
+    /// The bytes that have been here from the beginning are no part of the rate.
+    before: u64,
+    speed: RecentRate,
+    bar: Option<BottomLine>,
 }
 
 impl FolderProgress {
-    /// For a folder of that many files.
-    pub(crate) fn new(voice: Voice, name: &str, files: u64) -> Self {
-        let bar = (voice == Voice::Terminal).then(add_bar);
-        Self { voice, name: name.to_owned(), files, done: 0, bytes: 0, bar }
+    /// For a folder of that size.
+    pub(crate) fn new(voice: Voice, name: &str, whole: FolderSize) -> Self {
+        Self {
+            voice,
+            name: name.to_owned(),
+            whole,
+            here: FolderShare::default(),
+            partial: 0,
+            before: 0,
+            speed: RecentRate::default(),
+            bar: (voice == Voice::Terminal).then(BottomLine::add),
+        }
+    }
+
+    /// One more file has been here, the same, before it was asked for.
+    pub(crate) fn there(&mut self, size: u64) {
+        self.here.files += 1;
+        self.here.bytes += size;
+        self.before += size;
+    }
+
+    /// This many bytes have come of files that are on their way.
+    pub(crate) fn show(&mut self, now: Instant, partial: u64) {
+        self.partial = partial;
+        let line = self.line(now);
+        if let Some(bar) = &self.bar {
+            bar.show(line);
+        }
     }
 
     /// One more file is complete.
-    pub(crate) fn done(&mut self, file: &str, size: u64, per_second: u64) {
+    pub(crate) fn done(&mut self, now: Instant, file: &str, size: u64) {
         let before = self.tenth();
-        self.done += 1;
-        self.bytes += size;
-        let Self { name, files, done, .. } = self;
-        let line = format!(
-            "{name}: {done} of {}, {} at {}",
-            count(*files, "file"),
-            bytes(self.bytes),
-            rate(per_second)
-        );
+        self.here.files += 1;
+        self.here.bytes += size;
+        self.partial = self.partial.saturating_sub(size);
+        let line = self.line(now);
         match (&self.bar, self.voice) {
-            (Some(bar), _) => bar.set_message(line),
+            (Some(bar), _) => bar.show(line),
             (_, Voice::Json) => {
                 fetch::print_line(
                     &json!({ "event": "done", "file": file, "bytes": size }).to_string(),
@@ -47,6 +86,24 @@ impl FolderProgress {
             (_, Voice::Lines) if self.tenth() > before => fetch::eprint_line(&line),
             _ => {}
         }
+    }
+
+    /// What there is of it, out of how much, how fast, and how long it takes.
+    fn line(&mut self, now: Instant) -> String {
+        let Self { name, whole, here, .. } = self;
+        let have = here.bytes + self.partial;
+        let per_second = self.speed.update(now, have.saturating_sub(self.before));
+        let of = whole.bytes.map_or_else(String::new, |all| format!(" of {}", bytes(all)));
+        let files = count(whole.files, "file");
+        let mut line = format!("{name}: {} of {files}, {}{of}", here.files, bytes(have));
+        if per_second > 0 {
+            line.push_str(&format!(", {}", rate(per_second)));
+            let left = whole.bytes.map_or(0, |all| all.saturating_sub(have));
+            if left > 0 {
+                line.push_str(&format!(", {} left", length(left.div_ceil(per_second))));
+            }
+        }
+        line
     }
 
     /// One file failed.
@@ -68,11 +125,33 @@ impl FolderProgress {
     /// Removes the bar.
     pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
-            remove_bar(bar);
+            bar.remove();
         }
     }
 
     fn tenth(&self) -> u64 {
-        (self.done * 10).checked_div(self.files).unwrap_or(0)
+        (self.here.files * 10).checked_div(self.whole.files).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_shows_its_bytes_and_the_time_left() {
+        let whole = FolderSize { files: 3, bytes: Some(10 * 1_024) };
+        let mut folder = FolderProgress::new(Voice::Quiet, "Music", whole);
+        folder.there(2 * 1_024);
+        assert_eq!(folder.line(Instant::ZERO), "Music: 1 of 3 files, 2.0 KiB of 10.0 KiB");
+        folder.show(Instant::from_secs(1), 1_024);
+        folder.done(Instant::from_secs(2), "a", 2 * 1_024);
+        let line = folder.line(Instant::from_secs(2));
+        assert_eq!(line, "Music: 2 of 3 files, 4.0 KiB of 10.0 KiB, 1.0 KiB/s, 6 s left");
+        let unknown = FolderSize { files: 3, bytes: None };
+        let mut folder = FolderProgress::new(Voice::Quiet, "Music", unknown);
+        folder.show(Instant::ZERO, 0);
+        folder.show(Instant::from_secs(1), 1_024);
+        assert_eq!(folder.line(Instant::from_secs(1)), "Music: 0 of 3 files, 1.0 KiB, 1.0 KiB/s");
     }
 }

@@ -11,10 +11,14 @@ mod text;
 
 use std::io::IsTerminal as _;
 
-pub(crate) use self::bars::ErrorAboveBars;
-pub(crate) use self::fetch::{Bars, FetchProgress};
-pub(crate) use self::folder::FolderProgress;
-pub(crate) use self::stream::{Reporter, StreamProgress, per_second};
+pub(crate) use self::bars::{BottomLine, ErrorAboveBars, above_bars};
+pub(crate) use self::fetch::{Bars, FetchProgress, eprint_line, print_line};
+pub(crate) use self::fit::{ProgressLine, columns};
+pub(crate) use self::folder::{FolderProgress, FolderSize};
+pub(crate) use self::speed::RecentRate;
+pub(crate) use self::stream::{
+    Reporter, StreamProgress, amount, facts_go_aside, per_second, speed,
+};
 pub(crate) use self::text::{bytes, count, length, rate};
 
 /// The form of output that suits the caller.

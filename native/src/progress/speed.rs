@@ -7,14 +7,14 @@ const WINDOW: Duration = Duration::from_millis(500);
 
 /// A rate over the last few seconds.
 #[derive(Debug, Default)]
-pub(super) struct RecentRate {
+pub(crate) struct RecentRate {
     since: Option<(Instant, u64)>,
     per_second: u64,
 }
 
 impl RecentRate {
     /// Counts up to `have` bytes; returns the rate, 0 before there is one.
-    pub(super) fn update(&mut self, now: Instant, have: u64) -> u64 {
+    pub(crate) fn update(&mut self, now: Instant, have: u64) -> u64 {
         let (at, before) = *self.since.get_or_insert((now, have));
         let passed = now.since(at);
         if passed >= WINDOW {

@@ -1,14 +1,14 @@
 //! Progress of byte streams between two endpoints: amount and rate.
 
 use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use servent::Clock;
 use servent_core::text::{Lines, Shown};
 use servent_core::time::{Duration, Instant};
 
-use super::bars::{above_bars, add_bar, remove_bar};
+use super::bars::{BottomLine, above_bars};
 use super::fit::{ProgressLine, columns};
 use super::speed::RecentRate;
 use super::{Voice, bytes, fetch, length, rate};
@@ -26,8 +26,17 @@ pub(crate) struct Reporter {
     aside: bool,
 }
 
+/// The same for the whole program: a failure is reported where the facts are.
+static ASIDE: AtomicBool = AtomicBool::new(false);
+
+/// True when standard output carries a stream, and facts go to standard error.
+pub(crate) fn facts_go_aside() -> bool {
+    ASIDE.load(Ordering::Relaxed)
+}
+
 impl Reporter {
-    pub(crate) const fn new(voice: Voice, aside: bool) -> Self {
+    pub(crate) fn new(voice: Voice, aside: bool) -> Self {
+        ASIDE.store(aside, Ordering::Relaxed);
         Self { voice, aside }
     }
 
@@ -37,7 +46,7 @@ impl Reporter {
         match self.voice {
             Voice::Quiet => {}
             Voice::Json => self.write(&fact.to_string()),
-            // Without standard error nobody is reading.
+            // Without standard error there is no reader.
             Voice::Terminal | Voice::Lines => fetch::eprint_line(sentence),
         }
     }
@@ -79,7 +88,7 @@ impl Reporter {
 /// Progress of one stream.
 pub(crate) struct StreamProgress {
     reporter: Reporter,
-    bar: Option<ProgressBar>,
+    bar: Option<BottomLine>,
     name: String,
     of: Option<u64>,
     /// Bytes transferred before.
@@ -94,7 +103,7 @@ pub(crate) struct StreamProgress {
 
 impl StreamProgress {
     pub(crate) fn new(reporter: &Reporter, name: &str, of: Option<u64>) -> Self {
-        let bar = (reporter.voice == Voice::Terminal).then(add_bar);
+        let bar = (reporter.voice == Voice::Terminal).then(BottomLine::add);
         Self {
             reporter: *reporter,
             bar,
@@ -139,7 +148,7 @@ impl StreamProgress {
             let share = &share(so_far, *of);
             let (amount, speed) = (&amount, &speed);
             let line = ProgressLine { name, share, amount, speed, others: "" };
-            bar.set_message(line.fit(columns()));
+            bar.show(line.fit(columns()));
             return;
         }
         let text = if speed.is_empty() { amount } else { format!("{amount}, {speed}") };
@@ -150,7 +159,7 @@ impl StreamProgress {
     /// Removes the bar; returns how long the stream took.
     pub(crate) fn finish(&self) -> Duration {
         if let Some(bar) = &self.bar {
-            remove_bar(bar);
+            bar.remove();
         }
         self.begun.map_or(Duration::ZERO, |begun| self.clock.now().since(begun))
     }
@@ -162,13 +171,14 @@ pub(crate) fn per_second(so_far: u64, passed: Duration) -> u64 {
     u64::try_from(wide).unwrap_or(u64::MAX)
 }
 
-fn amount(so_far: u64, of: Option<u64>) -> String {
+/// How many bytes there are, out of how many.
+pub(crate) fn amount(so_far: u64, of: Option<u64>) -> String {
     let of = of.map_or_else(String::new, |of| format!(" of {}", bytes(of)));
     format!("{}{of}", bytes(so_far))
 }
 
 /// Rate and time left, once there is a rate.
-fn speed(so_far: u64, of: Option<u64>, per_second: u64) -> String {
+pub(crate) fn speed(so_far: u64, of: Option<u64>, per_second: u64) -> String {
     if per_second == 0 {
         return String::new();
     }
@@ -193,7 +203,7 @@ mod tests {
         assert_eq!(amount(2_048, Some(4_096)), "2.0 KiB of 4.0 KiB");
         assert_eq!(speed(2_048, None, 1_024), "1.0 KiB/s");
         assert_eq!(speed(2_048, Some(4_096), 1_024), "1.0 KiB/s, 2 s left");
-        assert_eq!(speed(0, Some(4_096), 0), "", "nobody knows");
+        assert_eq!(speed(0, Some(4_096), 0), "", "it is unknown");
         assert_eq!(speed(4_096, Some(4_096), 1_024), "1.0 KiB/s");
         assert_eq!((share(1, Some(3)), share(1, None)), (" 33 %".into(), String::new()));
     }

@@ -1,5 +1,5 @@
-//! What is wrong with rows that cannot be read. Nobody can mend that but with a
-//! good copy: whoever opens the store says where it is.
+//! What is wrong with rows that cannot be read. Only a good
+//! copy mends that: the user who opens the store has to name one.
 
 use thiserror::Error;
 

@@ -149,7 +149,7 @@ fn st_4_a_member_that_says_goodbye_is_followed_at_once() {
     assert_eq!(two.rows, [first]);
 }
 
-/// A place that goes is gone for whoever leads its part next, and one that is for
+/// A place that goes is gone for the member that leads its partition next, and one that is for
 /// another file is in that file's part.
 #[test]
 fn st_4_a_place_is_in_one_part_and_goes_with_it() {
@@ -249,7 +249,7 @@ fn st_4_a_statement_that_was_held_up_writes_nothing_after_its_part_was_taken() {
     assert_eq!(server.sql(&url, "SELECT count(*) FROM servent.rows"), "0", "all or nothing");
 }
 
-/// All servents of a site do the same; when nobody is in it, the next one says
+/// All servents of a site do the same; when no member is in it, the next one says
 /// what that is, and every place is kept.
 #[test]
 fn st_4_a_site_is_led_or_divided_and_keeps_its_places_when_that_changes() {

@@ -25,7 +25,7 @@ const CACHE: usize = 16 << 20;
 const MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
 
 fn make_dir(dir: &Path) -> Result<(), StoreFailure> {
-    // Its content would let whoever reads it take our places in queues.
+    // Its content would let a reader take our places in queues.
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
     made.map_err(|why| StoreFailure::Io { path: dir.to_owned(), why })
 }
@@ -43,7 +43,7 @@ impl Drop for Lock {
     }
 }
 
-/// The process that uses the state in a folder; `None`: nobody does, or it has not
+/// The process that uses the state in a folder; `None`: no process does, or it has not
 /// said its number. Touches nothing.
 #[must_use]
 pub fn process_of_state(dir: &Path) -> Option<u32> {
@@ -307,7 +307,10 @@ fn copy_new(from: &Path, to: &Path) -> Result<(), StoreFailure> {
     let mut old = File::open(from).map_err(failed(from))?;
     let mut options = OpenOptions::new();
     let new = options.write(true).create_new(true).mode(0o600).open(to);
-    let mut new = new.map_err(failed(to))?;
+    let mut new = new.map_err(|why| match why.kind() {
+        io::ErrorKind::AlreadyExists => StoreFailure::Exists { path: to.to_owned() },
+        _ => failed(to)(why),
+    })?;
     io::copy(&mut old, &mut new).and_then(|_| new.sync_all()).map_err(failed(to))
 }
 

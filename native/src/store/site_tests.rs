@@ -28,7 +28,7 @@ fn st_2_one_leads_and_who_was_replaced_writes_nothing_more() {
 }
 
 /// The same when it was paused inside the turn: the statement is sent, and
-/// carried out after somebody else has the lease.
+/// carried out after another member has the lease.
 #[test]
 fn st_2_a_statement_that_was_held_up_writes_nothing_after_a_takeover() {
     let Some(server) = server() else { return };
@@ -36,7 +36,7 @@ fn st_2_a_statement_that_was_held_up_writes_nothing_after_a_takeover() {
     let (mut first, _) = opened(&bed, &database).unwrap();
     commit(&bed, &mut first, &[1]).unwrap();
     let blocked = std::thread::scope(|scope| {
-        // Holds the lease's row as somebody who takes over does, and commits
+        // Holds the lease's row as a member that takes over does, and commits
         // once the first's statement waits for it.
         let taking = scope.spawn(|| {
             server.sql(
@@ -115,7 +115,7 @@ fn st_1_tables_of_an_older_program_are_migrated_with_what_is_in_them() {
     let id = "01".repeat(16);
     server
         .sql(&url, &format!("INSERT INTO servent.rows VALUES (1, '\\x{id}', NULL, '\\x{value}')"));
-    // They are shown as they are before anybody migrates them.
+    // They are shown as they are before a member migrates them.
     let seen = bed.run(database.status()).unwrap();
     assert_eq!((seen.schema, seen.places, seen.divided), (1, 1, false));
     let (mut site, all) = opened(&bed, &database).unwrap();

@@ -49,7 +49,7 @@ fn only_the_stronger_durability_flushes_every_commit_to_the_disk() {
     let (process, cheap) = flushes(Durability::Process, 50);
     let (power, dear) = flushes(Durability::Power, 50);
     println!("a commit: {cheap:?} for the process, {dear:?} for the machine");
-    assert_eq!(process, 0, "somebody waits for the disk without need");
+    assert_eq!(process, 0, "a commit waits for the disk without need");
     assert!(power >= 50, "{power} flushes for 50 promises");
 }
 

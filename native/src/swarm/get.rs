@@ -48,7 +48,7 @@ pub struct GetOptions {
     pub state: PathBuf,
     /// What kind of crash the state survives.
     pub durability: Durability,
-    /// Record the tape in this file.
+    /// Record the recording in this file.
     pub trace: Option<TraceFile>,
 }
 

@@ -46,13 +46,13 @@ pub struct ServeOptions {
     /// `listen`.
     pub announce: Option<SocketAddr>,
     /// Is told which of them this one is. While it stands by, it says goodbye and
-    /// ends when nobody listens any more.
+    /// ends when it has no listener any more.
     pub role: Option<watch::Sender<Role>>,
     /// What kind of crash the ledger survives.
     pub durability: Durability,
-    /// Record the tape in this file.
+    /// Record the recording in this file.
     pub trace: Option<TraceFile>,
-    /// Keep the tape in memory for the lab, bounded.
+    /// Keep the recording in memory for the lab, bounded.
     pub tape: bool,
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Behind {
     next: Vec<UnicastPayload>,
     bytes: usize,
     since: Stopwatch,
-    /// Each write is waited for: somebody reads at the other end.
+    /// Each write is waited for: a program reads at the other end.
     at_once: bool,
     out: Out,
 }

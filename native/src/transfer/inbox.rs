@@ -24,6 +24,8 @@ const SHOWN: usize = 40;
 pub enum InboxPlace {
     /// Standard output: a single file or stream.
     Output,
+    /// A device such as `/dev/null`, or a pipe with a name: the same.
+    Device(PathBuf),
     /// This file.
     File(PathBuf),
     /// Files and folders in this folder.
@@ -184,7 +186,7 @@ impl TransferInbox {
     /// under it.
     pub(super) fn look(&mut self, entry: &OfferEntry, after: u32) -> io::Result<Candidate> {
         let wish = match &self.place {
-            InboxPlace::Output => {
+            InboxPlace::Output | InboxPlace::Device(_) => {
                 return Ok(Candidate { name: None, n: 1, there: ExistingFile::Nothing });
             }
             InboxPlace::File(file) if after > 0 => {
@@ -241,7 +243,12 @@ impl TransferInbox {
             at = self.look(entry, at.n)?;
         }
         loop {
-            let Some(name) = &at.name else { return TargetFile::output() };
+            let Some(name) = &at.name else {
+                return match &self.place {
+                    InboxPlace::Device(path) => TargetFile::device(path),
+                    _ => TargetFile::output(),
+                };
+            };
             if let Some(folder) = name.parent().filter(|folder| *folder != Path::new("")) {
                 fs::create_dir_all(folder)?;
             }

@@ -38,7 +38,7 @@
 //! Where one sends to several (`many`), it is the receiver that connects: it
 //! joins, both meet, it says who it is, the sender offers everything with
 //! the label of the parcel; the receiver says go, and whole once it has all, and
-//! the sender says done once everybody has.
+//! the sender says done once all receivers have.
 
 use std::ffi::OsString;
 use std::fmt;

@@ -4,7 +4,7 @@
 //! or in part, is not sent again once the sender has proved that it is the
 //! same.
 //!
-//! With a [`TransferCode`] that both sides know, nobody else can take part, read or
+//! With a [`TransferCode`] that both sides know, no other host can take part, read or
 //! change anything: each message is encrypted (`secret`) above the unicast
 //! protocol, whose own sequence numbers and acknowledgements are not.
 

@@ -32,10 +32,10 @@ const CHANGED: &str = "it has changed since it was offered";
 #[non_exhaustive]
 pub enum SendFailure {
     /// The receiver never answered.
-    #[error("nobody answers")]
-    Nobody,
+    #[error("no receiver answers")]
+    Unanswered,
     /// The receiver's system says that nothing listens on that port.
-    #[error("nobody listens there")]
+    #[error("no receiver listens there")]
     Closed,
     /// The connection to the receiver was lost.
     #[error("the receiver is gone: {why}")]
@@ -118,7 +118,7 @@ impl TransferSender {
     }
 
     /// Sends everything the receiver does not have, and waits for its
-    /// confirmation that it has the same bytes. Without a code everybody on the
+    /// confirmation that it has the same bytes. Without a code every host on the
     /// path can read it.
     ///
     /// # Errors
@@ -442,7 +442,7 @@ fn failure(talk: &Talk, silence: Silence) -> SendFailure {
         Silence::Foreign => SendFailure::Foreign,
         Silence::WrongCode => SendFailure::WrongCode,
         Silence::Gone(Lost::Refused) => SendFailure::Closed,
-        Silence::Gone(_) if talk.connection.progress().acknowledged == 0 => SendFailure::Nobody,
+        Silence::Gone(_) if talk.connection.progress().acknowledged == 0 => SendFailure::Unanswered,
         Silence::Gone(why) => SendFailure::Gone { why },
     }
 }

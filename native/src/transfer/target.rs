@@ -48,6 +48,12 @@ impl TargetFile {
         Ok(Self { file: Behind::new(out.into(), Hasher::new(), true), names: None })
     }
 
+    /// Writes to a device or a pipe with a name.
+    pub(super) fn device(path: &Path) -> io::Result<Self> {
+        let out = OpenOptions::new().write(true).open(path)?;
+        Ok(Self { file: Behind::new(out, Hasher::new(), true), names: None })
+    }
+
     /// Creates a new file that will have this name, which must be free.
     pub(super) fn new(name: &Path) -> io::Result<Self> {
         if name.symlink_metadata().is_ok() {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use servent_core::node::{self, InboxEntry};
+use servent_core::node::{self, UnicastMessage};
 use servent_core::unicast::{DeliveryOrder, UnicastPayload};
 
 use super::error::{BindError, ConnectError, SendError};
@@ -109,7 +109,7 @@ impl Endpoint {
         }
     }
 
-    /// The servent it belongs to, for its tape and its view.
+    /// The servent it belongs to, for its recording and its view.
     #[must_use]
     pub const fn servent(&self) -> &Handle {
         &self.servent
@@ -194,7 +194,7 @@ impl Connection {
         if data.len() > most {
             return Err(SendError::TooLong { length: data.len(), most });
         }
-        let mut message = InboxEntry { order, data };
+        let mut message = UnicastMessage { order, data };
         match self.pipe.put(message, &self.shared)? {
             None => return Ok(()),
             Some(back) => message = back,

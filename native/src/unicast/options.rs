@@ -29,7 +29,7 @@ pub struct EndpointOptions {
     /// replay`. It contains the messages and is about twice as long as what is
     /// transferred. The endpoint waits for a slow file.
     pub trace: Option<TraceFile>,
-    /// Keep the tape in memory for the lab, bounded.
+    /// Keep the recording in memory for the lab, bounded.
     pub tape: bool,
     /// How long a close waits for the last acknowledgement.
     pub close_deadline: Duration,

@@ -45,7 +45,7 @@ fn ctrl_c_at_the_question_takes_nothing_and_the_sender_hears_it() {
         let asked = terminal.shows("take it? [y/N]");
         assert!(asked.contains("song.ogg  195 KiB"), "{asked}");
         terminal.types(INTERRUPT);
-        complains(&finish(sender), 3, "the receiver was stopped before anybody agreed");
+        complains(&finish(sender), 3, "the receiver was stopped before its user agreed");
         let said = terminal.shows("nothing was written");
         assert!(
             said.contains("\r\nservent: "), // The question was withdrawn, or was not answered.
@@ -68,7 +68,7 @@ fn sigterm_withdraws_the_questions_of_all_senders() {
     }
     running.signal("TERM");
     for sender in senders {
-        complains(&finish(sender), 3, "the receiver was stopped before anybody agreed");
+        complains(&finish(sender), 3, "the receiver was stopped before its user agreed");
     }
     terminal.shows("stopped with 2 questions unanswered; nothing was written");
     assert_eq!(running.end().code(), Some(130));
@@ -83,7 +83,7 @@ fn the_end_of_the_input_is_no_answer_and_the_next_question_is_asked_all_the_same
     let refused = sending(&place, &at);
     terminal.shows("take it? [y/N]");
     terminal.types(END);
-    complains(&finish(refused), 3, "nobody answered at the receiver");
+    complains(&finish(refused), 3, "the user of the receiver did not answer");
     assert!(empty(&place.path("in")));
     let refused = sending(&place, &at);
     terminal.shows("take it? [y/N]");

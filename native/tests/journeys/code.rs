@@ -63,7 +63,7 @@ fn a_terminal_that_cannot_draw_shows_the_code_all_the_same() {
         let place = Place::new();
         let mut command = place.servent(&["receive", "--listen", "127.0.0.1:0"]);
         let (mut terminal, receiver) = Terminal::start(command.env("TERM", kind));
-        assert!(terminal.shows("tell it").contains("the code is "), "{kind}");
+        assert!(terminal.shows("give it").contains("the code is "), "{kind}");
         receiver.signal("INT");
         assert_eq!(receiver.end().code(), Some(130));
     }

@@ -185,7 +185,19 @@ fn a_file_goes_to_a_pipe_in_order_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn whoever_reads_only_the_beginning_ends_the_download() {
+fn a_device_takes_a_download() {
+    let place = Place::new();
+    place.share("film", 300_000);
+    let running = place.sharing(&[]);
+    let url = format!("http://{}/get/0/film", running.at);
+    let output = place.run(&["get", &url, "-o", "/dev/null", "--state", "get"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.starts_with("/dev/null 293 KiB"), "{said}");
+}
+
+#[test]
+fn a_reader_of_the_beginning_only_ends_the_download() {
     let place = Place::new();
     let (_, bytes) = place.share("film", 4_000_000);
     let running = place.sharing(&["--set", "upload_rate=1000000"]);
@@ -200,7 +212,7 @@ fn whoever_reads_only_the_beginning_ends_the_download() {
     let mut nothing = std::process::Command::new("true").stdout(Stdio::piped()).spawn().unwrap();
     get.stdout = nothing.stdout.take();
     nothing.wait().unwrap();
-    complains(&finish(get), 4, "whoever read standard output has closed it");
+    complains(&finish(get), 4, "the program that reads standard output has closed it");
 }
 
 #[test]

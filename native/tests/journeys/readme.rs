@@ -189,7 +189,7 @@ fn sending(world: &World, [here, there]: [&Machine; 2], readme: &mut Readme) {
     let line = readme.says("dist/servent receive -o inbox/");
     let (mut theirs, receiver) = there.sits(&format!("exec {line}"));
     theirs.shows("others send with: servent send 10.0.0.7 FILE");
-    let code = code_in(&theirs.shows("tell it"));
+    let code = code_in(&theirs.shows("give it"));
     let mut agreed = |line: &str| {
         let sender = sends(here, line, &code);
         theirs.shows("[y/N]");
@@ -211,7 +211,7 @@ fn sending(world: &World, [here, there]: [&Machine; 2], readme: &mut Readme) {
     assert_eq!(receiver.end().code(), Some(0));
 
     let (mut theirs, receiver) = there.sits("dist/servent receive | tar x");
-    let sender = sends(here, piped, &code_in(&theirs.shows("tell it")));
+    let sender = sends(here, piped, &code_in(&theirs.shows("give it")));
     theirs.shows("[y/N]");
     theirs.types("y\n");
     assert_eq!((sender.end().code(), receiver.end().code()), (Some(0), Some(0)));
@@ -220,7 +220,7 @@ fn sending(world: &World, [here, there]: [&Machine; 2], readme: &mut Readme) {
     let film = there.has("film.mkv", 1_000_000);
     let (mut theirs, sender) = there.sits(to_three);
     theirs.shows("who run: servent receive --from 10.0.0.7 -o inbox/");
-    let code = code_in(&theirs.shows("tell it"));
+    let code = code_in(&theirs.shows("give it"));
     let all = ["here", "second", "third"].map(|name| world.machine(name, here.pid));
     let receiving = all.each_ref().map(|one| {
         let (mut terminal, running) = one.sits(each);

@@ -1,5 +1,6 @@
 //! `servent get A B`: two files, not a mixture of them.
 
+use crate::program::terminal::Terminal;
 use crate::program::{Place, assert_same, complains, noise};
 
 /// Two files of one length: nothing in the replies tells them apart.
@@ -51,6 +52,34 @@ fn what_would_mix_or_overwrite_is_refused() {
     refused(&[urls[0], urls[1]], "two of the downloads would be");
     refused(&[urls[0], urls[1], "-o", "one"], "is no folder");
     refused(&[urls[0], "http://127.0.0.1:1/get/2/b", "--mirror", urls[1]], "--mirror is for one");
+}
+
+/// Results and lines of progress do not overwrite each other.
+#[test]
+fn a_terminal_shows_each_result_once_and_no_stale_bar() {
+    let place = Place::new();
+    let (folder, _) = place.share("file-0", 3_000_000);
+    for n in 1..6 {
+        std::fs::write(folder.join(format!("file-{n}")), noise(3_000_000 + n)).unwrap();
+    }
+    let running = place.sharing(&["--set", "upload_rate=9000000"]);
+    std::fs::create_dir(place.path("here")).unwrap();
+    let urls = (0..6).map(|n| format!("http://{}/get/{n}/file-{n}", running.at));
+    let missing = format!("http://{}/get/77/missing", running.at);
+    let urls: Vec<String> = urls.chain([missing]).collect();
+    let mut get = vec!["get", "-o", "here", "--state", "get", "--parallel", "3"];
+    get.extend(urls.iter().map(String::as_str));
+    let (lines, status) = Terminal::run(&place.servent(&get), (40, 110));
+    let screen = lines.join("\n");
+    assert_eq!(status.code(), Some(9), "{screen}");
+    for n in 0..6 {
+        // The path of the file is long: it may take two rows.
+        let name = format!("here/file-{n}");
+        assert_eq!(screen.matches(&name).count(), 1, "{name} in:\n{screen}");
+    }
+    assert!(screen.contains("6 files, 17.2 MiB at ") && screen.contains("1 failed"), "{screen}");
+    let bars = lines.iter().filter(|line| line.contains(" % ") || line.contains(" left"));
+    assert_eq!(bars.collect::<Vec<_>>(), Vec::<&String>::new(), "{screen}");
 }
 
 /// Both behind firewalls: that is said in seconds, and why.

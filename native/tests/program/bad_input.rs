@@ -264,7 +264,7 @@ fn a_server_that_sends_garbage_or_nothing() {
     complains(&output, 9, &format!("look what is shared there: http://{}/", running.at));
     let url = format!("http://127.0.0.1:{}/get/1/file", program::free_port());
     let output = place.run(&[&["get", &url, "-o", "file"], &IMPATIENT[..]].concat());
-    complains(&output, 3, "nobody is there: 127.0.0.1:");
+    complains(&output, 3, "no server answers: 127.0.0.1:");
 }
 
 #[test]
@@ -275,12 +275,12 @@ fn where_nobody_listens_get_gives_up_soon_unless_told_to_wait() {
     let url = format!("http://{at}/get/0/file");
     // As a user calls it; run() allows a minute.
     let output = place.run(&["get", &url, "-o", "file", "--state", "get"]);
-    complains(&output, 3, &format!("nobody is there: {at} cannot be reached"));
+    complains(&output, 3, &format!("no server answers: {at} cannot be reached"));
     assert!(String::from_utf8_lossy(&output.stderr).contains("--wait"));
     // A hundred times faster: given up after 0.1 s, unless told to wait.
     let get = ["get", &url, "-o", "file", "--state", "get", "--time-scale", "100", "--json"];
     let output = place.run(&get);
-    complains(&output, 3, "nobody is there");
+    complains(&output, 3, "no server answers");
     let mut waiting = Running::start(place.servent(&[&get[..], &["--wait"]].concat()));
     waiting.event("trouble");
     let (_never_used, pause) = channel::<()>();

@@ -43,6 +43,27 @@ fn the_effective_configuration_names_every_origin() {
     assert_eq!(of("queue.remanence"), (Value::from("300s"), "default".into()));
 }
 
+#[test]
+fn a_failure_is_an_event_with_its_kind_and_status() {
+    let place = Place::new();
+    place.share("song", 10);
+    let running = place.sharing(&["--lab", "off"]);
+    let url = format!("http://{}/get/77/missing", running.at);
+    let output = place.run(&["get", &url, "-o", "x", "--state", "get", "--json"]);
+    assert_eq!(output.status.code(), Some(9));
+    let said = text(&output.stdout);
+    let last: Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["event"], &last["kind"]), (&"failed".into(), &"refused".into()), "{said}");
+    assert_eq!((&last["exit"], &last["status"]), (&9.into(), &404.into()), "{said}");
+    let none = place.run(&["status", "--state", "none", "--json"]);
+    let failed: Value = serde_json::from_slice(&none.stdout).unwrap();
+    assert_eq!((&failed["kind"], &failed["exit"]), (&"running".into(), &7.into()));
+    let wrong = place.run(&["get", "--json", "--nonsense"]);
+    let failed: Value = serde_json::from_slice(&wrong.stdout).unwrap();
+    assert_eq!(failed["kind"], "usage");
+    assert!(place.run(&["status", "--state", "none"]).stdout.is_empty());
+}
+
 /// As a service manager sets a variable that has no value.
 #[test]
 fn a_configuration_that_is_named_by_nothing_is_not_named() {
@@ -51,7 +72,7 @@ fn a_configuration_that_is_named_by_nothing_is_not_named() {
         let mut command = place.servent(&[&["config", "--json"], more].concat());
         let output = command.env("SERVENT_CONFIG", variable).output().unwrap();
         let config: Value = serde_json::from_slice(&output.stdout).ok()?;
-        Some(config["queue.slots"]["origin"].as_str().unwrap().to_owned())
+        Some(config["queue.slots"]["origin"].as_str()?.to_owned())
     };
     std::fs::write(place.path("c.toml"), "[queue]\nslots = 3\n").unwrap();
     assert_eq!(origin("", &[]).unwrap(), "default");
@@ -126,7 +147,7 @@ fn wrong_calls_say_what_would_be_right() {
     complains(&place.run(&["share", "/"]), 2, "/ holds more than one shares");
     complains(&place.run(&["add", "."]), 2, "holds more than one shares");
     let urn = "urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB";
-    complains(&place.run(&["get", urn]), 2, "nobody of the overlay is known yet");
+    complains(&place.run(&["get", urn]), 2, "no peer of the overlay is known yet");
     complains(&place.run(&["get", "ftp://host/file"]), 2, "ftp://host/file");
     complains(&place.run(&["config", "--set", "queue.slots"]), 2, "KEY=VALUE");
     complains(&place.run(&["status"]), 7, "no servent runs");

@@ -253,7 +253,8 @@ fn the_state_is_copied_while_it_runs_and_brought_back() {
     let told = |what: &[&str]| place.run(&[what, &["--state", "state"]].concat());
     assert!(told(&["add", "films"]).status.success());
     assert!(told(&["state", "export", "copy"]).status.success());
-    complains(&told(&["state", "export", "copy"]), 4, "copy");
+    let there = "copy is there already, and nothing was overwritten: name another file";
+    complains(&told(&["state", "export", "copy"]), 4, there);
     complains(&told(&["state", "import", "copy"]), 7, "");
     assert!(told(&["remove", "films"]).status.success());
     running.signal("INT");

@@ -73,7 +73,8 @@ fn search(place: &Place, peer: SocketAddr, words: &[&str]) -> Vec<Value> {
     ];
     let out = place.run(&[&["search"], words, &how].concat());
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let events = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    events.filter(|event| event["event"] != "failed").collect()
 }
 
 fn get(place: &Place, hit: &Value) {
@@ -91,6 +92,24 @@ fn get(place: &Place, hit: &Value) {
     ]);
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     assert!(std::fs::read(place.path("got.bin")).unwrap() == noise(SIZE));
+}
+
+#[test]
+fn hits_have_numbers_and_the_peers_of_a_search_are_met_again() {
+    let place = Place::new();
+    let [near, _middle, _far] = line(&place, &[]);
+    let peer = near.at.to_string();
+    // It ends by itself long before: every peer was asked.
+    let found = place.run(&["search", "ráre", "--peer", &peer, "--wait", "600", "--state", "s"]);
+    let hits = String::from_utf8(found.stdout).unwrap();
+    assert!(hits.starts_with("  1  "), "{hits}{}", String::from_utf8_lossy(&found.stderr));
+    // The peer is met again without being named.
+    let again = place.run(&["search", "rare", "--state", "s"]);
+    assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stderr));
+    let got = place.run(&["get", "1", "-o", "got", "--state", "s"]);
+    assert!(got.status.success(), "{}", String::from_utf8_lossy(&got.stderr));
+    assert!(std::fs::read(place.path("got")).unwrap() == noise(SIZE));
+    crate::program::complains(&place.run(&["get", "99", "--state", "s"]), 2, "the last search");
 }
 
 #[test]
@@ -135,7 +154,11 @@ fn a_file_of_which_only_the_hash_is_known_is_found_and_downloaded() {
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
         assert!(place.path("other.bin").exists());
         let nobody = "urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB";
-        complains(&place.run(&[&["get", nobody][..], &known].concat()), 3, "nobody has urn:sha1:");
+        complains(
+            &place.run(&[&["get", nobody][..], &known].concat()),
+            3,
+            "no servent has urn:sha1:",
+        );
     }
 }
 

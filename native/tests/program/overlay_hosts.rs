@@ -68,10 +68,10 @@ fn whom_a_servent_met_is_asked_and_called_again_without_being_named() {
 }
 
 #[test]
-fn whoever_knows_nobody_is_told_what_to_do() {
+fn a_search_without_a_known_peer_says_what_to_do() {
     let place = Place::new();
     let out = place.run(&["search", "what", "ever", "--state", "none"]);
-    complains(&out, 2, "nobody of the overlay is known yet");
+    complains(&out, 2, "no peer of the overlay is known yet");
     let said = String::from_utf8_lossy(&out.stderr).into_owned();
     assert!(said.contains("--peer HOST:PORT") && said.contains("--lan"), "{said}");
     assert!(!place.path("none").join("state.redb").exists(), "looking makes nothing");
@@ -79,7 +79,7 @@ fn whoever_knows_nobody_is_told_what_to_do() {
     let _running = place.sharing(&["--lab", "off"]);
     let out = place.run(&["search", "what", "ever", "--state", "state"]);
     let said = String::from_utf8_lossy(&out.stderr).into_owned();
-    assert!(!said.contains("nobody of the overlay is known yet"), "{said}");
+    assert!(!said.contains("no peer of the overlay is known yet"), "{said}");
 }
 
 #[test]

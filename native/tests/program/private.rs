@@ -44,7 +44,7 @@ fn a_share_in_private_is_reached_by_https_alone() {
     let said = String::from_utf8(plain.stdout).unwrap();
     assert_eq!(said, "This port speaks TLS: write https:// instead of http://.\n400");
     let plain = place.run(&["get", &http, "-o", "no", "--state", "get"]);
-    complains(&plain, 3, "nobody answers without TLS");
+    complains(&plain, 3, "no server answers without TLS");
     assert!(!curl(&[&url]).status.success());
     let unknown = place.run(&["get", &url, "-o", "no", "--state", "get"]);
     complains(&unknown, 3, "is not to be trusted");

@@ -15,7 +15,7 @@ fn room(place: &Place, extra: &[&str]) -> Command {
     place.servent(&[&fixed[..], extra].concat())
 }
 
-/// What the page's server answers to a piece of a tape: the status line.
+/// What the page's server answers to a piece of a recording: the status line.
 fn hand_in(url: &str, secret: &str) -> String {
     let host = url.trim_start_matches("http://").trim_end_matches('/');
     let mut stream = TcpStream::connect(host).unwrap();
@@ -93,7 +93,9 @@ fn a_recording_is_kept_and_every_node_of_it_is_verified() {
     assert_eq!(report["verified"], true);
     assert_eq!(report["merged"]["hits"], 0);
     let said = String::from_utf8(place.run(&["room", "replay", "two.sqlog"]).stdout).unwrap();
-    assert!(said.contains("2 of 2 tapes verified"), "{said}");
+    assert!(said.contains("2 of 2 recordings verified"), "{said}");
+    let same = String::from_utf8(place.run(&["replay", "two.sqlog"]).stdout).unwrap();
+    assert_eq!(same, said, "the plain command replays all of them");
 
     // It can be given away, under other names.
     let export = place.run(&["room", "export", "two.sqlog", "shown.sqlog", "--json"]);
@@ -111,8 +113,9 @@ fn a_recording_is_kept_and_every_node_of_it_is_verified() {
         .unwrap();
     let replay = place.run(&["room", "replay", "cut.sqlog"]);
     assert_eq!(replay.status.code(), Some(5));
+    assert_eq!(place.run(&["replay", "cut.sqlog"]).status.code(), Some(5));
     let said = String::from_utf8(replay.stdout).unwrap();
-    assert!(said.contains("1 of 2 tapes verified"), "{said}");
+    assert!(said.contains("1 of 2 recordings verified"), "{said}");
     std::fs::write(place.path("none.sqlog"), b"no tape\n").unwrap();
     assert_eq!(place.run(&["room", "replay", "none.sqlog"]).status.code(), Some(8));
 }

@@ -14,17 +14,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
 
 use program::{
-    Place, Running, assert_same, complains, ended, finish, free_port, noise, pause, until,
+    Place, Running, assert_same, complains, ended, finish, free_port, noise, pause, receiving,
+    until,
 };
-
-fn receiving(place: &Place, extra: &[&str]) -> (Running, String) {
-    let mut arguments =
-        vec!["receive", "--listen", "127.0.0.1:0", "-o", "in/", "--json", "--open", "--yes"];
-    arguments.extend(extra);
-    let mut running = Running::start(place.servent(&arguments));
-    let at = running.event("listening")["address"].as_str().unwrap().to_owned();
-    (running, at)
-}
 
 fn spawned(mut command: Command) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
@@ -245,6 +237,18 @@ fn the_result_is_one_sentence_and_datagrams_are_counted_for_those_who_ask() {
     running.event("received_all");
     let long = succeeds(&place.run(&["send", "-v", "--open", &at, "a", "b"]));
     assert!(long.contains("system call"), "{long}");
+}
+
+#[test]
+fn a_device_takes_what_is_sent() {
+    let place = Place::new();
+    fs::write(place.path("a"), noise(100_000)).unwrap();
+    let receive = ["receive", "--listen", "127.0.0.1:0", "-o", "/dev/null", "--open", "--yes"];
+    let mut running = Running::start(place.servent(&[&receive[..], &["--json"]].concat()));
+    let at = running.event("listening")["address"].as_str().unwrap().to_owned();
+    succeeds(&place.run(&["send", "--open", &at, "a"]));
+    assert_eq!(running.event("received")["bytes"], 100_000);
+    assert!(running.end().success());
 }
 
 #[test]

@@ -71,11 +71,14 @@ fn search(place: &Place, extra: &[&str]) -> Output {
 /// The fields of the only line, and what `--json` says of the same.
 fn listed(human: &Output, json: &Output) {
     let text = is_plain(&human.stdout, 1);
-    let fields: Vec<&str> = text.trim().split("  ").collect();
-    assert_eq!(fields.len(), 3, "size, name, address: {fields:?}");
-    assert!(fields[1].starts_with("nasty \\u{1b}]0;title"), "{}", fields[1]);
-    assert!(!fields[1].contains("http://") && fields[1].contains("\\u{202e}gpj.exe"));
-    assert!(fields[2].starts_with("http://127.0.0.1:") && fields[2].contains("/get/7/nasty%20%1B"));
+    let fields = text.split("  ").map(str::trim).filter(|field| !field.is_empty());
+    let [number, _size, name, address] = fields.collect::<Vec<_>>()[..] else {
+        panic!("number, size, name, address: {text}");
+    };
+    assert_eq!(number, "1");
+    assert!(name.starts_with("nasty \\u{1b}]0;title"), "{name}");
+    assert!(!name.contains("http://") && name.contains("\\u{202e}gpj.exe"));
+    assert!(address.starts_with("http://127.0.0.1:") && address.contains("/get/7/nasty%20%1B"));
     let json: Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!((&json["event"], &json["name"]), (&"hit".into(), &NASTY.into()));
 }
@@ -143,7 +146,7 @@ fn refusals_are_shown_plainly_by_search_and_in_the_log_of_share() {
     let mut log = std::io::BufReader::new(share.stderr.take().unwrap());
     let line = std::io::BufRead::lines(&mut log)
         .map_while(Result::ok)
-        .find(|line| line.contains("does not want us"));
+        .find(|line| line.contains("does not accept us"));
     let line = line.expect("the refusal in the log");
     let _ = share.kill();
     let _ = share.wait();

@@ -1,5 +1,5 @@
-//! Whatever a command does, its tape happens again: here by `servent replay`,
-//! and when `SERVENT_TAPES` names a folder, the tapes are left there for the
+//! Whatever a command does, its recording happens again: here by `servent replay`,
+//! and when `SERVENT_TAPES` names a folder, the recordings are left there for the
 //! page's tests, which run them again in Node and in browsers.
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -11,8 +11,8 @@ use crate::program::{Place, Running, Wire, assert_same, noise};
 use crate::swarm_program::{client, coordinator, number};
 use serde_json::Value;
 
-/// Runs a tape again and leaves it for others. What it must have on it says
-/// that it is the tape it is meant to be.
+/// Runs a recording again and leaves it for others. What it must have on it says
+/// that it is the recording it is meant to be.
 #[track_caller]
 fn happens_again(place: &Place, tape: &str, on_it: &[&str]) -> Value {
     let replay = place.run(&["replay", tape, "--json"]);

@@ -8,7 +8,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use program::{PATIENCE, Place, Running, assert_same, complains, finish, noise};
+use program::{PATIENCE, Place, assert_same, complains, finish, noise, receiving};
 use serde_json::Value;
 use servent::unicast::{Config, Connection, Endpoint, EndpointOptions, Lost, SendError};
 
@@ -103,16 +103,6 @@ async fn a_peer_that_never_answers_ends_the_connection() {
     assert_eq!(connection.send("more").await, Err(SendError::Lost(Lost::Unreachable)));
     assert_eq!(patient(connection.close()).await.unwrap_err().numbers, vec![(1, 1)]);
     assert!(a.connect(silent.local_addr().unwrap()).is_ok(), "it may be tried again");
-}
-
-/// A receiver into the folder `in`, which it makes, and where it listens.
-fn receiving(place: &Place, extra: &[&str]) -> (Running, String) {
-    let mut arguments =
-        vec!["receive", "--listen", "127.0.0.1:0", "-o", "in/", "--json", "--open", "--yes"];
-    arguments.extend(extra);
-    let mut running = Running::start(place.servent(&arguments));
-    let at = running.event("listening")["address"].as_str().unwrap().to_owned();
-    (running, at)
 }
 
 fn at_loopback() -> String {
@@ -287,7 +277,7 @@ fn nobody_there_is_said_with_advice() {
     let at = silent.local_addr().unwrap().to_string();
     std::fs::write(place.path("a"), "a").unwrap();
     let output = place.run(&["send", "--open", &at, "a", "--set", "unicast.unreachable=500ms"]);
-    complains(&output, 3, &format!("nobody answers at {at}"));
+    complains(&output, 3, &format!("no receiver answers at {at}"));
     assert!(String::from_utf8_lossy(&output.stderr).contains("servent receive"));
 }
 
@@ -298,7 +288,7 @@ fn a_port_where_nobody_listens_is_said_long_before_silence_would_be() {
     std::fs::write(place.path("a"), "a").unwrap();
     // Silence alone would outlast the test.
     let output = place.run(&["send", "--open", &at, "a", "--set", "unicast.unreachable=600s"]);
-    complains(&output, 3, &format!("nobody listens at UDP {at}"));
+    complains(&output, 3, &format!("no receiver listens at UDP {at}"));
 }
 
 #[test]

@@ -137,7 +137,7 @@ fn st_6_the_status_of_a_site_tells_who_has_ended_and_who_has_died() {
     let status = site.status();
     assert_eq!((&status["led"], &status["members"][0]["leads"]), (&false.into(), &false.into()));
     let table = site.table();
-    assert!(table.contains("nobody leads\ngone "), "{table}");
+    assert!(table.contains("no member leads\ngone "), "{table}");
     let _again = site.leads(&one);
     assert_eq!(members().len(), 1, "the one that died was in its place");
 }

@@ -417,7 +417,7 @@ async fn a_file_comes_in_pieces_from_two_servers() {
 }
 
 /// A file by HTTP and messages by datagrams, at the same time, from one node:
-/// one tape has both, and is the same run again.
+/// one recording has both, and is the same run again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_servent_shares_files_and_speaks_datagrams_and_its_tape_has_both() {
     const COUNT: u32 = 2_000;

@@ -243,7 +243,7 @@ fn again(
 fn question(known: &KnownNames, raw: raw::RawStep) -> FileResult<Question> {
     let place = raw.r#do.span();
     let Some(right) = raw.right else {
-        return wrong(place, "`right` is missing: what is said to whoever is right");
+        return wrong(place, "`right` is missing: what is shown to students who are right");
     };
     let of = match (raw.choices, raw.number, raw.point, raw.order) {
         (Some(choices), ..) => choice(known, choices, raw.varies)?,
@@ -254,7 +254,7 @@ fn question(known: &KnownNames, raw: raw::RawStep) -> FileResult<Question> {
     };
     let by_itself = matches!(of, QuestionKind::Choice(_)) && !raw.varies;
     let Some(otherwise) = raw.otherwise.or(by_itself.then(String::new)) else {
-        return wrong(place, "`otherwise` is missing: what is said to whoever is wrong");
+        return wrong(place, "`otherwise` is missing: what is shown to students who are wrong");
     };
     Ok(Question { of, right, otherwise, varies: raw.varies })
 }

@@ -151,11 +151,11 @@ pub struct LessonGoal {
     pub claim: RunClaim,
     /// By so many deeds at most.
     pub budget: u32,
-    /// Settings that may be changed, each a deed.
+    /// Settings that may be changed, each an action.
     pub settings: Vec<WorldSetting>,
-    /// Said to whoever did it.
+    /// Shown to students who did it.
     pub right: String,
-    /// Said to whoever did not, where nothing else is.
+    /// Shown to students who did not, where nothing else is.
     pub otherwise: String,
     /// Of a claim of several conditions: what is said where this one does not hold.
     pub unmet: Vec<String>,
@@ -189,12 +189,12 @@ pub struct GoalAttempt {
     pub why: String,
 }
 
-/// What is right in a step, for whoever corrects answers on paper.
+/// What is right in a step, for a teacher who corrects answers on paper.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LessonAnswer {
     /// What is right, in words; of a goal, nothing.
     pub truth: String,
-    /// Why, or what is said to whoever reached the goal.
+    /// Why, or what is shown to students who reached the goal.
     pub why: String,
     /// One way to reach the goal, tried before it is told.
     pub solution: Option<StageTweak>,
@@ -263,7 +263,7 @@ impl Lesson {
         }
     }
 
-    /// Tries what somebody did to reach a goal, with the lesson's own seed and
+    /// Tries what a student did to reach a goal, with the lesson's own seed and
     /// then the smallest others.
     ///
     /// # Errors

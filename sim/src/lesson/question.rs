@@ -15,9 +15,9 @@ use super::course::{Course, Fact};
 pub struct Question {
     /// What is asked for.
     pub of: QuestionKind,
-    /// Said to whoever is right.
+    /// Shown to students who are right.
     pub right: String,
-    /// Said to whoever is wrong, where nothing else is.
+    /// Shown to students who are wrong, where nothing else is.
     pub otherwise: String,
     /// The answer is another one with another seed.
     pub varies: bool,
@@ -93,7 +93,7 @@ pub struct OrderItem {
     pub pattern: EventPattern,
 }
 
-/// What somebody answers, or what is right.
+/// What a student answers, or what is right.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionReply {
@@ -136,7 +136,7 @@ impl QuestionKind {
                 let fact = pattern.first(course).ok_or_else(|| never(pattern))?;
                 let node = if *about { fact.other } else { Some(fact.node) };
                 let node =
-                    node.ok_or_else(|| Undecided("the event is about nobody".to_string()))?;
+                    node.ok_or_else(|| Undecided("the event is about no node".to_string()))?;
                 Ok(QuestionReply::Node(course.name(node).to_string()))
             }
             Self::Order(items) => {
@@ -169,7 +169,7 @@ impl QuestionKind {
                 choices.get(*i).map(|choice| choice.text.clone()).unwrap_or_default()
             }
             (Self::Number { unit, .. }, QuestionReply::Number(number)) => {
-                // Thousandths are as much as anybody guesses.
+                // Thousandths are as fine as a guess can be.
                 let number = (number * 1_000.0) as i64 as f64 / 1_000.0;
                 if unit.is_empty() { format!("{number}") } else { format!("{number} {unit}") }
             }

@@ -7,7 +7,7 @@ use crate::links::datagram::{DatagramLink, Direction};
 use crate::world::World;
 use bytes::Bytes;
 use core::net::SocketAddr;
-use servent_core::node::{InboxEntry, Input, MessageCommand, MessageInput, NodeCommand};
+use servent_core::node::{Input, MessageCommand, MessageInput, NodeCommand, UnicastMessage};
 use servent_core::trace::{NodeId, RecordCause};
 use servent_core::unicast::MessageRefusal;
 
@@ -67,7 +67,7 @@ impl<N: Guest> World<Queue<N>> {
     }
 
     /// Messages were delivered: the application reads them at once.
-    pub(super) fn read(&mut self, host: u32, from: SocketAddr, messages: Vec<InboxEntry>) {
+    pub(super) fn read(&mut self, host: u32, from: SocketAddr, messages: Vec<UnicastMessage>) {
         let bytes = messages.iter().map(|message| message.data.len() as u64).sum();
         let taken = NodeCommand::Messages(MessageCommand::Taken {
             from,
@@ -80,7 +80,7 @@ impl<N: Guest> World<Queue<N>> {
     }
 
     /// Sends a message, after those that wait for room.
-    pub(crate) fn send_message(&mut self, host: u32, to: NodeId, message: InboxEntry) {
+    pub(crate) fn send_message(&mut self, host: u32, to: NodeId, message: UnicastMessage) {
         let to = self.net.plan.profile(to.0).at;
         if let Some(unsent) = self.own_mut(host).unsent.get_mut(&to) {
             return unsent.push(message);
@@ -99,7 +99,7 @@ impl<N: Guest> World<Queue<N>> {
         &mut self,
         host: u32,
         to: SocketAddr,
-        (messages, why): (Vec<InboxEntry>, MessageRefusal),
+        (messages, why): (Vec<UnicastMessage>, MessageRefusal),
     ) {
         let name = &self.net.plan.profile(host).name;
         assert!(why == MessageRefusal::Full, "{name} cannot send to {to}: {why:?}");

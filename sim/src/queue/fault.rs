@@ -61,7 +61,7 @@ pub enum Fault {
         /// Which.
         node: NodeId,
     },
-    /// A client asks nobody for this long.
+    /// A client asks no server for this long.
     Sleep {
         /// Which.
         node: NodeId,
@@ -72,7 +72,7 @@ pub enum Fault {
     Store {
         /// Gone, or there again.
         away: bool,
-        /// While it is gone nobody is refused: it answers when it is back.
+        /// While it is gone no client is refused: it answers when it is back.
         #[serde(default)]
         silent: bool,
     },

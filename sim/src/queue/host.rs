@@ -13,7 +13,9 @@ use super::disk::Disk;
 use super::scenario::Scenario;
 use crate::links::stream::{LinkRef, Side};
 use servent_core::id::{ConnId, FetchId, FileIndex, Sha1};
-use servent_core::node::{Config, DownloadSource, FileInfo, Get, InboxEntry, NodeAnswer, RunBit};
+use servent_core::node::{
+    Config, DownloadSource, FileInfo, Get, NodeAnswer, RunBit, UnicastMessage,
+};
 use servent_core::queue::{Dialect, FileKey};
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
@@ -214,7 +216,7 @@ pub struct Machine {
     /// Messages that were delivered.
     pub(super) delivered: Vec<Bytes>,
     /// Messages that wait for room, by peer.
-    pub(super) unsent: BTreeMap<SocketAddr, Vec<InboxEntry>>,
+    pub(super) unsent: BTreeMap<SocketAddr, Vec<UnicastMessage>>,
 }
 
 impl Machine {

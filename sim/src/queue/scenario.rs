@@ -226,7 +226,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// True when whoever leads answers at the one address of all servers.
+    /// True when the leader answers at the one address of all servers.
     pub(super) fn has_one_address(&self) -> bool {
         self.site.as_ref().is_some_and(|site| !site.divided)
     }

@@ -31,8 +31,8 @@ pub enum RoutingAction {
     Cut { from: NodeId, to: NodeId },
     /// The link is restored, as a new connection.
     Heal { from: NodeId, to: NodeId },
-    /// From now on nobody can connect to a node, or everybody can again. What is
-    /// connected stays so, and the node itself connects to whom it likes.
+    /// From now on no node can connect to this one, or all can again. What is
+    /// connected stays so, and the node itself connects to others.
     Firewall { node: NodeId, closed: bool },
 }
 

@@ -138,7 +138,7 @@ pub struct ConnectRefusal {
     pub by: u32,
 }
 
-/// A hit that reached the searching node: for which search, and from whom.
+/// A hit that reached the searching node: for which search, and from which node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Home {
     at: Instant,

@@ -47,7 +47,7 @@ struct Judged {
     verdict: MessageOutcome,
 }
 
-/// A message that a node accepted, and from whom; `None`: its own.
+/// A message that a node accepted, and from which neighbour; `None`: its own.
 #[derive(Debug, Clone, Copy)]
 struct Took {
     boot: u32,

@@ -116,7 +116,7 @@ pub enum SearchEvent {
     Obeyed { to: Option<NodeId> },
     /// A query of a flood is sent.
     Flooded { guid: Guid },
-    /// A node could not connect to this one: a firewall lets nobody in.
+    /// A node could not connect to this one: a firewall lets no connection in.
     Refused { by: NodeId },
 }
 
@@ -133,7 +133,7 @@ pub enum RoutingIncident {
     Cut { to: NodeId },
     /// The link is restored.
     Healed { to: NodeId },
-    /// A firewall was closed, so that nobody can connect to the node, or opened
+    /// A firewall was closed, so that no other can connect to the node, or opened
     /// again.
     Firewall { closed: bool },
 }

@@ -1,4 +1,4 @@
-//! Nodes that nobody can connect to. They connect to others, and whoever wants a
+//! Nodes that no other can connect to. They connect to others, and a node that wants a
 //! file of theirs asks them to, by push.
 
 use alloc::collections::BTreeSet;
@@ -18,7 +18,7 @@ pub(super) struct Firewalls {
 }
 
 impl RoutingWorld {
-    /// True while nobody can connect to a node.
+    /// True while no other can connect to a node.
     #[must_use]
     #[doc(hidden)]
     pub fn is_closed(&self, node: u32) -> bool {
@@ -71,7 +71,7 @@ impl RoutingWorld {
         Err(self.said(from, SearchEvent::Refused { by: NodeId(to) }, cause))
     }
 
-    /// A node wants what it has found; `told` when the answer said that nobody
+    /// A node wants what it has found; `told` when the answer said that no node
     /// can connect to that servent. Then it is asked to connect itself, and so
     /// is one that refuses.
     pub(super) fn want(&mut self, node: u32, (of, told): (NodeId, bool), found: u64) {

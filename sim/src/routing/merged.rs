@@ -1,4 +1,4 @@
-//! What the tapes of several servents tell of one overlay: what one of them said
+//! What the recordings of several servents tell of one overlay: what one of them said
 //! and another heard is one message, and both its ends are real. A servent that
 //! recorded nothing is there as far as others heard of it.
 
@@ -16,7 +16,7 @@ use servent_core::id::{ConnId, Guid};
 use servent_core::time::Instant;
 use servent_core::wire::gnutella::MessageKind;
 
-/// A link or a message: of which tape, and its number there.
+/// A link or a message: of which recording, and its number there.
 type MergedIndex = (usize, usize);
 
 /// An instant by the clock of the first servent.
@@ -25,13 +25,13 @@ pub const fn moved(at: Instant, by: i64) -> Instant {
     Instant::from_micros(at.as_micros().saturating_add_signed(by))
 }
 
-/// How far each tape is to be moved, in microseconds, so that nothing arrives
+/// How far each recording is to be moved, in microseconds, so that nothing arrives
 /// before it was sent. Clocks of one machine agree, and stay as they are. `least`
-/// is the shortest way from one tape to another by their own clocks.
+/// is the shortest way from one recording to another by their own clocks.
 #[must_use]
 pub fn shifts(tapes: usize, least: impl Fn(usize, usize) -> Option<i64>) -> Vec<i64> {
     let mut shifts = vec![None; tapes];
-    // From the first tape on: whoever has talked to one whose clock is known.
+    // From the first recording on: a node that has talked to one whose clock is known.
     for first in 0..tapes {
         shifts[first].get_or_insert(0);
         let mut known = VecDeque::from([first]);
@@ -91,32 +91,32 @@ impl Together {
         !self.ends.is_empty()
     }
 
-    /// The tape at the other end of a connection.
+    /// The recording at the other end of a connection.
     #[must_use]
     pub fn peer(&self, tape: usize, conn: ConnId) -> Option<usize> {
         self.ends.get(&(tape, conn)).map(|(other, _)| *other)
     }
 
     /// Those that recorded nothing, by their addresses; their numbers follow those
-    /// of the tapes.
+    /// of the recordings.
     #[must_use]
     pub fn strangers(&self) -> &[SocketAddr] {
         &self.strangers
     }
 
-    /// The node at the other end of a tape's link.
+    /// The node at the other end of a recording's link.
     #[must_use]
     pub fn other(&self, tape: usize, link: u32) -> Option<u32> {
         self.who.get(tape)?.get(link as usize).copied()
     }
 
-    /// The shortest ways of bytes from one tape to another, by their own clocks.
+    /// The shortest ways of bytes from one recording to another, by their own clocks.
     #[must_use]
     pub fn ways(&self, tapes: &[ObservedOverlay]) -> BTreeMap<(usize, usize), i64> {
         streams::ways(&all(tapes), &self.ends)
     }
 
-    /// The tape that wrote what a step of another read on a connection, and its
+    /// The recording that wrote what a step of another read on a connection, and its
     /// newest record by then.
     #[must_use]
     pub fn cause(
@@ -129,7 +129,7 @@ impl Together {
     }
 
     /// All of it as one picture. `shifts` moves the clock of each, and `seq` gives
-    /// the number of a tape's record among all of them.
+    /// the number of a recording's record among all of them.
     #[must_use]
     pub fn traffic(
         &self,
@@ -167,7 +167,7 @@ impl Together {
     /// Who is at the other end of every link.
     fn name(&mut self, tapes: &[ObservedOverlay]) {
         let mut known: BTreeMap<SocketAddr, u32> = BTreeMap::new();
-        // Where somebody was reached once is somebody else never.
+        // An address at which one node was reached once never belongs to another.
         for ((k, i), (m, _)) in &self.links {
             let link = &tapes[*k].links()[*i];
             if link.is_dialed() {
@@ -210,7 +210,7 @@ impl Together {
         }
     }
 
-    /// When links went up and down: those of two tapes, when both knew.
+    /// When links went up and down: those of two recordings, when both knew.
     fn turns(&self, tapes: &[ObservedOverlay], shifts: &[i64], traffic: &mut Traffic) {
         let ends = |(k, i): MergedIndex| {
             let link = &tapes[k].links()[i];
@@ -270,7 +270,7 @@ impl Together {
 }
 
 impl Passed {
-    /// As the tape by itself tells it: the other end is estimated. `nodes` are its
+    /// As the recording by itself tells it: the other end is estimated. `nodes` are its
     /// own and the other.
     #[must_use]
     pub fn leg(&self, (own, other): (u32, u32), wire: u32, at: Instant) -> Leg {

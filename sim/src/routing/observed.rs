@@ -1,4 +1,4 @@
-//! What the tape of one servent tells of the overlay: its neighbours, and every
+//! What the recording of one servent tells of the overlay: its neighbours, and every
 //! message between it and them.
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -61,13 +61,13 @@ pub struct Passed {
     pub fate: u8,
 }
 
-/// What a tape tells of the overlay.
+/// What a recording tells of the overlay.
 #[derive(Debug, Clone, Default)]
 pub struct ObservedOverlay {
     links: Vec<ObservedLink>,
     by_conn: BTreeMap<ConnId, u32>,
     closed: Vec<(u32, Instant)>,
-    /// All connections, where those of other tapes are looked for.
+    /// All connections, where those of other recordings are looked for.
     streams: Streams,
     passed: Vec<Passed>,
     /// Queries that left or arrived, and hits that did.
@@ -79,7 +79,7 @@ pub struct ObservedOverlay {
 }
 
 impl ObservedOverlay {
-    /// All that a tape tells.
+    /// All that a recording tells.
     #[must_use]
     pub fn from_player(player: &Player) -> Self {
         let mut gathered = Self::default();
@@ -138,7 +138,7 @@ impl ObservedOverlay {
         self.by_conn.get(&conn).map(|link| *link as usize)
     }
 
-    /// Takes up a step of the tape, of which nothing is to be joined with others.
+    /// Takes up a step of the recording, of which nothing is to be joined with others.
     pub fn observe(&mut self, step: &ReplayStep<'_>) {
         if let Some(Input::Command(NodeCommand::Overlay(OverlayCommand::Search {
             words, ..
@@ -210,7 +210,7 @@ const fn fate_of(verdict: &RoutingVerdict) -> u8 {
 }
 
 /// The hits that arrived at any of them, and those whose query is on none of their
-/// tapes: on which tape, when, and for which query.
+/// recordings: on which recording, when, and for which query.
 #[must_use]
 pub fn unasked(tapes: &[ObservedOverlay]) -> (usize, Vec<(usize, Instant, Guid)>) {
     let hits = tapes.iter().enumerate();

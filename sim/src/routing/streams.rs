@@ -1,4 +1,4 @@
-//! The connections of recorded servents as streams of bytes: which of two tapes
+//! The connections of recorded servents as streams of bytes: which of two recordings
 //! are the same connection, and which of one's writes the other has read when.
 
 use alloc::collections::BTreeMap;
@@ -16,7 +16,7 @@ const HEAD: usize = 2048;
 /// By these first bytes connections are looked up; what said less is not compared.
 const LOOKED_UP: usize = 64;
 
-/// Of which tape, and which connection there.
+/// Of which recording, and which connection there.
 pub(super) type StreamEnd = (usize, ConnId);
 
 /// A step that wrote, or read, a stream up to a byte.
@@ -66,7 +66,7 @@ impl Streams {
                     let way = &mut self.all.entry(*conn).or_default()[0];
                     way.add(data, (step.at, step.number, record));
                 }
-                // The bytes of files are on no tape, but they are between others.
+                // The bytes of files are on no recording, but they are between others.
                 Effect::Output(Output::Connection(conn, ConnOutput::Serve { start, end, .. })) => {
                     self.all.entry(*conn).or_default()[0].length += end.saturating_sub(*start);
                 }
@@ -111,7 +111,7 @@ pub(super) fn written(
     Some((*there, wrote.record))
 }
 
-/// The shortest ways of bytes from one tape to another, by their own clocks.
+/// The shortest ways of bytes from one recording to another, by their own clocks.
 pub(super) fn ways(
     tapes: &[&Streams],
     ends: &BTreeMap<StreamEnd, StreamEnd>,
@@ -132,7 +132,7 @@ pub(super) fn ways(
 /// A connection, with what was said on it and what was heard.
 type Begun<'a> = (StreamEnd, &'a [StreamDirection; 2]);
 
-/// Connections of two tapes that are the same one: what one end said is what the
+/// Connections of two recordings that are the same one: what one end said is what the
 /// other heard.
 pub(super) fn pairs(tapes: &[&Streams]) -> BTreeMap<StreamEnd, StreamEnd> {
     let mut dialed: BTreeMap<[&[u8]; 2], Vec<Begun<'_>>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The routing tables of a node, for display: which entries, from whom, until
+//! The routing tables of a node, for display: which entries, from which neighbour, until
 //! when.
 #![allow(missing_docs)] // The fields are named by what they hold.
 

@@ -183,7 +183,7 @@ impl Traffic {
     }
 
     /// The totals up to an instant. How many servents have what was searched
-    /// for, nobody knows.
+    /// for, is unknown.
     #[must_use]
     pub fn totals(&self, at: Instant) -> RoutingTotals {
         let hits = self.hits.partition_point(|hit| *hit <= at) as u32;

@@ -35,8 +35,8 @@ pub enum SwarmAction {
     Heal { from: NodeId, to: NodeId },
     /// The coordinator is killed and restarts from its store.
     RestartCoordinator {},
-    /// From now on nobody can connect to a client, which does not know it, or
-    /// everybody can again.
+    /// From now on no other can connect to a client, which does not know it, or
+    /// all can again.
     Firewall { client: NodeId, closed: bool },
 }
 

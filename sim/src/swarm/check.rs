@@ -55,7 +55,7 @@ impl SwarmOracles {
         self.credit.balance(client)
     }
 
-    /// Checks who may send to whom (SW-15), and who is given nothing (SW-25).
+    /// Checks which clients may send to which (SW-15), and which are given nothing (SW-25).
     fn selection(&mut self, event: &swarm::Event, found: &mut RecordViolations<'_>) {
         use swarm::Event as E;
         match event {

@@ -50,7 +50,7 @@ pub enum SwarmIncident {
     Healed { to: NodeId },
     /// The coordinator was killed and restarted.
     Coordinator,
-    /// A firewall was closed, so that nobody can connect to the client, or
+    /// A firewall was closed, so that no other can connect to the client, or
     /// opened again.
     Firewall { closed: bool },
 }

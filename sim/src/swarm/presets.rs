@@ -55,7 +55,7 @@ fn free_piece() -> Scenario {
 }
 
 fn two_for_one() -> Scenario {
-    let text = "One upload earns two downloads, whoever has not earned is stalled. The stalled \
+    let text = "One upload earns two downloads, a client that has not earned is stalled. The stalled \
                 are the first to be asked for pieces, so they earn again.";
     let mut it = scenario("two-for-one", "Two for one", text, vec![honest(3)]);
     it.swarm.policy = SwarmPolicy::Seed2004;
@@ -65,9 +65,9 @@ fn two_for_one() -> Scenario {
 }
 
 fn deadlock() -> Scenario {
-    let text = "Everybody is stalled, and nobody who is not needs what they have. Under the rules \
+    let text = "All are stalled, and no other client needs what they have. Under the rules \
                 of 2004 the swarm stands still for ever; under the adaptive ones no slot that \
-                somebody could use stays idle, and it finishes.";
+                a client could use stays idle, and it finishes.";
     let mut it = scenario("deadlock", "The rules that deadlock", text, vec![honest(16)]);
     it.swarm.policy = SwarmPolicy::Seed2004;
     it.variants.reverse();
@@ -77,7 +77,7 @@ fn deadlock() -> Scenario {
 }
 
 fn rarest_first() -> Scenario {
-    let text = "The source sends every piece once, and whoever has the newest passes it on. So \
+    let text = "The source sends every piece once, and the client with the newest passes it on. So \
                 each piece doubles every round.";
     let mut it = scenario("rarest-first", "Rarest first", text, vec![honest(64)]);
     it.pieces = 64;
@@ -97,7 +97,7 @@ fn firewalls() -> Scenario {
 
 fn liar() -> Scenario {
     let bad = PeerGroup { habit: Habit::Corrupt, ..honest(1) };
-    let text = "One client sends wrong bytes. Three others report it, and nobody asks it again.";
+    let text = "One client sends wrong bytes. Three others report it, and no client asks it again.";
     let mut it = scenario("liar", "A liar", text, vec![honest(12), bad]);
     (it.pieces, it.horizon) = (24, Duration::from_secs(45));
     it

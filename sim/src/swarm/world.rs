@@ -66,7 +66,7 @@ pub struct SwarmMachine {
     pub(super) habit: Habit,
     /// No peer can connect to it, and it knows that.
     pub(super) passive: bool,
-    /// Nobody can connect to it, and it does not know.
+    /// No client can connect to it, and it does not know.
     pub(super) firewalled: bool,
     /// The last record about it.
     last: RecordCause,

@@ -5,7 +5,9 @@ use alloc::vec;
 use super::event::{Event, MessagingEvent};
 use super::host::{Application, Unsent};
 use super::world::{UnicastWorld, address};
-use servent_core::node::{InboxEntry, Input, MessageCommand, MessageOutput, NodeCommand, Output};
+use servent_core::node::{
+    Input, MessageCommand, MessageOutput, NodeCommand, Output, UnicastMessage,
+};
 use servent_core::trace::{NodeId, RecordCause};
 use servent_core::unicast::{UnicastConnId, UnicastPayload};
 
@@ -80,7 +82,7 @@ impl UnicastWorld {
             |world: &Self| world.node(NodeId(host)).and_then(|node| node.datagrams()?.sending(at));
         let before = sending(self);
         let Unsent { n, size, order } = unsent;
-        let messages = vec![InboxEntry { order, data: message(n, size) }];
+        let messages = vec![UnicastMessage { order, data: message(n, size) }];
         let command = NodeCommand::Messages(MessageCommand::Send { to: at, messages });
         self.handle(host, Input::Command(command));
         let refused =
@@ -105,7 +107,7 @@ impl UnicastWorld {
     pub(super) fn read(
         &mut self,
         host: u32,
-        (from, conn, InboxEntry { order, data }): (u32, UnicastConnId, InboxEntry),
+        (from, conn, UnicastMessage { order, data }): (u32, UnicastConnId, UnicastMessage),
         cause: RecordCause,
     ) {
         let n = number(&data);

@@ -276,7 +276,7 @@ const fn of_world(event: &UnicastIncident) -> &'static str {
 
 impl LifelineMark {
     /// The mark for what happened on a connection, if it has one; `self` says
-    /// when, and to whom.
+    /// when, and to which end.
     #[must_use]
     pub fn mark(self, event: &unicast::Event) -> Option<Self> {
         use unicast::Event as E;

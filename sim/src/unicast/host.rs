@@ -1,4 +1,4 @@
-//! The state of an application: what it still has to send, and to whom.
+//! The state of an application: what it still has to send, and to which peer.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

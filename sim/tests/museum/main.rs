@@ -1,6 +1,6 @@
 //! Old recordings, which verify for ever.
 //!
-//! Every file in `recordings` is a tape as the program writes it; its name
+//! Every file in `recordings` is a recording as the program writes it; its name
 //! begins with the version of its format. Those of the current version are
 //! replayed, and must verify to the last checkpoint; older ones must be refused
 //! with the sentence that names both versions (docs/trace.md).

@@ -8,8 +8,8 @@ use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::{ConnId, FileIndex, Sha1};
 use servent_core::node::{
     Config, ConnInput, ConnOutput, DiskInput, DownloadSource, FetchCommand, FetchInput,
-    FetchOutput, FileInfo, Get, InboxEntry, Input, MessageCommand, MessageInput, MessageOutput,
-    Node, NodeCommand, Output, OverlayCommand, RestoredNode, RunBit,
+    FetchOutput, FileInfo, Get, Input, MessageCommand, MessageInput, MessageOutput, Node,
+    NodeCommand, Output, OverlayCommand, RestoredNode, RunBit, UnicastMessage,
 };
 use servent_core::queue::FileKey;
 use servent_core::time::{Duration, Instant};
@@ -26,7 +26,7 @@ const SHA1: Sha1 = Sha1([7; 20]);
 /// The lives that are recorded.
 pub(crate) const NAMES: [&str; 4] = ["queue-server", "queue-client", "routing", "unicast"];
 
-/// Events that must be on the tape of a life.
+/// Events that must be on the recording of a life.
 pub(crate) fn reaches(name: &str) -> &'static [&'static str] {
     match name {
         "queue-server" => &["\"queue:told\"", "\"queue:started\"", "\"conn:sent\""],
@@ -36,7 +36,7 @@ pub(crate) fn reaches(name: &str) -> &'static [&'static str] {
     }
 }
 
-/// The tapes of all lives.
+/// The recordings of all lives.
 pub(crate) fn tapes() -> Vec<(&'static str, Vec<u8>)> {
     let mut queue = Stage::new(|config| config.queue.slots = 1);
     queue.share();
@@ -61,7 +61,7 @@ pub(crate) fn tapes() -> Vec<(&'static str, Vec<u8>)> {
     let mut unicast = Stage::new(|config| config.datagrams = Some(unicast::Config::default()));
     for n in 0..40_u8 {
         let messages =
-            [InboxEntry { order: DeliveryOrder::InOrder, data: vec![n; 100].into() }].into();
+            [UnicastMessage { order: DeliveryOrder::InOrder, data: vec![n; 100].into() }].into();
         unicast.command(1, NodeCommand::Messages(MessageCommand::Send { to: at(0), messages }));
         unicast.run(1);
     }

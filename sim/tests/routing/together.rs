@@ -1,4 +1,4 @@
-//! The tapes of several servents are one picture: what one of them said and
+//! The recordings of several servents are one picture: what one of them said and
 //! another heard is one message, and who recorded nothing is there as others
 //! heard of it.
 
@@ -283,7 +283,7 @@ fn what_was_said_causes_what_was_heard() {
     assert_eq!(together.cause((0, other), step, &tapes), None);
 }
 
-/// What a tape has been given and has said, as text: also what is in bytes on it.
+/// What a recording has been given and has said, as text: also what is in bytes on it.
 fn read(tape: &str) -> String {
     let bytes = |hex: &str| -> Vec<u8> {
         let digits = hex.as_bytes().chunks_exact(2);
@@ -335,7 +335,7 @@ fn wb_10_a_recording_under_other_names_tells_the_same_and_is_verified() {
     assert_eq!(now[0].hits().len(), 1, "what was found is found");
     assert!(read(&all[2].tape).contains(".ogg"), "of what kind a file is is no secret");
     assert_eq!(shape(&before), shape(&now));
-    // Without the tape between them, the others have heard nothing that can be said.
+    // Without the recording between them, the others have heard nothing that can be said.
     let two = pseudonymise(&[&players[..1], &players[2..]].concat(), Rng::new(3));
     assert!(two.iter().all(|one| one.left_out > 0 && !read(&one.tape).contains("waltz")));
 }

@@ -73,7 +73,7 @@ pub(crate) trait Watching {
     fn sqlog(&self) -> String;
 }
 
-/// A run: a scenario that is simulated, or a tape that is replayed. It has a
+/// A run: a scenario that is simulated, or a recording that is replayed. It has a
 /// cursor, which can be moved to any instant, and a frontier, up to which
 /// everything is known.
 #[wasm_bindgen]
@@ -360,7 +360,7 @@ impl Run {
         give(&self.of.borrow().verified())
     }
 
-    /// The current branch, or the tape, as a `.sqlog` file.
+    /// The current branch, or the recording, as a `.sqlog` file.
     #[wasm_bindgen(js_name = exportSqlog)]
     #[must_use]
     pub fn export_sqlog(&self) -> Uint8Array {

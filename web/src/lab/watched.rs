@@ -99,7 +99,7 @@ pub(crate) struct Verified {
     pub(crate) damaged: u64,
     /// Inputs that no checkpoint covers.
     pub(crate) unverified: u64,
-    /// Of several recorded nodes: how many did all that is on their tapes again,
+    /// Of several recorded nodes: how many did all that is on their recordings again,
     /// and how many there are.
     pub(crate) nodes: Option<[u32; 2]>,
     /// The result as one sentence.

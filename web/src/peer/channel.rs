@@ -1,4 +1,4 @@
-//! A way from page to page that leads through nobody: a data channel, unordered
+//! A route from page to page that leads through no server: a data channel, unordered
 //! and without retransmissions (WB-4). It carries datagrams; what makes bytes
 //! arrive in order and once is UNICAST3 of the node, so all of it is on the tape.
 //!
@@ -231,7 +231,7 @@ impl Channel {
             && !self.full
             && let Some(tell) = self.room.take()
         {
-            let _ = tell.send(()); // Nobody waits any more.
+            let _ = tell.send(()); // No task waits any more.
         }
     }
 

@@ -26,7 +26,7 @@ pub(super) fn config(name: &str, rules: Option<Rules>) -> node::Config {
     config.agent = format!("{} (tab) {name}", config.agent);
     config.callable = false;
     config.calls_back = false;
-    // A browser wakes a tab that nobody looks at once a minute.
+    // A browser wakes a tab that is in the background once a minute.
     config.fetch.place.sleeps = true;
     config.queue.slots = SLOTS;
     config.limits.connections = CONNECTIONS;
@@ -58,7 +58,7 @@ fn datagrams() -> unicast::Config {
         // A browser's timers are that coarse.
         ack_delay: Duration::from_millis(4),
         rto_min: Duration::from_millis(20),
-        // A tab that nobody looks at runs its timers once a second at most.
+        // A tab in the background runs its timers once a second at most.
         unreachable: Duration::from_secs(30),
         // A channel that is silent is open as long as its connection.
         conn_expiry: Duration::ZERO,

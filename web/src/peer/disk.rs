@@ -43,7 +43,7 @@ extern "C" {
     /// Bytes that one download may have.
     #[wasm_bindgen(method)]
     pub(super) fn room(this: &Door) -> f64;
-    /// Whoever runs the room says something: `SAY` words, `RULES` or `OUT`.
+    /// The host of the room says something: `SAY` words, `RULES` or `OUT`.
     #[wasm_bindgen(method)]
     pub(super) fn told(this: &Door, what: &str, words: &str);
     /// Something has changed.

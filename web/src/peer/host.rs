@@ -573,7 +573,7 @@ impl PageHost {
         self.searches
     }
 
-    /// The lines of the tape from that one on, with the digest of everything until
+    /// The lines of the recording from that one on, with the digest of everything until
     /// now as the last one; nothing when there are none.
     pub(super) fn tape_from(&mut self, line: usize) -> String {
         self.tape.text_from(line, self.last)
@@ -583,7 +583,7 @@ impl PageHost {
         u32::try_from(self.tape.lines()).unwrap_or(u32::MAX)
     }
 
-    /// The tape so far, with the digest of everything until now.
+    /// The recording so far, with the digest of everything until now.
     pub(super) fn tape(&mut self) -> String {
         self.tape.text(self.last)
     }

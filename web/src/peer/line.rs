@@ -21,10 +21,10 @@ const AGAIN: [i32; 2] = [500, 30_000];
 /// The servent says something at least every 25 s. After this long without a word
 /// it is asked for one, in milliseconds.
 const QUIET: f64 = 40_000.0;
-/// Whoever has not answered after this long is not there any more, whatever the
+/// A page that has not answered after this long is not there any more, whatever the
 /// browser thinks: sockets of phones stay open while they are dead.
 const ANSWER: i32 = 2_500;
-/// What whoever runs the room says to pages, see `part` of the page.
+/// What the host of the room says to pages, see `part` of the page.
 const SAID: [&str; 12] = [
     "SAY", "RULES", "OUT", "TAPE", "LOSS", "FREEZE", "CUT", "MEND", "PART", "JOIN", "CLASS",
     "RESET",
@@ -54,9 +54,9 @@ pub(super) struct CallLine {
 
 /// What the servent says.
 enum LineNotice {
-    /// Somebody calls.
+    /// A page calls.
     Call(ConnId, String, SocketAddr),
-    /// Somebody wants to arrange a channel.
+    /// A page wants to arrange a channel.
     Signal(ConnId, String, SocketAddr),
     /// For the person: what it is, and words.
     Said(String, String),

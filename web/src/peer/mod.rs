@@ -1,7 +1,7 @@
 //! A servent in the page: the very [`Node`](servent_core::node::Node) of the
 //! program, on the sockets, files, timers and storage of a browser.
 //!
-//! It records the same tape as the program, and is verified by the same replay.
+//! It records the same recording as the program, and is verified by the same replay.
 
 mod channel;
 mod config;
@@ -38,7 +38,7 @@ use crate::value::{QueryResult, give, refused};
 /// Which servent it belongs to, and what it remembers.
 #[derive(Deserialize)]
 pub(crate) struct How {
-    /// Its name in tapes, and to its neighbours.
+    /// Its name in recordings, and to its neighbours.
     name: String,
     /// The seed of its random numbers, in digits.
     seed: String,
@@ -257,13 +257,13 @@ impl Peer {
         Ok(())
     }
 
-    /// Its tape so far.
+    /// Its recording so far.
     #[must_use]
     pub fn tape(&self) -> Uint8Array {
         Uint8Array::from(self.0.borrow_mut().tape().as_bytes())
     }
 
-    /// The lines of its tape from that one on, so that it can be handed on piece by
+    /// The lines of its recording from that one on, so that it can be handed on piece by
     /// piece; [`Peer::tape_lines`] says from which line to go on.
     #[wasm_bindgen(js_name = tapeFrom)]
     #[must_use]
@@ -271,14 +271,14 @@ impl Peer {
         Uint8Array::from(self.0.borrow_mut().tape_from(line as usize).as_bytes())
     }
 
-    /// How many lines its tape has.
+    /// How many lines its recording has.
     #[wasm_bindgen(js_name = tapeLines)]
     #[must_use]
     pub fn tape_lines(&self) -> u32 {
         self.0.borrow().tape_lines()
     }
 
-    /// Says goodbye to everybody, and is called no more.
+    /// Says goodbye to all peers, and is called no more.
     pub fn stop(&self) {
         self.0.borrow_mut().line.leave();
         self.command(NodeCommand::Stop);

@@ -12,7 +12,7 @@ use serde::Serialize;
 use servent_core::fetch::DialError;
 use servent_core::id::ConnId;
 use servent_core::node::{
-    ConnInput, InboxEntry, Input, MessageCommand, MessageInput, NodeCommand, OverlayCommand,
+    ConnInput, Input, MessageCommand, MessageInput, NodeCommand, OverlayCommand, UnicastMessage,
 };
 use servent_core::rng::Rng;
 use servent_core::unicast::{DeliveryOrder, MessageRefusal, Side, UnicastPayload};
@@ -85,7 +85,7 @@ enum RouteKind {
     Servent,
     /// To a page, through our servent.
     Relay,
-    /// To a page, through nobody.
+    /// To a page, through no server.
     Channel,
 }
 
@@ -211,7 +211,7 @@ impl PageHost {
         self.sockets.get_mut(&conn)?.channel()
     }
 
-    /// Somebody calls: the answer is a connection, which the node accepts. One who
+    /// A page calls: the answer is a connection, which the node accepts. One who
     /// calls more often than there is room for is not answered.
     pub(super) fn called(this: &SharedRoutes, conn: ConnId, ticket: &str, peer: SocketAddr) {
         let mut host = this.borrow_mut();
@@ -226,7 +226,7 @@ impl PageHost {
         }
     }
 
-    /// Somebody wants to arrange a channel.
+    /// A page wants to arrange a channel.
     pub(super) fn signalled(this: &SharedRoutes, conn: ConnId, ticket: &str, peer: SocketAddr) {
         let mut host = this.borrow_mut();
         if host.sockets.len() >= CONNECTIONS as usize {
@@ -390,7 +390,7 @@ impl PageHost {
             let length = data.len() as u64;
             let fits = length <= room;
             room = room.saturating_sub(length);
-            messages.push(InboxEntry { order: DeliveryOrder::InOrder, data });
+            messages.push(UnicastMessage { order: DeliveryOrder::InOrder, data });
             if !fits {
                 break;
             }
@@ -403,7 +403,7 @@ impl PageHost {
     pub(super) fn refused(
         &mut self,
         to: SocketAddr,
-        messages: Vec<InboxEntry>,
+        messages: Vec<UnicastMessage>,
         why: MessageRefusal,
     ) {
         let Some((conn, channel)) = self.by_peer(to) else { return };
@@ -440,10 +440,10 @@ impl PageHost {
     }
 
     /// Messages have arrived: the bytes of a connection, or its end.
-    pub(super) fn deliver(&mut self, from: SocketAddr, messages: Vec<InboxEntry>) {
+    pub(super) fn deliver(&mut self, from: SocketAddr, messages: Vec<UnicastMessage>) {
         let Some((conn, channel)) = self.by_peer(from) else { return };
         let mut all = Vec::new();
-        for InboxEntry { data, .. } in messages {
+        for UnicastMessage { data, .. } in messages {
             channel.owed.0 += 1;
             channel.owed.1 += data.len() as u64;
             all.push(match data.is_empty() {

@@ -1,4 +1,4 @@
-//! The tape of a page's servent, in memory.
+//! The recording of a page's servent, in memory.
 
 use servent_core::engine::Effect;
 use servent_core::node::{Event, Input, Output};
@@ -6,7 +6,7 @@ use servent_core::time::Instant;
 use servent_core::trace::qlog;
 use servent_core::trace::tape::{RecordingLog, Start};
 
-/// Bytes of tape that are kept; then it ends with a gap.
+/// Bytes of recording that are kept; then it ends with a gap.
 const TAPE: usize = 64 << 20;
 
 pub(super) struct PageRecording {

@@ -1,5 +1,5 @@
 //! The neighbours of a recorded servent, and every message between it and them.
-//! What happens beyond them, nobody recorded.
+//! What happens beyond them is not recorded.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ pub(super) struct Around {
 }
 
 impl Around {
-    /// For a tape with a start.
+    /// For a recording with a start.
     pub(super) fn new(player: &Player) -> Option<Self> {
         Some(Self {
             again: Again::new(player.start()?),

@@ -48,7 +48,7 @@ pub(super) struct Clients {
 }
 
 impl Clients {
-    /// For the tape of a coordinator.
+    /// For the recording of a coordinator.
     pub(super) fn new(player: &Player) -> Option<Self> {
         let start = player.start()?;
         start.config.swarm.coordinator.as_ref()?;

@@ -1,5 +1,5 @@
 //! The datagrams of a recorded servent as arrows. Its own end of each is on the
-//! tape; the other end is estimated from the round-trip time.
+//! recording; the other end is estimated from the round-trip time.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -55,7 +55,7 @@ struct Total {
     delivered: u64,
 }
 
-/// What the datagrams of a tape come to.
+/// What the datagrams of a recording come to.
 pub(super) struct Ends {
     /// Taken out while it works.
     again: Option<Again>,
@@ -84,7 +84,7 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// For a tape with a start, of a servent that sends datagrams.
+    /// For a recording with a start, of a servent that sends datagrams.
     pub(super) fn new(player: &Player) -> Option<Self> {
         let start = player.start()?;
         let seal = start.config.datagrams.as_ref()?.seal;

@@ -63,7 +63,7 @@ impl Ladder {
         }
     }
 
-    /// The tape it is from, with the same cursor; `undefined` for several.
+    /// The recording it is from, with the same cursor; `undefined` for several.
     #[must_use]
     pub fn tape(&self) -> Option<Tape> {
         match &self.of {
@@ -72,7 +72,7 @@ impl Ladder {
         }
     }
 
-    /// The tapes it is from, with the same cursor; `undefined` for one.
+    /// The recordings it is from, with the same cursor; `undefined` for one.
     #[must_use]
     pub fn tapes(&self) -> Option<Tapes> {
         match &self.of {

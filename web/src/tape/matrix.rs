@@ -93,7 +93,7 @@ impl Matrix {
         }
     }
 
-    /// The tape it is from, with the same cursor.
+    /// The recording it is from, with the same cursor.
     #[must_use]
     pub fn tape(&self) -> Tape {
         Tape { of: Rc::clone(&self.of) }
@@ -256,7 +256,7 @@ impl Matrix {
         totals.map_or(Ok(JsValue::UNDEFINED), |totals| give(&totals))
     }
 
-    /// `[at, held, 0]` from the start to the end of the tape, in `bins` steps,
+    /// `[at, held, 0]` from the start to the end of the recording, in `bins` steps,
     /// and how many pieces all clients can hold as the last number.
     #[must_use]
     pub fn progress(&self, bins: u32) -> Float64Array {

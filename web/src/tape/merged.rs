@@ -12,14 +12,14 @@ use servent_sim::unicast::{
 
 use super::ends::{Ends, Seen};
 
-/// Which datagram: of which tape, and its number there.
+/// Which datagram: of which recording, and its number there.
 type DatagramIndex = (usize, usize);
 
 /// The datagrams of one end that are unlike all others it sent, or received, and
 /// when that was.
 type Once = BTreeMap<u64, Option<Instant>>;
 
-/// The shortest ways of datagrams from one tape to another by their own clocks.
+/// The shortest ways of datagrams from one recording to another by their own clocks.
 pub(super) fn ways(tapes: &[&Ends]) -> BTreeMap<(usize, usize), i64> {
     let once = |ours: bool| move |ends: &&Ends| once(ends, ours);
     let sent: Vec<Once> = tapes.iter().map(once(true)).collect();
@@ -48,14 +48,14 @@ fn once(ends: &Ends, ours: bool) -> Once {
 /// What several servents sent each other.
 #[derive(Default)]
 pub(super) struct Joined {
-    /// The node of every other end of every tape: a tape, or somebody who was
+    /// The node of every other end of every recording: a recording, or a servent that was
     /// not recorded.
     pub(super) who: Vec<Vec<NodeId>>,
     /// Those that were not recorded, by their addresses.
     pub(super) strangers: Vec<String>,
     /// What became of each datagram that was sent: where it arrived.
     pairs: BTreeMap<DatagramIndex, DatagramIndex>,
-    /// For each that arrived and is known to the sender's tape, the sending.
+    /// For each that arrived and is known to the sender's recording, the sending.
     causes: BTreeMap<DatagramIndex, DatagramIndex>,
     pub(super) diagram: Diagram,
     /// When numbers were sent for the first time, and delivered.
@@ -64,7 +64,7 @@ pub(super) struct Joined {
 }
 
 impl Joined {
-    /// `seq` gives the number of a tape's record among all of them.
+    /// `seq` gives the number of a recording's record among all of them.
     pub(super) fn new(tapes: &[&Ends], shifts: &[i64], seq: impl Fn(usize, u64) -> u64) -> Self {
         let mut joined = Self::default();
         joined.pair(tapes, shifts);
@@ -82,7 +82,7 @@ impl Joined {
         joined
     }
 
-    /// The tape and its record that sent what arrived there.
+    /// The recording and its record that sent what arrived there.
     pub(super) fn cause(&self, tape: usize, input: usize, tapes: &[&Ends]) -> Option<(usize, u64)> {
         let here = tapes.get(tape)?.seen().iter();
         let arrived = |(_, one): &(usize, &Seen)| !one.ours && one.place.input == input;
@@ -127,7 +127,7 @@ impl Joined {
         }
     }
 
-    /// Who the other ends of every tape are.
+    /// Who the other ends of every recording are.
     fn name(&mut self, tapes: &[&Ends]) {
         let mut who: Vec<Vec<Option<NodeId>>> =
             tapes.iter().map(|ends| vec![None; ends.peers().len()]).collect();
@@ -159,7 +159,7 @@ impl Joined {
         let mut arrows = Vec::new();
         let mut counts: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();
         for (k, ends) in tapes.iter().enumerate() {
-            // As the tape by itself would draw them: with one end estimated.
+            // As the recording by itself would draw them: with one end estimated.
             for (i, arrow) in ends.arrows().into_iter().enumerate() {
                 let one = &ends.seen()[i];
                 let peer = self.who[k][one.peer as usize - 1];

@@ -1,4 +1,4 @@
-//! The tapes of servents: a recorded node is replayed.
+//! The recordings of servents: a recorded node is replayed.
 
 mod around;
 mod clients;
@@ -82,7 +82,7 @@ impl Tape {
         Ok(Self::over(player, read == 0)?)
     }
 
-    /// The same for a file with the tapes of several servents, one behind the
+    /// The same for a file with the recordings of several servents, one behind the
     /// other, as a room is recorded.
     ///
     /// # Errors
@@ -146,13 +146,13 @@ impl Tape {
         Matrix::from_recorded(&self.of)
     }
 
-    /// The same tape once more, with the same cursor.
+    /// The same recording once more, with the same cursor.
     #[must_use]
     pub fn tape(&self) -> Tape {
         Self { of: Rc::clone(&self.of) }
     }
 
-    /// The same tape with a cursor of its own, and without branches.
+    /// The same recording with a cursor of its own, and without branches.
     #[must_use]
     pub fn copy(&self) -> Tape {
         let of = self.of.borrow();
@@ -161,7 +161,7 @@ impl Tape {
     }
 
     /// The content of a simulated world's file, for the class that can run it;
-    /// `undefined` for the tape of a servent.
+    /// `undefined` for the recording of a servent.
     ///
     /// # Errors
     /// When a value cannot be represented in JavaScript.
@@ -173,7 +173,7 @@ impl Tape {
         give(&WorldOf { protocol, scenario, claim: player.claim() })
     }
 
-    /// Appends bytes of a tape that is still growing.
+    /// Appends bytes of a recording that is still growing.
     pub fn append(&self, bytes: &[u8]) {
         self.of.borrow_mut().append(bytes);
     }
@@ -204,7 +204,7 @@ impl Tape {
         self.queue(node, QueueSlice::lanes([sync, asynchronous, grace], count))
     }
 
-    /// The totals of the servent's queue at the cursor; `undefined` for a tape
+    /// The totals of the servent's queue at the cursor; `undefined` for a recording
     /// without its start.
     ///
     /// # Errors

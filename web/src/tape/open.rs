@@ -27,7 +27,7 @@ impl Growing for Players {
     }
 }
 
-/// The tape in a stream, or all of them, and its bytes.
+/// The recording in a stream, or all of them, and its bytes.
 pub(super) async fn player<T: Growing>(
     stream: ReadableStream,
     progress: Option<Function>,

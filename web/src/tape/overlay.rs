@@ -92,7 +92,7 @@ impl Overlay {
         }
     }
 
-    /// The tape it is from, with the same cursor; `undefined` for several.
+    /// The recording it is from, with the same cursor; `undefined` for several.
     #[must_use]
     pub fn tape(&self) -> Option<Tape> {
         match &self.of {
@@ -101,7 +101,7 @@ impl Overlay {
         }
     }
 
-    /// The tapes it is from, with the same cursor; `undefined` for one.
+    /// The recordings it is from, with the same cursor; `undefined` for one.
     #[must_use]
     pub fn tapes(&self) -> Option<Tapes> {
         match &self.of {
@@ -153,7 +153,7 @@ impl Overlay {
     #[must_use]
     pub fn up(&self) -> Uint8Array {
         let mut all = vec![0; self.size()];
-        // Whoever is alone is there all the same, as far as it was recorded.
+        // A node that is alone is there all the same, as far as it was recorded.
         if let OverlayOwner::One(_) = &self.of {
             all[0] = 1;
         }

@@ -40,7 +40,7 @@ pub(super) struct Take {
     columns: Columns,
     /// The totals of its queue, and how many records they include.
     tally: Option<(QueueTally, usize)>,
-    /// Its datagrams, once somebody looks at them.
+    /// Its datagrams, once they are looked at.
     pub(super) ends: Option<Ends>,
     /// The same for its neighbours, and for the clients it coordinates.
     around: Option<Around>,
@@ -98,7 +98,7 @@ impl Recorded {
         &self.take.player
     }
 
-    /// The tape has grown. What branched off it stays as it was.
+    /// The recording has grown. What branched off it stays as it was.
     pub(super) fn append(&mut self, bytes: &[u8]) {
         self.grows = true;
         self.branches.main(&mut self.take).append(bytes);
@@ -113,7 +113,7 @@ impl Recorded {
         self.take.ends.as_ref()
     }
 
-    /// Its neighbours; `None` for a tape without its start.
+    /// Its neighbours; `None` for a recording without its start.
     pub(super) fn around(&mut self) -> Option<&Around> {
         if self.take.around.is_none() {
             self.take.around = Around::new(&self.take.player);
@@ -214,7 +214,7 @@ impl Recorded {
         QueueState { at: self.take.player.now(), queue: view.queue, lanes, ..QueueState::default() }
     }
 
-    /// The totals of its queue at the cursor; `None` for a tape without its
+    /// The totals of its queue at the cursor; `None` for a recording without its
     /// start.
     pub(super) fn totals(&mut self) -> Option<QueueOutcome> {
         let config = &self.take.player.start()?.config;
@@ -274,7 +274,7 @@ impl Recorded {
     }
 
     /// Where a replay ends to prove anything: at a gap, or behind the last
-    /// checkpoint of a tape that does not grow any more.
+    /// checkpoint of a recording that does not grow any more.
     pub(super) fn gap(&self) -> Option<Pin> {
         let player = &self.take.player;
         let (report, inputs) = (player.report(), player.unverified());
@@ -310,7 +310,7 @@ impl Recorded {
                 self.take.clients.as_ref().map_or(NodeId(0), |clients| clients.rename(&mut event))
             }
         };
-        // The page numbers the records it has; on a tape with gaps these are
+        // The page numbers the records it has; on a recording with gaps these are
         // fewer than were numbered when it was written.
         let cause = cause.and_then(|seq| self.take.player.index_of(seq)).map(|i| i as u64);
         let (seq, node_name) = (i.into(), self.name());
@@ -542,7 +542,7 @@ impl Watching for Recorded {
         self.take.player.digest()
     }
 
-    /// Of what was recorded; of a branch nobody claims anything.
+    /// Of what was recorded; of a branch nothing is claimed.
     fn verified(&self) -> Verified {
         if self.branches.is_off() {
             let text = String::from("what if: this was not recorded");

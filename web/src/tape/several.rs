@@ -19,7 +19,7 @@ use super::recorded::Recorded;
 use crate::lab::{BranchInfo, Cast, Columns, NamedRecord, Verified, Watching, fitting};
 use crate::value::{QueryResult, give, refused};
 
-/// A record: when, of which tape, and its number there.
+/// A record: when, of which recording, and its number there.
 type RecordIndex = (Instant, usize, usize);
 
 /// Several recordings.
@@ -28,7 +28,7 @@ pub(super) struct Several {
     names: Vec<String>,
     shifts: Vec<i64>,
     records: Vec<RecordIndex>,
-    /// The numbers that the records of each tape have among all.
+    /// The numbers that the records of each recording have among all.
     numbers: Vec<Vec<u32>>,
     /// What they sent each other as datagrams.
     joined: Joined,
@@ -39,9 +39,9 @@ pub(super) struct Several {
     columns: Columns,
     now: Instant,
     index: usize,
-    /// The tape of a coordinator, and for each of its clients the tape that is it.
+    /// The recording of a coordinator, and for each of its clients the recording that is it.
     coordinator: Option<usize>,
-    /// The tape whose queue is shown.
+    /// The recording whose queue is shown.
     server: Option<usize>,
     seats: Vec<Option<usize>>,
 }
@@ -95,7 +95,7 @@ impl Several {
         several
     }
 
-    /// How far each tape is to be moved, by all that they sent each other.
+    /// How far each recording is to be moved, by all that they sent each other.
     fn clocks(&self) -> Vec<i64> {
         let messages = self.together.ways(&self.gathered);
         let datagrams = self.with_ends(ways);
@@ -113,7 +113,7 @@ impl Several {
         work(&ends.collect::<Vec<_>>())
     }
 
-    /// All records by their instants; of one tape in their order.
+    /// All records by their instants; of one recording in their order.
     fn sort(&mut self) {
         for (k, tape) in self.tapes.iter().enumerate() {
             let of = tape.borrow();
@@ -175,18 +175,18 @@ impl Several {
         all.into_iter().filter(|(_, shows)| *shows).map(|(view, _)| view).collect()
     }
 
-    /// The tape of the coordinator, and its number.
+    /// The recording of the coordinator, and its number.
     pub(super) fn coordinator(&self) -> Option<(usize, Rc<RefCell<Recorded>>)> {
         let tape = self.coordinator?;
         Some((tape, Rc::clone(&self.tapes[tape])))
     }
 
-    /// The number of a tape's record among all.
+    /// The number of a recording's record among all.
     pub(super) fn number(&self, tape: usize, i: u64) -> Option<u32> {
         self.numbers[tape].get(i as usize).copied()
     }
 
-    /// The tape and the record there that has this number among all.
+    /// The recording and the record there that has this number among all.
     pub(super) fn origin(&self, number: u32) -> Option<(usize, u32)> {
         self.place(number)
     }
@@ -206,7 +206,7 @@ impl Several {
         seats
     }
 
-    /// The tape behind a node as a view numbers them.
+    /// The recording behind a node as a view numbers them.
     fn tape_of(&self, node: NodeId, cast: Cast) -> Option<usize> {
         let node = node.0 as usize;
         if cast != Cast::Clients {
@@ -292,7 +292,7 @@ impl Several {
         }
     }
 
-    /// The record that led to another: of its own tape, or the sending of what
+    /// The record that led to another: of its own recording, or the sending of what
     /// arrived.
     fn cause(&self, tape: usize, i: usize, own: Option<u64>) -> Option<u64> {
         let of = self.tapes[tape].borrow();
@@ -438,7 +438,7 @@ impl Watching for Several {
             NodeInfo { profile, ..NodeInfo::new(NodeId(id), name, role, true) }
         };
         let mut all: Vec<NodeInfo> = (0..self.size(Cast::Ends) as u32).map(info).collect();
-        // Whoever sends stands first.
+        // The sender stands first.
         all.sort_by_key(|node| {
             let tape = tapes.get(node.id.0 as usize);
             tape.is_none_or(|tape| tape.take.ends.as_ref().is_some_and(Ends::mostly_receives))

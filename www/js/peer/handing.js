@@ -1,4 +1,5 @@
-/** Hands this servent's tape to the room piece by piece, while that is recorded. */
+/** Hands this servent's recording to the room piece by piece, while that is recorded. */
+import { Again } from '#lab/peer/again.js';
 
 /** Between two pieces, in milliseconds. */
 const HAND_MS = 2000;
@@ -16,6 +17,9 @@ export class Handing {
   #round = 0;
   #answered = 0;
   #busy = false;
+  #patience = new Again(HAND_MS);
+  /** Not before this instant, while the room does not answer. */
+  #next = 0;
   #run = draw();
   /** Lines of the tape that were taken from it, and the bytes of those that the room does not have yet. */
   #lines = 0;
@@ -76,7 +80,7 @@ export class Handing {
   /** Until nothing waits; what could not be sent waits for the next time. */
   async #hand() {
     this.#known ||= this.peer.view(0).called;
-    if (this.#busy || !this.#known) return;
+    if (this.#busy || !this.#known || Date.now() < this.#next) return;
     this.#busy = true;
     try {
       while (this.#timer) {
@@ -85,6 +89,8 @@ export class Handing {
         if (!this.#waiting.length && round === this.#answered) return undefined;
         const piece = this.#waiting.subarray(0, PIECE);
         const answer = await fetch(this.#address(), { method: 'POST', body: piece });
+        this.#next = 0;
+        this.#patience.after(true);
         if (!answer.ok) return undefined;
         const told = await answer.json();
         // The host has deleted it, or there is too much.
@@ -97,7 +103,8 @@ export class Handing {
         if (!this.#waiting.length) this.#answered = round;
       }
     } catch {
-      // The servent is not there; it is asked again.
+      // The servent is not there; it is asked again, ever more rarely.
+      this.#next = Date.now() + this.#patience.after(false);
     } finally {
       this.#busy = false;
     }

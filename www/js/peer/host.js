@@ -1,5 +1,6 @@
 /** `<host-screen>`: for whoever runs the room, and nobody else: who is here, a sentence to everybody, and how the network is configured. */
 import { el, fill, icon, setAttr, setText } from '#lab/dom.js';
+import { Again } from '#lab/peer/again.js';
 import { hueOf, personOf } from '#lab/peer/names.js';
 import { present } from '#lab/peer/present.js';
 import { Rows } from '#lab/peer/rows.js';
@@ -18,7 +19,7 @@ const LOSS = 50;
 /** What the host does; the answer is an error, or nothing. @param {unknown} act */
 async function tell(act) {
   const answer = await fetch('api/room', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(act) }).catch(() => null);
-  return answer?.ok ? '' : t(answer?.status === 403 ? 'room.locked' : 'room.gone');
+  return answer?.ok ? '' : t(answer?.status === 403 ? 'room.locked' : 'room.silent');
 }
 
 class HostScreen extends HTMLElement {
@@ -98,6 +99,7 @@ class HostScreen extends HTMLElement {
     this.links?.show(apart, t('host.links.none'), (/** @type {[string, string]} */ pair) => ({ key: pair.join(' '), name: pair.map(named).join(' – '), note: '', act: [t('host.mend'), () => this.#do({ join: pair })] }));
   }
   choices = '';
+  again = new Again(ASK_MS);
 
   /** @param {unknown} act */
   async #do(act) {
@@ -109,12 +111,17 @@ class HostScreen extends HTMLElement {
 
   async #ask() {
     if (!this.hidden) await this.#show();
-    setTimeout(() => this.#ask(), ASK_MS);
+    setTimeout(() => this.#ask(), this.again.wait);
   }
 
   async #show() {
     const answer = await fetch('api/room').catch(() => null);
-    if (!answer?.ok) return void setText(this.state, t(answer?.status === 403 ? 'room.locked' : 'room.gone'));
+    if (!answer?.ok) {
+      this.again.after(false);
+      setText(this.state, answer?.status === 403 ? t('room.locked') : t('room.gone', { seconds: this.again.seconds }));
+      return;
+    }
+    this.again.after(true);
     const { people, view, relayed, rules, loss, frozen, out, recorded, cut, apart, typed, secret, class: told } = await answer.json();
     const { uploads, length } = view.queue;
     const { length: here } = present(people, told.pages);
@@ -143,7 +150,6 @@ class HostScreen extends HTMLElement {
       act: [t('host.out'), () => this.#do({ put_out: host(one.peer) })],
       also: personOf(one.agent) ? [t('host.cut'), () => this.#do({ cut: personOf(one.agent) })] : undefined,
     }));
-    return undefined;
   }
 }
 

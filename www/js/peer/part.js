@@ -75,7 +75,7 @@ class PartScreen extends HTMLElement {
     for (const pair of apart ?? []) this.#apart(pair, true);
     this.#typed(typed ?? false);
     if (check) this.#check();
-    if (room) this.pulse = new Pulse(this.peer, line, () => this.#about(), (answer) => this.#heard(answer));
+    if (room) this.pulse = new Pulse(this.peer, line, () => this.#about(), (answer) => this.#heard(answer), (seconds) => this.#closed(seconds));
     addEventListener('pagehide', () => {
       this.handing?.last();
       this.pulse?.gone();
@@ -241,6 +241,15 @@ class PartScreen extends HTMLElement {
     }));
     return { state: this.state.textContent, sections };
   }
+
+  /** The room does not answer; said once more each time, until it does. @param {number} seconds until it is asked again */
+  #closed(seconds) {
+    if (this.gone) return;
+    if (seconds) this.#say(t('part.closed', { seconds }), true);
+    else if (this.closed) this.note.hidden = true;
+    this.closed = seconds > 0;
+  }
+  closed = false;
 
   /** Where the class stands. @param {any} answer */
   #heard({ class: { mirrored, ...told }, code, typed }) {

@@ -1,6 +1,7 @@
 /** `<room-screen>`: what the projector shows: the address to open, everybody who is here, and the queue. */
 import { el, fill, icon, setAttr, setText, svg } from '#lab/dom.js';
 import { load } from '#lab/core.js';
+import { Again } from '#lab/peer/again.js';
 import { hueOf } from '#lab/peer/names.js';
 import { present } from '#lab/peer/present.js';
 import { lessonOf, paragraphs, tallies } from '#lab/peer/steps.js';
@@ -50,17 +51,23 @@ class RoomScreen extends HTMLElement {
     this.#ask();
   }
   shown = false;
+  again = new Again(ASK_MS);
   ready = false;
   fronted = '';
 
   async #ask() {
     if (!this.hidden) await this.#show();
-    setTimeout(() => this.#ask(), ASK_MS);
+    setTimeout(() => this.#ask(), this.again.wait);
   }
 
   async #show() {
     const answer = await fetch('api/room').catch(() => null);
-    if (!answer?.ok) return void setText(this.queue, t(answer?.status === 403 ? 'room.locked' : 'room.gone'));
+    if (!answer?.ok) {
+      this.again.after(false);
+      setText(this.queue, answer?.status === 403 ? t('room.locked') : t('room.gone', { seconds: this.again.seconds }));
+      return;
+    }
+    this.again.after(true);
     const { url, code: rows, people, view, relayed, secret, projected, class: told } = await answer.json();
     setText(this.secret, secret ? t('room.code', { code: secret }) : '');
     this.secret.hidden = !secret;
@@ -79,7 +86,6 @@ class RoomScreen extends HTMLElement {
     if (relayed) setText(this.relayed, t('room.relayed', relayed));
     setAttr(this.map, 'aria-label', t('room.people', { n: here.length }));
     this.#draw(here, new Set(uploads.map((/** @type {any} */ card) => host(card.peer))));
-    return undefined;
   }
 
   /** A lesson, or one page for everybody, stands before the map. @param {{lesson: any, mirror: any}} projected */

@@ -4,7 +4,7 @@
 export const lesson = {
   'tool.lessons': 'Lessons',
   'lesson.list': 'Lessons',
-  'lesson.list.text': 'First say what will happen, then watch it. Play around for a few minutes before you begin; whoever has broken something asks better questions.',
+  'lesson.list.text': 'First say what will happen, then watch it. Play around for a few minutes before you begin; if you have broken something, you ask better questions.',
   'lesson.minutes': (a) => `about ${a.n} minutes`,
   'lesson.begun': (a) => `go on with step ${a.n} of ${a.of}`,
   'lesson.done': 'done',
@@ -30,7 +30,7 @@ export const lesson = {
   'lesson.truth': (a) => `What happens: ${a.truth}`,
   'lesson.number': 'A number',
   'lesson.point': 'Point at it in the picture, or choose',
-  'lesson.point.none': 'nobody yet',
+  'lesson.point.none': 'none yet',
   'lesson.up': (a) => `Earlier: ${a.text}`,
   'lesson.down': (a) => `Later: ${a.text}`,
   'lesson.none': 'Nothing has been done yet.',

@@ -24,7 +24,7 @@ const REJECTIONS = {
   beyond_sent: 'it acknowledges what was never sent', beyond_window: 'the window has no room for that number', no_room: 'there is no room for so many bytes', bad_parts: 'the parts do not fit each other', too_long: 'the message is too long', too_many_peers: 'there are too many peers',
 };
 /** @type {Record<string, string>} */
-const LOST = { drop: 'dropped by hand', chance: 'bad luck', burst: 'the link has a bad moment', queue: 'the queue of the link is full', mtu: 'too large for the link', cut: 'nothing gets through', down: 'nobody is there' };
+const LOST = { drop: 'dropped by hand', chance: 'bad luck', burst: 'the link has a bad moment', queue: 'the queue of the link is full', mtu: 'too large for the link', cut: 'nothing gets through', down: 'no end is there' };
 
 /** A part of a datagram in a few words. @param {any} block */
 const brief = ({ data, ack, close, closed, probe, size_probe, size_found: sized = size_probe, challenge, response: moved = challenge }) => (data ? messages(data) : ack ? `ack ${count(ack.upto)}${ack.missing ? `, ${plural(ack.missing, 'number', 'numbers')} missing` : ''}` : close ? `the end, ${count(close.last)} was the last` : closed ? 'the end is understood' : sized ? 'a question about the size' : moved ? 'a proof of the address' : probe ? 'a probe' : 'a request for the first message');
@@ -185,7 +185,7 @@ export const unicast = {
   'unicast.closing': (a) => `${a.node} is closing as ${a.side}: ${ENDINGS[a.why] ?? a.why}.`,
   'unicast.reopened': (a) => `${a.node} opens its closing ${a.side} again.`,
   'unicast.closed': (a) => `${a.node} has closed as ${a.side} at number ${count(a.last)}: ${ENDINGS[a.why] ?? a.why}.`,
-  'unicast.undelivered': (a) => `${a.node} names ${messages(a)}: nobody said that ${a.from === a.to ? 'it' : 'they'} arrived, and nobody will.`,
+  'unicast.undelivered': (a) => `${a.node} names ${messages(a)}: no acknowledgement says that ${a.from === a.to ? 'it' : 'they'} arrived, and none will.`,
   'unicast.peer_unreachable': (a) => `${a.node} gives ${peer(a)} up after ${ms(a.silent)} of silence.`,
   'unicast.rtt': (a) => `${a.node} measures a round trip: ${ms(a.smoothed)}, patience ${ms(a.timeout)}.`,
   'unicast.resized': (a) => `${a.node} sends ${peer(a)} datagrams of ${plural(a.bytes, 'byte', 'bytes')} from now on.`,
@@ -197,7 +197,7 @@ export const unicast = {
     'unicast.opened': 'The first message carries a flag. It opens the window of the receiver, and nothing else can.',
     'unicast.sent': 'Every message has the next number of its connection, and is kept until it is acknowledged.',
     'unicast.resent': 'What is not acknowledged is sent again, but never everything: only what is known or suspected to be missing.',
-    'unicast.resent.tail': 'Highest acknowledged and highest sent have not moved since the last look. So the last one is sent again, and only that: whoever gets it will ask for the rest.',
+    'unicast.resent.tail': 'Highest acknowledged and highest sent have not moved since the last look. So the last one is sent again, and only that: the receiver will ask for the rest.',
     'unicast.resent.missing': 'The receiver named exactly what it misses, so exactly that is sent.',
     'unicast.resent.first': 'The receiver knows nothing of the connection. Only the first message can open it, so only that is sent.',
     'unicast.received': 'Everything a datagram brings is taken in at once; the first message of a connection comes before the rest.',
@@ -208,9 +208,9 @@ export const unicast = {
     'unicast.first_requested': 'A message came that is not the first, and there is no connection for it. The task asks for the first; it does so once, not at every message.',
     'unicast.duplicate': 'What was taken once is not taken twice. The answer is an acknowledgement, for the last one was surely lost.',
     'unicast.rejected': 'What does not fit is not believed, and never changes what is open.',
-    'unicast.full': 'Everything that is kept has a limit. Nothing is dropped silently and nobody is made to wait: the application is told.',
+    'unicast.full': 'Everything that is kept has a limit. Nothing is dropped silently and no application is made to wait: the application is told.',
     'unicast.closing': 'A closing sender keeps sending until everything is acknowledged.',
-    'unicast.reopened': 'Whoever sends on a closing connection opens it again.',
+    'unicast.reopened': 'Sending on a closing connection opens it again.',
     'unicast.closed': 'Both ends agree on the last number, so that nothing is lost without a word.',
     'unicast.undelivered': 'Nothing is lost silently: what may not have arrived is named.',
     'unicast.peer_unreachable': 'Sending again grows rarer with every failure, and ends after a deadline.',
@@ -218,7 +218,7 @@ export const unicast = {
     'unicast.moved': 'Anybody may copy a datagram. So the new address was sent a number first, and sent it back: it receives what is sent there.',
     'unicast.rtt': 'How patient the sender is follows from how long the way there and back takes, and how much that varies.',
     'unicast.task': 'Every half second it looks once: does the sender’s pair of numbers stand still, and does the receiver miss something?',
-    'datagram.lost': 'The way loses datagrams. Nobody is told: both ends must find out by themselves.',
+    'datagram.lost': 'The way loses datagrams. Neither end is told: both must find out by themselves.',
     'datagram.duplicated': 'The way may deliver a datagram twice.',
     'datagram.delayed': 'The way may deliver a datagram late, behind others.',
   })).map(([key, text]) => [`${key}.why`, text])),
@@ -238,16 +238,16 @@ export const unicast = {
   'app.read': (a) => `The application of ${a.node} gets message number ${count(a.n)} of ${peer(a)}.`,
   'app.closes': (a) => `The application of ${a.node} closes the connection to ${peer(a)}.`,
   'app.reads': (a) => `The application of ${a.node} ${a.on ? 'reads again' : 'stops reading'}.`,
-  'check.never_written': 'a message was delivered that nobody sent',
+  'check.never_written': 'a message was delivered that was never sent',
   'check.twice': 'a message was delivered twice',
   'check.order': 'a message was delivered out of order',
   'check.send_window': 'a sender keeps more than its window allows',
   'check.ha_hs': 'the highest acknowledged and the highest sent do not fit each other',
   'check.receive_window': 'a receiver holds more than its window allows',
-  'check.lost_silently': 'a message is lost and nobody was told',
+  'check.lost_silently': 'a message is lost and its sender was not told',
   'check.waits': 'a message waits for room that never comes',
   'check.endless': 'more is sent again than was ever lost',
-  'check.noise': 'somebody still sends though there is nothing left to say',
+  'check.noise': 'an end still sends though there is nothing left to say',
 
   'world.cut': (a) => `Nothing gets through from ${a.node} to ${peer(a)} any more.`,
   'world.healed': (a) => `The way from ${a.node} to ${peer(a)} is whole again.`,

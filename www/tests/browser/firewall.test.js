@@ -54,7 +54,7 @@ for (const name of BROWSERS) {
       await page.waitForFunction(() => /F, shares files, behind a firewall/.test(document.querySelector('.routing-list')?.textContent ?? ''));
       const closed0 = await bricks(page, 5);
       assert.ok(closed0.every((colour, i) => colour !== open0[i]), `${closed0}`);
-      await page.waitForFunction(() => /nobody can connect to it/.test(document.querySelector('lab-inspector')?.textContent ?? ''));
+      await page.waitForFunction(() => /no node can connect to it/.test(document.querySelector('lab-inspector')?.textContent ?? ''));
 
       await seek(page, 1_500_000);
       assert.deepEqual((await world(page)).told.map(([what, node]) => `${what} ${node}`), ['searched 0', 'answered 5', 'found 0', 'asked 0', 'obeyed 5']);
@@ -75,7 +75,7 @@ for (const name of BROWSERS) {
       const refused = await page.$$eval('.routing-refused', (all) => all.filter((n) => !n.hidden).map((n) => n.getBoundingClientRect().width + n.getBoundingClientRect().height));
       assert.ok(refused.length === 1 && refused[0] > 40, `${refused}`);
       assert.deepEqual(complaints.filter((one) => !one.includes('getImageData')), []);
-      assert.ok((await page.$$eval('.routing-word', (all) => all.filter((n) => !n.hidden).map((n) => n.textContent))).includes('nobody gets in'));
+      assert.ok((await page.$$eval('.routing-word', (all) => all.filter((n) => !n.hidden).map((n) => n.textContent))).includes('no connection gets in'));
       await page.close();
     });
 

@@ -70,8 +70,8 @@ for (const name of BROWSERS) {
       await listed(host, 1);
 
       await page.close();
-      await says(host, '[data-list="pages"]', 'Nobody yet.');
-      await says(host, '.part-state', 'Nobody is here yet');
+      await says(host, '[data-list="pages"]', 'No page yet.');
+      await says(host, '.part-state', 'No page is here yet');
     });
 
     test('wb_9_a_page_that_waits_says_its_place_as_soon_as_it_is_told', async (t) => {

@@ -78,7 +78,7 @@ for (const browser of BROWSERS) {
       assert.deepEqual(await page.$$eval('lab-inspector [data-ask]', (all) => all.map((one) => one.getAttribute('data-ask'))), ['lose', 'late', 'twice']);
       await page.click('lab-inspector [data-ask="lose"]');
       await frame(page);
-      await page.waitForFunction(() => /nobody recorded/.test(document.querySelector('.notice')?.textContent ?? ''));
+      await page.waitForFunction(() => /is not recorded/.test(document.querySelector('.notice')?.textContent ?? ''));
       assert.equal(await page.$eval('.verdict', (n) => n.textContent), 'What if: not recorded');
       const branch = await page.evaluate(() => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));

@@ -184,7 +184,7 @@ fn st_4_parts_go_to_their_owners_and_come_back() {
     assert_eq!(world.yields, 0);
 }
 
-/// Its own seat of before is still on the board: it sends nobody to itself, and has
+/// Its own seat of before is still in the membership table: it redirects no client to itself, and has
 /// its parts back before the others miss it.
 #[test]
 fn st_4_who_comes_back_at_once_does_not_wait_for_itself() {
@@ -214,7 +214,7 @@ fn st_4_who_was_taken_for_dead_and_was_not_ends() {
     assert_eq!(world.yields, 1, "it found out");
     for _ in 0..20 {
         world.step();
-        world.agrees(&[1, 2]); // Nobody gives it a part that it does not lead.
+        world.agrees(&[1, 2]); // No member gives it a partition that it does not lead.
     }
     world.start(0);
     world.run(10);
@@ -222,7 +222,7 @@ fn st_4_who_was_taken_for_dead_and_was_not_ends() {
 }
 
 /// The answer to its taking was lost, and when it is seen its owner is back: who has
-/// it without knowing gives it back, or nobody would ever serve it.
+/// it without knowing gives it back, or no member would ever serve it.
 #[test]
 fn st_4_a_part_that_was_taken_unnoticed_is_given_back_to_its_owner() {
     let mut world = PartitionWorld::new();

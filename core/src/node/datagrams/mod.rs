@@ -17,8 +17,8 @@ use self::train::Train;
 use super::cx::NodeCx;
 use super::service::Service;
 use super::{
-    ConnEvent, ConnInput, Event, InboxEntry, MessageCommand, MessageOutput, NodeEffects, Output,
-    PathNews,
+    ConnEvent, ConnInput, Event, MessageCommand, MessageOutput, NodeEffects, Output, PathNews,
+    UnicastMessage,
 };
 use crate::engine::{Effect, Engine as _, Fx};
 use crate::id::ConnId;
@@ -95,11 +95,11 @@ impl Datagrams {
         &mut self,
         now: Instant,
         to: SocketAddr,
-        messages: Vec<InboxEntry>,
+        messages: Vec<UnicastMessage>,
         fx: &mut NodeEffects,
     ) {
         let mut messages = messages.into_iter();
-        for InboxEntry { order, data: payload } in messages.by_ref() {
+        for UnicastMessage { order, data: payload } in messages.by_ref() {
             let before = self.said.len();
             let input = unicast::Input::Send { peer: to, payload, order };
             self.endpoint.handle(now, input, &mut self.said);
@@ -133,7 +133,7 @@ impl Datagrams {
 
     /// Encodes the endpoint's outputs. Returns the message that was refused, if
     /// one was.
-    fn answer(&mut self, fx: &mut NodeEffects) -> Option<(InboxEntry, MessageRefusal)> {
+    fn answer(&mut self, fx: &mut NodeEffects) -> Option<(UnicastMessage, MessageRefusal)> {
         let Self { endpoint, train, said } = self;
         let Config { seal, mtu, .. } = endpoint.config();
         let mut arrived = Arrived::default();
@@ -151,10 +151,10 @@ impl Datagrams {
                     train.add(peer, &packet, (seal, *mtu), fx);
                 }
                 Effect::Output(unicast::Output::Deliver { peer, conn, order, payload }) => {
-                    arrived.add((peer, conn), InboxEntry { order, data: payload }, fx);
+                    arrived.add((peer, conn), UnicastMessage { order, data: payload }, fx);
                 }
                 Effect::Output(unicast::Output::Refused { order, payload, why, .. }) => {
-                    refused = Some((InboxEntry { order, data: payload }, why));
+                    refused = Some((UnicastMessage { order, data: payload }, why));
                 }
                 Effect::Output(unicast::Output::Writable { peer }) => {
                     fx.output(Output::Messages(MessageOutput::Writable { to: peer }));
@@ -212,14 +212,14 @@ fn is_refusal(effect: &Effect<unicast::Output, unicast::Event>) -> bool {
 #[derive(Default)]
 struct Arrived {
     from: Option<(SocketAddr, UnicastConnId)>,
-    messages: Vec<InboxEntry>,
+    messages: Vec<UnicastMessage>,
 }
 
 impl Arrived {
     fn add(
         &mut self,
         from: (SocketAddr, UnicastConnId),
-        message: InboxEntry,
+        message: UnicastMessage,
         fx: &mut NodeEffects,
     ) {
         if self.from != Some(from) {

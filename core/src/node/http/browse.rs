@@ -167,7 +167,7 @@ impl Http {
             six,
             push: cx.config.overlay.firewalled || cx.us.listen.is_none(),
             busy: self.queue.free() == 0,
-            // Whoever asks can already reach us.
+            // A client that asks can already reach us.
             proxies: Vec::new(),
         }
     }

@@ -22,7 +22,7 @@ use crate::id::ConnId;
 use crate::node::connections::Timer;
 use crate::node::cx::NodeCx;
 use crate::node::event::{clip, request_received};
-use crate::node::inbox::{Arriving, InboxLimits, InboxMessage, InboxView};
+use crate::node::inbox::{Arriving, InboxLimits, InboxUsage, InboxView};
 use crate::node::{ConnEvent, ConnOutput, NodeAnswer, NodeLimit, Output, StoreError};
 use crate::queue::Dialect;
 use crate::text::Size;
@@ -36,7 +36,7 @@ const RETRY: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, Default)]
 pub(super) struct Inbox {
     /// `None`: there is no inbox.
-    held: Option<InboxMessage>,
+    held: Option<InboxUsage>,
     coming: BTreeMap<ConnId, Coming>,
 }
 
@@ -145,7 +145,7 @@ impl Inbox {
         limits: &InboxLimits,
         peer: impl Fn(ConnId) -> Option<String>,
     ) -> Option<InboxView> {
-        let InboxMessage { files, bytes } = self.held?;
+        let InboxUsage { files, bytes } = self.held?;
         let arriving = |(conn, coming): (&ConnId, &Coming)| Arriving {
             peer: peer(*conn).unwrap_or_else(|| coming.from.to_string()),
             name: coming.name.clone(),
@@ -159,7 +159,7 @@ impl Inbox {
 
 impl Http {
     /// The host says what is in the inbox.
-    pub(in crate::node) fn inbox(&mut self, held: Option<InboxMessage>) {
+    pub(in crate::node) fn inbox(&mut self, held: Option<InboxUsage>) {
         self.inbox.held = held;
     }
 

@@ -72,7 +72,7 @@ pub(super) struct Visitor<'a> {
     pub(super) places: Vec<u32>,
     /// The length of the queue.
     pub(super) length: u32,
-    /// Slots nobody uses.
+    /// Slots that no client uses.
     pub(super) free: u32,
     /// What the visitor may upload, on the page that says so.
     pub(super) give: Option<Give>,

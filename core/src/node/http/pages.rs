@@ -1,4 +1,4 @@
-//! Refuses requests that a web page made somebody's browser send.
+//! Refuses requests that a web page made a user's browser send.
 //!
 //! A page can make its visitors request files from us, and so take slots on
 //! their behalf; or it can use a host name that resolves to our address (DNS
@@ -36,7 +36,7 @@ pub(super) fn is_of_another_origin(headers: &Headers) -> bool {
     headers.all("Origin").map(str::trim_ascii).any(origin)
 }
 
-/// True when a request addresses us by a host name that anybody may own: not an
+/// True when a request addresses us by a host name that any stranger may own: not an
 /// IP address, not one of `hosts`, and not a name of a local network. Such a name
 /// may have been pointed to us, so that a page of its owner reads what only those
 /// near us can (DNS rebinding). What the request says of its program is the

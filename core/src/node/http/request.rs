@@ -516,7 +516,7 @@ const TOO_LARGE: (u16, &str) = (413, "Content Too Large");
 /// A page, and no person, asks.
 const FORBIDDEN: (u16, &str) = (403, "Forbidden");
 
-/// A name that anybody may have pointed to us (RFC 9110 §15.5.20).
+/// A name that any host may have pointed to us (RFC 9110 §15.5.20).
 pub(super) const MISDIRECTED: (u16, &str) = (421, "Misdirected Request");
 /// What is said of that.
 pub(super) const OTHER_NAME: &str = "This servent does not know itself by that name. Use its IP address, or have its owner start it with --name.\n";
@@ -527,7 +527,7 @@ fn no_person(
     conn: ConnId,
     head: &RequestHead,
 ) -> Option<((u16, &'static str), &'static str)> {
-    // On a connection that we opened, nobody found us by a name.
+    // On a connection that we opened, no client found us by a name.
     let called = !conn.is_inbound();
     if pages::is_of_another_page(&head.headers) {
         let text =

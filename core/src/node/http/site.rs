@@ -26,9 +26,9 @@ use crate::wire::http::Target;
 /// When a client that queues asks again, if it does not understand where it was
 /// told to ask.
 const AGAIN: Duration = Duration::from_secs(60);
-/// Nobody leads the part.
+/// No member leads the partition.
 const BETWEEN: (u16, &str) = (503, "Changing Hands");
-/// When whoever hears that asks again.
+/// When the client asks again.
 const SOON: Duration = Duration::from_secs(2);
 
 impl Http {
@@ -38,7 +38,7 @@ impl Http {
         let leader = |part: Partition| match leaders.get(usize::from(part.0)).copied() {
             // Its places are not restored yet.
             Some(Leader::Us) if self.division.is_none() || before & part.bit() == 0 => {
-                Leader::Nobody
+                Leader::Vacant
             }
             some => some.unwrap_or_default(),
         };
@@ -71,8 +71,8 @@ impl Http {
         parts: &BTreeSet<Partition>,
         rows: Vec<StoredEntry>,
     ) {
-        let nobody = || (0..PARTS).map(|_| Leader::Nobody).collect();
-        let division = self.division.get_or_insert_with(nobody);
+        let vacant = || (0..PARTS).map(|_| Leader::Vacant).collect();
+        let division = self.division.get_or_insert_with(vacant);
         for part in parts {
             if let Some(leader) = division.get_mut(usize::from(part.0)) {
                 *leader = Leader::Us;
@@ -102,7 +102,7 @@ impl Http {
         let leaders = self.division.iter().flatten();
         let others = leaders.filter_map(|leader| match leader {
             Leader::At(at) => Some(*at),
-            Leader::Us | Leader::Nobody => None,
+            Leader::Us | Leader::Vacant => None,
         });
         others.collect()
     }

@@ -7,7 +7,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-use super::InboxEntry;
+use super::UnicastMessage;
 use crate::fetch::{self, DownloadSource, FetchFailure, Get};
 use crate::id::{FetchId, FileIndex, Guid, Sha1};
 use crate::node::swarm;
@@ -121,7 +121,7 @@ pub enum MessageCommand {
     /// there is no room for.
     ///
     /// [`MessageOutput::Refused`]: super::MessageOutput::Refused
-    Send { to: SocketAddr, messages: Vec<InboxEntry> },
+    Send { to: SocketAddr, messages: Vec<UnicastMessage> },
     /// The application has consumed this many of the delivered messages and
     /// bytes; without this the peer's window closes.
     Taken { from: SocketAddr, messages: u64, bytes: u64 },
@@ -154,7 +154,7 @@ pub enum NodeAnswer {
     Unknown { fetch: FetchId },
     /// An answer of the swarm service.
     Swarm(swarm::SwarmAnswer),
-    /// Everybody is told and everything is saved.
+    /// All peers are told and everything is saved.
     Stopped,
     /// The command is for a service that is not configured.
     Off { service: ServiceName },

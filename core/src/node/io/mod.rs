@@ -21,7 +21,7 @@ pub use self::command::{
     ServiceName,
 };
 pub use self::files::{FileInfo, FileRef, HostRow, NodeOp, RestoredNode, RunBit};
-use super::inbox::InboxMessage;
+use super::inbox::InboxUsage;
 use super::swarm;
 use crate::fetch::{DialError, StoreError};
 use crate::id::{ConnId, FetchId, FileIndex, Sha1, Tth};
@@ -38,7 +38,7 @@ use crate::unicast::{DeliveryOrder, MessageRefusal, UnicastConnId, UnicastPayloa
 /// use servent_core::node::{Config, ConnEvent, ConnInput, Event, Input, Misuse, Node};
 /// use servent_core::time::Instant;
 ///
-/// // What a host does wrong is said, not passed over.
+/// // What a host does wrong is reported, not skipped.
 /// let (mut node, mut fx) = (Node::new(Config::default(), 42), Fx::new());
 /// let closed = Input::Connection(ConnId(0), ConnInput::Closed);
 /// node.handle(Instant::from_secs(1), closed, &mut fx);
@@ -112,7 +112,7 @@ pub enum ConnInput {
     /// After [`SiteInput::StoreAway`]: what waited to be said on this connection
     /// was given up before it could be saved, and nothing of it is said. The
     /// host asks [`Node::may_unsay`] first. `several`: these were several
-    /// writes, so that nobody knows any more which replies are missing, and the
+    /// writes, so that it is unknown which replies are missing, and the
     /// connection must end.
     ///
     /// [`Node::may_unsay`]: super::Node::may_unsay
@@ -130,7 +130,7 @@ pub enum DiskInput {
     Unshared { index: FileIndex },
     /// What is in the inbox, into which visitors may upload files; `None` when
     /// there is none, as before the first of these.
-    Inbox { held: Option<InboxMessage> },
+    Inbox { held: Option<InboxUsage> },
 }
 
 /// The answer to a [`FetchOutput`].
@@ -314,17 +314,17 @@ pub enum MessageOutput {
     },
     /// Messages of one connection for the application, each delivered exactly
     /// once.
-    Deliver { from: SocketAddr, conn: UnicastConnId, messages: Vec<InboxEntry> },
+    Deliver { from: SocketAddr, conn: UnicastConnId, messages: Vec<UnicastMessage> },
     /// Messages that were not accepted, back to their sender: the first one for
     /// this reason, the others because they come after it.
-    Refused { to: SocketAddr, messages: Vec<InboxEntry>, why: MessageRefusal },
+    Refused { to: SocketAddr, messages: Vec<UnicastMessage>, why: MessageRefusal },
     /// After [`MessageRefusal::Full`]: there is room again.
     Writable { to: SocketAddr },
 }
 
 /// A message sent in datagrams.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct InboxEntry {
+pub struct UnicastMessage {
     /// When it is delivered: in order, or as soon as it is complete.
     pub order: DeliveryOrder,
     /// Its bytes.

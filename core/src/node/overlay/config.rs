@@ -31,7 +31,7 @@ pub struct OverlayConfig {
     pub payload: u32,
     /// Maximum number of host addresses that are remembered.
     pub hosts: u32,
-    /// An address that nobody has named for this long is forgotten.
+    /// An address that no host has named for this long is forgotten.
     pub host_life: Duration,
     /// Minimum time between two updates of the keyword table that tells
     /// neighbours what we share.

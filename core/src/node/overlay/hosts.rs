@@ -79,7 +79,7 @@ impl Hosts {
             None => CachedHost::new(at, named, now),
         };
         (host.named, host.heard) = (host.named || named, now);
-        // Whoever names it wants it now, unless the host itself asked for a pause.
+        // The user who names it wants it now, unless the host itself asked for a pause.
         if named && host.refusals == 0 {
             host.next = now;
         }
@@ -117,7 +117,7 @@ impl Hosts {
         gone
     }
 
-    /// Forgets hosts that nobody has named for `life`.
+    /// Forgets hosts that no other has named for `life`.
     pub(super) fn expire(&mut self, now: Instant, life: Duration) -> Vec<SocketAddr> {
         let old = |host: &&CachedHost| !host.named && now.since(host.heard) >= life;
         let gone: Vec<SocketAddr> = self.list.iter().filter(old).map(|host| host.at).collect();

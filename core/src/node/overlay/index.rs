@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::ops::Bound;
 
 use crate::id::{FileIndex, Sha1};
-use crate::wire::gnutella::words;
+use crate::wire::gnutella::{fold, words};
 
 /// The shortest prefix that matches longer words: neighbours' keyword tables
 /// hold no shorter ones (RT-14).
@@ -22,6 +22,15 @@ pub(super) struct KeywordIndex {
     names: BTreeMap<FileIndex, String>,
 }
 
+/// The words of a text as they are and without accents: a query may have either.
+fn spellings(text: &str) -> BTreeSet<String> {
+    let mut all: BTreeSet<String> = words(text).collect();
+    if !text.is_ascii() {
+        all.extend(words(&fold(text)));
+    }
+    all
+}
+
 impl KeywordIndex {
     /// Adds or updates a file; true when that changes the index. Its hash is a
     /// word like those of its name, so that neighbours know from our keyword
@@ -32,7 +41,7 @@ impl KeywordIndex {
             return false;
         }
         self.remove(index);
-        for word in words(&text) {
+        for word in spellings(&text) {
             let files = self.files.entry(word).or_default();
             if let Err(place) = files.binary_search(&index) {
                 files.insert(place, index);
@@ -45,7 +54,7 @@ impl KeywordIndex {
     /// Removes a file; true when it was there.
     pub(super) fn remove(&mut self, index: FileIndex) -> bool {
         let Some(name) = self.names.remove(&index) else { return false };
-        for word in words(&name) {
+        for word in spellings(&name) {
             if let Some(files) = self.files.get_mut(&word) {
                 files.retain(|other| *other != index);
                 if files.is_empty() {
@@ -64,7 +73,8 @@ impl KeywordIndex {
     /// At most `most` files that contain all words of a query, or words that
     /// begin with them.
     pub(super) fn find(&self, criteria: &str, most: usize) -> Vec<FileIndex> {
-        let wanted: Vec<Vec<&Vec<FileIndex>>> = words(criteria).map(|w| self.with(&w)).collect();
+        let wanted: Vec<Vec<&Vec<FileIndex>>> =
+            words(&fold(criteria)).map(|w| self.with(&w)).collect();
         // Begins with the rarest word.
         let files = |lists: &&Vec<&Vec<FileIndex>>| lists.iter().map(|list| list.len()).sum();
         let rare = wanted.iter().min_by_key(|lists| -> usize { files(lists) });
@@ -101,6 +111,21 @@ impl KeywordIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_found_with_their_accents_and_without() {
+        let mut index = KeywordIndex::default();
+        index.put(FileIndex(1), "Beyoncé - Déjà vu.ogg", None);
+        index.put(FileIndex(2), "Re\u{301}sume\u{301}.txt", None);
+        for criteria in ["beyonce", "Beyoncé", "deja beyonce", "déjà"] {
+            assert_eq!(index.find(criteria, 9), [FileIndex(1)], "{criteria}");
+        }
+        assert_eq!(index.find("resume", 9), [FileIndex(2)]);
+        let table = super::super::keywords::table(&index);
+        assert!(table.could_match("beyonce") && table.could_match("Beyoncé"));
+        assert!(index.remove(FileIndex(1)) && index.find("beyonce", 9).is_empty());
+        assert!(!super::super::keywords::table(&index).could_match("beyonce"));
+    }
 
     #[test]
     fn all_words_lead_to_a_file_until_it_is_gone() {

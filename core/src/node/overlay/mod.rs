@@ -56,7 +56,7 @@ const SEARCHES: usize = 64;
 pub(super) struct OverlayService {
     router: Router,
     follow_ups: FollowUps<routing::Input>,
-    /// Neighbours to whom something was written that is not counted as sent yet.
+    /// Neighbours with written bytes that are not counted as sent yet.
     written: VecDeque<ConnId>,
     rng: Rng,
     wires: BTreeMap<ConnId, OverlayWire>,
@@ -359,7 +359,7 @@ impl Service for OverlayService {
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         let look = self.look.map(|at| (at, "neighbours"));
-        // Without neighbours there is nobody to send it to.
+        // Without neighbours there is no receiver for it.
         let keywords = self.keywords.filter(|_| self.router.links() > 0);
         let keywords = keywords.map(|at| (at, "keywords"));
         let router = self.router.poll_timeout();

@@ -110,7 +110,7 @@ impl OverlayService {
         }
     }
 
-    /// Answers a query with what we share, unless nobody could download it
+    /// Answers a query with what we share, unless no servent could download it
     /// because the upload queue is full (AQ-12).
     fn answer_query(&mut self, cx: &mut NodeCx<'_>, (guid, hops): (Guid, u8), query: &Query) {
         if !cx.shelf.queue.has_room || cx.shelf.files.len() == 0 {

@@ -1,4 +1,4 @@
-//! Push proxies, from both ends (RT-25): servents for whom we pass on pushes
+//! Push proxies, from both ends (RT-25): servents whose pushes we pass on
 //! that are requested over HTTP, and proxies that we ask for a push ourselves.
 
 use alloc::string::ToString as _;

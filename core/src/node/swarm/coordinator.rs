@@ -42,7 +42,7 @@ pub(super) struct Coordinator {
     follow_ups: FollowUps<ManagerCall>,
     /// The manager whose effects are being carried out.
     speaking: FileNo,
-    /// What clients can be given here, whoever leads the swarm.
+    /// What clients can be given here, whichever member leads the swarm.
     pub(super) files: BTreeMap<Text, Offered>,
     pub(super) sources: BTreeMap<SocketAddr, u32>,
     /// Our place in a divided site.
@@ -164,7 +164,7 @@ impl Coordinator {
         }
     }
 
-    /// A file of the source cannot be read any more: nobody gets it, and all
+    /// A file of the source cannot be read any more: no client gets it, and all
     /// clients are told (SW-29).
     pub(super) fn source_failed(&mut self, file: SwarmFile, why: StoreError, cx: &mut SwarmCx<'_>) {
         let found = self.files.iter().find(|(_, offered)| offered.file == file);

@@ -24,7 +24,7 @@ use crate::swarm::{
 use crate::time::Instant;
 use crate::wire::pdtp::{self, AgreedExtensions, PdtpMessage, Text};
 
-/// What whoever asks hears while nobody leads the swarm, before we hang up: clients
+/// The reply to a client while no member leads the swarm, before we hang up: clients
 /// come again after a moment.
 const BETWEEN: &str = "the swarm changes hands; come again in a moment";
 
@@ -85,7 +85,7 @@ impl Coordinator {
         let ours = |part: Partition| site.leaders.get(usize::from(part.0)) == Some(&Leader::Us);
         let leader = |part: Partition| match leaders.get(usize::from(part.0)).copied() {
             // Its ledgers are not restored yet.
-            Some(Leader::Us) if !ours(part) => Leader::Nobody,
+            Some(Leader::Us) if !ours(part) => Leader::Vacant,
             some => some.unwrap_or_default(),
         };
         site.leaders = Partition::all().map(leader).collect();
@@ -99,8 +99,8 @@ impl Coordinator {
         }
     }
 
-    /// What the store remembers of swarms that are to be ours. Of those that nobody
-    /// serves any more nobody else would forget what is old.
+    /// What the store remembers of swarms that are to be ours. Of those that no member
+    /// serves any more no other would forget what is old.
     pub(super) fn remember(&mut self, accounts: Vec<PartitionedAccount>, cx: &mut SwarmCx<'_>) {
         let Some(site) = &mut self.site else { return };
         for PartitionedAccount { swarm, row } in accounts {
@@ -383,7 +383,7 @@ impl Coordinator {
         }
     }
 
-    /// The state of all swarms; of those that others lead there is nobody here.
+    /// The state of all swarms; those that others lead have no client here.
     pub(super) fn view(&self, clients: u32, now: Instant) -> manager::View {
         let mut all = manager::View { at: now, ..manager::View::default() };
         for view in self.managers.values().map(|manager| manager.view(0, clients, now)) {

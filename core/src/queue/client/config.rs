@@ -22,7 +22,7 @@ pub struct Config {
     /// The longest wait that a server may ask of us; a place that requires a
     /// longer one is not taken.
     pub longest: Duration,
-    /// Whether this host may sleep: it wakes only once a minute while nobody looks,
+    /// Whether this host may sleep: it wakes only once a minute while its user does not look,
     /// and servers are told, so that they give wider windows (WB-7).
     pub sleeps: bool,
     /// Divides every interval above.

@@ -284,7 +284,7 @@ impl QueueClient {
 
     fn busy(&mut self, now: Instant, retry_after: Option<Duration>, fx: &mut FxOf<Self>) {
         // Another member of a site may have the place, or its store be away for a
-        // moment: the id costs nothing, and whoever knows it gives the place back.
+        // moment: the id costs nothing, and a server that knows it gives the place back.
         if self.remembered().is_none() {
             self.lose(PlaceLoss::Refused, fx);
         }

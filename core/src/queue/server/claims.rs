@@ -1,16 +1,16 @@
-//! For whom free slots are reserved: the first present entries of the queue.
+//! The clients for which free slots are reserved: the first present entries of the queue.
 //!
-//! This rule lets no slot idle and nobody jump the queue (decision §2.5). A
+//! This rule lets no slot idle and no client jump the queue (decision §2.5). A
 //! free slot is reserved for the first entry that is present: connected, or
 //! disconnected on purpose to come back later. It is reserved until the
 //! deadline that entry was told; then the entry counts as absent until it asks
 //! again. Once the slot has been free for the reserve time it is *open*: the
 //! first client of the queue that asks is served, whether or not it is present
 //! or due, but the same obedient entry is passed only once. A newcomer is
-//! served only when nobody in the queue is inside the window it was told.
+//! served only when no client in the queue is inside its announced window.
 //!
 //! An address that has its share of the slots ([`super::shares`]) gets a
-//! further claim only when nobody else in the queue wants the slot, and loses
+//! further claim only when no other in the queue wants the slot, and loses
 //! that claim to any client that comes and has less. Among the clients of one
 //! address the order is that of the queue as well: what is reserved for a later
 //! one does not count for the share of an earlier one that comes back.
@@ -173,7 +173,7 @@ impl Claims {
             *self.within.entry(owner(claim.peer)).or_default() += 1;
         }
         let before = self.by_arrival.insert(arrival, claim);
-        assert!(before.is_none(), "whoever gets a claim has none");
+        assert!(before.is_none(), "an entry that gets a claim has none");
     }
 
     /// Ends a claim; `orphaned` when its slot stays free, so that the next
@@ -293,7 +293,7 @@ mod tests {
         }
     }
 
-    /// Whoever has more than so many within its share keeps the first of them.
+    /// A client with more than so many within its share keeps the first of them.
     fn demote_all(model: &mut [(u64, EntryClaim)], most: usize) {
         for n in 0..4 {
             let of = |(_, claim): &&mut (u64, EntryClaim)| !claim.beyond && claim.peer == peer(n);
@@ -334,8 +334,8 @@ mod tests {
         }
     }
 
-    /// Who comes before somebody: those with less than their share before those
-    /// with all of it, and among equals whoever arrived first.
+    /// The entries that come before another: those with less than their share before those
+    /// with all of it, and among equals the one that arrived first.
     fn turn(claims: &Claims, model: &[(u64, EntryClaim)], who: Turn, now: Instant) {
         let own = (who.beyond, who.arrival.unwrap_or(u64::MAX));
         let before: Vec<_> = model.iter().filter(|(a, c)| (c.beyond, *a) < own).collect();

@@ -25,9 +25,9 @@ pub(super) enum EntryPhase {
 /// Whether an entry has been passed by others of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Patience {
-    /// Nobody was served ahead of it while a slot was reserved for it.
+    /// No client was served ahead of it while a slot was reserved for it.
     Untried,
-    /// Somebody was, after the reserve time.
+    /// A client was, after the reserve time.
     Passed,
     /// It was, and asked in time nevertheless: it is not passed again.
     Proven,
@@ -140,7 +140,7 @@ impl QueueEntry {
     }
 
     /// Takes over a claimed callback address, but only if it is the address the
-    /// request came from, so that nobody is called on a stranger's word, and
+    /// request came from, so that no host is called on a stranger's word, and
     /// not a system service.
     pub(super) fn set_callback(&mut self, claimed: Option<SocketAddr>) {
         let honest =

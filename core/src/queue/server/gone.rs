@@ -1,4 +1,4 @@
-//! Why places are gone, for whoever comes back for one (WB-7).
+//! Why places are gone, for clients that come back for one (WB-7).
 
 use alloc::collections::{BTreeMap, VecDeque};
 

@@ -27,8 +27,8 @@ pub enum Input {
     ///
     /// [`Part::bit`]: crate::lease::Partition::bit
     Release { parts: u64 },
-    /// For a while no request could be answered. Nobody is blamed for that:
-    /// whoever has a place or a slot waiting has the time to come that a
+    /// For a while no request could be answered. No client is late for that:
+    /// one that has a place or a slot waiting has the time to come that a
     /// restart would give.
     Excuse,
     /// A `GET` for a file. Answered by one [`Output::Reply`] or
@@ -39,7 +39,7 @@ pub enum Input {
     /// Answer a held request now, with a place if there is no slot.
     Answer { conn: ConnId },
     /// A request that needs no slot: a `HEAD`, a listing, a file we do not
-    /// have. It counts towards hammering like any other; refused by one
+    /// have. It counts towards the rate limit like any other; refused by one
     /// [`Output::Reply`], otherwise there is no output.
     Light { conn: ConnId, peer: IpAddr },
     /// So many bytes of the range have been sent so far. It changes no
@@ -70,7 +70,7 @@ pub enum Input {
     Leave { conn: ConnId, ticket: Guid },
     /// The number of upload slots from now on.
     Slots(u32),
-    /// How whoever waits is told when to ask, from now on; what was told before
+    /// How waiting clients are told when to ask, from now on; what was told before
     /// holds.
     Policy(QueuePolicy),
     /// A call is over: `ok` when the `QUEUE` line was delivered.

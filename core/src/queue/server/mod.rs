@@ -24,14 +24,14 @@
 //! deadline it was told. A client that is absent or misses its deadline keeps
 //! its place as long as its dialect allows, and the next present one is served.
 //! Once the slot has been free for `entitled_reserve`, any client of the queue
-//! that asks is served, except that nobody is passed in this way who was passed
-//! before and then asked in time; a newcomer is served only when nobody in the
+//! that asks is served, except that no client is skipped in this way that was skipped
+//! before and then asked in time; a newcomer is served only when no client in the
 //! queue is inside its window. So no slot idles while an entitled client asks,
-//! nobody jumps the queue, and no obedient client starves (decision §2.5;
+//! no client jumps the queue, and no obedient client starves (decision §2.5;
 //! `claims`).
 //!
 //! **Shares.** One address (an IPv6 /64 network is one) may hold every slot
-//! while nobody else wants one, but at most `slots_per_ip` of them keep others
+//! while no other client wants one, but at most `slots_per_ip` of them keep others
 //! out: for others, the rest counts as free (`shares`).
 //!
 //! **Held requests.** An adaptive server holds back its answer to a client
@@ -58,7 +58,7 @@
 //!
 //! **Sleepers.** A client that says that it may wake only once a minute, as the
 //! tab of a browser does, gets windows that are `sleep_window` wide or wider, its
-//! connection may break `sleep_breaks` times, and whoever comes back too late is
+//! connection may break `sleep_breaks` times, and a client that comes back too late is
 //! told why its place is gone (WB-7; `gone`).
 //!
 //! **Goodbye.** A client that wants no more says so with its id, and nothing

@@ -3,7 +3,7 @@
 //! The client of a held request is present. It gets its slot the moment one is
 //! reserved for it, and is told its place when the hold ends. Holds are not
 //! persisted: a client that was never told a place loses it with its
-//! connection, and after a crash nobody gets an answer.
+//! connection, and after a crash no client gets an answer.
 
 use alloc::collections::BTreeMap;
 use core::net::IpAddr;
@@ -97,7 +97,7 @@ impl QueueServer {
         let QueueEntry { ticket, arrival, seat, told, .. } = *entry;
         self.holds.0.insert(arrival, ParkedRequest { request: *request, until });
         if told == 0 {
-            // It asks once and waits, as it should: that is no hammering,
+            // It asks once and waits, as it should: that is within its rate limit,
             // unless that is in vain.
             self.requests.forgive(owner(request.peer));
         }
@@ -188,7 +188,7 @@ impl QueueServer {
         }
     }
 
-    /// When a slot that is reserved for somebody else opens to held requests.
+    /// When a slot that is reserved for another client opens to parked requests.
     pub(super) fn next_open(&self) -> Option<(Instant, &'static str)> {
         if self.holds.is_empty() {
             return None;

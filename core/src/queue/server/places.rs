@@ -319,7 +319,7 @@ mod tests {
                 }
                 let networks = all.iter().map(|&at| places.slab[at].peer);
                 let networks: BTreeSet<_> = networks.filter(IpAddr::is_ipv6).map(owner).collect();
-                prop_assert_eq!(places.networks.len(), networks.len(), "of nobody else");
+                prop_assert_eq!(places.networks.len(), networks.len(), "of no other");
                 for n in 0..5 {
                     let of = find(&|e| owner(e.peer) == owner(peer(n)));
                     prop_assert_eq!(places.count_of(peer(n)) as usize, of.len());

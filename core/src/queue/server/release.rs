@@ -9,7 +9,7 @@ use crate::queue::{Dialect, Event, PositionLoss};
 
 impl QueueServer {
     /// Lets go of all places and slots whose files are in these parts. The rows in
-    /// the store stay as they are: whoever restores them finds what was told here.
+    /// the store stay as they are: a restored server finds what was announced here.
     /// In Active Queueing a place is its connection's and in no store, so that
     /// connection is closed. Held requests get no answer from the queue.
     pub(super) fn release(&mut self, parts: u64, fx: &mut QueueEffects) {

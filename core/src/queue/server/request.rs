@@ -11,7 +11,7 @@ use crate::time::{Duration, Instant};
 
 /// The most bytes one entry counts for in the ETA, so that sums stay plausible.
 const BYTES_MAX: u64 = 1 << 40;
-/// Absent entries for which an event is emitted when somebody is served ahead
+/// Absent entries for which an event is emitted when a client is served ahead
 /// of them.
 const PASSED_TOLD: u32 = 8;
 
@@ -361,7 +361,7 @@ impl QueueServer {
         self.places.count_of(peer) >= self.config.per_ip
     }
 
-    /// A request that needs no slot: too many of them are hammering too; then
+    /// A request that needs no slot: too many of them exceed the rate limit too; then
     /// the address also has to wait when it asks for a slot without having a
     /// place.
     pub(super) fn admit_unqueued(

@@ -108,7 +108,7 @@ impl QueueServer {
         }
     }
 
-    /// Nobody was answered for a while: whoever waits may ask at once and has
+    /// No client was answered for a while: one that waits may ask at once and has
     /// the full remanence to do so, slots stay reserved for their owners. Who
     /// was found absent meanwhile counts as present again, or a newcomer would
     /// be served first; those without a connection for a moment only, as after

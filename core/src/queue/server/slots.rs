@@ -70,7 +70,7 @@ impl QueueServer {
     ) {
         let fits = self.turn_has(now, at, request.bytes);
         let entry = &self.places.slab[at];
-        let upload = self.uploads.get_mut(&entry.arrival).expect("whoever uploads has a slot");
+        let upload = self.uploads.get_mut(&entry.arrival).expect("an upload has a slot");
         upload.ranges += 1;
         let parq = matches!(request.dialect, Dialect::Parq | Dialect::Parq11);
         let keeps = match core::mem::take(&mut upload.between_files) {
@@ -160,7 +160,7 @@ impl QueueServer {
             return;
         }
         self.progress(conn, self.places.slab[at].bytes);
-        // A client that had a file before probably wants another; when nobody
+        // A client that had a file before probably wants another; when no other
         // waits, it gets that anyway.
         let released = self.places.slab[at].stored == Stored::Released;
         let last = last || released;
@@ -182,7 +182,7 @@ impl QueueServer {
     }
 
     /// A position was not told, or a transfer that was granted cannot begin.
-    /// Whoever has a name or an address to be known by may ask for that on any
+    /// A client that is known by a name or an address may ask for that on any
     /// connection; in Active Queueing it is this one.
     pub(super) fn retract_reply(&mut self, now: Instant, conn: ConnId) {
         let Some(at) = self.places.with_conn(conn) else { return };

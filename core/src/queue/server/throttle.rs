@@ -5,7 +5,7 @@
 //! a pause. Two generations of a table limit what is remembered; when one is
 //! full the generation changes early, so strangers cannot make it grow. They
 //! are hash maps because dropping an ordered map of sixty thousand addresses
-//! takes nearly two milliseconds, in which nobody is answered.
+//! takes nearly two milliseconds, in which no client is answered.
 
 use core::net::IpAddr;
 

@@ -15,7 +15,7 @@ use crate::time::Instant;
 const PASSED_OVER: u32 = 64;
 
 impl QueueServer {
-    /// Slots that nobody uses.
+    /// Slots that no client uses.
     #[must_use]
     pub fn free(&self) -> u32 {
         self.config.slots.saturating_sub(self.uploads.len() as u32)

@@ -17,9 +17,9 @@ use crate::time::{Duration, Instant};
 pub struct View {
     /// Upload slots.
     pub slots: u32,
-    /// How whoever waits is told when to ask.
+    /// How waiting clients are told when to ask.
     pub policy: QueuePolicy,
-    /// Slots that nobody uses.
+    /// Slots that no client uses.
     pub free: u32,
     /// The length of the queue.
     pub length: u32,

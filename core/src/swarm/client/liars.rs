@@ -8,10 +8,10 @@ use crate::wire::pdtp::{Text, TransferKey};
 
 /// Wrong pieces of one peer after which it is not asked again.
 const WRONG: u32 = 3;
-/// Maximum number of peers remembered; only reached if somebody invents peers.
+/// Maximum number of peers remembered; only reached if a client invents peers.
 const REMEMBERED: usize = 1_024;
 
-/// Who sent a piece, by address and id, so that nobody is blamed for another
+/// The sender of a piece, by address and id, so that no peer is blamed for another
 /// peer behind the same address.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PieceGiver(IpAddr, Text);

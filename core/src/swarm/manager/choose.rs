@@ -4,7 +4,7 @@
 //! match is found by walking them from the front. A walk ends after [`WALK`]
 //! members; from there on the search goes by pieces: one that a sender may have
 //! and the other side may need is looked up in its bit set of holders or
-//! needers. A piece found to have none is not looked at again until somebody
+//! needers. A piece found to have none is not looked at again until a client
 //! with that piece comes, so no selection examines every member.
 
 use alloc::collections::BTreeSet;
@@ -207,8 +207,8 @@ fn downloader_by_piece(
     found.map(|(member, piece)| SourceChoice { member, piece, why: pick(file, up) })
 }
 
-/// Selects a downloader for a piece that nobody has: the first waiting member
-/// that could pass it on to everybody, otherwise the first that waits.
+/// Selects a downloader for a piece that no client has: the first waiting member
+/// that could pass it on to all, otherwise the first that waits.
 pub(super) fn for_unseen(file: &ManagedFile, now: Instant, rng: &mut Rng) -> Option<SourceChoice> {
     for lane in [READY, STALLED] {
         for active in [true, false] {

@@ -1,11 +1,11 @@
 //! Assigns whatever can be assigned.
 //!
-//! `adaptive` searches from both sides. What nobody could use before, nobody
+//! `adaptive` searches from both sides. What no client could use before, none
 //! can use now unless something changed, so it is enough to examine those that
 //! have changed: for each member that can send again, the first that waits and
 //! can use it; for each that newly waits, the first of those that could not
-//! help anybody so far. With the stalled as the last choice, no upload slot
-//! stays idle that somebody could use.
+//! help any client so far. With the stalled as the last choice, no upload slot
+//! stays idle that a client could use.
 //!
 //! `seed2004` searches as its text says, only from the downloader's side and
 //! only when it has earned something; what no peer can serve comes from the

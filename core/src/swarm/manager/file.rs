@@ -118,7 +118,7 @@ pub(super) struct ManagedFile {
     /// The members that have changed since the last selection.
     pub(super) fresh_ups: Vec<u32>,
     pub(super) fresh_downs: Vec<u32>,
-    /// Members with credit that wait for a slot of anybody (`seed2004`).
+    /// Members with credit that wait for a slot of any member (`seed2004`).
     pub(super) starved: BTreeSet<u32>,
     /// Downloads that one upload earns, in thousandths.
     pub(super) ratio: u32,

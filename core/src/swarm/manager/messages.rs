@@ -198,7 +198,7 @@ impl Manager {
     fn provide(&mut self, now: Instant, at: u32, url: &Text, span: Span, fx: &mut ManagerEffects) {
         let Some((number, pieces)) = self.pieces(at, (url, span, true), fx) else { return };
         let Some(member) = self.join(now, at, number, fx) else { return };
-        // Whoever has a piece waits for no transfer of it any more.
+        // A client that has a piece waits for no transfer of it any more.
         let (sent, under_way) = self.under_way(at, number, &pieces);
         for transfer in sent {
             self.arrived(now, transfer, fx);

@@ -1,4 +1,4 @@
-//! The coordinator: it knows who has what, and decides who sends what to whom.
+//! The coordinator: it knows what each client has, and decides which client sends what to which other.
 //!
 //! Inputs only record what has changed (`messages`, `report`); all possible
 //! assignments are then made at once by the timer named `choose`, whose

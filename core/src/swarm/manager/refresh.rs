@@ -158,7 +158,7 @@ impl Manager {
         let lower = u64::from(member.tie) << 32 | u64::from(number);
         match member.stalled {
             None => Some((READY, (self.turn(member), lower))),
-            // The text gives a stalled client nothing; §4 gives it what nobody
+            // The text gives a stalled client nothing; §4 gives it what no client
             // else could use, unless it is in quarantine (SW-25). Members with
             // failed pieces come after those without, and get nothing more at
             // all when there are many: slots are assigned by what both sides

@@ -281,11 +281,11 @@ impl Manager {
     pub(super) fn blame(
         &mut self,
         now: Instant,
-        (whom, conn): (IpAddr, crate::id::ConnId),
+        (peer, conn): (IpAddr, crate::id::ConnId),
         by: u32,
         fx: &mut ManagerEffects,
     ) {
-        let Some(row) = self.ledger.find_row(whom) else { return };
+        let Some(row) = self.ledger.find_row(peer) else { return };
         let (by, reporter) = (self.client(by).conn, self.ledger.get(self.client(by).row).row.owner);
         let entry = self.ledger.get_mut(row);
         entry.fade(now, &self.config);

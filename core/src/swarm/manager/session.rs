@@ -133,7 +133,7 @@ impl Manager {
         }
     }
 
-    /// A file is no longer available: all its transfers end, nobody is blamed,
+    /// A file is no longer available: all its transfers end, no client is blamed,
     /// and all its clients are told (SW-29).
     pub(super) fn withdraw(
         &mut self,

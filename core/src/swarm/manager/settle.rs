@@ -237,9 +237,9 @@ impl Manager {
             }
             (Failure::DownloaderSilent, Some(_)) if said => {
                 // The uploader's report against the downloader's silence.
-                let whom = (self.client(down).peer, conn);
+                let accuser = (self.client(down).peer, conn);
                 if let Up::Client(up) = up {
-                    self.blame(now, whom, up, fx);
+                    self.blame(now, accuser, up, fx);
                 }
             }
             _ => {}
@@ -251,7 +251,7 @@ impl Manager {
     }
 
     /// The source does not fail: a client that reports so again and again waits
-    /// longer each time, and delays nobody (SW-25).
+    /// longer each time, and delays no other (SW-25).
     fn back_off(&mut self, now: Instant, transfer: &PieceTransfer) {
         let member = self.member_of(transfer.down, transfer.file);
         let first = self.config.piece_time;

@@ -42,7 +42,7 @@ pub struct ManagedFileView {
 }
 
 impl ManagedFileView {
-    /// A file that nobody is on.
+    /// A file without clients.
     pub(crate) fn idle(spec: &FileSpec, ratio: u32) -> Self {
         Self {
             url: spec.url.to_string(),

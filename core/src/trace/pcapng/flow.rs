@@ -12,7 +12,7 @@ use crate::wire::gnutella::{Hello, InflateLimits, Inflater};
 const PORT: u16 = 6346;
 /// Maximum length of a handshake head.
 const HEAD: usize = 64 * 1024;
-/// How much a damaged tape may inflate to.
+/// How much a damaged recording may inflate to.
 const LIMITS: InflateLimits = InflateLimits { bytes: 16 << 20, ratio: 64 };
 
 /// One connection. Both counters are the sequence number of the next byte.

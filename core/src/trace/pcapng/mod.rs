@@ -1,11 +1,11 @@
-//! Exports a tape as a capture file for Wireshark.
+//! Exports a recording as a capture file for Wireshark.
 //!
-//! A tape contains what was received; what was sent is computed by running the
+//! A recording contains what was received; what was sent is computed by running the
 //! node again. Every connection becomes a TCP conversation with invented
 //! sequence numbers, the serving side on port 8080, or on 6346 for a connection
 //! of the overlay: the dissector of its messages cannot read HTTP heads.
 //! Compressed messages are shown inflated. The events of an input are comments
-//! on the packet they led to. File bytes are not on a tape: their packets have
+//! on the packet they led to. File bytes are not on a recording: their packets have
 //! the true length and are truncated after the headers. Datagrams are UDP with
 //! their true bytes.
 
@@ -39,7 +39,7 @@ const LONGEST_DATAGRAM: usize = 65_507;
 /// Maximum length of a comment on a packet.
 const COMMENT: usize = 16 * 1024;
 
-/// Turns the lines of a tape into a capture, line by line.
+/// Turns the lines of a recording into a capture, line by line.
 #[derive(Debug, Clone)]
 pub struct Exporter {
     out: Vec<u8>,

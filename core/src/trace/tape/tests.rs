@@ -1,4 +1,4 @@
-//! Everything a node can be given is read back from a tape unchanged.
+//! Everything a node can be given is read back from a recording unchanged.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -12,9 +12,9 @@ use crate::lease::Partition;
 use crate::lease::membership::Leader;
 use crate::node::swarm::{self, SwarmFile};
 use crate::node::{
-    ConnInput, DiskInput, FetchCommand, FetchInput, FileInfo, HostRow, HttpCommand, InboxEntry,
-    InboxMessage, MessageCommand, MessageInput, NodeCommand, OverlayCommand, PathNews,
-    RestoredNode, RunBit, SiteInput,
+    ConnInput, DiskInput, FetchCommand, FetchInput, FileInfo, HostRow, HttpCommand, InboxUsage,
+    MessageCommand, MessageInput, NodeCommand, OverlayCommand, PathNews, RestoredNode, RunBit,
+    SiteInput, UnicastMessage,
 };
 use crate::queue::{Dialect, QueuePolicy, RowState, StoredEntry};
 use crate::swarm::FileSpec;
@@ -211,7 +211,7 @@ fn next_command(command: &NodeCommand) -> Option<NodeCommand> {
     let at = "198.51.100.7:1".parse().unwrap();
     let giv = || HttpCommand::Giv { to: at, index: FileIndex(2) };
     let send = || {
-        let message = InboxEntry {
+        let message = UnicastMessage {
             order: DeliveryOrder::AtOnce,
             data: UnicastPayload::from_static(b"\x00\xff"),
         };
@@ -278,7 +278,7 @@ fn next_input(input: &Input) -> Option<Input> {
         Input::Disk(of) => Input::Disk(match of {
             DiskInput::Shared(_) => DiskInput::Unshared { index: FileIndex(3) },
             DiskInput::Unshared { .. } => {
-                DiskInput::Inbox { held: Some(InboxMessage { files: 3, bytes: LARGE }) }
+                DiskInput::Inbox { held: Some(InboxUsage { files: 3, bytes: LARGE }) }
             }
             DiskInput::Inbox { .. } => {
                 return Some(Input::Fetch(FetchInput::VerifyFailed { fetch, why }));

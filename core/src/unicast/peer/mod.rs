@@ -355,7 +355,7 @@ impl UnicastPeer {
         let proven = data.token.is_some_and(|told| told == token());
         self.budget.free |= proven;
         if self.receiver.is_some() {
-            // Anybody can forge a source address; only a peer that receives
+            // Any host can forge a source address; only a peer that receives
             // what is sent to that address may replace this connection by
             // another.
             if !proven {

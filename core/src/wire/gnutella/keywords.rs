@@ -9,7 +9,7 @@ use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 use thiserror::Error;
 
 use super::{Compressor, OverlayPayload, Qrp};
-use crate::wire::gnutella::words;
+use crate::wire::gnutella::{fold, words};
 
 /// The value of entries that no word maps to.
 const INFINITY: u8 = 7;
@@ -185,9 +185,14 @@ impl Keywords {
         }
     }
 
-    /// True when the entries of all words of a query are set.
+    /// True when the entries of all words of a query are set: with their accents, as
+    /// other programs put them in, or without.
     #[must_use]
     pub fn could_match(&self, criteria: &str) -> bool {
+        self.has_all(criteria) || (!criteria.is_ascii() && self.has_all(&fold(criteria)))
+    }
+
+    fn has_all(&self, criteria: &str) -> bool {
         words(criteria).filter(|word| word.len() >= SHORTEST).all(|word| {
             let at = keyword_hash(word.as_bytes(), self.bits) as usize;
             self.set[at / 64] >> (at % 64) & 1 != 0

@@ -58,7 +58,7 @@ pub use self::{
     qrp::Compressor,
     query::{EVERYTHING, Extension},
     vendor::Vendor,
-    words::{matches, words},
+    words::{fold, matches, words},
 };
 
 /// The bytes of a payload: cheap to clone and to slice.

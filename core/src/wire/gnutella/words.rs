@@ -2,6 +2,9 @@
 
 use alloc::string::String;
 
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+
 /// Shorter words are ignored.
 const SHORTEST: usize = 2;
 
@@ -16,12 +19,20 @@ fn lower(word: &str) -> String {
     word.chars().flat_map(char::to_lowercase).collect()
 }
 
-/// True when every word of `criteria` is in `name`; criteria without words
-/// match nothing.
+/// A text in lower case without accents, as people type it: a search for `beyonce`
+/// finds `Beyoncé`, however that is composed.
+#[must_use]
+pub fn fold(text: &str) -> String {
+    let plain = text.nfkd().filter(|character| !is_combining_mark(*character));
+    plain.flat_map(char::to_lowercase).collect()
+}
+
+/// True when every word of `criteria` is in `name`, whatever their accents;
+/// criteria without words match nothing.
 #[must_use]
 pub fn matches(criteria: &str, name: &str) -> bool {
-    let name = lower(name);
-    let mut wanted = words(criteria).peekable();
+    let (criteria, name) = (fold(criteria), fold(name));
+    let mut wanted = words(&criteria).peekable();
     wanted.peek().is_some() && wanted.all(|word| name.contains(word.as_str()))
 }
 
@@ -36,5 +47,10 @@ mod tests {
         assert!(matches("mp3", "Foobar.MP3"));
         assert!(!matches("a", "a b c") && !matches(" .,- ", "abc") && !matches("", "abc"));
         assert!(matches("ÜBER", "über allen gipfeln.txt"));
+        for name in ["Beyoncé.ogg", "BEYONCE\u{301}.ogg", "beyonce.ogg"] {
+            assert!(matches("beyonce", name) && matches("Beyoncé", name), "{name}");
+        }
+        assert!(!matches("beyonce", "beyond.ogg"));
+        assert_eq!(fold("Ångström ﬁ ßø"), "angstrom fi ßø");
     }
 }

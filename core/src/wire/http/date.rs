@@ -7,7 +7,7 @@ use jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
 
 /// Whole seconds since the Unix epoch, the resolution of HTTP.
 ///
-/// Written and parsed in the current format; nobody has sent the two older ones
+/// Written and parsed in the current format; no program has sent the two older ones
 /// for decades.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HttpDate(u64);

@@ -131,7 +131,7 @@ pub enum Reason {
     Connect,
     /// The bytes were not received: the uploader's fault.
     Data,
-    /// The bytes have the wrong hash: the fault of the uploader, or of whoever
+    /// The bytes have the wrong hash: the fault of the uploader, or of the host that
     /// sent the beginning.
     Hash,
 }
@@ -184,7 +184,7 @@ pub struct TransferOrder {
 pub struct AgreedExtensions {
     /// `merge`: a frame may hold several messages.
     pub merge: bool,
-    /// `early`: the listener is told whom to admit before the peer connects,
+    /// `early`: the listener is told which peer to admit before it connects,
     /// and `transfer` carries the hash.
     pub early: bool,
 }
@@ -328,7 +328,7 @@ pub enum PdtpMessage {
 }
 
 impl PdtpMessage {
-    /// What is told of a file that nobody can have here: why, if it was here, and
+    /// What is told of a file that no client can have here: why, if it was here, and
     /// where else it may be.
     pub(crate) const fn no_file(url: Text, gone: Option<String>, site: SiteAnnouncement) -> Self {
         let (size, chunk_size, sha256) = (None, None, None);

@@ -1,4 +1,4 @@
-//! Why a place is gone, as a server tells whoever comes back for it.
+//! Why a place is gone, as a server tells a client that comes back for it.
 
 use core::fmt;
 

@@ -139,7 +139,7 @@ const HOLD: &str = "hold/1.0";
 /// How a client announces that it may sleep.
 const SLEEP: &str = "sleep/1.0";
 
-/// Says in a request that whoever sends it may sleep (WB-7).
+/// Says in a request that its sender may sleep (WB-7).
 pub fn write_sleeps(head: &mut HeadWriter) {
     head.header("X-Features", SLEEP);
 }

@@ -1,6 +1,6 @@
 //! Lives drawn from seeds, and the digest of everything an engine said in each
 //! of them, pinned. Whoever changes what an engine decides sees it here in a
-//! second; a tape of yesterday replays only while these stand.
+//! second; a recording of yesterday replays only while these stand.
 
 mod queue;
 mod queue_client;

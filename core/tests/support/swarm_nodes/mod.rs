@@ -397,7 +397,7 @@ impl World {
         restored
     }
 
-    /// Runs the tape of a node again: how much of it was verified.
+    /// Runs the recording of a node again: how much of it was verified.
     pub(crate) fn replay(&mut self, number: usize) -> (u64, u64, u64) {
         let host = &mut self.hosts[number];
         host.writer.checkpoint(self.now, &mut host.lines);

@@ -1,5 +1,5 @@
 //! `control.json`: the address of a servent's lab, and the token that changes
-//! through the lab require. Whoever may read the state folder may use it.
+//! through the lab require. A user who may read the state folder may use it.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;

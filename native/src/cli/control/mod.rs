@@ -120,7 +120,7 @@ impl ControlClient {
     }
 }
 
-/// True when nobody listens there: no socket, or one left by a killed process.
+/// True when no servent listens there: no socket, or one left by a killed process.
 fn is_nobody(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
 }

@@ -28,7 +28,7 @@ impl ControlServer {
         let listener = socket.listen().map_err(failed)?;
         let serving = tokio::spawn(async move {
             if let Err(error) = lab::control(listener, hub).await {
-                tracing::warn!(%error, "nobody answers `servent status` any more");
+                tracing::warn!(%error, "`servent status` is not answered any more");
             }
         });
         Ok(Self { socket, serving })

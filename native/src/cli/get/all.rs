@@ -81,7 +81,7 @@ impl All {
                 Ok(more) => total.add(&more),
                 Err(failure) if !self.several => return Err(failure),
                 Err(failure) => {
-                    Bars::named(self.voice).failed(&folder.name(), &failure.to_string());
+                    Bars::named(self.voice).failed(&folder.name(), &failure);
                     total.add(&Total { failed: 1, exit: Some(failure.exit), ..Total::default() });
                 }
             }
@@ -113,7 +113,7 @@ impl All {
                 }
                 Ok(DownloadResult::Folder(folder)) => found.push(*folder),
                 Err(failure) => {
-                    bars.failed(&job.name(), &failure.to_string());
+                    bars.failed(&job.name(), &failure);
                     stopped.set(stopped.get() || failure.exit == Exit::Interrupted);
                     total.add(&Total { failed: 1, exit: Some(failure.exit), ..Total::default() });
                 }
@@ -139,7 +139,7 @@ impl All {
         if let Err(failure) = done {
             // Of those that had not ended.
             if failure.exit != Exit::Interrupted {
-                bars.failed(&self.key.to_string_lossy(), &failure.to_string());
+                bars.failed(&self.key.to_string_lossy(), &failure);
             }
             total.add(&Total { failed: left, exit: Some(failure.exit), ..Total::default() });
         }

@@ -129,6 +129,13 @@ impl<'a> Batch<'a> {
         self.handle.path_of(fetch)
     }
 
+    /// Bytes that are here of the active downloads.
+    pub(super) async fn arrived(&self) -> Result<u64, Failure> {
+        let view = self.handle.view(1, 0).await?;
+        let ours = view.fetches.iter().filter(|fetch| self.name(fetch.fetch).is_some());
+        Ok(ours.map(|fetch| fetch.have).sum())
+    }
+
     /// The name of an active download, by its number.
     pub(super) fn name(&self, fetch: u32) -> Option<&str> {
         self.numbered.get(&FetchId(fetch)).map(String::as_str)

@@ -12,6 +12,7 @@ use super::links::{Base, KnownFile, PageLink};
 use super::troubles;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
+use crate::progress::FolderSize;
 
 /// The most files in one folder and its subfolders.
 const MOST_FILES: usize = 100_000;
@@ -166,6 +167,12 @@ impl CrawlWalk<'_> {
 }
 
 impl CrawlResult {
+    /// How much there is, as far as the server says it.
+    pub(super) fn size(&self) -> FolderSize {
+        let sizes = self.files.values().map(|file| file.known.map(|known| known.size));
+        FolderSize { files: self.files.len() as u64, bytes: sizes.sum() }
+    }
+
     /// The error when nothing is below the folder.
     pub(super) fn nothing(base: &Base) -> Failure {
         let what = format!("{}://{}{} names no files", base.scheme, base.host, base.path);

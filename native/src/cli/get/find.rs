@@ -63,10 +63,10 @@ pub(super) async fn sources(
     let asking = Asking { words: words.clone(), peers, lan, quiet: (FIRST, NEXT), voice };
     match search::ask(config, asking, &mut take).await? {
         SearchEnd::Stopped => {
-            Err(Failure::new(Exit::Interrupted, "stopped before anybody was found"))
+            Err(Failure::new(Exit::Interrupted, "stopped before a source was found"))
         }
-        _ if found == 0 => Err(Failure::new(Exit::Network, format!("nobody has {words}"))
-            .next("name somebody who has it: HOST:PORT, or another part of the overlay: --peer")),
+        _ if found == 0 => Err(Failure::new(Exit::Network, format!("no servent has {words}"))
+            .next("name a servent that has it: HOST:PORT, or another part of the overlay: --peer")),
         _ => Ok(()),
     }
 }

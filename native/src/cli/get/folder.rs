@@ -18,12 +18,13 @@ use super::crawl::{CrawlResult, CrawledFile, crawl};
 use super::job::{JobOptions, Whole, hub, not_started, state_of};
 use super::links::{Base, KnownFile};
 use super::source::SourceAddress;
+use super::together::EVERY;
 use super::{leave, troubles};
 use crate::cli::control::ControlServer;
 use crate::cli::start::make;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
-use crate::progress::{FolderProgress, Voice, per_second};
+use crate::progress::{FolderProgress, Voice};
 use crate::signal::Signals;
 
 /// A folder to be downloaded.
@@ -86,9 +87,9 @@ impl Folder {
         parallel: usize,
         total: &mut Total,
     ) -> Result<(), Failure> {
-        let mut progress = FolderProgress::new(self.voice, &self.name(), found.files.len() as u64);
+        let mut progress = FolderProgress::new(self.voice, &self.name(), found.size());
         let (clock, mut files) = (Clock::new(), found.files.into_iter());
-        let begun = clock.now();
+        let mut tick = tokio::time::interval(EVERY);
         loop {
             while batch.len() < parallel
                 && let Some((path, CrawledFile { target, known })) = files.next()
@@ -96,6 +97,7 @@ impl Folder {
                 let state = self.compare(&path, known).await;
                 if state == LocalFile::Same {
                     total.there += 1;
+                    progress.there(known.map_or(0, |known| known.size));
                     continue;
                 }
                 let name = if state == LocalFile::Missing { path } else { path + NEW };
@@ -106,13 +108,21 @@ impl Folder {
                 progress.finish();
                 return Ok(());
             }
-            match batch.next().await? {
+            let news = tokio::select! {
+                news = batch.next() => news?,
+                _ = tick.tick() => {
+                    progress.show(clock.now(), batch.arrived().await?);
+                    continue;
+                }
+            };
+            match news {
                 BatchEvent::Trouble { name, at, what } => progress.trouble(&name, at, &what),
                 BatchEvent::Described { fetch, name, known } => {
                     let Some(path) = name.strip_suffix(NEW) else { continue };
                     if self.compare(path, Some(known)).await == LocalFile::Same {
                         batch.cancel(fetch).await?;
                         total.there += 1;
+                        progress.there(known.size);
                     }
                 }
                 BatchEvent::Moved { name, at, to, .. } => {
@@ -127,8 +137,7 @@ impl Folder {
                     }
                     (total.whole, total.bytes) = (total.whole + 1, total.bytes + bytes);
                     total.came += came;
-                    let passed = clock.now().since(begun);
-                    progress.done(&name, bytes, per_second(total.came, passed));
+                    progress.done(clock.now(), &name, bytes);
                 }
                 BatchEvent::Ended(EndedDownload { name, outcome: Err(failure) }) => {
                     total.failed += 1;

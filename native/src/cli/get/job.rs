@@ -19,13 +19,14 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::BroadcastStream;
 
+use super::NO_FOLDER;
 use super::decode::decode;
 use super::folder::Folder;
 use super::leave;
 use super::links::Base;
 use super::push::Pushing;
 use super::source::{RequestedFile, SourceAddress};
-use super::stdout::Pour;
+use super::stdout::{OrderedOutput, Pour};
 use super::troubles::{self, SourceTroubles};
 use crate::cli::control::ControlServer;
 use crate::cli::start::make;
@@ -42,8 +43,10 @@ pub(super) struct DownloadJob {
     pub(super) file: PathBuf,
     /// The user named no file: it gets the name that its source gives it.
     pub(super) takes_name: bool,
-    /// A temporary folder, kept until the bytes are on standard output.
+    /// A temporary folder, kept until the bytes are written in order.
     pub(super) spool: Option<tempfile::TempDir>,
+    /// Where they are written in order then.
+    pub(super) ordered: Option<OrderedOutput>,
     pub(super) listen: Option<SocketAddr>,
     pub(super) way: JobOptions,
     pub(super) damaged: DamagedState,
@@ -226,7 +229,11 @@ impl DownloadJob {
             handle: &handle,
             job: self,
             push,
-            pour: self.spool.as_ref().map(|spool| Pour::begin(spool.path(), &name)),
+            pour: self
+                .spool
+                .as_ref()
+                .zip(self.ordered.as_ref())
+                .map(|(spool, to)| Pour::begin(spool.path(), &name, to)),
             progress: &mut progress,
         };
         let outcome = tokio::select! {
@@ -262,7 +269,9 @@ impl DownloadJob {
         if let Some(sum) = self.wanted.sha256 {
             sum.check(&file)?;
         }
-        if self.spool.is_none() {
+        if let Some(OrderedOutput::Device(path)) = &self.ordered {
+            troubles::report(self.voice, path, whole, self.wanted.sha1.is_some())?;
+        } else if self.spool.is_none() {
             if let Some(to) = whole.named.as_deref().and_then(|name| self.renamed(name)) {
                 let flags = rustix::fs::RenameFlags::NOREPLACE;
                 let cwd = rustix::fs::CWD;
@@ -283,7 +292,7 @@ impl DownloadJob {
         place: SourceAddress,
     ) -> Result<DownloadResult, Failure> {
         if self.spool.is_some() {
-            return Err(Failure::usage("a folder does not fit into standard output"));
+            return Err(Failure::usage(NO_FOLDER));
         }
         let Self { way, damaged, voice, .. } = self;
         let (to, way) = (self.file.clone(), way.clone());

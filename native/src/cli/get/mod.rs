@@ -38,9 +38,11 @@ pub(crate) use self::job::{NAME, states};
 pub(crate) use self::list::ReadList;
 use self::sha256::Sha256Sum;
 pub(crate) use self::source::RequestedFile;
+use self::stdout::OrderedOutput;
 pub(crate) use self::who::{Introduced, LoginArgs};
 use super::Common;
 use super::amount::rate;
+use super::search;
 use super::start::{TraceFlag, address, make, runtime};
 use crate::config::Config;
 use crate::config::file::Raw;
@@ -64,23 +66,24 @@ use crate::progress::Voice;
   servent get http://10.0.0.7:6346/Music/song.flac http://10.0.0.9:6346/Films/film.mkv -o music/
   servent get -i list.txt -o music/ --parallel 3
   servent get http://10.0.0.7:6346/Music/
+  servent get 3                                 the third hit of the last `servent search`
   servent get https://example.org/pub/image.iso --ca-file company.pem
   servent get http://10.0.0.7:6346/Private/ --user ann        asks for the password
   servent get http://10.0.0.7:6346/Music/song.flac -o - | mpv -
   servent get http://10.0.0.7:6346/Music/song.flac urn:sha1:PLST… --mirror http://10.0.0.9:6346/Songs/song.flac
   servent get push://SERVENT@10.0.0.7:6346/1/song.flac
   servent get urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB 10.0.0.7:6346
-  servent get urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB --peer 10.0.0.7:6346   from whoever has it
+  servent get urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB --peer 10.0.0.7:6346   from the servents that have it
   servent get 'magnet:?xt=urn:sha1:PLST…&xs=http://10.0.0.7:6346/uri-res/N2R?urn:sha1:PLST…'")]
 pub(crate) struct GetArgs {
-    /// What to download, and where from.
+    /// What to download, and where from; a number is that hit of the last search.
     #[arg(value_name = "URL", required_unless_present = "input")]
     urls: Vec<String>,
     /// Download what this file lists, too: an address a line, `#` begins a
     /// comment. `-` is standard input.
     #[arg(short, long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// One more source of the same file. Name its urn:sha1: too, and whoever
+    /// One more source of the same file. Name its urn:sha1: too, and a source that
     /// has other bytes is found out.
     #[arg(long = "mirror", value_name = "URL")]
     mirrors: Vec<String>,
@@ -88,7 +91,7 @@ pub(crate) struct GetArgs {
     #[arg(long, value_name = "HEX")]
     sha256: Option<Sha256Sum>,
     /// Join the overlay here to find who has a urn:sha1: that no source is
-    /// named for; several are possible. Without it, whoever is known is asked.
+    /// named for; several are possible. Without it, the known peers are asked.
     #[arg(long, value_name = "HOST:PORT")]
     peer: Vec<String>,
     /// Find servents of the local network that have it.
@@ -96,7 +99,7 @@ pub(crate) struct GetArgs {
     lan: bool,
     /// Save as this file, or into this folder, which is made when its name
     /// ends in `/`. `-` writes one file to standard output, in order, as it
-    /// comes.
+    /// comes; so does a device such as /dev/null, or a pipe with a name.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Downloads at a time; the others wait their turn.
@@ -120,7 +123,7 @@ pub(crate) struct GetArgs {
     /// The queueing language: parq, parq11, active or passive.
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
-    /// Keep trying where nobody answers yet, instead of giving up soon.
+    /// Keep trying where no server answers yet, instead of giving up soon.
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
@@ -134,8 +137,9 @@ pub(crate) struct GetArgs {
 
 pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
     let voice = Voice::new(arguments.json, common.quiet);
-    let Asked { mut wanted, wrong } = wanted(arguments, voice)?;
-    let stdout = arguments.output.as_deref() == Some(Path::new("-"));
+    let urls = search::expand(&common.config()?.settings.state, &arguments.urls)?;
+    let Asked { mut wanted, wrong } = wanted(arguments, &urls, voice)?;
+    let ordered = arguments.output.as_deref().and_then(OrderedOutput::named);
     match &mut wanted[..] {
         [only] if only.is_folder() && arguments.sha256.is_some() => {
             return Err(Failure::usage("--sha256 is of a file, and this is a folder"));
@@ -144,7 +148,7 @@ pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
         [only] => only.sha256 = arguments.sha256,
         _ => only_for_one(arguments)?,
     }
-    if stdout && arguments.json {
+    if ordered == Some(OrderedOutput::Stdout) && arguments.json {
         return Err(Failure::usage("--json and -o - both want standard output"));
     }
     let mut builder = common.builder()?;
@@ -171,7 +175,7 @@ pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
     let mut all = All::new(voice, wanted.len() > 1);
     all.key = list_of(arguments)?.unwrap_or_default();
     let names = BTreeSet::new();
-    let mut plan = GetPlan { arguments, config: &config, voice, way, common, all, names };
+    let mut plan = GetPlan { arguments, config: &config, voice, way, common, all, names, ordered };
     wanted.into_iter().try_for_each(|wanted| plan.add(wanted))?;
     runtime.block_on(plan.all.run(&config, arguments.parallel.get()))?;
     wrong.map_or(Ok(()), Err)
@@ -187,26 +191,27 @@ struct GetPlan<'a> {
     all: All,
     /// The files that are to be made.
     names: BTreeSet<PathBuf>,
+    /// Where the bytes go in order, if not to files.
+    ordered: Option<OrderedOutput>,
 }
 
 impl GetPlan<'_> {
     /// Adds a file or a folder; of a file that is there only its number counts.
     fn add(&mut self, wanted: RequestedFile) -> Result<(), Failure> {
         let output = self.arguments.output.as_deref();
-        let stdout = output == Some(Path::new("-"));
         let (way, damaged, voice) = (self.way.clone(), self.common.damaged(), self.voice);
         if let Some(base) = wanted.folder.clone() {
-            if stdout {
-                return Err(Failure::usage("a folder does not fit into standard output"));
+            if self.ordered.is_some() {
+                return Err(Failure::usage(NO_FOLDER));
             }
             let to = folder_to_make(&wanted, self.config, output)?;
             let place = wanted.places[0].clone();
             self.all.folders.push(Folder { base, place, to, way, damaged, voice });
             return Ok(());
         }
-        let (file, spool) = match stdout {
-            true => spooled(&wanted, self.config)?,
-            false => (destination(&wanted, self.config, output)?, None),
+        let (file, spool) = match self.ordered {
+            Some(_) => spooled(&wanted, self.config)?,
+            None => (destination(&wanted, self.config, output)?, None),
         };
         if self.all.key.as_os_str().is_empty() {
             self.all.key.clone_from(&file);
@@ -229,6 +234,7 @@ impl GetPlan<'_> {
             takes_name,
             file,
             spool,
+            ordered: self.ordered.clone(),
             listen,
             way,
             damaged,
@@ -261,6 +267,9 @@ impl GetPlan<'_> {
     }
 }
 
+/// Why a folder is not written in order.
+const NO_FOLDER: &str = "a folder does not fit into standard output, or into a device";
+
 /// The file that lists the downloads, if it is one.
 fn list_of(arguments: &GetArgs) -> Result<Option<PathBuf>, Failure> {
     let list = arguments.input.as_deref().filter(|list| *list != Path::new("-"));
@@ -268,7 +277,7 @@ fn list_of(arguments: &GetArgs) -> Result<Option<PathBuf>, Failure> {
     list.map(whole).transpose()
 }
 
-/// A file in a temporary folder, for what goes to standard output.
+/// A file in a temporary folder, for what is written in order.
 fn spooled(
     wanted: &RequestedFile,
     config: &Config,
@@ -281,11 +290,11 @@ fn spooled(
 }
 
 /// The downloads named by the arguments and the list.
-fn wanted(arguments: &GetArgs, voice: Voice) -> Result<Asked, Failure> {
+fn wanted(arguments: &GetArgs, urls: &[String], voice: Voice) -> Result<Asked, Failure> {
     let mut wrong = None;
-    let mut wanted = match arguments.urls.is_empty() {
+    let mut wanted = match urls.is_empty() {
         true => Vec::new(),
-        false => RequestedFile::parse(&arguments.urls, &arguments.mirrors)?,
+        false => RequestedFile::parse(urls, &arguments.mirrors)?,
     };
     if let Some(file) = &arguments.input {
         if !arguments.mirrors.is_empty() {

@@ -125,7 +125,7 @@ impl RequestedFile {
         for mirror in mirrors {
             let source = Self::read(mirror)?;
             if source.needs_a_source() {
-                return Err(Failure::usage(format!("--mirror {mirror} names nobody to ask")));
+                return Err(Failure::usage(format!("--mirror {mirror} names no server to ask")));
             }
             self.join(source, mirror)?;
         }

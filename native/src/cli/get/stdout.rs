@@ -1,9 +1,10 @@
-//! `-o -`: writes the bytes of a download to standard output, in order, as they
-//! arrive.
+//! `-o -`: writes the bytes of a download to standard output, or to a device or a
+//! pipe with a name, in order, as they arrive.
 
 use std::fs::File;
-use std::io::{self, Write as _};
-use std::os::unix::fs::FileExt as _;
+use std::io::{self, Read as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
@@ -11,13 +12,45 @@ use tokio::sync::oneshot;
 
 use crate::exit::{Exit, Failure, error_text};
 
-/// Bytes copied at a time.
-const COPY: usize = 256 * 1024;
+/// Where the bytes of a download go in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum OrderedOutput {
+    Stdout,
+    /// A device such as `/dev/null`, or a pipe with a name.
+    Device(PathBuf),
+}
 
-/// Copies the start of a file to standard output as it grows, on a separate
+impl OrderedOutput {
+    /// What `-o` names, if it is no file or folder.
+    pub(super) fn named(output: &Path) -> Option<Self> {
+        if output == Path::new("-") {
+            return Some(Self::Stdout);
+        }
+        let kind = output.metadata().ok()?.file_type();
+        let is_device = kind.is_char_device() || kind.is_fifo() || kind.is_block_device();
+        is_device.then(|| Self::Device(output.to_path_buf()))
+    }
+
+    fn open(&self) -> io::Result<File> {
+        match self {
+            Self::Stdout => Ok(io::stdout().as_fd().try_clone_to_owned()?.into()),
+            Self::Device(path) => File::options().write(true).open(path),
+        }
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Self::Stdout => String::from("standard output"),
+            Self::Device(path) => path.display().to_string(),
+        }
+    }
+}
+
+/// Copies the start of a file to such an output as it grows, on a separate
 /// thread: the reader may be slow, and the end of the program does not wait for
 /// it.
 pub(super) struct Pour {
+    to: OrderedOutput,
     front: Option<mpsc::Sender<u64>>,
     end: oneshot::Receiver<io::Result<()>>,
 }
@@ -25,14 +58,16 @@ pub(super) struct Pour {
 impl Pour {
     /// For the file of that name in that folder, which ends in `.part` until it
     /// is complete.
-    pub(super) fn begin(folder: &Path, name: &str) -> Self {
+    pub(super) fn begin(folder: &Path, name: &str, to: &OrderedOutput) -> Self {
         let (send, front) = mpsc::channel();
         let (done, end) = oneshot::channel();
         let (part, whole) = (folder.join(format!("{name}.part")), folder.join(name));
+        let out = to.clone();
         std::thread::spawn(move || {
-            let _ = done.send(pour(&front, &part, &whole)); // There may be no receiver.
+            let poured = out.open().and_then(|out| pour(&front, (&part, &whole), out));
+            let _ = done.send(poured); // There may be no receiver.
         });
-        Self { front: Some(send), end }
+        Self { to: to.clone(), front: Some(send), end }
     }
 
     /// That many bytes from the start are available.
@@ -52,36 +87,76 @@ impl Pour {
         match (&mut self.end).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(e)) if e.kind() == io::ErrorKind::BrokenPipe => {
-                Err(Failure::new(Exit::Disk, "whoever read standard output has closed it"))
+                let what = format!("the program that reads {} has closed it", self.to.name());
+                Err(Failure::new(Exit::Disk, what))
             }
             Ok(Err(e)) => {
-                let what = format!("cannot write to standard output: {}", error_text(&e));
+                let what = format!("cannot write to {}: {}", self.to.name(), error_text(&e));
                 Err(Failure::new(Exit::Disk, what).mend(&e))
             }
-            Err(_) => Err(Failure::new(Exit::Failed, "standard output is gone")),
+            Err(_) => Err(Failure::new(Exit::Failed, format!("{} is gone", self.to.name()))),
         }
     }
 }
 
-fn pour(front: &mpsc::Receiver<u64>, part: &PathBuf, whole: &PathBuf) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    let mut buffer = vec![0; COPY];
+/// The system copies from the file to a pipe or a socket: the bytes do not come through
+/// this program.
+fn pour(
+    front: &mpsc::Receiver<u64>,
+    (part, whole): (&Path, &Path),
+    mut out: File,
+) -> io::Result<()> {
     let (mut file, mut at) = (None, 0);
     for upto in front {
         if upto > at && file.is_none() {
             file = Some(File::open(part).or_else(|_| File::open(whole))?);
         }
-        let Some(file) = &file else { continue };
-        while at < upto {
-            let most = usize::try_from(upto - at).unwrap_or(COPY).min(COPY);
-            let n = file.read_at(&mut buffer[..most], at)?;
-            if n == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            out.write_all(&buffer[..n])?;
-            at += n as u64;
+        let Some(file) = &mut file else { continue };
+        let more = upto.saturating_sub(at);
+        if io::copy(&mut file.take(more), &mut out)? < more {
+            return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        out.flush()?;
+        at = at.max(upto);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_takes_bytes_and_a_file_does_not() {
+        let device = OrderedOutput::Device("/dev/null".into());
+        assert_eq!(OrderedOutput::named("/dev/null".as_ref()), Some(device));
+        assert_eq!(OrderedOutput::named("-".as_ref()), Some(OrderedOutput::Stdout));
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        std::fs::write(&file, b"x").unwrap();
+        let none = dir.path().join("none");
+        for path in [file.as_path(), dir.path(), none.as_path()] {
+            assert_eq!(OrderedOutput::named(path), None, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn bytes_are_poured_in_order_as_they_come() {
+        let dir = tempfile::tempdir().unwrap();
+        let (part, whole) = (dir.path().join("f.part"), dir.path().join("f"));
+        std::fs::write(&part, b"0123456789").unwrap();
+        let (send, front) = mpsc::channel();
+        for upto in [0, 3, 3, 2, 10] {
+            send.send(upto).unwrap();
+        }
+        drop(send);
+        let out = File::create(dir.path().join("out")).unwrap();
+        pour(&front, (&part, &whole), out).unwrap();
+        assert_eq!(std::fs::read(dir.path().join("out")).unwrap(), b"0123456789");
+        let (send, front) = mpsc::channel();
+        send.send(11).unwrap();
+        drop(send);
+        let out = File::create(dir.path().join("short")).unwrap();
+        let short = pour(&front, (&part, &whole), out).unwrap_err();
+        assert_eq!(short.kind(), io::ErrorKind::UnexpectedEof);
+    }
 }

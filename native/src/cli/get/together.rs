@@ -21,7 +21,7 @@ use crate::progress::{Bars, FetchProgress};
 use crate::signal::Signals;
 
 /// How often progress is shown.
-const EVERY: Duration = Duration::from_millis(200);
+pub(super) const EVERY: Duration = Duration::from_millis(200);
 
 /// Files for one folder.
 pub(super) struct Together<'a> {

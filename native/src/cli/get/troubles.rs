@@ -135,9 +135,10 @@ impl SourceTroubles {
         let refuses = |one: &Trouble| one.status.is_some_and(|status| (400..500).contains(&status));
         let refused = !ours.is_empty() && ours.iter().all(|(_, one)| refuses(one));
         let exit = if refused { Exit::Refused } else { Exit::Network };
-        match why {
+        let status = ours.iter().find_map(|(_, one)| one.status);
+        let failure = match why {
             FetchFailure::NoSource if all(SourceTrouble::Unreachable) => {
-                Failure::new(Exit::Network, format!("nobody is there{tried}"))
+                Failure::new(Exit::Network, format!("no server answers{tried}"))
                     .next("check the address and that a servent listens there; with --wait it keeps trying; the same command goes on")
             }
             FetchFailure::NoSource if all(SourceTrouble::NotFound) => {
@@ -154,7 +155,7 @@ impl SourceTroubles {
                     .next("write them into the variable that names it: http://NAME:PASSWORD@HOST:PORT")
             }
             FetchFailure::NoSource if all(SourceTrouble::SpeaksTls) => {
-                Failure::new(Exit::Network, format!("nobody answers without TLS{tried}"))
+                Failure::new(Exit::Network, format!("no server answers without TLS{tried}"))
                     .next("write https:// instead of http://")
             }
             FetchFailure::NoSource if refused => {
@@ -174,7 +175,8 @@ impl SourceTroubles {
                 Failure::new(Exit::Failed, "too many downloads at once").next("raise fetch.fetches with --set")
             }
             FetchFailure::Cancelled => Failure::new(Exit::Interrupted, "the download was taken back"),
-        }
+        };
+        failure.with_status(status)
     }
 }
 

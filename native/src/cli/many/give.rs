@@ -12,7 +12,7 @@ use servent_core::text::Shown;
 use tokio::task::JoinSet;
 
 use super::super::reach;
-use super::super::tally::incomplete;
+use super::super::tally::{files_beside, incomplete};
 use super::super::unicast::{PORT, bind, title};
 use super::{failed, parcels};
 use crate::config::Settings;
@@ -82,10 +82,10 @@ pub(in crate::cli) async fn give(
         "receivers": giving.receivers, "sent": sent,
     });
     let sentence = format!(
-        "{} sent to {}: {}, {}, the same everywhere; {} of it left this machine",
+        "{} sent to {}: {}{}, the same everywhere; {} of it left this machine",
         Shown(&title),
         count(u64::from(giving.receivers), "receiver"),
-        count(files as u64, "file"),
+        files_beside(&title, files as u64),
         bytes(size.unwrap_or(0)),
         bytes(sent),
     );
@@ -124,13 +124,13 @@ fn announce(
     reporter.tell(
         &fact,
         &format!(
-            "{} is for {}, who run: servent receive --from {place} -o inbox/",
+            "{} is for {}, which run: servent receive --from {place} -o inbox/",
             Shown(title),
             count(u64::from(receivers), "receiver"),
         ),
     );
     if let Some(code) = made {
-        reporter.show(&format!("the code is {code}: tell it to those who are to have it"));
+        reporter.show(&format!("the code is {code}: give it to the receivers"));
     }
 }
 

@@ -24,12 +24,12 @@ fn parcels(settings: &Settings) -> PathBuf {
 fn failed(why: ManyError, peer: SocketAddr) -> Failure {
     let again = "run the same command again: only what is missing travels";
     match why {
-        ManyError::Nobody => Failure::new(Exit::Network, format!("nobody answers at {peer}"))
+        ManyError::Unanswered => Failure::new(Exit::Network, format!("no sender answers at {peer}"))
             .next(format!(
                 "start `servent send --to N` there, and let UDP and TCP port {} through every firewall on the way",
                 peer.port()
             )),
-        ManyError::Closed => Failure::new(Exit::Network, format!("nobody listens at UDP {peer}"))
+        ManyError::Closed => Failure::new(Exit::Network, format!("no program listens at UDP {peer}"))
             .next("start `servent send --to N` there, or name the port it listens on"),
         ManyError::Gone(why) => {
             Failure::new(Exit::Network, format!("{peer} is gone: {why}")).next(again)

@@ -16,12 +16,12 @@ use servent_core::text::Shown;
 use super::super::ask::Person;
 use super::super::dial::{bind_for, resolve};
 use super::super::offered::{NoRoom, offered, room};
-use super::super::tally::incomplete;
+use super::super::tally::{files_beside, incomplete};
 use super::super::unicast::title;
 use super::{failed, parcels};
 use crate::config::Settings;
 use crate::exit::{Exit, Failure};
-use crate::progress::{Reporter, StreamProgress, bytes, count, per_second, rate};
+use crate::progress::{Reporter, StreamProgress, bytes, per_second, rate};
 use crate::signal::Signals;
 
 /// How often progress is looked at.
@@ -171,7 +171,7 @@ impl Taking<'_> {
             agrees = person.agrees(&question) => match agrees {
                 Some(true) => Ok(()),
                 Some(false) => not(Exit::Failed, ""),
-                None => not(Exit::Failed, ": nobody answered, and nothing was written"),
+                None => not(Exit::Failed, ": the question was not answered, and nothing was written"),
             },
             why = gone(guest) => not(Exit::Network, &format!(": {}", Shown(&why.to_string()))),
         }
@@ -227,9 +227,9 @@ impl Taking<'_> {
             "rate": speed,
         });
         let mut sentence = format!(
-            "{} received from {peer}: {}, {}, the same on both sides",
+            "{} received from {peer}: {}{}, the same on both sides",
             Shown(title),
-            count(files as u64, "file"),
+            files_beside(title, files as u64),
             bytes(carried),
         );
         if last.from_source + last.from_peers > 0 {
@@ -248,7 +248,7 @@ impl Taking<'_> {
             let fact = json!({ "event": "passing_on" });
             self.reporter.tell(&fact, "passing it on until all have it; Ctrl-C ends that");
         }
-        let _ = guest.done().await; // Either way nobody needs us any more.
+        let _ = guest.done().await; // Either way no receiver needs us any more.
         if let Some(mut fetch) = fetch {
             fetch.stop().await;
             let _ = fetch.ended().await; // Everything is stored already.

@@ -22,7 +22,7 @@ use crate::progress::count;
 /// words of searches.
 ///
 /// Every node is run again with them, so the new recording verifies as the old one
-/// does. What was said by somebody who is on no tape is left out. What files consist
+/// does. Messages of a servent without a recording are left out. What files consist
 /// of is not changed, and neither are their hashes.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &RoomExportArgs) -> Result<(), Failure> {
     tell(&all, *json)
 }
 
-/// Every pseudonym is drawn from it, and nobody keeps it.
+/// Every pseudonym is drawn from it, and it is not kept.
 fn seed() -> Result<u64, Failure> {
     let seed = dice::draw().map(u64::from_le_bytes);
     seed.map_err(|_| Failure::new(Exit::Failed, "the system has no random numbers"))
@@ -90,7 +90,7 @@ fn tell(all: &[PseudonymisedRecording], json: bool) -> Result<(), Failure> {
         let name = Shown(name);
         let same = steps - changed;
         print(format!(
-            "{name}: {same} of {} as they were, {} with whoever is on no tape left out\n",
+            "{name}: {same} of {} as they were, {} without the servents that have no recording\n",
             count(*steps as u64, "step"),
             count(*left_out as u64, "connection")
         ))?;

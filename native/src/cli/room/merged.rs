@@ -1,5 +1,5 @@
-//! What the tapes of a room say together, and none of them alone: whether every
-//! hit that arrived somewhere answers a query that somebody has heard.
+//! What the recordings of a room say together, and none of them alone: whether every
+//! hit that arrived somewhere answers a query that a servent has received.
 
 use serde_json::{Value, json};
 use servent_core::id::Guid;
@@ -13,15 +13,15 @@ use crate::exit::Failure;
 /// The most hits without a query that are named.
 const NAMED: usize = 20;
 
-/// The hits of all tapes.
+/// The hits of all recordings.
 pub(super) struct Merged {
     hits: usize,
-    /// Those whose query is on no tape: on which tape, when, and for which query.
+    /// Those whose query is in no recording: in which recording, when, and for which query.
     unasked: Vec<(usize, Instant, Guid)>,
 }
 
 impl Merged {
-    /// Of the tapes in a file.
+    /// Of the recordings in a file.
     pub(super) fn from_recording(recording: &[u8]) -> Self {
         let mut players = Players::default();
         players.append(recording);
@@ -32,7 +32,7 @@ impl Merged {
     }
 
     /// As a sentence, and one for every hit without its query. `names` are those of
-    /// the tapes.
+    /// the recordings.
     pub(super) fn print(&self, names: &[String]) -> Result<(), Failure> {
         let Self { hits, unasked } = self;
         if *hits > 0 {
@@ -41,7 +41,9 @@ impl Merged {
         for (tape, at, query) in unasked.iter().take(NAMED) {
             let name = names.get(*tape).map_or("?", String::as_str);
             let at = at.as_micros() / 1_000_000;
-            print(format!("{name}: at second {at} a hit for {query}, which nobody asked\n"))?;
+            print(format!(
+                "{name}: at second {at} a hit for {query}, a query that is in no recording\n"
+            ))?;
         }
         if unasked.len() > NAMED {
             print(format!("and {} more\n", unasked.len() - NAMED))?;

@@ -16,6 +16,7 @@ use serde_json::json;
 pub(super) use self::awake::Awake;
 use self::record::Begin;
 pub(super) use self::record::{Record, collect};
+pub(super) use self::replay::VerifiedRoom;
 use super::share::{share, told};
 use super::start::{TraceFlag, address, runtime};
 use super::{Common, print, reach, wide};
@@ -26,9 +27,9 @@ use crate::exit::Failure;
 use crate::lab::LabDoor;
 use crate::progress::Voice;
 
-/// Open a room: whoever opens its address in a browser is a servent of it.
+/// Open a room: every browser that opens its address is a servent of it.
 ///
-/// Nothing is installed and nobody needs an account. Each page gets a name and
+/// Nothing is installed, and no account is needed. Each page gets a name and
 /// takes part in the overlay of this servent: it searches, downloads, waits in
 /// its queue, and shares what is dropped onto it. The room ends with Ctrl-C.
 #[derive(Debug, Args)]
@@ -39,7 +40,7 @@ use crate::progress::Voice;
   servent room ~/Music --slots 1                 one download at a time: a queue to watch
   servent room --check                           does the network let pages take part?
   servent room ~/Music --code --names typed      a code to come in, and names that are typed
-  servent room ~/Music --record room.sqlog       record everybody
+  servent room ~/Music --record room.sqlog       record all servents
   servent room replay room.sqlog --lab           and look at that afterwards
   servent room ~/Music --allow-origin https://room.example.org
                                                  behind a proxy that speaks https"
@@ -62,7 +63,7 @@ pub(crate) struct RoomArgs {
     /// Let pages of this origin take part too; several are possible.
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
-    /// Record everybody in this file, for `servent room replay`; pages say so.
+    /// Record all servents of the room in this file, for `servent room replay`; pages say so.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Whose files are shared.
@@ -72,7 +73,7 @@ pub(crate) struct RoomArgs {
     /// works, what does not, and the way round.
     #[arg(long)]
     check: bool,
-    /// Let nobody in who does not type the code that is printed and stands on the
+    /// Admit only visitors who type the code that is printed and stands on the
     /// screen; the host's screen changes it.
     #[arg(long)]
     code: bool,
@@ -95,7 +96,7 @@ enum FileOwners {
     /// Those of DIR, and whatever is dropped onto a page.
     #[default]
     All,
-    /// Only those of DIR: pages offer nobody to share anything.
+    /// Only those of DIR: pages do not offer to share anything.
     Given,
 }
 
@@ -175,7 +176,7 @@ pub(super) fn announce(voice: Voice, url: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints the addresses of the host's controls and of the screen for everybody.
+/// Prints the addresses of the host's controls and of the screen for the class.
 pub(super) fn announce_screen(voice: Voice, door: &LabDoor) -> Result<(), Failure> {
     let port = door.address.port();
     let mut here = door.clone();

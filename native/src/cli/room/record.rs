@@ -1,4 +1,4 @@
-//! `servent room --record`: the tapes of everybody in one file.
+//! `servent room --record`: the recordings of all pages in one file.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -49,7 +49,7 @@ impl Record {
     /// Into a file; or only while the room is open, if its host wants that.
     ///
     /// # Errors
-    /// The tapes of an earlier room are still there.
+    /// The recordings of an earlier room are still there.
     pub(super) fn new(file: Option<PathBuf>, begin: Begin) -> Result<Self, Failure> {
         if let Some(file) = &file {
             let parts = parts(file);
@@ -57,7 +57,7 @@ impl Record {
             made.map_err(|why| match why.kind() {
                 io::ErrorKind::AlreadyExists => Failure::new(
                     Exit::Disk,
-                    format!("{} has the tapes of a room that was cut off", parts.display()),
+                    format!("{} has the recordings of a room that was cut off", parts.display()),
                 )
                 .next("look at them with `servent replay`, then delete the folder"),
                 _ => Failure::file("create", &parts, &why),
@@ -66,7 +66,7 @@ impl Record {
         Ok(Self { file, begin })
     }
 
-    /// The file of the servent's own tape, unless it has another one.
+    /// The file of the servent's own recording, unless it has another one.
     pub(super) fn own_tape(&self) -> Option<PathBuf> {
         self.file.as_ref().map(|file| parts(file).join("servent.sqlog"))
     }
@@ -115,7 +115,7 @@ impl Record {
         Ok(recording)
     }
 
-    /// Writes the file at the end, once the servent's own tape is whole.
+    /// Writes the file at the end, once the servent's own recording is whole.
     pub(crate) fn keep(
         &self,
         settings: &Settings,
@@ -139,12 +139,12 @@ impl Record {
         let mut sentence = format!(
             "recorded {}: {}, {}",
             file.display(),
-            count(tapes as u64, "tape"),
+            count(tapes as u64, "recording"),
             bytes(size)
         );
         if left_out > 0 || recorded.refused > 0 {
             sentence += &format!(
-                "; {left_out} that are no tapes were left out, and {} beyond the limits",
+                "; {left_out} that are no recordings were left out, and {} beyond the limits",
                 count(recorded.refused, "piece")
             );
         }
@@ -160,7 +160,7 @@ pub(crate) async fn collect(handle: &Handle, recording: &Recording) {
     lab::collect(handle, recording).await;
 }
 
-/// Where the tapes of pages are until the room closes.
+/// Where the recordings of pages are until the room closes.
 fn parts(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".parts");

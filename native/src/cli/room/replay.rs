@@ -1,6 +1,6 @@
-//! `servent room replay`: checks the tapes of everybody who was in a room.
+//! `servent room replay`: verifies the recordings of all members of a room.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -39,42 +39,75 @@ pub(crate) struct RoomReplayArgs {
 
 pub(crate) fn run(common: &Common, arguments: &RoomReplayArgs) -> Result<(), Failure> {
     let path = &arguments.file;
-    let recording = read(path)?;
-    let reports: Vec<Report> = tapes(&recording).into_iter().map(bytes).collect();
-    let merged = Merged::from_recording(&recording);
-    let good = reports.iter().filter(|report| report.is_sound()).count();
-    if arguments.json {
-        let nodes: Vec<Value> = reports.iter().map(node).collect();
-        let all = good == reports.len();
-        let merged = merged.json();
-        print(format!("{}\n", json!({ "nodes": nodes, "verified": all, "merged": merged })))?;
-    } else {
-        let names: Vec<String> = reports.iter().map(|it| Shown(name(it)).to_string()).collect();
-        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-        for (name, report) in names.iter().zip(&reports) {
-            print(format!("{name:width$}  {}\n", Lines(&report.to_string())))?;
-        }
-        print(format!("{good} of {} tapes verified\n", reports.len()))?;
-        merged.print(&names)?;
-    }
-    if reports.iter().all(|report| report.name.is_none()) {
-        let what = format!("{} is not a recording of a room", path.display());
-        return Err(Failure::new(Exit::Foreign, what)
-            .next("record one with `servent room DIR --record FILE`"));
-    }
+    let verified = VerifiedRoom::replay(&read(path)?);
+    verified.print(arguments.json)?;
+    verified.is_recording(path)?;
     if arguments.lab || arguments.open {
         lab_cmd::of_trace(common, path, arguments.open)?;
     }
-    if good < reports.len() {
-        let bad = reports.len() - good;
-        let what = format!("{}: {bad} of {} tapes do not verify", path.display(), reports.len());
-        return Err(Failure::new(Exit::Unverified, what).next(
-            "the lines above say which; a tape that was cut off can still be looked at: `--lab`",
-        ));
-    }
-    Ok(())
+    verified.judge(path)
 }
 
+/// Several recordings in one file, each run again.
+pub(crate) struct VerifiedRoom {
+    reports: Vec<Report>,
+    merged: Merged,
+}
+
+impl VerifiedRoom {
+    pub(crate) fn replay(recording: &[u8]) -> Self {
+        let reports = tapes(recording).into_iter().map(bytes).collect();
+        Self { reports, merged: Merged::from_recording(recording) }
+    }
+
+    fn sound(&self) -> usize {
+        self.reports.iter().filter(|report| report.is_sound()).count()
+    }
+
+    /// A line for each of them, and how many verify.
+    pub(crate) fn print(&self, as_json: bool) -> Result<(), Failure> {
+        let Self { reports, merged } = self;
+        let good = self.sound();
+        if as_json {
+            let nodes: Vec<Value> = reports.iter().map(node).collect();
+            let all = good == reports.len();
+            let merged = merged.json();
+            let fact = json!({ "nodes": nodes, "verified": all, "merged": merged });
+            return print(format!("{fact}\n"));
+        }
+        let names: Vec<String> = reports.iter().map(|it| Shown(name(it)).to_string()).collect();
+        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        for (name, report) in names.iter().zip(reports) {
+            print(format!("{name:width$}  {}\n", Lines(&report.to_string())))?;
+        }
+        print(format!("{good} of {} recordings verified\n", reports.len()))?;
+        merged.print(&names)
+    }
+
+    /// An error when none of them is a recording.
+    fn is_recording(&self, path: &Path) -> Result<(), Failure> {
+        if self.reports.iter().any(|report| report.name.is_some()) {
+            return Ok(());
+        }
+        let what = format!("{} is not a recording of a room", path.display());
+        Err(Failure::new(Exit::Foreign, what)
+            .next("record one with `servent room DIR --record FILE`"))
+    }
+
+    /// An error unless all of them verify.
+    pub(crate) fn judge(&self, path: &Path) -> Result<(), Failure> {
+        let (good, all) = (self.sound(), self.reports.len());
+        if good == all {
+            return Ok(());
+        }
+        let bad = all - good;
+        let what = format!("{}: {bad} of {all} recordings do not verify", path.display());
+        Err(Failure::new(Exit::Unverified, what).next(
+            "the lines above say which; one that was cut off can still be looked at: \
+             `servent room replay FILE --lab`",
+        ))
+    }
+}
 fn name(report: &Report) -> &str {
     report.name.as_deref().unwrap_or("?")
 }

@@ -12,12 +12,13 @@ use hyper_util::rt::TokioIo;
 use servent_core::node::SearchHit;
 use servent_core::text::Shown;
 use servent_core::wire::gnutella::{
-    self, FrameLimits, Framer, MessageBody, OverlayMessage, OverlayPayload,
+    self, FrameLimits, Framer, MessageBody, OverlayMessage, OverlayPayload, fold,
 };
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::{SEARCH, SearchArgs, line, peers};
+use super::last::NumberedHits;
+use super::{SEARCH, SearchArgs, line, locator, peers};
 use crate::cli::print;
 use crate::exit::{Exit, Failure, error_text};
 use crate::progress::Voice;
@@ -36,14 +37,14 @@ const SILENCE: Duration = Duration::from_secs(30);
 pub(super) async fn browse(
     agent: &str,
     arguments: &SearchArgs,
-    name: &str,
+    (name, mut hits): (&str, NumberedHits),
     voice: Voice,
 ) -> Result<(), Failure> {
     let names = [name.to_owned()];
     let at = *peers(&names).await?.first().ok_or_else(|| broken(name, "it has no address"))?;
     let mut response = ask(agent, name, at).await?;
     check(name, &response)?;
-    let words: Vec<String> = arguments.words.iter().map(|word| word.to_lowercase()).collect();
+    let words: Vec<String> = arguments.words.iter().map(|word| fold(word)).collect();
     let mut framer = Framer::new(FrameLimits { payload: MESSAGE });
     let (mut files, mut bytes) = (0_u64, 0);
     loop {
@@ -65,10 +66,11 @@ pub(super) async fn browse(
                 continue;
             };
             for file in found(&hit, at) {
-                let lower = file.name.to_lowercase();
-                if words.iter().all(|word| lower.contains(word.as_str())) {
+                let folded = fold(&file.name);
+                if words.iter().all(|word| folded.contains(word.as_str())) {
                     files += 1;
-                    print(line(&file, None, voice))?;
+                    let number = hits.add(&locator(&file, None))?;
+                    print(line(number, &file, None, voice))?;
                 }
             }
         }
@@ -84,8 +86,8 @@ pub(super) async fn browse(
 /// Requests the list.
 async fn ask(agent: &str, name: &str, at: SocketAddr) -> Result<Response<Incoming>, Failure> {
     let stream = timeout(SILENCE, TcpStream::connect(at)).await;
-    let stream = stream.map_err(|_| nobody(name, "no answer"))?;
-    let stream = stream.map_err(|why| nobody(name, &error_text(&why)))?;
+    let stream = stream.map_err(|_| unreachable_peer(name, "no answer"))?;
+    let stream = stream.map_err(|why| unreachable_peer(name, &error_text(&why)))?;
     let lost = |why: hyper::Error| broken(name, &why.to_string());
     let made = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = made.map_err(lost)?;
@@ -144,7 +146,7 @@ fn found(hit: &gnutella::QueryHit, at: SocketAddr) -> impl Iterator<Item = Searc
     })
 }
 
-fn nobody(name: &str, why: &str) -> Failure {
+fn unreachable_peer(name: &str, why: &str) -> Failure {
     Failure::new(Exit::Network, format!("cannot reach {name}: {why}"))
         .next("check that a servent runs there")
 }

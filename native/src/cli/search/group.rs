@@ -8,7 +8,9 @@ use servent_core::id::Sha1;
 use servent_core::node::SearchHit;
 use servent_core::text::Shown;
 
+use super::last::NumberedHits;
 use super::locator;
+use crate::exit::Failure;
 use crate::progress::{Voice, bytes, count};
 
 /// The sort order of files.
@@ -50,8 +52,13 @@ impl FoundFiles {
         }
     }
 
-    /// All files in order, one per line.
-    pub(super) fn lines(mut self, sort: Sort, voice: Voice) -> String {
+    /// All files in order, one per line, with their numbers.
+    pub(super) fn lines(
+        mut self,
+        sort: Sort,
+        voice: Voice,
+        hits: &mut NumberedHits,
+    ) -> Result<String, Failure> {
         let name = |file: &FoundFile| file.name.to_lowercase();
         match sort {
             Sort::Name => self.0.sort_by_key(name),
@@ -61,7 +68,11 @@ impl FoundFiles {
                 self.0.sort_by_key(|file| (most(file), name(file)));
             }
         }
-        self.0.iter().map(|file| file.line(voice)).collect()
+        let mut lines = String::new();
+        for file in &self.0 {
+            lines.push_str(&file.line(hits.add(&file.get())?, voice));
+        }
+        Ok(lines)
     }
 }
 
@@ -80,19 +91,20 @@ impl FoundFile {
         }
     }
 
-    fn line(&self, voice: Voice) -> String {
+    fn line(&self, number: usize, voice: Voice) -> String {
         let sha1 = self.sha1.map(|sha1| format!("urn:sha1:{sha1}"));
         let Self { name, size, sources, .. } = self;
         if voice == Voice::Json {
             let each: Vec<&String> = sources.iter().map(|(get, _)| get).collect();
             let fact = json!({
-                "event": "file", "name": name, "bytes": size, "sha1": sha1,
+                "event": "file", "number": number, "name": name, "bytes": size, "sha1": sha1,
                 "sources": sources.len(), "get": self.get(), "each": each,
             });
             return format!("{fact}\n");
         }
         let many = count(sources.len() as u64, "source");
-        format!("{:>10}  {many:>10}  {}  {}\n", bytes(*size), Shown(name), self.get())
+        let (size, name, get) = (bytes(*size), Shown(name), self.get());
+        format!("{number:>3}  {size:>10}  {many:>10}  {name}  {get}\n")
     }
 }
 
@@ -134,14 +146,16 @@ mod tests {
             ] {
                 files.add(&hit(name, size, sha1, at, push), None);
             }
-            let lines = files.lines(sort, Voice::Json);
+            let dir = tempfile::tempdir().unwrap();
+            let mut hits = NumberedHits::in_state(dir.path());
+            let lines = files.lines(sort, Voice::Json, &mut hits).unwrap();
             let read = |line| serde_json::from_str::<serde_json::Value>(line).unwrap();
             lines.lines().map(read).collect::<Vec<_>>()
         };
         let names = |sort| -> Vec<String> {
             sorted(sort).iter().map(|file| file["name"].as_str().unwrap().to_owned()).collect()
         };
-        assert_eq!(names(Sort::Name), ["a", "b", "b", "C"], "without a hash nobody knows");
+        assert_eq!(names(Sort::Name), ["a", "b", "b", "C"], "without a hash two files may differ");
         assert_eq!(names(Sort::Size), ["b", "b", "a", "C"]);
         let first = &sorted(Sort::Sources)[0];
         let urn = "urn:sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";

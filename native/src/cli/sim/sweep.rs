@@ -49,7 +49,7 @@ pub(super) fn sweep(
     })
 }
 
-/// The next seed that nobody has taken, with its place among all.
+/// The next seed that no thread has taken, with its place among all.
 fn take(next: &AtomicUsize, seeds: &[u64]) -> Option<(usize, u64)> {
     let place = next.fetch_add(1, Ordering::Relaxed);
     Some((place, *seeds.get(place)?))

@@ -1,5 +1,6 @@
 //! `servent swarm get`.
 
+use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -7,20 +8,22 @@ use std::time::Duration;
 
 use clap::Args;
 use data_encoding::HEXLOWER;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use servent::swarm::{Fetch, GetOptions, SwarmProgress, get};
-use servent::{connect_first, resolve_host};
+use servent::{Clock, connect_first, resolve_host};
+use servent_core::text::Shown;
+use servent_core::time::Instant;
 use servent_core::wire::pdtp::{Hash, PORT, url_of};
 use sha1::Digest as _;
 
 use super::super::Common;
-use super::super::start::{TraceFlag, address, runtime};
-
 use super::super::amount::rate;
+use super::super::start::{TraceFlag, address, runtime};
 use crate::config::units;
 use crate::exit::{Exit, Failure, error_text};
-use crate::progress::{Reporter, Voice, bytes, count};
+use crate::progress::{
+    BottomLine, ProgressLine, RecentRate, Reporter, Voice, amount, bytes, columns, count, speed,
+};
 use crate::signal::Signals;
 
 /// The shortest time between two progress reports.
@@ -47,7 +50,7 @@ pub(crate) struct SwarmGetArgs {
     /// Where peers come; `:PORT` for every address. Usually any free port.
     #[arg(long, value_name = "ADDRESS", value_parser = address, default_value = ":0")]
     listen: SocketAddr,
-    /// Nobody can connect here: only connect.
+    /// No peer can connect here: only connect to others.
     #[arg(long, conflicts_with = "listen")]
     passive: bool,
     /// Bytes a second to peers, such as 500k or 2M.
@@ -108,7 +111,14 @@ pub(crate) fn run(common: &Common, arguments: &SwarmGetArgs) -> Result<(), Failu
             .next("it looks like pdtp://HOST/NAME or pdtp://HOST:PORT/NAME"));
     };
     let url = url_of(name);
-    let target = target(arguments.output.as_deref(), name)?;
+    // Pieces come in any order: what a device is to take waits in a folder until then.
+    let device = arguments.output.as_deref().filter(|output| is_device(output));
+    let spool = device.map(|_| tempfile::tempdir()).transpose();
+    let spool = spool.map_err(|e| Failure::file("make a folder in", &std::env::temp_dir(), &e))?;
+    let target = match &spool {
+        Some(spool) => spool.path().join("pieces"),
+        None => target(arguments.output.as_deref(), name)?,
+    };
     let folder = sha1::Sha1::digest(target.as_os_str().as_encoded_bytes());
     let state = config.settings.state.join("swarm-get").join(HEXLOWER.encode(&folder[..8]));
     let reporter = Reporter::new(Voice::new(arguments.json, common.quiet), false);
@@ -132,8 +142,22 @@ pub(crate) fn run(common: &Common, arguments: &SwarmGetArgs) -> Result<(), Failu
             trace: config.settings.trace_file(),
         })
         .await?;
-        follow(&mut fetch, &mut signals, &reporter, &target, arguments.json).await
-    })
+        let voice = Voice::new(arguments.json, common.quiet);
+        let bar = SwarmBar::new(&reporter, voice, &target);
+        follow(&mut fetch, &mut signals, (bar, device.unwrap_or(&target))).await
+    })?;
+    device.map_or(Ok(()), |device| copy_to_device(&target, device))
+}
+
+/// True for a device such as `/dev/null`, or a pipe with a name.
+fn is_device(output: &Path) -> bool {
+    output.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir())
+}
+
+fn copy_to_device(file: &Path, device: &Path) -> Result<(), Failure> {
+    let out = File::options().write(true).open(device);
+    let copied = out.and_then(|mut out| io::copy(&mut File::open(file)?, &mut out));
+    copied.map(drop).map_err(|e| Failure::file("write to", device, &e))
 }
 
 /// The addresses of the coordinator; of several, the one that answers is first.
@@ -169,12 +193,10 @@ fn target(output: Option<&Path>, name: &str) -> Result<PathBuf, Failure> {
 async fn follow(
     fetch: &mut Fetch,
     signals: &mut Signals,
-    reporter: &Reporter,
-    target: &Path,
-    json: bool,
+    (mut bar, target): (SwarmBar<'_>, &Path),
 ) -> Result<(), Failure> {
+    let (clock, reporter) = (Clock::new(), bar.reporter);
     let mut progress = fetch.progress();
-    let bar = Bar::new(reporter, json);
     let mut tick = tokio::time::interval(TELL_EVERY);
     let mut shown = SwarmProgress::default();
     let ended = loop {
@@ -183,8 +205,8 @@ async fn follow(
             () = signals.first() => fetch.stop().await,
             _ = tick.tick() => {
                 let now = progress.borrow_and_update().clone();
-                if now != shown {
-                    bar.show(&now);
+                if now != shown || bar.line.is_some() {
+                    bar.show(clock.now(), &now);
                     if shown.done.is_none() && now.done.is_some() {
                         tell_done(reporter, target, &now);
                     }
@@ -193,7 +215,7 @@ async fn follow(
             }
         }
     };
-    bar.finish();
+    drop(bar);
     let last = ended?;
     match last.done {
         Some(_) if shown.done.is_some() => Ok(()),
@@ -234,49 +256,82 @@ fn tell_done(reporter: &Reporter, target: &Path, progress: &SwarmProgress) {
     reporter.result(&fact, &sentence);
 }
 
-/// Progress: a bar, or a line now and then.
-struct Bar<'a> {
+/// Progress: a line at the bottom of a terminal, or one now and then.
+struct SwarmBar<'a> {
     reporter: &'a Reporter,
-    bar: Option<ProgressBar>,
+    line: Option<BottomLine>,
+    name: String,
+    rate: RecentRate,
 }
 
-impl<'a> Bar<'a> {
-    fn new(reporter: &'a Reporter, json: bool) -> Self {
-        let terminal = !json && Voice::new(json, false) == Voice::Terminal;
-        let bar = terminal.then(|| {
-            let bar = ProgressBar::new(0);
-            if let Ok(style) = ProgressStyle::with_template("[{bar:30}] {percent:>3} %  {msg}") {
-                bar.set_style(style.progress_chars("=> "));
-            }
-            bar
-        });
-        Self { reporter, bar }
-    }
+/// What a line says of the download from a swarm.
+#[derive(Debug, PartialEq, Eq)]
+struct SwarmWords {
+    share: String,
+    amount: String,
+    speed: String,
+    others: String,
+}
 
-    fn show(&self, now: &SwarmProgress) {
-        let words = format!(
-            "{}/{} pieces, {} % from the source, {} given, {}{}",
-            now.held,
-            now.pieces,
-            source_share(now),
-            bytes(now.given),
-            count(u64::from(now.peers), "peer"),
-            if now.online { "" } else { ", waiting for the coordinator" },
-        );
-        match &self.bar {
-            Some(bar) => {
-                bar.set_length(u64::from(now.pieces));
-                bar.set_position(u64::from(now.held));
-                bar.set_message(words);
-            }
-            None if now.pieces == 0 => {}
-            None => self.reporter.tell(&fact("progress", now), &words),
+impl SwarmWords {
+    fn of_progress(now: &SwarmProgress, per_second: u64) -> Self {
+        let here = here(now);
+        let percent = (u128::from(here) * 100).checked_div(now.size.into()).unwrap_or(0);
+        Self {
+            share: format!("{percent:>3} %"),
+            amount: amount(here, Some(now.size)),
+            speed: speed(here, Some(now.size), per_second),
+            others: format!(
+                "{}/{} pieces, {} % from the source, {} given, {}{}",
+                now.held,
+                now.pieces,
+                source_share(now),
+                bytes(now.given),
+                count(u64::from(now.peers), "peer"),
+                if now.online { "" } else { ", waiting for the coordinator" },
+            ),
         }
     }
+}
 
-    fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+/// The bytes that are here and verified.
+fn here(now: &SwarmProgress) -> u64 {
+    let here = u128::from(now.size) * u128::from(now.held) / u128::from(now.pieces.max(1));
+    u64::try_from(here).unwrap_or(now.size)
+}
+
+impl<'a> SwarmBar<'a> {
+    fn new(reporter: &'a Reporter, voice: Voice, target: &Path) -> Self {
+        let line = (voice == Voice::Terminal).then(BottomLine::add);
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        Self { reporter, line, name: Shown(&name).to_string(), rate: RecentRate::default() }
+    }
+
+    fn show(&mut self, at: Instant, now: &SwarmProgress) {
+        let per_second = match now.done {
+            Some(_) => 0,
+            None => self.rate.update(at, now.from_source + now.from_peers),
+        };
+        let SwarmWords { share, amount, speed, others } = SwarmWords::of_progress(now, per_second);
+        match &self.line {
+            Some(line) => {
+                let name = &self.name;
+                let words = ProgressLine {
+                    name,
+                    share: &share,
+                    amount: &amount,
+                    speed: &speed,
+                    others: &others,
+                };
+                line.show(words.fit(columns()));
+            }
+            None if now.pieces == 0 => {}
+            None => {
+                let mut fact = fact("progress", now);
+                fact["rate"] = per_second.into();
+                let speed = if speed.is_empty() { speed } else { format!("{speed}, ") };
+                self.reporter.tell(&fact, &format!("{amount}, {speed}{others}"));
+            }
         }
     }
 }
@@ -296,6 +351,25 @@ mod tests {
         {
             assert_eq!(parts(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn progress_shows_bytes_rate_and_the_time_left() {
+        let now = SwarmProgress {
+            online: true,
+            size: 40 * 1_024,
+            pieces: 4,
+            held: 1,
+            from_source: 10 * 1_024,
+            peers: 2,
+            ..SwarmProgress::default()
+        };
+        let words = SwarmWords::of_progress(&now, 10 * 1_024);
+        assert_eq!((&words.share[..], &words.amount[..]), (" 25 %", "10.0 KiB of 40.0 KiB"));
+        assert_eq!(words.speed, "10.0 KiB/s, 3 s left");
+        assert_eq!(words.others, "1/4 pieces, 100 % from the source, 0 B given, 2 peers");
+        let unknown = SwarmWords::of_progress(&SwarmProgress::default(), 0);
+        assert_eq!((&unknown.share[..], &unknown.speed[..]), ("  0 %", ""));
     }
 
     #[test]

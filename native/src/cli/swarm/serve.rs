@@ -30,7 +30,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Give files to a swarm: be its coordinator and its source.
 ///
-/// What everybody gave and took is kept in the state folder and survives
+/// What every client gave and took is kept in the state folder and survives
 /// restarts; clients come back by themselves and go on where they were.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -62,11 +62,11 @@ pub(crate) struct SwarmServeArgs {
     /// Another HTTP server with the same files and paths; several are possible.
     #[arg(long, value_name = "ADDRESS")]
     proxy: Vec<SocketAddr>,
-    /// Serve `/metrics` (Prometheus) and `/status` (JSON) here, to whoever
+    /// Serve `/metrics` (Prometheus) and `/status` (JSON) here, to every host that
     /// reaches this address.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     metrics: Option<SocketAddr>,
-    /// Keep what everybody gave and took in this database, for several
+    /// Keep what every client gave and took in this database, for several
     /// coordinators of the same files: postgres://USER@HOST/DATABASE.
     #[arg(long, value_name = "URL")]
     store: Option<String>,

@@ -5,7 +5,7 @@ use std::mem;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use servent_core::node::{InboxEntry, Input, MessageCommand, MessageInput, NodeCommand};
+use servent_core::node::{Input, MessageCommand, MessageInput, NodeCommand, UnicastMessage};
 use servent_core::time::Instant;
 use servent_core::unicast::{MessageRefusal, Room, Side};
 
@@ -81,11 +81,11 @@ impl Messaging {
         let mut outbox = mem::replace(&mut state.outbox, mem::take(&mut self.spare));
         drop(state);
         let length =
-            |messages: &[InboxEntry]| messages.iter().map(|it| it.data.len()).sum::<usize>();
+            |messages: &[UnicastMessage]| messages.iter().map(|it| it.data.len()).sum::<usize>();
         let mut refused = None;
         while refused.is_none() && !outbox.is_empty() {
             let fitting = fitting(&outbox, room(node, pipe));
-            let messages: Vec<InboxEntry> = outbox.drain(..fitting).collect();
+            let messages: Vec<UnicastMessage> = outbox.drain(..fitting).collect();
             let mut bytes = length(&messages);
             self.feed(
                 now,
@@ -298,9 +298,9 @@ fn unacknowledged(node: &Loop, pipe: &Pipe) -> (u64, u64) {
 
 /// How many messages to offer at once: those that fit and one more, so that the
 /// node knows that a sender is waiting for room.
-fn fitting(outbox: &VecDeque<InboxEntry>, room: Room) -> usize {
+fn fitting(outbox: &VecDeque<UnicastMessage>, room: Room) -> usize {
     let Room { messages, mut bytes } = room;
-    let fits = |message: &&InboxEntry| {
+    let fits = |message: &&UnicastMessage| {
         let length = message.data.len() as u64;
         let fits = length <= bytes;
         bytes = bytes.saturating_sub(length);

@@ -12,7 +12,7 @@ pub enum Lost {
     #[error("the peer does not answer")]
     Unreachable,
     /// The peer's system says that nothing listens on that port.
-    #[error("nobody listens at that port")]
+    #[error("no program listens at that port")]
     Refused,
     /// The peer had answered, and its system says that nothing listens on that
     /// port any more.

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use servent_core::engine::Engine as _;
 use servent_core::node::{
-    ConnEvent, Event, InboxEntry, Input, MessageInput, MessageOutput, PathNews,
+    ConnEvent, Event, Input, MessageInput, MessageOutput, PathNews, UnicastMessage,
 };
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{self, Config, ConnEnding, MessageRefusal, Side, UnicastConnId};
@@ -74,7 +74,7 @@ pub(super) struct Messaging {
     /// What the socket received last. Kept only to reuse its memory.
     trains: Vec<Train>,
     /// Messages delivered in this turn.
-    arrived: Vec<(SocketAddr, UnicastConnId, Vec<InboxEntry>)>,
+    arrived: Vec<(SocketAddr, UnicastConnId, Vec<UnicastMessage>)>,
     /// Peers heard from in this turn: their acknowledgements may have advanced.
     heard: Vec<SocketAddr>,
     /// Peers to give up on, and why.
@@ -83,9 +83,9 @@ pub(super) struct Messaging {
     /// listens there; and nothing came from the peer meanwhile.
     refusals: Option<(Instant, u32)>,
     /// An empty outbox. Kept only to reuse its memory.
-    spare: VecDeque<InboxEntry>,
+    spare: VecDeque<UnicastMessage>,
     /// The messages the node refused and gave back.
-    refused: Option<(Vec<InboxEntry>, MessageRefusal)>,
+    refused: Option<(Vec<UnicastMessage>, MessageRefusal)>,
     /// Peers whose send window has room again.
     writable: Vec<SocketAddr>,
     /// Connections that wait for their last acknowledgement.
@@ -266,7 +266,7 @@ impl Messaging {
             drop(state);
             pipe.readable.notify_waiters();
             if left {
-                self.shared.wake(&pipe); // Nobody will read it: it is dropped.
+                self.shared.wake(&pipe); // It has no reader: it is dropped.
             }
         }
         drop(messages);

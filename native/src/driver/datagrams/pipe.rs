@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use servent_core::node::InboxEntry;
+use servent_core::node::UnicastMessage;
 use servent_core::unicast::{UnicastConnId, UnicastPayload};
 use tokio::sync::Notify;
 
@@ -34,7 +34,7 @@ pub(crate) struct State {
     pub(crate) inbox: VecDeque<UnicastPayload>,
     /// Consumed by the application and not yet reported: messages, bytes.
     pub(crate) taken: (u64, u64),
-    pub(crate) outbox: VecDeque<InboxEntry>,
+    pub(crate) outbox: VecDeque<UnicastMessage>,
     pub(crate) outbox_bytes: usize,
     /// The send window is full: the task comes back when there is room.
     pub(crate) blocked: bool,
@@ -140,9 +140,9 @@ impl Pipe {
     /// Hands a message to the task; gives it back when there is no room.
     pub(crate) fn put(
         self: &Arc<Self>,
-        message: InboxEntry,
+        message: UnicastMessage,
         shared: &SharedEndpoint,
-    ) -> Result<Option<InboxEntry>, Lost> {
+    ) -> Result<Option<UnicastMessage>, Lost> {
         let mut state = self.lock();
         if let Some(lost) = state.outgoing {
             return Err(lost);

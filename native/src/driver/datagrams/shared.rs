@@ -31,7 +31,7 @@ pub(crate) struct SharedEndpoint {
 #[derive(Debug, Default)]
 pub(crate) struct Book {
     pub(crate) pipes: BTreeMap<SocketAddr, Arc<Pipe>>,
-    /// Peers whose connection nobody has accepted yet.
+    /// Peers whose connection is not accepted yet.
     pub(crate) waiting: VecDeque<Arc<Pipe>>,
     /// Connections the task has to look at.
     pub(crate) queued: Vec<Arc<Pipe>>,

@@ -174,7 +174,7 @@ impl Loop {
             },
             NodeAnswer::Refused { at, status, reason } => {
                 let reason = Shown(reason);
-                tracing::info!("{at} does not want us for a neighbour: {status} {reason}");
+                tracing::info!("{at} does not accept us as a neighbour: {status} {reason}");
             }
             NodeAnswer::Stopped => self.stopped = true,
             NodeAnswer::Moved { fetch, from, to } => {

@@ -24,7 +24,7 @@ use crate::store::{CommitOutcome, Store};
 const STOP_WAIT: Duration = Duration::from_secs(3);
 /// How long a reply that promises something waits for a database that is away.
 /// Longer than the store itself waits for an answer, so that a short pause costs
-/// nobody a second request.
+/// no client a second request.
 const ANSWER_WITHIN: Span = Span::from_secs(4);
 
 /// What waits for a database that is away. The node is told at once, so there
@@ -56,7 +56,7 @@ impl PendingPromises {
         None
     }
 
-    /// When somebody has waited long enough.
+    /// When a client has waited long enough.
     pub(super) fn due(&self) -> Option<Instant> {
         self.conns.values().flatten().min().copied()
     }
@@ -132,7 +132,7 @@ impl Loop {
         Ok(())
     }
 
-    /// Whoever has waited long enough for a promise hears something else.
+    /// A client that has waited long enough for a promise gets another reply.
     pub(super) fn unsay(&mut self, now: Instant) {
         for conn in self.promises.held.late(now) {
             if self.host.node.may_unsay(conn) {
@@ -203,7 +203,7 @@ impl Loop {
         self.said.clear(); // Left over when there is no endpoint.
     }
 
-    /// Flushes the store to disk without making anybody wait.
+    /// Flushes the store to disk without making a connection wait.
     pub(super) fn flush_aside(&self) {
         let Some(flusher) = self.disk.store.as_ref().and_then(Store::flusher) else { return };
         tokio::task::spawn_blocking(move || {
@@ -229,7 +229,7 @@ impl Loop {
         }
         let Some(store) = &mut self.disk.store else { return Ok(()) };
         while store.commit(&mut self.promises.changes).await? == CommitOutcome::Later {
-            // Nobody was told of what is pending, so nobody loses anything.
+            // What is pending was announced to no client, so none loses anything.
             match tokio::time::timeout_at(deadline, store.news()).await {
                 Ok(news) => drop(news?),
                 Err(_) => return Ok(()),

@@ -1,5 +1,5 @@
 //! A machine that was suspended, as a laptop whose lid was closed: the node has to
-//! know (WB-7). Nobody who waits is to be blamed for what could not be answered
+//! know (WB-7). A client that waits is not late for what could not be answered
 //! meanwhile, and what failed around it says nothing about the others.
 
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use servent_core::node::NodeCommand;
 use servent_core::time;
 
-/// Shorter ones are not told: nobody notices them, and the clocks are not read at
+/// Shorter ones are not reported: no client notices them, and the clocks are not read at
 /// the same instant.
 const SHORTEST: Duration = Duration::from_secs(1);
 

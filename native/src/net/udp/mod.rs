@@ -23,7 +23,7 @@ pub use self::loss::{LossRate, NoLoss};
 const BUFFER: usize = 65_536;
 /// Socket buffer size requested from the kernel, each way.
 const KERNEL_BUFFER: usize = 4 << 20;
-/// Buffers kept for reuse once nobody holds a part of them any more.
+/// Buffers kept for reuse once no message holds a part of them any more.
 const KEPT: usize = 64;
 /// Refused datagrams that are remembered until the node is told.
 const TOO_LARGE: usize = 16;
@@ -65,7 +65,7 @@ pub(crate) struct UdpEndpoint {
     waiting: usize,
     complained: bool,
     refused: bool,
-    /// Datagrams that the system found too large: to whom, and how many bytes.
+    /// Datagrams that the system found too large: to which peer, and how many bytes.
     too_large: Vec<(SocketAddr, u32)>,
     pub(crate) counters: SocketCounters,
 }
@@ -172,7 +172,7 @@ impl UdpEndpoint {
 
     /// The received bytes. When there are several datagrams, or a large one,
     /// the buffer itself is given away, because a holder of one of several
-    /// datagrams copies it. Others are copied here, so that nobody keeps more
+    /// datagrams copies it. Others are copied here, so that no message keeps more
     /// than twice the memory of the datagram.
     fn filled(&mut self, buffer: usize, length: usize, segment: usize) -> Bytes {
         if length <= 2 * segment && length < BUFFER / 2 {
@@ -191,7 +191,7 @@ impl UdpEndpoint {
             return free;
         }
         if self.spent.len() >= KEPT {
-            self.spent.pop_front(); // Freed by whoever still holds it.
+            self.spent.pop_front(); // Freed with the last message that holds it.
         }
         BytesMut::zeroed(BUFFER)
     }

@@ -73,7 +73,7 @@ pub(in crate::net) async fn run(
         },
         Wish::Take(ticket) => match relay.take(&ticket) {
             Ok(answer) => open(through, opening).await.map(|through| {
-                // If nobody waits any more the connection ends with it.
+                // Without a waiting task the connection ends with it.
                 drop(answer.send(through));
             }),
             Err(why) => refuse(&through.stream, why).await,
@@ -127,7 +127,7 @@ async fn call_out(
 ) -> io::Result<()> {
     let through = open(through, opening).await?;
     let Ok(answer) = call.answered().await else {
-        drop(call); // Nobody takes it any more.
+        drop(call); // No task takes it any more.
         return end(&through.stream).await;
     };
     write(&through.stream, b"").await?;

@@ -21,7 +21,7 @@ const PASSWORD: &str = "SERVENT_STORE_PASSWORD";
 /// The longest a connection may take to be opened.
 const CONNECT: Duration = Duration::from_secs(3);
 
-/// What is wrong with the address of a database; whoever wrote it can mend it.
+/// What is wrong with the address of a database; the user who wrote it can mend it.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DatabaseUrlError {
@@ -31,12 +31,12 @@ pub enum DatabaseUrlError {
     /// It is no URL, or has parameters that PostgreSQL does not know.
     #[error("{}", error_text(.0))]
     Syntax(#[source] tokio_postgres::Error),
-    /// Whoever sees the command line or the configuration would know the password.
+    /// A user who sees the command line or the configuration would know the password.
     #[error(
         "a password in it could be read by others: put it in a file (store_password_file) or in {PASSWORD}"
     )]
     Password,
-    /// There is nobody to ask.
+    /// It names no host.
     #[error("it names no host")]
     Host,
 }

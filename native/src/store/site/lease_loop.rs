@@ -33,7 +33,7 @@ pub enum Role {
     Leading,
 }
 
-/// Whom the others see.
+/// The member that the others see.
 #[derive(Debug, Clone)]
 pub(super) struct AnnouncedMember {
     pub(super) holder: [u8; 16],
@@ -55,7 +55,7 @@ impl Keeper {
     ///
     /// # Errors
     /// A newer program has migrated the tables meanwhile, or the others divide
-    /// the files, or nobody listens to its role any more.
+    /// the files, or its role has no listener any more.
     pub(super) async fn wait(
         database: Database,
         member: AnnouncedMember,
@@ -103,7 +103,7 @@ impl Keeper {
     }
 
     /// Waits until the database cannot be asked any more, and says why; `None`:
-    /// somebody else has taken the lease.
+    /// another member has taken the lease.
     pub(super) async fn news(&mut self) -> Option<Arc<StoreFailure>> {
         let lost = async {
             if self.lost.wait_for(|lost| *lost).await.is_err() {
@@ -147,8 +147,8 @@ struct LeaseLoop {
     joined: bool,
 }
 
-/// Whoever was here before in the same place is not any more; nor is who was last
-/// seen long ago.
+/// Removes stale members: an earlier process at this address, and any last
+/// seen more than a day ago.
 const JOIN: &str = "DELETE FROM servent.member WHERE id <> $1 AND
     ((name = $2 AND serves = $3) OR seen < now() - interval '1 day')";
 
@@ -172,7 +172,7 @@ impl LeaseLoop {
     async fn leave(&mut self) {
         let mut fx = FxOf::<Lease>::new();
         self.lease.handle(self.clock.now(), Input::Stop, &mut fx);
-        let _ = self.obey(fx).await; // Whoever goes need not know who comes.
+        let _ = self.obey(fx).await; // A member that leaves need not know its successor.
         let gone = async {
             let client = self.asker.client().await.ok()?;
             let gone = "DELETE FROM servent.member WHERE id = $1";
@@ -197,7 +197,7 @@ impl LeaseLoop {
             client.execute(JOIN, &[&holder, name, serves]).await.map_err(failed)?;
             self.joined = true;
         }
-        // Whoever asks shows that it is there.
+        // A member that asks shows that it is there.
         let there = "WITH there AS (INSERT INTO servent.member VALUES ($1, $2, $3, now(), now())
             ON CONFLICT (id) DO UPDATE SET seen = now())";
         match output {

@@ -127,7 +127,7 @@ impl Asker {
             said.report_unavailable(&why, "trying again");
         }
         let why = Arc::new(why);
-        // Whoever writes may have found it again before us: it hears of the first time.
+        // The writer may have found it again before us: it hears of the first time.
         self.trouble.send_if_modified(|before| before.replace(why).is_none());
         Ok(None)
     }
@@ -157,6 +157,6 @@ impl QueryTroubles {
                 return why;
             }
         }
-        std::future::pending().await // Nobody asks any more.
+        std::future::pending().await // No task asks any more.
     }
 }

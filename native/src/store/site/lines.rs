@@ -30,7 +30,7 @@ pub struct SiteStanding {
     pub ours: u16,
     /// Parts that others lead.
     pub others: u16,
-    /// Parts that nobody leads: they change hands.
+    /// Partitions that no member leads: they change hands.
     pub nobodys: u16,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Lines {
     leaders: Vec<Leader>,
     /// What the node hears next.
     next: Option<Input>,
-    /// Looks at the board as soon as it is asked for news.
+    /// Looks at the membership table as soon as it is asked for news.
     divider: Option<Divider>,
 }
 
@@ -76,7 +76,7 @@ impl Lines {
             places: BTreeMap::new(),
             pending: BTreeMap::new(),
             hushed: BTreeSet::new(),
-            leaders: Partition::all().map(|_| Leader::Nobody).collect(),
+            leaders: Partition::all().map(|_| Leader::Vacant).collect(),
             next: None,
             divider: None,
         })
@@ -100,7 +100,7 @@ impl Lines {
             *match leader {
                 Leader::Us => &mut standing.ours,
                 Leader::At(_) => &mut standing.others,
-                Leader::Nobody => &mut standing.nobodys,
+                Leader::Vacant => &mut standing.nobodys,
             } += 1;
         }
         standing
@@ -227,7 +227,7 @@ impl Lines {
             PartitionNews::Divide(leaders) => {
                 let known = self.leaders.iter().zip(&leaders).map(|pair| match pair {
                     // The node does not have its places yet.
-                    (Leader::Nobody | Leader::At(_), Leader::Us) => Leader::Nobody,
+                    (Leader::Vacant | Leader::At(_), Leader::Us) => Leader::Vacant,
                     (_, leader) => *leader,
                 });
                 self.leaders = known.collect();

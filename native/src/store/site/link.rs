@@ -18,7 +18,7 @@ const LONGEST_ID: usize = 1_024;
 
 /// Everything a turn changes, in one statement. The first part is the fence: it
 /// finds nothing when another servent has taken the lease, or the tables are not
-/// of our version (CURRENT), and holds back whoever takes it until this
+/// of our version (CURRENT), and holds back a member that takes it until this
 /// statement is done.
 const WRITE: &str = "
     WITH held AS MATERIALIZED (
@@ -53,7 +53,7 @@ pub(super) struct LeaseLink {
 impl Opens for LeaseLink {
     const MODE: Mode = Mode::Led;
 
-    /// For whoever holds the lease; `None` when somebody else holds it.
+    /// For the holder of the lease; `None` when another member holds it.
     async fn open(site: &Database, holder: &[u8; 16]) -> Result<Option<Self>, StoreFailure> {
         let holder = &holder[..];
         let (client, task) = site.connect().await?;
@@ -139,7 +139,7 @@ impl LeaseLink {
 
 impl Drop for LeaseLink {
     fn drop(&mut self) {
-        self.task.abort(); // The socket is closed even if nobody answers there.
+        self.task.abort(); // The socket is closed even if the database does not answer.
     }
 }
 

@@ -21,7 +21,7 @@ impl LogDedup {
         }
     }
 
-    /// Says that it is over, to whoever read that it began.
+    /// Logs that it is over, for a reader who saw that it began.
     pub(super) fn report_available(&mut self, database: &Database) {
         if self.0.take().is_some() {
             tracing::warn!("the database {database} is back");

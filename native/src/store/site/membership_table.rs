@@ -9,8 +9,8 @@ use servent_core::lease::Partition;
 use servent_core::lease::membership::{Board, Hold, LeaseClaim, MemberSeat};
 use servent_core::node::swarm::PartitionedAccount;
 use servent_core::queue::StoredEntry;
-use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Row};
 
 use super::Database;
 use super::lease_loop::{AnnouncedMember, signed, unsigned};
@@ -20,12 +20,12 @@ use crate::error::StoreFailure;
 use crate::store::damage::RowError;
 use crate::store::rows::decode;
 
-/// Whoever was here before at the same address is not any more; nor is who was
-/// last seen long ago.
+/// Removes stale members: an earlier process at the same address, and any last
+/// seen more than a day ago.
 const JOIN: &str = "DELETE FROM servent.member
     WHERE id <> $1 AND serves = $2 OR seen < now() - interval '1 day'";
 
-/// Whoever looks shows that it is there. Who has nothing to hand over and was
+/// A member that looks shows that it is there. One that has nothing to hand over and was
 /// silent for long is left out: a new process would wait for it.
 const LOOK: &str = "WITH there AS (
         INSERT INTO servent.member AS m (id, name, serves, joined, seen)
@@ -36,7 +36,7 @@ const LOOK: &str = "WITH there AS (
     WHERE seen > now() - interval '20 seconds' OR id IN (SELECT holder FROM servent.part)
     UNION ALL SELECT CURRENT, holder, NULL, fence, part FROM servent.part";
 
-/// In order, so that nobody waits for somebody who waits for him.
+/// In order, so that no two members wait for each other.
 const TAKE: &str = "WITH seen AS MATERIALIZED (
         SELECT p.part FROM servent.part AS p
         JOIN unnest($2::smallint[], $3::bigint[], $4::bytea[]) AS c (part, fence, holder)
@@ -53,7 +53,7 @@ const LEAVE: &str = "WITH gone AS (DELETE FROM servent.member WHERE id = $1)
 
 const ROWS: &str = "SELECT kind, value FROM servent.rows WHERE part = ANY ($1)";
 
-/// A member's connection to the board.
+/// A member's connection to the membership table.
 pub(super) struct Desk<'a> {
     pub(super) database: Database,
     pub(super) client: &'a Client,
@@ -70,6 +70,15 @@ impl Desk<'_> {
         told.map(drop).map_err(|why| self.database.unusable(&why))
     }
 
+    async fn query(
+        &self,
+        statement: &str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, StoreFailure> {
+        let rows = self.client.query(statement, parameters).await;
+        rows.map_err(|why| self.database.unusable(&why))
+    }
+
     fn us(&self) -> &[u8] {
         &self.member.holder
     }
@@ -79,14 +88,13 @@ impl Desk<'_> {
         self.tell(JOIN, &[&self.us(), &self.member.serves]).await
     }
 
-    /// Counts our beat up and reads the board.
+    /// Counts our heartbeat up and reads the membership table.
     pub(super) async fn look(&self) -> Result<Board, StoreFailure> {
-        let Self { database, client, member } = self;
+        let Self { database, member, .. } = self;
         let look = LOOK.replace("CURRENT", &schema::current(Mode::Divided));
-        let rows = client.query(&look, &[&self.us(), &member.name, &member.serves]).await;
-        let rows = rows.map_err(|why| database.unusable(&why))?;
+        let rows = self.query(&look, &[&self.us(), &member.name, &member.serves]).await?;
         if rows.first().is_some_and(|row| !row.get::<_, bool>(0)) {
-            return Err(schema::why_lost(&self.database, Mode::Divided).await);
+            return Err(schema::why_lost(database, Mode::Divided).await);
         }
         let mut board = Board::default();
         for row in rows {
@@ -117,33 +125,31 @@ impl Desk<'_> {
         let fences: Vec<i64> = claims.iter().map(|claim| signed(claim.seen.fence)).collect();
         let holders = claims.iter().map(|claim| claim.seen.holder.as_ref().map(|it| &it.0[..]));
         let holders: Vec<Option<&[u8]>> = holders.collect();
-        let taken = self.client.query(&take, &[&self.us(), &parts, &fences, &holders]).await;
-        let taken = taken.map_err(|why| self.database.unusable(&why))?;
+        let taken = self.query(&take, &[&self.us(), &parts, &fences, &holders]).await?;
         Ok(taken.iter().map(|row| (part_of(row.get(0)), row.get(1))).collect())
     }
 
-    /// Gives parts back.
+    /// Gives partitions back.
     pub(super) async fn free(&self, parts: &BTreeSet<Partition>) -> Result<(), StoreFailure> {
         let parts: Vec<i16> = parts.iter().copied().map(number_of).collect();
         self.tell(FREE, &[&self.us(), &parts]).await
     }
 
-    /// Gives everything back and leaves the board.
+    /// Gives everything back and leaves the membership table.
     pub(super) async fn leave(&self) -> Result<(), StoreFailure> {
         self.tell(LEAVE, &[&self.us()]).await
     }
 
-    /// What there is of these parts: places and slots in order of arrival, and the
+    /// What there is of these partitions: places and slots in order of arrival, and the
     /// ledgers of swarms.
     pub(super) async fn rows(
         &self,
         parts: &[Partition],
     ) -> Result<(Vec<StoredEntry>, Vec<PartitionedAccount>), StoreFailure> {
         let parts: Vec<i16> = parts.iter().copied().map(number_of).collect();
-        let found = self.client.query(ROWS, &[&parts]).await;
         let (mut queue, mut accounts) = (Vec::new(), Vec::new());
         let alien = |why: RowError| self.database.alien(&why.to_string());
-        for row in found.map_err(|why| self.database.unusable(&why))? {
+        for row in self.query(ROWS, &[&parts]).await? {
             match row.get::<_, i16>(0) {
                 kind if kind == RowKind::Queue as i16 => {
                     queue.push(decode::<StoredEntry>(row.get(1)).map_err(alien)?);
@@ -159,7 +165,7 @@ impl Desk<'_> {
     }
 }
 
-/// A part as core counts them.
+/// A partition as core counts them.
 pub(super) fn part_of(number: i16) -> Partition {
     Partition(u16::try_from(number).unwrap_or(u16::MAX))
 }

@@ -53,7 +53,7 @@ use crate::error::StoreFailure;
 #[derive(Debug)]
 pub(crate) struct SiteStore {
     database: Database,
-    /// Draws nobody else has drawn: who holds the lease.
+    /// A number that no other process has drawn: the holder of the lease.
     holder: [u8; 16],
     reach: Reach<LeaseLink>,
     pending: Pending,
@@ -174,7 +174,7 @@ async fn prepare(database: &Database, mode: Mode, purpose: Purpose) -> Result<()
     prepared
 }
 
-/// Draws what nobody else has drawn: the name of this process in the site.
+/// Draws what no other process has drawn: the name of this process in the site.
 fn draw(database: &Database) -> Result<[u8; 16], StoreFailure> {
     dice::draw().map_err(|_| database.unavailable("the system gives no random numbers"))
 }

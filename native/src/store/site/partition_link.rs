@@ -16,7 +16,7 @@ use crate::error::StoreFailure;
 /// Everything a turn changes, in one statement, all of it or nothing. The first
 /// part is the fences: it finds fewer than it should when another member has
 /// taken one of the parts, or the tables are not of our version and mode
-/// (CURRENT), and holds back whoever takes one until this statement is done.
+/// (CURRENT), and holds back a member that takes one until this statement is done.
 const WRITE: &str = "
     WITH held AS MATERIALIZED (
         SELECT p.part FROM servent.part AS p
@@ -131,6 +131,6 @@ impl PartLink {
 
 impl Drop for PartLink {
     fn drop(&mut self) {
-        self.task.abort(); // The socket is closed even if nobody answers there.
+        self.task.abort(); // The socket is closed even if the database does not answer.
     }
 }

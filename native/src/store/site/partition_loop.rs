@@ -35,7 +35,7 @@ pub(super) enum PartitionNews {
     Away(Arc<StoreFailure>),
 }
 
-/// Looks at the board in a task of its own.
+/// Looks at the membership table in a task of its own.
 #[derive(Debug)]
 pub(super) struct Divider {
     news: mpsc::Receiver<PartitionNews>,
@@ -81,7 +81,7 @@ impl Divider {
 
     /// What was promised for these parts is saved, and nothing more is.
     pub(super) fn quiet(&self, parts: BTreeSet<Partition>) {
-        let _ = self.quiet.try_send(parts); // Whoever ends gives everything back.
+        let _ = self.quiet.try_send(parts); // A member that ends gives everything back.
     }
 
     /// Says nothing any more, as if the process were stopped.
@@ -144,11 +144,11 @@ impl PartitionLoop {
     async fn leave(&mut self) {
         let mut fx = FxOf::<Division>::new();
         self.division.handle(self.clock.now(), Input::Stop, &mut fx);
-        let _ = self.obey(fx).await; // Whoever goes need not know who comes.
+        let _ = self.obey(fx).await; // A member that leaves need not know its successor.
     }
 
     async fn report(&self, news: PartitionNews) {
-        let _ = self.tell.send(news).await; // Nobody hears it who has ended.
+        let _ = self.tell.send(news).await; // A driver that has ended does not hear it.
     }
 
     /// Reads what the database remembers of new parts, all at once, so that their
@@ -159,7 +159,7 @@ impl PartitionLoop {
         }
         let parts: Vec<Partition> = self.to_lead.keys().copied().collect();
         let read = async { self.desk().await?.rows(&parts).await };
-        // A long line takes longer than a beat may.
+        // A long line takes longer than a heartbeat may.
         let read = tokio::time::timeout(2 * PATIENCE, read).await;
         if let Some((queue, accounts)) = self.asker.receive(read)? {
             let numbers = std::mem::take(&mut self.to_lead);
@@ -168,7 +168,7 @@ impl PartitionLoop {
         Ok(())
     }
 
-    /// The board, over the connection for questions.
+    /// The membership table, over the connection for questions.
     async fn desk(&mut self) -> Result<Desk<'_>, StoreFailure> {
         let database = self.asker.database.clone();
         let desk = Desk { database, client: self.asker.client().await?, member: &self.member };

@@ -15,9 +15,9 @@ use crate::store::rows::decode;
 /// The version of tables and rows this program writes.
 const SCHEMA: u32 = 3;
 /// Of all who could make or migrate the tables, one does: the key of the lock
-/// they take. Any number will do that nobody else uses.
+/// they take. Any number will do that no other program uses.
 const LOCK: i64 = 0x5e_57e4_7000;
-/// Who has said nothing for so long is not in the site any more, and keeps nobody
+/// A member that has been silent for so long is not in the site any more, and keeps no member
 /// from choosing its mode.
 const GONE: Duration = Duration::from_secs(10);
 
@@ -67,12 +67,12 @@ const STEPS: [&str; SCHEMA as usize] = [
 ];
 
 /// How the servents of a site go about it. All of them do the same: it is
-/// written in the database, and only who finds nobody there changes it.
+/// written in the database, and only a member that finds no other there changes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     /// One leads, the others stand by.
     Led,
-    /// Everybody serves, each a part of the files.
+    /// All members serve, each a partition of the files.
     Divided,
 }
 
@@ -86,10 +86,10 @@ impl Mode {
 }
 
 /// What the servents of a site are there for. A database has one such site: where
-/// some serve files and others swarms, whoever asks is sent in a circle.
+/// some serve files and others swarms, a client is sent in a circle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Files, with a line for whoever wants one.
+    /// Files, with a queue for their clients.
     Files,
     /// Swarms, as their coordinators.
     Swarms,
@@ -116,11 +116,11 @@ pub(super) fn current(mode: Mode) -> String {
 }
 
 /// Makes the tables where there are none, migrates older ones, and sets the mode
-/// of the site. Whoever comes first says what it is there for.
+/// of the site. The first member decides what it is there for.
 ///
 /// # Errors
-/// Tables of somebody else, or of a newer program, or a site that is there for
-/// something else, or in the other mode while somebody is in it: those are not
+/// Tables of another program, or of a newer program, or a site that is there for
+/// something else, or in the other mode while a member is in it: those are not
 /// touched.
 pub(super) async fn prepare(
     client: &mut Client,
@@ -158,7 +158,7 @@ pub(super) async fn prepare(
 /// The version of the tables, which must be there and known.
 ///
 /// # Errors
-/// There are none, or they are somebody else's, or a newer program's.
+/// There are none, or they are another program's, or a newer program's.
 pub(super) async fn known(txn: &Transaction<'_>, site: &Database) -> Result<u32, StoreFailure> {
     match version(txn, site).await? {
         0 => Err(StoreFailure::NoSite { at: site.to_string() }),
@@ -194,8 +194,8 @@ pub(super) async fn purpose_of(
     Ok([Purpose::Files, Purpose::Swarms].into_iter().find(|purpose| purpose.word() == word))
 }
 
-/// Sets the mode of a site that nobody is in. Whoever was in it and only sleeps
-/// finds nothing of his own when he wakes up: every number has counted up.
+/// Sets the mode of a site without members. A member that was in it and only sleeps
+/// finds nothing of its own when it wakes up: every number has counted up.
 async fn turn_to(mode: Mode, txn: &Transaction<'_>, site: &Database) -> Result<(), StoreFailure> {
     let failed = |why| site.unusable(&why);
     let there = format!(

@@ -1,4 +1,4 @@
-//! What everybody may see of a site who may use its database.
+//! What every user of the database may see of its site.
 
 use serde::Serialize;
 use servent_core::lease::Config;
@@ -18,11 +18,11 @@ pub struct SiteStatus {
     pub serves: Option<&'static str>,
     /// How often the lease was taken, or all parts together.
     pub fence: i64,
-    /// Somebody leads; of a divided site, somebody leads every part.
+    /// A member leads; of a divided site, every partition has a leader.
     pub led: bool,
     /// It is divided among its servents; otherwise one leads.
     pub divided: bool,
-    /// Parts of a divided site that nobody leads: they change hands.
+    /// Partitions of a divided site without a leader: they change hands.
     pub nobodys: i64,
     /// Places and slots of the upload queue.
     pub places: i64,

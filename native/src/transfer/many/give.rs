@@ -174,7 +174,7 @@ impl Giver {
             ManyError::OneCode if self.door.code().is_some() => {
                 "it wants the code that it shows: receive without --open"
             }
-            ManyError::OneCode => "it gives to whoever comes: receive with --open",
+            ManyError::OneCode => "it gives to every receiver: receive with --open",
             ManyError::Guesses => "there were too many wrong codes; try again in a minute",
             ManyError::Enough(_) => "as many as it is for are there already",
             _ => return None,
@@ -257,7 +257,7 @@ impl Giver {
     }
 }
 
-/// Tells whoever comes why it gets nothing; senders understand it too.
+/// Tells a receiver why it gets nothing; senders understand it too.
 async fn stop(talk: &Talk, why: &str) {
     if talk.put(&TransferMessage::Failed { why: why.to_owned() }).await.is_ok() {
         let _ = talk.connection.close().await; // It may be gone already.

@@ -24,10 +24,10 @@ use crate::unicast::Lost;
 #[non_exhaustive]
 pub enum ManyError {
     /// Nothing came back.
-    #[error("nobody answers")]
-    Nobody,
+    #[error("no sender answers")]
+    Unanswered,
     /// The other system says that nothing listens on that port.
-    #[error("nobody listens there")]
+    #[error("no program listens there")]
     Closed,
     /// The connection was lost.
     #[error("the other side is gone: {0}")]
@@ -65,7 +65,7 @@ impl ManyError {
             Silence::Foreign => Self::Foreign,
             Silence::WrongCode => Self::WrongCode,
             Silence::Gone(Lost::Refused) => Self::Closed,
-            Silence::Gone(_) if talk.connection.progress().acknowledged == 0 => Self::Nobody,
+            Silence::Gone(_) if talk.connection.progress().acknowledged == 0 => Self::Unanswered,
             Silence::Gone(why) => Self::Gone(why),
         }
     }

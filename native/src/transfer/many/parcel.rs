@@ -1,5 +1,5 @@
 //! The one encrypted file that a swarm carries for `send --to`: everything that
-//! is offered, one file after another. Whoever passes its pieces on cannot read
+//! is offered, one file after another. A peer that passes its pieces on cannot read
 //! them without the key, which only those get who know the code.
 //!
 //! It begins with the BLAKE3 digest of each file. Key and name follow from the
@@ -95,7 +95,7 @@ impl Parcel {
         Ok(())
     }
 
-    /// Its name in the swarm, which nobody can guess.
+    /// Its name in the swarm, which cannot be guessed.
     pub(super) fn name(&self) -> String {
         self.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }

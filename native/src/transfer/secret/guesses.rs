@@ -29,13 +29,13 @@ pub struct SecretDoor {
 pub(in crate::transfer) struct GuessesExhausted;
 
 impl SecretDoor {
-    /// Admits whoever knows the code.
+    /// Admits peers that know the code.
     #[must_use]
     pub fn locked(code: TransferCode) -> Self {
         Self { code: Some(code), ..Self::open() }
     }
 
-    /// Admits everybody.
+    /// Admits every peer.
     #[must_use]
     pub fn open() -> Self {
         Self { code: None, clock: Clock::new(), guesses: Mutex::default() }

@@ -1,4 +1,4 @@
-//! A shared code, and the encryption derived from it: whoever does not know the
+//! A shared code, and the encryption derived from it: a peer that does not know the
 //! code learns nothing and cannot change anything unnoticed.
 
 mod code;

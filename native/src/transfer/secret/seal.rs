@@ -1,6 +1,6 @@
 //! Deriving two keys from a code, and encrypting messages with them.
 //!
-//! SPAKE2 turns a code that both sides know into a key that nobody else knows,
+//! SPAKE2 turns a code that both sides know into a key that no other host knows,
 //! and allows an attacker one guess per meeting (key exchange). HKDF derives a
 //! key for each direction. Messages arrive in order and exactly once, so their
 //! number is the nonce: it is never sent, and never used twice, because each

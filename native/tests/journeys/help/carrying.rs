@@ -39,7 +39,7 @@ fn recorded(stage: &mut Stage) {
 fn receives(stage: &mut Stage, line: &str) -> (Terminal, Running, String) {
     let line = stage.says(line);
     let (mut terminal, receiver) = stage.there.sits(&format!("exec {line}"));
-    let code = code_in(&terminal.shows("tell it"));
+    let code = code_in(&terminal.shows("give it"));
     (terminal, receiver, code)
 }
 
@@ -124,7 +124,7 @@ fn piped(stage: &mut Stage) {
     std::fs::remove_dir_all(stage.there.file("docs")).unwrap();
     let line = stage.says("tar c docs | servent send 10.0.0.7:7000");
     let (mut theirs, receiver) = stage.there.sits("servent receive --listen :7000 | tar x");
-    let sender = sends(&stage.here, &line, &code_in(&theirs.shows("tell it")));
+    let sender = sends(&stage.here, &line, &code_in(&theirs.shows("give it")));
     theirs.shows("[y/N]");
     theirs.types("y\n");
     assert_eq!((sender.end().code(), receiver.end().code()), (Some(0), Some(0)));
@@ -132,7 +132,7 @@ fn piped(stage: &mut Stage) {
 
     let line = stage.says("servent receive --listen 127.0.0.1:7000 | tar x");
     let (mut theirs, receiver) = stage.there.sits(&line);
-    let code = code_in(&theirs.shows("tell it"));
+    let code = code_in(&theirs.shows("give it"));
     let sender = sends(&stage.there, "tar c photos | servent send 127.0.0.1:7000", &code);
     theirs.shows("[y/N]");
     theirs.types("y\n");
@@ -145,7 +145,7 @@ fn several(world: &World, stage: &mut Stage) {
         stage.says("servent receive --from 10.0.0.7 -o inbox/"),
     );
     let (mut theirs, sender) = stage.there.sits(&line);
-    let code = code_in(&theirs.shows("tell it"));
+    let code = code_in(&theirs.shows("give it"));
     let all = ["here", "second", "third"].map(|name| world.machine(name, stage.here.pid));
     let receiving = all.each_ref().map(|one| {
         let (mut terminal, running) = one.sits(&each);

@@ -12,6 +12,7 @@ fn examples_of_finding_and_downloading() {
     let mut stage = Stage::new(&world, &GETTING);
     let song = stage.there.has("Music/song.flac", 300_000);
     stage.there.has("Music/gnutella protocol.ogg", 20_000);
+    stage.there.has("Music/waltz.ogg", 5_000);
     stage.there.has("Songs/song.flac", 300_000);
     stage.there.has("Private/diary.txt", 1_000);
     for name in ["Films/film.mkv", "pub/image.iso", "b.iso", "c.iso", "d.iso", "e.iso"] {
@@ -84,6 +85,12 @@ fn got(stage: &mut Stage, song: &[u8]) {
         assert_same(&file, song);
         std::fs::remove_file(file).unwrap();
     }
+    let hits = stage.here.does("servent search --browse 10.0.0.7:6346");
+    let third = hits.lines().nth(2).unwrap();
+    let names = ["gnutella protocol.ogg", "song.flac", "waltz.ogg"];
+    let name = names.into_iter().find(|name| third.contains(&format!("/{name}  "))).unwrap();
+    stage.does("servent get 3");
+    std::fs::remove_file(stage.here.file(name)).unwrap();
     stage.does("servent get http://10.0.0.7:6346/Music/song.flac -o - | mpv -");
     assert_same(&stage.here.file("played"), song);
     stage.does("servent get http://10.0.0.7:6346/Music/song.flac http://10.0.0.9:6346/Films/film.mkv -o music/");

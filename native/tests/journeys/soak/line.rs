@@ -1,5 +1,5 @@
 //! A server with a line before it, killed while others are told their places:
-//! whoever was told one has it afterwards, and every tape verifies.
+//! whoever was told one has it afterwards, and every recording verifies.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};

@@ -1,6 +1,6 @@
 //! Real processes under churn, floods, full disks and clocks that jump, with
 //! `kill -9` at drawn instants; judged from outside alone: bytes, places that
-//! were told, tapes, memory and descriptors. A few seconds here;
+//! were told, recordings, memory and descriptors. A few seconds here;
 //! `cargo xtask soak` lets it go on for minutes or a night.
 #![expect(clippy::disallowed_methods, reason = "it goes on for a time, and measures one")]
 

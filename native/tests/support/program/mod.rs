@@ -117,6 +117,16 @@ impl Place {
     }
 }
 
+/// A receiver into the folder `in`, which it makes, and where it listens.
+pub(crate) fn receiving(place: &Place, extra: &[&str]) -> (Running, String) {
+    let mut arguments =
+        vec!["receive", "--listen", "127.0.0.1:0", "-o", "in/", "--json", "--open", "--yes"];
+    arguments.extend(extra);
+    let mut running = Running::start(place.servent(&arguments));
+    let at = running.event("listening")["address"].as_str().unwrap().to_owned();
+    (running, at)
+}
+
 /// The pin of a certificate, as the program prints it.
 pub(crate) fn pin_of(certificate: &Path) -> String {
     let text = std::fs::read_to_string(certificate).unwrap();

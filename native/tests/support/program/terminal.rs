@@ -3,12 +3,14 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
-use std::process::{Command, Stdio};
+use std::num::NonZeroU16;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 
-use super::{PATIENCE, Running};
+use super::{PATIENCE, Running, ended};
 
 /// Ctrl-C.
 pub(crate) const INTERRUPT: &str = "\u{3}";
@@ -25,6 +27,29 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Starts a program at a new terminal. Its standard output is a pipe.
     pub(crate) fn start(command: &Command) -> (Self, Running) {
+        let (terminal, child) = Self::spawn(command, false);
+        (terminal, Running::from_child(child))
+    }
+
+    /// Runs a program to its end at a terminal of so many rows and columns, which has
+    /// its standard output too; returns the lines that are on the screen then.
+    pub(crate) fn run(command: &Command, (rows, columns): (u16, u16)) -> (Vec<String>, ExitStatus) {
+        let (mut terminal, mut child) = Self::spawn(command, true);
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&terminal.keyboard, size).unwrap();
+        terminal.types("\n"); // Its size is known: it may begin.
+        let status = ended(&mut child);
+        let some = |n| NonZeroU16::new(n).unwrap();
+        let mut screen = vt100::Parser::new(some(rows), some(columns), 0);
+        // The reader ends with the last program that has the terminal open.
+        while let Ok(more) = terminal.screen.recv_timeout(PATIENCE) {
+            screen.process(more.as_bytes());
+        }
+        let lines = screen.screen().rows(0, columns).map(|line| line.trim_end().to_owned());
+        (lines.filter(|line| !line.is_empty()).collect(), status)
+    }
+
+    fn spawn(command: &Command, whole: bool) -> (Self, Child) {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC);
         let master = master.unwrap();
         grantpt(&master).unwrap();
@@ -32,12 +57,17 @@ impl Terminal {
         let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
         let open = || OpenOptions::new().read(true).write(true).open(&name).unwrap();
         let mut at = Command::new("setsid");
-        at.arg("--ctty").arg(command.get_program()).args(command.get_args());
+        at.arg("--ctty");
+        if whole {
+            at.args(["sh", "-c", "read begin && exec \"$0\" \"$@\""]);
+        }
+        at.arg(command.get_program()).args(command.get_args());
         at.env_clear()
             .env("TERM", "xterm")
             .envs(command.get_envs().filter_map(|(key, value)| Some((key, value?))));
         at.current_dir(command.get_current_dir().unwrap());
-        let child = at.stdin(open()).stderr(open()).stdout(Stdio::piped()).spawn().unwrap();
+        let out = if whole { Stdio::from(open()) } else { Stdio::piped() };
+        let child = at.stdin(open()).stderr(open()).stdout(out).spawn().unwrap();
         let keyboard = File::from(master);
         let mut glass = keyboard.try_clone().unwrap();
         let (send, screen) = channel();
@@ -50,7 +80,7 @@ impl Terminal {
                 }
             }
         });
-        (Self { keyboard, screen, shown: String::new() }, Running::from_child(child))
+        (Self { keyboard, screen, shown: String::new() }, child)
     }
 
     /// Waits until this is on the screen, and takes what is there up to its end.

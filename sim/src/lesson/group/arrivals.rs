@@ -18,7 +18,7 @@ use crate::queue::{ClientGroup, QueueVariant, Scenario, ScenarioServer};
 /// Bytes per second of every upload in that world; the size of a file is what makes
 /// its upload last as long as it did.
 const RATE: u64 = 100_000;
-/// The shortest upload, and the one of somebody who never came to it.
+/// The shortest upload, and the one of a client that never came to it.
 const SHORTEST: Duration = Duration::from_millis(500);
 const UNKNOWN: Duration = Duration::from_secs(5);
 /// The world goes on for so long after the last upload could have ended.
@@ -26,7 +26,7 @@ const AFTER: Duration = Duration::from_secs(300);
 /// More than a class; further ones are left out.
 const MOST: usize = 200;
 
-/// Somebody who came to the line.
+/// A client that came to the line.
 struct Came {
     at: Instant,
     began: Option<Instant>,
@@ -35,7 +35,7 @@ struct Came {
 
 /// Who came to the line of the room's servent, and when, as a scenario: once as those
 /// who wait are told their position, and once as they are told what was measured.
-/// `None` when nobody came to a line.
+/// `None` when no client came to a line.
 #[must_use]
 pub fn arrivals(recording: &[u8], since: Instant) -> Option<Scenario> {
     let mut players = Players::default();

@@ -33,8 +33,8 @@ pub const NAMES: [&str; 9] = [
     "without",
 ];
 
-/// What happened. A fact is absent when nothing of its kind happened: where nobody
-/// searched nobody has not heard it.
+/// What happened. A fact is absent when nothing of its kind happened: where no node
+/// searched, none has missed a search.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Facts(BTreeMap<&'static str, f64>);
@@ -46,7 +46,7 @@ impl FromIterator<(&'static str, f64)> for Facts {
 }
 
 impl Facts {
-    /// Of all tapes in a file, from an instant on.
+    /// Of all recordings in a file, from an instant on.
     #[must_use]
     pub fn from_recording(recording: &[u8], since: Instant) -> Self {
         let mut players = Players::default();
@@ -105,7 +105,7 @@ impl Facts {
         self.set("idle", host.line.idle as f64 / 1e6);
     }
 
-    /// Who has what was wanted, and from whom.
+    /// The nodes that have what was wanted, and their sources.
     fn film(&mut self, nodes: &[ServentFacts]) {
         let wants = || nodes.iter().filter(|node| node.is_page && node.wanted);
         let asked = wants().count();
@@ -229,7 +229,7 @@ impl ServentFacts {
     }
 }
 
-/// Where pages are called: addresses that nobody on earth has.
+/// Where pages are called: addresses that no host on earth has.
 fn is_page(ip: IpAddr) -> bool {
     matches!(ip, IpAddr::V4(ip) if matches!(ip.octets()[0], 240..=254))
 }
@@ -239,11 +239,11 @@ fn is_page(ip: IpAddr) -> bool {
 struct PeopleLine {
     /// Who waits, by arrival.
     waiting: BTreeMap<u64, Guid>,
-    /// Slots are free since then, while somebody waits.
+    /// Slots are free since then, while a client waits.
     free: Option<Instant>,
     started: u32,
     overtaken: u32,
-    /// The longest time for which a slot was free while somebody waited, in microseconds.
+    /// The longest time for which a slot was free while a client waited, in microseconds.
     idle: u64,
 }
 

@@ -36,7 +36,7 @@ pub struct GroupLesson {
     pub title: String,
     /// What it is about, in a sentence that gives nothing away.
     pub text: String,
-    /// What whoever runs the room prepares.
+    /// What the host of the room prepares.
     pub needs: String,
     /// What one knows at its end, by its name.
     pub concept: String,
@@ -73,7 +73,7 @@ pub struct GroupStep {
 pub enum GroupKind {
     /// The scene.
     Say,
-    /// What will happen? Everybody commits, alone.
+    /// What will happen? Every student commits, alone.
     Predict,
     /// With each other.
     Discuss,

@@ -95,10 +95,10 @@ fn a_slot_is_idle_from_the_end_of_a_download_until_the_next_one_asks() {
     for variant in &scenario.variants {
         assert!(scenario.variant(&variant.name).is_some());
     }
-    assert!(arrivals(&tape, Instant::from_secs(5_000)).is_none(), "nobody came so late");
+    assert!(arrivals(&tape, Instant::from_secs(5_000)).is_none(), "no client came so late");
     let facts = Facts::from_recording(&tape, Instant::ZERO);
     assert_eq!(facts.get("servents"), Some(1.0));
-    assert_eq!(facts.get("unheard"), None, "nobody searched");
+    assert_eq!(facts.get("unheard"), None, "no node searched");
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub(super) struct RecordedPosition {
     pub(super) awaited: Option<Instant>,
     /// A slot reserved for it for long enough went to another one in the queue.
     passed: bool,
-    /// It retried in time after it had been passed over.
+    /// It retried in time after it had been skipped.
     proven: bool,
 }
 
@@ -135,8 +135,8 @@ impl RecordedLine {
         }
     }
 
-    /// The store of its site is away or back. Nobody is blamed for what they
-    /// could not do meanwhile: everybody has the full remanence to come back,
+    /// The store of its site is away or back. No client is late for what it
+    /// could not do meanwhile: every client has the full remanence to come back,
     /// and no connection is expected.
     fn store(&mut self, away: bool) {
         self.away = away;
@@ -487,7 +487,7 @@ impl RecordedLine {
         self.places.range(..arrival).map(|(_, p)| p).filter(present).count() as u32
     }
 
-    /// How many earlier arrivals may be passed over because their address has
+    /// How many earlier arrivals may be skipped because their address has
     /// its share.
     fn patient_before(&self, arrival: Option<u64>) -> u32 {
         let earlier = self.places.range(..arrival.unwrap_or(u64::MAX));
@@ -549,8 +549,8 @@ impl RecordedLine {
     }
 
     /// A queued request is served ahead of earlier ones: returns how many of
-    /// them it may pass over. A new request may pass over none, and nobody may
-    /// pass over those that were passed over before and have retried in time
+    /// them it may skip. A new request may skip none, and none may
+    /// skip those that were skipped before and have retried in time
     /// since.
     fn pass(&mut self, now: Instant, arrival: Option<u64>) -> u32 {
         let Some(arrival) = arrival else { return 0 };

@@ -7,18 +7,14 @@ use core::net::IpAddr;
 
 use super::super::host::Plan;
 use super::super::scenario::Scenario;
-use super::site::CheckedMember;
+use super::site::{CheckedMember, report_leaderless};
 use crate::check::RecordViolations;
 use servent_core::id::Guid;
 use servent_core::lease::{PARTS, Partition};
 use servent_core::node::WorldEvent;
 use servent_core::queue::{Dialect, Event as Queue};
-use servent_core::time::{Duration, Instant};
+use servent_core::time::Instant;
 use servent_core::trace::{Event, NodeId, Record};
-
-/// The longest a part may be without one that leads and can, when the store is
-/// there and somebody could.
-const LEADERLESS: Duration = Duration::from_secs(10);
 
 /// A place as the records of the member that leads its part know it.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +25,13 @@ struct PartitionedPosition {
     since: u64,
     saved: bool,
     told: bool,
+}
+
+impl PartitionedPosition {
+    /// A place that is not saved yet, and that no client has heard of.
+    const fn new(part: Partition, at: NodeId, since: u64) -> Self {
+        Self { part, at, since, saved: false, told: false }
+    }
 }
 
 /// A place whose slot was given back.
@@ -48,7 +51,7 @@ pub(super) struct Division {
     /// The parts that each of them says it leads.
     parts: Vec<u64>,
     store_away: bool,
-    /// Since when nobody leads a part although somebody could and nothing goes
+    /// Since when no member leads a partition although one could and nothing goes
     /// wrong.
     without: BTreeMap<Partition, Instant>,
     /// Which part a client's file belongs to.
@@ -116,13 +119,8 @@ impl Division {
 
     fn check_gaps(&mut self, now: Instant, found: &mut RecordViolations<'_>) {
         let Some(since) = self.without.values().min().copied() else { return };
-        if now.since(since) > LEADERLESS {
+        if report_leaderless(since, now, found) {
             self.without.clear();
-            found.broken(
-                "leaderless",
-                "check.leaderless",
-                &[("since", &format_args!("{since:?}"))],
-            );
         }
     }
 
@@ -139,15 +137,11 @@ impl Division {
         let mut fault = true;
         match event {
             W::Crashed | W::Replaced => {
-                *one = CheckedMember { apart: one.apart, ..CheckedMember::default() };
+                one.apply(&W::Crashed);
                 self.parts[node.0 as usize] = 0;
                 self.ended(node);
                 fault = matches!(event, W::Crashed);
             }
-            W::StandsBy => one.runs = true,
-            W::Stalled => one.stalled = true,
-            W::Resumed => one.stalled = false,
-            W::Apart { apart } => one.apart = *apart,
             W::Store { away } => self.store_away = *away,
             W::Parts { low, high } => {
                 let parts = u64::from(*low) | (u64::from(*high) << 32);
@@ -158,7 +152,7 @@ impl Division {
                 self.saved(node, *until, found);
                 fault = false;
             }
-            _ => fault = false,
+            event => fault = one.apply(event),
         }
         self.who_leads(record.at, fault);
     }
@@ -244,16 +238,7 @@ impl Division {
                 // In Active Queueing nothing is saved.
                 if *dialect != Dialect::Active {
                     self.decides(seq, node, part, found);
-                    self.stands(
-                        *ticket,
-                        PartitionedPosition {
-                            part,
-                            at: node,
-                            since: seq,
-                            saved: false,
-                            told: false,
-                        },
-                    );
+                    self.stands(*ticket, PartitionedPosition::new(part, node, seq));
                 }
             }
             Queue::Started { ticket, peer, .. } => {
@@ -261,16 +246,7 @@ impl Division {
                 if !self.places.contains_key(ticket)
                     && let Some(part) = self.part_of.get(peer).copied()
                 {
-                    self.stands(
-                        *ticket,
-                        PartitionedPosition {
-                            part,
-                            at: node,
-                            since: seq,
-                            saved: false,
-                            told: false,
-                        },
-                    );
+                    self.stands(*ticket, PartitionedPosition::new(part, node, seq));
                 }
             }
             Queue::Restored { ticket, .. } => {

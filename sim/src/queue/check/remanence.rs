@@ -34,7 +34,7 @@ impl LastReply {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reserves {
     since: BTreeMap<Guid, Instant>,
-    /// Since when somebody who is there waits for a slot.
+    /// Since when a client that is there waits for a slot.
     wanted: Option<Instant>,
 }
 
@@ -55,12 +55,12 @@ impl Reserves {
         self.wanted = self.wanted.map(|_| now);
     }
 
-    /// Whether somebody who is there waits for a slot from now on.
+    /// Whether a client that is there waits for a slot from now on.
     pub(super) fn want(&mut self, now: Instant, is_wanted: bool) {
         self.wanted = is_wanted.then(|| self.wanted.unwrap_or(now));
     }
 
-    /// A reserve that has cost somebody more than a moment.
+    /// A reserve that has cost a client more than a moment.
     pub(super) fn overdue(&self, now: Instant, config: &Config) -> Option<Guid> {
         let wanted = self.wanted.filter(|_| config.policy == QueuePolicy::Adaptive)?;
         let most = moment(config) + TICKS;

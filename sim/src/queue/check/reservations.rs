@@ -1,4 +1,4 @@
-//! The free slots of one server that are reserved, for whom and since when.
+//! The free slots of one server that are reserved, for which client and since when.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

@@ -12,7 +12,7 @@ use servent_core::time::{Duration, Instant};
 use servent_core::trace::{Event, NodeId, Record};
 
 /// The longest a site may be without one that leads and can, when the store is
-/// there and somebody could.
+/// there and a member could.
 const LEADERLESS: Duration = Duration::from_secs(10);
 
 /// What the records say about one member.
@@ -24,7 +24,36 @@ pub(super) struct CheckedMember {
     pub(super) leads: bool,
 }
 
+/// Reports a site, or a part of it, that has been without a leader since then for too
+/// long; true when it has.
+pub(super) fn report_leaderless(
+    since: Instant,
+    now: Instant,
+    found: &mut RecordViolations<'_>,
+) -> bool {
+    let long = now.since(since) > LEADERLESS;
+    if long {
+        found.broken("leaderless", "check.leaderless", &[("since", &format_args!("{since:?}"))]);
+    }
+    long
+}
+
 impl CheckedMember {
+    /// Applies what happens to a member of any site; true when it is a fault, after which
+    /// the clocks start anew.
+    pub(super) fn apply(&mut self, event: &WorldEvent) -> bool {
+        use WorldEvent as W;
+        match event {
+            W::Crashed => *self = Self { apart: self.apart, ..Self::default() },
+            W::StandsBy => self.runs = true,
+            W::Stalled => self.stalled = true,
+            W::Resumed => self.stalled = false,
+            W::Apart { apart } => self.apart = *apart,
+            _ => return false,
+        }
+        true
+    }
+
     /// Nothing keeps it from leading.
     pub(super) const fn is_able(self) -> bool {
         self.runs && !self.stalled && !self.apart
@@ -47,9 +76,9 @@ struct LeaderPosition {
 pub(super) struct Members {
     all: Vec<CheckedMember>,
     store_away: bool,
-    /// Since when nobody leads although somebody could and nothing goes wrong.
+    /// Since when no member leads although one could and nothing goes wrong.
     without: Option<Instant>,
-    /// The highest number with which something was saved, and by whom.
+    /// The highest number with which something was saved, and by which member.
     number: (u64, Option<NodeId>),
     /// Who leads, by the last record that says so.
     leader: Option<NodeId>,
@@ -104,17 +133,12 @@ impl Members {
         self.check_gap(end, found);
     }
 
-    /// Somebody leads within a bound once nothing goes wrong any more.
+    /// A member leads within a bound once nothing goes wrong any more.
     fn check_gap(&mut self, now: Instant, found: &mut RecordViolations<'_>) {
         if let Some(since) = self.without {
             self.longest = self.longest.max(now.since(since));
-            if now.since(since) > LEADERLESS {
+            if report_leaderless(since, now, found) {
                 self.without = None;
-                found.broken(
-                    "leaderless",
-                    "check.leaderless",
-                    &[("since", &format_args!("{since:?}"))],
-                );
             }
         }
     }
@@ -135,12 +159,8 @@ impl Members {
         // A fault starts the clock anew.
         let mut fault = true;
         match event {
-            W::Crashed => *one = CheckedMember { apart: one.apart, ..CheckedMember::default() },
-            W::Restarted | W::StandsBy => one.runs = true,
+            W::Restarted => one.runs = true,
             W::Replaced => (one.runs, one.leads) = (false, false),
-            W::Stalled => one.stalled = true,
-            W::Resumed => one.stalled = false,
-            W::Apart { apart } => one.apart = *apart,
             W::Store { away } => self.store_away = *away,
             W::Leads { fence } => {
                 one.leads = true;
@@ -155,7 +175,7 @@ impl Members {
                 self.saved(node, *fence, *until, found);
                 fault = false;
             }
-            _ => fault = false,
+            event => fault = one.apply(event),
         }
         let led = self.all.iter().any(|one| one.leads && one.is_able());
         let able = self.all.iter().any(|one| one.is_able());
@@ -241,7 +261,7 @@ impl Members {
         }
     }
 
-    /// The new leader has restored everything: whoever was told a place has it.
+    /// The new leader has restored everything: a client with an announced place has it.
     fn restored(&mut self, found: &mut RecordViolations<'_>) {
         let Some((_, restored)) = self.restoring.take() else { return };
         let missing: Vec<Guid> = self

@@ -343,7 +343,7 @@ impl<N: Guest> World<Queue<N>> {
         self.give(member, Input::Site(SiteInput::StoreAway), cause);
     }
 
-    /// Whoever has waited long enough for a promise hears something else.
+    /// A client that has waited long enough for a promise gets another reply.
     fn unsay(&mut self, member: u32, start: u32) {
         let before = self.now() - ANSWER_WITHIN;
         let Some(site) = &mut self.net.site else { return };

@@ -4,7 +4,7 @@
 //! node changes is written to the store over a link, conditional on a fencing
 //! number, and what depends on it is said when the store has it. The store can
 //! be slow, silent or gone, the way to it can be cut, and what is on that way
-//! arrives late. The address of the site belongs to whoever led last; in a divided
+//! arrives late. The address of the site belongs to the last leader; in a divided
 //! site every member runs a node at an address of its own.
 
 mod member;
@@ -169,6 +169,6 @@ pub enum SitePlan {
     Patience(u64),
     /// A member tries to reach the store again.
     Retry(u32, u32),
-    /// Somebody may have waited long enough for what cannot be saved.
+    /// A client may have waited long enough for what cannot be saved.
     Unsay(u32, u32),
 }

@@ -76,7 +76,7 @@ impl<N: Guest> World<Queue<N>> {
         one.divided.division = Some(Division::new(config, us, now));
         let cause = Some(self.note(member, None, Event::World(WorldEvent::StandsBy)));
         self.boot(member, cause);
-        let leaders = (0..PARTS).map(|_| Leader::Nobody).collect();
+        let leaders = (0..PARTS).map(|_| Leader::Vacant).collect();
         self.give(member, Input::Site(SiteInput::Divided { leaders }), cause);
         self.arm_lease(member);
     }

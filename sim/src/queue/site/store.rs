@@ -39,7 +39,7 @@ pub(super) struct SharedStore {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mood {
     There,
-    /// Whoever asks hears at once that it is gone.
+    /// A member that asks hears at once that it is gone.
     Gone,
     /// It answers when it is back.
     Silent,
@@ -95,7 +95,7 @@ pub(super) enum StoreAnswer {
     Nothing,
 }
 
-/// How the board names a process of a member.
+/// How the membership table names a process of a member.
 pub(super) fn process((member, start): (u32, u32)) -> Guid {
     let number = (u128::from(member) << 32) | u128::from(start);
     Guid((number + 1).to_be_bytes())

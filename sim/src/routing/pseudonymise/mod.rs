@@ -2,11 +2,11 @@
 //! words are replaced by pseudonyms, and every node is run again with them.
 //!
 //! What a node decides is a function of what it is given. So only what comes from
-//! outside of all tapes is replaced: configurations, commands, shared files,
+//! outside of all recordings is replaced: configurations, commands, shared files,
 //! addresses. What one node says to another is not replaced but said again, by the
 //! node run again, and heard by the other in the place of what it heard before. So
 //! messages that are packed, and tables of hashed words, are right by themselves.
-//! What was said by somebody who is on no tape could be anything, and is left out.
+//! Messages of a servent without a recording could be anything, and are left out.
 
 mod names;
 mod wires;
@@ -18,8 +18,8 @@ use alloc::vec::Vec;
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::ConnId;
 use servent_core::node::{
-    ConnInput, ConnOutput, Event, InboxEntry, Input, MessageCommand, MessageInput, Node,
-    NodeCommand, Output,
+    ConnInput, ConnOutput, Event, Input, MessageCommand, MessageInput, Node, NodeCommand, Output,
+    UnicastMessage,
 };
 use servent_core::rng::Rng;
 use servent_core::time::Instant;
@@ -32,23 +32,23 @@ use self::wires::{Chunk, Datagrams, Wires};
 use super::observed::ObservedOverlay;
 use super::streams::{StreamEnd, Streams, pairs};
 
-/// A tape under other names.
+/// A recording under other names.
 #[derive(Debug)]
 pub struct PseudonymisedRecording {
     /// The name of its node now.
     pub name: String,
-    /// The tape, framed for a file.
+    /// The recording, framed for a file.
     pub tape: String,
     /// How many steps it has.
     pub steps: usize,
     /// How many of them led to something else than before.
     pub changed: usize,
-    /// Connections of which something was left out: the other end is on no tape, or
+    /// Connections of which something was left out: the other end is on no recording, or
     /// says something else by now.
     pub left_out: usize,
 }
 
-/// Puts the tapes of a recording under other names, drawn from `dice`; one that
+/// Puts the recordings of a recording under other names, drawn from `dice`; one that
 /// cannot be run again is left out.
 #[must_use]
 pub fn pseudonymise(players: &[Player], dice: Rng) -> Vec<PseudonymisedRecording> {
@@ -202,7 +202,7 @@ impl<'a> Troupe<'a> {
             if moved {
                 continue;
             }
-            // What the first of those that wait has heard is said by nobody.
+            // No recorded node sends what the first of those that wait has received.
             let waits = |(k, one): (usize, &Option<Taped<'_>>)| {
                 let one = one.as_ref()?;
                 Some((one.player.given(one.steps)?.0, k))
@@ -262,7 +262,7 @@ impl<'a> Troupe<'a> {
             }
             // What it says on a channel goes out as messages.
             Input::Command(NodeCommand::Messages(MessageCommand::Send { to, messages })) => {
-                let again = |message: &InboxEntry| InboxEntry {
+                let again = |message: &UnicastMessage| UnicastMessage {
                     order: message.order,
                     data: one.wires.message(&message.data),
                 };

@@ -218,7 +218,7 @@ impl Names {
     }
 }
 
-/// Numbers of an address that say of what kind it is: all of one that is nobody's.
+/// Numbers of an address that say of what kind it is: all of one that has no owner.
 const fn kept(ip: Ipv4Addr) -> usize {
     match ip.octets() {
         [0 | 127 | 224.., ..] => 4,

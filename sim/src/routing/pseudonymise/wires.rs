@@ -123,7 +123,7 @@ impl Wires {
                 }
             }
         }
-        // What it says besides is read by nobody on the other tapes.
+        // Nothing else of it is read in the other recordings.
         said.into_keys().for_each(|conn| self.said.entry(conn).or_default().broken = true);
     }
 }

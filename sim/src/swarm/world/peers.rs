@@ -186,7 +186,7 @@ impl SwarmWorld {
                 peer.disk.remove(&piece);
             }
             Output::Done { .. } => self.done(at),
-            // There is one coordinator here, which sends nobody on.
+            // There is one coordinator here, which redirects no client.
             Output::Leave { .. } | Output::Others { .. } => {}
             Output::Info { .. } | Output::Failed { .. } | Output::Withdrawn { .. } => {}
         }

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::node::{
-    self, InboxEntry, Input, MessageCommand, MessageInput, MessageOutput, Node, NodeCommand,
-    Output, RestoredNode,
+    self, Input, MessageCommand, MessageInput, MessageOutput, Node, NodeCommand, Output,
+    RestoredNode, UnicastMessage,
 };
 use servent_core::rng::Rng;
 use servent_core::time::Instant;
@@ -91,7 +91,8 @@ impl End {
     /// The application offers messages until the window is full.
     pub(super) fn offer(&mut self, now: Instant, payload: &Bytes, out: &mut Vec<Leaving>) {
         while !self.blocked && self.ended.is_none() {
-            let message = || InboxEntry { order: DeliveryOrder::InOrder, data: payload.clone() };
+            let message =
+                || UnicastMessage { order: DeliveryOrder::InOrder, data: payload.clone() };
             let messages = (0..OFFER).map(|_| message()).collect();
             let to = address(self.peer);
             let send = MessageCommand::Send { to, messages };

@@ -164,7 +164,7 @@ fn text(headers: &HeaderMap, name: HeaderName) -> &str {
 
 /// What one is told who was put out.
 pub(crate) fn put_out() -> Vec<u8> {
-    refusal("403 Forbidden", "Whoever runs this servent has put you out.\n")
+    refusal("403 Forbidden", "The host of this room has removed you.\n")
 }
 
 /// What one is told who does not know the code of the room.

@@ -1,5 +1,5 @@
 //! Pages cannot listen. Each may hold a line to us, on which it is told that
-//! somebody calls; it answers with a connection of its own, and from then on
+//! a servent calls; it answers with a connection of its own, and from then on
 //! what the two send passes through here. Neither node knows: one has dialed,
 //! the other has accepted.
 //!
@@ -19,9 +19,9 @@ use tokio::sync::{mpsc, oneshot};
 use crate::clock::Clock;
 use crate::dice;
 
-/// The first byte of the addresses at which pages are called: nobody on earth
+/// The first byte of the addresses at which pages are called: no host on earth
 /// has one of those (RFC 1112 §4), so a program that does not know of this finds
-/// nobody there.
+/// no host there.
 const PAGES: std::ops::RangeInclusive<u8> = 240..=254;
 /// The lowest port of such an address, as of all that strangers may dial.
 const PORTS: u16 = 1_024;
@@ -30,7 +30,7 @@ const SECRET: usize = 32;
 /// Calls that may wait to be told on one line.
 const TOLD: usize = 64;
 /// What a line is told last when another one with its secret takes its place:
-/// whoever still reads it is a second tab of the same servent.
+/// a page that still reads it is a second tab of the same servent.
 pub(crate) const MOVED: &str = "MOVED\n";
 
 /// Limits of what passes through us from page to page.
@@ -101,7 +101,7 @@ pub struct Relayed {
 pub(crate) enum RefusedRelay {
     /// The address is no page's.
     NoPage,
-    /// Somebody else has the address.
+    /// Another page has the address.
     Taken,
     /// There are as many as there may be.
     Full,
@@ -207,9 +207,9 @@ impl<S> Relay<S> {
 
     /// Tells the pages of one address a line, or all of them. One that does not
     /// read is not waited for.
-    pub(crate) fn tell(&self, whom: Option<IpAddr>, line: &str) {
+    pub(crate) fn tell(&self, address: Option<IpAddr>, line: &str) {
         let state = self.state();
-        let pages = state.pages.values().filter(|page| whom.is_none_or(|ip| page.owner == ip));
+        let pages = state.pages.values().filter(|page| address.is_none_or(|ip| page.owner == ip));
         for told in pages.filter_map(|page| page.line.as_ref()) {
             let _ = told.try_send(format!("{line}\n"));
         }
@@ -232,7 +232,7 @@ impl<S> Relay<S> {
         Err(why)
     }
 
-    /// A page wants to be called at an address it has drawn. Whoever knows the
+    /// A page wants to be called at an address it has drawn. A client that knows the
     /// secret has it again after a pause, and takes it over from a line that is
     /// dead and does not know yet.
     pub(crate) fn listen(
@@ -285,7 +285,7 @@ impl<S> Relay<S> {
         Ok(HeldLine { relay: Arc::clone(self), at, number, told })
     }
 
-    /// Somebody calls a page; it is told.
+    /// A servent calls a page; it is told.
     pub(crate) fn call(
         self: &Arc<Self>,
         (what, to): (What, SocketAddrV4),
@@ -367,7 +367,7 @@ impl<S> Drop for Calling<S> {
     }
 }
 
-/// Draws a ticket that nobody can guess.
+/// Draws a ticket that cannot be guessed.
 fn ticket() -> Option<String> {
     let bytes = dice::draw::<{ SECRET / 2 }>().ok()?;
     Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
@@ -451,8 +451,8 @@ mod tests {
             "/servent/call",
             "/servent/signal",
             "/servent/signal/10.0.0.1:6346",
-            "/servent/call/10.0.0.1:6346", // An address of somebody.
-            "/servent/call/240.0.0.1:80",  // A port nobody may dial.
+            "/servent/call/10.0.0.1:6346", // An address of another host.
+            "/servent/call/240.0.0.1:80",  // A port that may not be dialled.
             "/servent/call/255.255.255.255:5000",
             "/servent/call/240.0.0.1:5000/x",
             "/servent/take/short",
