@@ -19,6 +19,7 @@ use super::cx::FetchCx;
 use super::download::{Download, State};
 use super::probe::Probe;
 use super::ranges::RangeSet;
+use super::source::Src;
 use super::{Event, FetchFailure, FileVersion, SourceTrouble, keys_where};
 use crate::wire::http::ResponseHead;
 
@@ -147,6 +148,37 @@ impl Download {
         true
     }
 
+    /// True when nothing goes on or will: every source that is left has to be
+    /// compared first, and what is there can be compared with none of them.
+    pub(super) fn is_stuck(&self) -> bool {
+        let waits = |src: &Src| src.idle() && self.is_unproven(src);
+        let mut usable = self.sources.values().filter(|src| src.usable()).peekable();
+        self.state == State::Running
+            && self.due().is_none()
+            && !self.doubt.probe.is_some_and(Probe::waits_for_hash)
+            && !self.checks.hashes()
+            && usable.peek().is_some()
+            && usable.all(|src| waits(src))
+    }
+
+    /// The download starts again with one source; the others stay in reserve.
+    pub(super) fn begin_anew_with_one(&mut self, cx: &mut FetchCx<'_>) {
+        let usable = keys_where(&self.sources, |src| src.usable());
+        let Some((&one, others)) = usable.split_first() else { return };
+        let (fetch, at, dropped) = (self.id, self.sources[&one].at(), self.have.bytes());
+        cx.fx.event(Event::VersionChanged { fetch, at, dropped });
+        for no in others {
+            if let Some(src) = self.sources.get_mut(no) {
+                src.left_out = true;
+                let (at, why) = (src.at(), SourceTrouble::Unlike);
+                cx.fx.event(Event::KeptBack { fetch, at, why });
+            }
+        }
+        self.forget_version(cx);
+        self.save(cx);
+        self.wake(cx);
+    }
+
     /// True when the bytes of a source may be mixed with those already there.
     pub(super) fn goes_with_the_others(&self, no: u32, head: &ResponseHead) -> bool {
         let reply = FileVersion::parse(head);
@@ -156,9 +188,11 @@ impl Download {
         self.sha1.is_some() || agrees || unknown && self.came_alone(no)
     }
 
-    /// True when no other source sends bytes, or sent some of those in this run.
+    /// True when no other source sends bytes, or sent some in this run that are
+    /// still there.
     pub(super) fn came_alone(&self, no: u32) -> bool {
-        self.sources.iter().all(|(&n, src)| n == no || !src.gave && !src.receives())
+        let gone = self.have.is_empty();
+        self.sources.iter().all(|(&n, src)| n == no || !src.receives() && (gone || !src.gave))
     }
 
     /// Keeps a source that may have another file in reserve.

@@ -150,7 +150,11 @@ impl Fetches {
     ) {
         let Self { config, speech, conns, downloads, due, turns, .. } = self;
         let Some(download) = downloads.get_mut(&fetch) else { return };
-        step(download, &mut FetchCx { now, config, speech, conns, fx });
+        let cx = &mut FetchCx { now, config, speech, conns, fx };
+        step(download, cx);
+        if download.is_stuck() {
+            download.begin_anew_with_one(cx);
+        }
         turns.note(fetch, Some(download.state));
         match download.due() {
             Some(at) => due.insert(fetch, at),

@@ -28,6 +28,11 @@ impl Probe {
     pub(super) const fn source(self) -> u32 {
         self.no
     }
+
+    /// True while the host hashes the range.
+    pub(super) const fn waits_for_hash(self) -> bool {
+        matches!(self.stage, ProbeStage::Before | ProbeStage::After(_))
+    }
 }
 
 /// The progress of a probe.

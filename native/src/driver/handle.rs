@@ -212,6 +212,16 @@ impl Handle {
         self.control.send(HandleRequest::Command(command)).await.map_err(|_| RunError::Gone)
     }
 
+    /// Asks the node's task, which replies over the channel in the request.
+    async fn ask<T>(
+        &self,
+        request: impl FnOnce(oneshot::Sender<T>) -> HandleRequest,
+    ) -> Result<T, RunError> {
+        let (reply, replied) = oneshot::channel();
+        self.control.send(request(reply)).await.map_err(|_| RunError::Gone)?;
+        replied.await.map_err(|_| RunError::Gone)
+    }
+
     /// Subscribes to answers from now on.
     #[must_use]
     pub fn answers(&self) -> broadcast::Receiver<NodeAnswer> {
@@ -223,10 +233,7 @@ impl Handle {
     /// # Errors
     /// The servent has ended.
     pub async fn view(&self, from: u32, count: u32) -> Result<NodeView, RunError> {
-        let (reply, view) = oneshot::channel();
-        let ask = HandleRequest::View { from, count, reply };
-        self.control.send(ask).await.map_err(|_| RunError::Gone)?;
-        view.await.map_err(|_| RunError::Gone)
+        self.ask(|reply| HandleRequest::View { from, count, reply }).await
     }
 
     /// Its queue by lanes, with the places inside `windows`.
@@ -234,10 +241,7 @@ impl Handle {
     /// # Errors
     /// The servent has ended.
     pub async fn lanes(&self, windows: Windows) -> Result<QueueByLanes, RunError> {
-        let (reply, lanes) = oneshot::channel();
-        let ask = HandleRequest::QueueByLanes { windows, reply };
-        self.control.send(ask).await.map_err(|_| RunError::Gone)?;
-        lanes.await.map_err(|_| RunError::Gone)
+        self.ask(|reply| HandleRequest::QueueByLanes { windows, reply }).await
     }
 
     /// Its part in the overlay; `None` when it has none.
@@ -245,10 +249,7 @@ impl Handle {
     /// # Errors
     /// The servent has ended.
     pub async fn neighbourhood(&self) -> Result<Option<Neighbourhood>, RunError> {
-        let (reply, view) = oneshot::channel();
-        let ask = HandleRequest::Neighbourhood { reply };
-        self.control.send(ask).await.map_err(|_| RunError::Gone)?;
-        view.await.map_err(|_| RunError::Gone)
+        self.ask(|reply| HandleRequest::Neighbourhood { reply }).await
     }
 
     /// Downloads a file in a swarm, or resumes that download. Progress comes
@@ -257,10 +258,7 @@ impl Handle {
     /// # Errors
     /// The servent has ended.
     pub async fn want(&self, want: Want) -> Result<SwarmFile, RunError> {
-        let (reply, file) = oneshot::channel();
-        let ask = HandleRequest::Want { want, reply };
-        self.control.send(ask).await.map_err(|_| RunError::Gone)?;
-        file.await.map_err(|_| RunError::Gone)
+        self.ask(|reply| HandleRequest::Want { want, reply }).await
     }
 
     /// Its part in swarms, with at most `clients` clients of each file it
@@ -269,10 +267,7 @@ impl Handle {
     /// # Errors
     /// The servent has ended.
     pub async fn swarm(&self, clients: u32) -> Result<SwarmView, RunError> {
-        let (reply, view) = oneshot::channel();
-        let ask = HandleRequest::Swarm { clients, reply };
-        self.control.send(ask).await.map_err(|_| RunError::Gone)?;
-        view.await.map_err(|_| RunError::Gone)
+        self.ask(|reply| HandleRequest::Swarm { clients, reply }).await
     }
 
     /// What its coordinator has done and refused, by reason.
@@ -360,10 +355,7 @@ impl Handle {
     /// # Errors
     /// The file cannot be written, or the servent has ended.
     pub async fn export(&self, to: PathBuf) -> Result<(), RunError> {
-        let (reply, done) = oneshot::channel();
-        let ask = HandleRequest::Export { to, reply };
-        self.control.send(ask).await.map_err(|_| RunError::Gone)?;
-        Ok(done.await.map_err(|_| RunError::Gone)??)
+        Ok(self.ask(|reply| HandleRequest::Export { to, reply }).await??)
     }
 
     /// The folder for downloads.

@@ -1,5 +1,6 @@
 //! Starting a servent: limits, store, library, recording, sockets, node.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
@@ -14,7 +15,7 @@ use tokio::sync::{Semaphore, broadcast, mpsc, watch};
 use super::datagrams::{Datagrams, Messaging, SharedEndpoint};
 use super::folders::{self, OpenedFolders};
 use super::people::Rates;
-use super::turn::Loop;
+use super::turn::{Disk, HostedNode, Loop, Mailboxes, Sockets};
 use super::{Handle, Outside, ServentOptions, Unsaved};
 use crate::access::AccessWatch;
 use crate::clock::Clock;
@@ -89,26 +90,20 @@ impl Driver {
             standing: Mutex::new(standing),
             pages: options.origins.map(|origins| Arc::new(Pages::new(origins, options.relay))),
         });
-        let mut turns = Loop::new(super::turn::LoopParts {
-            clock,
-            node: Node::new(config, seed),
-            messaging,
-            caches,
+        let node = Node::new(config, seed);
+        let outside_too = Arc::clone(&outside);
+        let host = HostedNode { clock, node, messaging, caches, tape, outside: outside_too };
+        let disk = Disk {
             store: folders.store,
             downloads: folders.downloads,
             swarm: folders.swarm,
             inbox: folders.inbox,
-            shared: folders.shared,
-            changes: folders.changes,
-            tape,
-            reports: reports.clone(),
-            reported,
-            controlled,
-            room: Arc::clone(&room),
-            password: options.password,
-            rates,
-            outside: Arc::clone(&outside),
-        });
+            shared: BTreeMap::new(),
+        };
+        let mail = Mailboxes { reports: reports.clone(), reported, controlled };
+        let sockets = Sockets::new(Arc::clone(&room), rates, options.password);
+        let found = (folders.shared, folders.changes);
+        let mut turns = Loop::new(host, (disk, mail, sockets), found);
         let admission = Admission::new(&outside.trust, options.identity, outside.pages.clone());
         accept_all(listeners, &room, &admission, &reports);
         let mut first = vec![Input::Start(folders.restored)];

@@ -2,111 +2,50 @@
 
 mod outputs;
 mod promises;
+mod rooms;
 mod suspended;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use servent_core::engine::{Effect, Engine as _, FxOf};
-use servent_core::id::{ConnId, FileIndex};
+use servent_core::id::ConnId;
 use servent_core::node::{
     ConnInput, ConnOutput, DiskInput, FetchInput, FetchOutput, Input, MessageOutput, Node,
     NodeCommand, NodeOp, Output, StoreError, swarm,
 };
 use servent_core::time::Instant;
 use servent_core::unicast::Endpoint;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::watch;
 
 use self::outputs::TurnOutput;
-use self::promises::PendingPromises;
+use self::rooms::Promises;
+pub(super) use self::rooms::{Disk, HostedNode, Mailboxes, Sockets};
 use self::suspended::Suspended;
-use super::datagrams::{MessageEffect, Messaging};
-use super::downloads::Downloads;
-use super::people::{People, Rates};
-use super::swarm::SwarmFiles;
-use super::{
-    Coordinate, HandleRequest, Neighbourhood, Outside, Password, QueueByLanes, ServentEnd, Want,
-};
-use crate::clock::Clock;
+use super::datagrams::MessageEffect;
+use super::{Coordinate, HandleRequest, Neighbourhood, QueueByLanes, ServentEnd, Want};
 use crate::counters::add;
 use crate::error::{RunError, StoreFailure};
-use crate::inbox::InboxFolder;
-use crate::library::{
-    LibraryFile, LibraryRequest, OutcomeSender, ShareChange as LibraryChange, ShareOutcome,
-};
-use crate::net::caches::Caches;
-use crate::net::{Alarm, Outbox, Rate, Report, Reports};
+use crate::library::{LibraryRequest, ShareChange as LibraryChange};
+use crate::net::{Alarm, Report};
 use crate::store::{Store, StoreChange};
-use crate::tape::RecordingWriter;
 
 /// Reports taken in one turn.
 const TURN: usize = 256;
 /// How often the store is flushed to disk when no reply is waiting for that.
 const FLUSH_EVERY: Duration = Duration::from_secs(5);
 
-/// The parts of a [`Loop`].
-pub(super) struct LoopParts {
-    pub(super) clock: Clock,
-    pub(super) node: Node,
-    pub(super) messaging: Option<Box<Messaging>>,
-    pub(super) caches: Caches,
-    pub(super) store: Option<Store>,
-    pub(super) downloads: Downloads,
-    pub(super) swarm: SwarmFiles,
-    pub(super) inbox: Option<Arc<InboxFolder>>,
-    pub(super) shared: Vec<LibraryChange>,
-    pub(super) changes: Vec<StoreChange>,
-    pub(super) tape: Option<RecordingWriter>,
-    pub(super) reports: Reports,
-    pub(super) reported: mpsc::Receiver<Report>,
-    pub(super) controlled: mpsc::Receiver<HandleRequest>,
-    pub(super) room: Arc<Semaphore>,
-    pub(super) rates: Rates,
-    pub(super) password: Option<Password>,
-    pub(super) outside: Arc<Outside>,
-}
-
 /// The node and everything it acts upon.
 pub(super) struct Loop {
-    clock: Clock,
+    host: HostedNode,
     alarm: Alarm,
-    node: Node,
     fx: FxOf<Node>,
-    /// `None` while its own code runs, and after the endpoint has ended.
-    messaging: Option<Box<Messaging>>,
-    /// Host caches of the overlay, asked when there is no messaging.
-    caches: Caches,
-    /// The node's effects about datagrams, for `messaging`.
+    /// The node's effects about datagrams, for its endpoint.
     pub(super) said: Vec<MessageEffect>,
-    store: Option<Store>,
-    downloads: Downloads,
-    swarm: SwarmFiles,
-    inbox: Option<Arc<InboxFolder>>,
-    shared: BTreeMap<FileIndex, Arc<LibraryFile>>,
-    conns: BTreeMap<ConnId, Arc<Outbox>>,
-    tape: Option<RecordingWriter>,
-    reports: Reports,
-    reported: mpsc::Receiver<Report>,
-    controlled: mpsc::Receiver<HandleRequest>,
-    room: Arc<Semaphore>,
-    people: People,
-    password: Option<Arc<Password>>,
-    down: Option<Rate>,
-    outside: Arc<Outside>,
-    /// To be committed at the end of the turn.
-    changes: Vec<StoreChange>,
-    /// To be carried out after that; true when it follows a change that the
-    /// same input made, and that a database which is away keeps waiting.
-    outputs: Vec<(bool, TurnOutput)>,
-    /// What waits for a database that is away.
-    held: PendingPromises,
-    /// To be answered after that.
-    wished: Vec<(ShareOutcome, OutcomeSender)>,
-    /// Connections whose bytes were passed to the node in this turn.
-    taken: Vec<ConnId>,
-    /// Connections that read nothing more until their credentials are checked.
-    judging: BTreeSet<ConnId>,
+    disk: Disk,
+    mail: Mailboxes,
+    sockets: Sockets,
+    promises: Promises,
     suspended: Suspended,
     stopped: bool,
 }
@@ -130,41 +69,26 @@ enum Woken {
 }
 
 impl Loop {
-    pub(super) fn new(parts: LoopParts) -> Self {
-        let Rates { up, each, down } = parts.rates;
+    /// A loop that has not begun; `shared` and `changes` are what the folders had at
+    /// the start.
+    pub(super) fn new(
+        host: HostedNode,
+        (disk, mail, sockets): (Disk, Mailboxes, Sockets),
+        (shared, changes): (Vec<LibraryChange>, Vec<StoreChange>),
+    ) -> Self {
         let mut turns = Self {
-            clock: parts.clock,
+            host,
             alarm: Alarm::new(),
-            node: parts.node,
             fx: FxOf::<Node>::new(),
-            messaging: parts.messaging,
-            caches: parts.caches,
             said: Vec::new(),
-            store: parts.store,
-            downloads: parts.downloads,
-            swarm: parts.swarm,
-            inbox: parts.inbox,
-            shared: BTreeMap::new(),
-            conns: BTreeMap::new(),
-            tape: parts.tape,
-            reports: parts.reports,
-            reported: parts.reported,
-            controlled: parts.controlled,
-            room: parts.room,
-            people: People::new(up, each),
-            password: parts.password.map(Arc::new),
-            down,
-            outside: parts.outside,
-            changes: parts.changes,
-            outputs: Vec::new(),
-            held: PendingPromises::default(),
-            wished: Vec::new(),
-            taken: Vec::new(),
-            judging: BTreeSet::new(),
+            disk,
+            mail,
+            sockets,
+            promises: Promises { changes, ..Promises::default() },
             suspended: Suspended::default(),
             stopped: false,
         };
-        for change in parts.shared {
+        for change in shared {
             turns.library(change);
         }
         turns
@@ -173,15 +97,15 @@ impl Loop {
     /// Runs until stopped, aborted or unable to go on; `end` receives how.
     pub(super) async fn run(mut self, first: Vec<Input>, end: watch::Sender<ServentEnd>) {
         let how = self.turns(first).await;
-        let how = match (how, self.tape.take()) {
+        let how = match (how, self.host.tape.take()) {
             (Ok(true), Some(tape)) => {
-                let now = self.clock.now();
+                let now = self.host.clock.now();
                 let ended = tokio::task::spawn_blocking(move || tape.end(now)).await;
                 ended.unwrap_or_else(|gone| Err(gone.into())).map_err(RunError::Trace)
             }
             (how, _) => how.map(|_| ()),
         };
-        for outbox in self.conns.values() {
+        for outbox in self.sockets.conns.values() {
             outbox.cut();
         }
         drop(self); // The store is closed before the end is announced.
@@ -191,16 +115,16 @@ impl Loop {
     /// True when it stopped normally.
     async fn turns(&mut self, first: Vec<Input>) -> Result<bool, RunError> {
         let mut batch = Vec::with_capacity(TURN);
-        let now = self.clock.now();
-        first.iter().for_each(|input| self.outside.names.remember(input));
+        let now = self.host.clock.now();
+        first.iter().for_each(|input| self.host.outside.names.remember(input));
         first.into_iter().for_each(|input| self.feed(now, input));
         self.finish_turn(now).await?;
         let mut flush = tokio::time::interval(FLUSH_EVERY);
         while !self.stopped {
             let woken = self.wait(&mut batch, &mut flush).await;
-            let now = self.clock.now();
+            let now = self.host.clock.now();
             // Before what is overdue by now.
-            if let Some(woke) = self.suspended.hear(self.clock.suspended()) {
+            if let Some(woke) = self.suspended.hear(self.host.clock.suspended()) {
                 self.feed(now, Input::Command(woke));
             }
             self.timers(now);
@@ -216,9 +140,9 @@ impl Loop {
                 Woken::Store(news) => self.hear_of_site(now, news?),
                 Woken::Timer | Woken::Datagrams => {}
             }
-            if let Some(mut messaging) = self.messaging.take() {
+            if let Some(mut messaging) = self.host.messaging.take() {
                 messaging.turn(now, self);
-                self.messaging = Some(messaging);
+                self.host.messaging = Some(messaging);
             }
             self.finish_turn(now).await?;
         }
@@ -227,29 +151,29 @@ impl Loop {
     }
 
     async fn wait(&mut self, batch: &mut Vec<Report>, flush: &mut tokio::time::Interval) -> Woken {
-        let now = self.clock.now();
+        let now = self.host.clock.now();
         let wait = |at: Instant| Duration::from_micros(at.since(now).as_micros());
-        let timer = self.node.poll_timeout().map(|(at, _)| at);
-        let after = timer.into_iter().chain(self.held.due()).min().map(wait);
-        let Self { messaging, alarm, controlled, reported, store, .. } = self;
+        let timer = self.host.node.poll_timeout().map(|(at, _)| at);
+        let after = timer.into_iter().chain(self.promises.held.due()).min().map(wait);
+        let Self { host, alarm, disk, mail, .. } = self;
         let news = async {
-            match store {
+            match &mut disk.store {
                 Some(store) => store.news().await,
                 None => std::future::pending().await,
             }
         };
         let datagrams = async {
-            match messaging {
+            match &mut host.messaging {
                 Some(messaging) => messaging.work().await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
             biased; // The timer is set only if nothing else is ready.
-            control = controlled.recv() => Woken::Control(control),
+            control = mail.controlled.recv() => Woken::Control(control),
             _ = flush.tick() => Woken::Flush,
             news = news => Woken::Store(news),
-            _ = reported.recv_many(batch, TURN) => Woken::Reports,
+            _ = mail.reported.recv_many(batch, TURN) => Woken::Reports,
             () = datagrams => Woken::Datagrams,
             () = alarm.ring(after) => Woken::Timer,
         }
@@ -257,8 +181,8 @@ impl Loop {
 
     /// The database is away or back, or others lead other parts of the site.
     fn hear_of_site(&mut self, now: Instant, news: Option<Input>) {
-        if let Some(lines) = self.store.as_mut().and_then(Store::lines) {
-            self.outside.stands(lines.standing());
+        if let Some(lines) = self.disk.store.as_mut().and_then(Store::lines) {
+            self.host.outside.stands(lines.standing());
         }
         if let Some(input) = news {
             self.feed(now, input);
@@ -267,49 +191,49 @@ impl Loop {
 
     /// Runs the timers that are due at `now`.
     fn timers(&mut self, now: Instant) {
-        while self.node.poll_timeout().is_some_and(|(at, _)| at <= now) {
-            if let Some(tape) = &mut self.tape {
+        while self.host.node.poll_timeout().is_some_and(|(at, _)| at <= now) {
+            if let Some(tape) = &mut self.host.tape {
                 tape.timeout(now);
             }
-            self.node.handle_timeout(now, &mut self.fx);
+            self.host.node.handle_timeout(now, &mut self.fx);
             self.gather(now);
         }
     }
 
     /// The state of the datagram protocol.
     pub(super) fn endpoint(&self) -> Option<&Endpoint> {
-        self.node.datagrams()
+        self.host.node.datagrams()
     }
 
     /// Gives the node an input.
     pub(super) fn feed(&mut self, now: Instant, input: Input) {
-        if let Some(tape) = &mut self.tape {
+        if let Some(tape) = &mut self.host.tape {
             tape.input(now, &input);
         }
-        self.node.handle(now, input, &mut self.fx);
+        self.host.node.handle(now, input, &mut self.fx);
         self.gather(now);
     }
 
     /// Sorts the node's effects: changes to save, messages, and outputs to carry
     /// out after that.
     fn gather(&mut self, now: Instant) {
-        add(&self.outside.counters.inputs, 1);
-        if let Some(tape) = &mut self.tape {
+        add(&self.host.outside.counters.inputs, 1);
+        if let Some(tape) = &mut self.host.tape {
             tape.effects(now, self.fx.as_slice());
         }
-        let mut promised = Promised { seen: self.changes.len(), made: false };
+        let mut promised = Promised { seen: self.promises.changes.len(), made: false };
         let mut fx = std::mem::take(&mut self.fx);
         for effect in fx.drain() {
             match effect {
                 Effect::Event(event) => {
-                    self.outside.note(now, &event);
+                    self.host.outside.note(now, &event);
                     self.said.extend(MessageEffect::from_event(event));
                 }
                 Effect::Output(Output::Persist(op)) => {
                     if let NodeOp::Fetch(row) = &op {
-                        self.downloads.learn(row);
+                        self.disk.downloads.learn(row);
                     }
-                    self.changes.push(StoreChange::Node(op));
+                    self.promises.changes.push(StoreChange::Node(op));
                 }
                 Effect::Output(Output::Messages(wanted)) => self.say(wanted),
                 Effect::Output(Output::Connection(conn, wanted)) => {
@@ -319,11 +243,11 @@ impl Loop {
                     self.later(TurnOutput::Connection(conn, wanted), &mut promised);
                 }
                 Effect::Output(Output::Fetch(wanted)) => {
-                    self.changes.extend(match &wanted {
+                    self.promises.changes.extend(match &wanted {
                         FetchOutput::Allocate { fetch, name, .. } => {
-                            self.downloads.naming(*fetch, name)
+                            self.disk.downloads.naming(*fetch, name)
                         }
-                        FetchOutput::Complete { fetch } => self.downloads.completing(*fetch),
+                        FetchOutput::Complete { fetch } => self.disk.downloads.completing(*fetch),
                         FetchOutput::Hash { .. } | FetchOutput::Verify { .. } => None,
                     });
                     self.later(TurnOutput::Fetch(wanted), &mut promised);
@@ -342,19 +266,22 @@ impl Loop {
     /// An output is carried out at the end of the turn. It promises what the same
     /// input has changed before it.
     fn later(&mut self, output: TurnOutput, promised: &mut Promised) {
-        if let Some(store) = &self.store {
-            promised.made |= self.changes[promised.seen..].iter().any(|one| store.waits_for(one));
+        if let Some(store) = &self.disk.store {
+            promised.made |=
+                self.promises.changes[promised.seen..].iter().any(|one| store.waits_for(one));
         }
-        promised.seen = self.changes.len();
-        self.outputs.push((promised.made, output));
+        promised.seen = self.promises.changes.len();
+        self.promises.outputs.push((promised.made, output));
     }
 
     /// Datagrams and messages go to the endpoint; without one, datagrams are the
     /// overlay's, for its host caches.
     fn say(&mut self, wanted: MessageOutput) {
         match wanted {
-            MessageOutput::Datagrams { to, data, .. } if self.node.config().datagrams.is_none() => {
-                self.caches.send(to, &data);
+            MessageOutput::Datagrams { to, data, .. }
+                if self.host.node.config().datagrams.is_none() =>
+            {
+                self.host.caches.send(to, &data);
             }
             wanted => self.said.push(MessageEffect::Wanted(wanted)),
         }
@@ -364,36 +291,36 @@ impl Loop {
         match control {
             HandleRequest::Command(command) => {
                 let input = Input::Command(command);
-                self.outside.names.remember(&input);
+                self.host.outside.names.remember(&input);
                 self.feed(now, input);
             }
             HandleRequest::View { from, count, reply } => {
-                let _ = reply.send(self.node.view(from, count)); // The asker may be gone.
+                let _ = reply.send(self.host.node.view(from, count)); // The asker may be gone.
             }
             HandleRequest::QueueByLanes { windows, reply } => {
-                let (lanes, cards) = self.node.lanes(&windows);
-                let mut view = self.node.view(1, 0);
+                let (lanes, cards) = self.host.node.lanes(&windows);
+                let mut view = self.host.node.view(1, 0);
                 view.queue.cards = cards;
                 let _ = reply.send(QueueByLanes { at: now, view, lanes }); // The asker may be gone.
             }
             HandleRequest::Neighbourhood { reply } => {
-                let hosts = self.node.hosts();
-                let view = self.node.overlay().map(|router| Neighbourhood { router, hosts });
+                let hosts = self.host.node.hosts();
+                let view = self.host.node.overlay().map(|router| Neighbourhood { router, hosts });
                 let _ = reply.send(view); // The asker may be gone.
             }
             HandleRequest::Want { want, reply } => {
-                let (file, change) = self.swarm.target(&want.target);
-                self.changes.extend(change);
+                let (file, change) = self.disk.swarm.target(&want.target);
+                self.promises.changes.extend(change);
                 let Want { url, coordinator, sha256, .. } = want;
                 let command = swarm::SwarmCommand::Want { file, url, coordinator, sha256 };
                 self.feed(now, Input::Command(NodeCommand::Swarm(command)));
                 let _ = reply.send(file); // The asker may be gone.
             }
             HandleRequest::Swarm { clients, reply } => {
-                let _ = reply.send(self.node.swarm(clients)); // The asker may be gone.
+                let _ = reply.send(self.host.node.swarm(clients)); // The asker may be gone.
             }
             HandleRequest::Export { to, reply } => {
-                let done = self.store.as_ref().map_or(Ok(()), |store| store.copy_to(&to));
+                let done = self.disk.store.as_ref().map_or(Ok(()), |store| store.copy_to(&to));
                 let _ = reply.send(done); // The asker may be gone.
             }
             HandleRequest::Abort => {}
@@ -404,8 +331,8 @@ impl Loop {
         match report {
             Report::Accepted { outbox, .. } if self.stopped => outbox.cut(),
             Report::Accepted { conn, peer, local, outbox } => {
-                self.conns.insert(conn, outbox);
-                self.people.came(conn, peer.ip());
+                self.sockets.conns.insert(conn, outbox);
+                self.sockets.people.came(conn, peer.ip());
                 self.feed(now, Input::Connection(conn, ConnInput::Accepted { peer, local }));
             }
             Report::Library(change) => {
@@ -441,15 +368,17 @@ impl Loop {
 
     fn hear_of_conn(&mut self, conn: ConnId, input: &ConnInput) {
         match input {
-            ConnInput::Bytes { .. } => self.taken.push(conn),
-            ConnInput::Judged { .. } if self.judging.remove(&conn) => self.taken.push(conn),
+            ConnInput::Bytes { .. } => self.sockets.taken.push(conn),
+            ConnInput::Judged { .. } if self.sockets.judging.remove(&conn) => {
+                self.sockets.taken.push(conn)
+            }
             ConnInput::Closed | ConnInput::DialFailed { .. } => {
-                self.conns.remove(&conn);
-                self.people.went(conn);
-                self.judging.remove(&conn);
+                self.sockets.conns.remove(&conn);
+                self.sockets.people.went(conn);
+                self.sockets.judging.remove(&conn);
             }
             ConnInput::DiskFailed { why: StoreError::Changed } => {
-                let _ = self.outside.library_asks.send(LibraryRequest::Walk); // Its thread may have ended.
+                let _ = self.host.outside.library_asks.send(LibraryRequest::Walk); // Its thread may have ended.
             }
             ConnInput::DiskFailed { why } => self.disk_trouble(*why),
             _ => {}
@@ -457,24 +386,26 @@ impl Loop {
     }
 
     fn disk_trouble(&self, why: StoreError) {
-        let last = self.outside.disk_trouble.lock();
+        let last = self.host.outside.disk_trouble.lock();
         *last.unwrap_or_else(PoisonError::into_inner) = Some(why);
     }
 
     fn library(&mut self, change: LibraryChange) {
         match change {
             LibraryChange::Shared(shared, row) => {
-                self.changes.push(StoreChange::File(shared.path(), row));
-                self.shared.insert(shared.info.index, shared);
+                self.promises.changes.push(StoreChange::File(shared.path(), row));
+                self.disk.shared.insert(shared.info.index, shared);
             }
             LibraryChange::Gone(index) => {
-                self.shared.remove(&index);
+                self.disk.shared.remove(&index);
             }
-            LibraryChange::Forgotten(path) => self.changes.push(StoreChange::FileGone(path)),
+            LibraryChange::Forgotten(path) => {
+                self.promises.changes.push(StoreChange::FileGone(path))
+            }
             LibraryChange::Wished { path, shared, outcome, told } => {
                 let share = if shared { StoreChange::Share } else { StoreChange::ShareGone };
-                self.changes.push(share(path));
-                self.wished.push((outcome, told));
+                self.promises.changes.push(share(path));
+                self.promises.wished.push((outcome, told));
             }
         }
     }
@@ -485,18 +416,18 @@ impl Loop {
         let Some(Coordinate { files, slots, proxies }) = what else { return Vec::new() };
         let mut commands = Vec::new();
         for (path, spec) in files {
-            let file = self.swarm.source(path, spec.size);
+            let file = self.disk.swarm.source(path, spec.size);
             commands.push(swarm::SwarmCommand::Serve { file, spec });
         }
-        let sources = self.outside.addrs.first().into_iter().chain(&proxies);
+        let sources = self.host.outside.addrs.first().into_iter().chain(&proxies);
         commands.extend(sources.map(|at| swarm::SwarmCommand::Source { at: *at, slots }));
         commands.into_iter().map(|command| Input::Command(NodeCommand::Swarm(command))).collect()
     }
 
     /// Tells the node what is in the inbox, without making a connection wait.
     fn look_into_inbox(&self) {
-        if let Some(inbox) = self.inbox.clone() {
-            let reports = self.reports.clone();
+        if let Some(inbox) = self.disk.inbox.clone() {
+            let reports = self.mail.reports.clone();
             let tell = move |held| {
                 // It may have ended.
                 let _ =

@@ -32,7 +32,7 @@ impl Loop {
         match output {
             TurnOutput::Connection(conn, wanted) => self.serve_conn(conn, wanted),
             TurnOutput::Fetch(wanted) => self.serve_download(wanted),
-            TurnOutput::Swarm(wanted) => self.swarm.carry_out(wanted, &self.reports),
+            TurnOutput::Swarm(wanted) => self.disk.swarm.carry_out(wanted, &self.mail.reports),
             TurnOutput::Answer(answer) => self.answer(answer),
         }
     }
@@ -40,16 +40,18 @@ impl Loop {
     fn serve_download(&mut self, wanted: FetchOutput) {
         match wanted {
             FetchOutput::Allocate { fetch, name, size } => {
-                self.changes.extend(self.downloads.allocate(fetch, &name, size));
+                self.promises.changes.extend(self.disk.downloads.allocate(fetch, &name, size));
             }
             FetchOutput::Verify { fetch } => {
-                hashing::whole(fetch, self.downloads.part(fetch), self.reports.clone());
+                hashing::whole(fetch, self.disk.downloads.part(fetch), self.mail.reports.clone());
             }
             FetchOutput::Hash { fetch, start, end } => {
-                let part = self.downloads.part(fetch);
-                hashing::piece(fetch, (start, end), part, self.reports.clone());
+                let part = self.disk.downloads.part(fetch);
+                hashing::piece(fetch, (start, end), part, self.mail.reports.clone());
             }
-            FetchOutput::Complete { fetch } => self.changes.extend(self.downloads.complete(fetch)),
+            FetchOutput::Complete { fetch } => {
+                self.promises.changes.extend(self.disk.downloads.complete(fetch))
+            }
         }
     }
 
@@ -59,15 +61,18 @@ impl Loop {
             ConnOutput::Write { data } => self.push(conn, ConnectionJob::Write(data)),
             ConnOutput::Close { flush: true } => self.push(conn, ConnectionJob::Close),
             ConnOutput::Close { flush: false } => {
-                if let Some(outbox) = self.conns.get(&conn) {
+                if let Some(outbox) = self.sockets.conns.get(&conn) {
                     outbox.cut();
                 }
             }
             ConnOutput::Serve { file, start, end } => {
                 let job = match self.file(file) {
-                    Ok(file) => {
-                        ConnectionJob::Serve { file, start, end, pace: self.people.paces(conn) }
-                    }
+                    Ok(file) => ConnectionJob::Serve {
+                        file,
+                        start,
+                        end,
+                        pace: self.sockets.people.paces(conn),
+                    },
                     Err(why) => ConnectionJob::Refuse(why),
                 };
                 self.push(conn, job);
@@ -75,8 +80,8 @@ impl Loop {
             ConnOutput::Store { file, start, end, early } => {
                 let part = match file {
                     FileRef::Shared(_) => Err(StoreError::Denied),
-                    FileRef::Fetch(fetch) => self.downloads.part(fetch),
-                    FileRef::Swarm(file) => self.swarm.part(file),
+                    FileRef::Fetch(fetch) => self.disk.downloads.part(fetch),
+                    FileRef::Swarm(file) => self.disk.swarm.part(file),
                 };
                 self.store(conn, part, (start, BodyLength::Sized(end - start)), early);
             }
@@ -86,21 +91,26 @@ impl Loop {
                 } else {
                     BodyLength::Line(most)
                 };
-                self.store(conn, self.downloads.part(fetch), (0, body), early);
+                self.store(conn, self.disk.downloads.part(fetch), (0, body), early);
             }
             ConnOutput::Judge { words } => {
                 // What follows its head waits in the socket.
-                let before = self.taken.len();
-                self.taken.retain(|taken| *taken != conn);
-                if self.taken.len() < before {
-                    self.judging.insert(conn);
+                let before = self.sockets.taken.len();
+                self.sockets.taken.retain(|taken| *taken != conn);
+                if self.sockets.taken.len() < before {
+                    self.sockets.judging.insert(conn);
                 }
-                password::authenticate(self.password.clone(), conn, words, self.reports.clone());
+                password::authenticate(
+                    self.sockets.password.clone(),
+                    conn,
+                    words,
+                    self.mail.reports.clone(),
+                );
             }
             ConnOutput::Incoming { size, most, early } => {
                 let body =
                     size.map_or_else(|| BodyLength::Chunks(Chunks::new(most)), BodyLength::Sized);
-                let job = match self.inbox.clone() {
+                let job = match self.disk.inbox.clone() {
                     Some(inbox) => ConnectionJob::Arrive { inbox, body, early },
                     None => ConnectionJob::Refuse(StoreError::Denied),
                 };
@@ -112,11 +122,11 @@ impl Loop {
 
     fn dial(&mut self, conn: ConnId, to: SocketAddr) {
         let outbox = Arc::new(Outbox::default());
-        self.conns.insert(conn, Arc::clone(&outbox));
-        self.people.came(conn, to.ip());
-        let (trust, names) = (&self.outside.trust, &self.outside.names);
-        let with = (Arc::clone(&self.room), Arc::clone(trust), Arc::clone(names));
-        tokio::spawn(dial::run(conn, to, outbox, with, self.reports.clone()));
+        self.sockets.conns.insert(conn, Arc::clone(&outbox));
+        self.sockets.people.came(conn, to.ip());
+        let (trust, names) = (&self.host.outside.trust, &self.host.outside.names);
+        let with = (Arc::clone(&self.sockets.room), Arc::clone(trust), Arc::clone(names));
+        tokio::spawn(dial::run(conn, to, outbox, with, self.mail.reports.clone()));
     }
 
     /// Writes the body received on a connection to a download.
@@ -127,7 +137,7 @@ impl Loop {
         (start, body): (u64, BodyLength),
         early: Vec<u8>,
     ) {
-        let pace = self.down.clone().map(|rate| rate.0);
+        let pace = self.sockets.down.clone().map(|rate| rate.0);
         let job = match part {
             Ok(part) => ConnectionJob::Store { part, start, body, early, pace },
             Err(why) => ConnectionJob::Refuse(why),
@@ -136,7 +146,7 @@ impl Loop {
     }
 
     fn push(&self, conn: ConnId, job: ConnectionJob) {
-        if let Some(outbox) = self.conns.get(&conn) {
+        if let Some(outbox) = self.sockets.conns.get(&conn) {
             outbox.push(job);
         }
     }
@@ -144,11 +154,11 @@ impl Loop {
     fn file(&self, file: FileRef) -> Result<ServeFrom, StoreError> {
         match file {
             FileRef::Shared(index) => {
-                let shared = self.shared.get(&index).ok_or(StoreError::Changed)?;
+                let shared = self.disk.shared.get(&index).ok_or(StoreError::Changed)?;
                 Ok(ServeFrom::Shared(Arc::clone(shared)))
             }
-            FileRef::Fetch(fetch) => self.downloads.part(fetch).map(ServeFrom::Part),
-            FileRef::Swarm(file) => self.swarm.reader(file),
+            FileRef::Fetch(fetch) => self.disk.downloads.part(fetch).map(ServeFrom::Part),
+            FileRef::Swarm(file) => self.disk.swarm.reader(file),
         }
     }
 
@@ -156,10 +166,10 @@ impl Loop {
         match &answer {
             NodeAnswer::Failed { fetch, why } => match why {
                 // The node remembers these: the same command resumes them.
-                FetchFailure::NoSource => self.downloads.rest_without(*fetch),
-                FetchFailure::Disk => self.downloads.rest(*fetch),
+                FetchFailure::NoSource => self.disk.downloads.rest_without(*fetch),
+                FetchFailure::Disk => self.disk.downloads.rest(*fetch),
                 FetchFailure::Corrupt | FetchFailure::Cancelled | FetchFailure::TooMany => {
-                    self.changes.extend(self.downloads.forget(*fetch));
+                    self.promises.changes.extend(self.disk.downloads.forget(*fetch));
                 }
             },
             NodeAnswer::Refused { at, status, reason } => {
@@ -169,8 +179,8 @@ impl Loop {
             NodeAnswer::Stopped => self.stopped = true,
             NodeAnswer::Moved { fetch, from, to } => {
                 let (fetch, from, to) = (*fetch, from.clone(), to.clone());
-                let reports = self.reports.clone();
-                let proxies = self.outside.trust.proxies().clone();
+                let reports = self.mail.reports.clone();
+                let proxies = self.host.outside.trust.proxies().clone();
                 tokio::spawn(async move {
                     let to = locate::moved(&from, &to, &proxies).await;
                     let moved =
@@ -180,6 +190,6 @@ impl Loop {
             }
             _ => {}
         }
-        let _ = self.outside.answers.send(answer); // There may be no subscriber.
+        let _ = self.host.outside.answers.send(answer); // There may be no subscriber.
     }
 }

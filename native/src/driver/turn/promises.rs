@@ -97,45 +97,49 @@ const fn is_write(output: &TurnOutput) -> bool {
 impl Loop {
     /// Saves what the turn promises, then carries out the outputs.
     pub(super) async fn finish_turn(&mut self, now: Instant) -> Result<(), StoreFailure> {
-        add(&self.outside.counters.turns, 1);
-        let away = self.held.away || self.store.as_ref().is_some_and(Store::is_away);
-        if away || !self.changes.is_empty() {
+        add(&self.host.outside.counters.turns, 1);
+        let away = self.promises.held.away || self.disk.store.as_ref().is_some_and(Store::is_away);
+        if away || !self.promises.changes.is_empty() {
             let kept = self.commit().await?;
-            if (kept == CommitOutcome::Later) != self.held.away {
+            if (kept == CommitOutcome::Later) != self.promises.held.away {
                 self.store_changed(now, kept).await?;
             }
         }
-        for output in std::mem::take(&mut self.outputs) {
-            let output = if self.held.away { self.held.park(now, output) } else { Some(output.1) };
+        for output in std::mem::take(&mut self.promises.outputs) {
+            let output = if self.promises.held.away {
+                self.promises.held.park(now, output)
+            } else {
+                Some(output.1)
+            };
             if let Some(output) = output {
                 self.carry_out(output);
             }
         }
-        if !self.held.away || self.store.as_ref().is_some_and(Store::has_own) {
-            for (outcome, told) in self.wished.drain(..) {
+        if !self.promises.held.away || self.disk.store.as_ref().is_some_and(Store::has_own) {
+            for (outcome, told) in self.promises.wished.drain(..) {
                 let _ = told.send(Ok(outcome)); // The asker may be gone.
             }
         }
         self.end_datagrams(now);
-        for conn in self.taken.drain(..) {
-            if let Some(outbox) = self.conns.get(&conn) {
+        for conn in self.sockets.taken.drain(..) {
+            if let Some(outbox) = self.sockets.conns.get(&conn) {
                 outbox.taken();
             }
         }
-        if let Some(tape) = &mut self.tape {
-            add(&self.outside.counters.trace_lines_dropped, tape.turn(now));
+        if let Some(tape) = &mut self.host.tape {
+            add(&self.host.outside.counters.trace_lines_dropped, tape.turn(now));
         }
         Ok(())
     }
 
     /// A client that has waited long enough for a promise gets another reply.
     pub(super) fn unsay(&mut self, now: Instant) {
-        for conn in self.held.late(now) {
-            if self.node.may_unsay(conn) {
-                let several = self.held.give_up(conn) > 1;
+        for conn in self.promises.held.late(now) {
+            if self.host.node.may_unsay(conn) {
+                let several = self.promises.held.give_up(conn) > 1;
                 self.feed(now, Input::Connection(conn, ConnInput::Unsaid { several }));
             } else {
-                self.held.insist(conn);
+                self.promises.held.insist(conn);
             }
         }
     }
@@ -147,21 +151,21 @@ impl Loop {
         now: Instant,
         kept: CommitOutcome,
     ) -> Result<(), StoreFailure> {
-        self.held.away = kept == CommitOutcome::Later;
+        self.promises.held.away = kept == CommitOutcome::Later;
         self.tell_lag(now);
-        add(&self.outside.counters.store_outages, u64::from(self.held.away));
-        if self.held.away {
+        add(&self.host.outside.counters.store_outages, u64::from(self.promises.held.away));
+        if self.promises.held.away {
             self.feed(now, Input::Site(SiteInput::StoreAway));
             return Ok(());
         }
-        let PendingPromises { outputs, .. } = std::mem::take(&mut self.held);
+        let PendingPromises { outputs, .. } = std::mem::take(&mut self.promises.held);
         for output in outputs {
             self.carry_out(output);
         }
         self.feed(now, Input::Site(SiteInput::StoreBack));
-        self.held.away = self.commit().await? == CommitOutcome::Later;
+        self.promises.held.away = self.commit().await? == CommitOutcome::Later;
         self.tell_lag(now);
-        if self.held.away {
+        if self.promises.held.away {
             self.feed(now, Input::Site(SiteInput::StoreAway));
         }
         Ok(())
@@ -169,39 +173,39 @@ impl Loop {
 
     /// Tells other tasks whether everything is saved, and if not, since when.
     fn tell_lag(&self, now: Instant) {
-        self.outside.unsaved.tell(self.held.away.then_some(now));
+        self.host.outside.unsaved.tell(self.promises.held.away.then_some(now));
     }
 
     async fn commit(&mut self) -> Result<CommitOutcome, StoreFailure> {
-        let Some(store) = &mut self.store else {
-            self.changes.clear();
+        let Some(store) = &mut self.disk.store else {
+            self.promises.changes.clear();
             return Ok(CommitOutcome::Durable);
         };
-        let counters = Arc::clone(&self.outside.counters);
-        let changes = self.changes.len() as u64;
-        let begun = self.clock.now();
-        let kept = store.commit(&mut self.changes).await?;
+        let counters = Arc::clone(&self.host.outside.counters);
+        let changes = self.promises.changes.len() as u64;
+        let begun = self.host.clock.now();
+        let kept = store.commit(&mut self.promises.changes).await?;
         if changes > 0 {
             add(&counters.commits, 1);
             add(&counters.changes, changes);
-            add(&counters.commit_micros, self.clock.now().since(begun).as_micros());
+            add(&counters.commit_micros, self.host.clock.now().since(begun).as_micros());
         }
         Ok(kept)
     }
 
     /// Sends datagrams, and drops the endpoint when everything has been sent.
     fn end_datagrams(&mut self, now: Instant) {
-        if let Some(mut messaging) = self.messaging.take()
+        if let Some(mut messaging) = self.host.messaging.take()
             && !messaging.end_turn(now, self)
         {
-            self.messaging = Some(messaging);
+            self.host.messaging = Some(messaging);
         }
         self.said.clear(); // Left over when there is no endpoint.
     }
 
     /// Flushes the store to disk without making a connection wait.
     pub(super) fn flush_aside(&self) {
-        let Some(flusher) = self.store.as_ref().and_then(Store::flusher) else { return };
+        let Some(flusher) = self.disk.store.as_ref().and_then(Store::flusher) else { return };
         tokio::task::spawn_blocking(move || {
             if let Err(why) = flusher.flush() {
                 tracing::warn!(%why, "cannot flush the state to the disk");
@@ -212,19 +216,19 @@ impl Loop {
     /// Lets the sockets flush what the node sent last, within a time limit, and
     /// saves.
     pub(super) async fn wind_up(&mut self, batch: &mut Vec<Report>) -> Result<(), RunError> {
-        let deadline = self.clock.now();
-        let deadline = self.clock.wake_at(deadline) + STOP_WAIT;
-        while !self.conns.is_empty() {
-            let more = self.reported.recv_many(batch, TURN);
+        let deadline = self.host.clock.now();
+        let deadline = self.host.clock.wake_at(deadline) + STOP_WAIT;
+        while !self.sockets.conns.is_empty() {
+            let more = self.mail.reported.recv_many(batch, TURN);
             if tokio::time::timeout_at(deadline, more).await.is_err() {
                 break;
             }
-            let now = self.clock.now();
+            let now = self.host.clock.now();
             batch.drain(..).for_each(|report| self.report(now, report));
             self.finish_turn(now).await?;
         }
-        let Some(store) = &mut self.store else { return Ok(()) };
-        while store.commit(&mut self.changes).await? == CommitOutcome::Later {
+        let Some(store) = &mut self.disk.store else { return Ok(()) };
+        while store.commit(&mut self.promises.changes).await? == CommitOutcome::Later {
             // What is pending was announced to no client, so none loses anything.
             match tokio::time::timeout_at(deadline, store.news()).await {
                 Ok(news) => drop(news?),
