@@ -1,5 +1,5 @@
 //! Files that a server sends encoded although they were asked for as they are: some
-//! compress texts whoever asks. They are decoded when they are whole.
+//! compress texts for every client. They are decoded when they are whole.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek as _};

@@ -83,7 +83,7 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    /// A file that came encoded is decoded, and has no hash that anybody named.
+    /// A file that came encoded is decoded, and has no hash that the user named.
     pub(super) fn decoded(
         self,
         handle: &Handle,

@@ -69,7 +69,7 @@ impl Pushing {
         self.next = self.next.min(Instant::now() + SOON);
     }
 
-    /// Why nothing came: nobody else was asked than the servent that was to connect.
+    /// Why nothing came: only the servent that was to connect was asked.
     pub(crate) fn failure(&self) -> Option<Failure> {
         let from = self.from.as_ref().filter(|_| !self.direct)?;
         let what = format!(
