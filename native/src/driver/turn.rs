@@ -238,7 +238,7 @@ impl Loop {
                 Effect::Output(Output::Messages(wanted)) => self.say(wanted),
                 Effect::Output(Output::Connection(conn, wanted)) => {
                     if let ConnOutput::Write { data } = &wanted {
-                        self.outside.wrote(now, conn, data);
+                        self.host.outside.wrote(now, conn, data);
                     }
                     self.later(TurnOutput::Connection(conn, wanted), &mut promised);
                 }
