@@ -39,7 +39,7 @@ use crate::signal::Signals;
                                             folders with all that is in them
   tar c docs | servent send 10.0.0.7:7000   whatever comes from a pipe
   servent send --wait 10.0.0.7 song.ogg     once a receiver is there
-  servent send --to 3 film.mkv photos/      to three, who run: servent receive --from HOST
+  servent send --to 3 film.mkv photos/      to three that run: servent receive --from HOST
   SERVENT_CODE=ocean-pepper-violin servent send 10.0.0.7 song.ogg
                                             without a question
   servent send 127.0.0.1 big --open --loss 5%
