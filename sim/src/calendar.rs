@@ -68,15 +68,51 @@ impl<D> Calendar<D> {
     /// Removes the next event.
     pub(crate) fn pop(&mut self) -> Option<(Instant, D)> {
         let Reverse(when) = self.heap.pop()?;
-        let place = when as u32 & ((1 << PLACE) - 1);
-        self.free.push(place);
-        let due = self.dues[place as usize].take()?;
+        let place = place(when);
+        self.free.push(place as u32);
+        let due = self.dues[place].take()?;
         Some((Instant::from_micros((when >> 64) as u64), due))
+    }
+
+    /// All planned events in their order: a number, the instant, and what.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (u64, Instant, &D)> {
+        let mut all: Vec<u128> = self.heap.iter().map(|Reverse(when)| *when).collect();
+        all.sort_unstable();
+        all.into_iter().filter_map(|when| {
+            let due = self.dues[place(when)].as_ref()?;
+            Some((when as u64, Instant::from_micros((when >> 64) as u64), due))
+        })
+    }
+
+    /// Removes the event with this number.
+    pub(crate) fn take(&mut self, number: u64) -> Option<(Instant, D)> {
+        let all = core::mem::take(&mut self.heap).into_vec();
+        let is_it = |when: &&Reverse<u128>| when.0 as u64 == number;
+        let found = all.iter().find(is_it).map(|Reverse(when)| *when);
+        self.heap = all.into_iter().filter(|when| !is_it(&when)).collect();
+        let when = found?;
+        self.free.push(place(when) as u32);
+        let due = self.dues[place(when)].take()?;
+        Some((Instant::from_micros((when >> 64) as u64), due))
+    }
+
+    /// Removes all events but these.
+    pub(crate) fn retain(&mut self, stays: impl Fn(&D) -> bool) {
+        let goes = |(number, _, due): (u64, Instant, &D)| (!stays(due)).then_some(number);
+        let gone: Vec<u64> = self.entries().filter_map(goes).collect();
+        for number in gone {
+            self.take(number);
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.heap.len()
     }
+}
+
+/// The place of an event in `dues`.
+const fn place(when: u128) -> usize {
+    (when as u32 & ((1 << PLACE) - 1)) as usize
 }
 
 #[cfg(test)]
@@ -93,5 +129,21 @@ mod tests {
         calendar.plan(Instant::ZERO, "early");
         let order: Vec<&str> = core::iter::from_fn(|| calendar.pop()).map(|(_, due)| due).collect();
         assert_eq!(order, ["early", "fault", "one", "two"]);
+    }
+
+    #[test]
+    fn what_is_taken_out_of_turn_is_gone_and_its_place_is_free() {
+        let mut calendar = Calendar::default();
+        for (at, due) in [(3, "late"), (1, "first"), (2, "second"), (2, "third")] {
+            calendar.plan(Instant::from_secs(at), due);
+        }
+        let number = calendar.entries().find(|(.., due)| **due == "second").map(|(n, ..)| n);
+        assert_eq!(calendar.take(number.unwrap()), Some((Instant::from_secs(2), "second")));
+        assert_eq!(calendar.take(number.unwrap()), None);
+        calendar.retain(|due| *due != "first");
+        calendar.plan(Instant::from_secs(2), "fourth");
+        let left: Vec<&str> = calendar.entries().map(|(.., due)| *due).collect();
+        assert_eq!(left, ["third", "fourth", "late"]);
+        assert_eq!(calendar.pop(), Some((Instant::from_secs(2), "third")));
     }
 }

@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 
 use crate::registry::{RunEnd, TaggedScenario};
 
-/// What is never left out: it says which scenario this is.
-const NAMES: [&str; 4] = ["id", "title", "text", "seed"];
+/// What is never left out: it says which scenario this is, and how long it is.
+const NAMES: [&str; 5] = ["id", "title", "text", "seed", "horizon"];
 /// Numbers that say how much there is of something.
 const COUNTS: [&str; 8] =
     ["count", "nodes", "size", "pieces", "questions", "degree", "ttl", "slots"];
@@ -40,23 +40,25 @@ struct Search<'a> {
     key: &'a str,
     end: RunEnd,
     runs: u32,
-    most: u32,
+    goes_on: &'a mut dyn FnMut(u32) -> bool,
+    given_up: bool,
 }
 
-/// Shrinks a scenario that breaks the rule with this key, in at most so many runs.
-/// `None` when it does not break it.
-#[must_use]
+/// Shrinks a scenario that breaks the rule with this key, for as long as the host
+/// `goes_on`; it is asked with the number of runs so far. `None` when the scenario
+/// does not break the rule.
 pub fn shrink(
     scenario: &TaggedScenario,
     key: &str,
     end: RunEnd,
-    most: u32,
+    goes_on: &mut dyn FnMut(u32) -> bool,
 ) -> Option<ShrunkScenario> {
-    let mut search = Search { best: scenario.clone(), key, end, runs: 0, most };
+    let best = scenario.clone();
+    let mut search = Search { best, key, end, runs: 0, goes_on, given_up: false };
     if !search.breaks(scenario) {
         return None;
     }
-    while search.runs < most {
+    while !search.given_up {
         let before = search.best.clone();
         search.settings();
         search.lists();
@@ -71,7 +73,8 @@ pub fn shrink(
 impl Search<'_> {
     /// Runs a scenario; true when the rule breaks.
     fn breaks(&mut self, scenario: &TaggedScenario) -> bool {
-        if self.runs >= self.most {
+        self.given_up |= !(self.goes_on)(self.runs);
+        if self.given_up {
             return false;
         }
         self.runs += 1;
@@ -95,8 +98,11 @@ impl Search<'_> {
 
     /// Settings, back to their defaults.
     fn settings(&mut self) {
-        let keys: Vec<String> = self.best.scenario.keys().cloned().collect();
-        for key in keys.iter().filter(|key| !NAMES.contains(&key.as_str())) {
+        // The default of a list, or of a length, may be more than what there is.
+        let kept = |key: &str, value: &Value| NAMES.contains(&key) || value.is_array();
+        let fields = self.best.scenario.iter().filter(|(key, value)| !kept(key, value));
+        let keys: Vec<String> = fields.map(|(key, _)| key.clone()).collect();
+        for key in &keys {
             self.try_with(|fields| drop(fields.remove(key)));
         }
     }

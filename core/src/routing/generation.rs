@@ -103,6 +103,14 @@ impl Generation {
         }
     }
 
+    /// Its entries in order of their keys.
+    pub(super) fn sorted(&self) -> Vec<(Mark, Route)> {
+        let mut all: Vec<_> =
+            self.shards.iter().flatten().map(|entry| (entry.mark, entry.route)).collect();
+        all.sort_unstable_by_key(|(mark, _)| mark.0);
+        all
+    }
+
     /// Its shards, to be freed one by one.
     pub(super) fn into_shards(self) -> Vec<Shard> {
         self.shards

@@ -45,7 +45,7 @@ pub(super) struct NeighbourLink {
     pub(super) took: Instant,
     pub(super) strikes: u32,
     /// Limits reported since the generations changed.
-    told: u32,
+    pub(super) told: u32,
     pub(super) received: u64,
     pub(super) sent: u64,
     pub(super) dropped: u64,
@@ -104,7 +104,7 @@ impl NeighbourLink {
 
 /// Until when what a slot has sent would last if it were sent evenly.
 #[derive(Debug, Clone, Copy)]
-struct Paces {
+pub(super) struct Paces {
     queries: Instant,
     tables: Instant,
 }
@@ -133,10 +133,10 @@ impl Even {
 pub(super) struct NeighbourLinks {
     slots: Vec<Option<Box<NeighbourLink>>>,
     /// How many times each slot was used before.
-    used: Vec<u32>,
+    pub(super) used: Vec<u32>,
     /// Like a quota this stays with the slot, so that to connect again gives
     /// no more.
-    paces: Vec<Paces>,
+    pub(super) paces: Vec<Paces>,
     by_conn: BTreeMap<ConnId, u32>,
     /// Slots in use, in order.
     open: Vec<u32>,

@@ -4,6 +4,7 @@
 //! generation has lived its life, the older one is dropped as a whole.
 
 use alloc::vec::Vec;
+use core::fmt::Debug;
 use core::hash::Hasher as _;
 
 use super::generation::{Generation, Mark, Shard};
@@ -111,6 +112,12 @@ impl Memory {
             dying: Vec::new(),
             sweep: None,
         }
+    }
+
+    /// All that its future depends on, whatever order it was filled in.
+    pub(super) fn future(&self) -> impl Debug + use<> {
+        let entries = [self.young.sorted(), self.old.sorted()];
+        (self.life, self.turn, self.spent.clone(), entries, self.dying.len(), self.sweep)
     }
 
     /// The route of a key.

@@ -52,6 +52,7 @@ mod decide;
 mod deepen;
 mod event;
 mod flow;
+mod future;
 mod generation;
 mod io;
 mod links;
@@ -89,6 +90,7 @@ use crate::wire::gnutella::{
 #[doc(hidden)]
 pub use self::{
     counters::{KindCount, RoutingCounters},
+    future::RouterFuture,
     generation::Mark,
     memory::{Full, Marks, Memory},
     route::Route,

@@ -11,6 +11,7 @@ mod browse;
 mod command;
 mod control;
 mod demo;
+mod explore;
 mod lab;
 mod one_queue;
 mod overlay;

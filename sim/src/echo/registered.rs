@@ -16,9 +16,11 @@ use super::engine::EchoEvent;
 use super::oracles::Oracles;
 use super::scenario::{Act, Scenario};
 use super::world::{Echo, EchoWorld, Event};
+use crate::explore::walk;
 use crate::links::datagram::DatagramLink;
 use crate::registry::{
-    About, DrawnWorlds, NodeInfo, Parts, PlayedRun, RegisteredProtocol, RunEnd, amount, fields,
+    About, BegunWalk, DrawnWorlds, Limits, NodeInfo, Parts, PlayedRun, RegisteredProtocol, RunEnd,
+    amount, fields,
 };
 use crate::{At, Oracle as _};
 
@@ -77,6 +79,10 @@ impl RegisteredProtocol for Echo {
     fn parts(scenario: &mut Scenario) -> Parts<'_, Act> {
         let Scenario { seed, horizon, faults, .. } = scenario;
         Parts { seed, horizon, faults }
+    }
+
+    fn walk(scenario: &Scenario, limits: Limits) -> Option<BegunWalk> {
+        Some(walk::<Self>(scenario, limits))
     }
 
     fn oracles(scenario: &Scenario, _: RunEnd) -> Oracles {

@@ -3,47 +3,10 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use serde::Serialize;
-
-use super::choice::{Choice, ExploredProtocol};
+use super::choice::ExploredProtocol;
 use super::state::ExploredState;
-use crate::registry::Limits;
+use crate::registry::{Choice, Ended, Explored, Limits};
 use crate::{ScenarioError, Violation};
-
-/// How an exploration ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ended {
-    /// There is no other state.
-    Complete,
-    /// A rule is broken.
-    Broken,
-    /// Stories would be longer than the limit `depth`.
-    Depth,
-    /// There are more states than the limit `states`.
-    States,
-    /// The host gave up.
-    Cancelled,
-}
-
-/// What an exploration found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Explored {
-    /// Different states.
-    pub states: u64,
-    /// Events that led from one to another.
-    pub transitions: u64,
-    /// Events of the longest story that leads to a new state.
-    pub depth: u32,
-    /// States in which nothing can happen any more.
-    pub ends: u64,
-    /// How it ended.
-    pub ended: Ended,
-    /// The broken rule.
-    pub violation: Option<Violation>,
-    /// The shortest story that leads there.
-    pub story: Vec<Choice>,
-}
 
 /// A state that follows another one.
 #[derive(Debug)]

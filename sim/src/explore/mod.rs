@@ -18,10 +18,12 @@ mod explorer;
 mod fingerprint;
 mod state;
 mod story;
+mod walk;
 
-pub use self::choice::{Choice, ExploredProtocol, InFlight};
-pub use self::explorer::{Ended, Explored, Explorer, Successor};
+pub use self::choice::ExploredProtocol;
+pub use self::explorer::{Explorer, Successor};
 pub use self::fingerprint::Fingerprint;
 pub use self::state::ExploredState;
-pub use self::story::{Story, StoryStep, tell};
-pub use crate::registry::Limits;
+pub use self::story::{Story, tell};
+pub(crate) use self::walk::walk;
+pub use crate::registry::{Choice, Ended, Explored, InFlight, Limits, StoryStep};

@@ -3,28 +3,12 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::Serialize;
 use servent_core::time::Instant;
 
-use super::choice::{Choice, ExploredProtocol, InFlight};
+use super::choice::ExploredProtocol;
 use super::state::ExploredState;
-use crate::registry::{About, Limits, RunEnd};
+use crate::registry::{About, Choice, Limits, RunEnd, StoryStep};
 use crate::{Oracle as _, ScenarioError, Violation, World};
-
-/// A step of a story.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct StoryStep {
-    /// When, in the explored world.
-    pub at: Instant,
-    /// What was chosen.
-    #[serde(flatten)]
-    pub choice: Choice,
-    /// The message it is about, in words.
-    pub message: String,
-    /// The messages that were sent in it.
-    #[serde(skip)]
-    pub sent: Vec<InFlight>,
-}
 
 /// A story that breaks a rule.
 #[derive(Debug, Clone)]

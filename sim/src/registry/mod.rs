@@ -71,13 +71,18 @@ mod played;
 mod protocol;
 mod tagged;
 mod untagged;
+mod walk;
 
 pub use self::limits::Limits;
 pub use self::played::{PlayedRun, RunEnd, amount};
 pub use self::protocol::{
-    About, Drawing, DrawnWorlds, Fact, NodeInfo, Parts, RegisteredProtocol, SmallWorld, fields,
+    About, BegunWalk, Drawing, DrawnWorlds, Fact, NodeInfo, Parts, RegisteredProtocol, SmallWorld,
+    fields,
 };
 pub use self::tagged::TaggedScenario;
+pub use self::walk::{
+    Choice, Ended, ExpandedPart, Explored, InFlight, StoryStep, ToldStory, WorldWalk,
+};
 
 impl ProtocolId {
     /// Its name.

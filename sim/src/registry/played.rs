@@ -18,6 +18,8 @@ pub enum RunEnd {
     Open,
     /// It goes on until everything is done.
     Settled,
+    /// All that may happen has happened; it did at any time.
+    Explored,
     /// Drawn worlds have a last part without faults: by its end everything must
     /// be done.
     Drawn,

@@ -2,6 +2,7 @@
 //! judged, and what is shown of it.
 
 use alloc::borrow::ToOwned as _;
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Debug;
@@ -18,7 +19,8 @@ use servent_core::unicast::Profile;
 
 use super::limits::Limits;
 use super::played::{PlayedRun, RunEnd};
-use crate::{At, Keyframes, Oracle, Protocol, Timeline, World};
+use super::walk::WorldWalk;
+use crate::{At, Keyframes, Oracle, Protocol, ScenarioError, Timeline, World};
 
 /// A protocol in the registry.
 pub trait RegisteredProtocol:
@@ -50,6 +52,11 @@ pub trait RegisteredProtocol:
     /// Small worlds that are explored completely, with their limits.
     fn small_worlds() -> Vec<SmallWorld<Self::Scenario>> {
         Vec::new()
+    }
+    /// A walk over every order of events of a scenario; `None` while worlds of
+    /// this protocol cannot be explored.
+    fn walk(_: &Self::Scenario, _: Limits) -> Option<BegunWalk> {
+        None
     }
     /// True when running some thousand events of it takes no second: what
     /// strangers send is tried only then.
@@ -128,6 +135,9 @@ pub struct Fact {
     /// All that was recorded of it.
     pub fields: Map<String, Value>,
 }
+
+/// A walk that begins, or what is wrong with its scenario.
+pub type BegunWalk = Result<Box<dyn WorldWalk>, ScenarioError>;
 
 /// A world that is small enough to be explored completely.
 #[derive(Debug, Clone)]

@@ -10,7 +10,7 @@ use servent_core::choose::Choose;
 
 use super::limits::Limits;
 use super::played::{PlayedRun, RunEnd};
-use super::protocol::{About, RegisteredProtocol, SmallWorld};
+use super::protocol::{About, BegunWalk, RegisteredProtocol, SmallWorld};
 use super::untagged::Untagged;
 use super::{ProtocolId, TAG};
 use crate::error::{self, ScenarioError, ScenarioMistake};
@@ -125,6 +125,29 @@ impl TaggedScenario {
     /// When no world can be made from it.
     pub fn play(&self, seed: u64, end: RunEnd) -> Result<PlayedRun, ScenarioError> {
         for_protocol!(self.protocol, play(self, seed, end))
+    }
+
+    /// A walk over every order of its events; `None` while worlds of its protocol
+    /// cannot be explored.
+    pub fn walk(&self, limits: Limits) -> Option<BegunWalk> {
+        fn begun<P: RegisteredProtocol>(
+            tagged: &TaggedScenario,
+            limits: Limits,
+        ) -> Option<BegunWalk> {
+            match tagged.read::<P>() {
+                Ok(scenario) => P::walk(&scenario, limits),
+                Err(wrong) => Some(Err(wrong)),
+            }
+        }
+        for_protocol!(self.protocol, begun(self, limits))
+    }
+
+    /// The limits of its exploration: its own where it is a small world.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        let id = self.about().id;
+        let own = Self::small_worlds().into_iter().find(|(small, _)| small.about().id == id);
+        own.map(|(_, limits)| limits).unwrap_or_default()
     }
 
     /// The scenario of its protocol.

@@ -5,6 +5,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt::Debug;
 
 use super::event::{Event, MessageEvent, MessageOutcome, RoutingIncident, SearchEvent};
 use super::links::wire_of;
@@ -27,7 +28,7 @@ struct CheckedFlight {
 }
 
 /// The parts of a message that must not change in transit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct ImmutableParts {
     kind: MessageKind,
     guid: Guid,
@@ -53,6 +54,8 @@ struct Took {
     boot: u32,
     at: Instant,
     from: Option<u32>,
+    /// The connection it came over has closed since.
+    gone: bool,
     /// A query that arrived with a TTL of 1 and may come again.
     probe: bool,
     /// The neighbour it came from before that, which may still be the route
@@ -85,12 +88,12 @@ pub struct RoutingOracles {
     last: Option<Judged>,
     /// By node, kind and number.
     took: BTreeMap<(u64, u64), Took>,
-    /// When a node last lost its connection to another one.
-    closed: BTreeMap<(u32, u32), Instant>,
     /// Nodes behind a firewall.
     walled: BTreeSet<u32>,
     /// Searches and pushes begun by each node.
     own: Vec<u32>,
+    /// Messages may arrive at any time.
+    open: bool,
     sent: u64,
     ended: u64,
     violations: Vec<Violation>,
@@ -116,6 +119,22 @@ impl RoutingOracles {
         }
     }
 
+    /// For a world in which messages may arrive at any time.
+    #[must_use]
+    pub const fn open_timing(mut self) -> Self {
+        self.open = true;
+        self
+    }
+
+    /// All that further judgements depend on, whatever order it was heard in.
+    pub(super) fn future(&self) -> impl Debug + '_ {
+        let flying = |flight: &CheckedFlight| (flight.from, flight.to, flight.said);
+        let mut flying: Vec<_> = self.flying.values().map(flying).collect();
+        flying.sort_unstable();
+        let Self { guids, boots, took, walled, own, violations, .. } = self;
+        (flying, guids, boots, took, walled, own, violations)
+    }
+
     fn peer(&self, node: u32, wire: u32) -> Option<u32> {
         self.net.as_ref()?.wires().get(wire as usize).map(|link| link.other(node))
     }
@@ -137,14 +156,17 @@ impl RoutingOracles {
 
     fn take(&mut self, node: u32, key: (u64, u64), at: Instant, from: Option<u32>) {
         let boot = self.boot(node);
-        let took = Took { boot, at, from, probe: false, before: None };
+        let took = Took { boot, at, from, gone: false, probe: false, before: None };
         self.took.insert((u64::from(node) << 32 | key.0, key.1), took);
     }
 
-    /// True when the connection an entry came over has closed since.
-    fn is_gone(&self, node: u32, took: &Took) -> bool {
-        let closed = took.from.and_then(|from| self.closed.get(&(node, from)));
-        closed.is_some_and(|at| *at >= took.at)
+    /// A connection has closed: what came over it before, and only that, has no way
+    /// back. It counts what was recorded first, not the instants: much may happen
+    /// within one.
+    fn lose_ways(&mut self, node: u32, peer: u32) {
+        let (first, last) = (u64::from(node) << 32, u64::from(node) << 32 | u64::from(u32::MAX));
+        let came = self.took.range_mut((first, 0)..=(last, u64::MAX)).map(|(_, took)| took);
+        came.filter(|took| took.from == Some(peer)).for_each(|took| took.gone = true);
     }
 
     fn app(
@@ -207,8 +229,10 @@ impl RoutingOracles {
                 self.ended += 1;
                 let same =
                     |f: &CheckedFlight| (f.from, f.to, f.said) == (from.0, record.node.0, said);
+                let is_late = |f: &CheckedFlight| !self.open && f.due != record.at;
+                let is_wrong = |f: &CheckedFlight| !same(f) || is_late(f);
                 let flight = self.flying.remove(id);
-                if flight.as_ref().is_none_or(|flight| !same(flight) || flight.due != record.at) {
+                if flight.as_ref().is_none_or(is_wrong) {
                     found.violation("conservation", "check.never_sent", [("id", format!("{id}"))]);
                 }
                 let (seq, node, verdict) = (record.seq, record.node.0, *verdict);
@@ -286,9 +310,8 @@ impl RoutingOracles {
         }
         if said.kind == MessageKind::Hit {
             let took = self.taken(node, (QUERY, number));
-            let way = |took: &Took| {
-                took.before == Some(to) || (took.from == Some(to) && !self.is_gone(node, took))
-            };
+            let way =
+                |took: &Took| took.before == Some(to) || (took.from == Some(to) && !took.gone);
             if !took.as_ref().is_some_and(way) {
                 found.violation("way_back", "check.not_the_way", told());
             }
@@ -301,9 +324,7 @@ impl RoutingOracles {
             // The node that begins a push may send it to the neighbour that
             // brought the hit.
             let own = self.taken(node, (PUSH, number)).is_some_and(|took| took.from.is_none());
-            let right = |way: &Took| {
-                way.before == Some(to) || (way.from == Some(to) && !self.is_gone(node, way))
-            };
+            let right = |way: &Took| way.before == Some(to) || (way.from == Some(to) && !way.gone);
             if !own && !way.as_ref().is_some_and(right) {
                 found.violation("way_back", "check.not_the_way", told());
             }
@@ -362,7 +383,7 @@ impl RoutingOracles {
         };
         // A query that comes farther keeps the way it came first, while that
         // is there.
-        let stays = again && farther && known.is_some_and(|known| !self.is_gone(node, &known));
+        let stays = again && farther && known.is_some_and(|known| !known.gone);
         if remembered && !stays {
             self.take(node, key, at, Some(from));
         }
@@ -395,9 +416,7 @@ impl RoutingOracles {
         if why == Some(DropReason::NoRoute) && asked.is_some_and(|asked| at < asked.at + life) {
             found.violation("promise", "check.forgotten", told());
         }
-        if why == Some(DropReason::RouteGone)
-            && asked.is_none_or(|asked| !self.is_gone(node, &asked))
-        {
+        if why == Some(DropReason::RouteGone) && asked.is_none_or(|asked| !asked.gone) {
             found.violation("promise", "check.still_there", told());
         }
         // The route of pushes is learnt, and not replaced while the first one
@@ -407,9 +426,8 @@ impl RoutingOracles {
             let key = (SERVENT, servent.into());
             let life = self.config.push_life.scaled(self.config.time_scale);
             let way = self.taken(node, key);
-            let lives = way.is_some_and(|way| {
-                way.from != Some(from) && !self.is_gone(node, &way) && at < way.at + life
-            });
+            let lives =
+                way.is_some_and(|way| way.from != Some(from) && !way.gone && at < way.at + life);
             if !lives && servent != self.bearers[node as usize] {
                 self.take(node, key, at, Some(from));
                 // An entry lives for up to two lives: the first may still be
@@ -488,7 +506,7 @@ impl Oracle for RoutingOracles {
             }
             Event::Routing(routing::Event::Closed { conn, .. }) => {
                 if let Some(peer) = self.peer(node, wire_of(*conn).0) {
-                    self.closed.insert((node, peer), record.at);
+                    self.lose_ways(node, peer);
                 }
             }
             Event::Routing(routing::Event::Turned { table, entries }) => {

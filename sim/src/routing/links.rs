@@ -53,6 +53,11 @@ impl Lines {
         self.states.get(wire as usize).is_some_and(|state| state & 3 == 3)
     }
 
+    /// Every link, to be compared.
+    pub(super) fn states(&self) -> &[u32] {
+        &self.states
+    }
+
     /// The number of the link's current connection.
     pub(super) fn epoch(&self, wire: u32) -> u32 {
         self.states[wire as usize] >> EPOCH

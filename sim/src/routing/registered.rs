@@ -17,11 +17,12 @@ use super::check::RoutingOracles;
 use super::tally::TallyView;
 use super::{
     Chart, Event, Routing, RoutingAction, RoutingTotals, RoutingWorld, Scenario, SearchEvent,
-    presets, random, why,
+    presets, random, small, why,
 };
+use crate::explore::walk;
 use crate::registry::{
-    About, Drawing, DrawnWorlds, NodeInfo, Parts, PlayedRun, RegisteredProtocol, RunEnd, amount,
-    fields,
+    About, BegunWalk, Drawing, DrawnWorlds, Limits, NodeInfo, Parts, PlayedRun, RegisteredProtocol,
+    RunEnd, SmallWorld, amount, fields,
 };
 use crate::{Keyframes, Oracle as _, Timeline};
 
@@ -115,12 +116,21 @@ impl RegisteredProtocol for Routing {
         Parts { seed, horizon, faults }
     }
 
+    fn small_worlds() -> Vec<SmallWorld<Scenario>> {
+        small::all()
+    }
+
     fn is_small(scenario: &Scenario) -> bool {
         scenario.nodes <= FEW
     }
 
-    fn oracles(scenario: &Scenario, _: RunEnd) -> RoutingOracles {
-        RoutingOracles::new(scenario)
+    fn walk(scenario: &Scenario, limits: Limits) -> Option<BegunWalk> {
+        Some(walk::<Self>(scenario, limits))
+    }
+
+    fn oracles(scenario: &Scenario, end: RunEnd) -> RoutingOracles {
+        let oracles = RoutingOracles::new(scenario);
+        if end == RunEnd::Explored { oracles.open_timing() } else { oracles }
     }
 
     fn play(scenario: &Scenario, how: RunEnd) -> PlayedRun {

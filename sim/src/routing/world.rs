@@ -70,6 +70,7 @@ pub(super) struct MessageFlight {
     pub(super) epoch: u32,
     /// The record of its sending.
     pub(super) seq: u64,
+    pub(super) sent: Instant,
     pub(super) data: OverlayPayload,
 }
 
@@ -211,11 +212,20 @@ impl RoutingWorld {
         self.net.tally.sent(kind);
         self.own_mut(host).tally.sent(kind);
         let epoch = self.net.lines.epoch(wire);
-        self.net.flights.insert(id, MessageFlight { from: host, to, wire, epoch, seq, data });
+        let sent = self.now();
+        self.net.flights.insert(id, MessageFlight { from: host, to, wire, epoch, seq, sent, data });
         self.plan(due, RoutingPlan::Arrive { id });
     }
 
-    fn arrive(&mut self, id: u64) {
+    /// Sends the first messages of the routers.
+    pub(super) fn say_first(&mut self) {
+        let opening = Arc::clone(&self.net.opening);
+        for (from, wire, data) in opening.iter() {
+            self.launch(*from, *wire, data.clone(), None);
+        }
+    }
+
+    pub(super) fn arrive(&mut self, id: u64) {
         let Some(flight) = self.net.flights.remove(&id) else { return };
         let MessageFlight { from, to, wire, epoch, seq, .. } = flight;
         if !self.net.lines.takes(&self.net.stage.net, wire, to, epoch) {
@@ -363,12 +373,7 @@ impl Protocol for Routing {
         match due {
             RoutingPlan::Script(index) => world.act(false, index),
             RoutingPlan::Flood { fault, index, left } => world.flood(fault, index, left),
-            RoutingPlan::Begin => {
-                let opening = Arc::clone(&world.net.opening);
-                for (from, wire, data) in opening.iter() {
-                    world.launch(*from, *wire, data.clone(), None);
-                }
-            }
+            RoutingPlan::Begin => world.say_first(),
             RoutingPlan::Arrive { id } => world.arrive(id),
             RoutingPlan::Hangup { wire, to, epoch } => world.hung_up(wire, to, epoch),
             RoutingPlan::Churn => world.churn(),

@@ -20,6 +20,7 @@ pub mod presets;
 pub mod random;
 mod registered;
 mod scenario;
+mod small;
 mod tally;
 mod view;
 #[doc(hidden)]

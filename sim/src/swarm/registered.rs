@@ -15,10 +15,12 @@ use servent_core::trace::{NodeId, Record, RecordCause};
 use super::check::SwarmOracles;
 use super::{
     Event, Habit, Result, Scenario, Swarm, SwarmAction, SwarmTally, SwarmWorld, name, presets,
-    random, why,
+    random, small, why,
 };
+use crate::explore::walk;
 use crate::registry::{
-    About, Drawing, DrawnWorlds, NodeInfo, Parts, PlayedRun, RegisteredProtocol, RunEnd, fields,
+    About, BegunWalk, Drawing, DrawnWorlds, Limits, NodeInfo, Parts, PlayedRun, RegisteredProtocol,
+    RunEnd, SmallWorld, fields,
 };
 use crate::{Keyframes, Oracle as _, Timeline, Violation};
 
@@ -125,8 +127,16 @@ impl RegisteredProtocol for Swarm {
         Parts { seed, horizon, faults }
     }
 
+    fn small_worlds() -> Vec<SmallWorld<Scenario>> {
+        small::all()
+    }
+
     fn is_small(scenario: &Scenario) -> bool {
         scenario.count() <= FEW.0 && scenario.pieces <= FEW.1
+    }
+
+    fn walk(scenario: &Scenario, limits: Limits) -> Option<BegunWalk> {
+        Some(walk::<Self>(scenario, limits))
     }
 
     fn oracles(scenario: &Scenario, _: RunEnd) -> SwarmOracles {

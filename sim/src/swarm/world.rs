@@ -1,6 +1,7 @@
 //! The world of a swarm: planned events, links, and the engines.
 
 mod acts;
+mod explored;
 mod peers;
 mod server;
 mod wires;

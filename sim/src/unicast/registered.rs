@@ -16,9 +16,10 @@ use super::{
     DatagramEvent, Diagram, Event, MessagingEvent, Scenario, Unicast, UnicastAction, UnicastTotals,
     UnicastWorld, presets, random, why,
 };
+use crate::explore::walk;
 use crate::registry::{
-    About, Drawing, DrawnWorlds, NodeInfo, Parts, PlayedRun, RegisteredProtocol, RunEnd,
-    SmallWorld, amount, fields,
+    About, BegunWalk, Drawing, DrawnWorlds, Limits, NodeInfo, Parts, PlayedRun, RegisteredProtocol,
+    RunEnd, SmallWorld, amount, fields,
 };
 use crate::{Keyframes, Oracle as _, Timeline};
 
@@ -108,6 +109,10 @@ impl RegisteredProtocol for Unicast {
 
     fn small_worlds() -> Vec<SmallWorld<Scenario>> {
         super::small::all()
+    }
+
+    fn walk(scenario: &Scenario, limits: Limits) -> Option<BegunWalk> {
+        Some(walk::<Self>(scenario, limits))
     }
 
     /// A drawn world ends with a time in which nothing may be sent.

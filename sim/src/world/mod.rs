@@ -292,12 +292,44 @@ impl<P: Protocol> World<P> {
 
     // Used while the timing is open: what happens next is chosen, not planned.
 
-    /// Does something, and returns its records. Nothing stays planned.
-    pub(crate) fn choose(&mut self, act: impl FnOnce(&mut Self)) -> Vec<Record<P::Event>> {
+    /// Does something, and returns its records. Timers and faults do not stay
+    /// planned, and what the protocol has planned only if it `keeps` that.
+    pub(crate) fn choose(
+        &mut self,
+        keeps: bool,
+        act: impl FnOnce(&mut Self),
+    ) -> Vec<Record<P::Event>> {
         let mut records = Vec::new();
         self.between(&mut records, act);
-        self.calendar = Calendar::default();
+        if keeps {
+            self.calendar.retain(|due| matches!(due, WorldPlan::Own(_)));
+        } else {
+            self.calendar = Calendar::default();
+        }
         records
+    }
+
+    /// What the protocol has planned, in order: a number, the instant, and what.
+    pub(crate) fn plans(&self) -> impl Iterator<Item = (u64, Instant, &P::Due)> {
+        self.calendar.entries().filter_map(|(number, at, due)| match due {
+            WorldPlan::Own(due) => Some((number, at, due)),
+            _ => None,
+        })
+    }
+
+    /// Lets something planned happen now.
+    pub(crate) fn happen_now(&mut self, number: u64) {
+        if let Some((_, WorldPlan::Own(due))) = self.calendar.take(number) {
+            P::happen(self, due);
+        }
+    }
+
+    /// Moves the clock to the instant of something planned, and lets it happen.
+    pub(crate) fn happen_in_time(&mut self, number: u64) {
+        if let Some((at, WorldPlan::Own(due))) = self.calendar.take(number) {
+            self.now = self.now.max(at);
+            P::happen(self, due);
+        }
     }
 
     /// When a node's timer is due.

@@ -21,6 +21,7 @@ mod view;
 use alloc::collections::BTreeMap;
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
+use core::fmt::Debug;
 use core::net::{IpAddr, SocketAddr};
 
 use self::client::{ManagedClient, PieceTransfer, Up};
@@ -130,6 +131,20 @@ impl SwarmCounters {
         self.grants += other.grants;
         self.sent += other.sent;
         self.heard += other.heard;
+    }
+}
+
+impl Manager {
+    /// All that its future depends on besides its configuration, for
+    /// exploration: two coordinators that print the same behave the same.
+    /// Counters are no part of it, nor are the tables of names, which say the
+    /// same as the lists.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn future(&self) -> impl Debug + '_ {
+        let Self { rng, ledger, clients, vacant, by_conn, files, .. } = self;
+        let Self { sources, transfers, spare, agenda, dirty, .. } = self;
+        ((rng, ledger, clients, vacant, by_conn, files), (sources, transfers, spare, agenda, dirty))
     }
 }
 

@@ -10,11 +10,10 @@ use clap::Args;
 use data_encoding::BASE64URL_NOPAD;
 use miniz_oxide::deflate::compress_to_vec;
 use serde::Serialize;
-use servent_sim::explore::{
-    Choice, Ended, Explored, ExploredProtocol, Explorer, Limits, Story, StoryStep, Successor, tell,
+use servent_sim::ScenarioError;
+use servent_sim::registry::{
+    Choice, Ended, Explored, Limits, StoryStep, TaggedScenario, WorldWalk,
 };
-use servent_sim::registry::{ProtocolId, TaggedScenario};
-use servent_sim::unicast::Unicast;
 
 use crate::cli::print;
 use crate::exit::{Exit, Failure};
@@ -67,9 +66,7 @@ impl Arguments {
 
     /// The limits of a scenario: its own where it is a small world.
     fn limits(&self, scenario: &TaggedScenario) -> Limits {
-        let id = scenario.about().id;
-        let own = TaggedScenario::small_worlds().into_iter().find(|(one, _)| one.about().id == id);
-        let own = own.map_or_else(Limits::default, |(_, limits)| limits);
+        let own = scenario.limits();
         Limits {
             losses: self.losses.unwrap_or(own.losses),
             doubles: self.doubles.unwrap_or(own.doubles),
@@ -106,44 +103,34 @@ pub(super) fn run(
     arguments: &Arguments,
     json: bool,
 ) -> Result<(), Failure> {
-    match scenario.protocol {
-        ProtocolId::Unicast => explore::<Unicast>(scenario, arguments, json),
-        other => Err(Failure::usage(format!("worlds of {other} cannot be explored yet"))
-            .next("explore one of unicast, such as `servent sim all-of-two-messages --explore`")),
-    }
-}
-
-fn explore<P: ExploredProtocol>(
-    tagged: &TaggedScenario,
-    arguments: &Arguments,
-    json: bool,
-) -> Result<(), Failure>
-where
-    Successor<P>: Send,
-    Explorer<P>: Sync,
-{
-    let wrong = |why: servent_sim::ScenarioError| Failure::new(Exit::Foreign, why.to_string());
-    let (limits, cores) = (arguments.limits(tagged), arguments.cores());
-    let scenario = tagged.read::<P>().map_err(wrong)?;
-    let mut explorer = Explorer::<P>::new(&scenario, limits.clone()).map_err(wrong)?;
+    let wrong = |why: ScenarioError| Failure::new(Exit::Foreign, why.to_string());
+    let (limits, cores) = (arguments.limits(scenario), arguments.cores());
+    let mut walk = scenario
+        .walk(limits.clone())
+        .ok_or_else(|| {
+            let what = format!("worlds of {} cannot be explored yet", scenario.protocol);
+            Failure::usage(what)
+                .next("explore another one, such as `servent sim all-of-two-messages --explore`")
+        })?
+        .map_err(wrong)?;
     let clock = Clock::new();
     let (start, mut next) = (clock.now(), PROGRESS);
     let elapsed = || Duration::from_micros(clock.now().since(start).as_micros());
-    while walk(&mut explorer, cores).is_none() {
+    while go_on(&mut *walk, cores).is_none() {
         if elapsed() > next {
             next += PROGRESS;
-            let Explored { states, depth, .. } = explorer.found();
+            let Explored { states, depth, .. } = walk.found();
             eprintln!("{}, {depth} deep, so far", count(*states, "state"));
         }
     }
-    let (found, took) = (explorer.found(), elapsed());
-    let story =
-        found.violation.as_ref().map(|broken| tell::<P>(&scenario, &limits, &found.story, broken));
-    let story = story.transpose().map_err(wrong)?;
-    let kept = story.as_ref().and_then(keep);
-    let link = story.as_ref().and_then(link_to::<P>);
+    let took = elapsed();
+    let story = walk.story().map_err(wrong)?;
+    let found = walk.found();
+    let retold = story.as_ref().and_then(|story| story.scenario.as_ref());
+    let kept = retold.and_then(keep);
+    let link = retold.and_then(link_to);
     let steps = story.as_ref().map_or(&[][..], |story| &story.steps);
-    let id = tagged.about().id;
+    let id = scenario.about().id;
     if json {
         let printed = Printed {
             scenario: id,
@@ -180,15 +167,12 @@ where
 
 /// Expands some states of a level on all cores, and absorbs them in their order:
 /// so the counts do not depend on the number of cores.
-fn walk<P: ExploredProtocol>(explorer: &mut Explorer<P>, cores: usize) -> Option<Ended>
-where
-    Successor<P>: Send,
-    Explorer<P>: Sync,
-{
-    let parts = explorer.waiting().div_ceil(PART).min(cores * ROUND);
+fn go_on(walk: &mut dyn WorldWalk, cores: usize) -> Option<Ended> {
+    let parts = walk.waiting().div_ceil(PART).min(cores * ROUND);
+    let shared: &dyn WorldWalk = walk;
     let expand = |part: usize| {
         let from = part * PART;
-        explorer.expand(from..(from + PART).min(explorer.waiting()))
+        shared.expand(from..(from + PART).min(shared.waiting()))
     };
     let results: BTreeMap<usize, _> = if cores.min(parts) <= 1 {
         (0..parts).map(|part| (part, expand(part))).collect()
@@ -207,7 +191,7 @@ where
                 .collect()
         })
     };
-    explorer.absorb(results.into_values().flatten().collect())
+    walk.absorb(results.into_values().collect())
 }
 
 fn sentence(id: &str, found: &Explored, took: Duration) -> String {
@@ -235,6 +219,7 @@ fn told(StoryStep { at, choice, message, .. }: &StoryStep) -> String {
         Choice::Deliver { .. } => format!("{message} arrives"),
         Choice::Lose { .. } => format!("{message} is lost"),
         Choice::Double { .. } => format!("{message} is doubled"),
+        Choice::Planned { .. } => String::from("what was begun ends"),
         Choice::Timer { node } => format!("the timer of node {node} runs"),
         Choice::Crash { node } => format!("node {node} crashes and starts again"),
     };
@@ -242,18 +227,17 @@ fn told(StoryStep { at, choice, message, .. }: &StoryStep) -> String {
 }
 
 /// Writes the scenario of a story to a file.
-fn keep<P: ExploredProtocol>(story: &Story<P>) -> Option<PathBuf> {
-    let tagged = TaggedScenario::new::<P>(story.scenario.as_ref()?)?;
-    let file = PathBuf::from(format!("{}-story.json", tagged.about().id));
-    let text = serde_json::to_string_pretty(&tagged).ok()?;
+fn keep(scenario: &TaggedScenario) -> Option<PathBuf> {
+    let file = PathBuf::from(format!("{}-story.json", scenario.about().id));
+    let text = serde_json::to_string_pretty(scenario).ok()?;
     std::fs::write(&file, text).ok()?;
     Some(file)
 }
 
 /// The fragment by which the lab opens the scenario of a story.
-fn link_to<P: ExploredProtocol>(story: &Story<P>) -> Option<String> {
-    let text = serde_json::to_string(story.scenario.as_ref()?).ok()?;
+fn link_to(scenario: &TaggedScenario) -> Option<String> {
+    let text = serde_json::to_string(&scenario.scenario).ok()?;
     let packed = BASE64URL_NOPAD.encode(&compress_to_vec(text.as_bytes(), 9));
-    let link = format!("#1/{}?s={packed}", P::NAME);
+    let link = format!("#1/{}?s={packed}", scenario.protocol);
     (link.len() <= LONGEST_LINK).then_some(link)
 }

@@ -3,11 +3,14 @@
 mod explore;
 mod merge;
 mod scenario;
+mod shrunk;
 mod sweep;
+
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use servent_core::swarm::SwarmPolicy;
-use servent_sim::registry::{PlayedRun, ProtocolId};
+use servent_sim::registry::{PlayedRun, ProtocolId, RunEnd};
 
 use self::merge::{Merge, RunsSummary, Shard};
 use super::{Common, print};
@@ -103,12 +106,17 @@ pub(crate) fn run(_common: &Common, arguments: &SimArgs) -> Result<(), Failure> 
     let first = arguments.seed.unwrap_or(scenario.seed().unwrap_or(1));
     let seeds = (first..first.saturating_add(arguments.sweep))
         .filter(|seed| arguments.shard.is_none_or(|shard| shard.has(seed - first)));
-    let play = |seed| {
+    let of_seed = |seed: u64| {
         let drawn = scenario::named(name, Some(seed)).unwrap_or_else(|| scenario.clone());
-        let drawn = scenario::under(drawn, arguments.policy);
-        scenario::play(&drawn, seed, scenario::end(name, arguments.settle))
+        let mut drawn = scenario::under(drawn, arguments.policy);
+        drawn.scenario.insert(String::from("seed"), seed.into());
+        drawn
     };
-    let mut told = RunsReport { arguments, name, broken: 0, all: RunsSummary::default() };
+    let end = scenario::end(name, arguments.settle);
+    let play = |seed| scenario::play(&of_seed(seed), seed, end);
+    let small = |run: &PlayedRun| shrunk::keep(&of_seed(run.seed), run.violations.first()?, end);
+    let mut told =
+        RunsReport { arguments, name, broken: 0, all: RunsSummary::default(), small: &small };
     sweep::sweep(&seeds.collect::<Vec<_>>(), play, |run| told.run(&run))?;
     told.end()
 }
@@ -120,6 +128,8 @@ struct RunsReport<'a> {
     /// Runs that broke a rule, where they do not end the sweep.
     broken: u64,
     all: RunsSummary,
+    /// Makes a run that broke a rule smaller; returns the file of the small one.
+    small: &'a dyn Fn(&PlayedRun) -> Option<PathBuf>,
 }
 
 impl RunsReport<'_> {
@@ -138,9 +148,19 @@ impl RunsReport<'_> {
             return Ok(());
         }
         let (name, seed) = (self.name, run.seed);
-        let settle = if *settle { " --settle" } else { "" };
-        Err(Failure::new(Exit::Unverified, format!("seed {seed}: {violation}"))
-            .next(format!("see it again with: servent sim {name}{settle} --seed {seed}")))
+        let flag = if *settle { " --settle" } else { "" };
+        let again = format!("see it again with: servent sim {name}{flag} --seed {seed}");
+        let next = match (self.small)(run) {
+            Some(file) => {
+                // Drawn worlds are judged at their end, and so is what is left of one.
+                let judged = scenario::end(name, *settle) != RunEnd::Open;
+                let flag = if judged { " --settle" } else { "" };
+                let file = file.display();
+                format!("{again}; the smallest that breaks the same rule: servent sim {file}{flag}")
+            }
+            None => again,
+        };
+        Err(Failure::new(Exit::Unverified, format!("seed {seed}: {violation}")).next(next))
     }
 
     fn end(self) -> Result<(), Failure> {
