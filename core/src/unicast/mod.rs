@@ -237,10 +237,23 @@ impl Endpoint {
         sender.map_or((0, 0), SenderEntry::held)
     }
 
+    /// The name of the peer that is now at an address: that address, unless the
+    /// peer has moved there (PA-9).
+    #[must_use]
+    pub fn name_at(&self, addr: SocketAddr) -> SocketAddr {
+        self.peers.name(addr)
+    }
+
     /// The smoothed round-trip time of a peer, once it was measured.
     #[must_use]
     pub fn rtt(&self, peer: SocketAddr) -> Option<Duration> {
         self.peers.get(peer).and_then(|peer| peer.rtt.measured())
+    }
+
+    /// The bytes of a full datagram to a peer, as far as its path is known (PA-6).
+    #[must_use]
+    pub fn datagram_size(&self, peer: SocketAddr) -> Option<u32> {
+        self.peers.get(peer).map(UnicastPeer::datagram_size)
     }
 
     /// Bytes from all peers that wait for earlier ones.

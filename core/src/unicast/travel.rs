@@ -46,7 +46,9 @@ impl Endpoint {
             }
         }
         if self.looks >= LOOKS {
-            return Some(addr);
+            // Taken for a stranger's, it would be asked for its first message, and
+            // a second connection would begin. Whatever it is, it comes again.
+            return None;
         }
         self.looks += 1;
         let Some(at) = self.peers.with_conn(conn) else { return Some(addr) };

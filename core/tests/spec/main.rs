@@ -14,6 +14,7 @@ mod unicast_support;
 mod aq;
 mod aq_client;
 mod aq_wire;
+mod pa;
 mod pq;
 mod pq_client;
 mod pq_order;

@@ -1,0 +1,114 @@
+//! PA-9: peers that change their address.
+
+use crate::unicast_support;
+
+use servent_core::engine::{Effect, Engine as _, Fx};
+use servent_core::time::{Duration, Instant};
+use servent_core::unicast::{Config, Event, Input, Output, Profile};
+use servent_core::wire::unicast::{ConnBlock, Packet};
+use unicast_support::{Fate, World, addr, config, number};
+
+/// Where the peer is after its move; nothing else is there.
+const ELSEWHERE: usize = 7;
+
+/// A listener that strangers can reach, and a peer that has sent it a hundred
+/// messages.
+fn talking() -> World {
+    let config = Config { prove: true, ..config(Profile::Adaptive) };
+    let mut world = World::new(config, 2, 1);
+    world.send_all(0, 1, 1..=100);
+    world.run_secs(1);
+    world
+}
+
+fn got(world: &World, at: usize) -> Vec<u64> {
+    world.nodes[at].got.iter().map(|got| number(&got.payload)).collect()
+}
+
+fn moved(event: &Event) -> bool {
+    matches!(event, Event::Moved { peer, to, .. } if (*peer, *to) == (addr(0), addr(ELSEWHERE)))
+}
+
+#[test]
+fn pa_9_a_peer_at_another_address_keeps_its_connection_and_gets_its_answers() {
+    let mut world = talking();
+    world.nodes[0].addr = addr(ELSEWHERE);
+    let begun = world.now;
+    // A datagram each, which all arrive in one turn.
+    (101..=200).for_each(|n| world.send(0, 1, n));
+    world.queue(1, 0, 1); // To its name, which stays.
+    world.run_secs(5);
+    assert_eq!(got(&world, 1), (1..=200).collect::<Vec<_>>(), "each once");
+    let last = world.nodes[1].got.last().unwrap();
+    assert!(last.at.since(begun) <= Duration::from_secs(1), "{:?}", last.at.since(begun));
+    assert!(world.nodes[1].got.iter().all(|got| got.conn == last.conn), "one connection");
+    assert_eq!(world.count(1, moved), 1);
+    assert_eq!(got(&world, 0), [1], "what is sent to its name finds it");
+    assert_eq!(world.nodes[1].endpoint.name_at(addr(ELSEWHERE)), addr(0));
+}
+
+#[test]
+fn pa_9_a_peer_that_comes_back_is_found_at_its_own_address() {
+    let mut world = talking();
+    for (at, numbers) in [(ELSEWHERE, 101..=200), (0, 201..=300), (ELSEWHERE, 301..=400)] {
+        world.nodes[0].addr = addr(at);
+        world.send_all(0, 1, numbers);
+        world.run_secs(5);
+    }
+    assert_eq!(got(&world, 1), (1..=400).collect::<Vec<_>>());
+    assert_eq!(world.count(1, moved), 2);
+}
+
+/// What an endpoint sends to an address for a datagram from there.
+fn answers(world: &mut World, from: usize, packet: &Packet) -> (u64, Vec<Packet>) {
+    let mut bytes = Vec::new();
+    packet.encode(&world.config.seal, &mut bytes);
+    let (peer, length) = (addr(from), bytes.len() as u32);
+    let mut fx = Fx::new();
+    let (now, packet): (Instant, Packet) = (world.now, packet.clone());
+    let endpoint = &mut world.nodes[1].endpoint;
+    endpoint.handle(now, Input::Packet { peer, packet, bytes: length }, &mut fx);
+    endpoint.handle(now, Input::Flush, &mut fx);
+    let mut sent = Vec::new();
+    for effect in fx.drain() {
+        match effect {
+            Effect::Output(Output::Packet { peer, packet }) if peer == addr(from) => {
+                sent.push(packet);
+            }
+            Effect::Event(event) => assert!(!moved(&event), "{event:?}"),
+            Effect::Output(_) => {}
+        }
+    }
+    (bytes.len() as u64, sent)
+}
+
+#[test]
+fn pa_9_a_copied_datagram_moves_nothing_and_is_answered_with_no_more_than_it_brings() {
+    let mut world = talking();
+    let (copies, copy) = std::sync::mpsc::channel();
+    world.hook(move |from, packet| {
+        if from == 0 {
+            let _ = copies.send(packet.clone());
+        }
+        Fate::Pass
+    });
+    world.send(0, 1, 101);
+    world.run_secs(1);
+    let copy: Packet = copy.try_iter().find(unicast_support::has_data).unwrap();
+    let (brings, sent) = answers(&mut world, ELSEWHERE, &copy);
+    let [challenge] = &sent[..] else { panic!("{sent:?}") };
+    let mut bytes = Vec::new();
+    challenge.encode(&world.config.seal, &mut bytes);
+    assert!(bytes.len() as u64 <= brings, "{} bytes for {brings}", bytes.len());
+    let [ConnBlock::Challenge { conn, token }] = challenge.blocks[..] else {
+        panic!("{challenge:?}")
+    };
+    // It cannot know the token, which is sent elsewhere; nor is it good there.
+    for (from, token) in [(ELSEWHERE, token ^ 1), (ELSEWHERE + 1, token)] {
+        let guess = Packet { blocks: vec![ConnBlock::Response { conn, token }] };
+        assert_eq!(answers(&mut world, from, &guess).1, []);
+    }
+    world.send_all(0, 1, 102..=200);
+    world.run_secs(1);
+    assert_eq!(got(&world, 1), (1..=200).collect::<Vec<_>>(), "it is where it was");
+}
