@@ -126,7 +126,7 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
     let quota = arguments.quota(&place);
     let (door, writers, begun) = (Arc::new(door), Arc::default(), Arc::default());
     let (seats, questions) = Default::default();
-    let (mtu, verbose) = (options.config.mtu, common.verbose > 0);
+    let verbose = common.verbose > 0;
     let receiver = Receiver {
         place,
         once,
@@ -138,7 +138,6 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
         begun,
         seats,
         questions,
-        mtu,
         verbose,
     };
     let runtime = runtime()?;
@@ -260,8 +259,6 @@ struct Receiver {
     begun: Arc<AtomicU64>,
     seats: SenderSeats,
     questions: Questions,
-    /// The largest datagram that is sent.
-    mtu: u32,
     verbose: bool,
 }
 
@@ -407,12 +404,8 @@ impl Receiver {
             // meanwhile.
             let alone = alone && self.begun.load(Ordering::Relaxed) == number;
             let counters = alone.then(|| endpoint.counters().since(&before));
-            let words = TransferWords {
-                event: "received",
-                verb: "received from",
-                mtu: self.mtu,
-                verbose: self.verbose,
-            };
+            let words =
+                TransferWords { event: "received", verb: "received from", verbose: self.verbose };
             tally.result(words, counters.as_ref());
         }
         transfer.goodbye().await;

@@ -284,7 +284,6 @@ impl RunningSend<'_> {
             () = signals.first() => return Err(stopped(title).into()),
         };
         let options = enlarged(self.options.clone(), peer);
-        let mtu = options.config.mtu;
         let endpoint = bind_for(peer, self.from, options).await?;
         let connection =
             endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
@@ -303,7 +302,7 @@ impl RunningSend<'_> {
         };
         tally.finish();
         outcome?;
-        let words = TransferWords { event: "sent", verb: "sent to", mtu, verbose: self.verbose };
+        let words = TransferWords { event: "sent", verb: "sent to", verbose: self.verbose };
         tally.result(words, Some(&endpoint.counters()));
         endpoint.shutdown().await.map_err(Failure::from)?;
         tally.incomplete().map_or(Ok(()), |failure| Err(failure.into()))

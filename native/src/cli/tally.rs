@@ -37,8 +37,6 @@ pub(crate) struct TransferWords<'a> {
     pub(crate) event: &'a str,
     /// What comes between the name and the address.
     pub(crate) verb: &'a str,
-    /// The largest datagram.
-    pub(crate) mtu: u32,
     /// Say the counters of the datagrams too.
     pub(crate) verbose: bool,
 }
@@ -210,7 +208,7 @@ impl<'a> TransferTally<'a> {
             let _ = write!(sentence, "\n  blake3 {sum}");
         }
         if let Some(counters) = counters {
-            let _ = write!(sentence, "\n  {}", path(counters, words.mtu));
+            let _ = write!(sentence, "\n  {}", path(counters));
             if words.verbose {
                 let _ = write!(sentence, "\n{}", repairs(counters));
             }
@@ -268,17 +266,19 @@ fn before(it: &Carried) -> String {
     }
 }
 
-/// How it travelled: straight from one machine to the other, in datagrams of at most
-/// this size, so far away, with so many that had to be sent again.
-fn path(counters: &EndpointCounters, mtu: u32) -> String {
-    let EndpointCounters { protocol, .. } = counters;
+/// How it travelled: straight from one machine to the other, in datagrams of this
+/// size, so far away, with so many that had to be sent again.
+fn path(counters: &EndpointCounters) -> String {
+    let EndpointCounters { protocol, datagram_out, datagram_in, .. } = counters;
+    let sends = protocol.sent_bytes >= protocol.delivered_bytes;
+    let size = if sends { datagram_out } else { datagram_in };
     let trip = match counters.rtt_us {
         0 => String::new(),
         us => format!(", round trip {}.{:03} ms", us / 1_000, us % 1_000),
     };
     let messages = (protocol.sent + protocol.resent).max(1);
     let again = protocol.resent * 1_000 / messages;
-    format!("direct, datagrams of {mtu} bytes{trip}, {}.{} % sent again", again / 10, again % 10)
+    format!("direct, datagrams of {size} bytes{trip}, {}.{} % sent again", again / 10, again % 10)
 }
 
 /// A summary of losses and retransmissions.

@@ -18,6 +18,7 @@ mod help;
 mod kills;
 mod kills_swarm;
 mod lists;
+mod long_line;
 mod lying_mirror;
 mod machines;
 mod pauses;

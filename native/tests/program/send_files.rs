@@ -233,7 +233,10 @@ fn the_result_is_one_sentence_and_datagrams_are_counted_for_those_who_ask() {
     let (mut running, at) = receiving(&place, &[]);
     let brief = succeeds(&place.run(&["send", "--open", &at, "a", "b"]));
     assert!(brief.contains("2 files sent to 127.0.0.1") && !brief.contains(": 2 files"), "{brief}");
-    assert!(brief.contains("direct, datagrams of") && !brief.contains("system call"), "{brief}");
+    assert!(
+        brief.contains("direct, datagrams of 65000 bytes") && !brief.contains("system call"),
+        "{brief}"
+    );
     running.event("received_all");
     let long = succeeds(&place.run(&["send", "-v", "--open", &at, "a", "b"]));
     assert!(long.contains("system call"), "{long}");

@@ -464,3 +464,59 @@ fn what_cannot_be_is_said_before_anything_is_sent() {
         Some(2)
     );
 }
+
+/// A router between a sender and a receiver that gives the sender another port
+/// when it is told to.
+fn router(to: SocketAddr) -> (SocketAddr, std::sync::Arc<std::sync::atomic::AtomicBool>) {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let inside = UdpSocket::bind(LOOPBACK).unwrap();
+    let at = inside.local_addr().unwrap();
+    let changes = std::sync::Arc::new(AtomicBool::new(false));
+    let told = std::sync::Arc::clone(&changes);
+    inside.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+    let outside = move || {
+        let socket = UdpSocket::bind(LOOPBACK).unwrap();
+        socket.connect(to).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        socket
+    };
+    std::thread::spawn(move || {
+        let (mut socket, mut buffer, mut sender) = (outside(), vec![0; 65_536], None);
+        loop {
+            if told.swap(false, Ordering::Relaxed) {
+                socket = outside();
+            }
+            if let Ok((length, from)) = inside.recv_from(&mut buffer) {
+                sender = Some(from);
+                let _ = socket.send(&buffer[..length]);
+            }
+            while let Ok(length) = socket.recv(&mut buffer) {
+                let Some(sender) = sender else { break };
+                let _ = inside.send_to(&buffer[..length], sender);
+            }
+        }
+    });
+    (at, changes)
+}
+
+#[test]
+fn pa_9_a_sender_whose_router_gives_it_another_port_goes_on() {
+    let place = Place::new();
+    let (running, at) = receiving(&place, &["--once"]);
+    let (through, changes) = router(at.parse().unwrap());
+    let bytes = noise(1_200_000);
+    let mut sender = piping(&place, &through.to_string(), &[]);
+    let mut input = sender.stdin.take().unwrap();
+    for (third, part) in bytes.chunks(400_000).enumerate() {
+        changes.store(third > 0, std::sync::atomic::Ordering::Relaxed);
+        input.write_all(part).unwrap();
+        let wanted = (third as u64 + 1) * 360_000;
+        program::until("it is there", || {
+            std::fs::metadata(place.path("in/received.part")).is_ok_and(|file| file.len() > wanted)
+        });
+    }
+    drop(input);
+    assert!(finish(sender).status.success());
+    assert_eq!(running.end().code(), Some(0));
+    assert_same(&place.path("in/received"), &bytes);
+}

@@ -188,6 +188,8 @@ impl Messaging {
         if let Some(rtt) = heard.last().and_then(|peer| node.endpoint()?.rtt(*peer)) {
             self.counters.rtt_us = rtt.as_micros();
         }
+        let size = heard.last().and_then(|peer| node.endpoint()?.datagram_size(*peer));
+        self.counters.datagram_out = size.unwrap_or(self.counters.datagram_out);
         for peer in heard.drain(..) {
             if let Some(pipe) = self.pipe(peer) {
                 Self::acknowledged(&pipe, node);

@@ -24,6 +24,10 @@ pub struct EndpointCounters {
     /// The smoothed round-trip time to the peer heard from last, in
     /// microseconds; 0 before the first measurement.
     pub rtt_us: u64,
+    /// The bytes of a full datagram to that peer; 0 before the first.
+    pub datagram_out: u32,
+    /// The bytes of the largest datagram that came from any peer.
+    pub datagram_in: u32,
 }
 
 impl EndpointCounters {
@@ -37,6 +41,8 @@ impl EndpointCounters {
             turned_away: self.turned_away - before.turned_away,
             turns: self.turns - before.turns,
             rtt_us: self.rtt_us,
+            datagram_out: self.datagram_out,
+            datagram_in: self.datagram_in,
         }
     }
 }

@@ -167,15 +167,17 @@ impl Messaging {
         let mut trains = mem::take(&mut self.trains);
         let more = self.socket.receive(&mut trains);
         for Train { peer, segment, data } in trains.drain(..) {
-            if full && !self.shared.book().pipes.contains_key(&peer) {
+            let name = node.endpoint().map_or(peer, |it| it.name_at(peer));
+            if full && !self.shared.book().pipes.contains_key(&name) {
                 self.counters.turned_away += data.len().div_ceil(segment) as u64;
                 continue;
             }
-            if self.heard.last() != Some(&peer) {
-                self.heard.push(peer);
+            if self.heard.last() != Some(&name) {
+                self.heard.push(name);
             }
             self.refusals = None;
             let segment = u32::try_from(segment).unwrap_or(u32::MAX);
+            self.counters.datagram_in = self.counters.datagram_in.max(segment);
             node.feed(now, Input::Messages(MessageInput::Datagrams { from: peer, segment, data }));
         }
         for (to, bytes) in self.socket.take_too_large() {

@@ -25,7 +25,11 @@ impl LossRate {
     /// is 0.
     #[must_use]
     pub const fn new(lost: u64, of: u64) -> Option<Self> {
-        if lost < of { Some(Self { lost, of }) } else { None }
+        match lost {
+            0 if of > 0 => Some(Self::NONE), // However it is written.
+            _ if lost < of => Some(Self { lost, of }),
+            _ => None,
+        }
     }
 
     /// True when any are dropped.
@@ -72,6 +76,7 @@ mod tests {
     #[test]
     fn a_loss_is_read_exactly() {
         assert_eq!("5%".parse(), Ok(LossRate { lost: 5, of: 100 }));
+        assert_eq!("0%".parse(), Ok(LossRate::NONE), "the default of the commands");
         assert_eq!("0.5%".parse(), Ok(LossRate { lost: 5, of: 1_000 }));
         assert_eq!("1/20".parse(), Ok(LossRate { lost: 1, of: 20 }));
         assert_eq!("0%".parse::<LossRate>().map(|l| l.lost), Ok(0));

@@ -67,6 +67,8 @@ pub(crate) struct UdpEndpoint {
     refused: bool,
     /// Datagrams that the system found too large: to which peer, and how many bytes.
     too_large: Vec<(SocketAddr, u32)>,
+    /// The only peer, if there is one.
+    only: Option<SocketAddr>,
     pub(crate) counters: SocketCounters,
 }
 
@@ -106,6 +108,7 @@ impl UdpEndpoint {
             complained: false,
             refused: false,
             too_large: Vec::new(),
+            only,
             counters: SocketCounters::default(),
         })
     }
@@ -326,6 +329,9 @@ impl UdpEndpoint {
             }
             return; // The node chooses a smaller size, and sends it again.
         }
+        if self.reconnect(why) {
+            return;
+        }
         if let Some(train) = self.outward.front()
             && !self.complained
         {
@@ -333,6 +339,22 @@ impl UdpEndpoint {
             let (to, bytes) = (train.peer, train.segment);
             tracing::warn!(%to, bytes, %why, "a datagram was refused by the system");
         }
+    }
+
+    /// True when the machine has another address than the one that the socket
+    /// keeps, as a laptop in another network has; and the socket has that one now
+    /// (PA-9).
+    fn reconnect(&self, why: &io::Error) -> bool {
+        use rustix::io::Errno;
+        let gone = [Errno::INVAL, Errno::ADDRNOTAVAIL, Errno::NETUNREACH];
+        let gone = gone.map(|errno| Some(errno.raw_os_error()));
+        let Some(peer) = self.only.filter(|_| gone.contains(&why.raw_os_error())) else {
+            return false;
+        };
+        let done = rustix::net::connect_unspec(&self.udp)
+            .and_then(|()| rustix::net::connect(&self.udp, &peer));
+        tracing::debug!(%peer, %why, ?done, "the socket looks for another address");
+        done.is_ok()
     }
 
     /// The address of an IPv4 peer in the form a dual-stack socket wants.
