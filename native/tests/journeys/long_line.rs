@@ -1,6 +1,8 @@
 //! `send` and `receive` across lines that swallow, fall silent and change: two
 //! machines, and a cable that can do all that.
 
+#![expect(clippy::disallowed_methods, reason = "how long the cable is pulled is what is tested")]
+
 use std::io::Write as _;
 use std::process::{Child, Stdio};
 use std::time::Duration;
