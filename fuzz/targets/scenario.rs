@@ -1,65 +1,38 @@
 //! A scenario from anywhere: refused with a sentence, or a world that runs.
 #![no_main]
 
-use servent_sim::queue::{QueueWorld, Scenario};
-use servent_sim::{routing, swarm, unicast};
+use servent_sim::registry::{ProtocolId, TaggedScenario};
+use servent_sim::{RegisteredProtocol, World, for_protocol};
+
+/// Calendar events of one world.
+const EVENTS: usize = 2_000;
+/// Records of one world, and events that may be planned: a flood says everything
+/// at once, and that is its right.
+const RECORDS: usize = 10_000;
+const PLANNED: usize = 20_000;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Ok(text) = core::str::from_utf8(data) else { return };
-    if let Ok(scenario) = routing::Scenario::parse(text) {
-        flood(&scenario);
+    if let Ok(tagged) = TaggedScenario::parse(text) {
+        for_protocol!(tagged.protocol, run(&tagged));
     }
-    if let Ok(scenario) = unicast::Scenario::parse(text) {
-        letters(&scenario);
-    }
-    if let Ok(scenario) = swarm::Scenario::parse(text) {
-        divide(&scenario);
-    }
-    let Ok(scenario) = Scenario::parse(text) else { return };
-    if scenario.check().is_err() || scenario.nodes() > 200 {
-        return;
-    }
-    let mut world: QueueWorld = QueueWorld::new(&scenario);
-    let mut records = Vec::new();
-    for _ in 0..2_000 {
-        if !world.step(&mut records) {
-            break;
+    // The seeds, and what a stranger sends, need not name the protocol.
+    for protocol in ProtocolId::ALL {
+        if let Ok(tagged) = TaggedScenario::parse_as(*protocol, text) {
+            for_protocol!(*protocol, run(&tagged));
         }
     }
 });
 
-fn flood(scenario: &routing::Scenario) {
-    if scenario.nodes > 200 {
+fn run<P: RegisteredProtocol>(tagged: &TaggedScenario) {
+    let Ok(scenario) = tagged.read::<P>() else { return };
+    if !P::is_small(&scenario) {
         return;
     }
-    let mut world = routing::RoutingWorld::new(scenario);
+    let mut world = World::<P>::new(&scenario);
     let mut records = Vec::new();
-    while records.len() < 10_000 && world.step(&mut records) {
-        // A flood says everything at once: that is its right.
-        if world.flying() > 20_000 {
-            break;
-        }
-    }
-}
-
-fn letters(scenario: &unicast::Scenario) {
-    let mut world = unicast::UnicastWorld::new(scenario);
-    let mut records = Vec::new();
-    for _ in 0..2_000 {
-        if !world.step(&mut records) {
-            break;
-        }
-    }
-}
-
-fn divide(scenario: &swarm::Scenario) {
-    if scenario.count() > 200 || scenario.pieces > 2_000 {
-        return;
-    }
-    let mut world = swarm::SwarmWorld::new(scenario);
-    let mut records = Vec::new();
-    for _ in 0..2_000 {
-        if world.finished() || !world.step(&mut records) {
+    for _ in 0..EVENTS {
+        if !world.step(&mut records) || records.len() > RECORDS || world.planned() > PLANNED {
             break;
         }
     }
