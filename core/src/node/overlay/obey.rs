@@ -142,7 +142,8 @@ impl OverlayService {
             servent: cx.us.servent,
             at: self.place(cx).unwrap_or(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)),
             six: six.map(|at| *at.ip()),
-            push: self.reachable(cx).is_none() && six.is_none(),
+            // Old servents cannot read the other address: they get it by push.
+            push: self.reachable(cx).is_none(),
             busy: !cx.shelf.queue.has_free_slot,
             proxies: self.router.proxies(),
         }
@@ -163,16 +164,18 @@ impl OverlayService {
         let proxies = hit.proxies().into_iter().map(SocketAddr::V4);
         let proxies = proxies.filter(|at| may_dial(*at, from)).take(PROXIES);
         let proxies: Vec<SocketAddr> = proxies.collect();
+        let at = hit.address();
+        let push = quality.push == Some(true) && at.is_ipv4();
         for found in hit.results() {
             cx.fx.output(Output::Answer(NodeAnswer::Found(Told {
                 search,
-                at: hit.address(),
+                at,
                 index: found.index,
                 name: found.path(),
                 size: found.size,
                 sha1: found.sha1(),
                 servent: hit.servent(),
-                push: quality.push == Some(true),
+                push,
                 busy: quality.busy == Some(true),
                 hops,
                 from,

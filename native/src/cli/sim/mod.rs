@@ -38,6 +38,7 @@ use crate::progress::count;
   servent sim all-of-two-messages --explore   every order of events of a small world
   servent sim lose-last --explore --losses 2  of another one, with its own limits
   servent sim merge *.jsonl             joins what the shares have found
+  servent sim flooder --show > mine.json  a preset as a file, to be changed
   servent sim mine.json                 a scenario of your own")]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct SimArgs {

@@ -64,6 +64,11 @@ fn simulated(stage: &mut Stage) {
     }
     let joined = stage.does("servent sim merge 1.jsonl 2.jsonl 3.jsonl 4.jsonl");
     assert_eq!(joined, stage.does("servent sim merge *.jsonl"));
+    for line in
+        ["servent sim all-of-two-messages --explore", "servent sim lose-last --explore --losses 2"]
+    {
+        stage.does(line);
+    }
     stage.does("servent sim flooder --show > mine.json");
     stage.does("servent sim mine.json");
 }
