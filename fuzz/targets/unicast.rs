@@ -46,12 +46,16 @@ struct Play<'a> {
 
 impl<'a> Play<'a> {
     fn new(mut data: &'a [u8]) -> Self {
-        let profile = match byte(&mut data).unwrap_or_default() % 2 {
+        let choice = byte(&mut data).unwrap_or_default();
+        let profile = match choice & 1 {
             0 => Profile::Adaptive,
             _ => Profile::Unicast3,
         };
+        // With a floor the size of datagrams is searched for.
+        let mtu_floor = u32::from(choice & 2) * 100;
         let config = Config {
             profile,
+            mtu_floor,
             max_message: 300,
             send_messages: 20,
             send_bytes: 4_000,
@@ -72,7 +76,12 @@ impl<'a> Play<'a> {
             match op & 7 {
                 0..=2 => self.datagram(peer),
                 3 => self.say(peer),
-                4 => self.give(Input::Close { peer }),
+                4 if op & 8 == 0 => self.give(Input::Close { peer }),
+                4 => self.give(Input::Marked { peer, datagrams: 2 }),
+                5 if op & 8 != 0 => {
+                    let bytes = u32::from(byte(&mut self.data).unwrap_or_default()) * 8;
+                    self.give(Input::TooLarge { peer, bytes });
+                }
                 5 => self.give(Input::Taken { peer, messages: 5, bytes: 500 }),
                 6 => {
                     let side = if op & 8 == 0 { Side::Sender } else { Side::Receiver };
