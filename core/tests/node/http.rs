@@ -440,6 +440,25 @@ fn browsers_neither_guess_what_a_file_is_nor_run_it_as_ours() {
     }
 }
 
+/// A target in absolute form names the host that counts.
+#[test]
+fn a_foreign_host_in_the_target_is_refused_whatever_the_header_says() {
+    let mut host = Host::new(config(), &[10]);
+    for (n, (target, wanted)) in [
+        ("http://127.0.0.1:6346/", 200),
+        ("http://evil.example/", 421),
+        ("HTTP://evil.example/?q=a", 421),
+        ("http://127.0.0.1@evil.example/", 421),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let conn = host.accept(&format!("127.0.0.1:{}", n + 1));
+        let reply = host.say(conn, &format!("HEAD {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"));
+        assert_eq!(status(&reply), wanted, "{target}: {reply}");
+    }
+}
+
 /// The owner's names, and those of a certificate, of which some cover one label.
 #[test]
 fn names_that_the_owner_gave_are_answered() {

@@ -115,6 +115,8 @@ pub(crate) struct Outside {
     pub(crate) library: Arc<Mutex<LibraryStatus>>,
     pub(crate) library_asks: Arc<Sender<LibraryRequest>>,
     pub(crate) download_dir: PathBuf,
+    /// The longest file that is downloaded.
+    pub(crate) largest: u64,
     pub(crate) memory: Option<Arc<LineMemory>>,
     pub(crate) whole: Arc<Mutex<BTreeMap<FetchId, PathBuf>>>,
     pub(crate) datagrams: Option<Arc<SharedEndpoint>>,
@@ -356,6 +358,12 @@ impl Handle {
     /// The file cannot be written, or the servent has ended.
     pub async fn export(&self, to: PathBuf) -> Result<(), RunError> {
         Ok(self.ask(|reply| HandleRequest::Export { to, reply }).await??)
+    }
+
+    /// The longest file that it downloads, in bytes.
+    #[must_use]
+    pub fn largest(&self) -> u64 {
+        self.shared.largest
     }
 
     /// The folder for downloads.

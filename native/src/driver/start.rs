@@ -78,6 +78,7 @@ impl Driver {
             library: status,
             library_asks: asker,
             download_dir: options.download_dir.clone(),
+            largest: config.fetch.largest,
             memory: tape.as_ref().and_then(RecordingWriter::memory),
             whole: folders.downloads.whole(),
             datagrams: messaging.as_ref().map(|it| it.shared()),

@@ -9,7 +9,7 @@
 use alloc::string::String;
 use core::net::{IpAddr, Ipv6Addr};
 
-use crate::wire::http::{Headers, RequestHead};
+use crate::wire::http::{Headers, RequestHead, authority};
 
 /// True when a page of another site caused this request.
 pub(super) fn is_of_another_page(headers: &Headers) -> bool {
@@ -42,7 +42,8 @@ pub(super) fn is_of_another_origin(headers: &Headers) -> bool {
 /// near us can (DNS rebinding). What the request says of its program is the
 /// page's choice, so only the host decides.
 pub(super) fn is_by_another_name(head: &RequestHead, hosts: &[String]) -> bool {
-    head.headers.all("Host").any(|host| !is_ours(host.trim_ascii(), hosts))
+    let mut named = head.headers.all("Host").chain(authority(&head.target));
+    named.any(|host| !is_ours(host.trim_ascii(), hosts))
 }
 
 fn is_ours(host: &str, hosts: &[String]) -> bool {

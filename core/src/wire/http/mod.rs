@@ -37,3 +37,4 @@ pub use self::range::{AvailableRanges, ContentRange};
 // For the other crates of this workspace; may change at any time.
 #[doc(hidden)]
 pub use self::target::Target;
+pub(crate) use self::target::authority;

@@ -142,6 +142,13 @@ fn id(digits: &[u8]) -> Option<Guid> {
     Guid::parse(digits).or_else(|| bytes().map(Guid))
 }
 
+/// The host of a target in absolute form, which goes before what `Host` says (RFC
+/// 9112 §3.2.2).
+pub(crate) fn authority(target: &str) -> Option<&str> {
+    let rest = after(target, "http://").or_else(|| after(target, "https://"))?;
+    rest.split(['/', '?', '#']).next()
+}
+
 /// Removes scheme and host from a target in absolute form.
 fn origin(target: &str) -> &str {
     match after(target, "http://") {

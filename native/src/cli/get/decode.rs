@@ -13,16 +13,28 @@ use crate::exit::{Exit, Failure};
 /// The longest file that a body is decoded to: a few bytes can stand for very many.
 const MOST: u64 = 1 << 36;
 
-/// Decodes a file in its place; returns how long it is then.
-pub(super) fn decode(file: &Path, encoding: BodyEncoding) -> Result<u64, Failure> {
-    let decoded = in_place(file, encoding).map_err(|why| {
-        let what = format!("{} is encoded, and cannot be decoded: {why}", file.display());
-        Failure::new(Exit::Disk, what).next("it is kept as it came")
-    })?;
-    Ok(decoded)
+/// Decodes a file in its place; returns how long it is then, which is less than
+/// `most`. What cannot be decoded is kept beside it, so that the name stays free for
+/// another attempt.
+pub(super) fn decode(file: &Path, encoding: BodyEncoding, most: u64) -> Result<u64, Failure> {
+    in_place(file, encoding, most.min(MOST)).map_err(|why| {
+        let what = format!("{} came encoded, and cannot be decoded: {why}", file.display());
+        let damaged = matches!(
+            why.kind(),
+            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof
+        );
+        let exit = if damaged { Exit::Unverified } else { Exit::Disk };
+        let mut kept = file.as_os_str().to_owned();
+        kept.push(".encoded");
+        let failure = Failure::new(exit, what);
+        match std::fs::rename(file, &kept) {
+            Ok(()) => failure.next(format!("{} is it as it came", Path::new(&kept).display())),
+            Err(_) => failure.next("it is kept as it came"),
+        }
+    })
 }
 
-fn in_place(file: &Path, encoding: BodyEncoding) -> io::Result<u64> {
+fn in_place(file: &Path, encoding: BodyEncoding, most: u64) -> io::Result<u64> {
     let mut packed = File::open(file)?;
     let about = packed.metadata()?;
     let mut first = [0; 2];
@@ -37,8 +49,8 @@ fn in_place(file: &Path, encoding: BodyEncoding) -> io::Result<u64> {
         BodyEncoding::Other => return Err(io::ErrorKind::Unsupported.into()),
     };
     let mut whole = tempfile::NamedTempFile::new_in(file.parent().unwrap_or(Path::new(".")))?;
-    let size = io::copy(&mut plain.take(MOST), whole.as_file_mut())?;
-    if size == MOST {
+    let size = io::copy(&mut plain.take(most), whole.as_file_mut())?;
+    if size == most {
         return Err(io::Error::other("it is too long"));
     }
     whole.as_file().set_permissions(about.permissions())?;
@@ -78,12 +90,18 @@ mod tests {
             (raw.finish().unwrap(), BodyEncoding::Deflate),
         ] {
             std::fs::write(&file, packed).unwrap();
-            assert_eq!(decode(&file, encoding).unwrap(), 30_000, "{encoding:?}");
+            assert_eq!(decode(&file, encoding, u64::MAX).unwrap(), 30_000, "{encoding:?}");
             assert_eq!(std::fs::read(&file).unwrap(), text);
         }
         std::fs::write(&file, "no gzip").unwrap();
-        assert!(decode(&file, BodyEncoding::Gzip).is_err());
-        assert_eq!(std::fs::read(&file).unwrap(), b"no gzip", "it is kept as it came");
+        assert!(decode(&file, BodyEncoding::Gzip, u64::MAX).is_err());
+        let kept = dir.path().join("a.txt.encoded");
+        assert_eq!(std::fs::read(&kept).unwrap(), b"no gzip", "it is kept as it came");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+        // A list of a few bytes that would be a very long one.
+        let mut bomb = GzEncoder::new(Vec::new(), level);
+        bomb.write_all(&vec![0; 1 << 20]).unwrap();
+        std::fs::write(&file, bomb.finish().unwrap()).unwrap();
+        assert!(decode(&file, BodyEncoding::Gzip, 1 << 16).is_err(), "no more than is wanted");
     }
 }

@@ -38,6 +38,12 @@ pub(super) struct Folder {
     pub(super) voice: Voice,
 }
 
+/// True for `.bashrc` and what is in `.ssh/`: settings more often than content.
+/// Whatever a server calls its files, none of these is replaced by them.
+fn is_hidden(path: &str) -> bool {
+    path.split('/').any(|part| part.starts_with('.'))
+}
+
 impl Folder {
     /// Downloads what is missing, at most `parallel` files at a time.
     pub(super) async fn run(&self, config: &Config, parallel: usize) -> Result<Total, Failure> {
@@ -98,6 +104,12 @@ impl Folder {
                 if state == LocalFile::Same {
                     total.there += 1;
                     progress.there(known.map_or(0, |known| known.size));
+                    continue;
+                }
+                if state != LocalFile::Missing && is_hidden(&path) {
+                    total.there += 1;
+                    let what = format!("{path} is there and hidden: it is left as it is");
+                    self.voice.note(&json!({ "event": "left", "name": path }), &what);
                     continue;
                 }
                 let name = if state == LocalFile::Missing { path } else { path + NEW };
@@ -248,4 +260,21 @@ pub(super) fn sha1_of(file: &Path) -> std::io::Result<Sha1> {
 /// The local path of a file, below the folder.
 fn local(path: &str) -> String {
     servent::driver::safe_path(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_names_are_known_at_any_depth() {
+        for (path, hidden) in [
+            (".bashrc", true),
+            (".ssh/authorized_keys", true),
+            ("a/.git/config", true),
+            ("a.b/c", false),
+        ] {
+            assert_eq!(is_hidden(path), hidden, "{path}");
+        }
+    }
 }

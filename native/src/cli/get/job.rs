@@ -91,7 +91,8 @@ impl Whole {
     ) -> Result<Self, Failure> {
         match (encoding, handle.path_of(self.fetch)) {
             (Some(encoding), Some(file)) => {
-                Ok(Self { size: decode(&file, encoding)?, sha1: None, ..self })
+                let size = decode(&file, encoding, handle.largest())?;
+                Ok(Self { size, sha1: None, ..self })
             }
             _ => Ok(self),
         }

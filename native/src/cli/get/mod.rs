@@ -55,7 +55,8 @@ use crate::progress::Voice;
 /// said with --mirror, with xs= and as= of a magnet link, or with a urn:sha1:
 /// and the HOST:PORTs to ask for it. With urn:sha1: the bytes are checked.
 /// An address that ends in `/` is a folder: everything below it is downloaded,
-/// and keeps its tree. Stopped or killed, the same command goes on where it was: one that was
+/// and keeps its tree; files that are there and differ are replaced, hidden
+/// ones never. Stopped or killed, the same command goes on where it was: one that was
 /// killed with the same place in line; one that is stopped leaves its place to
 /// those behind it. http:// and https:// are asked through the proxies that
 /// http_proxy (in small letters), https_proxy and all_proxy name, but for this
