@@ -162,13 +162,15 @@ impl Download {
     }
 
     /// A refusal may be about how the file was named: some servents know only
-    /// hashes, some only numbers (RT-16). True when there is another way to
-    /// ask.
+    /// hashes, some only numbers (RT-16); and a source whose own hash is asked for
+    /// may have another file under that name by now, which begins anew. True when
+    /// there is another way to ask.
     fn ask_otherwise(&mut self, no: u32, head: &ResponseHead, cx: &mut FetchCx<'_>) -> bool {
-        let sha1 = self.sha1;
+        let (sha1, learnt) = (self.sha1, self.version.learnt);
         let Some(src) = self.sources.get_mut(&no) else { return false };
         let refused = (400..500).contains(&head.status);
-        if !refused || src.otherwise || src.second(sha1).is_none() {
+        let unhashed = learnt && head.status == 404 && !src.unhashed;
+        if !refused || !unhashed && (src.otherwise || src.second(sha1).is_none()) {
             return false;
         }
         let body = head.content_length().filter(|&body| body <= cx.config.refusal_body);
@@ -176,7 +178,7 @@ impl Download {
         if src.pushed && conn.is_none() {
             return false;
         }
-        src.otherwise = true;
+        (src.unhashed, src.otherwise) = (src.unhashed || unhashed, src.otherwise || !unhashed);
         match conn {
             Some((conn, body)) => {
                 src.link = SourceLink::Kept { conn };

@@ -52,6 +52,8 @@ pub(super) struct Src {
     pub(super) version: Option<FileVersion>,
     /// It had to prove itself by overlapping bytes since it was last in trouble.
     pub(super) overlapped: bool,
+    /// It is asked without the hash that it told itself: it has no such file any more.
+    pub(super) unhashed: bool,
     /// Where it says the file's hash tree is.
     pub(super) thex: Option<ThexUri>,
     /// It was asked for the tree.
@@ -178,6 +180,7 @@ impl Src {
             touched: RangeSet::default(),
             wrote: RangeSet::default(),
             joined: false,
+            unhashed: false,
             version: None,
             overlapped: false,
             thex: None,
@@ -239,6 +242,7 @@ impl Src {
     pub(super) fn forget(&mut self) -> RangeSet {
         self.gave = false;
         self.joined = false;
+        self.unhashed = false;
         self.wrote = RangeSet::default();
         core::mem::take(&mut self.touched)
     }

@@ -111,7 +111,7 @@ impl Download {
         if cx.speech.sleeps {
             write_sleeps(&mut head);
         }
-        if let Some(sha1) = self.sha1 {
+        if let Some(sha1) = self.sha1.filter(|_| !src.unhashed) {
             head.header("X-Gnutella-Content-URN", format_args!("urn:sha1:{sha1}"));
             self.mesh(no, &mut head, cx.config);
         }

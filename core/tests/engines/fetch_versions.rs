@@ -321,3 +321,20 @@ fn a_new_link_to_another_file_is_refused_and_what_is_there_is_kept() {
     assert!(changed(&desk).is_empty());
     assert_eq!(desk.row().have, [(0, 500)], "what was there before is still there");
 }
+
+/// The source told the hash itself. When its file is another one, it has none of
+/// that hash: it is asked by the name alone, and the download begins anew.
+#[test]
+fn a_source_that_lost_the_file_of_its_own_hash_is_asked_by_name() {
+    let urn = |digit: &str| format!("{TAG}\nX-Gnutella-Content-URN: urn:sha1:{}", digit.repeat(32));
+    let (mut desk, again) = half(&urn("A"));
+    assert!(again.header("X-Gnutella-Content-URN").is_some());
+    desk.reply(again.conn, "HTTP/1.1 404 Not Found\nContent-Length: 0");
+    let by_name = desk.asked.last().cloned().expect("asked once more");
+    assert_eq!(by_name.header("X-Gnutella-Content-URN"), None);
+    let other = urn("B").replace("one", "two");
+    desk.reply(by_name.conn, &format!("HTTP/1.1 200 OK\nContent-Length: {SIZE}\n{other}"));
+    assert_eq!(changed(&desk), [500]);
+    desk.input(Input::Stored { conn: by_name.conn, bytes: SIZE });
+    assert!(is_done(&desk));
+}
