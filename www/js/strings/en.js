@@ -557,7 +557,7 @@ const REFUSALS = { queue_full: 'the line is full', per_address: 'too many places
 /** @type {Record<string, string>} */
 const TROUBLES = {
   unreachable: 'not reachable', busy: 'busy', not_found: 'without the file', range_unavailable: 'without the bytes we need',
-  disconnected: 'gone', stalled: 'too slow', length_lie: 'lying about the length', garbage: 'not speaking HTTP', corrupt: 'sending wrong bytes', refused: 'refusing us', failing: 'in trouble of its own', astray: 'sending us where we cannot follow', encoded: 'sending an encoding we do not read', endless: 'not saying how long its file is', unlike: 'perhaps of another file', mismatch: 'sending a piece that does not match', private: 'asking for a password', changed: 'sending another version of the file', elsewhere: 'sending us to one that is away', circle: 'redirecting in a circle', speaks_tls: 'asking for TLS',
+  disconnected: 'gone', stalled: 'too slow', length_lie: 'lying about the length', garbage: 'not speaking HTTP', corrupt: 'sending wrong bytes', refused: 'refusing us', failing: 'in trouble of its own', astray: 'sending us where we cannot follow', encoded: 'sending an encoding we do not read', endless: 'not saying how long its file is', unlike: 'perhaps of another file', mismatch: 'sending a piece that does not match', private: 'asking for a password', changed: 'sending another version of the file', elsewhere: 'sending us to one that is away', circle: 'redirecting us round in circles', speaks_tls: 'asking for TLS',
 };
 /** @type {Record<string, string>} */
 const FAILURES = { no_source: 'no source is left', disk: 'the disk refuses', corrupt: 'the bytes are wrong everywhere', cancelled: 'its user took it back', too_many: 'there are too many downloads' };
