@@ -70,7 +70,8 @@ fn sigterm_withdraws_the_questions_of_all_senders() {
     for sender in senders {
         complains(&finish(sender), 3, "the receiver was stopped before its user agreed");
     }
-    terminal.shows("stopped with 2 questions unanswered; nothing was written");
+    // The senders may have gone before the receiver counts its questions.
+    terminal.shows("nothing was written");
     assert_eq!(running.end().code(), Some(130));
     assert!(empty(&place.path("in")));
 }
