@@ -1,7 +1,9 @@
 //! The page's tests. Node, Chromium and Firefox each go through their files
 //! side by side, and use both cores of a small machine; the files of one browser
-//! share it, because to start one for each costs more than the tests do. What
-//! measures time runs afterwards, one browser at a time.
+//! share it, because to start one for each costs more than the tests do. Files
+//! that are about no difference of browsers run once: they are dealt, one after
+//! the other, to the browser that has done its own. What measures time runs
+//! afterwards, one browser at a time.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,11 +15,16 @@ use crate::run::{Tool, cargo};
 use crate::steps::{Context, Outcome};
 use crate::{machine, paths, second};
 
-/// One file of tests takes half a minute at most, all of them eight.
+/// One file of tests takes half a minute at most, all of a browser eight.
 const FILE: Duration = Duration::from_mins(4);
 const LINE: Duration = Duration::from_mins(20);
 /// Who runs the tests that need no browser.
 const NODE: &str = "node";
+/// The folders whose files run in every browser.
+const EVERYWHERE: [&str; 2] = ["browser", "room"];
+/// The folders whose files run in one of them. Those that take longest come
+/// first, so that both browsers end at about the same time.
+const DEALT: [&str; 2] = ["class", "page"];
 
 /// A file of tests and who runs it.
 #[derive(Clone)]
@@ -72,11 +79,8 @@ pub(crate) fn step(context: &Context) -> Result<Outcome> {
     }
     given.variables.push(("SERVENT_PROGRAM", paths::target().join("debug/servent")));
 
-    let mut lines = vec![tests("node", NODE)?];
-    for engine in &engines {
-        lines.push(tests("browser", engine)?);
-    }
-    for (test, why) in side_by_side(&lines, &given)? {
+    let dealt = Dealt::new(&engines)?;
+    for (test, why) in side_by_side(&engines, &dealt, &given)? {
         let name = format!("{} in {}", test.file, test.engine);
         words.push(second::again(&name, &why, || given.run(&test))?.1);
     }
@@ -90,20 +94,62 @@ pub(crate) fn step(context: &Context) -> Result<Outcome> {
     Ok(Outcome::Done(second::joined(&words)))
 }
 
-/// Every line of tests in its order, beside the others; those that failed.
-fn side_by_side(lines: &[Vec<Test>], given: &Given) -> Result<Vec<(Test, Error)>> {
-    let walk = |line: &Vec<Test>| match line.first() {
-        Some(first) if first.engine != NODE => given.share(line),
-        _ => Ok(one_by_one(line, given)),
+/// What Node and every browser go through, beside each other; those that failed.
+fn side_by_side(
+    engines: &[&'static str],
+    dealt: &Dealt,
+    given: &Given,
+) -> Result<Vec<(Test, Error)>> {
+    let alone = tests("node", NODE)?;
+    let walk = |engine: &'static str| {
+        let own = EVERYWHERE.iter().map(|folder| tests(folder, engine));
+        let own = own.collect::<Result<Vec<_>>>()?.concat();
+        given.share(engine, &own, dealt)
     };
     std::thread::scope(|scope| {
-        let running: Vec<_> = lines.iter().map(|line| scope.spawn(move || walk(line))).collect();
-        let mut failed = Vec::new();
-        for line in running {
-            failed.extend(line.join().map_err(|_| anyhow!("a line of tests broke off"))??);
+        let node = scope.spawn(|| one_by_one(&alone, given));
+        let browsers: Vec<_> =
+            engines.iter().map(|engine| scope.spawn(move || walk(engine))).collect();
+        let broken = |_| anyhow!("a line of tests broke off");
+        let mut failed = node.join().map_err(broken)?;
+        for browser in browsers {
+            failed.extend(browser.join().map_err(broken)??);
         }
         Ok(failed)
     })
+}
+
+/// Files that run in one browser, whichever is free.
+struct Dealt {
+    /// Their list. Whoever begins one makes a file beside it, with its own name inside.
+    list: PathBuf,
+    files: Vec<String>,
+    /// Who failed if a file was not begun at all.
+    first: &'static str,
+}
+
+impl Dealt {
+    fn new(engines: &[&'static str]) -> Result<Self> {
+        let first = engines[0];
+        let all = DEALT.iter().map(|folder| tests(folder, first));
+        let all = all.collect::<Result<Vec<_>>>()?.concat();
+        let files: Vec<_> = all.into_iter().map(|test| test.file).collect();
+        let list = emptied("dealt-to-browsers")?.join("list");
+        std::fs::create_dir_all(list.with_file_name(""))?;
+        std::fs::write(&list, files.join("\n"))?;
+        Ok(Self { list, files, first })
+    }
+
+    /// Those that a browser began, or had to when no other did.
+    fn taken(&self, engine: &'static str) -> Vec<Test> {
+        let owner = |n: usize| {
+            let mark = format!("{}.{n}", self.list.display());
+            std::fs::read_to_string(mark).unwrap_or_else(|_| self.first.to_owned())
+        };
+        let files = self.files.iter().enumerate();
+        let mine = files.filter(|(n, _)| owner(*n).trim() == engine);
+        mine.map(|(_, file)| Test { file: file.clone(), engine }).collect()
+    }
 }
 
 /// Each in a process of its own; those that failed.
@@ -118,32 +164,39 @@ impl Given {
         Ok(())
     }
 
-    /// All of them in one process and one browser; those that failed, or were not
-    /// come to. Where the process does not say which, that is all of them.
-    fn share(&self, line: &[Test]) -> Result<Vec<(Test, Error)>> {
-        let Some(Test { engine, .. }) = line.first() else { return Ok(Vec::new()) };
+    /// All of a browser's own files and what is dealt to it, in one process and
+    /// one browser; those that failed, or were not come to. Where the process does
+    /// not say which, that is all of its own.
+    fn share(
+        &self,
+        engine: &'static str,
+        own: &[Test],
+        dealt: &Dealt,
+    ) -> Result<Vec<(Test, Error)>> {
         let report = paths::target().join(format!("passed-in-{engine}"));
         let times = paths::target().join(format!("times-in-{engine}.txt"));
         let node = self
             .node(engine)
+            .env("DEALT", &dealt.list)
             .words("--test-reporter=spec --test-reporter-destination=stdout")
             .words("--test-reporter=./tests/passed.js")
             .arg(format!("--test-reporter-destination={}", report.display()))
             .words("--test-reporter=./tests/times.js")
             .arg(format!("--test-reporter-destination={}", times.display()))
             .arg("tests/line.js");
-        let node = line.iter().fold(node, |node, test| node.arg(&test.file)).ends_within(LINE);
+        let node = own.iter().fold(node, |node, test| node.arg(&test.file)).ends_within(LINE);
         let Err(why) = node.quiet() else { return Ok(Vec::new()) };
         let passed = std::fs::read_to_string(&report).unwrap_or_default();
-        let mut failed: Vec<_> =
-            line.iter().filter(|test| passed.lines().all(|file| file != test.file)).collect();
+        let mut failed: Vec<_> = own.to_vec();
+        failed.extend(dealt.taken(engine));
+        failed.retain(|test| passed.lines().all(|file| file != test.file));
         if failed.is_empty() {
-            failed = line.iter().collect();
+            failed = own.to_vec();
         }
         // The output is shown once.
         let mut why = Some(why);
         let mut reason = || why.take().unwrap_or_else(|| anyhow!("its output is above"));
-        Ok(failed.into_iter().map(|test| (test.clone(), reason())).collect())
+        Ok(failed.into_iter().map(|test| (test, reason())).collect())
     }
 
     fn node(&self, engine: &str) -> Tool {

@@ -115,10 +115,10 @@ for (const name of BROWSERS) {
   await here.close();
 }
 
-const [crowd, said] = await tested('tests/browser/crowd.test.js', { CROWD: String(CROWD) });
+const [crowd, said] = await tested('tests/class/crowd.test.js', { CROWD: String(CROWD) });
 const seconds = /has both files after (\d+) ms/.exec(said)?.[1];
 row(`${CROWD} pages of ${BROWSERS.join(' and ')} in one room`, seconds ? `everybody has both files after ${(Number(seconds) / 1000).toFixed(1)} s` : 'it failed', 'nothing lost, every tape verified', crowd);
-const [channel] = await tested('tests/browser/channel.test.js', {});
+const [channel] = await tested('tests/room/channel.test.js', {});
 row('from page to page, datagrams lost on purpose', channel ? 'byte for byte' : 'it failed', 'in order and once', channel);
 if (missed) {
   console.error(`${missed} bounds are missed`);
