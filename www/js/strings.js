@@ -87,7 +87,7 @@ export function storyOf({ id, title, text }) {
  */
 export function reason(key, args) {
   const base = key.split('.').slice(0, 2).join('.');
-  for (const candidate of [args.case ? `${base}.${args.case}.why` : '', args.dialect ? `${key}.${args.dialect}.why` : '', args.keep ? `${key}.keep.why` : '', `${key}.why`, key.replace(/\.[^.]+$/, '.why')]) {
+  for (const candidate of [args.case ? `${base}.${args.case}.why` : '', args.dialect ? `${key}.${args.dialect}.why` : '', args.keep ? `${key}.keep.why` : '', args.verdict ? `${key}.${args.verdict}.why` : '', `${key}.why`, key.replace(/\.[^.]+$/, '.why')]) {
     if (candidate && known(candidate)) return t(candidate, args);
   }
   return '';

@@ -272,7 +272,11 @@ export const routing = {
 
   'message.sent.why': 'A query goes to every neighbour but the one it came from; a hit and a push go only where the table says.',
   'message.judged.why': 'Each node decides about each message once, in one place: pass on, keep, or drop with a reason.',
-  'message.judged.forwarded.why': 'It is new here and may travel on, so it is remembered, with the neighbour it came from: that is the way back.',
+  'message.judged.forwarded.why': (a) => ({
+    query: 'It is new here and may travel on, so it is remembered, with the neighbour it came from: that is the way back.',
+    hit: 'The table says which neighbour brought the query. The hit goes there and nowhere else, and the way to its servent is remembered.',
+    push: 'The table says which neighbour brought a hit of that servent. The push goes there and nowhere else.',
+  })[String(a.kind)] ?? 'It is new here and may travel on.',
   'message.lost.why': 'A message on a link that breaks is gone. No node is told, and none sends it again.',
   'app.searched.why': 'The node’s own query stands in the same table as all others, with itself as the way back. So a hit for it ends here.',
   'app.answered.why': 'The hit bears the GUID of the query: every node on the way knows from its table where that came from.',

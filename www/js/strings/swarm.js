@@ -19,6 +19,8 @@ const FAILURES = {
 const PICKS = {
   stalled: 'it has been stalled for longest', fastest: 'it is the fastest of those that can', unseen: 'no client has the piece yet', source: 'no client can give it now', retry: 'it failed elsewhere', again: 'the beginning is fetched once more',
 };
+/** The search began at a slot that was free, and not at a client that waited. @param {Record<string, any>} a */
+const ledByGiver = (a) => a.funnel?.led === 'giver' && ['stalled', 'fastest'].includes(a.why);
 /** @type {Record<string, string>} */
 const REFUSALS = {
   unreadable: 'it cannot be read', not_a_clients: 'no client may say that', order: 'it comes at the wrong moment', id_taken: 'another client has that id', unknown_file: 'there is no such file', bad_range: 'the range lies outside of the file',
@@ -264,7 +266,7 @@ export const swarm = {
   'swarm.joined': (a) => `${a.node} joins with ${plural(a.held, 'piece', 'pieces')} and wants ${count(a.wanted)}.`,
   'swarm.finished': (a) => `${a.node} has all ${plural(a.held, 'piece', 'pieces')}.`,
   'swarm.free': (a) => `${a.node} gets its first piece for nothing.`,
-  'swarm.assigned': (a) => `${a.node} is to get piece ${a.piece} from ${giver(a)}: ${PICKS[a.why] ?? a.why}.`,
+  'swarm.assigned': (a) => `${a.node} is to get piece ${a.piece} from ${giver(a)}: ${ledByGiver(a) ? 'it has a free slot' : PICKS[a.why] ?? a.why}.`,
   'swarm.granted': (a) => `${a.node} is granted a piece it has not earned${a.aged ? ', for it has waited long' : ''}.`,
   'swarm.verified': (a) => `${a.node} asks about a visitor for piece ${a.piece}: it ${a.authorized ? 'may' : 'may not'} let it in.`,
   'swarm.arrived': (a) => `Piece ${a.piece} from ${giver(a)} is at ${a.node}, and its hash is right.`,
@@ -294,8 +296,6 @@ export const swarm = {
     'swarm.finished': 'Who has everything can still give, as long as it stays.',
     'swarm.free': 'Who has nothing can give nothing. So the first piece is free.',
     'swarm.assigned': 'Who is asked, and for which piece, follows from clauses that are gone through one after the other.',
-    'swarm.assigned.stalled': 'Among stalled clients the one that has waited longest gives: so it earns again.',
-    'swarm.assigned.fastest': 'No stalled client could help, so the fastest within its ratio gives.',
     'swarm.assigned.unseen': 'The source brings in what no client has.',
     'swarm.assigned.source': 'No client could serve, so the source does.',
     'swarm.assigned.retry': 'What failed elsewhere comes from the source.',
@@ -322,6 +322,9 @@ export const swarm = {
     'swarm.refused': 'What is not allowed is answered with an error and changes nothing.',
     'swarm.limit': 'Everything that is kept has a limit.',
   })).map(([key, text]) => [`${key}.why`, text])),
+  // With a free slot a taker is looked for, and not a giver among several.
+  'swarm.assigned.stalled.why': (a) => (ledByGiver(a) ? 'It had a free slot and a piece that is needed. It is stalled: by giving it earns again.' : 'Among stalled clients the one that has waited longest gives: so it earns again.'),
+  'swarm.assigned.fastest.why': (a) => (ledByGiver(a) ? 'It had a free slot, so a client was looked for that needs a piece it has.' : a.funnel?.stalled ? 'No stalled client could give this piece and had not failed at it before, so the fastest within its ratio gives.' : 'No stalled client could help, so the fastest within its ratio gives.'),
 
   'client.online': (a) => `${a.node} is in touch with the coordinator.`,
   'client.offline': (a) => `${a.node} has lost the coordinator and tries again in ${seconds(a.retry)}.`,

@@ -277,7 +277,11 @@ export const routing = {
 
   'message.sent.why': 'Eine Suchanfrage geht an jeden Nachbarn außer dem, von dem sie kam; Treffer und Push gehen nur, wohin die Tabelle sagt.',
   'message.judged.why': 'Jeder Knoten entscheidet über jede Nachricht einmal, an einer Stelle: weiterreichen, behalten oder mit Grund verwerfen.',
-  'message.judged.forwarded.why': 'Sie ist hier neu und darf weiter, also merkt sich der Knoten, von welchem Nachbarn sie kam: Das ist der Rückweg.',
+  'message.judged.forwarded.why': (a) => ({
+    query: 'Sie ist hier neu und darf weiter, also merkt sich der Knoten, von welchem Nachbarn sie kam: Das ist der Rückweg.',
+    hit: 'Die Tabelle sagt, welcher Nachbar die Frage brachte. Dorthin geht die Antwort und nirgends sonst, und der Weg zu ihrem Servent wird gemerkt.',
+    push: 'Die Tabelle sagt, welcher Nachbar eine Antwort dieses Servents brachte. Dorthin geht der Push und nirgends sonst.',
+  })[String(a.kind)] ?? 'Sie ist hier neu und darf weiter.',
   'message.lost.why': 'Eine Nachricht auf einer Verbindung, die abbricht, ist fort. Niemand erfährt es, und niemand schickt sie noch einmal.',
   'app.searched.why': 'Die eigene Suchanfrage steht in derselben Tabelle wie alle anderen, mit dem Knoten selbst als Rückweg. Darum endet ein Treffer dafür hier.',
   'app.answered.why': 'Der Treffer trägt die GUID der Suchanfrage: Jeder Knoten unterwegs weiß aus seiner Tabelle, woher sie kam.',

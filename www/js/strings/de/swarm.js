@@ -19,6 +19,8 @@ const FAILURES = {
 const PICKS = {
   stalled: 'der Geber ist am längsten blockiert', fastest: 'der Geber ist der schnellste von denen, die können', unseen: 'noch niemand hat das Stück', source: 'kein Client kann es jetzt geben', retry: 'anderswo ging es schief', again: 'der Anfang wird noch einmal geholt',
 };
+/** @param {Record<string, any>} a */
+const ledByGiver = (a) => a.funnel?.led === 'giver' && ['stalled', 'fastest'].includes(a.why);
 /** @type {Record<string, string>} */
 const REFUSALS = {
   unreadable: 'es ist nicht lesbar', not_a_clients: 'kein Client darf das sagen', order: 'es kommt im falschen Moment', id_taken: 'jemand anders hat diese Kennung', unknown_file: 'eine solche Datei gibt es nicht', bad_range: 'der Bereich liegt außerhalb der Datei',
@@ -264,7 +266,7 @@ export const swarm = {
   'swarm.joined': (a) => `${a.node} kommt mit ${plural(a.held, 'Stück', 'Stücken')} dazu und will ${count(a.wanted)}.`,
   'swarm.finished': (a) => `${a.node} hat ${plural(a.held, 'Stück', 'Stücke')}, also alle.`,
   'swarm.free': (a) => `${a.node} bekommt das erste Stück gratis.`,
-  'swarm.assigned': (a) => `${a.node} soll Stück ${a.piece} von ${giver(a)} bekommen: ${PICKS[a.why] ?? a.why}.`,
+  'swarm.assigned': (a) => `${a.node} soll Stück ${a.piece} von ${giver(a)} bekommen: ${ledByGiver(a) ? 'dort ist ein Slot frei' : PICKS[a.why] ?? a.why}.`,
   'swarm.granted': (a) => `${a.node} bekommt ein unverdientes Stück geschenkt${a.aged ? ', nach langem Warten' : ''}.`,
   'swarm.verified': (a) => `${a.node} fragt nach einem Besucher für Stück ${a.piece}: Er ${a.authorized ? 'darf' : 'darf nicht'} herein.`,
   'swarm.arrived': (a) => `Stück ${a.piece} von ${giver(a)} ist bei ${a.node}, und sein Hash stimmt.`,
@@ -294,8 +296,6 @@ export const swarm = {
     'swarm.finished': 'Wer alles hat, kann noch geben, solange er bleibt.',
     'swarm.free': 'Wer nichts hat, kann nichts geben. Darum ist das erste Stück gratis.',
     'swarm.assigned': 'Wer gefragt wird, und nach welchem Stück, folgt aus Regeln, die eine nach der anderen durchgegangen werden.',
-    'swarm.assigned.stalled': 'Von den blockierten Clients gibt der, der am längsten gewartet hat: So verdient er wieder.',
-    'swarm.assigned.fastest': 'Kein Blockierter konnte helfen, also gibt der schnellste, der im Verhältnis ist.',
     'swarm.assigned.unseen': 'Die Quelle bringt herein, was kein Client hat.',
     'swarm.assigned.source': 'Kein Client konnte helfen, also tut es die Quelle.',
     'swarm.assigned.retry': 'Was anderswo schiefging, kommt von der Quelle.',
@@ -322,6 +322,8 @@ export const swarm = {
     'swarm.refused': 'Was nicht erlaubt ist, wird mit einem Fehler beantwortet und ändert nichts.',
     'swarm.limit': 'Alles, was aufgehoben wird, hat eine Grenze.',
   })).map(([key, text]) => [`${key}.why`, text])),
+  'swarm.assigned.stalled.why': (a) => (ledByGiver(a) ? 'Ein Slot war frei und ein gebrauchtes Stück da. Der Geber ist blockiert: Mit dem Geben verdient er wieder.' : 'Von den blockierten Clients gibt der, der am längsten gewartet hat: So verdient er wieder.'),
+  'swarm.assigned.fastest.why': (a) => (ledByGiver(a) ? 'Ein Slot war frei, also wurde ein Client gesucht, der ein vorhandenes Stück braucht.' : a.funnel?.stalled ? 'Kein Blockierter konnte dieses Stück geben, ohne schon einmal daran gescheitert zu sein; also gibt der schnellste, der im Verhältnis ist.' : 'Kein Blockierter konnte helfen, also gibt der schnellste, der im Verhältnis ist.'),
 
   'client.online': (a) => `${a.node} hat Kontakt zum Koordinator.`,
   'client.offline': (a) => `${a.node} hat den Koordinator verloren und versucht es in ${seconds(a.retry)} wieder.`,
