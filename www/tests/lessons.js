@@ -13,21 +13,38 @@ const number = (/** @type {number} */ right, /** @type {number} */ wrong) => ({ 
 const order = (/** @type {string[]} */ ...right) => ({ right: { order: right }, wrong: { order: [...right].reverse() } });
 
 const FIRST = ['B gets a message of a connection it does not know', 'B asks for the first message', 'A sends message 1 again', 'B hands on a message'];
+const CLOSED = ['A begins to close', 'A sends something again', 'B asks for what is missing', 'The connection is closed at A'];
 
 /** @type {Record<string, Record<number, Answers>>} */
 export const ANSWERS = {
   'polling-windows': { 2: choice(1, 0), 4: choice(1, 0), 6: choice(0, 1) },
   'cut-the-wire': { 1: choice(1, 2), 3: choice(0, 1), 5: choice(0, 1) },
   newcomer: { 0: order('waiting-1', 'waiting-2', 'waiting-5', 'newcomer-1'), 4: order('newcomer-1', 'waiting-1', 'waiting-2', 'waiting-5') },
+  'server-restart': { 2: choice(2, 0), 4: choice(0, 1), 6: choice(1, 2) },
+  'three-languages': { 1: order('plain', 'active', 'parq'), 3: choice(1, 0), 5: order('active', 'parq', 'plain') },
+  'hang-up': { 0: choice(0, 1), 4: choice(1, 0) },
   flood: { 2: number(2, 0), 4: choice(1, 0), 6: number(0, 2) },
   'way-back': { 1: choice(1, 0), 3: { right: { node: 'C' }, wrong: { node: 'B' } }, 5: choice(2, 1) },
   'late-push': { 0: number(1, 2), 4: number(2, 1) },
+  mesh: { 2: choice(2, 0), 4: number(35, 36), 6: choice(0, 2) },
+  'hop-limit': { 1: number(14, 7), 3: choice(1, 0), 5: number(8, 4) },
+  'late-answer': { 0: choice(1, 0), 4: choice(0, 1) },
   'lose-the-middle': { 2: choice(1, 0), 4: choice(1, 0), 6: choice(0, 1) },
   'lose-the-last': { 0: choice(1, 0), 2: number(1, 9), 4: choice(0, 1) },
   'lose-the-first': { 0: order(...FIRST), 4: order(...FIRST) },
+  'lose-the-ack': { 2: choice(2, 0), 4: choice(1, 0), 6: choice(0, 2) },
+  restart: { 1: choice(1, 0), 3: number(40, 32), 5: choice(1, 0) },
+  'close-in-flight': { 0: order(...CLOSED), 4: order(...CLOSED) },
   'free-piece': { 2: choice(1, 0), 4: choice(0, 1), 6: choice(0, 1) },
   'two-for-one': { 1: choice(0, 1), 3: choice(1, 0), 5: choice(1, 0) },
   deadlock: { 0: choice(1, 0), 4: choice(0, 1) },
+  'rarest-first': { 2: choice(0, 2), 4: number(24, 1), 6: choice(0, 2) },
+  liar: { 1: choice(1, 0), 3: number(3, 1), 5: choice(1, 0) },
+  firewalls: { 0: number(8, 16), 4: number(4, 8) },
+  'test-waiting': { 0: choice(1, 0), 1: choice(2, 0), 2: choice(2, 0), 3: choice(1, 0) },
+  'test-finding': { 0: choice(1, 0), 1: choice(1, 0), 2: choice(1, 0) },
+  'test-mending': { 0: choice(2, 1), 1: choice(1, 0), 2: choice(1, 0) },
+  'test-sharing': { 0: choice(1, 0), 1: choice(1, 0), 2: choice(0, 1) },
 };
 
 /** @type {Record<string, Record<number, Deeds>>} */
@@ -36,4 +53,8 @@ export const DEEDS = {
   'late-push': { 2: { right: { acts: [{ at: 3000e6, search: { node: 0, words: 'holiday film' } }] }, wrong: { acts: [{ at: 3000e6, search: { node: 3, words: 'holiday film' } }] } } },
   'lose-the-first': { 2: { right: { acts: [{ at: 0, drop: { from: 0, to: 1, n: 1 } }] }, wrong: { acts: [{ at: 0, drop: { from: 0, to: 1, n: 5 } }] } } },
   deadlock: { 2: { right: { set: { 'swarm.policy': 'adaptive' } }, wrong: { set: { source_slots: 8 } } } },
+  'hang-up': { 2: { right: { set: { 'servers.0.queue.sync_places': 50 } }, wrong: { set: { 'servers.0.queue.slots': 4 } } } },
+  'late-answer': { 2: { right: { acts: [{ at: 650e6, search: { node: 0, words: 'old song' } }] }, wrong: { acts: [{ at: 650e6, search: { node: 1, words: 'old song' } }] } } },
+  'close-in-flight': { 2: { right: { acts: [{ at: 0, drop: { from: 0, to: 1, n: 9 } }] }, wrong: { acts: [{ at: 0, drop: { from: 0, to: 1, n: 5 } }] } } },
+  firewalls: { 2: { right: { set: { 'swarm.connect_failures': 0 } }, wrong: { set: { source_slots: 2 } } } },
 };

@@ -88,6 +88,7 @@ struct KnownNames {
     wrong_name: WrongName,
     names: Vec<String>,
     length: Duration,
+    exit_test: bool,
 }
 
 fn lesson(raw: raw::RawLesson, wrong_name: WrongName) -> FileResult<Lesson> {
@@ -109,8 +110,9 @@ fn lesson(raw: raw::RawLesson, wrong_name: WrongName) -> FileResult<Lesson> {
     let preset = preset.filter(|_| unchanged);
     let stage = stage(raw.view, raw.world)?;
     let told = |why: StageError| (0..0, why.to_string());
+    let exit_test = raw.exit_test;
     let (names, length) = (stage.names().map_err(told)?, stage.length().map_err(told)?);
-    let known = KnownNames { stage: stage.clone(), names, length, wrong_name };
+    let known = KnownNames { stage: stage.clone(), names, length, wrong_name, exit_test };
     let mut steps: Vec<LessonStep> = Vec::new();
     let mut asked: Vec<(String, usize)> = Vec::new();
     for one in raw.step {
@@ -121,8 +123,12 @@ fn lesson(raw: raw::RawLesson, wrong_name: WrongName) -> FileResult<Lesson> {
         steps.push(read);
     }
     let last = raw.id.span();
-    if !steps.iter().any(|step| step.kind == StepKind::Explain) {
+    let explains = steps.iter().any(|step| step.kind == StepKind::Explain);
+    if !exit_test && !explains {
         return wrong(last, "a lesson has a step that explains: do = \"explain\"");
+    }
+    if exit_test && explains {
+        return wrong(last, "an exit test explains nothing before it is over");
     }
     if steps.last().is_none_or(|step| step.kind != StepKind::Exit) {
         return wrong(last, "the last step is the exit question: do = \"exit\"");
@@ -135,6 +141,7 @@ fn lesson(raw: raw::RawLesson, wrong_name: WrongName) -> FileResult<Lesson> {
         concept: raw.concept.into_inner(),
         minutes: raw.minutes,
         help: raw.help,
+        exit_test,
         stage,
         preset,
         steps,
@@ -192,6 +199,12 @@ fn step(
         }
         StepKind::Predict | StepKind::Observe => {
             wrong(place, "this step asks: it needs one of `choices`, `number`, `point`, `order`")
+        }
+        StepKind::Exit if known.exit_test && at.is_none() => {
+            wrong(place, "a question of an exit test needs `at`: where the clock stands")
+        }
+        StepKind::Exit if known.exit_test && count == 1 => {
+            Ok(LessonStep { task: Task::Question(question(known, raw)?), ..told })
         }
         StepKind::Exit => again(asked, before, place, &raw, told),
         StepKind::Goal => {

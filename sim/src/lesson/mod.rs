@@ -38,21 +38,38 @@ pub use self::stage::{LessonStage, StageError, StageTweak};
 pub use self::words::{all_in, find_in};
 
 /// The lessons that come with the simulator, in the order in which they teach
-/// best: three for each protocol.
+/// best: six for each protocol, in two rounds of less and less help. Then the exit
+/// tests of the courses.
 #[doc(hidden)]
 pub const ALL: &[&str] = &[
     include_str!("../../lessons/polling-windows.toml"),
     include_str!("../../lessons/cut-the-wire.toml"),
     include_str!("../../lessons/newcomer.toml"),
+    include_str!("../../lessons/server-restart.toml"),
+    include_str!("../../lessons/three-languages.toml"),
+    include_str!("../../lessons/hang-up.toml"),
     include_str!("../../lessons/flood.toml"),
     include_str!("../../lessons/way-back.toml"),
     include_str!("../../lessons/late-push.toml"),
+    include_str!("../../lessons/mesh.toml"),
+    include_str!("../../lessons/hop-limit.toml"),
+    include_str!("../../lessons/late-answer.toml"),
     include_str!("../../lessons/lose-the-middle.toml"),
     include_str!("../../lessons/lose-the-last.toml"),
     include_str!("../../lessons/lose-the-first.toml"),
+    include_str!("../../lessons/lose-the-ack.toml"),
+    include_str!("../../lessons/restart.toml"),
+    include_str!("../../lessons/close-in-flight.toml"),
     include_str!("../../lessons/free-piece.toml"),
     include_str!("../../lessons/two-for-one.toml"),
     include_str!("../../lessons/deadlock.toml"),
+    include_str!("../../lessons/rarest-first.toml"),
+    include_str!("../../lessons/liar.toml"),
+    include_str!("../../lessons/firewalls.toml"),
+    include_str!("../../lessons/test-waiting.toml"),
+    include_str!("../../lessons/test-finding.toml"),
+    include_str!("../../lessons/test-mending.toml"),
+    include_str!("../../lessons/test-sharing.toml"),
 ];
 
 /// A lesson.
@@ -72,6 +89,8 @@ pub struct Lesson {
     pub minutes: u32,
     /// How much of the way is shown.
     pub help: Help,
+    /// It stands at the end of a course, and asks about worlds that were not shown.
+    pub exit_test: bool,
     /// Its world.
     pub stage: LessonStage,
     /// The preset its world is, unchanged.

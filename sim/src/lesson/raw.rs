@@ -22,6 +22,8 @@ pub(super) struct RawLesson {
     #[serde(default = "minutes")]
     pub(super) minutes: u32,
     pub(super) help: Help,
+    #[serde(default)]
+    pub(super) exit_test: bool,
     pub(super) world: Spanned<RawWorld>,
     pub(super) step: Vec<Spanned<RawStep>>,
 }

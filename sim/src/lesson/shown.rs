@@ -28,6 +28,8 @@ pub struct LessonView {
     pub minutes: u32,
     /// How much of the way is shown.
     pub help: Help,
+    /// It is the exit test of a course.
+    pub exit_test: bool,
     /// The preset its world is, unchanged.
     pub preset: Option<String>,
     /// Its steps.
@@ -86,8 +88,9 @@ impl From<&Lesson> for LessonView {
     fn from(lesson: &Lesson) -> Self {
         let Lesson { id, title, text, concept, preset, .. } = lesson.clone();
         let (view, minutes, help) = (lesson.view, lesson.minutes, lesson.help);
+        let exit_test = lesson.exit_test;
         let steps = lesson.steps.iter().map(StepView::from).collect();
-        Self { id, view, title, text, concept, minutes, help, preset, steps }
+        Self { id, view, title, text, concept, minutes, help, exit_test, preset, steps }
     }
 }
 

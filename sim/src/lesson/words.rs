@@ -23,19 +23,35 @@ struct Pair {
 }
 
 /// The lessons in German, in the order of the lessons.
-const GERMAN: [&str; 12] = [
+const GERMAN: [&str; 28] = [
     include_str!("../../lessons/de/polling-windows.toml"),
     include_str!("../../lessons/de/cut-the-wire.toml"),
     include_str!("../../lessons/de/newcomer.toml"),
+    include_str!("../../lessons/de/server-restart.toml"),
+    include_str!("../../lessons/de/three-languages.toml"),
+    include_str!("../../lessons/de/hang-up.toml"),
     include_str!("../../lessons/de/flood.toml"),
     include_str!("../../lessons/de/way-back.toml"),
     include_str!("../../lessons/de/late-push.toml"),
+    include_str!("../../lessons/de/mesh.toml"),
+    include_str!("../../lessons/de/hop-limit.toml"),
+    include_str!("../../lessons/de/late-answer.toml"),
     include_str!("../../lessons/de/lose-the-middle.toml"),
     include_str!("../../lessons/de/lose-the-last.toml"),
     include_str!("../../lessons/de/lose-the-first.toml"),
+    include_str!("../../lessons/de/lose-the-ack.toml"),
+    include_str!("../../lessons/de/restart.toml"),
+    include_str!("../../lessons/de/close-in-flight.toml"),
     include_str!("../../lessons/de/free-piece.toml"),
     include_str!("../../lessons/de/two-for-one.toml"),
     include_str!("../../lessons/de/deadlock.toml"),
+    include_str!("../../lessons/de/rarest-first.toml"),
+    include_str!("../../lessons/de/liar.toml"),
+    include_str!("../../lessons/de/firewalls.toml"),
+    include_str!("../../lessons/de/test-waiting.toml"),
+    include_str!("../../lessons/de/test-finding.toml"),
+    include_str!("../../lessons/de/test-mending.toml"),
+    include_str!("../../lessons/de/test-sharing.toml"),
 ];
 
 /// Every lesson there is, in a language: `de`, or English in any other case.

@@ -6,8 +6,8 @@ use crate::run::cargo;
 
 /// Run what takes too long for every change: real minutes, thousands of files.
 ///
-/// These are the ignored tests among the journeys, one after the other, and `room`:
-/// many pages in one room under churn. All with a release build.
+/// These are the ignored tests among the journeys and the lessons, one after the
+/// other, and `room`: many pages in one room under churn. All with a release build.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Only those whose names contain this.
@@ -28,7 +28,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     if args.filter.as_deref() != Some("room") {
-        journeys(args)?;
+        ignored(args)?;
     }
     if args.filter.as_deref().is_none_or(|filter| filter == "room") {
         let numbers = [
@@ -42,8 +42,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn journeys(args: &Args) -> Result<()> {
-    let tests = cargo().words("test --release --package servent --test journeys --");
-    let tests = tests.words("--ignored --nocapture --test-threads 1");
-    args.filter.iter().fold(tests, |tests, filter| tests.arg(filter)).run()
+fn ignored(args: &Args) -> Result<()> {
+    for (package, binary) in [("servent", "journeys"), ("servent-sim", "lessons")] {
+        let tests = cargo().words("test --release --package").arg(package).arg("--test");
+        let tests = tests.arg(binary).words("-- --ignored --nocapture --test-threads 1");
+        args.filter.iter().fold(tests, |tests, filter| tests.arg(filter)).run()?;
+    }
+    Ok(())
 }
