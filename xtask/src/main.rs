@@ -8,6 +8,7 @@ mod mutants;
 mod offline;
 mod page_tests;
 mod paths;
+mod programs;
 mod run;
 mod second;
 mod single;

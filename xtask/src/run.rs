@@ -32,12 +32,14 @@ pub(crate) struct Started {
     shown: String,
 }
 
-impl Started {
-    /// Its number.
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
-    }
+/// A program that ended, and what it said.
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    pub(crate) text: String,
+    pub(crate) errors: String,
+}
 
+impl Started {
     /// Waits for its end.
     pub(crate) fn end(mut self) -> Result<()> {
         succeeded(&self.shown, self.child.wait()?)
@@ -51,10 +53,20 @@ fn succeeded(shown: &str, status: ExitStatus) -> Result<()> {
     Ok(())
 }
 
-/// Cargo, the one that started us.
+/// Cargo, the one that started us, without what it told us about our own package:
+/// build scripts that heed these variables (`ring`'s does) would run again, and with
+/// them half of the program would be built again, each time xtask and a person take
+/// turns.
 pub(crate) fn cargo() -> Tool {
     let path = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    Tool::named(&path, "cargo")
+    let mut tool = Tool::named(&path, "cargo");
+    for (name, _) in std::env::vars_os() {
+        let known = name.to_string_lossy();
+        if known.starts_with("CARGO_PKG_") || known.starts_with("CARGO_MANIFEST_") {
+            tool.command.env_remove(name);
+        }
+    }
+    tool
 }
 
 impl Tool {
@@ -130,7 +142,18 @@ impl Tool {
 
     /// Runs it and keeps its output; a failure shows all of it. One that does
     /// not end in time is ended, with everything it has started.
-    pub(crate) fn quiet(mut self) -> Result<String> {
+    pub(crate) fn quiet(self) -> Result<String> {
+        let shown = self.shown.clone();
+        let Ended { status, text, errors } = self.ended()?;
+        if !status.success() {
+            bail!("`{shown}` failed ({status})\n{text}{errors}");
+        }
+        Ok(text)
+    }
+
+    /// Runs it and keeps what it says, however it ends. One that does not end in
+    /// time is ended, with everything it has started, and is an error.
+    pub(crate) fn ended(mut self) -> Result<Ended> {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self
             .command
@@ -145,16 +168,22 @@ impl Tool {
             tree::end(id);
         }
         let (text, errors) = (all(said), all(errors));
-        match status {
-            Err(_) => {
-                let limit = self.patience.as_secs();
-                bail!("`{}` did not end within {limit} s\n{text}{errors}", self.shown)
-            }
-            Ok(status) => match status? {
-                status if status.success() => Ok(text),
-                status => bail!("`{}` failed ({status})\n{text}{errors}", self.shown),
-            },
-        }
+        let Ok(status) = status else {
+            let limit = self.patience.as_secs();
+            bail!("`{}` did not end within {limit} s\n{text}{errors}", self.shown)
+        };
+        Ok(Ended { status: status?, text, errors })
+    }
+
+    /// Runs it with its errors on ours, and keeps its output.
+    pub(crate) fn kept(mut self) -> Result<String> {
+        let output = self
+            .command
+            .stderr(Stdio::inherit())
+            .output()
+            .with_context(|| format!("`{}` could not be started", self.shown))?;
+        succeeded(&self.shown, output.status)?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
     /// Runs it; what it printed, whether it succeeds or not.
