@@ -198,6 +198,9 @@ impl DownloadJob {
             download_rate: self.way.rate.clone(),
             damaged_state: self.damaged,
             state_dir: state.map(Path::to_path_buf),
+            // The address that an earlier command was given may be of no use any more:
+            // its refusal would end what is to go on from another one.
+            only_asked: true,
             ..ServentOptions::without_folders()
         }
     }

@@ -143,7 +143,6 @@ impl<'a> Together<'a> {
         ServentOptions {
             node,
             state_dir: Some(PathBuf::from(state)),
-            only_asked: true,
             ..job.options(config, &[], None)
         }
     }
