@@ -9,8 +9,9 @@ use servent_core::id::FileIndex;
 use servent_core::text::Lines;
 
 use super::hash::hashes_of;
-use super::scan::{FolderScan, ScannedFile, Share};
-use super::shares::Shares;
+use super::moved::MovedFiles;
+use super::scan::{FolderScan, ScanWarning, ScannedFile, Share, WARNINGS};
+use super::shares::{Owner, Shares};
 use super::{Keys, LibraryFile, LibraryStatus, ShareChange, ShareError, ShareOutcome};
 use crate::error::StartError;
 use crate::store::FileRow;
@@ -26,8 +27,11 @@ pub(crate) struct Library {
     remembered: BTreeMap<PathBuf, FileRow>,
     shared: BTreeMap<PathBuf, Arc<LibraryFile>>,
     next: u32,
-    /// The problems of the last scan.
+    /// What is not shared, and why.
+    warnings: Vec<ScanWarning>,
+    /// What was logged of that.
     warned: BTreeSet<String>,
+    totals: Totals,
     /// Bytes hashed so far of the current file.
     hashing: u64,
     status: Arc<Mutex<LibraryStatus>>,
@@ -60,7 +64,9 @@ impl Library {
             remembered: remembered.into_iter().collect(),
             shared: BTreeMap::new(),
             next,
+            warnings: Vec::new(),
             warned: BTreeSet::new(),
+            totals: Totals::default(),
             hashing: 0,
             status: Arc::default(),
         };
@@ -81,33 +87,102 @@ impl Library {
     /// Scans and returns what changed since the last scan.
     pub(super) fn rescan(&mut self) -> Vec<ShareChange> {
         let missing = self.shares.look_for_absent();
-        let mut walk = FolderScan::over(self.shares.present(), MOST_FILES);
-        walk.warnings.extend(missing);
-        for warning in walk.warnings.iter().filter(|warning| !self.warned.contains(*warning)) {
-            tracing::warn!("{}", Lines(warning));
-        }
-        self.warned = walk.warnings.iter().cloned().collect();
-        let mut changes = Vec::new();
-        let mut before = std::mem::take(&mut self.shared);
-        for found in &walk.files {
-            let path = found.root.path().join(&found.relative);
-            match before.remove(&path) {
-                Some(old) if old.still_is(found) => {
-                    self.shared.insert(path, old);
-                }
-                _ => {
-                    if !self.shared.contains_key(&path) {
-                        let shared = Arc::new(self.meet(&path, found));
-                        changes.push(ShareChange::Shared(Arc::clone(&shared), shared.row()));
-                        self.shared.insert(path, shared);
-                    }
-                }
+        let mut scan = FolderScan::over(self.shares.present(), MOST_FILES);
+        scan.warnings.extend(missing);
+        self.warnings.clear();
+        self.totals = Totals::default();
+        let before = std::mem::take(&mut self.shared);
+        let mut changes = self.reconcile(before, scan);
+        self.warned = self.warnings.iter().map(|warning| warning.text.clone()).collect();
+        self.forget(&mut changes);
+        self.tell();
+        changes
+    }
+
+    /// Looks at the paths where something changed, and returns what did. Where
+    /// that does not tell everything, it scans.
+    pub(super) fn look_at(&mut self, paths: &BTreeSet<PathBuf>) -> Vec<ShareChange> {
+        let (mut changes, mut folder) = (Vec::new(), None::<&Path>);
+        for path in paths {
+            // They are in order: what is in a folder comes after it.
+            if folder.is_some_and(|folder| path.starts_with(folder)) {
+                continue;
             }
+            let (share, relative) = match self.shares.owner(path) {
+                Owner::Nothing => continue,
+                Owner::Share(share, relative) => (share, relative),
+                Owner::Several => {
+                    changes.extend(self.rescan());
+                    return changes;
+                }
+            };
+            let beneath = self.shared.range(path.clone()..).map(|(at, _)| at);
+            let beneath: Vec<_> = beneath.take_while(|at| at.starts_with(path)).cloned().collect();
+            let before: BTreeMap<_, _> =
+                beneath.iter().filter_map(|at| self.shared.remove_entry(at)).collect();
+            before.values().for_each(|file| self.totals.remove(file));
+            let scan = FolderScan::at(share, relative, MOST_FILES - self.shared.len());
+            let links = scan.has_links();
+            self.warnings.retain(|warning| !warning.path.starts_with(path));
+            changes.extend(self.reconcile(before, scan));
+            if links {
+                changes.extend(self.rescan());
+                return changes;
+            }
+            folder = Some(path).filter(|path| path.is_dir()).map(PathBuf::as_path);
+        }
+        self.forget(&mut changes);
+        self.tell();
+        changes
+    }
+
+    /// Compares what was shared at some place with what was found there.
+    fn reconcile(
+        &mut self,
+        mut before: BTreeMap<PathBuf, Arc<LibraryFile>>,
+        scan: FolderScan,
+    ) -> Vec<ShareChange> {
+        self.warn(scan.warnings);
+        let all = scan.files.into_iter();
+        let found: Vec<_> = all.map(|file| (file.root.path().join(&file.relative), file)).collect();
+        let is_new = |(path, file): &&(PathBuf, ScannedFile)| {
+            !before.get(path).is_some_and(|old| old.still_is(file))
+        };
+        let moved = if found.iter().any(|file| is_new(&file)) {
+            MovedFiles::among(&self.remembered, &found)
+        } else {
+            MovedFiles::default()
+        };
+        let mut changes = Vec::new();
+        for (path, found) in found {
+            // Of a file that is in two shares, the first counts.
+            if self.shared.contains_key(&path) {
+                continue;
+            }
+            let file = match before.remove(&path) {
+                Some(old) if old.still_is(&found) => old,
+                _ => {
+                    let new = Arc::new(self.meet(&path, &found, &moved));
+                    changes.push(ShareChange::Shared(Arc::clone(&new), new.row()));
+                    new
+                }
+            };
+            self.totals.add(&file);
+            self.shared.insert(path, file);
         }
         changes.extend(before.into_values().map(|gone| ShareChange::Gone(gone.info.index)));
-        self.forget(&mut changes);
-        self.tell(walk.warnings);
         changes
+    }
+
+    /// Logs what was not said before, and keeps it for the status.
+    fn warn(&mut self, warnings: Vec<ScanWarning>) {
+        for warning in &warnings {
+            if self.warned.insert(warning.text.clone()) {
+                tracing::warn!("{}", Lines(&warning.text));
+            }
+        }
+        self.warnings.extend(warnings);
+        self.warnings.truncate(WARNINGS);
     }
 
     /// Shares one more folder or file from now on.
@@ -127,8 +202,9 @@ impl Library {
     }
 
     /// Processes a new or changed file: it keeps its number, and its hashes
-    /// only if size and modification time are as remembered.
-    fn meet(&mut self, path: &PathBuf, found: &ScannedFile) -> LibraryFile {
+    /// only if size and modification time are as remembered, of this path or of
+    /// another one at which the same file was.
+    fn meet(&mut self, path: &PathBuf, found: &ScannedFile, moved: &MovedFiles) -> LibraryFile {
         let known = self.remembered.get(path);
         let index = known.map_or_else(
             || {
@@ -137,9 +213,11 @@ impl Library {
             },
             |row| row.index,
         );
-        let hashes = known
-            .filter(|row| row.size == found.size && row.mtime == found.mtime)
-            .map_or((None, None), |row| (row.sha1, row.tree.clone()));
+        let same = known.filter(|row| row.size == found.size && row.mtime == found.mtime);
+        let hashes = same
+            .map(|row| (row.sha1, row.tree.clone()))
+            .or_else(|| moved.hashes_of(found))
+            .unwrap_or_default();
         let shared = LibraryFile::new(found, index, hashes, self.keys);
         self.remembered.insert(path.clone(), shared.row());
         shared
@@ -155,17 +233,14 @@ impl Library {
         changes.extend(gone.map(|(path, _)| ShareChange::Forgotten(path)));
     }
 
-    fn tell(&self, warnings: Vec<String>) {
-        let all = self.shared.values();
-        let hashed = all.clone().filter(|s| s.info.sha1.is_some());
-        let bytes =
-            |files: &mut dyn Iterator<Item = &Arc<LibraryFile>>| files.map(|s| s.info.size).sum();
+    fn tell(&self) {
+        let Totals { files, bytes, hashed_files, hashed_bytes } = self.totals;
         let status = LibraryStatus {
-            files: self.shared.len() as u64,
-            bytes: bytes(&mut all.clone()),
-            hashed_files: hashed.clone().count() as u64,
-            hashed_bytes: bytes(&mut hashed.clone()) + self.hashing,
-            warnings,
+            files,
+            bytes,
+            hashed_files,
+            hashed_bytes: hashed_bytes + self.hashing,
+            warnings: self.warnings.iter().map(|warning| warning.text.clone()).collect(),
         };
         *self.lock_status() = status;
     }
@@ -205,20 +280,53 @@ impl Library {
             size: old.info.size,
             mtime: old.mtime,
             executable: old.info.run.0,
+            identity: old.identity,
         };
         let hashes = (Some(sha1), Some(tree.into()));
         let shared = Arc::new(LibraryFile::new(&found, old.info.index, hashes, self.keys));
         let row = shared.row();
         self.remembered.insert(path.clone(), row.clone());
         self.shared.insert(path.clone(), Arc::clone(&shared));
+        self.totals.remove(&old);
+        self.totals.add(&shared);
         self.lock_status().hashed_files += u64::from(!known);
         Some(ShareChange::Shared(shared, row))
     }
 
+    /// Files that are not hashed, the small ones first: most are served by their
+    /// hashes soon.
     pub(super) fn unhashed(&self) -> Vec<PathBuf> {
         let all = self.shared.iter();
-        all.filter(|(_, s)| s.info.sha1.is_none() || s.info.tree.is_none())
-            .map(|(path, _)| path.clone())
-            .collect()
+        let unhashed = all.filter(|(_, s)| s.info.sha1.is_none() || s.info.tree.is_none());
+        let mut unhashed: Vec<_> = unhashed.collect();
+        unhashed.sort_by_key(|(_, file)| file.info.size);
+        unhashed.into_iter().map(|(path, _)| path.clone()).collect()
+    }
+}
+
+/// Counts over all shared files.
+#[derive(Debug, Clone, Copy, Default)]
+struct Totals {
+    files: u64,
+    bytes: u64,
+    hashed_files: u64,
+    hashed_bytes: u64,
+}
+
+impl Totals {
+    fn add(&mut self, file: &LibraryFile) {
+        let hashed = u64::from(file.info.sha1.is_some());
+        self.files += 1;
+        self.bytes += file.info.size;
+        self.hashed_files += hashed;
+        self.hashed_bytes += hashed * file.info.size;
+    }
+
+    fn remove(&mut self, file: &LibraryFile) {
+        let hashed = u64::from(file.info.sha1.is_some());
+        self.files -= 1;
+        self.bytes -= file.info.size;
+        self.hashed_files -= hashed;
+        self.hashed_bytes -= hashed * file.info.size;
     }
 }

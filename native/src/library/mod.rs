@@ -3,11 +3,15 @@
 //!
 //! A separate thread scans and hashes; the node's task learns of every change
 //! as a [`ShareChange`]. Hashes are remembered by path, size and modification time,
-//! numbers in URLs by path.
+//! and go with a file that is renamed, moved or linked; numbers in URLs are
+//! remembered by path. A change costs what has changed: only the paths that the
+//! system names are looked at, and everything only where it names none.
 
 mod beneath;
 mod catalog;
+mod dirty;
 mod hash;
+mod moved;
 mod scan;
 mod shares;
 mod watch;
@@ -33,7 +37,7 @@ pub(crate) use self::hash::{sha1_of, tree_hash_of};
 use self::scan::{ScannedFile, mtime};
 pub(crate) use self::worker::{LibraryRequest, Worker};
 use crate::error::ShareError;
-use crate::store::FileRow;
+use crate::store::{FileIdentity, FileRow};
 
 /// The known hashes of a file.
 type Hashes = (Option<Sha1>, Option<Arc<Tree>>);
@@ -46,6 +50,7 @@ pub(crate) struct LibraryFile {
     root: Arc<Root>,
     relative: PathBuf,
     mtime: i64,
+    identity: Option<FileIdentity>,
 }
 
 /// A change in what is shared.
@@ -144,12 +149,13 @@ impl LibraryFile {
         let run = RunBit(found.executable);
         let info = FileInfo { index, name, size: found.size, sha1, key, modified, tree, run };
         let (root, relative) = (Arc::clone(&found.root), found.relative.clone());
-        Self { info, root, relative, mtime: found.mtime }
+        Self { info, root, relative, mtime: found.mtime, identity: found.identity }
     }
 
     fn row(&self) -> FileRow {
         let FileInfo { index, size, sha1, ref tree, .. } = self.info;
-        FileRow { index, size, mtime: self.mtime, sha1, tree: tree.clone() }
+        let (mtime, identity) = (self.mtime, self.identity);
+        FileRow { index, size, mtime, sha1, identity, tree: tree.clone() }
     }
 
     /// The path under which it is remembered.
@@ -174,8 +180,8 @@ impl LibraryFile {
     /// True when a scan found it unchanged.
     fn still_is(&self, found: &ScannedFile) -> bool {
         let mode = self.info.run.0 == found.executable;
-        mode && (self.info.size, self.mtime, &self.info.name)
-            == (found.size, found.mtime, &found.name)
+        mode && (self.info.size, self.mtime, self.identity, &self.info.name)
+            == (found.size, found.mtime, found.identity, &found.name)
     }
 
     fn is(&self, file: &File) -> bool {
@@ -183,5 +189,7 @@ impl LibraryFile {
     }
 }
 
+#[cfg(test)]
+mod drawn_tests;
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,13 @@
 //! Scanning the shared folders. Only names and metadata; content is read later.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use notify::RecursiveMode;
 use rustix::io::Errno;
@@ -13,11 +15,12 @@ use rustix::io::Errno;
 use super::beneath::Root;
 use crate::error::StartError;
 use crate::files::FileAttributes;
+use crate::store::FileIdentity;
 
 /// How deep folders may be nested.
 const DEPTH: usize = 64;
-/// Warnings kept per scan.
-const WARNINGS: usize = 64;
+/// Warnings kept of all scans.
+pub(super) const WARNINGS: usize = 64;
 
 /// What the user shares: a folder, or one file of a folder.
 #[derive(Debug, Clone)]
@@ -36,13 +39,22 @@ pub(super) struct ScannedFile {
     pub(super) size: u64,
     pub(super) mtime: i64,
     pub(super) executable: bool,
+    pub(super) identity: Option<FileIdentity>,
+}
+
+/// A file or folder that is not shared, and why.
+#[derive(Debug)]
+pub(super) struct ScanWarning {
+    /// Where the reason is; empty when it is not at one place.
+    pub(super) path: PathBuf,
+    pub(super) text: String,
 }
 
 /// The result of a scan.
 #[derive(Debug, Default)]
 pub(super) struct FolderScan {
     pub(super) files: Vec<ScannedFile>,
-    pub(super) warnings: Vec<String>,
+    pub(super) warnings: Vec<ScanWarning>,
     linked: BTreeMap<Inode, Linked>,
 }
 
@@ -90,6 +102,17 @@ impl Share {
         (self.root.path().to_owned(), below)
     }
 
+    /// What is at `path`, as a path in the share's folder, if it is shared.
+    pub(super) fn relative<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        let relative = path.strip_prefix(self.root.path()).ok()?;
+        self.only.as_ref().is_none_or(|only| only == relative).then_some(relative)
+    }
+
+    /// The folder that it is, or in which it is.
+    pub(super) fn folder(&self) -> &Path {
+        self.root.path()
+    }
+
     /// Its real path.
     pub(super) fn path(&self) -> PathBuf {
         let root = self.root.path();
@@ -114,10 +137,49 @@ impl FolderScan {
             }
         }
         if walk.files.len() >= most {
-            walk.warn(format!("only the first {most} files are shared"));
+            walk.warn(Path::new(""), format!("only the first {most} files are shared"));
         }
         walk.name_hard_links();
         walk
+    }
+
+    /// Finds what is at `relative` in a share now: a file, a folder with at most
+    /// `most` files, or nothing.
+    pub(super) fn at(share: &Share, relative: &Path, most: usize) -> Self {
+        let mut walk = Self::default();
+        let root = &share.root;
+        // As a whole scan would not come to it either.
+        let names = relative.iter().map(OsStr::to_str);
+        let Some(names) = names.collect::<Option<Vec<_>>>() else {
+            let path = root.path().join(relative);
+            if path.symlink_metadata().is_ok() {
+                walk.warn(&path, format!("{} has a name that is not UTF-8", path.display()));
+            }
+            return walk;
+        };
+        if names.iter().any(|name| is_left_out(name)) {
+            return walk;
+        }
+        let above = match &share.only {
+            Some(_) => None,
+            None => root.path().file_name().and_then(OsStr::to_str),
+        };
+        let name = above.into_iter().chain(names.iter().copied()).collect::<Vec<_>>().join("/");
+        match root.path().join(relative).symlink_metadata() {
+            Ok(meta) if meta.is_dir() => {
+                walk.folder(root, (relative.to_owned(), name), names.len(), most);
+            }
+            Ok(meta) if meta.is_file() || meta.is_symlink() => {
+                walk.file(root, relative.to_owned(), name);
+            }
+            _ => {}
+        }
+        walk
+    }
+
+    /// True when one of the files has several names, which may be anywhere.
+    pub(super) fn has_links(&self) -> bool {
+        !self.linked.is_empty()
     }
 
     fn folder(
@@ -129,11 +191,14 @@ impl FolderScan {
     ) {
         let path = root.path().join(&relative);
         if depth > DEPTH {
-            return self.warn(format!("{} is too deep and is not shared", path.display()));
+            let text = format!("{} is too deep and is not shared", path.display());
+            return self.warn(&path, text);
         }
         let mut entries: Vec<fs::DirEntry> = match fs::read_dir(&path) {
             Ok(entries) => entries.filter_map(Result::ok).collect(),
-            Err(why) => return self.warn(format!("cannot read {}: {why}", path.display())),
+            Err(why) => {
+                return self.warn(&path, format!("cannot read {}: {why}", path.display()));
+            }
         };
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
@@ -142,7 +207,8 @@ impl FolderScan {
             }
             let own = entry.file_name();
             let Some(text) = own.to_str() else {
-                self.warn(format!("{} has a name that is not UTF-8", entry.path().display()));
+                let path = entry.path();
+                self.warn(&path, format!("{} has a name that is not UTF-8", path.display()));
                 continue;
             };
             if is_left_out(text) {
@@ -176,6 +242,7 @@ impl FolderScan {
                     size,
                     mtime,
                     executable,
+                    identity: identity(&meta),
                 });
             }
             Err(why) => {
@@ -185,7 +252,7 @@ impl FolderScan {
                     Some(Errno::ACCESS) => "we may not read it".into(),
                     _ => why.to_string(),
                 };
-                self.warn(format!("{} is not shared: {what}", path.display()));
+                self.warn(&path, format!("{} is not shared: {what}", path.display()));
             }
         }
     }
@@ -198,15 +265,16 @@ impl FolderScan {
         if let Some(path) = one {
             let (these, path) =
                 (if count == 1 { "file has" } else { "files have" }, path.display());
-            self.warn(format!(
+            let text = format!(
                 "{count} {these} a name outside of what is shared, too (a hard link): {path}"
-            ));
+            );
+            self.warn(Path::new(""), text);
         }
     }
 
-    fn warn(&mut self, text: String) {
+    fn warn(&mut self, path: &Path, text: String) {
         if self.warnings.len() < WARNINGS {
-            self.warnings.push(text);
+            self.warnings.push(ScanWarning { path: path.to_owned(), text });
         }
     }
 }
@@ -214,6 +282,13 @@ impl FolderScan {
 /// True for hidden files and unfinished downloads.
 fn is_left_out(name: &str) -> bool {
     name.starts_with('.') || name.ends_with(".part")
+}
+
+/// Which file it is, whatever its path, if the file system tells.
+fn identity(meta: &fs::Metadata) -> Option<FileIdentity> {
+    let born = meta.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    let born = i64::try_from(born.as_nanos()).ok()?;
+    Some(FileIdentity { device: meta.dev(), inode: meta.ino(), born })
 }
 
 /// The modification time in nanoseconds since the epoch.

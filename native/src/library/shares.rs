@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::scan::Share;
+use super::scan::{ScanWarning, Share};
 use super::{ShareError, ShareOutcome};
 use crate::error::StartError;
 
@@ -15,6 +15,17 @@ pub(super) struct Shares {
     named: Vec<PathBuf>,
     /// Those that were added and are currently missing; they may come back.
     absent: Vec<PathBuf>,
+}
+
+/// To what a path belongs.
+#[derive(Debug)]
+pub(super) enum Owner<'a> {
+    /// It is not shared.
+    Nothing,
+    /// This share, as the path in its folder.
+    Share(&'a Share, &'a Path),
+    /// Several shares: which of them has a file is decided by a scan.
+    Several,
 }
 
 impl Shares {
@@ -39,9 +50,25 @@ impl Shares {
         &self.present
     }
 
+    /// The share to which what is at a path belongs.
+    pub(super) fn owner<'a>(&'a self, path: &'a Path) -> Owner<'a> {
+        // The folder of a share, or one above it, is another one now.
+        let touches = |share: &Share| share.folder().starts_with(path);
+        let holds = |share: &'a Share| Some((share, share.relative(path)?));
+        if self.present.iter().any(touches) {
+            return Owner::Several;
+        }
+        let mut holding = self.present.iter().filter_map(holds);
+        match (holding.next(), holding.next()) {
+            (None, _) => Owner::Nothing,
+            (Some((share, relative)), None) => Owner::Share(share, relative),
+            _ => Owner::Several,
+        }
+    }
+
     /// Checks for shares that were missing; returns a sentence for each still
     /// missing.
-    pub(super) fn look_for_absent(&mut self) -> Vec<String> {
+    pub(super) fn look_for_absent(&mut self) -> Vec<ScanWarning> {
         let Self { present, absent, .. } = self;
         let mut missing = Vec::new();
         absent.retain(|path| match Share::open(path) {
@@ -50,7 +77,7 @@ impl Shares {
                 false
             }
             Err(why) => {
-                missing.push(why.to_string());
+                missing.push(ScanWarning { path: path.clone(), text: why.to_string() });
                 true
             }
         });

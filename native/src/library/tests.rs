@@ -167,3 +167,76 @@ fn links_that_lead_out_are_named_for_what_they_are() {
     let said = warnings();
     assert!(said[2].starts_with("1 file has a name outside of what is shared, too"), "{said:?}");
 }
+
+/// The events of a change name paths; what is found there is what a whole scan finds.
+#[test]
+fn what_changed_is_found_where_it_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().canonicalize().unwrap().join(name);
+    for folder in ["a/deep", "b"] {
+        fs::create_dir_all(at(folder)).unwrap();
+    }
+    for name in ["a/one", "a/deep/two", "b/three"] {
+        fs::write(at(name), name).unwrap();
+    }
+    let (mut library, _) = open(dir.path(), Vec::new());
+    let mut look = |paths: &[&str]| {
+        let paths = paths.iter().map(|name| at(name)).collect();
+        let changes = library.look_at(&paths);
+        let missed = library.rescan();
+        assert!(missed.is_empty(), "{missed:?}");
+        let gone = changes.iter().filter(|c| matches!(c, ShareChange::Gone(_))).count();
+        (names(&changes).len(), gone, library.status().lock().unwrap().files)
+    };
+    assert_eq!(look(&["a", "b/three"]), (0, 0, 3), "nothing changed");
+    fs::write(at("b/four"), "4").unwrap();
+    fs::write(at("b/.hidden"), "no").unwrap();
+    assert_eq!(look(&["b/four", "b/.hidden"]), (1, 0, 4));
+    fs::rename(at("a"), at("c")).unwrap();
+    assert_eq!(look(&["a", "c"]), (2, 2, 4), "a folder has another name");
+    fs::rename(at("c/one"), at("b/one")).unwrap();
+    fs::remove_dir_all(at("c")).unwrap();
+    assert_eq!(look(&["b/one", "c", "c/deep", "c/deep/two", "c/one"]), (1, 2, 3));
+    fs::write(at("b/one"), "longer than before").unwrap();
+    assert_eq!(look(&["b/one"]), (1, 0, 3));
+    fs::hard_link(at("b/one"), at("link")).unwrap();
+    assert_eq!(look(&["link"]), (1, 0, 4));
+    assert_eq!(look(&["../elsewhere", "nothing/here"]), (0, 0, 4), "not shared");
+}
+
+#[test]
+fn a_file_with_another_path_is_not_hashed_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().canonicalize().unwrap().join(name);
+    fs::create_dir(at("album")).unwrap();
+    fs::write(at("album/song"), "la").unwrap();
+    let (mut library, _) = open(dir.path(), Vec::new());
+    let Some(ShareChange::Shared(song, row)) = library.hash(&at("album/song"), |_| true) else {
+        panic!("not hashed")
+    };
+    if row.identity.is_none() {
+        return; // This file system does not tell when a file was made.
+    }
+    let hashed = |changes: &[ShareChange]| match changes {
+        [ShareChange::Shared(file, _), ..] => file.info.sha1,
+        _ => panic!("{changes:?}"),
+    };
+    fs::rename(at("album"), at("renamed")).unwrap();
+    let changes = library.look_at(&BTreeSet::from([at("album"), at("renamed")]));
+    let shared: Vec<_> =
+        changes.into_iter().filter(|c| matches!(c, ShareChange::Shared(..))).collect();
+    assert_eq!(hashed(&shared), song.info.sha1);
+    fs::hard_link(at("renamed/song"), at("linked")).unwrap();
+    assert_eq!(hashed(&library.look_at(&BTreeSet::from([at("linked")]))), song.info.sha1);
+    // While the program did not run.
+    fs::remove_file(at("linked")).unwrap();
+    fs::rename(at("renamed/song"), at("moved")).unwrap();
+    let (again, changes) = open(dir.path(), vec![(at("album/song"), row.clone())]);
+    assert_eq!(hashed(&changes), song.info.sha1);
+    assert!(again.unhashed().is_empty());
+    // Another content, or a copy, is hashed.
+    fs::write(at("moved"), "lo").unwrap();
+    fs::write(at("copy"), "la").unwrap();
+    let (again, _) = open(dir.path(), vec![(at("album/song"), row)]);
+    assert_eq!(again.unhashed().len(), 2);
+}

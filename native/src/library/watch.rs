@@ -29,10 +29,10 @@ impl FolderWatch {
     /// senders.
     pub(super) fn new(ask: Weak<Sender<LibraryRequest>>) -> Self {
         let told = move |event: Result<Event, notify::Error>| {
-            if event.is_ok_and(|event| is_change(&event))
-                && let Some(ask) = ask.upgrade()
-            {
-                let _ = ask.send(LibraryRequest::Changed); // Its thread may have ended.
+            // An error says that something was missed, but not what.
+            let paths = event.map_or_else(|_| Some(Vec::new()), changed_paths);
+            if let (Some(paths), Some(ask)) = (paths, ask.upgrade()) {
+                let _ = ask.send(LibraryRequest::Changed(paths)); // Its thread may have ended.
             }
         };
         // The target of a link is either shared itself, and so watched, or not
@@ -72,12 +72,21 @@ impl FolderWatch {
     }
 }
 
+/// Where the event may change what is shared, if it may; no path when that can be
+/// anywhere.
+fn changed_paths(event: Event) -> Option<Vec<PathBuf>> {
+    if event.need_rescan() {
+        return Some(Vec::new());
+    }
+    is_change(&event).then_some(event.paths)
+}
+
 /// True when the event may change what is shared. Files being written are
 /// looked at once their writer has closed them.
 fn is_change(event: &Event) -> bool {
     match event.kind {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
-        EventKind::Access(_) | EventKind::Modify(ModifyKind::Data(_)) => event.need_rescan(),
+        EventKind::Access(_) | EventKind::Modify(ModifyKind::Data(_)) => false,
         EventKind::Create(CreateKind::File) => event.paths.iter().any(|path| is_whole(path)),
         _ => true,
     }
@@ -107,7 +116,10 @@ mod tests {
         let event = |kind| Event::new(kind);
         let written = EventKind::Modify(ModifyKind::Data(DataChange::Any));
         assert!(!is_change(&event(written)));
-        assert!(is_change(&event(written).set_flag(Flag::Rescan)), "something was missed");
+        let missed = event(written).add_path("/a".into()).set_flag(Flag::Rescan);
+        assert_eq!(changed_paths(missed), Some(Vec::new()), "something was missed");
+        let closed = event(EventKind::Access(AccessKind::Close(AccessMode::Write)));
+        assert_eq!(changed_paths(closed.add_path("/a".into())), Some(vec!["/a".into()]));
         assert!(is_change(&event(EventKind::Access(AccessKind::Close(AccessMode::Write)))));
         assert!(!is_change(&event(EventKind::Access(AccessKind::Close(AccessMode::Read)))));
         let dir = tempfile::tempdir().unwrap();

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
+use super::dirty::Dirty;
 use super::watch::FolderWatch;
 use super::{Library, OutcomeSender, ShareChange, ShareOutcome};
 use crate::clock::Stopwatch;
@@ -24,8 +25,8 @@ const SELDOM: u32 = 10;
 pub(crate) enum LibraryRequest {
     /// Scan now.
     Walk,
-    /// Something below a shared folder changed.
-    Changed,
+    /// Something changed at these paths; without one it may be anywhere.
+    Changed(Vec<PathBuf>),
     /// Share one more folder or file.
     Share(PathBuf, OutcomeSender),
     /// Stop sharing one.
@@ -56,7 +57,7 @@ impl Worker {
             reports,
             walks: 0,
             took: Duration::ZERO,
-            changed: None,
+            dirty: Dirty::default(),
             ended: false,
         };
         std::thread::Builder::new()
@@ -76,11 +77,11 @@ struct Work<R> {
     watch: Option<FolderWatch>,
     asked: Receiver<LibraryRequest>,
     reports: mpsc::Sender<R>,
-    /// How long the last scan took.
+    /// How long the last look at the folders took.
     took: Duration,
-    /// Time since the first change that has not been looked at.
-    changed: Option<Stopwatch>,
-    /// The number of scans.
+    /// Changes that have not been looked at.
+    dirty: Dirty,
+    /// The number of looks.
     walks: u64,
     /// There are no senders or no receiver left.
     ended: bool,
@@ -98,7 +99,7 @@ impl<R: From<ShareChange>> Work<R> {
             }
             match self.asked.recv_timeout(self.pause(every)) {
                 Ok(ask) => self.attend(&mut library, ask),
-                Err(RecvTimeoutError::Timeout) => self.walk(&mut library),
+                Err(RecvTimeoutError::Timeout) => self.look(&mut library),
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
@@ -109,8 +110,8 @@ impl<R: From<ShareChange>> Work<R> {
         let (least, times) = SETTLE;
         let heard = self.watch.as_ref().is_some_and(FolderWatch::is_whole);
         let every = if heard { every.saturating_mul(SELDOM) } else { every };
-        self.changed
-            .map_or(every, |since| (self.took * times).max(least).saturating_sub(since.elapsed()))
+        let settled = (self.took * times).max(least);
+        self.dirty.since().map_or(every, |since| settled.saturating_sub(since.elapsed()))
     }
 
     /// Hashes what is not hashed, handling requests in between.
@@ -141,8 +142,8 @@ impl<R: From<ShareChange>> Work<R> {
                 Err(TryRecvError::Disconnected) => self.ended = true,
             }
         }
-        if self.changed.is_some() && self.pause(NEVER) == Duration::ZERO {
-            self.walk(library);
+        if self.dirty.since().is_some() && self.pause(NEVER) == Duration::ZERO {
+            self.look(library);
         }
         self.ended |= self.reports.is_closed();
         !self.ended
@@ -151,10 +152,7 @@ impl<R: From<ShareChange>> Work<R> {
     fn attend(&mut self, library: &mut Library, ask: LibraryRequest) {
         let (done, told) = match ask {
             LibraryRequest::Walk => return self.walk(library),
-            LibraryRequest::Changed => {
-                self.changed.get_or_insert_with(Stopwatch::start);
-                return;
-            }
+            LibraryRequest::Changed(paths) => return self.dirty.add(paths),
             LibraryRequest::Share(path, told) => {
                 let added = library.share(&path);
                 (added.map(|outcome| (path, true, outcome)), told)
@@ -174,11 +172,24 @@ impl<R: From<ShareChange>> Work<R> {
         }
     }
 
+    /// Looks at what changed, or through everything when it is time for that.
+    fn look(&mut self, library: &mut Library) {
+        let somewhere = self.dirty.since().is_some();
+        match self.dirty.take().filter(|_| somewhere) {
+            Some(paths) => self.take(library, |library| library.look_at(&paths)),
+            None => self.walk(library),
+        }
+    }
+
     fn walk(&mut self, library: &mut Library) {
+        self.dirty = Dirty::default();
+        self.take(library, Library::rescan);
+    }
+
+    fn take(&mut self, library: &mut Library, look: impl FnOnce(&mut Library) -> Vec<ShareChange>) {
         self.walks += 1;
-        self.changed = None;
         let watch = Stopwatch::start();
-        for change in library.rescan() {
+        for change in look(library) {
             self.send(change);
         }
         self.took = watch.elapsed();

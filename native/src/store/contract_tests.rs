@@ -129,7 +129,8 @@ fn what_was_committed_is_there_after_reopening_in_order_of_arrival(bed: &Bed) {
     let (mut store, empty) = bed.open();
     assert!(empty.queue.is_empty() && empty.servent.is_none());
     store.commit(places([3, 1, 2]));
-    let file = FileRow { index: FileIndex(7), size: 1, mtime: -5, sha1: None, tree: None };
+    let file =
+        FileRow { index: FileIndex(7), size: 1, mtime: -5, sha1: None, identity: None, tree: None };
     let host = |n: u16| HostRow { at: ([80, 0, 0, 1], n).into(), heard: Instant::from_secs(9) };
     store.commit(vec![
         StoreChange::Node(NodeOp::QueueGone(Guid([2; 16]))),
@@ -150,7 +151,14 @@ fn what_was_committed_is_there_after_reopening_in_order_of_arrival(bed: &Bed) {
 fn the_tree_of_a_file_comes_back_as_long_as_it_is_that_file(bed: &Bed) {
     let (mut store, _) = bed.open();
     let tree = |size| Some(Arc::new(Tree::new(size, vec![Tth([7; 24])]).unwrap()));
-    let file = |size, mtime, tree| FileRow { index: FileIndex(7), size, mtime, sha1: None, tree };
+    let file = |size, mtime, tree| FileRow {
+        index: FileIndex(7),
+        size,
+        mtime,
+        sha1: None,
+        identity: None,
+        tree,
+    };
     let change = |name: &str, row| StoreChange::File(name.into(), row);
     store.commit(vec![
         change("/same", file(9, 5, tree(9))),

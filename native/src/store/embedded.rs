@@ -83,7 +83,7 @@ pub(super) fn read(db: &Database) -> Result<Remembered, RowError> {
     }
     for row in txn.open_table(FILES).map_err(unread)?.iter().map_err(unread)? {
         let (path, file) = row.map_err(unread)?;
-        all.files.push((rows::path_of(path.value()), decode(file.value())?));
+        all.files.push((rows::path_of(path.value()), rows::decode_file(file.value())?));
     }
     trees::read_files(&txn, &mut all.files)?;
     all.trees = trees::read_fetches(&txn)?;

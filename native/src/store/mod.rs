@@ -37,7 +37,7 @@ use tokio::runtime::{Handle as Runtime, RuntimeFlavor};
 pub(crate) use self::backend::Flusher;
 pub(crate) use self::embedded::Embedded;
 pub use self::open::process_of_state;
-pub(crate) use self::rows::{FileRow, PartName};
+pub(crate) use self::rows::{FileIdentity, FileRow, PartName};
 pub use self::site::{Database, DatabaseUrlError, Role, SiteMember, SiteStanding, SiteStatus};
 pub(crate) use self::site::{Lines, Purpose, SiteStore};
 use crate::error::StoreFailure;

@@ -54,9 +54,22 @@ pub(crate) struct FileRow {
     pub(crate) mtime: i64,
     /// The SHA-1 of that content.
     pub(crate) sha1: Option<Sha1>,
+    /// The file on disk, whatever its path; `None` where the file system does
+    /// not tell it with certainty.
+    pub(crate) identity: Option<FileIdentity>,
     /// The hash tree of that content; stored in a row of its own.
     #[serde(skip)]
     pub(crate) tree: Option<Arc<Tree>>,
+}
+
+/// A file on disk, whatever its names: a number that was given to another file
+/// later comes with another time of birth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct FileIdentity {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    /// When the file was made, in nanoseconds since the epoch.
+    pub(crate) born: i64,
 }
 
 /// Which file a download is written to.
@@ -80,6 +93,12 @@ pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, RowError> {
 /// ends early: what is missing is nothing, no and none, all of which are zeros.
 pub(super) fn decode_fetch(bytes: &[u8]) -> Result<PartRow, RowError> {
     decode(&[bytes, &[0; 8]].concat())
+}
+
+/// The row of a shared file. One written before rows told the identity of the
+/// file ends early: what is missing is none, a zero.
+pub(super) fn decode_file(bytes: &[u8]) -> Result<FileRow, RowError> {
+    decode(&[bytes, &[0]].concat())
 }
 
 pub(super) fn key_of(path: &Path) -> &[u8] {

@@ -15,7 +15,7 @@ use servent_core::thex::Tree;
 use servent_core::wire::pdtp::Hash;
 
 use crate::store::damage::RowError;
-use crate::store::rows::{FileRow, decode, decode_fetch, encode, key_of, path_of};
+use crate::store::rows::{decode, decode_fetch, decode_file, encode, key_of, path_of};
 use crate::store::{Remembered, StoreChange};
 
 /// What a row is about. The numbers are in the database: never used again for
@@ -200,7 +200,7 @@ impl RowCollector {
                 all.parts.push((FetchId(numbered(key)?), decode(value)?));
             }
             _ if kind == RowKind::File as i16 => {
-                all.files.push((path_of(key), decode::<FileRow>(value)?));
+                all.files.push((path_of(key), decode_file(value)?));
             }
             _ if kind == RowKind::FileTree as i16 => {
                 self.trees.insert(path_of(key), decode(value)?);
