@@ -3,7 +3,13 @@ import { speakIn } from '#lab/strings.js';
 import { recall, remember } from '#lab/theme.js';
 
 /** Languages there are, each loaded when it is wanted; English is always here. @type {Record<string, () => Promise<import('#lab/strings.js').Tongue|null>>} */
-const TONGUES = { en: async () => null, de: async () => (await import('#lab/strings/de.js')).de };
+const TONGUES = {
+  en: async () => null,
+  de: async () => (await import('#lab/strings/de.js')).de,
+  ...Object.fromEntries(['xa', 'xb'].map((id) => [id, async () => (await import('#lab/strings/pseudo.js')).pseudo(id)])),
+};
+/** Those that are read from right to left. Pictures and time stay as they are: their axes are no sentences. */
+const FROM_THE_RIGHT = ['xb'];
 
 let now = 'en';
 /** Somebody chose it; a language that merely is the browser's is no part of a link. */
@@ -23,6 +29,7 @@ export async function speakAsWanted(fragment) {
   now = wanted ?? preferred();
   speakIn(await TONGUES[now]());
   document.documentElement.lang = now;
+  document.documentElement.dir = FROM_THE_RIGHT.includes(now) ? 'rtl' : 'ltr';
 }
 
 /** What a link says of the language. */

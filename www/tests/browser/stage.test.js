@@ -5,38 +5,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { BROWSERS, frame, open, start } from '../browser.js';
+import { measure, overlaps } from '../layout.js';
 
 /** Width and height of the screens that people sit before; 640 × 400 is a laptop at twice the size. @type {[number, number][]} */
 const SIZES = [[320, 640], [375, 812], [640, 400], [768, 1024], [1024, 768], [1280, 800], [1920, 1080]];
 /** @type {Record<string, string>} */
 const STORIES = { queue: 'p=one-cut-wire&t=40000', routing: 'p=round-and-back&t=400', unicast: 'p=lose-middle&t=400', swarm: 'p=two-for-one&t=5000' };
-/** The picture itself, without what is said of it. */
-const PICTURE = '.lanes, .routing-stage, .unicast-body, .swarm-body';
 /** Of a laptop's height the picture has this share at least. */
 const SHARE = 0.6;
-
-/** Where the parts of the page are, and what lies at the middle of what must be hit. @param {import('puppeteer-core').Page} page */
-const measure = (page) => page.evaluate((picture) => {
-  const seen = (/** @type {string} */ selector) => [...document.querySelectorAll(selector)].filter((n) => n.checkVisibility()).map((n) => n.getBoundingClientRect());
-  const rect = (/** @type {DOMRect|undefined} */ r) => (r ? { top: r.top, left: r.left, right: r.right, bottom: r.bottom, width: r.width, height: r.height } : null);
-  const covered = (/** @type {string} */ selector) => {
-    const node = document.querySelector(selector);
-    if (!node?.checkVisibility()) return `${selector} is not there`;
-    const { left, top, width, height } = node.getBoundingClientRect();
-    const at = document.elementFromPoint(left + width / 2, top + height / 2);
-    return node === at || node.contains(at) ? '' : `${selector} is under ${at?.outerHTML.slice(0, 80) ?? 'nothing'}`;
-  };
-  return {
-    picture: seen(picture).filter(({ width }) => width > 0).map(rect).toSorted((/** @type {any} */ a, /** @type {any} */ b) => b.height - a.height)[0] ?? null,
-    parts: ['.lab-head', '.lab-view', '.lab-side', '.lab-time'].map((name) => ({ name, at: rect(seen(name)[0]) })),
-    covered: ['[data-do="play"]', '.track'].map(covered).filter(Boolean),
-    wide: document.documentElement.scrollWidth - innerWidth,
-    height: innerHeight,
-  };
-}, PICTURE);
-
-/** Parts that lie over each other by more than a line. @param {{name: string, at: any}[]} parts */
-const overlaps = (parts) => parts.flatMap(({ name, at: a }, i) => parts.slice(i + 1).filter(({ at: b }) => a && b && a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1).map((other) => `${name} and ${other.name}`));
 
 for (const name of BROWSERS) {
   describe(name, () => {
