@@ -9,6 +9,7 @@ mod demo;
 mod exit;
 mod lab;
 mod progress;
+mod scorm;
 mod signal;
 
 fn main() -> ExitCode {

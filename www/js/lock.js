@@ -6,9 +6,9 @@
 
 let on = false;
 
-/** The page was opened by a link for a class, and stays one. @param {string} fragment */
-export function lockAsWanted(fragment) {
-  on = /[?&]lock=1\b/.test(fragment);
+/** The page was opened by a link for a class, or is the one lesson of a package, and stays so. @param {string} fragment @param {boolean} [packed] */
+export function lockAsWanted(fragment, packed = false) {
+  on = packed || /[?&]lock=1\b/.test(fragment);
   if (on) document.documentElement.dataset.locked = '';
 }
 

@@ -18,6 +18,7 @@ import { listen, sheet } from '#lab/keys.js';
 import { chooseLanguage, otherLanguage, speakAsWanted, speaksOtherwise } from '#lab/language.js';
 import { Classroom } from '#lab/lesson/lesson.js';
 import { lessonList } from '#lab/lesson/list.js';
+import { beginInPlatform, lessonInPackage } from '#lab/lesson/platform.js';
 import { isLocked, lockAsWanted } from '#lab/lock.js';
 import { Live, info } from '#lab/open/live.js';
 import { keepOffline } from '#lab/open/offline.js';
@@ -52,7 +53,7 @@ class ServentLab extends HTMLElement {
     restoreTheme();
     embedAsWanted(location.search);
     await speakAsWanted(location.hash);
-    lockAsWanted(location.hash);
+    lockAsWanted(location.hash, lessonInPackage(location.search) !== null);
     this.session.keys = keysWanted();
     const tape = enters(location.hash) ? await enter(this) : null;
     this.session.clock.ease.on = recall('ease') !== 'off';
@@ -286,6 +287,8 @@ class ServentLab extends HTMLElement {
     this.#showTheme();
     this.wished = recall('future') === 'hidden';
     this.#hideFuture(this.wished);
+    const packed = lessonInPackage(location.search);
+    if (packed !== null) return beginInPlatform(this.room, packed);
     const about = await info();
     if (location.hash.length > 1 && await this.#openHash()) return undefined;
     if (about) this.#offer(about);

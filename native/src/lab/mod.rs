@@ -37,7 +37,7 @@ pub(crate) use self::control::serve as control;
 pub(crate) use self::door::LabDoor;
 pub(crate) use self::hand_in::collect;
 pub(crate) use self::health::stand_by;
-pub(crate) use self::page::PageOrigin;
+pub(crate) use self::page::{PageOrigin, packed_page};
 pub(crate) use self::part::PageParticipation;
 pub(crate) use self::recording::Recording;
 pub(crate) use self::tape::Readers;

@@ -26,6 +26,11 @@ pub(crate) struct PageFile {
     pub(crate) script: Option<Vec<u8>>,
 }
 
+/// The page that is in this program, by the names of its files; empty without one.
+pub(crate) fn packed_page() -> &'static [(&'static str, &'static [u8])] {
+    PACKED
+}
+
 impl PageOrigin {
     /// The page in a folder, or the embedded one.
     pub(crate) fn new(folder: Option<PathBuf>) -> Self {

@@ -1,10 +1,13 @@
 //! `servent lesson`: lessons of the lab, checked before a class meets them.
 
+mod pack;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use servent_sim::lesson::{self, Finding, Lesson, Report, StageError, StageTweak, Task};
 
+use self::pack::{Pack, pack};
 use super::print;
 use crate::exit::{Exit, Failure};
 use crate::progress::count;
@@ -15,7 +18,8 @@ use crate::progress::count;
   servent lesson list
   servent lesson show cut-the-wire > mine.toml
   servent lesson events mine.toml
-  servent lesson check mine.toml")]
+  servent lesson check mine.toml
+  servent lesson pack mine.toml")]
 pub(crate) struct LessonArgs {
     #[command(subcommand)]
     action: LessonAction,
@@ -27,6 +31,7 @@ enum LessonAction {
     Events(Events),
     Show(Show),
     List(ListLessonsArgs),
+    Pack(Pack),
 }
 
 /// Say whether a lesson can be read and tells the truth.
@@ -90,6 +95,7 @@ pub(crate) fn run(arguments: &LessonArgs) -> Result<(), Failure> {
         LessonAction::Check(Check { file, seeds }) => check(file, *seeds),
         LessonAction::Events(Events { file, step, seed }) => events(file, *step, *seed),
         LessonAction::Show(Show { id }) => show(id),
+        LessonAction::Pack(arguments) => pack(arguments),
         LessonAction::List(ListLessonsArgs {}) => lesson::all().iter().try_for_each(|one| {
             print(format!("{:<20} {}\n{:<20} {}\n", one.id, one.title, "", one.text))
         }),
@@ -153,9 +159,13 @@ fn summarize(lesson: &Lesson, report: &Report) -> String {
     text
 }
 
+/// The text of one of the lab's lessons.
+fn text_of(id: &str) -> Option<&'static str> {
+    lesson::ALL.iter().copied().find(|text| Lesson::parse(text).is_ok_and(|one| one.id == id))
+}
+
 fn show(id: &str) -> Result<(), Failure> {
-    let text = lesson::ALL.iter().find(|text| Lesson::parse(text).is_ok_and(|one| one.id == id));
-    let Some(text) = text else {
+    let Some(text) = text_of(id) else {
         let known: Vec<String> = lesson::all().into_iter().map(|one| one.id).collect();
         return Err(Failure::usage(format!("there is no lesson {id}"))
             .next(format!("choose one of {}", known.join(", "))));
