@@ -40,29 +40,35 @@ impl KeywordIndex {
         if self.names.get(&index) == Some(&text) {
             return false;
         }
-        self.remove(index);
-        for word in spellings(&text) {
-            let files = self.files.entry(word).or_default();
+        // Mostly its hash is new and its words are as before, which many other files
+        // may have too: only what differs is touched.
+        let (new, old) = (spellings(&text), self.names.insert(index, text));
+        let old = old.map_or_else(BTreeSet::new, |old| spellings(&old));
+        for word in new.difference(&old) {
+            let files = self.files.entry(word.clone()).or_default();
             if let Err(place) = files.binary_search(&index) {
                 files.insert(place, index);
             }
         }
-        self.names.insert(index, text);
+        old.difference(&new).for_each(|word| self.remove_word(word, index));
         true
     }
 
     /// Removes a file; true when it was there.
     pub(super) fn remove(&mut self, index: FileIndex) -> bool {
         let Some(name) = self.names.remove(&index) else { return false };
-        for word in spellings(&name) {
-            if let Some(files) = self.files.get_mut(&word) {
-                files.retain(|other| *other != index);
-                if files.is_empty() {
-                    self.files.remove(&word);
-                }
-            }
-        }
+        spellings(&name).iter().for_each(|word| self.remove_word(word, index));
         true
+    }
+
+    fn remove_word(&mut self, word: &str, index: FileIndex) {
+        let Some(files) = self.files.get_mut(word) else { return };
+        if let Ok(place) = files.binary_search(&index) {
+            files.remove(place);
+        }
+        if files.is_empty() {
+            self.files.remove(word);
+        }
     }
 
     /// Every word of all names, without duplicates.
