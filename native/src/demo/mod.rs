@@ -25,6 +25,9 @@ use crate::lab::{self, Hub, LabDoor, Live, PageOrigin, Readers, Traces};
 use crate::progress::Voice;
 use crate::signal::Signals;
 
+/// How often it is looked at whether the files are hashed.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
 /// Options of the demo.
 pub(crate) struct Plan {
     /// Ends by itself after this long.
@@ -61,6 +64,7 @@ pub(crate) async fn run(
     let Some(at) = uploader.addrs().first().copied() else {
         return Err(Failure::new(Exit::Network, "the uploader listens nowhere"));
     };
+    hashed(&uploader).await;
     let mut handles = vec![("uploader", uploader.clone())];
     for member in &CLIENTS {
         handles.push((member.name, Driver::start(options(plan, member)).await?));
@@ -101,6 +105,23 @@ pub(crate) async fn run(
     watched?;
     summary.replay(&trace_of(plan, "uploader"));
     Ok(summary)
+}
+
+/// Waits until the files can be asked for by their hashes, as the clients do.
+async fn hashed(uploader: &Handle) {
+    let known = async {
+        loop {
+            let library = uploader.library();
+            if library.files > 0 && library.hashed_files == library.files {
+                return;
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    tokio::select! {
+        () = known => {}
+        _ = uploader.ended() => {} // `watch` says why.
+    }
 }
 
 /// Follows the uploader's recording until the time is up.

@@ -31,7 +31,14 @@ pub(super) struct Seats {
 struct SeatShare {
     seats: Arc<Semaphore>,
     /// Its connections that wait, the first one first.
-    waiting: VecDeque<oneshot::Sender<Infallible>>,
+    waiting: VecDeque<Waiting>,
+}
+
+/// A connection that waits for a seat, and the room that it takes up. One that is
+/// put off gives its room back at once, not when its task runs next.
+struct Waiting {
+    put_off: oneshot::Sender<Infallible>,
+    _room: OwnedSemaphorePermit,
 }
 
 impl Default for SeatShare {
@@ -40,12 +47,11 @@ impl Default for SeatShare {
     }
 }
 
-/// A connection that is admitted, and what it holds while it waits for a seat.
+/// A connection that is admitted; dropping it ends its waiting.
 pub(super) struct Queued {
     pub(super) from: IpAddr,
     /// Resolves when it has waited for too long.
     pub(super) put_off: oneshot::Receiver<Infallible>,
-    _waits: OwnedSemaphorePermit,
 }
 
 /// A seat; dropping it gives it back.
@@ -74,7 +80,7 @@ impl Seats {
         let mut shares = self.shares();
         // An address without connections is forgotten.
         shares.retain(|_, share| {
-            share.waiting.retain(|waits| !waits.is_closed());
+            share.waiting.retain(|waiting| !waiting.put_off.is_closed());
             !share.waiting.is_empty()
                 || share.seats.available_permits() < SHARE
                 || Arc::strong_count(&share.seats) > 1
@@ -83,10 +89,10 @@ impl Seats {
         if waiting.len() >= WAITING_SHARE {
             waiting.pop_front();
         }
-        let all = Arc::clone(&self.waiting).try_acquire_owned().ok()?;
-        let (waits, put_off) = oneshot::channel();
-        waiting.push_back(waits);
-        Some(Queued { from, put_off, _waits: all })
+        let room = Arc::clone(&self.waiting).try_acquire_owned().ok()?;
+        let (sender, put_off) = oneshot::channel();
+        waiting.push_back(Waiting { put_off: sender, _room: room });
+        Some(Queued { from, put_off })
     }
 
     /// A seat at once, if there is one.
@@ -141,6 +147,15 @@ mod tests {
         let other = seats.queue(ip(2)).expect("others may come");
         assert!(seats.take(&other).is_some());
         assert!(seats.take_reserved().is_some());
+    }
+
+    #[test]
+    fn a_connection_that_is_put_off_takes_no_room_until_its_task_runs() {
+        let seats = Seats::new();
+        // No task of theirs has run yet: nothing is dropped.
+        let held: Vec<Queued> = (0..300).filter_map(|_| seats.queue(ip(1))).collect();
+        assert_eq!(held.len(), 300);
+        assert!(seats.queue(ip(2)).is_some(), "others may come");
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub(crate) struct Library {
     totals: Totals,
     /// Bytes hashed so far of the current file.
     hashing: u64,
+    /// Files hashed since the node was last told.
+    untold: u64,
     status: Arc<Mutex<LibraryStatus>>,
 }
 
@@ -68,6 +70,7 @@ impl Library {
             warned: BTreeSet::new(),
             totals: Totals::default(),
             hashing: 0,
+            untold: 0,
             status: Arc::default(),
         };
         let changes = library.rescan();
@@ -233,7 +236,8 @@ impl Library {
         changes.extend(gone.map(|(path, _)| ShareChange::Forgotten(path)));
     }
 
-    fn tell(&self) {
+    fn tell(&mut self) {
+        self.untold = 0; // They are counted below.
         let Totals { files, bytes, hashed_files, hashed_bytes } = self.totals;
         let status = LibraryStatus {
             files,
@@ -289,8 +293,15 @@ impl Library {
         self.shared.insert(path.clone(), Arc::clone(&shared));
         self.totals.remove(&old);
         self.totals.add(&shared);
-        self.lock_status().hashed_files += u64::from(!known);
+        self.untold += u64::from(!known);
         Some(ShareChange::Shared(shared, row))
+    }
+
+    /// The node has been told what was hashed. A program that waits for the count may
+    /// ask for a file by its hash at once.
+    pub(super) fn count_hashed(&mut self) {
+        let untold = std::mem::take(&mut self.untold);
+        self.lock_status().hashed_files += untold;
     }
 
     /// Files that are not hashed, the small ones first: most are served by their

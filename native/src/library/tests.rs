@@ -50,7 +50,13 @@ fn files_keep_their_numbers_and_hashes_over_a_restart() {
     assert!(changes.iter().any(told), "it is served by its hash meanwhile");
     assert_eq!((earlier.unhashed().len(), earlier.status().lock().unwrap().hashed_files), (3, 1));
     assert!(earlier.hash(&path, |_| true).is_some());
+    earlier.count_hashed();
     assert_eq!((earlier.unhashed().len(), earlier.status().lock().unwrap().hashed_files), (2, 1));
+    let other = earlier.unhashed().remove(0);
+    assert!(earlier.hash(&other, |_| true).is_some());
+    assert_eq!(earlier.status().lock().unwrap().hashed_files, 1, "the node does not know it yet");
+    earlier.count_hashed();
+    assert_eq!(earlier.status().lock().unwrap().hashed_files, 2);
 
     fs::write(&path, "abcd").unwrap();
     let (changed, changes) = open(dir.path(), vec![(path, row)]);

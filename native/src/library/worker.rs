@@ -122,6 +122,7 @@ impl<R: From<ShareChange>> Work<R> {
                 let hashed = library.hash(&path, |library| self.attend_all(library));
                 if let Some(change) = hashed {
                     self.send(change);
+                    library.count_hashed();
                 }
                 if !self.attend_all(library) {
                     return;

@@ -9,8 +9,12 @@ use crate::program::{Place, Running, assert_same, noise, until};
 const SIZE: usize = 1_500_000;
 /// Bytes of each file that are here when the command is stopped.
 const STOPPED_AT: u64 = 700_000;
-/// Those of them that may not be known to be safe then.
-const UNDER_WAY: u64 = 100_000;
+/// Those of them that may not be known to be safe then. On a busy machine what was
+/// written is reported late.
+const UNDER_WAY: u64 = 350_000;
+/// How the command that goes on is called in the log. What was sent to the one that
+/// was stopped does not count: a busy server sends until it sees the client gone.
+const AGAIN: &str = "again/1";
 
 /// Two shared files, sent slowly enough to be stopped midway; each request is
 /// logged.
@@ -54,7 +58,8 @@ impl Slow {
 
     /// Runs the command to its end, after which the files are in that folder.
     fn whole(&self, get: &[&str], folder: &str) {
-        let output = self.place.run(get);
+        let again = format!("agent={AGAIN}");
+        let output = self.place.run(&[get, &["--set", &again]].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         for (name, bytes) in &self.files {
             assert_same(&self.place.path(folder).join(name), bytes);
@@ -63,24 +68,27 @@ impl Slow {
         assert_eq!(left, 0, "something is left to resume");
     }
 
-    /// How many bytes the replies had that were sent to their end.
-    fn sent(&self) -> u64 {
+    /// The bytes of each reply with a file to the command that went on.
+    fn sent(&self) -> Vec<u64> {
         let log = std::fs::read_to_string(self.place.path("log")).unwrap();
         let bytes = |line: &str| {
-            let (_, reply) = line.split_once(" HTTP/1.1\" ")?;
-            reply.split(' ').nth(1)?.parse::<u64>().ok()
+            let (asked, reply) = line.split_once(" HTTP/1.1\" ")?;
+            let of_a_file = self.files.iter().any(|(name, _)| asked.ends_with(name));
+            let again = of_a_file && reply.ends_with(&format!("\"{AGAIN}\""));
+            again.then(|| reply.split(' ').nth(1)?.parse().ok())?
         };
-        log.lines().filter_map(bytes).sum()
+        log.lines().filter_map(bytes).collect()
     }
 
-    /// None of the bytes of so many files that had come was sent again.
+    /// None of the bytes of the last so many files that had come was sent again.
     #[track_caller]
-    fn assert_went_on(&self, files: u64) {
-        // A reply that was cut short is logged without its bytes.
-        let all: u64 = self.files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
-        let most = all - files * (STOPPED_AT - UNDER_WAY);
-        until("the last reply is logged", || self.sent() > 0);
-        assert!(self.sent() <= most, "{} of at most {most} bytes", self.sent());
+    fn assert_went_on(&self, files: usize) {
+        until("the last reply is logged", || self.sent().len() >= files);
+        let begun = &self.files[self.files.len() - files..];
+        let all: u64 = begun.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+        let most = all - files as u64 * (STOPPED_AT - UNDER_WAY);
+        let sent: u64 = self.sent().iter().sum();
+        assert!(sent <= most, "{sent} of at most {most} bytes");
     }
 }
 

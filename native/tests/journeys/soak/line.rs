@@ -35,6 +35,8 @@ pub(super) fn run(mut lane: Lane) {
         let running = share(lane.shifted(-1, &words(&at.to_string(), "last.sqlog")));
         holds(&running, &told);
         lane.kill_within(10, running);
+        // A recording is never written over an earlier one.
+        std::fs::remove_file(lane.place.path("last.sqlog")).unwrap();
         for _ in &told {
             lane.soak.count("places kept");
         }
