@@ -25,6 +25,8 @@ const UNFINISHED: (&str, &str) = (".servent-", ".part");
 pub(crate) struct InboxFolder {
     dir: PathBuf,
     durability: Durability,
+    /// Bytes of its disk that uploads leave free.
+    reserve: u64,
     /// When the folder had last been changed when it was counted; `None`: it has
     /// to be counted again. Files get their names and are counted under this
     /// lock, so that the node hears of both in the order they happened.
@@ -47,7 +49,11 @@ impl InboxFolder {
     ///
     /// # Errors
     /// It cannot be created, read or written.
-    pub(crate) fn open(dir: &Path, durability: Durability) -> io::Result<(Arc<Self>, InboxUsage)> {
+    pub(crate) fn open(
+        dir: &Path,
+        durability: Durability,
+        reserve: u64,
+    ) -> io::Result<(Arc<Self>, InboxUsage)> {
         fs::create_dir_all(dir)?;
         let dir = fs::canonicalize(dir)?;
         for entry in fs::read_dir(&dir)? {
@@ -58,7 +64,7 @@ impl InboxFolder {
                 discard(&entry.path());
             }
         }
-        let inbox = Arc::new(Self { dir, durability, counted: Mutex::new(None) });
+        let inbox = Arc::new(Self { dir, durability, reserve, counted: Mutex::new(None) });
         // A folder that cannot be written is better said now than at the first
         // upload.
         drop(Fresh::new(Arc::clone(&inbox))?);
@@ -132,8 +138,8 @@ impl Fresh {
 
     fn from_file(inbox: Arc<InboxFolder>, file: File, path: Option<PathBuf>) -> io::Result<Self> {
         let descriptor = file.try_clone()?;
-        let part = Arc::new(PartFile::new(file, inbox.durability));
-        Ok(Self { inbox, part, descriptor, path })
+        let part = PartFile::new(file, inbox.durability).leaving(inbox.reserve);
+        Ok(Self { inbox, part: Arc::new(part), descriptor, path })
     }
 
     /// Where its bytes go.
@@ -219,7 +225,7 @@ mod tests {
     fn a_file_is_there_whole_or_not_at_all_and_replaces_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path();
-        let (inbox, held) = InboxFolder::open(dir, Durability::Process).unwrap();
+        let (inbox, held) = InboxFolder::open(dir, Durability::Process, 0).unwrap();
         assert_eq!(held, InboxUsage::default());
         for fresh in [Fresh::new, Fresh::named] {
             let before = fs::read_dir(dir).unwrap().count();
@@ -247,9 +253,9 @@ mod tests {
         let dir = dir.path();
         fs::write(dir.join(".servent-1-0.part"), "half").unwrap();
         fs::write(dir.join(".servent-mine"), "whole").unwrap();
-        let (inbox, _) = InboxFolder::open(dir, Durability::Process).unwrap();
+        let (inbox, _) = InboxFolder::open(dir, Durability::Process, 0).unwrap();
         let arriving = Fresh::named(inbox).unwrap();
-        let (_, held) = InboxFolder::open(dir, Durability::Power).unwrap();
+        let (_, held) = InboxFolder::open(dir, Durability::Power, 0).unwrap();
         assert_eq!((names(dir).len(), held.bytes), (2, 5));
         drop(arriving);
         assert_eq!(names(dir), [".servent-mine"]);

@@ -15,7 +15,7 @@ use servent_core::node::{NodeCommand, OverlayCommand};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use super::amount::rate;
+use super::amount::{rate, some};
 use super::control::{ControlFile, ControlServer, LabAccess, token};
 use super::lan::Lan;
 use super::private::{self, Private};
@@ -76,10 +76,10 @@ pub(crate) struct ShareArgs {
     #[arg(long)]
     lan: bool,
     /// Uploads that may run at once.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = some::<u32>)]
     slots: Option<u32>,
     /// Uploads one address may keep from others who wait; half of the slots unless said otherwise.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = some::<u32>)]
     max_per_peer: Option<u32>,
     /// Write every request to this file, as web servers do (combined format).
     #[arg(long, value_name = "FILE")]
@@ -329,6 +329,7 @@ fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> ServentO
         upload_rate: limit(settings.upload_rate),
         upload_rate_per_peer: limit(settings.upload_rate_per_peer),
         trace: settings.trace_file(),
+        disk_reserve: settings.disk_reserve,
         tape,
         damaged_state,
         ..ServentOptions::under(&settings.state)

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use directories::ProjectDirs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use servent::driver::ServentOptions;
 use servent::{Database, DatabaseUrlError, Durability, TraceFile};
 use servent_core::{node, queue, routing, swarm, unicast};
 
@@ -47,6 +48,9 @@ pub(crate) struct Settings {
     /// A folder for files that visitors upload in their browsers, or with `curl
     /// -T`; `[inbox]` limits them. Nothing is taken without.
     pub(crate) accept: Option<PathBuf>,
+    /// Bytes of the disk of that folder that uploads leave free, for our state and
+    /// for others; an upload that needs them is refused (507).
+    pub(crate) disk_reserve: u64,
     /// Where the lab listens, `off` for nowhere.
     #[schemars(with = "String")]
     pub(crate) lab: LabAddress,
@@ -253,6 +257,7 @@ impl Default for Settings {
             durability: Durability::default(),
             downloads: PathBuf::from("."),
             accept: None,
+            disk_reserve: ServentOptions::DISK_RESERVE,
             lab: LabAddress::At(LAB),
             lab_public: false,
             lab_readers: 16,

@@ -120,7 +120,8 @@ pub(super) async fn open(
         if keys == Keys::Names {
             changes.extend(rename(&mut queue, &shared));
         }
-        let inbox = options.accept.as_deref().map(|dir| open_inbox(dir, options.durability));
+        let how = (options.durability, options.disk_reserve);
+        let inbox = options.accept.as_deref().map(|dir| open_inbox(dir, how));
         let (inbox, held) = inbox.transpose()?.unzip();
         let first = held
             .map(|held| Input::Disk(DiskInput::Inbox { held: Some(held) }))
@@ -200,9 +201,9 @@ fn rename(queue: &mut [StoredEntry], shared: &[LibraryChange]) -> Vec<StoreChang
 /// The folder for uploads, and what is in it.
 fn open_inbox(
     dir: &Path,
-    durability: Durability,
+    (durability, reserve): (Durability, u64),
 ) -> Result<(Arc<InboxFolder>, InboxUsage), StartError> {
-    InboxFolder::open(dir, durability).map_err(|why| StartError::folder(dir, why))
+    InboxFolder::open(dir, durability, reserve).map_err(|why| StartError::folder(dir, why))
 }
 
 #[cfg(test)]

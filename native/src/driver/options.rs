@@ -94,6 +94,8 @@ pub struct ServentOptions {
     pub trace: Option<TraceFile>,
     /// Keep the recording in memory for the lab, bounded, and broadcast records.
     pub tape: bool,
+    /// Bytes of the disk of `accept` that uploads leave free.
+    pub disk_reserve: u64,
     /// Send each finished request here; requests are dropped when the channel
     /// is full.
     pub access: Option<SyncSender<Access>>,
@@ -102,6 +104,10 @@ pub struct ServentOptions {
 }
 
 impl ServentOptions {
+    /// What uploads leave free of a disk unless told otherwise: enough for a state
+    /// to be saved for a long time.
+    pub const DISK_RESERVE: u64 = 64 << 20;
+
     /// A servent that listens on a free port of the IPv4 loopback, shares
     /// nothing, and keeps everything under `dir`.
     #[must_use]
@@ -151,6 +157,7 @@ impl ServentOptions {
             damaged_state: DamagedState::Refuse,
             trace: None,
             tape: false,
+            disk_reserve: Self::DISK_RESERVE,
             access: None,
             rescan: None,
         }

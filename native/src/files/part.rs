@@ -13,12 +13,19 @@ use crate::store::Durability;
 pub(crate) struct PartFile {
     file: File,
     durability: Durability,
+    /// Bytes of its disk that it leaves free.
+    reserve: u64,
 }
 
 impl PartFile {
     /// Over an open file.
     pub(crate) const fn new(file: File, durability: Durability) -> Self {
-        Self { file, durability }
+        Self { file, durability, reserve: 0 }
+    }
+
+    /// Leaves so many bytes of its disk free, which others need, such as our state.
+    pub(crate) fn leaving(self, reserve: u64) -> Self {
+        Self { reserve, ..self }
     }
 
     /// Sets its length.
@@ -34,6 +41,9 @@ impl PartFile {
 
     /// Writes `data` at `at`.
     pub(crate) fn write_at(&self, data: &[u8], at: u64) -> Result<(), StoreError> {
+        if self.reserve > 0 && self.free().is_some_and(|free| free < data.len() as u64) {
+            return Err(StoreError::Full);
+        }
         self.file.write_all_at(data, at).map_err(|why| store_error(&why))
     }
 
@@ -55,9 +65,15 @@ impl PartFile {
     /// Detects a full disk before the download begins. The space is not
     /// reserved: the size is only what a remote says.
     pub(crate) fn check_room(&self, size: u64) -> Result<(), StoreError> {
-        let Ok(disk) = rustix::fs::fstatvfs(&self.file) else { return Ok(()) };
+        let Some(free) = self.free() else { return Ok(()) };
         let taken = self.file.metadata().map_or(0, |m| m.blocks().saturating_mul(512));
-        let room = disk.f_bavail.saturating_mul(disk.f_frsize).saturating_add(taken);
-        if size > room { Err(StoreError::Full) } else { Ok(()) }
+        if size > free.saturating_add(taken) { Err(StoreError::Full) } else { Ok(()) }
+    }
+
+    /// Bytes of its disk that are free beside the reserve; `None` where the system
+    /// does not say.
+    fn free(&self) -> Option<u64> {
+        let disk = rustix::fs::fstatvfs(&self.file).ok()?;
+        Some(disk.f_bavail.saturating_mul(disk.f_frsize).saturating_sub(self.reserve))
     }
 }

@@ -2,7 +2,9 @@
 
 use std::process::{Command, Stdio};
 
-use crate::program::{Place, Running, assert_same, complains, finish, free_port, noise, until};
+use crate::program::{
+    Place, Running, Wire, assert_same, complains, finish, free_port, noise, until,
+};
 
 /// Sends 2 MB; the trace of one side does not fit. How both ended, and what
 /// arrived.
@@ -90,6 +92,48 @@ fn what_has_no_room_is_refused_at_once_on_both_sides_and_travels_once_there_is()
     receiver.event("received");
     assert!(receiver.ended().success());
     assert_same(&place.path("arrived"), &bytes);
+}
+
+/// The state and the inbox are on a disk of 6 MB, of which 2 MB stay free.
+#[test]
+fn uploads_leave_the_state_its_room_and_are_refused_with_a_sentence() {
+    let place = Place::new();
+    place.share("song", 1_000);
+    std::fs::write(place.path("film"), noise(1_500_000)).unwrap();
+    std::fs::create_dir(place.path("disk")).unwrap();
+    let program = place.servent(&[]).get_program().to_owned();
+    let share = "share shared --state disk/state --accept disk/in --lab off --json \
+                 --listen 127.0.0.1:0 --set disk_reserve=2000000";
+    let mut shell = Command::new("unshare");
+    let script = format!("mount -t tmpfs -o size=8m none disk && exec \"$0\" {share}");
+    shell.args(["-rm", "sh", "-c", &script]).arg(program);
+    shell.env_clear().env("HOME", place.dir.path()).env("PATH", "/usr/bin:/bin");
+    shell.current_dir(place.dir.path()).stdin(Stdio::null());
+    let mut running = Running::start(shell);
+    let at = running.event("listening")["at"].as_str().unwrap().to_owned();
+    let (mut kept, mut refused) = (0, 0);
+    // By its length, and as a stream that has none: then it fills under way.
+    for length in ["", "Transfer-Encoding: chunked"] {
+        for _ in 0..6 {
+            let mut curl = Command::new("curl");
+            curl.args(["-sS", "-m", "60", "-w", " %{http_code}", "-H", length, "-T", "film"]);
+            curl.arg(format!("http://{at}/film")).current_dir(place.dir.path());
+            let said = String::from_utf8(curl.output().unwrap().stdout).unwrap();
+            match said.ends_with(" 201") {
+                true => kept += 1,
+                false => {
+                    assert_eq!(said, "The disk is full.\n 507");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!((1..=4).contains(&kept) && refused >= 6, "{kept} kept, {refused} refused");
+    // It goes on, and what it promises can be saved.
+    let at: std::net::SocketAddr = at.parse().unwrap();
+    assert_eq!(Wire::connect(at).get("/get/0/song", &[]).status, 200);
+    running.signal("INT");
+    assert!(running.ended().success());
 }
 
 /// A stream has no length that could be asked about.
