@@ -1,7 +1,7 @@
 //! Where a URL leads: resolves its host and says what to request there.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use fluent_uri::{Uri, UriRef};
@@ -13,6 +13,10 @@ use crate::net::{Proxies, connect_first, resolve_host};
 
 /// How long to look which of several addresses answers.
 const TRY: Duration = Duration::from_secs(5);
+
+/// Stands for a server whose address only its proxy knows: any host of the internet
+/// (RFC 5737).
+const SOMEWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 80);
 
 /// Characters that URIs must not contain, but servers write; so are those beyond
 /// ASCII, as UTF-8.
@@ -64,7 +68,9 @@ pub fn has_port(host: &str) -> bool {
 /// plain HTTP is not followed, nor one to a folder of the same name: its page
 /// would be saved as the file.
 ///
-/// No host is dialed here: a stranger named the place, and the node judges it.
+/// No host is dialed here: a stranger named the place, and the node judges it by the
+/// address of the source. Behind a proxy that is the proxy's, which may be on this
+/// machine, so there the origin is judged here.
 pub(super) async fn moved(
     from: &DownloadSource,
     to: &str,
@@ -78,8 +84,25 @@ pub(super) async fn moved(
     let port = if secure { 443 } else { 80 };
     let (name, port) = host_and_port(&host, port);
     let found = resolve_host(name, port).await.ok()?;
+    if proxies.at(from.at).is_some() {
+        let origin = origin(from);
+        let at = best(origin, &found, secure)?;
+        may_follow(origin, at, secure).ok()?;
+        return Some(DownloadSource { at, target, host });
+    }
     let at = best(from.at, &found, secure)?;
     Some(DownloadSource { at, target, host })
+}
+
+/// The address of a server that is asked through a proxy. A name counts as one of the
+/// internet: the stranger whose name it is decides what it means here.
+fn origin(from: &DownloadSource) -> SocketAddr {
+    let whole = Uri::parse(from.target.as_str()).ok();
+    let authority = whole.as_ref().and_then(|uri| uri.authority());
+    let place = authority.map_or(from.host.as_str(), |authority| authority.as_str());
+    let (name, port) = host_and_port(place, SOMEWHERE.port());
+    let bare = name.trim_start_matches('[').trim_end_matches(']');
+    bare.parse().map_or(SOMEWHERE, |ip| SocketAddr::new(ip, port))
 }
 
 /// Which of the addresses to ask: one that may be asked, of the family in which
@@ -184,6 +207,19 @@ mod tests {
         // The node says why it does not go there.
         assert_eq!(best(from, &found[..1], false), Some(found[0]));
         assert_eq!(best(from, &[], false), None);
+    }
+
+    #[test]
+    fn behind_a_proxy_the_origin_counts_and_a_name_is_of_the_internet() {
+        let at = SocketAddr::from(([127, 0, 0, 1], 3_128));
+        let of = |target: &str, host: &str| {
+            origin(&DownloadSource { at, target: target.to_owned(), host: host.to_owned() })
+        };
+        assert_eq!(of("http://h.example/a", "h.example"), SOMEWHERE);
+        assert_eq!(of("http://10.0.0.1:81/a", "h"), SocketAddr::from(([10, 0, 0, 1], 81)));
+        assert_eq!(of("https://[fd00::1]/a", "h").ip(), "fd00::1".parse::<IpAddr>().unwrap());
+        assert_eq!(of("/a", "10.0.0.1").ip(), IpAddr::from([10, 0, 0, 1]));
+        assert_eq!(of("/a", "localhost"), SOMEWHERE);
     }
 
     #[test]

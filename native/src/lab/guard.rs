@@ -56,9 +56,10 @@ pub(crate) async fn guard(request: Request, next: Next) -> Response {
 /// True for `localhost` and literal addresses. DNS rebinding needs a name, so
 /// no other name is accepted.
 fn host_is_ours(headers: &HeaderMap) -> bool {
-    let Some(host) = headers.get(header::HOST).and_then(|h| h.to_str().ok()) else {
-        return false;
-    };
+    let mut hosts = headers.get_all(header::HOST).iter();
+    // Of two, a proxy before us may mean the other one.
+    let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
+    let Ok(host) = host.to_str() else { return false };
     let (name, port) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((v6, port)) => (v6, port),
         None => host.split_at(host.find(':').unwrap_or(host.len())),
@@ -128,6 +129,9 @@ mod tests {
             assert!(!host_is_ours(&headers(&[("host", host)])), "{host}");
         }
         assert!(!host_is_ours(&headers(&[])));
+        let mut two = headers(&[("host", "127.0.0.1:6380")]);
+        two.append(header::HOST, HeaderValue::from_static("evil.example"));
+        assert!(!host_is_ours(&two));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::process::{Output, Stdio};
 use std::sync::{Arc, Mutex};
 
 use crate::program::{Place, assert_same, complains, finish, free_port};
+use crate::web::{Reply, Web};
 
 /// A name that no system knows.
 const HOST: &str = "files.servent.invalid";
@@ -128,6 +129,11 @@ fn a_file_and_a_folder_come_through_a_proxy_that_wants_a_password() {
     succeeds(&get(&place, &[&format!("http://{HOST}/shared/"), "-o", "all/"], &through));
     assert_same(&place.path("all/shared/song.flac"), &bytes);
 
+    // What the server says is not the proxy's fault.
+    let gone = format!("http://{HOST}/shared/gone");
+    let refused = get(&place, &[&gone, "-o", "two"], &through);
+    complains(&refused, 9, &format!("the server behind the proxy {} has no such file", proxy.at));
+
     // Without its password, and without any proxy.
     let nobody = [("http_proxy", &format!("http://{}", proxy.at)[..])];
     let refused = get(&place, &[&file, "-o", "two"], &nobody);
@@ -141,6 +147,23 @@ fn a_file_and_a_folder_come_through_a_proxy_that_wants_a_password() {
     succeeds(&get(&place, &[&here, "-o", "two"], &[("all_proxy", &dead)]));
     let refused = get(&place, &[&file, "-o", "three"], &[("all_proxy", &dead)]);
     complains(&refused, 3, "the proxy 127.0.0.1:");
+}
+
+/// The proxy is on this machine; what it leads to is not.
+#[test]
+fn a_server_behind_a_proxy_leads_nobody_into_their_own_machine() {
+    let place = Place::new();
+    let (_, secret) = place.share("secret", 1_000);
+    let inner = Web::start(move |request| Reply::file(request, &secret, &[]));
+    let to = format!("Location: {}", inner.url("/secret"));
+    let outer = Web::start(move |_| Reply::new("302 Found", &[&to], b""));
+    let proxy = TestProxy::start(outer.at, None);
+    let through = format!("http://{}", proxy.at);
+    let file = format!("http://{HOST}/film");
+    let refused = get(&place, &[&file, "-o", "film"], &[("http_proxy", &through)]);
+    assert!(!refused.status.success(), "{refused:?}");
+    assert!(inner.asked().is_empty(), "{:?}", inner.asked());
+    assert!(!outer.asked().is_empty() && !place.path("film").exists());
 }
 
 #[test]

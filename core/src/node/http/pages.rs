@@ -11,8 +11,12 @@ use core::net::{IpAddr, Ipv6Addr};
 
 use crate::wire::http::{Headers, RequestHead, authority};
 
-/// True when a page of another site caused this request.
+/// True when a page of another site caused this request. A browser that does not say
+/// where a request comes from may still name the origin of the page.
 pub(super) fn is_of_another_page(headers: &Headers) -> bool {
+    if headers.get("Sec-Fetch-Site").is_none() {
+        return names_another_origin(headers);
+    }
     let says = |name, what| headers.get(name).is_some_and(|v| v.trim_ascii() == what);
     let elsewhere = says("Sec-Fetch-Site", "cross-site") || says("Sec-Fetch-Site", "same-site");
     let link = says("Sec-Fetch-Mode", "navigate")
@@ -28,6 +32,10 @@ pub(super) fn is_of_another_origin(headers: &Headers) -> bool {
     if site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
         return true;
     }
+    names_another_origin(headers)
+}
+
+fn names_another_origin(headers: &Headers) -> bool {
     let origin = |origin: &str| {
         let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
         let ours = headers.get("Host").map(str::trim_ascii);
@@ -111,6 +119,10 @@ mod tests {
             assert!(!of_a_page(&format!("Sec-Fetch-Site: {site}\r\n")));
         }
         assert!(!of_a_page(""));
+        for origin in ["http://evil.example", "null", "http://nas"] {
+            assert!(of_a_page(&format!("Host: nas:6346\r\nOrigin: {origin}\r\n")), "{origin}");
+        }
+        assert!(!of_a_page("Host: nas:6346\r\nOrigin: http://nas:6346\r\n"));
     }
 
     #[test]
