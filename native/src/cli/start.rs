@@ -97,8 +97,16 @@ pub(crate) struct TraceFlag {
 }
 
 impl TraceFlag {
+    /// A recording that is there already is not written over by a name on the
+    /// command line. One that the settings name begins anew with every start.
     pub(crate) fn put(&self, builder: &mut Builder) -> Result<(), Failure> {
         if let Some(trace) = &self.trace {
+            if trace.is_file() {
+                let what =
+                    format!("{} is there already, and nothing was overwritten", trace.display());
+                return Err(Failure::new(Exit::Disk, what)
+                    .next("name another file for the trace, or take that one away"));
+            }
             let path = trace.to_string_lossy().into_owned();
             builder.flag("--trace", "trace", Raw::Text(path))?;
         }

@@ -151,6 +151,26 @@ fn a_state_that_is_truncated_or_foreign_is_not_touched() {
 }
 
 #[test]
+fn a_trace_is_not_written_over_another_file() {
+    let place = Place::new();
+    place.share("a", 1_000);
+    std::fs::write(place.path("letter"), "dear").unwrap();
+    let send = ["send", "--open", "127.0.0.1:1", "shared/a", "--wait=0s", "--trace", "letter"];
+    for command in [&["share", "shared", "--trace", "letter"][..], &send] {
+        complains(&place.run(command), 4, "letter is there already");
+    }
+    assert_same(&place.path("letter"), b"dear");
+    // That of a service, which is started again and again, begins anew.
+    std::fs::write(place.path("config"), "trace = \"run.sqlog\"\n").unwrap();
+    for _ in 0..2 {
+        let mut running = place.sharing(&["--config", "config"]);
+        running.signal("INT");
+        assert!(running.ended().success());
+        assert!(place.run(&["replay", "run.sqlog"]).status.success());
+    }
+}
+
+#[test]
 fn a_trace_that_is_foreign_damaged_or_of_an_unknown_version() {
     let place = Place::new();
     place.share("a", 1_000);
