@@ -33,8 +33,8 @@ pub struct Access {
     pub user: Option<String>,
     /// The status of the response.
     pub status: u16,
-    /// Bytes of the body that were sent, of a file, a page or a refusal; `None`
-    /// when a transfer was cut short.
+    /// Bytes of the body that were sent, of a file, a page or a refusal; of a transfer
+    /// that was cut short, as many as the system has taken. `None`: not known.
     pub bytes: Option<u64>,
     /// Time from the request to the end of the response.
     pub took: Duration,
@@ -60,8 +60,31 @@ struct OpenConnection {
     /// The request being answered.
     asked: Option<Access>,
     waited: Option<Duration>,
+    /// Bytes of a file that the system has taken for the reply.
+    served: ServedBytes,
     /// The reply that the node writes itself, without bytes of a file.
     body: Option<ReplyBody>,
+}
+
+/// Bytes of a reply that are read from files, as far as they are reported: those of
+/// each file grow, and then begin anew with the next one.
+#[derive(Debug, Clone, Copy, Default)]
+struct ServedBytes {
+    before: u64,
+    current: u64,
+}
+
+impl ServedBytes {
+    fn note(&mut self, bytes: u64) {
+        if bytes < self.current {
+            self.before += self.current;
+        }
+        self.current = bytes;
+    }
+
+    const fn all(self) -> u64 {
+        self.before + self.current
+    }
 }
 
 /// A reply that is not of a file: its bytes are in no event, so they are counted
@@ -137,6 +160,13 @@ impl AccessWatch {
         }
     }
 
+    /// Bytes of a file have been taken by the system, so many since it was begun.
+    pub(crate) fn served(&mut self, conn: ConnId, bytes: u64) {
+        if let Some(open) = self.open.get_mut(&conn) {
+            open.served.note(bytes);
+        }
+    }
+
     /// Processes an event.
     pub(crate) fn note(&mut self, now: Instant, event: &Event) {
         match event {
@@ -155,13 +185,19 @@ impl AccessWatch {
             ConnEvent::Accepted { conn, peer } | ConnEvent::Dialing { conn, to: peer } => {
                 self.open.insert(
                     *conn,
-                    OpenConnection { peer: *peer, asked: None, waited: None, body: None },
+                    OpenConnection {
+                        peer: *peer,
+                        asked: None,
+                        waited: None,
+                        served: ServedBytes::default(),
+                        body: None,
+                    },
                 );
             }
             ConnEvent::Request { conn, method, target, range, agent, version } => {
                 self.end(now, *conn, None);
                 let Some(open) = self.open.get_mut(conn) else { return };
-                open.body = None;
+                (open.body, open.served) = (None, ServedBytes::default());
                 open.asked = Some(Access {
                     at: now,
                     peer: open.peer,
@@ -193,9 +229,12 @@ impl AccessWatch {
             }
             ConnEvent::Sent { conn, bytes } => self.end(now, *conn, Some(*bytes)),
             ConnEvent::Closed { conn } | ConnEvent::DialFailed { conn, .. } => {
-                let body = self.open.get(conn).and_then(|open| open.body);
-                let whole = body.filter(|body| matches!(body.end, BodyEnd::Close));
-                self.end(now, *conn, whole.map(|body| body.written));
+                let written = |open: &OpenConnection| match open.body {
+                    Some(body) => body.written,
+                    None => open.served.all(),
+                };
+                let written = self.open.get(conn).map(written);
+                self.end(now, *conn, written);
                 self.open.remove(conn);
             }
             _ => {}
@@ -310,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_logged_at_once_and_a_broken_transfer_without_its_bytes() {
+    fn a_refusal_is_logged_at_once_and_a_broken_transfer_with_what_was_taken_of_it() {
         let (mut watch, records) = watch();
         ask(&mut watch, 1, "GET");
         watch.conn(at(1), &reply(503, 0));
@@ -321,8 +360,10 @@ mod tests {
         assert_eq!(records.try_recv().unwrap().bytes, Some(0));
         ask(&mut watch, 3, "GET");
         watch.conn(at(3), &reply(206, 10));
+        // Two files of an archive.
+        [4, 6, 1].into_iter().for_each(|bytes| watch.served(CONN, bytes));
         watch.conn(at(4), &ConnEvent::Closed { conn: CONN });
-        assert_eq!(records.try_recv().unwrap().bytes, None);
+        assert_eq!(records.try_recv().unwrap().bytes, Some(7));
         // Without a response there is no record.
         watch.conn(at(5), &ConnEvent::Closed { conn: CONN });
         assert!(records.try_recv().is_err());

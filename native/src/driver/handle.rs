@@ -171,6 +171,13 @@ impl Outside {
         }
     }
 
+    /// The system has taken bytes of a file.
+    pub(crate) fn served(&self, conn: ConnId, bytes: u64) {
+        if let Some(access) = &self.access {
+            access.lock().unwrap_or_else(PoisonError::into_inner).served(conn, bytes);
+        }
+    }
+
     /// Counts an event.
     pub(crate) fn note(&self, now: Instant, event: &Event) {
         self.counters.count(event);

@@ -381,6 +381,7 @@ impl Loop {
                 let _ = self.host.outside.library_asks.send(LibraryRequest::Walk); // Its thread may have ended.
             }
             ConnInput::DiskFailed { why } => self.disk_trouble(*why),
+            ConnInput::Served { bytes } => self.host.outside.served(conn, *bytes),
             _ => {}
         }
     }

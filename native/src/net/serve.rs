@@ -90,25 +90,38 @@ impl Conn {
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
                     // The reader may be slow but alive: check what it has
                     // acknowledged.
-                    tokio::time::timeout(REPORT_EVERY, self.writable()).await.unwrap_or(Ok(()))?;
+                    let ready = tokio::time::timeout(REPORT_EVERY, self.writable()).await;
+                    if let Ok(Err(over)) = ready {
+                        self.report_sent(at - part.start, reported).await?;
+                        return Err(over);
+                    }
                 }
                 Err(why) if of_the_disk(&why) => return Ok(Err(StoreError::Failed)),
-                Err(_) => return Err(ConnectionOver),
+                Err(_) => {
+                    self.report_sent(at - part.start, reported).await?;
+                    return Err(ConnectionOver);
+                }
             }
             if self.outbox.is_cut() {
                 break;
             }
             if at < part.end && watch.elapsed() >= REPORT_EVERY {
                 watch = Stopwatch::start();
-                let bytes = (at - part.start).saturating_sub(unacknowledged(&self.stream));
-                if bytes > reported {
-                    reported = bytes;
-                    self.report(Input::Connection(self.id, ConnInput::Served { bytes })).await?;
-                }
+                reported = self.report_sent(at - part.start, reported).await?;
             }
         }
         self.flush().await?;
         Ok(Ok(()))
+    }
+
+    /// Reports how many of the bytes that the system has taken the reader has, if they
+    /// are more than were reported; returns what is reported now.
+    async fn report_sent(&self, taken: u64, reported: u64) -> Result<u64, ConnectionOver> {
+        let bytes = taken.saturating_sub(unacknowledged(&self.stream));
+        if bytes > reported {
+            self.report(Input::Connection(self.id, ConnInput::Served { bytes })).await?;
+        }
+        Ok(bytes.max(reported))
     }
 
     /// Has the system send bytes of the file directly (`sendfile`).

@@ -33,6 +33,28 @@ fn every_request_is_a_line_in_the_log() {
 }
 
 #[test]
+fn a_transfer_that_is_cut_short_is_logged_with_what_was_sent_of_it() {
+    let place = Place::new();
+    place.share("film", 3_000_000);
+    let slowly = ["--set", "upload_rate=2000000"];
+    let log = ["--lab", "off", "--access-log", "access.log"];
+    let running = place.sharing(&[&slowly[..], &log].concat());
+    let mut wire = Wire::connect(running.at);
+    wire.send("GET /get/0/film HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_eq!(wire.head().status, 200);
+    assert_eq!(wire.take(500_000).len(), 500_000);
+    drop(wire); // It hangs up.
+    let sent = || {
+        let log = std::fs::read_to_string(place.path("access.log")).unwrap();
+        let (_, rest) = log.split_once(" HTTP/1.1\" 200 ")?;
+        Some(rest.split(' ').next()?.to_owned())
+    };
+    until("it is logged", || sent().is_some());
+    let sent: u64 = sent().unwrap().parse().expect("a number of bytes");
+    assert!((1..3_000_000).contains(&sent), "{sent}");
+}
+
+#[test]
 fn the_log_names_the_user_who_was_let_in() {
     let place = Place::new();
     place.share("song", 1_000);

@@ -369,6 +369,13 @@ impl Wire {
         reply
     }
 
+    /// Reads so many bytes of a body.
+    pub(crate) fn take(&mut self, bytes: u64) -> Vec<u8> {
+        let mut body = Vec::new();
+        (&mut self.stream).take(bytes).read_to_end(&mut body).unwrap();
+        body
+    }
+
     /// True when the other side has closed.
     pub(crate) fn closed(&mut self) -> bool {
         matches!(self.stream.read(&mut [0]), Ok(0) | Err(_))
