@@ -26,7 +26,7 @@ use super::many::{Taking, take};
 use super::offered::{NoRoom, offered, room};
 use super::questions::Questions;
 use super::reach;
-use super::seats::{SenderSeat, SenderSeats};
+use super::seats::{Greetings, SenderSeat};
 use super::start::{address, runtime};
 use super::tally::{TransferTally, TransferWords};
 use super::unicast::{PORT, Travel, bind, title};
@@ -125,21 +125,10 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
     let (door, made) = door(code, arguments.given.open)?;
     let quota = arguments.quota(&place);
     let (door, writers, begun) = (Arc::new(door), Arc::default(), Arc::default());
-    let (seats, questions) = Default::default();
+    let questions = Questions::default();
     let verbose = common.verbose > 0;
-    let receiver = Receiver {
-        place,
-        once,
-        reporter,
-        person,
-        door,
-        quota,
-        writers,
-        begun,
-        seats,
-        questions,
-        verbose,
-    };
+    let receiver =
+        Receiver { place, once, reporter, person, door, quota, writers, begun, questions, verbose };
     let runtime = runtime()?;
     let done = runtime.block_on(async {
         let lab = arguments.live.open(&config).await?;
@@ -257,7 +246,6 @@ struct Receiver {
     writers: Arc<Writers>,
     /// The number of transfers that have begun.
     begun: Arc<AtomicU64>,
-    seats: SenderSeats,
     questions: Questions,
     verbose: bool,
 }
@@ -284,22 +272,26 @@ impl Receiver {
             self.reporter.show(&format!("the code is {code}: give it to the sender"));
         }
         let (mut greeted, mut running) = (JoinSet::new(), JoinSet::new());
-        let mut interrupted = false;
+        let (mut greetings, mut interrupted) = (Greetings::default(), false);
         let ended = loop {
-            let room = greeted.len() + running.len() < SENDERS;
             tokio::select! {
-                Some(connection) = endpoint.accept(), if room => {
+                Some(connection) = endpoint.accept(), if running.len() < SENDERS => {
                     let (door, peer) = (Arc::clone(&self.door), connection.peer());
-                    if let Some(seat) = self.seats.take(peer) {
-                        greeted.spawn(async move {
-                            (peer, seat, OfferedTransfer::hello(connection, &door).await)
-                        });
+                    if let Some(seat) = greetings.seat(peer) {
+                        greetings.add(seat, |number| greeted.spawn(async move {
+                            (peer, number, OfferedTransfer::hello(connection, &door).await)
+                        }));
                     } else {
                         tokio::spawn(refuse(connection, "your address sends too much at once"));
                     }
                 }
-                Some(Ok((peer, seat, hello))) = greeted.join_next() => {
-                    self.begin(peer, (seat, hello), &mut running, &endpoint);
+                Some(ended) = greeted.join_next() => {
+                    // One that was put off has nothing to say.
+                    if let Ok((peer, number, hello)) = ended
+                        && let Some(seat) = greetings.done(number)
+                    {
+                        self.begin(peer, (seat, hello), &mut running, &endpoint);
+                    }
                 }
                 Some(Ok(ended)) = running.join_next() => {
                     if self.once {
@@ -450,8 +442,9 @@ impl Receiver {
         let agrees = tokio::select! {
             agrees = person.agrees(&question) => agrees,
             why = transfer.waiting() => {
+                let exit = exit_of(&why);
                 let why = why.to_string();
-                return Err(Failure::new(Exit::Network, not(&format!(": {}", Shown(&why)))));
+                return Err(Failure::new(exit, not(&format!(": {}", Shown(&why)))));
             }
             () = self.questions.withdrawn() => {
                 transfer.refuse("the receiver was stopped before its user agreed").await;
@@ -532,6 +525,16 @@ async fn listening(
     }
 }
 
+fn exit_of(why: &ReceiveError) -> Exit {
+    match why {
+        ReceiveError::Write(_) => Exit::Disk,
+        ReceiveError::Different => Exit::Unverified,
+        ReceiveError::Foreign => Exit::Foreign,
+        ReceiveError::Gone(_) => Exit::Network,
+        _ => Exit::Refused,
+    }
+}
+
 /// Why it did not arrive completely, and what did.
 fn failed(
     why: &ReceiveError,
@@ -539,12 +542,7 @@ fn failed(
     title: &str,
     length: Option<u64>,
 ) -> Failure {
-    let exit = match why {
-        ReceiveError::Write(_) => Exit::Disk,
-        ReceiveError::Different => Exit::Unverified,
-        ReceiveError::Foreign => Exit::Foreign,
-        _ => Exit::Network,
-    };
+    let exit = exit_of(why);
     let of = length.map_or_else(String::new, |length| format!(" of {}", bytes(length)));
     let (have, peer) = (bytes(transfer.received()), transfer.peer());
     let why = match why {

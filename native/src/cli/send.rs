@@ -14,7 +14,7 @@ use servent::{Clock, Rate};
 use servent_core::text::Shown;
 
 use super::Common;
-use super::amount::rate;
+use super::amount::{rate, some};
 use super::code::{self, CodeArgs};
 use super::dial::{bind_for, resolve};
 use super::many::{Giving, give};
@@ -30,8 +30,8 @@ use crate::signal::Signals;
 ///
 /// Datagrams may be lost, doubled or overtaken: they are numbered,
 /// acknowledged and repaired. It ends well only when the receiver has said
-/// that it has the same bytes. When the receiver is started again, it goes on;
-/// sent again after either side has died, only what is missing travels.
+/// that it has the same bytes. When the receiver is started again, with the same
+/// code, it goes on; sent again after either side has died, only what is missing travels.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent send 10.0.0.7 song.ogg            to the usual port, 6348
@@ -57,7 +57,7 @@ pub(crate) struct SendArgs {
     files: Vec<PathBuf>,
     /// Send to so many receivers, who run `servent receive --from` this machine
     /// and pass on to each other what they have. Here the code is shown.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = some::<u32>)]
     to: Option<u32>,
     /// Send from this address and port; with --to, where the receivers come to, over
     /// UDP and TCP: usually [::]:6348.
@@ -273,8 +273,12 @@ impl RunningSend<'_> {
         });
         let fact = json!({ "event": "waiting", "why": trouble.what });
         let what = &trouble.what;
-        self.reporter
-            .tell(&fact, &format!("{what}\nwaiting for the receiver{most}; Ctrl-C ends that"));
+        // One that is started again without a word makes a new code.
+        let code = if self.code.is_some() { " with the same code" } else { "" };
+        self.reporter.tell(
+            &fact,
+            &format!("{what}\nwaiting for the receiver{code}{most}; Ctrl-C ends that"),
+        );
     }
 
     /// One attempt.
@@ -376,11 +380,11 @@ fn failed(
             Failure::new(Exit::Network, what).next(again)
         }
         SendFailure::Refused { begun: false, why } => {
-            Failure::new(Exit::Network, format!("{peer} does not take it: {}", Shown(&why)))
+            Failure::new(Exit::Refused, format!("{peer} does not take it: {}", Shown(&why)))
         }
         SendFailure::Refused { begun: true, why } => {
             let what = format!("{peer} could not keep it after about {there}{of}: {}", Shown(&why));
-            Failure::new(Exit::Failed, what)
+            Failure::new(Exit::Refused, what)
                 .next("once that is mended there, send it again: only what is missing travels")
         }
         SendFailure::Full(why) => {
@@ -388,7 +392,7 @@ fn failed(
                 .next("once there is room, send it again: only what is missing travels")
         }
         SendFailure::WrongCode => Failure::new(
-            Exit::Failed,
+            Exit::Refused,
             format!("the code is not that of {peer}, which took nothing"),
         )
         .next("look at the code that the receiver shows, and send it again"),

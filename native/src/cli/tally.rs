@@ -269,9 +269,11 @@ fn before(it: &Carried) -> String {
 /// How it travelled: straight from one machine to the other, in datagrams of this
 /// size, so far away, with so many that had to be sent again.
 fn path(counters: &EndpointCounters) -> String {
-    let EndpointCounters { protocol, datagram_out, datagram_in, .. } = counters;
+    let EndpointCounters { protocol, socket, datagram_out, datagram_in, .. } = counters;
     let sends = protocol.sent_bytes >= protocol.delivered_bytes;
-    let size = if sends { datagram_out } else { datagram_in };
+    // What did travel, as the other side counts it, and no probe of a larger path.
+    let sent = u64::from(*datagram_out).min(socket.largest_out);
+    let size = if sends { sent } else { u64::from(*datagram_in) };
     let trip = match counters.rtt_us {
         0 => String::new(),
         us => format!(", round trip {}.{:03} ms", us / 1_000, us % 1_000),

@@ -45,7 +45,7 @@ fn ctrl_c_at_the_question_takes_nothing_and_the_sender_hears_it() {
         let asked = terminal.shows("take it? [y/N]");
         assert!(asked.contains("song.ogg  195 KiB"), "{asked}");
         terminal.types(INTERRUPT);
-        complains(&finish(sender), 3, "the receiver was stopped before its user agreed");
+        complains(&finish(sender), 9, "the receiver was stopped before its user agreed");
         let said = terminal.shows("nothing was written");
         assert!(
             said.contains("\r\nservent: "), // The question was withdrawn, or was not answered.
@@ -68,7 +68,7 @@ fn sigterm_withdraws_the_questions_of_all_senders() {
     }
     running.signal("TERM");
     for sender in senders {
-        complains(&finish(sender), 3, "the receiver was stopped before its user agreed");
+        complains(&finish(sender), 9, "the receiver was stopped before its user agreed");
     }
     // The senders may have gone before the receiver counts its questions.
     terminal.shows("nothing was written");
@@ -84,12 +84,12 @@ fn the_end_of_the_input_is_no_answer_and_the_next_question_is_asked_all_the_same
     let refused = sending(&place, &at);
     terminal.shows("take it? [y/N]");
     terminal.types(END);
-    complains(&finish(refused), 3, "the user of the receiver did not answer");
+    complains(&finish(refused), 9, "the user of the receiver did not answer");
     assert!(empty(&place.path("in")));
     let refused = sending(&place, &at);
     terminal.shows("take it? [y/N]");
     terminal.types("n\n");
-    complains(&finish(refused), 3, "the receiver said no");
+    complains(&finish(refused), 9, "the receiver said no");
     assert!(empty(&place.path("in")));
     let taken = sending(&place, &at);
     terminal.shows("take it? [y/N]");
@@ -111,6 +111,6 @@ fn a_sender_that_goes_while_the_question_stands_is_said_to_be_gone() {
     sender.signal("INT");
     let said = terminal.shows("was not taken: the sender stopped: stopped by the user");
     assert!(said.contains("\nservent: song.ogg from"), "{said:?}");
-    assert_eq!(running.end().code(), Some(3));
+    assert_eq!(running.end().code(), Some(9));
     assert!(!place.path("song2.ogg").exists() && !place.path("song2.ogg.part").exists());
 }

@@ -46,11 +46,11 @@ fn a_wrong_code_writes_nothing_and_the_right_one_everything() {
     let bytes = letter(&place);
     let (mut running, at) = receiver(&place, &[]);
     let output = send(&place, &at, "ocean-pepper-viola", &[]);
-    complains(&output, 1, &format!("the code is not that of {at}"));
+    complains(&output, 9, &format!("the code is not that of {at}"));
     let told = running.event("turned_away");
     assert_eq!(told["why"], "it does not know the code", "{told}");
     let output = place.run(&["send", "--open", &at, "letter.txt"]);
-    complains(&output, 3, "it wants the code that it shows");
+    complains(&output, 9, "it wants the code that it shows");
     running.event("turned_away");
     assert_eq!(std::fs::read_dir(place.path("in")).unwrap().count(), 0, "nothing was written");
     succeeds(&send(&place, &at, "Ocean Pepper Violin", &[]));
@@ -75,9 +75,9 @@ fn who_guesses_is_soon_not_listened_to() {
     letter(&place);
     let (_running, at) = receiver(&place, &[]);
     for _ in 0..5 {
-        complains(&send(&place, &at, "ocean-pepper-viola", &[]), 1, "the code is not that of");
+        complains(&send(&place, &at, "ocean-pepper-viola", &[]), 9, "the code is not that of");
     }
-    complains(&send(&place, &at, CODE, &[]), 3, "too many wrong codes");
+    complains(&send(&place, &at, CODE, &[]), 9, "too many wrong codes");
     assert_eq!(std::fs::read_dir(place.path("in")).unwrap().count(), 0);
 }
 

@@ -1,12 +1,16 @@
 //! `send --to 3`: one code, three receivers, who pass on what they have; one of
 //! them is killed and comes again, and so does the sender.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::program::{Place, Running, assert_same, complains, finish, free_port, noise, pause};
+use crate::program::{
+    Place, Running, assert_same, complains, finish, free_port, noise, pause, until,
+};
 
 const CODE: &str = "ocean-pepper-violin";
 
@@ -24,8 +28,17 @@ fn album(place: &Place, size: usize) -> Vec<(String, Vec<u8>)> {
 }
 
 fn sender(place: &Place, receivers: &str, at: &str) -> (Running, String) {
+    sending(place, receivers, at, &[])
+}
+
+/// One that takes long enough to be ended midway, on a busy machine too.
+fn slow_sender(place: &Place, receivers: &str, at: &str) -> (Running, String) {
+    sending(place, receivers, at, &["--limit-rate", "500k"])
+}
+
+fn sending(place: &Place, receivers: &str, at: &str, more: &[&str]) -> (Running, String) {
     let send = ["send", "--to", receivers, "album", "--json", "--listen", at];
-    let mut command = place.servent(&send);
+    let mut command = place.servent(&[&send[..], more].concat());
     command.env("SERVENT_CODE", CODE);
     let mut running = Running::start(command);
     let at = running.event("listening")["address"].as_str().unwrap().to_owned();
@@ -51,7 +64,8 @@ fn same(folder: &Path, files: &[(String, Vec<u8>)]) {
 /// How many parcels a receiver has, whole or not.
 fn parcels(place: &Place, name: &str) -> usize {
     let all = std::fs::read_dir(place.path(&format!("{name}.state/parcels"))).unwrap();
-    all.filter(|it| it.as_ref().unwrap().file_name() != "secret").count()
+    let ours = |name: &OsStr| name != "secret" && !name.as_bytes().starts_with(b"receiver-");
+    all.filter(|it| ours(&it.as_ref().unwrap().file_name())).count()
 }
 
 fn nothing_stays(place: &Place) {
@@ -59,7 +73,7 @@ fn nothing_stays(place: &Place) {
     for entry in std::fs::read_dir(given).unwrap() {
         assert_eq!(entry.unwrap().file_name(), "secret");
     }
-    for name in ["a", "b", "c"] {
+    for name in ["a", "b", "c"].into_iter().filter(|it| place.path(it).exists()) {
         assert_eq!(parcels(place, name), 0, "{name}");
     }
 }
@@ -98,12 +112,12 @@ fn a_wrong_code_gets_nothing_and_a_fourth_is_not_admitted() {
     let (mut sender, at) = sender(&place, "1", "127.0.0.1:0");
     let mut wrong = receiver(&place, "x", &at, "ocean-pepper-viola");
     wrong.stdout(Stdio::piped()).stderr(Stdio::piped());
-    complains(&finish(wrong.spawn().unwrap()), 1, &format!("the code is not that of {at}"));
+    complains(&finish(wrong.spawn().unwrap()), 9, &format!("the code is not that of {at}"));
     assert_eq!(sender.event("turned_away")["why"], "it does not know the code");
     assert_eq!(std::fs::read_dir(place.path("x")).unwrap().count(), 0);
     assert_eq!(parcels(&place, "x"), 0);
     let output = place.run(&["send", "--open", &at, "album"]);
-    complains(&output, 3, "`servent receive --from` joins it");
+    complains(&output, 9, "`servent receive --from` joins it");
     let mut right = Running::start(receiver(&place, "a", &at, CODE));
     right.event("received_all");
     assert_eq!(sender.end().code(), Some(0));
@@ -147,6 +161,65 @@ fn whoever_was_killed_need_not_wait_until_the_sender_has_noticed() {
     again.event("received_all");
     assert_eq!((sender.end().code(), again.end().code()), (Some(0), Some(0)));
     same(&place.path("a"), &files);
+}
+
+/// All with the state folder of one user, and the same folder for what comes.
+#[test]
+fn three_receivers_of_one_user_are_three() {
+    let place = Place::new();
+    let files = album(&place, 2_000_000);
+    let (mut sender, at) = sender(&place, "3", "127.0.0.1:0");
+    let receive = |name: &str| {
+        let folder = format!("{name}/");
+        let receive = ["receive", "--from", &at, "-o", &folder, "--state", "one.state", "--json"];
+        let mut command = place.servent(&receive);
+        command.env("SERVENT_CODE", CODE);
+        Running::start(command)
+    };
+    let mut receivers = ["a", "b", "c"].map(receive);
+    receivers.iter_mut().for_each(|receiver| _ = receiver.event("received_all"));
+    assert_eq!(sender.event("sent_all")["receivers"], 3);
+    let codes = receivers.map(|receiver| receiver.end().code());
+    assert_eq!((sender.end().code(), codes), (Some(0), [Some(0); 3]));
+    for name in ["a", "b", "c"] {
+        same(&place.path(name), &files);
+    }
+    assert_eq!(parcels(&place, "one"), 0);
+}
+
+#[test]
+fn receivers_join_a_sender_that_was_killed_and_comes_again() {
+    let place = Place::new();
+    let files = album(&place, 6_000_000);
+    let at = format!("127.0.0.1:{}", free_port());
+    let (first, _) = slow_sender(&place, "2", &at);
+    let mut receivers = ["a", "b"].map(|name| Running::start(receiver(&place, name, &at, CODE)));
+    until("a part of it has come", || {
+        ["a", "b"].iter().all(|it| on_the_disk(&place.path(&format!("{it}.state/parcels"))) > 0)
+    });
+    first.kill();
+    receivers.iter_mut().for_each(|receiver| _ = receiver.event("waiting"));
+    let (again, _) = sender(&place, "2", &at);
+    receivers.iter_mut().for_each(|receiver| _ = receiver.event("received_all"));
+    let codes = receivers.map(|receiver| receiver.end().code());
+    assert_eq!((again.end().code(), codes), (Some(0), [Some(0); 2]));
+    same(&place.path("a"), &files);
+    same(&place.path("b"), &files);
+    nothing_stays(&place);
+}
+
+#[test]
+fn receivers_of_a_sender_that_is_stopped_end_at_once() {
+    let place = Place::new();
+    album(&place, 6_000_000);
+    let (mut sender, at) = slow_sender(&place, "2", "127.0.0.1:0");
+    let mut receive = receiver(&place, "a", &at, CODE);
+    receive.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let receiver = receive.spawn().unwrap();
+    sender.event("agreed");
+    sender.signal("INT");
+    assert_eq!(sender.end().code(), Some(130));
+    complains(&finish(receiver), 9, "the sender was stopped");
 }
 
 #[test]

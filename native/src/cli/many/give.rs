@@ -1,17 +1,18 @@
 //! `servent send --to N`.
 
 use std::net::{Ipv6Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
 use servent::transfer::many::{GiveOptions, Giver, ManyError, Parcel, ReceiverStep};
-use servent::transfer::{Offer, OfferError, SecretDoor, TransferCode, total};
+use servent::transfer::{Offer, OfferError, SecretDoor, TransferCode, refuse, total};
 use servent::unicast::{Connection, Endpoint, EndpointOptions};
 use servent_core::text::Shown;
 use tokio::task::JoinSet;
 
 use super::super::reach;
+use super::super::seats::Greetings;
 use super::super::tally::{files_beside, incomplete};
 use super::super::unicast::{PORT, bind, title};
 use super::{failed, parcels};
@@ -20,8 +21,6 @@ use crate::exit::{Exit, Failure};
 use crate::progress::{Reporter, bytes, count};
 use crate::signal::Signals;
 
-/// Connections that are served at once; others wait.
-const GUESTS: usize = 64;
 /// How long receivers may take to hear that all of them have it.
 const GOODBYE: Duration = Duration::from_secs(5);
 /// How long the user waits for that after Ctrl-C.
@@ -64,9 +63,9 @@ pub(in crate::cli) async fn give(
     let door = giving.code.map_or_else(SecretDoor::open, SecretDoor::locked);
     let giver = start(parcel, door, (giving.receivers, giving.rate), &endpoint, settings).await?;
     announce(reporter, &endpoint, shown.filter(|_| giving.made), (&title, giving.receivers));
-    let given = tokio::select! {
-        () = serve(&endpoint, &giver, reporter, giving.receivers) => Ok(()),
-        () = signals.first() => Err(stopped(giver.have(), giving.receivers)),
+    let given = match serve(&endpoint, &giver, (reporter, giving.receivers), &mut signals).await {
+        true => Ok(()),
+        false => Err(stopped(giver.have(), giving.receivers)),
     };
     let sent = giver.server().view(0).await.map_or(0, |(view, _)| view.sent);
     let left = match &given {
@@ -134,29 +133,63 @@ fn announce(
     }
 }
 
-/// Admits receivers until all of them have it.
-async fn serve(endpoint: &Endpoint, giver: &Arc<Giver>, reporter: &Reporter, receivers: u32) {
-    let mut guests = JoinSet::new();
-    loop {
+/// Admits receivers until all of them have it; false when the user stops it before.
+async fn serve(
+    endpoint: &Endpoint,
+    giver: &Arc<Giver>,
+    (reporter, receivers): (&Reporter, u32),
+    signals: &mut Signals,
+) -> bool {
+    let (mut guests, greetings) = (JoinSet::new(), Arc::<Mutex<Greetings>>::default());
+    let all = loop {
         tokio::select! {
-            Some(connection) = endpoint.accept(), if guests.len() < GUESTS => {
-                guests.spawn(guest(connection, Arc::clone(giver), *reporter, receivers));
+            Some(connection) = endpoint.accept() => {
+                let mut all = greeted(&greetings);
+                let Some(seat) = all.seat(connection.peer()) else {
+                    tokio::spawn(refuse(connection, "your address asks too much at once"));
+                    continue;
+                };
+                all.add(seat, |number| {
+                    let greeting = (Arc::clone(&greetings), number);
+                    let giver = Arc::clone(giver);
+                    guests.spawn(guest(connection, (giver, receivers), *reporter, greeting))
+                });
             }
             Some(_) = guests.join_next() => {}
-            () = giver.all_have_it() => break,
+            () = giver.all_have_it() => break true,
+            () = signals.first() => break false,
         }
+    };
+    if !all {
+        giver.tell_stopped();
     }
     let told = async { while guests.join_next().await.is_some() {} };
-    let _ = tokio::time::timeout(GOODBYE, told).await; // All have it; who is gone is not missed.
+    // A receiver that is gone is not missed, and the user does not wait long.
+    let _ = tokio::time::timeout(if all { GOODBYE } else { STOP_WAIT }, told).await;
     guests.shutdown().await;
+    all
 }
 
-async fn guest(connection: Connection, giver: Arc<Giver>, reporter: Reporter, receivers: u32) {
+fn greeted(greetings: &Mutex<Greetings>) -> MutexGuard<'_, Greetings> {
+    greetings.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One connection from its greeting to its end. Until it shows that it knows the code it
+/// gives way to others.
+async fn guest(
+    connection: Connection,
+    (giver, receivers): (Arc<Giver>, u32),
+    reporter: Reporter,
+    (greetings, number): (Arc<Mutex<Greetings>>, u64),
+) {
     let peer = connection.peer();
     let mut had = false;
     let how = giver.serve(connection, |step| {
         let (event, sentence) = match step {
-            ReceiverStep::Joined => ("joined", format!("{peer} knows the code")),
+            ReceiverStep::Joined => {
+                drop(greeted(&greetings).done(number));
+                ("joined", format!("{peer} knows the code"))
+            }
             ReceiverStep::Agreed => ("agreed", format!("{peer} takes it")),
             ReceiverStep::Has(have) => {
                 had = true;
@@ -165,7 +198,9 @@ async fn guest(connection: Connection, giver: Arc<Giver>, reporter: Reporter, re
         };
         reporter.tell(&json!({ "event": event, "peer": peer, "have": giver.have() }), &sentence);
     });
-    match how.await {
+    let how = how.await;
+    drop(greeted(&greetings).done(number));
+    match how {
         Ok(()) => {}
         Err(
             why @ (ManyError::WrongCode

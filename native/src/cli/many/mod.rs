@@ -35,10 +35,10 @@ fn failed(why: ManyError, peer: SocketAddr) -> Failure {
             Failure::new(Exit::Network, format!("{peer} is gone: {why}")).next(again)
         }
         ManyError::Refused(why) => {
-            Failure::new(Exit::Network, format!("{peer} does not go on: {}", Shown(&why)))
+            Failure::new(Exit::Refused, format!("{peer} does not go on: {}", Shown(&why)))
         }
         ManyError::WrongCode => {
-            Failure::new(Exit::Failed, format!("the code is not that of {peer}"))
+            Failure::new(Exit::Refused, format!("the code is not that of {peer}"))
                 .next("look at the code that the sender shows, and try again")
         }
         ManyError::Foreign => {
@@ -52,6 +52,6 @@ fn failed(why: ManyError, peer: SocketAddr) -> Failure {
             Failure::new(Exit::Disk, format!("cannot write here: {}", error_text(&why))).next(again)
         }
         ManyError::Swarm(why) => why.into(),
-        other => Failure::new(Exit::Failed, other.to_string()),
+        other => Failure::new(Exit::Refused, other.to_string()),
     }
 }

@@ -1,6 +1,7 @@
 //! `servent receive --from`.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use data_encoding::HEXLOWER;
 use serde_json::json;
 use servent::Clock;
 use servent::swarm::{Fetch, SwarmProgress};
-use servent::transfer::many::{Guest, ManyError, join};
+use servent::transfer::many::{Guest, ManyError, ReceiverPlace, join};
 use servent::transfer::{InboxPlace, Quota, TransferCode, TransferInbox, TransferProgress, total};
 use servent::unicast::EndpointOptions;
 use servent_core::text::Shown;
@@ -21,9 +22,14 @@ use super::super::unicast::title;
 use super::{failed, parcels};
 use crate::config::Settings;
 use crate::exit::{Exit, Failure};
-use crate::progress::{Reporter, StreamProgress, bytes, per_second, rate};
+use crate::progress::{Reporter, StreamProgress, bytes, length, per_second, rate};
 use crate::signal::Signals;
 
+/// How long to wait for a sender that is gone to come again; as long as a sender waits
+/// for its receiver.
+const COME_AGAIN: Duration = Duration::from_secs(60);
+/// How long to wait between two attempts to join it.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// How often progress is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// How long to wait until the sender has heard that we stop.
@@ -46,50 +52,122 @@ pub(in crate::cli) async fn take(
     options: EndpointOptions,
 ) -> Result<(), Failure> {
     let mut signals = Signals::new()?;
-    let stopped = || Failure::new(Exit::Interrupted, "stopped before anything was offered");
-    let peer = tokio::select! {
-        peer = resolve(from, &options) => peer?,
-        () = signals.first() => return Err(stopped()),
-    };
-    let endpoint = bind_for(peer, None, options).await?;
-    let connection =
-        endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
     let state = parcels(taking.settings);
-    let joined = tokio::select! {
-        joined = join(connection, code, &state) => joined.map_err(|why| failed(why, peer)),
-        () = signals.first() => Err(stopped()),
-    };
-    let guest = joined?;
-    let mut had = false;
-    let outcome = tokio::select! {
-        outcome = taking.all(&guest, &mut had) => outcome,
-        () = signals.first() => Err(Failure::new(Exit::Interrupted, "stopped before all of it was here")
-            .next("run the same command again: only what is missing travels")),
-    };
-    if had {
-        let folder = guest.folder(&parcels(taking.settings));
-        if let Err(why) = std::fs::remove_dir_all(&folder) {
-            tracing::warn!(folder = %folder.display(), %why, "a parcel stays");
-        }
-        endpoint.shutdown().await?; // A sender that is gone now was done with us.
-        let (files, _) = total(guest.entries());
-        return incomplete(guest.lacking(), (files as u64, peer)).map_or(Ok(()), Err);
-    }
-    if let Err(failure) = &outcome {
-        let why = match failure.exit {
-            Exit::Interrupted => "the receiver was stopped",
-            Exit::Disk => "the receiver cannot write it",
-            _ => "the receiver does not take it",
+    let place = ReceiverPlace::take(&state).map_err(|e| Failure::file("write", &state, &e))?;
+    let sought = SoughtSender { from, code, place: &place, options: &options };
+    let (clock, mut so_far, mut away_since) = (Clock::new(), TakenSoFar::default(), None);
+    loop {
+        let failure = match taking.once(&sought, &mut so_far, &mut signals).await {
+            Ok(()) => return Ok(()),
+            // It was there, and may be started again.
+            Err(failure) if failure.exit == Exit::Network && so_far.was_there => failure,
+            Err(failure) => return Err(failure),
         };
-        // The sender may be gone.
-        let _ = tokio::time::timeout(GOODBYE, guest.refuse(why)).await;
+        if std::mem::take(&mut so_far.joined) {
+            away_since = None;
+        }
+        let news = away_since.is_none();
+        let since = *away_since.get_or_insert(clock.now());
+        if clock.now().since(since).as_secs() >= COME_AGAIN.as_secs() {
+            return Err(failure);
+        }
+        if news {
+            taking.say_waiting(&failure);
+        }
+        tokio::select! {
+            () = tokio::time::sleep(AGAIN_AFTER) => {}
+            () = signals.first() => return Err(stopped_before_the_end()),
+        }
     }
-    outcome
+}
+
+/// The sender that is joined, and what it takes.
+struct SoughtSender<'a> {
+    from: &'a str,
+    code: Option<&'a TransferCode>,
+    place: &'a ReceiverPlace,
+    options: &'a EndpointOptions,
+}
+
+/// What has come of joining it so far.
+#[derive(Default)]
+struct TakenSoFar {
+    /// It has admitted us at least once.
+    was_there: bool,
+    /// It has admitted us in the last attempt.
+    joined: bool,
+    /// The folder of the parcel that the user agreed to.
+    agreed: Option<PathBuf>,
+}
+
+fn stopped_before_the_end() -> Failure {
+    Failure::new(Exit::Interrupted, "stopped before all of it was here")
+        .next("run the same command again: only what is missing travels")
 }
 
 impl Taking<'_> {
+    fn say_waiting(&self, trouble: &Failure) {
+        let fact = json!({ "event": "waiting", "why": trouble.what });
+        let (what, most) = (&trouble.what, length(COME_AGAIN.as_secs()));
+        let wait = "waiting for the sender to be started again with the same code, at most";
+        self.reporter.tell(&fact, &format!("{what}\n{wait} {most}; Ctrl-C ends that"));
+    }
+
+    /// Joins the sender once, and takes what is missing.
+    async fn once(
+        &self,
+        sought: &SoughtSender<'_>,
+        so_far: &mut TakenSoFar,
+        signals: &mut Signals,
+    ) -> Result<(), Failure> {
+        let stopped = || Failure::new(Exit::Interrupted, "stopped before anything was offered");
+        let peer = tokio::select! {
+            peer = resolve(sought.from, sought.options) => peer?,
+            () = signals.first() => return Err(stopped()),
+        };
+        let endpoint = bind_for(peer, None, sought.options.clone()).await?;
+        let connection =
+            endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
+        let guest = tokio::select! {
+            joined = join(connection, sought.code, sought.place) => {
+                joined.map_err(|why| failed(why, peer))?
+            }
+            () = signals.first() => return Err(stopped()),
+        };
+        (so_far.was_there, so_far.joined) = (true, true);
+        let mut had = false;
+        let outcome = tokio::select! {
+            outcome = self.all(&guest, &mut so_far.agreed, &mut had) => outcome,
+            () = signals.first() => Err(stopped_before_the_end()),
+        };
+        if had {
+            let folder = guest.folder();
+            if let Err(why) = std::fs::remove_dir_all(folder) {
+                tracing::warn!(folder = %folder.display(), %why, "a parcel stays");
+            }
+            endpoint.shutdown().await?; // A sender that is gone now was done with us.
+            let (files, _) = total(guest.entries());
+            return incomplete(guest.lacking(), (files as u64, peer)).map_or(Ok(()), Err);
+        }
+        if let Err(failure) = &outcome {
+            let why = match failure.exit {
+                Exit::Interrupted => "the receiver was stopped",
+                Exit::Disk => "the receiver cannot write it",
+                _ => "the receiver does not take it",
+            };
+            // The sender may be gone.
+            let _ = tokio::time::timeout(GOODBYE, guest.refuse(why)).await;
+        }
+        outcome
+    }
+
     /// `had` becomes true once everything is stored.
-    async fn all(&self, guest: &Guest, had: &mut bool) -> Result<(), Failure> {
+    async fn all(
+        &self,
+        guest: &Guest,
+        agreed: &mut Option<PathBuf>,
+        had: &mut bool,
+    ) -> Result<(), Failure> {
         let (peer, title) = (guest.peer(), title(guest.entries(), "a stream"));
         let inbox =
             TransferInbox::new(self.place.clone(), Arc::default()).limited(self.quota.clone());
@@ -100,8 +178,10 @@ impl Taking<'_> {
             ));
         }
         let inbox = self.fits(inbox, guest, &title).await?;
-        self.agreed(guest, &title).await?;
-        let state = parcels(self.settings);
+        if agreed.as_deref() != Some(guest.folder()) {
+            self.agreed(guest, &title).await?;
+            *agreed = Some(guest.folder().to_owned());
+        }
         let clock = Clock::new();
         let begun = clock.now();
         let (files, size) = total(guest.entries());
@@ -110,13 +190,24 @@ impl Taking<'_> {
             &format!("receiving {} from {peer}", Shown(&title)),
         );
         let mut fetch =
-            guest.fetch(&state, self.settings.durability).await.map_err(|why| failed(why, peer))?;
+            guest.fetch(self.settings.durability).await.map_err(|why| failed(why, peer))?;
         let last = tokio::select! {
-            last = self.fetched(fetch.as_mut(), &title) => last?,
-            why = gone(guest) => return Err(failed(why, peer)),
+            last = self.fetched(fetch.as_mut(), &title) => last,
+            why = gone(guest) => Err(failed(why, peer)),
+        };
+        let last = match (last, &mut fetch) {
+            (Ok(last), _) => last,
+            (Err(failure), fetch) => {
+                // Its folder is needed again if the sender comes again.
+                if let Some(fetch) = fetch {
+                    fetch.stop().await;
+                    let _ = tokio::time::timeout(GOODBYE, fetch.ended()).await;
+                }
+                return Err(failure);
+            }
         };
         let mut carried = 0;
-        let unpacking = guest.unpack(&state, inbox, |told| {
+        let unpacking = guest.unpack(inbox, |told| {
             if let TransferProgress::There(file) = told {
                 carried += file.carried;
                 let name = file.file.map(|path| path.display().to_string());
@@ -173,7 +264,10 @@ impl Taking<'_> {
                 Some(false) => not(Exit::Failed, ""),
                 None => not(Exit::Failed, ": the question was not answered, and nothing was written"),
             },
-            why = gone(guest) => not(Exit::Network, &format!(": {}", Shown(&why.to_string()))),
+            why = gone(guest) => {
+                let why = failed(why, peer);
+                not(why.exit, &format!(": {}", Shown(&why.what)))
+            }
         }
     }
 

@@ -74,6 +74,7 @@ const fn socket(now: &SocketCounters, before: &SocketCounters) -> SocketCounters
     SocketCounters {
         bytes_out: now.bytes_out - before.bytes_out,
         bytes_in: now.bytes_in - before.bytes_in,
+        largest_out: now.largest_out,
         send_calls: now.send_calls - before.send_calls,
         recv_calls: now.recv_calls - before.recv_calls,
         lost_out: now.lost_out - before.lost_out,

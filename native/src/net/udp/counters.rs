@@ -23,4 +23,6 @@ pub struct SocketCounters {
     pub send_failed: u64,
     /// Of these, datagrams larger than the path allows.
     pub too_big: u64,
+    /// The bytes of the largest datagram sent.
+    pub largest_out: u64,
 }

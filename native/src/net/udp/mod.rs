@@ -223,6 +223,8 @@ impl UdpEndpoint {
             self.counters.send_failed += train.count() as u64;
             return;
         }
+        let largest = train.segment.min(train.data.len()) as u64;
+        self.counters.largest_out = self.counters.largest_out.max(largest);
         let Self { loss, dice, outward, waiting, .. } = self;
         let lost = lose(train, *loss, dice, |train| {
             *waiting += train.data.len();

@@ -60,6 +60,8 @@ pub struct Giver {
     seats: Mutex<ReceiverSeats>,
     /// How many have it.
     have: watch::Sender<u32>,
+    /// The user has stopped it.
+    stopped: watch::Sender<bool>,
 }
 
 /// The receivers that are connected, or have it, by their numbers.
@@ -118,7 +120,8 @@ impl Giver {
         let Hash(sum) = server.files().first().map_or(Hash([0; 32]), |(_, hashed)| hashed.whole);
         let label = Label { port, key: parcel.key, sum, name: parcel.name() };
         let (seats, have) = (Mutex::default(), watch::Sender::new(0));
-        Ok(Self { parcel, door, server, label, receivers, seats, have })
+        let stopped = watch::Sender::new(false);
+        Ok(Self { parcel, door, server, label, receivers, seats, have, stopped })
     }
 
     /// The swarm's coordinator and source.
@@ -137,6 +140,11 @@ impl Giver {
     #[must_use]
     pub fn have(&self) -> u32 {
         *self.have.borrow()
+    }
+
+    /// Tells all receivers that they get no more of it; each [`Giver::serve`] ends then.
+    pub fn tell_stopped(&self) {
+        self.stopped.send_replace(true);
     }
 
     /// Serves one receiver until all of them have the parcel.
@@ -162,7 +170,18 @@ impl Giver {
         tokio::select! {
             how = self.give(&talk, seat, &mut told) => how,
             silence = talk.stay() => Err(ManyError::silence(&talk, silence)),
+            () = self.is_stopped() => {
+                let why = String::from("the sender was stopped");
+                if talk.put(&TransferMessage::Stopped { why: why.clone() }).await.is_ok() {
+                    let _ = talk.connection.close().await; // It may be gone already.
+                }
+                Err(ManyError::Refused(why))
+            }
         }
+    }
+
+    async fn is_stopped(&self) {
+        let _ = self.stopped.subscribe().wait_for(|stopped| *stopped).await; // We are its sender.
     }
 
     /// What a receiver that is not admitted is told.

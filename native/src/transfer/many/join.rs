@@ -1,7 +1,7 @@
 //! A receiver's side: proves that it knows the code, learns of the parcel,
 //! fetches it from the swarm, and takes it apart.
 
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, File, TryLockError};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -30,25 +30,60 @@ use crate::unicast::Connection;
 /// How long pieces are passed on if the sender never says that all have them.
 const SEED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// The most receivers that one state folder can have at once.
+const PLACES: u32 = 1_000;
+
+/// Which of the receivers it is that use one state folder: each is one of its own to the
+/// sender, also when one user runs all of them.
+#[derive(Debug)]
+pub struct ReceiverPlace {
+    state: PathBuf,
+    number: u32,
+    /// Locked as long as it is used. One that was killed finds its place again.
+    _lock: File,
+}
+
+impl ReceiverPlace {
+    /// The first one below `state` that no process has.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn take(state: &Path) -> io::Result<Self> {
+        DirBuilder::new().recursive(true).mode(0o700).create(state)?;
+        for number in 0..PLACES {
+            let lock = File::create(state.join(format!("receiver-{number}")))?;
+            match lock.try_lock() {
+                Ok(()) => return Ok(Self { state: state.to_owned(), number, _lock: lock }),
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(why)) => return Err(why),
+            }
+        }
+        Err(io::ErrorKind::ResourceBusy.into())
+    }
+}
+
 /// A receiver that was admitted.
 pub struct Guest {
     talk: Talk,
     entries: Vec<OfferEntry>,
     lacking: Vec<Lacking>,
     label: Label,
+    /// Where the parcel is while it is incomplete.
+    folder: PathBuf,
 }
 
 /// Joins a sender. What it knows us by when we come again follows from a secret
-/// below `state`.
+/// of our place.
 ///
 /// # Errors
 /// It does not answer, or does not admit us; or the secret cannot be made.
 pub async fn join(
     connection: Connection,
     code: Option<&TransferCode>,
-    state: &Path,
+    place: &ReceiverPlace,
 ) -> Result<Guest, ManyError> {
-    let number = number_for(connection.peer(), state).map_err(ManyError::Write)?;
+    let number = number_for(connection.peer(), &place.state, place.number);
+    let number = number.map_err(ManyError::Write)?;
     let talk = Talk::over(connection);
     let lost = |silence| ManyError::silence(&talk, silence);
     match code {
@@ -77,7 +112,14 @@ pub async fn join(
             TransferMessage::Lacks { lacking: it, .. } if lacking.len() < ENTRIES => {
                 lacking.push(it)
             }
-            TransferMessage::Parcel(label) => return Ok(Guest { talk, entries, lacking, label }),
+            TransferMessage::Parcel(label) => {
+                let mut name = HEXLOWER.encode(&label.sum[..16]);
+                if place.number > 0 {
+                    name.push_str(&format!("-{}", place.number));
+                }
+                let folder = place.state.join(name);
+                return Ok(Guest { talk, entries, lacking, label, folder });
+            }
             other => return Err(early(other)),
         }
     }
@@ -111,11 +153,11 @@ impl Guest {
         &self.lacking
     }
 
-    /// The folder below `state` for the parcel while it is incomplete. It is the
-    /// same for the same parcel, so that a later run goes on.
+    /// The folder for the parcel while it is incomplete. It is the same for the same
+    /// parcel, so that a later run goes on.
     #[must_use]
-    pub fn folder(&self, state: &Path) -> PathBuf {
-        state.join(HEXLOWER.encode(&self.label.sum[..16]))
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Keeps the connection alive and waits until the sender says that all
@@ -152,15 +194,11 @@ impl Guest {
     ///
     /// # Errors
     /// The folder cannot be made, or the swarm does not start.
-    pub async fn fetch(
-        &self,
-        state: &Path,
-        durability: Durability,
-    ) -> Result<Option<Fetch>, ManyError> {
+    pub async fn fetch(&self, durability: Durability) -> Result<Option<Fetch>, ManyError> {
         let lost = |silence| ManyError::silence(&self.talk, silence);
         self.talk.put(&TransferMessage::Go).await.map_err(lost)?;
-        let folder = self.folder(state);
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(ManyError::Write)?;
+        let folder = self.folder();
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(ManyError::Write)?;
         let target = folder.join("parcel");
         if target.exists() {
             return Ok(None);
@@ -192,11 +230,10 @@ impl Guest {
     /// A file cannot be written, or is not what was sent.
     pub async fn unpack(
         &self,
-        state: &Path,
         inbox: TransferInbox,
         mut told: impl FnMut(TransferProgress),
     ) -> Result<(), ManyError> {
-        let (parcel, key) = (self.folder(state).join("parcel"), self.label.key);
+        let (parcel, key) = (self.folder().join("parcel"), self.label.key);
         let (entries, runtime) = (self.entries.clone(), Handle::current());
         let (send, mut tells) = unbounded_channel();
         // The disk may be slow, and the connection has to stay alive.

@@ -12,7 +12,7 @@ use std::io;
 use thiserror::Error;
 
 pub use self::give::{GiveOptions, Giver, ReceiverStep};
-pub use self::join::{Guest, join};
+pub use self::join::{Guest, ReceiverPlace, join};
 pub use self::parcel::Parcel;
 use super::receive_error::ReceiveError;
 use super::talk::{Silence, Talk};

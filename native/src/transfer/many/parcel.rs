@@ -189,13 +189,15 @@ fn prepare(
 }
 
 /// The number by which a sender knows a receiver that comes again. It follows from
-/// a secret of the receiver's state folder and the sender's address, so that two
-/// senders cannot tell that they have the same receiver.
-pub(super) fn number_for(sender: SocketAddr, state: &Path) -> io::Result<Guid> {
-    DirBuilder::new().recursive(true).mode(0o700).create(state)?;
+/// a secret of the receiver's state folder, its place there and the sender's address,
+/// so that two senders cannot tell that they have the same receiver.
+pub(super) fn number_for(sender: SocketAddr, state: &Path, place: u32) -> io::Result<Guid> {
     let numbers = Hkdf::<Sha256>::new(None, &secret(&state.join("secret"))?);
     let mut number = [0; 16];
-    let about = format!("servent receiver of {sender}");
+    let about = match place {
+        0 => format!("servent receiver of {sender}"),
+        place => format!("servent receiver {place} of {sender}"),
+    };
     numbers.expand(about.as_bytes(), &mut number).map_err(io::Error::other)?;
     Ok(Guid(number))
 }
