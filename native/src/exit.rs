@@ -12,11 +12,11 @@ pub(crate) enum Exit {
     Failed = 1,
     /// The command line or the configuration is wrong.
     Usage = 2,
-    /// No peer could be reached, or all refused.
+    /// No peer could be reached, or every source failed.
     Network = 3,
     /// A folder or file cannot be read or written, or the disk is full.
     Disk = 4,
-    /// The bytes, the trace or the run do not verify.
+    /// The bytes, the trace, the run or a certificate do not verify.
     Unverified = 5,
     /// Another program listens on the port.
     PortInUse = 6,
@@ -24,7 +24,8 @@ pub(crate) enum Exit {
     Running = 7,
     /// The state, the trace or the scenario cannot be understood.
     Foreign = 8,
-    /// Every source refused, or has no such file: an HTTP status of 4xx.
+    /// The other side says no, or stops: every source refuses or has no such file (an
+    /// HTTP status of 4xx), the code is wrong, a receiver does not want it.
     Refused = 9,
     /// Some of several files did not arrive; each was named.
     InPart = 10,
@@ -40,11 +41,11 @@ Exit codes:
   2    wrong command line or configuration
   3    network: no peer could be reached, or every source failed
   4    disk: cannot read or write, or no space is left
-  5    not verified: bytes, trace or run are not what they should be
+  5    not verified: bytes, trace, run or certificate are not what they should be
   6    the port is in use
   7    no servent runs with this state folder, or one already does
   8    a state file, trace or scenario that cannot be understood
-  9    refused: every source says that it has no such file, or that you may not have it
+  9    refused: the other side says no or stops: no such file, not for you, a wrong code
   10   in part: some files did not arrive, and were named
   130  stopped by the user before it was done";
 

@@ -32,6 +32,9 @@ use crate::progress::{bytes, length, rate};
 pub(crate) struct DownloadsArgs {
     #[command(subcommand)]
     action: Option<DownloadsAction>,
+    /// As one JSON object.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -117,7 +120,7 @@ pub(crate) fn run(common: &Common, arguments: &DownloadsArgs) -> Result<(), Fail
     // A folder that no server answers for is reported soon.
     get::be_patient(&mut config.settings.node.fetch, false);
     let control = ControlClient::for_state(&config.settings.state);
-    let list = DownloadsAction::List(ListDownloadsArgs::default());
+    let list = DownloadsAction::List(ListDownloadsArgs { json: arguments.json });
     runtime()?.block_on(async {
         match arguments.action.as_ref().unwrap_or(&list) {
             DownloadsAction::List(list) => {

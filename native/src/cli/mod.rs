@@ -58,7 +58,7 @@ use tracing_subscriber::EnvFilter;
 use self::failed::FactOutput;
 use crate::config::file::Raw;
 use crate::config::{Builder, Config};
-use crate::exit::{EXIT_CODES, Failure};
+use crate::exit::{EXIT_CODES, Exit, Failure};
 use crate::progress::{ErrorAboveBars, above_bars, eprint_line};
 
 /// A peer-to-peer servent whose every decision can be replayed.
@@ -210,10 +210,29 @@ fn parse(words: impl Iterator<Item = OsString>, file: Option<&OsStr>) -> (Cli, F
             let text = why.to_string();
             let what = text.lines().next().unwrap_or_default();
             let what = what.strip_prefix("error: ").unwrap_or(what);
-            failed::print(&Failure::usage(what));
+            failed::print(&Failure::usage(in_our_words(what)));
         }
-        why.exit()
+        if !why.use_stderr() {
+            why.exit(); // It is the help that was asked for.
+        }
+        let text = why.render();
+        let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        let text = if colour { text.ansi().to_string() } else { text.to_string() };
+        above_bars(|| _ = write!(io::stderr(), "{}", in_our_words(&text)));
+        std::process::exit(Exit::Usage as i32)
     })
+}
+
+/// What the libraries say of a number that cannot be read, and what it means.
+const RAW_WORDS: [(&str, &str); 4] = [
+    ("invalid digit found in string", "a whole number is needed"),
+    ("cannot parse integer from empty string", "a whole number is needed"),
+    ("number too large to fit in target type", "the number is too large"),
+    ("number would be zero for non-zero type", "a whole number of 1 or more is needed"),
+];
+
+fn in_our_words(text: &str) -> String {
+    RAW_WORDS.iter().fold(text.to_owned(), |text, (raw, ours)| text.replace(raw, ours))
 }
 
 /// The same command, whose errors show the usage line of its help.

@@ -105,6 +105,13 @@ pub(super) fn password(settings: &Settings) -> Result<Option<Password>, Failure>
             _ => format!("the name {user} has a colon in it, which no browser can send"),
         }));
     }
+    let loopback = settings.listen.iter().all(|at| at.ip().is_loopback());
+    if settings.tls_cert.is_none() && !settings.tls_self_made && !loopback {
+        tracing::warn!(
+            "without TLS every host on the way can read the password and what is sent: \
+             --tls-self-made encrypts both"
+        );
+    }
     let password = Password::new(user, secret);
     password.map(Some).map_err(|why| Failure::usage(format!("{}: {why}", file.display())))
 }

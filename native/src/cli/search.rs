@@ -93,8 +93,7 @@ pub(crate) fn run(common: &Common, arguments: &SearchArgs) -> Result<(), Failure
     let voice = Voice::new(arguments.json, common.quiet);
     if let Some(name) = &arguments.browse {
         let agent = &config.settings.node.agent;
-        let hits = NumberedHits::in_state(&config.settings.state);
-        make(&config.settings.state)?;
+        let hits = NumberedHits::begin(&config.settings.state)?;
         return runtime()?.block_on(browse::browse(agent, arguments, (name, hits), voice));
     }
     let words = arguments.words.join(" ");
@@ -170,7 +169,7 @@ async fn search(
     let (peers, lan, quiet) = (&arguments.peer, arguments.lan, (quiet, quiet));
     let asking = Asking { words, peers, lan, quiet, voice };
     let mut files = FoundFiles::default();
-    let mut hits = NumberedHits::in_state(&config.settings.state);
+    let mut hits = NumberedHits::begin(&config.settings.state)?;
     let mut show = |hit: SearchHit, through| {
         match arguments.sort {
             Some(_) => files.add(&hit, through),

@@ -48,10 +48,10 @@ impl From<SwarmError> for Failure {
                 (Exit::Network, "check the address, and that `servent swarm serve` runs there")
             }
             SwarmError::Refused(_) => {
-                (Exit::Network, "compare the URL with the one that `servent swarm serve` printed")
+                (Exit::Refused, "compare the URL with the one that `servent swarm serve` printed")
             }
             SwarmError::Withdrawn(_) => (
-                Exit::Network,
+                Exit::Refused,
                 "ask the user who runs `servent swarm serve`; what had arrived stays in the .part file",
             ),
             SwarmError::Other { .. } => (Exit::Unverified, ""),

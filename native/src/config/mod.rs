@@ -151,6 +151,11 @@ impl Builder {
             return Err(Failure::usage(format!("{origin}: without a slot no client can download"))
                 .next("say how many uploads may run at once, 1 or more"));
         }
+        let rows = || self.tree.rows().filter(|(key, ..)| NEVER_NONE.contains(key));
+        if let Some((key, _, origin)) = rows().find(|(_, value, _)| value.as_u64() == Some(0)) {
+            let what = format!("{origin}: `{key}` is a whole number, 1 or more");
+            return Err(Failure::usage(what).next("with none of them nothing would work"));
+        }
         Ok(Config { settings, tree: self.tree })
     }
 }
@@ -183,6 +188,31 @@ impl Config {
         print::json(self)
     }
 }
+
+/// Settings of which none would leave nothing that works.
+const NEVER_NONE: [&str; 21] = [
+    "fetch.attempts",
+    "fetch.chunk",
+    "fetch.fetches",
+    "fetch.place.time_scale",
+    "fetch.sources",
+    "fetch.time_scale",
+    "limits.backlog",
+    "limits.connections",
+    "limits.connections_per_ip",
+    "limits.head_bytes",
+    "limits.head_lines",
+    "limits.pipeline",
+    "overlay.payload",
+    "overlay.router.time_scale",
+    "queue.time_scale",
+    "swarm.clients",
+    "swarm.files",
+    "swarm.pieces",
+    "unicast.max_message",
+    "unicast.peers",
+    "unicast.peers_per_ip",
+];
 
 /// Variables that are no settings of this table.
 const OURS: [&str; 4] = ["SERVENT_CODE", "SERVENT_CONFIG", "SERVENT_LOG", "SERVENT_PASSWORD"];
@@ -260,6 +290,23 @@ mod tests {
             (e.exit, &*e.what),
             (Exit::Usage, "--slots: without a slot no client can download")
         );
+    }
+
+    #[test]
+    fn a_limit_of_none_is_refused_where_nothing_would_work() {
+        let told = |text: &str| {
+            let mut builder = builder();
+            builder.assign(text).unwrap();
+            builder.finish().err().map(|failure| (failure.exit, failure.what))
+        };
+        let what = "--set limits.connections: `limits.connections` is a whole number, 1 or more";
+        assert_eq!(told("limits.connections=0"), Some((Exit::Usage, what.to_owned())));
+        assert_eq!(told("limits.connections=1"), None);
+        assert_eq!(told("upload_rate=0"), None, "no limit");
+        let tree = Tree::new(&Settings::default());
+        let unknown: Vec<_> =
+            NEVER_NONE.iter().filter(|key| tree.rows().all(|it| it.0 != **key)).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
     }
 
     #[test]

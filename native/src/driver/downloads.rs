@@ -177,7 +177,7 @@ impl Downloads {
         options.read(true).write(true).custom_flags(nofollow());
         if !self.fresh.contains(&fetch) {
             let file = options.create(true).open(self.part_path(&name))?;
-            return Ok(PartFile::new(file, self.durability));
+            return Ok(self.locked(file));
         }
         let wanted = self.wanted.get(&fetch).cloned().unwrap_or_else(|| name.clone());
         let more = (2_u32..).map(|n| number(&wanted, n));
@@ -186,13 +186,19 @@ impl Downloads {
                 Ok(file) => {
                     self.fresh.remove(&fetch);
                     self.names.insert(fetch, name);
-                    return Ok(PartFile::new(file, self.durability));
+                    return Ok(self.locked(file));
                 }
                 Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(why) => return Err(why),
             }
         }
         Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// A partial file that tells other processes that it is written to.
+    fn locked(&self, file: fs::File) -> PartFile {
+        let _ = file.try_lock(); // A reader of ours may still have it open, and locked.
+        PartFile::new(file, self.durability)
     }
 
     /// An error when a folder on the way to a file is a link: what is downloaded stays

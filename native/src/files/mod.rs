@@ -15,10 +15,10 @@ use rustix::io::Errno;
 use servent_core::node::StoreError;
 
 pub use self::attributes::FileAttributes;
-pub use self::names::safe_path;
 pub(crate) use self::names::{
     NAME_BYTES, number, number_path, part_path, rename_new, safe_name, safe_os_path,
 };
+pub use self::names::{is_being_written, safe_path};
 pub(crate) use self::part::PartFile;
 pub(crate) use self::pieces::hash_span;
 pub use self::pieces::{CHUNK, Hashed, hash_file};

@@ -38,6 +38,13 @@ pub(crate) fn part_path(whole: &Path) -> PathBuf {
     whole.with_file_name(OsString::from_vec(joined(name, PART)))
 }
 
+/// True when a process downloads what is to have this path.
+#[must_use]
+pub fn is_being_written(whole: &Path) -> bool {
+    let part = fs::File::open(part_path(whole));
+    part.is_ok_and(|part| matches!(part.try_lock(), Err(fs::TryLockError::WouldBlock)))
+}
+
 /// `name (2).ext`, never longer than a name may be. Slashes belong to folders.
 pub(crate) fn number(name: &str, n: u32) -> String {
     // Cutting between characters keeps text text.

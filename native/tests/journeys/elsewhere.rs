@@ -218,10 +218,10 @@ fn what_is_private_comes_from_whom_we_trust_only() {
         assert_same(&place.path(to), &bytes);
     }
     // Nobody vouches for it, or it is somebody else: told at once.
-    complains(&get(&format!("https://localhost:{port}/file"), "x", &[]), 3, "is not to be trusted");
+    complains(&get(&format!("https://localhost:{port}/file"), "x", &[]), 5, "is not to be trusted");
     complains(
         &get(&format!("https://127.0.0.1:{port}/file"), "x", &trusted),
-        3,
+        5,
         "is not to be trusted",
     );
     // Out of TLS nobody is sent.
@@ -232,7 +232,7 @@ fn what_is_private_comes_from_whom_we_trust_only() {
     );
     complains(
         &get(&format!("https://localhost:{port}/file"), "x", &["--ca-file", "none"]),
-        3,
+        4,
         "cannot read none",
     );
     assert!(!place.path("x").exists());
@@ -256,8 +256,8 @@ fn a_list_of_private_files_needs_few_connections_and_a_liar_among_them_is_left_o
     let clock = servent::Clock::new();
     let begun = clock.now();
     let output = place.run(&get);
-    complains(&output, 3, "9 of 49 downloads failed");
-    complains(&output, 3, &format!("localhost:{} is not to be trusted", other.port()));
+    complains(&output, 10, "9 of 49 downloads failed");
+    complains(&output, 10, &format!("localhost:{} is not to be trusted", other.port()));
     for n in 0..FILES {
         assert_same(&place.path("here").join(n.to_string()), &bytes(n));
     }

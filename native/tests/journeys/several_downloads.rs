@@ -37,9 +37,30 @@ fn one_that_fails_does_not_stop_the_other() {
     let missing = format!("http://{}/get/77/missing", running.at);
     let there = format!("http://{}/get/0/file", running.at);
     let output = place.run(&["get", &missing, &there, "-o", "here", "--state", "get"]);
-    complains(&output, 9, "1 of 2 downloads failed");
+    complains(&output, 10, "1 of 2 downloads failed");
     assert!(String::from_utf8_lossy(&output.stderr).contains("missing: "));
     assert_same(&place.path("here/file"), &bytes);
+}
+
+#[test]
+fn two_of_one_name_are_numbered_the_same_way_each_time() {
+    let place = Place::new();
+    let files = [("shared/a/file", noise(70_000)), ("shared/b/file", noise(70_001))];
+    for (name, bytes) in &files {
+        std::fs::create_dir_all(place.path(name).parent().unwrap()).unwrap();
+        std::fs::write(place.path(name), bytes).unwrap();
+    }
+    let running = place.sharing(&[]);
+    let list = files.iter().map(|(name, _)| format!("http://{}/{name}\n", running.at));
+    std::fs::write(place.path("list"), list.collect::<String>()).unwrap();
+    let get = ["get", "-i", "list", "-o", "here/", "--state", "get"];
+    for _ in 0..2 {
+        let output = place.run(&get);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_same(&place.path("here/file"), &files[0].1);
+        assert_same(&place.path("here/file (2)"), &files[1].1);
+        std::fs::remove_file(place.path("here/file (2)")).unwrap();
+    }
 }
 
 #[test]
@@ -49,7 +70,6 @@ fn what_would_mix_or_overwrite_is_refused() {
     let refused = |more: &[&str], why: &str| {
         complains(&place.run(&[&["get", "--state", "get"], more].concat()), 2, why);
     };
-    refused(&[urls[0], urls[1]], "two of the downloads would be");
     refused(&[urls[0], urls[1], "-o", "one"], "is no folder");
     refused(&[urls[0], "http://127.0.0.1:1/get/2/b", "--mirror", urls[1]], "--mirror is for one");
 }
@@ -71,7 +91,7 @@ fn a_terminal_shows_each_result_once_and_no_stale_bar() {
     get.extend(urls.iter().map(String::as_str));
     let (lines, status) = Terminal::run(&place.servent(&get), (40, 110));
     let screen = lines.join("\n");
-    assert_eq!(status.code(), Some(9), "{screen}");
+    assert_eq!(status.code(), Some(10), "{screen}");
     for n in 0..6 {
         // The path of the file is long: it may take two rows.
         let name = format!("here/file-{n}");

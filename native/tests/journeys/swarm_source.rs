@@ -19,7 +19,7 @@ fn ends_with_a_sentence(what: impl Fn(&Place)) {
     pause(Duration::from_millis(20));
     what(&place);
     for client in &mut clients {
-        assert_eq!(client.ended().code(), Some(3), "it was told");
+        assert_eq!(client.ended().code(), Some(9), "it was told");
     }
     assert!(!place.path("a").exists() && !place.path("b").exists());
     assert_eq!(server.ended().code(), Some(4), "nothing is left to give");
@@ -44,7 +44,7 @@ fn the_sentence_names_the_file_and_what_became_of_it() {
     std::fs::remove_file(place.path("film.mkv")).unwrap();
     let url = url(server.at);
     let get = ["swarm", "get", &url, "-o", "a", "--state", "c", "--listen", "127.0.0.1:0"];
-    complains(&place.run(&get), 3, "film.mkv is not given any more");
+    complains(&place.run(&get), 9, "film.mkv is not given any more");
 }
 
 #[test]

@@ -94,6 +94,23 @@ fn where_nothing_vouches_for_one_version_that_is_said() {
 }
 
 #[test]
+fn what_nothing_vouches_for_is_said_to_the_quiet_and_beside_a_pipe() {
+    let place = Place::new();
+    for more in [&["-q", "-o", "file"][..], &["-o", "-"]] {
+        let [old, _] = versions();
+        let server = Web::start(move |request| {
+            let reply = Reply::file(request, &old, &[]);
+            if request.before == 0 { reply.cut_off(SIZE / 2) } else { reply }
+        });
+        let url = server.url("/file");
+        let output = place.run(&[&["get", &url, "--state", "get"], more].concat());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        assert!(said.contains("file: nothing but its length and overlapping bytes"), "{said}");
+    }
+}
+
+#[test]
 fn a_named_hash_drops_the_source_that_has_another_version() {
     let [old, new] = versions();
     let urn = "urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB";

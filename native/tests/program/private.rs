@@ -47,16 +47,16 @@ fn a_share_in_private_is_reached_by_https_alone() {
     complains(&plain, 3, "no server answers without TLS");
     assert!(!curl(&[&url]).status.success());
     let unknown = place.run(&["get", &url, "-o", "no", "--state", "get"]);
-    complains(&unknown, 3, "is not to be trusted");
+    complains(&unknown, 5, "is not to be trusted");
     // The fingerprint is the same on both sides, and enough.
     let pin = crate::program::pin_of(&place.path("state/tls-cert.pem"));
-    complains(&unknown, 3, &format!("it shows {pin}"));
+    complains(&unknown, 5, &format!("it shows {pin}"));
     let pinned =
         |pin: &str, to| place.run(&["get", &url, "-o", to, "--pin", pin, "--state", "get"]);
     assert!(pinned(&pin, "pinned").status.success());
     assert_same(&place.path("pinned"), &bytes);
     let other = pin.replace(&pin[7..9], if &pin[7..9] == "00" { "01" } else { "00" });
-    complains(&pinned(&other, "no"), 3, "which is not what --pin names");
+    complains(&pinned(&other, "no"), 5, "which is not what --pin names");
     let wrong = pinned("sha256:12", "no");
     assert_eq!(wrong.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("64 hex digits"), "{wrong:?}");
@@ -224,4 +224,30 @@ fn a_running_servent_downloads_from_private_shares_and_shows_nobody_the_password
     assert_eq!(kept.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     assert!(told(&["remove", "--done"], None).status.success());
     assert!(!kept.exists(), "nothing is left to download");
+}
+
+#[test]
+fn a_password_without_tls_is_warned_about_where_others_listen() {
+    let place = Place::new();
+    place.share("a", 10);
+    std::fs::write(place.path("secret"), "open sesame\n").unwrap();
+    let said = |listen: &str, more: &str| {
+        let share = "share shared --state state --json --lab off --user ann";
+        let line =
+            format!("exec \"$0\" {share} --password-file secret --listen {listen} {more} 2> said");
+        let mut shell = Command::new("sh");
+        shell
+            .current_dir(place.dir.path())
+            .args(["-c", &line])
+            .arg(place.servent(&[]).get_program());
+        shell.env_clear().env("HOME", place.dir.path()).env("PATH", "/usr/bin:/bin");
+        let mut running = Running::start(shell);
+        running.event("listening");
+        running.signal("INT");
+        assert!(running.end().success());
+        std::fs::read_to_string(place.path("said")).unwrap()
+    };
+    assert!(said("0.0.0.0:0", "").contains("without TLS every host on the way can read"));
+    assert!(!said("0.0.0.0:0", "--tls-self-made").contains("without TLS"));
+    assert!(!said("127.0.0.1:0", "").contains("without TLS"));
 }

@@ -102,7 +102,7 @@ fn what_cannot_be_had_is_told_in_one_sentence() {
     };
     let nobody = format!("pdtp://127.0.0.1:{}/f", free_port());
     complains(&run(&nobody, &[]), 3, "no coordinator answers");
-    complains(&run(&format!("pdtp://{}/other", server.at), &[]), 3, "does not know the file");
+    complains(&run(&format!("pdtp://{}/other", server.at), &[]), 9, "does not know the file");
     complains(&run("http://h/f", &[]), 2, "not a URL of a swarm");
     std::fs::write(place.path("mine"), "mine").unwrap();
     complains(&run(&url(server.at), &["-o", "mine"]), 4, "is there already");

@@ -74,15 +74,16 @@ impl All {
         mut total: Total,
     ) -> Result<(), Failure> {
         for folder in folders {
-            if total.exit == Some(Exit::Interrupted) {
+            if total.stopped {
                 break;
             }
             match folder.run(config, parallel).await {
                 Ok(more) => total.add(&more),
                 Err(failure) if !self.several => return Err(failure),
+                Err(failure) if failure.exit == Exit::Interrupted => total.stopped = true,
                 Err(failure) => {
                     Bars::named(self.voice).failed(&folder.name(), &failure);
-                    total.add(&Total { failed: 1, exit: Some(failure.exit), ..Total::default() });
+                    total.add(&Total::failed(&failure));
                 }
             }
         }
@@ -112,10 +113,11 @@ impl All {
                     total.add(&Total { whole: 1, bytes, came, ..Total::default() });
                 }
                 Ok(DownloadResult::Folder(folder)) => found.push(*folder),
+                Ok(DownloadResult::Unwanted) => {} // Several do not go there.
+                Err(failure) if failure.exit == Exit::Interrupted => stopped.set(true),
                 Err(failure) => {
                     bars.failed(&job.name(), &failure);
-                    stopped.set(stopped.get() || failure.exit == Exit::Interrupted);
-                    total.add(&Total { failed: 1, exit: Some(failure.exit), ..Total::default() });
+                    total.add(&Total::failed(&failure));
                 }
             }
         };
@@ -140,8 +142,13 @@ impl All {
             // Of those that had not ended.
             if failure.exit != Exit::Interrupted {
                 bars.failed(&self.key.to_string_lossy(), &failure);
+                total.add(&Total { failed: left, exit: Some(failure.exit), ..Total::default() });
             }
-            total.add(&Total { failed: left, exit: Some(failure.exit), ..Total::default() });
+        }
+        total.stopped = stopped.get();
+        if total.stopped {
+            let ended = total.whole + total.failed + found.len() as u64;
+            total.left = (self.jobs.len() as u64).saturating_sub(ended);
         }
         Ok(total)
     }
@@ -158,33 +165,48 @@ pub(super) struct Total {
     /// How many of the whole ones replace another version.
     pub(super) changed: u64,
     pub(super) failed: u64,
-    /// The exit code of the first failure, or of being stopped by the user.
+    /// The exit code of the first failure.
     pub(super) exit: Option<Exit>,
+    /// The user has stopped it.
+    pub(super) stopped: bool,
+    /// How many had not ended then.
+    pub(super) left: u64,
 }
 
 impl Total {
-    fn add(&mut self, more: &Self) {
+    /// One that failed.
+    fn failed(why: &Failure) -> Self {
+        Self { failed: 1, exit: Some(why.exit), ..Self::default() }
+    }
+
+    pub(super) fn add(&mut self, more: &Self) {
         self.whole += more.whole;
         self.bytes += more.bytes;
         self.came += more.came;
         self.there += more.there;
         self.changed += more.changed;
         self.failed += more.failed;
-        if self.exit.is_none() || more.exit == Some(Exit::Interrupted) {
-            self.exit = more.exit.or(self.exit);
-        }
+        self.stopped |= more.stopped;
+        self.left += more.left;
+        self.exit = match (self.exit, more.exit) {
+            // Of a full disk the user has to know.
+            (_, Some(Exit::Disk)) => Some(Exit::Disk),
+            (first, more) => first.or(more),
+        };
     }
 
-    /// An error unless all of them succeeded.
+    /// An error unless all of them succeeded. Where some did, that is another one than
+    /// where none did; a disk that takes no more is one of its own.
     fn verdict(&self) -> Result<(), Failure> {
         let all = self.whole + self.failed;
-        let (exit, what) = match (self.exit, self.failed) {
-            (Some(Exit::Interrupted), _) => {
+        let in_part = self.whole + self.there > 0 && self.exit != Some(Exit::Disk);
+        let (exit, what) = match self.failed {
+            _ if self.stopped => {
                 (Exit::Interrupted, "stopped before all downloads were whole".to_owned())
             }
-            (None, 0) => return Ok(()),
-            (exit, failed) => (
-                exit.unwrap_or(Exit::Network),
+            0 => return Ok(()),
+            failed => (
+                if in_part { Exit::InPart } else { self.exit.unwrap_or(Exit::Network) },
                 format!("{failed} of {} failed", count(all, "download")),
             ),
         };
@@ -193,17 +215,17 @@ impl Total {
 
     /// Reports it in one sentence.
     pub(super) fn tell(&self, voice: Voice, per_second: u64) {
-        let Self { whole, bytes: size, there, changed, failed, .. } = *self;
+        let Self { whole, bytes: size, there, changed, failed, left, .. } = *self;
         let fact = json!({
             "event": "total", "files": whole, "bytes": size, "there": there, "changed": changed,
-            "failed": failed,
+            "failed": failed, "left": left,
             "rate": per_second,
         });
         voice.note(&fact, &self.sentence(per_second));
     }
 
     fn sentence(&self, per_second: u64) -> String {
-        let Self { whole, bytes: size, there, changed, failed, .. } = *self;
+        let Self { whole, bytes: size, there, changed, failed, left, .. } = *self;
         let mut text = format!("{}, {}", count(whole, "file"), bytes(size));
         if size > 0 {
             text.push_str(&format!(" at {}", rate(per_second)));
@@ -216,6 +238,9 @@ impl Total {
         }
         if failed > 0 {
             text.push_str(&format!("; {failed} failed"));
+        }
+        if left > 0 {
+            text.push_str(&format!("; stopped, {left} not whole yet"));
         }
         text
     }
@@ -232,5 +257,22 @@ mod tests {
         };
         assert_eq!(total(1, 2_048, 0, 0), "1 file, 2.0 KiB at 1.0 KiB/s");
         assert_eq!(total(0, 0, 3, 1), "0 files, 0 B; 3 there already; 1 failed");
+        let stopped = Total { whole: 1, stopped: true, left: 3, ..Total::default() };
+        assert_eq!(stopped.sentence(0), "1 file, 0 B; stopped, 3 not whole yet");
+    }
+
+    #[test]
+    fn some_and_none_end_with_different_codes() {
+        let code = |whole, there, failed: &[Exit], stopped| {
+            let mut total = Total { whole, there, stopped, ..Total::default() };
+            failed.iter().for_each(|exit| total.add(&Total::failed(&Failure::new(*exit, ""))));
+            total.verdict().err().map(|failure| failure.exit)
+        };
+        assert_eq!(code(3, 0, &[], false), None);
+        assert_eq!(code(0, 0, &[Exit::Refused, Exit::Network], false), Some(Exit::Refused));
+        assert_eq!(code(1, 0, &[Exit::Refused], false), Some(Exit::InPart));
+        assert_eq!(code(0, 1, &[Exit::Network], false), Some(Exit::InPart));
+        assert_eq!(code(1, 0, &[Exit::Network, Exit::Disk], false), Some(Exit::Disk));
+        assert_eq!(code(1, 0, &[Exit::Network], true), Some(Exit::Interrupted));
     }
 }

@@ -141,14 +141,14 @@ impl Folder {
                     progress.trouble(&name, at, &troubles::moved(&to));
                 }
                 BatchEvent::Ended(EndedDownload { name, outcome: Ok(whole) }) => {
+                    troubles::unvouched(self.voice, &name, &whole);
                     let Whole { fetch, size: bytes, came, .. } = whole;
                     match name.strip_suffix(NEW).map(|path| self.replace(batch, path, fetch)) {
                         None => {}
                         Some(Ok(())) => total.changed += 1,
                         Some(Err(failure)) => return Err(failure),
                     }
-                    (total.whole, total.bytes) = (total.whole + 1, total.bytes + bytes);
-                    total.came += came;
+                    total.add(&Total { whole: 1, bytes, came, ..Total::default() });
                     progress.done(clock.now(), &name, bytes);
                 }
                 BatchEvent::Ended(EndedDownload { name, outcome: Err(failure) }) => {

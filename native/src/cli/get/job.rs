@@ -9,7 +9,7 @@ use std::time::Duration;
 use data_encoding::HEXLOWER;
 use servent::driver::{Driver, Handle, ServentOptions};
 use servent::error::{StartError, StoreFailure};
-use servent::{CertificatePin, Clock, Credentials, DamagedState, Proxies, Rate};
+use servent::{CertificatePin, Clock, Credentials, DamagedState, Proxies, Rate, process_of_state};
 use servent_core::fetch::{self, FetchFailure};
 use servent_core::id::{FetchId, Sha1};
 use servent_core::node::{DownloadSource, FetchCommand, FetchView, Get, NodeAnswer, NodeCommand};
@@ -26,7 +26,7 @@ use super::leave;
 use super::links::Base;
 use super::push::Pushing;
 use super::source::{RequestedFile, SourceAddress};
-use super::stdout::{OrderedOutput, Pour};
+use super::stdout::{OrderedOutput, Pour, PourEnd};
 use super::troubles::{self, SourceTroubles};
 use crate::cli::control::ControlServer;
 use crate::cli::start::make;
@@ -104,6 +104,8 @@ enum Followed {
     Whole(Whole),
     /// The source redirects to a folder.
     Folder(Base, SourceAddress),
+    /// The program that reads the bytes wants no more of them.
+    Unwanted,
 }
 
 /// What a download turned out to be.
@@ -112,6 +114,8 @@ pub(super) enum DownloadResult {
     File { size: u64, came: u64 },
     /// A folder, which is to be downloaded as one.
     Folder(Box<Folder>),
+    /// The program that reads the bytes wants no more of them.
+    Unwanted,
 }
 
 /// The name of a download in `servent status`.
@@ -217,6 +221,10 @@ impl DownloadJob {
         let state = self.spool.is_none().then(|| state_of(config, &self.file));
         if let Some(state) = &state {
             make(state)?;
+            // One that runs with this state is found when ours starts.
+            if servent::driver::is_being_written(&self.file) && process_of_state(state).is_none() {
+                return Err(already_running(&self.file, None));
+            }
         }
         let started = Driver::start(self.options(config, &sources, state.as_deref())).await;
         let handle = started.map_err(|error| not_started(error, &self.file))?;
@@ -253,7 +261,7 @@ impl DownloadJob {
         };
         progress.finish();
         drop(control);
-        let stops = outcome.is_err();
+        let stops = matches!(outcome, Err(_) | Ok(Followed::Unwanted));
         signals.end_before(leave::end(&handle, stops)).await?;
         let followed = outcome?;
         if let Some(state) = state {
@@ -263,6 +271,7 @@ impl DownloadJob {
         match followed {
             Followed::Whole(whole) => self.whole(&handle, &whole),
             Followed::Folder(base, place) => self.as_folder(base, place),
+            Followed::Unwanted => Ok(DownloadResult::Unwanted),
         }
     }
 
@@ -275,7 +284,9 @@ impl DownloadJob {
         }
         if let Some(OrderedOutput::Device(path)) = &self.ordered {
             troubles::report(self.voice, path, whole, self.wanted.sha1.is_some())?;
-        } else if self.spool.is_none() {
+        } else if self.spool.is_some() {
+            troubles::unvouched(self.voice, &self.name(), whole);
+        } else {
             if let Some(to) = whole.named.as_deref().and_then(|name| self.renamed(name)) {
                 let flags = rustix::fs::RenameFlags::NOREPLACE;
                 let cwd = rustix::fs::CWD;
@@ -310,6 +321,10 @@ pub(super) fn not_started(error: StartError, file: &Path) -> Failure {
     let StartError::Store(StoreFailure::Locked { pid, .. }) = &error else {
         return error.into();
     };
+    already_running(file, *pid)
+}
+
+fn already_running(file: &Path, pid: Option<u32>) -> Failure {
     let by = pid.map_or_else(String::new, |pid| format!(", as process {pid}"));
     let what = format!("the download of {} is already running{by}", file.display());
     Failure::new(Exit::Running, what).next("wait for it, or save under another name with -o")
@@ -420,12 +435,14 @@ impl Following<'_> {
     async fn follow(&mut self, wish: Get) -> Result<Followed, Failure> {
         let whole = match self.fetch(wish).await? {
             Followed::Whole(whole) => whole,
-            folder @ Followed::Folder(..) => return Ok(folder),
+            other => return Ok(other),
         };
         if let Some(pour) = &mut self.pour {
             pour.upto(whole.size);
             pour.last();
-            pour.ended().await?;
+            if pour.ended().await? == PourEnd::Unwanted {
+                return Ok(Followed::Unwanted);
+            }
         }
         Ok(Followed::Whole(whole))
     }
@@ -447,7 +464,7 @@ impl Following<'_> {
                     Err(RecvError::Lagged(_)) => None,
                     Err(RecvError::Closed) => return Err(Failure::new(Exit::Failed, "the servent ended")),
                 },
-                failed = closed(&mut self.pour) => return Err(failed),
+                closed = closed(&mut self.pour) => return closed.map(|()| Followed::Unwanted),
                 why = handle.distrust(), if self.job.wanted.places.len() < 2 => {
                     if let Some(fetch) = so_far.ours {
                         // Nothing was received from there, and nothing will be.
@@ -563,12 +580,9 @@ impl Following<'_> {
     }
 }
 
-/// Resolves when writing to standard output has failed.
-async fn closed(pour: &mut Option<Pour>) -> Failure {
-    if let Some(pour) = pour
-        && let Err(failure) = pour.ended().await
-    {
-        return failure;
-    }
-    std::future::pending().await
+/// Resolves when writing to standard output has failed, or when the program that reads
+/// it has closed its end.
+async fn closed(pour: &mut Option<Pour>) -> Result<(), Failure> {
+    let Some(pour) = pour else { return std::future::pending().await };
+    pour.ended().await.map(|_| ())
 }

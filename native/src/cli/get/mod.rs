@@ -20,7 +20,6 @@ mod who;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -41,7 +40,7 @@ pub(crate) use self::source::RequestedFile;
 use self::stdout::OrderedOutput;
 pub(crate) use self::who::{Introduced, LoginArgs};
 use super::Common;
-use super::amount::rate;
+use super::amount::{rate, some};
 use super::search;
 use super::start::{TraceFlag, address, make, runtime};
 use crate::config::Config;
@@ -104,8 +103,8 @@ pub(crate) struct GetArgs {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Downloads at a time; the others wait their turn.
-    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::new(5).unwrap_or(NonZeroUsize::MIN))]
-    parallel: NonZeroUsize,
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = some::<usize>)]
+    parallel: usize,
     /// Bytes a second all downloads together may bring, such as 500k or 2M.
     #[arg(long, value_name = "RATE", value_parser = rate)]
     limit_rate: Option<u64>,
@@ -178,7 +177,7 @@ pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
     let names = BTreeSet::new();
     let mut plan = GetPlan { arguments, config: &config, voice, way, common, all, names, ordered };
     wanted.into_iter().try_for_each(|wanted| plan.add(wanted))?;
-    runtime.block_on(plan.all.run(&config, arguments.parallel.get()))?;
+    runtime.block_on(plan.all.run(&config, arguments.parallel))?;
     wrong.map_or(Ok(()), Err)
 }
 
@@ -217,15 +216,10 @@ impl GetPlan<'_> {
         if self.all.key.as_os_str().is_empty() {
             self.all.key.clone_from(&file);
         }
+        let file = self.apart(file);
         if self.is_there(&file, &wanted)? {
             self.all.there += 1;
             return Ok(());
-        }
-        if !self.names.insert(file.clone()) {
-            let what = format!("two of the downloads would be {}", file.display());
-            return Err(
-                Failure::usage(what).next("run one command for each, with a name of its own by -o")
-            );
         }
         let listen = self.arguments.listen;
         let into = |it: &Path| it.is_dir() || is_named_folder(it);
@@ -242,6 +236,21 @@ impl GetPlan<'_> {
             voice,
         });
         Ok(())
+    }
+
+    /// A path that no other download of this command has: of several files with one name
+    /// the later ones are numbered, always in the same order.
+    fn apart(&mut self, file: PathBuf) -> PathBuf {
+        let paths = (2_u32..).map(|n| numbered(&file, n));
+        let mut free = std::iter::once(file.clone()).chain(paths);
+        let free = free.find(|path| !self.names.contains(path)).unwrap_or_else(|| file.clone());
+        if free != file {
+            let (name, other) = (free.display(), file.display());
+            let what = format!("{name}: named like {other} in the same command, and numbered");
+            self.voice.note(&json!({ "event": "numbered", "file": free, "like": file }), &what);
+        }
+        self.names.insert(free.clone());
+        free
     }
 
     /// True when a file is there and need not come again, which is said.
@@ -266,6 +275,13 @@ impl GetPlan<'_> {
             }
         }
     }
+}
+
+/// `name (2).ext`.
+fn numbered(file: &Path, n: u32) -> PathBuf {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let end = file.extension().map(|end| format!(".{}", end.to_string_lossy()));
+    file.with_file_name(format!("{stem} ({n}){}", end.unwrap_or_default()))
 }
 
 /// Why a folder is not written in order.
@@ -356,21 +372,21 @@ fn only_for_one(arguments: &GetArgs) -> Result<(), Failure> {
 struct Patience {
     /// Give a source up after this many failures in a row; every byte that is new
     /// starts the count again. Usually 10, within about three minutes.
-    #[arg(long, value_name = "N", conflicts_with = "wait")]
-    tries: Option<NonZeroU32>,
+    #[arg(long, value_name = "N", conflicts_with = "wait", value_parser = some::<u32>)]
+    tries: Option<u32>,
     /// Seconds in which a server has to connect, to answer, and to go on sending;
     /// then the next try begins. Usually 10 to connect, 45 to answer, 30 to go on.
-    #[arg(long, value_name = "SECONDS")]
-    timeout: Option<NonZeroU32>,
+    #[arg(long, value_name = "SECONDS", value_parser = some::<u32>)]
+    timeout: Option<u32>,
 }
 
 impl Patience {
     fn apply(&self, fetch: &mut fetch::Config) {
         if let Some(tries) = self.tries {
-            fetch.attempts = tries.get();
+            fetch.attempts = tries;
         }
         if let Some(seconds) = self.timeout {
-            let limit = time::Duration::from_secs(seconds.get().into());
+            let limit = time::Duration::from_secs(seconds.into());
             (fetch.dial_deadline, fetch.answer_deadline, fetch.stall_window) =
                 (limit, limit, limit);
         }

@@ -55,6 +55,15 @@ pub(super) struct Pour {
     end: oneshot::Receiver<io::Result<()>>,
 }
 
+/// How writing in order has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PourEnd {
+    /// Everything is written.
+    Whole,
+    /// The program that reads it has closed its end, as `head` does.
+    Unwanted,
+}
+
 impl Pour {
     /// For the file of that name in that folder, which ends in `.part` until it
     /// is complete.
@@ -82,14 +91,12 @@ impl Pour {
         self.front = None;
     }
 
-    /// Waits for the end. An end before [`Pour::last`] is a failure.
-    pub(super) async fn ended(&mut self) -> Result<(), Failure> {
+    /// Waits for the end. An end before [`Pour::last`] is a failure, unless the program
+    /// that reads the bytes wants no more of them.
+    pub(super) async fn ended(&mut self) -> Result<PourEnd, Failure> {
         match (&mut self.end).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(e)) if e.kind() == io::ErrorKind::BrokenPipe => {
-                let what = format!("the program that reads {} has closed it", self.to.name());
-                Err(Failure::new(Exit::Disk, what))
-            }
+            Ok(Ok(())) => Ok(PourEnd::Whole),
+            Ok(Err(e)) if e.kind() == io::ErrorKind::BrokenPipe => Ok(PourEnd::Unwanted),
             Ok(Err(e)) => {
                 let what = format!("cannot write to {}: {}", self.to.name(), error_text(&e));
                 Err(Failure::new(Exit::Disk, what).mend(&e))

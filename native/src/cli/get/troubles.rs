@@ -14,7 +14,7 @@ use servent_core::node::{FetchView, StoreError};
 use super::job::Whole;
 use crate::cli::print;
 use crate::exit::{Exit, Failure};
-use crate::progress::{Voice, bytes, length};
+use crate::progress::{Voice, bytes, eprint_line, length};
 use servent_core::text::Lines;
 use servent_core::time::Instant;
 
@@ -126,9 +126,13 @@ impl SourceTroubles {
     ) -> Failure {
         let ours = self.last.iter().filter(|((of, _), _)| *of == fetch);
         let ours: Vec<(SocketAddr, Trouble)> = ours.map(|((_, at), why)| (*at, *why)).collect();
-        let proxy = |at: &SocketAddr| if handle.is_proxy(*at) { "the proxy " } else { "" };
+        let who = |(at, trouble): &(SocketAddr, Trouble)| match trouble.status {
+            _ if !handle.is_proxy(*at) => "",
+            Some(status) if !OF_A_PROXY.contains(&status) => "the server behind the proxy ",
+            _ => "the proxy ",
+        };
         let tried: Vec<String> =
-            ours.iter().map(|(at, why)| format!("{}{at} {why}", proxy(at))).collect();
+            ours.iter().map(|one| format!("{}{} {}", who(one), one.0, one.1)).collect();
         let tried =
             if tried.is_empty() { String::new() } else { format!(": {}", tried.join(", ")) };
         let all = |what| !ours.is_empty() && ours.iter().all(|(_, one)| one.why == what);
@@ -142,9 +146,12 @@ impl SourceTroubles {
                     .next("check the address and that a servent listens there; with --wait it keeps trying; the same command goes on")
             }
             FetchFailure::NoSource if all(SourceTrouble::NotFound) => {
-                let lists: Vec<String> = ours.iter().map(|(at, _)| format!("http://{at}/")).collect();
-                Failure::new(exit, format!("no source has the file{tried}"))
-                    .next(format!("look what is shared there: {}", lists.join(" and ")))
+                let direct = ours.iter().map(|(at, _)| at).filter(|at| !handle.is_proxy(**at));
+                let lists: Vec<String> = direct.map(|at| format!("http://{at}/")).collect();
+                Failure::new(exit, format!("no source has the file{tried}")).next(match &lists[..] {
+                    [] => String::from("check the URL"),
+                    lists => format!("look what is shared there: {}", lists.join(" and ")),
+                })
             }
             FetchFailure::NoSource if all(SourceTrouble::Private) => {
                 Failure::new(exit, format!("the share is private{tried}"))
@@ -180,6 +187,10 @@ impl SourceTroubles {
     }
 }
 
+/// What a proxy answers by itself: it wants to know who we are, or does not reach the
+/// server (RFC 9110 §15.5.8, §15.6.3, §15.6.5).
+const OF_A_PROXY: [u16; 3] = [407, 502, 504];
+
 /// True when proxies want to know who we are (RFC 9110 §15.5.8).
 fn asked_by_a_proxy(ours: &[(SocketAddr, Trouble)]) -> bool {
     !ours.is_empty() && ours.iter().all(|(_, one)| one.status == Some(407))
@@ -211,7 +222,12 @@ pub(super) fn of_another(name: &str, other: &FetchView) -> Failure {
 /// A server could not prove its identity.
 pub(super) fn distrusted(why: String) -> Failure {
     let plain = why.ends_with("without TLS");
-    let failure = Failure::new(Exit::Network, why);
+    let exit = match plain {
+        true => Exit::Network,
+        false if why.contains(": cannot read ") => Exit::Disk,
+        false => Exit::Unverified,
+    };
+    let failure = Failure::new(exit, why);
     if plain {
         return failure.next("if that is right, its address begins with http://");
     }
@@ -233,13 +249,18 @@ fn not_written(file: &Path, why: Option<StoreError>) -> Failure {
     Failure::new(Exit::Disk, format!("cannot write {part}: {what}")).next(next)
 }
 
-pub(super) fn report(
-    voice: Voice,
-    file: &Path,
-    &Whole { size, sha1, vouched, .. }: &Whole,
-    asked: bool,
-) -> Result<(), Failure> {
+/// Says that nothing vouches for a file, also to a user who wants to hear of errors
+/// only. For a program it is in the event of its end.
+pub(super) fn unvouched(voice: Voice, file: &str, whole: &Whole) {
+    if !whole.vouched && voice != Voice::Json {
+        eprint_line(&format!("{}: {UNVOUCHED}", Lines(file)));
+    }
+}
+
+pub(super) fn report(voice: Voice, file: &Path, whole: &Whole, asked: bool) -> Result<(), Failure> {
+    let &Whole { size, sha1, vouched, .. } = whole;
     let urn = sha1.map(|sha1| format!("urn:sha1:{sha1}"));
+    unvouched(voice, &file.display().to_string(), whole);
     if voice == Voice::Quiet {
         return Ok(());
     }
@@ -253,9 +274,6 @@ pub(super) fn report(
         (None, _) => String::new(),
     };
     let file = file.display().to_string();
-    if !vouched {
-        voice.note(&json!(null), &format!("{}: {UNVOUCHED}", Lines(&file)));
-    }
     print(format!("{} {}{checked}\n", Lines(&file), bytes(size)))
 }
 

@@ -147,7 +147,7 @@ mod tests {
                 files.add(&hit(name, size, sha1, at, push), None);
             }
             let dir = tempfile::tempdir().unwrap();
-            let mut hits = NumberedHits::in_state(dir.path());
+            let mut hits = NumberedHits::begin(dir.path()).unwrap();
             let lines = files.lines(sort, Voice::Json, &mut hits).unwrap();
             let read = |line| serde_json::from_str::<serde_json::Value>(line).unwrap();
             lines.lines().map(read).collect::<Vec<_>>()

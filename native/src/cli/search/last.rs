@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use crate::cli::start::make;
 use crate::exit::{Exit, Failure};
 use crate::progress::count;
 
@@ -19,26 +20,23 @@ const MOST: usize = 64;
 /// The numbers of hits as they are printed.
 pub(super) struct NumberedHits {
     path: PathBuf,
-    /// The list is begun with the first hit: a search that finds nothing leaves the
-    /// numbers of the one before.
-    file: Option<File>,
+    file: File,
     count: usize,
 }
 
 impl NumberedHits {
-    pub(super) fn in_state(state: &Path) -> Self {
-        Self { path: state.join(HITS), file: None, count: 0 }
+    /// Begins a search: the numbers of the one before mean nothing any more, also if
+    /// this one finds nothing.
+    pub(super) fn begin(state: &Path) -> Result<Self, Failure> {
+        make(state)?;
+        let path = state.join(HITS);
+        let file = File::create(&path).map_err(|e| Failure::file("write", &path, &e))?;
+        Ok(Self { path, file, count: 0 })
     }
 
     /// The number of the next hit, which `get` takes by these arguments.
     pub(super) fn add(&mut self, get: &str) -> Result<usize, Failure> {
-        let failed = |e: io::Error| Failure::file("write", &self.path, &e);
-        let mut file = match self.file.take() {
-            Some(file) => file,
-            None => File::create(&self.path).map_err(failed)?,
-        };
-        writeln!(file, "{get}").map_err(failed)?;
-        self.file = Some(file);
+        writeln!(self.file, "{get}").map_err(|e| Failure::file("write", &self.path, &e))?;
         self.count += 1;
         Ok(self.count)
     }
@@ -50,8 +48,9 @@ pub(crate) fn expand(state: &Path, arguments: &[String]) -> Result<Vec<String>, 
     if !arguments.iter().any(|argument| number(argument).is_some()) {
         return Ok(arguments.to_vec());
     }
-    let hits = std::fs::read_to_string(state.join(HITS)).unwrap_or_default();
-    let hits: Vec<&str> = hits.lines().collect();
+    let hits = std::fs::read_to_string(state.join(HITS)).ok();
+    let searched = hits.is_some();
+    let hits: Vec<&str> = hits.iter().flat_map(|hits| hits.lines()).collect();
     let mut expanded = Vec::new();
     for argument in arguments {
         let Some(number) = number(argument) else {
@@ -59,14 +58,15 @@ pub(crate) fn expand(state: &Path, arguments: &[String]) -> Result<Vec<String>, 
             continue;
         };
         let hit = number.checked_sub(1).and_then(|place| hits.get(place));
-        let Some(hit) = hit else { return Err(unknown(number, hits.len())) };
+        let Some(hit) = hit else { return Err(unknown(number, searched, hits.len())) };
         expanded.extend(hit.split_whitespace().map(str::to_owned));
     }
     Ok(expanded)
 }
 
-fn unknown(number: usize, hits: usize) -> Failure {
+fn unknown(number: usize, searched: bool, hits: usize) -> Failure {
     let what = match hits {
+        0 if searched => format!("{number}: the last search found nothing"),
         0 => format!("{number}: no search has found anything yet"),
         hits => format!("{number}: the last search found {}", count(hits as u64, "hit")),
     };
@@ -104,15 +104,15 @@ mod tests {
         let arguments = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let expanded = |text| expand(dir.path(), &arguments(text));
         assert!(expanded("1").unwrap_err().what.contains("no search has found anything yet"));
-        let mut hits = NumberedHits::in_state(dir.path());
+        let mut hits = NumberedHits::begin(dir.path()).unwrap();
         assert_eq!(hits.add("http://h/1").unwrap(), 1);
         assert_eq!(hits.add("urn:sha1:X a:1 b:2").unwrap(), 2);
         assert_eq!(expanded("2 http://h/2").unwrap(), arguments("urn:sha1:X a:1 b:2 http://h/2"));
         assert!(expanded("3").unwrap_err().what.contains("found 2 hits"));
         assert!(expanded("0").is_err());
-        drop(NumberedHits::in_state(dir.path()));
-        assert_eq!(expanded("1").unwrap(), ["http://h/1"], "one without hits leaves the numbers");
-        assert_eq!(NumberedHits::in_state(dir.path()).add("other").unwrap(), 1);
+        let mut hits = NumberedHits::begin(dir.path()).unwrap();
+        assert!(expanded("1").unwrap_err().what.contains("the last search found nothing"));
+        assert_eq!(hits.add("other").unwrap(), 1);
         assert_eq!(expanded("1").unwrap(), ["other"]);
     }
 

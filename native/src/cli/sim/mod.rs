@@ -13,6 +13,7 @@ use servent_core::swarm::SwarmPolicy;
 use servent_sim::registry::{PlayedRun, ProtocolId, RunEnd};
 
 use self::merge::{Merge, RunsSummary, Shard};
+use super::amount::some;
 use super::{Common, print};
 use crate::exit::{Exit, Failure};
 use crate::progress::count;
@@ -52,7 +53,7 @@ pub(crate) struct SimArgs {
     seed: Option<u64>,
     /// Run so many seeds, on all cores.
     #[arg(long, value_name = "N", default_value_t = 1,
-          value_parser = clap::value_parser!(u64).range(1..))]
+          value_parser = some::<u64>)]
     sweep: u64,
     /// Run only these of the seeds: `I/N` is the I-th of N shares. A run that
     /// breaks a rule does not end it; how many did is told at the end.
