@@ -31,12 +31,9 @@ impl Endpoint {
             // Its old address is another peer's now, if that one begins.
             return Some(name);
         }
-        // One that begins a connection is of another peer, which has drawn its
-        // id, and is asked for its own proof.
-        if packet.blocks.iter().any(|block| matches!(block, ConnBlock::Data(it) if it.first)) {
-            return Some(addr);
-        }
-        let first = packet.blocks.first()?;
+        let begins = |block: &&ConnBlock| matches!(block, ConnBlock::Data(it) if it.first);
+        let begun = packet.blocks.iter().find(begins);
+        let first = begun.or_else(|| packet.blocks.first())?;
         let conn = first.conn();
         if let Some(at) = self.peers.find(addr) {
             let (_, peer) = self.peers.at(at);
@@ -45,12 +42,20 @@ impl Endpoint {
                 return Some(addr);
             }
         }
+        if begun.is_some() && self.looks >= LOOKS {
+            // Most are of other peers, which are asked for their own proof, and
+            // none of them may be kept out by a flood.
+            return Some(addr);
+        }
         if self.looks >= LOOKS {
             // Taken for a stranger's, it would be asked for its first message, and
             // a second connection would begin. Whatever it is, it comes again.
             return None;
         }
         self.looks += 1;
+        // One that begins a connection we do not know is of another peer, which has
+        // drawn its id. One that begins a connection we know is sent again, because
+        // the first did not reach us or its acknowledgement was lost on the way.
         let Some(at) = self.peers.with_conn(conn) else { return Some(addr) };
         match first {
             ConnBlock::Response { token: told, .. } if *told == token(&self.key, addr, conn) => {

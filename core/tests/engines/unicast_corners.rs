@@ -285,13 +285,14 @@ fn what_waits_from_all_peers_together_fits_to_the_byte() {
     for profile in PROFILES {
         let mut world = World::new(Config { recv_total: 1_000, ..config(profile) }, 2, 1);
         for peer in [0, 7] {
-            world.inject(1, addr(peer), say(UnicastConnId(5), 1, None));
+            world.inject(1, addr(peer), say(UnicastConnId(5 + peer as u64), 1, None));
         }
         for (peer, seq, length, held) in
             [(0, 3, 600, 600), (7, 3, 401, 600), (7, 3, 400, 1_000), (0, 4, 1, 1_000)]
         {
             let payload = UnicastPayload::from(vec![7; length]);
-            world.inject(1, addr(peer), say_this(UnicastConnId(5), seq, None, payload));
+            let conn = UnicastConnId(5 + peer as u64);
+            world.inject(1, addr(peer), say_this(conn, seq, None, payload));
             assert_eq!(world.nodes[1].endpoint.held(), held, "{profile:?}: {length} bytes");
         }
     }

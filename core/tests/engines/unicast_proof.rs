@@ -134,9 +134,10 @@ fn the_token_opens_a_window_for_its_address_and_its_connection_alone() {
 fn one_address_has_no_more_than_its_peers_and_others_come_in() {
     let config = Config { peers_per_ip: 3, ..wary(Profile::Adaptive) };
     let mut endpoint = Endpoint::new(config, Rng::new(1));
-    let in_all = (1..=9).filter(|n| delivers(&proves(&mut endpoint, network(*n), 1))).count();
+    let in_all =
+        (1..=9).filter(|n| delivers(&proves(&mut endpoint, network(*n), u64::from(*n)))).count();
     assert_eq!(in_all, 3);
-    assert!(delivers(&proves(&mut endpoint, addr(0), 1)));
+    assert!(delivers(&proves(&mut endpoint, addr(0), 10)));
 }
 
 #[test]
@@ -144,7 +145,9 @@ fn whoever_leaves_makes_room_for_one_more_of_its_address() {
     let config = Config { peers_per_ip: 3, ..wary(Profile::Adaptive) };
     let mut endpoint = Endpoint::new(config, Rng::new(1));
     let come = |endpoint: &mut Endpoint, hosts: std::ops::RangeInclusive<u16>| {
-        hosts.filter(|host| delivers(&proves(endpoint, network(*host), 1))).collect::<Vec<_>>()
+        hosts
+            .filter(|host| delivers(&proves(endpoint, network(*host), u64::from(*host))))
+            .collect::<Vec<_>>()
     };
     assert_eq!(come(&mut endpoint, 1..=4), [1, 2, 3]);
     let close = ConnBlock::Close(Close { conn: UnicastConnId(1), last: 1, abandoned: false });

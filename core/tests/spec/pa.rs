@@ -59,6 +59,26 @@ fn pa_9_a_peer_that_comes_back_is_found_at_its_own_address() {
     assert_eq!(world.count(1, moved), 2);
 }
 
+#[test]
+fn pa_9_a_first_message_sent_again_from_elsewhere_is_delivered_once() {
+    let config = Config { prove: true, ..config(Profile::Adaptive) };
+    let mut world = World::new(config, 2, 1);
+    // The acknowledgement of the first message is lost, and its sender moves.
+    world.hook(|from, packet| {
+        let acknowledges = packet.blocks.iter().any(|block| matches!(block, ConnBlock::Ack(_)));
+        if from == 1 && acknowledges { Fate::Drop } else { Fate::Pass }
+    });
+    world.send(0, 1, 1);
+    world.run_secs(1);
+    assert_eq!(got(&world, 1), [1]);
+    world.nodes[0].addr = addr(ELSEWHERE);
+    world.unhook();
+    world.run_secs(10);
+    world.send(0, 1, 2);
+    world.run_secs(10);
+    assert_eq!(got(&world, 1), [1, 2]);
+}
+
 /// What an endpoint sends to an address for a datagram from there.
 fn answers(world: &mut World, from: usize, packet: &Packet) -> (u64, Vec<Packet>) {
     let mut bytes = Vec::new();
