@@ -92,6 +92,7 @@
 //! | [`fetch`] | downloads from several sources |
 //! | [`routing`] | the overlay: where each message is sent, and when it is dropped |
 //! | [`unicast`] | reliable, ordered messages over datagrams |
+//! | [`meet`] | how two servents behind routers find each other |
 //! | [`node`] | engines joined behind one byte boundary |
 //! | [`lease`] | which servent of a site leads |
 //! | [`swarm`] | pieces of files exchanged by many peers: coordinator and clients |
@@ -119,6 +120,7 @@ pub mod id;
 #[doc(hidden)]
 pub mod keyed;
 pub mod lease;
+pub mod meet;
 pub mod node;
 pub mod queue;
 #[doc(hidden)]

@@ -69,6 +69,7 @@ impl Node {
             NodeCommand::Http(command) => services.http.command(cx, command),
             NodeCommand::Overlay(command) => services.overlay.command(cx, command),
             NodeCommand::Messages(command) => services.datagrams.command(cx, command),
+            NodeCommand::Meet(command) => services.meetings.command(cx, command),
             NodeCommand::Swarm(command) => services.swarm.command(cx, command),
             NodeCommand::Listening { .. } => {
                 services.swarm.iter_mut().for_each(|swarm| swarm.listening(cx));
@@ -113,6 +114,7 @@ impl Node {
             ServiceName::Downloads => self.config.download,
             ServiceName::Overlay => self.services.overlay.is_some(),
             ServiceName::Datagrams => self.services.datagrams.is_some(),
+            ServiceName::Meet => self.services.meetings.is_some(),
             ServiceName::Swarm => self.services.swarm.is_some(),
         }
     }
@@ -125,6 +127,7 @@ const fn needs(command: &NodeCommand) -> Option<ServiceName> {
         NodeCommand::Http(_) => Some(ServiceName::Http),
         NodeCommand::Overlay(_) => Some(ServiceName::Overlay),
         NodeCommand::Messages(_) => Some(ServiceName::Datagrams),
+        NodeCommand::Meet(_) => Some(ServiceName::Meet),
         NodeCommand::Swarm(_) => Some(ServiceName::Swarm),
         NodeCommand::Listening { .. } | NodeCommand::Stop | NodeCommand::Woke { .. } => None,
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::inbox::InboxLimits;
 use crate::fetch;
+use crate::meet;
 use crate::queue::{self, Dialect};
 use crate::time::Duration;
 use crate::unicast;
@@ -53,6 +54,8 @@ pub struct Config {
     pub overlay: super::overlay::Config,
     /// Reliable messages over datagrams; `None`: datagrams are ignored.
     pub datagrams: Option<unicast::Config>,
+    /// Meetings with others that cannot be reached otherwise; `None`: none.
+    pub meet: Option<meet::Config>,
     /// Swarms.
     pub swarm: super::swarm::Config,
 }
@@ -76,6 +79,7 @@ impl Default for Config {
             guarded: false,
             overlay: super::overlay::Config::default(),
             datagrams: None,
+            meet: None,
             swarm: super::swarm::Config::default(),
         }
     }

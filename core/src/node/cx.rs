@@ -53,6 +53,8 @@ pub(super) enum CrossWish {
     /// Of the service that serves files: to offer a file to a client that cannot
     /// reach us (`GIV`).
     Giv { to: SocketAddr, index: FileIndex },
+    /// Of the reliable messages: to send what is for a peer to this address.
+    Route { peer: SocketAddr, to: SocketAddr },
 }
 
 /// Who we are to others.

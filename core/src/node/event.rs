@@ -10,7 +10,7 @@ use crate::fetch::{self, DialError};
 use crate::id::{ConnId, FileIndex, NodeId};
 use crate::wire::http::{HttpMethod, HttpVersion, RequestHead};
 use crate::wire::unicast::PacketError;
-use crate::{queue, routing, swarm, unicast};
+use crate::{meet, queue, routing, swarm, unicast};
 
 /// Every event, one variant per engine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -33,6 +33,8 @@ pub enum Event {
     Swarm(swarm::Event),
     /// A client of a swarm.
     Client(swarm::client::Event),
+    /// Meetings.
+    Meet(meet::Event),
 }
 
 /// Something that happened on a connection.

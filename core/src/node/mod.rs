@@ -20,6 +20,7 @@
 //! | `http` | the service that serves files: the upload queue and its replies |
 //! | `downloads` | the download service |
 //! | `datagrams` | the service that sends and receives messages over datagrams |
+//! | `meet` | the service by which servents find each other through a place |
 //! | `overlay` | neighbours, their queries and ours |
 //! | `swarm` | pieces of files exchanged by many peers: coordinator and client |
 //! | `inbox` | what visitors may upload |
@@ -41,6 +42,7 @@ mod inbox;
 mod io;
 mod lines;
 mod look;
+mod meet;
 mod overlay;
 mod parts;
 mod service;
@@ -58,9 +60,9 @@ pub use self::event::{ConnEvent, Event, Minor, Misuse, NodeLimit, WorldEvent};
 pub use self::inbox::{Arriving, InboxLimits, InboxUsage, InboxView};
 pub use self::io::{
     ConnInput, ConnOutput, DiskInput, FetchCommand, FetchInput, FetchOutput, FileInfo, FileRef,
-    HostRow, HttpCommand, Input, MessageCommand, MessageInput, MessageOutput, NodeAnswer,
-    NodeCommand, NodeOp, Output, OverlayCommand, PathNews, RestoredNode, RunBit, SearchHit,
-    ServiceName, SiteInput, UnicastMessage,
+    HostRow, HttpCommand, Input, MeetAnswer, MeetCommand, MessageCommand, MessageInput,
+    MessageOutput, NodeAnswer, NodeCommand, NodeOp, Output, OverlayCommand, PathNews, RestoredNode,
+    RunBit, SearchHit, ServiceName, SiteInput, UnicastMessage,
 };
 pub use self::overlay::Config as OverlayConfig;
 pub use self::view::{Card, NodeView, QueueView, ReservedSlot, SlotCard};
@@ -76,6 +78,7 @@ use self::services::Services;
 use self::shelf::Shelf;
 use crate::engine::{Engine, FxOf, earlier};
 use crate::id::{ConnId, Guid};
+use crate::meet::PlaceCounters;
 use crate::queue::server;
 use crate::rng::Rng;
 use crate::routing;
@@ -188,6 +191,12 @@ impl Node {
     #[must_use]
     pub fn datagrams(&self) -> Option<&unicast::Endpoint> {
         self.services.datagrams.as_ref().map(|datagrams| datagrams.endpoint())
+    }
+
+    /// What it has done as a meeting place; `None` when it is none.
+    #[must_use]
+    pub fn meetings(&self) -> Option<PlaceCounters> {
+        self.services.meetings.as_ref().and_then(|meetings| meetings.counters())
     }
 
     /// The state of its part in swarms, with at most `clients` clients of each

@@ -10,6 +10,7 @@ use super::downloads::Downloads;
 use super::event::clip;
 use super::http::Http;
 use super::lines::{self, First};
+use super::meet::Meetings;
 use super::overlay::OverlayService;
 use super::service::Service;
 use super::swarm::Swarm;
@@ -27,9 +28,10 @@ use crate::wire::queue::SignalLine;
 pub(super) struct Services {
     pub(super) http: Http,
     pub(super) downloads: Downloads,
-    /// `None` when not configured; the next two as well.
+    /// `None` when not configured; the next three as well.
     pub(super) overlay: Option<Box<OverlayService>>,
     pub(super) datagrams: Option<Box<Datagrams>>,
+    pub(super) meetings: Option<Box<Meetings>>,
     pub(super) swarm: Option<Box<Swarm>>,
 }
 
@@ -40,9 +42,10 @@ impl Services {
         let datagrams = config.datagrams.as_ref();
         let datagrams =
             datagrams.map(|config| Box::new(Datagrams::new(config, root.fork("datagrams", 0))));
+        let meetings = config.meet.as_ref().map(|config| Box::new(Meetings::new(config, root)));
         let swarm = config.swarm.is_on().then(|| Box::new(Swarm::new(&config.swarm, root)));
         let http = Http::new(config.queue, root);
-        Self { http, downloads: Downloads::new(config), overlay, datagrams, swarm }
+        Self { http, downloads: Downloads::new(config), overlay, datagrams, meetings, swarm }
     }
 
     /// Handles what happened on a connection.
@@ -180,6 +183,9 @@ impl Services {
             CrossWish::Giv { to, index } => {
                 self.http.offer_file(cx, to, index);
             }
+            CrossWish::Route { peer, to } => {
+                self.datagrams.iter_mut().for_each(|datagrams| datagrams.route(cx, peer, to));
+            }
         }
     }
 
@@ -205,8 +211,19 @@ impl Services {
         }
     }
 
-    /// About datagrams. Without reliable messages they are the overlay's.
+    /// About datagrams. What is about meetings is taken out first.
     pub(super) fn messages(&mut self, cx: &mut NodeCx<'_>, input: MessageInput) {
+        let Some(meetings) = &mut self.meetings else { return self.unsifted(cx, input) };
+        let MessageInput::Datagrams { from, segment, data } = input else {
+            return self.unsifted(cx, input);
+        };
+        for (segment, data) in meetings.sift(cx, (from, segment, data)) {
+            self.unsifted(cx, MessageInput::Datagrams { from, segment, data });
+        }
+    }
+
+    /// About datagrams. Without reliable messages they are the overlay's.
+    fn unsifted(&mut self, cx: &mut NodeCx<'_>, input: MessageInput) {
         match (input, &mut self.datagrams, &mut self.overlay) {
             (MessageInput::Datagrams { from, segment, data }, Some(datagrams), _) => {
                 datagrams.arrived(cx, (from, segment, &data));
@@ -249,6 +266,7 @@ impl Services {
         run_due(&mut self.overlay, cx);
         run_due(&mut self.swarm, cx);
         run_due(&mut self.datagrams, cx);
+        run_due(&mut self.meetings, cx);
     }
 
     /// The next deadline of a service.
@@ -256,6 +274,7 @@ impl Services {
         let first = earlier(self.http.poll_timeout(), self.downloads.poll_timeout());
         let first = earlier(first, self.overlay.poll_timeout());
         let first = earlier(first, self.datagrams.poll_timeout());
+        let first = earlier(first, self.meetings.poll_timeout());
         earlier(first, self.swarm.poll_timeout())
     }
 }

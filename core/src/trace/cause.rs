@@ -40,6 +40,7 @@ pub fn subjects(event: &Event) -> [Option<RecordSubject>; 2] {
         }
         Event::Routing(e) => [None, neighbour_of(e).map(RecordSubject::Conn)],
         Event::Unicast(e) => [None, Some(RecordSubject::Peer(e.peer()))],
+        Event::Meet(e) => [None, Some(RecordSubject::Peer(e.peer()))],
         Event::Swarm(e) => [None, e.clients().0.map(RecordSubject::Conn)],
         Event::Client(_) | Event::World(_) => [None, None],
     }

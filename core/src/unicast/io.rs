@@ -28,6 +28,9 @@ pub enum Input {
     Marked { peer: SocketAddr, datagrams: u64 },
     /// The system refused to send a datagram of so many bytes there.
     TooLarge { peer: SocketAddr, bytes: u32 },
+    /// What is for a peer goes to this address from now on, and what comes from
+    /// there is of that peer: both have proven it in another way (PA-13).
+    Route { peer: SocketAddr, to: SocketAddr },
     /// The turn is over: whatever is due is sent now, several messages and
     /// acknowledgements in one datagram. A host that does not say so gets the
     /// same from [`crate::engine::Engine::handle_timeout`], because the

@@ -477,6 +477,7 @@ impl Engine for Endpoint {
                 let peer = self.peers.name(peer);
                 self.with(now, peer, fx, |peer, cx| peer.refused(bytes, cx));
             }
+            Input::Route { peer, to } => self.route(now, peer, to, fx),
             Input::Forget { peer, side } => {
                 self.with(now, peer, fx, |peer, cx| peer.forget(side, cx));
             }

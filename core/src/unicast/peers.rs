@@ -21,6 +21,8 @@ pub(super) struct UnicastPeers {
     /// Where peers are that have proven another address than their name, and
     /// back (PA-9).
     moved: BTreeMap<SocketAddr, SocketAddr>,
+    /// Where a peer will be that is not known yet.
+    expected: Option<(SocketAddr, SocketAddr)>,
 }
 
 impl UnicastPeers {
@@ -64,6 +66,11 @@ impl UnicastPeers {
         if to != name {
             self.moved.insert(to, name);
         }
+    }
+
+    /// A peer will be at another address than its name.
+    pub(super) const fn expect(&mut self, name: SocketAddr, to: SocketAddr) {
+        self.expected = Some((name, to));
     }
 
     /// The peer that has a connection.
@@ -110,6 +117,9 @@ impl UnicastPeers {
             self.index.insert(place, (addr, at));
         }
         self.last = Some((addr, at));
+        if let Some((_, to)) = self.expected.take_if(|(name, _)| *name == addr) {
+            self.travel(at, to);
+        }
         Some(at)
     }
 

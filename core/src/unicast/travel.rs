@@ -87,6 +87,24 @@ impl Endpoint {
         }
     }
 
+    /// A peer is known to be at another address, though no datagram of it has said
+    /// so (PA-13).
+    pub(super) fn route(
+        &mut self,
+        now: Instant,
+        peer: SocketAddr,
+        to: SocketAddr,
+        fx: &mut UnicastEffects,
+    ) {
+        if self.peers.find(to).is_some() {
+            return; // It is known by that name already.
+        }
+        match self.peers.find(peer) {
+            Some(at) => self.travel(now, at, to, fx),
+            None => self.peers.expect(peer, to),
+        }
+    }
+
     fn travel(&mut self, now: Instant, at: u32, to: SocketAddr, fx: &mut UnicastEffects) {
         self.peers.travel(at, to);
         let (peer, mut cx, _) = self.lend(now, at, fx);

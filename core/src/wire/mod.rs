@@ -3,6 +3,7 @@
 
 pub mod gnutella;
 pub mod http;
+pub mod meet;
 pub mod pdtp;
 pub(crate) mod percent;
 pub mod queue;

@@ -26,6 +26,7 @@ mod fetch_turns;
 mod fetch_versions;
 mod fetch_versions_drawn;
 mod hostile_input;
+mod meet_contract;
 mod pinned;
 mod queue_corners;
 mod queue_properties;

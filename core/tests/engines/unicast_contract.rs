@@ -133,6 +133,7 @@ fn input() -> impl Strategy<Value = Input> {
         2 => (peer(), number(), number())
             .prop_map(|(peer, messages, bytes)| Input::Taken { peer, messages, bytes }),
         1 => peer().prop_map(|peer| Input::Close { peer }),
+        1 => (peer(), peer()).prop_map(|(peer, to)| Input::Route { peer, to }),
         1 => (peer(), any::<bool>()).prop_map(|(peer, sender)| {
             Input::Forget { peer, side: if sender { Side::Sender } else { Side::Receiver } }
         }),
@@ -169,7 +170,8 @@ fn in_bytes(input: Input, damage: Option<usize>) -> node::Input {
                 data: data.into(),
             });
         }
-        Input::Flush => {
+        // A node routes only those that it has met.
+        Input::Flush | Input::Route { .. } => {
             return node::Input::Messages(node::MessageInput::Flush);
         }
         Input::Marked { peer: from, datagrams } => {

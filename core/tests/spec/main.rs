@@ -15,6 +15,7 @@ mod aq;
 mod aq_client;
 mod aq_wire;
 mod pa;
+mod pa_meet;
 mod pq;
 mod pq_client;
 mod pq_order;

@@ -3,5 +3,6 @@
 mod gnutella;
 mod gnutella_handshake;
 mod http;
+mod meet;
 mod pdtp;
 mod unicast;

@@ -125,6 +125,12 @@ impl Datagrams {
         self.answer(cx.fx);
     }
 
+    /// What is for a peer goes to this address from now on (PA-13).
+    pub(super) fn route(&mut self, cx: &mut NodeCx<'_>, peer: SocketAddr, to: SocketAddr) {
+        self.endpoint.handle(cx.now, unicast::Input::Route { peer, to }, &mut self.said);
+        self.answer(cx.fx);
+    }
+
     /// The host's turn is over.
     pub(super) fn flush(&mut self, cx: &mut NodeCx<'_>) {
         self.endpoint.handle(cx.now, unicast::Input::Flush, &mut self.said);

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::UnicastMessage;
 use crate::fetch::{self, DownloadSource, FetchFailure, Get};
 use crate::id::{FetchId, FileIndex, Guid, Sha1};
+use crate::meet::{MeetFailure, NatMapping, Visit};
 use crate::node::swarm;
 use crate::queue::QueuePolicy;
 use crate::time::Duration;
@@ -28,6 +29,8 @@ pub enum NodeCommand {
     Overlay(OverlayCommand),
     /// About messages over datagrams.
     Messages(MessageCommand),
+    /// About meetings; answered with [`NodeAnswer::Meet`].
+    Meet(MeetCommand),
     /// About swarms; answered with [`NodeAnswer::Swarm`].
     Swarm(swarm::SwarmCommand),
     /// Others reach us at a new address from now on.
@@ -133,6 +136,34 @@ pub enum MessageCommand {
     Forget { peer: SocketAddr, side: Side },
 }
 
+/// What a user can command about meetings.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MeetCommand {
+    /// Find the other side of a meeting through a place, instead of whatever was
+    /// sought before (PA-10).
+    Visit(Visit),
+    /// Seek no longer; a connection that was found stays.
+    End,
+}
+
+/// What a node tells its user about a meeting.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "news")]
+pub enum MeetAnswer {
+    /// The place sees us at this address (PA-11).
+    Located { place: SocketAddr, seen: SocketAddr, mapping: NatMapping },
+    /// The other side is not there yet.
+    Waiting { place: SocketAddr },
+    /// The other side is reached at this address, which is its name from now on:
+    /// its own, or that of a place that relays (PA-13).
+    Met { peer: SocketAddr, relayed: bool, ours: NatMapping, theirs: NatMapping },
+    /// What is sent to a peer goes to its own address from now on (PA-13).
+    Moved { peer: SocketAddr, to: SocketAddr },
+    /// There is no path; or, where it is relayed, no direct one (PA-15).
+    Failed { why: MeetFailure, relayed: bool },
+}
+
 /// What a node tells its user.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -152,6 +183,8 @@ pub enum NodeAnswer {
     Refused { at: SocketAddr, status: u16, reason: String },
     /// No such download.
     Unknown { fetch: FetchId },
+    /// About a meeting.
+    Meet(MeetAnswer),
     /// An answer of the swarm service.
     Swarm(swarm::SwarmAnswer),
     /// All peers are told and everything is saved.
@@ -178,6 +211,8 @@ pub enum ServiceName {
     Overlay,
     /// Send and receive messages over datagrams: [`crate::node::Config::datagrams`].
     Datagrams,
+    /// Meet others, or let them meet: [`crate::node::Config::meet`].
+    Meet,
     /// Coordinate swarms, or take part in them: [`crate::node::Config::swarm`].
     Swarm,
 }

@@ -17,8 +17,8 @@ use core::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 pub use self::command::{
-    FetchCommand, HttpCommand, MessageCommand, NodeAnswer, NodeCommand, OverlayCommand, SearchHit,
-    ServiceName,
+    FetchCommand, HttpCommand, MeetAnswer, MeetCommand, MessageCommand, NodeAnswer, NodeCommand,
+    OverlayCommand, SearchHit, ServiceName,
 };
 pub use self::files::{FileInfo, FileRef, HostRow, NodeOp, RestoredNode, RunBit};
 use super::inbox::InboxUsage;

@@ -10,11 +10,12 @@ use crate::fetch::{DialError, DownloadSource, FileVersion, Get, PartRow, StoreEr
 use crate::id::{FetchId, FileIndex, FileKey, Guid, Sha1, Tth};
 use crate::lease::Partition;
 use crate::lease::membership::Leader;
+use crate::meet::{MeetKey, MeetSide, MeetingId, Visit};
 use crate::node::swarm::{self, SwarmFile};
 use crate::node::{
     ConnInput, DiskInput, FetchCommand, FetchInput, FileInfo, HostRow, HttpCommand, InboxUsage,
-    MessageCommand, MessageInput, NodeCommand, OverlayCommand, PathNews, RestoredNode, RunBit,
-    SiteInput, UnicastMessage,
+    MeetCommand, MessageCommand, MessageInput, NodeCommand, OverlayCommand, PathNews, RestoredNode,
+    RunBit, SiteInput, UnicastMessage,
 };
 use crate::queue::{Dialect, QueuePolicy, RowState, StoredEntry};
 use crate::swarm::FileSpec;
@@ -217,6 +218,16 @@ fn next_command(command: &NodeCommand) -> Option<NodeCommand> {
         };
         MessageCommand::Send { to: at, messages: [message].into() }
     };
+    let visit = || {
+        MeetCommand::Visit(Visit {
+            places: [at].into(),
+            probes: [].into(),
+            meeting: MeetingId([0xab; 16]),
+            key: MeetKey(u64::MAX, 1),
+            side: MeetSide::Listener,
+            local: ["[2001:db8::1]:6348".parse().unwrap()].into(),
+        })
+    };
     let serve = || {
         let (url, hashes) = (url_of("f"), [Hash([1; 32]), Hash([0xab; 32])].into());
         let spec = FileSpec { url, size: LARGE, chunk: 1 << 52, hashes, sha256: None };
@@ -231,7 +242,9 @@ fn next_command(command: &NodeCommand) -> Option<NodeCommand> {
         NodeCommand::Overlay(of) => next_overlay_command(of)
             .map_or_else(|| NodeCommand::Messages(send()), NodeCommand::Overlay),
         NodeCommand::Messages(of) => next_message_command(of)
-            .map_or_else(|| NodeCommand::Swarm(serve()), NodeCommand::Messages),
+            .map_or_else(|| NodeCommand::Meet(visit()), NodeCommand::Messages),
+        NodeCommand::Meet(MeetCommand::Visit(_)) => NodeCommand::Meet(MeetCommand::End),
+        NodeCommand::Meet(MeetCommand::End) => NodeCommand::Swarm(serve()),
         NodeCommand::Swarm(of) => {
             next_swarm_command(of).map_or(NodeCommand::Listening { at }, NodeCommand::Swarm)
         }

@@ -1,0 +1,73 @@
+//! What a meeting may cost.
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Duration;
+
+/// Limits and intervals of meetings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Config {
+    /// Be a place at which others meet (PA-10).
+    pub place: bool,
+    /// Bytes a second that a place passes on for all meetings together; 0: it
+    /// passes on nothing (PA-13).
+    pub relay_rate: u64,
+    /// How long a place remembers a visitor that says nothing more.
+    pub forget_after: Duration,
+    /// Meetings that a place remembers.
+    pub meetings: u32,
+    /// Those that the visitors of one address may take part in. An IPv6 /64
+    /// network counts as one address.
+    pub meetings_per_ip: u32,
+    /// Seats that one address may take in [`Config::seat_window`], so that names
+    /// of meetings cannot be tried one after the other.
+    pub seats_per_ip: u32,
+    /// The time over which these seats are counted.
+    pub seat_window: Duration,
+    /// How often an introduction is sent until it is confirmed.
+    pub introductions: u32,
+    /// The time between two of them.
+    pub introduce_again: Duration,
+    /// How long a relayed meeting may be silent until it is forgotten.
+    pub relay_silence: Duration,
+    /// When a visitor repeats what was not answered; it doubles each time.
+    pub ask_again: Duration,
+    /// How long a place may be silent until a visitor gives it up.
+    pub place_silence: Duration,
+    /// How often a visitor keeps its seat, and its router's mapping.
+    pub keep_seat: Duration,
+    /// The time between the first two knocks; it grows by half each time.
+    pub knock_again: Duration,
+    /// The longest time between two knocks.
+    pub knock_slowest: Duration,
+    /// How long both sides knock (PA-12).
+    pub knock_for: Duration,
+    /// Addresses of the other side at which a visitor knocks.
+    pub candidates: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            place: false,
+            relay_rate: 0,
+            forget_after: Duration::from_secs(60),
+            meetings: 4_096,
+            meetings_per_ip: 64,
+            seats_per_ip: 60,
+            seat_window: Duration::from_secs(60),
+            introductions: 4,
+            introduce_again: Duration::from_millis(200),
+            relay_silence: Duration::from_secs(300),
+            ask_again: Duration::from_millis(200),
+            place_silence: Duration::from_secs(4),
+            keep_seat: Duration::from_secs(5),
+            knock_again: Duration::from_millis(40),
+            knock_slowest: Duration::from_millis(400),
+            knock_for: Duration::from_secs(4),
+            candidates: 12,
+        }
+    }
+}

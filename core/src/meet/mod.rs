@@ -1,0 +1,45 @@
+//! Two servents that cannot be reached find each other (PA-10 … PA-13).
+//!
+//! # The protocol on one page
+//!
+//! A **place** is a servent that both can reach. A **visitor** asks it for a
+//! cookie, which shows it how its address looks from there; with the cookie it
+//! takes its seat in a **meeting**, whose name is a hash of the first words of a
+//! code. The place remembers a seat for [`Config::forget_after`]. When both seats
+//! of a meeting are taken, the place introduces each side to the other: the address
+//! it has seen, the **card** with the addresses that side knows of itself, which it
+//! passes on unread, and when to begin.
+//!
+//! Then both **knock** at every address of the other at the same instant, and again
+//! at growing intervals for [`Config::knock_for`]: the first knock of one opens its
+//! own router for those of the other. A knock is signed with a key from the code,
+//! so that no place can make a visitor answer a stranger. An answer proves a
+//! pair of addresses; the caller chooses the first that is proven, the listener
+//! agrees, and the connection is opened on it.
+//!
+//! A place that **relays** passes on whatever one side of a meeting sends to it,
+//! unread. Then both have a path at once, and leave it for the direct one when that
+//! is proven.
+//!
+//! | what it costs a stranger | what it gets |
+//! |---|---|
+//! | a question of 64 bytes, from any address | 37 bytes at most, nothing remembered |
+//! | a registration of 272 bytes with the cookie of its address | three times that at most, and a seat for a minute; few of them for one address |
+//! | a forged introduction | nothing: it must carry the number that the visitor has drawn |
+//!
+//! [`MeetPlace`] is the engine of a place, [`Visitor`] that of a visitor. Their
+//! datagrams are in [`crate::wire::meet`].
+
+mod clause;
+mod config;
+mod event;
+mod place;
+mod visit;
+
+pub use self::config::Config;
+pub use self::event::{Event, MeetFailure};
+pub use self::place::{MeetPlace, PlaceCounters, PlaceInput, PlaceOutput};
+pub use self::visit::{Visit, VisitInput, VisitOutput, Visitor};
+pub use crate::wire::meet::{
+    KnockStep, MeetCard, MeetKey, MeetPacketError, MeetRefusal, MeetSide, MeetingId, NatMapping,
+};

@@ -1,0 +1,344 @@
+//! The meeting place: a servent that both sides of a meeting can reach.
+
+mod relay;
+mod seats;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use core::hash::{BuildHasher as _, Hasher as _};
+use core::net::{IpAddr, SocketAddr};
+
+use serde::Serialize;
+
+use self::relay::Relays;
+use self::seats::{Meeting, MeetingSeat, SeatOwners};
+use super::{Config, Event};
+use crate::engine::{Engine, Fx, FxOf, earlier};
+use crate::keyed::Key;
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use crate::wire::meet::{Introduction, MeetPacket, MeetRefusal, MeetSide, MeetingId, Registration};
+
+/// How long a cookie is good, at least; at most twice as long.
+const EPOCH: Duration = Duration::from_secs(30);
+
+/// Something that happens at a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)] // Fields are named by what they hold.
+pub enum PlaceInput {
+    /// A datagram about a meeting, of so many bytes.
+    Packet { from: SocketAddr, packet: MeetPacket, bytes: u32 },
+    /// Datagrams of another protocol, each `segment` bytes long but the last.
+    Foreign { from: SocketAddr, segment: u32, bytes: u32 },
+}
+
+/// Something a place wants.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // Fields are named by what they hold.
+pub enum PlaceOutput {
+    /// Send a datagram.
+    Packet { to: SocketAddr, packet: MeetPacket },
+    /// Pass on the first so many bytes of what was just received (PA-13).
+    Forward { to: SocketAddr, bytes: u32 },
+}
+
+/// What a place has done since its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
+pub struct PlaceCounters {
+    /// Questions answered with a cookie.
+    pub cookies: u64,
+    /// Seats taken.
+    pub seats: u64,
+    /// Pairs introduced.
+    pub introduced: u64,
+    /// Registrations refused.
+    pub refused: u64,
+    /// Bytes passed on.
+    pub relayed_bytes: u64,
+    /// Bytes not passed on: more than the rate allows.
+    pub over_rate_bytes: u64,
+    /// Meetings remembered now.
+    pub meetings: u64,
+    /// Relayed meetings now.
+    pub relayed: u64,
+}
+
+pub(super) type PlaceEffects = Fx<PlaceOutput, Event>;
+
+/// A meeting place (PA-10).
+#[derive(Debug, Clone)]
+pub struct MeetPlace {
+    config: Config,
+    key: Key,
+    meetings: BTreeMap<MeetingId, Meeting>,
+    /// When each meeting has something to do.
+    agenda: BTreeSet<(Instant, MeetingId)>,
+    owners: SeatOwners,
+    relays: Relays,
+    counters: PlaceCounters,
+}
+
+impl MeetPlace {
+    /// A place without meetings. `rng` draws the key of its cookies.
+    #[must_use]
+    pub fn new(config: Config, mut rng: Rng) -> Self {
+        Self {
+            key: Key::new(&mut rng),
+            relays: Relays::new(&config),
+            config,
+            meetings: BTreeMap::new(),
+            agenda: BTreeSet::new(),
+            owners: SeatOwners::default(),
+            counters: PlaceCounters::default(),
+        }
+    }
+
+    /// What it has done.
+    #[must_use]
+    pub fn counters(&self) -> PlaceCounters {
+        let (meetings, relayed) = (self.meetings.len() as u64, self.relays.pairs());
+        PlaceCounters { meetings, relayed, ..self.counters }
+    }
+
+    /// True when what is not about meetings is passed on for the visitor at that
+    /// address.
+    #[must_use]
+    pub fn relays(&self, from: SocketAddr) -> bool {
+        self.relays.has(from)
+    }
+
+    /// The cookie of an address in the epoch of `now`, or some epochs before.
+    fn cookie(&self, now: Instant, of: SocketAddr, before: u64) -> u64 {
+        let epoch = (now.as_micros() / EPOCH.as_micros()).wrapping_sub(before);
+        let mut hasher = self.key.build_hasher();
+        match of.ip().to_canonical() {
+            IpAddr::V4(ip) => hasher.write(&ip.octets()),
+            IpAddr::V6(ip) => hasher.write(&ip.octets()),
+        }
+        hasher.write(&of.port().to_be_bytes());
+        hasher.write(&epoch.to_be_bytes());
+        hasher.finish()
+    }
+
+    /// Answers with a cookie; nothing is remembered, and the answer is shorter.
+    fn tell_cookie(&mut self, now: Instant, to: SocketAddr, nonce: u64, fx: &mut PlaceEffects) {
+        self.counters.cookies += 1;
+        let cookie = self.cookie(now, to, 0);
+        fx.output(PlaceOutput::Packet {
+            to,
+            packet: MeetPacket::Cookie { nonce, cookie, seen: to },
+        });
+    }
+
+    fn packet(
+        &mut self,
+        now: Instant,
+        (from, packet, bytes): (SocketAddr, MeetPacket, u32),
+        fx: &mut PlaceEffects,
+    ) {
+        match packet {
+            MeetPacket::Question { nonce } => self.tell_cookie(now, from, nonce, fx),
+            MeetPacket::Register(it) => {
+                if (0..2).any(|before| self.cookie(now, from, before) == it.cookie) {
+                    self.register(now, from, (it, bytes), fx);
+                } else {
+                    self.tell_cookie(now, from, it.nonce, fx);
+                }
+            }
+            MeetPacket::Heard { nonce } => {
+                if let Some(id) = self.owners.meeting_at(from)
+                    && let Some(meeting) = self.meetings.get_mut(&id)
+                    && let Some(seat) = meeting.seat_of(from, nonce)
+                {
+                    (seat.introductions, seat.introduce_at) = (0, None);
+                    self.rearm(id);
+                }
+            }
+            MeetPacket::Leave { nonce, meeting, side } => {
+                let seated = self.meetings.get(&meeting).and_then(|it| it.seat(side));
+                // Its number is known to itself and to us alone.
+                if seated.is_some_and(|seat| seat.nonce == nonce && seat.at == from) {
+                    self.vacate(meeting, side, false, fx);
+                }
+            }
+            // What only a place sends, and knocks, which are not for us.
+            MeetPacket::Cookie { .. }
+            | MeetPacket::Waiting { .. }
+            | MeetPacket::Introduce(_)
+            | MeetPacket::Refused { .. }
+            | MeetPacket::Knock(_) => {}
+        }
+    }
+
+    fn register(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        (it, bytes): (Registration, u32),
+        fx: &mut PlaceEffects,
+    ) {
+        let (id, side, nonce) = (it.meeting, it.side, it.nonce);
+        let seat = self.meetings.get(&id).and_then(|meeting| meeting.seat(side));
+        let keeps = seat.is_some_and(|seat| seat.nonce == nonce);
+        if !keeps {
+            let why = match seat {
+                // One that starts again may have another port; nobody else takes
+                // its seat before it is forgotten.
+                Some(seat) if !seat.is_of(from) => Some(MeetRefusal::Taken),
+                _ => self.room_for(now, from, id),
+            };
+            if let Some(why) = why {
+                self.counters.refused += 1;
+                fx.event(Event::TurnedAway { peer: from, reason: why });
+                let packet = MeetPacket::Refused { nonce, why };
+                return fx.output(PlaceOutput::Packet { to: from, packet });
+            }
+            self.vacate(id, side, false, fx);
+            self.counters.seats += 1;
+            fx.event(Event::Seated { peer: from, side });
+        }
+        let meeting = self.meetings.entry(id).or_default();
+        let before = meeting.take(side);
+        if let Some(before) = &before
+            && before.at != from
+        {
+            self.owners.left(before.at, id);
+        }
+        self.owners.came(from, id);
+        meeting.put(side, MeetingSeat::new(now, from, &it, bytes, before));
+        self.introduce(now, id, side, fx);
+        self.rearm(id);
+    }
+
+    /// Why there is no room for one more seat.
+    fn room_for(&mut self, now: Instant, from: SocketAddr, id: MeetingId) -> Option<MeetRefusal> {
+        if !self.meetings.contains_key(&id) && self.meetings.len() >= self.config.meetings as usize
+        {
+            return Some(MeetRefusal::Full);
+        }
+        let counted = self.owners.count(now, from, &self.config);
+        (!counted).then_some(MeetRefusal::TooMany)
+    }
+
+    /// Answers a registration; when the other side is there too, it is told.
+    fn introduce(&mut self, now: Instant, id: MeetingId, side: MeetSide, fx: &mut PlaceEffects) {
+        let Some(meeting) = self.meetings.get_mut(&id) else { return };
+        let (Some(ours), Some(theirs)) = (meeting.seat(side), meeting.seat(side.other())) else {
+            if let Some(ours) = meeting.seat(side) {
+                let packet = MeetPacket::Waiting { nonce: ours.nonce };
+                fx.output(PlaceOutput::Packet { to: ours.at, packet });
+            }
+            return;
+        };
+        let relays = self.config.relay_rate > 0;
+        let new = ours.introduced_to != theirs.nonce || theirs.introduced_to != ours.nonce;
+        let (at, other) = (ours.at, theirs.at);
+        if new {
+            self.counters.introduced += 1;
+            fx.event(Event::Introduced { peer: at, other, relayed: relays });
+            meeting.begin(now, &self.config);
+        }
+        if relays {
+            self.relays.join(now, at, other, fx);
+        }
+        tell(meeting, side, relays, fx);
+        if new {
+            tell(meeting, side.other(), relays, fx);
+        }
+    }
+
+    /// Frees a seat, if it is taken.
+    fn vacate(&mut self, id: MeetingId, side: MeetSide, silent: bool, fx: &mut PlaceEffects) {
+        let Some(meeting) = self.meetings.get_mut(&id) else { return };
+        if let Some(seat) = meeting.take(side) {
+            self.owners.left(seat.at, id);
+            fx.event(Event::Left { peer: seat.at, silent });
+        }
+        self.rearm(id);
+    }
+
+    /// Notes when a meeting has something to do next; forgets an empty one.
+    fn rearm(&mut self, id: MeetingId) {
+        let Some(meeting) = self.meetings.get_mut(&id) else { return };
+        let next = meeting.deadline(&self.config);
+        if let Some(before) = meeting.wake.take() {
+            self.agenda.remove(&(before, id));
+        }
+        match next {
+            Some(at) => {
+                meeting.wake = Some(at);
+                self.agenda.insert((at, id));
+            }
+            None => {
+                self.meetings.remove(&id);
+            }
+        }
+    }
+
+    fn due(&mut self, now: Instant, id: MeetingId, fx: &mut PlaceEffects) {
+        for side in [MeetSide::Caller, MeetSide::Listener] {
+            let Some(meeting) = self.meetings.get_mut(&id) else { return };
+            let Some(seat) = meeting.seat(side) else { continue };
+            if seat.heard + self.config.forget_after <= now {
+                self.vacate(id, side, true, fx);
+            } else if seat.introduce_at.is_some_and(|at| at <= now) {
+                meeting.again(now, side, &self.config);
+                tell(meeting, side, self.config.relay_rate > 0, fx);
+            }
+        }
+        self.rearm(id);
+    }
+}
+
+/// Introduces the other side to one, within three times the bytes it has sent.
+fn tell(meeting: &mut Meeting, side: MeetSide, relays: bool, fx: &mut PlaceEffects) {
+    let wait = meeting.wait(side);
+    let Some(theirs) = meeting.seat(side.other()) else { return };
+    let (seen, other, card) = (theirs.at, theirs.nonce, theirs.card.clone());
+    let Some(ours) = meeting.seat_mut(side) else { return };
+    let packet =
+        MeetPacket::Introduce(Introduction { nonce: ours.nonce, wait, relays, seen, other, card });
+    let bytes = packet.encode().len() as u64;
+    if ours.spend(bytes) {
+        fx.output(PlaceOutput::Packet { to: ours.at, packet });
+    }
+}
+
+impl Engine for MeetPlace {
+    type Input = PlaceInput;
+    type Output = PlaceOutput;
+    type Event = Event;
+
+    fn handle(&mut self, now: Instant, input: PlaceInput, fx: &mut FxOf<Self>) {
+        match input {
+            PlaceInput::Packet { from, packet, bytes } => {
+                self.packet(now, (from, packet, bytes), fx);
+            }
+            PlaceInput::Foreign { from, segment, bytes } => {
+                let passed = self.relays.pass(now, from, (segment, bytes));
+                let Some((to, passed)) = passed else { return };
+                self.counters.relayed_bytes += u64::from(passed);
+                self.counters.over_rate_bytes += u64::from(bytes - passed);
+                if passed > 0 {
+                    fx.output(PlaceOutput::Forward { to, bytes: passed });
+                }
+            }
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant, fx: &mut FxOf<Self>) {
+        while let Some(&(due, id)) = self.agenda.first().filter(|(due, _)| *due <= now) {
+            self.agenda.remove(&(due, id));
+            if let Some(meeting) = self.meetings.get_mut(&id) {
+                meeting.wake = None;
+            }
+            self.due(now, id, fx);
+        }
+        self.relays.forget(now, fx);
+    }
+
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        let meeting = self.agenda.first().map(|(at, _)| (*at, "meeting"));
+        earlier(meeting, self.relays.deadline().map(|at| (at, "relay")))
+    }
+}

@@ -1,0 +1,214 @@
+//! DoorKnocking at the addresses of the other side, and choosing a pair (PA-12).
+
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use super::super::{Config, Event, MeetFailure};
+use super::{Visit, VisitEffects, VisitOutput, say};
+use crate::address::{LOWEST_PORT, Reach, owner, plausible, reach};
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use crate::wire::meet::{Introduction, Knock, KnockStep, MeetCard, MeetSide, NatMapping};
+
+/// How often a choice is repeated until the listener agrees.
+const CHOOSE_AGAIN: Duration = Duration::from_millis(100);
+
+/// An address at which we knock.
+#[derive(Debug, Clone, Copy)]
+struct KnockCandidate {
+    at: SocketAddr,
+    nonce: u64,
+}
+
+/// A visitor that has been introduced.
+#[derive(Debug, Clone)]
+pub(super) struct DoorKnocking {
+    place: SocketAddr,
+    /// The number of the other side's registration.
+    other: u64,
+    relays: bool,
+    ours: NatMapping,
+    theirs: NatMapping,
+    candidates: Vec<KnockCandidate>,
+    /// Draws numbers for addresses that show up later.
+    rng: Rng,
+    /// When we knock next, how long we wait after that, and until when.
+    again: Option<Instant>,
+    pause: Duration,
+    until: Instant,
+    /// The pair that the caller has chosen, and when it says so again.
+    choice: Option<(KnockCandidate, Instant)>,
+    /// Both sides agree on this address.
+    agreed: Option<SocketAddr>,
+}
+
+impl DoorKnocking {
+    pub(super) fn new(
+        now: Instant,
+        (place, it, card): (SocketAddr, &Introduction, MeetCard),
+        (seen, ours): (Option<SocketAddr>, NatMapping),
+        (config, rng): (&Config, &mut Rng),
+        fx: &mut VisitEffects,
+    ) -> Self {
+        let begin = now + Duration::from_micros(u64::from(it.wait));
+        let mut knocking = Self {
+            place,
+            other: it.other,
+            relays: it.relays,
+            ours,
+            theirs: card.mapping,
+            candidates: Vec::new(),
+            rng: rng.fork("knocks", it.other),
+            again: Some(begin),
+            pause: config.knock_again,
+            until: begin + config.knock_for,
+            choice: None,
+            agreed: None,
+        };
+        // The same router sees both: then their own addresses are in one network.
+        let near = seen.is_some_and(|seen| owner(seen.ip()) == owner(it.seen.ip()));
+        let near = near || reach(place.ip()) < Reach::World;
+        for at in card.candidates.iter().chain([&it.seen]).copied() {
+            let told_by = if near && at != it.seen { at.ip() } else { place.ip() };
+            let fine = at.port() >= LOWEST_PORT && at != place && plausible(at.ip(), told_by);
+            if !fine || !knocking.add(at, config) {
+                fx.event(Event::Skipped { peer: at });
+            }
+        }
+        let (peer, theirs) = (it.seen, card.mapping);
+        let candidates = u32::try_from(knocking.candidates.len()).unwrap_or(u32::MAX);
+        fx.event(Event::Met { peer, candidates, mapping: theirs, relayed: it.relays });
+        if it.relays {
+            fx.output(VisitOutput::Met { peer: place, relayed: true, ours, theirs });
+        }
+        knocking
+    }
+
+    /// One more address; false when there are too many.
+    fn add(&mut self, at: SocketAddr, config: &Config) -> bool {
+        if self.candidates.iter().any(|it| it.at == at) {
+            return true;
+        }
+        let fits = self.candidates.len() < config.candidates as usize;
+        if fits {
+            self.candidates.push(KnockCandidate { at, nonce: self.rng.next_u64() });
+        }
+        fits
+    }
+
+    pub(super) const fn place(&self) -> SocketAddr {
+        self.place
+    }
+
+    /// True when the other side is the visitor with this number.
+    pub(super) const fn is_with(&self, other: u64) -> bool {
+        self.other == other
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let choose = self.choice.filter(|_| self.agreed.is_none()).map(|(_, at)| at);
+        self.again.into_iter().chain(choose).min()
+    }
+
+    /// The other side knocked, and proved that it knows the key.
+    pub(super) fn heard(
+        &mut self,
+        now: Instant,
+        (from, knock): (SocketAddr, Knock),
+        (visit, config): (&Visit, &Config),
+        fx: &mut VisitEffects,
+    ) {
+        let Knock { step, nonce, .. } = knock;
+        fx.event(Event::Heard { peer: from, step });
+        match step {
+            KnockStep::Ask => {
+                say((from, KnockStep::Answer, nonce), visit, fx);
+                // Its router may have given it another port for us: we knock there.
+                let new = self.candidates.iter().all(|it| it.at != from);
+                if new && self.again.is_some() && self.add(from, config) {
+                    let nonce = self.candidates.last().map_or(0, |it| it.nonce);
+                    say((from, KnockStep::Ask, nonce), visit, fx);
+                }
+            }
+            KnockStep::Answer => {
+                let asked = self.candidates.iter().find(|it| it.nonce == nonce).copied();
+                let Some(asked) = asked else { return };
+                if visit.side == MeetSide::Caller && self.choice.is_none() {
+                    // It answers from where it is for us, whatever we thought.
+                    let chosen = KnockCandidate { at: from, nonce: asked.nonce };
+                    self.choice = Some((chosen, now + CHOOSE_AGAIN));
+                    self.again = None;
+                    say((from, KnockStep::Choose, chosen.nonce), visit, fx);
+                }
+            }
+            KnockStep::Choose if visit.side == MeetSide::Listener => {
+                say((from, KnockStep::Agree, nonce), visit, fx);
+                self.agree(from, fx);
+            }
+            KnockStep::Agree if visit.side == MeetSide::Caller => {
+                if self.choice.is_some_and(|(chosen, _)| (chosen.at, chosen.nonce) == (from, nonce))
+                {
+                    self.agree(from, fx);
+                }
+            }
+            KnockStep::Choose | KnockStep::Agree => {}
+        }
+    }
+
+    /// Both sides use this pair from now on.
+    fn agree(&mut self, peer: SocketAddr, fx: &mut VisitEffects) {
+        if self.agreed == Some(peer) {
+            return;
+        }
+        let first = self.agreed.replace(peer).is_none();
+        self.again = None;
+        fx.event(Event::Chosen { peer });
+        if self.relays {
+            fx.output(VisitOutput::Moved { peer: self.place, to: peer });
+        } else if first {
+            let (ours, theirs) = (self.ours, self.theirs);
+            fx.output(VisitOutput::Met { peer, relayed: false, ours, theirs });
+        }
+    }
+
+    /// Does what is due; why there is no path, when all was tried.
+    pub(super) fn run(
+        &mut self,
+        now: Instant,
+        (visit, config): (&Visit, &Config),
+        fx: &mut VisitEffects,
+    ) -> Option<(SocketAddr, MeetFailure)> {
+        if let Some((chosen, at)) = self.choice
+            && at <= now
+            && self.agreed.is_none()
+        {
+            if now >= self.until + config.knock_slowest {
+                // What answered does not answer any more: as if it never had.
+                self.choice = None;
+                self.again = Some(self.until);
+            } else {
+                self.choice = Some((chosen, now + CHOOSE_AGAIN));
+                say((chosen.at, KnockStep::Choose, chosen.nonce), visit, fx);
+            }
+        }
+        let again = self.again.filter(|at| *at <= now)?;
+        if now >= self.until {
+            self.again = None;
+            let (ours, theirs) = (self.ours, self.theirs);
+            let failure = MeetFailure::Unreachable { ours, theirs };
+            if self.relays {
+                fx.event(Event::NoPath { peer: self.place, failure });
+                fx.output(VisitOutput::Failed { why: failure, relayed: true });
+                return None;
+            }
+            return Some((self.place, failure));
+        }
+        for KnockCandidate { at, nonce } in &self.candidates {
+            say((*at, KnockStep::Ask, *nonce), visit, fx);
+        }
+        self.again =
+            Some((now.max(again) + self.pause).min(self.until.max(now + Duration::from_micros(1))));
+        self.pause = self.pause.ratio(3, 2).min(config.knock_slowest);
+        None
+    }
+}

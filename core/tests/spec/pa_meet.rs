@@ -1,0 +1,247 @@
+//! PA-10: a meeting place is asked by strangers, and gives them little.
+
+use std::net::SocketAddr;
+
+use servent_core::engine::{Engine as _, Fx};
+use servent_core::meet::{
+    Config, Event, MeetKey, MeetPlace, MeetRefusal, MeetSide, MeetingId, NatMapping, PlaceInput,
+    PlaceOutput,
+};
+use servent_core::rng::Rng;
+use servent_core::time::{Duration, Instant};
+use servent_core::wire::meet::{Introduction, MeetCard, MeetPacket, Registration};
+
+const KEY: MeetKey = MeetKey(1, 2);
+const CALLER: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 1)), 4_000);
+const LISTENER: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(203, 0, 113, 9)), 5_000);
+
+/// A place, the present, and how many bytes went to and came from each address.
+struct Place {
+    place: MeetPlace,
+    now: Instant,
+    sent: u64,
+    received: u64,
+}
+
+impl Place {
+    fn new(config: Config) -> Self {
+        let place = MeetPlace::new(Config { place: true, ..config }, Rng::new(1));
+        Self { place, now: Instant::from_secs(1_000), sent: 0, received: 0 }
+    }
+
+    fn tell(&mut self, from: SocketAddr, packet: MeetPacket) -> Vec<(SocketAddr, MeetPacket)> {
+        let bytes = packet.encode().len() as u32;
+        self.received += u64::from(bytes);
+        let mut fx = Fx::new();
+        self.place.handle(self.now, PlaceInput::Packet { from, packet, bytes }, &mut fx);
+        self.packets(&fx)
+    }
+
+    fn packets(&mut self, fx: &Fx<PlaceOutput, Event>) -> Vec<(SocketAddr, MeetPacket)> {
+        let packets: Vec<_> = fx
+            .outputs()
+            .filter_map(|output| match output {
+                PlaceOutput::Packet { to, packet } => Some((*to, packet.clone())),
+                PlaceOutput::Forward { .. } => None,
+            })
+            .collect();
+        self.sent += packets.iter().map(|(_, packet)| packet.encode().len() as u64).sum::<u64>();
+        packets
+    }
+
+    fn cookie(&mut self, from: SocketAddr) -> u64 {
+        match &self.tell(from, MeetPacket::Question { nonce: 3 })[..] {
+            [(to, MeetPacket::Cookie { nonce: 3, cookie, seen })]
+                if (*to, *seen) == (from, from) =>
+            {
+                *cookie
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Takes a seat; the answers.
+    fn sit(
+        &mut self,
+        from: SocketAddr,
+        side: MeetSide,
+        meeting: u8,
+        nonce: u64,
+    ) -> Vec<(SocketAddr, MeetPacket)> {
+        let cookie = self.cookie(from);
+        self.tell(from, registration(side, meeting, nonce, cookie))
+    }
+
+    /// Runs its timers for so long; what it sends.
+    fn run(&mut self, length: Duration) -> Vec<(SocketAddr, MeetPacket)> {
+        let until = self.now + length;
+        let mut packets = Vec::new();
+        while let Some((at, _)) = self.place.poll_timeout().filter(|(at, _)| *at <= until) {
+            let mut fx = Fx::new();
+            self.place.handle_timeout(at, &mut fx);
+            packets.extend(self.packets(&fx));
+        }
+        self.now = until;
+        packets
+    }
+}
+
+fn registration(side: MeetSide, meeting: u8, nonce: u64, cookie: u64) -> MeetPacket {
+    let meeting = MeetingId([meeting; 16]);
+    let card =
+        MeetCard { mapping: NatMapping::Same, candidates: vec![([10, 0, 0, 1], 9_000).into()] };
+    let card = card.seal(KEY, meeting, side);
+    MeetPacket::Register(Registration { nonce, cookie, meeting, side, rtt: 20_000, card })
+}
+
+fn introductions(packets: &[(SocketAddr, MeetPacket)]) -> Vec<(SocketAddr, Introduction)> {
+    let introduction = |(to, packet): &(SocketAddr, MeetPacket)| match packet {
+        MeetPacket::Introduce(it) => Some((*to, it.clone())),
+        _ => None,
+    };
+    packets.iter().filter_map(introduction).collect()
+}
+
+#[test]
+fn pa_10_two_sides_are_introduced_and_forgotten() {
+    let mut place = Place::new(Config::default());
+    assert!(matches!(
+        &place.sit(LISTENER, MeetSide::Listener, 1, 11)[..],
+        [(LISTENER, MeetPacket::Waiting { nonce: 11 })]
+    ));
+    let told = introductions(&place.sit(CALLER, MeetSide::Caller, 1, 21));
+    let [(CALLER, theirs), (LISTENER, ours)] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((theirs.nonce, theirs.other, theirs.seen), (21, 11, LISTENER));
+    assert_eq!((ours.nonce, ours.other, ours.seen), (11, 21, CALLER));
+    let meeting = MeetingId([1; 16]);
+    assert!(MeetCard::open(&theirs.card, KEY, meeting, MeetSide::Listener).is_some());
+    // Until each confirms it is told again, a few times.
+    assert!(place.tell(CALLER, MeetPacket::Heard { nonce: 21 }).is_empty());
+    let again = introductions(&place.run(Duration::from_secs(5)));
+    assert!((1..=4).contains(&again.len()), "{again:?}");
+    assert!(again.iter().all(|(to, _)| *to == LISTENER));
+    place.run(Duration::from_secs(60));
+    assert_eq!(place.place.counters().meetings, 0, "both were silent");
+}
+
+#[test]
+fn pa_10_both_begin_to_knock_at_one_instant() {
+    let mut place = Place::new(Config::default());
+    place.sit(LISTENER, MeetSide::Listener, 1, 11);
+    let cookie = place.cookie(CALLER);
+    let MeetPacket::Register(it) = registration(MeetSide::Caller, 1, 21, cookie) else { panic!() };
+    // A caller five times as far away.
+    let told = place.tell(CALLER, MeetPacket::Register(Registration { rtt: 100_000, ..it }));
+    let waits: Vec<_> = introductions(&told).iter().map(|(to, it)| (*to, it.wait)).collect();
+    assert_eq!(waits, [(CALLER, 0), (LISTENER, 40_000)]);
+}
+
+#[test]
+fn pa_10_nothing_is_remembered_for_an_address_that_proves_nothing() {
+    let mut place = Place::new(Config::default());
+    for n in 0..10_000_u32 {
+        let from = SocketAddr::from((std::net::Ipv4Addr::from_bits(0x5000_0000 + n), 4_000));
+        let answers = place.tell(from, registration(MeetSide::Caller, 1, u64::from(n), 77));
+        assert!(matches!(answers[..], [(to, MeetPacket::Cookie { .. })] if to == from));
+        place.cookie(from);
+    }
+    assert_eq!(place.place.counters().meetings, 0);
+    assert!(place.sent < place.received, "amplification {} of {}", place.sent, place.received);
+    // The cookie of one address is none of another's.
+    let cookie = place.cookie(CALLER);
+    let answers = place.tell(LISTENER, registration(MeetSide::Caller, 1, 1, cookie));
+    assert!(matches!(answers[..], [(LISTENER, MeetPacket::Cookie { .. })]));
+    // Nor is an old one good.
+    place.run(Duration::from_secs(120));
+    let answers = place.tell(CALLER, registration(MeetSide::Caller, 1, 1, cookie));
+    assert!(matches!(answers[..], [(CALLER, MeetPacket::Cookie { .. })]));
+}
+
+#[test]
+fn pa_10_a_proven_address_is_sent_three_times_its_bytes_at_most() {
+    let mut place = Place::new(Config { introductions: 1_000, ..Config::default() });
+    place.sit(LISTENER, MeetSide::Listener, 1, 11);
+    place.sit(CALLER, MeetSide::Caller, 1, 21);
+    place.run(Duration::from_secs(59));
+    assert!(place.sent <= 3 * place.received, "{} for {}", place.sent, place.received);
+}
+
+#[test]
+fn pa_10_a_seat_is_neither_seen_nor_taken_by_a_third_party() {
+    let mut place = Place::new(Config::default());
+    let thief = SocketAddr::from(([192, 0, 2, 66], 4_000));
+    place.sit(LISTENER, MeetSide::Listener, 1, 11);
+    let answers = place.sit(thief, MeetSide::Listener, 1, 99);
+    assert!(matches!(
+        answers[..],
+        [(_, MeetPacket::Refused { nonce: 99, why: MeetRefusal::Taken })]
+    ));
+    for nonce in 0..100 {
+        let meeting = MeetingId([1; 16]);
+        let leave = MeetPacket::Leave { nonce, meeting, side: MeetSide::Listener };
+        assert!(place.tell(thief, leave).is_empty());
+    }
+    assert_eq!(introductions(&place.sit(CALLER, MeetSide::Caller, 1, 21)).len(), 2);
+    // The visitor itself may start again from another port, and leave.
+    let again = SocketAddr::new(LISTENER.ip(), 5_001);
+    assert_eq!(introductions(&place.sit(again, MeetSide::Listener, 1, 12)).len(), 2);
+    let meeting = MeetingId([1; 16]);
+    place.tell(again, MeetPacket::Leave { nonce: 12, meeting, side: MeetSide::Listener });
+    place.tell(CALLER, MeetPacket::Leave { nonce: 21, meeting, side: MeetSide::Caller });
+    assert_eq!(place.place.counters().meetings, 0);
+}
+
+#[test]
+fn pa_10_one_address_tries_few_names_and_a_flood_of_addresses_keeps_nobody_out() {
+    let mut place = Place::new(Config { meetings: 300, ..Config::default() });
+    let mut seats = 0;
+    for n in 0..200 {
+        let answers = place.sit(CALLER, MeetSide::Caller, n, 1);
+        seats += usize::from(matches!(answers[..], [(_, MeetPacket::Waiting { .. })]));
+    }
+    assert_eq!(seats, Config::default().seats_per_ip as usize);
+    for n in 0..100_000_u32 {
+        let from = SocketAddr::from((std::net::Ipv4Addr::from_bits(0x5000_0000 + n), 4_000));
+        place.tell(from, MeetPacket::Question { nonce: 1 });
+    }
+    place.sit(LISTENER, MeetSide::Listener, 250, 11);
+    let other = SocketAddr::from(([198, 51, 100, 77], 4_000));
+    assert_eq!(introductions(&place.sit(other, MeetSide::Caller, 250, 21)).len(), 2);
+}
+
+#[test]
+fn pa_13_a_relay_passes_on_what_one_side_sends_to_the_other_alone_and_no_faster() {
+    let mut place = Place::new(Config { relay_rate: 1_000_000, ..Config::default() });
+    place.sit(LISTENER, MeetSide::Listener, 1, 11);
+    let told = introductions(&place.sit(CALLER, MeetSide::Caller, 1, 21));
+    assert!(told.iter().all(|(_, it)| it.relays));
+    let pass = |place: &mut Place, from, bytes| {
+        let mut fx = Fx::new();
+        let input = PlaceInput::Foreign { from, segment: 1_200, bytes };
+        place.place.handle(place.now, input, &mut fx);
+        fx.outputs().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(
+        pass(&mut place, CALLER, 2_500),
+        [PlaceOutput::Forward { to: LISTENER, bytes: 2_500 }]
+    );
+    assert_eq!(pass(&mut place, LISTENER, 100), [PlaceOutput::Forward { to: CALLER, bytes: 100 }]);
+    let stranger = SocketAddr::from(([192, 0, 2, 66], 4_000));
+    assert_eq!(pass(&mut place, stranger, 100), []);
+    let mut passed = 0;
+    for _ in 0..10_000 {
+        place.run(Duration::from_millis(1));
+        for output in pass(&mut place, CALLER, 12_000) {
+            if let PlaceOutput::Forward { bytes, .. } = output {
+                assert!(bytes % 1_200 == 0, "whole datagrams");
+                passed += u64::from(bytes);
+            }
+        }
+    }
+    assert!((9_500_000..10_500_000).contains(&passed), "{passed} bytes in ten seconds");
+    place.run(Duration::from_secs(700));
+    assert_eq!(place.place.counters().relayed, 0, "it was silent");
+    assert_eq!(pass(&mut place, CALLER, 100), []);
+}

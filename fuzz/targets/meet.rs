@@ -1,0 +1,57 @@
+//! Datagrams of strangers to a meeting place and to a visitor of it.
+#![no_main]
+
+use servent_core::engine::{Engine as _, Fx};
+use servent_core::meet::{
+    Config, MeetKey, MeetPlace, MeetSide, MeetingId, PlaceInput, PlaceOutput, Visit, VisitInput,
+    Visitor,
+};
+use servent_core::rng::Rng;
+use servent_core::time::{Duration, Instant};
+use servent_core::wire::meet::{MeetCard, MeetPacket};
+
+const KEY: MeetKey = MeetKey(1, 2);
+
+/// A length, that many bytes of a datagram, and the time to the next.
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let config = Config { place: true, relay_rate: 1_000, meetings: 3, ..Config::default() };
+    let mut place = MeetPlace::new(config, Rng::new(1));
+    let mut visitor = Visitor::new(config, Rng::new(2));
+    let (mut now, mut place_fx, mut visit_fx) = (Instant::from_secs(1), Fx::new(), Fx::new());
+    let from = |n: u8| ([10, 0, 0, n % 4], 7_000).into();
+    let visit = Visit {
+        places: vec![from(0)],
+        probes: vec![from(1)],
+        meeting: MeetingId([0; 16]),
+        key: KEY,
+        side: MeetSide::Caller,
+        local: vec![from(3)],
+    };
+    visitor.handle(now, VisitInput::Begin(visit), &mut visit_fx);
+    let (mut rest, mut received, mut sent) = (data, 0, 0);
+    while let [peer, length, wait, more @ ..] = rest {
+        let (datagram, more) = more.split_at(more.len().min(usize::from(*length) * 2));
+        rest = more;
+        now = now + Duration::from_millis(u64::from(*wait) * 20);
+        place.handle_timeout(now, &mut place_fx);
+        visitor.handle_timeout(now, &mut visit_fx);
+        let _ = MeetCard::open(datagram, KEY, MeetingId([0; 16]), MeetSide::Listener);
+        let Ok(packet) = MeetPacket::parse(datagram) else { continue };
+        assert_eq!(MeetPacket::parse(&packet.encode()), Ok(packet.clone()), "it reads back");
+        let (from, bytes) = (from(*peer), datagram.len() as u32);
+        received += u64::from(bytes);
+        let input = PlaceInput::Packet { from, packet: packet.clone(), bytes };
+        place.handle(now, input, &mut place_fx);
+        visitor.handle(now, VisitInput::Packet { from, packet }, &mut visit_fx);
+        for output in place_fx.outputs() {
+            if let PlaceOutput::Packet { packet, .. } = output {
+                sent += packet.encode().len() as u64;
+            }
+        }
+        assert!(sent <= 3 * received, "{sent} bytes for {received}");
+        assert!(visit_fx.len() < 1_000, "a visitor says little");
+        place_fx.drain().for_each(drop);
+        visit_fx.drain().for_each(drop);
+    }
+    assert!(place.counters().meetings <= 3);
+});
