@@ -78,6 +78,8 @@ pub mod explore;
 #[doc(hidden)]
 pub mod lesson;
 mod links;
+#[doc(hidden)]
+pub mod meet;
 pub mod queue;
 pub mod routing;
 mod seed;
