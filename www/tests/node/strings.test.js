@@ -66,7 +66,7 @@ for (const [name, strings] of /** @type {[string, any][]} */ ([['Queue', {}], ['
 /** Kinds of events as the core declares them, by area, with the sentences of the view they are told in. */
 const DECLARED = /** @type {[string, string, string, any][]} */ ([
   ['queue', 'core/src/queue/event.rs', 'Event', {}], ['conn', 'core/src/node/event.rs', 'ConnEvent', {}], ['fetch', 'core/src/fetch/event.rs', 'Event', {}], ['world', 'core/src/node/event.rs', 'WorldEvent', {}],
-  ['unicast', 'core/src/unicast/event.rs', 'Event', unicast], ['datagram', 'sim/src/unicast/event.rs', 'DatagramEvent', unicast], ['app', 'sim/src/unicast/event.rs', 'MessagingEvent', unicast],
+  ['unicast', 'core/src/unicast/event.rs', 'Event', unicast], ['meet', 'core/src/meet/event.rs', 'Event', unicast], ['datagram', 'sim/src/unicast/event.rs', 'DatagramEvent', unicast], ['app', 'sim/src/unicast/event.rs', 'MessagingEvent', unicast],
   ['world', 'sim/src/unicast/event.rs', 'UnicastIncident', unicast],
   ['message', 'sim/src/routing/event.rs', 'MessageEvent', routing], ['app', 'sim/src/routing/event.rs', 'SearchEvent', routing], ['world', 'sim/src/routing/event.rs', 'RoutingIncident', routing], ['routing', 'core/src/routing/event.rs', 'Event', routing],
   ['swarm', 'core/src/swarm/event.rs', 'Event', swarm], ['client', 'core/src/swarm/client/io.rs', 'Event', swarm], ['world', 'sim/src/swarm/event.rs', 'SwarmIncident', swarm],
