@@ -3,8 +3,8 @@
 
 use servent_core::engine::{Engine as _, Fx};
 use servent_core::meet::{
-    Config, MeetKey, MeetPlace, MeetSide, MeetingId, PlaceInput, PlaceOutput, Visit, VisitInput,
-    Visitor,
+    Config, Event, MeetKey, MeetPlace, MeetSide, MeetVisitor, MeetingId, PlaceInput, PlaceOutput,
+    Visit, VisitInput,
 };
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
@@ -16,7 +16,7 @@ const KEY: MeetKey = MeetKey(1, 2);
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let config = Config { place: true, relay_rate: 1_000, meetings: 3, ..Config::default() };
     let mut place = MeetPlace::new(config, Rng::new(1));
-    let mut visitor = Visitor::new(config, Rng::new(2));
+    let mut visitor = MeetVisitor::new(config, Rng::new(2));
     let (mut now, mut place_fx, mut visit_fx) = (Instant::from_secs(1), Fx::new(), Fx::new());
     let from = |n: u8| ([10, 0, 0, n % 4], 7_000).into();
     let visit = Visit {
@@ -35,6 +35,8 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         now = now + Duration::from_millis(u64::from(*wait) * 20);
         place.handle_timeout(now, &mut place_fx);
         visitor.handle_timeout(now, &mut visit_fx);
+        sent += bytes_of(&mut place_fx);
+        visit_fx.drain().for_each(drop);
         let _ = MeetCard::open(datagram, KEY, MeetingId([0; 16]), MeetSide::Listener);
         let Ok(packet) = MeetPacket::parse(datagram) else { continue };
         assert_eq!(MeetPacket::parse(&packet.encode()), Ok(packet.clone()), "it reads back");
@@ -43,15 +45,20 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         let input = PlaceInput::Packet { from, packet: packet.clone(), bytes };
         place.handle(now, input, &mut place_fx);
         visitor.handle(now, VisitInput::Packet { from, packet }, &mut visit_fx);
-        for output in place_fx.outputs() {
-            if let PlaceOutput::Packet { packet, .. } = output {
-                sent += packet.encode().len() as u64;
-            }
-        }
+        sent += bytes_of(&mut place_fx);
         assert!(sent <= 3 * received, "{sent} bytes for {received}");
         assert!(visit_fx.len() < 1_000, "a visitor says little");
-        place_fx.drain().for_each(drop);
-        visit_fx.drain().for_each(drop);
     }
     assert!(place.counters().meetings <= 3);
 });
+
+/// The bytes that a place sends.
+fn bytes_of(fx: &mut Fx<PlaceOutput, Event>) -> u64 {
+    let sent = fx.outputs().map(|output| match output {
+        PlaceOutput::Packet { packet, .. } => packet.encode().len() as u64,
+        PlaceOutput::Forward { .. } => 0,
+    });
+    let sent = sent.sum();
+    fx.drain().for_each(drop);
+    sent
+}

@@ -70,6 +70,13 @@ pub(crate) fn network() -> String {
     })
 }
 
+/// Makes sure of `nft`, which makes routers of the machines of a test.
+pub(crate) fn routers() -> String {
+    wanted("nft", "nftables", || {
+        ["/usr/sbin/nft", "/sbin/nft"].iter().any(|at| Path::new(at).exists())
+    })
+}
+
 /// Makes sure of WebKit's driver and of a screen for it, the third engine of the
 /// page's tests.
 pub(crate) fn webkit() -> [String; 2] {

@@ -16,6 +16,8 @@ pub struct Config {
     pub relay_rate: u64,
     /// How long a place remembers a visitor that says nothing more.
     pub forget_after: Duration,
+    /// The same once it has received its introduction.
+    pub settled_for: Duration,
     /// Meetings that a place remembers.
     pub meetings: u32,
     /// Those that the visitors of one address may take part in. An IPv6 /64
@@ -54,6 +56,7 @@ impl Default for Config {
             place: false,
             relay_rate: 0,
             forget_after: Duration::from_secs(60),
+            settled_for: Duration::from_secs(6),
             meetings: 4_096,
             meetings_per_ip: 64,
             seats_per_ip: 60,

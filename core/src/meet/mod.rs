@@ -27,7 +27,7 @@
 //! | a registration of 272 bytes with the cookie of its address | three times that at most, and a seat for a minute; few of them for one address |
 //! | a forged introduction | nothing: it must carry the number that the visitor has drawn |
 //!
-//! [`MeetPlace`] is the engine of a place, [`Visitor`] that of a visitor. Their
+//! [`MeetPlace`] is the engine of a place, [`MeetVisitor`] that of a visitor. Their
 //! datagrams are in [`crate::wire::meet`].
 
 mod clause;
@@ -39,7 +39,7 @@ mod visit;
 pub use self::config::Config;
 pub use self::event::{Event, MeetFailure};
 pub use self::place::{MeetPlace, PlaceCounters, PlaceInput, PlaceOutput};
-pub use self::visit::{Visit, VisitInput, VisitOutput, Visitor};
+pub use self::visit::{MeetVisitor, Visit, VisitInput, VisitOutput};
 pub use crate::wire::meet::{
     KnockStep, MeetCard, MeetKey, MeetPacketError, MeetRefusal, MeetSide, MeetingId, NatMapping,
 };

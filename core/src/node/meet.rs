@@ -1,5 +1,5 @@
 //! Meetings: the service that joins [`wire::meet`](crate::wire::meet) with a
-//! [`MeetPlace`] and a [`Visitor`]. Its datagrams travel on the port of the
+//! [`MeetPlace`] and a [`MeetVisitor`]. Its datagrams travel on the port of the
 //! reliable unicast (PA-10).
 
 use alloc::vec::Vec;
@@ -14,8 +14,8 @@ use super::{
 use crate::engine::{Effect, Engine as _, Fx, earlier};
 use crate::id::ConnId;
 use crate::meet::{
-    self, Config, MeetPlace, PlaceCounters, PlaceInput, PlaceOutput, VisitInput, VisitOutput,
-    Visitor,
+    self, Config, MeetPlace, MeetVisitor, PlaceCounters, PlaceInput, PlaceOutput, VisitInput,
+    VisitOutput,
 };
 use crate::rng::Rng;
 use crate::time::Instant;
@@ -30,7 +30,7 @@ pub(super) type ForeignDatagrams = (u32, UnicastPayload);
 #[derive(Debug, Clone)]
 pub(super) struct Meetings {
     place: Option<MeetPlace>,
-    visitor: Visitor,
+    visitor: MeetVisitor,
     /// Empty between calls; kept to reuse their memory.
     place_fx: Fx<PlaceOutput, meet::Event>,
     visit_fx: Fx<VisitOutput, meet::Event>,
@@ -41,7 +41,7 @@ impl Meetings {
         let place = || MeetPlace::new(*config, root.fork("meeting place", 0));
         Self {
             place: config.place.then(place),
-            visitor: Visitor::new(*config, root.fork("visitor", 0)),
+            visitor: MeetVisitor::new(*config, root.fork("visitor", 0)),
             place_fx: Fx::new(),
             visit_fx: Fx::new(),
         }

@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 use contract::{Step, keeps_the_contract};
 use proptest::prelude::*;
 use servent_core::meet::{
-    Config, MeetKey, MeetPlace, MeetRefusal, MeetSide, MeetingId, PlaceInput, Visit, VisitInput,
-    Visitor,
+    Config, MeetKey, MeetPlace, MeetRefusal, MeetSide, MeetVisitor, MeetingId, PlaceInput, Visit,
+    VisitInput,
 };
 use servent_core::rng::Rng;
 use servent_core::time::Duration;
@@ -129,6 +129,6 @@ proptest! {
             Step { after, input }
         });
         let steps: Vec<_> = std::iter::once(begin).chain(rest).collect();
-        keeps_the_contract(|| Visitor::new(Config::default(), Rng::new(1)), &steps, MOST);
+        keeps_the_contract(|| MeetVisitor::new(Config::default(), Rng::new(1)), &steps, MOST);
     }
 }

@@ -79,6 +79,12 @@ pub(crate) fn random() -> Result<TransferCode, Failure> {
         .map_err(|e| Failure::new(Exit::Failed, format!("cannot make a code: {}", error_text(&e))))
 }
 
+/// A new code whose first words name a meeting.
+pub(crate) fn random_to_meet() -> Result<TransferCode, Failure> {
+    TransferCode::random_to_meet()
+        .map_err(|e| Failure::new(Exit::Failed, format!("cannot make a code: {}", error_text(&e))))
+}
+
 fn code(text: &str, from: &str) -> Result<TransferCode, Failure> {
     TransferCode::typed(text).map_err(|why| {
         let from = Path::new(from).display();

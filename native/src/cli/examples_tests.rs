@@ -56,6 +56,7 @@ fn every_command_of_the_readme_and_the_docs_is_understood() {
     let mut seen = 0;
     for (file, program) in [
         ("README.md", "dist/servent"),
+        ("docs/anywhere.md", "servent"),
         ("docs/lessons.md", "servent"),
         ("docs/send-receive.md", "servent"),
         ("docs/site.md", "servent"),

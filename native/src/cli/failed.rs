@@ -28,7 +28,7 @@ pub(super) enum FactOutput {
 }
 
 /// Commands that report what happens as it happens.
-const EVENTS: [&str; 7] = ["share", "room", "get", "search", "swarm", "send", "receive"];
+const EVENTS: [&str; 8] = ["share", "room", "get", "search", "swarm", "send", "receive", "meet"];
 
 impl FactOutput {
     /// What the command line says.

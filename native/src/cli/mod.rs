@@ -9,6 +9,7 @@ mod config_cmd;
 mod control;
 mod demo;
 mod dial;
+mod doctor;
 mod downloads;
 #[cfg(test)]
 mod examples_tests;
@@ -20,11 +21,13 @@ mod lesson;
 mod live;
 mod man;
 mod many;
+mod meet;
 mod offered;
 mod private;
 mod questions;
 mod reach;
 mod receive;
+mod receive_door;
 mod received;
 mod replay;
 mod rescan;
@@ -44,6 +47,7 @@ mod swarm;
 mod tally;
 mod trace;
 mod unicast;
+mod via;
 mod wide;
 
 use std::ffi::{OsStr, OsString};
@@ -111,6 +115,8 @@ enum Command {
     Swarm(swarm::SwarmArgs),
     Send(send::SendArgs),
     Receive(receive::ReceiveArgs),
+    Meet(meet::MeetArgs),
+    Doctor(doctor::DoctorArgs),
     Status(status::StatusArgs),
     Add(shares::AddShareArgs),
     Remove(shares::RemoveShareArgs),
@@ -276,6 +282,8 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Search(arguments) => search::run(&common, &arguments),
         Command::Send(arguments) => send::run(&common, &arguments),
         Command::Receive(arguments) => receive::run(&common, &arguments),
+        Command::Meet(arguments) => meet::run(&common, &arguments),
+        Command::Doctor(arguments) => doctor::run(&common, &arguments),
         Command::Status(arguments) => status::run(&common, &arguments),
         Command::Add(arguments) => shares::add(&common, &arguments),
         Command::Remove(arguments) => shares::remove(&common, &arguments),

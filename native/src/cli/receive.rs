@@ -20,16 +20,18 @@ use tokio::task::JoinSet;
 use super::Common;
 use super::amount::size;
 use super::ask::Person;
-use super::code::{self, CodeArgs};
+use super::code::CodeArgs;
 use super::live::{LiveFlags, OpenLab};
 use super::many::{Taking, take};
 use super::offered::{NoRoom, offered, room};
 use super::questions::Questions;
 use super::reach;
+use super::receive_door::{ReceiveDoor, door, door_of_meeting};
 use super::seats::{Greetings, SenderSeat};
 use super::start::{address, runtime};
 use super::tally::{TransferTally, TransferWords};
 use super::unicast::{PORT, Travel, bind, title};
+use super::via::{self, ViaArgs, ViaPlace};
 use crate::config::Config;
 use crate::exit::{Exit, Failure, error_text};
 use crate::progress::{Reporter, Voice, bytes, count};
@@ -51,7 +53,7 @@ const GOODBYE: Duration = Duration::from_millis(400);
 /// arrived whole and checked; nothing is overwritten. What is there already,
 /// whole or in part, is not sent again.
 ///
-/// Prints a three-word code. Give it to the sender. Without the code
+/// Prints a three-word code, or with --via one of five. Give it to the sender. Without the code
 /// no peer can send, or read and change what is sent; a few wrong ones are
 /// refused, then all for a minute.
 #[derive(Debug, Args)]
@@ -64,6 +66,8 @@ const GOODBYE: Duration = Duration::from_millis(400);
   servent receive -o song.ogg               one file
   servent receive --from 10.0.0.7 -o inbox/
                                             what `servent send --to 3` gives to three
+  servent receive --via place.example.org -o inbox/
+                                            from a sender who cannot reach this machine
   servent receive --listen 127.0.0.1:7000 | tar x
                                             one stream into a pipe
   servent receive -o inbox/ --loss 5%       lose 5 % on purpose and see it repaired
@@ -74,7 +78,7 @@ pub(crate) struct ReceiveArgs {
     listen: Option<SocketAddr>,
     /// Take what `servent send --to N` gives there, together with the other
     /// receivers; the code is the one that it shows.
-    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["listen", "once", "lab"])]
+    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["listen", "once", "lab", "via", "meet"])]
     from: Option<String>,
     /// Write this file, or files into this folder.
     #[arg(short, long, value_name = "FILE|DIR")]
@@ -96,6 +100,8 @@ pub(crate) struct ReceiveArgs {
     #[arg(long, value_name = "BYTES", value_parser = size, default_value_t = Quota::LIMIT,
           hide_default_value = true)]
     inbox_limit: u64,
+    #[command(flatten)]
+    via: ViaArgs,
     #[command(flatten)]
     travel: Travel,
     #[command(flatten)]
@@ -122,7 +128,12 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
         None if !arguments.yes && code.is_none() && typed.is_none() => return Err(no_terminal()),
         _ => None,
     };
-    let (door, made) = door(code, arguments.given.open)?;
+    let via = arguments.via.name(common)?;
+    let door = match via {
+        Some(_) => door_of_meeting(code)?,
+        None => door(code, arguments.given.open)?,
+    };
+    let ReceiveDoor { door, made, meeting } = door;
     let quota = arguments.quota(&place);
     let (door, writers, begun) = (Arc::new(door), Arc::default(), Arc::default());
     let questions = Questions::default();
@@ -133,7 +144,13 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
     let done = runtime.block_on(async {
         let lab = arguments.live.open(&config).await?;
         let options = EndpointOptions { tape: lab.is_some(), ..options };
-        receiver.run(arguments.listen, made, (options, lab)).await
+        let (options, via) = match via.zip(meeting) {
+            Some((name, secret)) => {
+                (via::meeting(options), Some(ViaPlace::find(&name, secret).await?))
+            }
+            None => (options, None),
+        };
+        receiver.run(arguments.listen, (made, via), (options, lab)).await
     });
     runtime.shutdown_background(); // A write to a full pipe may never return.
     done
@@ -184,23 +201,6 @@ fn join(
     });
     runtime.shutdown_background(); // A write to a full pipe may never return.
     done
-}
-
-/// Which senders are admitted, and the code to show if it was generated.
-fn door(
-    given: Option<TransferCode>,
-    open: bool,
-) -> Result<(SecretDoor, Option<TransferCode>), Failure> {
-    if open {
-        return Ok((SecretDoor::open(), None));
-    }
-    match given {
-        Some(code) => Ok((SecretDoor::locked(code), None)),
-        None => {
-            let code = code::random()?;
-            Ok((SecretDoor::locked(code.clone()), Some(code)))
-        }
-    }
 }
 
 /// There is no terminal to ask on before anything is written.
@@ -254,23 +254,19 @@ impl Receiver {
     async fn run(
         self,
         listen: Option<SocketAddr>,
-        made: Option<TransferCode>,
+        (made, via): (Option<TransferCode>, Option<ViaPlace>),
         (options, lab): (EndpointOptions, Option<OpenLab>),
     ) -> Result<(), Failure> {
         let mut signals = Signals::new()?;
         let endpoint = Arc::new(listening(listen, options).await?);
-        let at = endpoint.local_addr();
         let made = made.map(|code| code.to_string());
-        let listening = json!({ "event": "listening", "address": at, "code": made });
-        let place = reach::place(at, PORT);
-        let sentence =
-            format!("listening on UDP {at}\nothers send with: servent send {place} FILE");
-        self.reporter.tell(&listening, &sentence);
+        self.say_listening(endpoint.local_addr(), made.as_deref(), via.as_ref());
         let handle = endpoint.servent().clone();
         let _lab = lab.map(|lab| lab.serve(("receive", "unicast"), handle, &self.reporter));
         if let Some(code) = made {
             self.reporter.show(&format!("the code is {code}: give it to the sender"));
         }
+        let mut meeting = self.meet(&endpoint, via);
         let (mut greeted, mut running) = (JoinSet::new(), JoinSet::new());
         let (mut greetings, mut interrupted) = (Greetings::default(), false);
         let ended = loop {
@@ -302,6 +298,7 @@ impl Receiver {
                         self.reporter.tell(&fact, &failure.to_string());
                     }
                 }
+                Some(Ok(failure)) = meeting.join_next() => break Err(failure),
                 () = signals.first() => {
                     signals.end_at_next();
                     interrupted = true;
@@ -311,12 +308,40 @@ impl Receiver {
         };
         running.shutdown().await;
         greeted.shutdown().await;
+        if !meeting.is_empty() {
+            meeting.shutdown().await;
+            let _ = endpoint.end_visit().await; // It may have ended.
+        }
         let whole = match Arc::into_inner(endpoint) {
             Some(endpoint) if interrupted => endpoint.shutdown_within(GOODBYE).await,
             Some(endpoint) => endpoint.shutdown().await,
             None => Ok(()), // A task that did not end still holds it, and ends with us.
         };
         ended.and_then(|()| Ok(whole?))
+    }
+
+    /// Lets senders find us at a meeting place, if there is one; it ends when that
+    /// does not answer.
+    fn meet(&self, endpoint: &Arc<Endpoint>, via: Option<ViaPlace>) -> JoinSet<Failure> {
+        let mut meeting = JoinSet::new();
+        if let Some(via) = via {
+            let agreed = self.questions.agreed.clone();
+            let busy = move || agreed.count() > 0;
+            meeting.spawn(via.listen(Arc::clone(endpoint), self.reporter, busy));
+        }
+        meeting
+    }
+
+    /// Says where it listens, and how others send to it.
+    fn say_listening(&self, at: SocketAddr, made: Option<&str>, via: Option<&ViaPlace>) {
+        let listening = json!({ "event": "listening", "address": at, "code": made });
+        let others = match via {
+            Some(via) => format!("--via {}", via.name()),
+            None => reach::place(at, PORT),
+        };
+        let sentence =
+            format!("listening on UDP {at}\nothers send with: servent send {others} FILE");
+        self.reporter.tell(&listening, &sentence);
     }
 
     /// Starts a transfer, or tells its sender why not.

@@ -1,6 +1,6 @@
 //! `servent send`: sends files or a stream to `servent receive`, over UDP.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use servent::transfer::{
     Offer, OfferError, SendFailure, TransferCode, TransferProgress, TransferSender, total,
 };
-use servent::unicast::{Endpoint, EndpointOptions};
+use servent::unicast::{Endpoint, EndpointOptions, MeetNews};
 use servent::{Clock, Rate};
 use servent_core::text::Shown;
 
@@ -21,6 +21,7 @@ use super::many::{Giving, give};
 use super::start::{address, runtime};
 use super::tally::{TransferTally, TransferWords};
 use super::unicast::{Travel, enlarged, title};
+use super::via::{FoundPeer, ViaArgs, ViaPlace, bind_any, split, tell_moves};
 use crate::config::units;
 use crate::exit::{Exit, Failure};
 use crate::progress::{Reporter, Voice, bytes, length};
@@ -40,6 +41,8 @@ use crate::signal::Signals;
   tar c docs | servent send 10.0.0.7:7000   whatever comes from a pipe
   servent send --wait 10.0.0.7 song.ogg     once a receiver is there
   servent send --to 3 film.mkv photos/      to three that run: servent receive --from HOST
+  servent send --via place.example.org song.ogg
+                                            to a receiver behind a router
   SERVENT_CODE=ocean-pepper-violin servent send 10.0.0.7 song.ogg
                                             without a question
   servent send 127.0.0.1 big --open --loss 5%
@@ -49,15 +52,16 @@ use crate::signal::Signals;
   servent send 10.0.0.7 song.ogg --trace t.sqlog
                                             record it; `servent replay t.sqlog`")]
 pub(crate) struct SendArgs {
-    /// Where `servent receive` listens; left out with --to.
-    #[arg(value_name = "HOST[:PORT]", required_unless_present = "to")]
+    /// Where `servent receive` listens; left out with --to and --via.
+    #[arg(value_name = "HOST[:PORT]", required_unless_present_any = ["to", "via", "meet"])]
     host: Option<String>,
     /// What to send; `-` or nothing is standard input.
     #[arg(value_name = "FILE|DIR")]
     files: Vec<PathBuf>,
     /// Send to so many receivers, who run `servent receive --from` this machine
     /// and pass on to each other what they have. Here the code is shown.
-    #[arg(long, value_name = "N", value_parser = some::<u32>)]
+    #[arg(long, value_name = "N", value_parser = some::<u32>,
+          conflicts_with_all = ["via", "meet"])]
     to: Option<u32>,
     /// Send from this address and port; with --to, where the receivers come to, over
     /// UDP and TCP: usually [::]:6348.
@@ -78,6 +82,8 @@ pub(crate) struct SendArgs {
     #[command(flatten)]
     given: CodeArgs,
     #[command(flatten)]
+    via: ViaArgs,
+    #[command(flatten)]
     travel: Travel,
     /// Tell what happens as one JSON object a line.
     #[arg(long)]
@@ -90,13 +96,26 @@ pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> 
     if let Some(receivers) = arguments.to {
         return to_several(common, arguments, receivers, options, &reporter);
     }
-    let offer = offer(&arguments.files, &reporter)?;
+    let via = arguments.via.name(common)?;
+    // Without a name of the receiver, what stands in its place is a file.
+    let host = arguments.host.as_ref().filter(|_| via.is_some());
+    let files: Vec<PathBuf> =
+        host.map(PathBuf::from).into_iter().chain(arguments.files.iter().cloned()).collect();
+    let offer = offer(&files, &reporter)?;
     let runtime = runtime()?;
     let done = runtime.block_on(async {
         let question = "the code that the receiver shows:";
         let code = arguments.given.or_asked(arguments.code.as_deref(), question).await?;
+        let (via, code) = match (via, code) {
+            (Some(via), Some(code)) => {
+                let (secret, code) = split(&code)?;
+                (Some(ViaPlace::find(&via, secret).await?), Some(code))
+            }
+            (_, code) => (None, code),
+        };
         let sending = RunningSend {
             to: arguments.host.as_deref().unwrap_or_default(), // It is required.
+            via,
             from: arguments.listen,
             offer: &offer,
             code: code.as_ref(),
@@ -197,6 +216,8 @@ impl SendPatience {
 /// Something that is being sent to one receiver.
 struct RunningSend<'a> {
     to: &'a str,
+    /// Through which place it is found instead.
+    via: Option<ViaPlace>,
     /// Where it is sent from; `None`: any port.
     from: Option<SocketAddr>,
     offer: &'a Offer,
@@ -283,12 +304,10 @@ impl RunningSend<'_> {
 
     /// One attempt.
     async fn once(&self, title: &str, signals: &mut Signals) -> Result<(), SendTrouble> {
-        let peer = tokio::select! {
-            peer = resolve(self.to, &self.options) => peer?,
+        let (endpoint, peer, news) = tokio::select! {
+            reached = self.reach() => reached?,
             () = signals.first() => return Err(stopped(title).into()),
         };
-        let options = enlarged(self.options.clone(), peer);
-        let endpoint = bind_for(peer, self.from, options).await?;
         let connection =
             endpoint.connect(peer).map_err(|e| Failure::new(Exit::Network, e.to_string()))?;
         let sender = TransferSender::over(connection).limited(self.rate.clone());
@@ -299,6 +318,7 @@ impl RunningSend<'_> {
             outcome = sender.send(self.offer, self.code, |told: TransferProgress| tally.told("sent", told)) => {
                 outcome.map_err(|why| self.trouble(why, peer, tally.bytes(), &sender))
             }
+            () = self.follow(news) => Ok(()), // It never ends.
             () = signals.first() => {
                 sender.stop("stopped by the user").await;
                 Err(stopped(title).into())
@@ -308,8 +328,39 @@ impl RunningSend<'_> {
         outcome?;
         let words = TransferWords { event: "sent", verb: "sent to", verbose: self.verbose };
         tally.result(words, Some(&endpoint.counters()));
+        if self.via.is_some() {
+            endpoint.end_visit().await.map_err(Failure::from)?;
+        }
         endpoint.shutdown().await.map_err(Failure::from)?;
         tally.incomplete().map_or(Ok(()), |failure| Err(failure.into()))
+    }
+
+    /// Finds the receiver, and binds a socket for it.
+    async fn reach(&self) -> Result<(Endpoint, SocketAddr, Option<MeetNews>), SendTrouble> {
+        let Some(via) = &self.via else {
+            let peer = resolve(self.to, &self.options).await?;
+            let options = enlarged(self.options.clone(), peer);
+            return Ok((bind_for(peer, self.from, options).await?, peer, None));
+        };
+        let elsewhere = (Ipv4Addr::UNSPECIFIED, 0).into(); // Not on this machine.
+        let endpoint = bind_any(self.from, enlarged(self.options.clone(), elsewhere)).await?;
+        let found = via.call(&endpoint, self.patience.to_come, self.reporter).await;
+        match found {
+            Ok(FoundPeer { peer, news }) => Ok((endpoint, peer, Some(news))),
+            Err(failure) => {
+                let _ = endpoint.end_visit().await; // It may have ended.
+                let _ = endpoint.shutdown_within(AGAIN_AFTER).await;
+                Err(SendTrouble::Away(failure, false))
+            }
+        }
+    }
+
+    /// Tells when the path changes, for ever.
+    async fn follow(&self, news: Option<MeetNews>) {
+        if let Some(mut news) = news {
+            tell_moves(&mut news, self.reporter).await;
+        }
+        std::future::pending().await
     }
 
     fn announce(

@@ -92,6 +92,9 @@ pub(crate) struct Settings {
     pub(crate) password_file: Option<PathBuf>,
     /// Serve the page from this folder instead of the one in the program.
     pub(crate) www: Option<PathBuf>,
+    /// The meeting place of `send --meet`, `receive --meet` and `doctor`, such as
+    /// `place.example.org`.
+    pub(crate) via: Option<String>,
     /// Limits and intervals of `send` and `receive`.
     pub(crate) unicast: unicast::Config,
     /// Limits and intervals of the coordinator of a swarm.
@@ -273,6 +276,7 @@ impl Default for Settings {
             user: None,
             password_file: None,
             www: None,
+            via: None,
             unicast: servent::unicast::searching(unicast::Config::default()),
             swarm: swarm::Config::default(),
             node: node::Config {

@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde::Serialize;
 use servent_core::fetch;
 use servent_core::id::{ConnId, FetchId};
+use servent_core::meet::PlaceCounters;
 use servent_core::node::swarm::{SwarmFile, SwarmView};
 use servent_core::node::{LaneTotals, NodeAnswer, NodeCommand, NodeView, StoreError};
 use servent_core::queue::server::Windows;
@@ -48,6 +49,8 @@ pub(crate) enum HandleRequest {
     Want { want: Want, reply: oneshot::Sender<SwarmFile> },
     /// Report its part in swarms, with at most this many clients per file.
     Swarm { clients: u32, reply: oneshot::Sender<SwarmView> },
+    /// Report what it has done as a meeting place.
+    Meetings { reply: oneshot::Sender<Option<PlaceCounters>> },
     /// Copy the stored state to this file.
     Export { to: PathBuf, reply: oneshot::Sender<Result<(), StoreFailure>> },
     /// End at once, as if killed.
@@ -277,6 +280,14 @@ impl Handle {
     /// The servent has ended.
     pub async fn swarm(&self, clients: u32) -> Result<SwarmView, RunError> {
         self.ask(|reply| HandleRequest::Swarm { clients, reply }).await
+    }
+
+    /// What it has done as a meeting place; `None` when it is none.
+    ///
+    /// # Errors
+    /// The servent has ended.
+    pub async fn meetings(&self) -> Result<Option<PlaceCounters>, RunError> {
+        self.ask(|reply| HandleRequest::Meetings { reply }).await
     }
 
     /// What its coordinator has done and refused, by reason.

@@ -297,6 +297,9 @@ impl Loop {
             HandleRequest::View { from, count, reply } => {
                 let _ = reply.send(self.host.node.view(from, count)); // The asker may be gone.
             }
+            HandleRequest::Meetings { reply } => {
+                let _ = reply.send(self.host.node.meetings()); // The asker may be gone.
+            }
             HandleRequest::QueueByLanes { windows, reply } => {
                 let (lanes, cards) = self.host.node.lanes(&windows);
                 let mut view = self.host.node.view(1, 0);

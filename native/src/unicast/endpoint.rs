@@ -36,15 +36,24 @@ impl Endpoint {
     /// # Errors
     /// The address cannot be bound.
     pub async fn bind(at: SocketAddr, options: EndpointOptions) -> Result<Self, BindError> {
-        let EndpointOptions { only, config, loss, seed, backlog, trace, tape, close_deadline } =
-            options;
+        let EndpointOptions {
+            only,
+            config,
+            loss,
+            seed,
+            backlog,
+            trace,
+            tape,
+            meet,
+            close_deadline,
+        } = options;
         let datagrams = Datagrams { listen: at, only, config, loss, seed, backlog, close_deadline };
         let options = driver::ServentOptions {
             name: String::from("unicast"),
             datagrams: Some(datagrams),
             trace: trace.map(|file| TraceFile { waits: true, ..file }),
             tape,
-            node: node::Config { http: false, download: false, ..node::Config::default() },
+            node: node::Config { http: false, download: false, meet, ..node::Config::default() },
             ..driver::ServentOptions::without_folders()
         };
         let servent =

@@ -27,11 +27,13 @@
 mod endpoint;
 mod error;
 mod options;
+mod visit;
 
 pub use servent_core::unicast::{Config, Congestion, Profile, UnicastPayload};
 
 pub use self::endpoint::{Connection, Endpoint, SendProgress};
 pub use self::error::{BindError, ConnectError, SendError};
 pub use self::options::EndpointOptions;
+pub use self::visit::{MEET_PORT, MeetNews, MeetingSecret};
 pub use crate::driver::datagrams::{EndpointCounters, LARGEST, Lost, Undelivered, searching};
 pub use crate::net::udp::{LossRate, NoLoss, SocketCounters};

@@ -31,6 +31,8 @@ pub struct EndpointOptions {
     pub trace: Option<TraceFile>,
     /// Keep the recording in memory for the lab, bounded.
     pub tape: bool,
+    /// Meet others through a place, or let others meet.
+    pub meet: Option<servent_core::meet::Config>,
     /// How long a close waits for the last acknowledgement.
     pub close_deadline: Duration,
 }
@@ -45,6 +47,7 @@ impl Default for EndpointOptions {
             backlog: 128,
             trace: None,
             tape: false,
+            meet: None,
             close_deadline: Duration::from_secs(5),
         }
     }

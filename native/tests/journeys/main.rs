@@ -21,6 +21,7 @@ mod lists;
 mod long_line;
 mod lying_mirror;
 mod machines;
+mod meeting;
 mod pauses;
 mod proxies;
 mod queue;

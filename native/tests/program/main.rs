@@ -14,6 +14,7 @@ mod demo;
 mod exit_codes;
 mod explore;
 mod lab;
+mod meeting;
 mod one_queue;
 mod overlay;
 mod overlay_hostile;

@@ -128,6 +128,7 @@ fn tests(_: &Context) -> Result<Outcome> {
         machine::decoder(),
         machine::database(),
         machine::network(),
+        machine::routers(),
         machine::proxy(),
         machine::web_server(),
     ];

@@ -150,7 +150,7 @@ impl MeetPlace {
                     && let Some(meeting) = self.meetings.get_mut(&id)
                     && let Some(seat) = meeting.seat_of(from, nonce)
                 {
-                    (seat.introductions, seat.introduce_at) = (0, None);
+                    seat.settle(now, &self.config);
                     self.rearm(id);
                 }
             }
@@ -205,7 +205,7 @@ impl MeetPlace {
             self.owners.left(before.at, id);
         }
         self.owners.came(from, id);
-        meeting.put(side, MeetingSeat::new(now, from, &it, bytes, before));
+        meeting.put(side, MeetingSeat::new(now, from, &it, bytes, before, &self.config));
         self.introduce(now, id, side, fx);
         self.rearm(id);
     }
@@ -260,7 +260,7 @@ impl MeetPlace {
     /// Notes when a meeting has something to do next; forgets an empty one.
     fn rearm(&mut self, id: MeetingId) {
         let Some(meeting) = self.meetings.get_mut(&id) else { return };
-        let next = meeting.deadline(&self.config);
+        let next = meeting.deadline();
         if let Some(before) = meeting.wake.take() {
             self.agenda.remove(&(before, id));
         }
@@ -279,7 +279,7 @@ impl MeetPlace {
         for side in [MeetSide::Caller, MeetSide::Listener] {
             let Some(meeting) = self.meetings.get_mut(&id) else { return };
             let Some(seat) = meeting.seat(side) else { continue };
-            if seat.heard + self.config.forget_after <= now {
+            if seat.until <= now {
                 self.vacate(id, side, true, fx);
             } else if seat.introduce_at.is_some_and(|at| at <= now) {
                 meeting.again(now, side, &self.config);

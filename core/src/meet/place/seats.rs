@@ -20,7 +20,8 @@ const AMPLIFICATION: u64 = 3;
 pub(super) struct MeetingSeat {
     pub(super) at: SocketAddr,
     pub(super) nonce: u64,
-    pub(super) heard: Instant,
+    /// When it is forgotten.
+    pub(super) until: Instant,
     rtt: u32,
     pub(super) card: UnicastPayload,
     received: u64,
@@ -40,6 +41,7 @@ impl MeetingSeat {
         it: &Registration,
         bytes: u32,
         before: Option<Self>,
+        config: &Config,
     ) -> Self {
         let same = before.as_ref().is_some_and(|before| before.at == at);
         let (received, sent) =
@@ -47,7 +49,7 @@ impl MeetingSeat {
         Self {
             at,
             nonce: it.nonce,
-            heard: now,
+            until: now + config.forget_after,
             rtt: it.rtt,
             card: it.card.clone(),
             received: received.saturating_add(u64::from(bytes)),
@@ -72,10 +74,16 @@ impl MeetingSeat {
         fits
     }
 
-    fn deadline(&self, config: &Config) -> Instant {
-        let forget = self.heard + config.forget_after;
+    /// It has received its introduction, and needs the seat no longer: one whose
+    /// visitor has died must not be in the way of the next.
+    pub(super) fn settle(&mut self, now: Instant, config: &Config) {
+        (self.introductions, self.introduce_at) = (0, None);
+        self.until = self.until.min(now + config.settled_for);
+    }
+
+    fn deadline(&self) -> Instant {
         let again = self.introduce_at.filter(|_| self.introductions > 0);
-        again.map_or(forget, |at| at.min(forget))
+        again.map_or(self.until, |at| at.min(self.until))
     }
 }
 
@@ -137,8 +145,8 @@ impl Meeting {
         half(side.other()).saturating_sub(half(side)).min(1_000_000)
     }
 
-    pub(super) fn deadline(&self, config: &Config) -> Option<Instant> {
-        self.seats.iter().flatten().map(|seat| seat.deadline(config)).min()
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.seats.iter().flatten().map(MeetingSeat::deadline).min()
     }
 }
 

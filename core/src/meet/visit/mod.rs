@@ -74,7 +74,7 @@ pub(super) type VisitEffects = Fx<VisitOutput, Event>;
 
 /// One side of a meeting.
 #[derive(Debug, Clone)]
-pub struct Visitor {
+pub struct MeetVisitor {
     config: Config,
     rng: Rng,
     visit: Option<Visit>,
@@ -92,7 +92,7 @@ enum VisitStage {
     Knocking(DoorKnocking),
 }
 
-impl Visitor {
+impl MeetVisitor {
     /// A visitor that has nothing to do.
     #[must_use]
     pub const fn new(config: Config, rng: Rng) -> Self {
@@ -239,7 +239,7 @@ impl Visitor {
     }
 }
 
-impl Engine for Visitor {
+impl Engine for MeetVisitor {
     type Input = VisitInput;
     type Output = VisitOutput;
     type Event = Event;

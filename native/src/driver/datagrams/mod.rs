@@ -26,6 +26,7 @@ use servent_core::node::{
 };
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{self, Config, ConnEnding, MessageRefusal, Side, UnicastConnId};
+use servent_core::wire::meet::is_meet;
 use servent_core::wire::unicast::PacketError;
 
 pub use self::counters::EndpointCounters;
@@ -168,7 +169,8 @@ impl Messaging {
         let more = self.socket.receive(&mut trains);
         for Train { peer, segment, data } in trains.drain(..) {
             let name = node.endpoint().map_or(peer, |it| it.name_at(peer));
-            if full && !self.shared.book().pipes.contains_key(&name) {
+            let met = is_meet(&data);
+            if full && !met && !self.shared.book().pipes.contains_key(&name) {
                 self.counters.turned_away += data.len().div_ceil(segment) as u64;
                 continue;
             }

@@ -10,6 +10,8 @@ use crate::dice;
 
 /// Words in a generated code: eleven bits each.
 const WORDS: usize = 3;
+/// Words of one that is also for a meeting place, and how many of them are.
+const MEETING_WORDS: (usize, usize) = (5, 2);
 /// The fewest characters of a code the user chooses.
 const LEAST: usize = 8;
 
@@ -35,14 +37,36 @@ impl TransferCode {
     /// # Errors
     /// The system has no random bytes.
     pub fn random() -> io::Result<Self> {
+        Self::draw(WORDS)
+    }
+
+    /// Generates a code whose first words name a meeting.
+    ///
+    /// # Errors
+    /// The system has no random bytes.
+    pub fn random_to_meet() -> io::Result<Self> {
+        Self::draw(MEETING_WORDS.0)
+    }
+
+    /// The words that name a meeting, and the code without them, which the meeting
+    /// place never learns; `None` when too little is left.
+    #[must_use]
+    pub fn to_meet(&self) -> Option<(String, Self)> {
+        let words: Vec<&str> = self.0.split('-').collect();
+        let (meeting, rest) = words.split_at_checked(MEETING_WORDS.1)?;
+        let rest = Self::typed(&rest.join("-")).ok()?;
+        Some((meeting.join("-"), rest))
+    }
+
+    fn draw(words: usize) -> io::Result<Self> {
         let list = Language::English.word_list();
-        let mut words = Vec::new();
-        for _ in 0..WORDS {
+        let mut drawn = Vec::new();
+        for _ in 0..words {
             // The length of the list is a power of two, so all words are
             // equally likely.
-            words.push(list[usize::from(u16::from_be_bytes(dice::draw()?)) % list.len()]);
+            drawn.push(list[usize::from(u16::from_be_bytes(dice::draw()?)) % list.len()]);
         }
-        Ok(Self(words.join("-")))
+        Ok(Self(drawn.join("-")))
     }
 
     /// A code the user typed: case and word separators do not matter.
@@ -80,6 +104,20 @@ impl fmt::Debug for TransferCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_words_of_a_longer_code_are_for_the_meeting_place_alone() {
+        let code = TransferCode::typed("Ocean Pepper violin garden moon").unwrap();
+        let (meeting, rest) = code.to_meet().unwrap();
+        assert_eq!(
+            (meeting.as_str(), rest.to_string().as_str()),
+            ("ocean-pepper", "violin-garden-moon")
+        );
+        assert_eq!(TransferCode::random_to_meet().unwrap().to_string().split('-').count(), 5);
+        for short in ["ocean-pepper", "ocean-pepper-sea", "oceanpepperviolin"] {
+            assert_eq!(TransferCode::typed(short).unwrap().to_meet(), None, "{short}");
+        }
+    }
 
     #[test]
     fn a_code_is_the_same_however_it_is_typed() {

@@ -1,0 +1,160 @@
+//! `servent doctor`: what this network lets through, in sentences (PA-15).
+
+use std::net::SocketAddr;
+
+use clap::Args;
+use serde_json::{Value, json};
+use servent::unicast::{Endpoint, EndpointOptions, MeetingSecret};
+use servent_core::meet::{MeetFailure, MeetSide, NatMapping};
+use servent_core::node::MeetAnswer;
+
+use super::code;
+use super::start::runtime;
+use super::via::{addresses, bind_any, unmet};
+use super::{Common, print};
+use crate::exit::{Exit, Failure};
+
+/// Say what this network does with UDP, and what would help.
+///
+/// It asks a meeting place how this machine looks from there, over IPv4 and over
+/// IPv6. Nothing is sent to any other host.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  servent doctor --via place.example.org    what the router between does
+  servent doctor --via place.example.org --json
+                                            for a script")]
+pub(crate) struct DoctorArgs {
+    /// The meeting place to ask (`servent meet`); usually that of the setting `via`.
+    #[arg(long, value_name = "HOST[:PORT]")]
+    via: Option<String>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was found out over one family of addresses.
+#[derive(Debug, Clone, Copy)]
+enum DoctorFinding {
+    /// The place has no such address.
+    NoAddress,
+    /// Nothing came back.
+    Failed(MeetFailure),
+    Seen {
+        seen: SocketAddr,
+        mapping: NatMapping,
+    },
+}
+
+pub(crate) fn run(common: &Common, arguments: &DoctorArgs) -> Result<(), Failure> {
+    let via = match arguments.via.clone() {
+        Some(via) => via,
+        None => common.builder()?.finish()?.settings.via.ok_or_else(|| {
+            Failure::usage("there is no meeting place to ask")
+                .next("name one: servent doctor --via HOST")
+        })?,
+    };
+    runtime()?.block_on(async {
+        let found = addresses(&via).await?;
+        let (v4, v6): (Vec<_>, Vec<_>) = found.into_iter().partition(SocketAddr::is_ipv4);
+        let (v4, v6) = tokio::try_join!(ask(v4), ask(v6))?;
+        let text = if arguments.json {
+            format!(
+                "{}\n",
+                json!({ "via": via, "ipv4": fact(v4), "ipv6": fact(v6), "help": help(v4, v6) })
+            )
+        } else {
+            let (one, other) = (sentence("IPv4", v4), sentence("IPv6", v6));
+            format!("{one}\n{other}\n{}\n", help(v4, v6))
+        };
+        print(text)?;
+        match (v4, v6) {
+            (DoctorFinding::Seen { .. }, _) | (_, DoctorFinding::Seen { .. }) => Ok(()),
+            (DoctorFinding::Failed(why), _) | (_, DoctorFinding::Failed(why)) => {
+                Err(unmet(&via, why))
+            }
+            _ => Err(Failure::new(Exit::Network, format!("{via} has no address"))),
+        }
+    })
+}
+
+/// Asks a place at addresses of one family, in a meeting of its own.
+async fn ask(places: Vec<SocketAddr>) -> Result<DoctorFinding, Failure> {
+    if places.is_empty() {
+        return Ok(DoctorFinding::NoAddress);
+    }
+    let endpoint = bind_any(None, EndpointOptions::default()).await?;
+    let found = look(&endpoint, places).await;
+    let _ = endpoint.end_visit().await; // It was only asked.
+    endpoint.shutdown().await.map_err(Failure::from)?;
+    found
+}
+
+async fn look(endpoint: &Endpoint, places: Vec<SocketAddr>) -> Result<DoctorFinding, Failure> {
+    // A meeting of which no other knows.
+    let secret = MeetingSecret::from_words(&code::random()?.to_string());
+    let mut news = endpoint.visit(places, secret, MeetSide::Listener).await?;
+    loop {
+        match news.next().await {
+            Some(MeetAnswer::Located { seen, mapping, .. }) => {
+                return Ok(DoctorFinding::Seen { seen, mapping });
+            }
+            Some(MeetAnswer::Failed { why, .. }) => return Ok(DoctorFinding::Failed(why)),
+            Some(_) => {}
+            None => return Err(Failure::new(Exit::Failed, "the endpoint has ended")),
+        }
+    }
+}
+
+fn sentence(family: &str, finding: DoctorFinding) -> String {
+    match finding {
+        DoctorFinding::NoAddress => {
+            format!("{family}: the meeting place has no such address, so nothing is known.")
+        }
+        DoctorFinding::Failed(_) => format!(
+            "{family}: no answer. This network blocks UDP, has no {family}, or the place does not run."
+        ),
+        DoctorFinding::Seen { seen, mapping } => {
+            let what = match mapping {
+                NatMapping::None => {
+                    "It is this machine's own: no router translates it. A firewall may still stand before it."
+                }
+                NatMapping::Same => {
+                    "A router translates addresses, and keeps one port for every destination: most others can be met directly."
+                }
+                NatMapping::Varies => {
+                    "A router gives every destination another port (symmetric): only those can be met directly who let in any port of an address."
+                }
+                NatMapping::Unknown => {
+                    "A router translates addresses. What it does with ports is not known, because the second port of the place does not answer."
+                }
+            };
+            format!("{family}: the place sees this machine as {seen}. {what}")
+        }
+    }
+}
+
+fn fact(finding: DoctorFinding) -> Value {
+    match finding {
+        DoctorFinding::NoAddress => Value::Null,
+        DoctorFinding::Failed(why) => json!({ "failure": why }),
+        DoctorFinding::Seen { seen, mapping } => json!({ "seen": seen, "mapping": mapping }),
+    }
+}
+
+/// What would help.
+fn help(v4: DoctorFinding, v6: DoctorFinding) -> &'static str {
+    let is =
+        |finding, kind| matches!(finding, DoctorFinding::Seen { mapping, .. } if mapping == kind);
+    let seen = |finding| matches!(finding, DoctorFinding::Seen { .. });
+    if !seen(v4) && !seen(v6) {
+        "What would help: a network that lets UDP out, such as that of a telephone."
+    } else if is(v6, NatMapping::None) {
+        "What would help: nothing is needed. Over IPv6 two of you only have to knock."
+    } else if is(v4, NatMapping::Varies) {
+        "What would help: a meeting place that relays (servent meet --relay 2M), UDP port 6348 \
+         forwarded by the router, or IPv6 on both sides."
+    } else {
+        "What would help: nothing is needed for most. With someone whose router gives every \
+         destination another port, a meeting place that relays helps."
+    }
+}

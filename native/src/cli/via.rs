@@ -1,0 +1,350 @@
+//! Finding the other side through a meeting place, for two who cannot reach each
+//! other (`--via`).
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+use servent::driver::host_and_port;
+use servent::resolve_host;
+use servent::transfer::TransferCode;
+use servent::unicast::{Endpoint, EndpointOptions, MEET_PORT, MeetNews, MeetingSecret};
+use servent_core::meet::{self, MeetFailure, MeetRefusal, MeetSide, NatMapping};
+use servent_core::node::MeetAnswer;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::Common;
+use super::unicast::bind;
+use crate::exit::{Exit, Failure, error_text};
+use crate::progress::Reporter;
+
+/// How long a receiver that is not there yet may take, unless asked to wait longer.
+const ABSENT: Duration = Duration::from_secs(4);
+/// How long after a meeting its news still comes: all knocks, and a little more.
+const NEWS: Duration = Duration::from_secs(6);
+/// The pause before a listener looks for its place again.
+const AGAIN_AFTER: Duration = Duration::from_secs(2);
+
+/// Through which meeting place.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of the meeting place")]
+pub(crate) struct ViaArgs {
+    /// Find the other side through the meeting place there (`servent meet`): each
+    /// may be behind a router. Say the same on both sides.
+    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["meet", "open"])]
+    via: Option<String>,
+    /// The same, through the place that the setting `via` names.
+    #[arg(long, conflicts_with = "open")]
+    meet: bool,
+}
+
+impl ViaArgs {
+    /// The name of the place, if there is to be one.
+    pub(super) fn name(&self, common: &Common) -> Result<Option<String>, Failure> {
+        if !self.meet {
+            return Ok(self.via.clone());
+        }
+        match common.builder()?.finish()?.settings.via {
+            Some(via) => Ok(Some(via)),
+            None => Err(Failure::usage("--meet needs the setting `via`, and there is none")
+                .next("name the place with --via HOST, or in the configuration: via = \"HOST\"")),
+        }
+    }
+}
+
+/// A place, and a meeting there.
+#[derive(Debug, Clone)]
+pub(super) struct ViaPlace {
+    /// As the user typed it.
+    name: String,
+    at: Vec<SocketAddr>,
+    secret: MeetingSecret,
+}
+
+/// The other side, found.
+pub(super) struct FoundPeer {
+    pub(super) peer: SocketAddr,
+    pub(super) news: MeetNews,
+}
+
+/// The part of a code that is for the meeting, and the one for the transfer.
+pub(super) fn split(code: &TransferCode) -> Result<(MeetingSecret, TransferCode), Failure> {
+    let Some((meeting, rest)) = code.to_meet() else {
+        return Err(Failure::usage("this code is too short for a meeting place").next(
+            "two of its words are for the place, and the others have 8 letters at least: \
+             take the five words that the receiver shows",
+        ));
+    };
+    Ok((MeetingSecret::from_words(&meeting), rest))
+}
+
+/// The addresses of a place.
+pub(super) async fn addresses(name: &str) -> Result<Vec<SocketAddr>, Failure> {
+    let (host, port) = match name.parse::<Ipv6Addr>() {
+        Ok(_) => (name, MEET_PORT),
+        Err(_) => host_and_port(name, MEET_PORT),
+    };
+    resolve_host(host, port).await.map_err(|e| {
+        Failure::new(Exit::Network, format!("cannot find {name}: {}", error_text(&e)))
+            .next("check the name of the meeting place and the network")
+    })
+}
+
+/// Options of an endpoint that meets others.
+pub(super) fn meeting(options: EndpointOptions) -> EndpointOptions {
+    EndpointOptions { only: None, meet: Some(meet::Config::default()), ..options }
+}
+
+/// Binds any port of both families, or of IPv4 where there is no other.
+pub(super) async fn bind_any(
+    from: Option<SocketAddr>,
+    options: EndpointOptions,
+) -> Result<Endpoint, Failure> {
+    let options = meeting(options);
+    if let Some(at) = from {
+        return bind(at, options).await;
+    }
+    match bind((Ipv6Addr::UNSPECIFIED, 0).into(), options.clone()).await {
+        Err(_) => bind((Ipv4Addr::UNSPECIFIED, 0).into(), options).await,
+        bound => bound,
+    }
+}
+
+impl ViaPlace {
+    pub(super) async fn find(name: &str, secret: MeetingSecret) -> Result<Self, Failure> {
+        Ok(Self { name: name.to_owned(), at: addresses(name).await?, secret })
+    }
+
+    /// Its name as the user typed it.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Finds the listener, for a caller. `patience`: how long the listener may take
+    /// to come; `None`: as long as it takes.
+    pub(super) async fn call(
+        &self,
+        endpoint: &Endpoint,
+        patience: Option<Duration>,
+        reporter: &Reporter,
+    ) -> Result<FoundPeer, Failure> {
+        let mut news = self.visit(endpoint, MeetSide::Caller).await?;
+        let patience = patience.map(|patience| patience.max(ABSENT));
+        let until = patience.map(|patience| Instant::now() + patience);
+        let mut waits = false;
+        loop {
+            let late = async {
+                match until.filter(|_| waits) {
+                    Some(until) => sleep_until(until).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let answer = tokio::select! {
+                answer = news.next() => answer,
+                () = late => return Err(self.absent()),
+            };
+            match answer {
+                None => return Err(Failure::new(Exit::Failed, "the endpoint has ended")),
+                Some(MeetAnswer::Waiting { .. }) => {
+                    waits = true;
+                    let fact =
+                        json!({ "event": "waiting", "why": "the receiver is not there yet" });
+                    let place = &self.name;
+                    reporter.tell(&fact, &format!("waiting for the receiver at {place}"));
+                }
+                Some(MeetAnswer::Met { peer, relayed, ours, theirs }) => {
+                    tell_path(reporter, (peer, relayed), (ours, theirs));
+                    return Ok(FoundPeer { peer, news });
+                }
+                Some(MeetAnswer::Failed { why, .. }) => return Err(self.failed(why)),
+                Some(MeetAnswer::Located { .. } | MeetAnswer::Moved { .. }) => {}
+            }
+        }
+    }
+
+    /// Lets callers find us, one after the other, as long as it is polled. Ends when
+    /// the place does not answer at first, or refuses. `busy` says whether a transfer
+    /// is under way.
+    pub(super) async fn listen(
+        self,
+        endpoint: Arc<Endpoint>,
+        reporter: Reporter,
+        busy: impl Fn() -> bool,
+    ) -> Failure {
+        let mut began = false;
+        loop {
+            let mut news = match self.visit(&endpoint, MeetSide::Listener).await {
+                Ok(news) => news,
+                Err(failure) => return failure,
+            };
+            match self.heard(&mut news, &reporter, &mut began).await {
+                Ok(()) => {}
+                Err(why) if !began => return self.failed(why),
+                Err(why) => {
+                    let failure = self.failed(why);
+                    let fact = json!({ "event": "unmet", "why": failure.what });
+                    reporter.tell(&fact, &failure.to_string());
+                }
+            }
+            sleep(AGAIN_AFTER).await;
+            while busy() {
+                sleep(AGAIN_AFTER).await;
+            }
+        }
+    }
+
+    /// Waits for a caller, and for the end of the news about it.
+    async fn heard(
+        &self,
+        news: &mut MeetNews,
+        reporter: &Reporter,
+        began: &mut bool,
+    ) -> Result<(), MeetFailure> {
+        loop {
+            match news.next().await {
+                Some(MeetAnswer::Waiting { .. }) => {
+                    if !*began {
+                        let place = &self.name;
+                        let fact = json!({ "event": "at_place", "place": place });
+                        reporter.tell(&fact, &format!("waiting at the meeting place {place}"));
+                    }
+                    *began = true;
+                }
+                Some(MeetAnswer::Met { peer, relayed, ours, theirs }) => {
+                    *began = true;
+                    tell_path(reporter, (peer, relayed), (ours, theirs));
+                    tokio::select! {
+                        () = tell_moves(news, reporter) => {}
+                        () = sleep(NEWS) => {}
+                    }
+                    return Ok(());
+                }
+                Some(MeetAnswer::Failed { why, .. }) => return Err(why),
+                Some(MeetAnswer::Located { .. } | MeetAnswer::Moved { .. }) => {}
+                None => std::future::pending().await, // The endpoint's end is told elsewhere.
+            }
+        }
+    }
+
+    async fn visit(&self, endpoint: &Endpoint, side: MeetSide) -> Result<MeetNews, Failure> {
+        endpoint.visit(self.at.clone(), self.secret, side).await.map_err(Failure::from)
+    }
+
+    fn absent(&self) -> Failure {
+        let what = format!("the receiver has not come to the meeting place {}", self.name);
+        Failure::new(Exit::Network, what).next(
+            "start `servent receive --via` with the same place there, check the code, \
+             or wait for it: --wait",
+        )
+    }
+
+    fn failed(&self, why: MeetFailure) -> Failure {
+        unmet(&self.name, why)
+    }
+}
+
+/// Why two did not meet, and what would help (PA-15).
+pub(super) fn unmet(name: &str, why: MeetFailure) -> Failure {
+    let failure = |what: String| Failure::new(Exit::Network, what);
+    match why {
+        MeetFailure::Silent => failure(format!(
+            "no meeting place answers at {name}: it does not run there, or this network blocks UDP"
+        ))
+        .next(format!(
+            "start `servent meet` there, or use a network that lets UDP out; \
+             `servent doctor --via {name}` says more"
+        )),
+        MeetFailure::Refused { refusal: MeetRefusal::Taken } => {
+            failure(format!("at {name} another has this side of the meeting already"))
+                .next("take another code, or wait a minute if it was you")
+        }
+        MeetFailure::Refused { refusal } => {
+            failure(format!("{name} refuses: {refusal}")).next("wait a minute, and try again")
+        }
+        MeetFailure::Unreachable { ours, theirs } => failure(format!(
+            "there is no direct path: this side is {}, the other side is {}",
+            router(ours),
+            router(theirs)
+        ))
+        .next(
+            "a meeting place that relays would help (servent meet --relay 2M), or a router that \
+             lets UDP port 6348 in on one side",
+        ),
+    }
+}
+
+/// What stands before one side.
+pub(super) const fn router(mapping: NatMapping) -> &'static str {
+    match mapping {
+        NatMapping::None => "behind no router that translates addresses",
+        NatMapping::Same => "behind a router that keeps its port",
+        NatMapping::Varies => "behind a router that gives every destination another port",
+        NatMapping::Unknown => "behind a router",
+    }
+}
+
+/// How the bytes go, and why (PA-15).
+fn tell_path(
+    reporter: &Reporter,
+    (peer, relayed): (SocketAddr, bool),
+    (ours, theirs): (NatMapping, NatMapping),
+) {
+    let kind = if relayed { "relayed" } else { "direct" };
+    let fact = json!({
+        "event": "path", "path": kind, "peer": peer, "ours": ours, "theirs": theirs,
+    });
+    let how = if relayed { "through the meeting place at first" } else { "direct" };
+    let (ours, theirs) = (router(ours), router(theirs));
+    reporter.tell(&fact, &format!("{how}: this side is {ours}, the other side is {theirs}"));
+}
+
+/// Tells when a relayed connection becomes a direct one, or that it stays relayed;
+/// there is nothing more to tell then.
+pub(super) async fn tell_moves(news: &mut MeetNews, reporter: &Reporter) {
+    loop {
+        match news.next().await {
+            Some(MeetAnswer::Moved { to, .. }) => {
+                let fact = json!({ "event": "path", "path": "direct", "peer": to });
+                return reporter.tell(&fact, &format!("direct from now on, to {to}"));
+            }
+            Some(MeetAnswer::Failed { why, relayed: true }) => {
+                let failure = unmet("", why);
+                let fact = json!({ "event": "path", "path": "relayed", "why": failure.what });
+                let what = &failure.what;
+                return reporter.tell(&fact, &format!("it stays with the meeting place: {what}"));
+            }
+            Some(_) => {}
+            None => std::future::pending().await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_for_a_meeting_has_words_for_both() {
+        let split = |text: &str| split(&TransferCode::typed(text).unwrap());
+        let (_, rest) = split("ocean-pepper-violin-garden-moon").unwrap();
+        assert_eq!(rest.to_string(), "violin-garden-moon");
+        assert!(split("ocean-pepper-sea").is_err());
+    }
+
+    #[test]
+    fn pa_15_every_failure_says_why_and_what_would_help() {
+        for why in [
+            MeetFailure::Silent,
+            MeetFailure::Refused { refusal: MeetRefusal::Taken },
+            MeetFailure::Refused { refusal: MeetRefusal::Full },
+            MeetFailure::Unreachable { ours: NatMapping::Varies, theirs: NatMapping::Same },
+        ] {
+            let failure = unmet("example.org", why);
+            assert!(failure.next.is_some(), "{failure}");
+        }
+        let why = MeetFailure::Unreachable { ours: NatMapping::Varies, theirs: NatMapping::Varies };
+        assert!(unmet("", why).to_string().contains("another port"));
+    }
+}

@@ -1,0 +1,138 @@
+//! Finding the other side of a meeting (PA-10), for an endpoint that was bound with
+//! [`super::EndpointOptions::meet`].
+
+use std::net::{IpAddr, SocketAddr};
+
+use hkdf::Hkdf;
+use if_addrs::get_if_addrs;
+use servent_core::meet::{MeetKey, MeetSide, MeetingId, Visit};
+use servent_core::node::{MeetAnswer, MeetCommand, NodeAnswer, NodeCommand};
+use sha2::Sha256;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::Endpoint;
+use crate::error::RunError;
+use crate::net::udp::canonical;
+
+/// The UDP port of a meeting place; the next one is its second.
+pub const MEET_PORT: u16 = 6349;
+/// The most addresses of our own that are told the other side.
+const LOCAL: usize = 8;
+
+/// The name and the key of a meeting, which are all that the words for it are used
+/// for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MeetingSecret {
+    /// What the place knows it by.
+    pub meeting: MeetingId,
+    /// What knocks are signed with.
+    pub key: MeetKey,
+}
+
+impl MeetingSecret {
+    /// Derives them from words that both sides know.
+    #[must_use]
+    pub fn from_words(words: &str) -> Self {
+        let keys = Hkdf::<Sha256>::new(Some(b"servent meeting 1"), words.as_bytes());
+        let (mut meeting, mut key) = ([0; 16], [0; 16]);
+        // Lengths this short are always possible.
+        let _ = keys.expand(b"name", &mut meeting);
+        let _ = keys.expand(b"key", &mut key);
+        let half = |at: usize| {
+            let mut half = [0; 8];
+            half.copy_from_slice(&key[at..at + 8]);
+            u64::from_be_bytes(half)
+        };
+        Self { meeting: MeetingId(meeting), key: MeetKey(half(0), half(8)) }
+    }
+}
+
+/// What happens to a visit.
+#[derive(Debug)]
+pub struct MeetNews(Receiver<NodeAnswer>);
+
+impl MeetNews {
+    /// What happens next; `None` when the endpoint has ended.
+    pub async fn next(&mut self) -> Option<MeetAnswer> {
+        loop {
+            match self.0.recv().await {
+                Ok(NodeAnswer::Meet(answer)) => return Some(answer),
+                Ok(_) | Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
+}
+
+impl Endpoint {
+    /// Begins to look for the other side of a meeting at these addresses of a
+    /// place, instead of whatever was looked for before.
+    ///
+    /// # Errors
+    /// The endpoint has ended.
+    pub async fn visit(
+        &self,
+        places: Vec<SocketAddr>,
+        secret: MeetingSecret,
+        side: MeetSide,
+    ) -> Result<MeetNews, RunError> {
+        let news = MeetNews(self.servent().answers());
+        let places: Vec<_> = places.into_iter().map(canonical).collect();
+        let next = |at: &SocketAddr| {
+            let port = at.port().checked_add(1)?;
+            Some(SocketAddr::new(at.ip(), port))
+        };
+        let visit = Visit {
+            probes: places.iter().filter_map(next).collect(),
+            local: self.own_addresses(&places),
+            places,
+            meeting: secret.meeting,
+            key: secret.key,
+            side,
+        };
+        self.servent().command(NodeCommand::Meet(MeetCommand::Visit(visit))).await?;
+        Ok(news)
+    }
+
+    /// Ends a visit; a connection that was found stays.
+    ///
+    /// # Errors
+    /// The endpoint has ended.
+    pub async fn end_visit(&self) -> Result<(), RunError> {
+        self.servent().command(NodeCommand::Meet(MeetCommand::End)).await
+    }
+
+    /// Our own addresses, as the other side may reach them (PA-11).
+    fn own_addresses(&self, places: &[SocketAddr]) -> Vec<SocketAddr> {
+        let at = self.local_addr();
+        if !at.ip().is_unspecified() {
+            return vec![canonical(at)];
+        }
+        // A place on this machine is for people on this machine.
+        let here = places.iter().all(|place| place.ip().is_loopback());
+        let of_use = |ip: &IpAddr| match ip {
+            IpAddr::V4(ip) => ip.is_loopback() == here && !ip.is_link_local(),
+            IpAddr::V6(ip) => {
+                at.is_ipv6() && ip.is_loopback() == here && !ip.is_unicast_link_local()
+            }
+        };
+        let interfaces = get_if_addrs().unwrap_or_default();
+        let ips = interfaces.iter().map(|interface| interface.ip()).filter(of_use);
+        ips.take(LOCAL).map(|ip| SocketAddr::new(ip, at.port())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_have_one_meeting_and_one_key_which_do_not_tell_each_other() {
+        let [one, same, other] =
+            ["ocean-pepper", "ocean-pepper", "ocean-viola"].map(MeetingSecret::from_words);
+        assert_eq!(one, same);
+        assert!(one.meeting != other.meeting && one.key != other.key);
+        assert!(!one.meeting.0.starts_with(&one.key.0.to_be_bytes()));
+    }
+}

@@ -1,0 +1,213 @@
+//! Two people behind routers send each other a file through a meeting place.
+//! Everybody is a network namespace: the place at 192.0.2.1, and behind a router
+//! each the sender and the receiver. What the routers do with UDP is said with
+//! nftables.
+
+use std::io::BufRead as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::program::{Place, Running, noise};
+
+/// Makes the namespaces, says their process ids, and lives until its input ends.
+/// The network in between is this one; each argument is what a router is like.
+const NETWORK: &str = r#"
+set -e
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+ip link set lo up
+ip link add middle type bridge && ip addr add 192.0.2.1/24 dev middle
+ip link set middle up
+apart() { # a namespace
+  unshare -n sleep 600 <&- >&- 2>&- & pid=$!
+  while [ $(readlink /proc/$pid/ns/net) = $(readlink /proc/$$/ns/net) ]; do sleep 0.02; done
+}
+pids= homes= n=0
+for kind in "$@"; do
+  n=$((n + 1))
+  apart; router=$pid
+  ip link add r$n type veth peer name w netns $router
+  ip link set r$n master middle up
+  inside="nsenter -t $router -n"
+  $inside ip link set lo up
+  $inside ip addr add 192.0.2.1$n/24 dev w
+  $inside ip link set w up
+  pids="$pids $router"
+  if [ $kind = open ]; then homes="$homes $router"; continue; fi
+  apart; home=$pid; pids="$pids $home"; homes="$homes $home"
+  $inside ip link add inner type veth peer name eth netns $home
+  $inside ip addr add 10.$n.0.1/24 dev inner
+  $inside ip link set inner up
+  nsenter -t $home -n sh -c "ip link set lo up; ip addr add 10.$n.0.2/24 dev eth; ip link set eth up
+    ip route add default via 10.$n.0.1"
+  $inside sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'
+  way="masquerade" lets="" udp=""
+  case $kind in
+    symmetric) way="masquerade random,fully-random" ;;
+    # Whatever comes from an address that was written to goes to the host.
+    restricted) lets="iifname w ip saddr @known meta l4proto udp dnat to 10.$n.0.2" ;;
+    blocked) udp="meta l4proto udp drop" ;;
+  esac
+  $inside nft -f - <<END
+table ip t {
+  set known { type ipv4_addr; flags dynamic,timeout; timeout 60s; }
+  chain in { type nat hook prerouting priority dstnat; $lets
+  }
+  chain out { type nat hook postrouting priority srcnat; oifname w $way
+  }
+  chain pass { type filter hook forward priority filter; policy drop; $udp
+    iifname inner add @known { ip daddr } accept
+    ct state established,related accept
+    ct status dnat accept
+  }
+  chain to { type filter hook input priority filter; iifname w meta l4proto udp drop
+  }
+}
+END
+done
+echo $homes
+read end || true
+kill $pids
+"#;
+
+/// The program cannot be told apart from others by where it is.
+struct Network {
+    place: Place,
+    namespaces: Child,
+    /// The first process of the network in between, the sender's and the receiver's.
+    pids: [u32; 3],
+}
+
+impl Network {
+    /// `None` where it cannot be made.
+    fn new(kinds: [&str; 2]) -> Option<Self> {
+        for (name, package) in [("ip", "iproute2"), ("nft", "nftables")] {
+            let there = |folder: &&str| Path::new(folder).join(name).exists();
+            if !["/usr/sbin", "/sbin", "/usr/bin"].iter().any(there) {
+                println!("left out: {name} is not installed (`sudo apt-get install {package}`)");
+                return None;
+            }
+        }
+        let place = Place::new();
+        let mut shell = Command::new("unshare");
+        shell.args(["-rn", "sh", "-c", NETWORK, "sh"]).args(kinds).env_clear();
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut namespaces = shell.spawn().unwrap();
+        let mut line = String::new();
+        let mut out = std::io::BufReader::new(namespaces.stdout.take().unwrap());
+        out.read_line(&mut line).unwrap();
+        let pids: Vec<u32> = line.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
+        let [sender, receiver] = pids[..] else {
+            let why = namespaces.wait_with_output().unwrap();
+            let why = String::from_utf8_lossy(&why.stderr).into_owned();
+            println!("left out: no network of namespaces can be made here: {why}");
+            return None;
+        };
+        let pids = [namespaces.id(), sender, receiver];
+        Some(Self { place, namespaces, pids })
+    }
+
+    /// The program in one of the namespaces.
+    fn servent(&self, at: usize, arguments: &[&str]) -> Command {
+        let program = self.place.servent(&[]).get_program().to_owned();
+        let mut command = Command::new("nsenter");
+        let pid = self.pids[at].to_string();
+        command.args(["-t", &pid, "-U", "--preserve-credentials", "-n"]);
+        command.arg(program).args(arguments);
+        command.env_clear().env("HOME", self.place.path("home")).env("PATH", "/usr/bin:/bin");
+        command.env("SERVENT_CODE", "ocean-pepper-violin-garden-moon");
+        command.current_dir(self.place.dir.path()).stdin(Stdio::null());
+        command
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        drop(self.namespaces.stdin.take()); // They end with it.
+        let _ = self.namespaces.wait();
+    }
+}
+
+/// What is to come of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expected {
+    Direct,
+    /// Through the place, or with a sentence where it does not relay.
+    Relayed,
+    /// With a sentence, whatever the place does.
+    Blocked,
+}
+
+fn expected(sender: &str, receiver: &str) -> Expected {
+    match (sender, receiver) {
+        ("blocked", _) | (_, "blocked") => Expected::Blocked,
+        ("symmetric", "symmetric" | "port") | ("port", "symmetric") => Expected::Relayed,
+        _ => Expected::Direct,
+    }
+}
+
+/// One pair of routers: a file of that many bytes, by a place that relays only where
+/// that is needed.
+fn cell(sender: &str, receiver: &str, size: usize) {
+    let Some(network) = Network::new([sender, receiver]) else { return };
+    let bytes = noise(size);
+    let home = network.place.path("home");
+    std::fs::create_dir_all(home.join("inbox")).unwrap();
+    std::fs::write(home.join("song.ogg"), &bytes).unwrap();
+    let via = "192.0.2.1:6349";
+    let mut meet = vec!["meet", "--listen", via, "--json"];
+    if expected(sender, receiver) == Expected::Relayed {
+        meet.extend(["--relay", "20M"]);
+    }
+    let mut place = Running::start(network.servent(0, &meet));
+    place.event("listening");
+    let inbox = home.join("inbox").display().to_string();
+    let take = ["receive", "--via", via, "-o", &inbox, "--yes", "--json"];
+    let mut receiver_runs = Running::start(network.servent(2, &take));
+    receiver_runs.event("listening");
+    if receiver != "blocked" {
+        receiver_runs.event("at_place");
+    }
+    let song = home.join("song.ogg").display().to_string();
+    let give = ["send", "--via", via, &song, "--json"];
+    let sender_runs = Running::start(network.servent(1, &give));
+    let name = format!("{sender} to {receiver}");
+    if expected(sender, receiver) == Expected::Blocked {
+        let mut blocked = if sender == "blocked" { sender_runs } else { receiver_runs };
+        let failed = blocked.event("failed");
+        assert!(failed.to_string().contains("blocks UDP"), "{name}: {failed}");
+        assert_eq!(blocked.end().code(), Some(3), "{name}");
+    } else {
+        assert_eq!(sender_runs.end().code(), Some(0), "{name}: it is sent");
+        let arrived = std::fs::read(home.join("inbox/song.ogg")).unwrap();
+        assert!(arrived == bytes, "{name}: the file is the same");
+        receiver_runs.signal("INT");
+        receiver_runs.end();
+        place.signal("INT");
+        let told = place.event("meetings");
+        let passed = told["relayed_bytes"].as_u64().unwrap();
+        match expected(sender, receiver) {
+            Expected::Direct => assert_eq!(passed, 0, "{name}"),
+            _ => assert!(passed >= size as u64, "{name}: {passed} bytes relayed"),
+        }
+    }
+}
+
+#[test]
+fn two_behind_routers_send_each_other_a_file() {
+    for (sender, receiver) in [("port", "port"), ("symmetric", "port"), ("open", "blocked")] {
+        cell(sender, receiver, 300_000);
+    }
+}
+
+/// All pairs of five kinds of routers.
+#[test]
+#[ignore = "run by `cargo xtask campaign`: it takes minutes"]
+fn every_pair_of_routers_has_its_path_or_its_sentence() {
+    let kinds = ["open", "restricted", "port", "symmetric", "blocked"];
+    for sender in kinds {
+        for receiver in kinds {
+            println!("{sender} to {receiver}: {:?}", expected(sender, receiver));
+            cell(sender, receiver, 2_000_000);
+        }
+    }
+}
