@@ -130,7 +130,7 @@ export class Classroom extends EventTarget {
     this.#limit();
     if (kind === 'reveal') this.show();
     this.#remember();
-    session.lesson = { id: view.id, step };
+    session.lesson = { id: view.id, step, names: [...view.steps[step].text.matchAll(/`([^`]+)`/g)].map(([, name]) => name) };
     this.dispatchEvent(new Event('step'));
     session.emit('lesson');
   }

@@ -57,6 +57,10 @@ export class ServerQueue extends HTMLElement {
       el('div', {}, el('div', { class: 'queue-title' }, this.heading, this.which, this.figures), this.outcomes.node, this.tabs),
       el('div', { class: 'lanes' }, ...LANES.map((id) => this.#lanes[id].node)), this.tray.node, overlay);
     this.#showLane('slots');
+    session.addEventListener('lesson', () => {
+      this.#about = session.lesson?.names ?? [];
+      redraw();
+    });
     this.addEventListener('click', (e) => this.#click(e));
     this.addEventListener('contextmenu', (e) => this.#context(e));
     this.addEventListener('keydown', (e) => this.#key(e));
@@ -137,6 +141,9 @@ export class ServerQueue extends HTMLElement {
     else this.tray?.downloads(run.inspect(run.server.id)?.fetches ?? []);
   }
 
+  /** Clients that a step of a lesson names, until one of them is seen. @type {string[]} */
+  #about = [];
+
   /** What is in sight of each lane. @param {QueueRun} run @returns {T.QueueState} */
   #ask(run) {
     const sights = LINE.map((id) => this.#lanes[id].sight(this.#row));
@@ -176,6 +183,12 @@ export class ServerQueue extends HTMLElement {
     this.#sizes(state);
     for (const id of LANES) this.#scrolled.set(this.#lanes[id].scroll, this.#lanes[id].scroll.scrollTop);
     this.#marks();
+    // What a step of a lesson is about is in the lane that is shown where only one is.
+    const named = queue.cards.find((card) => this.#about.includes(this.#name(card.ticket, card.peer)));
+    if (named) {
+      this.#about = [];
+      this.#showLane(named.lane);
+    }
     const speed = this.session?.clock.playing ? this.session.clock.speed : 1;
     setAttr(this, 'data-rapid', speed > RAPID ? '' : null);
     if (fast) this.flight?.land();

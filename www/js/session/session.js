@@ -49,7 +49,7 @@ export class Session extends EventTarget {
   actions = new Actions(this);
   /** What is looked for among the events, and what was found of it. */
   sought = new Sought();
-  /** The lesson one is in, and its step. @type {{id: string, step: number}|null} */
+  /** The lesson one is in, its step, and whom that is about. @type {{id: string, step: number, names: string[]}|null} */
   lesson = null;
   /** @param {View} view */
 

@@ -109,6 +109,12 @@ for (const name of BROWSERS) {
       }
     });
 
+    test('of the lanes the one is shown that a step of a lesson is about', async () => {
+      const { page } = await open(started, '#1/queue?les=cut-the-wire/2', { width: 390, height: 844 });
+      await page.waitForFunction(() => [...document.querySelectorAll('.lane[data-lane="sync"] .card')].some((n) => n.checkVisibility() && n.textContent?.includes('active-1')));
+      await page.close();
+    });
+
     test('what is folded says so, opens where its button stands, and cannot be reached before', async () => {
       const { page } = await open(started, '#1/queue?p=rush-hour&t=60000', PHONE);
       await frame(page);
