@@ -56,14 +56,15 @@ fn a_trace_that_does_not_fit_on_the_disk_is_no_success() {
 }
 
 /// A receiver whose folder is a file system of one megabyte, in a mount namespace of
-/// its own; when it has ended, the folder grows and it receives again.
-fn small_then_larger(place: &Place, at: &str) -> Running {
+/// its own; when it has ended, the folder grows and it receives `again`.
+fn small_then_larger(place: &Place, at: &str, again: bool) -> Running {
     std::fs::create_dir(place.path("in")).unwrap();
     let program = place.servent(&[]).get_program().to_owned();
     let receive = "\"$0\" receive --once --open --yes --json --listen $1 -o in/";
+    let larger = format!("mount -o remount,size=4m in && {receive} && cp in/* arrived");
+    let then = if again { &larger[..] } else { "true" };
     let script = format!(
-        "mount -t tmpfs -o size=1m none in && {{ {receive}; echo $? > code; ls in > left; \
-         mount -o remount,size=4m in && {receive} && cp in/* arrived; }}"
+        "mount -t tmpfs -o size=1m none in && {{ {receive}; echo $? > code; ls in > left; {then}; }}"
     );
     let mut shell = Command::new("unshare");
     shell.args(["-rm", "sh", "-c", &script]).arg(program).arg(at);
@@ -80,7 +81,7 @@ fn what_has_no_room_is_refused_at_once_on_both_sides_and_travels_once_there_is()
     let bytes = noise(2_000_000);
     std::fs::write(place.path("film"), &bytes).unwrap();
     let at = format!("127.0.0.1:{}", free_port());
-    let mut receiver = small_then_larger(&place, &at);
+    let mut receiver = small_then_larger(&place, &at, true);
     let output = place.run(&["send", "--open", &at, "film", "-q"]);
     complains(&output, 4, "there is no room at");
     complains(&output, 4, "the disk is full: 1.9 MiB more are needed");
@@ -122,7 +123,9 @@ fn uploads_leave_the_state_its_room_and_are_refused_with_a_sentence() {
             match said.ends_with(" 201") {
                 true => kept += 1,
                 false => {
-                    assert_eq!(said, "The disk is full.\n 507");
+                    // `curl` may still be sending a stream when the connection ends.
+                    let cut = !length.is_empty() && said.ends_with(" 000");
+                    assert!(cut || said == "The disk is full.\n 507", "{said}");
                     refused += 1;
                 }
             }
@@ -142,7 +145,7 @@ fn a_disk_that_fills_under_way_is_said_on_both_sides() {
     let place = Place::new();
     std::fs::write(place.path("film"), noise(2_000_000)).unwrap();
     let at = format!("127.0.0.1:{}", free_port());
-    let _receiver = small_then_larger(&place, &at);
+    let _receiver = small_then_larger(&place, &at, false);
     let mut sender = piped(place.servent(&["send", "--open", &at, "-", "-q"]));
     sender.stdin(std::fs::File::open(place.path("film")).unwrap());
     let output = finish(sender.spawn().unwrap());
