@@ -12,9 +12,22 @@ use servent::{first_to_answer, resolve_host};
 use super::unicast::{PORT, bind};
 use crate::exit::{Exit, Failure, error_text};
 
+/// An error when what follows a host is a number and no port.
+pub(super) fn check_port(host: &str) -> Result<(), Failure> {
+    let Some((name, port)) = host.rsplit_once(':') else { return Ok(()) };
+    // An IPv6 address without brackets has no port.
+    let named = !name.contains(':') || name.ends_with(']');
+    let number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    if named && number && !matches!(port.parse::<u16>(), Ok(1..)) {
+        return Err(Failure::usage(format!("{host}: a port is a number from 1 to 65535")));
+    }
+    Ok(())
+}
+
 /// The address to talk to: the only one of a name, or the first that answers. If
 /// none does, the first: what is wrong with it shows when it is used.
 pub(super) async fn resolve(to: &str, options: &EndpointOptions) -> Result<SocketAddr, Failure> {
+    check_port(to)?;
     let (host, port) = match to.parse::<Ipv6Addr>() {
         Ok(_) => (to, PORT),
         Err(_) => host_and_port(to, PORT),
@@ -62,4 +75,19 @@ pub(super) async fn bind_for(
     options: EndpointOptions,
 ) -> Result<Endpoint, Failure> {
     bind(from.unwrap_or_else(|| any(peer)), EndpointOptions { only: Some(peer), ..options }).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_port_is_told_and_an_address_has_none() {
+        for right in ["h", "h:1", "h:65535", "[::1]:6348", "fe80::1", "::1", "h:x", "h:"] {
+            assert!(check_port(right).is_ok(), "{right}");
+        }
+        for wrong in ["h:0", "h:65536", "10.0.0.7:99999", "[::1]:0"] {
+            assert_eq!(check_port(wrong).unwrap_err().exit, Exit::Usage, "{wrong}");
+        }
+    }
 }

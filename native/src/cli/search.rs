@@ -23,6 +23,7 @@ use self::group::{FoundFiles, Sort};
 pub(crate) use self::last::expand;
 use self::last::{NumberedHits, met, remember};
 use super::control::ControlClient;
+use super::dial::check_port;
 use super::lan::Lan;
 use super::start::{TraceFlag, make, runtime};
 use super::{Common, print};
@@ -110,6 +111,7 @@ const PORT: u16 = 6346;
 pub(crate) async fn peers(names: &[String]) -> Result<Vec<SocketAddr>, Failure> {
     let mut found = Vec::new();
     for name in names {
+        check_port(name)?;
         found.push(address_of(name, PORT).await.map_err(|e| {
             Failure::new(Exit::Network, format!("cannot find {name}: {}", error_text(&e)))
                 .next("check the name and the network")

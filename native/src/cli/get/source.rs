@@ -13,6 +13,7 @@ use servent_core::wire::http::Target;
 
 use super::links::Base;
 use super::sha256::Sha256Sum;
+use crate::cli::dial::check_port;
 use crate::exit::{Exit, Failure, error_text};
 
 /// The most push proxies of one servent.
@@ -343,6 +344,7 @@ impl SourceAddress {
         sha1: Option<Sha1>,
         proxies: &Proxies,
     ) -> Result<DownloadSource, Failure> {
+        check_port(&self.host)?;
         if self.target.is_some() {
             let found = proxies.find(&self.host, self.is_secure()).await;
             let found = found.map_err(|why| {
