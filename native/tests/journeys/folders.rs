@@ -214,9 +214,8 @@ fn small_files_to_everybody(files: usize, downloads: usize, scale: &str) {
             "-q",
             "--time-scale",
             scale,
-            // Times made short run out of tries on a busy machine.
-            "--tries",
-            "1000",
+            // Times made short run out of tries, and of patience, on a busy machine.
+            "--wait",
         ]);
         get.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     };
