@@ -211,7 +211,7 @@ async fn wb_1_an_upgrade_that_is_not_allowed_is_told_why() {
             ("Sec-WebSocket-Version", Some("8"), 426),
             ("Sec-WebSocket-Key", Some("short"), 400),
             ("Connection", Some("close"), 400),
-            ("Upgrade", None, 404), // An ordinary request: the node answers.
+            ("Upgrade", None, 403), // An ordinary request of a page elsewhere: the node answers.
         ] {
             let ((status, head), mut raw) = upgrade(name, value);
             assert_eq!(status, wanted, "{name}: {value:?}: {head}");
