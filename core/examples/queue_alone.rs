@@ -58,6 +58,7 @@ fn request(conn: ConnId, peer: [u8; 4], ticket: Option<Guid>) -> QueueRequest {
         dialect: Dialect::Parq,
         file: FileKey(7),
         bytes: 1_000_000,
+        rest: 0,
         ticket,
         told: None,
         callback: None,

@@ -139,6 +139,7 @@ impl Line {
             dialect: Dialect::Parq,
             file: FileKey(7),
             bytes: 1_000_000,
+            rest: 0,
             ticket: known.map(|w| w.ticket),
             told: known.map(|w| w.told),
             callback: None,

@@ -100,6 +100,7 @@ fn requests() -> impl Strategy<Value = Input> {
                 dialect,
                 file,
                 bytes,
+                rest: 0,
                 ticket,
                 told,
                 callback,

@@ -108,6 +108,25 @@ fn qa_5_with_several_slots_the_estimate_is_of_the_one_that_falls_free_first() {
 }
 
 #[test]
+fn qa_5_a_client_that_takes_its_file_piece_by_piece_counts_with_the_rest_of_it() {
+    let mut bench = Bench::new(Config { bandwidth: 1_000, ..adaptive(1) });
+    let mut piecewise = bench.client(Parq);
+    (piecewise.bytes, piecewise.rest) = (10_000, 90_000);
+    bench.ask(&mut piecewise);
+    run(&mut bench, &piecewise, 0, 5, 1_000);
+    assert_eq!(bench.arrive(Parq).1.place().eta, Some(secs(95)));
+    run(&mut bench, &piecewise, 5_000, 5, 1_000);
+    bench.input(Input::Finished { conn: piecewise.conn, last: false });
+    let mut next = bench.client(Parq);
+    (next.bytes, next.rest) = (1_000, 9_000);
+    assert_eq!(bench.ask(&mut next).place().eta, Some(secs(91)), "between two pieces");
+    assert_eq!(bench.arrive(Parq).1.place().eta, Some(secs(101)), "in line, too");
+    (piecewise.bytes, piecewise.rest) = (90_000, 0);
+    bench.ask(&mut piecewise);
+    assert_eq!(bench.arrive(Parq).1.place().eta, Some(secs(102)), "and nothing counts twice");
+}
+
+#[test]
 fn qa_5_a_held_slot_counts_with_the_time_it_is_held() {
     let mut bench = Bench::new(Config { bandwidth: 1_000, ..config(1) });
     let owner = uploading(&mut bench, 50_000);
@@ -130,6 +149,7 @@ fn asks(bench: &mut Bench, client: &Client) -> Vec<Output> {
         dialect: client.dialect,
         file: client.file,
         bytes: client.bytes,
+        rest: client.rest,
         ticket: client.ticket,
         told: client.told,
         callback: None,

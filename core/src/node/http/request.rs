@@ -289,6 +289,7 @@ impl Http {
             dialect,
             file: subject.key,
             bytes: end - start,
+            rest: subject.size - end,
             ticket: claim.ticket,
             told: claim.told,
             callback: headers::callback(&head.headers).filter(|_| cx.config.calls_back),

@@ -52,7 +52,8 @@ impl QueueServer {
                 continue;
             }
             let begins = next(&mut free);
-            free.push(Reverse(begins + time_for(self.places.slab[other].bytes, each)));
+            let wanted = self.line.bytes_of(self.places.slab[other].seat);
+            free.push(Reverse(begins + time_for(wanted, each)));
         }
         let rest = match self.line.at(SINGLY + 1).filter(|_| ahead > SINGLY) {
             Some(far) => {
@@ -81,14 +82,17 @@ impl QueueServer {
                 let check = Wheel::deadline(entry).unwrap_or(entry.deadline);
                 check.min(entry.deadline).since(now)
             }
+            // It comes for the next piece of its file.
+            EntryPhase::Pausing if upload.rest > 0 => time_for(upload.rest, each),
             EntryPhase::Reserved | EntryPhase::Pausing => entry.deadline.since(now),
             EntryPhase::Uploading | EntryPhase::Waiting => time_for(self.unsent(upload), each),
         }
     }
 
-    /// Bytes of a running upload that are not sent yet.
+    /// Bytes of a running upload that are not sent yet, and those of its file behind
+    /// them.
     fn unsent(&self, upload: &Upload) -> u64 {
-        self.places.slab[upload.entry].bytes.saturating_sub(upload.sent)
+        self.places.slab[upload.entry].bytes.saturating_sub(upload.sent) + upload.rest
     }
 }
 

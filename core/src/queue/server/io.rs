@@ -90,6 +90,9 @@ pub struct QueueRequest {
     pub file: FileKey,
     /// Bytes the reply would have.
     pub bytes: u64,
+    /// Bytes of the file behind those: a client that takes it piece by piece comes for
+    /// them, too (QA-5).
+    pub rest: u64,
     /// The id in its `X-Queued`, if any.
     pub ticket: Option<Guid>,
     /// The position in its `X-Queued`, if any.

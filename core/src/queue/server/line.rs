@@ -166,12 +166,20 @@ impl WaitingLine {
         self.taken.sub(block, 1);
     }
 
-    /// Sets the bytes requested by the entry at `seat`.
+    /// Sets the bytes that the entry at `seat` wants.
     pub(super) fn set_bytes(&mut self, seat: u32, bytes: u64) {
         let (block, at) = split(seat);
         let it = self.blocks[block].as_mut().expect("an entry keeps its block");
         let old = core::mem::replace(&mut it.bytes[at], bytes);
-        self.bytes.add(block, bytes.wrapping_sub(old));
+        if old != bytes {
+            self.bytes.add(block, bytes.wrapping_sub(old));
+        }
+    }
+
+    /// The bytes that the entry at `seat` wants.
+    pub(super) fn bytes_of(&self, seat: u32) -> u64 {
+        let (block, at) = split(seat);
+        self.blocks[block].as_ref().map_or(0, |it| it.bytes[at])
     }
 
     /// Sets whether a free slot may be reserved for the entry at `seat`.

@@ -166,6 +166,7 @@ type QueueEffects = Fx<Output, Event>;
 ///         dialect: Dialect::Parq,
 ///         file: FileKey(7),
 ///         bytes: 1_000_000,
+///         rest: 0,
 ///         ticket: None,
 ///         told: None,
 ///         callback: None,

@@ -34,6 +34,7 @@ impl QueueServer {
     ) {
         request.peer = request.peer.to_canonical();
         request.bytes = request.bytes.min(BYTES_MAX);
+        request.rest = request.rest.min(BYTES_MAX);
         let known = self.recognise(&request);
         let whose = (request.conn, request.peer);
         match known {
@@ -195,8 +196,10 @@ impl QueueServer {
     /// Takes over what the request says about its client.
     pub(super) fn note(&mut self, at: u32, request: &QueueRequest) {
         let entry = &mut self.places.slab[at];
-        if entry.phase == EntryPhase::Waiting && entry.bytes != request.bytes {
-            self.line.set_bytes(entry.seat, request.bytes);
+        if entry.phase == EntryPhase::Waiting {
+            self.line.set_bytes(entry.seat, request.bytes + request.rest);
+        } else if let Some(upload) = self.uploads.get_mut(&entry.arrival) {
+            upload.rest = request.rest;
         }
         entry.bytes = request.bytes;
         entry.file = request.file;

@@ -24,6 +24,8 @@ pub(super) struct Upload {
     pub(super) sent: u64,
     /// Bytes of the earlier ranges.
     taken: u64,
+    /// Bytes of the file behind the current range.
+    pub(super) rest: u64,
     /// A transfer is running.
     running: bool,
     /// A file was sent, and the slot waits for the next file of this turn.
@@ -32,7 +34,16 @@ pub(super) struct Upload {
 
 impl Upload {
     pub(super) const fn new(entry: u32, since: Instant) -> Self {
-        Self { entry, since, ranges: 1, sent: 0, taken: 0, running: false, between_files: false }
+        Self {
+            entry,
+            since,
+            ranges: 1,
+            sent: 0,
+            taken: 0,
+            rest: 0,
+            running: false,
+            between_files: false,
+        }
     }
 }
 
@@ -49,7 +60,7 @@ impl QueueServer {
         entry.phase = EntryPhase::Uploading;
         (entry.breaks, entry.calls, entry.call_booked) = (0, 0, false);
         let QueueEntry { ticket, arrival, peer, since, .. } = *entry;
-        self.uploads.insert(arrival, Upload::new(at, now));
+        self.uploads.insert(arrival, Upload { rest: request.rest, ..Upload::new(at, now) });
         self.shares.take(peer);
         self.runs(arrival);
         let (conn, waited, free) = (request.conn, now.since(since), self.free());
