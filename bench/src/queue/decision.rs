@@ -22,6 +22,11 @@ const FIRST: usize = 64;
 /// machine does beside this is not taken for a pause of ours.
 const FILLS: usize = 3;
 
+/// Addresses remembered beside the line where the memory of a place is measured: the
+/// table of those that ask too often is as large as its limit says, however long the
+/// line is, and no part of a place.
+const ADDRESSES: u32 = 1_024;
+
 /// A client of the line under measurement.
 #[derive(Clone)]
 struct Waiting {
@@ -45,8 +50,9 @@ pub(crate) fn run(report: &mut Report, quick: bool) {
     report.note("decisions of the queue");
     let mut medians = Vec::new();
     longest(report, large);
+    memory(report, large);
     for length in [1_000, large] {
-        let mut line = Line::build(length, &mut Vec::new());
+        let mut line = Line::build(length, Config::default().hammer_table, &mut Vec::new());
         let mut times = line.decide(samples);
         let p50 = median(&mut times);
         let scan = line.scan(if length > 1_000 { 200 } else { 5_000 });
@@ -60,15 +66,6 @@ pub(crate) fn run(report: &mut Report, quick: bool) {
         );
         let p99 = percentile(&mut times, 99);
         report.add(("queue", case("request to reply, p99"), "µs"), p99, ("", None), &Target::None);
-        if length > 1_000 {
-            let row = size_of::<StoredEntry>() as f64;
-            report.add(
-                ("queue", case("memory of a place"), "bytes"),
-                line.bytes as f64 / f64::from(length),
-                ("the facts alone (a stored row)", Some(row)),
-                &Target::AtMost(200.0),
-            );
-        }
         medians.push(p50);
     }
     report.add(
@@ -79,12 +76,28 @@ pub(crate) fn run(report: &mut Report, quick: bool) {
     );
 }
 
+/// What a place weighs, and what is remembered of the addresses beside it.
+fn memory(report: &mut Report, length: u32) {
+    let bytes = |addresses| Line::build(length, addresses, &mut Vec::new()).bytes as f64;
+    let (places, addresses) = (bytes(ADDRESSES), Config::default().hammer_table);
+    report.add(
+        ("queue", format!("memory of a place, {length} in line"), "bytes"),
+        places / f64::from(length),
+        ("the facts alone (a stored row)", Some(size_of::<StoredEntry>() as f64)),
+        &Target::AtMost(200.0),
+    );
+    let beside = bytes(addresses) - places;
+    let case = format!("memory of {addresses} addresses that ask, {length} in line");
+    report.add(("queue", case, "bytes"), beside, ("", None), &Target::None);
+}
+
 /// The longest single decision while the line fills, and while everybody in
 /// it loses the place and takes a new one at the end.
 fn longest(report: &mut Report, length: u32) {
     let (mut filling, mut rejoining) = (Vec::new(), Vec::new());
     for _ in 0..FILLS {
-        Line::build(length, &mut filling).rejoin(&mut rejoining);
+        let table = Config::default().hammer_table;
+        Line::build(length, table, &mut filling).rejoin(&mut rejoining);
     }
     for (what, times) in [("filling", filling), ("rejoining", rejoining)] {
         let longest = times.into_iter().max().unwrap_or_default().as_secs_f64() * 1e6;
@@ -102,11 +115,13 @@ fn note(times: &mut Vec<StdDuration>, at: usize, took: StdDuration) {
 }
 
 impl Line {
-    /// A busy server with `length` PARQ clients in line; what each took.
-    fn build(length: u32, times: &mut Vec<StdDuration>) -> Self {
+    /// A busy server with `length` PARQ clients in line, which remembers so many
+    /// addresses; what each client took.
+    fn build(length: u32, hammer_table: u32, times: &mut Vec<StdDuration>) -> Self {
         times.reserve(length as usize);
+        let (capacity, hammer_requests) = (length, u32::MAX);
         let config =
-            Config { slots: 1, capacity: length, hammer_requests: u32::MAX, ..Config::default() };
+            Config { slots: 1, capacity, hammer_requests, hammer_table, ..Config::default() };
         let mut line = Self {
             server: QueueServer::new(config, Rng::new(1)),
             fx: Fx::new(),
