@@ -281,6 +281,7 @@ impl Download {
         src.note_leave(head);
         match told {
             QueueReply::Place(place) => {
+                src.refusals = 0;
                 self.client(no, client::Input::Told(place), cx);
                 // Some servers leave out the length of an empty body.
                 let body = head.content_length().unwrap_or_default();
@@ -297,6 +298,10 @@ impl Download {
                 }
             }
             QueueReply::Busy { retry_after } => {
+                src.refusals += 1;
+                if (1..=src.refusals).contains(&cx.config.refusals) {
+                    return self.lose(no, SourceTrouble::Busy, cx);
+                }
                 let pause =
                     retry_after.unwrap_or(cx.config.busy_retry.scaled(cx.config.time_scale));
                 self.client(no, client::Input::Busy(Some(pause)), cx);
@@ -391,7 +396,7 @@ impl Download {
         src.trouble = None;
         if gained > 0 {
             // Bytes we already had are no progress: a liar could repeat them.
-            src.failures = 0;
+            (src.failures, src.refusals) = (0, 0);
         }
         let done = fresh.1 == end;
         if done {

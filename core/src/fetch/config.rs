@@ -76,6 +76,10 @@ pub struct Config {
     pub backoff_most: Duration,
     /// Failures in a row after which a source is given up.
     pub attempts: u32,
+    /// Replies in a row by which a source says that it is busy without giving us a
+    /// place (503, 429), after which it is given up. Zero: it is asked as long as it
+    /// likes.
+    pub refusals: u32,
     /// Time within which some source must be reached for the first time, or the
     /// download ends; until then pauses are at most a fifth of it. Zero: no
     /// such limit.
@@ -127,6 +131,7 @@ impl Default for Config {
             backoff: Duration::from_secs(10),
             backoff_most: Duration::from_secs(600),
             attempts: 8,
+            refusals: 0,
             first_contact: Duration::ZERO,
             busy_retry: Duration::from_secs(60),
             site_retry: Duration::from_secs(3),

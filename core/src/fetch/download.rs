@@ -213,7 +213,7 @@ impl Download {
         if let State::Failed(_) | State::Paused = self.state {
             for src in self.sources.values_mut() {
                 if !src.pushed {
-                    (src.lost, src.failures) = (None, 0);
+                    (src.lost, src.failures, src.refusals) = (None, 0, 0);
                 }
             }
             let placed = self.sources.values().any(|s| s.client.remembered().is_some());

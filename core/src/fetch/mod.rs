@@ -382,7 +382,9 @@ impl Fetches {
                 return;
             }
             for no in keys_where(&d.sources, |s| s.lost.is_none()) {
-                d.sources.entry(no).and_modify(|source| source.failures = 0);
+                d.sources.entry(no).and_modify(|source| {
+                    (source.failures, source.refusals) = (0, 0);
+                });
                 d.client(no, client::Input::AskNow, cx);
             }
         });

@@ -39,6 +39,8 @@ pub(super) struct Src {
     pub(super) available: Option<AvailableRanges>,
     /// Failures in a row.
     pub(super) failures: u32,
+    /// How many times in a row it was busy and gave us no place.
+    pub(super) refusals: u32,
     /// Some bytes of the file as it is now came from it.
     pub(super) gave: bool,
     /// Where those may be. A source that was cut off may have written more than
@@ -176,6 +178,7 @@ impl Src {
             link: SourceLink::None,
             available: None,
             failures: 0,
+            refusals: 0,
             gave: false,
             touched: RangeSet::default(),
             wrote: RangeSet::default(),

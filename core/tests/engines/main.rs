@@ -20,6 +20,7 @@ mod fetch_contract;
 mod fetch_goodbye;
 mod fetch_liars;
 mod fetch_names;
+mod fetch_patience;
 mod fetch_site;
 mod fetch_trees;
 mod fetch_turns;

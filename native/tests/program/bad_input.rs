@@ -253,7 +253,7 @@ fn a_server_that_lies_about_the_length() {
     let short = liar(reply("200 OK\r\nContent-Length: 5000", &noise(100)));
     let url = format!("http://{short}/get/1/file");
     let output = place.run(&[&["get", &url, "-o", "file"], &IMPATIENT[..]].concat());
-    complains(&output, 3, "no source has the file: 127.0.0.1:");
+    complains(&output, 3, "no source gave the file: 127.0.0.1:");
     assert!(!place.path("file").exists(), "a part was taken for the whole");
 }
 
@@ -272,10 +272,13 @@ fn a_server_that_sends_other_bytes() {
 fn a_server_that_sends_garbage_or_nothing() {
     let place = Place::new();
     let refusal = reply("404 Not Found\r\nContent-Length: 0", b"");
-    for (answer, exit) in [(noise(3_000), 3), (Vec::new(), 3), (refusal, 9)] {
+    let gave = "no source gave the file: 127.0.0.1:";
+    let has = "no source has the file: 127.0.0.1:";
+    for (answer, exit, said) in [(noise(3_000), 3, gave), (Vec::new(), 3, gave), (refusal, 9, has)]
+    {
         let url = format!("http://{}/get/1/file", liar(answer));
         let output = place.run(&[&["get", &url, "-o", "file"], &IMPATIENT[..]].concat());
-        complains(&output, exit, "no source has the file: 127.0.0.1:");
+        complains(&output, exit, said);
     }
     place.share("file", 10);
     let running = place.sharing(&[]);
@@ -285,6 +288,23 @@ fn a_server_that_sends_garbage_or_nothing() {
     let url = format!("http://127.0.0.1:{}/get/1/file", program::free_port());
     let output = place.run(&[&["get", &url, "-o", "file"], &IMPATIENT[..]].concat());
     complains(&output, 3, "no server answers: 127.0.0.1:");
+}
+
+/// What went wrong is in the last line, with the status that the server gave.
+#[test]
+fn a_server_that_is_busy_or_fails_is_given_up_after_so_many_tries() {
+    let place = Place::new();
+    for (status, said) in [
+        ("503 Busy", "every source is busy: 127.0.0.1:"),
+        ("429 Slow Down", "every source is busy: 127.0.0.1:"),
+        ("500 Oops", "no source gave the file: 127.0.0.1:"),
+    ] {
+        let head = format!("{status}\r\nRetry-After: 1\r\nContent-Length: 0");
+        let url = format!("http://{}/get/1/file", liar(reply(&head, b"")));
+        let output = place.run(&["get", &url, "-o", "file", "--tries", "2", "--time-scale", "50"]);
+        complains(&output, 3, said);
+        complains(&output, 3, &format!("(HTTP status {})", &status[..3]));
+    }
 }
 
 #[test]

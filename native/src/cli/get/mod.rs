@@ -371,7 +371,9 @@ fn only_for_one(arguments: &GetArgs) -> Result<(), Failure> {
 #[derive(Debug, Args)]
 struct Patience {
     /// Give a source up after this many failures in a row; every byte that is new
-    /// starts the count again. Usually 10, within about three minutes.
+    /// starts the count again. Usually 10, within about three minutes. With this option
+    /// a server that says it is busy (HTTP status 503 or 429), and gives no place in its
+    /// queue, has failed too; usually it is asked again until it is not.
     #[arg(long, value_name = "N", conflicts_with = "wait", value_parser = some::<u32>)]
     tries: Option<u32>,
     /// Seconds in which a server has to connect, to answer, and to go on sending;
@@ -383,7 +385,7 @@ struct Patience {
 impl Patience {
     fn apply(&self, fetch: &mut fetch::Config) {
         if let Some(tries) = self.tries {
-            fetch.attempts = tries;
+            (fetch.attempts, fetch.refusals) = (tries, tries);
         }
         if let Some(seconds) = self.timeout {
             let limit = time::Duration::from_secs(seconds.into());

@@ -165,12 +165,16 @@ impl SourceTroubles {
                 Failure::new(Exit::Network, format!("no server answers without TLS{tried}"))
                     .next("write https:// instead of http://")
             }
+            FetchFailure::NoSource if all(SourceTrouble::Busy) => {
+                Failure::new(Exit::Network, format!("every source is busy{tried}"))
+                    .next("try again later; without --tries it waits; what has come is kept, the same command goes on")
+            }
             FetchFailure::NoSource if refused => {
                 Failure::new(exit, format!("every source refuses{tried}"))
                     .next("check the URL and whether you may have the file; what has come is kept, the same command goes on")
             }
             FetchFailure::NoSource => {
-                Failure::new(exit, format!("no source has the file{tried}"))
+                Failure::new(exit, format!("no source gave the file{tried}"))
                     .next("check that the servent runs and the URL is right; what has come is kept, the same command goes on")
             }
             FetchFailure::Disk => not_written(file, handle.disk_trouble()),

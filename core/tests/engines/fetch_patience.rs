@@ -1,0 +1,87 @@
+//! How long a download asks a source that does not give: failures and refusals in a
+//! row, after which it is given up, and what begins the count again.
+
+use crate::fetch_support;
+
+use fetch_support::{Desk, FETCH, ID, get};
+use servent_core::fetch::{Config, Event, Input, SourceTrouble};
+use servent_core::queue::Dialect;
+
+const A: &str = "80.1.1.1:6346";
+const BUSY: &str = "HTTP/1.1 503 Busy\nRetry-After: 5\nContent-Length: 0";
+const SLOWER: &str = "HTTP/1.1 429 Slow Down\nRetry-After: 5\nContent-Length: 0";
+
+fn trying(refusals: u32) -> Desk {
+    let mut desk = Desk::new(Config { refusals, ..Config::default() }, Dialect::Parq);
+    desk.input(Input::Get(get(None, &[A])));
+    desk
+}
+
+/// The server answers the next request with that, and time passes until it may be
+/// asked again.
+fn answered(desk: &mut Desk, reply: &str) {
+    let asked = desk.connect();
+    desk.reply(asked.conn, reply);
+    desk.secs(10);
+}
+
+fn lost(desk: &Desk) -> Option<SourceTrouble> {
+    desk.events.iter().find_map(|event| match event {
+        Event::SourceLost { why, .. } => Some(*why),
+        _ => None,
+    })
+}
+
+fn statuses(desk: &Desk) -> Vec<u16> {
+    let status = |event: &Event| match event {
+        Event::Status { status, .. } => Some(*status),
+        _ => None,
+    };
+    desk.events.iter().filter_map(status).collect()
+}
+
+#[test]
+fn a_busy_source_is_given_up_after_so_many_refusals() {
+    let mut desk = trying(3);
+    for reply in [BUSY, SLOWER] {
+        answered(&mut desk, reply);
+        assert_eq!((lost(&desk), &*desk.state()), (None, "running"));
+    }
+    answered(&mut desk, BUSY);
+    assert_eq!((lost(&desk), &*desk.state()), (Some(SourceTrouble::Busy), "no source"));
+    assert_eq!(statuses(&desk), [503, 429, 503], "the host can say why");
+}
+
+#[test]
+fn without_such_a_limit_it_is_asked_as_long_as_it_likes() {
+    let mut desk = trying(0);
+    for _ in 0..100 {
+        answered(&mut desk, BUSY);
+    }
+    assert_eq!((lost(&desk), desk.asked.len()), (None, 100));
+}
+
+#[test]
+fn a_place_new_bytes_and_a_user_who_asks_begin_the_count_again() {
+    let queued = format!(
+        "HTTP/1.1 503 Queued\nX-Queue: 1.0\nX-Queued: position=60; length=99; lifetime=90; ID={ID}\nRetry-After: 5\nConnection: close"
+    );
+    let mut desk = trying(2);
+    answered(&mut desk, BUSY);
+    answered(&mut desk, &queued);
+    answered(&mut desk, BUSY);
+    assert_eq!(lost(&desk), None, "a place is no refusal");
+    let asked = desk.connect();
+    let range = "Content-Range: bytes 0-999/1000\nContent-Length: 1000";
+    desk.reply(asked.conn, &format!("HTTP/1.1 206 OK\n{range}\nETag: \"a\""));
+    desk.input(Input::Stored { conn: asked.conn, bytes: 5 });
+    desk.input(Input::Closed { conn: asked.conn });
+    desk.secs(10);
+    answered(&mut desk, BUSY);
+    assert_eq!(lost(&desk), None, "it gave bytes meanwhile");
+    desk.input(Input::AskNow { fetch: FETCH });
+    answered(&mut desk, BUSY);
+    assert_eq!(lost(&desk), None, "the user has patience again");
+    answered(&mut desk, BUSY);
+    assert_eq!(lost(&desk), Some(SourceTrouble::Busy));
+}
