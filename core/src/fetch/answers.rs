@@ -8,7 +8,7 @@ use super::alts::check_location;
 use super::cx::FetchCx;
 use super::download::{Download, State};
 use super::event::FetchLimit;
-use super::ranges::ByteRange;
+use super::ranges::{ByteRange, RangeSet};
 use super::reply::{self, FetchRequest, SourceReply, TakenEncodings};
 use super::source::{Receiving, SourceLink, Src};
 use super::{DownloadSource, Event, Output, SourceTrouble, keys_where};
@@ -95,7 +95,9 @@ impl Download {
             }
             SourceReply::Open { chunked } => self.take_to_the_end(no, (head, chunked), cx),
             SourceReply::Empty => {
-                self.size = Some(0);
+                // Bytes that are there are of another version.
+                (self.size, self.have) = (Some(0), RangeSet::default());
+                self.allocate(cx);
                 self.finish_if_whole(cx);
             }
             SourceReply::Told(QueueReply::Busy { .. })

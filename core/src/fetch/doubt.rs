@@ -49,6 +49,9 @@ impl Download {
         let others = self.sources.values().any(|s| !s.gave && s.usable());
         let certain = guilty.len() == 1 && !self.resumed;
         if self.corrupt > 1 || (certain && !others) {
+            if self.lost_its_hash(cx) {
+                return;
+            }
             return self.fail(FetchFailure::Corrupt, cx);
         }
         (self.have, self.resumed) = (RangeSet::default(), false);
@@ -63,6 +66,21 @@ impl Download {
         }
         self.save(cx);
         self.begin(cx);
+    }
+
+    /// The user named no hash, and the source that told one has no such file any more:
+    /// the others cannot be blamed for having another, and the download begins anew.
+    /// False when that is not so.
+    fn lost_its_hash(&mut self, cx: &mut FetchCx<'_>) -> bool {
+        let lost = self.sources.values().find(|src| src.unhashed && self.version.learnt);
+        let Some(at) = lost.map(|src| src.at()) else { return false };
+        cx.fx.event(Event::VersionChanged { fetch: self.id, at, dropped: self.have.bytes() });
+        self.forget_version(cx);
+        self.sources.values_mut().for_each(|src| src.unhashed = false);
+        (self.corrupt, self.state) = (0, State::Resting);
+        self.save(cx);
+        self.begin(cx);
+        true
     }
 
     /// Leaves out the next of several sources. False when that is useless, or

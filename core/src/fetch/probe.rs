@@ -125,7 +125,7 @@ impl Download {
         let anew = !self.relinked
             && self.sources.get(&no).is_some_and(|src| self.is_unproven(src))
             && self.have.as_slice().iter().all(|range| given.0 <= range.0 && range.1 <= given.1)
-            && sources.all(|(n, src)| *n == no || src.wrote.is_empty());
+            && sources.all(|(n, src)| *n == no || src.wrote.is_empty() && !src.receives());
         if anew {
             (self.have, self.doubt.probe) = (RangeSet::default(), None);
             if let Some(src) = self.sources.get_mut(&no) {

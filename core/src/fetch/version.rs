@@ -165,7 +165,6 @@ impl Download {
         }
         let grown = !self.is_named()
             && self.only(no)
-            && !self.have.is_empty()
             && total(head).zip(self.size).is_some_and(|(told, known)| told != known);
         let reply = FileVersion::parse(head);
         grown || self.expected(no).is_some_and(|known| known.conflicts(&reply))
@@ -193,8 +192,10 @@ impl Download {
             self.lose(no, why, cx);
             return false;
         }
-        let at = self.sources[&no].at();
-        cx.fx.event(Event::VersionChanged { fetch: self.id, at, dropped: self.have.bytes() });
+        let (at, dropped) = (self.sources[&no].at(), self.have.bytes());
+        if dropped > 0 {
+            cx.fx.event(Event::VersionChanged { fetch: self.id, at, dropped });
+        }
         self.forget_version(cx);
         self.save(cx);
         let begins = || head.headers.get("Content-Range").and_then(ContentRange::parse)?.range;

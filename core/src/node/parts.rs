@@ -7,6 +7,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 
+use super::catalog::Catalog;
 use super::{FileInfo, FileRef, PartRow, RunBit};
 use crate::id::{FetchId, Sha1};
 use crate::queue::FileKey;
@@ -52,6 +53,18 @@ impl From<&FileInfo> for RequestSubject {
         let (body, tree) = (BodySource::File(FileRef::Shared(index)), file.tree.clone());
         let is_active = is_active(file.leaf());
         Self { body, sha1, size, key, modified, run, tree, is_active, available: None }
+    }
+}
+
+impl RequestSubject {
+    /// True unless the file has become another one, or is gone, since it was asked for.
+    pub(super) fn is_current(&self, files: &Catalog) -> bool {
+        let BodySource::File(FileRef::Shared(index)) = self.body else { return true };
+        files.get(index).is_some_and(|file| {
+            let same = (file.size, file.modified) == (self.size, self.modified);
+            // That its hash became known meanwhile is no change.
+            same && (self.sha1.is_none() || file.sha1 == self.sha1)
+        })
     }
 }
 

@@ -148,6 +148,39 @@ fn another_length_is_another_version_too() {
     }
 }
 
+/// The host cuts the file where it is allocated: otherwise the old half would be taken
+/// for the whole.
+#[test]
+fn a_file_that_becomes_empty_keeps_no_byte_of_its_former_version() {
+    let emptied = |desk: &Desk| {
+        let is = |o: &Output| matches!(o, Output::Allocate { size: Some(0), .. });
+        desk.outputs.iter().any(is) && desk.row().have.is_empty() && is_done(desk)
+    };
+    for fields in ["", TAG, DATE] {
+        let (mut desk, asked) = half(TAG);
+        desk.reply(asked.conn, format!("HTTP/1.1 200 OK\nContent-Length: 0\n{fields}").trim_end());
+        assert_eq!(changed(&desk), [500], "{fields}");
+        assert!(emptied(&desk), "{fields}");
+    }
+    let (mut desk, asked) = half(DATE);
+    desk.reply(asked.conn, "HTTP/1.1 416 No\nContent-Range: bytes */0\nContent-Length: 0");
+    assert_eq!(changed(&desk), [500]);
+    let anew = desk.connect();
+    assert_eq!(anew.range(), RangeSpec::From(0));
+    desk.reply(anew.conn, "HTTP/1.1 416 No\nContent-Range: bytes */0\nContent-Length: 0");
+    assert!(emptied(&desk));
+    // Half of a body of unknown length.
+    let mut desk = Desk::getting(None, &[A]);
+    let asked = desk.connect();
+    desk.reply(asked.conn, &format!("HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n{TAG}"));
+    desk.input(Input::Stored { conn: asked.conn, bytes: 500 });
+    desk.input(Input::Closed { conn: asked.conn });
+    desk.secs(20);
+    let again = desk.connect();
+    desk.reply(again.conn, &format!("HTTP/1.1 200 OK\nContent-Length: 0\n{TAG}"));
+    assert!(emptied(&desk));
+}
+
 #[test]
 fn a_restart_remembers_which_version_the_bytes_are_of() {
     for same in [true, false] {
@@ -336,5 +369,46 @@ fn a_source_that_lost_the_file_of_its_own_hash_is_asked_by_name() {
     desk.reply(by_name.conn, &format!("HTTP/1.1 200 OK\nContent-Length: {SIZE}\n{other}"));
     assert_eq!(changed(&desk), [500]);
     desk.input(Input::Stored { conn: by_name.conn, bytes: SIZE });
+    assert!(is_done(&desk));
+}
+
+/// Nothing of it had come when the file became another one.
+#[test]
+fn another_length_is_taken_where_nothing_is_there_yet() {
+    let mut desk = Desk::getting(None, &[A]);
+    let asked = desk.connect();
+    grants(&mut desk, &asked, SIZE, "");
+    desk.input(Input::Closed { conn: asked.conn });
+    desk.secs(20);
+    let asked = desk.connect();
+    desk.reply(asked.conn, "HTTP/1.1 206 OK\nContent-Range: bytes 0-399/400\nContent-Length: 400");
+    assert_eq!(changed(&desk), [0; 0], "there is nothing to drop");
+    desk.input(Input::Stored { conn: asked.conn, bytes: 400 });
+    assert!(is_done(&desk));
+}
+
+/// Both began at once, so neither can be compared with what is there: the one whose
+/// bytes come later is, before they are joined.
+#[test]
+fn two_sources_that_begin_at_once_are_compared() {
+    let config = Config { chunk: 500, probe: 64, ..Config::default() };
+    let mut desk = Desk::new(config, Dialect::Parq);
+    desk.input(Input::Get(get(None, &[A, B])));
+    let [(a, _), (b, _)] = desk.dials()[..] else { panic!("two dials") };
+    desk.input(Input::Dialed { conn: a, local: LOCAL });
+    let first = desk.last();
+    desk.input(Input::Dialed { conn: b, local: LOCAL });
+    let second = desk.last();
+    grants(&mut desk, &second, SIZE, DATE);
+    grants(&mut desk, &first, SIZE, DATE);
+    for asked in [&second, &first] {
+        desk.input(Input::Stored { conn: asked.conn, bytes: 500 });
+    }
+    assert!(!is_done(&desk), "the bytes of one of them have to be compared first");
+    hashes(&mut desk, 1);
+    let probe = desk.last();
+    assert_eq!((probe.conn, probe.range()), (first.conn, RangeSpec::Between(936, 999)));
+    gives(&mut desk, &probe, 1_000, DATE);
+    hashes(&mut desk, 1);
     assert!(is_done(&desk));
 }

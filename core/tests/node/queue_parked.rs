@@ -6,7 +6,7 @@ use crate::queue::{PQ, busy, finish, trickle};
 
 use node_support::{Host, config, get, header, status, var};
 use servent_core::id::ConnId;
-use servent_core::node::{ConnInput, Input};
+use servent_core::node::{ConnInput, DiskInput, FileInfo, Input};
 
 /// A busy host of the adaptive policy.
 fn adaptive() -> (Host, ConnId) {
@@ -28,6 +28,25 @@ fn a_held_request_is_answered_with_the_slot_and_a_plain_one_too() {
     assert_eq!(status(&host.heard(ours)), 200);
     host.input(Input::Connection(ours, ConnInput::Served { bytes: 100_000 }));
     assert_eq!(status(&host.heard(plain)), 200);
+}
+
+/// A head that names the old version in front of bytes of the new one would let a
+/// client join the two.
+#[test]
+fn a_file_that_changes_while_its_request_is_held_is_not_sent_under_the_old_head() {
+    let (mut host, holder) = adaptive();
+    let (held, reply) = host.ask("9.9.9.2:1", &format!("{PQ}X-Features: hold/1.0\r\n"));
+    assert_eq!(reply, "");
+    let old = host.shared().remove(0);
+    let hash = |n| Some(servent_core::id::Sha1([n; 20]));
+    host.input(Input::Disk(DiskInput::Shared(FileInfo { sha1: hash(9), ..old })));
+    finish(&mut host, holder);
+    assert!(host.hung_up.contains(&held), "it asks anew");
+    assert_eq!(host.heard(held), "");
+    let (again, reply) = host.ask("9.9.9.2:2", PQ);
+    assert_eq!(status(&reply), 200, "{reply}");
+    assert_eq!(header(&reply, "ETag"), hash(9).map(|sha1| format!("\"{sha1}\"")).as_deref());
+    assert!(!host.hung_up.contains(&again));
 }
 
 #[test]

@@ -341,6 +341,11 @@ impl Http {
     ) {
         let writer = ReplyWriter::from_cx(cx);
         match verdict {
+            QueueVerdict::Start { .. } if !asked.subject.is_current(&cx.shelf.files) => {
+                // What would be sent is not what the head would say: it asks anew.
+                self.feed(cx, server::Input::Broken { conn });
+                self.close(cx, conn, true, "the file has changed while it was waited for");
+            }
             QueueVerdict::Start { ticket, told_ticket } => {
                 let file = self.described(cx, conn, &asked.subject);
                 let reply = writer.start(&file, asked, told_ticket.then_some(ticket));
