@@ -93,6 +93,9 @@ pub enum ConnEvent {
     /// What is asked for belongs to another member of the site, or to none at
     /// the moment: the client is told where to ask.
     Elsewhere { conn: ConnId, to: Option<SocketAddr> },
+    /// Others cannot connect to us, as a push shows that would not be needed
+    /// otherwise; or one has connected after all.
+    Firewall { closed: bool },
 }
 
 /// The minor version of HTTP/1 of a request: 0 or 1. It is no part of the digest

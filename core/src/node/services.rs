@@ -51,7 +51,12 @@ impl Services {
     /// Handles what happened on a connection.
     pub(super) fn connection(&mut self, cx: &mut NodeCx<'_>, conn: ConnId, input: ConnInput) {
         match input {
-            ConnInput::Accepted { peer, local } => accept(cx, conn, ConnEnds { peer, local }),
+            ConnInput::Accepted { peer, local } => {
+                accept(cx, conn, ConnEnds { peer, local });
+                if let Some(overlay) = &mut self.overlay {
+                    overlay.reached_from(cx, peer.ip());
+                }
+            }
             ConnInput::Bytes { data } => cx.io.receive(conn, data),
             ConnInput::Dialed { .. } => {
                 if let Some(owner) = dialing(cx, conn) {

@@ -384,6 +384,51 @@ fn rt_25_the_proxies_of_a_hit_are_told_unless_they_cannot_be() {
     assert_eq!((found[0].push, &found[0].proxies), (true, &wanted));
 }
 
+/// A neighbour that we connected to: it proves nothing about who can connect to us.
+fn called(host: &mut Host, at: &str) -> ConnId {
+    let at: SocketAddr = at.parse().unwrap();
+    host.input(Input::Command(NodeCommand::Overlay(OverlayCommand::Join { at })));
+    let (conn, _) = *host.dials.iter().find(|(_, to)| *to == at).expect("a dial");
+    let local = "1.2.3.4:50000".parse().unwrap();
+    host.input(Input::Connection(conn, ConnInput::Dialed { local }));
+    let head =
+        "GNUTELLA/0.6 200 OK\r\nX-Ultrapeer: True\r\nGGEP: 0.5\r\nVendor-Message: 0.2\r\n\r\n";
+    host.bytes(conn, head.as_bytes());
+    host.wire.remove(&conn);
+    conn
+}
+
+/// Whether our hits say that a push is needed.
+fn wants_push(host: &mut Host, conn: ConnId, guid: u8) -> Option<bool> {
+    let query = Query::new(Wishes::default(), "file", &[]);
+    says(host, conn, Guid([guid; 16]), MessageBody::Query(query));
+    heard(host, conn).into_iter().find_map(|message| match message.body {
+        MessageBody::Hit(hit) => hit.quality().push,
+        _ => None,
+    })
+}
+
+#[test]
+fn a_firewall_is_found_out() {
+    let pushed = |host: &mut Host, conn, guid| {
+        let (servent, at) = (host.node.servent(), "81.1.1.9:6346".parse().unwrap());
+        let push = Push { servent, index: FileIndex(0), at, ggep: OverlayPayload::new() };
+        says(host, conn, Guid([guid; 16]), MessageBody::Push(push));
+    };
+    let mut host = host(overlay(false));
+    let conn = called(&mut host, "80.1.1.1:6346");
+    assert_eq!(wants_push(&mut host, conn, 1), Some(false));
+    // One that had connected would not ask for that.
+    pushed(&mut host, conn, 2);
+    assert_eq!(wants_push(&mut host, conn, 3), Some(true));
+    host.accept("10.0.0.9:1");
+    assert_eq!(wants_push(&mut host, conn, 4), Some(true), "one of the house proves nothing");
+    host.accept("82.1.1.1:1");
+    assert_eq!(wants_push(&mut host, conn, 5), Some(false), "it is open after all");
+    pushed(&mut host, conn, 6);
+    assert_eq!(wants_push(&mut host, conn, 7), Some(false), "and stays so");
+}
+
 #[test]
 fn a_servent_that_meets_itself_says_so_and_leaves_itself_alone() {
     let mut host = host(overlay(false));

@@ -133,6 +133,24 @@ fn from_one_that_cannot_be_reached_it_comes_by_push() {
     get(&place, &hits[0]);
 }
 
+/// A hit may name an address that leads nowhere, and proxies that do not.
+#[test]
+fn one_that_is_not_where_it_says_comes_by_its_push_proxy() {
+    let place = Place::new();
+    let [near, _middle, _far] = line(&place, &["--set", "overlay.firewalled=true"]);
+    let mut hits = Vec::new();
+    program::until("its proxy is told", || {
+        hits = search(&place, near.at, &["RARE", "thing"]);
+        hits.first().is_some_and(|hit| hit["proxies"].as_array().is_some_and(|all| !all.is_empty()))
+    });
+    let (url, sha1) = (hits[0]["get"].as_str().unwrap(), hits[0]["sha1"].as_str().unwrap());
+    let dead = format!("http://127.0.0.1:{}/get/0/thing", program::free_port());
+    let out =
+        place.run(&["get", url, sha1, "--mirror", &dead, "-o", "got.bin", "--state", "getting"]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    assert!(std::fs::read(place.path("got.bin")).unwrap() == noise(SIZE));
+}
+
 #[test]
 fn a_file_of_which_only_the_hash_is_known_is_found_and_downloaded() {
     // The hash is known a moment after the name, and told to neighbours then.

@@ -43,7 +43,8 @@ pub struct OverlayConfig {
     pub refused: Duration,
     /// Maximum number of files in our answer to one query.
     pub results: u32,
-    /// Others cannot connect to us and must request a push.
+    /// Others cannot connect to us and must request a push. Otherwise that is found out
+    /// by a push that comes while no host has connected to us.
     pub firewalled: bool,
     /// The router.
     pub router: routing::Config,

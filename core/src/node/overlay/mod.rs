@@ -15,6 +15,7 @@ mod index;
 mod keywords;
 mod obey;
 mod proxies;
+mod wall;
 mod wire;
 
 use alloc::collections::{BTreeMap, VecDeque};
@@ -28,6 +29,7 @@ pub use self::config::OverlayConfig as Config;
 use self::hosts::Hosts;
 use self::index::KeywordIndex;
 use self::proxies::ProxyRequest;
+use self::wall::FoundFirewall;
 use self::wire::OverlayWire;
 use super::connections::{ExpiredTimer, NewDial, Owner};
 use super::cx::NodeCx;
@@ -72,6 +74,8 @@ pub(super) struct OverlayService {
     told: bool,
     /// Our address as our neighbours see it.
     seen: Option<IpAddr>,
+    /// Whether others can connect to us.
+    firewall: FoundFirewall,
     /// Searches of the user, by GUID.
     searches: BTreeMap<Guid, u32>,
     /// Proxies that are being asked for a push.
@@ -93,6 +97,7 @@ impl OverlayService {
             keywords: Some(Instant::ZERO),
             told: false,
             seen: None,
+            firewall: FoundFirewall::default(),
             searches: BTreeMap::new(),
             asks: BTreeMap::new(),
         }
@@ -137,7 +142,12 @@ impl OverlayService {
 
     /// Where others can reach us; `None` when they cannot.
     fn reachable(&self, cx: &NodeCx<'_>) -> Option<SocketAddrV4> {
-        self.place(cx).filter(|at| !at.ip().is_unspecified() && !cx.config.overlay.firewalled)
+        self.place(cx).filter(|at| !at.ip().is_unspecified() && !self.is_walled(cx))
+    }
+
+    /// True when others cannot connect to us, as the user said or as was found out.
+    fn is_walled(&self, cx: &NodeCx<'_>) -> bool {
+        cx.config.overlay.firewalled || self.firewall.stands(cx.now)
     }
 
     /// A peer sees us at this address; of several, the one that can be reached
@@ -162,7 +172,7 @@ impl OverlayService {
 
     /// The same where it is one of IPv6, which old servents cannot read.
     fn place_six(&self, cx: &NodeCx<'_>) -> Option<SocketAddrV6> {
-        let listen = cx.us.listen.filter(|_| !cx.config.overlay.firewalled)?;
+        let listen = cx.us.listen.filter(|_| !self.is_walled(cx))?;
         let ip = if listen.ip().is_unspecified() { self.seen? } else { listen.ip() };
         match ip.to_canonical() {
             IpAddr::V6(ip) => Some(SocketAddrV6::new(ip, listen.port(), 0, 0)),

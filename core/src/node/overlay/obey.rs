@@ -59,6 +59,7 @@ impl RunsEngine<NodeCx<'_>> for OverlayService {
                 self.tell_hits(cx, guid, (conn, from), hops, &hit);
             }
             routing::Output::Push { index, at } => {
+                self.push_came(cx);
                 cx.wishes.push_back(CrossWish::Giv { to: SocketAddr::V4(at), index });
             }
             routing::Output::NoWay { servent } => {

@@ -103,9 +103,7 @@ impl OverlayService {
     fn seen_from(&self, cx: &NodeCx<'_>, local: SocketAddr) -> Option<SocketAddrV4> {
         let known = self.reachable(cx);
         known.or_else(|| match canonical(cx.us.reached_at(local)) {
-            SocketAddr::V4(at) if cx.us.listen.is_some() && !cx.config.overlay.firewalled => {
-                Some(at)
-            }
+            SocketAddr::V4(at) if cx.us.listen.is_some() && !self.is_walled(cx) => Some(at),
             _ => None,
         })
     }
