@@ -14,6 +14,7 @@ pub mod branch;
 mod cause;
 mod digest;
 mod handover;
+mod numbered;
 #[doc(hidden)]
 pub mod pcapng;
 #[doc(hidden)]

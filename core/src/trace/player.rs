@@ -70,6 +70,7 @@ impl Player {
         }
         let line = match qlog::read(text) {
             Ok(QlogLine::Record(record)) => {
+                self.replay.feed_record(&record);
                 self.last = self.last.max(record.at);
                 let given = u32::try_from(self.given.len()).unwrap_or(u32::MAX);
                 return self.records.push((given, record));
@@ -79,7 +80,9 @@ impl Player {
         };
         match &line {
             Ok(RecordingLine::Start(start)) => {
-                *self = Self { lines: core::mem::take(&mut self.lines), ..Self::default() };
+                let (lines, replay) =
+                    (core::mem::take(&mut self.lines), core::mem::take(&mut self.replay));
+                *self = Self { lines, replay, ..Self::default() };
                 self.start = Some(start.clone());
                 self.keyframes.push(Node::new(start.config.clone(), start.seed));
             }

@@ -190,12 +190,20 @@ pub fn read(line: &[u8]) -> Result<QlogLine, LineError> {
 /// # Errors
 /// When it is not JSON, or one of ours with wrong fields.
 pub fn parse(line: &[u8]) -> Result<RecordingLine, LineError> {
-    let RawRecord { seq, at, node, cause, event } = match read(line)? {
-        QlogLine::Line(line) => return Ok(*line),
-        QlogLine::Record(raw) => raw,
-    };
-    let event: Event = serde_json::from_str(&event).map_err(|why| fields(&event, &why))?;
-    Ok(RecordingLine::Record(Record { seq, at, node, cause, event }))
+    match read(line)? {
+        QlogLine::Line(line) => Ok(*line),
+        QlogLine::Record(raw) => typed(&raw),
+    }
+}
+
+/// Parses the event of a record, too.
+///
+/// # Errors
+/// When it is no event of ours.
+pub fn typed(raw: &RawRecord) -> Result<RecordingLine, LineError> {
+    let RawRecord { seq, at, node, cause, event } = raw;
+    let event: Event = serde_json::from_str(event).map_err(|why| fields(event, &why))?;
+    Ok(RecordingLine::Record(Record { seq: *seq, at: *at, node: *node, cause: *cause, event }))
 }
 
 fn fields(name: &str, why: &serde_json::Error) -> LineError {

@@ -12,8 +12,9 @@ use core::hash::Hash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::numbered::EventNumbers;
 use super::qlog;
-use super::{Causes, Digest, Event, NodeId, Record, Recorder};
+use super::{Digest, Event, NodeId, Record};
 use crate::engine::Effect;
 use crate::id::ConnId;
 use crate::node::{Config, Input, Output};
@@ -164,12 +165,10 @@ impl RunningDigest {
 /// ```
 #[derive(Debug, Clone)]
 pub struct RecordingLog {
-    start: Start,
     reference: Instant,
     inputs: u64,
     running: RunningDigest,
-    recorder: Recorder,
-    causes: Causes,
+    numbers: EventNumbers,
     about: Option<ConnId>,
 }
 
@@ -180,12 +179,10 @@ impl RecordingLog {
         lines.push(qlog::header(&start.name, at));
         lines.push(qlog::line(at, at, "servent:start", &qlog::At { us: at, data: &start }));
         Self {
-            start,
+            numbers: EventNumbers::new(start.node),
             reference: at,
             inputs: 0,
             running: RunningDigest::default(),
-            recorder: Recorder::default(),
-            causes: Causes::default(),
             about: None,
         }
     }
@@ -212,21 +209,7 @@ impl RecordingLog {
         lines: &mut Vec<String>,
     ) -> Vec<Record> {
         self.running.add(at, effects);
-        let mut records = Vec::new();
-        let mut first = None;
-        for effect in effects {
-            let Effect::Event(event) = effect else { continue };
-            let cause = match event {
-                // The end of a turn concerns many peers at once.
-                Event::Unicast(_) => self.causes.find_cause(event),
-                _ => first
-                    .or_else(|| self.about.and_then(|c| self.causes.of_conn(c)))
-                    .or_else(|| self.causes.find_cause(event)),
-            };
-            let seq = self.recorder.record(at, self.start.node, cause, event.clone(), &mut records);
-            self.causes.note(seq, event);
-            first = first.or(Some(seq));
-        }
+        let records = self.numbers.records(at, self.about, effects);
         lines.extend(records.iter().map(|r| qlog::record(r, self.reference)));
         self.inputs += 1;
         if self.inputs.is_multiple_of(CHECKPOINT) {
@@ -247,7 +230,7 @@ impl RecordingLog {
         let data = Checkpoint {
             at,
             inputs: self.inputs,
-            records: self.recorder.next(),
+            records: self.numbers.next(),
             digest: self.running.value(),
         };
         lines.push(qlog::line(at, self.reference, "servent:checkpoint", &data));

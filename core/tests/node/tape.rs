@@ -11,7 +11,7 @@ use servent_core::queue::FileKey;
 use servent_core::time::{Duration, Instant};
 use servent_core::trace::player::Player;
 use servent_core::trace::qlog::{self, Split};
-use servent_core::trace::replay::Replay;
+use servent_core::trace::replay::{LineDifference, LineFault, Replay};
 use servent_core::trace::tape::{RecordingLine, RecordingLog, Start};
 use servent_core::trace::{Event, NodeId, Record};
 use servent_core::unicast::UnicastConnId;
@@ -97,6 +97,47 @@ fn a_lost_input_is_noticed() {
     let (at, _) = inputs.nth(9).unwrap();
     lines.remove(at);
     assert!(replay(&lines).report().diverged_at.is_some());
+}
+
+/// The program, which reads typed records, and the page, which reads text.
+fn differences(lines: &[String]) -> [Option<LineDifference>; 2] {
+    let mut player = Player::new();
+    lines.iter().for_each(|line| player.append(qlog::frame(line).as_bytes()));
+    let reports = [replay(lines).report().clone(), player.report().clone()];
+    reports.map(|report| {
+        assert_eq!(report.is_sound(), report.differs.is_none(), "{report}");
+        let named = |at: &LineDifference| report.to_string().contains(&format!("line {}", at.line));
+        assert!(report.differs.as_ref().is_none_or(named), "{report}");
+        report.differs
+    })
+}
+
+#[test]
+fn an_event_that_was_changed_removed_or_added_is_named_by_its_line() {
+    let lines = tape(inputs(100));
+    assert_eq!(differences(&lines), [None; 2]);
+    let is_event = |line: &String| line.contains(r#""name":"conn:"#);
+    let events: Vec<usize> = (0..lines.len()).filter(|i| is_event(&lines[*i])).collect();
+    assert!(events.len() > 100);
+    for &at in events.iter().step_by(17) {
+        let said = |at: usize, fault| [Some(LineDifference { line: at as u64 + 1, fault }); 2];
+        let mut less = lines.clone();
+        less.remove(at);
+        assert_eq!(differences(&less), said(at, LineFault::Missing), "line {at} is gone");
+        let mut more = lines.clone();
+        more.insert(at, lines[at].clone());
+        let [found, _] = differences(&more);
+        assert!(found.is_some_and(|it| it.fault != LineFault::Missing), "line {at} comes twice");
+        let mut other = lines.clone();
+        other[at] = other[at].replace("10.0.0.9", "10.0.0.8").replace("/get/1/a", "/get/2/a");
+        if other[at] != lines[at] {
+            assert_eq!(differences(&other), said(at, LineFault::Changed), "line {at} is another");
+        }
+    }
+    let mut end = lines;
+    end.push(end[events[0]].clone());
+    let line = end.len() as u64;
+    assert_eq!(differences(&end), [Some(LineDifference { line, fault: LineFault::Extra }); 2]);
 }
 
 #[test]

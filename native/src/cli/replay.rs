@@ -63,6 +63,11 @@ fn require_verified(path: &Path, report: &Report) -> Result<(), Failure> {
     if report.name.is_none() {
         return Err(what(Exit::Foreign).next("record one with `servent share DIR --trace FILE`"));
     }
+    if report.differs.is_some() {
+        return Err(what(Exit::Unverified).next(
+            "the trace was changed after it was recorded, or another version of servent recorded it",
+        ));
+    }
     if report.diverged_at.is_some() {
         return Err(what(Exit::Unverified)
             .next("`servent --version` must be the one that recorded it; else keep the trace, this is a bug"));
