@@ -90,6 +90,7 @@ fn sentence(key: &str) -> &str {
         "check.never_seen" => "something was called a duplicate that had never come before",
         "check.never_sent" => "a message arrived that was never sent",
         "check.never_written" => "a message was delivered that was never sent",
+        "check.mixture" => "a download that is whole is not one version of its file",
         "check.no_place" => "a client was told a place without having one",
         "check.no_reason" => "a message was dropped without a reason, or kept with one",
         "check.noise" => "an end still sends though there is nothing left to say",

@@ -231,6 +231,9 @@ pub enum WorldEvent {
     /// It leads these parts of its site and no other: a bit for each, the first 32
     /// in `low`.
     Parts { low: u32, high: u32 },
+    /// The files that it shares became others of the same names, of that size if it is
+    /// another one.
+    Changed { size: Option<u64> },
 }
 
 /// The event that a whole request head was received.

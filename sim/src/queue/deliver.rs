@@ -124,6 +124,7 @@ impl<N: Guest> World<Queue<N>> {
     ) {
         let Some(end) = self.net.links.get_mut(at).map(|l| l.end_mut(side)) else { return };
         let Intake::Store(store) = &mut end.intake else { return };
+        let from = store.start + store.got;
         store.got += bytes;
         let (fetch, got) = (store.fetch, store.got);
         if store.got >= store.bytes {
@@ -131,7 +132,7 @@ impl<N: Guest> World<Queue<N>> {
         }
         let (host, conn) = (end.host, end.conn);
         if bytes > 0 {
-            self.own_mut(host).disk.stored(fetch, content);
+            self.own_mut(host).disk.stored(fetch, (from, from + bytes), content);
         }
         self.give(host, Input::Connection(conn, ConnInput::Stored { bytes: got }), cause);
     }

@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::contents::PartContents;
 use crate::links::stream::StreamContent;
 use servent_core::id::{FetchId, Guid};
 use servent_core::node::{NodeOp, PartRow, RestoredNode};
@@ -21,9 +22,9 @@ pub(super) struct Disk {
     queue: BTreeMap<Guid, StoredEntry>,
     fetches: BTreeMap<FetchId, Arc<PartRow>>,
     pending: Vec<(Instant, NodeOp)>,
-    /// Contents of downloads: virtual, so they consist only of which file it is
-    /// and whether a damaged source wrote to it.
-    contents: BTreeMap<FetchId, StreamContent>,
+    /// Contents of downloads: virtual, so they consist only of which file each range
+    /// is of and whether a damaged source wrote it.
+    contents: BTreeMap<FetchId, PartContents>,
 }
 
 impl Disk {
@@ -98,16 +99,21 @@ impl Disk {
         }
     }
 
-    /// Bytes of `content` were written to a download.
-    pub(super) fn stored(&mut self, fetch: FetchId, content: StreamContent) {
-        let entry = self.contents.entry(fetch).or_insert_with(|| content);
-        entry.sha1 = content.sha1;
-        entry.damaged |= content.damaged;
+    /// Bytes of `content` were written to this range of a download.
+    pub(super) fn stored(&mut self, fetch: FetchId, range: (u64, u64), content: StreamContent) {
+        self.contents.entry(fetch).or_default().write(range, content);
     }
 
-    /// What a download contains, if anything was written to it.
-    pub(super) fn content(&self, fetch: FetchId) -> Option<StreamContent> {
-        self.contents.get(&fetch).copied()
+    /// The file of a download has this size.
+    pub(super) fn allocated(&mut self, fetch: FetchId, size: u64) {
+        if let Some(contents) = self.contents.get_mut(&fetch) {
+            contents.cut(size);
+        }
+    }
+
+    /// What a download contains.
+    pub(super) fn contents(&self, fetch: FetchId) -> Option<&PartContents> {
+        self.contents.get(&fetch)
     }
 
     /// A download starts again from nothing.

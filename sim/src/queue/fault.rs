@@ -83,6 +83,14 @@ pub enum Fault {
         /// Cut, or mended.
         apart: bool,
     },
+    /// The files that a node shares become others of the same names.
+    Change {
+        /// Which.
+        node: NodeId,
+        /// Their size from now on; the same without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<u64>,
+    },
 }
 
 impl Fault {
@@ -104,6 +112,7 @@ impl Fault {
             | Self::Clock { node, .. }
             | Self::AskNow { node }
             | Self::Apart { node, .. }
+            | Self::Change { node, .. }
             | Self::Sleep { node, .. } => (*node, None),
         };
         [Some(first), second].into_iter().flatten()
@@ -133,6 +142,8 @@ mod tests {
             Fault::Sleep { node, length: Duration::from_secs(1) },
             Fault::Store { away: true, silent: true },
             Fault::Apart { node, apart: true },
+            Fault::Change { node, size: None },
+            Fault::Change { node, size: Some(0) },
         ] {
             let fault = FaultAt { at: Instant::from_secs(7), act: fault };
             let text = serde_json::to_string(&fault).unwrap();

@@ -50,6 +50,10 @@ impl<N: Guest> World<Queue<N>> {
                 self.tell(node, WorldEvent::Apart { apart });
                 self.set_apart(node.0, apart);
             }
+            Fault::Change { node, size } => {
+                self.tell(node, WorldEvent::Changed { size });
+                self.change_files(node.0, size);
+            }
             Fault::AskNow { node } => {
                 let cause = self.tell(node, user("ask_now"));
                 self.command(node, cause, |fetch| {

@@ -11,6 +11,7 @@ use bytes::Bytes;
 
 use super::disk::Disk;
 use super::scenario::Scenario;
+use super::versions::{FileEdition, VersionMark};
 use crate::links::stream::{LinkRef, Side};
 use servent_core::id::{ConnId, FetchId, FileIndex, Sha1};
 use servent_core::node::{
@@ -52,6 +53,7 @@ pub struct Profile {
     pub(super) arrives: Instant,
     pub(super) firewalled: bool,
     pub(super) corrupt: bool,
+    pub(super) mark: VersionMark,
     pub(super) get: Option<Get>,
     /// Its files, by their indices in the plan.
     pub(super) shares: Vec<u32>,
@@ -70,8 +72,7 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn new(scenario: &Scenario) -> Self {
         let dice = Rng::new(scenario.seed);
-        let files: Vec<FileInfo> =
-            scenario.clients.iter().enumerate().map(|(i, g)| file(&dice, i, g.size)).collect();
+        let files = files(scenario);
         let mut profiles = Vec::with_capacity(scenario.nodes() as usize);
         for (i, server) in scenario.servers.iter().enumerate() {
             let config = Arc::new(Config { queue: server.queue, ..Config::default() });
@@ -87,6 +88,7 @@ impl Plan {
                 arrives: Instant::ZERO,
                 firewalled: false,
                 corrupt: server.corrupt,
+                mark: server.mark,
                 get: None,
                 shares: (0..files.len() as u32).collect(),
             });
@@ -95,7 +97,8 @@ impl Plan {
         servers.truncate(if scenario.has_one_address() { 1 } else { servers.len() });
         for (g, group) in scenario.clients.iter().enumerate() {
             let mut arrivals = dice.fork("arrivals", g as u64);
-            let get = get(&files[g], &servers, &group.servers);
+            let mut get = get(&files[g], &servers, &group.servers);
+            get.sha1 = get.sha1.filter(|_| !group.by_name);
             let mut config =
                 Config { dialect: group.dialect, callable: group.callable, ..Config::default() };
             config.fetch.place.shortest = group.wait;
@@ -114,6 +117,7 @@ impl Plan {
                     arrives: Instant::ZERO + group.first + group.spacing.ratio(i as u64, 1) + late,
                     firewalled: group.firewalled,
                     corrupt: false,
+                    mark: VersionMark::default(),
                     get: Some(get.clone()),
                     shares: Vec::new(),
                 });
@@ -136,6 +140,12 @@ fn numbered(name: &str, i: usize, of: usize) -> String {
 pub(super) fn address(net: u8, i: usize) -> SocketAddr {
     let [_, high, mid, low] = (i as u32 + 1).to_be_bytes();
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10 + high, net, mid, low)), PORT)
+}
+
+/// The files of a scenario, one for each group of clients.
+pub(super) fn files(scenario: &Scenario) -> Vec<FileInfo> {
+    let dice = Rng::new(scenario.seed);
+    scenario.clients.iter().enumerate().map(|(i, g)| file(&dice, i, g.size)).collect()
 }
 
 fn file(dice: &Rng, i: usize, size: u64) -> FileInfo {
@@ -190,6 +200,7 @@ impl Profile {
             arrives,
             firewalled: false,
             corrupt: false,
+            mark: VersionMark::default(),
             get: None,
             shares: Vec::new(),
         }
@@ -204,6 +215,8 @@ pub struct Machine {
     pub(super) accepted: u64,
     pub(super) dialed: u16,
     pub(super) disk: Disk,
+    /// Which version the files that it shares are in.
+    pub(super) edition: FileEdition,
     /// Transfers it sends, and those it receives.
     pub(super) sending: Vec<(LinkRef, Side)>,
     pub(super) receiving: Vec<(LinkRef, Side)>,
@@ -227,6 +240,7 @@ impl Machine {
             accepted: 0,
             dialed: 0,
             disk: Disk::default(),
+            edition: FileEdition::default(),
             sending: Vec::new(),
             receiving: Vec::new(),
             causes: Causes::default(),

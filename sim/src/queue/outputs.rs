@@ -4,12 +4,13 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
+use super::contents::{PartContents, SHA1_OF_NOTHING};
 use super::world::{Guest, Queue, QueuePlan};
 use crate::links::stream::StreamContent;
 use crate::links::stream::{Intake, LinkEnd, LinkRef, Packet, Side, Store, StreamLink};
 use crate::world::World;
 use servent_core::engine::Effect;
-use servent_core::id::{ConnId, FetchId, Sha1};
+use servent_core::id::{ConnId, FetchId};
 use servent_core::node::{
     ConnOutput, DialError, DownloadSource, FetchCommand, FetchInput, FetchOutput, FileRef, Input,
     MessageOutput, NodeAnswer, NodeCommand, Output,
@@ -124,10 +125,13 @@ impl<N: Guest> World<Queue<N>> {
                 let start = self.slot(host).starts;
                 self.plan(self.now() + took, QueuePlan::Hashed { host, fetch, start });
             }
-            // Files of this world are only a name and a size: there are no
-            // bytes to hash.
-            Output::Fetch(FetchOutput::Hash { fetch, start, .. }) => {
-                self.give(host, Input::Fetch(FetchInput::Hashed { fetch, start, tth: None }), None);
+            Output::Fetch(FetchOutput::Hash { fetch, start, end }) => {
+                let contents = self.own(host).disk.contents(fetch).cloned().unwrap_or_default();
+                let tth = Some(contents.tth((start, end)));
+                self.give(host, Input::Fetch(FetchInput::Hashed { fetch, start, tth }), None);
+            }
+            Output::Fetch(FetchOutput::Allocate { fetch, size: Some(size), .. }) => {
+                self.own_mut(host).disk.allocated(fetch, size);
             }
             Output::Fetch(FetchOutput::Allocate { .. } | FetchOutput::Complete { .. }) => {}
             Output::Messages(wanted) => self.carry_messages(host, wanted, cause),
@@ -143,14 +147,14 @@ impl<N: Guest> World<Queue<N>> {
             ConnOutput::Dial { to } => self.dial(host, conn, to),
             ConnOutput::Write { data } => self.send(host, conn, Packet::Bytes { data, cause }),
             ConnOutput::Serve { file, start, end } => {
-                if let Some(content) = self.content(host, file) {
+                if let Some(content) = self.content(host, file, start) {
                     let bytes = end.saturating_sub(start);
                     self.send(host, conn, Packet::Body { content, bytes, cause });
                 }
             }
             ConnOutput::Close { flush } => self.close(host, conn, flush, cause),
             ConnOutput::Store { file: FileRef::Fetch(fetch), start, end, early } => {
-                self.store(host, conn, fetch, end.saturating_sub(start), early.len() as u64);
+                self.store(host, conn, fetch, (start, end), early.len() as u64);
             }
             // Nodes of this world require no password, have no inbox, and know
             // the length of their files.
@@ -192,22 +196,25 @@ impl<N: Guest> World<Queue<N>> {
         h.answers.push(answer);
     }
 
-    /// The content a node would send for a file.
-    fn content(&self, host: u32, file: FileRef) -> Option<StreamContent> {
+    /// The content a node would send for a file from `start` on.
+    fn content(&self, host: u32, file: FileRef, start: u64) -> Option<StreamContent> {
         match file {
             FileRef::Shared(index) => {
-                let sha1 = self.net.plan.files.get(index.0 as usize)?.sha1?;
+                let file = self.net.plan.files.get(index.0 as usize)?;
+                let sha1 = self.own(host).edition.of_file(file).sha1?;
                 Some(StreamContent { sha1, damaged: self.net.plan.profile(host).corrupt })
             }
-            FileRef::Fetch(fetch) => self.own(host).disk.content(fetch),
+            FileRef::Fetch(fetch) => self.own(host).disk.contents(fetch)?.at(start),
             FileRef::Swarm(_) => None,
         }
     }
 
     /// The size of a download's content.
     fn size_of(&self, host: u32, fetch: FetchId) -> Option<u64> {
-        let sha1 = self.own(host).disk.content(fetch)?.sha1;
-        self.net.plan.files.iter().find(|f| f.sha1 == Some(sha1)).map(|f| f.size)
+        let contents = self.own(host).disk.contents(fetch)?;
+        let sha1 = contents.at(0).map(|content| content.sha1);
+        let known = self.net.plan.files.iter().find(|f| f.sha1 == sha1);
+        Some(known.map_or_else(|| contents.end(), |f| f.size))
     }
 
     pub(super) fn hashed(&mut self, host: u32, fetch: FetchId, start: u32) {
@@ -215,8 +222,8 @@ impl<N: Guest> World<Queue<N>> {
             return;
         }
         let disk = &mut self.own_mut(host).disk;
-        let sha1 = disk.content(fetch).map_or(Sha1([0; 20]), StreamContent::found);
-        if disk.content(fetch).is_some_and(|c| c.damaged) {
+        let sha1 = disk.contents(fetch).map_or(SHA1_OF_NOTHING, PartContents::found);
+        if disk.contents(fetch).is_some_and(PartContents::is_damaged) {
             disk.erase(fetch); // It will be downloaded again.
         }
         self.give(host, Input::Fetch(FetchInput::Verified { fetch, sha1: Some(sha1) }), None);
@@ -296,14 +303,22 @@ impl<N: Guest> World<Queue<N>> {
         }
     }
 
-    fn store(&mut self, host: u32, conn: ConnId, fetch: FetchId, bytes: u64, early: u64) {
+    fn store(
+        &mut self,
+        host: u32,
+        conn: ConnId,
+        fetch: FetchId,
+        (start, end): (u64, u64),
+        early: u64,
+    ) {
+        let bytes = end.saturating_sub(start);
         let Some((link, side)) = self.place_of(host, conn) else { return };
         let Some(l) = self.net.links.get_mut(link) else { return };
         let got = early.min(bytes);
-        l.end_mut(side).intake = Intake::Store(Store { fetch, bytes, got });
+        l.end_mut(side).intake = Intake::Store(Store { fetch, start, bytes, got });
         if let (Some(content), true) = (l.end(side.other()).sent, got > 0) {
             // Safe a moment later, like everything that is received afterwards.
-            self.own_mut(host).disk.stored(fetch, content);
+            self.own_mut(host).disk.stored(fetch, (start, start + got), content);
             self.plan(self.now(), QueuePlan::Deliver { link, from: side.other() });
             if let Some(l) = self.net.links.get_mut(link) {
                 let from = l.end_mut(side.other());

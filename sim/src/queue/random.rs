@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use super::fault::{Fault, FaultAt};
 use super::scenario::{ClientGroup, Scenario, ScenarioServer};
 use super::site::SimulatedSite;
+use super::versions::VersionMark;
 use servent_core::choose::Choose;
 use servent_core::queue::{Config, Dialect, QueuePolicy};
 use servent_core::time::{Duration, Instant};
@@ -14,6 +15,8 @@ use servent_core::trace::NodeId;
 
 /// Length of the safety phase in seconds.
 const SAFETY: u64 = 600;
+/// Seconds in which files change: most clients download something then.
+const CHANGES: u64 = 120;
 /// Length of the liveness phase in seconds.
 const LIVENESS: u64 = 4 * 3_600;
 
@@ -71,6 +74,38 @@ pub fn draw_restarts(choose: &mut Choose, seed: u64) -> Scenario {
     }
     scenario.faults.sort_by_key(|f| f.at);
     calm(&mut scenario.faults, nodes);
+    scenario
+}
+
+/// Generates a scenario whose servers' files become others while they are
+/// downloaded, by clients that know them by name. Soon after some of the changes the
+/// connection to a client breaks.
+#[must_use]
+pub fn draw_versions(choose: &mut Choose, seed: u64) -> Scenario {
+    let mut scenario = draw(choose, seed);
+    scenario.id = format!("random-versions-{seed}");
+    scenario.title = format!("Versions {seed}");
+    let (servers, nodes) = (scenario.servers.len() as u64, scenario.nodes());
+    for server in &mut scenario.servers {
+        server.mark = *choose.one(&[VersionMark::Hash, VersionMark::Date, VersionMark::Nothing]);
+    }
+    scenario.clients.iter_mut().for_each(|group| group.by_name = true);
+    for _ in 0..choose.between(1, 4) {
+        let at = Instant::from_micros(choose.below(CHANGES * 1_000_000));
+        let node = NodeId(choose.below(servers) as u32);
+        let size = match choose.below(8) {
+            0 => Some(0),
+            1 | 2 => Some(choose.between(1, 2_000_000)),
+            _ => None,
+        };
+        scenario.faults.push(FaultAt { at, act: Fault::Change { node, size } });
+        if choose.chance(2, 3) {
+            let at = at + Duration::from_micros(choose.below(5_000_000));
+            let client = NodeId(choose.between(servers, nodes - 1) as u32);
+            scenario.faults.push(FaultAt { at, act: Fault::Cut { a: node, b: client } });
+        }
+    }
+    scenario.faults.sort_by_key(|f| f.at);
     scenario
 }
 

@@ -75,6 +75,7 @@ impl RegisteredProtocol for Queue {
     const DRAWN: &'static [DrawnWorlds<Scenario>] = &[
         DrawnWorlds { name: "queue", draw: random::draw },
         DrawnWorlds { name: "restarts", draw: random::draw_restarts },
+        DrawnWorlds { name: "versions", draw: random::draw_versions },
         DrawnWorlds { name: "site", draw: random::draw_site },
         DrawnWorlds { name: "divided", draw: random::draw_divided },
     ];

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fault::FaultAt;
 use super::site::SimulatedSite;
+use super::versions::VersionMark;
 use crate::error::{self, ScenarioError};
 use servent_core::queue::{self, Dialect, QueuePolicy};
 use servent_core::time::Duration;
@@ -59,6 +60,9 @@ pub struct ScenarioServer {
     pub latency: Duration,
     /// Its copy of one file is damaged: what it sends has the wrong hash.
     pub corrupt: bool,
+    /// What it says of the version of a file.
+    #[serde(skip_serializing_if = "VersionMark::is_usual")]
+    pub mark: VersionMark,
 }
 
 /// A group of equal clients.
@@ -94,6 +98,9 @@ pub struct ClientGroup {
     pub firewalled: bool,
     /// The servers they ask; all of them when empty.
     pub servers: Vec<u32>,
+    /// They know the file by its name, not by its hash: another version will do, too.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub by_name: bool,
 }
 
 /// A variant: the same arrivals with other settings.
@@ -135,6 +142,7 @@ impl Default for ScenarioServer {
             up: 100_000,
             latency: Duration::from_millis(20),
             corrupt: false,
+            mark: VersionMark::default(),
         }
     }
 }
@@ -156,6 +164,7 @@ impl Default for ClientGroup {
             callable: true,
             firewalled: false,
             servers: Vec::new(),
+            by_name: false,
         }
     }
 }

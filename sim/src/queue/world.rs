@@ -289,7 +289,7 @@ impl<N: Guest> Protocol for Queue<N> {
     fn started(world: &mut world::World<Self>, node: u32, _: RecordCause) {
         let profile = world.net.plan.profile(node);
         let (listen, get) = (Some(profile.at), profile.get.clone());
-        let shared = world.shared_by(NodeId(node)).cloned().collect();
+        let shared = world.described_by(node);
         let machine = world.own(node);
         let wanted = machine.finished + machine.failed == 0;
         let site = world.net.site.as_ref().filter(|site| site.has(node));

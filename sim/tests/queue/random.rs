@@ -55,6 +55,24 @@ fn no_slot_waits_after_a_restart_for_clients_that_are_gone() {
     assert_eq!(failed, [0; 0], "seeds that break a rule");
 }
 
+/// Files become others while they are downloaded, whatever their servers say of the
+/// version: what is whole is never made of two.
+#[test]
+fn whatever_changes_a_whole_download_is_one_version() {
+    let from: u64 = std::env::var("SWARM_FROM").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
+    let count: u64 = std::env::var("SWARM").ok().and_then(|s| s.parse().ok()).unwrap_or(60);
+    let mut failed = Vec::new();
+    for seed in from..from + count {
+        let s = random::draw_versions(&mut Choose::random(seed), seed);
+        s.check().expect("a drawn scenario makes sense");
+        if let Some(first) = violations(&s).first() {
+            println!("servent sim random-versions --seed {seed}    # {first:?}");
+            failed.push(seed);
+        }
+    }
+    assert_eq!(failed, [0; 0], "seeds that break a rule");
+}
+
 /// Several places end at one instant: what the queue decides because of the
 /// first is told after what it decided with it.
 #[test]

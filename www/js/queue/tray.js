@@ -57,6 +57,6 @@ export class Tray {
 
 /** @param {number} node @param {string} name @param {number|null} selected */
 function chip(node, name, selected) {
-  return el('li', {}, el('button', { class: 'chip', type: 'button', data: { node: String(node), state: 'done', ...(selected === node ? { selected: '' } : {}) }, title: t('client.done') },
-    icon('check'), name, el('span', { class: 'quiet', text: `, ${t('client.done')}` })));
+  return el('li', {}, el('button', { class: 'chip', type: 'button', data: { node: String(node), state: 'done', ...(selected === node ? { selected: '' } : {}) }, title: t('queue.tray.done') },
+    icon('check'), name, el('span', { class: 'quiet', text: `, ${t('queue.tray.done')}` })));
 }

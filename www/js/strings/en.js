@@ -136,7 +136,7 @@ const PAGE = {
   'queue.tally.absent': (a) => `${count(a.n)} still to come`,
   'queue.tally.waiting': (a) => `${count(a.n)} not in line right now`,
   'queue.tally.failed': (a) => `${count(a.n)} gave up`,
-  'client.done': 'has the file',
+  'queue.tray.done': 'has the file',
 
   'dialect.active': 'AQ',
   'dialect.parq': 'PARQ',
@@ -210,6 +210,7 @@ const PAGE = {
   'world.replaced.short': 'replaced:',
   'world.saved.short': 'saved', 'world.parts.short': 'parts',
   'world.store_away.short': 'database:', 'world.store.short': 'database:', 'world.apart.short': 'database:',
+  'world.changed.short': 'new files',
   'time.branch': (a) => `${a.name}, from ${a.at}`,
   'time.branch.main': 'main',
   'time.branch.nth': (a) => `what if ${a.n}`,
@@ -452,6 +453,7 @@ const EVENTS = {
   'conn.request': (a) => `${a.node} is asked: ${a.method} ${a.target}${a.range ? `, ${a.range}` : ''}.`,
   'conn.reply': (a) => `${a.node} answers ${status(a.status)}${a.end > a.start ? `: ${range(a)}` : ''}.`,
   'conn.elsewhere': (a) => (a.to ? `${a.node} says to ask ${a.to} for that.` : `${a.node} says to ask again soon: no server serves that at the moment.`),
+  'conn.firewall': (a) => (a.closed ? `${a.node} cannot be connected to, as it seems: a client asks for a push.` : `${a.node} can be connected to after all.`),
   'conn.unsaid': (a) => `${a.node} could not save in time what it was about to say, and takes it back.`,
   'conn.response': (a) => `${a.node} hears ${status(a.status)}.`,
   'conn.garbled': (a) => `${a.node} gets a datagram it cannot read.`,
@@ -509,6 +511,7 @@ const EVENTS = {
   'check.slots': 'more uploads than slots',
   'check.free': 'the free slots do not add up',
   'check.aq_connection': 'an Active Queueing place outlived its connection',
+  'check.mixture': 'a download that is whole is not one version of its file',
   'check.complete': 'a download ended without every byte',
   'check.failed': 'a download failed that could have been finished',
   'check.unfinished': 'a download never ended',
@@ -537,6 +540,7 @@ const EVENTS = {
   'world.store': (a) => (a.away ? 'The database is gone.' : 'The database is back.'),
   'world.parts': (a) => `${a.node} now leads ${plural(ones(a.low) + ones(a.high), 'part', 'parts')} of the site.`,
   'world.apart': (a) => (a.apart ? `The way between ${a.node} and the database is cut.` : `The way between ${a.node} and the database is mended.`),
+  'world.changed': (a) => (a.size === null ? `The files of ${a.node} become others of the same names.` : `The files of ${a.node} become others of the same names, of ${bytes(a.size)}.`),
 };
 
 /** @type {Record<string, string>} */

@@ -67,6 +67,8 @@ export const whys = {
   'world.store_away': 'What promises nothing goes on; a client that asks for a place gets 503 and comes back.',
   'world.store': 'A fault: no member can write until the database is back.',
   'world.parts': 'The files of a site are divided into partitions. Every member computes from the addresses of all members which of them leads which partition.',
+  'conn.firewall': 'A client asks for a push when it could not connect.',
+  'world.changed': 'A fault: what is being sent is still the former version.',
   'world.apart': 'A fault: what was sent before may still arrive later.',
   'queue.released': 'The files of a site are divided among its servents; a part moves with all its places.',
   'queue.restored': 'What was promised is on disk before it is said, so a restart loses no client.',

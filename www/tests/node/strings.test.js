@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { de } from '../../js/strings/de.js';
+import { en } from '../../js/strings/en.js';
 import { unicast } from '../../js/strings/unicast.js';
 import { routing } from '../../js/strings/routing.js';
 import { swarm } from '../../js/strings/swarm.js';
@@ -87,6 +88,20 @@ test('every kind of event the core declares has a sentence', async () => {
     assert.ok(kinds.length >= 2, `${area}: ${kinds}`);
     speak(strings);
     assert.deepEqual(kinds.filter((kind) => !known(`${area}.${kind}`)), [], area);
+  }
+});
+
+/** A recording of a servent tells of more than the view that is looked at: a key that also stood for a word of another view would be told as that word. */
+test('the sentence of an event of a servent is in one place', async () => {
+  const tables = { en, routing, unicast, swarm };
+  const german = { page: de.page, ...de.views };
+  for (const [area, file, name] of DECLARED.filter(([area, file]) => file.startsWith('core/') && area !== 'world')) {
+    for (const kind of variants(await source(file), name)) {
+      for (const all of [tables, german]) {
+        const holders = Object.entries(all).filter(([, table]) => `${area}.${kind}` in table).map(([table]) => table);
+        assert.equal(holders.length, 1, `${area}.${kind}: ${holders}`);
+      }
+    }
   }
 });
 

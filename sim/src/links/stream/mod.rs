@@ -66,6 +66,8 @@ pub(crate) enum Packet {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Store {
     pub(crate) fetch: FetchId,
+    /// Where the range begins in the file.
+    pub(crate) start: u64,
     pub(crate) bytes: u64,
     pub(crate) got: u64,
 }

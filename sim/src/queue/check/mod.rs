@@ -25,6 +25,7 @@ use self::site::Members;
 use super::scenario::Scenario;
 use crate::check::{Oracle, RecordViolations, Violation};
 use servent_core::id::Guid;
+use servent_core::node::WorldEvent;
 use servent_core::queue::{Config, Event as Queue};
 use servent_core::time::Instant;
 use servent_core::trace::{Event, NodeId, Record};
@@ -55,7 +56,8 @@ impl QueueOracles {
         let whole = scenario.site.as_ref().filter(|_| !divided);
         let site = whole.map(|_| Members::new(scenario.servers.len()));
         let division = divided.then(|| Division::new(scenario));
-        Self { configs, site, division, ..Self::default() }
+        let downloads = Downloads::new(scenario);
+        Self { configs, downloads, site, division, ..Self::default() }
     }
 }
 
@@ -73,6 +75,9 @@ impl Oracle for QueueOracles {
         }
         match &record.event {
             Event::Fetch(event) => self.downloads.observe(event, &mut found),
+            Event::World(WorldEvent::Changed { size }) => {
+                self.downloads.changed(record.node, *size);
+            }
             event if !matches!(event, Event::Queue(_) | Event::Conn(_) | Event::World(_)) => {}
             _ => {
                 let config = self.configs.get(record.node.0 as usize);

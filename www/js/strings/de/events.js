@@ -78,6 +78,7 @@ const EVENTS = {
   'conn.request': (a) => `${a.node} wird gefragt: ${a.method} ${a.target}${a.range ? `, ${a.range}` : ''}.`,
   'conn.reply': (a) => `${a.node} antwortet ${status(a.status)}${a.end > a.start ? `: ${range(a)}` : ''}.`,
   'conn.elsewhere': (a) => (a.to ? `${a.node} verweist dafür auf ${a.to}.` : `${a.node} bittet, bald wieder zu fragen: Das bedient im Moment niemand.`),
+  'conn.firewall': (a) => (a.closed ? `${a.node} ist wohl nicht zu erreichen: Jemand bittet um einen Push.` : `${a.node} ist doch zu erreichen.`),
   'conn.unsaid': (a) => `${a.node} konnte nicht rechtzeitig sichern, was es sagen wollte, und nimmt es zurück.`,
   'conn.response': (a) => `${a.node} hört ${status(a.status)}.`,
   'conn.garbled': (a) => `${a.node} bekommt ein unlesbares Datagramm.`,
@@ -135,6 +136,7 @@ const EVENTS = {
   'check.slots': 'mehr Uploads als Slots',
   'check.free': 'die freien Slots gehen nicht auf',
   'check.aq_connection': 'ein Platz von Active Queueing hat seine Verbindung überlebt',
+  'check.mixture': 'ein fertiger Download ist nicht eine einzige Fassung seiner Datei',
   'check.complete': 'ein Download endete, ohne dass jedes Byte da war',
   'check.failed': 'ein Download scheiterte, der fertig werden konnte',
   'check.unfinished': 'ein Download endete nie',
@@ -163,6 +165,7 @@ const EVENTS = {
   'world.store': (a) => (a.away ? 'Die Datenbank ist fort.' : 'Die Datenbank ist wieder da.'),
   'world.parts': (a) => `${a.node} führt jetzt ${plural(ones(a.low) + ones(a.high), 'Teil', 'Teile')} der Site.`,
   'world.apart': (a) => (a.apart ? `Der Weg zwischen ${a.node} und der Datenbank ist gekappt.` : `Der Weg zwischen ${a.node} und der Datenbank ist wieder frei.`),
+  'world.changed': (a) => (a.size === null ? `Die Dateien von ${a.node} werden zu anderen mit denselben Namen.` : `Die Dateien von ${a.node} werden zu anderen mit denselben Namen, ${bytes(a.size)} groß.`),
 };
 
 /** @type {Record<string, string>} */
@@ -232,6 +235,8 @@ const WHYS = {
   'world.store_away': 'Was nichts verspricht, geht weiter; wer nach einem Platz fragt, hört 503 und kommt wieder.',
   'world.store': 'Ein Eingriff: Niemand kann schreiben, bis die Datenbank wieder da ist.',
   'world.parts': 'Die Dateien einer Site sind in Teile geteilt. Wer von denen, die da sind, einen Teil führt, rechnet jeder für sich aus ihren Adressen aus.',
+  'conn.firewall': 'Wer um einen Push bittet, konnte sich nicht verbinden.',
+  'world.changed': 'Ein Eingriff: Was gerade gesendet wird, ist noch die alte Fassung.',
   'world.apart': 'Ein Eingriff: Was vorher abgeschickt wurde, kann später noch ankommen.',
   'queue.released': 'Die Dateien einer Site sind unter seinen Servents aufgeteilt; ein Teil zieht mit allen Plätzen um.',
   'queue.restored': 'Was versprochen wird, ist auf der Platte, bevor es gesagt wird; so verliert ein Neustart niemanden.',

@@ -125,7 +125,7 @@ export const page = {
   'queue.tally.absent': (a) => `${count(a.n)} kommen noch`,
   'queue.tally.waiting': (a) => `${count(a.n)} gerade nicht in der Schlange`,
   'queue.tally.failed': (a) => `${count(a.n)} gaben auf`,
-  'client.done': 'hat die Datei',
+  'queue.tray.done': 'hat die Datei',
 
   'dialect.active': 'AQ',
   'dialect.parq': 'PARQ',
@@ -203,6 +203,7 @@ export const page = {
   'world.store_away.short': 'Datenbank:',
   'world.store.short': 'Datenbank:',
   'world.apart.short': 'Datenbank:',
+  'world.changed.short': 'neue Dateien',
   'time.branch': (a) => `${a.name}, ab ${a.at}`,
   'time.branch.main': 'Hauptzweig',
   'time.branch.nth': (a) => `was wäre, wenn ${a.n}`,
