@@ -15,13 +15,13 @@ pub(super) const SHA1_OF_NOTHING: Sha1 = Sha1([
 ]);
 
 /// A range, and what was written to it last.
-type Written = ((u64, u64), StreamContent);
+type WrittenRange = ((u64, u64), StreamContent);
 
 /// The ranges of a file that were written.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PartContents {
     /// In order, disjoint, and not divided without need.
-    ranges: Vec<Written>,
+    ranges: Vec<WrittenRange>,
 }
 
 impl PartContents {
@@ -30,8 +30,8 @@ impl PartContents {
         if start >= end {
             return;
         }
-        let mut ranges: Vec<Written> = Vec::with_capacity(self.ranges.len() + 2);
-        let mut add = |((from, to), of): Written| match ranges.last_mut() {
+        let mut ranges: Vec<WrittenRange> = Vec::with_capacity(self.ranges.len() + 2);
+        let mut add = |((from, to), of): WrittenRange| match ranges.last_mut() {
             _ if from >= to => {}
             Some((last, same)) if last.1 == from && *same == of => last.1 = to,
             _ => ranges.push(((from, to), of)),
@@ -105,7 +105,7 @@ impl PartContents {
 mod tests {
     use super::*;
 
-    const fn of(n: u8) -> StreamContent {
+    const fn content(n: u8) -> StreamContent {
         StreamContent { sha1: Sha1([n; 20]), damaged: false }
     }
 
@@ -113,18 +113,21 @@ mod tests {
     fn a_mixture_has_the_hash_of_no_version_until_it_is_overwritten() {
         let mut file = PartContents::default();
         assert_eq!(file.found(), SHA1_OF_NOTHING);
-        file.write((0, 50), of(1));
-        file.write((50, 100), of(1));
-        assert_eq!((file.found(), file.ranges.len()), (of(1).sha1, 1));
+        file.write((0, 50), content(1));
+        file.write((50, 100), content(1));
+        assert_eq!((file.found(), file.ranges.len()), (content(1).sha1, 1));
         let before = file.tth((40, 60));
-        file.write((60, 80), of(2));
-        assert!(file.found() != of(1).sha1 && file.found() != of(2).sha1);
+        file.write((60, 80), content(2));
+        assert!(file.found() != content(1).sha1 && file.found() != content(2).sha1);
         assert_eq!(file.tth((40, 60)), before, "nothing of it was written to");
         assert_ne!(file.tth((40, 61)), before);
-        file.write((0, 100), of(2));
-        assert_eq!((file.found(), file.ranges.len()), (of(2).sha1, 1));
+        file.write((0, 100), content(2));
+        assert_eq!((file.found(), file.ranges.len()), (content(2).sha1, 1));
         file.cut(30);
-        assert_eq!((file.end(), file.at(29), file.at(30)), (30, Some(of(2)), Some(of(2))));
+        assert_eq!(
+            (file.end(), file.at(29), file.at(30)),
+            (30, Some(content(2)), Some(content(2)))
+        );
         file.cut(0);
         assert_eq!((file.end(), file.found()), (0, SHA1_OF_NOTHING));
     }
@@ -132,10 +135,10 @@ mod tests {
     #[test]
     fn what_came_from_a_damaged_copy_has_another_hash() {
         let mut file = PartContents::default();
-        file.write((0, 50), of(1));
-        file.write((50, 60), StreamContent { damaged: true, ..of(1) });
-        assert!(file.is_damaged() && file.found() != of(1).sha1);
-        file.write((50, 60), of(1));
-        assert!(!file.is_damaged() && file.found() == of(1).sha1);
+        file.write((0, 50), content(1));
+        file.write((50, 60), StreamContent { damaged: true, ..content(1) });
+        assert!(file.is_damaged() && file.found() != content(1).sha1);
+        file.write((50, 60), content(1));
+        assert!(!file.is_damaged() && file.found() == content(1).sha1);
     }
 }
