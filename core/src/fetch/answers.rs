@@ -55,7 +55,7 @@ impl Download {
             return;
         }
         let first = self.have.is_empty();
-        self.note_version(no, given.0, head);
+        self.note_version(no, given, head);
         if first {
             let modified = self.version.modified.clone();
             cx.fx.event(Event::Described { fetch: self.id, size, modified });

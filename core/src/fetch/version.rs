@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::cx::FetchCx;
 use super::doubt::Doubt;
 use super::download::Download;
-use super::ranges::RangeSet;
+use super::ranges::{ByteRange, RangeSet};
 use super::reply::content_sha1;
 use super::source::SourceLink;
 use super::{Event, Output, SourceTrouble};
@@ -233,10 +233,11 @@ impl Download {
     }
 
     /// Bytes of a source are accepted: what it says of them is kept.
-    pub(super) fn note_version(&mut self, no: u32, start: u64, head: &ResponseHead) {
+    pub(super) fn note_version(&mut self, no: u32, given: ByteRange, head: &ResponseHead) {
         let reply = FileVersion::parse(head);
         let vouched = self.version.agrees(&reply) || self.sha1.is_some();
-        if !vouched && start > 0 && !self.have.is_empty() {
+        let stays = |range: &ByteRange| range.0 < given.0 || given.1 < range.1;
+        if !vouched && self.have.as_slice().iter().any(stays) {
             self.version.overlapped = true;
         }
         if self.have.is_empty() {
