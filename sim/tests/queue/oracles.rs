@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use servent_core::fetch;
-use servent_core::id::{ConnId, FetchId, Guid};
+use servent_core::id::{ConnId, FetchId, Guid, Sha1};
 use servent_core::node::{ConnEvent, Minor};
 use servent_core::queue::{Config, Dialect, Event as Queue, PositionLoss};
 use servent_core::time::{Duration, Instant};
@@ -279,6 +279,19 @@ fn an_active_place_that_outlives_its_connection_is_seen() {
     let closed = Event::Conn(ConnEvent::Closed { conn: ConnId(4) });
     let h = history(&[&asks(1), &[starts(1, 0)], &two, &[closed], &asks(3)]);
     assert_eq!(verdict(h), ["check.aq_connection"]);
+}
+
+#[test]
+fn a_download_of_two_versions_that_is_called_whole_is_seen() {
+    let (fetch, event) = (FetchId(1), |e| Event::Fetch(e));
+    let bytes = scenario(1).clients[0].size;
+    let begun = event(fetch::Event::Begun { fetch, name: "a".into(), have: 0 });
+    let stored = event(fetch::Event::Stored { fetch, start: 0, end: bytes });
+    let done = event(fetch::Event::Done { fetch, bytes, sha1: Some(Sha1([1; 20])) });
+    let mixture = [begun.clone(), stored.clone(), done.clone()];
+    assert_eq!(verdict(mixture.to_vec()), ["check.mixture"]);
+    let unvouched = event(fetch::Event::Unvouched { fetch });
+    assert_eq!(verdict([begun, stored, unvouched, done].to_vec()), [""; 0], "its user is told");
 }
 
 #[test]
