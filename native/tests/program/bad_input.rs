@@ -196,7 +196,18 @@ fn a_trace_that_is_foreign_damaged_or_of_an_unknown_version() {
     let digit = if &text[seed..=seed] == "0" { "1" } else { "0" };
     doctored.replace_range(seed..=seed, digit);
     std::fs::write(place.path("doctored.sqlog"), doctored).unwrap();
-    complains(&place.run(&["replay", "doctored.sqlog"]), 5, "diverged");
+    complains(&place.run(&["replay", "doctored.sqlog"]), 5, "doctored.sqlog: ");
+
+    let changed = text.replacen("\"restored_places\":0", "\"restored_places\":1", 1);
+    assert_ne!(changed, text);
+    let same = |(one, other): &(&str, &str)| one == other;
+    let line = 1 + changed.lines().zip(text.lines()).take_while(same).count();
+    std::fs::write(place.path("changed.sqlog"), changed).unwrap();
+    let said = format!("line {line} has another event than the run");
+    complains(&place.run(&["replay", "changed.sqlog"]), 5, &said);
+    let json = place.run(&["replay", "changed.sqlog", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["differs"], serde_json::json!({ "line": line, "fault": "changed" }));
 }
 
 #[test]

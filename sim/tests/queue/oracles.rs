@@ -283,7 +283,8 @@ fn an_active_place_that_outlives_its_connection_is_seen() {
 
 #[test]
 fn a_download_of_two_versions_that_is_called_whole_is_seen() {
-    let (fetch, event) = (FetchId(1), |e| Event::Fetch(e));
+    let fetch = FetchId(1);
+    let event = |e| Event::Fetch(e);
     let bytes = scenario(1).clients[0].size;
     let begun = event(fetch::Event::Begun { fetch, name: "a".into(), have: 0 });
     let stored = event(fetch::Event::Stored { fetch, start: 0, end: bytes });
