@@ -36,7 +36,7 @@ const REPORT: Duration = Duration::from_secs(60);
                                             what the receiver says then
   servent send --via place.example.org song.ogg
                                             and the sender
-  servent meet --json | jq .meetings        for a monitor")]
+  servent meet --json                       one JSON object a line, for a monitor")]
 pub(crate) struct MeetArgs {
     /// Listen here, and on the next port; port 0 takes any free ones. Usually
     /// [::]:6349, IPv4 too.

@@ -109,7 +109,11 @@ impl World {
             return None;
         }
         let place = Place::new();
-        std::fs::write(place.path("hosts"), "127.0.0.1 localhost\n10.0.0.7 example.org\n").unwrap();
+        std::fs::write(
+            place.path("hosts"),
+            "127.0.0.1 localhost\n10.0.0.7 example.org place.example.org\n",
+        )
+        .unwrap();
         std::fs::create_dir(place.path("bin")).unwrap();
         let stand_ins = [
             ("mpv", "cat > played"),
@@ -161,9 +165,9 @@ pub(crate) fn sends(at: &Machine, line: &str, code: &str) -> Running {
     running
 }
 
-/// The code among the words that are shown.
+/// The code among the words that are shown: three words, or five for a meeting.
 pub(crate) fn code_in(shown: &str) -> String {
-    let is_code = |word: &&str| word.split('-').filter(|part| !part.is_empty()).count() == 3;
+    let is_code = |word: &&str| word.split('-').filter(|part| !part.is_empty()).count() >= 3;
     let word = shown.split([' ', ':', '\r', '\n']).find(is_code);
     word.unwrap_or_else(|| panic!("no code in {shown:?}")).to_owned()
 }

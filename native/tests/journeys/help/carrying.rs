@@ -23,6 +23,7 @@ fn examples_of_sending_receiving_and_swarms() {
     asked(&mut stage);
     unasked(&mut stage);
     piped(&mut stage);
+    met(&mut stage);
     several(&world, &mut stage);
     swarms(&mut stage);
     stage.examples.end();
@@ -137,6 +138,32 @@ fn piped(stage: &mut Stage) {
     theirs.shows("[y/N]");
     theirs.types("y\n");
     assert_eq!((sender.end().code(), receiver.end().code()), (Some(0), Some(0)));
+}
+
+/// The receiver is found through a meeting place.
+fn met(stage: &mut Stage) {
+    for (line, until) in
+        [("servent meet --relay 2M", "passes on"), ("servent meet --json", "listening")]
+    {
+        let line = stage.says(line);
+        stop(stage.there.starts(&format!("{line} 2>&1"), until));
+    }
+    let line = stage.says("servent meet");
+    let place = stage.there.starts(&format!("{line} 2>&1"), "meeting place");
+    assert!(stage.does("servent doctor --via place.example.org").contains("no router"));
+    let told = stage.does("servent doctor --via place.example.org --json");
+    assert!(told.contains("\"mapping\":\"none\""), "{told}");
+    stage.there.does("rm -rf inbox");
+    let (mut theirs, receiver, code) =
+        receives(stage, "servent receive --via place.example.org -o inbox/");
+    let line = stage.says("servent send --via place.example.org song.ogg");
+    let sender = sends(&stage.here, &line, &code);
+    theirs.shows("[y/N]");
+    theirs.types("y\n");
+    assert_eq!(sender.end().code(), Some(0));
+    assert!(stage.there.file("inbox/song.ogg").exists());
+    over((theirs, receiver));
+    stop(place);
 }
 
 fn several(world: &World, stage: &mut Stage) {

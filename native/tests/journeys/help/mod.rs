@@ -14,7 +14,7 @@ use crate::program::examples::{self, Examples};
 /// The commands of each test.
 const RUNNING: [&str; 8] = ["share", "room", "status", "add", "remove", "rescan", "state", "demo"];
 const GETTING: [&str; 3] = ["get", "search", "downloads"];
-const CARRYING: [&str; 4] = ["send", "receive", "swarm", "replay"];
+const CARRYING: [&str; 6] = ["send", "receive", "meet", "doctor", "swarm", "replay"];
 const ALONE: [&str; 7] = ["sim", "lesson", "trace", "lab", "config", "completions", "man"];
 /// Those of `native/tests/site`.
 const SITE: [&str; 1] = ["site"];
