@@ -24,8 +24,8 @@ export async function start(name, how) {
 /** @type {ReturnType<typeof serve>|undefined} */
 let shared;
 
-/** A worker that keeps nothing: the next test would find it. @param {any} req @param {any} res */
-function forgetful({ url }, res) {
+/** A worker that keeps nothing: the next test would find it, and what it fetched ahead is not asked for again. @param {any} req @param {any} res */
+export function forgetful({ url }, res) {
   if (url !== '/sw.js') return false;
   res.writeHead(200, { 'content-type': 'text/javascript' }).end();
   return true;
@@ -33,12 +33,14 @@ function forgetful({ url }, res) {
 
 /** Waiting looks that often, in milliseconds. To look at every frame makes the browser draw every frame. */
 const LOOK_MS = 40;
+/** And that long: what takes a second alone takes half a minute beside two browsers on a small machine. */
+const WAIT_MS = 60_000;
 
 /** A page that waits without drawing, and so behind another one, too. @param {import('puppeteer-core').Page} page */
 export function patient(page) {
   if (Object.hasOwn(page, 'waitForFunction')) return page;
   const wait = page.waitForFunction.bind(page);
-  page.waitForFunction = (/** @type {any} */ what, how = {}, /** @type {any[]} */ ...args) => wait(what, { polling: LOOK_MS, ...how }, ...args);
+  page.waitForFunction = (/** @type {any} */ what, how = {}, /** @type {any[]} */ ...args) => wait(what, { polling: LOOK_MS, timeout: WAIT_MS, ...how }, ...args);
   return page;
 }
 

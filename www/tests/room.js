@@ -70,6 +70,15 @@ export async function find(page, words) {
   assert.fail(`nobody answers ${words}`);
 }
 
+/** Asks again and again until something is so, for a minute at most: a test that waits for ever hides those after it. @param {() => Promise<boolean>} ready */
+export async function until(ready) {
+  const end = performance.now() + 60_000;
+  while (!await ready()) {
+    if (performance.now() > end) assert.fail(`after a minute still not so: ${ready}`);
+    await new Promise((next) => setTimeout(next, 100));
+  }
+}
+
 /** Taps a button, wherever it is by then: a browser drops a click at a place before it has shown the first picture, and misses what has moved. @param {any} page @param {string} selector */
 export async function tap(page, selector) {
   await page.waitForSelector(selector);

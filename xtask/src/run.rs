@@ -187,12 +187,8 @@ impl Tool {
     }
 
     /// Runs it; what it printed, whether it succeeds or not.
-    pub(crate) fn said(mut self) -> Result<String> {
-        let out = self
-            .command
-            .output()
-            .with_context(|| format!("`{}` could not be started", self.shown))?;
-        Ok(String::from_utf8_lossy(&out.stdout).into_owned())
+    pub(crate) fn said(self) -> Result<String> {
+        Ok(self.ended()?.text)
     }
 
     /// True when it runs and succeeds; its output is dropped.

@@ -5,11 +5,11 @@
 //! deterministic (core, specification, simulator) gets no second chance.
 
 use std::thread;
-use std::time::Instant;
 
 use anyhow::{Context as _, Error, Result, bail};
 
 use crate::programs::{self, Program, Ran};
+use crate::steps::now;
 
 /// How the summary calls it. Searched for by people: do not change lightly.
 pub(crate) const ALONE: &str = "passed only when run alone";
@@ -105,11 +105,6 @@ pub(crate) fn joined(words: &[String]) -> String {
 
 fn note(names: &[&str]) -> String {
     format!("{ALONE}: {}", names.join(", "))
-}
-
-#[allow(clippy::disallowed_methods)] // This tool times what it runs; nothing is decided by it.
-fn now() -> Instant {
-    Instant::now()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { BROWSERS, copiedLink, frame, oddSentences, open, start, state } from '../browser.js';
+import { BROWSERS, copiedLink, forgetful, frame, oddSentences, open, start, state } from '../browser.js';
 
 const STORY = '#1/routing?p=cycles&m=single';
 
@@ -48,9 +48,9 @@ for (const name of BROWSERS) {
     after(() => started.close());
 
     test('opens by a key, with its module only then', async () => {
-      const fresh = await start(name, {});
+      const fresh = await start(name, { extra: forgetful });
       const { page, complaints } = await open(fresh, '#1/queue?p=rush-hour&t=60000');
-      assert.deepEqual(fresh.server.requests.filter((r) => r.startsWith('/js/routing/')), [], 'whoever looks at the queue loads nothing else');
+      assert.deepEqual(fresh.server.requests.filter((r) => r.startsWith('/js/routing/')), [], 'the page of the queue loads nothing else');
       await page.keyboard.press('2');
       await drawn(page);
       assert.ok(fresh.server.requests.some((r) => r === '/js/routing/view.js'));

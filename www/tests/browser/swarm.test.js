@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { BROWSERS, copiedLink, frame, oddSentences, open, soughtAndRun, start, state } from '../browser.js';
+import { BROWSERS, copiedLink, forgetful, frame, oddSentences, open, soughtAndRun, start, state } from '../browser.js';
 
 const STORY = '#1/swarm?p=rarest-first&m=single';
 
@@ -47,9 +47,9 @@ for (const name of BROWSERS) {
     after(() => started.close());
 
     test('opens from its tab, with its module only then', async () => {
-      const fresh = await start(name, {});
+      const fresh = await start(name, { extra: forgetful });
       const { page, complaints } = await open(fresh, '#1/queue?p=rush-hour&t=60000');
-      assert.deepEqual(fresh.server.requests.filter((r) => r.startsWith('/js/swarm/')), [], 'whoever looks at the queue loads nothing else');
+      assert.deepEqual(fresh.server.requests.filter((r) => r.startsWith('/js/swarm/')), [], 'the page of the queue loads nothing else');
       await page.click('[data-view="swarm"]');
       await drawn(page);
       assert.ok(fresh.server.requests.some((r) => r === '/js/swarm/view.js'));

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { BROWSERS, copiedLink, frame, oddSentences, open, soughtAndRun, start, state } from '../browser.js';
+import { BROWSERS, copiedLink, forgetful, frame, oddSentences, open, soughtAndRun, start, state } from '../browser.js';
 
 const STORY = '#1/unicast?p=lose-middle';
 
@@ -29,9 +29,9 @@ for (const name of BROWSERS) {
     after(() => started.close());
 
     test('opens by a key, with its module only then, and leads back to where the queue was left', async () => {
-      const fresh = await start(name, {});
+      const fresh = await start(name, { extra: forgetful });
       const { page, complaints } = await open(fresh, '#1/queue?p=rush-hour&t=60000');
-      assert.deepEqual(fresh.server.requests.filter((r) => r.startsWith('/js/unicast/')), [], 'whoever looks at the queue loads nothing else');
+      assert.deepEqual(fresh.server.requests.filter((r) => r.startsWith('/js/unicast/')), [], 'the page of the queue loads nothing else');
       await page.keyboard.press('3');
       await drawn(page);
       assert.ok(fresh.server.requests.some((r) => r === '/js/unicast/view.js'));

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { BROWSERS, drop, open, start } from '../browser.js';
-import { PROGRAM, join, room, tap } from '../room.js';
+import { PROGRAM, join, room, tap, until } from '../room.js';
 
 const screen = 'part-screen';
 
@@ -21,11 +21,6 @@ async function find(page, words) {
 
 /** What the host's screen sees. @param {any} here */
 const seen = async (here) => (await here.ask('api/room')).json();
-
-/** @param {() => Promise<boolean>} ready */
-async function until(ready) {
-  while (!await ready()) await new Promise((next) => setTimeout(next, 100));
-}
 
 /** A room, and its end whatever happens in between. @param {string[]} more @param {(here: any) => Promise<void>} work */
 async function within(more, work) {
@@ -137,7 +132,7 @@ for (const name of BROWSERS) {
       const host = await browser.newPage();
       await host.goto(here.host);
       await host.waitForSelector('.host-record button:not([hidden])');
-      await host.click('.host-record button:not([hidden])');
+      await tap(host, '.host-record button:not([hidden])');
       await until(async () => (await seen(here)).recorded?.tapes === 2);
       await host.waitForSelector('.host-record a:not([hidden])');
       const saved = await (await here.ask('api/room/recording')).text();
@@ -145,7 +140,7 @@ for (const name of BROWSERS) {
       await one.page.bringToFront();
       await one.page.waitForSelector('.part-recorded:not([hidden])');
       await host.bringToFront();
-      await host.click('.host-record button:not([hidden])');
+      await tap(host, '.host-record button:not([hidden])');
       await until(async () => (await seen(here)).recorded === null);
       await one.page.bringToFront();
       await one.page.waitForSelector('.part-recorded[hidden]');

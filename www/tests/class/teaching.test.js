@@ -28,8 +28,8 @@ async function press(host, name, step) {
 async function commit(page, choice) {
   await page.bringToFront();
   await page.waitForSelector(`.class-choice input[value="${choice}"]:not(:disabled)`);
-  await page.click(`.class-choice input[value="${choice}"]`);
-  await page.click('.class-form button');
+  await tap(page, `.class-choice input[value="${choice}"]`);
+  await tap(page, '.class-form button');
   await page.waitForSelector('.class-form [role="status"]');
 }
 
@@ -64,15 +64,15 @@ for (const name of BROWSERS) {
       await page.goto(here.url);
       await page.waitForSelector('.part-coding:not([hidden])');
       await page.type('.part-code', 'AAAAA');
-      await page.click('.part-coding button');
+      await tap(page, '.part-coding button');
       await page.waitForSelector('.part-note[role="alert"]');
       assert.equal(await page.evaluate(() => /** @type {any} */ (document.querySelector('part-screen')).peer), null);
       await page.type('.part-code', here.code.toLowerCase());
-      await page.click('.part-coding button');
+      await tap(page, '.part-coding button');
       await page.waitForSelector('part-screen[data-ready] .part-state[data-on]');
       await page.type('.part-naming input', 'Jörg Ångström 1');
       const again = page.waitForNavigation();
-      await page.click('.part-naming button');
+      await tap(page, '.part-naming button');
       await again;
       // It is not asked for the code again, and neither when there is another one.
       await page.waitForSelector('part-screen[data-ready] .part-state[data-on]');

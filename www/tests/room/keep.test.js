@@ -97,7 +97,7 @@ for (const name of BROWSERS) {
       await finished(page);
       const hand = '[data-list="downloads"] button[aria-label^="Hand on"]';
       await page.waitForSelector(hand);
-      await page.click(hand);
+      await tap(page, hand);
       await page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(1).shares[0]?.sha1);
       await page.evaluate(() => {
         const { peer } = /** @type {any} */ (document.querySelector('part-screen'));

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { BROWSERS, start } from '../browser.js';
-import { PROGRAM, digest, find, finished, give, join, room, tap } from '../room.js';
+import { PROGRAM, digest, find, finished, give, join, room, tap, until } from '../room.js';
 
 const view = (/** @type {any} */ page) => page.evaluate(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(10));
 
@@ -95,13 +95,13 @@ for (const name of BROWSERS) {
       await host.goto(here.host);
       await host.waitForSelector('host-screen .part-list li[data-hue]');
       await host.type('.host-say input', 'Look at the waltz');
-      await host.click('.host-say button');
+      await tap(host, '.host-say button');
       await page.bringToFront();
       await page.waitForFunction(() => document.querySelector('.part-note')?.textContent?.includes('Look at the waltz'));
       await host.bringToFront();
       await host.$eval('.host-rules input', (/** @type {any} */ input) => { input.value = '5'; });
       const again = page.waitForNavigation();
-      await host.click('.host-rules button');
+      await tap(host, '.host-rules button');
       await again;
       await page.bringToFront();
       await page.waitForSelector('part-screen[data-ready] .part-state[data-on]');
@@ -109,13 +109,13 @@ for (const name of BROWSERS) {
       await page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen'))?.peer?.view(1).called);
       await host.bringToFront();
       await host.waitForSelector('[data-list="people"] li[data-hue] button');
-      await host.click('[data-list="people"] li[data-hue] button');
+      await tap(host, '[data-list="people"] li[data-hue] button');
       await page.bringToFront();
       await page.waitForFunction(() => document.querySelector('.part-note')?.getAttribute('role') === 'alert');
       await page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen'))?.peer?.view(1).overlay.links.length === 0);
       await host.bringToFront();
       await host.waitForSelector('.host-people > .button:not([hidden])');
-      await host.click('.host-people > .button');
+      await tap(host, '.host-people > .button');
       await host.waitForSelector('.host-people > .button[hidden]', { hidden: true });
       for (const one of [page, host]) await one.close();
     });
@@ -146,7 +146,7 @@ for (const name of BROWSERS) {
         assert.equal(await two.$('part-screen[data-moved]'), null);
         // Whoever wants to goes on there.
         await one.page.bringToFront();
-        await one.page.click('.part-note button');
+        await tap(one.page, '.part-note button');
         await two.waitForSelector('part-screen[data-moved]');
         for (const page of [one.page, two]) await page.close();
       });
@@ -157,7 +157,7 @@ for (const name of BROWSERS) {
       const host = await browser.newPage();
       await host.goto(here.host);
       await host.waitForSelector('.host-freeze button:not([hidden])');
-      await host.click('.host-freeze button:not([hidden])');
+      await tap(host, '.host-freeze button:not([hidden])');
       await page.bringToFront();
       await page.waitForSelector('part-screen[data-frozen]');
       assert.ok(await page.$eval('.part-form input', (input) => input.closest('[inert]') !== null));
@@ -166,7 +166,7 @@ for (const name of BROWSERS) {
       await page.waitForSelector('part-screen[data-frozen]');
       await host.bringToFront();
       await host.waitForFunction(() => /** @type {any} */ (document.querySelector('.host-freeze button:last-child'))?.checkVisibility());
-      await host.click('.host-freeze button:last-child');
+      await tap(host, '.host-freeze button:last-child');
       await page.bringToFront();
       await page.waitForSelector('part-screen:not([data-frozen])');
       assert.equal(await page.$('main [inert], main > [inert]'), null);
@@ -178,14 +178,14 @@ for (const name of BROWSERS) {
       });
       await host.bringToFront();
       await host.$eval('.host-loss input', (/** @type {any} */ input) => { input.value = '5'; });
-      await host.click('.host-loss button');
+      await tap(host, '.host-loss button');
       await page.bringToFront();
       await page.waitForFunction(() => /** @type {any} */ (window).lost === 50);
 
       await host.bringToFront();
       await host.select('.host-rules select', 'adaptive');
       const again = page.waitForNavigation();
-      await host.click('.host-rules button');
+      await tap(host, '.host-rules button');
       await again;
       await page.bringToFront();
       await page.waitForSelector('part-screen[data-ready] .part-state[data-on]');
@@ -203,8 +203,7 @@ for (const name of BROWSERS) {
       const press = async (/** @type {string} */ act) => {
         await host.bringToFront();
         const button = `.host-people button[aria-label="${act}: ${named}"]`;
-        await host.waitForSelector(button);
-        await host.click(button);
+        await tap(host, button);
         await page.bringToFront();
       };
       /** Whether the page is a neighbour of the servent, which no page has as its name. */
@@ -233,11 +232,15 @@ for (const name of BROWSERS) {
       const names = await Promise.all([giver, seeker].map(({ page }) => page.$eval('.part-me strong', (n) => n.textContent ?? '')));
       const host = await browser.newPage();
       await host.goto(here.host);
-      for (const [n, which] of ['One page', 'The other page'].entries()) {
-        await host.waitForFunction((/** @type {string} */ label, /** @type {string} */ named) => [...document.querySelectorAll(`select[aria-label="${label}"] option`)].some((one) => one.textContent === named), {}, which, names[n]);
-        await host.$eval(`select[aria-label="${which}"]`, (/** @type {any} */ field, named) => { field.value = [...field.options].find((/** @type {any} */ one) => one.textContent === named).value; }, names[n]);
-      }
-      await host.click('.host-links form button');
+      // Chosen and sent at once: the lists are filled anew whenever a page comes or goes.
+      await host.waitForFunction((/** @type {string[]} */ named) => {
+        const fields = ['One page', 'The other page'].map((label) => /** @type {any} */ (document.querySelector(`select[aria-label="${label}"]`)));
+        const chosen = fields.map((field, n) => [...field?.options ?? []].find((one) => one.textContent === named[n])?.value);
+        if (!chosen.every(Boolean)) return false;
+        fields.forEach((field, n) => { field.value = chosen[n]; });
+        fields[0].form.requestSubmit();
+        return true;
+      }, {}, names);
       for (const { page } of [giver, seeker]) {
         await page.bringToFront();
         await page.waitForFunction(() => /cut the link between you and another page/.test(document.querySelector('.part-note')?.textContent ?? ''));
@@ -248,19 +251,18 @@ for (const name of BROWSERS) {
       await seeker.page.waitForFunction(() => /** @type {any} */ (document.querySelector('part-screen')).peer.view(1).node.fetches[0]?.sources[0]?.state === 'waiting');
       assert.equal((await view(seeker.page)).ways.some((/** @type {any} */ way) => way.way !== 'servent'), false);
       await host.bringToFront();
-      await host.waitForSelector('[data-list="links"] button');
-      await host.click('[data-list="links"] button');
+      await tap(host, '[data-list="links"] button');
       await seeker.page.bringToFront();
       await finished(seeker.page);
       assert.equal(await digest(seeker.page), createHash('sha1').update(polka).digest('hex'));
       await host.bringToFront();
       await host.select('.host-servent select', 'text');
-      await host.click('.host-servent form:last-of-type button');
+      await tap(host, '.host-servent form:last-of-type button');
       const policy = async () => (await host.evaluate(async () => (await (await fetch('api/room')).json()).view.queue.policy));
-      while (await policy() !== 'text') await new Promise((next) => setTimeout(next, 100));
+      await until(async () => await policy() === 'text');
       await host.select('.host-servent select', 'adaptive');
-      await host.click('.host-servent form:last-of-type button');
-      while (await policy() !== 'adaptive') await new Promise((next) => setTimeout(next, 100));
+      await tap(host, '.host-servent form:last-of-type button');
+      await until(async () => await policy() === 'adaptive');
       for (const one of [giver.page, seeker.page, host]) await one.close();
     });
 
@@ -288,9 +290,9 @@ for (const name of BROWSERS) {
       await screen.goto(here.screen);
       const named = await one.$eval('.part-me strong', (n) => n.textContent);
       const told = () => screen.$$eval('.room-one', (all) => all.map((n) => [...n.querySelectorAll('text')].map((t) => t.textContent).join(' ')));
-      while (!(await told()).includes(String(named))) await new Promise((wait) => setTimeout(wait, 100));
+      await until(async () => (await told()).includes(String(named)));
       await one.close();
-      while ((await told()).includes(String(named))) await new Promise((wait) => setTimeout(wait, 100));
+      await until(async () => !(await told()).includes(String(named)));
       assert.equal(`http://${await screen.$eval('.room-address', (n) => n.textContent)}/`, here.url);
     });
   });
