@@ -19,7 +19,9 @@
 //!
 //! A place that **relays** passes on whatever one side of a meeting sends to it,
 //! unread. Then both have a path at once, and leave it for the direct one when that
-//! is proven.
+//! is proven. Where UDP is blocked, its **door** takes the same datagrams over TCP; a
+//! visitor that comes through it has an address ([`door_address`]) at which no other
+//! knocks.
 //!
 //! | what it costs a stranger | what it gets |
 //! |---|---|
@@ -32,11 +34,13 @@
 
 mod clause;
 mod config;
+mod door;
 mod event;
 mod place;
 mod visit;
 
 pub use self::config::Config;
+pub use self::door::{door_address, is_door};
 pub use self::event::{Event, MeetFailure};
 pub use self::place::{MeetPlace, PlaceCounters, PlaceInput, PlaceOutput};
 pub use self::visit::{MeetVisitor, Visit, VisitInput, VisitOutput};

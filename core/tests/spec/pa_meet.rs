@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 
 use servent_core::engine::{Engine as _, Fx};
 use servent_core::meet::{
-    Config, Event, MeetKey, MeetPlace, MeetRefusal, MeetSide, MeetingId, NatMapping, PlaceInput,
-    PlaceOutput,
+    Config, Event, MeetKey, MeetPlace, MeetRefusal, MeetSide, MeetVisitor, MeetingId, NatMapping,
+    PlaceInput, PlaceOutput, Visit, VisitInput, VisitOutput, door_address,
 };
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
@@ -249,4 +249,98 @@ fn pa_13_a_relay_passes_on_what_one_side_sends_to_the_other_alone_and_no_faster(
     place.run(Duration::from_secs(700));
     assert_eq!(place.place.counters().relayed, 0, "it was silent");
     assert_eq!(pass(&mut place, CALLER, 100), []);
+}
+
+#[test]
+fn pa_13_a_visitor_that_comes_through_the_door_says_so_and_is_not_knocked_at() {
+    let place = SocketAddr::from(([192, 0, 2, 1], 6_349));
+    let visit = Visit {
+        places: vec![place],
+        probes: vec![SocketAddr::from(([192, 0, 2, 1], 6_350))],
+        meeting: MeetingId([1; 16]),
+        key: KEY,
+        side: MeetSide::Caller,
+        local: vec![([10, 0, 0, 1], 4_000).into()],
+    };
+    let now = Instant::from_secs(1_000);
+    let mut visitor = MeetVisitor::new(Config::default(), Rng::new(1));
+    let mut say = |input: VisitInput| {
+        let mut fx = Fx::new();
+        visitor.handle(now, input, &mut fx);
+        fx.outputs().cloned().collect::<Vec<_>>()
+    };
+    let asked = say(VisitInput::Begin(visit));
+    let question = |output: &VisitOutput| match output {
+        VisitOutput::Packet { to, packet: MeetPacket::Question { nonce } } if *to == place => {
+            Some(*nonce)
+        }
+        _ => None,
+    };
+    let nonce = asked.iter().find_map(question).unwrap();
+    let cookie = MeetPacket::Cookie { nonce, cookie: 9, seen: door_address(CALLER) };
+    let told = say(VisitInput::Packet { from: place, packet: cookie });
+    let registration = |output: &VisitOutput| match output {
+        VisitOutput::Packet { packet: MeetPacket::Register(it), .. } => Some(it.clone()),
+        _ => None,
+    };
+    let it = told.iter().find_map(registration).expect("it does not wait for the second port");
+    let card = MeetCard::open(&it.card, KEY, it.meeting, MeetSide::Caller).unwrap();
+    assert_eq!(card.mapping, NatMapping::Blocked);
+    // The other side has come through the door as well.
+    let (meeting, side) = (it.meeting, MeetSide::Listener);
+    let card = MeetCard { mapping: NatMapping::Blocked, candidates: Vec::new() };
+    let introduction = Introduction {
+        nonce: it.nonce,
+        wait: 0,
+        relays: true,
+        seen: door_address(LISTENER),
+        other: 5,
+        card: card.seal(KEY, meeting, side),
+    };
+    let packet = MeetPacket::Introduce(introduction);
+    let told = say(VisitInput::Packet { from: place, packet });
+    let met = |output: &VisitOutput| {
+        matches!(output, VisitOutput::Met { relayed: true, theirs: NatMapping::Blocked, .. })
+    };
+    assert!(told.iter().any(met), "{told:?}");
+    let knocks = |output: &VisitOutput| {
+        matches!(output, VisitOutput::Packet { packet: MeetPacket::Knock(_), .. })
+    };
+    assert!(!told.iter().any(knocks), "{told:?}");
+}
+
+#[test]
+fn pa_11_a_second_port_that_answers_first_still_shows_what_the_router_does() {
+    let at = |port| SocketAddr::from(([192, 0, 2, 1], port));
+    let visit = Visit {
+        places: vec![at(6_349)],
+        probes: vec![at(6_350)],
+        meeting: MeetingId([1; 16]),
+        key: KEY,
+        side: MeetSide::Caller,
+        local: vec![([10, 0, 0, 1], 4_000).into()],
+    };
+    let mut visitor = MeetVisitor::new(Config::default(), Rng::new(1));
+    let mut say = |input: VisitInput| {
+        let mut fx = Fx::new();
+        visitor.handle(Instant::from_secs(1_000), input, &mut fx);
+        fx.outputs().cloned().collect::<Vec<_>>()
+    };
+    let asked = say(VisitInput::Begin(visit));
+    let mut last = Vec::new();
+    for (port, seen) in [(6_350, 4_001), (6_349, 4_000)] {
+        let nonce = asked.iter().find_map(|output| match output {
+            VisitOutput::Packet { to, packet: MeetPacket::Question { nonce } } => {
+                (*to == at(port)).then_some(*nonce)
+            }
+            _ => None,
+        });
+        let seen = SocketAddr::new(CALLER.ip(), seen);
+        let packet = MeetPacket::Cookie { nonce: nonce.unwrap(), cookie: 9, seen };
+        last = say(VisitInput::Packet { from: at(port), packet });
+    }
+    let varies = |output: &VisitOutput| {
+        matches!(output, VisitOutput::Located { mapping: NatMapping::Varies, .. })
+    };
+    assert!(last.iter().any(varies), "{last:?}");
 }

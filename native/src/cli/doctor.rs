@@ -124,11 +124,17 @@ fn sentence(family: &str, finding: DoctorFinding) -> String {
                 NatMapping::Varies => {
                     "A router gives every destination another port (symmetric): only those can be met directly who let in any port of an address."
                 }
+                NatMapping::Blocked => {
+                    "This network blocks UDP: the place is reached over TCP only, and must relay."
+                }
                 NatMapping::Unknown => {
                     "A router translates addresses. What it does with ports is not known, because the second port of the place does not answer."
                 }
             };
-            format!("{family}: the place sees this machine as {seen}. {what}")
+            match mapping {
+                NatMapping::Blocked => format!("{family}: {what}"),
+                _ => format!("{family}: the place sees this machine as {seen}. {what}"),
+            }
         }
     }
 }
@@ -146,7 +152,11 @@ fn help(v4: DoctorFinding, v6: DoctorFinding) -> &'static str {
     let is =
         |finding, kind| matches!(finding, DoctorFinding::Seen { mapping, .. } if mapping == kind);
     let seen = |finding| matches!(finding, DoctorFinding::Seen { .. });
-    if !seen(v4) && !seen(v6) {
+    let blocked = is(v4, NatMapping::Blocked) || is(v6, NatMapping::Blocked);
+    if blocked && !is(v4, NatMapping::Same) && !is(v6, NatMapping::None) {
+        "What would help: nothing more. This place relays, over TCP; for a direct path it takes \
+         a network that lets UDP out, such as that of a telephone."
+    } else if !seen(v4) && !seen(v6) {
         "What would help: a network that lets UDP out, such as that of a telephone."
     } else if is(v6, NatMapping::None) {
         "What would help: nothing is needed. Over IPv6 two of you only have to knock."

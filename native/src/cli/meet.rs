@@ -1,18 +1,21 @@
 //! `servent meet`: a place at which two who cannot reach each other meet.
 
+use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
-use servent::unicast::{Config, Endpoint, EndpointOptions, MEET_PORT};
+use servent::unicast::{Config, DoorLimits, Endpoint, EndpointOptions, MEET_PORT};
 use servent_core::meet::{self, PlaceCounters};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 
 use super::Common;
 use super::amount::rate;
 use super::start::{TraceFlag, address, runtime};
 use super::unicast::bind;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, error_text};
 use crate::progress::{Reporter, Voice, bytes, count};
 use crate::signal::Signals;
 
@@ -26,12 +29,14 @@ const REPORT: Duration = Duration::from_secs(60);
 /// It remembers for a minute who came to which meeting, a name that it cannot turn
 /// back into a code's secret words, and tells the two each other's addresses. With
 /// --relay it passes on what the two cannot send each other directly, encrypted.
-/// It listens on two ports: the second shows visitors what their router does.
+/// It listens on two ports: the second shows visitors what their router does. With
+/// --relay it also lets those in over TCP, on the first port's number, whose network
+/// blocks UDP.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   servent meet                              on UDP ports 6349 and 6350
   servent meet --relay 2M                   and pass on 2 MB a second for those who
-                                            find no direct path
+                                            find no direct path; TCP port 6349 too
   servent receive --via place.example.org -o inbox/
                                             what the receiver says then
   servent send --via place.example.org song.ogg
@@ -69,19 +74,12 @@ pub(crate) fn run(common: &Common, arguments: &MeetArgs) -> Result<(), Failure> 
     let runtime = runtime()?;
     runtime.block_on(async {
         let mut signals = Signals::new()?;
-        let (place, second) = arguments.bind(trace).await?;
-        let (at, also) = (place.local_addr(), second.local_addr().port());
-        let relay = arguments.relay;
-        let fact = json!({ "event": "listening", "address": at, "second": also, "relay": relay });
-        let relays = match relay {
-            Some(rate) => format!("passes on {} a second", bytes(rate)),
-            None => "passes on nothing".to_owned(),
-        };
-        let sentence = format!(
-            "meeting place on UDP {at} and port {also}; {relays}\n\
-             others meet with: servent receive --via HOST, servent send --via HOST FILE"
-        );
-        reporter.tell(&fact, &sentence);
+        let MeetDoors { place, second, door } = arguments.bind(trace).await?;
+        arguments.say_listening(&place, &second, &reporter);
+        let mut visitors = JoinSet::new();
+        if let Some(door) = door {
+            visitors.spawn(place.open_door(door, DoorLimits::default()));
+        }
         let mut every = tokio::time::interval(REPORT);
         let mut before = PlaceCounters::default();
         loop {
@@ -91,6 +89,7 @@ pub(crate) fn run(common: &Common, arguments: &MeetArgs) -> Result<(), Failure> 
                 () = signals.first() => break,
             }
         }
+        visitors.shutdown().await;
         report(&place, &reporter, None).await?;
         second.shutdown().await?;
         place.shutdown().await?;
@@ -123,12 +122,37 @@ async fn report(
     Ok(now)
 }
 
+/// What a place listens on.
+struct MeetDoors {
+    place: Endpoint,
+    second: Endpoint,
+    /// For those whose network blocks UDP: they can only be relayed.
+    door: Option<TcpListener>,
+}
+
 impl MeetArgs {
-    /// Binds both ports.
-    async fn bind(
-        &self,
-        trace: Option<servent::TraceFile>,
-    ) -> Result<(Endpoint, Endpoint), Failure> {
+    fn say_listening(&self, place: &Endpoint, second: &Endpoint, reporter: &Reporter) {
+        let (at, also) = (place.local_addr(), second.local_addr().port());
+        let relay = self.relay;
+        let fact = json!({
+            "event": "listening", "address": at, "second": also, "relay": relay,
+            "door": relay.map(|_| at),
+        });
+        let relays = match relay {
+            Some(rate) => {
+                format!("passes on {} a second, over TCP port {} too", bytes(rate), at.port())
+            }
+            None => "passes on nothing".to_owned(),
+        };
+        let sentence = format!(
+            "meeting place on UDP {at} and port {also}; {relays}\n\
+             others meet with: servent receive --via HOST, servent send --via HOST FILE"
+        );
+        reporter.tell(&fact, &sentence);
+    }
+
+    /// Binds both ports, and the door.
+    async fn bind(&self, trace: Option<servent::TraceFile>) -> Result<MeetDoors, Failure> {
         let config = meet::Config {
             place: true,
             relay_rate: self.relay.unwrap_or(0),
@@ -156,11 +180,29 @@ impl MeetArgs {
             let place = bound?;
             let at = place.local_addr();
             let next = SocketAddr::new(at.ip(), at.port().saturating_add(1));
-            match bind(next, second.clone()).await {
-                Ok(second) => return Ok((place, second)),
+            let bound = match (bind(next, second.clone()).await, self.relay) {
+                (Ok(second), Some(_)) => {
+                    door(at).await.map(|door| MeetDoors { place, second, door: Some(door) })
+                }
+                (bound, _) => bound.map(|second| MeetDoors { place, second, door: None }),
+            };
+            match bound {
+                Ok(bound) => return Ok(bound),
                 Err(failure) if tries == 0 => return Err(failure),
                 Err(_) => {} // Another program has that port; a free one may have two.
             }
         }
     }
+}
+
+/// Listens for those whose network blocks UDP.
+async fn door(at: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(at).await.map_err(|why| {
+        let exit = match why.kind() {
+            io::ErrorKind::AddrInUse => Exit::PortInUse,
+            _ => Exit::Network,
+        };
+        Failure::new(exit, format!("cannot listen on TCP {at}: {}", error_text(&why)))
+            .next("end what listens there, or choose another port with --listen")
+    })
 }

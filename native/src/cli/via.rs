@@ -253,8 +253,8 @@ pub(super) fn unmet(name: &str, why: MeetFailure) -> Failure {
             "no meeting place answers at {name}: it does not run there, or this network blocks UDP"
         ))
         .next(format!(
-            "start `servent meet` there, or use a network that lets UDP out; \
-             `servent doctor --via {name}` says more"
+            "start `servent meet --relay 2M` there, which is reached over TCP too, or use a \
+             network that lets UDP out; `servent doctor --via {name}` says more"
         )),
         MeetFailure::Refused { refusal: MeetRefusal::Taken } => {
             failure(format!("at {name} another has this side of the meeting already"))
@@ -282,6 +282,7 @@ pub(super) const fn router(mapping: NatMapping) -> &'static str {
         NatMapping::Same => "behind a router that keeps its port",
         NatMapping::Varies => "behind a router that gives every destination another port",
         NatMapping::Unknown => "behind a router",
+        NatMapping::Blocked => "in a network that blocks UDP",
     }
 }
 

@@ -23,7 +23,7 @@ use crate::tape::TraceFile;
 /// Dropping an endpoint ends a servent that does nothing else at once, without
 /// telling its peers; see [`Endpoint::shutdown`].
 pub struct Endpoint {
-    shared: Arc<SharedEndpoint>,
+    pub(super) shared: Arc<SharedEndpoint>,
     servent: Handle,
     /// The servent runs only for this endpoint.
     alone: bool,

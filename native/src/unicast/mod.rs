@@ -24,6 +24,7 @@
 //!
 //! `native/examples/unicast.rs` is a complete program.
 
+mod door;
 mod endpoint;
 mod error;
 mod options;
@@ -31,6 +32,7 @@ mod visit;
 
 pub use servent_core::unicast::{Config, Congestion, Profile, UnicastPayload};
 
+pub use self::door::DoorLimits;
 pub use self::endpoint::{Connection, Endpoint, SendProgress};
 pub use self::error::{BindError, ConnectError, SendError};
 pub use self::options::EndpointOptions;

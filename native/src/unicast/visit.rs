@@ -2,6 +2,7 @@
 //! [`super::EndpointOptions::meet`].
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use hkdf::Hkdf;
 use if_addrs::get_if_addrs;
@@ -12,6 +13,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::Endpoint;
+use super::door::fall_back;
 use crate::error::RunError;
 use crate::net::udp::canonical;
 
@@ -77,8 +79,10 @@ impl Endpoint {
         secret: MeetingSecret,
         side: MeetSide,
     ) -> Result<MeetNews, RunError> {
-        let news = MeetNews(self.servent().answers());
+        let answers = || MeetNews(self.servent().answers());
+        let news = answers();
         let places: Vec<_> = places.into_iter().map(canonical).collect();
+        tokio::spawn(fall_back(Arc::clone(&self.shared), answers(), places.clone()));
         let next = |at: &SocketAddr| {
             let port = at.port().checked_add(1)?;
             Some(SocketAddr::new(at.ip(), port))

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::super::{Config, Event, MeetFailure};
+use super::super::{Config, Event, MeetFailure, is_door};
 use super::{Visit, VisitEffects, VisitOutput};
 use crate::address::canonical;
 use crate::rng::Rng;
@@ -39,6 +39,8 @@ pub(super) struct PlaceAsking {
     questions: Vec<PlaceQuestion>,
     local: Vec<SocketAddr>,
     place: Option<AnsweringPlace>,
+    /// How a second port sees us that has answered before the first.
+    early: Option<SocketAddr>,
     /// How the second port of the place sees us, or that it does not answer.
     mapping: Option<NatMapping>,
     seat: bool,
@@ -65,6 +67,7 @@ impl PlaceAsking {
             questions,
             local: visit.local.iter().copied().map(canonical).collect(),
             place: None,
+            early: None,
             mapping: visit.probes.is_empty().then_some(NatMapping::Unknown),
             seat: false,
             since: now,
@@ -168,8 +171,13 @@ impl PlaceAsking {
                 // port is, if it is of the same kind.
                 self.questions.retain(|it| it.probe && it.to.is_ipv4() == at.is_ipv4());
                 (self.heard, self.pause) = (now, Duration::from_micros(0));
-                if self.local.contains(&seen) {
+                if is_door(seen.ip()) {
+                    self.mapping = Some(NatMapping::Blocked);
+                    self.questions.clear(); // A second port is not reached either.
+                } else if self.local.contains(&seen) {
                     self.mapping = Some(NatMapping::None);
+                } else if let Some(early) = self.early.filter(|it| it.is_ipv4() == seen.is_ipv4()) {
+                    self.mapping = Some(mapped(seen, early));
                 } else if self.questions.is_empty() && self.mapping.is_none() {
                     self.mapping = Some(NatMapping::Unknown);
                 }
@@ -177,11 +185,9 @@ impl PlaceAsking {
                     now + if self.mapping.is_some() { Duration::from_micros(1) } else { PROBE };
             }
             Some(place) if question.probe && self.mapping.is_none() => {
-                let same = place.seen == seen;
-                self.mapping = Some(if same { NatMapping::Same } else { NatMapping::Varies });
+                self.mapping = Some(mapped(place.seen, seen));
             }
-            // The second port was faster: it is asked again.
-            None => self.questions.push(question),
+            None => self.early = Some(seen), // The second port was faster.
             Some(_) => {}
         }
         if let Some(place) = self.place
@@ -248,4 +254,9 @@ impl PlaceAsking {
         self.register(now, (visit, nonce, config), fx);
         None
     }
+}
+
+/// How a router maps that shows two ports of a place these addresses.
+fn mapped(one: SocketAddr, other: SocketAddr) -> NatMapping {
+    if one == other { NatMapping::Same } else { NatMapping::Varies }
 }

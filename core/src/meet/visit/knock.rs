@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::super::{Config, Event, MeetFailure};
+use super::super::{Config, Event, MeetFailure, is_door};
 use super::{Visit, VisitEffects, VisitOutput, say};
 use crate::address::{LOWEST_PORT, Reach, owner, plausible, reach};
 use crate::rng::Rng;
@@ -70,7 +70,10 @@ impl DoorKnocking {
         let near = near || reach(place.ip()) < Reach::World;
         for at in card.candidates.iter().chain([&it.seen]).copied() {
             let told_by = if near && at != it.seen { at.ip() } else { place.ip() };
-            let fine = at.port() >= LOWEST_PORT && at != place && plausible(at.ip(), told_by);
+            let fine = at.port() >= LOWEST_PORT
+                && at != place
+                && !is_door(at.ip())
+                && plausible(at.ip(), told_by);
             if !fine || !knocking.add(at, config) {
                 fx.event(Event::Skipped { peer: at });
             }

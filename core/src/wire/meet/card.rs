@@ -33,6 +33,8 @@ pub enum NatMapping {
     Same,
     /// Every destination sees another port.
     Varies,
+    /// UDP does not pass: the place is reached through its door.
+    Blocked,
 }
 
 /// The addresses of one side.
@@ -55,6 +57,7 @@ impl MeetCard {
             NatMapping::None => 1,
             NatMapping::Same => 2,
             NatMapping::Varies => 3,
+            NatMapping::Blocked => 4,
         });
         out.put_u8(candidates.len() as u8);
         candidates.iter().for_each(|at| put_addr(&mut out, *at));
@@ -74,6 +77,7 @@ impl MeetCard {
             1 => NatMapping::None,
             2 => NatMapping::Same,
             3 => NatMapping::Varies,
+            4 => NatMapping::Blocked,
             _ => NatMapping::Unknown,
         };
         let count = reader.byte().ok()?;

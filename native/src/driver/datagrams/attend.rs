@@ -270,12 +270,12 @@ impl Messaging {
                 self.forget(now, peer, Side::Receiver, node);
             }
             self.feed(now, Input::Messages(MessageInput::Flush), node);
-            self.socket.flush();
+            self.flush();
         }
         // With the timing of the specification, CLOSE follows long after the
         // last message.
         let said = self.config.to_the_letter() || peers(node).is_empty();
-        said && self.socket.is_flushed()
+        said && self.socket.is_flushed() && self.shared.detours.is_flushed()
     }
 
     /// Publishes the counters.
@@ -325,6 +325,7 @@ impl Drop for Messaging {
         for pipe in pipes.values() {
             pipe.end(Lost::Closed);
         }
+        self.shared.detours.end();
         self.shared.came.notify_waiters();
     }
 }

@@ -10,6 +10,7 @@
 
 mod attend;
 mod counters;
+mod detour;
 mod error;
 mod options;
 mod pipe;
@@ -21,6 +22,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use servent_core::engine::Engine as _;
+use servent_core::meet::is_door;
 use servent_core::node::{
     ConnEvent, Event, Input, MessageInput, MessageOutput, PathNews, UnicastMessage,
 };
@@ -30,6 +32,7 @@ use servent_core::wire::meet::is_meet;
 use servent_core::wire::unicast::PacketError;
 
 pub use self::counters::EndpointCounters;
+pub(crate) use self::detour::Detour;
 pub use self::error::{Lost, Undelivered};
 pub use self::options::{Datagrams, LARGEST, searching};
 pub(crate) use self::pipe::{Closing, Pipe};
@@ -74,6 +77,8 @@ pub(super) struct Messaging {
     counters: EndpointCounters,
     /// What the socket received last. Kept only to reuse its memory.
     trains: Vec<Train>,
+    /// What takes a detour at the end of the turn.
+    aside: Vec<Train>,
     /// Messages delivered in this turn.
     arrived: Vec<(SocketAddr, UnicastConnId, Vec<UnicastMessage>)>,
     /// Peers heard from in this turn: their acknowledgements may have advanced.
@@ -104,6 +109,7 @@ impl Messaging {
             shared,
             counters: EndpointCounters::default(),
             trains: Vec::new(),
+            aside: Vec::new(),
             arrived: Vec::new(),
             heard: Vec::new(),
             silent: Vec::new(),
@@ -133,6 +139,13 @@ impl Messaging {
     pub(super) fn turn(&mut self, now: Instant, node: &mut Loop) {
         self.counters.turns += 1;
         self.gather(node); // What the timers led to.
+        let mut trains = mem::take(&mut self.trains);
+        self.shared.detours.take(&mut trains);
+        if trains.is_empty() {
+            self.trains = trains;
+        } else {
+            self.arrive(now, trains, node);
+        }
         for _ in 0..READS {
             if !self.read(now, node) {
                 break;
@@ -152,9 +165,17 @@ impl Messaging {
     /// The end of a turn: sends what there is. True when everything has been
     /// sent and the endpoint is no longer wanted.
     pub(super) fn end_turn(&mut self, now: Instant, node: &mut Loop) -> bool {
-        self.socket.flush();
+        self.flush();
         self.publish(node);
         self.finished(now, node)
+    }
+
+    /// Sends what the turn has led to.
+    fn flush(&mut self) {
+        self.socket.flush();
+        for train in self.aside.drain(..) {
+            self.shared.detours.send(&train);
+        }
     }
 
     fn feed(&mut self, now: Instant, input: Input, node: &mut Loop) {
@@ -164,9 +185,17 @@ impl Messaging {
 
     /// Receives with one system call; false when there was nothing.
     fn read(&mut self, now: Instant, node: &mut Loop) -> bool {
-        let full = self.shared.book().waiting.len() >= self.shared.backlog;
         let mut trains = mem::take(&mut self.trains);
         let more = self.socket.receive(&mut trains);
+        // No socket has an address of those who come through a door.
+        trains.retain(|train| !is_door(train.peer.ip()));
+        self.arrive(now, trains, node);
+        more
+    }
+
+    /// Hands to the node what has arrived.
+    fn arrive(&mut self, now: Instant, mut trains: Vec<Train>, node: &mut Loop) {
+        let full = self.shared.book().waiting.len() >= self.shared.backlog;
         for Train { peer, segment, data } in trains.drain(..) {
             let name = node.endpoint().map_or(peer, |it| it.name_at(peer));
             let met = is_meet(&data);
@@ -187,7 +216,6 @@ impl Messaging {
         }
         self.trains = trains;
         self.gather(node);
-        more
     }
 
     /// Carries out the node's effects about datagrams.
@@ -196,7 +224,12 @@ impl Messaging {
         for one in said.drain(..) {
             match one {
                 MessageEffect::Wanted(MessageOutput::Datagrams { to, segment, data }) => {
-                    self.socket.send(to, segment, data);
+                    if self.shared.detours.has(to) {
+                        let segment = segment as usize;
+                        self.aside.push(Train { peer: to, segment, data });
+                    } else {
+                        self.socket.send(to, segment, data);
+                    }
                 }
                 MessageEffect::Wanted(MessageOutput::Deliver { from, conn, messages }) => {
                     self.arrived.push((from, conn, messages));

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::detour::Detours;
 use super::{Datagrams, EndpointCounters, Pipe};
 
 /// The connections of a socket, and what can be read without asking the node's
@@ -21,6 +22,8 @@ pub(crate) struct SharedEndpoint {
     pub(crate) close_deadline: Duration,
     book: Mutex<Book>,
     counters: Mutex<EndpointCounters>,
+    /// Datagrams that do not travel through the socket.
+    pub(super) detours: Detours,
     /// There is something for the task to look at.
     pub(crate) work: Notify,
     /// A new peer is waiting, or none will come any more.
@@ -55,6 +58,7 @@ impl SharedEndpoint {
             close_deadline: *close_deadline,
             book: Mutex::default(),
             counters: Mutex::default(),
+            detours: Detours::default(),
             work: Notify::new(),
             came: Notify::new(),
         }
