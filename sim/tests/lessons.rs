@@ -11,7 +11,7 @@ use servent_sim::lesson::{
 use servent_sim::registry::ProtocolId;
 
 /// Seeds of each lesson; those of a campaign take minutes.
-const SEEDS: u64 = 50;
+const SEEDS: u64 = 20;
 const CAMPAIGN_SEEDS: u64 = 200;
 
 /// The lessons of the folder, by the names of their files.
