@@ -199,6 +199,11 @@ impl Class {
         })
     }
 
+    /// Whether a page that is here has this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.pages.values().any(|page| !page.gone && page.name == name)
+    }
+
     /// What the screen may show of each page: who is here, and not how it does.
     pub(super) fn names(&self, now: Instant) -> Value {
         let here = self.pages.iter().filter(|(_, page)| !page.gone);

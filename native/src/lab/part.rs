@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use qrcode::{Color, EcLevel, QrCode};
@@ -161,8 +161,18 @@ impl PageParticipation {
     }
 }
 
-/// `GET /api/part`: for every visitor who may open the page.
-pub(super) async fn part(State(hub): State<Arc<Hub>>) -> Response {
+/// The name that a page has drawn.
+#[derive(Debug, Deserialize)]
+pub(super) struct NameQuery {
+    name: Option<String>,
+}
+
+/// `GET /api/part`: for every visitor who may open the page. A page that asks with the
+/// name that it has drawn learns whether another page has that name.
+pub(super) async fn part(
+    State(hub): State<Arc<Hub>>,
+    Query(NameQuery { name }): Query<NameQuery>,
+) -> Response {
     let Some(part) = &hub.part else {
         return (StatusCode::NOT_FOUND, "no page can take part here\n").into_response();
     };
@@ -174,7 +184,7 @@ pub(super) async fn part(State(hub): State<Arc<Hub>>) -> Response {
         "port": port, "own": own, "room": url.is_some(), "rules": rules, "recorded": recorded,
         "loss": loss, "frozen": frozen, "given": part.given, "cut": cut,
         "apart": apart, "typed": typed, "code": code,
-        "check": part.check,
+        "check": part.check, "taken": name.is_some_and(|name| part.class().has(&name)),
     }))
     .into_response()
 }

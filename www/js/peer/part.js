@@ -24,6 +24,20 @@ const PLACES = 20;
 /** @typedef {{search: number, name: string, size: number, sha1: string|null, push: boolean, at: string, number: number}} Hit */
 /** @typedef {{key: string, name: string, size: number, hits: Hit[]}} Found */
 
+/** Names drawn until one is free: with thirty pages two of the same name are no rarity, and the host who cuts one off would cut both. */
+const DRAWS = 8;
+
+/** A name that no other page in the room has. */
+async function freeName() {
+  let name = nameMe();
+  for (let draws = 1; draws < DRAWS; draws += 1) {
+    const { taken } = await (await fetch(`api/part?name=${encodeURIComponent(name)}`)).json();
+    if (!taken) break;
+    name = nameMe();
+  }
+  return name;
+}
+
 class PartScreen extends HTMLElement {
   /** @type {Peer|null} */ peer = null;
   /** @type {Map<string, Found>} */ found = new Map();
@@ -54,7 +68,7 @@ class PartScreen extends HTMLElement {
     this.door = door;
     if (given) this.#onlyGiven(files);
     const kept = Object.fromEntries(rows);
-    this.named = kept.me ? JSON.parse(kept.me) : { name: nameMe(), spins: SPINS };
+    this.named = kept.me ? JSON.parse(kept.me) : { name: await freeName(), spins: SPINS };
     const line = this.named.line ??= drawLine();
     this.ws = location.protocol === 'https:' ? `wss://${location.host}/servent` : `ws://${location.hostname}:${port}/servent`;
     if (code) this.named.code = await this.#askCode(this.named.code);
@@ -310,7 +324,7 @@ class PartScreen extends HTMLElement {
   async #spin() {
     if (this.named.spins < 1) return;
     this.named.spins -= 1;
-    await this.#rename(nameMe());
+    await this.#rename(await freeName());
   }
 
   /** @param {string} name */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { BROWSERS, start } from '../browser.js';
-import { PROGRAM, digest, find, finished, join, room, tap } from '../room.js';
+import { PROGRAM, digest, find, finished, join, room, tap, until } from '../room.js';
 
 /** The pages of a class and the screens of its host. @param {import('puppeteer-core').Browser} browser @param {any} here @param {number} n */
 async function classOf(browser, here, n) {
@@ -88,6 +88,21 @@ for (const name of BROWSERS) {
       await page.reload();
       await page.waitForSelector('part-screen[data-ready] .part-state[data-on]');
       await Promise.all([page.close(), host.close()]);
+      await here.close();
+    });
+
+    test('wb_8_two_pages_that_draw_the_same_name_do_not_have_the_same_name', async () => {
+      const here = await room();
+      /** Both words of the first name are the first of their list. */
+      const loaded = () => {
+        const draw = crypto.getRandomValues.bind(crypto);
+        let draws = 0;
+        crypto.getRandomValues = (/** @type {any} */ into) => (into instanceof Uint32Array && (draws += 1) <= 2 ? into.fill(0) : draw(into));
+      };
+      const name = async () => (await join(browser, here.url, 1280, loaded)).page.$eval('.part-me strong', (n) => n.textContent);
+      assert.equal(await name(), 'amber badger');
+      await until(async () => (await (await here.ask('api/room')).json()).class.pages.length === 1);
+      assert.notEqual(await name(), 'amber badger');
       await here.close();
     });
 
