@@ -123,7 +123,7 @@ impl Site {
             let (share, state) = (self.path("share"), self.path(&round.to_string()));
             let store = self.store.clone();
             let next = std::thread::spawn(move || start(&share, &state, &store));
-            measure::wait(Duration::from_secs(2)); // It has seen that somebody leads.
+            measure::wait(Duration::from_secs(2)); // It has seen that a member leads.
             drop(leading);
             let died = now();
             leading = next.join().ok().context("a member has ended")??;

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_makes_us_knock_at_a_service() {
+    fn no_peer_makes_us_knock_at_a_service() {
         let told = |at: &str| may_dial(at.parse().unwrap(), "80.1.2.3".parse().unwrap());
         for at in ["81.1.2.3:0", "81.1.2.3:22", "81.1.2.3:25", "[2001:db8::1]:1023"] {
             assert!(!told(at), "{at}");

@@ -19,7 +19,7 @@ pub(crate) enum End {
     More,
     /// With a goodbye, and its code if it has one.
     Close(Option<u16>),
-    /// With a frame that nobody may send.
+    /// With a frame that neither side may send.
     Wrong,
     /// With text, which may be wrong, and is never accepted.
     Text,

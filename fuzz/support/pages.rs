@@ -24,7 +24,7 @@ struct Play {
     relay: Arc<Relay<u8>>,
     lines: Vec<(SocketAddrV4, String, HeldLine<u8>)>,
     calls: Vec<Calling<u8>>,
-    /// Tickets that a page was told, and of whom it was told.
+    /// Tickets that a page was told, and the caller of each.
     tickets: Vec<String>,
     /// How often each was taken.
     taken: BTreeMap<String, u32>,
@@ -103,13 +103,13 @@ impl Play {
             Some(Wish::Listen(at, secret)) => {
                 assert!(is_page(at) && is_secret(&secret));
                 let mut here = self.lines.iter().filter(|(has, _, line)| *has == at && lives(line));
-                let somebody = here.any(|(_, its, _)| *its != secret);
+                let taken = here.any(|(_, its, _)| *its != secret);
                 match self.relay.listen((at, &secret), ip(who)) {
                     Ok(line) => {
-                        assert!(!somebody, "{at} is somebody's");
+                        assert!(!taken, "{at} is another page's");
                         self.lines.push((at, secret, line));
                     }
-                    Err(why) => assert!(!somebody || why == RefusedRelay::Taken),
+                    Err(why) => assert!(!taken || why == RefusedRelay::Taken),
                 }
             }
             Some(Wish::Call(what, to)) => {
@@ -121,7 +121,7 @@ impl Play {
             Some(Wish::Take(ticket)) => {
                 assert!(is_secret(&ticket));
                 if let Ok(answer) = self.relay.take(&ticket) {
-                    assert!(self.tickets.contains(&ticket), "nobody was told {ticket}");
+                    assert!(self.tickets.contains(&ticket), "no page was told {ticket}");
                     let times = self.taken.entry(ticket).or_default();
                     *times += 1;
                     assert_eq!(*times, 1, "a ticket is good for one answer");

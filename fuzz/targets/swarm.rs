@@ -1,5 +1,5 @@
-//! Frames from strangers to a coordinator that serves a file: nobody is told
-//! too much, nobody is remembered past the limits.
+//! Frames from strangers to a coordinator that serves a file: no client is told
+//! too much, none is remembered past the limits.
 #![no_main]
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use servent_core::wire::pdtp::{
     AgreedExtensions, Hash, PdtpLimits, PdtpMessage, Span, Text, encode, parse,
 };
 
-/// Most effects of one input: everybody is told of a few transfers.
+/// Most effects of one input: every client is told of a few transfers.
 const EFFECTS: usize = 400;
 /// Connections that strangers have.
 const CONNS: u8 = 6;

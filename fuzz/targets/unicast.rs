@@ -1,5 +1,5 @@
-//! Datagrams from anybody, to an endpoint that talks to somebody meanwhile:
-//! nothing is read two ways, and nobody holds more than the limits.
+//! Datagrams from strangers, to an endpoint that talks to a peer meanwhile:
+//! nothing is read two ways, and no stranger holds more than the limits.
 #![no_main]
 
 use std::net::SocketAddr;

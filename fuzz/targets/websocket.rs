@@ -52,7 +52,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
 struct Socket {
     incoming: VecDeque<Vec<u8>>,
     outgoing: Vec<u8>,
-    /// Bytes that it accepts before somebody has to wait.
+    /// Bytes that it accepts before its writer has to wait.
     room: usize,
 }
 
@@ -141,7 +141,7 @@ fn head_of(given: &[u8]) -> usize {
     empty.next().expect("a head ends with an empty line")
 }
 
-/// Whether somebody was let in whom another reading of the head would not let in.
+/// Checks that no client was let in that another reading of the head would refuse.
 fn admitted(head: &[u8], wish: &Wish) {
     match wish {
         Wish::Servent => {}

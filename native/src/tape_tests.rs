@@ -107,7 +107,7 @@ fn lines_that_a_slow_file_cannot_take_leave_a_gap_and_never_hold_the_node_up() {
 }
 
 #[test]
-fn a_file_that_is_full_ends_in_a_gap_and_holds_nobody_up() {
+fn a_file_that_is_full_ends_in_a_gap_and_holds_nothing_up() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t.sqlog");
     let file = TraceFile { limit: 20_000, ..path.clone().into() };

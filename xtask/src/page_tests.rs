@@ -121,7 +121,7 @@ fn side_by_side(
 
 /// Files that run in one browser, whichever is free.
 struct Dealt {
-    /// Their list. Whoever begins one makes a file beside it, with its own name inside.
+    /// Their list. A browser that begins one makes a file beside it, with its own name inside.
     list: PathBuf,
     files: Vec<String>,
     /// Who failed if a file was not begun at all.

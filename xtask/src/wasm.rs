@@ -79,10 +79,10 @@ pub(crate) fn build(profile: ModuleProfile) -> Result<()> {
         .web(true)
         .and_then(|bindgen| {
             bindgen
-                // A panic says in words where it was; nobody reads the names of functions.
+                // A panic says in words where it was; the names of functions are not read.
                 .remove_name_section(true)
                 .typescript(true)
-                // Whoever loads it says where the module is: the page, the
+                // The caller that loads it says where the module is: the page, the
                 // single file and Node keep it in different places.
                 .omit_default_module_path(true)
                 // After a panic the page begins with a fresh instance.

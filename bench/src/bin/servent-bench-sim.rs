@@ -20,7 +20,7 @@ fn main() -> Result<()> {
     let mut world: QueueWorld = QueueWorld::new(&scenario);
     let mut records = Vec::new();
     while world.next_at().is_some_and(|at| at <= horizon) {
-        // Nobody keeps them here; the next case does.
+        // Records are not kept here; the next case keeps them.
         records.clear();
         world.step(&mut records);
     }

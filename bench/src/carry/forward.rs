@@ -70,7 +70,7 @@ impl Wire {
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
                     let _ = self.udp.writable().await;
                 }
-                // A receiver that has gone is nobody's concern here.
+                // A receiver that has gone does not matter here.
                 _ => return,
             }
         }
@@ -81,7 +81,7 @@ impl Wire {
 struct Direction {
     from: Arc<Wire>,
     onto: Arc<Wire>,
-    /// Where it goes: fixed, or whoever spoke last on the other side.
+    /// Where it goes: fixed, or the last sender on the other side.
     to: Option<SocketAddr>,
     /// Who spoke last on either side.
     sender: Arc<OnceLock<SocketAddr>>,

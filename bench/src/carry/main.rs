@@ -1,6 +1,6 @@
 //! One process of `servent-bench unicast`: a sender, a receiver, or the lossy
 //! forwarder between them, told by one argument what it is. Its allocator is
-//! the usual one, so that nobody pays for being counted.
+//! the usual one, so that no run pays for being counted.
 
 mod enet;
 mod forward;

@@ -1,4 +1,4 @@
-//! Counting messages, and talking to whoever started the process.
+//! Counting messages, and talking to the program that started the process.
 
 use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;

@@ -43,7 +43,7 @@ pub(crate) fn receive(job: &Job) -> Result<Counted> {
     runtime()?.block_on(async {
         let endpoint = bind(Some(job.contender)).await?;
         ready(endpoint.local_addr(), Vec::new())?;
-        let connection = endpoint.accept().await.context("nobody came")?;
+        let connection = endpoint.accept().await.context("no sender came")?;
         let (mut meter, mut messages) = (Meter::new(job), 0);
         while connection.recv().await?.is_some() {
             messages += 1;
@@ -88,7 +88,7 @@ pub(crate) fn echo() -> Result<()> {
     runtime()?.block_on(async {
         let endpoint = bind(None).await?;
         ready(endpoint.local_addr(), Vec::new())?;
-        let connection = endpoint.accept().await.context("nobody came")?;
+        let connection = endpoint.accept().await.context("no sender came")?;
         while let Some(message) = connection.recv().await? {
             connection.send(message).await?;
         }

@@ -27,7 +27,7 @@ pub(crate) fn receive(job: &Job) -> Result<Counted> {
     runtime.block_on(async {
         let endpoint = Endpoint::server(config, anywhere())?;
         ready(endpoint.local_addr()?, certificate.to_vec())?;
-        let connection = endpoint.accept().await.context("nobody came")?.await?;
+        let connection = endpoint.accept().await.context("no sender came")?.await?;
         let mut stream = connection.accept_uni().await?;
         let (mut frames, mut meter) = (Frames::default(), Meter::new(job));
         while let Some(chunk) = stream.read_chunk(64 * 1024, true).await? {

@@ -1,4 +1,4 @@
-//! How soon it listens, and what it takes while nobody wants anything.
+//! How soon it listens, and what it takes while no client wants anything.
 
 use std::fs;
 use std::time::Duration;

@@ -91,7 +91,7 @@ fn memory(report: &mut Report, length: u32) {
     report.add(("queue", case, "bytes"), beside, ("", None), &Target::None);
 }
 
-/// The longest single decision while the line fills, and while everybody in
+/// The longest single decision while the line fills, and while every client in
 /// it loses the place and takes a new one at the end.
 fn longest(report: &mut Report, length: u32) {
     let (mut filling, mut rejoining) = (Vec::new(), Vec::new());
@@ -181,7 +181,7 @@ impl Line {
         })
     }
 
-    /// Everybody asks too early, which costs the place (PQ-7), and a fifth of
+    /// Every client asks too early, which costs its place (PQ-7), and a fifth of
     /// them again; what each took.
     fn rejoin(&mut self, times: &mut Vec<StdDuration>) {
         let length = self.clients.len();
@@ -202,7 +202,7 @@ impl Line {
         let mut rng = Rng::new(2);
         let mut times = Vec::with_capacity(samples);
         while times.len() < samples {
-            // Everybody may ask now: the longest Retry-After is 600 s, the
+            // Every client may ask now: the longest Retry-After is 600 s, the
             // shortest lifetime of those measured is longer.
             let due = self.clients.iter().map(|c| c.not_before).max().unwrap_or_default();
             self.now = due + Duration::from_secs(1);

@@ -67,7 +67,8 @@ pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
     Ok(())
 }
 
-/// Asks for as many descriptors as we need; less is said by whoever runs out.
+/// Asks for as many descriptors as we need. Where the system grants fewer, the
+/// case that runs out says so.
 pub(crate) fn raise_descriptors(wanted: u64) {
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= wanted) {

@@ -80,7 +80,7 @@ async fn one(
             tokio::time::sleep((window.0 + window.1) / 2).await;
         }
     }
-    // Everybody stays until the last has asked, as a waiting client does.
+    // Every client stays until the last has asked, as a waiting client does.
     tokio::time::sleep(Duration::from_millis(500)).await;
     Ok(())
 }

@@ -83,8 +83,8 @@ impl Uplink {
         Ok(())
     }
 
-    /// How many slots somebody downloads through at this moment, and whether
-    /// anybody is in line.
+    /// How many slots are in use at this moment, and whether
+    /// a client is in line.
     fn busy(&self) -> Result<(usize, bool)> {
         let out = Command::new(program()?)
             .args(["status", "--json", "--state"])
@@ -154,7 +154,7 @@ fn both_busy(report: &mut Report, quick: bool) -> Result<()> {
             (0..6).map(|n| Ok((n, uplink.get(n)?))).collect::<Result<_>>()?;
         while !all.is_empty() {
             measure::wait(LOOK);
-            // While somebody waits, and before the last one is alone.
+            // While clients wait, and before the last one is alone.
             let (busy, waits) = uplink.busy()?;
             if waits {
                 looks += 1;
@@ -173,7 +173,7 @@ fn both_busy(report: &mut Report, quick: bool) -> Result<()> {
         Ok(())
     })?;
     if looks == 0 {
-        bail!("nobody was ever seen in line");
+        bail!("no client was ever seen in line");
     }
     let case = format!("6 downloads of {megabytes} MB, 2 slots");
     let beside = ("the uplink", Some(uplink.bound(6)));

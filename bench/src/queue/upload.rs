@@ -15,8 +15,8 @@ const NAME: &str = "blob.bin";
 const MIB: u64 = 1 << 20;
 
 /// Rounds of ours, the bare loop and nginx. Many short ones: each sees the same
-/// moment of the machine, and is compared with its own neighbours only. Who
-/// begins changes with every round, for whoever follows finds warm caches.
+/// moment of the machine, and is compared with its own neighbours only. Which
+/// one begins changes with every round, for those that follow find warm caches.
 pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
     let (size, rounds) = if quick { (64 * MIB, 9) } else { (256 * MIB, 31) };
     report.note("one upload over loopback");
@@ -61,7 +61,7 @@ pub(crate) fn run(report: &mut Report, quick: bool) -> Result<()> {
     Ok(())
 }
 
-/// A file that is not all zeros, so that nobody can cheat.
+/// A file that is not all zeros, so that no file system or link shortens it.
 fn write_blob(path: &Path, size: u64) -> Result<()> {
     use std::io::Write as _;
     let mut rng = servent_core::rng::Rng::new(7);

@@ -1,4 +1,4 @@
-//! A neighbour that floods: what becomes of everybody else's routes, and what
+//! A neighbour that floods: what becomes of its neighbours' routes, and what
 //! its flood costs.
 
 use core::net::{Ipv4Addr, SocketAddrV4};

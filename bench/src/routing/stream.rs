@@ -22,7 +22,7 @@ const READ: usize = 16 * 1_024;
 /// Queries and servents that answers and pushes are about: the latest.
 const RECENT: usize = 1_000;
 /// Messages after which it is sure that what a neighbour sent has been read,
-/// so that nobody repeats or answers it before.
+/// so that no neighbour repeats or answers it before.
 const SETTLED: usize = 8_192;
 /// Queries a second and core of gtk-gnutella: a figure from elsewhere, the best
 /// that is known, not measured in this run.

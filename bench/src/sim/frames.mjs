@@ -12,7 +12,7 @@ try {
   const { page } = await open(started, fragment);
   const found = await page.evaluate(async (wanted, pace) => {
     const { session } = document.querySelector('servent-lab');
-    // What is to come is found out before, as it is for whoever has looked for a moment.
+    // What is to come is found out before, as it is for a person who has looked for a moment.
     for (const run of session.runs()) for (let i = 0; i < 40 && !run.explore(50); i += 1) await new Promise((done) => setTimeout(done));
     session.speed = pace;
     session.play();

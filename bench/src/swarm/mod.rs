@@ -1,6 +1,6 @@
 //! The swarm's coordinator: rounds against the bound, copies the source sends,
 //! assignments a second, and what free riders cost. There the coordinator is
-//! alone: everybody sends one piece a second and reports at once, so that what
+//! alone: every client sends one piece a second and reports at once, so that what
 //! is measured is what it decides. Then the same of real processes.
 
 mod programs;

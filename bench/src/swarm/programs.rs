@@ -37,7 +37,7 @@ pub(crate) struct Programs {
     /// The file's size in MiB.
     #[arg(default_value_t = 256)]
     pub(super) mib: usize,
-    /// How many of a hundred clients nobody can connect to.
+    /// How many of a hundred clients no peer can connect to.
     #[arg(default_value_t = 0)]
     pub(super) passive: usize,
     /// How many clients are killed when they have half of the file.
@@ -67,8 +67,8 @@ impl Programs {
         self.clients.saturating_sub(self.killed)
     }
 
-    /// Seconds nobody can do without. Who is killed is not counted: neither
-    /// what it would have sent nor what it would have needed.
+    /// Seconds that no plan can do without. Killed clients are not counted: neither
+    /// what they would have sent nor what they would have needed.
     fn bound(self) -> f64 {
         let (bytes, rate, clients) =
             (self.bytes() as f64, self.rate as f64, self.survivors() as f64);
@@ -147,7 +147,7 @@ impl Programs {
         Program::start(place, &get, n, tell)
     }
 
-    /// Seconds until everybody who lives has all; kills who is to be killed.
+    /// Kills the clients that are to be killed; seconds until all others have the file.
     fn follow(
         self,
         running: &mut [Option<Program>],

@@ -47,7 +47,7 @@ impl fmt::Display for Swarm {
 /// How it went.
 pub(super) struct Told {
     pub(super) swarm: Swarm,
-    /// Piece times until everybody honest had all; infinite when stuck.
+    /// Piece times until every honest client had all; infinite when stuck.
     pub(super) rounds: f64,
     /// M + ⌊log2 N⌋.
     pub(super) bound: f64,

@@ -23,7 +23,7 @@ pub(super) fn run(report: &mut Report, quick: bool) -> Result<()> {
         let mut repaired: Vec<f64> = lost.into_iter().map(|(us, _)| us - trip / 2.0).collect();
         ensure!(!repaired.is_empty(), "nothing was lost");
         let case = format!("lost last message arrives, {path} ({:.3} ms)", trip / 1e3);
-        // Whoever is woken late is late without a loss too; a tenth of all
+        // A receiver that is woken late is late without a loss too; a tenth of all
         // tells more of that than of us where a round trip is this short.
         let tenth = if delay_us == 0 { Target::None } else { Target::AtMost(5.0) };
         for (percent, target) in [(50, Target::AtMost(5.0)), (90, tenth)] {

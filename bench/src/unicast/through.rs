@@ -18,7 +18,7 @@ const SIZES: [(usize, &str); 3] = [(100, "100 B"), (1_024, "1 KB"), (8_192, "8 K
 /// Percent of datagrams, each way.
 const LOSSES: [u64; 4] = [0, 1, 5, 10];
 
-/// All sizes and losses; every round goes once through everybody, so that
+/// All sizes and losses; every round goes once through every program, so that
 /// all see the same machine.
 pub(super) fn run(report: &mut Report, quick: bool) -> Result<()> {
     for (size, size_name) in SIZES {

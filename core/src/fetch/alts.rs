@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_makes_us_knock_at_a_service_or_at_one_host_often() {
+    fn no_source_makes_us_knock_at_a_service_or_at_one_host_often() {
         assert_eq!(judged("81.1.2.3:25", "80.1.2.3"), Err(AltRefusal::Port));
         let (at, teller) = ("81.1.2.3:6346".parse().unwrap(), "80.1.2.3".parse().unwrap());
         let config = Config::default();

@@ -24,7 +24,7 @@ pub struct Config {
     pub alts_per_reply: u32,
     /// Maximum number of learnt sources of one download at one address.
     pub alts_per_ip: u32,
-    /// The lowest port that a learnt source may have, so that nobody makes us
+    /// The lowest port that a learnt source may have, so that no peer makes us
     /// connect to, say, a mail server.
     pub alt_port: u16,
     /// Alternate locations named in one request.

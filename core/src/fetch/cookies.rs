@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_comes_back_to_whom_it_is_for() {
+    fn a_cookie_comes_back_to_the_server_it_is_for() {
         for (set, to, wanted) in [
             ("a=b; Path=/; HttpOnly", "www.example.org", Some("a=b")),
             ("a=b", "other.example.org", None),

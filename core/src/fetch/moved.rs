@@ -100,13 +100,13 @@ impl Download {
     /// A member of a site leaves us to another source of ours, which has our place
     /// from now on, and is asked for it at once.
     ///
-    /// When that one was not reached, the first one is asked again soon: somebody
-    /// else may answer for the file by then, and it knows who. When they name each
+    /// When that one was not reached, the first one is asked again soon: another
+    /// member may answer for the file by then, and it knows which. When they name each
     /// other, as while the file changes hands, we do not run to and fro.
     fn left_to(&mut self, no: u32, named: u32, cx: &mut FetchCx<'_>) {
         let Some(other) = self.sources.get_mut(&named) else { return };
         let (at, silent) = (other.at(), other.failures > 0);
-        // Somebody who knows says that it is there.
+        // The server that named it should know that it is there.
         other.failures = other.failures.min(1);
         let beside = other.beside.take();
         let Some(src) = self.sources.get_mut(&no) else { return };

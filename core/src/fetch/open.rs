@@ -1,6 +1,6 @@
 //! Bodies of unknown length: in chunks, or until the connection ends. They are
 //! accepted only from a sole source, each time from the beginning, and only in
-//! chunks where somebody could cut the connection unnoticed.
+//! chunks where a third party could cut the connection unnoticed.
 
 use super::SourceTrouble;
 use super::cx::FetchCx;

@@ -204,7 +204,7 @@ impl Download {
                 // Else it would wait for a comparison with bytes that are gone.
                 self.drop_unproven(no);
                 if self.have.is_empty() {
-                    // Nothing is left of what anybody sent: whoever comes next is first.
+                    // No source's bytes are left: the next source to send is the first.
                     self.sources.values_mut().filter(|src| !src.receives()).for_each(|src| {
                         src.forget();
                     });

@@ -147,7 +147,7 @@ fn body(head: &ResponseHead, asked: &FetchRequest) -> Result<SourceReply, Source
         return Ok(SourceReply::Open { chunked });
     }
     if chunked {
-        return Err(SourceTrouble::Encoded); // A part of a file in chunks: nobody sends it.
+        return Err(SourceTrouble::Encoded); // A part of a file in chunks: no server sends that.
     }
     let (range, size) = if head.status == 206 {
         let range = head.headers.get("Content-Range").and_then(ContentRange::parse);

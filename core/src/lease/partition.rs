@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn st_4_everybody_has_a_part_and_files_are_spread() {
+    fn st_4_every_member_has_a_part_and_files_are_spread() {
         for count in 2..6 {
             let all = members(1..count + 1);
             let mut parts = BTreeMap::new();

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn whom_nobody_names_any_more_is_forgotten() {
+    fn a_target_that_is_not_named_any_more_is_forgotten() {
         let mut gate = Gate::default();
         let anybody =
             |n: u64| (core::net::Ipv4Addr::from_bits(0x5000_0000 + n as u32), 6346).into();

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_who_obeys_is_dropped() {
+    fn no_client_that_obeys_is_dropped() {
         for dialect in [Dialect::Active, Dialect::Parq, Dialect::Parq11, Dialect::Passive] {
             for position in (0..100).chain([u32::MAX]) {
                 let (earliest, latest) = window(dialect, position);

@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_reporter_convicts_nobody_and_three_do() {
+    fn one_reporter_convicts_no_client_and_three_do() {
         let config = Config::default();
         let mut ledger = Ledger::default();
         let at = ledger.open([10, 0, 0, 1].into(), Instant::ZERO);

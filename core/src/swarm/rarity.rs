@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn any_piece_that_nobody_has_may_be_the_next_from_the_source() {
+    fn any_piece_that_no_client_has_may_be_the_next_from_the_source() {
         let (mut dice, mut rarity, mut need) = (Rng::new(6), Rarity::new(64), PieceSet::none(64));
         (0..64).for_each(|piece| _ = need.insert(piece));
         (0..34).for_each(|piece| rarity.more(piece));

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_given_as_soon_as_somebody_may_ask_is_used_fully() {
+    fn a_slot_given_as_soon_as_a_client_may_ask_is_used_fully() {
         let (judged, percent) = judged(33);
         assert_eq!(judged.turns, 2);
         assert_eq!((judged.busy.as_secs(), judged.whole.as_secs()), (20, 43));

@@ -160,7 +160,7 @@ impl MeetArgs {
             meetings_per_ip: self.per_ip,
             ..meet::Config::default()
         };
-        // It speaks with nobody itself.
+        // The meeting place has no peers of its own.
         let unicast = Config { peers: 0, prove: true, ..Config::default() };
         let options =
             EndpointOptions { config: unicast, meet: Some(config), ..EndpointOptions::default() };

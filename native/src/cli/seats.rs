@@ -9,7 +9,7 @@ use servent_core::address::owner;
 use tokio::task::AbortHandle;
 
 /// Connections that may be open without an offer. One more puts off the oldest of the
-/// address that has most of them: a peer that is silent costs nobody a place.
+/// address that has most of them: a silent peer costs no other peer its place.
 const GREETED: usize = 64;
 /// Parallel senders per address, so that one address cannot use up all places.
 const SENDERS_EACH: usize = 32;

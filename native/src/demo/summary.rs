@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_nobody_waits_for_is_no_gap() {
+    fn a_slot_no_client_waits_for_is_no_gap() {
         let mut s = DemoSummary::new(1);
         feed(&mut s, 0, arrived(1));
         feed(&mut s, 0, started(1));

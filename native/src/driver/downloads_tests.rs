@@ -55,7 +55,7 @@ fn a_download_gets_its_name_when_it_is_whole_and_overwrites_nothing() {
 }
 
 #[test]
-fn a_part_of_somebody_elses_does_not_change_the_name_of_the_whole() {
+fn a_part_file_of_another_program_does_not_change_the_name_of_the_whole() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a.bin.part"), "somebody's").unwrap();
     let mut downloads = empty(dir.path());

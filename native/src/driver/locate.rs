@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_sent_out_of_tls_or_to_what_is_no_place() {
+    fn no_client_is_sent_out_of_tls_or_to_what_is_no_address() {
         for (from, to) in [
             ("https://h:1/a", "http://h:1/a"),
             ("/a", "ftp://h/x"),

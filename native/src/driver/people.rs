@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_nobody_is_counted() {
+    fn without_a_limit_no_address_is_counted() {
         let mut people = People::new(Some(9), None);
         people.came(ConnId(2), "127.0.0.1".parse().unwrap());
         assert_eq!((people.paces(ConnId(2)).0.len(), people.here.len()), (1, 0));

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gets_more_rights_than_the_umask_lets_them_and_none_to_act_for_others() {
+    fn no_user_gets_more_rights_than_the_umask_allows_and_none_to_act_for_others() {
         assert_eq!(mode(0o100_644, true, 0o022), 0o755);
         assert_eq!(mode(0o100_600, true, 0o022), 0o700);
         assert_eq!(mode(0o100_666, true, 0o077), 0o766);

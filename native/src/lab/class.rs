@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn wb_9_nobody_sees_what_others_predict_before_the_second_commit() {
+    fn wb_9_no_page_sees_what_others_predict_before_the_second_commit() {
         let mut class = begun();
         class.go(1, NOW);
         class.receive(at(1), said(1, &[(1, 0)]), NOW);

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_back_is_there_for_others_and_nobody_is_remembered() {
+    fn what_is_given_back_is_there_for_others_and_no_address_is_remembered() {
         let seats = Seats::new();
         let queued: Vec<Queued> = (0..9).filter_map(|n| seats.queue(ip(n))).collect();
         let held: Vec<Seat> = queued.iter().filter_map(|queued| seats.take(queued)).collect();

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_in_place_of_a_file_is_not_opened_and_nobody_waits_for_it() {
+    fn what_was_put_in_place_of_a_file_is_not_opened_and_not_waited_for() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         fs::write(at("file"), "shared").unwrap();

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn wb_6_whoever_guesses_is_not_listened_to_for_a_minute_and_others_are() {
+    fn wb_6_an_address_that_guesses_is_not_listened_to_for_a_minute_and_others_are() {
         let code = GuardedCode::new();
         code.renew(true);
         let right = code.get().unwrap();

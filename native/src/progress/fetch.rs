@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn while_bytes_come_nobody_is_told_of_who_only_waits() {
+    fn while_bytes_come_sources_that_only_wait_are_not_shown() {
         let mut view = view("receiving", 5_120);
         for (state, told) in [("waiting", false), ("lost", false), ("queued", true)] {
             let other = SourceView { state: state.into(), ..view.sources[0].clone() };

@@ -72,7 +72,7 @@ fn waits(body: &Value, earlier: impl Iterator<Item = TimedEvent>) -> Option<&'st
     place.map(|_| "place")
 }
 
-/// A client that asks again: within what it was told, or for another reason.
+/// A client that asks again: within the window it was told, or for another reason.
 fn returns(
     at: Instant,
     body: &Value,

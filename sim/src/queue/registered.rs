@@ -146,7 +146,7 @@ impl RegisteredProtocol for Queue {
         (0..).map(NodeId).zip(world.profiles()).zip(names).map(info).collect()
     }
 
-    /// The client a server's record is about: whoever caused it.
+    /// The client a server's record is about: the one that caused it.
     fn other(
         world: &QueueWorld,
         earlier: &dyn Fn(u64) -> Option<(NodeId, RecordCause)>,
@@ -170,7 +170,7 @@ impl RegisteredProtocol for Queue {
         None
     }
 
-    /// A place belongs to whoever got it, also where a timer was the cause.
+    /// A place belongs to the client that got it, also where a timer was the cause.
     fn relate(facts: &mut [Fact]) {
         let mut holders = BTreeMap::new();
         for fact in facts {

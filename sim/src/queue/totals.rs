@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_free_slot_is_idle_only_while_somebody_waits_for_it() {
+    fn a_free_slot_is_idle_only_while_a_client_waits_for_it() {
         let mut tally = QueueTally::new(2);
         let up = ConnEvent::Started { restored_places: 0, restored_fetches: 0, shared: 1 };
         tally.observe(Instant::ZERO, &Event::Conn(up));

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shape_joins_everybody() {
+    fn every_shape_joins_all_nodes() {
         for nodes in [2, 3, 5, 16, 17, 240, 1_000] {
             for shape in [Shape::Ring, Shape::Star, Shape::Mesh, Shape::Random, Shape::SmallWorld] {
                 let net = net(shape, nodes);

@@ -111,6 +111,6 @@ impl SwarmTally {
         let long = piece_time.ratio(STILL, 1).max(STILL_AT_LEAST);
         let quiet = known.now().since(moved) >= long;
         let idle = known.running().next().is_none();
-        (quiet && idle && !known.finished() && known.somebody_waits()).then_some(moved)
+        (quiet && idle && !known.finished() && known.any_peer_waits()).then_some(moved)
     }
 }

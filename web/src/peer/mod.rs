@@ -148,7 +148,7 @@ impl Peer {
         self.command(NodeCommand::Overlay(OverlayCommand::EndSearch { search }));
     }
 
-    /// What it was told since this was last asked: `{found: …}`, `{failed: …}`
+    /// What has happened since this was last asked: `{found: …}`, `{failed: …}`
     /// and so on. The hits are numbered in the order in which they come.
     ///
     /// # Errors

@@ -140,7 +140,7 @@ fn tests(_: &Context) -> Result<Outcome> {
 
 fn docs(_: &Context) -> Result<Outcome> {
     // First what the users of the libraries see, then the private parts too,
-    // for whoever works on them. Always the whole workspace: for a part of it
+    // for the people who work on them. Always the whole workspace: for a part of it
     // everything it depends on would be built anew, with fewer features.
     for what in ["", "--document-private-items"] {
         let doc = cargo().words("doc --quiet --no-deps --workspace --lib").words(what);

@@ -5,7 +5,7 @@ use anyhow::Result;
 /// Check the rules of the house that a program can check.
 ///
 /// File length, leftovers, paths of one machine, what core must not use, and
-/// that the documents and lints everybody relies on are there. The length of
+/// that the documents and lints that we rely on are there. The length of
 /// functions is clippy's (`too-many-lines-threshold`).
 #[derive(clap::Args)]
 pub(crate) struct Args {}

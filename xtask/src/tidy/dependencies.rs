@@ -39,7 +39,7 @@ pub(super) fn check(files: &[Text]) -> Vec<String> {
     }
     for name in explained {
         if !direct.contains_key(name) {
-            found.push(format!("ARCHITECTURE.md: nobody depends on {name}"));
+            found.push(format!("ARCHITECTURE.md: no crate depends on {name}"));
         }
     }
     found
@@ -140,8 +140,8 @@ mod tests {
         assert_eq!(unused, ["a/Cargo.toml: nothing there uses serde-json"]);
         let unexplained = check(&tree("", MANIFEST, "use serde_json::Value;\n"));
         assert!(unexplained[0].contains("does not say why serde-json"), "{unexplained:?}");
-        let nobody = check(&tree(TABLE, "[dependencies]\n", ""));
-        assert_eq!(nobody.len(), 2, "{nobody:?}");
+        let stray = check(&tree(TABLE, "[dependencies]\n", ""));
+        assert_eq!(stray.len(), 2, "{stray:?}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! No circle between the folders of a crate: who reads one of them must not
+//! No circle between the folders of a crate: a reader of one of them must not
 //! have to know all of them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -254,7 +254,7 @@ fn st_4_a_part_that_was_taken_unnoticed_is_given_back_to_its_owner() {
 }
 
 #[test]
-fn st_4_whatever_goes_wrong_everybody_agrees_in_the_end() {
+fn st_4_whatever_goes_wrong_all_members_agree_in_the_end() {
     for seed in 0..300 {
         let mut rng = Rng::new(seed);
         let mut world = PartitionWorld::new();

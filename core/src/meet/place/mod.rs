@@ -182,7 +182,7 @@ impl MeetPlace {
         let keeps = seat.is_some_and(|seat| seat.nonce == nonce);
         if !keeps {
             let why = match seat {
-                // One that starts again may have another port; nobody else takes
+                // One that starts again may have another port; no other peer takes
                 // its seat before it is forgotten.
                 Some(seat) if !seat.is_of(from) => Some(MeetRefusal::Taken),
                 _ => self.room_for(now, from, id),

@@ -107,7 +107,7 @@ impl MeetVisitor {
 
     fn begin(&mut self, now: Instant, visit: Visit, fx: &mut VisitEffects) {
         self.end(fx);
-        self.nonce = self.rng.next_u64() | 1; // 0 is nobody's.
+        self.nonce = self.rng.next_u64() | 1; // 0 means that there is none.
         let mut asking = PlaceAsking::new(now, &visit, &mut self.rng);
         asking.ask(now, &self.config, fx);
         self.stage = VisitStage::Asking(asking);

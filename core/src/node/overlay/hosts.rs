@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_slept_tries_at_once_whom_it_did_not_reach_but_not_who_refused() {
+    fn a_node_that_slept_tries_unreached_hosts_at_once_but_not_those_that_refused() {
         let (mut hosts, retry) = (Hosts::default(), Duration::from_secs(30));
         let now = Instant::from_secs(1_000);
         for n in [1, 2] {

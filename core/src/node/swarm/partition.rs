@@ -412,7 +412,7 @@ impl Coordinator {
 enum PartitionSubject {
     Itself,
     File(Text),
-    /// It echoes what it was told, which is ignored.
+    /// It echoes what a coordinator said, which is ignored.
     Nothing,
     /// Clients do not say that.
     Wrong,

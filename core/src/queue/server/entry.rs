@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_callback_to_somebody_else_is_not_believed() {
+    fn a_callback_to_a_third_party_is_not_believed() {
         let mut entry = QueueEntry::sample();
         entry.set_callback(Some("127.0.0.1:6346".parse().unwrap()));
         assert_eq!(entry.callback(), Some("127.0.0.1:6346".parse().unwrap()));

@@ -70,8 +70,8 @@ pub enum Input {
     Leave { conn: ConnId, ticket: Guid },
     /// The number of upload slots from now on.
     Slots(u32),
-    /// How waiting clients are told when to ask, from now on; what was told before
-    /// holds.
+    /// How waiting clients are told when to ask, from now on; times announced before
+    /// stay valid.
     Policy(QueuePolicy),
     /// A call is over: `ok` when the `QUEUE` line was delivered.
     CallDone { ticket: Guid, ok: bool },

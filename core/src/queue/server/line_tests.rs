@@ -150,7 +150,7 @@ fn a_long_life_with_few_entries_stays_small() {
 }
 
 #[test]
-fn who_returns_to_the_front_is_in_the_way_of_nobody_who_still_moves_up() {
+fn a_client_back_at_the_front_is_in_the_way_of_none_that_still_moves_up() {
     let (mut line, mut model) = (WaitingLine::new(), Model::default());
     for number in 0..10 {
         apply(&mut line, &mut model, number, LineStep::Push(1));

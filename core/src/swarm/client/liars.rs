@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn inventing_peers_makes_nobody_forget_a_liar_or_remember_more() {
+    fn inventing_peers_makes_no_client_forget_a_liar_or_remember_more() {
         let (mut liars, of) = (Liars::new(), |n| PieceGiver::from_transfer(&about(n)).unwrap());
         (0..REMEMBERED + 5).for_each(|n| liars.blame(of(n)));
         assert_eq!(liars.0.len(), REMEMBERED);

@@ -133,7 +133,7 @@ pub(super) struct ManagedFile {
 impl ManagedFile {
     pub(super) fn new(spec: FileSpec, ratio: u32) -> Self {
         let pieces = spec.hashes.len() as u32;
-        let nobody = || PieceSet::default();
+        let none = || PieceSet::default();
         Self {
             spec,
             pieces,
@@ -146,7 +146,7 @@ impl ManagedFile {
             ages: alloc::vec![0; pieces as usize],
             youngest: 0,
             ups: Default::default(),
-            up_bits: [nobody(), nobody()],
+            up_bits: [none(), none()],
             downs: Default::default(),
             down_bits: Default::default(),
             retries: BTreeSet::new(),

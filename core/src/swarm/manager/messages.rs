@@ -38,7 +38,7 @@ impl Manager {
             PdtpMessage::SetConcurrency { max_download, max_upload } => {
                 self.set_concurrency(now, at, (max_download, max_upload), fx);
             }
-            // A client may echo what it was told; that is ignored.
+            // A client may echo our own message; that is ignored.
             PdtpMessage::ProtocolError { .. } | PdtpMessage::Error { .. } => {}
             PdtpMessage::Extensions(_)
             | PdtpMessage::TellInfo { .. }

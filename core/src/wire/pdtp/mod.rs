@@ -328,7 +328,7 @@ pub enum PdtpMessage {
 }
 
 impl PdtpMessage {
-    /// What is told of a file that no client can have here: why, if it was here, and
+    /// The message about a file that no client can have here: why, if it was here, and
     /// where else it may be.
     pub(crate) const fn no_file(url: Text, gone: Option<String>, site: SiteAnnouncement) -> Self {
         let (size, chunk_size, sha256) = (None, None, None);

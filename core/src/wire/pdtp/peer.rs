@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_says_which_bytes_and_for_whom() {
+    fn a_request_says_which_bytes_and_for_which_peer() {
         let bytes = ask("PUT", "/f", (4, 8), "me");
         let (head, used) = RequestHead::parse(&bytes, &HEAD).unwrap().unwrap();
         assert_eq!(used, bytes.len());

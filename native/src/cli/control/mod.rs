@@ -72,7 +72,7 @@ impl ControlClient {
         let asked = tokio::time::timeout(PATIENCE, self.exchange(method, target, body)).await;
         let reply = match asked {
             Ok(Ok(reply)) => reply,
-            Ok(Err(e)) if is_nobody(&e) => return Err(self.not_running()),
+            Ok(Err(e)) if is_not_listening(&e) => return Err(self.not_running()),
             Ok(Err(e)) => return Err(self.silent(&error_text(&e))),
             Err(_) => return Err(self.silent("it did not answer in 30 s")),
         };
@@ -121,7 +121,7 @@ impl ControlClient {
 }
 
 /// True when no servent listens there: no socket, or one left by a killed process.
-fn is_nobody(error: &io::Error) -> bool {
+fn is_not_listening(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
 }
 
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn nobody_there_is_told_apart_from_silence() {
+    async fn no_server_there_is_told_apart_from_silence() {
         let dir = tempfile::tempdir().unwrap();
         let control = ControlClient::for_state(dir.path());
         assert_eq!(control.get("/api/status").await.unwrap_err().exit, Exit::Running);

@@ -108,7 +108,7 @@ fn rt_16_a_file_of_a_servent_is_asked_for_by_its_hash_first() {
 }
 
 #[test]
-fn a_hit_of_somebody_who_cannot_be_reached_is_understood() {
+fn a_hit_of_a_servent_that_cannot_be_reached_is_understood() {
     let id = "01".repeat(16);
     let w = parse(&[&format!("push://{id}@9.9.9.9:9/7/a%20b%2Etxt"), URN]).unwrap();
     let push = w.push.clone().unwrap();

@@ -9,7 +9,7 @@ use servent_sim::Violation;
 use servent_sim::registry::{RunEnd, TaggedScenario};
 use servent_sim::shrink::shrink;
 
-/// Nobody waits longer for it.
+/// A person at the terminal waits no longer for a smaller world.
 const LONGEST: Duration = Duration::from_secs(30);
 /// More runs make hardly anything smaller.
 const RUNS: u32 = 4_000;

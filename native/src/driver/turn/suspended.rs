@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_suspension_is_told_once_and_none_that_nobody_notices() {
+    fn each_suspension_is_told_once_and_none_that_goes_unnoticed() {
         let mut suspended = Suspended::default();
         let mut hear = |ms| match suspended.hear(Duration::from_millis(ms)) {
             Some(NodeCommand::Woke { slept }) => Some(slept.as_micros() / 1_000),

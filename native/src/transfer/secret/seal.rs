@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn who_knows_the_code_is_understood_and_nobody_else() {
+    fn only_a_peer_that_knows_the_code_is_understood() {
         let [(mut out, _), (_, mut into)] = meet("ocean-pepper-violin", "Ocean pepper violin");
         let text = UnicastPayload::from_static(b"the same words again");
         let sealed: Vec<UnicastPayload> = (0..3).map(|_| out.seal(text.clone()).unwrap()).collect();

@@ -188,7 +188,7 @@ impl Division {
         }
     }
 
-    /// A member leads these parts: what was told of those that it did not lead
+    /// A member leads these parts: the places told in those that it did not lead
     /// before must be there.
     fn leads(
         &mut self,

@@ -105,7 +105,7 @@ impl<'a> Taped<'a> {
     }
 
     /// Runs the next step of both, with `now` under other names; without it the node
-    /// is not told any more what it was told.
+    /// does not get this input any more.
     fn step(&mut self, now: Option<Input>, datagrams: &mut Datagrams) {
         let Some((at, input)) = self.player.given(self.steps) else { return };
         let (mut was, mut is) = (Fx::new(), Fx::new());

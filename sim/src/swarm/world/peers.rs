@@ -209,7 +209,7 @@ impl SwarmWorld {
     /// True when a client that is present must get the file and is not
     /// complete.
     #[must_use]
-    pub(crate) fn somebody_waits(&self) -> bool {
+    pub(crate) fn any_peer_waits(&self) -> bool {
         let mut all = (0..).zip(self.peers());
         all.any(|(at, peer)| self.up(at) && peer.done.is_none() && self.expected(at))
     }

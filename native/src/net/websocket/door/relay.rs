@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_takes_the_address_of_another_and_its_owner_has_it_again() {
+    fn no_page_takes_the_address_of_another_and_its_owner_has_it_again() {
         let relay = relay(RelayLimits { kept: Duration::from_secs(60), ..RelayLimits::default() });
         let line = relay.listen((at(1), SECRETS[0]), ip(1)).unwrap();
         let other = |later: u64| {
