@@ -7,7 +7,7 @@ mod queue_alone;
 mod replay_a_tape;
 
 #[test]
-fn the_queue_alone_calls_everybody_in_turn() {
+fn the_queue_alone_calls_every_client_in_turn() {
     queue_alone::main();
 }
 

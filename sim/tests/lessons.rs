@@ -99,7 +99,7 @@ fn tempting(lesson: &Lesson) -> impl Iterator<Item = &String> {
 }
 
 /// Of every protocol there is an exit test, whose wrong answers were wrong in a
-/// lesson before it: nobody is led astray by what they have not met.
+/// lesson before it: no learner is led astray by what the lessons did not show.
 #[test]
 fn an_exit_test_tempts_with_what_tempted_in_its_lessons() {
     let all = servent_sim::lesson::all();

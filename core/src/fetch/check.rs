@@ -293,7 +293,7 @@ impl Download {
 
     /// No source is left, and the tree may be the reason: sources that were
     /// dropped because of it are asked again, if they named another tree, or if
-    /// only the source of this tree sent pieces that matches it. False
+    /// only the source of this tree sent a piece that matches it. False
     /// when there are none.
     pub(super) fn doubt_tree(&mut self, cx: &mut FetchCx<'_>) -> bool {
         let Some(root) = self.checks.tree.as_ref().map(|tree| tree.root()) else { return false };

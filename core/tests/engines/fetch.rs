@@ -50,7 +50,7 @@ fn a_file_is_asked_for_whole_stored_hashed_and_named() {
 }
 
 #[test]
-fn a_hash_may_be_left_out_only_where_nobody_knows_one() {
+fn a_hash_may_be_left_out_only_where_no_hash_is_known() {
     for (known, done) in [(None, true), (Some(GOOD), false)] {
         let mut desk = Desk::getting(known, &[A]);
         let first = desk.connect();
@@ -213,7 +213,7 @@ fn impatient() -> Desk {
 }
 
 #[test]
-fn where_nobody_listens_it_gives_up_soon_when_told_to() {
+fn where_no_server_listens_it_gives_up_soon_when_told_to() {
     let mut desk = impatient();
     desk.input(Input::Get(get(None, &[A, B])));
     // A refuses every time, B never says a word.
@@ -240,7 +240,7 @@ fn where_nobody_listens_it_gives_up_soon_when_told_to() {
 }
 
 #[test]
-fn whoever_was_reached_once_is_waited_for() {
+fn a_source_that_was_reached_once_is_waited_for() {
     let mut desk = impatient();
     desk.input(Input::Get(get(None, &[A])));
     let first = desk.connect();

@@ -63,7 +63,7 @@ impl Crowd {
         Self { liar: Some(addr(liar)), ..Self::new(Some(GOOD), sources) }
     }
 
-    /// Everybody answers until the download has ended.
+    /// Every source answers until the download has ended.
     fn run(&mut self) {
         for _ in 0..500 {
             while let Some(&(conn, to)) = self.desk.dials().get(self.dialed) {
@@ -119,7 +119,7 @@ impl Crowd {
         let (start, end) = match asked.range() {
             RangeSpec::From(start) => (start, SIZE),
             RangeSpec::Between(start, last) => (start, (last + 1).min(SIZE)),
-            RangeSpec::Last(_) => panic!("nobody asks for that"),
+            RangeSpec::Last(_) => panic!("no download asks for that"),
         };
         let kind = self.kinds.iter().find(|(at, _)| *at == from).map_or("X: y", |(_, kind)| kind);
         let (last, length) = (end - 1, end - start);
@@ -160,10 +160,10 @@ fn one_liar_among_several_is_found_named_and_dropped_and_what_is_right_is_kept()
             let mut crowd = Crowd::lying(liar, sources);
             crowd.run();
             assert!(crowd.fetched(), "{liar} among {sources:?}");
-            assert_eq!(crowd.convicted(), [addr(liar)], "and nobody else, among {sources:?}");
+            assert_eq!(crowd.convicted(), [addr(liar)], "and no other, among {sources:?}");
         }
     }
-    // Whoever was named last is doubted first: no more than its share again.
+    // The source named last is doubted first: no more than its share again.
     let mut crowd = Crowd::lying(B, &[A, B]);
     crowd.run();
     assert!(crowd.sent < SIZE + SIZE * 2 / 3, "{} bytes for {SIZE}", crowd.sent);
@@ -199,7 +199,7 @@ fn without_a_hash_the_bytes_of_two_sources_are_not_mixed() {
 }
 
 #[test]
-fn without_a_hash_whoever_says_nothing_of_its_file_is_kept_back_too() {
+fn without_a_hash_a_source_that_says_nothing_of_its_file_is_kept_back_too() {
     let mut crowd = Crowd::new(None, &[A, B]);
     crowd.run();
     assert!(crowd.fetched() && crowd.givers().len() == 1, "{:?}", crowd.bytes);
@@ -242,7 +242,7 @@ fn without_a_hash_a_probe_shows_whose_bytes_are_others() {
     }
 }
 
-/// Nobody knows what an earlier run has left is of.
+/// It is not known which file the bytes of an earlier run are of.
 #[test]
 fn without_a_hash_what_an_earlier_run_has_left_is_compared_too() {
     for same in [false, true] {

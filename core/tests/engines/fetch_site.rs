@@ -135,7 +135,7 @@ fn st_4_when_the_member_that_sends_dies_the_others_are_asked_every_few_seconds()
     assert_eq!(desk.source_state(1), "receiving");
 }
 
-/// Nobody takes over, as while the database is away: it is asked ever more seldom,
+/// No member takes over, as while the database is away: it is asked ever more seldom,
 /// and never given up, because it answers.
 #[test]
 fn st_4_who_names_a_dead_member_for_long_is_asked_once_a_minute() {

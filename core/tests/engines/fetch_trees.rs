@@ -76,7 +76,7 @@ struct Crowd {
     disk: Vec<u8>,
     /// Bytes that were sent.
     sent: usize,
-    /// Trees that were asked for, and of whom.
+    /// Trees that were asked for, and of which source.
     trees: Vec<SocketAddr>,
     /// The host can hash pieces.
     hashes: bool,
@@ -121,7 +121,7 @@ impl Crowd {
         crowd
     }
 
-    /// Everybody answers until the download has ended.
+    /// Every source answers until the download has ended.
     fn run(&mut self) {
         for _ in 0..3_000 {
             while let Some(&(conn, to)) = self.desk.dials().get(self.dialed) {
@@ -331,7 +331,7 @@ fn a_tree_of_another_file_is_refuted_by_the_hash_and_who_told_it_is_dropped() {
 }
 
 #[test]
-fn who_was_dropped_for_the_sake_of_a_strange_tree_is_asked_when_nobody_else_is_left() {
+fn a_source_dropped_for_the_sake_of_a_strange_tree_is_asked_when_no_other_is_left() {
     let liar = Server { requests: 1, ..Server::honest(0).with_tree_of(&[3; SIZE]) };
     let mut crowd = Crowd::new(vec![liar, Server::honest(1)]);
     crowd.run();
@@ -339,7 +339,7 @@ fn who_was_dropped_for_the_sake_of_a_strange_tree_is_asked_when_nobody_else_is_l
 }
 
 #[test]
-fn after_a_restart_every_piece_is_checked_again_and_nobody_is_blamed() {
+fn after_a_restart_every_piece_is_checked_again_and_no_source_is_blamed() {
     let disk = Server::lying(0, &[2, 7]).bytes;
     let servers = vec![Server::honest(0), Server::honest(1)];
     let mut crowd = Crowd::resumed(servers, &disk, Some(tree_of(&content())));

@@ -37,7 +37,7 @@ fn a_download_too_many_waits_its_turn_over_a_restart_too() {
     desk.input(file("a", A));
     desk.input(file("b", B));
     assert_eq!(states(&desk), ["running", "waiting"]);
-    assert_eq!(desk.dials().len(), 1, "nobody is asked for what waits");
+    assert_eq!(desk.dials().len(), 1, "no source is asked for what waits");
     assert_eq!(desk.row().get.name, "b", "what waits is remembered");
 
     // There is a limit to those that wait.
@@ -138,7 +138,7 @@ fn a_connection_is_left_to_the_next_download_from_there() {
     finish(&mut desk, first.conn, FetchId(2));
     assert_eq!(states(&desk), ["done", "running", "done"]);
 
-    // Nobody needs it any more.
+    // No download needs it any more.
     assert!(!desk.closed(first.conn));
     desk.secs(5);
     assert!(desk.closed(first.conn));
@@ -173,14 +173,14 @@ fn a_connection_closed_meanwhile_is_no_failure() {
     finish(&mut desk, second.conn, FetchId(1));
     assert_eq!(states(&desk), ["done", "done"]);
 
-    // While nobody uses it, it is just gone.
+    // While no download uses it, it is just gone.
     desk.input(Input::Closed { conn: second.conn });
     desk.input(file("c", A));
     assert_eq!(desk.dials().len(), 3);
 }
 
 #[test]
-fn what_nobody_asked_for_ends_a_connection() {
+fn a_reply_that_was_not_asked_for_ends_a_connection() {
     let mut desk = keeping();
     desk.input(file("a", A));
     let first = desk.connect();

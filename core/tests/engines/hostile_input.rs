@@ -1,5 +1,5 @@
 //! Whatever strangers send, the node does not panic, keeps its limits, and
-//! nobody else loses a place.
+//! no other client loses a place.
 
 use crate::hostile;
 

@@ -38,7 +38,7 @@ fn a_connection_that_asks_for_another_place_gives_up_its_own() {
 }
 
 #[test]
-fn no_slot_is_reserved_for_whoever_is_late_and_called() {
+fn no_slot_is_reserved_for_a_client_that_is_late_and_called() {
     let mut bench = Bench::new(config(1));
     let running = bench.upload(Parq);
     let late = callable(&mut bench);
@@ -98,7 +98,7 @@ fn a_reserved_slot_passes_on_at_the_very_deadline_of_its_claimant() {
 }
 
 #[test]
-fn where_nobody_is_called_an_address_to_call_saves_no_place() {
+fn where_clients_are_not_called_an_address_to_call_saves_no_place() {
     let mut bench = Bench::new(Config { calls: 0, ..config(1) });
     bench.upload(Parq);
     let mut late = callable(&mut bench);

@@ -29,7 +29,7 @@ fn adaptive() -> Config {
 }
 
 /// Names for ids: the first stands for the first id the server gives, and so
-/// on; a name the server never comes to is an id nobody has.
+/// on; a name the server never comes to is an id no client has.
 fn names() -> Vec<Guid> {
     (0..20).map(|n| Guid([n; 16])).collect()
 }
@@ -163,7 +163,7 @@ fn steps() -> impl Strategy<Value = Vec<Step<Input>>> {
     prop::collection::vec(step, 0..120).prop_map(with_real_ids)
 }
 
-/// Everybody in line, in order, with the arrival each came with.
+/// Every client in line, in order, with the arrival each came with.
 #[derive(Default)]
 struct Watch {
     arrivals: BTreeMap<Guid, u64>,
@@ -225,8 +225,8 @@ fn held_by(view: &View, peer: IpAddr) -> usize {
     view.uploads.iter().filter(|upload| upload.peer == peer).count()
 }
 
-/// No address keeps the others out: nobody gets more than its share but of slots
-/// that are free, and whoever has less is served where nobody waits.
+/// No address keeps the others out: no client gets more than its share but of slots
+/// that are free, and a client that has less is served where no other waits.
 fn shares_are_kept(
     before: &View,
     after: &View,
@@ -301,7 +301,7 @@ fn play(config: Config, steps: Vec<Step<Input>>) {
             for place in hurt {
                 let lost =
                     |e: &Event| matches!(e, Event::Lost { ticket, .. } if *ticket == place.ticket);
-                assert!(!fx.events().any(lost), "{asked:?} cost somebody else {place:?}");
+                assert!(!fx.events().any(lost), "{asked:?} cost another client {place:?}");
             }
         }
         assert!(server.length() as usize <= CAPACITY as usize + restored);
@@ -327,7 +327,7 @@ fn answered(fx: &Fx<Output, Event>, asked: Option<ConnId>, held: &mut BTreeSet<C
         match output {
             Output::Save(row) => saved.push(row.ticket),
             Output::Reply { conn, verdict } => {
-                assert!(held.remove(conn), "nobody asked, or it was answered before");
+                assert!(held.remove(conn), "no client asked, or it was answered before");
                 if let QueueVerdict::Wait(place) = verdict
                     && place.dialect != Dialect::Active
                 {
@@ -354,7 +354,7 @@ proptest! {
     }
 
     #[test]
-    fn any_inputs_keep_order_slots_and_everybody_elses_place(steps in steps()) {
+    fn any_inputs_keep_order_slots_and_the_places_of_others(steps in steps()) {
         play(config(), steps.clone());
         play(adaptive(), steps);
     }

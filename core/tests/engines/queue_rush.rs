@@ -1,5 +1,5 @@
-//! A rush of clients, watched by somebody who knows only what they did and
-//! were told: no slot idles while it may be used, and nobody is passed who is
+//! A rush of clients, watched by a judge that knows only what they did and
+//! were told: no slot idles while it may be used, and no client is passed that is
 //! inside the window it was told, but by others of the line, after a bounded
 //! reserve, and once (PQ-16, decision §2.5).
 
@@ -23,20 +23,20 @@ struct Waiting {
     keeps_connection: bool,
     gone: bool,
     lapsed: bool,
-    /// Somebody of the line was served past it; it may have been for whom the
-    /// slot was kept.
+    /// Another client of the line was served past it; the slot may have been kept
+    /// for that one.
     passed: bool,
     /// It asked in its time since then.
     proven: bool,
 }
 
 impl Waiting {
-    /// Somebody whom nobody may pass at `now`, but after the reserve.
+    /// True when no other may pass it at `now`, but after the reserve.
     fn obeys(&self, now: Instant) -> bool {
         !self.gone && now < self.deadline
     }
 
-    /// Somebody a slot may still be kept for at `now`.
+    /// True when a slot may still be kept for it at `now`.
     fn may_come(&self, now: Instant) -> bool {
         !self.gone && !self.lapsed && now <= self.deadline
     }
@@ -107,7 +107,7 @@ impl Rush {
         }
     }
 
-    /// The next thing that happens: an end, a poll, or somebody new.
+    /// The next thing that happens: an end, a poll, or a new client.
     fn step(&mut self) {
         let ends = self.uploads.iter().map(|(_, end)| *end).min();
         let polls = self.line.iter().map(|one| one.ask_at).min();
@@ -150,19 +150,19 @@ impl Rush {
             Got::Slot => {
                 assert!(slots > 0);
                 if obeying >= slots {
-                    assert!(self.free.some_maybe_open(now), "it passed somebody who obeys");
+                    assert!(self.free.some_maybe_open(now), "it passed a client that obeys");
                     self.line[..at].iter_mut().for_each(|ahead| ahead.passed = true);
                 }
                 self.start(one.client);
             }
             Got::Place(place) => {
-                assert!(coming >= slots, "a slot idles and is kept for nobody");
+                assert!(coming >= slots, "a slot idles and is kept for no client");
                 let open = self.free.some_surely_open(now);
                 assert!(!open || borne > 0, "a slot idles after the reserve");
                 let again = self.waiting(one.client, &place);
                 self.line.insert(at, Waiting { proven, ..again });
             }
-            // Whoever asks too late loses its place.
+            // A client that asks too late loses its place.
             got => assert!(matches!(got, Got::HungUp(_)), "{got:?}"),
         }
     }
@@ -176,11 +176,11 @@ impl Rush {
         let (client, got) = self.bench.arrive(dialect);
         match got {
             Got::Slot => {
-                assert!(obeying < slots, "a newcomer passed somebody who obeys");
+                assert!(obeying < slots, "a newcomer passed a client that obeys");
                 self.start(client);
             }
             Got::Place(place) => {
-                assert!(coming >= slots, "a slot idles, kept for nobody in line");
+                assert!(coming >= slots, "a slot idles, kept for no client in line");
                 let new = self.waiting(client, &place);
                 self.line.push(new);
             }
@@ -223,7 +223,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_slot_idles_that_may_be_used_and_nobody_who_obeys_is_passed(seed in any::<u64>()) {
+    fn no_slot_idles_that_may_be_used_and_no_client_that_obeys_is_passed(seed in any::<u64>()) {
         let mut rush = Rush::new(seed);
         for _ in 0..600 {
             rush.step();
@@ -233,9 +233,9 @@ proptest! {
 }
 
 #[test]
-fn whom_nobody_may_pass_again_lends_no_time_to_others() {
-    // Drawn once: a slot that was kept for somebody of that kind went, and the
-    // other one then stayed kept for somebody who never came.
+fn a_client_that_may_not_be_passed_again_lends_no_time_to_others() {
+    // Drawn once: a slot that was kept for a client of that kind went, and the
+    // other one then stayed kept for a client that never came.
     let mut rush = Rush::new(17_431_618_361_043_649_110);
     for _ in 0..600 {
         rush.step();

@@ -97,14 +97,14 @@ fn a_slot_open_to_the_line_is_still_closed_to_newcomers() {
     let mut newcomer = bench.queue(Parq);
     assert_eq!(bench.position(&newcomer), 6);
     bench.pass(secs(130));
-    assert_eq!(bench.ask(&mut newcomer), Got::Slot, "in line by now, and nobody else asks");
+    assert_eq!(bench.ask(&mut newcomer), Got::Slot, "in line by now, and no other client asks");
     bench.finish(&newcomer);
     bench.pass(secs(271));
     assert_eq!(bench.ask(&mut obeying[0]), Got::Slot);
 }
 
 #[test]
-fn more_slots_are_for_those_who_wait_and_fewer_take_from_nobody() {
+fn more_slots_are_for_waiting_clients_and_fewer_take_from_none() {
     let mut bench = Bench::new(config(1));
     bench.upload(Parq);
     let mut waiting: Vec<Client> = (0..3).map(|_| bench.queue(Active)).collect();
@@ -168,7 +168,7 @@ fn every_event_says_which_requirement_it_obeys() {
 }
 
 #[test]
-fn the_lanes_count_everybody_and_show_what_is_in_their_windows() {
+fn the_lanes_count_every_client_and_show_what_is_in_their_windows() {
     let mut bench = Bench::new(Config { sync_places: 2, capacity: 400, ..config(1) });
     let served = bench.upload(Parq);
     let near = bench.queue(Parq);

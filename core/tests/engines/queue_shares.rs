@@ -22,7 +22,7 @@ fn from(bench: &mut Bench, peer: IpAddr, dialect: Dialect) -> (Client, Got) {
 fn all_slots(bench: &mut Bench) -> Vec<Client> {
     let four = (0..4).map(|_| from(bench, GREEDY, Parq));
     four.map(|(client, got)| {
-        assert_eq!(got, Got::Slot, "nobody else wants it");
+        assert_eq!(got, Got::Slot, "no other client wants it");
         client
     })
     .collect()
@@ -34,7 +34,7 @@ fn who_comes_beside_one_that_holds_every_slot_is_served_at_once() {
         let mut bench = Bench::new(Config { policy, ..config(4) });
         let greedy = all_slots(&mut bench);
         bench.upload(Parq);
-        // The four are closed, and their slots reserved: that keeps nobody out either.
+        // The four are closed, and their slots reserved: that keeps no client out either.
         for client in &greedy {
             bench.input(Input::Progress { conn: client.conn, bytes: 1 << 20 });
             bench.input(Input::Broken { conn: client.conn });

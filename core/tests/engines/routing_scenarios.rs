@@ -101,7 +101,7 @@ fn a_push_walks_to_the_end_of_the_line_29_minutes_later_and_not_after_61() {
     assert_eq!((*node, std::net::SocketAddr::V4(push.at)), (4, address(0)));
     net.wait(Duration::from_secs(32 * 60));
     net.push(0, 3, 4);
-    assert_eq!((net.pushed.len(), net.no_way.len()), (1, 1), "nobody knows the way any more");
+    assert_eq!((net.pushed.len(), net.no_way.len()), (1, 1), "no neighbour knows the way any more");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn the_same_hit_from_both_neighbours_arrives_once() {
 }
 
 #[test]
-fn a_million_questions_of_one_neighbour_evict_nobodys_route() {
+fn a_million_questions_of_one_neighbour_evict_no_other_route() {
     let few = Config { trace_messages: false, ..Config::default() };
     let mut net = Net::star(2, &few);
     let (honest, flooder) = (net.conn(0, 1), net.conn(0, 2));

@@ -22,7 +22,7 @@ use servent_core::wire::pdtp::{
     TransferKey, TransferMethod, TransferOrder,
 };
 
-/// Effects of one call: everybody is told of a few transfers.
+/// Effects of one call: every client is told of a few transfers.
 const MOST: usize = 400;
 const PIECES: u64 = 6;
 const CHUNK: u64 = 100;
@@ -166,7 +166,7 @@ fn to_the_coordinator() -> impl Strategy<Value = Input> {
     ]
 }
 
-/// Everybody there, and then whatever is drawn.
+/// Every client joins, and then what is drawn happens.
 fn opened(rest: Vec<Step<Input>>) -> Vec<Step<Input>> {
     let step = |input| Step { after: Duration::ZERO, input };
     let hashes: Arc<[Hash]> = (0..PIECES).map(hash).collect();
@@ -298,7 +298,7 @@ fn outputs(mut fx: Fx<Output, client::Event>) -> Vec<Output> {
 }
 
 /// A client with the first piece, told that the second early word is coming.
-fn a_client_that_let_somebody_in(now: Instant) -> SwarmClient {
+fn a_client_that_let_a_peer_in(now: Instant) -> SwarmClient {
     let mut client = a_client();
     let want = client::Input::Want { url: "f".into(), chunk: CHUNK, have: vec![0] };
     give(&mut client, now, want);
@@ -350,8 +350,8 @@ fn serves(outputs: &[Output]) -> bool {
 #[test]
 fn sw_3_the_first_peer_is_asked_about_and_later_ones_are_announced() {
     let now = Instant::from_secs(5);
-    let mut client = a_client_that_let_somebody_in(now);
-    assert!(asks(&give(&mut client, now, comes(1))), "nobody knows yet that it can be reached");
+    let mut client = a_client_that_let_a_peer_in(now);
+    assert!(asks(&give(&mut client, now, comes(1))), "it is not known yet that it can be reached");
     assert!(serves(&give(&mut client, now, word())));
     let done = JobOutcome::Whole { hash: None, took: Duration::from_secs(1) };
     give(&mut client, now, client::Input::Ended { job: TransferJob(0), outcome: done });
@@ -362,9 +362,9 @@ fn sw_3_the_first_peer_is_asked_about_and_later_ones_are_announced() {
 }
 
 #[test]
-fn sw_3_whom_nobody_announces_is_asked_about_in_the_end() {
+fn sw_3_a_peer_that_is_not_announced_is_asked_about_in_the_end() {
     let now = Instant::from_secs(5);
-    let mut client = a_client_that_let_somebody_in(now);
+    let mut client = a_client_that_let_a_peer_in(now);
     give(&mut client, now, comes(1));
     give(&mut client, now, word());
     assert_eq!(give(&mut client, now, comes(2)), []);
@@ -378,7 +378,7 @@ fn sw_3_whom_nobody_announces_is_asked_about_in_the_end() {
 #[test]
 fn sw_17_a_client_tells_where_it_listens_from_now_on() {
     let now = Instant::from_secs(5);
-    let mut client = a_client_that_let_somebody_in(now);
+    let mut client = a_client_that_let_a_peer_in(now);
     let says = |port| Output::Send(PdtpMessage::ChangePort { listen_port: port });
     assert_eq!(give(&mut client, now, client::Input::Listen { port: None }), [says(None)]);
     assert_eq!(give(&mut client, now, client::Input::Listen { port: None }), []);
@@ -388,7 +388,7 @@ fn sw_17_a_client_tells_where_it_listens_from_now_on() {
 #[test]
 fn a_client_says_what_it_is_busy_with() {
     let now = Instant::from_secs(5);
-    let mut client = a_client_that_let_somebody_in(now);
+    let mut client = a_client_that_let_a_peer_in(now);
     assert_eq!((client.running(), client.progress("f")), ((0, 0), Some((1, PIECES as u32))));
     give(&mut client, now, comes(1));
     give(&mut client, now, word());
@@ -402,7 +402,7 @@ fn a_client_says_what_it_is_busy_with() {
 fn who_is_gone_before_the_word_about_it_is_not_served_and_others_are() {
     let now = Instant::from_secs(5);
     for (gone, served) in [(1, false), (3, true)] {
-        let mut client = a_client_that_let_somebody_in(now);
+        let mut client = a_client_that_let_a_peer_in(now);
         give(&mut client, now, comes(1));
         give(&mut client, now, client::Input::Gone { conn: ConnId(gone) });
         assert_eq!(serves(&give(&mut client, now, word())), served, "{gone} is gone");
@@ -446,7 +446,7 @@ fn order(
 #[test]
 fn what_waits_to_be_sent_is_sent_although_another_transfer_takes_too_long() {
     let (begin, later) = (Instant::from_secs(5), Instant::from_secs(50));
-    let mut client = a_client_that_let_somebody_in(begin);
+    let mut client = a_client_that_let_a_peer_in(begin);
     order(&mut client, begin, 4, (TransferMethod::Get, 1));
     assert!(matches!(
         order(&mut client, later, 2, (TransferMethod::Put, 0))[..],
@@ -477,9 +477,9 @@ fn comes_as(conn: u64, id: &str) -> client::Input {
 }
 
 #[test]
-fn sw_3_everybody_who_is_announced_in_time_is_let_in_unasked_and_nobody_afterwards() {
+fn sw_3_peers_announced_in_time_are_let_in_unasked_and_none_afterwards() {
     let now = Instant::from_secs(5);
-    let mut client = a_client_that_let_somebody_in(now);
+    let mut client = a_client_that_let_a_peer_in(now);
     // It remembers three.
     for id in ["c1", "c2", "c3", "c4"] {
         assert_eq!(give(&mut client, now, word_about(id)), []);
@@ -499,7 +499,7 @@ fn sw_3_everybody_who_is_announced_in_time_is_let_in_unasked_and_nobody_afterwar
 #[test]
 fn what_waits_to_be_sent_is_sent_although_another_transfer_is_given_up() {
     let now = Instant::from_secs(5);
-    let mut client = a_client_that_let_somebody_in(now);
+    let mut client = a_client_that_let_a_peer_in(now);
     assert!(matches!(
         order(&mut client, now, 2, (TransferMethod::Put, 0))[..],
         [Output::Push { .. }]

@@ -1,4 +1,4 @@
-//! A client of a swarm stops asking whoever gave it wrong pieces.
+//! A client of a swarm stops asking a peer that gave it wrong pieces.
 
 use servent_core::engine::{Effect, Engine as _, Fx};
 use servent_core::id::ConnId;
@@ -92,7 +92,7 @@ fn who_gave_three_wrong_pieces_is_not_asked_again_and_the_coordinator_hears_it()
         (&bench.refused[..], &bench.ignored[..]),
         (&[Some(Reason::Hash)][..], &[Ignored::Liar][..])
     );
-    // Somebody else behind its address is, and whoever is right stays.
+    // Another peer behind its address is, and the peer that is right stays.
     for _ in 0..9 {
         let (job, _) = bench.ordered("81.2.2.2", "honest", Some(RIGHT)).unwrap();
         bench.ends(job, RIGHT);

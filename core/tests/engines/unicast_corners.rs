@@ -218,7 +218,7 @@ fn a_connection_that_was_replaced_does_not_come_back() {
         world.inject(1, addr(0), say(old, 2, None));
         world.run_secs(1);
         let asks = |block: &ConnBlock| matches!(block, ConnBlock::Request(_));
-        assert!(!seen.borrow().iter().any(asks), "{profile:?}: nobody asks how it began");
+        assert!(!seen.borrow().iter().any(asks), "{profile:?}: no end asks how it began");
         assert_eq!((conn(&world), world.nodes[1].got.len()), (new, 2), "{profile:?}");
     }
 }
@@ -235,7 +235,7 @@ fn of_many_peers_due_at_once_the_host_is_given_some_at_a_time() {
     }
     endpoint.handle(now, Input::Flush, &mut fx);
     fx.drain().for_each(drop);
-    // Nobody answers, and all are to be asked again in the same instant.
+    // No peer answers, and all are to be asked again in the same instant.
     let mut batches = Vec::new();
     let (first, _) = endpoint.poll_timeout().expect("an answer is missing");
     while let Some((at, _)) = endpoint.poll_timeout()

@@ -1,5 +1,5 @@
 //! Connections that begin, end and begin again, on one side or on both:
-//! every message exactly once, and nobody stays half open.
+//! every message exactly once, and no connection stays half open.
 
 use crate::unicast_support;
 
@@ -106,7 +106,7 @@ fn the_same_first_message_ten_times() {
 }
 
 #[test]
-fn to_nobody() {
+fn to_an_absent_peer() {
     for profile in PROFILES {
         let mut world = World::pair(profile);
         world.nodes[1].up = false;
@@ -120,7 +120,7 @@ fn to_nobody() {
         let named = |e: &Event| matches!(e, Event::Undelivered { from: 1, to: 5, .. });
         assert_eq!(world.count(0, named), 1, "{profile:?}");
         let tries = world.datagrams;
-        assert!(tries < 200, "{tries} datagrams to nobody");
+        assert!(tries < 200, "{tries} datagrams to an absent peer");
         world.run_secs(1_000);
         assert_eq!(world.datagrams, tries);
     }
@@ -157,7 +157,7 @@ fn entries_removed_on_both_sides_or_on_one_then_more_both_ways() {
 }
 
 #[test]
-fn a_receiver_that_restarts_gets_what_nobody_acknowledged_and_all_that_follows() {
+fn a_receiver_that_restarts_gets_what_was_not_acknowledged_and_all_that_follows() {
     for profile in PROFILES {
         let mut world = World::pair(profile);
         world.send_all(0, 1, 1..=10);

@@ -125,7 +125,7 @@ fn on_a_fast_path_the_receiver_is_asked_and_names_what_it_misses() {
 }
 
 #[test]
-fn everybody_else_survives_a_lossy_jittery_repeating_link() {
+fn all_other_profiles_survive_a_lossy_jittery_repeating_link() {
     for profile in PROFILES {
         for seed in 0..5 {
             let mut world = World::new(config(profile), 2, seed);

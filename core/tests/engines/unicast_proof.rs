@@ -1,4 +1,4 @@
-//! With [`Config::prove`] nobody is known by its first message alone: it has to
+//! With [`Config::prove`] no peer is known by its first message alone: it has to
 //! show that it gets what is sent to its address.
 
 use crate::unicast_support;
@@ -83,7 +83,7 @@ fn one_datagram_leaves_nothing_behind_and_is_answered_by_a_shorter_one() {
             }
         }
         assert_eq!((endpoint.view().len(), endpoint.held(), endpoint.tombstones()), (0, 0, 0));
-        assert_eq!(endpoint.poll_timeout(), None, "not even somebody to forget");
+        assert_eq!(endpoint.poll_timeout(), None, "not even a peer to forget");
     }
 }
 
@@ -95,7 +95,7 @@ fn a_token_counts_only_on_a_first_message() {
     let ConnBlock::Data(data) = &mut later.blocks[0] else { panic!("{later:?}") };
     (data.seq, data.first) = (2, false);
     heard(&mut endpoint, addr(0), later);
-    assert_eq!((endpoint.view().len(), endpoint.poll_timeout()), (0, None), "nobody is known");
+    assert_eq!((endpoint.view().len(), endpoint.poll_timeout()), (0, None), "no peer is known");
     assert!(delivers(&heard(&mut endpoint, addr(0), first(1, token))));
 }
 
@@ -141,7 +141,7 @@ fn one_address_has_no_more_than_its_peers_and_others_come_in() {
 }
 
 #[test]
-fn whoever_leaves_makes_room_for_one_more_of_its_address() {
+fn a_peer_that_leaves_makes_room_for_one_more_of_its_address() {
     let config = Config { peers_per_ip: 3, ..wary(Profile::Adaptive) };
     let mut endpoint = Endpoint::new(config, Rng::new(1));
     let come = |endpoint: &mut Endpoint, hosts: std::ops::RangeInclusive<u16>| {
@@ -204,7 +204,7 @@ fn under_loss_and_across_restarts_all_is_delivered_once_and_in_order() {
 }
 
 #[test]
-fn whoever_has_not_brought_its_token_is_told_so() {
+fn a_peer_that_has_not_brought_its_token_is_told_so() {
     let mut world = World::new(wary(Profile::Adaptive), 2, 1);
     let asked = Rc::new(RefCell::new(0));
     let seen = Rc::clone(&asked);

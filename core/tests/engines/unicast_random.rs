@@ -18,7 +18,7 @@ struct Life {
     dice: Rng,
     /// The next message of each pair.
     next: BTreeMap<(usize, usize), u64>,
-    /// Somebody lost all memory, so a message may come twice or go missing.
+    /// One end lost all memory, so a message may come twice or go missing.
     restarted: bool,
 }
 
@@ -101,7 +101,7 @@ impl Life {
             let pause = self.dice.below(400_000);
             self.world.run(Duration::from_micros(pause));
         }
-        // No more faults; everybody reads again.
+        // No more faults; all ends read again.
         self.world.link.loss = 0;
         self.world.link.twice = 0;
         for n in 0..self.world.nodes.len() {
@@ -159,7 +159,7 @@ impl Life {
         }
     }
 
-    /// Nobody sends for ever.
+    /// No end sends for ever.
     fn rest(&mut self, seed: u64) {
         self.world.run_secs(200);
         let quiet = self.world.datagrams;
@@ -188,7 +188,7 @@ fn everything_is_delivered_or_named() {
 }
 
 #[test]
-fn restarts_disturb_nobody_elses_order() {
+fn restarts_do_not_disturb_the_order_of_others() {
     lives(10_000..10_000 + SEEDS / 2, true);
 }
 

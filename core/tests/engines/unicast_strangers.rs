@@ -168,7 +168,7 @@ fn amplified(config: Config, packets: &[Packet], echo: bool) -> (u64, u64, Vec<E
 }
 
 #[test]
-fn whoever_is_not_proven_gets_three_times_its_bytes_at_most() {
+fn a_peer_that_is_not_proven_gets_three_times_its_bytes_at_most() {
     for profile in PROFILES {
         for seed in 0..60 {
             let mut dice = Rng::new(seed);
@@ -189,7 +189,7 @@ fn whoever_is_not_proven_gets_three_times_its_bytes_at_most() {
 }
 
 #[test]
-fn whoever_may_be_sent_nothing_more_does_not_keep_us_awake() {
+fn a_peer_that_may_be_sent_nothing_more_does_not_keep_us_awake() {
     // Nothing is missing, or much is, which would have to be asked for.
     for (profile, newest) in PROFILES.into_iter().flat_map(|profile| [(profile, 1), (profile, 9)]) {
         let (mut now, mut fx) = (Instant::from_secs(5), Fx::new());

@@ -174,7 +174,7 @@ fn a_client_that_never_came_or_went_is_missing_from_then_on() {
         assert!(told.iter().any(|(_, event)| event.contains("closed")), "{told:?}");
         assert_eq!(told[..before.len()], before);
         let place = BranchPoint::at_input(accepted[n]);
-        assert!(altered(&tape, place, InputChange::Twice(LATE)).is_none(), "nobody comes twice");
+        assert!(altered(&tape, place, InputChange::Twice(LATE)).is_none(), "no peer comes twice");
     }
     assert!(altered(&tape, BranchPoint::at_input(0), InputChange::Lose).is_none(), "it did start");
 }

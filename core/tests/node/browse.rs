@@ -63,7 +63,7 @@ fn unchunked(mut bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn rt_24_whoever_accepts_hits_gets_everything_shared_and_needs_no_slot() {
+fn rt_24_a_client_that_accepts_hits_gets_everything_shared_and_needs_no_slot() {
     let mut host = Host::new(config(), &[10, 5_000_000]);
     host.stalled = true;
     let (_, taken) = host.ask("8.8.8.8:1", "");

@@ -201,7 +201,7 @@ fn a_node_without_the_service_hears_no_datagrams() {
     assert_eq!(host.outputs, []);
     host.send(now, at(2), vec![message("hello")]);
     let off = NodeAnswer::Off { service: ServiceName::Datagrams };
-    assert_eq!(host.outputs, [Output::Answer(off)], "and says so to whoever wants some sent");
+    assert_eq!(host.outputs, [Output::Answer(off)], "and says so to the user who wants some sent");
     assert!(host.node.datagrams().is_none());
 }
 

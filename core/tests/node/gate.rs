@@ -13,7 +13,7 @@ use servent_core::swarm::client;
 use servent_core::time::{Duration, Instant};
 use servent_core::wire::pdtp::url_of;
 
-/// A client of a coordinator that names targets, nobody of whom is there.
+/// A client of a coordinator that names targets, none of which is there.
 struct Misled {
     node: Node,
     now: Instant,
@@ -114,7 +114,7 @@ fn nor_at_a_service_or_within_our_own_network() {
 }
 
 /// Downloads from a public server that redirects all of them; who is dialed
-/// besides the server. Nobody is there.
+/// besides the server. No server is there.
 fn redirected(downloads: usize, to: impl Fn(usize) -> SocketAddr) -> BTreeMap<SocketAddr, usize> {
     let mut node = Node::new(Config::default(), 7);
     let server: SocketAddr = "80.1.2.3:6346".parse().unwrap();
@@ -195,7 +195,7 @@ fn a_redirect_leads_to_no_service_and_not_into_our_own_network() {
 }
 
 #[test]
-fn redirects_knock_at_nobody_again_and_again() {
+fn redirects_knock_at_no_server_again_and_again() {
     let one = "81.1.2.3:6346".parse().unwrap();
     let dials = redirected(200, |_| one);
     assert!((1..=13).contains(&dials[&one]), "{dials:?}");

@@ -57,7 +57,7 @@ fn right_words_are_judged_once_and_what_was_asked_waits_for_that() {
     host.input(Input::Connection(third, ConnInput::Judged { good: false }));
     let reply = host.heard(third);
     assert_eq!((status(&reply), header(&reply, "Connection")), (401, Some("close")));
-    // Nobody gets in on the words of an earlier request.
+    // No client gets in on the words of an earlier request.
     let plain = host.say(second, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_eq!(status(&plain), 401, "{plain}");
 }

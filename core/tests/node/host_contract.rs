@@ -70,7 +70,7 @@ fn numbers_of_connections_are_even_and_new() {
 }
 
 #[test]
-fn nobody_reports_on_a_dial_that_was_not_asked_for() {
+fn no_host_reports_on_a_dial_that_was_not_asked_for() {
     let mut host = Host::new(config(), &[9]);
     let local = "1.2.3.4:5".parse().unwrap();
     let conn = ConnId(7);

@@ -60,7 +60,7 @@ fn words() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// The last number there is comes from nobody but a forger of recordings.
+/// The last number there is comes only from a forger of recordings.
 fn conn() -> impl Strategy<Value = ConnId> {
     prop_oneof![30 => 0..14u64, 1 => Just(u64::MAX)].prop_map(ConnId)
 }
@@ -283,7 +283,7 @@ proptest! {
     }
 
     #[test]
-    fn nobody_moves_anothers_place(list in prop::collection::vec((0..4usize, words()), 0..40)) {
+    fn no_client_moves_anothers_place(list in prop::collection::vec((0..4usize, words()), 0..40)) {
         let mut patient = config();
         patient.limits.reader_rate = 0;
         let mut host = Host::new(patient, &[100_000, 50]);

@@ -179,7 +179,7 @@ fn a_number_with_the_name_of_another_file_is_not_taken_for_that_file() {
     for spelled in ["/get/0/file 0.bin", "/get/0/FILE%200.BIN/", "/get/0/%66ile%200%2Ebin"] {
         assert_eq!(asked(spelled, ""), whole, "{spelled}");
     }
-    // Whoever names the content needs no name, and the right name does not
+    // A client that names the content needs no name, and the right name does not
     // make up for other content.
     let urn = |n| format!("X-Gnutella-Content-URN: urn:sha1:{}\r\n", node_support::sha(n));
     assert_eq!(asked("/get/0/song.ogg", &urn(0)), whole);
@@ -246,7 +246,7 @@ fn who_speaks_tls_to_us_is_told_that_we_do_not() {
 }
 
 #[test]
-fn nobody_waits_for_this_giv_or_queue() {
+fn no_download_waits_for_this_giv_or_queue() {
     for line in [
         "GIV 1:6a074979f3201edbf323b6425fef4a53/x\n\n",
         "QUEUE 6a074979f3201edbf323b6425fef4a53 9.9.9.9:1\r\n",

@@ -304,7 +304,7 @@ fn two_that_call_each_other_at_once_are_joined_once() {
 }
 
 #[test]
-fn whoever_is_one_too_many_is_told_of_others() {
+fn a_peer_that_is_one_too_many_is_told_of_others() {
     let mut full = overlay(0);
     full.overlay.neighbours = 1;
     let mut net = Net::new(vec![overlay(1), full, overlay(1)], &[&[], &[], &[]]);

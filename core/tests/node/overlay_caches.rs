@@ -1,4 +1,4 @@
-//! Hosts asked of caches over datagrams, and told to whoever asks.
+//! Hosts asked of caches over datagrams, and told to a host that asks.
 
 use crate::node_support;
 
@@ -71,7 +71,7 @@ fn pong(ggep: OverlayPayload) -> MessageBody {
 }
 
 #[test]
-fn rt_23_a_cache_is_asked_and_whom_it_names_is_called_and_kept() {
+fn rt_23_a_cache_is_asked_and_the_hosts_it_names_are_called_and_kept() {
     let mut host = host(&[]);
     host.input(Input::Command(NodeCommand::Overlay(OverlayCommand::Join { at: at(CACHE) })));
     let [(to, OverlayMessage { guid, ttl: 1, body: MessageBody::Ping(ping), .. })] =
@@ -83,12 +83,12 @@ fn rt_23_a_cache_is_asked_and_whom_it_names_is_called_and_kept() {
     let named =
         [[80, 1, 1, 1, 0xca, 0x18], [10, 0, 0, 1, 0xca, 0x18], [80, 1, 1, 2, 0, 0]].concat();
     let answer = || pong(blocks(&[(b"IPP", &named), (b"UDPHC", b"")]));
-    // Nobody else can answer, nor what was not asked.
+    // Only the cache that was asked can answer, and only what was asked.
     say(&mut host, "80.9.9.8:6346", *guid, answer());
     say(&mut host, CACHE, Guid([9; 16]), answer());
     assert_eq!(host.node.hosts(), 1, "the cache alone");
     say(&mut host, CACHE, *guid, answer());
-    assert_eq!(host.node.hosts(), 2, "nobody inside a network of ours, nobody without a port");
+    assert_eq!(host.node.hosts(), 2, "no host inside a network of ours, none without a port");
     host.wait(Duration::from_secs(1));
     assert!(host.dials.iter().any(|(_, to)| *to == at("80.1.1.1:6346")), "{:?}", host.dials);
     let kept = |op: &servent_core::node::NodeOp| matches!(op, servent_core::node::NodeOp::Host(row) if row.at == at("80.1.1.1:6346"));
@@ -99,7 +99,7 @@ fn rt_23_a_cache_is_asked_and_whom_it_names_is_called_and_kept() {
 }
 
 #[test]
-fn rt_23_whoever_asks_is_told_of_others() {
+fn rt_23_a_host_that_asks_is_told_of_others() {
     let mut host = host(&["80.1.1.1:6346", "80.1.1.2:8193", "10.0.0.1:6346"]);
     let before = sent(&host).len();
     let asks = || MessageBody::Ping(Ping { ggep: blocks(&[(b"SCP", &[1])]) });
@@ -115,8 +115,8 @@ fn rt_23_whoever_asks_is_told_of_others() {
     assert_eq!((blocks.len(), &blocks[0].id[..]), (1, &b"IPP"[..]));
     let mut hosts: Vec<&[u8]> = blocks[0].data.chunks(6).collect();
     hosts.sort();
-    assert_eq!(hosts, [[80, 1, 1, 1, 0xca, 0x18], [80, 1, 1, 2, 1, 32]], "whom it can reach");
-    // Nobody is buried under answers, and a plain ping gets a plain pong.
+    assert_eq!(hosts, [[80, 1, 1, 1, 0xca, 0x18], [80, 1, 1, 2, 1, 32]], "those it can reach");
+    // No host is buried under answers, and a plain ping gets a plain pong.
     say(&mut host, "80.2.2.2:4001", Guid([6; 16]), asks());
     assert_eq!(sent(&host).len(), before + 1);
     host.wait(Duration::from_secs(1));
@@ -129,7 +129,7 @@ fn rt_23_whoever_asks_is_told_of_others() {
 }
 
 #[test]
-fn datagrams_that_are_no_ping_and_no_pong_are_nobodys() {
+fn datagrams_that_are_no_ping_and_no_pong_are_ignored() {
     let mut host = host(&[]);
     let before = host.log.len();
     for data in [&b""[..], b"x", &[0; 22], &[0; 40], &[0xff; 23], &[0xff; 2_000]] {

@@ -1,4 +1,4 @@
-//! Whom a node knows in the overlay: remembered, forgotten, believed or not;
+//! The hosts a node knows in the overlay: remembered, forgotten, believed or not;
 //! and what it tells of itself.
 
 use crate::node_support;
@@ -41,7 +41,7 @@ fn host(config: Config, hosts: &[(&str, u64)]) -> Host {
     host
 }
 
-/// Who is in the store, from what it was told.
+/// The hosts in the store, from its inputs.
 fn stored(host: &Host) -> Vec<SocketAddr> {
     let mut all = Vec::new();
     for op in &host.ops {
@@ -88,7 +88,7 @@ fn a_refusal_names_others_and_the_store_learns_of_them() {
     assert_eq!(
         stored(&host),
         [at("80.2.2.2:6342"), at("80.3.3.3:6343")],
-        "and nobody it cannot know"
+        "and no host it cannot know"
     );
     host.wait(Duration::from_secs(2));
     let called = host.dials.iter().map(|dial| dial.1);
@@ -96,7 +96,7 @@ fn a_refusal_names_others_and_the_store_learns_of_them() {
 }
 
 #[test]
-fn a_stranger_that_connects_does_not_replace_whom_we_know() {
+fn a_stranger_that_connects_does_not_replace_a_host_we_know() {
     let mut small = overlay(0);
     small.overlay.hosts = 40;
     let mut host = host(small, &[]);
@@ -124,7 +124,7 @@ fn who_cannot_be_reached_is_forgotten_and_comes_not_back_by_itself() {
 }
 
 #[test]
-fn whoever_becomes_a_neighbour_is_remembered_where_it_listens() {
+fn a_peer_that_becomes_a_neighbour_is_remembered_where_it_listens() {
     let mut host = host(overlay(0), &[]);
     neighbour(&mut host, "80.1.1.1:50000", "Listen-IP: 80.1.1.1:6346\r\n");
     neighbour(&mut host, "80.1.1.2:50000", "Listen-IP: 10.1.1.2:6346\r\n");
@@ -202,7 +202,7 @@ fn the_whole_handshake_has_one_deadline() {
 fn a_deflated_link_unpacks_to_so_much_in_a_second() {
     let mut small = overlay(0);
     small.overlay.inflate_rate = 100_000;
-    // A message nobody knows, whose packing is no bomb.
+    // A message no servent knows, whose packing is no bomb.
     let mut message = vec![7; 16];
     message.extend([0x31, 1, 0, 0x00, 0x10, 0, 0]);
     message.extend((0..4_096_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8));
@@ -226,7 +226,7 @@ fn a_deflated_link_unpacks_to_so_much_in_a_second() {
 /// What one neighbour brings at once is forwarded to another only as far as
 /// that one's queue goes, so that it can neither be buried nor cut for it.
 #[test]
-fn a_flood_at_once_is_bounded_for_everybody_else() {
+fn a_flood_at_once_is_bounded_for_all_other_neighbours() {
     let mut host = host(overlay(0), &[]);
     let honest = neighbour(&mut host, "80.1.1.1:1", "");
     let flooder = neighbour(&mut host, "80.1.1.2:1", "");

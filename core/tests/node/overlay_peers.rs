@@ -1,5 +1,5 @@
-//! How a node gets along with servents that others wrote: whom it dials, whom
-//! it leaves alone, and to whom it tells its keywords.
+//! How a node gets along with servents that others wrote: which it dials, which
+//! it leaves alone, and which learn its keywords.
 
 use crate::node_support;
 
@@ -36,7 +36,7 @@ fn join(host: &mut Host, to: &str) {
     host.input(Input::Command(NodeCommand::Overlay(OverlayCommand::Join { at: at(to) })));
 }
 
-/// Somebody connects and is let in.
+/// A servent connects and is let in.
 fn neighbour(host: &mut Host, from: &str, headers: &str) -> ConnId {
     let conn = host.accept(from);
     host.bytes(conn, format!("GNUTELLA CONNECT/0.6\r\n{headers}\r\n").as_bytes());
@@ -46,7 +46,7 @@ fn neighbour(host: &mut Host, from: &str, headers: &str) -> ConnId {
 
 /// Who is being dialled is there and answers.
 fn answer(host: &mut Host, head: &str) -> ConnId {
-    let (conn, _) = host.dials.pop().expect("somebody is dialled");
+    let (conn, _) = host.dials.pop().expect("a host is dialled");
     host.input(Input::Connection(conn, ConnInput::Dialed { local: at("1.2.3.4:50000") }));
     host.bytes(conn, format!("GNUTELLA/0.6 {head}\r\n\r\n").as_bytes());
     conn
@@ -57,7 +57,7 @@ fn seconds_to_dial(host: &mut Host) -> u64 {
     let from = host.now;
     while host.dials.is_empty() {
         host.wait(Duration::from_secs(1));
-        assert!(host.now.since(from) < Duration::from_secs(20_000), "nobody is dialled");
+        assert!(host.now.since(from) < Duration::from_secs(20_000), "no host is dialled");
     }
     host.now.since(from).as_secs()
 }
@@ -68,7 +68,7 @@ fn text(host: &Host, conn: ConnId) -> String {
 }
 
 #[test]
-fn rt_20_whoever_is_connected_is_not_dialled_whatever_its_header_is_called() {
+fn rt_20_a_connected_host_is_not_dialled_whatever_its_header_is_called() {
     for header in ["Node", "Listen-IP", "X-My-Address"] {
         let mut host = host(overlay(9));
         neighbour(&mut host, "80.1.1.1:50000", &format!("{header}: 80.1.1.1:6350\r\n"));
@@ -132,7 +132,7 @@ fn rt_20_who_is_connected_and_comes_again_is_told_so() {
     let again = neighbour(&mut host, "80.1.1.1:50001", node);
     assert!(text(&host, again).starts_with("GNUTELLA/0.6 409 "), "{}", text(&host, again));
     assert!(host.hung_up.contains(&again));
-    // Others are not kept out by somebody who says he is they.
+    // Others are not kept out by a host that claims their address.
     neighbour(&mut host, "80.1.1.2:50001", "Node: 80.1.1.3:6350\r\n");
     let honest = neighbour(&mut host, "80.1.1.3:50001", "Node: 80.1.1.3:6350\r\n");
     assert!(text(&host, honest).starts_with("GNUTELLA/0.6 200 "));

@@ -38,7 +38,7 @@ fn host(config: Config) -> Host {
     host
 }
 
-/// Somebody connects and is let in; what it was sent on the way is read.
+/// A servent connects and is let in; what it was sent on the way is read.
 fn neighbour(host: &mut Host, from: &str, ultrapeer: bool) -> ConnId {
     let conn = host.accept(from);
     let kind = if ultrapeer { "True" } else { "False" };
@@ -130,7 +130,7 @@ fn rt_25_who_cannot_be_reached_asks_neighbours_that_can_and_tells_of_them_in_hit
         };
         let before = query(&mut host, 2);
         assert_eq!((before.quality().push, before.proxies()), (Some(true), Vec::new()));
-        // An acknowledgement for somebody else, and one of a port that cannot be.
+        // An acknowledgement for another servent, and one of a port that cannot be.
         says(&mut host, conn, LEAF, vendor(*b"LIME", 22, u16::from(version), ack));
         says(&mut host, conn, ours, vendor(*b"LIME", 22, 1, &[0, 0]));
         assert_eq!(query(&mut host, 3).proxies(), []);
@@ -152,13 +152,13 @@ fn rt_25_who_cannot_be_reached_asks_neighbours_that_can_and_tells_of_them_in_hit
 }
 
 #[test]
-fn rt_25_who_can_be_reached_asks_nobody_and_leaves_are_not_asked() {
+fn rt_25_a_servent_that_can_be_reached_asks_no_proxy_and_leaves_are_not_asked() {
     for (firewalled, ultrapeer) in [(false, true), (true, false)] {
         let mut host = host(overlay(firewalled));
         let conn = neighbour(&mut host, "80.1.1.1:50000", ultrapeer);
         says(&mut host, conn, Guid([1; 16]), supports(2));
         assert_eq!(of_lime(&heard(&mut host, conn), 21), []);
-        // Nobody is a proxy who was not asked.
+        // No servent is a proxy that was not asked.
         let ours = host.node.servent();
         says(&mut host, conn, ours, vendor(*b"LIME", 22, 2, &[80, 1, 1, 1, 0xca, 0x18]));
         assert_eq!(host.node.overlay().unwrap().links.len(), 1);
@@ -198,7 +198,7 @@ fn rt_25_a_leaf_that_asks_is_granted_a_proxy() {
 }
 
 #[test]
-fn rt_25_a_push_asked_for_over_http_goes_to_the_leaf_and_names_whoever_asked() {
+fn rt_25_a_push_asked_for_over_http_goes_to_the_leaf_and_names_the_client() {
     let mut host = host(overlay(false));
     let leaf = proxied(&mut host, "80.1.1.1:50000");
     heard(&mut host, leaf);
@@ -232,7 +232,7 @@ fn rt_25_a_push_asked_for_over_http_goes_to_the_leaf_and_names_whoever_asked() {
 }
 
 #[test]
-fn rt_25_what_makes_no_sense_or_nobody_is_there_for_is_refused() {
+fn rt_25_a_push_that_makes_no_sense_or_is_for_an_absent_servent_is_refused() {
     let mut host = host(overlay(false));
     let leaf = proxied(&mut host, "80.1.1.1:50000");
     heard(&mut host, leaf);
@@ -256,7 +256,7 @@ fn rt_25_what_makes_no_sense_or_nobody_is_there_for_is_refused() {
 }
 
 #[test]
-fn rt_25_nobody_takes_the_pushes_of_somebody_who_is_there() {
+fn rt_25_no_stranger_takes_the_pushes_of_a_servent_that_is_there() {
     let mut host = host(overlay(false));
     let honest = proxied(&mut host, "80.1.1.1:50000");
     let thief = proxied(&mut host, "80.1.1.2:50000");

@@ -13,7 +13,7 @@ use servent_core::time::Duration;
 pub(crate) const AQ: &str = "X-Queue: 0.1\r\n";
 pub(crate) const PQ: &str = "X-Queue: 1.0\r\n";
 
-/// A host whose only slot is taken by somebody who reads slowly.
+/// A host whose only slot is taken by a client that reads slowly.
 pub(crate) fn busy(config: Config) -> (Host, ConnId) {
     let mut host = Host::new(config, &[100_000, 50]);
     host.stalled = true;
@@ -91,7 +91,7 @@ fn aq_9_the_tail_of_a_file_may_come_first_and_keeps_the_slot() {
         let reply = host.say(conn, &get(0, &format!("{AQ}Range: bytes=0-99989\r\n")));
         assert_eq!(status(&reply), 206, "the slot was kept: {reply}");
     }
-    // But not for long: the line waits for nobody who says nothing.
+    // But not for long: the line waits for no client that says nothing.
     let (mut host, _, _) = free_after("Range: bytes=-10\r\n");
     host.wait(Duration::from_secs(6));
     assert_eq!(host.node.view(1, 0).queue.free, 1);
@@ -178,7 +178,7 @@ fn a_client_that_knows_no_queue_is_told_in_words() {
 }
 
 #[test]
-fn everybody_is_queued_alike_on_a_connection_of_ours() {
+fn all_clients_are_queued_alike_on_a_connection_of_ours() {
     let (mut host, holder) = busy(config());
     let to = "7.7.7.7:7".parse().unwrap();
     host.input(Input::Command(NodeCommand::Http(HttpCommand::Giv { to, index: FileIndex(0) })));
@@ -224,7 +224,7 @@ fn pq_8_a_client_that_does_not_come_back_is_called() {
 }
 
 #[test]
-fn pq_8_nobody_is_called_on_somebody_elses_word() {
+fn pq_8_no_client_is_called_on_the_word_of_another() {
     let mut few = config();
     few.queue.sync_places = 0;
     let (mut host, holder) = busy(few);
@@ -411,7 +411,7 @@ fn hammering_is_refused_for_a_while() {
 }
 
 #[test]
-fn pq_11_heads_lists_and_misses_are_hammering_too_and_cost_nobody_his_place() {
+fn pq_11_heads_lists_and_misses_are_hammering_too_and_cost_no_client_its_place() {
     for line in ["HEAD /get/0/file%200.bin", "GET /", "GET /get/77/none", "GET /get/0/file%200.bin"]
     {
         let extra = if line == "GET /get/0/file%200.bin" { "Range: bytes=100000-\r\n" } else { "" };

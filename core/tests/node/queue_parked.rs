@@ -63,7 +63,7 @@ fn a_plain_client_hears_its_place_when_its_hold_is_over() {
 }
 
 #[test]
-fn whoever_sends_more_while_its_request_is_held_is_answered_in_order() {
+fn a_client_that_sends_more_while_its_request_is_held_is_answered_in_order() {
     let (mut host, _) = adaptive();
     let hold = format!("{PQ}X-Features: hold/1.0\r\n");
     let conn = host.accept("9.9.9.2:1");

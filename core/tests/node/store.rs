@@ -13,7 +13,7 @@ use servent_core::time::Duration;
 const AQ: &str = "X-Queue: 0.1\r\n";
 const PQ: &str = "X-Queue: 1.0\r\n";
 
-/// The store is away, and nobody has heard the last answer on a connection;
+/// The store is away, and no client has heard the last answer on a connection;
 /// what is said instead.
 fn unsay(host: &mut Host, conn: ConnId, several: bool) -> String {
     assert!(host.node.may_unsay(conn));
@@ -42,7 +42,7 @@ fn st_7_a_place_that_was_not_told_is_kept_with_its_connection() {
     assert_eq!(var(&reply, "position"), "2");
     let min: u64 = header(&reply, "Retry-After").unwrap().parse().unwrap();
     host.wait(Duration::from_secs(min));
-    host.say(first, &get(0, AQ)); // Nobody hears the answer.
+    host.say(first, &get(0, AQ)); // No client hears the answer.
     let reply = unsay(&mut host, first, false);
     assert_eq!(header(&reply, "Connection"), Some("keep-alive"));
     // Early, for what it was not told.
@@ -54,7 +54,7 @@ fn st_7_a_place_that_was_not_told_is_kept_with_its_connection() {
 
 /// A client that does not hear that it has come closer names the place it knows.
 #[test]
-fn st_7_a_position_that_was_not_told_is_nobodys_fault() {
+fn st_7_a_position_that_was_not_told_is_no_fault_of_the_client() {
     let (mut host, _) = busy();
     let (first, _) = host.ask("9.9.9.2:1", AQ);
     let (second, reply) = host.ask("9.9.9.3:1", PQ);
@@ -63,7 +63,7 @@ fn st_7_a_position_that_was_not_told_is_nobodys_fault() {
     let min: u64 = header(&reply, "Retry-After").unwrap().parse().unwrap();
     host.input(Input::Connection(first, ConnInput::Closed));
     host.wait(Duration::from_secs(min));
-    host.say(second, &get(0, &format!("{PQ}{claim}"))); // Nobody hears the answer.
+    host.say(second, &get(0, &format!("{PQ}{claim}"))); // No client hears the answer.
     unsay(&mut host, second, false);
     host.input(Input::Site(SiteInput::StoreBack));
     let again = host.say(second, &get(0, &format!("{PQ}{claim}")));
@@ -83,7 +83,7 @@ fn st_7_a_slot_that_was_not_told_waits_for_its_owner() {
         host.wait(Duration::from_secs(12));
         host.input(Input::Site(SiteInput::StoreBack));
         let (_, reply) = host.ask("9.9.9.2:1", PQ);
-        assert_eq!(status(&reply), 503, "nobody else gets it, {dialect:?} {several}: {reply}");
+        assert_eq!(status(&reply), 503, "no other client gets it, {dialect:?} {several}: {reply}");
         let named =
             if ticket.is_empty() { String::new() } else { format!("X-Queued: ID={ticket}\r\n") };
         let request = get(0, &format!("{dialect}{named}"));
@@ -124,14 +124,14 @@ fn st_7_a_goodbye_that_was_not_said_is_said_again() {
     };
     let reply = String::from_utf8_lossy(data);
     assert_eq!((status(&reply), header(&reply, "Connection")), (503, Some("close")));
-    // What we say as a client is nobody's answer.
+    // What we say as a client answers no request.
     assert!(host.node.may_unsay(holder) && !host.node.may_unsay(ConnId(77)));
 }
 
 /// Nothing is promised by holding a request: that goes on while the store is
 /// away, and ends when it would have ended.
 #[test]
-fn st_7_whoever_is_held_while_the_store_is_away_is_answered_when_the_hold_ends() {
+fn st_7_a_client_held_while_the_store_is_away_is_answered_when_the_hold_ends() {
     let mut config = config();
     config.queue.policy = QueuePolicy::Adaptive;
     let mut host = Host::new(config, &[100_000]);

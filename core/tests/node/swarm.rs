@@ -42,7 +42,7 @@ fn a_swarm_of_nodes_gets_its_file_and_every_tape_replays() {
     let given: u64 =
         clients.iter().map(|n| world.hosts[*n].node.swarm(0).client.unwrap().given).sum();
     assert_eq!(given + view.sent, 5 * bytes.len() as u64);
-    // Whoever has let peers in uses a connection for one piece after another.
+    // A client that has let peers in uses a connection for one piece after another.
     assert!(clients.iter().all(|number| world.hosts[*number].dialed < 20));
     for number in 0..world.hosts.len() {
         let (verified, checkpoints, damaged) = world.replay(number);
@@ -52,7 +52,7 @@ fn a_swarm_of_nodes_gets_its_file_and_every_tape_replays() {
 }
 
 #[test]
-fn whoever_accepts_nobody_gives_and_takes_by_connecting() {
+fn a_client_that_accepts_no_peer_gives_and_takes_by_connecting() {
     let bytes = noise(100_000);
     let mut world = World::new();
     let source = world.start(coordinator(), RestoredNode::default());
@@ -175,7 +175,7 @@ fn a_node_shares_and_coordinates_at_once() {
     assert_eq!(world.hosts[one].files[&SwarmFile(1)], bytes);
     assert!(world.told[&visitor].ends_with(&song), "the visitor has its song");
     assert!(world.told[&visitor].starts_with(b"HTTP/1.1 200"));
-    // Nobody gets a piece it was not sent for.
+    // No peer gets a piece it was not sent for.
     let head = "GET /film HTTP/1.1\r\nRange: bytes=0-99\r\n\r\n";
     let thief = world.stranger(both, head);
     assert!(world.told[&thief].starts_with(b"HTTP/1.1 403"));
@@ -197,7 +197,7 @@ fn what_cannot_be_had_is_answered() {
     world.serve(source, &bytes, 4_096);
     let at = world.hosts[source].at;
     let answer = |world: &World, number: usize| world.hosts[number].answers.first().cloned();
-    // Nobody there.
+    // No peer there.
     let lost = world.start(client(), RestoredNode::default());
     world.want(lost, "10.7.7.7:1".parse().unwrap());
     world.until(MINUTES, |world| answer(world, lost).is_some());

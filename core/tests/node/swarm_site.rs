@@ -24,7 +24,7 @@ fn part() -> Partition {
     Partition::containing(swarm_key(&url_of("film")))
 }
 
-/// Who leads that part; nobody leads another one.
+/// Who leads that part; no member leads another one.
 fn leaders(its: Leader) -> Input {
     let of = |one: Partition| if one == part() { its } else { Leader::Vacant };
     Input::Site(SiteInput::Divided { leaders: Partition::all().map(of).collect() })
@@ -42,7 +42,7 @@ fn member(world: &mut World, bytes: &[u8]) -> (usize, SocketAddr) {
     (number, world.hosts[number].at)
 }
 
-/// What a store would give to whoever leads the swarms of a member next.
+/// What a store would give to the one that leads the swarms of a member next.
 fn accounts(world: &World, number: usize) -> Vec<PartitionedAccount> {
     let mut all: BTreeMap<(FileKey, IpAddr), PartitionedAccount> = BTreeMap::new();
     for op in &world.hosts[number].ops {
@@ -101,7 +101,7 @@ fn frame(text: &str) -> String {
 }
 
 /// The client asks the wrong one first. When the right one dies, the other one has
-/// the ledger, and the client finds it though nobody has named it to its user.
+/// the ledger, and the client finds it though its user was not given that name.
 #[test]
 fn st_4_a_swarm_has_one_leader_and_its_clients_find_the_next_one() {
     let bytes = noise(200_000);
@@ -222,9 +222,9 @@ fn st_4_a_client_is_not_sent_to_system_services_or_to_its_own_machine() {
     }
 }
 
-/// While a part changes hands whoever asks is shown out, and comes again.
+/// While a part changes hands a client that asks is shown out, and comes again.
 #[test]
-fn st_4_whoever_asks_between_two_leaders_comes_again() {
+fn st_4_a_client_that_asks_between_two_leaders_comes_again() {
     let bytes = noise(50_000);
     let mut world = World::new();
     let (one, at) = member(&mut world, &bytes);
@@ -281,9 +281,9 @@ fn st_4_a_swarm_is_called_the_same_in_every_version() {
     assert_eq!(swarm_key(&url_of("film.mkv")), FileKey(9_693_582_851_890_258_469));
 }
 
-/// A member forgets what is too old, also of swarms that nobody serves any more.
+/// A member forgets what is too old, also of swarms that no member serves any more.
 #[test]
-fn st_4_old_accounts_of_swarms_that_nobody_serves_are_forgotten() {
+fn st_4_old_accounts_of_swarms_that_no_member_serves_are_forgotten() {
     let bytes = noise(20_000);
     let mut world = World::new();
     let (one, at) = member(&mut world, &bytes);

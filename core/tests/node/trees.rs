@@ -1,5 +1,5 @@
 //! Hash trees of what we share: announced with every word about a file, and
-//! given to whoever asks.
+//! given to a client that asks.
 
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ fn a_tree_is_given_by_every_name_of_its_file_without_a_slot_or_a_place() {
         assert_eq!(thex::read(&message, SIZE as u64, root), Some(tree.clone()));
         assert_eq!(thex::read(&message, SIZE as u64, Tth([0; 24])), None);
     }
-    assert_eq!(host.node.view(1, 9).queue.length, 0, "nobody waits");
+    assert_eq!(host.node.view(1, 9).queue.length, 0, "no client waits");
     let conn = host.accept("9.9.9.2:2");
     let head = host.say(conn, &n2x(&format!("urn:sha1:{sha1}")).replace("GET", "HEAD"));
     assert!(status(&head) == 200 && head.ends_with("\r\n\r\n"), "{head}");
@@ -115,7 +115,7 @@ fn asking_for_trees_without_end_is_hammering() {
 }
 
 #[test]
-fn whoever_has_the_slot_may_ask_for_trees_as_often_as_it_needs() {
+fn the_client_in_the_slot_may_ask_for_trees_as_often_as_it_needs() {
     let mut config = config();
     config.queue.hammer_requests = 10;
     let (mut host, tree) = host_with(config);

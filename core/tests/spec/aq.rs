@@ -17,7 +17,7 @@ fn aq_2_a_free_slot_starts_the_transfer_at_once() {
 }
 
 #[test]
-fn aq_2_a_free_slot_kept_for_somebody_waiting_is_not_given_to_a_newcomer() {
+fn aq_2_a_free_slot_kept_for_a_waiting_client_is_not_given_to_a_newcomer() {
     let mut bench = Bench::new(config(1));
     let first = bench.upload(Active);
     let mut head = bench.queue(Active);
@@ -187,7 +187,7 @@ fn aq_9_another_file_in_the_slot_is_an_ordinary_request() {
 }
 
 #[test]
-fn aq_9_nobody_stays_for_ever_by_never_asking_for_the_end() {
+fn aq_9_no_client_stays_for_ever_by_never_asking_for_the_end() {
     let mut bench = Bench::new(servent_core::queue::Config { ranges_per_slot: 3, ..config(1) });
     let mut chunked = bench.upload(Active);
     bench.queue(Active);

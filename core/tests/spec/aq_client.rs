@@ -122,7 +122,7 @@ fn aq_13_the_range_is_chosen_anew_at_every_poll() {
     assert_eq!(desk.last().range(), RangeSpec::Between(0, 99));
     desk.reply(a, QUEUED);
     desk.input(Input::Dialed { conn: b, local: LOCAL });
-    assert_eq!(desk.last().range(), RangeSpec::Between(0, 99), "nobody brings it yet");
+    assert_eq!(desk.last().range(), RangeSpec::Between(0, 99), "no source brings it yet");
     desk.serve(b, 0, 100, 1_000);
     desk.grant(b, 100, 200, 1_000);
     desk.secs(47);
@@ -139,7 +139,7 @@ fn aq_13_alternate_locations_are_learnt_and_told() {
     assert_eq!(desk.dials().last().unwrap().1, addr(B), "only the public one on a high port");
     let alt = desk.connect();
     assert_eq!(alt.head.target, format!("/uri-res/N2R?urn:sha1:{GOOD}"));
-    assert_eq!(alt.header("X-Alt"), None, "nobody has proved good yet");
+    assert_eq!(alt.header("X-Alt"), None, "no source has proved good yet");
     desk.serve(alt.conn, 0, 100, 1_000);
     desk.secs(47);
     let poll = desk.asked.iter().rfind(|a| a.conn == first.conn).unwrap();

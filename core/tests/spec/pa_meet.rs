@@ -199,7 +199,7 @@ fn pa_10_a_seat_is_neither_seen_nor_taken_by_a_third_party() {
 }
 
 #[test]
-fn pa_10_one_address_tries_few_names_and_a_flood_of_addresses_keeps_nobody_out() {
+fn pa_10_one_address_tries_few_names_and_a_flood_of_addresses_keeps_no_peer_out() {
     let mut place = Place::new(Config { meetings: 300, ..Config::default() });
     let mut seats = 0;
     for n in 0..200 {

@@ -209,7 +209,7 @@ fn pq_8_a_last_call_that_fails_frees_the_place_at_once() {
 }
 
 #[test]
-fn pq_8_nobody_is_called_without_x_node_or_at_a_third_party() {
+fn pq_8_no_client_is_called_without_x_node_or_at_a_third_party() {
     let mut bench = Bench::new(config(1));
     bench.upload(Parq);
     bench.queue(Parq);
@@ -323,7 +323,7 @@ fn pq_11_a_passive_client_that_ignores_retry_after_keeps_its_place() {
 }
 
 #[test]
-fn pq_11_hammering_is_refused_and_forgiven_and_hurts_nobody_who_says_who_he_is() {
+fn pq_11_hammering_is_refused_and_forgiven_and_hurts_no_client_that_names_itself() {
     let mut bench = Bench::new(config(1));
     bench.upload(Active);
     let mut hammer = bench.queue(Passive);
@@ -520,7 +520,7 @@ fn pq_9_the_time_scale_divides_what_is_told_and_what_is_enforced() {
 }
 
 #[test]
-fn pq_7_whoever_asks_too_early_again_and_again_is_refused_as_hammering() {
+fn pq_7_a_client_that_asks_too_early_again_and_again_is_refused_as_hammering() {
     let mut bench = Bench::new(config(1));
     bench.upload(Parq);
     let mut hasty = bench.queue(Parq);
@@ -544,7 +544,7 @@ fn pq_12_a_clock_that_was_set_back_keeps_no_place_longer_than_any_is_told() {
 }
 
 #[test]
-fn pq_10_whoever_lost_its_synchronous_connection_may_come_back_before_its_time() {
+fn pq_10_a_client_that_lost_its_synchronous_connection_may_come_back_before_its_time() {
     let mut bench = Bench::new(config(1));
     bench.upload(Parq);
     let mut client = bench.queue(Parq);

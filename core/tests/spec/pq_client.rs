@@ -137,7 +137,7 @@ fn pq_8_a_call_is_answered_with_an_ordinary_request_on_its_connection() {
 }
 
 #[test]
-fn pq_8_a_call_without_our_id_or_naming_somebody_else_leads_nowhere() {
+fn pq_8_a_call_without_our_id_or_naming_a_third_party_leads_nowhere() {
     let mut desk = Desk::getting(None, &[A]);
     let first = desk.connect();
     desk.reply(first.conn, &far(1503));

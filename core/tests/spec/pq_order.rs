@@ -1,5 +1,5 @@
-//! PARQ §7 as the server keeps it: one line for everybody, in order of
-//! arrival, and nobody who is absent blocks it.
+//! PARQ §7 as the server keeps it: one line for all clients, in order of
+//! arrival, and no absent client blocks it.
 
 use crate::queue_support;
 
@@ -46,7 +46,7 @@ fn pq_16_all_dialects_are_served_strictly_in_order_of_arrival() {
 }
 
 #[test]
-fn pq_16_an_absent_head_keeps_its_place_and_blocks_nobody() {
+fn pq_16_an_absent_head_keeps_its_place_and_blocks_no_client() {
     let mut bench = Bench::new(config(1));
     let running = bench.upload(Parq);
     let (mut absent, mut present) = (bench.queue(Parq), bench.queue(Parq));
@@ -98,7 +98,7 @@ fn pq_16_a_chain_of_silent_clients_holds_a_slot_no_longer_than_one() {
     assert_eq!(bench.server.length(), 1, "all of them at the same moment");
 }
 
-/// A client that asks `every` so often, somebody new each seven seconds, and
+/// A client that asks `every` so often, a new client each seven seconds, and
 /// transfers of twenty: how many are served before it.
 fn served_before(dialect: servent_core::queue::Dialect, every: u64) -> u32 {
     let mut bench = Bench::new(config(1));
@@ -124,14 +124,14 @@ fn served_before(dialect: servent_core::queue::Dialect, every: u64) -> u32 {
 }
 
 #[test]
-fn pq_16_no_newcomer_is_served_before_somebody_inside_the_window_it_was_told() {
+fn pq_16_no_newcomer_is_served_before_a_client_inside_the_window_it_was_told() {
     for (dialect, every) in [(Passive, 60), (Active, 82), (Parq, 60), (Parq, 299), (Parq11, 31)] {
         assert_eq!(served_before(dialect, every), 0, "{dialect:?} every {every} s");
     }
 }
 
 #[test]
-fn pq_16_whoever_asks_in_its_time_is_passed_by_others_of_the_line_at_most_once() {
+fn pq_16_a_client_that_asks_in_its_time_is_passed_by_others_of_the_line_at_most_once() {
     let mut bench = Bench::new(config(1));
     let mut running = bench.upload(Active);
     let mut late = bench.queue(Active);

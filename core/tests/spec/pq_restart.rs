@@ -97,7 +97,7 @@ fn pq_12_places_of_clients_that_left_during_a_restart_block_no_slot_and_are_kept
 }
 
 #[test]
-fn pq_12_in_the_moment_after_a_restart_nobody_new_is_served_before_those_who_waited() {
+fn pq_12_in_the_moment_after_a_restart_no_newcomer_is_served_before_those_that_waited() {
     let mut bench = Bench::new(adaptive(1));
     let running = bench.upload(Parq);
     let mut waited = callable(&mut bench, Parq).0;
@@ -159,7 +159,7 @@ fn qa_5_a_slot_held_after_a_restart_is_told_with_the_time_that_is_left_of_it() {
             bench.server.view(1, 1, bench.now).places.first().map(|place| place.eta)
         })
         .collect();
-    assert_eq!(told, [None, None, None], "nobody waits yet");
+    assert_eq!(told, [None, None, None], "no client waits yet");
     let mut bench = Bench::new(Config { bandwidth: 1_000, ..adaptive(1) });
     callable(&mut bench, Parq);
     bench.restart(secs(3));

@@ -1,5 +1,5 @@
 //! The adaptive policy of the upload queue: told times follow what is
-//! measured, and what is told is true.
+//! measured, and turn out to be true.
 
 use crate::queue_support;
 
@@ -15,7 +15,7 @@ fn adaptive(slots: u32) -> Config {
     Config { policy: QueuePolicy::Adaptive, ..config(slots) }
 }
 
-/// Somebody in a slot who gets `bytes`.
+/// A client in a slot that gets `bytes`.
 fn uploading(bench: &mut Bench, bytes: u64) -> Client {
     let mut client = bench.client(Parq);
     client.bytes = bytes;
@@ -62,11 +62,11 @@ fn qa_1_every_poll_comes_closer_to_the_slot_down_to_a_floor() {
     }
     assert_eq!((sent, told), (40, vec![10, 5, 3, 1, 1, 1]));
     let passive = bench.arrive(Passive).1.place();
-    assert_eq!(passive.retry_after.as_secs(), 5, "whoever connects anew is spared");
+    assert_eq!(passive.retry_after.as_secs(), 5, "a client that connects anew is spared");
 }
 
 #[test]
-fn qa_1_nobody_is_punished_for_a_time_it_was_not_told() {
+fn qa_1_no_client_is_punished_for_a_time_it_was_not_told() {
     let mut bench = Bench::new(Config { bandwidth: 1_000, ..adaptive(1) });
     uploading(&mut bench, 10_000);
     let mut clients: Vec<_> =
@@ -159,7 +159,7 @@ fn asks(bench: &mut Bench, client: &Client) -> Vec<Output> {
     said.into_iter().filter(|one| matches!(one, Output::Reply { .. })).collect()
 }
 
-/// Whom each reply is for, and whether it is a slot.
+/// Which client each reply is for, and whether it is a slot.
 fn replies(said: &[Output]) -> Vec<(ConnId, bool)> {
     let reply = |one: &Output| match one {
         Output::Reply { conn, verdict } => {
@@ -209,7 +209,7 @@ fn qa_3_who_does_not_say_that_it_waits_is_answered_at_once() {
 }
 
 #[test]
-fn qa_3_without_a_hold_everybody_is_answered_at_once() {
+fn qa_3_without_a_hold_every_client_is_answered_at_once() {
     let nothing = servent_core::time::Duration::ZERO;
     let mut bench = Bench::new(Config { hold: nothing, hold_plain: nothing, ..adaptive(1) });
     bench.upload(Parq);
@@ -219,7 +219,7 @@ fn qa_3_without_a_hold_everybody_is_answered_at_once() {
 }
 
 #[test]
-fn qa_7_with_nobody_waiting_no_slot_waits_for_a_next_file() {
+fn qa_7_with_no_client_waiting_no_slot_waits_for_a_next_file() {
     let mut bench = Bench::new(adaptive(1));
     let mut client = bench.upload(Passive);
     for _ in 0..3 {
@@ -231,7 +231,7 @@ fn qa_7_with_nobody_waiting_no_slot_waits_for_a_next_file() {
 }
 
 #[test]
-fn qa_3_with_no_time_to_hold_everybody_is_answered_at_once() {
+fn qa_3_with_no_time_to_hold_every_client_is_answered_at_once() {
     let (hold, hold_plain) = (secs(0), secs(0));
     let mut bench = Bench::new(Config { hold, hold_plain, ..adaptive(1) });
     bench.upload(Parq);
@@ -264,7 +264,7 @@ fn qa_3_a_held_request_is_no_hammering_until_it_is_given_up() {
         (asks(bench, &client).len(), client)
     };
     let held: Vec<_> = (0..30).map(|_| ask(&mut bench)).collect();
-    assert!(held.iter().all(|(said, _)| *said == 0), "somebody was not held");
+    assert!(held.iter().all(|(said, _)| *said == 0), "a client was not held");
     for (_, client) in &held {
         bench.gone(client);
     }
@@ -375,7 +375,7 @@ fn calls(said: &[Output]) -> Vec<Option<std::net::SocketAddr>> {
 }
 
 #[test]
-fn qa_2_whoever_is_next_is_called_when_the_slot_is_there_and_may_ask_at_once() {
+fn qa_2_the_next_client_is_called_when_the_slot_is_there_and_may_ask_at_once() {
     let mut bench = Bench::new(Config { bandwidth: 1_000, ..adaptive(1) });
     let running = uploading(&mut bench, 400_000);
     let (mut head, second) = (callable(&mut bench, Parq11), callable(&mut bench, Parq11));
@@ -384,7 +384,7 @@ fn qa_2_whoever_is_next_is_called_when_the_slot_is_there_and_may_ask_at_once() {
     assert_eq!(calls(&said), [head.callback]);
     assert!(bench.events.iter().any(|e| matches!(e, Event::Called { attempt: 0, .. })));
     head.conn = bench.conn();
-    assert_eq!(bench.ask(&mut head), Got::Slot, "the call lifts what it was told");
+    assert_eq!(bench.ask(&mut head), Got::Slot, "the call lifts the time it was told");
     assert_eq!((bench.position(&second), bench.lost()), (1, vec![]));
 }
 
@@ -432,7 +432,7 @@ fn qa_2_a_call_to_come_early_is_none_of_those_after_which_a_place_is_lost() {
 }
 
 #[test]
-fn qa_2_the_text_calls_nobody_before_its_time_and_nobody_elses_address_is_called() {
+fn qa_2_the_text_calls_no_client_before_its_time_and_no_address_of_a_third_party() {
     let mut bench = Bench::new(config(1));
     let running = bench.upload(Parq);
     callable(&mut bench, Parq11);
@@ -515,7 +515,7 @@ fn qa_6_two_owners_stand_in_line_as_they_came() {
 }
 
 #[test]
-fn qa_6_the_slot_is_held_to_its_end_while_nobody_waits() {
+fn qa_6_the_slot_is_held_to_its_end_while_no_client_waits() {
     let mut bench = Bench::new(adaptive(1));
     let mut owner = bench.upload(Parq);
     owner.ticket = Some(bench.server.view(1, 1, bench.now).uploads[0].ticket);

@@ -21,7 +21,7 @@ fn next_file(bench: &mut Bench, client: &mut Client, bytes: u64) -> Got {
     bench.ask(client)
 }
 
-/// Somebody who had a file, and is in the slot with the second on the same
+/// A client that had a file, and is in the slot with the second on the same
 /// connection.
 fn collector(bench: &mut Bench, dialect: Dialect) -> Client {
     let mut client = bench.upload(dialect);
@@ -97,7 +97,7 @@ fn qa_7_the_slot_waits_half_a_second_for_the_next_file_and_not_for_who_hangs_up(
 }
 
 #[test]
-fn qa_7_whoever_takes_one_file_keeps_nobody_waiting() {
+fn qa_7_a_client_that_takes_one_file_keeps_no_other_waiting() {
     let mut bench = Bench::new(adaptive(1));
     let client = bench.upload(Parq);
     bench.queue(Passive);

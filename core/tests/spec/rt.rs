@@ -49,7 +49,7 @@ fn rt_1_a_hit_finds_the_way_of_its_query_for_ten_minutes_at_least() {
 }
 
 #[test]
-fn rt_2_a_hit_for_our_own_query_is_for_us_and_one_for_nobody_is_dropped() {
+fn rt_2_a_hit_for_our_own_query_is_for_us_and_one_without_a_route_is_dropped() {
     let (mut net, [a, ..]) = middle(&config());
     net.search(0, 1, "some thing");
     let answer = message(1, 5, 0, MessageBody::Hit(hit_of(1, "some thing")));
@@ -125,7 +125,7 @@ fn rt_4_a_broadcast_push_goes_to_all_who_brought_a_hit_duplicates_too() {
 }
 
 #[test]
-fn rt_5_entries_leave_by_time_and_a_flooder_takes_nobodys_place() {
+fn rt_5_entries_leave_by_time_and_a_flooder_takes_no_place_of_others() {
     let few = Config { queries_per_link: 1_000, ..config() };
     let (mut net, [a, b, c]) = middle(&few);
     net.inject(0, a, &message(1, 5, 1, MessageBody::Query(query("honest question"))));
@@ -179,7 +179,7 @@ fn rt_5_a_flood_takes_a_part_of_its_quota_at_once_and_the_rest_over_time() {
 }
 
 #[test]
-fn rt_14_whoever_floods_with_keyword_tables_is_told_so_and_left() {
+fn rt_14_a_neighbour_that_floods_with_keyword_tables_is_told_so_and_left() {
     let few = Config { tables_at_once: 4, ..config() };
     let (mut net, [_, _, c]) = middle(&few);
     let reset = || MessageBody::Qrp(Qrp::Reset { length: 65_536, infinity: 7 });
@@ -353,7 +353,7 @@ fn rt_13_a_pong_is_taken_only_for_a_ping_that_is_out() {
         net.inject(0, conn, &OverlayMessage { guid: id, ttl: 5, hops: 1, body })
     };
     let (mine, others) = (net.ping_out(0, a), net.ping_out(0, b));
-    assert_eq!(answer(&mut net, a, guid(1)), drop(DropReason::Unasked), "nobody's");
+    assert_eq!(answer(&mut net, a, guid(1)), drop(DropReason::Unasked), "no query's");
     assert_eq!(answer(&mut net, a, others), drop(DropReason::Unasked), "another neighbour's");
     net.wait(Duration::from_secs(31));
     assert_ne!(net.ping_out(0, a), mine);
@@ -452,7 +452,7 @@ fn ttl_and_hops_have_their_bounds() {
 }
 
 #[test]
-fn whoever_keeps_sending_what_it_must_not_is_told_so_and_left() {
+fn a_neighbour_that_keeps_sending_what_it_must_not_is_told_so_and_left() {
     let bye = |net: &Net, conn| {
         net.told.iter().find_map(|told| match &told.event {
             Event::Closed { conn: at, why: NeighbourEnding::Given { code } } if *at == conn => {

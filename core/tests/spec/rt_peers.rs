@@ -35,7 +35,7 @@ fn push_of(target: usize) -> MessageBody {
 }
 
 #[test]
-fn rt_21_one_neighbours_hits_silence_nobody() {
+fn rt_21_one_neighbours_hits_silence_no_other() {
     let (mut net, [a, b, c]) = middle(&config());
     net.inject(0, a, &message(1, 5, 1, MessageBody::Query(query("some thing"))));
     let hit = |of, n| message(1, 5, 1, MessageBody::Hit(hit_of(of, &format!("some thing {n}"))));
@@ -55,7 +55,7 @@ fn rt_21_one_neighbours_hits_silence_nobody() {
 }
 
 #[test]
-fn rt_21_our_own_search_hears_everybody() {
+fn rt_21_our_own_search_hears_all_neighbours() {
     let (mut net, [a, b, _]) = middle(&config());
     net.search(0, 1, "some thing");
     for n in 0..300 {
@@ -107,7 +107,7 @@ fn leading(ultrapeers: u64, leaves: u64, config: &Config) -> (Net, Vec<ConnId>, 
     (net, all, leaves)
 }
 
-/// Whom a query was sent to so far, with which TTL, and when.
+/// The neighbours a query was sent to so far, with which TTL, and when.
 fn asked(net: &Net, id: u64) -> Vec<(u8, Vec<ConnId>)> {
     let sent = |told: &routing_support::Told| match &told.event {
         Event::Sent { guid: of, kind: MessageKind::Query, ttl, to } if *of == guid(id) => {
@@ -128,7 +128,7 @@ fn keywords(net: &mut Net, conn: ConnId, words: &str) {
 }
 
 #[test]
-fn rt_18_a_search_goes_to_more_and_farther_neighbours_until_nobody_is_left() {
+fn rt_18_a_search_goes_to_more_and_farther_neighbours_until_none_is_left() {
     let (mut net, all, _) = leading(20, 0, &config());
     net.search(0, 1, "some thing");
     assert_eq!(asked(&net, 1).len(), 1, "one at first");
@@ -141,9 +141,9 @@ fn rt_18_a_search_goes_to_more_and_farther_neighbours_until_nobody_is_left() {
     assert_eq!(counts, [1, 3, 7, 15, 20, 20, 20], "twice as many each time that nothing comes");
     let ttls: Vec<u8> = asked(&net, 1).iter().map(|(ttl, _)| *ttl).collect();
     assert!(ttls.is_sorted() && ttls.ends_with(&[4]), "farther and never beyond four: {ttls:?}");
-    let mut whom = whom(&net, 1);
-    whom.sort();
-    assert_eq!(whom, all, "each once");
+    let mut sent = sent_to(&net, 1);
+    sent.sort();
+    assert_eq!(sent, all, "each once");
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn rt_18_a_search_ends_when_it_has_found_enough() {
         assert_eq!(net.inject(0, all[0], &hit), Some(RoutingVerdict::Local));
     }
     net.wait(Duration::from_secs(100));
-    assert_eq!(asked(&net, 1).len(), 1, "nobody else is asked");
+    assert_eq!(asked(&net, 1).len(), 1, "no other is asked");
     // What comes is counted, so the next is asked no farther than it must.
     net.search(0, 2, "other thing");
     for n in 0..30 {
@@ -190,8 +190,8 @@ fn rt_18_a_leaf_is_answered_by_its_ultrapeer_and_content_with_ten_rare_ones() {
     assert!((3..6).contains(&many), "half of them could not bring more: {many}");
 }
 
-/// Everybody a query was sent to so far.
-fn whom(net: &Net, id: u64) -> Vec<ConnId> {
+/// Every neighbour a query was sent to so far.
+fn sent_to(net: &Net, id: u64) -> Vec<ConnId> {
     asked(net, id).into_iter().flat_map(|(_, to)| to).collect()
 }
 
@@ -203,7 +203,7 @@ fn rt_18_who_wants_no_queries_is_asked_by_no_search() {
     net.inject(0, all[0], &message(9, 1, 0, MessageBody::Vendor(none)));
     net.search(0, 1, "some thing");
     net.wait(Duration::from_secs(60));
-    assert_eq!(whom(&net, 1), [all[1]]);
+    assert_eq!(sent_to(&net, 1), [all[1]]);
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn rt_11_a_bye_says_in_words_what_the_fault_was() {
 }
 
 #[test]
-fn whoever_reads_nothing_is_counted_what_it_lost() {
+fn what_a_neighbour_lost_that_reads_nothing_is_counted() {
     let small = Config { window: 1, queue: 150, ..config() };
     let (mut net, [a, b, _]) = middle(&small);
     net.give(0, Input::Backlog { conn: b, bytes: 1 });

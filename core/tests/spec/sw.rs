@@ -37,7 +37,7 @@ fn sw_2_a_passive_client_is_only_ever_told_to_connect() {
     swarm.has(1, 0..2);
     swarm.comes(2, 7_002);
     swarm.wants(2);
-    assert!(swarm.orders(2).is_empty(), "nobody connects to the passive one");
+    assert!(swarm.orders(2).is_empty(), "no peer connects to the passive one");
     for order in swarm.orders(1) {
         assert_eq!(
             (order.method, order.port, order.about.peer),
@@ -239,7 +239,7 @@ fn sw_10_two_downloads_for_an_upload() {
     swarm.comes(3, 7_003);
     swarm.wants(3);
     swarm.wants(2);
-    // Both take their free piece, and more is not to be had.
+    // Both take their free piece, and there is no more for them.
     while let Some(order) = swarm.orders(2).pop() {
         swarm.both(2, &order);
     }
@@ -297,7 +297,7 @@ fn sw_11_the_ratio_falls_while_credit_finds_nothing_to_take_and_comes_back() {
         swarm.secs(8);
         expected = (expected - expected / 10).max(1_000);
     }
-    // Somebody could give, if anybody wanted what it has.
+    // A client could give, if another wanted what it has.
     swarm.comes(3, 7_003);
     swarm.has(3, 0..1);
     for _ in 0..12 {
@@ -348,7 +348,7 @@ fn sw_13_an_upload_earns_the_next_download_at_once() {
 }
 
 #[test]
-fn sw_14_a_failed_piece_comes_first_and_from_somebody_else() {
+fn sw_14_a_failed_piece_comes_first_and_from_another_peer() {
     let mut swarm = Swarm::with_source(one_at_a_time(SwarmPolicy::Seed2004), 4, 0);
     swarm.comes(1, 7_001);
     swarm.has(1, 0..4);
@@ -362,7 +362,7 @@ fn sw_14_a_failed_piece_comes_first_and_from_somebody_else() {
     assert_eq!(second.about.span, first.about.span, "the same piece");
     assert_ne!(second.about.peer, first.about.peer, "of the other uploader");
     swarm.failed(3, &second, Reason::Data);
-    assert!(swarm.orders(3).is_empty(), "nobody else has it");
+    assert!(swarm.orders(3).is_empty(), "no other peer has it");
     swarm.input(Input::Source { addr: source(), slots: 1 });
     let third = swarm.order(3);
     assert!(from_source(&third) && third.about.span == first.about.span);

@@ -42,7 +42,7 @@ fn beside_a_feigning_leech(policy: SwarmPolicy) -> (usize, bool) {
         for order in swarm.orders(2) {
             swarm.both(2, &order);
         }
-        // Somebody who lacks what the honest one has, so that it earns.
+        // A client that lacks what the honest one has, so that it earns.
         let newcomer = 10 + second;
         if let (Some(piece), true) = (swarm.view(2).held.checked_sub(1), second < 20) {
             swarm.comes(newcomer, 7_010);
@@ -99,7 +99,7 @@ fn sw_27_a_failed_piece_stays_charged_until_it_is_here() {
 }
 
 #[test]
-fn sw_27_whoever_says_it_failed_and_then_has_it_or_drops_it_has_paid() {
+fn sw_27_a_client_that_says_it_failed_and_then_has_it_or_drops_it_has_paid() {
     type Turn = fn(&mut Swarm, Span);
     let turns: [Turn; 3] = [
         |swarm, span| swarm.say(3, PdtpMessage::Provide { url: url(), span }),
@@ -120,13 +120,13 @@ fn sw_27_whoever_says_it_failed_and_then_has_it_or_drops_it_has_paid() {
 }
 
 #[test]
-fn sw_27_whoever_has_a_piece_by_another_way_waits_for_no_transfer_of_it() {
+fn sw_27_a_client_that_has_a_piece_by_another_way_waits_for_no_transfer_of_it() {
     let one = Config { default_download: 1, ..rules(SwarmPolicy::Adaptive) };
     let mut swarm = Swarm::with_source(one, 8, 1);
     swarm.comes(2, 7_002);
     swarm.wants(2);
     // Its only slot and the source's are taken, for a piece that has just come
-    // from somebody who left.
+    // from a client that left.
     let order = swarm.order(2);
     swarm.say(2, PdtpMessage::Provide { url: url(), span: order.about.span });
     let next = swarm.order(2);
@@ -162,7 +162,7 @@ fn sw_27_an_uploader_that_leaves_costs_the_downloader_nothing() {
 }
 
 #[test]
-fn sw_28_whoever_has_credit_is_asked_again_when_a_peers_slot_frees() {
+fn sw_28_a_client_that_has_credit_is_asked_again_when_a_peers_slot_frees() {
     let one = Config { default_upload: 1, ..rules(SwarmPolicy::Seed2004) };
     let mut swarm = Swarm::with_source(one, 8, 0);
     swarm.comes(1, 7_001);
@@ -187,7 +187,7 @@ fn sw_28_a_failed_piece_that_is_served_lets_the_rest_be_asked_for() {
     let first = swarm.order(2);
     swarm.input(Input::Source { addr: source(), slots: 0 });
     swarm.failed(2, &first, Reason::Data);
-    assert!(swarm.orders(2).is_empty(), "the failed one comes first, and nobody has it");
+    assert!(swarm.orders(2).is_empty(), "the failed one comes first, and no peer has it");
     swarm.input(Input::Source { addr: source(), slots: 2 });
     let orders = swarm.orders(2);
     assert!(orders.iter().all(from_source));
@@ -237,7 +237,7 @@ fn sw_3_without_our_extension_the_order_of_arrival_tells_a_firewall_from_a_broke
     let blamed =
         |swarm: &Swarm| swarm.saw(|e| matches!(e, Event::Blamed { .. }).then_some(())).len();
     let unreached = fails_without_a_reason(false);
-    assert_eq!((counts(&unreached), blamed(&unreached)), (vec![1], 0), "nobody got through");
+    assert_eq!((counts(&unreached), blamed(&unreached)), (vec![1], 0), "no peer got through");
     let broken = fails_without_a_reason(true);
     assert_eq!((counts(&broken), blamed(&broken)), (vec![], 1), "it was reached, and failed");
 }

@@ -1,4 +1,4 @@
-//! The transfer manager in a crowd: whoever could give or take is found, however
+//! The transfer manager in a crowd: every client that could give or take is found, however
 //! many could not.
 
 use crate::swarm_support;
@@ -16,7 +16,7 @@ fn swarm(config: &Config) -> Swarm {
     Swarm::with_source(config.clone(), 4, 0)
 }
 
-/// Everybody has the first piece, and one of them the last one instead.
+/// Every client has the first piece, and one of them the last one instead.
 fn one_has_the_last(one: u64, port: u16, config: &Config) -> Swarm {
     let mut swarm = swarm(config);
     for client in CROWD {
@@ -131,7 +131,7 @@ fn sw_15_in_a_crowd_too_a_passive_client_gives_to_active_ones_only() {
 }
 
 #[test]
-fn sw_15_a_passive_giver_that_finds_nobody_takes_nothing_from_an_active_one() {
+fn sw_15_a_passive_giver_that_finds_no_taker_takes_nothing_from_an_active_one() {
     for one in ONES {
         let mut swarm = swarm(&Config::default());
         for client in CROWD {
@@ -148,7 +148,7 @@ fn sw_15_a_passive_giver_that_finds_nobody_takes_nothing_from_an_active_one() {
 }
 
 #[test]
-fn sw_14_in_a_crowd_too_a_failed_piece_comes_from_somebody_else_who_has_it() {
+fn sw_14_in_a_crowd_too_a_failed_piece_comes_from_another_peer_that_has_it() {
     for other in ONES.into_iter().filter(|one| *one != 77) {
         let mut swarm = swarm(&Config::default());
         for client in CROWD {
@@ -161,7 +161,7 @@ fn sw_14_in_a_crowd_too_a_failed_piece_comes_from_somebody_else_who_has_it() {
         let order = swarm.order(1);
         assert_eq!(order.about.peer, ip(77));
         swarm.failed(1, &order, Reason::Data);
-        assert!(swarm.orders(1).is_empty(), "nobody else has it");
+        assert!(swarm.orders(1).is_empty(), "no other peer has it");
         swarm.has(other, 3..4);
         assert_eq!(swarm.order(1).about.peer, ip(other));
     }
@@ -184,7 +184,7 @@ fn with_another_file() -> Swarm {
 }
 
 #[test]
-fn sw_7_whoever_has_a_piece_of_any_file_has_none_free() {
+fn sw_7_a_client_that_has_a_piece_of_any_file_has_none_free() {
     let mut swarm = with_another_file();
     swarm.say(1, PdtpMessage::Provide { url: "other".into(), span: Span::ALL });
     swarm.wants(1);
@@ -192,7 +192,7 @@ fn sw_7_whoever_has_a_piece_of_any_file_has_none_free() {
     swarm.comes(2, 7_002);
     swarm.wants(2);
     swarm.say(2, PdtpMessage::Request { url: "other".into(), span: Span::ALL });
-    assert_eq!(free(&swarm), 1, "and nobody has two");
+    assert_eq!(free(&swarm), 1, "and no client has two");
 }
 
 /// What is stored of an address that did nothing.

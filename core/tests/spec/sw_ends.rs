@@ -1,4 +1,4 @@
-//! The transfer manager, requirement by requirement: whom a piece comes from
+//! The transfer manager, requirement by requirement: which peer a piece comes from
 //! and how a transfer ends.
 
 use crate::swarm_support;
@@ -66,7 +66,7 @@ fn sw_20_else_the_fastest_is_asked() {
         swarm.pass(Duration::from_millis(millis));
         swarm.both(client, &order);
         if client == 3 {
-            // Nobody else is free for the next.
+            // No other peer is free for the next.
             let slow = swarm_support::number(&order.about.peer_id).unwrap();
             swarm
                 .say(slow, PdtpMessage::SetConcurrency { max_download: None, max_upload: Some(0) });
@@ -114,7 +114,7 @@ fn sw_22_without_strict_only_the_slot_is_taken() {
 }
 
 #[test]
-fn sw_23_a_failure_goes_to_the_uploader_and_the_piece_to_somebody_else() {
+fn sw_23_a_failure_goes_to_the_uploader_and_the_piece_to_another_peer() {
     let (mut swarm, order) = fetching(config(SwarmPolicy::Adaptive));
     swarm.comes(2, 7_002);
     swarm.has(2, 0..4);
@@ -218,7 +218,7 @@ fn sw_24_if_it_is_still_wrong_then_the_current_one_failed() {
 }
 
 #[test]
-fn sw_25_a_transfer_nobody_speaks_of_ends() {
+fn sw_25_a_transfer_neither_side_reports_ends() {
     let (mut swarm, order) = fetching(config(SwarmPolicy::Adaptive));
     swarm.secs(119);
     assert_eq!(swarm.view(3).receiving, 1);
@@ -228,7 +228,7 @@ fn sw_25_a_transfer_nobody_speaks_of_ends() {
         _ => None,
     });
     assert_eq!(silent, [Failure::DownloaderSilent]);
-    assert_eq!(swarm.view(1).failures, 0, "one word is missing, nobody is convicted");
+    assert_eq!(swarm.view(1).failures, 0, "one word is missing, no client is convicted");
     assert_eq!(swarm.view(3).failed, 1, "{order:?}");
 }
 
@@ -254,7 +254,7 @@ fn sw_25_three_reporters_bring_quarantine_and_time_ends_it() {
     assert!(swarm.view(1).quarantined);
     swarm.comes(6, 7_006);
     swarm.wants_piece(6, 1);
-    assert!(swarm.orders(6).is_empty(), "it does not count as somebody who has the piece");
+    assert!(swarm.orders(6).is_empty(), "it does not count as a client that has the piece");
     swarm.secs(700);
     assert!(!swarm.view(1).quarantined, "failures fade");
     assert_eq!(swarm.order(6).about.peer, ip(1));
@@ -278,7 +278,7 @@ fn sw_25_failures_that_fade_at_once_bring_quarantine_for_no_time() {
 }
 
 #[test]
-fn sw_25_one_liar_convicts_nobody() {
+fn sw_25_one_liar_convicts_no_peer() {
     let mut swarm = Swarm::with_source(config(SwarmPolicy::Adaptive), 64, 64);
     swarm.comes(1, 7_001);
     swarm.has(1, 0..64);
@@ -293,7 +293,7 @@ fn sw_25_one_liar_convicts_nobody() {
 }
 
 #[test]
-fn sw_25_whoever_breaks_the_protocol_is_told_and_nobody_else_is_disturbed() {
+fn sw_25_a_client_that_breaks_the_protocol_is_told_and_no_other_is_disturbed() {
     let mut swarm = Swarm::new(Config::default(), 4);
     swarm.comes(1, 7_001);
     swarm.wants(1);
@@ -353,7 +353,7 @@ fn sw_25_whoever_breaks_the_protocol_is_told_and_nobody_else_is_disturbed() {
             extensions: Default::default(),
         },
     );
-    assert_eq!(swarm.closed, [2, 3, 5], "somebody else's id");
+    assert_eq!(swarm.closed, [2, 3, 5], "another client's id");
     swarm.obey();
     assert!(swarm.complete(1));
 }

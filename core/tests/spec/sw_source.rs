@@ -21,7 +21,7 @@ fn is_goodbye(message: &PdtpMessage) -> bool {
 }
 
 #[test]
-fn sw_29_a_file_that_changed_ends_its_swarm_and_everybody_on_it_is_told() {
+fn sw_29_a_file_that_changed_ends_its_swarm_and_every_client_on_it_is_told() {
     let mut swarm = Swarm::new(Config::default(), 8);
     swarm.comes(1, 7_001);
     swarm.has(1, 0..4);
@@ -42,8 +42,8 @@ fn sw_29_a_file_that_changed_ends_its_swarm_and_everybody_on_it_is_told() {
     assert!(swarm.heard(4).is_empty(), "who is not on it hears nothing");
     assert_eq!(swarm.saw(|e| matches!(e, Event::Withdrawn { .. }).then_some(())).len(), 1);
     let blamed = swarm.saw(|e| matches!(e, Event::Blamed { .. }).then_some(()));
-    assert!(blamed.is_empty(), "nobody's fault");
-    // Late words do no harm, and nobody is told to fetch any more.
+    assert!(blamed.is_empty(), "no client's fault");
+    // Late words do no harm, and no client is told to fetch any more.
     swarm.got(2, &orders[0]);
     swarm.wants(3);
     swarm.secs(300);
@@ -102,7 +102,7 @@ fn sw_29_a_client_that_is_told_so_stops_and_passes_the_sentence_on() {
     let said = told(&mut client, info(None, None, Some(WHY)));
     assert_eq!(said, [client::Output::Withdrawn { url: url(), why: WHY.into() }]);
     assert_eq!(client.progress(&url()), None);
-    // Whoever has all of it has lost nothing.
+    // A client that has all of it has lost nothing.
     client.handle(now, client::Input::Want { url: url(), chunk: 100, have }, &mut fx);
     let said = told(&mut client, info(Some(800), Some(hash(1)), None));
     assert!(said.contains(&client::Output::Done { url: url() }), "{said:?}");

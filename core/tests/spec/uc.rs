@@ -363,14 +363,14 @@ fn uc_12_one_way_silence_ends_in_an_event_that_names_every_message() {
         );
         world.send_all(0, 1, 1..=5);
         world.run_secs(300);
-        assert_eq!(world.numbers(1, 0), [1, 2, 3, 4, 5], "delivered, but nobody said so");
+        assert_eq!(world.numbers(1, 0), [1, 2, 3, 4, 5], "delivered, but not acknowledged");
         assert_eq!(world.count(0, |e| matches!(e, Event::PeerUnreachable { .. })), 1);
         let named = |e: &Event| matches!(e, Event::Undelivered { from: 1, to: 5, .. });
         assert_eq!(world.count(0, named), 1, "{profile:?}");
         assert!(world.peer_view(0, 1).is_none(), "nothing is left");
         let quiet = world.datagrams;
         world.run_secs(600);
-        assert_eq!(world.datagrams, quiet, "and nobody sends any more");
+        assert_eq!(world.datagrams, quiet, "and neither end sends any more");
     }
 }
 

@@ -17,7 +17,7 @@ use servent_core::wire::queue::{QueueReply, sleeps, write_place, write_sleeps};
 const A: &str = "80.1.1.1:6346";
 const LIMITS: HeadLimits = HeadLimits { bytes: 4_096, lines: 64 };
 
-/// Somebody who says that it may sleep, with a place.
+/// A client that says that it may sleep, with a place.
 fn sleeper(bench: &mut Bench) -> Client {
     let mut client = bench.client(Parq);
     client.sleeps = true;
@@ -26,7 +26,7 @@ fn sleeper(bench: &mut Bench) -> Client {
 }
 
 #[test]
-fn wb_7_who_may_sleep_is_told_windows_wider_than_a_minute_and_nobody_else_is() {
+fn wb_7_only_a_client_that_may_sleep_is_told_windows_wider_than_a_minute() {
     for policy in [QueuePolicy::Text, QueuePolicy::Adaptive] {
         for dialect in [Active, Parq, Parq11, Passive] {
             let mut bench = Bench::new(Config { policy, bandwidth: 100, ..config(1) });
@@ -109,7 +109,7 @@ fn wb_7_what_is_said_about_sleep_and_losses_is_read_back() {
 }
 
 #[test]
-fn wb_5_whoever_waits_is_told_by_another_rule_from_now_on() {
+fn wb_5_a_client_that_waits_is_told_by_another_rule_from_now_on() {
     let mut bench = Bench::new(Config { bandwidth: 1_000, ..config(1) });
     let mut first = bench.client(Parq);
     first.bytes = 40_000;
@@ -121,7 +121,7 @@ fn wb_5_whoever_waits_is_told_by_another_rule_from_now_on() {
     bench.pass(secs(30));
     let told = bench.ask(&mut waits).place().retry_after;
     assert!(told < secs(30), "by what was measured: {told:?}");
-    assert_eq!(bench.lost(), [], "what was told before still holds");
+    assert_eq!(bench.lost(), [], "the times told before still hold");
 }
 
 /// A place that keeps its connection.

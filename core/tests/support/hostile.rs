@@ -158,7 +158,7 @@ impl<'a> Play<'a> {
         self.give(Input::Connection(conn, ConnInput::Bytes { data: request.to_vec() }));
     }
 
-    /// Ends a request that was left open with an id that nobody has.
+    /// Ends a request that was left open with an id that no client has.
     fn end_with_an_id(&mut self) {
         let Some(conn) = self.stranger() else { return };
         let data = b"0000000000000000000000000000000a\r\n\r\n".to_vec();

@@ -100,7 +100,7 @@ fn nothing_is_planned_for_a_node_that_there_is_not() {
 
 #[test]
 #[should_panic(expected = "there is no node 9: there are 9, numbered from 0")]
-fn nobody_steps_along_a_node_that_there_is_not() {
+fn no_step_goes_along_a_node_that_there_is_not() {
     let scenario = queue::Scenario::default();
     let mut timeline: Timeline<queue::Queue> = Timeline::new(&scenario, Keyframes::default());
     timeline.step_node(NodeId(9), true, Instant::from_secs(60));

@@ -125,7 +125,7 @@ fn the_overlay_finds_a_file_two_neighbours_away() {
 
 #[test]
 #[should_panic(expected = "bob is down")]
-fn nobody_speaks_who_is_down() {
+fn no_node_speaks_that_is_down() {
     let config = || Config { datagrams: Some(unicast::Config::default()), ..Config::default() };
     let mut bench = Bench::new(6);
     let alice = bench.node("alice", config());
@@ -169,7 +169,7 @@ fn a_node_that_there_is_not_is_said() {
 
 #[test]
 #[should_panic(expected = "bob shares no file called one.bin")]
-fn a_file_that_nobody_shares_is_said() {
+fn a_file_that_no_node_shares_is_said() {
     let (mut bench, alice, bob) = pair(6);
     bench.get(alice, bob, "one.bin");
 }

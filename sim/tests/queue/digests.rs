@@ -1,4 +1,4 @@
-//! The digest of every preset, pinned: whoever changes what a node decides
+//! The digest of every preset, pinned: a person who changes what a node decides
 //! sees it here, and every target must agree.
 
 use servent_sim::queue::presets;

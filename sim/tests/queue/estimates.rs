@@ -1,4 +1,4 @@
-//! What is told of the time to come agrees with what then happens (QA-5).
+//! The estimates that clients are told agree with what then happens (QA-5).
 
 use std::collections::BTreeMap;
 

@@ -59,7 +59,7 @@ fn the_adaptive_policy_uses_the_slot_as_the_text_does_not() {
         used
     });
     let [active, parq, parq11, passive] = used;
-    // Whoever is held gets the slot at once; the others come when it is expected.
+    // A client that is held gets the slot at once; the others come when it is expected.
     assert!(parq.1 >= 95 && passive.1 >= 75, "{parq:?} {passive:?}");
     assert!(active.1 >= 65 && parq11.1 >= 65, "{active:?} {parq11:?}");
     assert!(used.iter().all(|(text, adaptive)| adaptive > text));

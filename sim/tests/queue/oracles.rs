@@ -44,7 +44,7 @@ pub(crate) fn verdict_at(slots: u32, events: Vec<(u64, Event)>) -> Vec<&'static 
 pub(crate) fn ticket(n: u8) -> Guid {
     Guid([n; 16])
 }
-/// Everybody has an address of its own.
+/// Every client has an address of its own.
 fn address(n: u8) -> IpAddr {
     [10, 0, 0, n].into()
 }
@@ -125,7 +125,7 @@ fn crowded() -> Vec<(u64, Event)> {
 
 #[test]
 fn each_slot_is_kept_by_its_own_time_and_not_by_that_of_another() {
-    // One slot is free from 1 s on, the other from 50 s on; whoever the first
+    // One slot is free from 1 s on, the other from 50 s on; the client the first
     // was kept for takes it at 55 s. The second is not open before 110 s.
     let story = [
         (1, frees(8, 1)),
@@ -141,7 +141,7 @@ fn each_slot_is_kept_by_its_own_time_and_not_by_that_of_another() {
 }
 
 #[test]
-fn a_newcomer_takes_no_slot_that_is_kept_for_somebody_however_long() {
+fn a_newcomer_takes_no_slot_that_is_kept_for_a_client_however_long() {
     let story = [(1, frees(8, 1)), (1, entitled(2))];
     let late = asks(7).into_iter().chain([starts(7, 0)]).map(|event| (299, event));
     let h = [&crowded()[..], &story, &late.collect::<Vec<_>>()].concat();
@@ -177,7 +177,7 @@ fn a_place_lost_for_no_reason_the_records_know_of_is_seen() {
         after(Dialect::Active, vec![(299, lost(2, PositionLoss::Overdue, 0))]),
         ["check.lost"]
     );
-    // AQ-7: the connection stands; or is nobody's place.
+    // AQ-7: the connection stands; or it is no client's place.
     let gone = || lost(2, PositionLoss::ConnectionLost, 0);
     assert_eq!(after(Dialect::Active, vec![(9, closed()), (9, gone())]), [""; 0]);
     assert_eq!(after(Dialect::Active, vec![(9, gone())]), ["check.lost"]);
@@ -189,7 +189,7 @@ fn a_place_lost_for_no_reason_the_records_know_of_is_seen() {
     let broke = || lost(2, PositionLoss::BrokeTooOften, 0);
     assert_eq!(parq(vec![(9, closed()), (9, broke())]), ["check.lost"]);
     assert_eq!(parq(vec![(9, closed()), (9, away()), (10, broke())]), [""; 0]);
-    // PQ-8: nobody has called.
+    // PQ-8: no server has called.
     let unreachable = || lost(2, PositionLoss::Unreachable, 0);
     let called = Queue::Called { ticket: ticket(2), to: "10.0.0.9:2".parse().unwrap(), attempt: 1 };
     assert_eq!(parq(vec![(400, unreachable())]), ["check.lost"]);
@@ -200,7 +200,7 @@ fn a_place_lost_for_no_reason_the_records_know_of_is_seen() {
 }
 
 #[test]
-fn a_window_nobody_could_meet_is_seen() {
+fn a_window_no_client_could_meet_is_seen() {
     let two = arrives(2, Dialect::Active, 1, 1);
     for (deadline, wanted) in [(80, &[""; 0][..]), (79, &["check.window"])] {
         let mut told = told(2, 1, 1);
@@ -220,12 +220,12 @@ fn letting_a_place_lapse_before_its_owner_may_ask_is_seen() {
 }
 
 #[test]
-fn an_idle_slot_with_somebody_entitled_is_seen() {
+fn an_idle_slot_with_a_client_entitled_is_seen() {
     assert_eq!(verdict(arrives(1, Dialect::Parq, 1, 1)), ["check.idle_slot"]);
 }
 
 #[test]
-fn qa_4_a_slot_left_free_while_somebody_entitled_is_held_is_seen() {
+fn qa_4_a_slot_left_free_while_an_entitled_client_is_held_is_seen() {
     let until = Instant::from_secs(60);
     let held = Event::Queue(Queue::Held { ticket: ticket(2), position: 1, length: 1, until });
     let arrived = arrives(2, Dialect::Parq, 1, 1);
@@ -237,7 +237,7 @@ fn qa_4_a_slot_left_free_while_somebody_entitled_is_held_is_seen() {
 }
 
 #[test]
-fn what_one_address_holds_beyond_its_share_keeps_nobody_out() {
+fn what_one_address_holds_beyond_its_share_keeps_no_other_out() {
     let lent = |third| {
         let one = address(9);
         let mut events = vec![starts_from(1, one, 1), starts_from(2, one, 0), starts(3, 0)];
@@ -310,7 +310,7 @@ fn a_download_called_done_with_a_hole_in_it_is_seen() {
 }
 
 #[test]
-fn a_download_that_fails_is_seen_unless_somebody_stopped_it() {
+fn a_download_that_fails_is_seen_unless_a_user_stopped_it() {
     let fetch = FetchId(1);
     let fails = |why| {
         let begun = fetch::Event::Begun { fetch, name: "a".into(), have: 0 };
@@ -321,7 +321,7 @@ fn a_download_that_fails_is_seen_unless_somebody_stopped_it() {
 }
 
 #[test]
-fn a_place_told_to_somebody_without_one_is_seen() {
+fn a_place_told_to_a_client_without_one_is_seen() {
     assert_eq!(verdict(history(&[&asks(1), &[told(1, 1, 1)]])), ["check.no_place"]);
 }
 
@@ -345,7 +345,7 @@ fn doctored_records_of_a_real_run_are_noticed() {
         Event::Queue(Queue::Started { ticket, .. }) => Some(ticket),
         _ => None,
     });
-    // The second upload is given to somebody further down the line.
+    // The second upload is given to a client further down the line.
     *second.nth(1).expect("a second upload") = Guid([9; 16]);
     let mut oracles = QueueOracles::new(&s);
     records.iter().for_each(|r| oracles.observe(r));

@@ -1,5 +1,5 @@
 //! The simplest guest a world can host: a server that serves one file to
-//! whoever says anything, a client that asks once and stores it.
+//! any client that speaks, a client that asks once and stores it.
 
 use std::sync::Arc;
 

@@ -40,7 +40,7 @@ fn judge_drawn(s: &Scenario) {
 }
 
 /// Members die, sleep and are cut off, their store goes away: nothing that was
-/// told is lost, nobody is served twice, one writes, somebody leads.
+/// told is lost, no client is served twice, one writes, one leads.
 #[test]
 fn st_2_drawn_sites_keep_every_promise() {
     for seed in 1..=40 {
@@ -49,15 +49,15 @@ fn st_2_drawn_sites_keep_every_promise() {
 }
 
 /// The same for sites that are divided: the lines of a file are at one member, and
-/// whoever asks another one ends up there.
+/// a client that asks another one ends up there.
 #[test]
 fn st_4_drawn_divided_sites_keep_every_promise() {
     // Who came back at once sent its clients to itself; whose slot was taken back
     // unused, or given once more by who only slept, was said to be served twice.
     // Of two at one address the first had to wait because of the second (367). Whose
     // slot was given back by who died before that was saved, and who then lost its
-    // place where it was restored, was missed (7567). A part that somebody had taken
-    // without hearing of it was nobody's for ever (4672).
+    // place where it was restored, was missed (7567). A part that a member had taken
+    // without hearing of it stayed without a leader for ever (4672).
     for seed in (1..=8).chain([96, 156, 367, 626, 4_672, 7_567]) {
         judge_drawn(&random::draw_divided(&mut Choose::random(seed), seed));
     }
@@ -99,9 +99,10 @@ fn st_7_nothing_is_told_while_the_store_is_away() {
     assert_eq!(away.len(), 2, "it goes away once, and comes back");
     let meanwhile = &records[away[0]..away[1]];
     let busy = |r: &Record| matches!(r.event, Event::Conn(ConnEvent::Reply { status: 503, .. }));
-    assert!(meanwhile.iter().any(busy), "whoever asks hears so");
+    assert!(meanwhile.iter().any(busy), "a client that asks hears so");
     let unsaid = |r: &&Record| matches!(r.event, Event::Conn(ConnEvent::Unsaid { .. }));
-    let first = meanwhile.iter().find(unsaid).expect("whoever had asked before hears so, too");
+    let first =
+        meanwhile.iter().find(unsaid).expect("a client that had asked before hears so, too");
     assert!(first.at <= meanwhile[0].at + Duration::from_secs(5), "{first:?}");
     let told = |r: &Record| {
         matches!(r.event, Event::Fetch(fetch::Event::Queued { .. }))
@@ -213,8 +214,8 @@ fn the_oracles_of_a_site_speak_up() {
     let early = vec![(1, 0, leading(1)), (2, 0, arrives(1)), (3, 2, hears(1))];
     let early = verdict(early);
     assert!(has(&early, "check.unsaved"), "{early:?}");
-    let nobody = after(vec![(5, 0, Event::World(W::Crashed)), (20, 2, hears(1))]);
-    assert!(has(&nobody, "check.leaderless"), "{nobody:?}");
+    let vacant = after(vec![(5, 0, Event::World(W::Crashed)), (20, 2, hears(1))]);
+    assert!(has(&vacant, "check.leaderless"), "{vacant:?}");
 }
 
 /// What the oracles find in a made-up history of a divided site with two members
@@ -280,6 +281,6 @@ fn the_oracles_of_a_divided_site_speak_up() {
     assert!(has(&twice, "check.served_twice"), "{twice:?}");
     let early = divided(vec![(1, 0, parts(true)), (2, 0, arrives(3)), (3, 2, hears(3))]);
     assert!(has(&early, "check.unsaved"), "{early:?}");
-    let nobody = divided_after(vec![(5, 0, Event::World(W::Crashed)), (20, 2, hears(3))]);
-    assert!(has(&nobody, "check.leaderless"), "{nobody:?}");
+    let vacant = divided_after(vec![(5, 0, Event::World(W::Crashed)), (20, 2, hears(3))]);
+    assert!(has(&vacant, "check.leaderless"), "{vacant:?}");
 }

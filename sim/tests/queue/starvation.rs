@@ -1,4 +1,4 @@
-//! Somebody who obeys is served, however late in its window it asks, and
+//! A client that obeys is served, however late in its window it asks, and
 //! however many arrive behind it (PQ-16).
 
 use servent_core::queue::{Config, Dialect, Event as Queue, QueuePolicy};
@@ -51,9 +51,9 @@ fn passed(world: &QueueWorld, records: &[Record]) -> usize {
 }
 
 #[test]
-fn no_newcomer_is_served_before_somebody_inside_its_window() {
+fn no_newcomer_is_served_before_a_client_inside_its_window() {
     let slow = [(Dialect::Passive, 60), (Dialect::Active, 82), (Dialect::Parq, 60)];
-    // Within what is told when a slot is expected at once.
+    // Within the window that is told when a slot is expected at once.
     let sooner = [(Dialect::Passive, 60), (Dialect::Active, 70), (Dialect::Parq, 60)];
     for (policy, slow) in [(QueuePolicy::Text, slow), (QueuePolicy::Adaptive, sooner)] {
         for slow in slow {

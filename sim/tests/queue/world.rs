@@ -114,7 +114,7 @@ fn a_crash_is_heard_of_and_the_next_life_reads_what_was_safe() {
     assert_eq!(boots, [1, 2]);
     assert_eq!(done(&world), [(1, 0)]);
     let failed = |r: &&Record| matches!(r.event, Event::Conn(ConnEvent::DialFailed { .. }));
-    assert!(records.iter().filter(failed).count() >= 1, "nobody listens while it is down");
+    assert!(records.iter().filter(failed).count() >= 1, "no server listens while it is down");
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn a_stalled_receiver_stops_its_transfer_and_goes_on_where_it_was() {
 }
 
 #[test]
-fn nobody_connects_through_a_firewall() {
+fn no_node_connects_through_a_firewall() {
     let mut s = scenario(1);
     s.faults = vec![
         FaultAt { at: Instant::ZERO, act: Fault::Firewall { node: NodeId(0), closed: true } },

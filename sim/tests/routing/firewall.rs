@@ -1,4 +1,4 @@
-//! Nodes that nobody can connect to: what is asked of them, by push, and which
+//! Nodes that no other can connect to: what is asked of them, by push, and which
 //! links come about.
 
 use servent_core::time::{Duration, Instant};
@@ -84,7 +84,7 @@ fn who_wants_a_file_from_behind_a_firewall_asks_by_push() {
     let [(ASKER, found), (ASKER, asked), (HOLDER, obeyed)] = told[..] else { panic!("{told:?}") };
     assert!(is(found, "Found") && is(asked, "Asked"), "{told:?}");
     assert_eq!(*obeyed, Event::App(SearchEvent::Obeyed { to: Some(ASKER) }));
-    // The answer says that nobody can connect: it is not tried.
+    // The answer says that no node can connect: it is not tried.
     assert_eq!(chain(&records, "Asked")[..2], ["Asked", "Found"]);
 }
 

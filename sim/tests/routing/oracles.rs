@@ -131,7 +131,7 @@ fn a_message_that_vanishes_is_seen() {
 }
 
 #[test]
-fn an_answer_for_somebody_who_did_not_ask_is_seen() {
+fn an_answer_for_a_node_that_did_not_ask_is_seen() {
     let keys = said(|records| {
         let at = place(records, |event| matches!(event, Event::App(SearchEvent::Found { .. })));
         records[at].node = NodeId(7);
@@ -162,7 +162,7 @@ fn a_way_given_up_while_it_is_there_is_seen() {
 }
 
 #[test]
-fn a_message_that_nobody_sent_is_seen() {
+fn a_message_that_no_node_sent_is_seen() {
     let keys = said(|records| {
         let at =
             place(records, |event| is_judged(event, MessageKind::Query, MessageOutcome::Dropped));

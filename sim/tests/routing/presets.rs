@@ -68,7 +68,7 @@ fn in_a_mesh_most_of_a_flood_is_duplicates() {
     let links = world.net().wires().len() as u64;
     let (sent, arrived) = (tally.kinds[0].sent, tally.kinds[0].arrived);
     assert_eq!(tally.kinds[0].kind, MessageKind::Query);
-    // Everybody sends it on to all but one: two copies for each link, less
+    // Every node sends it on to all but one: two copies for each link, less
     // one for each node that was asked.
     assert!(sent <= 2 * links - 35 && sent >= 2 * links - 45, "{sent} of {links}");
     assert_eq!(sent, arrived);
@@ -107,7 +107,7 @@ fn a_push_arrives_after_29_minutes_and_not_after_61() {
 }
 
 #[test]
-fn a_flooder_spends_its_own_share_and_nobody_elses_route() {
+fn a_flooder_spends_its_own_share_and_no_other_route() {
     let (_, records) = preset("flooder");
     assert_eq!(found(&records, 3), [11]);
     let full = dropped(&records, MessageKind::Query);
@@ -145,7 +145,7 @@ fn of_two_servents_with_one_id_the_first_to_answer_gets_the_pushes() {
 }
 
 #[test]
-fn a_flood_of_ten_thousand_reaches_nearly_everybody() {
+fn a_flood_of_ten_thousand_reaches_nearly_all_nodes() {
     let (world, records) = preset("ten-thousand");
     let first = records.iter().find_map(|record| match record.event {
         Event::App(SearchEvent::Searched { guid, .. }) => Some(guid),

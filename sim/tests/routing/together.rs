@@ -220,7 +220,7 @@ fn what_one_says_and_another_hears_is_one_message() {
     let tapes = row();
     let (together, shifts, traffic) = picture(&tapes);
     assert!(together.is_joined());
-    // Nobody recorded the second one: it is there under the address at which it
+    // The second one was not recorded: it is there under the address at which it
     // was reached, and under that from which it came.
     assert_eq!(together.strangers().len(), 2);
     assert_eq!(together.strangers()[0], at(1));
@@ -242,7 +242,7 @@ fn what_one_says_and_another_hears_is_one_message() {
         let way = leg.arrives.since(leg.departs).as_micros();
         assert!((2_000..4_000).contains(&way), "{way} microseconds");
     }
-    // Nobody lost anything.
+    // No node lost anything.
     assert!(traffic.legs().iter().all(|leg| leg.fate < fate::LOST), "{:?}", traffic.legs());
 }
 
@@ -257,7 +257,7 @@ fn a_search_goes_through_all_and_its_hit_comes_back() {
     let end = Instant::from_secs(1_700_000_100);
     let totals = traffic.totals(end);
     assert_eq!((totals.hits, totals.nodes), (1, 4));
-    // The second one is two in the picture, as nobody knows that it is one.
+    // The second one is two in the picture, as no recording says that it is one.
     assert_eq!(totals.reached, 3);
     let (up, _) = traffic.up(end);
     assert_eq!(up, [true, true, true]);
@@ -277,7 +277,7 @@ fn what_was_said_causes_what_was_heard() {
     let (sent, came) = (query(&tapes[1], true), query(&tapes[2], false));
     let conn = tapes[2].links()[came.link as usize].conn;
     assert_eq!(together.cause((2, conn), came.step, &tapes), Some((1, sent.record)));
-    // Nobody recorded who said this to the first one.
+    // The node that said this to the first one was not recorded.
     let other = tapes[0].links()[0].conn;
     let step = tapes[0].passed().iter().find(|one| !one.ours).unwrap().step;
     assert_eq!(together.cause((0, other), step, &tapes), None);

@@ -77,7 +77,7 @@ fn who_stands_still_gets_and_sends_nothing_until_it_goes_on() {
 }
 
 #[test]
-fn a_closed_door_is_told_and_nobody_knocks_any_more() {
+fn a_closed_door_is_told_and_no_peer_knocks_any_more() {
     let close =
         [(4, SwarmAction::Passive { client: ONE }), (30, SwarmAction::Active { client: ONE })];
     let (world, records) = run(&with(&close), 29);
@@ -101,10 +101,10 @@ fn a_closed_door_is_told_and_nobody_knocks_any_more() {
 }
 
 /// A client that does not know of its firewall is counted as active until five
-/// have failed to connect to it; one that somebody got through to before is not
+/// have failed to connect to it; one that a peer got through to before is not
 /// taken for passive (SW-3, SW-4).
 #[test]
-fn a_firewall_that_nobody_knows_of_is_found_out() {
+fn a_firewall_that_is_not_known_is_found_out() {
     let client = ONE;
     let close = [(0, SwarmAction::Firewall { client, closed: true })];
     let (world, records) = run(&Scenario { pieces: 60, ..with(&close) }, 400);
@@ -127,7 +127,7 @@ fn a_firewall_that_nobody_knows_of_is_found_out() {
 }
 
 #[test]
-fn whoever_begins_to_send_wrong_bytes_is_found_out() {
+fn a_client_that_begins_to_send_wrong_bytes_is_found_out() {
     let turn = [(3, SwarmAction::Habit { client: ONE, habit: Habit::Corrupt })];
     let scenario = Scenario { pieces: 30, ..with(&turn) };
     let mut world = SwarmWorld::new(&scenario);
@@ -165,7 +165,7 @@ fn two_that_are_cut_off_get_everything_by_other_ways() {
 }
 
 #[test]
-fn the_coordinator_comes_back_and_nobody_starts_over() {
+fn the_coordinator_comes_back_and_no_client_starts_over() {
     let (world, records) = run(&with(&[(6, SwarmAction::RestartCoordinator {})]), 200);
     assert!(world.finished(), "{:?}", world.outcome());
     let mut twice = std::collections::BTreeSet::new();

@@ -1,4 +1,4 @@
-//! The digest of every preset under both policies, pinned: whoever changes
+//! The digest of every preset under both policies, pinned: a person who changes
 //! what the coordinator decides sees it here, and every target must agree.
 
 use servent_core::time::Instant;

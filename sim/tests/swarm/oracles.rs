@@ -110,7 +110,7 @@ fn a_client_that_became_passive_is_not_connected_to() {
 }
 
 #[test]
-fn whoever_is_shut_out_gives_and_gets_nothing() {
+fn a_client_that_is_shut_out_gives_and_gets_nothing() {
     let who = [comes(0, true), comes(1, true), shut_out(1)];
     let of = |story: &[Swarm]| verdict([&who[..], story].concat());
     assert_eq!(of(&[given(0, 0, Some(1), false)]), ["check.from_quarantine"]);
@@ -149,14 +149,14 @@ fn a_piece_without_credit_and_a_stall_with_credit_are_seen() {
 }
 
 #[test]
-fn a_piece_given_to_whoever_has_it_is_seen() {
+fn a_piece_given_to_a_client_that_has_it_is_seen() {
     let once = [comes(0, true), given(0, 0, None, false), arrives(0, 0, None)];
     let again = [confirmed(0, 0, None), given(0, 0, None, false)];
     assert_eq!(verdict([&once[..], &again].concat()), ["check.given_again"]);
 }
 
 #[test]
-fn a_slot_left_idle_that_somebody_could_use_is_seen() {
+fn a_slot_left_idle_that_a_client_could_use_is_seen() {
     let who = [comes(0, true), comes(1, true), joins(0), joins(1)];
     let story = [given(0, 0, None, false), arrives(0, 0, None)];
     let of = |more: &[Swarm]| verdict([&who[..], &story, more].concat());

@@ -51,14 +51,14 @@ fn presets_have_ids_of_their_own_titles_and_both_policies() {
 }
 
 #[test]
-fn everybody_gets_one_piece_for_nothing_and_no_second_one() {
+fn every_client_gets_one_piece_for_nothing_and_no_second_one() {
     let (_, records, result) = run(&preset("free-piece"));
     assert!(result.finished, "{result:?}");
     assert_eq!(count(&records, |e| matches!(e, swarm::Event::Free { .. })), 3);
 }
 
 #[test]
-fn an_upload_earns_two_downloads_and_everybody_finishes_by_the_text_alone() {
+fn an_upload_earns_two_downloads_and_every_client_finishes_by_the_text_alone() {
     let (world, records, result) = run(&preset("two-for-one"));
     assert!(result.finished, "{result:?}");
     assert_eq!(world.manager().counters().grants, 0);

@@ -8,7 +8,7 @@ use servent_sim::Oracle as _;
 use servent_sim::swarm::check::SwarmOracles;
 use servent_sim::swarm::{Habit, PeerGroup, Scenario, SwarmOutcome, SwarmWorld, presets, random};
 
-/// Runs a swarm; true when everybody who should has everything.
+/// Runs a swarm; true when every client that should has everything.
 fn run(scenario: &Scenario) -> (bool, SwarmOutcome) {
     let mut oracles = SwarmOracles::new(scenario);
     let mut world = SwarmWorld::new(scenario);
@@ -63,7 +63,7 @@ fn rarest_first_needs_as_few_rounds_as_can_be() {
 
 #[test]
 fn four_control_messages_a_piece_are_enough() {
-    // Nobody in step with anybody: rates, ways and arrivals differ.
+    // No client in step with another: rates, ways and arrivals differ.
     let group = |up, latency, first| PeerGroup {
         up,
         latency: Duration::from_millis(latency),
@@ -174,7 +174,7 @@ fn whatever_is_drawn_nothing_is_lost() {
     assert_eq!(failed, [0; 0], "seeds that fail");
 }
 
-/// Four clients behind one address, whom a liar fails: they share one account,
+/// Four clients behind one address, which a liar fails: they share one account,
 /// and what failed for one of them counts for all (SW-27).
 #[test]
 fn clients_behind_one_address_wait_together_for_what_failed() {

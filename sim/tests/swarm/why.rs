@@ -73,7 +73,7 @@ fn a_funnel_only_narrows_and_holds_the_one_that_was_taken() {
                 let stalled = why == Pick::Stalled;
                 assert!(if stalled { funnel.stalled >= 1 } else { funnel.stalled < mode });
             } else if why == Pick::Unseen {
-                assert_eq!(funnel.copies, 0, "nobody has it");
+                assert_eq!(funnel.copies, 0, "no peer has it");
                 assert!(funnel.pieces >= 1);
             }
         }

@@ -1,4 +1,4 @@
-//! The digest of every preset under both profiles, pinned: whoever changes what
+//! The digest of every preset under both profiles, pinned: a person who changes what
 //! a node decides sees it here, and every target must agree.
 
 use servent_sim::unicast::presets;

@@ -92,7 +92,7 @@ fn a_message_that_is_never_read_is_seen_unless_it_is_named() {
 }
 
 #[test]
-fn a_message_nobody_wrote_is_seen() {
+fn a_message_no_end_wrote_is_seen() {
     let keys = doctored(|records| {
         let at = nth(records, 8, is_read);
         if let Event::App(MessagingEvent::Read { n, .. }) = &mut records[at].event {

@@ -72,7 +72,7 @@ fn all(count: u64) -> Vec<u64> {
 }
 
 #[test]
-fn somebody_who_spoke_and_began_anew_can_be_reached_again() {
+fn a_peer_that_spoke_and_began_anew_can_be_reached_again() {
     for profile in PROFILES {
         // B answers into silence until A has had three times its bytes. Its
         // application waits for room and speaks on at once, to an A that
@@ -325,7 +325,7 @@ fn adaptive_sends_little_more_than_once_for_each_loss() {
 }
 
 #[test]
-fn nobody_there_and_nothing_left_behind() {
+fn no_peer_there_and_nothing_left_behind() {
     for profile in PROFILES {
         let faults =
             vec![at(0, UnicastAction::Crash { node: B }), at(1, UnicastAction::Crash { node: B })];

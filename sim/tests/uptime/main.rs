@@ -1,4 +1,4 @@
-//! A node that runs for a week while everybody else comes and goes: it holds
+//! A node that runs for a week while all others come and go: it holds
 //! no more in the end than after the first days.
 
 use std::alloc::System;
@@ -42,7 +42,7 @@ fn config() -> Config {
     Config { overlay, datagrams, share_parts: true, ..Config::default() }
 }
 
-/// The node that stays, and whoever is there.
+/// The node that stays, and those that are there.
 struct Town {
     bench: Bench,
     dice: Rng,
@@ -62,7 +62,7 @@ impl Town {
         Self { bench, dice: Rng::new(7), stays, visitors: Vec::new(), came: 0 }
     }
 
-    /// Somebody new comes, and wants several things of the one that stays, or
+    /// A new node comes, and wants several things of the one that stays, or
     /// it of them.
     fn visit(&mut self, minute: u64) {
         let Self { bench, dice, stays, came, .. } = self;

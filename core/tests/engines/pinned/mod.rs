@@ -1,5 +1,5 @@
 //! Lives drawn from seeds, and the digest of everything an engine said in each
-//! of them, pinned. Whoever changes what an engine decides sees it here in a
+//! of them, pinned. A person who changes what an engine decides sees it here in a
 //! second; a recording of yesterday replays only while these stand.
 
 mod queue;

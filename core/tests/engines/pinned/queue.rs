@@ -152,7 +152,7 @@ impl Life {
         self.hear(&outputs);
     }
 
-    /// Something happens to an upload, or to a connection of somebody.
+    /// Something happens to an upload, or to a connection of any client.
     fn happens(&mut self) {
         let view = self.bench.server.view(1, 0, self.bench.now);
         let uploads: Vec<ConnId> = view.uploads.iter().filter_map(|upload| upload.conn).collect();

@@ -234,7 +234,7 @@ impl Life {
         })
     }
 
-    /// A neighbour says something, whoever it is.
+    /// Any neighbour says something.
     fn says(&mut self) {
         let (node, conn) = self.end();
         let body = self.body();

@@ -17,7 +17,7 @@ use servent_core::wire::pdtp::{
 
 use crate::swarm_support::{CHUNK, Swarm, hash, name, source, url as file};
 
-/// An order that nobody has reported on to the end.
+/// An order that neither side has reported on to the end.
 #[derive(Clone)]
 struct Pending {
     order: TransferOrder,
@@ -98,7 +98,7 @@ impl Life {
         self.swarm.give(Input::Message { conn: ConnId(client), message });
     }
 
-    fn somebody(&mut self) -> u64 {
+    fn any_client(&mut self) -> u64 {
         let all: Vec<u64> = self.here.keys().copied().collect();
         self.dice.pick(&all).copied().unwrap_or(999)
     }
@@ -112,7 +112,7 @@ impl Life {
             return;
         }
         let taken = self.dice.chance(1, 12);
-        let client_id = name(if taken { self.somebody() } else { client });
+        let client_id = name(if taken { self.any_client() } else { client });
         let owner = self.ids.get(&client_id).and_then(|at| self.here.get(at));
         if owner.is_none_or(|ip| *ip == peer) {
             self.ids.insert(client_id.clone(), client);
@@ -153,7 +153,7 @@ impl Life {
         self.say(client, PdtpMessage::Provide { url, span });
     }
 
-    /// Takes note of what everybody was told to do.
+    /// Takes note of what every client was told to do.
     fn listen(&mut self) {
         for client in std::mem::take(&mut self.swarm.closed) {
             self.here.remove(&client);
@@ -323,7 +323,7 @@ impl Life {
     }
 
     fn step(&mut self) {
-        let client = self.somebody();
+        let client = self.any_client();
         match self.dice.below(100) {
             0..9 => self.comes(),
             9..14 => self.wants(client),

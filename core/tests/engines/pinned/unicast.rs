@@ -106,8 +106,8 @@ impl Life {
             .filter_map(|other| self.world.nodes[other].endpoint.sending(addr(at)))
             .chain((0..9).filter_map(|n| self.world.nodes[at].endpoint.sending(addr(n))))
             .collect();
-        let nobody = (UnicastConnId(self.dice.below(3)), 9);
-        let (conn, last) = self.dice.pick(&senders).copied().unwrap_or(nobody);
+        let unknown = (UnicastConnId(self.dice.below(3)), 9);
+        let (conn, last) = self.dice.pick(&senders).copied().unwrap_or(unknown);
         let near = last.saturating_sub(self.dice.below(6)) + self.dice.below(9);
         match self.dice.below(9) {
             0..3 => {

@@ -18,7 +18,7 @@ use servent_core::trace::Event;
 
 pub(crate) mod pair;
 
-/// A config for tests: everybody may come from one address.
+/// A config for tests: all clients may come from one address.
 pub(crate) fn config() -> Config {
     let mut config = Config::default();
     config.queue.slots = 1;
@@ -290,7 +290,7 @@ impl Host {
         }
     }
 
-    /// Somebody connects.
+    /// A peer connects.
     pub(crate) fn accept(&mut self, peer: &str) -> ConnId {
         let conn = ConnId(self.next);
         self.next += 2;
@@ -301,13 +301,13 @@ impl Host {
         conn
     }
 
-    /// Somebody says something; what the node answered to it.
+    /// A peer says something; what the node answered to it.
     pub(crate) fn say(&mut self, conn: ConnId, text: &str) -> String {
         self.bytes(conn, text.as_bytes());
         self.heard(conn)
     }
 
-    /// What the node has written on a connection and nobody has read yet.
+    /// What the node has written on a connection and the peer has not read yet.
     pub(crate) fn heard(&mut self, conn: ConnId) -> String {
         let bytes: Vec<u8> = self.wire.remove(&conn).unwrap_or_default().into();
         String::from_utf8_lossy(&bytes).into_owned()

@@ -25,7 +25,7 @@ pub struct Bench {
     next_conn: u64,
 }
 
-/// A client with what it was told last.
+/// A client with its last reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
     pub dialect: Dialect,

@@ -32,7 +32,7 @@ pub struct Net {
     conns: u64,
     under_way: VecDeque<(usize, ConnId, Vec<u8>)>,
     pub told: Vec<Told>,
-    /// Hits for searches: who got them, for what, from whom.
+    /// Hits for searches: who got them, for what, from which servent.
     pub hits: Vec<(usize, Guid, Guid)>,
     /// Queries looked at: who, and which.
     pub seen: Vec<(usize, Guid)>,
@@ -324,7 +324,7 @@ impl Net {
         self.told.iter().rev().find_map(ping)
     }
 
-    /// A pong of somebody for that ping.
+    /// A pong of a host for that ping.
     pub fn pong(&mut self, node: usize, conn: ConnId, at: &str) -> Option<RoutingVerdict> {
         let at = at.parse().expect("an address");
         let pong = Pong { at, files: 1, kilobytes: 1, ggep: OverlayPayload::new() };
@@ -347,7 +347,7 @@ impl Net {
         self.told.iter().filter_map(verdict).collect()
     }
 
-    /// Holds of every flood: nobody looks at a query twice, nobody passes it
+    /// Holds of every flood: no node looks at a query twice, none passes it
     /// on twice, and what is dropped is not passed on.
     pub fn check_flood(&self, guid: Guid) {
         let mut looked = BTreeSet::new();

@@ -55,7 +55,7 @@ pub(crate) struct Host {
     pub(crate) ops: Vec<NodeOp>,
     pub(crate) answers: Vec<NodeAnswer>,
     pub(crate) events: Vec<Event>,
-    /// Accepts nobody.
+    /// Accepts no peer.
     pub(crate) passive: bool,
     pub(crate) gone: bool,
     pub(crate) dialed: u32,
@@ -77,11 +77,11 @@ pub(crate) struct World {
     pub(crate) hosts: Vec<Host>,
     pub(crate) now: Instant,
     queue: VecDeque<(usize, Happens)>,
-    /// What somebody who is no node was told.
+    /// What a stranger that is no node has received.
     pub(crate) told: BTreeMap<ConnId, Vec<u8>>,
 }
 
-/// The number of whoever is no node.
+/// The number of that stranger.
 const STRANGER: usize = usize::MAX;
 
 pub(crate) fn coordinator() -> swarm::Config {
@@ -106,7 +106,7 @@ impl World {
         self.start_at(at, part, RestoredNode { listen: Some(at), ..restored })
     }
 
-    /// Starts a client that accepts nobody.
+    /// Starts a client that accepts no peer.
     pub(crate) fn start_passive(&mut self) -> usize {
         let at = self.next_address();
         self.start_at(at, client(), RestoredNode::default())
@@ -230,7 +230,7 @@ impl World {
                 let bytes = match file {
                     FileRef::Swarm(file) => &host.files[&file],
                     FileRef::Shared(index) => &host.shared[&index],
-                    FileRef::Fetch(_) => unreachable!("nobody downloads"),
+                    FileRef::Fetch(_) => unreachable!("no node downloads"),
                 };
                 let data = bytes[start as usize..end as usize].to_vec();
                 self.send(number, conn, data);
@@ -248,7 +248,7 @@ impl World {
             Output::Swarm(wanted) => self.wanted(number, wanted),
             Output::Persist(op) => self.hosts[number].ops.push(op),
             Output::Answer(answer) => self.hosts[number].answers.push(answer),
-            other => unreachable!("nobody asks for {other:?}"),
+            other => unreachable!("no node asks for {other:?}"),
         }
     }
 
@@ -292,7 +292,7 @@ impl World {
         ));
     }
 
-    /// Somebody who is no node connects and says something.
+    /// A stranger that is no node connects and says something.
     pub(crate) fn stranger(&mut self, to: usize, text: &str) -> ConnId {
         let conn = ConnId(self.hosts[to].next);
         self.hosts[to].next += 2;

@@ -258,7 +258,7 @@ impl Swarm {
         self.saw(|e| if let Event::Assigned { why, .. } = e { Some(*why) } else { None }).pop()
     }
 
-    /// Everybody does at once what it is told, until nobody is told anything;
+    /// Every client obeys at once, until there are no more orders;
     /// returns the transfers.
     pub fn obey(&mut self) -> usize {
         let mut count = 0;

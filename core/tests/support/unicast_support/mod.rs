@@ -375,7 +375,7 @@ impl World {
         self.peer_view(at, from)?.receiver
     }
 
-    /// Messages that nobody acknowledged.
+    /// Messages that the peer has not acknowledged.
     pub fn unacked(&self, at: usize, to: usize) -> u64 {
         self.sender(at, to).map_or(0, |s| s.last - s.highest_acked)
     }
