@@ -19,7 +19,7 @@ export async function load() {
 
 /** The module, compiled once: for the page, and for a worker of the same origin. */
 export const compiled = () => (compiling ??= WebAssembly.compileStreaming(carried() || fetch(where()))
-  // Whoever serves it may not say what it is.
+  // A server may not say what type it is.
   .catch(async () => WebAssembly.compile(await bytesOf())));
 
 const where = () => new URL('pkg/servent_bg.wasm', document.baseURI);
@@ -30,7 +30,7 @@ function carried() {
   return base64 && fetch(`data:application/wasm;base64,${base64}`);
 }
 
-/** The module's bytes, for whoever runs it beside the page. */
+/** The module's bytes, for code that runs it beside the page. */
 export const bytesOf = async () => (await (carried() || fetch(where()))).arrayBuffer();
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The lab in somebody else's page: one view and its time, and messages to the
+ * The lab in a page of another site: one view and its time, and messages to the
  * page around it. Nothing is taken from that page but the address.
  */
 

@@ -23,7 +23,7 @@ export class Fold {
 
   /** @param {boolean} open */
   set(open) {
-    // Whoever stands in what closes stands at its button then.
+    // The keyboard's focus in a part that closes moves to its button.
     if (!open && this.part.contains(document.activeElement)) this.button.focus();
     setAttr(this.part, 'data-open', open ? '' : null);
     setAttr(this.button, 'aria-expanded', String(open));

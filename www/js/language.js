@@ -12,7 +12,7 @@ const TONGUES = {
 const FROM_THE_RIGHT = ['xb'];
 
 let now = 'en';
-/** Somebody chose it; a language that merely is the browser's is no part of a link. */
+/** A person chose it; a language that merely is the browser's is no part of a link. */
 let chosen = false;
 
 /** @param {string} id */

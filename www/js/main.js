@@ -168,7 +168,7 @@ class ServentLab extends HTMLElement {
     setAttr(button, 'aria-busy', 'true');
     try {
       const view = await viewOf(id);
-      // Whoever pressed another key meanwhile wants that.
+      // A person who pressed another key meanwhile wants that.
       if (this.wanted !== id) return;
       if (!session.bring(view) && !session.setView(view)) this.#first();
     } catch (why) {
@@ -187,7 +187,7 @@ class ServentLab extends HTMLElement {
     this.#introduce();
   }
 
-  /** For whoever is here for the first time the opening story stops where something is found, and says so. */
+  /** For a person who is here for the first time the opening story stops where something is found, and says so. */
   #introduce() {
     const { session } = this;
     const { preset, run } = session;
@@ -267,7 +267,7 @@ class ServentLab extends HTMLElement {
     }
   }
 
-  /** One line for whoever is here for the first time. */
+  /** One line for a person who is here for the first time. */
   #hint() {
     if (recall('hint') === 'seen') return null;
     const close = () => {
@@ -343,7 +343,7 @@ class ServentLab extends HTMLElement {
     save(session, kind, { picture: events ? this.table : this.#pane(), query: events ? this.table.query : '' });
   }
 
-  /** Another address was asked for; whoever is in a class stays there. */
+  /** Another address was asked for; a page in a class stays there. */
   #follow() {
     if (isLocked()) return this.address.show(this.address.own);
     this.address.arrived();
@@ -431,7 +431,7 @@ class ServentLab extends HTMLElement {
     return room.go(room.step + by);
   }
 
-  /** Nothing on the page knows more than the clock, or all that is known is shown again; whoever is asked what will happen never sees it. @param {boolean} wished */
+  /** Nothing on the page knows more than the clock, or all that is known is shown again; a learner who is asked what will happen never sees it. @param {boolean} wished */
   #hideFuture(wished) {
     const on = wished || this.room.hides;
     if (on === isHidden() && this.futureButton.hasAttribute('aria-pressed')) return;

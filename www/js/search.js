@@ -19,7 +19,7 @@ const PARTS = {
 };
 
 /**
- * A test for what somebody typed: every word of it must fit.
+ * A test for what a person typed: every word of it must fit.
  * @param {string} query
  * @returns {(record: T.LabRecord, run: Run) => boolean}
  */

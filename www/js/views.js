@@ -39,7 +39,7 @@ import { learn } from '#lab/strings.js';
  * @property {(session: Session) => string|null} [place] what a link keeps of the picture
  * @property {(session: Session, place: string) => void} [replace] and how that is taken up again
  */
-/** @typedef {{fault: T.AnyFault, more?: T.AnyFault[], name: string, at?: number, said?: string, past?: number}} Action what is done to whom, and what `more` at the same moment as one act; `at` when not now, and how long `past` that it is looked at */
+/** @typedef {{fault: T.AnyFault, more?: T.AnyFault[], name: string, at?: number, said?: string, past?: number}} Action what is done to which node, and what `more` at the same moment as one act; `at` when not now, and how long `past` that it is looked at */
 /** @typedef {HTMLElement & {connect(session: Session): void, restart(): void, update(): void, reveal?(): void}} Pane with `reveal` the selection is scrolled into sight */
 
 /** Views by the order of their keys. A view that is not here yet comes with its scripts. */

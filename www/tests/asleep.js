@@ -1,6 +1,6 @@
 /** Pages that sleep, and pages behind a wire of their own: see `wire.js`. */
 
-/** What a page does before anything else: it speaks to the servent at that port, and while it sleeps its timers ring once a minute, as those of a page that nobody looks at. @param {number} port @param {number} minute */
+/** What a page does before anything else: it speaks to the servent at that port, and while it sleeps its timers ring once a minute, as those of a page that is out of sight. @param {number} port @param {number} minute */
 export function far(port, minute) {
   const { fetch: get, setTimeout: set } = window;
   window.fetch = async (where, how) => {

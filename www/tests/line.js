@@ -11,7 +11,7 @@ import { end, keep } from './tab.js';
 
 const LIST = process.env.DEALT;
 
-/** The next file that nobody has begun; now we have. @returns {string|undefined} */
+/** The next file that no browser has begun; now we have. @returns {string|undefined} */
 function dealt() {
   const files = LIST ? readFileSync(LIST, 'utf8').split('\n').filter(Boolean) : [];
   return files.find((file, n) => {

@@ -1,4 +1,4 @@
-/** The real program, for the tests: whatever goes wrong in one, no servent stays behind, and nobody waits for one for ever. */
+/** The real program, for the tests: whatever goes wrong in one, no servent stays behind, and no test waits for one for ever. */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 

@@ -67,7 +67,7 @@ export async function find(page, words) {
     const found = await page.waitForSelector('[data-list="search"] li:not(.part-empty)', { timeout: 1500 }).catch(() => null);
     if (found) return;
   }
-  assert.fail(`nobody answers ${words}`);
+  assert.fail(`no program answers ${words}`);
 }
 
 /** Asks again and again until something is so, for a minute at most: a test that waits for ever hides those after it. @param {() => Promise<boolean>} ready */

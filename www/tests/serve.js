@@ -18,7 +18,7 @@ export function serve({ root = WWW, extra, lasting = false } = {}) {
   const server = createServer(async (req, res) => {
     if (extra?.(req, res)) return;
     const name = decodeURIComponent(new URL(req.url ?? '/', 'http://x').pathname);
-    // What the worker keeps ahead of time nobody has asked for.
+    // No test has asked for what the worker keeps ahead of time.
     if (req.headers['sec-fetch-dest'] !== 'empty') requests.push(name);
     const file = path.join(root, name === '/' ? 'index.html' : name);
     const found = file.startsWith(root) ? await stat(file).catch(() => null) : null;

@@ -74,7 +74,7 @@ async function launch(name) {
     await Promise.race([browser.close(), new Promise((done) => setTimeout(done, CLOSE_MS))]);
     killed(browser.process()?.pid);
     empty.close();
-    // Helpers that still end may write to it for a moment, for which nobody waits.
+    // Helpers that still end may write to it for a moment, for which no test waits.
     spawn('sh', ['-c', 'sleep 1; rm -rf "$0"', profile], { detached: true, stdio: 'ignore' }).unref();
   };
   return { browser, idle: [], nothing: empty.url, end };
@@ -82,10 +82,10 @@ async function launch(name) {
 
 /** @type {Map<string, {running: Promise<Running>, users: number}>} */
 const browsers = new Map();
-/** Whoever runs many files ends the browsers after the last. */
+/** A program that runs many files ends the browsers after the last. */
 let kept = false;
 
-/** Browsers stay when nobody uses them, until {@link end}. */
+/** Browsers stay when no test uses them, until {@link end}. */
 export function keep() {
   kept = true;
 }
@@ -212,7 +212,7 @@ function wrapped(page, running) {
       if (typeof Object.getOwnPropertyDescriptor(proto, name)?.value !== 'function' || Object.hasOwn(own, name)) continue;
       const method = own[name].bind(page);
       if (LASTS.test(name)) own[name] = (/** @type {any[]} */ ...args) => { spent = true; return method(...args); };
-      // Whoever does these goes elsewhere, or wants another screen.
+      // A test that does these goes elsewhere, or wants another screen.
       else if (['goto', 'reload', 'goBack', 'goForward', 'setContent'].includes(name)) own[name] = (/** @type {any[]} */ ...args) => { use.at = ''; return method(...args); };
       else if (name === 'setViewport') own[name] = (/** @type {any[]} */ ...args) => { use.size = ''; return method(...args); };
     }

@@ -1,6 +1,6 @@
 /**
  * WebKit for the tests: WebKitGTK's own browser, driven by its own driver over
- * the protocol of WebDriver, on a screen that nobody sees.
+ * the protocol of WebDriver, on a screen that is not shown.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';

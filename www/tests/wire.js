@@ -32,7 +32,7 @@ export async function wire(port) {
   await new Promise((ready) => server.listen(0, '127.0.0.1', () => ready(null)));
   return {
     port: /** @type {import('node:net').AddressInfo} */ (server.address()).port,
-    /** Nothing passes any more, on connections that are open or come; nobody is told. */
+    /** Nothing passes any more, on connections that are open or come; neither side is told. */
     die() {
       dead = true;
       for (const pair of pairs) stop(pair);

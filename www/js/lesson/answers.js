@@ -1,5 +1,5 @@
 /**
- * What somebody answered in lessons: kept in this browser alone, and given away
+ * What a learner answered in lessons: kept in this browser alone, and given away
  * only by its owner, as a table or on paper.
  */
 import { el } from '#lab/dom.js';

@@ -1,5 +1,5 @@
 /**
- * The lesson somebody is in: which step, what was answered, and what the core
+ * The lesson a learner is in: which step, what was answered, and what the core
  * says to it. It moves the session as a step wants it; what is right is never
  * known here before the core is asked.
  *
@@ -22,9 +22,9 @@ import { SPEEDS } from '#lab/session/clock.js';
 
 /** What is to be seen is shown in about this time. */
 const SHOWN_US = 9e6;
-/** Steps in which somebody may change the world, so that the others have one of their own. */
+/** Steps in which the learner may change the world, so that the others have one of their own. */
 const OWN = ['goal', 'free'];
-/** Steps in which somebody must answer before going on. */
+/** Steps in which the learner must answer before going on. */
 const ASKING = ['predict', 'exit'];
 
 export class Classroom extends EventTarget {
@@ -45,13 +45,13 @@ export class Classroom extends EventTarget {
     super();
     this.session = session;
     session.addEventListener('run', () => {
-      // Whoever opens something else has left the lesson; the same world, side by side, is still it.
+      // A person who opens something else has left the lesson; the same world, side by side, is still it.
       if (this.view && !this.#moving && (session.view.id !== this.view.view || session.scenario?.id !== this.#id)) this.leave();
     });
   }
   #id = '';
 
-  /** The lesson is somebody's own, from a file. */
+  /** The lesson is the teacher's own, from a file. */
   own = false;
 
   get now() { return this.view?.steps[this.step] ?? null; }
@@ -123,7 +123,7 @@ export class Classroom extends EventTarget {
     const fresh = this.#world !== wanted;
     if (fresh) this.#stage({});
     this.#world = wanted;
-    // Whoever comes by a link has seen what was shown before.
+    // A learner who comes by a link has seen what was shown before.
     // One plays where the scene will be, with something there to play with.
     const from = at ?? (kind === 'free' ? view.steps.slice(step).find((one) => one.at !== null)?.at ?? null : kind === 'reveal' ? this.#asked(step) : fresh ? view.steps.slice(0, step).findLast((one) => one.until !== null)?.until ?? null : null);
     if (from !== null) session.clock.seek(from);
@@ -153,13 +153,13 @@ export class Classroom extends EventTarget {
     this.#id = session.scenario?.id ?? '';
   }
 
-  /** Nobody gets past what is asked, or what is to be shown. */
+  /** No learner gets past what is asked, or what is to be shown. */
   #limit() {
     const { now, session } = this;
     session.clock.limit = (this.asks ? now?.at : now?.kind === 'reveal' ? now.until : null) ?? Infinity;
   }
 
-  /** Plays what is to be seen, so fast that nobody waits long. */
+  /** Plays what is to be seen, so fast that no learner waits long. */
   show() {
     const { now, session } = this;
     const until = now?.until;

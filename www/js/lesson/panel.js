@@ -38,7 +38,7 @@ export class LessonPanel extends HTMLElement {
     this.hidden = !view;
     if (!view || !now) return this.replaceChildren();
     this.#told = now.kind === 'reveal' && room.seen;
-    // Whoever stands on something stands on the same again.
+    // The keyboard's focus stays on the same thing.
     const held = /** @type {HTMLElement|null} */ (this.contains(document.activeElement) ? document.activeElement : null)?.dataset.lesson;
     const title = el('h2', { tabindex: '-1', text: t(`lesson.${now.kind}`) });
     const paragraphs = now.text.split('\n').filter(Boolean).map((line) => el('p', {}, ...marked(line)));

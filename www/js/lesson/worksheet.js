@@ -1,6 +1,6 @@
 /**
  * A lesson on paper: the scene, what is asked with room to write, and the
- * rule; on another sheet, for whoever corrects it, what is right. That is
+ * rule; on another sheet, for the teacher who corrects it, what is right. That is
  * asked of the core, as everything that is said of answers.
  */
 import { el } from '#lab/dom.js';

@@ -35,7 +35,7 @@ async function openTapes(session, sources) {
     for (const source of sources) {
       const all = await read(session, source, reading);
       tapes.push(...all);
-      // In the recording of a room everybody has a name; a servent alone is called as its file.
+      // In the recording of a room every page has a name; a servent alone is called as its file.
       names.push(...all.length > 1 ? all.map((one) => one.name()) : [source.name.replace(ENDING, '')]);
     }
     const name = sources.map((one) => one.name).join(' + ');
@@ -46,7 +46,7 @@ async function openTapes(session, sources) {
     if (tapes.length > 1 && !views.length) throw new Error(t('trace.strangers'));
     // What has nothing to show in any view is a list of events all the same.
     const view = await viewOf(world?.protocol ?? views[0] ?? firstView.id);
-    // Whoever shows it may need no more than a part of it.
+    // The view that shows it may need no more than a part of it.
     const apart = tape instanceof Tapes ? apartOf(tape) : 0;
     before = session.view;
     session.setView(view);
@@ -64,7 +64,7 @@ async function openTapes(session, sources) {
 /** What stands at the end of a file's name. */
 const ENDING = /(\.(sqlog|qlog|json|gz))+$/;
 
-/** Whoever came again has a number behind the name. @param {string[]} names */
+/** A page that came again has a number behind its name. @param {string[]} names */
 function distinct(names) {
   const seen = new Map();
   return names.map((name) => {
@@ -103,7 +103,7 @@ async function openFiles(session, files, teach) {
   return openTapes(session, await Promise.all(all.map(async ({ file, name }) => {
     const head = new Uint8Array(await file.slice(0, GZIP.length).arrayBuffer());
     const packed = GZIP.every((byte, i) => head[i] === byte);
-    // How long it is unpacked, nobody knows beforehand.
+    // Its unpacked length is not known beforehand.
     return packed ? { stream: file.stream().pipeThrough(new DecompressionStream('gzip')), name, size: 0 } : { stream: file.stream(), name, size: file.size };
   })));
 }

@@ -132,7 +132,7 @@ export class Live {
   /** The tape as the core knows it. @type {Run|null} */
   #run = null;
 
-  /** The first lines of a tape; of the same tape once more, whoever looked back stays there. @param {Uint8Array} bytes */
+  /** The first lines of a tape; of the same tape once more, a person who looked back stays there. @param {Uint8Array} bytes */
   #begin(bytes) {
     const { session } = this;
     const { run, live } = session;

@@ -3,7 +3,7 @@
 /** Nothing is kept of a page that a servent serves: it would be nothing without it. */
 const hosted = () => document.querySelector('meta[name="servent-api"]')?.getAttribute('content') === 'none';
 
-/** Begins when the page is there and idle, so that it costs nobody a moment. */
+/** Begins when the page is there and idle, so that no user waits for it. */
 export function keepOffline() {
   if (!isSecureContext || !('serviceWorker' in navigator) || !location.protocol.startsWith('http') || !hosted()) return;
   const begin = () => setTimeout(() => navigator.serviceWorker.register('sw.js').catch(() => {

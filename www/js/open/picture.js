@@ -70,7 +70,7 @@ function markup(node, space, style = '', up = 0) {
   return `<${node.localName}${own}${attributes(node, style)}${state(node)}>${children.join('')}</${node.localName}>`;
 }
 
-/** What somebody typed or chose. @param {Element} node */
+/** What a person typed or chose. @param {Element} node */
 function state(node) {
   if (node instanceof HTMLInputElement && node.type !== 'checkbox') return ` value="${escaped(node.value)}"`;
   if (node instanceof HTMLInputElement && node.checked) return ' checked=""';

@@ -1,4 +1,4 @@
-/** A black screen: whoever teaches wants to be looked at. Any key or click brings the page back. */
+/** A black screen: the teacher wants to be looked at. Any key or click brings the page back. */
 import { announce, el } from '#lab/dom.js';
 import { t } from '#lab/strings.js';
 

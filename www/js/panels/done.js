@@ -1,4 +1,4 @@
-/** What was done to a run: when, to whom, and how to take it back. */
+/** What was done to a run: when, to which node, and how to take it back. */
 import { el, icon } from '#lab/dom.js';
 import { openDialog } from '#lab/panels/dialog.js';
 import { together } from '#lab/session/actions.js';

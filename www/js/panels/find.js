@@ -22,7 +22,7 @@ export class FindBar extends HTMLElement {
     const { session } = this;
     if (!session) return;
     const { query } = session.sought;
-    // Whoever is typing keeps the field, also when it is empty.
+    // A person who is typing keeps the field, also when it is empty.
     this.hidden = session.mode === 'events' || (query === '' && document.activeElement !== this.input);
     if (this.hidden || !session.run) return;
     if (this.input.value.trim() !== query) this.input.value = query;

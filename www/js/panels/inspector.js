@@ -17,7 +17,7 @@ const CHAIN = 5;
 const NEAR = 3;
 /** Changes shown of one event. */
 const CHANGES = 12;
-/** A longer list of nodes helps nobody choose. */
+/** A longer list of nodes does not help a person choose. */
 const PICKED = 500;
 /** While playing the state is read this often, in milliseconds. */
 const PAUSE_MS = 250;
@@ -87,7 +87,7 @@ export class LabInspector extends HTMLElement {
     return undefined;
   }
 
-  /** The numbers a record rests on, as a sentence; while it plays nobody could read them. @param {number} seq @param {Run} run */
+  /** The numbers a record rests on, as a sentence; while it plays they change too fast to be read. @param {number} seq @param {Run} run */
   #numbers(seq, run) {
     if (this.session?.clock.playing) return '';
     const numbers = run.numbers(seq);

@@ -10,7 +10,7 @@ const MEMORY = 256 << 20;
 /** A tab that was not seen for so long is forgotten, in milliseconds. */
 const FORGOTTEN_MS = 24 * 3600 * 1000;
 const TABS = 'servent.tabs';
-/** A tab whose servent another one takes over answers within this, in milliseconds; nobody else does. */
+/** A tab whose servent another one takes over answers within this, in milliseconds; no other tab does. */
 const ANSWER_MS = 150;
 const STORES = /** @type {const} */ (['rows', 'files', 'pieces']);
 
@@ -80,7 +80,7 @@ class Door {
     this.#keeper.terminate();
   }
   turned() { this.changed(); }
-  /** Whoever runs the room says something; heard once the servent is done with it, as it may be asked to do more. @param {string} what @param {string} words */
+  /** The host of the room says something; heard once the servent is done with it, as it may be asked to do more. @param {string} what @param {string} words */
   told(what, words) { queueMicrotask(() => this.said(what, words)); }
 }
 
@@ -147,7 +147,7 @@ async function erased(name) {
   await navigator.storage?.getDirectory?.().then((root) => root.removeEntry(name, { recursive: true })).catch(() => {});
 }
 
-/** Deletes what tabs have left that nobody has opened for a day. @param {Storage} storage @param {string} id */
+/** Deletes what tabs have left that were not opened for a day. @param {Storage} storage @param {string} id */
 function sweep(storage, id) {
   const tabs = /** @type {Record<string, number>} */ (JSON.parse(storage.getItem(TABS) ?? '{}'));
   for (const [old, seen] of Object.entries(tabs)) {
@@ -189,7 +189,7 @@ export async function openDoor(stop) {
     const id = before ?? String(crypto.getRandomValues(new BigUint64Array(1))[0]);
     sessionStorage.setItem('servent.tab', id);
     const alone = takeOver(id, stop);
-    // Nobody else has an id that was drawn just now.
+    // No other tab has an id that was drawn just now.
     if (before) await alone;
     sweep(localStorage, id);
     const opening = indexedDB.open(`servent-${id}`, 1);

@@ -1,4 +1,4 @@
-/** `<host-screen>`: for whoever runs the room, and nobody else: who is here, a sentence to everybody, and how the network is configured. */
+/** `<host-screen>`: for the host of the room alone: who is here, a sentence to every page, and how the network is configured. */
 import { el, fill, icon, setAttr, setText } from '#lab/dom.js';
 import { Again } from '#lab/peer/again.js';
 import { hueOf, personOf } from '#lab/peer/names.js';

@@ -1,5 +1,5 @@
 /**
- * Beside the page, where what takes long disturbs nobody: keeps the pieces of
+ * Beside the page, where long work does not disturb its user: keeps the pieces of
  * downloads and hashes them as they come. They are files of the browser's own
  * where it gives such (not in a page of a plain `http://192.168…`, nor in some
  * private windows), else blobs in the database of the tab, else in memory. A
@@ -40,7 +40,7 @@ const readerOf = (blob) => async (/** @type {number} */ at, /** @type {number} *
 /** A file for each download. @implements {Way} */
 class Files {
   /** Those that are written. @type {Map<number, any>} */ #open = new Map();
-  /** Somebody may still read them: they are deleted when the page is loaded the next time. */
+  /** A reader may still hold them: they are deleted when the page is loaded the next time. */
   #lent = new Set();
 
   /** @param {any} folder */

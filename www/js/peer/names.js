@@ -8,7 +8,7 @@ const draw = (words) => words[crypto.getRandomValues(new Uint32Array(1))[0] % wo
 /** A new name. */
 export const nameMe = () => `${draw(FIRST)} ${draw(SECOND)}`;
 
-/** Letters of a name that somebody types. */
+/** Letters of a name that a person types. */
 const LONGEST = 24;
 /** What neighbours are told has no other letters than these; the German ones have a spelling. */
 const SPELT = /** @type {Record<string, string>} */ ({ ä: 'ae', ö: 'oe', ü: 'ue', Ä: 'Ae', Ö: 'Oe', Ü: 'Ue', ß: 'ss' });
@@ -22,7 +22,7 @@ export function spell(typed) {
 /** How often a new name may be drawn. */
 export const SPINS = 3;
 
-/** The hue of somebody, the same on every screen. @param {string} name */
+/** The hue of a person, the same on every screen. @param {string} name */
 export function hueOf(name) {
   let hash = 7;
   for (const letter of name) hash = (hash * 31 + letter.charCodeAt(0)) >>> 0;
@@ -35,7 +35,7 @@ export function personOf(agent) {
   return at < 0 ? null : agent.slice(at + 6);
 }
 
-/** An address at which other pages call this one, and the secret by which it has that again: nobody else on earth has one of these. */
+/** An address at which other pages call this one, and the secret by which it has that again: no other page on earth has one of these. */
 export function drawLine() {
   const [first, a, b, c, high, low] = crypto.getRandomValues(new Uint8Array(6));
   const port = 1024 + ((high << 8 | low) % (65536 - 1024));

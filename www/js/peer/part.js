@@ -16,7 +16,7 @@ import { t } from '#lab/strings.js';
 /** The screen changes at most so often, in milliseconds; times on it go on by themselves. */
 const SHOW_MS = 200;
 const TICK_MS = 1000;
-/** Rows of each list that everybody sees while they look at this page. */
+/** Rows of each list that all see while this page is shown to them. */
 const MIRRORED = 12;
 /** Places of the own queue that are shown. */
 const PLACES = 20;
@@ -97,7 +97,7 @@ class PartScreen extends HTMLElement {
     setInterval(() => { if (!this.hidden && document.visibilityState === 'visible') this.#show(); }, TICK_MS);
     // A tab that slept has missed its timers, and may find its sockets dead.
     const wakes = /** @type {[EventTarget, string][]} */ ([[document, 'visibilitychange'], [document, 'resume'], [window, 'pageshow'], [window, 'online']]);
-    for (const [whom, type] of wakes) whom.addEventListener(type, () => { if (type === 'online' || document.visibilityState === 'visible') this.peer?.wake(); });
+    for (const [target, type] of wakes) target.addEventListener(type, () => { if (type === 'online' || document.visibilityState === 'visible') this.peer?.wake(); });
     this.#show();
     setAttr(this, 'data-ready', '');
   }
@@ -152,7 +152,7 @@ class PartScreen extends HTMLElement {
     this.note.hidden = false;
   }
 
-  /** Whoever runs the room says something. @param {string} what @param {string} words */
+  /** The host of the room says something. @param {string} what @param {string} words */
   #told(what, words) {
     if (what === 'SAY') this.#say(t('part.said', { words }));
     if (what === 'TAPE') words === 'off' ? this.handing?.end() : this.handing?.begin(Number(words) || 0);
@@ -193,7 +193,7 @@ class PartScreen extends HTMLElement {
     this.#say(t(off ? 'part.apart' : 'part.joined'));
   }
 
-  /** Nobody does anything for now; what runs goes on. @param {boolean} on */
+  /** No page does anything for now; what runs goes on. @param {boolean} on */
   #freeze(on) {
     if (this.gone) return;
     setAttr(this, 'data-frozen', on && '');
@@ -247,7 +247,7 @@ class PartScreen extends HTMLElement {
   /** What the servent of the room is told of this page. */
   #about() { return { name: this.named.name, ...this.class?.about(), ...this.check?.about(), ...this.shown?.hidden ? {} : { shows: this.#shows() } }; }
 
-  /** What this page shows, while everybody looks at it. */
+  /** What this page shows, while all look at it. */
   #shows() {
     const sections = [...this.querySelectorAll('main > section:not(.part-class)')].map((section) => ({
       title: section.querySelector('h2')?.textContent ?? '',
@@ -282,7 +282,7 @@ class PartScreen extends HTMLElement {
   /** People may type their names here. @param {boolean} on */
   #typed(on) { this.naming.hidden = !on; }
 
-  /** The host wants everybody to begin as somebody new. */
+  /** The host wants every page to begin as a new one. */
   async #reset() {
     this.gone = true;
     this.pulse?.gone();
@@ -404,7 +404,7 @@ class PartScreen extends HTMLElement {
     this.lists.downloads.show([...going, ...done], t('part.downloads.none'), (row) => row);
   }
 
-  /** Shares what was downloaded: whoever has something can give it. @param {{part: number, name: string, size: number}} file */
+  /** Shares what was downloaded: a page that has a file can give it. @param {{part: number, name: string, size: number}} file */
   async #handOn({ part, name, size }) {
     this.peer?.share(new File([await /** @type {any} */ (this.door).file(part, size)], name));
   }

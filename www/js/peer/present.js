@@ -7,7 +7,7 @@ export const SILENT_S = 20;
 /** @typedef {{peer: string, agent: string, received?: number, sent?: number}} Neighbour @typedef {{peer: string, name: string, linked: boolean}} Present */
 
 /**
- * Everybody who is here. The servent has no link with a page that is cut off from it,
+ * All pages that are here. The servent has no link with a page that is cut off from it,
  * or that looks for neighbours just now; yet the page says every few seconds how it is.
  * @param {Neighbour[]} people @param {{at: string, name: string, quiet: number}[]} pages @returns {Present[]}
  */

@@ -1,4 +1,4 @@
-/** `<room-screen>`: what the projector shows: the address to open, everybody who is here, and the queue. */
+/** `<room-screen>`: what the projector shows: the address to open, the people who are here, and the queue. */
 import { el, fill, icon, setAttr, setText, svg } from '#lab/dom.js';
 import { load } from '#lab/core.js';
 import { Again } from '#lab/peer/again.js';
@@ -9,7 +9,7 @@ import { t } from '#lab/strings.js';
 
 /** Asked so often, in milliseconds. */
 const ASK_MS = 1000;
-/** Everybody stands on rings around the servent: so many on the first, and so many more on each further one. */
+/** People stand on rings around the servent: so many on the first, and so many more on each further one. */
 const RING = [10, 8];
 /** Radius of the first ring, and how far the next is; the picture is 200 wide. */
 const RADIUS = [46, 26];
@@ -72,7 +72,7 @@ class RoomScreen extends HTMLElement {
     setText(this.secret, secret ? t('room.code', { code: secret }) : '');
     this.secret.hidden = !secret;
     this.#showFront(projected);
-    // Nobody types what every browser adds.
+    // A person does not type what every browser adds.
     const shown = url?.replace(/^http:\/\/|\/$/g, '') ?? '';
     if (rows && this.address.textContent !== shown) {
       setText(this.address, shown);
@@ -88,7 +88,7 @@ class RoomScreen extends HTMLElement {
     this.#draw(here, new Set(uploads.map((/** @type {any} */ card) => host(card.peer))));
   }
 
-  /** A lesson, or one page for everybody, stands before the map. @param {{lesson: any, mirror: any}} projected */
+  /** A lesson, or one page shown to all, stands before the map. @param {{lesson: any, mirror: any}} projected */
   #showFront(projected) {
     const { lesson: going, mirror } = projected;
     const shown = JSON.stringify(projected);
@@ -107,7 +107,7 @@ class RoomScreen extends HTMLElement {
       ...(tells ? tallies(lesson, going, step) : []), one.do === 'explain' ? el('p', { class: 'class-concept', text: lesson.concept }) : null);
   }
 
-  /** Whoever has no link with the servent stands there without one. @param {import('./present.js').Present[]} people @param {Set<string>} busy */
+  /** A page that has no link with the servent stands there without one. @param {import('./present.js').Present[]} people @param {Set<string>} busy */
   #draw(people, busy) {
     const lines = people.flatMap(({ linked }, n) => (linked ? [svg('line', { x1: 100, y1: 100, x2: spot(n, people.length)[0], y2: spot(n, people.length)[1], class: 'room-link' })] : []));
     const all = people.map(({ peer, name }, n) => {
@@ -122,7 +122,7 @@ class RoomScreen extends HTMLElement {
   }
 }
 
-/** What a page shows, for everybody. @param {{name: string, shows: any}} page */
+/** What a page shows, shown to all. @param {{name: string, shows: any}} page */
 function mirrored({ name, shows }) {
   const sections = (shows?.sections ?? []).filter((/** @type {any} */ one) => one.rows.length);
   return [el('h2', { text: t('room.mirror', { name }) }), el('p', { text: shows?.state ?? '' }),

@@ -1,4 +1,4 @@
-/** A step of a lesson for a room as everybody sees it: what is said, what was chosen by how many, what happened. */
+/** A step of a lesson for a room as all see it: what is said, what was chosen by how many, what happened. */
 import { el } from '#lab/dom.js';
 import { language } from '#lab/language.js';
 import { marked } from '#lab/lesson/tasks.js';

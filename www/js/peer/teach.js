@@ -1,4 +1,4 @@
-/** What the host has for teaching: the lesson and its steps, who has committed to what, and how everybody is. */
+/** What the host has for teaching: the lesson and its steps, who has committed to what, and how each person is. */
 import { el, fill } from '#lab/dom.js';
 import { language } from '#lab/language.js';
 import { load } from '#lab/core.js';
@@ -8,7 +8,7 @@ import { lessonOf, paragraphs, tallies } from '#lab/peer/steps.js';
 import { t } from '#lab/strings.js';
 import { Groups } from '#servent';
 
-/** After so many seconds without a touch somebody is idle. */
+/** After so many seconds without a touch a person is idle. */
 const IDLE_S = 60;
 /** The lesson whose arrivals are shown under both rules. */
 const LINE = 'the-line';
@@ -87,7 +87,7 @@ export class Teaching {
   }
 }
 
-/** How somebody is, in words. @param {Page} page @param {any} going */
+/** How a person is, in words. @param {Page} page @param {any} going */
 export function stateOf({ away, hidden, quiet, commits, wrong_twice: wrong, tried }, going) {
   const asks = going && lessonOf(going.id)?.steps[going.step]?.choices.length;
   const words = [
@@ -99,7 +99,7 @@ export function stateOf({ away, hidden, quiet, commits, wrong_twice: wrong, trie
   return words.filter(Boolean).join(' · ');
 }
 
-/** Rows of how everybody is. @param {{pages: Page[], lesson: any, mirrored: string|null}} told @param {(act: unknown) => void} act */
+/** Rows of how each person is. @param {{pages: Page[], lesson: any, mirrored: string|null}} told @param {(act: unknown) => void} act */
 export const pageRows = ({ pages, lesson, mirrored }, act) => pages.map((page) => ({
   key: page.at, name: page.name, hue: hueOf(page.name), note: stateOf(page, lesson),
   act: /** @type {[string, () => void]} */ (page.at === mirrored ? [t('host.mirror.end'), () => act({ teach: { mirror: null } })] : [t('host.mirror'), () => act({ teach: { mirror: page.at } })]),

@@ -1,4 +1,4 @@
-/** The cards of the queue: somebody in line, somebody in a slot, a free slot. */
+/** The cards of the queue: a client in line, a client in a slot, a free slot. */
 import { el, icon, setAttr, setText } from '#lab/dom.js';
 import { count, span } from '#lab/format.js';
 import { t } from '#lab/strings.js';
@@ -68,7 +68,7 @@ class BaseCard {
   }
 }
 
-/** Somebody in line. */
+/** A client in line. */
 export class WaitCard extends BaseCard {
   /** @param {string} key */
   constructor(key) {
@@ -102,7 +102,7 @@ export class WaitCard extends BaseCard {
 }
 
 /**
- * When a slot may come. The estimate counts the bytes ahead alone; nobody gets
+ * When a slot may come. The estimate counts the bytes ahead alone; no client gets
  * a slot before it may ask, so what can be said is the later of the two.
  * @param {T.Card} card @param {string} phase @param {number} left until it may ask
  */
@@ -136,7 +136,7 @@ class Pace {
   }
 }
 
-/** Somebody in a slot. */
+/** A client in a slot. */
 export class SendCard extends BaseCard {
   /** @param {string} key */
   constructor(key) {
@@ -166,7 +166,7 @@ export class SendCard extends BaseCard {
   }
 }
 
-/** A free slot: anybody's, or kept for somebody who has not asked yet. */
+/** A free slot: for any client, or kept for one that has not asked yet. */
 export class FreeSlot {
   constructor() {
     this.free = el('span', { class: 'name' });

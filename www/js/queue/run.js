@@ -9,7 +9,7 @@ const LEADS = 1000;
 
 /** @extends {Run<import('#servent').Queue | import('#servent').Tape>} */
 export class QueueRun extends Run {
-  /** The server whose queue is shown; without one, whoever leads the site, or the first. @type {number|null} */ shown = null;
+  /** The server whose queue is shown; without one, the member that leads the site, or the first. @type {number|null} */ shown = null;
   /** Who holds which place, as far as what was shown has said. @type {Map<string, string>} */
   names = new Map();
 
@@ -24,7 +24,7 @@ export class QueueRun extends Run {
     return servers.find((n) => n.id === shown) ?? servers[0] ?? this.nodes[0];
   }
 
-  /** Who leads the site at the cursor, or has led it last; null where the servers are none, or nobody has. @returns {number|null} */
+  /** Who leads the site at the cursor, or has led it last; null where the servers are no site, or none has led. @returns {number|null} */
   #leader() {
     this.#site ??= this.kind === 'scenario' && Boolean(this.scenario?.site);
     if (!this.#site) return null;
@@ -36,7 +36,7 @@ export class QueueRun extends Run {
     return this.#leads.findLast(({ seq }) => seq < index)?.node ?? null;
   }
   /** Whether the servers are one site. @type {boolean|null} */ #site = null;
-  /** When somebody began to lead, among the first records, as many as were asked. @type {{seq: number, node: number}[]} */ #leads = [];
+  /** When a member began to lead, among the first records, as many as were asked. @type {{seq: number, node: number}[]} */ #leads = [];
   #asked = -1;
 
   /** @param {T.AnyFault} fault @override */

@@ -232,7 +232,7 @@ export class ServerQueue extends HTMLElement {
     return view;
   }
 
-  /** Dashed frames where nobody uploads; a kept one says for whom. @param {T.QueueView} queue @param {HTMLElement[]} nodes @param {number} at */
+  /** Dashed frames of slots without an upload; a kept one says for which client. @param {T.QueueView} queue @param {HTMLElement[]} nodes @param {number} at */
   #freeSlots(queue, nodes, at) {
     const busy = nodes.length;
     const { to } = this.#lanes.slots.sight(this.#row);

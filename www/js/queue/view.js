@@ -39,9 +39,9 @@ function stalled(session) {
   return Boolean(/** @type {T.At<T.Fault>[]} */ (session.actions.faults()).findLast((f) => (f.stall ?? f.resume)?.node === node)?.stall);
 }
 
-/** The same arrivals under other rules: everybody speaks one language, or the servers tell other times. @param {any} scenario @param {boolean} [told] */
+/** The same arrivals under other rules: all clients speak one language, or the servers tell other times. @param {any} scenario @param {boolean} [told] */
 function variants(scenario, told = false) {
-  // Both policies are there for whoever wants them side by side; a story opens alone.
+  // Both policies are there for a person who wants them side by side; a story opens alone.
   if (told && !scenario.variants?.some((/** @type {{dialect?: string}} */ { dialect }) => dialect)) return [];
   const ways = scenario.variants?.length ? scenario.variants : [{ dialect: 'active' }, { dialect: 'parq' }];
   return ways.slice(0, 2).map((/** @type {{dialect?: string, policy?: string}} */ { dialect, policy }) => {

@@ -41,7 +41,7 @@ function flag(key, owner) {
   return el('label', { class: 'check' }, input, t(`form.${key}`));
 }
 
-/** Somebody who asks without end. @param {T.RoutingScenario} draft */
+/** A node that asks without end. @param {T.RoutingScenario} draft */
 function flooder(draft) {
   const input = el('input', { type: 'checkbox', name: 'flooder', checked: draft.script.some((/** @type {any} */ step) => step.flood) });
   input.addEventListener('change', () => {

@@ -108,7 +108,7 @@ function grid(n, { a, b, count }) {
 }
 
 /**
- * Whoever is so many hops from the middle stands in the same ring, near who it
+ * Nodes that are so many hops from the middle stand in the same ring, each near the one it
  * was found by: a flood from the middle is a wave. Every place has as much room.
  * @param {number} n @param {Near} near @param {number} root
  */

@@ -133,7 +133,7 @@ export class NetworkLayer {
     draw((i) => kind[i] === PUSH && fate[i] < TWICE, colours.push, Math.max(2.5, 5.5 * thin), dense ? [] : [1, 8]);
     ctx.setLineDash([]);
     ctx.globalAlpha = 1;
-    // Whom it has reached.
+    // The nodes it has reached.
     ctx.fillStyle = dense ? colours.reached : colours.query;
     ctx.beginPath();
     for (const i of fresh) {
@@ -182,7 +182,7 @@ export class NetworkLayer {
     this.#broken(ctx, { links, up }, { px, py, room, radius }, { colours, scale });
   }
 
-  /** Links that are cut, or lead to nobody: what was lit there is over. @param {CanvasRenderingContext2D} ctx @param {Pick<RoutingRun, 'links'|'up'>} run @param {Pick<Places, 'px'|'py'|'room'|'radius'>} places @param {Pick<Look, 'colours'|'scale'>} look */
+  /** Links that are cut, or lead to no node: what was lit there is over. @param {CanvasRenderingContext2D} ctx @param {Pick<RoutingRun, 'links'|'up'>} run @param {Pick<Places, 'px'|'py'|'room'|'radius'>} places @param {Pick<Look, 'colours'|'scale'>} look */
   #broken(ctx, { links, up }, { px, py, room, radius }, { colours, scale }) {
     const { a, b, count } = links;
     ctx.setTransform(scale, 0, 0, scale, 0, 0);

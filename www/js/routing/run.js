@@ -1,4 +1,4 @@
-/** A run of an overlay: who is linked to whom, what travels, what was searched for. */
+/** A run of an overlay: which nodes are linked, what travels, what was searched for. */
 import { Run } from '#lab/session/run.js';
 import { Flights } from '#lab/routing/flights.js';
 import { layout, neighbours } from '#lab/routing/layout.js';
@@ -26,7 +26,7 @@ export class RoutingRun extends Run {
   /** Whether each node runs. @type {Uint8Array} */ up = new Uint8Array(0);
   /** Whether each node is behind a firewall. @type {Uint8Array} */ closed = new Uint8Array(0);
   /** Connections that a firewall prevented. @type {{at: number, from: number, by: number}[]} */ refusals = [];
-  /** Where everybody stands, and who is whose neighbour. */
+  /** Where the nodes stand, and which are neighbours. */
   places = layout('star', 1, this.links, 0);
   near = neighbours(1, this.links);
   /** Counts up whenever a link or node is otherwise than before. */
@@ -44,7 +44,7 @@ export class RoutingRun extends Run {
     this.#place();
   }
 
-  /** Where everybody stands. */
+  /** Where the nodes stand. */
   #place() {
     this.refreshLinks();
     const root = this.told.script.find((step) => step.search)?.search?.node ?? 0;
@@ -99,7 +99,7 @@ export class RoutingRun extends Run {
   /** The search or push with this number. @param {number} guid */
   search(guid) { return this.searches.find((s) => s.guid === guid); }
 
-  /** What is followed when nobody chose: the newest search or push by now, else the first to come. */
+  /** What is followed when the user chose nothing: the newest search or push by now, else the first to come. */
   newest() {
     let best = this.searches[0];
     for (const one of this.searches) if (one.at <= this.now && one.at >= best.at) best = one;

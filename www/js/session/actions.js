@@ -1,5 +1,5 @@
 /**
- * What somebody did to the run: faults and nudges in their order, the branches
+ * What the user did to the run: faults and nudges in their order, the branches
  * they opened, and how they are taken back. Of a recording it is what was asked.
  */
 import { t, tell } from '#lab/strings.js';
@@ -14,7 +14,7 @@ import { ask } from '#lab/session/whatif.js';
 
 /** A fault happens so many microseconds after the moment it is done at. */
 const AT_ONCE_US = 1;
-/** What somebody does to a world is told as an event of these. */
+/** What the user does to a world is told as an event of these. */
 const BEGIN = ['world', 'app', 'datagram'];
 /** So many sentences say what came of it. */
 const TOLD = 2;

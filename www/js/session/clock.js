@@ -25,7 +25,7 @@ export class Clock {
   playing = false;
   speed = 20;
   ease = new Ease();
-  /** Nobody goes beyond this instant while something is asked about it. */
+  /** The clock does not go beyond this instant while something is asked about it. */
   limit = Infinity;
   /** Where a lesson shows something, long waits pass quickly. @type {import('./ease.js').Pace|null} */ pace = null;
   #last = 0;

@@ -1,4 +1,4 @@
-/** Whether what lies ahead of the clock is shown. Whoever wants to guess first hides it. */
+/** Whether what lies ahead of the clock is shown. A person who wants to guess first hides it. */
 
 let hidden = false;
 

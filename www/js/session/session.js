@@ -49,7 +49,7 @@ export class Session extends EventTarget {
   actions = new Actions(this);
   /** What is looked for among the events, and what was found of it. */
   sought = new Sought();
-  /** The lesson one is in, its step, and whom that is about. @type {{id: string, step: number, names: string[]}|null} */
+  /** The lesson one is in, its step, and the nodes that is about. @type {{id: string, step: number, names: string[]}|null} */
   lesson = null;
   /** @param {View} view */
 
@@ -104,7 +104,7 @@ export class Session extends EventTarget {
     this.live = null;
     this.scenario = whole;
     this.preset = how.preset ?? null;
-    // Whoever changed a story has given it another name, or none.
+    // A person who changed a story has given it another name, or none.
     const { title, text } = scenario.title ? storyOf(scenario) : { title: t('scenario.changed'), text: scenario.text };
     this.#show(runs, { title, text });
     this.actions.replay(how.faults ?? [], how.branch);

@@ -1,5 +1,5 @@
 /**
- * Languages that nobody speaks, for translators and tests. `xa` is English with
+ * Invented languages, for translators and tests. `xa` is English with
  * marks on its letters and room for longer words: what stays plain is no sentence
  * of ours, and what does not fit will not fit in Finnish. `xb` is the same from
  * right to left.

@@ -127,11 +127,11 @@ function dots(ctx, grid, run, colours) {
   ctx.drawImage(picture.canvas, grid.xOf(first), grid.yOf(top), wide * across * grid.column, tall * down * grid.row);
 }
 
-/** The colour of whoever has all. */
+/** The colour of a client that has all. */
 const ALL = 7;
 /** @type {{of: string, tints: [number, number, number][]}} */
 let tinted = { of: '', tints: [] };
-/** Colours by state; the last is that of whoever has all. @param {Palette} colours */
+/** Colours by state; the last is that of a client that has all. @param {Palette} colours */
 function tints(colours) {
   if (tinted.of !== colours.held + colours.missing) {
     const tints = [];

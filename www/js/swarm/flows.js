@@ -1,4 +1,4 @@
-/** Who sends to whom: from the row of the giver to the row of the taker, in the column of the piece. */
+/** Who sends pieces, and who takes them: from the row of the giver to the row of the taker, in the column of the piece. */
 import { SOURCE } from '#lab/swarm/grid.js';
 
 /** @import { SwarmRun } from './run.js' */

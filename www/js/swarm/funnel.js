@@ -1,4 +1,4 @@
-/** How a transfer was chosen: what each clause left over, from what was needed to whom was asked. */
+/** How a transfer was chosen: what each clause left over, from what was needed to which peer was asked. */
 import { el } from '#lab/dom.js';
 import { count } from '#lab/format.js';
 import { clauseButton } from '#lab/panels/clause.js';

@@ -43,7 +43,7 @@ function head(ctx, grid, client, row, colours) {
   const roomy = side > 8.5 * rem;
   ctx.globalAlpha = client.up ? 1 : 0.5;
   dot(ctx, x + 0.7 * rem, y, 0.26 * rem, client.active, client.stalled === null ? colours.ink : colours.stalled);
-  // Nobody gets through to it, and it does not know.
+  // No peer gets through to it, and it does not know.
   if (client.firewalled && client.active) ctx.fillRect(x + 1.02 * rem, y - 0.34 * rem, 2, 0.68 * rem);
   ctx.textAlign = 'left';
   ctx.font = `600 ${size}px ${font}`;

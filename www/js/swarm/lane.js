@@ -13,7 +13,7 @@ import { SOURCE, Grid } from '#lab/swarm/grid.js';
  * @typedef {{colours: Palette, selected: number|null, transfer: number|null, pointed: Place|null, cursor: Place|null, found: import('../session/sought.js').Find|null}} Look
  */
 
-/** How much is not seen of whoever is not looked for. */
+/** How much is not seen of clients that are not searched for. */
 const COVER = 0.78;
 
 export class Lane {
@@ -44,7 +44,7 @@ export class Lane {
   /** True for a client that is not looked for. @param {number} row @param {import('../session/sought.js').Find|null} found */
   pale(row, found) { return found !== null && !found.nodes.has(row) && !found.names.has(this.run.rows[row].name); }
 
-  /** Paper over the rows of whoever is not looked for. @param {CanvasRenderingContext2D} ctx @param {Look} look */
+  /** Paper over the rows of clients that are not searched for. @param {CanvasRenderingContext2D} ctx @param {Look} look */
   #veil(ctx, { colours, found }) {
     if (!found) return;
     const { grid } = this;

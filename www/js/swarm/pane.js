@@ -113,7 +113,7 @@ export class SwarmPane extends HTMLElement {
     this.#showWords(words);
   }
 
-  /** Reads the moment; of a crowd that moves not at every frame, for nobody could follow. True when it was read. */
+  /** Reads the moment; of a crowd that moves not at every frame, for no eye could follow. True when it was read. */
   #read() {
     const now = performance.now();
     const crowd = this.session?.clock.playing && this.lanes[0].run.rows.length > CROWD;
@@ -221,7 +221,7 @@ export class SwarmPane extends HTMLElement {
     for (const button of this.bar.querySelectorAll('[data-zoom^="row"]')) button.disabled = this.tall === (button.dataset.zoom.endsWith('-1') ? 0 : ROWS.length - 1);
     stillOf(/** @type {HTMLElement} */ (this.still), both);
     if (this.pointed && this.in) setText(/** @type {Element} */ (this.tip), sentence(this.in.run, this.pointed));
-    // Nobody reads the table while the picture moves, unless it is shown.
+    // The table is not read while the picture moves, unless it is shown.
     clearTimeout(this.#listing);
     const lane = this.#current();
     const list = () => this.table?.update(lane.run, session.selection.transfer === undefined ? session.selection.node : null, this.asTable);

@@ -1,4 +1,4 @@
-/** The same as a table: for whoever does not see the picture, or would rather read. */
+/** The same as a table: for people who do not see the picture, or would rather read. */
 import { el, fill, setAttr, setText } from '#lab/dom.js';
 import { count, percent } from '#lab/format.js';
 import { t } from '#lab/strings.js';

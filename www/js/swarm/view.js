@@ -1,4 +1,4 @@
-/** The swarm: clients, pieces, and who gives which one to whom. */
+/** The swarm: clients, pieces, and which client gives which one to which other. */
 import { World } from '#servent';
 import { worldOf } from '#lab/core.js';
 import { el } from '#lab/dom.js';

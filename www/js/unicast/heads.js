@@ -57,7 +57,7 @@ class End {
     setAttr(this.node, 'data-end', side);
     setAttr(this.node, 'aria-pressed', String(selected));
     setAttr(this.node, 'data-down', up ? null : '');
-    // Of an end that was not recorded nobody knows how it stood.
+    // Of an end that was not recorded it is not known how it stood.
     if (run.recorded && !run.recorded.has(id)) setText(this.numbers, '');
     else if (!half) setText(this.numbers, t('end.none'));
     else if ('ha' in half) setText(this.numbers, t('end.sender.of', { ha: count(half.ha), hs: count(half.hs), rest: half.last - half.hs }));

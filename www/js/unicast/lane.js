@@ -251,7 +251,7 @@ export class Lane {
     ctx.setLineDash([]);
   }
 
-  /** What it has come by now. The half at an end that nobody recorded is dotted. @param {CanvasRenderingContext2D} ctx @param {(part: number) => [number, number]} at @param {number} to @param {'start'|'end'|null} guessed @param {number[]} dash */
+  /** What it has come by now. The half at an end that was not recorded is dotted. @param {CanvasRenderingContext2D} ctx @param {(part: number) => [number, number]} at @param {number} to @param {'start'|'end'|null} guessed @param {number[]} dash */
   #length(ctx, at, to, guessed, dash) {
     const middle = guessed ? Math.min(to, 0.5) : to;
     ctx.setLineDash(guessed === 'start' ? DOTS : dash);

@@ -210,7 +210,7 @@ export class UnicastPane extends HTMLElement {
     });
     const lane = this.#current();
     this.empty.hidden = this.lanes.some(({ run }) => run.arrows.length > 0);
-    // Nobody reads the list while the picture moves, unless it is in use.
+    // The list is not read while the picture moves, unless it is in use.
     clearTimeout(this.#listing);
     const list = () => this.list?.update(lane.run, lane.sight(this.#lookOf(lane)), selection.lane === this.lanes.indexOf(lane) ? selection.arrow ?? null : null);
     if (document.activeElement === this.list?.node || this.list?.node.childElementCount === 0) list();
@@ -304,7 +304,7 @@ export class UnicastPane extends HTMLElement {
       const { selection } = session;
       openMenu(this.tools, selection.name, gesturesOf(session).map(({ gesture, text, key }) => ({ text, key, run: () => session.actions.gesture(gesture, selection) })));
     });
-    // Whoever looks elsewhere is not dragged back.
+    // A person who looks elsewhere is not dragged back.
     for (const type of ['wheel', 'touchmove']) this.scroller.addEventListener(type, () => { this.#follow = false; }, { passive: true });
   }
 

@@ -52,7 +52,7 @@ export class UnicastRun extends Run {
   /** True when what it carries was taken in where it arrived. @param {T.Arrow} arrow */
   taken({ fate, to, at }) { return fate === 'arrived' && at !== null && !this.#refused.has(`${to}/${at}`); }
 
-  /** Which end of an arrow is estimated: that which nobody recorded. @param {T.Arrow} arrow @returns {'start'|'end'|null} */
+  /** Which end of an arrow is estimated: the one that was not recorded. @param {T.Arrow} arrow @returns {'start'|'end'|null} */
   guessed({ from, to }) {
     if (this.recorded === null) return null;
     return !this.recorded.has(from) ? 'start' : this.recorded.has(to) ? null : 'end';

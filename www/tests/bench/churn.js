@@ -145,7 +145,7 @@ await Promise.all(tabs.map(({ away }) => away));
 const { cpu } = taken();
 const cores = (cpu - before.cpu) / ((Date.now() - began) / 1000);
 
-// Nobody begins anew; what is going on has to end.
+// No page begins anew; what is going on has to end.
 for (const { page } of tabs) await page.evaluate(() => { /** @type {any} */ (document.querySelector('part-screen')).dataset.rests = ''; });
 const until = Date.now() + STUCK_MS;
 let stuck = TABS;

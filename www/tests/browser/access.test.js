@@ -1,4 +1,4 @@
-/** Everybody can use it: axe finds nothing, the keyboard is enough, targets are large, motion is optional. */
+/** Every person can use it: axe finds nothing, the keyboard is enough, targets are large, motion is optional. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { violations } from '../axe.js';

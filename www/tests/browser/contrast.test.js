@@ -1,4 +1,4 @@
-/** Whoever needs the system's own colours, more contrast or less motion gets them in every view. */
+/** A user who needs the system's own colours, more contrast or less motion gets them in every view. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { violations } from '../axe.js';

@@ -90,7 +90,7 @@ for (const name of BROWSERS) {
       assert.match(await page.$eval('.story strong', (n) => n.textContent ?? ''), /gekappte Leitung/);
       const link = await page.evaluate(() => location.hash);
       await page.close();
-      // Whoever gets the link has it in German, whatever the browser speaks; and a link can bring back English.
+      // A person who gets the link has it in German, whatever the browser speaks; and a link can bring back English.
       const other = await open(started, link);
       assert.equal(await other.page.evaluate(() => document.documentElement.lang), 'de');
       await Promise.all([other.page.waitForNavigation(), other.page.evaluate(() => { location.hash = location.hash.replace('lang=de', 'lang=en'); })]);
@@ -104,7 +104,7 @@ for (const name of BROWSERS) {
       await page.goto(`${started.server.url}#1/swarm?p=two-for-one`);
       await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session?.run);
       assert.equal(await page.evaluate(() => document.documentElement.lang), 'de');
-      assert.doesNotMatch(await page.evaluate(() => location.hash), /lang=/, 'a link does not say what nobody chose');
+      assert.doesNotMatch(await page.evaluate(() => location.hash), /lang=/, 'a link does not say what the user did not choose');
       await page.close();
     });
   });

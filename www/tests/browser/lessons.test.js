@@ -69,7 +69,7 @@ for (const name of BROWSERS) {
             assert.equal(told !== null, kind !== 'predict', 'a prediction is judged by what happens');
           }
           if (kind === 'reveal') {
-            // It is shown in ten seconds; whoever wants to, sees it faster.
+            // It is shown in ten seconds; a learner who wants to sees it faster.
             for (let i = 0; i < 3; i += 1) await page.keyboard.press(']');
             await page.waitForSelector('.lesson-verdict', { timeout: 40_000 });
             assert.equal(await page.$eval('.lesson-verdict', (n) => /** @type {HTMLElement} */ (n).dataset.right), 'false');
@@ -87,7 +87,7 @@ for (const name of BROWSERS) {
       });
     }
 
-    test('nobody sees what lies ahead before they said what they expect', async () => {
+    test('no learner sees what lies ahead before saying what they expect', async () => {
       const { page } = await open(started, '#1/queue?les=cut-the-wire/2');
       await page.waitForSelector('.lesson-choice');
       const { at } = await lesson(page);

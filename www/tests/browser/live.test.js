@@ -8,7 +8,7 @@ import { WWW } from '../serve.js';
 
 const TRACE = process.env.LAB_TRACE;
 
-/** One upload, nobody in line: how `/api/queue` tells it. */
+/** One upload, no client in line: how `/api/queue` tells it. */
 const QUEUE = {
   at: 2e15,
   queue: {
@@ -109,7 +109,7 @@ for (const name of BROWSERS) {
       assert.match(await page.$eval('.notice', (n) => n.textContent ?? ''), /nothing is replayed/);
       await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.count > 5);
       assert.match(how.queues[0], /^\/api\/queue\?.*count=\d+/);
-      // Whoever looks back sees what is known of then, and that is not how it stands.
+      // A person who looks back sees what is known of then, and that is not how it stands.
       await page.click('[data-do="back"]');
       await page.waitForFunction(() => !document.querySelector('server-queue .lane-scroll')?.textContent?.includes('10.9.8.7'));
       assert.deepEqual(complaints, []);

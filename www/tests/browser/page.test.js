@@ -12,7 +12,7 @@ for (const name of BROWSERS) {
     before(async () => { started = await start(name); });
     after(() => started.close());
 
-    test('loads without a complaint and asks nobody else', async () => {
+    test('loads without a complaint and asks no other server', async () => {
       const { page, complaints } = await open(started);
       await page.waitForSelector('.routing-stage canvas');
       assert.deepEqual(complaints, []);
@@ -143,7 +143,7 @@ for (const name of BROWSERS) {
         session.clock.seek(40e6);
       });
       await page.waitForSelector('.which:not([hidden])');
-      assert.equal((await page.$$('.card')).length, 0, 'nobody asks the first');
+      assert.equal((await page.$$('.card')).length, 0, 'no client asks the first');
       await page.select('.which', '1');
       await page.waitForSelector('.card');
       await page.keyboard.press('Escape');
@@ -251,7 +251,7 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
-    test('a kept slot says for whom, and no card says two things', async () => {
+    test('a kept slot says for which client, and no card says two things', async () => {
       const { page } = await open(started, '#1/queue?p=rush-hour&t=240000');
       await page.waitForSelector('.slot-frame[data-kept]');
       const { kept, frames } = await page.evaluate(() => {
@@ -271,11 +271,11 @@ for (const name of BROWSERS) {
       for (const [ask, slot] of both) assert.ok(seconds(slot) >= seconds(ask), `${ask}, but ${slot}`);
       await page.click('.slot-frame[data-kept] .card-main');
       await frame(page);
-      assert.ok((await page.$$('.wait-card[data-selected]')).length === 1, 'the kept slot selects whom it is kept for');
+      assert.ok((await page.$$('.wait-card[data-selected]')).length === 1, 'the kept slot selects the client it is kept for');
       await page.close();
     });
 
-    test('a sentence names whose place it is, whoever caused it', async () => {
+    test('a sentence names whose place it is, whichever node caused it', async () => {
       const { page } = await open(started, '#1/queue?p=rush-hour&t=300000');
       const pairs = await page.evaluate(() => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));

@@ -46,7 +46,7 @@ for (const name of BROWSERS) {
       await page.close();
     });
 
-    test('the queue of a site is that of whoever leads it, unless one is chosen', async () => {
+    test('the queue of a site is that of the member that leads it, unless one is chosen', async () => {
       const { page, complaints } = await open(started, '#1/queue?p=leader-dies&t=0');
       const shown = (/** @type {number} */ us) => page.evaluate(async (at) => {
         const { session } = /** @type {any} */ (document.querySelector('servent-lab'));

@@ -55,7 +55,7 @@ for (const name of BROWSERS) {
         await frame(page);
         if (view === 'queue') {
           const [pale, all] = await page.$$eval('.card', (cards) => [cards.filter((c) => c.hasAttribute('data-pale')).length, cards.length]);
-          assert.ok(pale < all && all > 3, `${pale} of ${all} are pale: everybody arrived`);
+          assert.ok(pale < all && all > 3, `${pale} of ${all} are pale: every client arrived`);
           await page.evaluate(() => /** @type {any} */ (document.querySelector('servent-lab')).session.find('nobody-at-all'));
           await page.waitForFunction(() => [...document.querySelectorAll('.card')].every((c) => c.hasAttribute('data-pale')));
         } else {

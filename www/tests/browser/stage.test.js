@@ -24,7 +24,7 @@ for (const name of BROWSERS) {
     test('at 1280 × 800 the picture has most of the height, in every view', async () => {
       for (const [view, story] of Object.entries(STORIES)) {
         const { page } = await open(started, `#1/${view}?${story}`);
-        // Whoever has read the hint has put it away.
+        // A person who has read the hint has put it away.
         await page.evaluate(() => document.querySelector('.hint')?.remove());
         await frame(page);
         await frame(page);

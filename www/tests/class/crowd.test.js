@@ -10,7 +10,7 @@ import { PROGRAM, SIZE, join, room } from '../room.js';
 
 const CROWD = Number(process.env.CROWD ?? 0);
 const PIECE = 200_000;
-/** Until everybody has everything, in milliseconds. */
+/** Until every page has everything, in milliseconds. */
 const PATIENCE = 600_000;
 
 /** @param {any} page @param {() => Promise<boolean>|boolean} ready @param {number} until @param {string} what */

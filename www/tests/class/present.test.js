@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { BROWSERS, start } from '../browser.js';
 import { PROGRAM, find, join, room, roomWith, tap } from '../room.js';
 
-/** Bytes in a second of an upload, and of the file: it lasts longer than whoever waits is kept without an answer. */
+/** Bytes in a second of an upload, and of the file: it lasts longer than a waiting page is kept without an answer. */
 const RATE = 200_000;
 const SIZE = 6_000_000;
 
@@ -41,7 +41,7 @@ for (const name of BROWSERS) {
       await screen.goto(here.screen);
       await host.bringToFront();
       await listed(host, 1);
-      // What can be done with somebody can be reached on a small phone, too.
+      // What a host can do with a page can be reached on a small phone, too.
       await host.setViewport({ width: 320, height: 568 });
       await host.waitForFunction(() => document.querySelectorAll('[data-list="people"] button').length === 2);
       assert.deepEqual(await host.$$eval('host-screen button', (/** @type {any[]} */ all) => all.filter((one) => one.getBoundingClientRect().right > innerWidth).map((one) => one.textContent)), []);

@@ -16,7 +16,7 @@ async function find(page, words) {
     await page.$eval('.part-form input', (/** @type {any} */ input, /** @type {string} */ text) => { input.value = text; input.form.requestSubmit(); }, words);
     if (await page.waitForSelector('[data-list="search"] li:not(.part-empty)', { timeout: 2000 }).catch(() => null)) return;
   }
-  assert.fail(`nobody answers ${words}`);
+  assert.fail(`no program answers ${words}`);
 }
 
 /** What the host's screen sees. @param {any} here */
@@ -83,7 +83,7 @@ for (const name of BROWSERS) {
           across: all.filter((/** @type {any} */ r) => r.cause !== null && all[r.cause].node !== r.node).length,
         };
       });
-      // Nobody is there twice: all that they heard is from one another.
+      // No page is there twice: all that they heard is from one another.
       assert.deepEqual([map.view, map.nodes, map.names], ['routing', 3, 3], JSON.stringify(map));
       assert.ok(map.links >= 2 && map.across > 0 && map.asked?.node > 0, JSON.stringify(map));
       // The hit goes from page to servent and from servent to page, and no way is estimated.

@@ -1,6 +1,6 @@
 /**
  * A running servent, live: its queue, and on the map its neighbours with every
- * message between it and them, as they come; whoever pauses stays.
+ * message between it and them, as they come; a person who pauses stays.
  */
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ const saying = async (child, wanted) => ({ child, told: await heard(child, wante
 
 for (const name of BROWSERS) {
   describe(name, { skip: !PROGRAM && 'SERVENT_PROGRAM names no program' }, () => {
-    test('the map of a running servent grows as messages come, and whoever pauses stays', async () => {
+    test('the map of a running servent grows as messages come, and a person who pauses stays', async () => {
       const place = mkdtempSync(path.join(tmpdir(), 'servent-live-'));
       const children = /** @type {import('../program.js').Child[]} */ ([]);
       const started = await start(name);
@@ -56,7 +56,7 @@ for (const name of BROWSERS) {
         const before = await lab();
         assert.equal(before.live, true);
 
-        // Somebody searches: the query goes through the middle, and the hit comes back.
+        // A user searches: the query goes through the middle, and the hit comes back.
         const search = () => new Promise((done) => {
           const child = run(['search', 'rare', '--peer', near.told.listening.at, '--wait', '3', '--json', '--state', 'ask', '--set', 'overlay.degree=1'], place);
           children.push(child);
@@ -80,7 +80,7 @@ for (const name of BROWSERS) {
         assert.deepEqual([sums.sent, sums.messages], [sums.drawn, sums.drawn]);
         assert.equal(sums.arrived + sums.flying, sums.sent);
 
-        // Whoever goes back stays, while it goes on.
+        // A person who goes back stays, while it goes on.
         await page.click('[data-do="back"]');
         const there = await state(page);
         const { flights } = await lab();

@@ -1,4 +1,4 @@
-/** A class in a room: the code at the door, names, and lessons in which everybody predicts, does it, and hears from the recording what happened. */
+/** A class in a room: the code at the door, names, and lessons in which every learner predicts, does it, and hears from the recording what happened. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -58,7 +58,7 @@ for (const name of BROWSERS) {
     });
     after(() => started.close());
 
-    test('wb_8_nobody_comes_in_without_the_code_and_who_is_in_learns_the_next', async () => {
+    test('wb_8_no_page_comes_in_without_the_code_and_pages_inside_learn_the_next', async () => {
       const here = await room('--code', '--names', 'typed');
       const page = await browser.newPage();
       await page.goto(here.url);
@@ -158,7 +158,7 @@ for (const name of BROWSERS) {
       await press(host, 'lesson.next', 6);
       const { class: { lesson, pages: all } } = await asked(host);
       assert.equal(lesson.facts.unheard, 0, JSON.stringify(lesson.facts));
-      assert.equal(lesson.truth[1], 2, 'everybody has heard the question');
+      assert.equal(lesson.truth[1], 2, 'every page has heard the question');
       assert.equal(all.filter((/** @type {any} */ page) => page.wrong_twice).length, 0);
       await pages[0].bringToFront();
       await says(pages[0], 'This happened: All of them.');
@@ -222,7 +222,7 @@ for (const name of BROWSERS) {
       for (let step = 1; step <= 4; step += 1) await press(host, 'lesson.next', step);
       assert.equal((await told(host)).view.queue.slots, 0);
       await seeker.bringToFront();
-      // Of the two that have it one serves nobody.
+      // Of the two that have it one serves no other.
       for (let sources = 0; sources < 2;) {
         await find(seeker, 'song');
         sources = await seeker.evaluate(() => /** @type {any} */ ([.../** @type {any} */ (document.querySelector('part-screen')).found.values()][0])?.hits.length ?? 0);
@@ -235,7 +235,7 @@ for (const name of BROWSERS) {
       const { class: { lesson, pages: all } } = await asked(host);
       assert.deepEqual([lesson.facts.handed, lesson.facts.without], [1, 0], JSON.stringify(lesson.facts));
       assert.equal(lesson.truth[1], 2);
-      // One page for everybody, as long as the host likes, and its person knows.
+      // One page for all, as long as the host likes, and its person knows.
       const mine = await seeker.evaluate(() => /** @type {any} */ (document.querySelector('part-screen')).named);
       const row = all.findIndex((/** @type {any} */ page) => page.at === mine.line[0]);
       await host.$eval(`[data-list="pages"] li:nth-child(${row + 1}) button`, (/** @type {any} */ button) => button.click());

@@ -12,7 +12,7 @@ test('a line for each commit, with what was said in words', () => {
   assert.equal(end, '');
 });
 
-test('what a lesson of somebody’s own is called is no formula for a spreadsheet', () => {
+test('the name of a teacher’s own lesson is no formula for a spreadsheet', () => {
   const said = csvOf([{ ...ONE, title: '=HYPERLINK("x")', said: '-1' }]).split('\r\n')[1];
   assert.ok(said.includes(`"'=HYPERLINK(""x"")"`) && said.includes(",'-1,"), said);
 });

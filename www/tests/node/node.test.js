@@ -62,7 +62,7 @@ test('a node that is not there is an error, and everything goes on', () => {
   assert.deepEqual([...swarm.rows(9999, 9999)], []);
 });
 
-test('a name that nobody knows is refused with a sentence', () => {
+test('an unknown name is refused with a sentence', () => {
   const { run, scenario } = world();
   for (const [fault, what] of /** @type {[any, RegExp][]} */ ([
     [{ crash: { node: 0, at: 5 } }, /`crash`: unknown field `at`/], [{ crush: { node: 0 } }, /unknown variant `crush`/],
@@ -96,7 +96,7 @@ test('a tape is read as it comes, and reading can be given up', async () => {
   });
   const opening = core.Tape.open(endless, (bytes) => { if (bytes > 100) reading.abort(new Error('enough')); }, reading.signal);
   await assert.rejects(opening, /enough/);
-  assert.ok(cancelled, 'nobody goes on reading');
+  assert.ok(cancelled, 'the page does not go on reading');
   await assert.rejects(core.Tape.open(new Blob(['not a trace\n']).stream(), undefined, undefined), /not a trace/);
 });
 

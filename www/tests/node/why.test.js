@@ -38,7 +38,7 @@ for (const [name, strings, area, kinds] of DECISIONS) {
         const step = Math.max(1, Math.floor(all.length / SAMPLED));
         for (const { seq, event } of all.filter((/** @type {any} */ _, /** @type {number} */ i) => i % step === 0)) {
           const numbers = run.numbers(seq);
-          // What somebody never told cannot be measured by: a place that was never told has no window.
+          // A promise that was not made cannot be measured: a place that was never told has no window.
           if (!numbers && ['entitled', 'lapsed', 'passed', 'lost'].includes(event[area].what)) continue;
           assert.ok(numbers, `${id}, event ${seq}: ${JSON.stringify(event)}`);
           const sentence = t(`numbers.${numbers.key}`, { ...numbers, clock });

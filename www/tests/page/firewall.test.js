@@ -1,4 +1,4 @@
-/** A node is put behind a firewall by a key: nobody gets in, pushes bring it out, and it is seen, said and taken back. */
+/** A node is put behind a firewall by a key: no node gets in, pushes bring it out, and it is seen, said and taken back. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { BROWSERS, copiedLink, frame, open, start, state } from '../browser.js';
@@ -42,7 +42,7 @@ for (const name of BROWSERS) {
     before(async () => { started = await start(name); });
     after(() => started.close());
 
-    test('who wants a file from behind a firewall must push, and between two of them nobody gets through', async () => {
+    test('a node that wants a file from behind a firewall must push, and between two of them none gets through', async () => {
       // A asks, and F on the other side of the ring has it; a moment before the question.
       const { page, complaints } = await open(started, '#1/routing?m=single&p=round-and-back&t=20');
       await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.explored);
@@ -59,7 +59,7 @@ for (const name of BROWSERS) {
       await seek(page, 1_500_000);
       assert.deepEqual((await world(page)).told.map(([what, node]) => `${what} ${node}`), ['searched 0', 'answered 5', 'found 0', 'asked 0', 'obeyed 5']);
 
-      // Another firewall, and the one who asks lets nobody in either.
+      // Another firewall, and the node that asks lets no other in either.
       await seek(page, 40_000);
       await wall(page, 0);
       await page.waitForFunction(() => /** @type {any} */ (document.querySelector('servent-lab')).session.run.explored);

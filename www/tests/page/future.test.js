@@ -102,7 +102,7 @@ for (const name of BROWSERS) {
         if (view !== 'routing') await page.click(`[data-view="${view}"]`);
         await page.waitForFunction((/** @type {string} */ id) => /** @type {any} */ (document.querySelector('servent-lab')).session.view.id === id, {}, view);
         await explored(page);
-        // For whoever is here for the first time the opening story stops where the file is found.
+        // For a person who is here for the first time the opening story stops where the file is found.
         if (view === 'routing') {
           await page.waitForFunction(() => { const { session } = /** @type {any} */ (document.querySelector('servent-lab')); return !session.clock.playing && session.run.index > 0; });
           assert.match(await page.$eval('.notice', (n) => n.textContent ?? ''), /has the file and answers/);

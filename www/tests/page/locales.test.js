@@ -1,4 +1,4 @@
-/** Sentences and layout in two languages that nobody speaks: with marks and longer than English (`xa`), and from right to left (`xb`). */
+/** Sentences and layout in two invented languages: with marks and longer than English (`xa`), and from right to left (`xb`). */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { BROWSERS, frame, open, start } from '../browser.js';

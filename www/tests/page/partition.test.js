@@ -32,7 +32,7 @@ for (const name of BROWSERS) {
         for (const at of seen) for (let i = run.near.from[at]; i < run.near.from[at + 1]; i += 1) if (run.links.up[run.near.link[i]]) seen.add(run.near.to[i]);
         return [seen.size, run.nodes.length];
       });
-      assert.ok(halves[0] < halves[1], `nobody is cut off: ${halves}`);
+      assert.ok(halves[0] < halves[1], `no node is cut off: ${halves}`);
       await page.keyboard.down('Control');
       await page.keyboard.press('z');
       await page.keyboard.up('Control');

@@ -62,7 +62,7 @@ for (const browser of BROWSERS) {
     before(async () => { started = await start(browser); });
     after(() => started.close());
 
-    test('a datagram that arrived is lost instead, and nobody claims that this was recorded', async () => {
+    test('a datagram that arrived is lost instead, and the page does not claim that this was recorded', async () => {
       const { page, complaints } = await open(started, '#1/queue?p=rush-hour&t=0');
       await drop(page, 'receive.sqlog', bytesOf('receive.sqlog'));
       await page.waitForFunction(() => /** @type {any} */ (document.querySelector('unicast-pane'))?.lanes[0]?.run.arrows.length > 0);

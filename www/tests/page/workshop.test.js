@@ -82,7 +82,7 @@ for (const name of BROWSERS) {
             if (said) room.commit(said);
             for (const [key, value] of Object.entries(done?.set ?? {})) room.change(key, value);
             if (done) room.tryIt();
-            // Nobody of the test waits until it was shown.
+            // The test does not wait until it was shown.
             if (room.now.kind === 'reveal') session.clock.seek(room.now.until);
             return said ? room.answers.get(room.step).verdict.right : done ? room.attempt.right : true;
           }, reply, deed);

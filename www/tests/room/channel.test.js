@@ -69,7 +69,7 @@ describe('channels', { skip: !PROGRAM && 'SERVENT_PROGRAM names no program' }, (
   test('nothing has passed through the servent', async () => assert.equal(await relayed(), 0));
 
   test('wb_4_where_no_channel_opens_the_servent_passes_the_bytes_on', async () => {
-    // As in a network that separates its devices: nobody says where it may be reached.
+    // As in a network that separates its devices: no page says where it may be reached.
     const alone = () => {
       const Real = window.RTCPeerConnection;
       /** @type {any} */ (window).RTCPeerConnection = class extends Real { constructor() { super({ iceTransportPolicy: 'relay' }); } };

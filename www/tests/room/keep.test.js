@@ -71,7 +71,7 @@ for (const name of BROWSERS) {
       await finished(page);
       assert.equal(await digest(page), song());
       assert.equal((await names(page)).length, earlier ? 0 : 1);
-      // What is complete is found again, too; what nobody knows of is not kept.
+      // What is complete is found again, too; what no download knows of is not kept.
       await page.evaluate(async () => {
         const root = await navigator.storage.getDirectory();
         await (await root.getDirectoryHandle(`servent-${sessionStorage.getItem('servent.tab')}`)).getFileHandle('1', { create: true });

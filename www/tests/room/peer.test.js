@@ -61,7 +61,7 @@ for (const name of BROWSERS) {
       await tap(giver.page, '[data-list="shares"] li button');
       await giver.page.waitForFunction(() => !/** @type {any} */ (document.querySelector('part-screen')).peer.view(1).shares.length);
       assert.deepEqual([...giver.complaints, ...seeker.complaints], []);
-      // Nobody is wider than the screen of a phone.
+      // No page is wider than the screen of a phone.
       assert.ok(await seeker.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
     });
 
@@ -89,7 +89,7 @@ for (const name of BROWSERS) {
       for (const { page } of pages) await page.close();
     });
 
-    test('the host says a sentence, changes the rules and puts somebody out', async () => {
+    test('the host says a sentence, changes the rules and puts a page out', async () => {
       const { page } = await join(browser, here.url);
       const host = await browser.newPage();
       await host.goto(here.host);
@@ -144,7 +144,7 @@ for (const name of BROWSERS) {
         // The first one is over, and the second one keeps the line.
         await one.page.waitForFunction(() => { const { called, overlay } = /** @type {any} */ (document.querySelector('part-screen'))?.peer?.view(1); return !called && !overlay?.links.length; });
         assert.equal(await two.$('part-screen[data-moved]'), null);
-        // Whoever wants to goes on there.
+        // A page that wants to goes on there.
         await one.page.bringToFront();
         await tap(one.page, '.part-note button');
         await two.waitForSelector('part-screen[data-moved]');
@@ -161,7 +161,7 @@ for (const name of BROWSERS) {
       await page.bringToFront();
       await page.waitForSelector('part-screen[data-frozen]');
       assert.ok(await page.$eval('.part-form input', (input) => input.closest('[inert]') !== null));
-      // Whoever comes now is frozen, too.
+      // A page that comes now is frozen, too.
       await page.reload();
       await page.waitForSelector('part-screen[data-frozen]');
       await host.bringToFront();
@@ -225,7 +225,7 @@ for (const name of BROWSERS) {
       for (const one of [page, other.page, host]) await one.close();
     });
 
-    test('wb_5_the_host_cuts_the_link_between_two_pages_and_says_how_whoever_waits_is_told', async () => {
+    test('wb_5_the_host_cuts_the_link_between_two_pages_and_says_how_a_waiting_page_is_told', async () => {
       const [giver, seeker] = [await join(browser, here.url), await join(browser, here.url)];
       const polka = randomBytes(300_000);
       await give(giver.page, 'polka of one.ogg', polka);

@@ -36,7 +36,7 @@ for (const name of BROWSERS) {
     before(async () => { started = await start(name); });
     after(() => started.close());
 
-    /** A room in whose one slot somebody is for so many seconds, and a page behind a wire that waits. Every interval of the line is shorter by `scale`. @param {number} seconds @param {number} scale */
+    /** A room whose one slot is taken for so many seconds, and a page behind a wire that waits. Every interval of the line is shorter by `scale`. @param {number} seconds @param {number} scale */
     async function waiting(seconds, scale) {
       const here = await roomWith(RATE * seconds, ['--set', 'queue.slots=1', '--set', `queue.time_scale=${scale}`, '--set', `upload_rate=${RATE}`]);
       const line = await wire((await (await fetch(`${here.url}api/part`)).json()).port);

@@ -6,7 +6,7 @@ import { plural } from '#lab/strings/de/words.js';
 
 const seconds = (/** @type {number} */ us) => (us < 99.5e6 ? `${fixed(us / 1e6, 1)} s` : `${Math.round(us / 1e6)} s`);
 const times = (/** @type {number} */ n) => fixed(n, 2);
-/** From whom a piece comes; without a client it is the source. @param {Args} a */
+/** The client a piece comes from; without a client it is the source. @param {Args} a */
 const giver = (a) => (a.up === null || a.up === undefined ? 'der Quelle' : a.who ?? a.up);
 const other = (/** @type {Args} */ a) => a.who ?? 'einem anderen Client';
 

@@ -9,7 +9,7 @@ const range = (a) => (a.from === a.to ? `${count(a.from)}` : `${count(a.from)} b
 /** `Nachricht 5` or `Nachrichten 5 bis 8`. @param {Args} a */
 const messages = (a) => (a.from === a.to ? `Nachricht ${count(a.from)}` : `Nachrichten ${range(a)}`);
 const peer = (/** @type {Args} */ a) => a.who ?? 'dem anderen Ende';
-/** Whom one sees, calls, or gives up. */
+/** The end that a node sees, calls, or gives up. */
 const whom = (/** @type {Args} */ a) => a.who ?? 'das andere Ende';
 const side = (/** @type {Args} */ a) => (a.side === 'sender' ? 'Sender' : 'Empfänger');
 
