@@ -55,6 +55,8 @@ impl Download {
             return self.fail(FetchFailure::Corrupt, cx);
         }
         (self.have, self.resumed) = (RangeSet::default(), false);
+        // It may have been bytes of an earlier run that spoilt every trial.
+        self.doubt = Doubt::default();
         self.state = State::Resting;
         for no in guilty {
             if others {
@@ -92,7 +94,9 @@ impl Download {
             self.take_back(no);
         }
         let givers = keys_where(&self.sources, |s| !s.touched.is_empty());
-        if givers.len() + usize::from(self.resumed) < 2 {
+        // Nothing is there any more of what those sent that were left out.
+        let cleared = self.doubt.cleared.iter().filter(|no| !givers.contains(no)).count();
+        if givers.len() + cleared + usize::from(self.resumed) < 2 {
             return false;
         }
         let others = |no: u32| self.sources.iter().any(|(&n, s)| n != no && s.usable());

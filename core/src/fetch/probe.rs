@@ -112,7 +112,8 @@ impl Download {
         let proven = self.proven();
         let longest = proven.as_slice().iter().max_by_key(|(start, end)| end - start)?;
         let others = self.sources.iter().any(|(&n, src)| n != no && src.usable() && src.joined);
-        let least = if others { config.probe.min(size / 2) } else { 1 };
+        let grows = others && !self.has_all();
+        let least = if grows { config.probe.min(size / 2) } else { 1 };
         let (start, end) = *longest;
         (end - start >= least).then(|| (start.max(end.saturating_sub(config.probe)), end))
     }

@@ -25,6 +25,8 @@ const BAD: Sha1 = Sha1([9; 20]);
 struct Crowd {
     desk: Desk,
     liar: Option<SocketAddr>,
+    /// The bytes of C, which are those of an earlier run, are wrong.
+    spoilt: bool,
     /// Lines each server adds to its replies.
     kinds: Vec<(SocketAddr, &'static str)>,
     /// Servers that are gone.
@@ -48,6 +50,7 @@ impl Crowd {
         Self {
             desk,
             liar: None,
+            spoilt: false,
             kinds: Vec::new(),
             gone: BTreeSet::new(),
             bytes: vec![None; (SIZE / 100) as usize],
@@ -81,7 +84,11 @@ impl Crowd {
             }
             self.hash();
             if self.desk.state() == "verifying" {
-                let right = self.bytes.iter().all(|from| *from != self.liar || self.liar.is_none());
+                let lies = |from: &Option<SocketAddr>| {
+                    *from == self.liar && self.liar.is_some()
+                        || self.spoilt && *from == Some(addr(C))
+                };
+                let right = !self.bytes.iter().any(lies);
                 let sha1 = Some(if right { GOOD } else { BAD });
                 self.desk.input(Input::Verified { fetch: FETCH, sha1 });
             }
@@ -172,6 +179,25 @@ fn one_liar_among_several_is_found_named_and_dropped_and_what_is_right_is_kept()
     let corrupt = |o: &Output| matches!(o, Output::Verify { .. });
     let first = crowd.desk.outputs.iter().position(corrupt).unwrap();
     assert!(saved < first, "what was right was kept");
+}
+
+/// While bytes of an earlier run are wrong, no trial shows which source lies: when they
+/// are gone, each source is tried again.
+#[test]
+fn one_liar_is_found_after_wrong_bytes_of_an_earlier_run_too() {
+    for liar in [A, B] {
+        let mut crowd = Crowd::lying(liar, &[A, B]);
+        let get = crowd.desk.row().get;
+        crowd.desk = Desk::new(Config { chunk: 100, ..Config::default() }, Dialect::Parq);
+        let row = PartRow { size: Some(SIZE), have: vec![(0, 300)], ..PartRow::new(FETCH, get) };
+        crowd.desk.input(Input::Restore(row));
+        crowd.desk.input(Input::Resume);
+        crowd.spoilt = true;
+        crowd.bytes[..3].fill(Some(addr(C)));
+        crowd.run();
+        assert!(crowd.fetched(), "{liar} lies");
+        assert_eq!(crowd.convicted(), [addr(liar)]);
+    }
 }
 
 #[test]

@@ -412,3 +412,28 @@ fn two_sources_that_begin_at_once_are_compared() {
     hashes(&mut desk, 1);
     assert!(is_done(&desk));
 }
+
+/// What is there of one of them is short, and will not get longer: it is compared as
+/// it is, and the download ends.
+#[test]
+fn what_is_there_is_compared_however_short_when_nothing_is_missing() {
+    let config = Config { chunk: 990, probe: 64, ..Config::default() };
+    let mut desk = Desk::new(config, Dialect::Parq);
+    desk.input(Input::Get(get(None, &[A, B])));
+    let [(a, _), (b, _)] = desk.dials()[..] else { panic!("two dials") };
+    desk.input(Input::Dialed { conn: a, local: LOCAL });
+    let first = desk.last();
+    desk.input(Input::Dialed { conn: b, local: LOCAL });
+    let second = desk.last();
+    grants(&mut desk, &second, SIZE, DATE);
+    grants(&mut desk, &first, SIZE, DATE);
+    desk.input(Input::Stored { conn: second.conn, bytes: 10 });
+    desk.input(Input::Stored { conn: first.conn, bytes: 990 });
+    assert!(!is_done(&desk), "the bytes of one of them have to be compared first");
+    hashes(&mut desk, 1);
+    let probe = desk.last();
+    assert_eq!((probe.conn, probe.range()), (first.conn, RangeSpec::Between(990, 999)));
+    gives(&mut desk, &probe, SIZE, DATE);
+    hashes(&mut desk, 1);
+    assert!(is_done(&desk));
+}
