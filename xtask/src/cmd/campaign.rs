@@ -6,8 +6,8 @@ use crate::run::cargo;
 
 /// Run what takes too long for every change: real minutes, thousands of files.
 ///
-/// These are the ignored tests among the journeys and the lessons, one after the
-/// other, and `room`: many pages in one room under churn. All with a release build.
+/// These are the ignored tests among the journeys, the lessons and the lines, one after
+/// the other, and `room`: many pages in one room under churn. All with a release build.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Only those whose names contain this.
@@ -43,7 +43,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 fn ignored(args: &Args) -> Result<()> {
-    for (package, binary) in [("servent", "journeys"), ("servent-sim", "lessons")] {
+    let binaries =
+        [("servent", "journeys"), ("servent-sim", "lessons"), ("servent-sim", "unicast")];
+    for (package, binary) in binaries {
         let tests = cargo().words("test --release --package").arg(package).arg("--test");
         let tests = tests.arg(binary).words("-- --ignored --nocapture --test-threads 1");
         args.filter.iter().fold(tests, |tests, filter| tests.arg(filter)).run()?;
