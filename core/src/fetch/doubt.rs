@@ -48,7 +48,9 @@ impl Download {
         let guilty = keys_where(&self.sources, |s| s.gave);
         let others = self.sources.values().any(|s| !s.gave && s.usable());
         let certain = guilty.len() == 1 && !self.resumed;
-        if self.corrupt > 1 || (certain && !others) {
+        // Where all is of one source, the others are asked, however often it was wrong.
+        let hopeless = if certain { !others } else { self.corrupt > 1 };
+        if hopeless {
             if self.lost_its_hash(cx) {
                 return;
             }
