@@ -10,6 +10,7 @@ mod bad_input;
 mod browse;
 mod command;
 mod control;
+mod dead_address;
 mod demo;
 mod exit_codes;
 mod explore;
