@@ -2,11 +2,11 @@
 //! make us connect just anywhere: not into our own network, not to well-known
 //! services, and not to one victim many times.
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-use super::Config;
+use super::{Config, DownloadSource};
 use crate::address::{LOWEST_PORT, Reach, plausible, reach};
 
 /// Why an alternate location was refused.
@@ -20,6 +20,30 @@ pub enum AltRefusal {
     Port,
     /// [`Config::sources`] or [`Config::alts_per_ip`] is reached.
     TooMany,
+}
+
+/// An address of the internet, for a server of which only the name is known.
+const SOMEWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+
+/// The address by which a source is judged as one that names others. One with a whole
+/// URL as its target may be behind a proxy, whose address says nothing of it: it is
+/// judged by the host of that URL. A name counts as one of the internet, because the
+/// stranger whose name it is decides what it means here.
+pub(super) fn teller(source: &DownloadSource) -> IpAddr {
+    let target = source.target.as_str();
+    let rest = target.strip_prefix("http://").or_else(|| target.strip_prefix("https://"));
+    let Some(authority) = rest.and_then(|rest| rest.split(['/', '?', '#']).next()) else {
+        return source.at.ip();
+    };
+    let (name, port) = authority.rsplit_once(':').unwrap_or((authority, ""));
+    let name = if port.ends_with(']') { authority } else { name };
+    let bare = name.trim_start_matches('[').trim_end_matches(']');
+    match bare.parse() {
+        Ok(ip) => ip,
+        // Never asked through a proxy: it means this machine.
+        Err(_) if bare.eq_ignore_ascii_case("localhost") => source.at.ip(),
+        Err(_) => SOMEWHERE,
+    }
 }
 
 /// Checks one location named by `teller`. `at_ip` is how many sources we
@@ -87,6 +111,29 @@ mod tests {
             assert_eq!(follow("80.1.2.3:80", to, false), Err(AltRefusal::Private), "{to}");
         }
         assert_eq!(follow("10.0.0.1:80", "10.0.0.2:80", false), Ok(()));
+    }
+
+    #[test]
+    fn behind_a_proxy_the_origin_is_the_teller() {
+        let of = |target: &str| {
+            let at = SocketAddr::from(([127, 0, 0, 1], 3_128));
+            let host = alloc::string::String::from("h");
+            teller(&DownloadSource { at, target: target.into(), host })
+        };
+        let here = IpAddr::from([127, 0, 0, 1]);
+        for (target, wanted) in [
+            ("/a", here),
+            ("http://files.example/a", SOMEWHERE),
+            ("https://files.example:8443/a?b", SOMEWHERE),
+            ("http://127.0.0.1.example/a", SOMEWHERE),
+            ("https://localhost:8443/a", here),
+            ("http://10.0.0.7:6346/a", IpAddr::from([10, 0, 0, 7])),
+            ("http://10.0.0.7?a", IpAddr::from([10, 0, 0, 7])),
+            ("https://[fd00::7]/a", "fd00::7".parse().unwrap()),
+            ("https://[fd00::7]:443/a", "fd00::7".parse().unwrap()),
+        ] {
+            assert_eq!(of(target), wanted, "{target}");
+        }
     }
 
     fn judged(at: &str, teller: &str) -> Result<(), AltRefusal> {

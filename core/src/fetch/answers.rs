@@ -2,9 +2,9 @@
 //! lost connections.
 
 use alloc::string::String;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
-use super::alts::check_location;
+use super::alts::{check_location, teller};
 use super::cx::FetchCx;
 use super::download::{Download, State};
 use super::event::FetchLimit;
@@ -339,7 +339,7 @@ impl Download {
         if told.is_some() || matches!(head.status, 200 | 206) {
             src.available = told.and_then(AvailableRanges::parse);
         }
-        let teller = src.at();
+        let teller = teller(&src.source);
         let unknown = self.sha1.is_none();
         if let (None, Some(sha1), 200 | 206) = (self.sha1, reply::content_sha1(head), head.status) {
             (self.sha1, self.version.learnt) = (Some(sha1), true);
@@ -355,13 +355,13 @@ impl Download {
         unknown && self.sha1.is_some()
     }
 
-    fn alternate(&mut self, at: SocketAddr, teller: SocketAddr, cx: &mut FetchCx<'_>) {
+    fn alternate(&mut self, at: SocketAddr, teller: IpAddr, cx: &mut FetchCx<'_>) {
         let known = self.sources.values().any(|s| s.at() == at);
         if known || cx.speech.callback == Some(at) {
             return;
         }
         let at_ip = self.sources.values().filter(|s| s.at().ip() == at.ip()).count();
-        let verdict = check_location(cx.config, at, teller.ip(), at_ip, self.sources.len());
+        let verdict = check_location(cx.config, at, teller, at_ip, self.sources.len());
         if let Err(why) = verdict {
             cx.fx.event(Event::AltRefused { fetch: self.id, at, why });
             return;

@@ -6,6 +6,9 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Output, Stdio};
 use std::sync::{Arc, Mutex};
 
+use data_encoding::BASE32;
+use sha1::{Digest as _, Sha1};
+
 use crate::program::{Place, assert_same, complains, finish, free_port};
 use crate::web::{Reply, Web};
 
@@ -79,7 +82,10 @@ fn answer(
         if server.is_none() {
             let made = TcpStream::connect(to).ok()?;
             let (back, mut front) = (made.try_clone().unwrap(), stream.try_clone().unwrap());
-            std::thread::spawn(move || std::io::copy(&mut &back, &mut front));
+            std::thread::spawn(move || {
+                let _ = std::io::copy(&mut &back, &mut front);
+                let _ = front.shutdown(std::net::Shutdown::Both); // The server hung up.
+            });
             server = Some(made);
         }
         let head = format!("{}\r\n\r\n", lines.join("\r\n"));
@@ -164,6 +170,38 @@ fn a_server_behind_a_proxy_leads_nobody_into_their_own_machine() {
     assert!(!refused.status.success(), "{refused:?}");
     assert!(inner.asked().is_empty(), "{:?}", inner.asked());
     assert!(!outer.asked().is_empty() && !place.path("film").exists());
+}
+
+/// Neither by a redirect nor as another source of the file.
+#[test]
+fn a_server_behind_a_proxy_names_no_source_in_their_own_machine() {
+    let place = Place::new();
+    let (_, bytes) = place.share("song", 200_000);
+    let file = bytes.clone();
+    let inner = Web::start(move |request| Reply::file(request, &file, &[]));
+    let urn = format!("urn:sha1:{}", BASE32.encode(&Sha1::digest(&bytes)));
+    let fields = [
+        format!("X-Gnutella-Content-URN: {urn}"),
+        format!("X-Alt: {}", inner.at),
+        "ETag: \"1\"".to_owned(),
+    ];
+    // Of a first answer only the half comes: another source is welcome.
+    let half = move || {
+        let (bytes, fields) = (bytes.clone(), fields.clone());
+        Web::start(move |request| {
+            let reply = Reply::file(request, &bytes, &fields.each_ref().map(String::as_str));
+            if request.before == 0 { reply.cut_off(100_000) } else { reply }
+        })
+    };
+    let far = half();
+    let proxy = TestProxy::start(far.at, None);
+    let through = format!("http://{}", proxy.at);
+    let file = format!("http://{HOST}/song");
+    succeeds(&get(&place, &[&file, "-o", "song"], &[("http_proxy", &through)]));
+    assert!(inner.asked().is_empty(), "{:?}", inner.asked());
+    // One that is asked directly is of this machine, and may name others that are.
+    succeeds(&get(&place, &[&half().url("/song"), "-o", "two"], &[]));
+    assert!(!inner.asked().is_empty());
 }
 
 #[test]
