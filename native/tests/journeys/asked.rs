@@ -98,7 +98,7 @@ fn the_end_of_the_input_is_no_answer_and_the_next_question_is_asked_all_the_same
     assert_same(&place.path("in/song.ogg"), &bytes);
     running.event("received");
     terminal.types(INTERRUPT);
-    assert_eq!(running.end().code(), Some(0), "nobody was waiting");
+    assert_eq!(running.end().code(), Some(0), "no user was waiting");
 }
 
 #[test]

@@ -173,7 +173,7 @@ fn a_queue_behind_nginx_serves_one_after_the_other() {
     .map(|(path, to)| site.get(path, to, &format!("get-{to}")))
     .into();
     let lab = site.share.lab.unwrap();
-    until("somebody waits in line", || {
+    until("a client waits in line", || {
         lab_get(lab, "/api/view").json()["queue"]["length"].as_u64().is_some_and(|n| n > 0)
     });
     for get in running {

@@ -1,4 +1,4 @@
-//! Files sent with a code: the right one, a wrong one, none, and what somebody
+//! Files sent with a code: the right one, a wrong one, none, and what a listener
 //! on the way sees of it.
 
 use std::process::{Output, Stdio};
@@ -110,7 +110,7 @@ fn holds(capture: &[u8], words: &[u8]) -> bool {
 }
 
 #[test]
-fn whoever_records_what_is_sent_with_a_code_reads_nothing() {
+fn a_recorder_of_what_is_sent_with_a_code_reads_nothing() {
     let place = Place::new();
     let bytes = letter(&place);
     let (running, at) = receiver(&place, &["--trace", "in.sqlog"]);

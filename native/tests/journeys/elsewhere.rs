@@ -63,7 +63,7 @@ fn answer(stream: impl Read + Write, pages: &Pages) {
             Some(Page::Chunks(bytes, whole)) => {
                 let mut reply = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
                 for (n, chunk) in bytes.chunks(10_007).enumerate() {
-                    // Whoever writes chunks may say more than their size.
+                    // A server that writes chunks may say more than their size.
                     let more = if n % 2 == 0 { "" } else { ";a=b" };
                     reply.extend(format!("{:x}{more}\r\n", chunk.len()).into_bytes());
                     reply.extend(chunk);
@@ -170,7 +170,7 @@ fn every_kind_of_redirect_is_followed_and_shown_across_hosts_too() {
 }
 
 #[test]
-fn whoever_sends_us_round_in_circles_or_nowhere_is_given_up_at_once() {
+fn a_server_that_sends_us_round_in_circles_or_nowhere_is_given_up_at_once() {
     let place = Place::new();
     let (listener, at) = listen();
     let pages = [
@@ -192,7 +192,7 @@ fn whoever_sends_us_round_in_circles_or_nowhere_is_given_up_at_once() {
 }
 
 #[test]
-fn what_is_private_comes_from_whom_we_trust_only() {
+fn private_files_come_only_from_servers_we_trust() {
     let place = Place::new();
     let bytes = noise(700_000);
     let ((plain, http), (private, https)) = (listen(), listen());
@@ -217,14 +217,14 @@ fn what_is_private_comes_from_whom_we_trust_only() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         assert_same(&place.path(to), &bytes);
     }
-    // Nobody vouches for it, or it is somebody else: told at once.
+    // No certificate vouches for it, or it is another server's: told at once.
     complains(&get(&format!("https://localhost:{port}/file"), "x", &[]), 5, "is not to be trusted");
     complains(
         &get(&format!("https://127.0.0.1:{port}/file"), "x", &trusted),
         5,
         "is not to be trusted",
     );
-    // Out of TLS nobody is sent.
+    // No client is sent out of TLS.
     complains(
         &get(&format!("https://localhost:{port}/down"), "x", &trusted),
         3,
@@ -264,7 +264,7 @@ fn a_list_of_private_files_needs_few_connections_and_a_liar_among_them_is_left_o
     let made = connections.load(Relaxed);
     assert!(made <= 10, "{made} connections for {FILES} files");
     let took = clock.now().since(begun).as_secs();
-    assert!(took < 15, "whoever is not trusted is waited for");
+    assert!(took < 15, "it waits for a server that is not trusted");
 }
 
 #[test]

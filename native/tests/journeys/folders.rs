@@ -104,7 +104,7 @@ fn a_folder_is_known_without_its_slash_alone_and_in_a_list() {
 }
 
 #[test]
-fn a_folder_comes_as_one_archive_for_whoever_has_tar() {
+fn a_folder_comes_as_one_archive_for_a_user_with_tar() {
     let place = Place::new();
     let mut tree = music(&place);
     let long = format!("{}/{}", "long".repeat(30), "name".repeat(50));
@@ -178,23 +178,23 @@ fn what_is_shared_has_its_path_in_its_url() {
 
 #[test]
 fn five_thousand_small_files_are_byte_for_byte_the_same() {
-    small_files_to_everybody(5_000, 1, "1");
+    small_files_to_all(5_000, 1, "1");
 }
 
 #[test]
 fn ten_downloads_of_one_folder_are_byte_for_byte_the_same() {
-    small_files_to_everybody(150, 10, "20");
+    small_files_to_all(150, 10, "20");
 }
 
 #[test]
 #[ignore = "run by `cargo xtask campaign`: it takes minutes"]
 fn ten_downloads_of_five_thousand_files_are_byte_for_byte_the_same() {
-    small_files_to_everybody(5_000, 10, "20");
+    small_files_to_all(5_000, 10, "20");
 }
 
 /// So many downloads at once of so many small files, all from one address, with
-/// the settings everybody has, but for intervals that are so much shorter.
-fn small_files_to_everybody(files: usize, downloads: usize, scale: &str) {
+/// default settings, but for intervals that are so much shorter.
+fn small_files_to_all(files: usize, downloads: usize, scale: &str) {
     let place = Place::new();
     let files = (0..files).map(|n| (format!("{}/{}/file {n}", n % 10, n % 7), noise(n % 900)));
     let tree: Tree = files.collect();
@@ -272,7 +272,7 @@ fn links_of_a_foreign_server_are_followed_below_the_folder_and_never_above() {
     assert_same(&read(&place.path("here/pub")), &wanted.into());
 }
 
-/// As scp and rsync do: whoever may run it there may run it here, as far as the umask
+/// As scp and rsync do: users who may run it there may run it here, as far as the umask
 /// lets them, and no more.
 #[test]
 fn dates_and_the_right_to_run_are_kept_and_no_other_rights() {

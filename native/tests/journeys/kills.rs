@@ -92,14 +92,14 @@ fn under_way(place: &Place, wait: &str) -> [Child; 2] {
 /// if nothing had been when that came too late, else with a sentence.
 fn one_side_dies(place: &Place, sender_dies: bool, bytes: &[u8], moments: &mut Moments) {
     let [mut dies, other] = {
-        // A sender that finds nobody yet must not have ended when it is to be killed.
+        // A sender that finds no receiver yet must not have ended when it is to be killed.
         let wait = if sender_dies { "--wait=60s" } else { "--wait=0s" };
         let [sender, receiver] = under_way(place, wait);
         if sender_dies { [sender, receiver] } else { [receiver, sender] }
     };
     let whole = place.path("in/film");
     if sender_dies {
-        // Of one that never spoke nobody can know that it died.
+        // Of one that never spoke it cannot be known that it died.
         until("it has begun", || whole.exists() || place.path("in/film.part").exists());
     }
     moments.wait(500);

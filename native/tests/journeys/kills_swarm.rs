@@ -33,7 +33,7 @@ fn sw_30_ten_thousand_pieces_go_on_whichever_side_is_killed_and_however_often() 
             dies = client(&place, server.at, "dies", &[]);
         }
     }
-    // It may have begun while nobody coordinated, and have said so and ended.
+    // It may have begun while no coordinator ran, and have said so and ended.
     dies.kill();
     let mut dies = client(&place, server.at, "dies", &[]);
     for (name, client) in [("stays", &mut stays), ("dies", &mut dies)] {

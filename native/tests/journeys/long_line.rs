@@ -80,7 +80,7 @@ const SINGLES: [&str; 2] = ["ip link set here gso_max_segs 1", "ip link set ther
 fn a_path_that_swallows_large_datagrams_without_a_word_carries_small_ones() {
     for bytes in [1_280, 1_420] {
         let Some(world) = World::new() else { return };
-        // It takes nothing larger and says so to nobody.
+        // It takes nothing larger and does not say so.
         let there = format!("{}; ip link set there mtu {bytes}", SINGLES[1]);
         Line::begin(&world, [SINGLES[0], &there]).ends(|_, _| {});
     }

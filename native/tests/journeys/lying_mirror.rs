@@ -26,7 +26,7 @@ struct Server {
 }
 
 /// What it has: the file as it is at that moment, lines of its replies, and the
-/// hash tree for whoever asks for that.
+/// hash tree for a client that asks for it.
 struct Has<F> {
     bytes: F,
     lines: String,
@@ -47,7 +47,7 @@ fn serve<F: Fn() -> Vec<u8> + Send + Sync + 'static>(has: Has<F>) -> Server {
             let shared = Arc::clone(&shared);
             std::thread::spawn(move || {
                 let (has, sent, most) = &*shared;
-                // Whoever asked may go at any time.
+                // The client that asked may go at any time.
                 let _ = answer(stream, has, sent, most);
             });
         }
@@ -194,7 +194,7 @@ fn with_a_hash_tree_what_is_right_is_fetched_once() {
     );
 }
 
-/// Bytes on disk that are wrong, whoever wrote them, are found when the
+/// Bytes on disk that are wrong, whichever program wrote them, are found when the
 /// download goes on.
 #[test]
 fn after_a_kill_pieces_are_checked_again() {

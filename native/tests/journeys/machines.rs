@@ -70,7 +70,7 @@ impl Machine<'_> {
         (running, told)
     }
 
-    /// Somebody sits at a terminal and types a line.
+    /// A person sits at a terminal and types a line.
     pub(crate) fn sits(&self, line: &str) -> (Terminal, Running) {
         Terminal::start(&self.shell(line))
     }
@@ -156,12 +156,12 @@ impl Drop for World {
     }
 }
 
-/// Somebody sits at a terminal, types a line, and the code when it is asked for.
+/// A person sits at a terminal, types a line, and the code when it is asked for.
 pub(crate) fn sends(at: &Machine, line: &str, code: &str) -> Running {
     let (mut terminal, running) = at.sits(line);
     terminal.shows("shows: ");
     terminal.types(&format!("{code}\n"));
-    std::mem::forget(terminal); // Whoever closes it ends the program.
+    std::mem::forget(terminal); // Closing it would end the program.
     running
 }
 

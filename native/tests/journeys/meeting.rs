@@ -1,5 +1,5 @@
 //! Two people behind routers send each other a file through a meeting place.
-//! Everybody is a network namespace: the place at 192.0.2.1, and behind a router
+//! Each is a network namespace: the place at 192.0.2.1, and behind a router
 //! each the sender and the receiver. What the routers do with UDP is said with
 //! nftables.
 

@@ -141,8 +141,8 @@ fn a_file_and_a_folder_come_through_a_proxy_that_wants_a_password() {
     complains(&refused, 9, &format!("the server behind the proxy {} has no such file", proxy.at));
 
     // Without its password, and without any proxy.
-    let nobody = [("http_proxy", &format!("http://{}", proxy.at)[..])];
-    let refused = get(&place, &[&file, "-o", "two"], &nobody);
+    let direct = [("http_proxy", &format!("http://{}", proxy.at)[..])];
+    let refused = get(&place, &[&file, "-o", "two"], &direct);
     complains(&refused, 9, "the proxy wants a name and a password");
     complains(&refused, 9, "HTTP status 407");
     let direct = [("http_proxy", &url[..]), ("no_proxy", "x, .servent.invalid")];
@@ -157,7 +157,7 @@ fn a_file_and_a_folder_come_through_a_proxy_that_wants_a_password() {
 
 /// The proxy is on this machine; what it leads to is not.
 #[test]
-fn a_server_behind_a_proxy_leads_nobody_into_their_own_machine() {
+fn a_server_behind_a_proxy_leads_no_client_into_its_own_machine() {
     let place = Place::new();
     let (_, secret) = place.share("secret", 1_000);
     let inner = Web::start(move |request| Reply::file(request, &secret, &[]));

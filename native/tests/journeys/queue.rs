@@ -130,7 +130,7 @@ fn a_limit_of_either_side_holds_on_the_loopback_too() {
     assert_same(&place.path("2"), &bytes);
 }
 
-/// QA-8 from our side: whoever is stopped is not waited for.
+/// QA-8 from our side: a client that is stopped is not waited for.
 #[test]
 fn a_get_that_is_stopped_gives_back_its_place_and_its_slot_at_once() {
     let place = Place::new();

@@ -126,7 +126,7 @@ fn a_wrong_code_gets_nothing_and_a_fourth_is_not_admitted() {
 }
 
 #[test]
-fn whoever_comes_again_is_the_same_receiver() {
+fn a_receiver_that_comes_again_is_the_same_receiver() {
     let place = Place::new();
     let files = album(&place, 300_000);
     let (mut sender, at) = sender(&place, "2", "127.0.0.1:0");
@@ -148,7 +148,7 @@ fn whoever_comes_again_is_the_same_receiver() {
 }
 
 #[test]
-fn whoever_was_killed_need_not_wait_until_the_sender_has_noticed() {
+fn a_killed_receiver_need_not_wait_until_the_sender_has_noticed() {
     let place = Place::new();
     let files = album(&place, 12_000_000);
     let (sender, at) = sender(&place, "1", "127.0.0.1:0");
@@ -242,7 +242,7 @@ fn on_the_disk(folder: &Path) -> u64 {
 }
 
 #[test]
-fn whoever_is_killed_goes_on_where_it_was() {
+fn a_receiver_that_is_killed_goes_on_where_it_was() {
     let place = Place::new();
     let files = album(&place, 12_000_000);
     let at = format!("127.0.0.1:{}", free_port());

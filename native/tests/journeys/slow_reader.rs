@@ -1,4 +1,4 @@
-//! Somebody on a line of two kilobytes a second.
+//! A client on a line of two kilobytes a second.
 
 use std::io::{Read as _, Write as _};
 use std::time::Duration;

@@ -26,14 +26,14 @@ fn ends_with_a_sentence(what: impl Fn(&Place)) {
 }
 
 #[test]
-fn a_source_whose_file_changes_says_so_to_everybody() {
+fn a_source_whose_file_changes_says_so_to_every_client() {
     ends_with_a_sentence(|place| {
         std::fs::write(place.path("film.mkv"), noise(3_000_000).split_off(1)).unwrap();
     });
 }
 
 #[test]
-fn a_source_whose_file_goes_says_so_to_everybody() {
+fn a_source_whose_file_goes_says_so_to_every_client() {
     ends_with_a_sentence(|place| std::fs::remove_file(place.path("film.mkv")).unwrap());
 }
 

@@ -1,5 +1,5 @@
-//! The upload queue over several turns: whoever takes many small files and
-//! whoever takes large ones come to the same number of bytes.
+//! The upload queue over several turns: a client that takes many small files and
+//! one that takes large ones come to the same number of bytes.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const LARGE: usize = 4_000_000;
 /// fortieth of the bytes.
 const TURNS: u64 = 6;
 
-/// Somebody at an address of their own who takes the same file again and again
+/// A person at an address of their own who takes the same file again and again
 /// on one connection, until told to stop.
 struct Person {
     taken: Arc<AtomicU64>,

@@ -51,7 +51,7 @@ fn files_come_whole_by_curl_and_replace_nothing() {
     assert_same(&place.path("inbox/a b (2).bin"), &small);
     assert_same(&place.path("inbox/film"), &large);
 
-    // A pipe, whose length nobody knows.
+    // A pipe, whose length is not known.
     let mut tar = Command::new("curl");
     tar.args(["-sSf", "-T", "-", &format!("{to}piped")]).stdin(Stdio::piped());
     let mut tar = tar.spawn().unwrap();

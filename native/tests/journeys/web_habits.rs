@@ -1,5 +1,5 @@
 //! What web servers do besides sending files: names of their own, cookies, raw
-//! links, texts that are packed although nobody asked, and hashes beside them.
+//! links, texts that are packed although the client did not ask, and hashes beside them.
 
 use std::io::Write as _;
 

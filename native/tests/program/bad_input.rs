@@ -92,7 +92,7 @@ fn a_lab_that_others_reach_wants_its_key() {
         assert_eq!(get(open, &[&cookie]).status, 200, "{open}");
     }
     assert_eq!(get("/api/info", &[&cookie]).json()["live"], Value::Bool(true));
-    // Whoever may read may not change anything.
+    // A page that may read may not change anything.
     let mut wire = Wire::connect(at);
     wire.send(&format!(
         "POST /api/command HTTP/1.1\r\nHost: {at}\r\n{cookie}\r\nContent-Length: 0\r\n\r\n"
@@ -319,7 +319,7 @@ fn a_server_that_is_busy_or_fails_is_given_up_after_so_many_tries() {
 }
 
 #[test]
-fn where_nobody_listens_get_gives_up_soon_unless_told_to_wait() {
+fn where_no_server_listens_get_gives_up_soon_unless_told_to_wait() {
     let place = Place::new();
     let (_, bytes) = place.share("file", 50_000);
     let at = format!("127.0.0.1:{}", program::free_port());
@@ -343,7 +343,7 @@ fn where_nobody_listens_get_gives_up_soon_unless_told_to_wait() {
 }
 
 #[test]
-fn a_search_that_nobody_hears_is_not_one_that_finds_nothing() {
+fn a_search_that_no_servent_hears_is_not_one_that_finds_nothing() {
     let place = Place::new();
     let at = format!("127.0.0.1:{}", program::free_port());
     let output = place.run(&["search", "song", "--peer", &at, "--wait", "1"]);
@@ -354,7 +354,7 @@ fn a_search_that_nobody_hears_is_not_one_that_finds_nothing() {
 }
 
 #[test]
-fn a_search_names_the_status_line_of_whoever_does_not_want_it() {
+fn a_search_names_the_status_line_of_a_servent_that_refuses_it() {
     let place = Place::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap().to_string();
@@ -386,7 +386,7 @@ fn a_file_that_is_there_is_not_overwritten() {
 }
 
 #[test]
-fn garbage_from_a_peer_harms_nobody_else() {
+fn garbage_from_a_peer_harms_no_other() {
     let place = Place::new();
     let (_, bytes) = place.share("a", 50_000);
     let running: Running = place.sharing(&[]);

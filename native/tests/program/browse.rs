@@ -121,7 +121,7 @@ fn what_servents_of_other_makes_share_is_listed() {
 }
 
 #[test]
-fn who_is_no_servent_or_lets_nobody_look_is_named() {
+fn a_host_that_is_no_servent_or_lets_no_peer_browse_is_named() {
     let place = Place::new();
     for (answer, says) in [
         ("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "it answers 404"),
@@ -134,7 +134,7 @@ fn who_is_no_servent_or_lets_nobody_look_is_named() {
         let said = String::from_utf8_lossy(&out.stderr).into_owned();
         assert!(!out.status.success() && said.contains(says), "{answer}: {said}");
     }
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let said = browse(&place, nobody, &[]);
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let said = browse(&place, closed, &[]);
     assert!(String::from_utf8_lossy(&said.stderr).contains("cannot reach"), "{said:?}");
 }

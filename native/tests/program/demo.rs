@@ -27,7 +27,7 @@ fn it_transfers_verifies_sums_up_and_replays() {
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(summary["transfers"].as_u64().unwrap() >= 3, "{summary}");
     assert_eq!(summary["verified"], summary["transfers"]);
-    assert!(!summary["positions"].as_array().unwrap().is_empty(), "nobody queued: {summary}");
+    assert!(!summary["positions"].as_array().unwrap().is_empty(), "no client queued: {summary}");
     assert_eq!(summary["errors"], serde_json::json!([]));
     let replay = place.run(&["replay", "kept/traces/uploader.sqlog"]);
     assert!(replay.status.success(), "{}", String::from_utf8_lossy(&replay.stderr));

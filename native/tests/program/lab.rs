@@ -116,7 +116,7 @@ fn so_many_follow_the_tape_and_the_next_one_may_come_again() {
     assert!(metrics.contains("servent_lab_tape_readers 2"), "{metrics}");
     assert!(metrics.contains("servent_lab_tape_refused_total 1"), "{metrics}");
     drop(first);
-    until("whoever goes makes room", || follow().0 == 200);
+    until("a client that goes makes room", || follow().0 == 200);
     drop(second);
 }
 
@@ -145,7 +145,7 @@ fn the_queue_is_told_by_its_lanes() {
 }
 
 #[test]
-fn what_a_servent_keeps_is_for_nobody_else_to_read() {
+fn no_other_user_reads_what_a_servent_keeps() {
     use std::os::unix::fs::PermissionsExt as _;
     let place = Place::new();
     place.share("file", 1_000);
@@ -285,7 +285,7 @@ fn stop_by_command_ends_share_as_ctrl_c_does() {
 }
 
 #[test]
-fn a_page_of_somebody_else_gets_nothing_out_of_the_api() {
+fn a_page_of_another_site_gets_nothing_out_of_the_api() {
     let place = Place::new();
     place.share("file", 1_000);
     let running = place.sharing(&[]);
@@ -310,7 +310,7 @@ fn a_page_of_somebody_else_gets_nothing_out_of_the_api() {
 
 /// With few descriptors, and more connections to the lab than that.
 #[test]
-fn half_heads_at_the_lab_starve_nobody_and_are_closed() {
+fn half_heads_at_the_lab_starve_no_client_and_are_closed() {
     let place = Place::new();
     place.share("file", 1_000);
     let servent = place.servent(&[]);
@@ -351,7 +351,7 @@ fn half_heads_at_the_lab_starve_nobody_and_are_closed() {
 /// One address opens as many connections as it can and sends one byte of a body
 /// on each: others are served, health is told, and in the end it is shown out.
 #[test]
-fn requests_that_never_arrive_keep_the_port_from_nobody() {
+fn requests_that_never_arrive_keep_the_port_from_no_client() {
     let place = Place::new();
     place.share("file", 1_000);
     let running = place.sharing(&[]);

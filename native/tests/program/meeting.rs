@@ -46,7 +46,7 @@ fn two_meet_through_a_place_and_a_file_goes_directly_from_one_to_the_other() {
 }
 
 #[test]
-fn who_meets_nobody_is_told_why_and_what_would_help() {
+fn a_servent_that_meets_no_other_is_told_why_and_what_would_help() {
     let at = Place::new();
     std::fs::write(at.path("song.ogg"), "words").unwrap();
     let run = |words: &[&str], code: &str| {

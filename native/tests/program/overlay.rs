@@ -171,9 +171,9 @@ fn a_file_of_which_only_the_hash_is_known_is_found_and_downloaded() {
         let out = place.run(&[&["get", &magnet][..], &known].concat());
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
         assert!(place.path("other.bin").exists());
-        let nobody = "urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB";
+        let absent = "urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB";
         complains(
-            &place.run(&[&["get", nobody][..], &known].concat()),
+            &place.run(&[&["get", absent][..], &known].concat()),
             3,
             "no servent has urn:sha1:",
         );

@@ -1,5 +1,5 @@
 //! Neighbours that do what they must not: each goes with the right word, what
-//! it costs is bounded, and nobody else notices.
+//! it costs is bounded, and no other servent notices.
 
 use crate::program;
 
@@ -14,7 +14,7 @@ use servent_core::wire::gnutella::{
     Deflater, HitBuilder, MessageBody, OverlayMessage, OverlayPayload, Ping, Push, Quality, code,
 };
 
-/// A servent that shares one file and looks for nobody.
+/// A servent that shares one file and looks for no other.
 fn share(place: &Place, extra: &[&str]) -> Running {
     place.share("a rare thing.bin", 1_000);
     place.sharing(&[&["--set", "overlay.degree=0"], extra].concat())

@@ -1,5 +1,5 @@
 //! How servents find each other without being told: by the servent that runs
-//! here, by whom it met before, by the local network. And what they show.
+//! here, by the hosts it met before, by the local network. And what they show.
 
 use crate::program;
 

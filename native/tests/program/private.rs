@@ -1,4 +1,4 @@
-//! Shares that not everybody may read along.
+//! Shares that strangers on the way cannot read.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Output, Stdio};
@@ -22,7 +22,7 @@ fn a_share_in_private_is_reached_by_https_alone() {
     let running = place.sharing(&["--lab", "off", "--tls-self-made"]);
     let (cert, url) =
         (path(&place, "state/tls-cert.pem"), format!("https://{}/shared/film", running.at));
-    // Somebody else's client, who checks the certificate, more than once on a connection.
+    // A client of other make, which checks the certificate, more than once on a connection.
     let (one, two) = (path(&place, "one"), path(&place, "two"));
     let got =
         curl(&["--cacert", &cert, &url, "-o", &one, &url, "-o", &two, "-w", "%{num_connects}"]);
@@ -38,7 +38,8 @@ fn a_share_in_private_is_reached_by_https_alone() {
     assert!(got.status.success(), "{}", String::from_utf8_lossy(&got.stderr));
     assert_same(&place.path("mine"), &bytes);
 
-    // Who asks in plain hears why, and who believes nobody unknown gets nothing.
+    // A client that asks in plain hears why, and one that does not trust the
+    // certificate gets nothing.
     let http = url.replace("https", "http");
     let plain = curl(&["-w", "%{http_code}", &http]);
     let said = String::from_utf8(plain.stdout).unwrap();
@@ -140,7 +141,7 @@ fn who_does_not_know_the_password_learns_nothing() {
 }
 
 #[test]
-fn get_says_who_it_is_and_tells_nobody_else() {
+fn get_says_who_it_is_to_its_server_alone() {
     let place = Place::new();
     let (_, bytes) = place.share("film", 300_000);
     std::fs::write(place.path("secret"), "open: sesame\n").unwrap();
@@ -174,7 +175,7 @@ fn get_says_who_it_is_and_tells_nobody_else() {
 }
 
 #[test]
-fn a_running_servent_downloads_from_private_shares_and_shows_nobody_the_password() {
+fn a_running_servent_downloads_from_private_shares_and_never_shows_the_password() {
     let (there, here) = (Place::new(), Place::new());
     let (_, bytes) = there.share("film", 2_000_000);
     std::fs::create_dir(there.path("shared/more")).unwrap();

@@ -38,7 +38,7 @@ fn wb_9_the_host_of_a_room_has_a_key_also_where_only_this_machine_reaches_it() {
     let key = key.unwrap_or_else(|| panic!("{host}"));
     let shows = screen.strip_prefix(&format!("{url}?key=")).and_then(|it| it.strip_suffix("#room"));
     let shows = shows.unwrap_or_else(|| panic!("{screen}"));
-    assert_ne!(shows, key, "whoever sees the screen's address is not the host");
+    assert_ne!(shows, key, "a person who sees the screen's address is not the host");
     let asked = |what: &str, cookie: &str| {
         let at = url.trim_start_matches("http://").trim_end_matches('/');
         let mut stream = TcpStream::connect(at).unwrap();
@@ -75,7 +75,7 @@ fn a_recording_is_kept_and_every_node_of_it_is_verified() {
     let mut running = Running::start(room(&place, &["--record", "room.sqlog"]));
     let url = running.event("room")["url"].as_str().unwrap().to_owned();
     running.event("hashed");
-    // Nobody who is not here adds to it.
+    // No page that is not here adds to it.
     assert!(hand_in(&url, &"0".repeat(32)).contains("403"));
     running.signal("INT");
     let recorded = running.event("recorded");

@@ -193,11 +193,11 @@ fn ctrl_c_ends_either_side_within_a_second_whatever_became_of_the_other() {
     let took = stops(second);
     assert!(took < limit, "the sender took {took:?}");
     let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    let nobody = silent.local_addr().unwrap().to_string();
-    let waits = spawned(place.servent(&["send", "--open", &nobody, "film"]));
+    let mute = silent.local_addr().unwrap().to_string();
+    let waits = spawned(place.servent(&["send", "--open", &mute, "film"]));
     pause(Duration::from_millis(300));
     let took = stops(waits);
-    assert!(took < limit, "it took {took:?} where nobody answers");
+    assert!(took < limit, "it took {took:?} where no receiver answers");
 }
 
 #[test]

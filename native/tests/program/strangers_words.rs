@@ -54,7 +54,7 @@ fn server(serve: impl Fn(TcpStream) + Send + 'static) -> SocketAddr {
     at
 }
 
-/// The head that somebody says.
+/// The head that a peer says.
 fn head(stream: &mut TcpStream) -> String {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let (mut head, mut byte) = (Vec::new(), [0]);

@@ -49,7 +49,7 @@ fn many_take_a_file_from_each_other_and_the_source_sends_little_more_than_one() 
 }
 
 #[test]
-fn whoever_was_killed_goes_on_with_the_pieces_it_had() {
+fn a_client_that_was_killed_goes_on_with_the_pieces_it_had() {
     let place = Place::new();
     let (server, bytes) = coordinator(&place, 800_000, "127.0.0.1:0", &[]);
     let mut first = client(&place, server.at, "a", &["--download-rate", "100k"]);
@@ -71,7 +71,7 @@ fn whoever_was_killed_goes_on_with_the_pieces_it_had() {
 }
 
 #[test]
-fn a_coordinator_that_was_killed_comes_back_and_nobody_starts_over() {
+fn a_coordinator_that_was_killed_comes_back_and_no_client_starts_over() {
     let place = Place::new();
     let at = format!("127.0.0.1:{}", free_port());
     let (server, bytes) = coordinator(&place, 800_000, &at, &[]);
@@ -100,8 +100,8 @@ fn what_cannot_be_had_is_told_in_one_sentence() {
         let fixed = ["swarm", "get", url, "--state", "clients", "--listen", "127.0.0.1:0"];
         place.run(&[&fixed[..], extra].concat())
     };
-    let nobody = format!("pdtp://127.0.0.1:{}/f", free_port());
-    complains(&run(&nobody, &[]), 3, "no coordinator answers");
+    let absent = format!("pdtp://127.0.0.1:{}/f", free_port());
+    complains(&run(&absent, &[]), 3, "no coordinator answers");
     complains(&run(&format!("pdtp://{}/other", server.at), &[]), 9, "does not know the file");
     complains(&run("http://h/f", &[]), 2, "not a URL of a swarm");
     std::fs::write(place.path("mine"), "mine").unwrap();
@@ -128,10 +128,10 @@ fn what_cannot_be_had_is_told_in_one_sentence() {
 }
 
 #[test]
-fn strangers_and_garbage_disturb_nobody() {
+fn strangers_and_garbage_disturb_no_client() {
     let place = Place::new();
     let (server, bytes) = coordinator(&place, 300_000, "127.0.0.1:0", &[]);
-    // The source sends to whom the coordinator has sent to it, and nobody else.
+    // The source sends only to clients that the coordinator has sent to it.
     let strangers = ["Range: bytes=0-99", "Range: bytes=0-99\r\nX-PDTP-Peer-Id: forged"];
     for stranger in strangers {
         assert_eq!(Wire::connect(server.at).get("/film.mkv", &[stranger]).status, 403);
@@ -257,12 +257,12 @@ fn a_coordinator_tells_a_collector_and_its_owner_how_it_goes() {
     ] {
         assert!(text.lines().any(|found| found == line), "no {line} in {text}");
     }
-    // A page of somebody else cannot ask through its visitor.
+    // A page of another site cannot ask through its visitor.
     let forged = "GET /status HTTP/1.1\r\nHost: evil.example\r\n\r\n";
     let mut wire = Wire::connect(at);
     wire.send(forged);
     assert_eq!(wire.reply().status, 421);
-    // Whoever goes says goodbye, and is no client any more.
+    // A client that goes says goodbye, and is no client any more.
     one.signal("TERM");
     assert_eq!(one.ended().code(), Some(0));
     until("the client has left", || {

@@ -1,5 +1,5 @@
 //! What a stranger may say to a coordinator over a real connection: it is told
-//! why it is not obeyed, and nobody else notices.
+//! why it is not obeyed, and no other client notices.
 
 use crate::program;
 use crate::swarm_program;
@@ -30,8 +30,8 @@ fn goes_on(raw: &mut Raw) {
     assert_eq!(number(&info, "size"), 300_000);
 }
 
-/// An honest client gets the file as if nobody else were there.
-fn disturbs_nobody(place: &Place, server: &Running, bytes: &[u8]) {
+/// An honest client gets the file as if no other were there.
+fn disturbs_no_client(place: &Place, server: &Running, bytes: &[u8]) {
     let mut honest = client(place, server.at, "honest", &[]);
     let done = honest.event("done");
     assert_same(&place.path("honest"), bytes);
@@ -68,7 +68,7 @@ fn what_cannot_be_read_is_answered_with_a_reason_and_the_end() {
         raw.frame(&body);
         raw.is_shown_out("");
     }
-    disturbs_nobody(&place, &server, &bytes);
+    disturbs_no_client(&place, &server, &bytes);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn who_does_not_say_who_it_is_or_speaks_as_the_coordinator_is_shown_out() {
         liar.say(&order);
         liar.is_shown_out("coordinator");
     }
-    // An id belongs to whom it belongs; its owner, come back, has it again.
+    // An id belongs to its owner, which has it again when it comes back.
     let mut owner = Raw::registered(server.at, "mine");
     goes_on(&mut owner);
     let mut thief = Raw::from(server.at, [127, 0, 0, 2].into());
@@ -99,7 +99,7 @@ fn who_does_not_say_who_it_is_or_speaks_as_the_coordinator_is_shown_out() {
     let mut again = Raw::registered(server.at, "mine");
     owner.is_shown_out("again");
     goes_on(&mut again);
-    disturbs_nobody(&place, &server, &bytes);
+    disturbs_no_client(&place, &server, &bytes);
 }
 
 #[test]
@@ -138,10 +138,10 @@ fn what_cannot_be_obeyed_is_answered_and_the_connection_goes_on() {
     assert_eq!(number(&status["reasons"]["refused"], "bad_range"), 8, "{status}");
     assert_eq!(number(&status["reasons"]["refused"], "unknown_transfer"), 9, "{status}");
     assert!(status["files"][0]["transfers"].as_array().unwrap().is_empty(), "{status}");
-    disturbs_nobody(&place, &server, &bytes);
+    disturbs_no_client(&place, &server, &bytes);
 }
 
-/// Nobody is sent to an address that a client has made up: what others are
+/// No client is sent to an address that a client has made up: what others are
 /// told is where it came from.
 #[test]
 fn no_client_can_send_others_to_a_third_party() {
@@ -185,7 +185,7 @@ fn who_asks_without_end_and_does_not_listen_is_hung_up_on() {
         assert!(asked < 1 << 30, "it is heard without end");
     }
     until("its memory is small", || resident(server.pid()) < 200 << 20);
-    disturbs_nobody(&place, &server, &bytes);
+    disturbs_no_client(&place, &server, &bytes);
 }
 
 /// Bytes of memory a process occupies.

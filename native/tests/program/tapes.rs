@@ -74,7 +74,7 @@ fn the_tape_of_a_servent_with_neighbours() {
     happens_again(&place, "search.sqlog", &["routing:opened"]);
 }
 
-/// Somebody who says that it has the file of this name and sends zeros.
+/// A peer that says that it has the file of this name and sends zeros.
 fn liar(urn: String, size: usize) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap();

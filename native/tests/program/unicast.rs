@@ -76,7 +76,7 @@ async fn a_reader_who_does_not_read_makes_the_sender_wait() {
 }
 
 #[tokio::test]
-async fn closing_names_what_nobody_acknowledged() {
+async fn closing_names_what_was_not_acknowledged() {
     let silent = UdpSocket::bind(LOOPBACK).unwrap();
     let options = EndpointOptions {
         close_deadline: Duration::from_millis(300),
@@ -267,7 +267,7 @@ fn pipes_on_both_sides_carry_a_stream() {
 }
 
 #[test]
-fn nobody_there_is_said_with_advice() {
+fn an_absent_peer_is_said_with_advice() {
     let place = Place::new();
     let silent = UdpSocket::bind(LOOPBACK).unwrap();
     let at = silent.local_addr().unwrap().to_string();
@@ -278,7 +278,7 @@ fn nobody_there_is_said_with_advice() {
 }
 
 #[test]
-fn a_port_where_nobody_listens_is_said_long_before_silence_would_be() {
+fn a_port_where_no_program_listens_is_said_long_before_silence_would_be() {
     let place = Place::new();
     let at = UdpSocket::bind(LOOPBACK).unwrap().local_addr().unwrap().to_string();
     std::fs::write(place.path("a"), "a").unwrap();
@@ -324,7 +324,7 @@ fn a_sender_that_is_killed_leaves_a_part_and_a_sentence() {
 }
 
 #[test]
-fn a_strangers_datagrams_disturb_nobody() {
+fn a_strangers_datagrams_disturb_no_transfer() {
     let place = Place::new();
     let (mut running, at) = receiving(&place, &["--once"]);
     let bytes = noise(2_000_000);
@@ -365,8 +365,8 @@ fn drain(socket: &UdpSocket) -> (u64, u64) {
 }
 
 #[tokio::test]
-async fn a_stranger_gets_three_times_its_bytes_at_most_and_ends_nobodys_transfer() {
-    // One that takes a first word for what it is: it asks nobody for a token.
+async fn a_stranger_gets_three_times_its_bytes_at_most_and_ends_no_transfer_of_others() {
+    // One that takes a first word for what it is: it asks no peer for a token.
     let config = Config { prove: false, ..Config::default() };
     let trusting = EndpointOptions { config, ..EndpointOptions::default() };
     let (a, b) = (endpoint(EndpointOptions::default()).await, endpoint(trusting).await);
@@ -389,7 +389,7 @@ async fn a_stranger_gets_three_times_its_bytes_at_most_and_ends_nobodys_transfer
             tokio::task::yield_now().await;
         }
     }
-    // Whoever takes the stranger on answers generously, and is held back.
+    // A program that takes the stranger on answers generously, and is held back.
     let guest = patient(b.accept()).await.unwrap();
     let _ = tokio::time::timeout(Duration::from_millis(100), guest.send(noise(200_000))).await;
     let got = tokio::task::spawn_blocking(move || drain(&stranger)).await.unwrap();
@@ -412,7 +412,7 @@ async fn small_messages_to_many_peers_share_system_calls() {
         let other = endpoint(EndpointOptions::default()).await;
         others.push((a.connect(other.local_addr()).unwrap(), other));
     }
-    // Nobody yields between the messages, so they leave in one turn.
+    // No task yields between the messages, so they leave in one turn.
     for (connection, _) in &others {
         connection.send("to everybody").await.unwrap();
     }

@@ -22,7 +22,7 @@ fn send(place: &Place, to: SocketAddr, file: &str) -> std::process::Output {
     finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
 }
 
-/// The first message of a transfer, for which nobody ever brings a token.
+/// The first message of a transfer, for which a token never comes.
 fn hello(n: usize) -> Vec<u8> {
     let conn = (n as u64).to_be_bytes();
     [&[0x22], &conn[..], &[1, 0, 2 << 3, 0, 2]].concat()
@@ -83,7 +83,7 @@ fn a_folder_takes_no_more_than_it_may_hold() {
     let told = running.event("failed")["what"].as_str().unwrap().to_owned();
     assert!(told.contains("full"), "{told}");
     assert_eq!(names(&place), ["film"]);
-    // Whoever empties it makes room.
+    // A program that empties it makes room.
     std::fs::remove_file(place.path("inbox/film")).unwrap();
     assert!(send(&place, at, "more").status.success());
 }

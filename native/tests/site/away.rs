@@ -5,7 +5,7 @@ use crate::members::{Member, Site};
 use crate::program::{Reply, Wire, lab_get, until};
 use crate::troubles::said;
 
-/// Whoever asks first when the database is away: its place was decided before
+/// A client that asks first when the database is away: its place was decided before
 /// that was known, so the reply is held back.
 fn held_back(member: &Member) -> Wire {
     let mut first = Wire::connect(member.at);
@@ -62,17 +62,17 @@ fn st_7_while_the_database_restarts_nothing_is_promised_and_the_rest_goes_on() {
     assert!(gauge(&one, "servent_store_away") > 0.5);
     site.server.start_again();
     let _held = released(&one, first);
-    assert_eq!(one.place(Some(&told), &[]).key(), told.key(), "nobody is blamed");
+    assert_eq!(one.place(Some(&told), &[]).key(), told.key(), "no client is blamed");
     assert_eq!(one.place(None, &[]).position, 3);
     assert!(gauge(&one, "servent_store_lag_seconds").abs() < f64::EPSILON, "all is saved");
     let metrics = metrics(&one);
     assert!(metrics.contains("servent_store_outages_total{servent=\"servent\"} 1"), "{metrics}");
 }
 
-/// Whoever leads and has nothing to save finds out as well, and so does who stands
+/// A member that leads and has nothing to save finds out as well, and so does one that stands
 /// by. Both say so, and both say when it is over.
 #[test]
-fn st_7_whoever_has_nothing_to_save_notices_too() {
+fn st_7_a_member_that_has_nothing_to_save_notices_too() {
     let Some(site) = Site::new() else { return };
     let (one, two) = (site.member("one"), site.member("two"));
     let (_leading, log) = site.logs(&one, "hashed");
@@ -95,9 +95,9 @@ fn st_7_whoever_has_nothing_to_save_notices_too() {
     assert!(gauge(&one, "servent_store_away") < 0.5);
 }
 
-/// Nobody waits for ever: not for a place, not for a slot that is free.
+/// No client waits for ever: not for a place, not for a slot that is free.
 #[test]
-fn st_7_whoever_is_promised_nothing_in_time_is_told_so() {
+fn st_7_a_client_that_is_promised_nothing_in_time_is_told_so() {
     let Some(site) = Site::new() else { return };
     let one = site.member("one");
     let _leading = site.leads(&one);
@@ -112,10 +112,10 @@ fn st_7_whoever_is_promised_nothing_in_time_is_told_so() {
     assert_eq!(slot.head().status, 200, "its slot has waited for it");
 }
 
-/// Holding a request promises nothing, so it goes on; when it ends, whoever was held
-/// hears what everybody hears, and has not lost its place in line.
+/// Holding a request promises nothing, so it goes on; when it ends, a client that was held
+/// hears what all hear, and has not lost its place in line.
 #[test]
-fn st_7_whoever_is_held_is_held_no_longer_than_otherwise() {
+fn st_7_a_client_that_is_held_is_held_no_longer_than_otherwise() {
     let Some(site) = Site::new() else { return };
     let one = site.member("one");
     let _leading = site.leads_with(&one, &["--set=queue.hold=6s", "--set=queue.hold_plain=6s"]);

@@ -15,8 +15,8 @@ use crate::members::{Member, Site};
 use crate::program::{Reply, Wire, assert_same, finish, free_port, lab_get, pause, until};
 use crate::recorded::gtk_get;
 
-/// Intervals a twentieth. Whoever takes over is quick, and does not keep the
-/// slot of whoever had it for long.
+/// Intervals a twentieth. A member that takes over is quick, and does not keep the
+/// slot of a client that had it for long.
 const QUICK: [&str; 5] = [
     "--time-scale=20",
     "--set=upload_rate=30000000",
@@ -113,13 +113,13 @@ fn positions(stdout: &[u8]) -> Vec<u64> {
     events.flat_map(of).collect()
 }
 
-/// Whoever is told a place, asks again by the times it was told.
+/// A client that is told a place asks again by the times it was told.
 #[test]
 fn st_3_clients_of_every_kind_that_ask_again_finish_after_a_takeover() {
     finish_after_a_takeover("text", "KILL");
 }
 
-/// Whoever is near the front hears nothing until it is served.
+/// A client near the front hears nothing until it is served.
 #[test]
 fn st_3_clients_of_every_kind_that_are_held_finish_after_a_takeover() {
     finish_after_a_takeover("adaptive", "KILL");

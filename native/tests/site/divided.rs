@@ -73,7 +73,7 @@ impl Divided {
         self.site.settled(&self.members, count, |member| parts(member, "nobodys") == 0);
     }
 
-    /// The member that answers for a file, as everybody computes it from its name.
+    /// The member that answers for a file, as every member computes it from its name.
     pub(crate) fn owner(&self, name: &str) -> usize {
         let mut key = Digest::default();
         key.add(&format!("shared/{name}"));
@@ -111,7 +111,7 @@ fn elsewhere(reply: &Reply) -> Option<SocketAddr> {
 }
 
 /// A place, asked for at this member and wherever it sends one; `None` while
-/// nobody has it.
+/// no member has it.
 fn place(at: SocketAddr, name: &str, id: Option<&str>) -> Option<(SocketAddr, Told)> {
     let asked = std::panic::catch_unwind(|| ask(at, name, id)).ok()?;
     let (at, (wire, reply)) = match elsewhere(&asked.1) {
@@ -129,14 +129,14 @@ fn occupy(member: &Member, name: &str) -> Wire {
     wire
 }
 
-/// Slots are kept for whoever has them, and nothing is quick.
+/// Slots are kept for the clients that have them, and nothing is quick.
 const SLOW: [&str; 3] = [
     "--set=upload_rate=20000",
     "--set=queue.slot_reserve=10m",
     "--set=queue.slot_reserve_contested=10m",
 ];
 
-/// Everybody who waits for a file waits in one line, wherever they ask; when its
+/// All clients that wait for a file wait in one line, wherever they ask; when its
 /// member dies they keep their places at another one, and when it comes back,
 /// there.
 #[test]
@@ -169,7 +169,7 @@ fn st_4_a_file_has_one_line_and_keeps_it_when_its_member_dies() {
     let keep = |told: &mut Vec<Told>, from: &[&Member]| -> BTreeSet<SocketAddr> {
         let again = told.iter().enumerate().map(|(n, before)| {
             let mut found = None;
-            until("somebody has the place", || {
+            until("a member has the place", || {
                 found = place(from[n % from.len()].at, "a", Some(&before.id));
                 found.is_some()
             });
@@ -203,8 +203,8 @@ fn st_4_a_file_has_one_line_and_keeps_it_when_its_member_dies() {
     assert!(took.as_micros() < 4_000_000, "{took:?}"); // Two seconds, and a busy machine.
 }
 
-/// Uploads take a second or two, intervals are a twentieth, and whoever does not
-/// come back keeps nobody waiting for long.
+/// Uploads take a second or two, intervals are a twentieth, and a client that does not
+/// come back keeps no other waiting for long.
 const QUICK: [&str; 5] = [
     "--time-scale=20",
     "--set=upload_rate=1500000",
@@ -231,7 +231,7 @@ fn get(divided: &Divided, at: SocketAddr, name: &str, (to, dialect): (&str, &str
 /// curl and our client in its dialects ask members that do not have the part, the
 /// member that has it dies in the middle, and every file arrives whole.
 #[test]
-fn st_4_whoever_asks_any_member_gets_the_whole_file_though_its_member_dies() {
+fn st_4_a_client_that_asks_any_member_gets_the_whole_file_though_its_member_dies() {
     let Some(divided) = Divided::new() else { return };
     let members = &divided.members;
     let mut running = divided.start_all(&QUICK);
@@ -283,9 +283,9 @@ fn st_7_a_member_goes_on_downloading_while_the_database_is_away() {
     until("it resumes", || member.ready() == 200);
 }
 
-/// Nobody asks, so nothing is to be saved.
+/// No client asks, so nothing is to be saved.
 #[test]
-fn st_7_a_member_that_nobody_asks_notices_that_the_database_is_away() {
+fn st_7_a_member_that_no_client_asks_notices_that_the_database_is_away() {
     let Some(divided) = Divided::new() else { return };
     let (one, two) = (&divided.members[0], &divided.members[1]);
     let _running = [one, two].map(|member| divided.start(member, &[]));

@@ -17,7 +17,7 @@ fn kills() -> usize {
 }
 
 /// The addresses from which places are asked for, and from which curl downloads:
-/// whoever comes from the address of an upload could claim its slot.
+/// a client that comes from the address of an upload could claim its slot.
 const WAITING: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 3));
 const CURL: &str = "127.0.0.4";
 
@@ -103,7 +103,7 @@ impl<'a> Downloads<'a> {
 /// Again and again: clients come, the leader is killed while one more asks and
 /// others download, and the next leader knows all of them.
 #[test]
-fn st_2_whoever_was_told_a_place_has_it_after_every_takeover() {
+fn st_2_a_client_that_was_told_a_place_has_it_after_every_takeover() {
     let Some(site) = Site::new() else { return };
     let members = [site.member("one"), site.member("two")];
     let (clock, mut told, mut took) = (Clock::new(), Vec::<Told>::new(), Vec::new());

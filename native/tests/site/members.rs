@@ -107,7 +107,7 @@ impl Site {
         self.stands_by_with(member, &[])
     }
 
-    /// What everybody may see of the site.
+    /// What any visitor may see of the site.
     pub(crate) fn status(&self) -> Value {
         serde_json::from_slice(&self.ask_status(&["--json"]).stdout).unwrap()
     }
@@ -150,7 +150,7 @@ impl Member {
     }
 
     /// Takes the only slot and keeps it, from another address than that of all
-    /// others: whoever comes from the owner's address could claim a slot that is
+    /// others: a client that comes from the owner's address could claim a slot that is
     /// kept.
     pub(crate) fn occupy(&self) -> TcpStream {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
@@ -166,7 +166,7 @@ impl Member {
         holder
     }
 
-    /// Asks for the file, with what was told before.
+    /// Asks for the file, with the place told before.
     pub(crate) fn ask(&self, told: Option<&Told>, more: &[&str]) -> (Wire, Reply) {
         Self::ask_on(Wire::connect(self.at), told, more)
     }

@@ -101,7 +101,7 @@ fn st_4_a_download_that_knows_both_members_goes_on_when_one_dies() {
     assert_eq!(times(&lines, &asks), 1);
 }
 
-/// Nobody named the member that sends: another one has sent us there, and says who
+/// The user did not name the member that sends: another one has sent us there, and says who
 /// has the part when that one is dead.
 #[test]
 fn st_4_a_download_that_was_sent_on_goes_on_when_that_member_dies() {

@@ -57,14 +57,14 @@ fn through(door: &Member, told: Option<&Told>) -> Option<Told> {
     asked.ok().and_then(|(wire, reply)| Told::from_reply(wire, &reply))
 }
 
-/// Somebody behind the proxy answers.
+/// A member behind the proxy answers.
 fn answers(door: &Member) -> bool {
     let list = || Wire::connect(door.at).get("/", &["Connection: close"]);
     std::panic::catch_unwind(list).is_ok()
 }
 
 #[test]
-fn st_6_through_the_proxy_of_the_document_a_takeover_costs_nobody_a_place() {
+fn st_6_through_the_proxy_of_the_document_a_takeover_costs_no_client_its_place() {
     let Some(program) = installed() else { return };
     let Some(site) = Site::new() else { return };
     let (_proxy, door, [one, two, three]) = site_behind(program, &site);
@@ -91,7 +91,7 @@ fn st_6_through_the_proxy_of_the_document_a_takeover_costs_nobody_a_place() {
     leader.event("listening");
 }
 
-/// Whoever only knows the proxy's address gets the whole file.
+/// A client that only knows the proxy's address gets the whole file.
 #[test]
 fn st_3_a_download_through_the_proxy_goes_on_at_the_new_leader() {
     let Some(program) = installed() else { return };
@@ -112,7 +112,7 @@ fn st_3_a_download_through_the_proxy_goes_on_at_the_new_leader() {
     assert_same(&site.place.path("file"), &bytes);
 }
 
-/// It is not ready for anybody new, and goes on with whoever it serves.
+/// It is not ready for anybody new, and goes on with the clients it serves.
 #[test]
 fn st_7_a_download_through_the_proxy_goes_on_while_the_database_is_away() {
     let Some(program) = installed() else { return };

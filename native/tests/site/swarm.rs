@@ -28,8 +28,8 @@ fn st_5_a_coordinator_that_dies_keeps_its_ledger_and_its_clients_go_on() {
     drop(again);
 }
 
-/// To take the next piece from somebody is no promise: whoever is in the swarm and
-/// whoever comes goes on, and what they gave and took is kept as soon as it can be.
+/// To take the next piece from a peer is no promise: a client in the swarm and
+/// a client that comes go on, and what they gave and took is kept as soon as it can be.
 #[test]
 fn st_7_a_swarm_goes_on_while_the_database_of_its_coordinator_is_away() {
     let Some(site) = Site::new() else { return };
@@ -55,6 +55,6 @@ fn st_7_a_swarm_goes_on_while_the_database_of_its_coordinator_is_away() {
         assert_same(&site.place.path(name), &bytes);
     }
     site.server.start_again();
-    // Whoever came then has taken the whole file.
+    // A client that came then has taken the whole file.
     until("what they gave and took is kept", || taken() >= before + bytes.len() as u64);
 }

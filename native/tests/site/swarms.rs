@@ -89,7 +89,7 @@ fn key(name: &str) -> FileKey {
     swarm_key(&url_of(name))
 }
 
-/// The member that leads a swarm, as everybody computes it from its name.
+/// The member that leads a swarm, as every member computes it from its name.
 fn owner(name: &str, members: &[SocketAddr]) -> SocketAddr {
     Partition::containing(key(name)).owner(members.iter().copied()).unwrap()
 }
@@ -156,7 +156,7 @@ fn st_4_swarms_are_divided_and_go_on_with_their_credits_when_their_member_dies()
     assert!(two.end().success());
 }
 
-/// A member that comes takes its swarms over from whoever leads them, and their
+/// A member that comes takes its swarms over from the members that lead them, and their
 /// clients follow.
 #[test]
 fn st_4_clients_follow_their_swarm_to_a_member_that_comes() {
@@ -192,7 +192,7 @@ fn st_4_a_coordinator_that_was_taken_for_dead_ends() {
     assert_eq!(two.end().code(), Some(7));
 }
 
-/// Whoever divides must have somewhere to write, and be somewhere.
+/// A member that divides must have somewhere to write, and be somewhere.
 #[test]
 fn st_4_a_coordinator_of_no_site_cannot_divide() {
     let Some(site) = Site::new() else { return };

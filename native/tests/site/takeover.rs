@@ -1,4 +1,4 @@
-//! The one that leads is gone, or was only slow: another one leads, and whoever
+//! The one that leads is gone, or was only slow: another one leads, and a client that
 //! was told a place has it.
 
 use std::io::{BufRead as _, BufReader};
@@ -11,9 +11,9 @@ use servent::Clock;
 use crate::members::{FAST, Site};
 use crate::program::{Wire, assert_same, complains, ended, pause, until};
 
-/// Whoever said where to reach them is called by the new leader (PQ-12).
+/// A client that said where to reach it is called by the new leader (PQ-12).
 #[test]
-fn st_3_the_new_leader_calls_whoever_can_be_called() {
+fn st_3_the_new_leader_calls_clients_that_can_be_called() {
     let Some(site) = Site::new() else { return };
     let (one, two) = (site.member("one"), site.member("two"));
     let leading = site.leads(&one);
@@ -118,7 +118,7 @@ fn st_6_the_status_of_a_site_shows_who_leads_and_who_stands_by() {
     assert_eq!((&json["serves"], &json["members"][1]["there"]), (&"files".into(), &true.into()));
 }
 
-/// Whoever says goodbye is in the list no more; whoever has died is shown as gone, and
+/// A member that says goodbye is in the list no more; one that has died is shown as gone, and
 /// does not lead.
 #[test]
 fn st_6_the_status_of_a_site_tells_who_has_ended_and_who_has_died() {

@@ -1,4 +1,4 @@
-//! What happens to a database while somebody leads: each trouble has one clear
+//! What happens to a database while a member leads: each trouble has one clear
 //! sentence, and nothing is promised that is not kept.
 
 use std::path::Path;

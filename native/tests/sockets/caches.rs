@@ -62,7 +62,7 @@ async fn rt_23_a_peer_may_be_a_cache_and_a_servent_is_one() {
     let neighbours = async |of: &Handle| of.neighbourhood().await.unwrap().unwrap();
     until("they are neighbours", async || neighbours(&newcomer).await.router.links.len() == 1)
         .await;
-    // Whoever asks a servent is told of others, as by a cache.
+    // A host that asks a servent is told of others, as by a cache.
     let (asked, names) = (known.addr().unwrap(), packed(newcomer.addr().unwrap()));
     let told = tokio::task::spawn_blocking(move || {
         let body = MessageBody::Ping(Ping { ggep: extended(b"SCP", &[0]) });
@@ -80,7 +80,7 @@ async fn rt_23_a_peer_may_be_a_cache_and_a_servent_is_one() {
                 return pong;
             }
         }
-        panic!("nobody answers");
+        panic!("no servent answers");
     });
     let pong = told.await.unwrap();
     assert_eq!(SocketAddr::V4(pong.at), asked);
@@ -91,7 +91,7 @@ async fn rt_23_a_peer_may_be_a_cache_and_a_servent_is_one() {
 
 /// WB-4
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_learns_its_address_and_nobody_does_where_no_pages_are() {
+async fn a_page_learns_its_address_and_no_client_does_where_no_pages_are() {
     // A binding request (RFC 8489 §5), then a ping of the overlay: what was asked first
     // would be answered first.
     let request = [&[0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42][..], &[7; 12]].concat();

@@ -232,7 +232,7 @@ pub(crate) fn lime_piece(urn: &str, thex: &str, range: (usize, usize), size: usi
     )
 }
 
-/// True when both take whoever says this for an ultrapeer of theirs.
+/// True when both take a peer that says this for an ultrapeer of theirs.
 pub(crate) fn is_good_ultrapeer(head: &str) -> bool {
     let number = |name: &str| header(head, name).and_then(|value| value.parse::<u32>().ok());
     let says = |name: &str| header(head, name) == Some("0.1");

@@ -299,7 +299,7 @@ async fn a_file_comes_from_limewire_by_push() {
         peer
     })
     .await;
-    // As long as nobody had come there was no source.
+    // As long as no peer had come there was no source.
     let done = |answer: &NodeAnswer| matches!(answer, NodeAnswer::Fetched { .. }).then_some(());
     told(&mut answers, done).await;
     assert!(std::fs::read(servent.path_of(fetch).unwrap()).unwrap() == bytes);

@@ -46,7 +46,7 @@ async fn gtk_gnutella_becomes_our_proxy_and_our_hits_say_so() {
     servent.command(NodeCommand::Overlay(OverlayCommand::Join { at: listens })).await.unwrap();
     by_hand(move || {
         let (mut peer, head) = Foreign::called(&listener);
-        assert_eq!(header(&head, "Listen-IP"), None, "nobody can connect to it");
+        assert_eq!(header(&head, "Listen-IP"), None, "no peer can connect to it");
         let ours = header(&head, "GUID").expect("its servent id").to_owned();
         peer.say(&gtk_accept());
         let last = peer.head();
@@ -104,8 +104,8 @@ async fn we_are_the_proxy_of_limewire_and_pass_on_what_is_asked_over_http() {
             let asked = (SERVENT, FileIndex(9), "127.0.0.1:7353".parse().unwrap());
             assert_eq!((servent, index, at), asked);
         }
-        let nobody = SERVENT32.replace('J', "K");
-        let (_, answer) = Foreign::call(at, &ask("GET", &nobody));
+        let absent = SERVENT32.replace('J', "K");
+        let (_, answer) = Foreign::call(at, &ask("GET", &absent));
         assert!(answer.starts_with("HTTP/1.1 410 "), "{answer}");
     })
     .await;
@@ -155,7 +155,7 @@ async fn a_file_comes_from_limewire_past_the_overlay() {
         given.bytes(&whole);
     })
     .await;
-    // As long as nobody had come there was no source.
+    // As long as no peer had come there was no source.
     let done = |answer: &NodeAnswer| matches!(answer, NodeAnswer::Fetched { .. }).then_some(());
     told(&mut answers, done).await;
     assert!(std::fs::read(servent.path_of(fetch).unwrap()).unwrap() == bytes);

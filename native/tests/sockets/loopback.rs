@@ -461,7 +461,7 @@ async fn one_servent_shares_files_and_speaks_datagrams_and_its_tape_has_both() {
     downloaded.unwrap();
     assert!(here.counters().socket.lost_out + here.counters().socket.lost_in > 0);
     servent.stop().await.unwrap();
-    assert!(here.accept().await.is_none(), "nobody comes any more");
+    assert!(here.accept().await.is_none(), "no peer comes any more");
     there.shutdown().await.unwrap();
 
     let report = servent::replay::file(&tape).unwrap();

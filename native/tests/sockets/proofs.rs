@@ -1,4 +1,4 @@
-//! A sender that nobody invited, and what is in an inbox: it finds out nothing
+//! A sender that was not invited, and what is in an inbox: it finds out nothing
 //! that it does not know already.
 
 use std::net::SocketAddr;

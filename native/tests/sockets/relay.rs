@@ -1,4 +1,4 @@
-//! Pages reach each other through the servent, and nobody else that way.
+//! Pages reach each other through the servent, and no other client that way.
 
 use std::net::SocketAddr;
 use std::thread::spawn;
@@ -106,20 +106,24 @@ async fn bytes_pass_both_ways_and_the_end_of_one_is_the_end_of_the_other() {
 
 /// WB-6
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_is_put_through_to_who_did_not_ask() {
+async fn no_page_is_put_through_to_one_that_did_not_ask() {
     let limits = RelayLimits { answer: Duration::from_millis(300), ..RelayLimits::default() };
     let (servent, at, _state) = servent(limits).await;
     beside(move || {
         let refused = |path: &str| Page::try_open(at, path).err();
-        assert_eq!(refused("/call/240.9.9.9:5000"), Some(404), "an address nobody has");
+        assert_eq!(refused("/call/240.9.9.9:5000"), Some(404), "an address no page has");
         assert_eq!(refused("/signal/240.9.9.9:5000"), Some(404), "the same for a signal");
         assert_eq!(refused("/call/127.0.0.1:6346"), Some(404), "an address of this machine");
-        assert_eq!(refused(&format!("/take/{SECRET}")), Some(404), "a ticket nobody was given");
+        assert_eq!(refused(&format!("/take/{SECRET}")), Some(404), "a ticket no page was given");
         assert_eq!(refused("/take/../listen"), Some(404));
         assert_eq!(refused("/listen/10.0.0.1:5000/00112233445566778899aabbccddeeff"), Some(404));
         let mut line = listen(at, PAGE).unwrap();
         let other = "ffeeddccbbaa99887766554433221100";
-        assert_eq!(refused(&format!("/listen/{PAGE}/{other}")), Some(409), "somebody's address");
+        assert_eq!(
+            refused(&format!("/listen/{PAGE}/{other}")),
+            Some(409),
+            "another page's address"
+        );
         // A call that is not answered, and its ticket after that.
         assert_eq!(call(at, PAGE).err(), Some(0));
         let told = line.line();
@@ -157,7 +161,7 @@ async fn pages_arrange_a_way_of_their_own_and_pass_nothing_else_there() {
             assert_eq!(words.next(), Some("SIGNAL"));
             let path = format!("/take/{}", words.next().unwrap());
             let peer: SocketAddr = words.next().unwrap().trim().parse().unwrap();
-            assert!(peer.ip().is_loopback(), "whoever is called learns who calls");
+            assert!(peer.ip().is_loopback(), "a called page learns the caller");
             let mut called = Page::try_open(at, &path).unwrap();
             assert_eq!(Page::try_open(at, &path).err(), Some(404), "a signal is answered once");
             let mut caller = calling.join().unwrap().unwrap();
@@ -228,7 +232,7 @@ async fn one_page_cannot_have_everything() {
 
 /// WB-6
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_who_does_not_read_holds_up_nobody_else() {
+async fn a_page_that_does_not_read_holds_up_no_other() {
     let (servent, at, _state) = servent(RelayLimits::default()).await;
     beside(move || {
         let mut line = listen(at, PAGE).unwrap();
@@ -255,7 +259,7 @@ async fn one_who_does_not_read_holds_up_nobody_else() {
 
 /// WB-5, WB-6
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_host_says_something_and_puts_somebody_out() {
+async fn the_host_says_something_and_puts_a_page_out() {
     let (servent, at, _state) = servent(RelayLimits::default()).await;
     let (mut line, mut page) = beside(move || {
         let mut page = Page::open(at);

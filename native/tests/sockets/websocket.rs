@@ -316,7 +316,7 @@ async fn a_handshake_or_a_first_head_that_takes_too_long_is_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_address_has_only_so_many_and_a_slow_page_costs_nobody_else() {
+async fn one_address_has_only_so_many_and_a_slow_page_costs_no_other() {
     let (files, bytes) = shared("file.bin", 40_000_000);
     let state = tempfile::tempdir().unwrap();
     let mut options = admitting(sharing(state.path(), files.path(), 2, 1));

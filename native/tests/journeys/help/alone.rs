@@ -1,4 +1,4 @@
-//! What needs nobody else.
+//! What needs no peer.
 
 use super::{ALONE, Stage};
 use crate::machines::{World, stop};
@@ -12,7 +12,7 @@ const LESS: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn examples_of_commands_that_need_nobody_else() {
+fn examples_of_commands_that_need_no_peer() {
     let Some(world) = World::new() else { return };
     let mut stage = Stage::new(&world, &ALONE);
     simulated(&mut stage);

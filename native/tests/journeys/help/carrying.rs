@@ -36,7 +36,7 @@ fn recorded(stage: &mut Stage) {
     stage.does("servent replay run.sqlog --json");
 }
 
-/// Somebody there receives; the code that is shown.
+/// A receiver starts there; the code that is shown.
 fn receives(stage: &mut Stage, line: &str) -> (Terminal, Running, String) {
     let line = stage.says(line);
     let (mut terminal, receiver) = stage.there.sits(&format!("exec {line}"));
@@ -49,7 +49,7 @@ fn over((mut terminal, receiver): (Terminal, Running)) {
     assert_eq!(receiver.end().code(), Some(0));
 }
 
-/// Whoever receives is asked, and says yes.
+/// The receiver is asked, and says yes.
 fn asked(stage: &mut Stage) {
     let (mut theirs, receiver, code) = receives(stage, "servent receive -o inbox/");
     for line in [
@@ -81,7 +81,7 @@ fn asked(stage: &mut Stage) {
     assert!(stage.there.file("inbox/song.ogg").exists());
 }
 
-/// Nobody is asked, or there is only one file to come.
+/// No person is asked, or there is only one file to come.
 fn unasked(stage: &mut Stage) {
     let (theirs, receiver, code) = receives(stage, "servent receive -o inbox/ --yes");
     stage.there.does("rm inbox/song.ogg");

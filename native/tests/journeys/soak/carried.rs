@@ -48,7 +48,7 @@ fn arrives(lane: &Lane, at: &str) {
     }
 }
 
-/// How the program ends when nobody answers it.
+/// How the program ends when no peer answers it.
 const NETWORK: i32 = 3;
 
 /// Its clocks run fast so that silence shows soon.

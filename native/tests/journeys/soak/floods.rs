@@ -15,7 +15,7 @@ use crate::program::{Running, Wire, assert_same, finish, pause, until};
 const STRANGERS: u64 = 4;
 /// How long one is measured in a short run, and when there are minutes for it.
 const LENGTHS: [Duration; 2] = [Duration::from_millis(300), Duration::from_secs(8)];
-/// What nobody minds, however quick it was before: a machine with other things
+/// What no user minds, however quick it was before: a machine with other things
 /// to do is late by itself.
 const UNNOTICED: Duration = Duration::from_millis(500);
 /// The same for the half that waited less, in a short run.
@@ -70,7 +70,7 @@ impl<'a> Flooded<'a> {
         }
     }
 
-    /// Floods to one address, while somebody honest downloads from the other; what
+    /// Floods to one address, while an honest client downloads from the other; what
     /// the process had before.
     fn floods(
         &self,
@@ -98,7 +98,7 @@ impl<'a> Flooded<'a> {
         LENGTHS[usize::from(self.lane.soak.long)]
     }
 
-    /// The same to whoever receives files.
+    /// The same to a receiver of files.
     fn carry(&mut self) {
         let length = self.length();
         let (place, at) = (&self.lane.place, self.receiver.1);
@@ -150,7 +150,7 @@ impl<'a> Flooded<'a> {
     }
 }
 
-/// A servent that shares and looks for nobody.
+/// A servent that shares and looks for no other.
 fn shares(lane: &Lane, name: &str, more: &[&str]) -> Running {
     let words = ["share", "shared", "--json", "--state", name, "--listen", "127.0.0.1:0"];
     let alone = ["--slots", "4", "--set", "overlay.degree=0"];
@@ -179,7 +179,7 @@ fn while_it_lasts<T>(at: SocketAddr, flood: Flood, what: impl FnOnce() -> T) -> 
                 rustix::process::nice(19).unwrap();
                 while !over.load(Relaxed) {
                     flood(at, stranger, over);
-                    // Whoever is refused need not spin: there are two processors.
+                    // A client that is refused need not spin: there are two processors.
                     pause(Duration::from_millis(1));
                 }
             });

@@ -1,5 +1,5 @@
 //! A server with a line before it, killed while others are told their places:
-//! whoever was told one has it afterwards, and every recording verifies.
+//! a client that was told one has it afterwards, and every recording verifies.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
@@ -13,7 +13,7 @@ use socket2::{Domain, Socket, Type};
 use super::Lane;
 use crate::program::{PATIENCE, Running, finish, free_port, lab_get};
 
-/// What was told: the position of each id.
+/// The position told to each id.
 type Told = BTreeMap<String, u64>;
 
 pub(super) fn run(mut lane: Lane) {
@@ -85,7 +85,7 @@ fn holds(running: &Running, told: &Told) {
     }
 }
 
-/// New clients, each from an address of its own, until nobody answers. Who got
+/// New clients, each from an address of its own, until no answer comes. The one that got
 /// the slot keeps its connection.
 fn ask_until_it_dies(at: SocketAddr, dice: &mut Rng) -> Told {
     let (mut told, mut served) = (Told::new(), Vec::new());

@@ -70,7 +70,7 @@ impl Soak {
         self.end = Instant::now() + self.length;
     }
 
-    /// Adds to what is told in the end.
+    /// Adds to the counts that are printed in the end.
     fn count(&self, what: &str) {
         *self.counts.lock().unwrap().entry(what.to_owned()).or_default() += 1;
     }

@@ -117,15 +117,15 @@ fn queries(at: SocketAddr, stranger: u64, over: &AtomicBool) {
     neighbour(at, stranger, over, |n| query(n, "rare thing").to_bytes());
 }
 
-/// Pings, answers to questions that nobody asked, and pushes to nobody.
+/// Pings, answers to questions that were not asked, and pushes to absent servents.
 fn answers(at: SocketAddr, stranger: u64, over: &AtomicBool) {
     let nowhere = SocketAddrV4::new(Ipv4Addr::new(240, 0, 0, 1), 6_346);
-    let nobody = Guid([9; 16]);
-    let mut hit = HitBuilder::new(nowhere, 1, (*b"TEST", Quality::default()), nobody, 4_096);
+    let absent = Guid([9; 16]);
+    let mut hit = HitBuilder::new(nowhere, 1, (*b"TEST", Quality::default()), absent, 4_096);
     assert!(hit.add(FileIndex(1), 10, "an answer", None));
     let hit = MessageBody::Hit(hit.finish().unwrap());
     let index = FileIndex(1);
-    let push = Push { servent: nobody, index, at: nowhere, ggep: Default::default() };
+    let push = Push { servent: absent, index, at: nowhere, ggep: Default::default() };
     let bodies = [MessageBody::Ping(Ping::default()), hit, MessageBody::Push(push)];
     neighbour(at, stranger, over, |n| {
         let body = bodies[n as usize % bodies.len()].clone();
@@ -141,7 +141,7 @@ fn keyword_tables(at: SocketAddr, stranger: u64, over: &AtomicBool) {
     });
 }
 
-/// How the words of each protocol begin, and how nobody's do.
+/// How the words of each protocol begin, and how no protocol's do.
 const BEGINNINGS: [&[u8]; 7] = [
     b"GET /get/0/big HTTP/1.1\r\nHost: a\r\n",
     b"GNUTELLA CONNECT/0.6\r\nX-Try: ",
@@ -217,7 +217,7 @@ fn web_sockets(at: SocketAddr, stranger: u64, over: &AtomicBool) {
 }
 
 /// Lets pass the times of a stranger who sends 4 000 times a second: what fills the line
-/// keeps everybody out, whatever the program does. True when it is over.
+/// keeps every client out, whatever the program does. True when it is over.
 fn paced(n: u64, over: &AtomicBool) -> bool {
     if n.is_multiple_of(20) {
         pause(Duration::from_millis(5));

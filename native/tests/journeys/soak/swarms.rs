@@ -25,7 +25,7 @@ pub(super) fn run(mut lane: Lane) {
                 dies = client(&lane.place, server.at, "dies", &[]);
             }
         }
-        // It may have begun while nobody coordinated, and have said so and ended.
+        // It may have begun while no coordinator ran, and have said so and ended.
         lane.kill_within(300, dies);
         let mut dies = client(&lane.place, server.at, "dies", &[]);
         for (name, client) in [("stays", &mut stays), ("dies", &mut dies)] {

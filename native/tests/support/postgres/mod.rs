@@ -18,7 +18,7 @@ use tempfile::TempDir;
 pub(crate) const PASSWORD: &str = "word of the tests";
 /// The longest it may take to start, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How often another port is tried because somebody has taken the one before.
+/// How often another port is tried because another program has taken the one before.
 const PORTS: u32 = 20;
 /// What the server's log says when it ends for that reason.
 const TAKEN: &str = "could not create any TCP/IP sockets";
@@ -156,7 +156,7 @@ impl Postgres {
     }
 
     /// True when this very server answers. It is asked over its socket in a folder
-    /// of its own: on a port somebody else's could answer.
+    /// of its own: on a port another server could answer.
     fn is_ready(&self) -> bool {
         let port = self.port.to_string();
         let mut ready = Command::new(self.bin.join("pg_isready"));
@@ -164,7 +164,7 @@ impl Postgres {
         ready.status().unwrap().success()
     }
 
-    /// Starts it and waits until it answers; false when somebody else has its
+    /// Starts it and waits until it answers; false when another program has its
     /// port.
     fn starts(&self) -> bool {
         let taken = || self.log().matches(TAKEN).count();
@@ -208,13 +208,13 @@ impl Postgres {
         self.dir.path().join("secret")
     }
 
-    /// Stops it, as for maintenance; it answers nobody when this returns.
+    /// Stops it, as for maintenance; it answers no client when this returns.
     pub(crate) fn stop(&self) {
         self.tell("stop");
         while self.is_ready() {}
     }
 
-    /// Starts it again, on the port that everybody knows: whoever has taken it
+    /// Starts it again, on the port that all members know: a program that has taken it
     /// meanwhile is waited for.
     pub(crate) fn start_again(&self) {
         let again = (0..PORTS).any(|_| self.starts());
@@ -268,8 +268,8 @@ impl Drop for Postgres {
     }
 }
 
-/// A port nobody listens on right now, below those that the system gives to
-/// connections: nobody is given it before the server has it, or while it is
+/// A port no program listens on right now, below those that the system gives to
+/// connections: no program is given it before the server has it, or while it is
 /// stopped.
 fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);

@@ -1,5 +1,5 @@
 //! The examples that the program shows in its help, for tests that execute
-//! them. Each has to be executed somewhere; one that nobody knows fails the test
+//! them. Each has to be executed somewhere; one that no test knows fails the test
 //! of its command.
 
 use std::collections::BTreeMap;

@@ -303,7 +303,7 @@ impl Wire {
         Self { stream: BufReader::new(stream) }
     }
 
-    /// From another address of this machine: somebody else.
+    /// From another address of this machine, as another person.
     pub(crate) fn connect_from(from: IpAddr, at: SocketAddr) -> Self {
         let socket = Socket::new(Domain::for_address(at), Type::STREAM, None).unwrap();
         socket.bind(&SocketAddr::from((from, 0)).into()).unwrap();
@@ -406,8 +406,8 @@ pub(crate) fn lab_get(at: SocketAddr, target: &str) -> Reply {
     Wire::connect(at).get(target, &["Connection: close"])
 }
 
-/// A port nobody listens on right now, and that the system does not give to
-/// somebody else's connection either: it is below those it hands out.
+/// A port no program listens on right now, and that the system does not give to
+/// another program's connection either: it is below those it hands out.
 pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let first = std::process::id().wrapping_mul(37);

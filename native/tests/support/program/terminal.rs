@@ -73,7 +73,7 @@ impl Terminal {
         let (send, screen) = channel();
         std::thread::spawn(move || {
             let mut bytes = [0; 4_096];
-            // It ends with an error once nobody has the terminal open.
+            // It ends with an error once no program has the terminal open.
             while let Ok(n) = glass.read(&mut bytes) {
                 if n == 0 || send.send(String::from_utf8_lossy(&bytes[..n]).into_owned()).is_err() {
                     return;
