@@ -1,4 +1,4 @@
-//! Pages that listen, call and answer, in any order: who has an address keeps
+//! Pages that listen, call and answer, in any order: a page that has an address keeps
 //! it, a call is told to its page alone and answered once, and nothing is left.
 
 use std::collections::BTreeMap;

@@ -32,9 +32,9 @@ const ALLOWED: &str = "http://a";
 /// The port of our own page.
 const PORT: u16 = 6_380;
 const LIMITS: HeadLimits = HeadLimits { bytes: 8_192, lines: 128 };
-/// The code of a goodbye to who did not (RFC 6455 §7.4.1).
+/// The code of a goodbye to a page that did not (RFC 6455 §7.4.1).
 const GOODBYE: u16 = 1_000;
-/// Codes of a goodbye to who broke the rules: which one, its text, its size.
+/// Codes of a goodbye to a page that broke the rules: which one, its text, its size.
 const BROKEN: [u16; 3] = [1_002, 1_003, 1_009];
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
@@ -235,7 +235,7 @@ fn hear(mut frames: Frames, mut socket: Socket, told: &Told, (rng, sent): (&mut 
     let said = frames::read(&socket.outgoing, false, MESSAGE);
     assert!(!matches!(said.end, End::Wrong | End::Text), "we said {:?}", socket.outgoing);
     assert!(said.binary.len() <= ours.len() && ours.starts_with(&said.binary));
-    // Who has said goodbye has heard ours, whatever follows.
+    // A page that has said goodbye has heard ours, whatever follows.
     if wrong && !matches!(told.end, End::Close(_)) {
         let End::Close(Some(code)) = said.end else { panic!("it is not told: {said:?}") };
         assert!(BROKEN.contains(&code), "{code}");

@@ -19,7 +19,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         if let Some(connection) = server.accept().await {
             while let Ok(Some(message)) = connection.recv().await {
                 if connection.send(message).await.is_err() {
-                    break; // Nobody is there to echo to.
+                    break; // No peer is there to echo to.
                 }
             }
         }

@@ -169,7 +169,7 @@ impl Fresh {
                     if self.inbox.durability == Durability::Power {
                         File::open(&self.inbox.dir)?.sync_all()?;
                     }
-                    // Who watches the folder looks at a file when it is closed
+                    // A program that watches the folder looks at a file when it is closed
                     // after writing.
                     drop(OpenOptions::new().write(true).open(&to));
                     return Ok(name);

@@ -70,7 +70,7 @@ fn memory_that_is_full_drops_the_oldest_lines_and_says_so() {
     let report = replayed(cut.iter().map(AsRef::as_ref));
     assert_eq!(report.gap_why.as_deref(), Some("older lines are not kept in memory"));
     assert!(report.gap_at.is_some() && report.diverged_at.is_none(), "{report}");
-    // Who was there before misses nothing.
+    // A reader that was there before misses nothing.
     assert!(live.try_recv().unwrap().len() > 10);
     bench.tape.end(bench.at).unwrap();
 }

@@ -149,7 +149,7 @@ fn a_leader_that_was_only_slow_hears_that_it_was_replaced() {
 }
 
 #[test]
-fn who_cannot_look_takes_nothing_when_the_store_is_back() {
+fn a_member_that_cannot_look_takes_nothing_when_the_store_is_back() {
     let mut world = LeaseWorld::new();
     world.run(Duration::from_secs(5));
     world.cut = [world.now + Duration::from_secs(60); MEMBERS].into();

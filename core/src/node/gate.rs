@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn who_answers_may_be_called_as_often_as_anybody_likes() {
+    fn a_host_that_answers_may_be_called_without_limit() {
         let (mut gate, to) = (Gate::default(), ([81, 1, 2, 3], 6346).into());
         for n in 0..10_000 {
             assert!(gate.admit(Instant::from_micros(n), to, &NodeLimits::default()));

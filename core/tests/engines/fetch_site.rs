@@ -79,7 +79,7 @@ fn sent_by_a(desk: &mut Desk) -> ConnId {
     asked.conn
 }
 
-/// Who was said to be in trouble, and why, since so many events.
+/// The sources that were said to be in trouble, and why, since so many events.
 fn said(desk: &Desk, since: usize) -> Vec<(SocketAddr, SourceTrouble, u64)> {
     let waiting = |event: &Event| match *event {
         Event::Waiting { at, why, ask_at, .. } => Some((at, why, ask_at.since(desk.now).as_secs())),
@@ -138,7 +138,7 @@ fn st_4_when_the_member_that_sends_dies_the_others_are_asked_every_few_seconds()
 /// No member takes over, as while the database is away: it is asked ever more seldom,
 /// and never given up, because it answers.
 #[test]
-fn st_4_who_names_a_dead_member_for_long_is_asked_once_a_minute() {
+fn st_4_a_member_that_names_a_dead_one_for_long_is_asked_once_a_minute() {
     let mut desk = knows(&[A, B]);
     let conn = sent_by_a(&mut desk);
     desk.input(Input::Closed { conn });
@@ -195,7 +195,7 @@ fn st_4_members_that_name_each_other_do_not_make_us_run_to_and_fro() {
     assert!(desk.asked.iter().rev().take(2).any(|asked| asked.header("X-Queued").is_some()));
 }
 
-/// Who was sent on from A to C, and hears that C is gone, is told so of C.
+/// A client that was sent on from A to C, and hears that C is gone, is told so of C.
 #[test]
 fn st_4_what_fails_is_told_of_the_member_that_failed() {
     let mut desk = knows(&[A]);

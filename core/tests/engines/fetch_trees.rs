@@ -317,7 +317,7 @@ fn a_host_that_cannot_hash_pieces_downloads_all_the_same() {
 /// The first one lies about everything, the root of the tree too: its pieces
 /// agree with its tree, those of the others do not.
 #[test]
-fn a_tree_of_another_file_is_refuted_by_the_hash_and_who_told_it_is_dropped() {
+fn a_tree_of_another_file_is_refuted_by_the_hash_and_its_source_is_dropped() {
     let other = Server::lying(0, &(0..8).collect::<Vec<_>>());
     let bytes = other.bytes.clone();
     let liar = other.with_tree_of(&bytes);

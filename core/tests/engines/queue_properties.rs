@@ -210,7 +210,7 @@ fn share(slots: u32) -> usize {
     slots.div_ceil(2).max(1) as usize
 }
 
-/// Slots that are free for who has less than its share: others hold the rest, of
+/// Slots that are free for a client with less than its share: others hold the rest, of
 /// which what is beyond their own shares does not count.
 fn free_within(view: &View) -> u32 {
     let mut held: BTreeMap<IpAddr, usize> = BTreeMap::new();

@@ -29,7 +29,7 @@ fn all_slots(bench: &mut Bench) -> Vec<Client> {
 }
 
 #[test]
-fn who_comes_beside_one_that_holds_every_slot_is_served_at_once() {
+fn a_client_beside_one_that_holds_every_slot_is_served_at_once() {
     for policy in [QueuePolicy::Text, QueuePolicy::Adaptive] {
         let mut bench = Bench::new(Config { policy, ..config(4) });
         let greedy = all_slots(&mut bench);
@@ -129,13 +129,13 @@ fn the_share_can_be_set_and_a_network_of_ipv6_has_one() {
 }
 
 #[test]
-fn qa_6_who_took_almost_nothing_keeps_no_slot() {
+fn qa_6_a_client_that_took_almost_nothing_keeps_no_slot() {
     let mut bench = Bench::new(Config { policy: QueuePolicy::Adaptive, ..config(1) });
     let first = bench.upload(Parq);
     bench.input(Input::Progress { conn: first.conn, bytes: 40_000 });
     bench.input(Input::Broken { conn: first.conn });
     assert_eq!((bench.server.free(), bench.server.length()), (1, 0));
-    // Who waited for its slot is in line again, and others are served meanwhile.
+    // The client that waited for its slot is in line again, and others are served meanwhile.
     let running = bench.upload(Parq);
     let mut waited = bench.queue(Parq);
     bench.finish(&running);

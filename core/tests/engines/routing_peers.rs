@@ -76,7 +76,7 @@ fn wants_keywords(node: usize) -> Neighbour {
 }
 
 #[test]
-fn rt_14_our_keywords_go_to_who_wants_them_and_later_only_what_changed() {
+fn rt_14_our_keywords_go_to_neighbours_that_want_them_and_later_only_what_changed() {
     let mut router = Router::new(config(), Rng::new(1));
     assert_eq!(parts(&open(&mut router, 1, wants_keywords(1)), 1), [], "nothing known yet");
     open(&mut router, 2, neighbour(2));
@@ -154,7 +154,7 @@ fn damaged_vendor_messages_end_the_connection_and_unknown_ones_do_not() {
 }
 
 #[test]
-fn extension_blocks_go_only_to_who_reads_them() {
+fn extension_blocks_go_only_to_neighbours_that_read_them() {
     let mut router = Router::new(config(), Rng::new(1));
     for conn in [1, 2] {
         open(&mut router, conn, neighbour(conn as usize));

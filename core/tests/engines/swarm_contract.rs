@@ -399,7 +399,7 @@ fn a_client_says_what_it_is_busy_with() {
 }
 
 #[test]
-fn who_is_gone_before_the_word_about_it_is_not_served_and_others_are() {
+fn a_peer_gone_before_it_is_announced_is_not_served_and_others_are() {
     let now = Instant::from_secs(5);
     for (gone, served) in [(1, false), (3, true)] {
         let mut client = a_client_that_let_a_peer_in(now);

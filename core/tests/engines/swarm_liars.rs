@@ -81,7 +81,7 @@ impl Bench {
 }
 
 #[test]
-fn who_gave_three_wrong_pieces_is_not_asked_again_and_the_coordinator_hears_it() {
+fn a_peer_that_gave_three_wrong_pieces_is_not_asked_again_and_the_coordinator_hears_it() {
     let mut bench = Bench::new();
     for _ in 0..3 {
         let (job, _) = bench.ordered("81.2.2.2", "liar", Some(RIGHT)).unwrap();

@@ -234,7 +234,7 @@ fn other_protocols_are_hung_up_on_without_a_word() {
 }
 
 #[test]
-fn who_speaks_tls_to_us_is_told_that_we_do_not() {
+fn a_client_that_speaks_tls_to_us_is_told_that_we_do_not() {
     let mut host = Host::new(config(), &[10]);
     let conn = host.accept("9.9.9.9:1");
     let reply = host.say(conn, "\x16\x03\x01\x02");

@@ -67,7 +67,7 @@ fn neighbour(host: &mut Host, from: &str, headers: &str) -> ConnId {
 }
 
 #[test]
-fn who_is_remembered_is_called_at_the_start_unless_too_old() {
+fn a_remembered_host_is_called_at_the_start_unless_too_old() {
     let mut host = host(overlay(9), &[("80.1.1.1:1", 29), ("80.1.1.2:1", 28), ("80.1.1.3:1", 9)]);
     host.wait(Duration::from_secs(5));
     let called: Vec<SocketAddr> = host.dials.iter().map(|dial| dial.1).collect();
@@ -111,7 +111,7 @@ fn a_stranger_that_connects_does_not_replace_a_host_we_know() {
 }
 
 #[test]
-fn who_cannot_be_reached_is_forgotten_and_comes_not_back_by_itself() {
+fn a_host_that_cannot_be_reached_is_forgotten_and_does_not_come_back_by_itself() {
     let mut host = host(overlay(1), &[("80.1.1.1:1", 29)]);
     for attempt in 1.. {
         let Some((conn, _)) = host.dials.pop() else { break };

@@ -44,7 +44,7 @@ fn neighbour(host: &mut Host, from: &str, headers: &str) -> ConnId {
     conn
 }
 
-/// Who is being dialled is there and answers.
+/// The host that is being dialled is there and answers.
 fn answer(host: &mut Host, head: &str) -> ConnId {
     let (conn, _) = host.dials.pop().expect("a host is dialled");
     host.input(Input::Connection(conn, ConnInput::Dialed { local: at("1.2.3.4:50000") }));
@@ -125,7 +125,7 @@ fn rt_20_409_means_that_it_is_connected() {
 }
 
 #[test]
-fn rt_20_who_is_connected_and_comes_again_is_told_so() {
+fn rt_20_a_connected_host_that_comes_again_is_told_so() {
     let mut host = host(overlay(0));
     let node = "Node: 80.1.1.1:6350\r\n";
     neighbour(&mut host, "80.1.1.1:50000", node);

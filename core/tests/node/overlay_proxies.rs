@@ -104,7 +104,7 @@ fn asks(host: &mut Host, from: &str, request: &str, node: &str) -> u16 {
 }
 
 #[test]
-fn rt_25_who_cannot_be_reached_asks_neighbours_that_can_and_tells_of_them_in_hits() {
+fn rt_25_a_servent_that_cannot_be_reached_asks_neighbours_that_can_and_tells_of_them_in_hits() {
     for (version, ack) in [(1, &[0xca, 0x18][..]), (2, &[9, 9, 9, 9, 0xca, 0x18])] {
         let mut host = host(overlay(true));
         let conn = neighbour(&mut host, "80.1.1.1:50000", true);
@@ -185,7 +185,7 @@ fn rt_25_a_leaf_that_asks_is_granted_a_proxy() {
         assert_eq!((granted[0].0, granted[0].1.version), (LEAF, version.min(2)));
         assert_eq!(&granted[0].1.data[..], data);
     }
-    // Who cannot be reached itself, or passes nothing on, is no proxy.
+    // A servent that cannot be reached itself, or passes nothing on, is no proxy.
     let mut leaf_node = overlay(false);
     leaf_node.overlay.router.relay = false;
     for config in [overlay(true), leaf_node] {

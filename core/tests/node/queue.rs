@@ -98,7 +98,7 @@ fn aq_9_the_tail_of_a_file_may_come_first_and_keeps_the_slot() {
 }
 
 #[test]
-fn aq_9_who_takes_all_there_is_leaves_nothing_behind() {
+fn aq_9_a_client_that_takes_all_there_is_leaves_nothing_behind() {
     for rest in ["", "Range: bytes=0-\r\n", "Range: bytes=500-\r\n", "Range: bytes=0-99999\r\n"] {
         assert_eq!(free_after(rest).2, 1, "{rest:?}");
     }
@@ -437,7 +437,7 @@ fn pq_11_heads_lists_and_misses_are_hammering_too_and_cost_no_client_its_place()
         assert!(replies.len() > 5 && replies.last() == Some(&429), "{line}: {replies:?}");
         assert_eq!(status(&host.ask("9.9.9.3:1", "").1), 503, "others are not concerned");
         assert_eq!(status(&host.ask("9.9.9.2:4", PQ).1), 429, "newcomers from there are");
-        // Who holds a place may even be refused a list, and keeps it.
+        // A client that holds a place may even be refused a list, and keeps it.
         assert_eq!(status(&host.say(held, &text)), 429);
         assert!(!host.hung_up.contains(&held));
         trickle(&mut host, holder, 50, &mut 0);

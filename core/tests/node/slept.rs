@@ -9,7 +9,7 @@ use servent_core::time::Duration;
 const PQ: &str = "X-Queue: 1.0\r\n";
 
 #[test]
-fn wb_7_who_waits_for_a_host_that_slept_keeps_its_place() {
+fn wb_7_a_client_that_waits_for_a_host_that_slept_keeps_its_place() {
     for (slept, kept) in [(Duration::from_secs(900), true), (Duration::ZERO, false)] {
         let mut config = config();
         config.limits.reader_rate = 0;

@@ -52,7 +52,7 @@ fn body(host: &mut Host, peer: &str, request: &str) -> (u16, Vec<u8>) {
 }
 
 #[test]
-fn a_reply_about_a_file_tells_its_tree_to_those_who_wait_too() {
+fn a_reply_about_a_file_tells_its_tree_to_waiting_clients_too() {
     let (mut host, tree) = host();
     let (sha1, root) = (node_support::sha(0), tree.root());
     let told = format!("/uri-res/N2X?urn:sha1:{sha1};{root}");

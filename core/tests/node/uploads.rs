@@ -46,7 +46,7 @@ fn a_file_is_kept_under_its_name_and_the_next_request_is_answered() {
 }
 
 #[test]
-fn who_asks_first_is_told_to_go_on_and_who_does_not_is_not() {
+fn a_client_that_asks_first_is_told_to_go_on_and_others_are_not() {
     let mut host = host(limits());
     let waits = "Expect: 100-continue\r\n";
     let conn = host.accept("9.9.9.9:1");
@@ -142,7 +142,7 @@ fn what_is_arriving_counts_and_is_given_back_when_it_breaks() {
 }
 
 #[test]
-fn who_sends_too_slowly_is_ended() {
+fn a_visitor_that_sends_too_slowly_is_ended() {
     let slow = InboxLimits { rate: 2, window: Duration::from_secs(60), ..limits() };
     let mut host = host(slow);
     let (conn, _) = begin(&mut host, "9.9.9.9:1", 400);

@@ -38,7 +38,7 @@ fn pq_3_a_client_says_its_level_and_where_it_can_be_called() {
 }
 
 #[test]
-fn pq_8_who_listens_on_all_addresses_names_the_one_it_comes_from() {
+fn pq_8_a_client_that_listens_on_all_addresses_names_the_one_it_comes_from() {
     for (listen, named) in [("0.0.0.0:9999", Some("81.0.0.7:9999")), ("[::1]:9", Some("[::1]:9"))] {
         let mut desk = Desk::new(Config::default(), Dialect::Parq);
         desk.input(Input::Listening(Some(addr(listen))));

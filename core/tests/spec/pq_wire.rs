@@ -76,7 +76,7 @@ fn pq_2_an_id_is_read_in_either_case_with_any_blanks_and_separators() {
 }
 
 #[test]
-fn pq_3_who_does_not_say_that_it_can_queue_is_passive() {
+fn pq_3_a_client_that_does_not_say_that_it_can_queue_is_passive() {
     assert_eq!(spoken(&request("X-Queued: position=1").headers), Dialect::Passive);
     assert_eq!(spoken(&request("X-Queue: 1.0").headers), Dialect::Parq);
 }

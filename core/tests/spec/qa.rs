@@ -196,7 +196,7 @@ fn qa_3_a_hold_ends_and_tells_a_place_and_plain_clients_are_held_a_shorter_time(
 }
 
 #[test]
-fn qa_3_who_does_not_say_that_it_waits_is_answered_at_once() {
+fn qa_3_a_client_that_does_not_say_that_it_waits_is_answered_at_once() {
     let mut bench = Bench::new(adaptive(1));
     bench.upload(Parq);
     for dialect in [Active, Parq, Parq11] {
@@ -320,7 +320,7 @@ fn qa_3_plain_clients_of_one_address_stand_for_themselves_while_they_are_held() 
 }
 
 #[test]
-fn qa_3_who_sends_more_while_it_is_held_is_answered() {
+fn qa_3_a_client_that_sends_more_while_it_is_held_is_answered() {
     let mut bench = Bench::new(adaptive(1));
     bench.upload(Parq);
     let (client, _) = patient(&mut bench, Parq);
@@ -479,7 +479,7 @@ fn qa_6_a_broken_transfer_without_an_id_holds_nothing() {
 }
 
 #[test]
-fn qa_6_others_wait_five_seconds_for_the_owner_who_keeps_its_place_in_line() {
+fn qa_6_others_wait_five_seconds_for_the_owner_that_keeps_its_place_in_line() {
     let mut bench = Bench::new(adaptive(1));
     let mut owner = bench.upload(Parq);
     owner.ticket = Some(bench.server.view(1, 1, bench.now).uploads[0].ticket);

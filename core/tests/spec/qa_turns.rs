@@ -72,7 +72,7 @@ fn qa_7_a_turn_ends_with_its_time() {
 }
 
 #[test]
-fn qa_7_the_slot_waits_half_a_second_for_the_next_file_and_not_for_who_hangs_up() {
+fn qa_7_the_slot_waits_half_a_second_for_the_next_file_and_not_for_a_client_that_hangs_up() {
     for hangs_up in [false, true] {
         let mut bench = Bench::new(adaptive(1));
         let client = collector(&mut bench, Parq);

@@ -62,7 +62,7 @@ fn rt_2_a_hit_for_our_own_query_is_for_us_and_one_without_a_route_is_dropped() {
 }
 
 #[test]
-fn rt_2_a_hit_never_reaches_who_took_the_place_of_its_asker() {
+fn rt_2_a_hit_never_reaches_a_neighbour_that_took_the_place_of_its_asker() {
     let (mut net, [a, b, _]) = middle(&Config { links: 3, ..config() });
     net.inject(0, a, &message(1, 5, 1, MessageBody::Query(query("some thing"))));
     net.cut(0, a);
@@ -110,7 +110,7 @@ fn rt_3_the_way_to_a_servent_is_not_taken_over_while_it_lives() {
 }
 
 #[test]
-fn rt_4_a_broadcast_push_goes_to_all_who_brought_a_hit_duplicates_too() {
+fn rt_4_a_broadcast_push_goes_to_all_that_brought_a_hit_duplicates_too() {
     let all = Config { push_routing: PushRouting::Broadcast, ..config() };
     let (mut net, [a, b, c]) = middle(&all);
     net.inject(0, a, &message(1, 5, 1, MessageBody::Query(query("some thing"))));

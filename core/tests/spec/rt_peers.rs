@@ -196,7 +196,7 @@ fn sent_to(net: &Net, id: u64) -> Vec<ConnId> {
 }
 
 #[test]
-fn rt_18_who_wants_no_queries_is_asked_by_no_search() {
+fn rt_18_a_neighbour_that_wants_no_queries_is_asked_by_no_search() {
     let (mut net, all, _) = leading(2, 0, &config());
     let (vendor, data) = (*b"BEAR", OverlayPayload::from_static(b"\0"));
     let none = Vendor { standard: false, vendor, selector: 4, version: 1, data };

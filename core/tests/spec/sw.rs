@@ -152,7 +152,7 @@ fn sw_7_a_client_without_any_piece_has_one_free() {
 }
 
 #[test]
-fn sw_7_who_brings_pieces_has_none_free() {
+fn sw_7_a_client_that_brings_pieces_has_none_free() {
     let mut swarm = Swarm::new(seed(), 8);
     swarm.comes(1, 7_001);
     swarm.wants(1);

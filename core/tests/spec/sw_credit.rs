@@ -61,7 +61,7 @@ fn beside_a_feigning_leech(policy: SwarmPolicy) -> (usize, bool) {
 }
 
 #[test]
-fn sw_27_who_reports_every_piece_as_failed_gets_what_is_free_and_no_more() {
+fn sw_27_a_client_that_reports_every_piece_as_failed_gets_what_is_free_and_no_more() {
     let (feigned, _) = beside_a_feigning_leech(SwarmPolicy::Seed2004);
     assert!(feigned <= 1, "{feigned} pieces for one that is free");
     let (feigned, complete) = beside_a_feigning_leech(SwarmPolicy::Adaptive);

@@ -125,7 +125,7 @@ fn sw_23_a_failure_goes_to_the_uploader_and_the_piece_to_another_peer() {
 }
 
 #[test]
-fn sw_23_who_leaves_is_not_to_blame() {
+fn sw_23_a_client_that_leaves_is_not_to_blame() {
     let (mut swarm, order) = fetching(config(SwarmPolicy::Adaptive));
     swarm.comes(2, 7_002);
     swarm.has(2, 0..4);
@@ -171,7 +171,7 @@ fn sw_24_if_the_hash_is_right_then_the_earlier_uploader_failed() {
 }
 
 #[test]
-fn sw_24_who_added_nothing_to_a_piece_is_not_held_for_its_beginning() {
+fn sw_24_a_peer_that_added_nothing_to_a_piece_is_not_held_for_its_beginning() {
     let (mut swarm, first) = fetching(config(SwarmPolicy::Adaptive));
     for client in [2, 4] {
         swarm.comes(client, 7_000);
@@ -359,7 +359,7 @@ fn sw_25_a_client_that_breaks_the_protocol_is_told_and_no_other_is_disturbed() {
 }
 
 #[test]
-fn sw_25_who_does_not_register_is_hung_up_on() {
+fn sw_25_a_client_that_does_not_register_is_hung_up_on() {
     let mut swarm = Swarm::new(Config::default(), 4);
     let conn = servent_core::id::ConnId(1);
     swarm.input(servent_core::swarm::Input::Opened { conn, peer: ip(1) });

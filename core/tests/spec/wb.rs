@@ -57,7 +57,7 @@ fn wb_7_only_a_client_that_may_sleep_is_told_windows_wider_than_a_minute() {
 }
 
 #[test]
-fn wb_7_who_may_sleep_comes_back_to_its_place_however_often_its_socket_dies() {
+fn wb_7_a_client_that_may_sleep_comes_back_to_its_place_however_often_its_socket_dies() {
     let mut bench = Bench::new(config(1));
     bench.upload(Parq);
     let mut tab = sleeper(&mut bench);
@@ -77,7 +77,7 @@ fn wb_7_who_may_sleep_comes_back_to_its_place_however_often_its_socket_dies() {
 }
 
 #[test]
-fn wb_7_who_comes_too_late_is_told_once_why_its_place_is_gone() {
+fn wb_7_a_client_that_comes_too_late_is_told_once_why_its_place_is_gone() {
     let mut bench = Bench::new(config(1));
     bench.upload(Parq);
     let mut tab = sleeper(&mut bench);
@@ -133,7 +133,7 @@ fn told(position: u32, id: &str, more: &str) -> String {
 }
 
 #[test]
-fn wb_7_who_slept_asks_at_once_and_never_before_it_may() {
+fn wb_7_a_page_that_slept_asks_at_once_and_never_before_it_may() {
     let mut desk = Desk::getting(None, &[A]);
     let first = desk.connect();
     desk.reply(first.conn, &told(3, ID, ""));

@@ -404,7 +404,7 @@ impl Handle {
     }
 
     /// True when a page can be called at this address, or could a while ago, and
-    /// this is its secret: who says so is that page.
+    /// this is its secret: a client that knows it is that page.
     #[must_use]
     pub fn is_page(&self, at: SocketAddrV4, secret: &str) -> bool {
         self.shared.pages.as_ref().is_some_and(|pages| pages.has(at, secret))

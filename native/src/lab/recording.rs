@@ -1,7 +1,7 @@
 //! The recording of a room: that of its servent and those of all pages, which
 //! hand them in piece by piece, as one file.
 //!
-//! Pages are strangers: who hands something in knows the secret of its address, and
+//! Pages are strangers: one that hands something in knows the secret of its address, and
 //! everything it could fill has a limit.
 
 use std::collections::BTreeMap;

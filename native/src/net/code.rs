@@ -1,4 +1,4 @@
-//! The code of a room: who does not know it gets no WebSocket here.
+//! The code of a room: a page that does not know it gets no WebSocket here.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -21,7 +21,7 @@ const ADDRESSES: usize = 1_024;
 const LENGTH: usize = 5;
 const LETTERS: &[u8; 24] = b"BCDFGHJKLMNPRSTVWXZ34679";
 
-/// A code, and who has guessed.
+/// A code, and the addresses that have guessed.
 #[derive(Debug)]
 pub(super) struct GuardedCode {
     clock: Clock,

@@ -98,7 +98,7 @@ fn row_in(parts: &BTreeSet<Partition>, n: u8) -> StoredEntry {
 }
 
 #[test]
-fn st_4_members_divide_the_parts_and_who_is_silent_hands_its_own_over_with_its_lines() {
+fn st_4_members_divide_the_parts_and_a_silent_one_hands_its_own_over_with_its_lines() {
     let Some(server) = server() else { return };
     let (bed, (url, database)) = (Bed::new(None), database(server));
     let mut one = TestMember::new(&bed, &database, 1);
@@ -268,7 +268,7 @@ fn st_4_a_site_is_led_or_divided_and_keeps_its_places_when_that_changes() {
     assert_eq!(one.rows, [StoredEntry { file, ..row(1) }]);
     let refused = led().map(|_| ()).unwrap_err();
     assert!(matches!(refused, StoreFailure::OtherMode { divided: true, .. }), "{refused}");
-    // Who led before and only slept finds nothing of his own.
+    // A member that led before and only slept finds nothing of its own.
     let refused = bed.run(site.commit(&mut places([2]))).unwrap_err();
     assert!(matches!(refused, StoreFailure::OtherMode { divided: true, .. }), "{refused}");
     bed.run(one.lines.leave());

@@ -10,7 +10,7 @@ fn commit(bed: &Bed, site: &mut SiteStore, numbers: &[u8]) -> Result<CommitOutco
 }
 
 #[test]
-fn st_2_one_leads_and_who_was_replaced_writes_nothing_more() {
+fn st_2_one_leads_and_a_member_that_was_replaced_writes_nothing_more() {
     let Some(server) = server() else { return };
     let (bed, (_, database)) = (Bed::new(None), database(server));
     let (mut first, _) = opened(&bed, &database).unwrap();

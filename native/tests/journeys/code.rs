@@ -70,7 +70,7 @@ fn a_terminal_that_cannot_draw_shows_the_code_all_the_same() {
 }
 
 #[test]
-fn who_guesses_is_soon_not_listened_to() {
+fn a_sender_that_guesses_is_soon_not_listened_to() {
     let place = Place::new();
     letter(&place);
     let (_running, at) = receiver(&place, &[]);

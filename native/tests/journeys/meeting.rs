@@ -181,7 +181,7 @@ fn sent(network: &Network, kinds: [&str; 2], (from, size): (usize, usize)) {
     }
 }
 
-/// By a place that does not relay: who cannot have a path is told why.
+/// By a place that does not relay: a peer that cannot have a path is told why.
 fn told(network: &Network, kinds: [&str; 2]) {
     let [sender, receiver] = kinds;
     let name = format!("{sender} to {receiver}");

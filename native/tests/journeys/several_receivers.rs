@@ -1,4 +1,4 @@
-//! `send --to 3`: one code, three receivers, who pass on what they have; one of
+//! `send --to 3`: one code, three receivers, which pass on what they have; one of
 //! them is killed and comes again, and so does the sender.
 
 use std::ffi::OsStr;

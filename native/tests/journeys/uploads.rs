@@ -132,7 +132,7 @@ fn of_half_a_file_nothing_is_left_even_after_kill_9() {
 }
 
 #[test]
-fn who_is_too_slow_is_ended_and_who_knows_the_password_is_let_in() {
+fn a_visitor_that_is_too_slow_is_ended_and_one_with_the_password_is_let_in() {
     let place = Place::new();
     place.share("song", 1_000);
     std::fs::write(place.path("secret"), "open").unwrap();

@@ -295,7 +295,7 @@ fn an_independent_decoder_reads_a_real_run() {
 }
 
 #[test]
-fn beginnings_of_words_find_a_file_once_with_all_who_have_it() {
+fn beginnings_of_words_find_a_file_once_with_all_that_have_it() {
     let place = Place::new();
     std::fs::create_dir_all(place.path("folder-near")).unwrap();
     std::fs::write(place.path("folder-near").join("the rare thing.bin"), noise(SIZE)).unwrap();

@@ -49,7 +49,7 @@ fn search(place: &Place, state: &str, words: &str) -> Vec<Value> {
 }
 
 #[test]
-fn whom_a_servent_met_is_asked_and_called_again_without_being_named() {
+fn a_host_a_servent_met_is_asked_and_called_again_without_being_named() {
     let place = Place::new();
     let far = share(&place, "far", &["--set", "overlay.degree=0"]);
     let peer = far.at.to_string();

@@ -112,7 +112,7 @@ fn what_cannot_be_private_is_told() {
 }
 
 #[test]
-fn who_does_not_know_the_password_learns_nothing() {
+fn a_client_without_the_password_learns_nothing() {
     let place = Place::new();
     let (_, bytes) = place.share("film", 300_000);
     std::fs::write(place.path("secret"), "open: sesame\n").unwrap();

@@ -88,7 +88,7 @@ fn a_coordinator_that_was_killed_comes_back_and_no_client_starts_over() {
     assert!(number(&done, "held") > held && number(&done, "from_source") <= 900_000, "{done}");
     assert_same(&place.path("a"), &bytes);
     drop(server);
-    // Who came, and what it took, was written before it was told.
+    // Which client came, and what it took, was written before it was reported.
     assert!(std::fs::metadata(place.path("s/swarm/state.redb")).unwrap().len() > 0);
 }
 

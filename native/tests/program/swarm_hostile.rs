@@ -72,7 +72,7 @@ fn what_cannot_be_read_is_answered_with_a_reason_and_the_end() {
 }
 
 #[test]
-fn who_does_not_say_who_it_is_or_speaks_as_the_coordinator_is_shown_out() {
+fn a_client_without_a_name_or_that_speaks_as_the_coordinator_is_shown_out() {
     let place = Place::new();
     let (server, bytes) = coordinator(&place, 300_000, "127.0.0.1:0", &[]);
     let mut early = Raw::connect(server.at);
@@ -165,7 +165,7 @@ fn no_client_can_send_others_to_a_third_party() {
 
 /// Asks and never listens. What is not read does not pile up.
 #[test]
-fn who_asks_without_end_and_does_not_listen_is_hung_up_on() {
+fn a_client_that_asks_without_end_and_does_not_listen_is_hung_up_on() {
     let place = Place::new();
     let (server, bytes) = coordinator(&place, 300_000, "127.0.0.1:0", &[]);
     let url = "u".repeat(2_000);

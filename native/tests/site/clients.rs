@@ -178,7 +178,7 @@ fn finish_after_a_takeover(policy: &str, end: &str) {
     }
 }
 
-/// A name with the addresses of both members: who knew the place at the first one
+/// A name with the addresses of both members: a client that knew its place at the first one
 /// says its id to the second, and keeps it.
 #[test]
 fn st_3_a_place_is_kept_at_the_other_address_of_a_name() {

@@ -1,5 +1,5 @@
 //! A site whose members all serve, each its part of the files: a request at the
-//! wrong one is sent on, and who dies hands its part to the others.
+//! wrong one is sent on, and one that dies hands its part to the others.
 
 use std::collections::BTreeSet;
 use std::hash::Hasher as _;
@@ -298,7 +298,7 @@ fn st_7_a_member_that_no_client_asks_notices_that_the_database_is_away() {
 
 /// All servents of a site do the same.
 #[test]
-fn st_4_who_goes_about_it_in_another_way_is_refused() {
+fn st_4_a_member_that_divides_in_another_way_is_refused() {
     let Some(site) = Site::new() else { return };
     let one = site.member("one");
     let at = one.at.to_string();

@@ -72,7 +72,7 @@ fn killed(divided: &Divided, asked: &[SocketAddr], owner: usize) -> [Vec<String>
 
 /// Asserts that these lines speak of a member only as they should: by its address,
 /// and of the one that is away.
-fn speaks_of_who_is_away(lines: &[Vec<String>; 2], away: SocketAddr) {
+fn speaks_of_the_absent_member(lines: &[Vec<String>; 2], away: SocketAddr) {
     for line in lines.iter().flatten() {
         assert!(!line.contains("//") && !line.contains("is busy"), "{line}");
         let gone = line.contains("hung up") || line.contains("cannot be reached");
@@ -94,7 +94,7 @@ fn st_4_a_download_that_knows_both_members_goes_on_when_one_dies() {
     let owner = divided.owner("a");
     let [away, other] = [owner, 1 - owner].map(|n| divided.members[n].at);
     let lines = killed(&divided, &[away, other], owner);
-    speaks_of_who_is_away(&lines, away);
+    speaks_of_the_absent_member(&lines, away);
     assert_eq!(times(&lines, &format!("{other} sends us to {away}")), 1);
     let asks =
         format!("{other} sends us to one that is away (HTTP status 503); asking again in 3 s");
@@ -109,6 +109,6 @@ fn st_4_a_download_that_was_sent_on_goes_on_when_that_member_dies() {
     let owner = divided.owner("a");
     let [away, other] = [owner, (owner + 1) % 3].map(|n| divided.members[n].at);
     let lines = killed(&divided, &[other], owner);
-    speaks_of_who_is_away(&lines, away);
+    speaks_of_the_absent_member(&lines, away);
     assert_eq!(times(&lines, &format!("{other} sends us to {away}")), 1);
 }

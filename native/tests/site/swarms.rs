@@ -1,5 +1,5 @@
 //! Swarms of a divided site: each is led by one of its members, every member
-//! answers for all of them, and who dies leaves its swarms to the others.
+//! answers for all of them, and one that dies leaves its swarms to the others.
 
 use std::net::SocketAddr;
 use std::process::Stdio;

@@ -49,7 +49,7 @@ fn st_7_a_database_whose_disk_is_full_promises_nothing_until_there_is_room() {
 /// A newer program has migrated the tables while this one leads and another one
 /// stands by: both say so and end, and write nothing into what they do not know.
 #[test]
-fn st_1_tables_that_become_a_newer_programs_are_left_alone_by_who_leads() {
+fn st_1_tables_that_become_a_newer_programs_are_left_alone_by_the_leader() {
     let Some(site) = Site::new() else { return };
     let (one, two) = (site.member("one"), site.member("two"));
     let (mut leading, log) = site.logs(&one, "hashed");

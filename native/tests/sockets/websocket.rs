@@ -270,7 +270,7 @@ async fn wb_1_a_page_that_breaks_the_rules_is_closed_with_the_code_for_it() {
 
 /// Whatever it does then, and also when it does nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_broke_the_rules_is_not_heard_any_more() {
+async fn a_page_that_broke_the_rules_is_not_heard_any_more() {
     let state = tempfile::tempdir().unwrap();
     let mut options = admitting(ServentOptions::under(state.path()));
     // Only what is tested ends the connection.

@@ -52,10 +52,11 @@ fn st_2_drawn_sites_keep_every_promise() {
 /// a client that asks another one ends up there.
 #[test]
 fn st_4_drawn_divided_sites_keep_every_promise() {
-    // Who came back at once sent its clients to itself; whose slot was taken back
-    // unused, or given once more by who only slept, was said to be served twice.
-    // Of two at one address the first had to wait because of the second (367). Whose
-    // slot was given back by who died before that was saved, and who then lost its
+    // A member that came back at once sent its clients to itself; a client whose slot
+    // was taken back unused, or given once more by a member that only slept, was said
+    // to be served twice.
+    // Of two at one address the first had to wait because of the second (367). A client whose
+    // slot was given back by a member that died before that was saved, and that then lost its
     // place where it was restored, was missed (7567). A part that a member had taken
     // without hearing of it stayed without a leader for ever (4672).
     for seed in (1..=8).chain([96, 156, 367, 626, 4_672, 7_567]) {

@@ -78,7 +78,7 @@ fn chain(records: &Records, of: &str) -> Vec<String> {
 }
 
 #[test]
-fn who_wants_a_file_from_behind_a_firewall_asks_by_push() {
+fn a_node_that_wants_a_file_from_behind_a_firewall_asks_by_push() {
     let (_, records) = run(&row(vec![at(0, firewall(HOLDER, true))]));
     let told = told(&records);
     let [(ASKER, found), (ASKER, asked), (HOLDER, obeyed)] = told[..] else { panic!("{told:?}") };

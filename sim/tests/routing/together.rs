@@ -1,5 +1,5 @@
 //! The recordings of several servents are one picture: what one of them said and
-//! another heard is one message, and who recorded nothing is there as others
+//! another heard is one message, and a node that recorded nothing is there as others
 //! heard of it.
 
 use std::collections::BTreeMap;

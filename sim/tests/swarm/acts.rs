@@ -42,7 +42,7 @@ fn happened(records: &[Record<Event>], what: &SwarmIncident) -> Option<Instant> 
 }
 
 #[test]
-fn who_is_killed_is_gone_and_comes_back_with_what_it_had() {
+fn a_client_that_is_killed_is_gone_and_comes_back_with_what_it_had() {
     let kill = (6, SwarmAction::Kill { client: ONE });
     let (world, records) = run(&with(std::slice::from_ref(&kill)), 9);
     let glance = world.summary(1).expect("a client");
@@ -60,7 +60,7 @@ fn who_is_killed_is_gone_and_comes_back_with_what_it_had() {
 }
 
 #[test]
-fn who_stands_still_gets_and_sends_nothing_until_it_goes_on() {
+fn a_client_that_stands_still_gets_and_sends_nothing_until_it_goes_on() {
     let stall = (5, SwarmAction::Stall { client: ONE });
     let (world, records) = run(&with(std::slice::from_ref(&stall)), 40);
     let glance = world.summary(1).expect("a client");

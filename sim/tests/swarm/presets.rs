@@ -94,7 +94,7 @@ fn those_behind_firewalls_are_found_to_be_passive() {
 }
 
 #[test]
-fn who_sends_wrong_bytes_is_found_out_and_left_alone() {
+fn a_client_that_sends_wrong_bytes_is_found_out_and_left_alone() {
     let (_, records, result) = run(&preset("liar"));
     assert!(result.finished, "{result:?}");
     assert_eq!(count(&records, |e| matches!(e, swarm::Event::Quarantined { .. })), 1);

@@ -84,7 +84,7 @@ fn a_funnel_only_narrows_and_holds_the_one_that_was_taken() {
 
 /// To say how choices are made changes none of them.
 #[test]
-fn who_explains_decides_the_same() {
+fn a_coordinator_that_explains_decides_the_same() {
     let mut scenario = presets::find("firewalls").expect("a preset");
     let end = Instant::ZERO + scenario.horizon;
     let run = |scenario: &servent_sim::swarm::Scenario| {

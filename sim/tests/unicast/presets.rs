@@ -93,7 +93,7 @@ fn adaptive_repairs_sooner_than_the_text() {
 }
 
 #[test]
-fn who_restarts_reads_on_from_where_the_sender_stands() {
+fn a_receiver_that_restarts_reads_on_from_where_the_sender_stands() {
     for s in both("receiver-restart") {
         let numbers = read(&run(&s).1, 1);
         assert_eq!(numbers.last(), Some(&40), "{}", s.title);

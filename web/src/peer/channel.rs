@@ -2,7 +2,7 @@
 //! and without retransmissions (WB-4). It carries datagrams; what makes bytes
 //! arrive in order and once is UNICAST3 of the node, so all of it is on the tape.
 //!
-//! Two pages arrange it through the servent: who dials opens
+//! Two pages arrange it through the servent: the page that dials opens
 //! `/servent/signal/ADDRESS`, the other is told on its line and answers with the
 //! ticket, as for any call. Then both say what is in `signal`.
 
@@ -62,7 +62,7 @@ pub(super) struct Channel {
     pub(super) full: bool,
     /// The host is about to send what is in `out`.
     pub(super) due: bool,
-    /// Who reads a file waits for room.
+    /// The reader of a file waits for room.
     room: Option<oneshot::Sender<()>>,
     /// It is closed as soon as the other end has everything.
     pub(super) ends: bool,
@@ -183,7 +183,7 @@ impl Channel {
         for signal in all {
             match (&signal, &self.arranged) {
                 (Signal::No, _) => return Heard::No,
-                // Who has not answered has asked for nothing.
+                // A page that has not answered has asked for nothing.
                 (_, None) => return Heard::Nonsense,
                 (_, Some(arranged)) => {
                     self.described |= matches!(signal, Signal::Session(_));

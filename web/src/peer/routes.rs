@@ -249,7 +249,7 @@ impl PageHost {
         match what {
             Happened::Signal(conn, data) => self.hear(this, conn, &data.to_vec()),
             Happened::SignalsOver(conn) => {
-                // Who has said how to speak may have said all.
+                // A page that has said how to speak may have said all.
                 let over = self.channel(conn).is_some_and(|channel| !channel.described);
                 if over { self.no_channel(this, conn) } else { None }
             }
@@ -288,7 +288,7 @@ impl PageHost {
         let calls = socket.caller.is_none();
         let channel = socket.channel()?;
         if !channel.answered {
-            // The servent says so to who calls; who answers was called.
+            // The servent says so to the page that calls; the one that answers was called.
             if channel.arrange(this, (conn, calls), stun.as_deref()).is_err() {
                 channel.decline();
                 return self.no_channel(this, conn);
@@ -304,7 +304,7 @@ impl PageHost {
         }
     }
 
-    /// No channel opens: who has dialed goes on through the servent.
+    /// No channel opens: the page that has dialed goes on through the servent.
     fn no_channel(&mut self, this: &SharedRoutes, conn: ConnId) -> Option<Input> {
         let socket = self.sockets.get_mut(&conn).filter(|socket| !socket.open)?;
         let answered = socket.channel()?.answered;

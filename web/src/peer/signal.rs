@@ -12,7 +12,7 @@ const MOST: u32 = 64;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Signal {
-    /// How to speak: the offer of who calls, or the answer to it (RFC 8829).
+    /// How to speak: the offer of the calling page, or the answer to it (RFC 8829).
     Session(String),
     /// Where one may be reached (RFC 8839 §5.1), and the media section it is for.
     Candidate(String, Option<String>, Option<u16>),

@@ -68,7 +68,7 @@ pub(super) enum ByteChannel {
     Channel(Channel),
 }
 
-/// A WebSocket, and who listens to it.
+/// A WebSocket, and its listeners.
 pub(super) struct Web {
     socket: WebSocket,
     _events: [Closure<dyn FnMut(JsValue)>; 3],

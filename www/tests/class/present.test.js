@@ -30,7 +30,7 @@ for (const name of BROWSERS) {
     });
     after(() => started.close());
 
-    test('wb_9_who_is_listed_is_here_and_who_was_loaded_anew_or_closed_is_not_listed_as_silent', async (t) => {
+    test('wb_9_a_listed_page_is_here_and_one_that_was_loaded_anew_or_closed_is_not_listed_as_silent', async (t) => {
       const here = await room();
       t.after(() => here.close());
       const { page } = await join(browser, here.url, 390, forgetful);

@@ -187,7 +187,7 @@ fn st_4_parts_go_to_their_owners_and_come_back() {
 /// Its own seat of before is still in the membership table: it redirects no client to itself, and has
 /// its parts back before the others miss it.
 #[test]
-fn st_4_who_comes_back_at_once_does_not_wait_for_itself() {
+fn st_4_a_member_that_comes_back_at_once_does_not_wait_for_itself() {
     let mut world = PartitionWorld::new();
     world.run(2);
     world.members[1] = None;
@@ -203,7 +203,7 @@ fn st_4_who_comes_back_at_once_does_not_wait_for_itself() {
 }
 
 #[test]
-fn st_4_who_was_taken_for_dead_and_was_not_ends() {
+fn st_4_a_member_that_was_taken_for_dead_and_was_not_ends() {
     let mut world = PartitionWorld::new();
     world.run(2);
     world.asleep[0] = world.now + Duration::from_secs(20);
@@ -221,7 +221,7 @@ fn st_4_who_was_taken_for_dead_and_was_not_ends() {
     world.agrees(&[0, 1, 2]);
 }
 
-/// The answer to its taking was lost, and when it is seen its owner is back: who has
+/// The answer to its taking was lost, and when it is seen its owner is back: a member that has
 /// it without knowing gives it back, or no member would ever serve it.
 #[test]
 fn st_4_a_part_that_was_taken_unnoticed_is_given_back_to_its_owner() {

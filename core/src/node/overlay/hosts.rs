@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn whom_the_user_named_comes_first_and_stays() {
+    fn a_host_the_user_named_comes_first_and_stays() {
         let mut hosts = Hosts::default();
         hosts.learn(Instant::ZERO, at(1), true, 3);
         (2..9).for_each(|n| _ = hosts.learn(Instant::ZERO, at(n), false, 3));

@@ -356,7 +356,7 @@ impl Coordinator {
     }
 
     /// Whether a manager's message is to be sent. What was agreed with a guest it
-    /// knows already; who has a file is told of the other members.
+    /// knows already; a client that has a file is told of the other members.
     pub(super) fn is_news(&self, message: &mut PdtpMessage) -> bool {
         let Some(site) = &self.site else { return true };
         match message {

@@ -204,7 +204,7 @@ impl Cubic {
     fn reduce(&mut self, now: Instant, lost: u64) {
         let Self { window, slow_until, before, since, reno, .. } = *self;
         self.undo = Some((Saved { window, slow_until, before, since, reno }, lost));
-        // Fast convergence: who loses before it was back makes room.
+        // Fast convergence: a sender that loses before it was back makes room.
         let shrinks = !self.is_slow() && self.window < self.before;
         self.before = if shrinks { self.window * 17 / 20 } else { self.window };
         self.reno_full = self.window;

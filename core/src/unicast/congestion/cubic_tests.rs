@@ -82,7 +82,7 @@ fn one_loss_a_round_and_a_stall_step_back_and_no_further_than_two_datagrams() {
 }
 
 #[test]
-fn who_loses_before_it_was_back_makes_room() {
+fn a_sender_that_loses_before_it_was_back_makes_room() {
     let mut cubic = Cubic { slow_until: 0, before: 200_000, window: 100_000, ..Cubic::new(MTU) };
     cubic.reduce(at(0), 0);
     assert_eq!((cubic.before, cubic.window), (85_000, 70_000));

@@ -178,7 +178,7 @@ impl LeaseLoop {
             let gone = "DELETE FROM servent.member WHERE id = $1";
             client.execute(gone, &[&&self.member.holder[..]]).await.ok()
         };
-        let _ = tokio::time::timeout(PATIENCE, gone).await; // Who is silent is seen to be gone.
+        let _ = tokio::time::timeout(PATIENCE, gone).await; // A silent member is seen to be gone.
     }
 
     fn play(&self, role: Role) {

@@ -74,7 +74,7 @@ fn share(command: std::process::Command) -> Running {
     running
 }
 
-/// Who was told a place has it, or a better one.
+/// A client that was told a place has it, or a better one.
 fn holds(running: &Running, told: &Told) {
     let view = lab_get(running.lab.unwrap(), "/api/view").json();
     let cards = view["queue"]["cards"].as_array().unwrap();
@@ -85,7 +85,7 @@ fn holds(running: &Running, told: &Told) {
     }
 }
 
-/// New clients, each from an address of its own, until no answer comes. The one that got
+/// New clients, each from an address of its own, until no answer comes. A client that got
 /// the slot keeps its connection.
 fn ask_until_it_dies(at: SocketAddr, dice: &mut Rng) -> Told {
     let (mut told, mut served) = (Told::new(), Vec::new());

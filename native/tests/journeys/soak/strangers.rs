@@ -33,7 +33,7 @@ pub(super) const TO_A_SHARE: [(&str, Flood); 11] = [
     ("WebSockets, one after another", web_sockets),
 ];
 
-/// Against the lab of who shares.
+/// Against the lab of a servent that shares.
 pub(super) const TO_A_LAB: [(&str, Flood); 2] =
     [("slow heads at the lab", half_heads), ("connections to the lab", connections)];
 

@@ -12,7 +12,7 @@ pub(super) fn run(mut lane: Lane) {
     while lane.goes_on() {
         let (mut server, bytes) = coordinator_in_pieces(&lane.place, SIZE, &at, &FORM);
         let mut stays = client(&lane.place, server.at, "stays", &[]);
-        // Who finds no coordinator says so and ends; later it waits for one.
+        // A client that finds no coordinator says so and ends; later it waits for one.
         stays.event("progress");
         let mut dies = client(&lane.place, server.at, "dies", &[]);
         for _ in 0..lane.dice.between(2, 8) {

@@ -64,7 +64,7 @@ pub(super) struct Division {
     /// What a member decided of a part that another one has taken meanwhile, and
     /// the last record of that.
     strays: BTreeMap<NodeId, u64>,
-    /// What is being sent to its end by who does not lead its part any more.
+    /// What is being sent to its end by a member that does not lead its part any more.
     released: BTreeSet<(NodeId, Guid)>,
     /// Places that were there when a member took their part, until it has
     /// restored them.
@@ -154,7 +154,7 @@ impl Division {
             }
             event => fault = one.apply(event),
         }
-        self.who_leads(record.at, fault);
+        self.note_leadership(record.at, fault);
     }
 
     /// What a member that has ended had decided and not saved never was.
@@ -165,7 +165,7 @@ impl Division {
         self.released.retain(|(at, _)| *at != node);
     }
 
-    fn who_leads(&mut self, now: Instant, fault: bool) {
+    fn note_leadership(&mut self, now: Instant, fault: bool) {
         let able: Vec<u64> = self
             .parts
             .iter()
@@ -217,7 +217,7 @@ impl Division {
         restoring.2.extend(due);
     }
 
-    /// Writes succeed only for who has taken a part last.
+    /// Writes succeed only for the member that has taken a part last.
     fn saved(&mut self, node: NodeId, until: u64, found: &mut RecordViolations<'_>) {
         if self.strays.get(&node).is_some_and(|stray| *stray < until) {
             found.broken("one_leads", "check.two_write", &[("number", &0)]);
@@ -280,7 +280,7 @@ impl Division {
         }
     }
 
-    /// A slot is given back, by who has its place.
+    /// A slot is given back, by the client that has its place.
     fn served(&mut self, seq: u64, node: NodeId, ticket: Guid) {
         if !self.released.remove(&(node, ticket))
             && let Some(place) = self.gone(node, ticket)

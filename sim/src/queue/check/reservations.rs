@@ -25,7 +25,7 @@ impl ReservationStarts {
         self.dropped.remove(&arrival);
         if self.since.insert(arrival, since).is_some() {
             // It had none, so it was the one that lost it: an address that has
-            // its share loses first, and of who came back after a restart no
+            // its share loses first, and of clients that came back after a restart no
             // record gives the address.
             self.since.extend(self.dropped.pop_last());
         }

@@ -194,7 +194,7 @@ impl Members {
         self.restoring = None;
     }
 
-    /// Writes succeed only for who has taken the lease last.
+    /// Writes succeed only for the member that has taken the lease last.
     fn saved(&mut self, node: NodeId, fence: u64, until: u64, found: &mut RecordViolations<'_>) {
         let (last, who) = self.number;
         let another = fence == last && who.is_some_and(|who| who != node);

@@ -97,7 +97,7 @@ impl State {
         (node as usize) < self.members.len()
     }
 
-    /// What the store remembers for who leads the whole site.
+    /// What the store remembers for the leader of the whole site.
     pub(super) fn restored(&self) -> RestoredNode {
         if self.plan.divided { RestoredNode::default() } else { self.store.disk.restored() }
     }

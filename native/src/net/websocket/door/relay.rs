@@ -267,7 +267,7 @@ impl<S> Relay<S> {
                     return self.refuse(RefusedRelay::Full);
                 }
                 if state.pages.len() >= limits.pages as usize {
-                    // Who is gone gives way to who is here.
+                    // A page that is gone gives way to one that is here.
                     let gone = state.pages.iter().filter(|(_, page)| !live(page));
                     let Some(oldest) = gone.min_by_key(|(_, page)| page.left).map(|(at, _)| *at)
                     else {
@@ -517,7 +517,7 @@ mod tests {
         let _three = listen(3, 2).unwrap();
         assert_eq!(listen(4, 3).err(), Some(RefusedRelay::Full), "in total");
         let call = |to, from: &str| {
-            // What they speak of is all the same to who counts them.
+            // What they speak of does not matter to the code that counts them.
             let what = if to == 1 { What::Bytes } else { What::Signal };
             relay.call((what, at(to)), format!("{from}:9").parse().unwrap())
         };
@@ -531,7 +531,7 @@ mod tests {
         assert_eq!(relay.relayed().refused, 5);
         drop(b);
         assert!(call(3, "10.0.0.7").is_ok());
-        // Who is gone gives way.
+        // A page that is gone gives way.
         drop(one);
         assert!(listen(4, 3).is_ok());
     }
