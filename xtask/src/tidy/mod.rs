@@ -1,5 +1,6 @@
 //! The rules of the house that a program can check.
 
+mod actors;
 mod dependencies;
 mod imports;
 mod names;
@@ -27,6 +28,7 @@ struct Text {
 pub(crate) fn check() -> Result<String> {
     let files = texts(&paths::root())?;
     let mut breaches: Vec<String> = files.iter().flat_map(rules::file).collect();
+    breaches.extend(files.iter().flat_map(actors::check));
     breaches.extend(rules::repository(&files));
     breaches.extend(dependencies::check(&files));
     breaches.extend(imports::check(&files));
