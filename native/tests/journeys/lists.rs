@@ -217,6 +217,29 @@ fn a_reader_of_the_beginning_only_ends_the_download_well() {
     assert!(!String::from_utf8_lossy(&output.stderr).contains("servent: "), "{output:?}");
 }
 
+/// What is there is the same as the server's, or another version of it: the server is
+/// asked, and nothing is overwritten.
+#[test]
+fn the_same_get_of_a_file_that_is_there_ends_well() {
+    let place = Place::new();
+    let (_, bytes) = place.share("film", 100_000);
+    let mut running = place.sharing(&[]);
+    let url = format!("http://{}/get/0/film", running.at);
+    let get = || place.run(&["get", &url, "-o", "copy", "--state", "get"]);
+    assert_eq!(get().status.code(), Some(0));
+    let again = get();
+    let said = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert!(again.status.success() && said.contains("copy is there, the same"), "{said}");
+    std::fs::write(place.path("copy"), &bytes[1..]).unwrap();
+    complains(&get(), 4, "copy is there already, and the server has another version");
+    assert_same(&place.path("copy"), &bytes[1..]);
+    running.signal("INT");
+    running.ended();
+    complains(&get(), 4, "copy is there already");
+    let beside = |name: &str| place.path(name).exists();
+    assert!(!beside("copy.new~") && !beside("copy.new~.part"));
+}
+
 #[test]
 fn the_same_get_twice_is_told() {
     let place = Place::new();

@@ -18,6 +18,7 @@ use super::crawl::{CrawlResult, CrawledFile, crawl};
 use super::job::{JobOptions, Whole, hub, not_started, state_of};
 use super::links::{Base, KnownFile};
 use super::source::SourceAddress;
+use super::there::NEW;
 use super::together::EVERY;
 use super::{leave, troubles};
 use crate::cli::control::ControlServer;
@@ -240,9 +241,6 @@ enum LocalFile {
     /// Something; what the server has is known when it begins to send.
     Unknown,
 }
-
-/// What the name of a file ends with until it replaces the one that is there.
-const NEW: &str = ".new~";
 
 /// The SHA-1 of a file.
 pub(super) fn sha1_of(file: &Path) -> std::io::Result<Sha1> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use data_encoding::HEXLOWER;
 use servent::driver::{Driver, Handle, ServentOptions};
 use servent::error::{StartError, StoreFailure};
-use servent::{CertificatePin, Clock, Credentials, DamagedState, Proxies, Rate, process_of_state};
+use servent::{CertificatePin, Credentials, DamagedState, Proxies, Rate, process_of_state};
 use servent_core::fetch::{self, FetchFailure};
 use servent_core::id::{FetchId, Sha1};
 use servent_core::node::{DownloadSource, FetchCommand, FetchView, Get, NodeAnswer, NodeCommand};
@@ -25,9 +25,11 @@ use super::folder::Folder;
 use super::leave;
 use super::links::Base;
 use super::push::Pushing;
+use super::so_far::FetchSoFar;
 use super::source::{RequestedFile, SourceAddress};
 use super::stdout::{OrderedOutput, Pour, PourEnd};
-use super::troubles::{self, SourceTroubles};
+use super::there;
+use super::troubles;
 use crate::cli::control::ControlServer;
 use crate::cli::start::make;
 use crate::config::Config;
@@ -41,6 +43,8 @@ pub(super) struct DownloadJob {
     pub(super) wanted: RequestedFile,
     /// The file to create.
     pub(super) file: PathBuf,
+    /// The file that is there already; this one is only for another version.
+    pub(super) there: Option<PathBuf>,
     /// The user named no file: it gets the name that its source gives it.
     pub(super) takes_name: bool,
     /// A temporary folder, kept until the bytes are written in order.
@@ -104,7 +108,8 @@ enum Followed {
     Whole(Whole),
     /// The source redirects to a folder.
     Folder(Base, SourceAddress),
-    /// The program that reads the bytes wants no more of them.
+    /// No more bytes are wanted: the program that reads them has left, or the file is
+    /// there, the same.
     Unwanted,
 }
 
@@ -114,7 +119,8 @@ pub(super) enum DownloadResult {
     File { size: u64, came: u64 },
     /// A folder, which is to be downloaded as one.
     Folder(Box<Folder>),
-    /// The program that reads the bytes wants no more of them.
+    /// No more bytes are wanted: the program that reads them has left, or the file is
+    /// there, the same.
     Unwanted,
 }
 
@@ -263,15 +269,27 @@ impl DownloadJob {
         drop(control);
         let stops = matches!(outcome, Err(_) | Ok(Followed::Unwanted));
         signals.end_before(leave::end(&handle, stops)).await?;
-        let followed = outcome?;
-        if let Some(state) = state {
+        if let Some(state) = state
+            && (outcome.is_ok() || self.there.is_some())
+        {
             // Nothing is left to resume.
             let _ = std::fs::remove_dir_all(state);
         }
+        let followed = outcome.map_err(|failure| self.failed(failure))?;
         match followed {
             Followed::Whole(whole) => self.whole(&handle, &whole),
             Followed::Folder(base, place) => self.as_folder(base, place),
             Followed::Unwanted => Ok(DownloadResult::Unwanted),
+        }
+    }
+
+    /// Whatever the server says, a file that is there is what the user has to know.
+    fn failed(&self, failure: Failure) -> Failure {
+        match &self.there {
+            Some(file) if !matches!(failure.exit, Exit::Disk | Exit::Interrupted) => {
+                there::already(file)
+            }
+            _ => failure,
         }
     }
 
@@ -308,6 +326,9 @@ impl DownloadJob {
     ) -> Result<DownloadResult, Failure> {
         if self.spool.is_some() {
             return Err(Failure::usage(NO_FOLDER));
+        }
+        if let Some(file) = &self.there {
+            return Err(there::already(file));
         }
         let Self { way, damaged, voice, .. } = self;
         let (to, way) = (self.file.clone(), way.clone());
@@ -394,42 +415,6 @@ struct Following<'a> {
     progress: &'a mut FetchProgress,
 }
 
-/// What is known of it so far.
-struct FetchSoFar {
-    clock: Clock,
-    name: String,
-    sources: Vec<DownloadSource>,
-    ours: Option<FetchId>,
-    /// The download of an earlier command that goes on from our sources.
-    relinked: Option<FetchView>,
-    troubles: SourceTroubles,
-    /// Bytes that were there when it began.
-    had: u64,
-    /// Bytes that may be on standard output.
-    poured: u64,
-    vouched: bool,
-    named: Option<String>,
-    encoding: Option<BodyEncoding>,
-}
-
-impl FetchSoFar {
-    fn new(wish: &Get) -> Self {
-        Self {
-            clock: Clock::new(),
-            name: wish.name.clone(),
-            sources: wish.sources.clone(),
-            ours: None,
-            relinked: None,
-            troubles: SourceTroubles::default(),
-            had: 0,
-            poured: 0,
-            vouched: true,
-            named: None,
-            encoding: None,
-        }
-    }
-}
-
 impl Following<'_> {
     /// Submits the request and waits for the end of the download.
     async fn follow(&mut self, wish: Get) -> Result<Followed, Failure> {
@@ -448,7 +433,7 @@ impl Following<'_> {
     }
 
     async fn fetch(&mut self, wish: Get) -> Result<Followed, Failure> {
-        let mut so_far = FetchSoFar::new(&wish);
+        let mut so_far = FetchSoFar::new(&wish, self.job.there.clone());
         let handle = self.handle;
         let mut answers = handle.answers();
         let mut fetching = BroadcastStream::new(handle.fetching());
@@ -473,6 +458,7 @@ impl Following<'_> {
                     return Err(troubles::distrusted(why));
                 }
                 _ = tick.tick() => {
+                    self.has_waited(&so_far).await?;
                     self.look(&mut so_far).await?;
                     None
                 }
@@ -481,6 +467,16 @@ impl Following<'_> {
                 return Ok(followed);
             }
         }
+    }
+
+    /// Ends a download whose server does not say in time whether it has the file that is
+    /// there.
+    async fn has_waited(&self, so_far: &FetchSoFar) -> Result<(), Failure> {
+        if let (Some(file), Some(fetch)) = (so_far.waited_for(), so_far.ours) {
+            self.handle.command(NodeCommand::Fetch(FetchCommand::Cancel { fetch })).await?;
+            return Err(there::already(file));
+        }
+        Ok(())
     }
 
     /// An event of the downloads. A servent of its own has one download.
@@ -497,20 +493,28 @@ impl Following<'_> {
                     return Ok(Some(Followed::Folder(base, place)));
                 }
             }
+            fetch::Event::Described { fetch, size, modified } => {
+                if let Some(file) = &so_far.there {
+                    self.handle.command(cancel(*fetch)).await?;
+                    there::compare(self.job.voice, file, *size, modified.as_deref())?;
+                    return Ok(Some(Followed::Unwanted));
+                }
+            }
             fetch::Event::Begun { have, .. } => so_far.had = *have,
             fetch::Event::Unvouched { .. } => so_far.vouched = false,
             fetch::Event::Encoded { encoding, .. } => so_far.encoding = Some(*encoding),
-            fetch::Event::Named { fetch, name } => {
-                let there = self.job.renamed(name).filter(|to| to.symlink_metadata().is_ok());
-                if let Some(there) = there {
-                    self.handle.command(cancel(*fetch)).await?;
-                    return Err(super::there_already(&there));
-                }
+            fetch::Event::Named { name, .. } => {
+                let to = self.job.renamed(name).filter(|to| to.symlink_metadata().is_ok());
+                so_far.there = to.or(so_far.there.take());
                 so_far.named = Some(name.clone());
             }
             _ => {}
         }
-        if let Some((_, at, what)) = so_far.troubles.note(so_far.clock.now(), &event) {
+        if let Some((fetch, at, what)) = so_far.troubles.note(so_far.clock.now(), &event) {
+            if let Some(file) = &self.job.there {
+                self.handle.command(cancel(fetch)).await?;
+                return Err(there::already(file));
+            }
             self.progress.trouble(at, &what);
         }
         if self.pour.is_some() && troubles::is_corrupt(&event, so_far.poured) {

@@ -12,8 +12,10 @@ mod links;
 mod list;
 mod push;
 mod sha256;
+mod so_far;
 mod source;
 mod stdout;
+mod there;
 mod together;
 mod troubles;
 mod who;
@@ -221,6 +223,8 @@ impl GetPlan<'_> {
             self.all.there += 1;
             return Ok(());
         }
+        let there = self.is_asked(&file, &wanted).then(|| file.clone());
+        let file = there.as_deref().map_or(file, there::beside);
         let listen = self.arguments.listen;
         let into = |it: &Path| it.is_dir() || is_named_folder(it);
         let takes_name = spool.is_none() && output.is_none_or(into);
@@ -228,6 +232,7 @@ impl GetPlan<'_> {
             wanted,
             takes_name,
             file,
+            there,
             spool,
             ordered: self.ordered.clone(),
             listen,
@@ -253,20 +258,25 @@ impl GetPlan<'_> {
         free
     }
 
+    /// True when the server is asked whether it has the file that is there.
+    fn is_asked(&self, file: &Path, wanted: &RequestedFile) -> bool {
+        self.all.is_single() && self.ordered.is_none() && there::can_be_asked(file, wanted)
+    }
+
     /// True when a file is there and need not come again, which is said.
     ///
     /// # Errors
     /// Something is there, and only the user knows whether it is this file.
     fn is_there(&self, file: &Path, wanted: &RequestedFile) -> Result<bool, Failure> {
         if is_the_same(file, wanted.sha1, wanted.sha256) {
-            let what = format!("{} is there, the same", file.display());
-            self.voice.note(&json!({ "event": "there", "file": file }), &what);
+            there::same(self.voice, file);
             return Ok(true);
         }
         // An existing folder may be the incomplete download of a folder.
-        match absent(file) {
+        match there::absent(file) {
             Err(_) if file.is_dir() => Ok(false),
             Ok(()) => Ok(false),
+            Err(_) if self.is_asked(file, wanted) => Ok(false),
             Err(there) if self.all.is_single() => Err(there),
             // An earlier run of the same command may have been stopped after this one.
             Err(there) => {
@@ -523,18 +533,4 @@ fn is_the_same(file: &Path, sha1: Option<Sha1>, sha256: Option<Sha256Sum>) -> bo
     let second = |sum| Sha256Sum::of_file(file).is_ok_and(|found| found == sum);
     let named = sha1.is_some() || sha256.is_some();
     is_file && named && sha1.is_none_or(first) && sha256.is_none_or(second)
-}
-
-/// Nothing is overwritten.
-fn there_already(file: &Path) -> Failure {
-    Failure::new(Exit::Disk, format!("{} is there already", file.display()))
-        .next("choose another name with -o, or take it away")
-}
-
-/// An error if the file exists: nothing is overwritten.
-fn absent(file: &Path) -> Result<(), Failure> {
-    if file.symlink_metadata().is_ok() {
-        return Err(there_already(file));
-    }
-    Ok(())
 }
