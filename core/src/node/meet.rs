@@ -159,6 +159,10 @@ fn visit(cx: &mut NodeCx<'_>, output: VisitOutput) {
         VisitOutput::Met { peer, relayed, ours, theirs } => {
             MeetAnswer::Met { peer, relayed, ours, theirs }
         }
+        VisitOutput::Spread { to, sockets, packet } => {
+            let knock = UnicastPayload::from(packet.encode());
+            MeetAnswer::Spread { to, sockets, knock }
+        }
         VisitOutput::Failed { why, relayed } => MeetAnswer::Failed { why, relayed },
     };
     cx.fx.output(Output::Answer(NodeAnswer::Meet(answer)));

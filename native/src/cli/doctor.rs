@@ -122,7 +122,7 @@ fn sentence(family: &str, finding: DoctorFinding) -> String {
                     "A router translates addresses, and keeps one port for every destination: most others can be met directly."
                 }
                 NatMapping::Varies => {
-                    "A router gives every destination another port (symmetric): only those can be met directly who let in any port of an address."
+                    "A router gives every destination another port (symmetric): all can be met directly but those whose router does the same."
                 }
                 NatMapping::Blocked => {
                     "This network blocks UDP: the place is reached over TCP only, and must relay."

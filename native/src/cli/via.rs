@@ -159,7 +159,11 @@ impl ViaPlace {
                     return Ok(FoundPeer { peer, news });
                 }
                 Some(MeetAnswer::Failed { why, .. }) => return Err(self.failed(why)),
-                Some(MeetAnswer::Located { .. } | MeetAnswer::Moved { .. }) => {}
+                Some(
+                    MeetAnswer::Located { .. }
+                    | MeetAnswer::Moved { .. }
+                    | MeetAnswer::Spread { .. },
+                ) => {}
             }
         }
     }
@@ -222,7 +226,11 @@ impl ViaPlace {
                     return Ok(());
                 }
                 Some(MeetAnswer::Failed { why, .. }) => return Err(why),
-                Some(MeetAnswer::Located { .. } | MeetAnswer::Moved { .. }) => {}
+                Some(
+                    MeetAnswer::Located { .. }
+                    | MeetAnswer::Moved { .. }
+                    | MeetAnswer::Spread { .. },
+                ) => {}
                 None => std::future::pending().await, // The endpoint's end is told elsewhere.
             }
         }

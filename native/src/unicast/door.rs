@@ -76,7 +76,7 @@ impl Endpoint {
 
 /// Tries the doors of a place that does not answer over UDP.
 pub(super) async fn fall_back(
-    shared: Arc<SharedEndpoint>,
+    shared: &Arc<SharedEndpoint>,
     mut news: MeetNews,
     places: Vec<SocketAddr>,
 ) {
@@ -98,10 +98,12 @@ pub(super) async fn fall_back(
     for place in places {
         match timeout(OPENING, go_in(place)).await {
             Ok(Ok(socket)) => {
-                if let Some(detour) = Detour::open(&shared, place) {
-                    drop(shared); // The endpoint may end.
-                    let ended = pump(socket, detour).await;
-                    tracing::debug!(%place, ?ended, "left the door");
+                if let Some(detour) = Detour::open(shared, place) {
+                    // Longer than the visit: what is relayed goes on.
+                    tokio::spawn(async move {
+                        let ended = pump(socket, detour).await;
+                        tracing::debug!(%place, ?ended, "left the door");
+                    });
                 }
                 return;
             }

@@ -1,11 +1,12 @@
 //! The public interface: endpoints and connections.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use servent_core::node::{self, UnicastMessage};
 use servent_core::unicast::{DeliveryOrder, UnicastPayload};
+use tokio::task::AbortHandle;
 
 use super::error::{BindError, ConnectError, SendError};
 use super::options::EndpointOptions;
@@ -27,6 +28,8 @@ pub struct Endpoint {
     servent: Handle,
     /// The servent runs only for this endpoint.
     alone: bool,
+    /// What helps the visit of now.
+    pub(super) visiting: Mutex<Option<AbortHandle>>,
 }
 
 impl Endpoint {
@@ -67,7 +70,7 @@ impl Endpoint {
     #[must_use]
     pub fn from_handle(servent: &Handle) -> Option<Self> {
         let shared = servent.shared.datagrams.clone()?;
-        Some(Self { shared, servent: servent.clone(), alone: false })
+        Some(Self { shared, servent: servent.clone(), alone: false, visiting: Mutex::default() })
     }
 
     /// The bound address.

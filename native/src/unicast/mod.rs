@@ -28,6 +28,7 @@ mod door;
 mod endpoint;
 mod error;
 mod options;
+mod spread;
 mod visit;
 
 pub use servent_core::unicast::{Config, Congestion, Profile, UnicastPayload};

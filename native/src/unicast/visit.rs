@@ -2,7 +2,7 @@
 //! [`super::EndpointOptions::meet`].
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use hkdf::Hkdf;
 use if_addrs::get_if_addrs;
@@ -14,6 +14,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::Endpoint;
 use super::door::fall_back;
+use super::spread::spread;
 use crate::error::RunError;
 use crate::net::udp::canonical;
 
@@ -82,7 +83,7 @@ impl Endpoint {
         let answers = || MeetNews(self.servent().answers());
         let news = answers();
         let places: Vec<_> = places.into_iter().map(canonical).collect();
-        tokio::spawn(fall_back(Arc::clone(&self.shared), answers(), places.clone()));
+        self.help(answers(), answers(), places.clone());
         let next = |at: &SocketAddr| {
             let port = at.port().checked_add(1)?;
             Some(SocketAddr::new(at.ip(), port))
@@ -97,6 +98,18 @@ impl Endpoint {
         };
         self.servent().command(NodeCommand::Meet(MeetCommand::Visit(visit))).await?;
         Ok(news)
+    }
+
+    /// What a visit needs besides the socket; until the next one begins.
+    fn help(&self, news: MeetNews, more: MeetNews, places: Vec<SocketAddr>) {
+        let shared = Arc::clone(&self.shared);
+        let helping = tokio::spawn(async move {
+            tokio::join!(fall_back(&shared, news, places), spread(&shared, more));
+        });
+        let mut visiting = self.visiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = visiting.replace(helping.abort_handle()) {
+            before.abort();
+        }
     }
 
     /// Ends a visit; a connection that was found stays.

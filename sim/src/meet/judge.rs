@@ -45,6 +45,15 @@ pub const fn can_meet(one: &RouterKind, other: &RouterKind, together: bool) -> b
     !blocked && (together || knocks(one, other) || knocks(other, one))
 }
 
+/// True when ports can be guessed: one gives every destination another, and says so,
+/// and the other lets in only what it has written to, from one address of its own.
+const fn can_guess(one: &RouterKind, other: &RouterKind) -> bool {
+    matches!(one.mapping, Mapping::EndpointDependent)
+        && !matches!(other.mapping, Mapping::EndpointDependent)
+        && !matches!(one.filtering, Filtering::Blocked)
+        && !matches!(other.filtering, Filtering::Blocked)
+}
+
 /// The longest a meeting may take once both are there, in milliseconds: the time
 /// of all knocks and a few round trips.
 const LONGEST: u64 = 4_000 + 2_000;
@@ -67,7 +76,9 @@ pub fn judge(world: &MeetWorld) -> Option<MeetFault> {
         MeetOutcome::Silent => blocked[at],
         MeetOutcome::Waiting => blocked[1 - at] && !blocked[at],
     };
-    if !fits(0) || !fits(1) {
+    let guessed = can_guess(one, other) || can_guess(other, one);
+    let guessed = guessed && scenario.probes && ends == [MeetOutcome::Direct; 2];
+    if !guessed && (!fits(0) || !fits(1)) {
         return Some(MeetFault::Path { possible, ends });
     }
     if let Some(took) = world.took().filter(|took| *took > LONGEST) {

@@ -47,7 +47,7 @@ fn router(rng: &mut Rng) -> RouterKind {
     RouterKind {
         hairpin: rng.chance(1, 2),
         timeout: Duration::from_secs(rng.between(20, 180)),
-        ports: if rng.chance(1, 6) { 64 } else { 4_000 },
+        ports: if rng.chance(1, 6) { 600 } else { 4_000 },
         ..RouterKind::new(mapping, filtering)
     }
 }

@@ -13,6 +13,7 @@ use servent_core::node::{
 use servent_core::rng::Rng;
 use servent_core::time::{Duration, Instant};
 use servent_core::unicast::{self, DeliveryOrder, UnicastPayload};
+use servent_core::wire::meet::is_of_chosen_path;
 
 use super::router::{Filtering, Mapping, NatRouter, RouterKind};
 use crate::calendar::Calendar;
@@ -90,6 +91,8 @@ const PLACE: usize = 2;
 const HOSTS: usize = 4;
 /// The port of everything.
 const PORT: u16 = 6_348;
+/// The first port of those that knock from many.
+const SPREAD: u16 = 50_000;
 const KEY: MeetKey = MeetKey(0x6b6e_6f63, 0x6b65_7973);
 const MEETING: MeetingId = MeetingId(*b"two of the words");
 /// When a world ends at the latest.
@@ -116,11 +119,21 @@ enum MeetDue {
     },
 }
 
+/// One of many sockets that has heard a peer.
+#[derive(Debug, Clone, Copy)]
+struct HearingSocket {
+    at: SocketAddr,
+    /// A path was chosen on it.
+    chosen: bool,
+}
+
 #[derive(Debug, Clone)]
 struct MeetHost {
     node: Node,
     local: SocketAddr,
     outcome: MeetOutcome,
+    /// Which of its many sockets has heard a peer last.
+    hears: BTreeMap<SocketAddr, HearingSocket>,
 }
 
 /// A world.
@@ -161,7 +174,7 @@ impl MeetWorld {
         };
         let hosts = (0..HOSTS).map(|host| {
             let node = Node::new(config(host, scenario), scenario.seed ^ host as u64);
-            MeetHost { node, local: at(host), outcome: MeetOutcome::Silent }
+            MeetHost { node, local: at(host), outcome: MeetOutcome::Silent, hears: BTreeMap::new() }
         });
         let router = |host: usize| NatRouter::new(scenario.routers[host], outside(host as u8 + 1));
         let begun = Instant::from_secs(1_000);
@@ -337,6 +350,14 @@ impl MeetWorld {
             MeetAnswer::Met { relayed: true, .. } => MeetOutcome::Relayed,
             MeetAnswer::Met { .. } | MeetAnswer::Moved { .. } => MeetOutcome::Direct,
             MeetAnswer::Failed { relayed: true, .. } => return,
+            MeetAnswer::Spread { to, sockets, knock } => {
+                let ip = self.hosts[host].local.ip();
+                for port in SPREAD..SPREAD + *sockets as u16 {
+                    let from = SocketAddr::new(ip, port);
+                    self.leave(host, (from, *to), (knock.len() as u32, knock.clone()));
+                }
+                return;
+            }
             MeetAnswer::Failed { why: MeetFailure::Silent, .. } => MeetOutcome::Silent,
             MeetAnswer::Failed { .. } => MeetOutcome::Unreachable,
         };
@@ -370,7 +391,18 @@ impl MeetWorld {
 
     /// A datagram leaves a host.
     fn send(&mut self, host: usize, to: SocketAddr, (segment, data): (u32, UnicastPayload)) {
-        let from = self.hosts[host].local;
+        let MeetHost { local, hears, .. } = &self.hosts[host];
+        let from = hears.get(&to).map_or(*local, |it| it.at);
+        self.leave(host, (from, to), (segment, data));
+    }
+
+    /// The same from one of its sockets.
+    fn leave(
+        &mut self,
+        host: usize,
+        (from, to): (SocketAddr, SocketAddr),
+        (segment, data): (u32, UnicastPayload),
+    ) {
         if host < PLACE && !self.is_known(host, to) {
             self.strangers += 1;
         }
@@ -428,8 +460,16 @@ impl MeetWorld {
             && router.kind.filtering == Filtering::EndpointIndependent
             && to == self.hosts[at].local;
         let inside = if open { Some(to) } else { router.enter(self.now, from, to.port()) };
-        let host = inside.and_then(|inside| (0..PLACE).find(|it| self.hosts[*it].local == inside));
+        let ip = inside.map(|inside| inside.ip());
+        let host = (0..PLACE).find(|it| Some(self.hosts[*it].local.ip()) == ip);
         let Some(host) = host else { return self.draw(at, from, to, RouterArrowEnd::Filtered) };
+        let (hears, chosen) = (&mut self.hosts[host].hears, is_of_chosen_path(&data));
+        if let Some(at) = inside
+            && (chosen || at.port() >= SPREAD)
+            && (chosen || hears.get(&from).is_none_or(|it| !it.chosen))
+        {
+            hears.insert(from, HearingSocket { at, chosen });
+        }
         self.input(host, Input::Messages(MessageInput::Datagrams { from, segment, data }));
     }
 

@@ -37,7 +37,7 @@ fn run(scenario: &Scenario) -> MeetWorld {
 }
 
 #[test]
-fn pa_12_thirteen_of_sixteen_pairs_find_a_direct_path_within_a_second() {
+fn pa_12_all_but_symmetric_pairs_find_a_direct_path() {
     let mut direct = 0;
     for one in ALL {
         for other in ALL {
@@ -45,15 +45,17 @@ fn pa_12_thirteen_of_sixteen_pairs_find_a_direct_path_within_a_second() {
             if world.outcomes() == [MeetOutcome::Direct; 2] {
                 direct += 1;
                 let took = world.took().unwrap();
-                assert!(took <= 1_000, "{one:?} and {other:?} took {took} ms");
+                // The port of a symmetric router must be guessed.
+                let most = if can_meet(&one, &other, false) { 1_000 } else { 4_000 };
+                assert!(took <= most, "{one:?} and {other:?} took {took} ms");
             }
         }
     }
-    assert_eq!(direct, 13);
+    assert_eq!(direct, 15);
 }
 
 #[test]
-fn pa_13_with_a_relay_all_sixteen_have_a_path_at_once_and_thirteen_leave_it() {
+fn pa_13_with_a_relay_all_sixteen_have_a_path_at_once_and_fifteen_leave_it() {
     let (mut direct, mut relayed) = (0, 0);
     for one in &ALL[..4] {
         for other in &ALL[..4] {
@@ -65,7 +67,7 @@ fn pa_13_with_a_relay_all_sixteen_have_a_path_at_once_and_thirteen_leave_it() {
             }
         }
     }
-    assert_eq!((direct, relayed), (13, 3));
+    assert_eq!((direct, relayed), (15, 1));
 }
 
 #[test]

@@ -183,6 +183,12 @@ impl PlaceAsking {
                 }
                 self.again =
                     now + if self.mapping.is_some() { Duration::from_micros(1) } else { PROBE };
+                let unknown = self.questions.iter().filter(|_| self.mapping.is_none());
+                for PlaceQuestion { to, nonce, .. } in unknown {
+                    // One that is lost costs a direct path to some.
+                    let packet = MeetPacket::Question { nonce: *nonce };
+                    fx.output(VisitOutput::Packet { to: *to, packet });
+                }
             }
             Some(place) if question.probe && self.mapping.is_none() => {
                 self.mapping = Some(mapped(place.seen, seen));
@@ -205,9 +211,14 @@ impl PlaceAsking {
         (visit, nonce, config): (&Visit, u64, &Config),
         fx: &mut VisitEffects,
     ) {
-        let Some(AnsweringPlace { at, cookie, rtt, .. }) = self.place else { return };
+        let Some(AnsweringPlace { at, cookie, rtt, seen }) = self.place else { return };
         let mapping = self.mapping.unwrap_or_default();
-        let card = MeetCard { mapping, candidates: self.local.clone() };
+        let mut candidates = self.local.clone();
+        if !is_door(seen.ip()) && !candidates.contains(&seen) {
+            // Signed: ports are guessed only at an address that we say is ours.
+            candidates.insert(0, seen);
+        }
+        let card = MeetCard { mapping, candidates };
         let packet = MeetPacket::Register(Registration {
             nonce,
             cookie,

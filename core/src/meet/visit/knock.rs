@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use super::super::{Config, Event, MeetFailure, is_door};
+use super::guess::LastResort;
 use super::{Visit, VisitEffects, VisitOutput, say};
 use crate::address::{LOWEST_PORT, Reach, owner, plausible, reach};
 use crate::rng::Rng;
@@ -36,6 +37,10 @@ pub(super) struct DoorKnocking {
     again: Option<Instant>,
     pause: Duration,
     until: Instant,
+    /// What is done when they do not help.
+    resort: Option<LastResort>,
+    /// There is no more of it.
+    tried: bool,
     /// The pair that the caller has chosen, and when it says so again.
     choice: Option<(KnockCandidate, Instant)>,
     /// Both sides agree on this address.
@@ -62,6 +67,8 @@ impl DoorKnocking {
             again: Some(begin),
             pause: config.knock_again,
             until: begin + config.knock_for,
+            resort: None,
+            tried: false,
             choice: None,
             agreed: None,
         };
@@ -78,6 +85,8 @@ impl DoorKnocking {
                 fx.event(Event::Skipped { peer: at });
             }
         }
+        let about = (it, &card, ours);
+        knocking.resort = LastResort::new(begin, about, (config, &mut knocking.rng));
         let (peer, theirs) = (it.seen, card.mapping);
         let candidates = u32::try_from(knocking.candidates.len()).unwrap_or(u32::MAX);
         fx.event(Event::Met { peer, candidates, mapping: theirs, relayed: it.relays });
@@ -110,7 +119,9 @@ impl DoorKnocking {
 
     pub(super) fn deadline(&self) -> Option<Instant> {
         let choose = self.choice.filter(|_| self.agreed.is_none()).map(|(_, at)| at);
-        self.again.into_iter().chain(choose).min()
+        let resort = self.resort.as_ref().filter(|_| self.again.is_some() && !self.tried);
+        let resort = resort.map(LastResort::deadline);
+        self.again.into_iter().chain(choose).chain(resort).min()
     }
 
     /// The other side knocked, and proved that it knows the key.
@@ -134,11 +145,14 @@ impl DoorKnocking {
                 }
             }
             KnockStep::Answer => {
-                let asked = self.candidates.iter().find(|it| it.nonce == nonce).copied();
-                let Some(asked) = asked else { return };
+                let asked = self.candidates.iter().any(|it| it.nonce == nonce)
+                    || self.resort.as_ref().is_some_and(|resort| resort.has_asked(nonce));
+                if !asked {
+                    return;
+                }
                 if visit.side == MeetSide::Caller && self.choice.is_none() {
                     // It answers from where it is for us, whatever we thought.
-                    let chosen = KnockCandidate { at: from, nonce: asked.nonce };
+                    let chosen = KnockCandidate { at: from, nonce };
                     self.choice = Some((chosen, now + CHOOSE_AGAIN));
                     self.again = None;
                     say((from, KnockStep::Choose, chosen.nonce), visit, fx);
@@ -174,6 +188,18 @@ impl DoorKnocking {
         }
     }
 
+    /// Ordinary knocks have not helped for a while.
+    fn try_harder(
+        &mut self,
+        now: Instant,
+        (visit, config): (&Visit, &Config),
+        fx: &mut VisitEffects,
+    ) {
+        if let Some(resort) = self.resort.as_mut().filter(|_| self.again.is_some() && !self.tried) {
+            self.tried = !resort.run(now, (visit, config), &mut self.rng, fx);
+        }
+    }
+
     /// Does what is due; why there is no path, when all was tried.
     pub(super) fn run(
         &mut self,
@@ -194,6 +220,7 @@ impl DoorKnocking {
                 say((chosen.at, KnockStep::Choose, chosen.nonce), visit, fx);
             }
         }
+        self.try_harder(now, (visit, config), fx);
         let again = self.again.filter(|at| *at <= now)?;
         if now >= self.until {
             self.again = None;

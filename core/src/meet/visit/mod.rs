@@ -1,6 +1,7 @@
 //! One side of a meeting: it asks a place, takes its seat, and knocks.
 
 mod ask;
+mod guess;
 mod knock;
 
 use alloc::vec::Vec;
@@ -65,6 +66,10 @@ pub enum VisitOutput {
     /// A peer that was reached through the place is reached directly from now on
     /// (PA-13).
     Moved { peer: SocketAddr, to: SocketAddr },
+    /// Send this to `to` from so many more sockets. What comes to one of them from
+    /// there is received as always, and from then on what is sent there leaves by the
+    /// one that heard last.
+    Spread { to: SocketAddr, sockets: u32, packet: MeetPacket },
     /// There is no way (PA-15). After a meeting that is relayed this only says that
     /// it stays so.
     Failed { why: MeetFailure, relayed: bool },

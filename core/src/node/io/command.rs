@@ -15,6 +15,7 @@ use crate::node::swarm;
 use crate::queue::QueuePolicy;
 use crate::time::Duration;
 use crate::unicast::Side;
+use crate::wire::unicast::UnicastPayload;
 
 /// What a user can command a node to do. A command for a service that is not
 /// configured is answered with [`NodeAnswer::Off`].
@@ -160,6 +161,15 @@ pub enum MeetAnswer {
     Met { peer: SocketAddr, relayed: bool, ours: NatMapping, theirs: NatMapping },
     /// What is sent to a peer goes to its own address from now on (PA-13).
     Moved { peer: SocketAddr, to: SocketAddr },
+    /// The host is to send this to `to` from so many more sockets (PA-12). What comes to
+    /// one of them from there goes into the node as always, and from then on what the
+    /// node sends there leaves by the one that heard last.
+    Spread {
+        to: SocketAddr,
+        sockets: u32,
+        #[serde(with = "crate::hex")]
+        knock: UnicastPayload,
+    },
     /// There is no path; or, where it is relayed, no direct one (PA-15).
     Failed { why: MeetFailure, relayed: bool },
 }

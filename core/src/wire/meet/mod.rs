@@ -226,6 +226,20 @@ pub fn is_meet(datagram: &[u8]) -> bool {
     datagram.first() == Some(&MAGIC)
 }
 
+/// True for a datagram that is sent only where a path was chosen: a choice, what agrees
+/// to it, and whatever is not about meetings. A host with many sockets keeps that path.
+#[must_use]
+pub fn is_of_chosen_path(datagram: &UnicastPayload) -> bool {
+    if !is_meet(datagram) {
+        return true;
+    }
+    let step = match MeetPacket::parse(datagram) {
+        Ok(MeetPacket::Knock(knock)) => Some(knock.step),
+        _ => None,
+    };
+    matches!(step, Some(KnockStep::Choose | KnockStep::Agree))
+}
+
 impl MeetKey {
     /// The seal of some bytes.
     fn tag(self, bytes: &[u8]) -> u64 {

@@ -71,6 +71,11 @@ impl Detours {
             || self.table().ways.values().all(|way| way.capacity() == OUTWARD || way.is_closed())
     }
 
+    /// Ends that of a peer.
+    pub(super) fn close(&self, peer: SocketAddr) {
+        self.table().ways.remove(&peer);
+    }
+
     /// Ends all of them.
     pub(super) fn end(&self) {
         let mut table = self.table();

@@ -27,8 +27,10 @@ use servent_core::node::{
     ConnEvent, Event, Input, MessageInput, MessageOutput, PathNews, UnicastMessage,
 };
 use servent_core::time::{Duration, Instant};
-use servent_core::unicast::{self, Config, ConnEnding, MessageRefusal, Side, UnicastConnId};
-use servent_core::wire::meet::is_meet;
+use servent_core::unicast::{
+    self, Config, ConnEnding, MessageRefusal, Side, UnicastConnId, UnicastPayload,
+};
+use servent_core::wire::meet::{is_meet, is_of_chosen_path};
 use servent_core::wire::unicast::PacketError;
 
 pub use self::counters::EndpointCounters;
@@ -46,6 +48,12 @@ const REFUSED: (Duration, u32) = (Duration::from_secs(2), 3);
 
 /// Receiving system calls in one turn.
 const READS: usize = 4;
+
+/// True when one of these datagrams is sent only where a path was chosen.
+fn chosen(data: &UnicastPayload, segment: usize) -> bool {
+    let mut starts = (0..data.len()).step_by(segment.max(1));
+    starts.any(|at| is_of_chosen_path(&data.slice(at..data.len().min(at + segment))))
+}
 
 /// An effect of the node that is about datagrams.
 pub(super) enum MessageEffect {
@@ -189,6 +197,11 @@ impl Messaging {
         let more = self.socket.receive(&mut trains);
         // No socket has an address of those who come through a door.
         trains.retain(|train| !is_door(train.peer.ip()));
+        for Train { peer, segment, data } in &trains {
+            if self.shared.detours.has(*peer) && chosen(data, *segment) {
+                self.shared.detours.close(*peer); // The straight way was chosen.
+            }
+        }
         self.arrive(now, trains, node);
         more
     }

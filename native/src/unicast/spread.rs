@@ -1,0 +1,136 @@
+//! Knocking from many sockets, for one whose router gives every destination another
+//! port (PA-12): the other side guesses ports until it hits that of one of them.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use servent_core::node::MeetAnswer;
+use servent_core::wire::meet::is_of_chosen_path;
+use tokio::net::UdpSocket;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::LARGEST;
+use super::visit::MeetNews;
+use crate::driver::datagrams::{Detour, SharedEndpoint};
+use crate::net::udp::canonical;
+
+/// How long the first guess that hits may take.
+const GUESSING: Duration = Duration::from_secs(6);
+/// How long the path that was found may be silent.
+const SILENCE: Duration = Duration::from_secs(300);
+/// How long several sockets may be heard at; then only the last one is kept.
+const CHOOSING: Duration = Duration::from_secs(6);
+/// Datagrams of all sockets that may wait.
+const HEARD: usize = 1_024;
+
+/// A datagram, and at which socket it was heard.
+type SpreadDatagram = (usize, Bytes);
+
+/// Waits until a visit asks for many sockets, and knocks from them.
+pub(super) async fn spread(shared: &Arc<SharedEndpoint>, mut news: MeetNews) {
+    loop {
+        match news.next().await {
+            Some(MeetAnswer::Spread { to, sockets, knock }) => {
+                let shared = Arc::clone(shared);
+                // Longer than the visit: what was connected stays so.
+                tokio::spawn(async move {
+                    let sockets = knocking((to, sockets), &knock).await;
+                    carry(&shared, to, sockets).await;
+                });
+                return;
+            }
+            Some(MeetAnswer::Failed { .. }) | None => return,
+            Some(_) => {}
+        }
+    }
+}
+
+/// As many sockets as the system gives; each has knocked.
+async fn knocking((to, count): (SocketAddr, u32), knock: &[u8]) -> Vec<Arc<UdpSocket>> {
+    let any: SocketAddr = match to {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    let mut sockets = Vec::new();
+    for _ in 0..count {
+        let Ok(socket) = UdpSocket::bind(any).await else { break };
+        if socket.send_to(knock, to).await.is_ok() {
+            sockets.push(Arc::new(socket));
+        }
+    }
+    sockets
+}
+
+/// Carries the datagrams of the peer by the socket that heard it last; once a path is
+/// chosen, by that on which it was.
+async fn carry(shared: &Arc<SharedEndpoint>, to: SocketAddr, sockets: Vec<Arc<UdpSocket>>) {
+    let (tell, mut heard) = mpsc::channel::<SpreadDatagram>(HEARD);
+    let mut listening = JoinSet::new(); // They end with it.
+    let mut each: Vec<_> = sockets
+        .into_iter()
+        .enumerate()
+        .map(|(at, socket)| {
+            let listens = listen((at, Arc::clone(&socket)), to, tell.clone());
+            Some((socket, listening.spawn(listens)))
+        })
+        .collect();
+    let Ok(Some((mut last, first))) = timeout(GUESSING, heard.recv()).await else { return };
+    let Some(detour) = Detour::open(shared, to) else { return };
+    let (entry, mut way_out) = detour.split();
+    let mut settled = is_of_chosen_path(&first);
+    entry.deliver(first);
+    let chosen = Instant::now() + CHOOSING;
+    loop {
+        tokio::select! {
+            came = timeout(SILENCE, heard.recv()) => {
+                let Ok(Some((at, data))) = came else { return };
+                let settles = is_of_chosen_path(&data);
+                if settles || !settled {
+                    (last, settled) = (at, settles);
+                }
+                entry.deliver(data);
+            }
+            data = way_out.recv() => {
+                let Some(data) = data else { return };
+                if let Some((socket, _)) = each.get(last).and_then(Option::as_ref) {
+                    let _ = socket.send_to(&data, to).await; // As if it were lost.
+                }
+                entry.emptied();
+            }
+            () = sleep_until(chosen), if each.iter().flatten().nth(1).is_some() => {
+                for (at, one) in each.iter_mut().enumerate().filter(|(at, _)| *at != last) {
+                    if let Some((_, listens)) = one.take() {
+                        tracing::trace!(at, "a socket that was not hit");
+                        listens.abort();
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Hears the peer at one of the sockets.
+async fn listen(
+    (at, socket): (usize, Arc<UdpSocket>),
+    from: SocketAddr,
+    tell: mpsc::Sender<SpreadDatagram>,
+) {
+    let mut buffer = vec![0; LARGEST as usize];
+    loop {
+        match socket.recv_from(&mut buffer).await {
+            Ok((length, peer)) if canonical(peer) == from => {
+                let data = Bytes::copy_from_slice(&buffer[..length]);
+                if tell.send((at, data)).await.is_err() {
+                    return;
+                }
+            }
+            Ok(_) => {}
+            // For example an ICMP error about the knock.
+            Err(why) => tracing::debug!(%why, "a socket of many"),
+        }
+    }
+}
