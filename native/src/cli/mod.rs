@@ -22,6 +22,7 @@ mod live;
 mod man;
 mod many;
 mod meet;
+mod near;
 mod offered;
 mod private;
 mod questions;

@@ -26,7 +26,7 @@ use super::many::{Taking, take};
 use super::offered::{NoRoom, offered, room};
 use super::questions::Questions;
 use super::reach;
-use super::receive_door::{ReceiveDoor, door, door_of_meeting};
+use super::receive_door::{ReceiveDoor, ReceiveMeeting, door, door_of_meeting};
 use super::seats::{Greetings, SenderSeat};
 use super::start::{address, runtime};
 use super::tally::{TransferTally, TransferWords};
@@ -53,7 +53,7 @@ const GOODBYE: Duration = Duration::from_millis(400);
 /// arrived whole and checked; nothing is overwritten. What is there already,
 /// whole or in part, is not sent again.
 ///
-/// Prints a three-word code, or with --via one of five. Give it to the sender. Without the code
+/// Prints a three-word code, or with --via and --lan one of five. Give it to the sender. Without the code
 /// no peer can send, or read and change what is sent; a few wrong ones are
 /// refused, then all for a minute.
 #[derive(Debug, Args)]
@@ -68,6 +68,7 @@ const GOODBYE: Duration = Duration::from_millis(400);
                                             what `servent send --to 3` gives to three
   servent receive --via place.example.org -o inbox/
                                             from a sender who cannot reach this machine
+  servent receive --lan -o inbox/           from a sender in this network who types the code
   servent receive --listen 127.0.0.1:7000 | tar x
                                             one stream into a pipe
   servent receive -o inbox/ --loss 5%       lose 5 % on purpose and see it repaired
@@ -78,7 +79,7 @@ pub(crate) struct ReceiveArgs {
     listen: Option<SocketAddr>,
     /// Take what `servent send --to N` gives there, together with the other
     /// receivers; the code is the one that it shows.
-    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["listen", "once", "lab", "via", "meet"])]
+    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["listen", "once", "lab", "via", "meet", "lan"])]
     from: Option<String>,
     /// Write this file, or files into this folder.
     #[arg(short, long, value_name = "FILE|DIR")]
@@ -129,9 +130,10 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
         _ => None,
     };
     let via = arguments.via.name(common)?;
-    let door = match via {
-        Some(_) => door_of_meeting(code)?,
-        None => door(code, arguments.given.open)?,
+    let door = if via.is_some() || arguments.via.lan {
+        door_of_meeting(code)?
+    } else {
+        door(code, arguments.given.open)?
     };
     let ReceiveDoor { door, made, meeting } = door;
     let quota = arguments.quota(&place);
@@ -144,13 +146,14 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
     let done = runtime.block_on(async {
         let lab = arguments.live.open(&config).await?;
         let options = EndpointOptions { tape: lab.is_some(), ..options };
-        let (options, via) = match via.zip(meeting) {
-            Some((name, secret)) => {
-                (via::meeting(options), Some(ViaPlace::find(&name, secret).await?))
+        let (options, found) = match (via, meeting) {
+            (Some(name), Some(secret)) => {
+                let place = ViaPlace::find(&name, secret).await?;
+                (via::meeting(options), Some(ReceiveMeeting::Place(place)))
             }
-            None => (options, None),
+            (_, meeting) => (options, meeting.map(ReceiveMeeting::Lan)),
         };
-        receiver.run(arguments.listen, (made, via), (options, lab)).await
+        receiver.run(arguments.listen, (made, found), (options, lab)).await
     });
     runtime.shutdown_background(); // A write to a full pipe may never return.
     done
@@ -254,19 +257,19 @@ impl Receiver {
     async fn run(
         self,
         listen: Option<SocketAddr>,
-        (made, via): (Option<TransferCode>, Option<ViaPlace>),
+        (made, found): (Option<TransferCode>, Option<ReceiveMeeting>),
         (options, lab): (EndpointOptions, Option<OpenLab>),
     ) -> Result<(), Failure> {
         let mut signals = Signals::new()?;
         let endpoint = Arc::new(listening(listen, options).await?);
         let made = made.map(|code| code.to_string());
-        self.say_listening(endpoint.local_addr(), made.as_deref(), via.as_ref());
+        self.say_listening(endpoint.local_addr(), made.as_deref(), found.as_ref());
         let handle = endpoint.servent().clone();
         let _lab = lab.map(|lab| lab.serve(("receive", "unicast"), handle, &self.reporter));
         if let Some(code) = made {
             self.reporter.show(&format!("the code is {code}: give it to the sender"));
         }
-        let mut meeting = self.meet(&endpoint, via);
+        let mut meeting = self.meet(&endpoint, found);
         let (mut greeted, mut running) = (JoinSet::new(), JoinSet::new());
         let (mut greetings, mut interrupted) = (Greetings::default(), false);
         let ended = loop {
@@ -320,25 +323,21 @@ impl Receiver {
         ended.and_then(|()| Ok(whole?))
     }
 
-    /// Lets senders find us at a meeting place, if there is one; it ends when that
-    /// does not answer.
-    fn meet(&self, endpoint: &Arc<Endpoint>, via: Option<ViaPlace>) -> JoinSet<Failure> {
+    /// Lets senders find us, if they are to; it ends when that is not possible.
+    fn meet(&self, endpoint: &Arc<Endpoint>, found: Option<ReceiveMeeting>) -> JoinSet<Failure> {
         let mut meeting = JoinSet::new();
-        if let Some(via) = via {
+        if let Some(found) = found {
             let agreed = self.questions.agreed.clone();
             let busy = move || agreed.count() > 0;
-            meeting.spawn(via.listen(Arc::clone(endpoint), self.reporter, busy));
+            meeting.spawn(found.listen(Arc::clone(endpoint), self.reporter, busy));
         }
         meeting
     }
 
     /// Says where it listens, and how others send to it.
-    fn say_listening(&self, at: SocketAddr, made: Option<&str>, via: Option<&ViaPlace>) {
+    fn say_listening(&self, at: SocketAddr, made: Option<&str>, found: Option<&ReceiveMeeting>) {
         let listening = json!({ "event": "listening", "address": at, "code": made });
-        let others = match via {
-            Some(via) => format!("--via {}", via.name()),
-            None => reach::place(at, PORT),
-        };
+        let others = found.map_or_else(|| reach::place(at, PORT), ReceiveMeeting::option);
         let sentence =
             format!("listening on UDP {at}\nothers send with: servent send {others} FILE");
         self.reporter.tell(&listening, &sentence);

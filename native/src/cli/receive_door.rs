@@ -1,19 +1,58 @@
 //! Which senders `servent receive` admits: those who know the code.
 
+use std::sync::Arc;
+
 use servent::transfer::{SecretDoor, TransferCode};
-use servent::unicast::MeetingSecret;
+use servent::unicast::{Endpoint, MeetingSecret};
 
 use super::code;
-use super::via::split;
+use super::near::AnnouncedReceiver;
+use super::via::{ViaPlace, split};
 use crate::exit::Failure;
+use crate::progress::Reporter;
 
 /// Which senders are admitted.
 pub(super) struct ReceiveDoor {
     pub(super) door: SecretDoor,
     /// The code to show if it was generated.
     pub(super) made: Option<TransferCode>,
-    /// What the meeting place is told of it.
+    /// What the meeting place, or the local network, is told of it.
     pub(super) meeting: Option<MeetingSecret>,
+}
+
+/// How senders find this machine that cannot name it.
+pub(super) enum ReceiveMeeting {
+    /// At a meeting place.
+    Place(ViaPlace),
+    /// In the local network.
+    Lan(MeetingSecret),
+}
+
+impl ReceiveMeeting {
+    /// How senders say the same.
+    pub(super) fn option(&self) -> String {
+        match self {
+            Self::Place(via) => format!("--via {}", via.name()),
+            Self::Lan(_) => "--lan".to_owned(),
+        }
+    }
+
+    /// Lets senders find us as long as it is polled; ends when that is not possible.
+    /// `busy` says whether a transfer is under way.
+    pub(super) async fn listen(
+        self,
+        endpoint: Arc<Endpoint>,
+        reporter: Reporter,
+        busy: impl Fn() -> bool,
+    ) -> Failure {
+        match self {
+            Self::Place(via) => via.listen(endpoint, reporter, busy).await,
+            Self::Lan(secret) => match AnnouncedReceiver::start(endpoint.local_addr(), secret) {
+                Ok(_announced) => std::future::pending().await,
+                Err(failure) => failure,
+            },
+        }
+    }
 }
 
 /// Which senders are admitted, and the code to show if it was generated.
@@ -31,8 +70,7 @@ pub(super) fn door(given: Option<TransferCode>, open: bool) -> Result<ReceiveDoo
     Ok(ReceiveDoor { door: SecretDoor::locked(code), made, meeting: None })
 }
 
-/// The same where senders come through a meeting place: a part of the code is for
-/// the place.
+/// The same where senders must find us: a part of the code is for that.
 pub(super) fn door_of_meeting(given: Option<TransferCode>) -> Result<ReceiveDoor, Failure> {
     let (code, made) = match given {
         Some(code) => (code, None),

@@ -9,7 +9,7 @@ use serde_json::json;
 use servent::transfer::{
     Offer, OfferError, SendFailure, TransferCode, TransferProgress, TransferSender, total,
 };
-use servent::unicast::{Endpoint, EndpointOptions, MeetNews};
+use servent::unicast::{Endpoint, EndpointOptions, MeetNews, MeetingSecret};
 use servent::{Clock, Rate};
 use servent_core::text::Shown;
 
@@ -18,6 +18,7 @@ use super::amount::{rate, some};
 use super::code::{self, CodeArgs};
 use super::dial::{bind_for, resolve};
 use super::many::{Giving, give};
+use super::near;
 use super::start::{address, runtime};
 use super::tally::{TransferTally, TransferWords};
 use super::unicast::{Travel, enlarged, title};
@@ -43,6 +44,7 @@ use crate::signal::Signals;
   servent send --to 3 film.mkv photos/      to three that run: servent receive --from HOST
   servent send --via place.example.org song.ogg
                                             to a receiver behind a router
+  servent send --lan song.ogg               to one in this network, by the code alone
   SERVENT_CODE=ocean-pepper-violin servent send 10.0.0.7 song.ogg
                                             without a question
   servent send 127.0.0.1 big --open --loss 5%
@@ -52,8 +54,8 @@ use crate::signal::Signals;
   servent send 10.0.0.7 song.ogg --trace t.sqlog
                                             record it; `servent replay t.sqlog`")]
 pub(crate) struct SendArgs {
-    /// Where `servent receive` listens; left out with --to and --via.
-    #[arg(value_name = "HOST[:PORT]", required_unless_present_any = ["to", "via", "meet"])]
+    /// Where `servent receive` listens; left out with --to, --via and --lan.
+    #[arg(value_name = "HOST[:PORT]", required_unless_present_any = ["to", "via", "meet", "lan"])]
     host: Option<String>,
     /// What to send; `-` or nothing is standard input.
     #[arg(value_name = "FILE|DIR")]
@@ -61,7 +63,7 @@ pub(crate) struct SendArgs {
     /// Send to so many receivers, who run `servent receive --from` this machine
     /// and pass on to each other what they have. Here the code is shown.
     #[arg(long, value_name = "N", value_parser = some::<u32>,
-          conflicts_with_all = ["via", "meet"])]
+          conflicts_with_all = ["via", "meet", "lan"])]
     to: Option<u32>,
     /// Send from this address and port; with --to, where the receivers come to, over
     /// UDP and TCP: usually [::]:6348.
@@ -98,7 +100,7 @@ pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> 
     }
     let via = arguments.via.name(common)?;
     // Without a name of the receiver, what stands in its place is a file.
-    let host = arguments.host.as_ref().filter(|_| via.is_some());
+    let host = arguments.host.as_ref().filter(|_| via.is_some() || arguments.via.lan);
     let files: Vec<PathBuf> =
         host.map(PathBuf::from).into_iter().chain(arguments.files.iter().cloned()).collect();
     let offer = offer(&files, &reporter)?;
@@ -106,16 +108,23 @@ pub(crate) fn run(common: &Common, arguments: &SendArgs) -> Result<(), Failure> 
     let done = runtime.block_on(async {
         let question = "the code that the receiver shows:";
         let code = arguments.given.or_asked(arguments.code.as_deref(), question).await?;
+        let mut near = None;
         let (via, code) = match (via, code) {
             (Some(via), Some(code)) => {
                 let (secret, code) = split(&code)?;
                 (Some(ViaPlace::find(&via, secret).await?), Some(code))
+            }
+            (_, Some(code)) if arguments.via.lan => {
+                let (secret, code) = split(&code)?;
+                near = Some(secret);
+                (None, Some(code))
             }
             (_, code) => (None, code),
         };
         let sending = RunningSend {
             to: arguments.host.as_deref().unwrap_or_default(), // It is required.
             via,
+            near,
             from: arguments.listen,
             offer: &offer,
             code: code.as_ref(),
@@ -218,6 +227,8 @@ struct RunningSend<'a> {
     to: &'a str,
     /// Through which place it is found instead.
     via: Option<ViaPlace>,
+    /// As which it is found in the local network instead.
+    near: Option<MeetingSecret>,
     /// Where it is sent from; `None`: any port.
     from: Option<SocketAddr>,
     offer: &'a Offer,
@@ -338,7 +349,12 @@ impl RunningSend<'_> {
     /// Finds the receiver, and binds a socket for it.
     async fn reach(&self) -> Result<(Endpoint, SocketAddr, Option<MeetNews>), SendTrouble> {
         let Some(via) = &self.via else {
-            let peer = resolve(self.to, &self.options).await?;
+            let peer = match self.near {
+                Some(secret) => {
+                    near::find(secret).await.map_err(|why| SendTrouble::Away(why, false))?
+                }
+                None => resolve(self.to, &self.options).await?,
+            };
             let options = enlarged(self.options.clone(), peer);
             return Ok((bind_for(peer, self.from, options).await?, peer, None));
         };

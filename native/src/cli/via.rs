@@ -38,6 +38,10 @@ pub(crate) struct ViaArgs {
     /// The same, through the place that the setting `via` names.
     #[arg(long, conflicts_with = "open")]
     meet: bool,
+    /// Find the other side in the local network, by the code alone. Say the same on both
+    /// sides.
+    #[arg(long, conflicts_with_all = ["via", "meet", "open"])]
+    pub(super) lan: bool,
 }
 
 impl ViaArgs {

@@ -226,6 +226,27 @@ fn two_behind_routers_send_each_other_a_file() {
     }
 }
 
+#[test]
+fn pa_14_in_one_network_only_the_code_is_typed() {
+    let Some(network) = Network::new(["open", "open"]) else { return };
+    let home = network.place.path("home");
+    let (inbox, bytes) = (home.join("inbox"), noise(100_000));
+    std::fs::create_dir_all(&inbox).unwrap();
+    std::fs::write(home.join("song.ogg"), &bytes).unwrap();
+    let folder = inbox.display().to_string();
+    let take = ["receive", "--lan", "-o", &folder, "--yes", "--json"];
+    let mut receiver = Running::start(network.servent(2, &take));
+    receiver.event("listening");
+    let song = home.join("song.ogg").display().to_string();
+    // A first answer may be lost: multicast is not repaired.
+    let give = ["send", "--lan", "--wait=30s", &song, "--json"];
+    let sender = Running::start(network.servent(1, &give));
+    assert_eq!(sender.end().code(), Some(0));
+    assert!(std::fs::read(inbox.join("song.ogg")).unwrap() == bytes, "the file is the same");
+    receiver.signal("INT");
+    assert_eq!(receiver.end().code(), Some(0));
+}
+
 /// All pairs of five kinds of routers, in both directions.
 #[test]
 #[ignore = "run by `cargo xtask campaign`: it takes minutes"]
