@@ -4,8 +4,33 @@ import { after, before, describe, test } from 'node:test';
 import { BROWSERS, firstPicture, open, start } from '../browser.js';
 
 const SEEK_MS = 50;
-/** What a busy machine may need; `cargo xtask bench page` asks for 700 ms of a quiet one. */
-const FIRST_PICTURE_MS = 1000;
+/** Of a machine that sorts as fast as `SORT_MS` says; `cargo xtask bench page` asks for 700 ms of a quiet one. */
+const FIRST_PICTURE_MS = 1200;
+/** How long the sort of `slowness` takes where the limit above was set. */
+const SORT_MS = 28;
+
+/**
+ * How many times as long as on the machine of the limits the processor takes now: without it a limit in
+ * milliseconds would judge the machine.
+ * @param {import('puppeteer-core').Page} page
+ */
+const slowness = async (page) => {
+  const took = await page.evaluate(() => {
+    let best = Infinity;
+    for (let tries = 0; tries < 5; tries += 1) {
+      let draw = 7;
+      const words = Array.from({ length: 60_000 }, () => {
+        draw = (draw * 1103515245 + 12345) % 2147483648;
+        return draw.toString(36);
+      });
+      const begun = performance.now();
+      words.sort();
+      best = Math.min(best, performance.now() - begun);
+    }
+    return best;
+  });
+  return Math.max(1, took / SORT_MS);
+};
 
 for (const name of BROWSERS) {
   describe(name, () => {
@@ -57,12 +82,16 @@ for (const name of BROWSERS) {
     });
 
     test('the first picture stands a second after navigation', async () => {
+      const { page } = await open(started, '#1/queue?p=rush-hour&t=0');
+      const slower = await slowness(page);
+      await page.close();
+      const limit = FIRST_PICTURE_MS * slower;
       const took = /** @type {number[]} */ ([]);
       // What else the machine does only ever adds to it: the best of several is the page's own.
       const best = () => Math.min(...took);
-      while (took.length < 5 || (took.length < 12 && best() > FIRST_PICTURE_MS)) took.push(await firstPicture(started));
-      console.log(`# ${name}: first picture after ${best().toFixed(0)} ms, of ${took.map((ms) => ms.toFixed(0)).join(', ')}`);
-      if (name === 'chromium') assert.ok(best() <= FIRST_PICTURE_MS, `${best()} ms`);
+      while (took.length < 5 || (took.length < 12 && best() > limit)) took.push(await firstPicture(started));
+      console.log(`# ${name}: first picture after ${best().toFixed(0)} ms, of ${took.map((ms) => ms.toFixed(0)).join(', ')}, on a machine ${slower.toFixed(2)} times as slow`);
+      if (name === 'chromium') assert.ok(best() <= limit, `${best()} ms of ${limit} ms`);
     });
   });
 }
