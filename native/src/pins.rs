@@ -66,6 +66,8 @@ pub(crate) type SeenPins = Arc<Mutex<BTreeMap<String, CertificatePin>>>;
 pub(crate) struct PinVerifier {
     /// Not needed where there are pins.
     pub(crate) authorities: Option<Arc<WebPkiServerVerifier>>,
+    /// The certificates in the user's file: a server may show one of them as its own.
+    pub(crate) own: Vec<CertificatePin>,
     pub(crate) pins: Vec<CertificatePin>,
     pub(crate) seen: SeenPins,
     pub(crate) algorithms: WebPkiSupportedAlgorithms,
@@ -83,9 +85,14 @@ impl ServerCertVerifier for PinVerifier {
         let pin = CertificatePin::new(end_entity);
         let verified = match &self.authorities {
             _ if self.pins.contains(&pin) => return Ok(ServerCertVerified::assertion()),
-            Some(authorities) => {
-                authorities.verify_server_cert(end_entity, intermediates, server_name, ocsp, now)
-            }
+            Some(authorities) => authorities
+                .verify_server_cert(end_entity, intermediates, server_name, ocsp, now)
+                .or_else(|why| match self.own.contains(&pin) && is_of_an_authority(&why) {
+                    // The library takes no certificate of an authority for that of a server,
+                    // and most self-made ones are both.
+                    true => named(end_entity, server_name),
+                    false => Err(why),
+                }),
             None => Err(CertificateError::ApplicationVerificationFailure.into()),
         };
         if verified.is_err() {
@@ -118,6 +125,25 @@ impl ServerCertVerifier for PinVerifier {
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.algorithms.supported_schemes()
     }
+}
+
+/// True when a certificate is refused for being that of an authority, and for nothing
+/// else: its dates are checked before.
+fn is_of_an_authority(why: &rustls::Error) -> bool {
+    let rustls::Error::InvalidCertificate(CertificateError::Other(other)) = why else {
+        return false;
+    };
+    matches!(other.0.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity))
+}
+
+/// Checks that a certificate is for a server of that name.
+fn named(
+    certificate: &CertificateDer<'_>,
+    server_name: &ServerName<'_>,
+) -> Result<ServerCertVerified, rustls::Error> {
+    let parsed = rustls::server::ParsedCertificate::try_from(certificate)?;
+    rustls::client::verify_server_name(&parsed, server_name)?;
+    Ok(ServerCertVerified::assertion())
 }
 
 #[cfg(test)]

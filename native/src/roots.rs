@@ -54,8 +54,23 @@ pub(crate) fn trusting_pins(
     seen: &SeenPins,
 ) -> Result<Arc<ClientConfig>, TrustError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut own = Vec::new();
     let authorities = if pins.is_empty() {
-        let roots = Arc::new(authorities(file)?);
+        let found = authorities(file)?;
+        if file.is_some() {
+            own = found.iter().map(CertificatePin::new).collect();
+        }
+        let mut roots = RootCertStore::empty();
+        for one in found {
+            let added = roots.add(one);
+            if let (Err(why), Some(file)) = (added, file) {
+                return Err(TrustError::Certificate { path: file.to_owned(), why });
+            }
+        }
+        if roots.is_empty() {
+            return Err(TrustError::NoneHere);
+        }
+        let roots = Arc::new(roots);
         let verifier = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider));
         Some(verifier.build().map_err(|_| TrustError::NoneHere)?)
     } else {
@@ -63,7 +78,7 @@ pub(crate) fn trusting_pins(
     };
     let algorithms = provider.signature_verification_algorithms;
     let (pins, seen) = (pins.to_vec(), Arc::clone(seen));
-    let verifier = PinVerifier { authorities, pins, seen, algorithms };
+    let verifier = PinVerifier { authorities, own, pins, seen, algorithms };
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(TrustError::Library)?
@@ -72,27 +87,15 @@ pub(crate) fn trusting_pins(
     Ok(Arc::new(config.with_no_client_auth()))
 }
 
-/// The certificates of those who vouch for servers.
-fn authorities(file: Option<&Path>) -> Result<RootCertStore, TrustError> {
-    let mut roots = RootCertStore::empty();
-    match file {
-        Some(file) => {
-            let pem = |why| TrustError::Pem { path: file.to_owned(), why: Arc::new(why) };
-            for one in CertificateDer::pem_file_iter(file).map_err(pem)? {
-                let added = roots.add(one.map_err(pem)?);
-                added.map_err(|why| TrustError::Certificate { path: file.to_owned(), why })?;
-            }
-            if roots.is_empty() {
-                return Err(TrustError::Empty(file.to_owned()));
-            }
-        }
-        None => {
-            let found = rustls_native_certs::load_native_certs();
-            roots.add_parsable_certificates(found.certs);
-            if roots.is_empty() {
-                return Err(TrustError::NoneHere);
-            }
-        }
+/// The certificates by which servers are checked: all of the file, which must have one,
+/// or those of the system.
+fn authorities(file: Option<&Path>) -> Result<Vec<CertificateDer<'static>>, TrustError> {
+    let Some(file) = file else { return Ok(rustls_native_certs::load_native_certs().certs) };
+    let pem = |why| TrustError::Pem { path: file.to_owned(), why: Arc::new(why) };
+    let found = CertificateDer::pem_file_iter(file).map_err(pem)?;
+    let found = found.collect::<Result<Vec<_>, _>>().map_err(pem)?;
+    match found.is_empty() {
+        true => Err(TrustError::Empty(file.to_owned())),
+        false => Ok(found),
     }
-    Ok(roots)
 }

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
@@ -106,11 +106,22 @@ fn serve(listener: TcpListener, pages: Pages) {
     });
 }
 
+/// The certificate of a server alone, or of an authority too, as `openssl req -x509`
+/// makes it.
+const ALONE: IsCa = IsCa::NoCa;
+const AUTHORITY: IsCa = IsCa::Ca(BasicConstraints::Unconstrained);
+
 /// The same behind TLS; the certificate it shows, for `localhost`, and how many
 /// connections were made.
-fn serve_in_private(listener: TcpListener, pages: Pages) -> (String, Arc<AtomicUsize>) {
-    let CertifiedKey { cert, signing_key } =
-        generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+fn serve_in_private(
+    listener: TcpListener,
+    pages: Pages,
+    is_ca: IsCa,
+) -> (String, Arc<AtomicUsize>) {
+    let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+    params.is_ca = is_ca;
+    let signing_key = KeyPair::generate().unwrap();
+    let cert = params.self_signed(&signing_key).unwrap();
     let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider)
@@ -179,15 +190,20 @@ fn a_server_that_sends_us_round_in_circles_or_nowhere_is_given_up_at_once() {
         ("/again", go(307, "/again")),
         ("/no", go(302, "file:///etc/passwd")),
     ];
-    serve(listener, pages.map(|(path, page)| (path.to_owned(), page)).into());
+    let mut pages: Pages = pages.map(|(path, page)| (path.to_owned(), page)).into();
+    pages.extend((0..11).map(|n| (format!("/many/{n}"), go(302, &format!("/many/{}", n + 1)))));
+    serve(listener, pages);
     for (path, why) in [
         ("round", "redirects in a circle"),
         ("again", "redirects in a circle"),
         ("no", "sends us to where nothing can be had"),
+        ("many/0", "redirects too many times"),
     ] {
         let url = format!("http://{at}/{path}");
         let output = place.run(&["get", &url, "-o", "file", "--state", "get"]);
         complains(&output, 3, why);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!said.contains("what has come is kept"), "nothing has come: {said}");
     }
 }
 
@@ -199,8 +215,11 @@ fn private_files_come_only_from_servers_we_trust() {
     let port = https.port();
     let pages =
         [("/file", Page::File(bytes.clone())), ("/down", go(302, &format!("http://{http}/file")))];
-    let (certificate, _) =
-        serve_in_private(private, pages.map(|(path, page)| (path.to_owned(), page)).into());
+    let (certificate, _) = serve_in_private(
+        private,
+        pages.map(|(path, page)| (path.to_owned(), page)).into(),
+        AUTHORITY,
+    );
     std::fs::write(place.path("ca.pem"), certificate).unwrap();
     let pages =
         [("/up", go(302, &format!("https://localhost:{port}/file"))), ("/file", go(404, ""))];
@@ -245,9 +264,9 @@ fn a_list_of_private_files_needs_few_connections_and_a_liar_among_them_is_left_o
     let ((honest, one), (liar, other)) = (listen(), listen());
     let bytes = |n: usize| noise(20_000 + n);
     let pages: Pages = (0..FILES).map(|n| (format!("/{n}"), Page::File(bytes(n)))).collect();
-    let (certificate, connections) = serve_in_private(honest, pages.clone());
+    let (certificate, connections) = serve_in_private(honest, pages.clone(), ALONE);
     std::fs::write(place.path("ca.pem"), certificate).unwrap();
-    serve_in_private(liar, pages);
+    serve_in_private(liar, pages, ALONE);
     let mut list: Vec<String> =
         (0..FILES).map(|n| format!("https://localhost:{}/{n}\n", one.port())).collect();
     list.extend((0..9).map(|n| format!("https://localhost:{}/x{n}\n", other.port())));
