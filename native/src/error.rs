@@ -146,6 +146,12 @@ pub enum StoreFailure {
         /// The system error.
         why: io::Error,
     },
+    /// There is no state to copy.
+    #[error("there is no state in {}: no servent has kept anything there", path.display())]
+    Missing {
+        /// The state folder.
+        path: PathBuf,
+    },
     /// The database of the site cannot be used.
     #[error("the database {at} cannot be used: {why}")]
     Away {

@@ -86,7 +86,7 @@ struct AddDownloadArgs {
 #[command(after_help = "Examples:
   servent downloads pause 3 4")]
 struct DownloadNumbersArgs {
-    /// The numbers `servent downloads` shows, such as 3, 2-4 or all.
+    /// The numbers `servent downloads` shows, such as 3, 2-4, 3,5 or all.
     #[arg(value_name = "ID", required = true)]
     numbers: Vec<String>,
 }
@@ -107,7 +107,7 @@ struct Resume {
   servent downloads remove 3
   servent downloads remove --done                tidy up the list")]
 struct RemoveDownloadArgs {
-    /// The numbers `servent downloads` shows, such as 3, 2-4 or all.
+    /// The numbers `servent downloads` shows, such as 3, 2-4, 3,5 or all.
     #[arg(value_name = "ID", required_unless_present = "done")]
     numbers: Vec<String>,
     /// All that are whole.
@@ -266,16 +266,17 @@ fn chosen(words: &[String], all: &Value) -> Result<Vec<u32>, Failure> {
     let mut numbers = Vec::new();
     let span = |word: &str| {
         let (first, last) = word.split_once('-')?;
-        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)
+        let span = first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?;
+        (!span.is_empty()).then_some(span)
     };
-    for word in words {
-        match (&word[..], word.parse::<u32>(), span(word)) {
+    for word in words.iter().flat_map(|words| words.split(',')) {
+        match (word, word.parse::<u32>(), span(word)) {
             (ALL, ..) => numbers.extend(&there),
             (_, Ok(number), _) => numbers.push(number),
             (_, _, Some(span)) => numbers.extend(there.iter().filter(|it| span.contains(it))),
             _ => {
                 return Err(Failure::usage(format!("{} is no number of a download", Shown(word)))
-                    .next("they are written 3, 2-4 or all; `servent downloads` shows them"));
+                    .next("they are written 3, 2-4, 3,5 or all; `servent downloads` shows them"));
             }
         }
     }
@@ -329,11 +330,12 @@ async fn later(control: &ControlClient, all: &Value) -> Result<Value, Failure> {
     control.get("/downloads").await
 }
 
-/// How fast a download is, and how long it takes; nothing when it stands still.
+/// How fast a download is, and how long it takes; nothing when it stands still or is
+/// whole.
 fn speed(before: &Value, now: &Value) -> String {
     let have = |it: &Value| it["have"].as_u64().unwrap_or_default();
     let per_second = have(now).saturating_sub(have(before)) * 2; // Within half of one.
-    if per_second == 0 {
+    if per_second == 0 || now["state"] == "done" {
         return String::new();
     }
     let left = now["size"].as_u64().map(|size| size.saturating_sub(have(now)) / per_second);
@@ -436,7 +438,8 @@ mod tests {
         };
         assert_eq!(chosen(&["all"]).unwrap(), [1, 3, 4]);
         assert_eq!(chosen(&["2-4", "9", "3"]).unwrap(), [3, 4, 9]);
-        for wrong in ["x", "1-x", "-1", "1-"] {
+        assert_eq!(chosen(&["1,3-4"]).unwrap(), [1, 3, 4]);
+        for wrong in ["x", "1-x", "-1", "1-", "4-2", "1,", ","] {
             assert!(chosen(&[wrong]).is_err(), "{wrong}");
         }
     }

@@ -29,6 +29,20 @@ pub(super) fn place(at: SocketAddr, usual: u16) -> String {
     }
 }
 
+/// Host and port as a URL has them: what is reached by one link alone names the
+/// interface to it (RFC 6874).
+pub(super) fn in_url(at: SocketAddr) -> String {
+    let interfaces = get_if_addrs().unwrap_or_default();
+    let name = |index| interfaces.iter().find(|it| it.index == Some(index)).map(|it| &it.name);
+    match at {
+        SocketAddr::V6(v6) if v6.scope_id() > 0 => match name(v6.scope_id()) {
+            Some(name) => format!("[{}%25{name}]:{}", v6.ip(), v6.port()),
+            None => format!("[{}%25{}]:{}", v6.ip(), v6.scope_id(), v6.port()),
+        },
+        at => at.to_string(),
+    }
+}
+
 fn reached(listen: &[SocketAddr], ours: &[IpAddr]) -> Vec<SocketAddr> {
     let mut reached: Vec<SocketAddr> = Vec::new();
     for at in listen {
@@ -66,6 +80,17 @@ pub(super) fn picture(at: SocketAddr, url: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_url_of_a_link_names_the_interface() {
+        let at =
+            |scope| SocketAddr::V6(std::net::SocketAddrV6::new(Ipv6Addr::LOCALHOST, 7, 0, scope));
+        let interfaces = get_if_addrs().unwrap();
+        let one = interfaces.iter().find(|it| it.index.is_some()).unwrap();
+        assert_eq!(in_url(at(one.index.unwrap())), format!("[::1%25{}]:7", one.name));
+        assert_eq!(in_url(at(0)), "[::1]:7");
+        assert_eq!(in_url(([10, 0, 0, 1], 80).into()), "10.0.0.1:80");
+    }
 
     fn addrs(list: &[&str]) -> Vec<SocketAddr> {
         list.iter().map(|at| at.parse().unwrap()).collect()

@@ -366,7 +366,7 @@ fn announce(
     let scheme = if identity.is_some() { "https" } else { "http" };
     let reached = reach::addresses(addrs);
     for at in &reached {
-        let url = format!("{scheme}://{at}/");
+        let url = format!("{scheme}://{}/", reach::in_url(*at));
         told(voice, &json!({ "event": "files", "url": url }), &format!("files {url}"))?;
     }
     if let Some(identity) = identity {
@@ -376,7 +376,7 @@ fn announce(
     received::announce(voice, settings)?;
     match reached.first() {
         Some(at) if voice == Voice::Terminal && std::io::stdout().is_terminal() => {
-            let picture = reach::picture(*at, &format!("{scheme}://{at}/"));
+            let picture = reach::picture(*at, &format!("{scheme}://{}/", reach::in_url(*at)));
             picture.map_or(Ok(()), |picture| print(format!("{picture}\n")))
         }
         _ => Ok(()),

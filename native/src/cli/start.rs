@@ -212,6 +212,7 @@ fn store(failure: &StoreFailure) -> Exit {
         | StoreFailure::NewerSite { .. } => Exit::Foreign,
         StoreFailure::Away { .. } | StoreFailure::Unauthorized { .. } => Exit::Network,
         StoreFailure::NoFile { .. }
+        | StoreFailure::Missing { .. }
         | StoreFailure::OtherMode { .. }
         | StoreFailure::NoSite { .. }
         | StoreFailure::OtherPurpose { .. } => Exit::Usage,

@@ -105,8 +105,11 @@ impl Embedded {
     /// servent uses it.
     ///
     /// # Errors
-    /// It is in use, or the copy cannot be written.
+    /// There is none, it is in use, or the copy cannot be written.
     pub(crate) fn copy(dir: &Path, to: &Path) -> Result<(), StoreFailure> {
+        if !Self::is_in(dir) {
+            return Err(StoreFailure::Missing { path: dir.to_owned() });
+        }
         let _lock = Lock::take(dir)?;
         copy_new(&dir.join(NAME), to)
     }
