@@ -10,7 +10,7 @@ use super::download::{Download, State};
 use super::event::FetchLimit;
 use super::ranges::{ByteRange, RangeSet};
 use super::reply::{self, FetchRequest, SourceReply, TakenEncodings};
-use super::source::{Receiving, SourceLink, Src};
+use super::source::{Receiving, SourceLink, Src, stall_window};
 use super::{DownloadSource, Event, Output, SourceTrouble, keys_where};
 use crate::id::{ConnId, FileIndex};
 use crate::queue::client;
@@ -97,6 +97,7 @@ impl Download {
             SourceReply::Empty => {
                 // Bytes that are there are of another version.
                 (self.size, self.have) = (Some(0), RangeSet::default());
+                self.note_version(no, (0, 0), head);
                 self.allocate(cx);
                 self.finish_if_whole(cx);
             }
@@ -219,7 +220,7 @@ impl Download {
         let Some(src) = self.sources.get_mut(&no).filter(|_| again) else {
             return false;
         };
-        src.opened += 1;
+        src.opened = src.opened.max(1) + 1;
         let many = src.opened > cx.config.attempts;
         if many {
             self.lose(no, SourceTrouble::Disconnected, cx);
@@ -249,7 +250,7 @@ impl Download {
             range,
             stored: 0,
             reuse: head.keep_alive(),
-            judged_at: cx.now + cx.config.stall_window.scaled(cx.config.time_scale),
+            judged_at: cx.now + stall_window(cx),
             judged_from: 0,
         });
         let before = src.client.remembered();
@@ -387,6 +388,7 @@ impl Download {
         }
         let fresh = (start + transfer.stored, start + upto);
         transfer.stored = upto;
+        transfer.judge(cx);
         let Receiving { conn, reuse, .. } = *transfer;
         let before = self.have.bytes();
         self.have.insert(fresh);
@@ -417,7 +419,8 @@ impl Download {
         }
         self.probe(cx);
         self.check(cx);
-        if done || self.unsaved >= cx.config.save_bytes {
+        let due = self.unsaved >= cx.config.save_bytes || cx.now >= self.save_at;
+        if done || due {
             self.save(cx);
         }
         if done {
@@ -464,7 +467,8 @@ impl Download {
         let at = src.at();
         self.doubt_unvouched(no);
         let Some(src) = self.sources.get_mut(&no) else { return };
-        if src.pushed || src.failures >= cx.config.attempts {
+        let repeats = src.opened > 1 && src.opened >= cx.config.attempts;
+        if src.pushed || repeats || src.failures >= cx.config.attempts {
             return self.lose(no, why, cx);
         }
         src.trouble = Some(why);
@@ -507,22 +511,10 @@ impl Download {
         match link {
             _ if !late || self.state != State::Running => {}
             SourceLink::Dialing { .. } => self.trouble(no, SourceTrouble::Unreachable, cx),
-            SourceLink::Asked { .. } => self.trouble(no, SourceTrouble::Stalled, cx),
-            SourceLink::Receiving(transfer) => self.check_rate(no, transfer, cx),
+            SourceLink::Asked { .. } | SourceLink::Receiving(_) => {
+                self.trouble(no, SourceTrouble::Stalled, cx);
+            }
             SourceLink::None | SourceLink::Kept { .. } => {}
-        }
-    }
-
-    /// Disconnects a source that sends slower than the minimum rate.
-    fn check_rate(&mut self, no: u32, transfer: Receiving, cx: &mut FetchCx<'_>) {
-        let window = cx.config.stall_window.scaled(cx.config.time_scale);
-        let least = window.ratio(cx.config.stall_rate, 1_000_000).as_micros();
-        if transfer.stored - transfer.judged_from < least.max(1) {
-            return self.trouble(no, SourceTrouble::Stalled, cx);
-        }
-        if let Some(SourceLink::Receiving(now)) = self.sources.get_mut(&no).map(|s| &mut s.link) {
-            now.judged_from = now.stored;
-            now.judged_at = cx.now + window.max(crate::time::Duration::from_millis(1));
         }
     }
 

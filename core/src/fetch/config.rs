@@ -33,6 +33,9 @@ pub struct Config {
     pub chunk: u64,
     /// Bytes stored after which the progress is saved again.
     pub save_bytes: u64,
+    /// Time after which bytes that came are saved, however few they are: on a slow
+    /// line they took long.
+    pub save_interval: Duration,
     /// Maximum number of ranges of a part file that are saved: the largest
     /// ones.
     pub pieces: u32,
@@ -113,6 +116,7 @@ impl Default for Config {
             alts_told: 10,
             chunk: 1024 * 1024,
             save_bytes: 4 * 1024 * 1024,
+            save_interval: Duration::from_secs(1),
             pieces: 4_096,
             probe: 64 * 1024,
             tree_deadline: Duration::from_secs(15),

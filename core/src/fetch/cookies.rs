@@ -18,7 +18,7 @@ const LONGEST: usize = 4_096;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cookies(Vec<Cookie>);
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Cookie {
     name: String,
     value: String,
@@ -31,15 +31,20 @@ struct Cookie {
 }
 
 impl Cookies {
-    /// Takes the cookies of a reply of this source.
-    pub(super) fn read(&mut self, from: &DownloadSource, headers: &Headers) {
+    /// Takes the cookies of a reply of this source. True when one of them is new, or
+    /// has another value: the same address may answer otherwise now.
+    pub(super) fn read(&mut self, from: &DownloadSource, headers: &Headers) -> bool {
+        let mut news = false;
         for text in headers.all("Set-Cookie").filter(|text| text.len() <= LONGEST) {
             let Some(cookie) = Cookie::parse(text, &name_of(&from.host)) else { continue };
+            let known = self.0.contains(&cookie);
             self.0.retain(|one| (&one.name, &one.host) != (&cookie.name, &cookie.host));
             if self.0.len() < MOST {
                 self.0.push(cookie);
+                news |= !known;
             }
         }
+        news
     }
 
     /// What this source is told, if anything.
@@ -138,6 +143,18 @@ mod tests {
         ] {
             assert_eq!(told(&[set], to, "/").as_deref(), wanted, "{set} {to}");
         }
+    }
+
+    #[test]
+    fn a_new_cookie_and_another_value_are_news() {
+        let mut cookies = Cookies::default();
+        let mut reply = |text: &str| {
+            let mut headers = Headers::default();
+            headers.push("Set-Cookie", text);
+            cookies.read(&source("example.org", "/"), &headers)
+        };
+        let news = ["a=b", "a=b", "a=c", "b=c", "not a cookie", "b=c"].map(&mut reply);
+        assert_eq!(news, [true, false, true, true, false, false]);
     }
 
     #[test]

@@ -54,6 +54,8 @@ pub(super) struct Download {
     pub(super) have: RangeSet,
     /// Bytes stored since the row was saved.
     pub(super) unsaved: u64,
+    /// What has come is saved from then on.
+    pub(super) save_at: Instant,
     pub(super) sources: BTreeMap<u32, Box<Src>>,
     next_source: u32,
     /// `GIV`s that are expected, and until when.
@@ -93,6 +95,7 @@ impl Download {
             resumed: have.bytes() > 0,
             have,
             unsaved: 0,
+            save_at: cx.now + cx.config.save_interval.scaled(cx.config.time_scale),
             sources: BTreeMap::new(),
             next_source: 0,
             givs: Vec::new(),
@@ -329,6 +332,7 @@ impl Download {
     /// Saves the download.
     pub(super) fn save(&mut self, cx: &mut FetchCx<'_>) {
         self.unsaved = 0;
+        self.save_at = cx.now + cx.config.save_interval.scaled(cx.config.time_scale);
         let row = self.row(cx);
         cx.fx.output(Output::Save(Arc::new(row)));
     }

@@ -151,7 +151,7 @@ pub enum SourceTrouble {
     /// It sent a piece that does not match the hash tree.
     #[error("gave bytes that do not match, and is not asked again")]
     Mismatch,
-    /// It redirects us to nowhere, or too many times.
+    /// It redirects us to nowhere.
     #[error("sends us to where nothing can be had")]
     Astray,
     /// It sends the file in an encoding that we cannot decode.
@@ -174,6 +174,9 @@ pub enum SourceTrouble {
     /// It redirects us to where it has redirected us from.
     #[error("redirects in a circle")]
     Circle,
+    /// It redirects us more often than [`super::Config::moves`].
+    #[error("redirects too many times")]
+    Redirects,
     /// It expects TLS, and was asked without.
     #[error("speaks TLS: its address begins with https://")]
     SpeaksTls,

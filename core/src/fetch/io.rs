@@ -209,6 +209,9 @@ pub enum StoreError {
     /// The file is gone or has shrunk.
     #[error("the file is gone or has shrunk")]
     Changed,
+    /// A link on the way to the file may lead out of the folder.
+    #[error("a link on its way may lead out of the folder")]
+    Linked,
     /// Any other error of the system.
     #[error("the system cannot read or write the file")]
     Failed,

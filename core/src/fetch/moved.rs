@@ -32,17 +32,23 @@ impl Download {
         self.client(no, client::Input::Rest, cx);
         let Some(src) = self.sources.get_mut(&no) else { return };
         src.moves += 1;
-        let Some(to) = to.filter(|_| src.moves <= cx.config.moves && !src.pushed) else {
+        if src.moves > cx.config.moves {
+            return self.lose(no, SourceTrouble::Redirects, cx);
+        }
+        let Some(to) = to.filter(|_| !src.pushed) else {
             return self.lose(no, SourceTrouble::Astray, cx);
         };
         src.away = Some(matches!(head.status, 307 | 503));
         if src.moves == 1 || head.status == 503 {
             src.trail.clear(); // Members of a site may name each other.
         }
-        if head.status != 503 {
+        // With another cookie the same address is another request.
+        src.changed = src.cookies.read(&src.source, &head.headers) && head.status != 503;
+        if src.changed {
+            src.trail.clear();
+        } else if head.status != 503 {
             src.trail.push(src.source.clone());
         }
-        src.cookies.read(&src.source, &head.headers);
         let (fetch, from, at) = (self.id, src.source.clone(), src.at());
         cx.fx.event(Event::Moved { fetch, at, to: to.clone() });
         cx.fx.output(Output::Answer(FetchAnswer::Moved { fetch, from, to }));
@@ -66,9 +72,9 @@ impl Download {
         };
         let named = to.as_ref().and_then(known);
         let round = to.as_ref().is_some_and(|to| self.sources[&no].trail.contains(to));
-        // One that redirects us to itself leads nowhere.
-        let to = to.filter(|to| named.is_none() && to != from);
         let Some(src) = self.sources.get_mut(&no) else { return };
+        // One that redirects us to itself leads nowhere.
+        let to = to.filter(|to| named.is_none() && (src.changed || to != from));
         src.away = None;
         if let (true, Some(named)) = (temporary, named) {
             return self.left_to(no, named, cx);

@@ -63,7 +63,8 @@ pub(super) struct Src {
     /// It is not asked for now: the file can be had without it, or it may have
     /// another file.
     pub(super) left_out: bool,
-    /// How many bodies of unknown length it began.
+    /// How many times it began the file from the beginning, because it sends no parts
+    /// or does not know its length.
     pub(super) opened: u32,
     /// Where it was on its way to where it redirected us.
     pub(super) trail: Vec<DownloadSource>,
@@ -71,6 +72,8 @@ pub(super) struct Src {
     pub(super) cookies: Cookies,
     /// How many times it redirected us.
     pub(super) moves: u32,
+    /// Its last redirect came with a cookie that we had not told it.
+    pub(super) changed: bool,
     /// The current request went over a connection that an earlier download
     /// left; the server may have closed it meanwhile.
     pub(super) reused: bool,
@@ -117,10 +120,27 @@ pub(super) struct Receiving {
     pub(super) stored: u64,
     /// The connection can be reused afterwards.
     pub(super) reuse: bool,
-    /// The rate is checked then…
+    /// It sends too slowly when enough bytes have not come by then…
     pub(super) judged_at: Instant,
-    /// …against the number of bytes stored before.
+    /// …counted from so many.
     pub(super) judged_from: u64,
+}
+
+impl Receiving {
+    /// Gives the source another window as soon as it has sent what the least rate
+    /// asks of one: it is found out a window after its last bytes.
+    pub(super) fn judge(&mut self, cx: &FetchCx<'_>) {
+        let window = stall_window(cx);
+        let least = window.ratio(cx.config.stall_rate, 1_000_000).as_micros();
+        if self.stored - self.judged_from >= least.max(1) {
+            (self.judged_from, self.judged_at) = (self.stored, cx.now + window);
+        }
+    }
+}
+
+/// The time in which a source must have sent what the least rate asks of it.
+pub(super) fn stall_window(cx: &FetchCx<'_>) -> Duration {
+    cx.config.stall_window.scaled(cx.config.time_scale).max(Duration::from_millis(1))
 }
 
 impl SourceLink {
@@ -193,6 +213,7 @@ impl Src {
             trail: Vec::new(),
             cookies: Cookies::default(),
             moves: 0,
+            changed: false,
             reused: false,
             away: None,
             home: None,

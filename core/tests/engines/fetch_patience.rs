@@ -4,7 +4,8 @@
 use crate::fetch_support;
 
 use fetch_support::{Desk, FETCH, ID, get};
-use servent_core::fetch::{Config, Event, Input, SourceTrouble};
+use servent_core::fetch::{Config, Event, Input, Output, SourceTrouble};
+use servent_core::id::Tth;
 use servent_core::queue::Dialect;
 
 const A: &str = "80.1.1.1:6346";
@@ -84,4 +85,44 @@ fn a_place_new_bytes_and_a_user_who_asks_begin_the_count_again() {
     assert_eq!(lost(&desk), None, "the user has patience again");
     answered(&mut desk, BUSY);
     assert_eq!(lost(&desk), Some(SourceTrouble::Busy));
+}
+
+/// A server that sends the file from its beginning whatever it is asked for, but never
+/// to its end.
+#[test]
+fn a_server_that_never_sends_the_end_is_asked_as_often_as_any_other() {
+    let mut desk = Desk::new(Config { attempts: 3, ..Config::default() }, Dialect::Parq);
+    desk.input(Input::Get(get(None, &[A])));
+    for tries in 1..=3 {
+        let asked = desk.connect();
+        desk.reply(asked.conn, "HTTP/1.1 200 OK\nContent-Length: 10000");
+        desk.input(Input::Stored { conn: asked.conn, bytes: 6_000 });
+        desk.secs(60);
+        assert!(desk.closed(asked.conn), "a minute after its last bytes");
+        assert_eq!(lost(&desk).is_some(), tries == 3, "{tries}");
+        // What is here is hashed, to be compared with what the server sends next.
+        if let Some(Output::Hash { start, .. }) = desk.outputs.pop() {
+            let tth = Some(Tth([0; 24]));
+            desk.input(Input::Hashed { fetch: FETCH, start, tth });
+        }
+        desk.secs(10);
+    }
+    assert_eq!(lost(&desk), Some(SourceTrouble::Stalled), "the reason is the last one");
+    assert_eq!((desk.asked.len(), &*desk.state()), (3, "no source"));
+}
+
+/// kill -9 on a slow line may cost seconds, not all of it.
+#[test]
+fn what_came_is_saved_every_second_however_little_it_is() {
+    let mut desk = Desk::getting(None, &[A]);
+    let asked = desk.connect();
+    let range = "Content-Range: bytes 0-999999/1000000\nContent-Length: 1000000";
+    desk.reply(asked.conn, &format!("HTTP/1.1 206 OK\n{range}\nETag: \"a\""));
+    for second in 1..=5 {
+        desk.secs(1);
+        desk.input(Input::Stored { conn: asked.conn, bytes: second * 1_000 });
+        let row = desk.row();
+        assert_eq!((row.have, row.size), (vec![(0, second * 1_000)], Some(1_000_000)));
+        assert_eq!(row.version.etag.as_deref(), Some("\"a\""), "what it is of is known too");
+    }
 }

@@ -19,6 +19,7 @@ mod fetch;
 mod fetch_contract;
 mod fetch_goodbye;
 mod fetch_liars;
+mod fetch_moved;
 mod fetch_names;
 mod fetch_patience;
 mod fetch_site;

@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{io, iter};
 
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 use servent_core::id::FetchId;
 use servent_core::node::{PartRow, StoreError};
 use servent_core::wire::http::HttpDate;
@@ -209,7 +210,7 @@ impl Downloads {
         for part in parents {
             folder.push(part);
             if fs::symlink_metadata(&folder).is_ok_and(|meta| meta.is_symlink()) {
-                return Err(io::Error::from(io::ErrorKind::PermissionDenied));
+                return Err(Errno::LOOP.into());
             }
         }
         Ok(())

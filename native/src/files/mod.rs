@@ -32,6 +32,7 @@ pub(crate) fn store_error(why: &io::Error) -> StoreError {
         Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => StoreError::Full,
         Some(Errno::ACCESS | Errno::PERM | Errno::ROFS) => StoreError::Denied,
         Some(Errno::NOENT) => StoreError::Changed,
+        Some(Errno::LOOP | Errno::XDEV) => StoreError::Linked,
         _ => StoreError::Failed,
     }
 }

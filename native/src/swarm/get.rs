@@ -302,6 +302,7 @@ fn io_error(why: StoreError) -> io::Error {
         StoreError::Full => io::ErrorKind::StorageFull.into(),
         StoreError::Denied => io::ErrorKind::PermissionDenied.into(),
         StoreError::Changed => io::Error::other("it was changed or is gone"),
+        StoreError::Linked => io::Error::other("a link on its way may lead out of the folder"),
         StoreError::Failed => io::Error::other("it cannot be read or written"),
     }
 }

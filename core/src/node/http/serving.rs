@@ -220,7 +220,7 @@ impl Http {
         let why = match why {
             StoreError::Changed => "the file changed while it was sent",
             StoreError::Denied => "the file may not be read",
-            StoreError::Full | StoreError::Failed => "the file cannot be read",
+            StoreError::Full | StoreError::Linked | StoreError::Failed => "the file cannot be read",
         };
         self.close(cx, conn, false, why);
     }

@@ -174,7 +174,7 @@ impl Coordinator {
         let how = match why {
             StoreError::Changed => "was changed or is gone",
             StoreError::Denied => "may not be read any more",
-            StoreError::Full | StoreError::Failed => "cannot be read any more",
+            StoreError::Full | StoreError::Linked | StoreError::Failed => "cannot be read any more",
         };
         let why = format!("{name} is not given any more: at its source it {how}");
         let number = if self.site.is_some() { number } else { ALL };

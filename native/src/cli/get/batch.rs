@@ -8,7 +8,7 @@ use servent::Clock;
 use servent::driver::Handle;
 use servent_core::fetch::{self, FetchFailure};
 use servent_core::id::FetchId;
-use servent_core::node::{FetchCommand, FetchView, Get, NodeAnswer, NodeCommand};
+use servent_core::node::{FetchCommand, FetchView, Get, NodeAnswer, NodeCommand, StoreError};
 use servent_core::wire::http::{BodyEncoding, HttpDate};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
@@ -260,6 +260,12 @@ impl<'a> Batch<'a> {
         };
         self.troubles.forget(fetch);
         Ok(Some(BatchEvent::Ended(EndedDownload { name, outcome })))
+    }
+
+    /// True when the last trouble with the disk was a link in the way of one file: the
+    /// others can be written.
+    pub(super) fn met_a_link(&self) -> bool {
+        self.handle.disk_trouble() == Some(StoreError::Linked)
     }
 
     /// Why one of them failed.

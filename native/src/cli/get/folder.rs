@@ -156,7 +156,7 @@ impl Folder {
                     total.failed += 1;
                     total.exit = total.exit.or(Some(failure.exit));
                     progress.failed(&name, &failure.what);
-                    if failure.exit == Exit::Disk {
+                    if failure.exit == Exit::Disk && !batch.met_a_link() {
                         return Err(failure);
                     }
                 }

@@ -1,6 +1,6 @@
 //! What `servent get` reports about problems and at the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -28,6 +28,8 @@ pub(super) struct SourceTroubles {
     last: BTreeMap<(FetchId, SocketAddr), Trouble>,
     /// The HTTP status of each source's last reply, until its meaning is noted.
     status: BTreeMap<(FetchId, SocketAddr), u16>,
+    /// Downloads of which bytes are here.
+    kept: BTreeSet<FetchId>,
     /// Where each source has sent us last.
     sent: BTreeMap<(FetchId, SocketAddr), String>,
 }
@@ -63,6 +65,12 @@ impl SourceTroubles {
         now: Instant,
         event: &fetch::Event,
     ) -> Option<(FetchId, SocketAddr, String)> {
+        if let fetch::Event::Begun { fetch, have: 1.., .. } | fetch::Event::Stored { fetch, .. } =
+            event
+        {
+            self.kept.insert(*fetch);
+            return None;
+        }
         let (fetch, at, why, ask_at) = match event {
             fetch::Event::Waiting { fetch, at, why, ask_at } => (*fetch, *at, *why, Some(*ask_at)),
             fetch::Event::Moved { fetch, at, to } => {
@@ -108,6 +116,7 @@ impl SourceTroubles {
         self.last.retain(|(of, _), _| *of != fetch);
         self.status.retain(|(of, _), _| *of != fetch);
         self.sent.retain(|(of, _), _| *of != fetch);
+        self.kept.remove(&fetch);
     }
 
     /// Notes that a source redirects us; false when it has sent us there before, as a
@@ -124,17 +133,16 @@ impl SourceTroubles {
         file: &Path,
         handle: &Handle,
     ) -> Failure {
+        let kept = if self.kept.contains(&fetch) {
+            "; what has come is kept, the same command goes on"
+        } else {
+            ""
+        };
         let ours = self.last.iter().filter(|((of, _), _)| *of == fetch);
         let ours: Vec<(SocketAddr, Trouble)> = ours.map(|((_, at), why)| (*at, *why)).collect();
-        let who = |(at, trouble): &(SocketAddr, Trouble)| match trouble.status {
-            _ if !handle.is_proxy(*at) => "",
-            Some(status) if !OF_A_PROXY.contains(&status) => "the server behind the proxy ",
-            _ => "the proxy ",
-        };
-        let tried: Vec<String> =
-            ours.iter().map(|one| format!("{}{} {}", who(one), one.0, one.1)).collect();
-        let tried =
-            if tried.is_empty() { String::new() } else { format!(": {}", tried.join(", ")) };
+        let tried = tried(&ours, handle);
+        let all_status =
+            |what| !ours.is_empty() && ours.iter().all(|(_, one)| one.status == Some(what));
         let all = |what| !ours.is_empty() && ours.iter().all(|(_, one)| one.why == what);
         let refuses = |one: &Trouble| one.status.is_some_and(|status| (400..500).contains(&status));
         let refused = !ours.is_empty() && ours.iter().all(|(_, one)| refuses(one));
@@ -167,15 +175,19 @@ impl SourceTroubles {
             }
             FetchFailure::NoSource if all(SourceTrouble::Busy) => {
                 Failure::new(Exit::Network, format!("every source is busy{tried}"))
-                    .next("try again later; without --tries it waits; what has come is kept, the same command goes on")
+                    .next(format!("try again later; without --tries it waits{kept}"))
+            }
+            FetchFailure::NoSource if all_status(400) => {
+                Failure::new(exit, format!("every source refuses{tried}"))
+                    .next("check the URL; if that port wants TLS, it begins with https://")
             }
             FetchFailure::NoSource if refused => {
                 Failure::new(exit, format!("every source refuses{tried}"))
-                    .next("check the URL and whether you may have the file; what has come is kept, the same command goes on")
+                    .next(format!("check the URL and whether you may have the file{kept}"))
             }
             FetchFailure::NoSource => {
                 Failure::new(exit, format!("no source gave the file{tried}"))
-                    .next("check that the servent runs and the URL is right; what has come is kept, the same command goes on")
+                    .next(format!("check that the server runs and the URL is right{kept}"))
             }
             FetchFailure::Disk => not_written(file, handle.disk_trouble()),
             FetchFailure::Corrupt => {
@@ -194,6 +206,18 @@ impl SourceTroubles {
 /// What a proxy answers by itself: it wants to know who we are, or does not reach the
 /// server (RFC 9110 §15.5.8, §15.6.3, §15.6.5).
 const OF_A_PROXY: [u16; 3] = [407, 502, 504];
+
+/// What is wrong with each source, as the end of a sentence.
+fn tried(ours: &[(SocketAddr, Trouble)], handle: &Handle) -> String {
+    let who = |(at, trouble): &(SocketAddr, Trouble)| match trouble.status {
+        _ if !handle.is_proxy(*at) => "",
+        Some(status) if !OF_A_PROXY.contains(&status) => "the server behind the proxy ",
+        _ => "the proxy ",
+    };
+    let tried: Vec<String> =
+        ours.iter().map(|one| format!("{}{} {}", who(one), one.0, one.1)).collect();
+    if tried.is_empty() { String::new() } else { format!(": {}", tried.join(", ")) }
+}
 
 /// True when proxies want to know who we are (RFC 9110 §15.5.8).
 fn asked_by_a_proxy(ours: &[(SocketAddr, Trouble)]) -> bool {
@@ -247,6 +271,12 @@ fn not_written(file: &Path, why: Option<StoreError>) -> Failure {
         Some(StoreError::Denied) => (
             "permission denied",
             format!("check the permissions of its folder, or choose another with -o; {goes_on}"),
+        ),
+        Some(StoreError::Linked) => (
+            "a link on its way may lead out of the folder",
+            String::from(
+                "put a folder in the place of that link, or choose another folder with -o",
+            ),
         ),
         _ => ("the system cannot write the file", format!("check that disk; {goes_on}")),
     };
