@@ -164,6 +164,21 @@ fn met(stage: &mut Stage) {
     assert!(stage.there.file("inbox/song.ogg").exists());
     over((theirs, receiver));
     stop(place);
+    near(stage);
+}
+
+/// The receiver is found in the local network, by the code alone.
+fn near(stage: &mut Stage) {
+    stage.there.does("rm -rf inbox");
+    let (mut theirs, receiver, code) = receives(stage, "servent receive --lan -o inbox/");
+    // Multicast is not repaired: a first answer may be lost.
+    let line = stage.says("servent send --lan song.ogg").replace("--lan", "--lan --wait=60s");
+    let sender = sends(&stage.here, &line, &code);
+    theirs.shows("[y/N]");
+    theirs.types("y\n");
+    assert_eq!(sender.end().code(), Some(0));
+    assert!(stage.there.file("inbox/song.ogg").exists());
+    over((theirs, receiver));
 }
 
 fn several(world: &World, stage: &mut Stage) {
