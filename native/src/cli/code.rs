@@ -35,17 +35,14 @@ impl CodeArgs {
                 "every user of this machine can read the command line and so the code: \
                  SERVENT_CODE or --code-file keeps it to you"
             );
-            return code(typed, "--code").map(Some);
+            return read(typed, "--code").map(Some);
         }
         if let Some(file) = &self.code_file {
             let text = std::fs::read_to_string(file);
             let text = text.map_err(|e| Failure::file("read the code in", file, &e))?;
-            return code(&text, &file.display().to_string()).map(Some);
+            return read(&text, &file.display().to_string()).map(Some);
         }
-        match std::env::var(VARIABLE) {
-            Ok(text) => code(&text, VARIABLE).map(Some),
-            Err(_) => Ok(None),
-        }
+        of_environment()
     }
 
     /// The code that the other side shows: given, or typed at the terminal.
@@ -69,8 +66,13 @@ impl CodeArgs {
                  or say --open on both sides to do without",
                 ));
         };
-        code(&answer, "what was typed").map(Some)
+        read(&answer, "what was typed").map(Some)
     }
+}
+
+/// The code in the environment, if there is one.
+pub(crate) fn of_environment() -> Result<Option<TransferCode>, Failure> {
+    std::env::var(VARIABLE).ok().map(|text| read(&text, VARIABLE)).transpose()
 }
 
 /// A new code.
@@ -85,7 +87,8 @@ pub(crate) fn random_to_meet() -> Result<TransferCode, Failure> {
         .map_err(|e| Failure::new(Exit::Failed, format!("cannot make a code: {}", error_text(&e))))
 }
 
-fn code(text: &str, from: &str) -> Result<TransferCode, Failure> {
+/// Reads a code; `from` is where it stands.
+pub(crate) fn read(text: &str, from: &str) -> Result<TransferCode, Failure> {
     TransferCode::typed(text).map_err(|why| {
         let from = Path::new(from).display();
         Failure::usage(format!("{from}: {why}"))

@@ -2,6 +2,7 @@
 
 mod access_log;
 mod amount;
+mod anywhere;
 mod ask;
 mod code;
 mod completions;

@@ -362,7 +362,7 @@ impl RunningSend<'_> {
         let endpoint = bind_any(self.from, enlarged(self.options.clone(), elsewhere)).await?;
         let found = via.call(&endpoint, self.patience.to_come, self.reporter).await;
         match found {
-            Ok(FoundPeer { peer, news }) => Ok((endpoint, peer, Some(news))),
+            Ok(FoundPeer { peer, news, .. }) => Ok((endpoint, peer, Some(news))),
             Err(failure) => {
                 let _ = endpoint.end_visit().await; // It may have ended.
                 let _ = endpoint.shutdown_within(AGAIN_AFTER).await;

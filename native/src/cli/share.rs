@@ -21,7 +21,7 @@ use super::lan::Lan;
 use super::private::{self, Private};
 use super::search;
 use super::start::{self, TraceFlag, address, make, runtime};
-use super::{Common, access_log, print, reach, received, room, site, wide};
+use super::{Common, access_log, anywhere, print, reach, received, room, site, wide};
 use crate::config::file::Raw;
 use crate::config::{Config, Origin, Settings};
 use crate::exit::Failure;
@@ -41,6 +41,7 @@ use crate::signal::Signals;
   servent share a b --slots 2 --listen :7000     two folders, two uploads at once
   servent share pub --peer 10.0.0.7:6346         join the overlay that servent is in
   servent share pub --lan                        join the servents of the local network
+  servent share pub --meet place.example.org     reached from anywhere, through any router
   servent share pub --trace run.sqlog            record every decision for `servent replay`
   servent share pub --access-log access.log      a line a request, for the tools of web servers
   servent share pub --accept inbox               visitors upload files into that folder
@@ -75,6 +76,10 @@ pub(crate) struct ShareArgs {
     /// Find servents of the local network, and be found by them.
     #[arg(long)]
     lan: bool,
+    /// Let others find this through the meeting place there (`servent meet`), whatever
+    /// router is between; prints the link for `servent get`.
+    #[arg(long, value_name = "HOST[:PORT]")]
+    meet: Option<String>,
     /// Uploads that may run at once.
     #[arg(long, value_name = "N", value_parser = some::<u32>)]
     slots: Option<u32>,
@@ -162,6 +167,9 @@ fn configure(common: &Common, arguments: &ShareArgs) -> Result<Config, Failure> 
     if let Some(folder) = &arguments.accept {
         builder.flag("--accept", "accept", text(folder))?;
     }
+    if let Some(place) = &arguments.meet {
+        builder.flag("--meet", "meet", Raw::Text(place.clone()))?;
+    }
     if arguments.lan {
         builder.flag("--lan", "lan", Raw::Boolean(true))?;
     }
@@ -195,6 +203,7 @@ pub(super) async fn share(
         return Err(Failure::usage("what is shared in private is not told to the overlay")
             .next("leave --peer and --lan out, or --tls and --user"));
     }
+    anywhere::check(settings, identity.is_some())?;
     let options = ServentOptions {
         access,
         password,
@@ -374,6 +383,7 @@ fn announce(
         told(voice, &fact, &sentence)?;
     }
     received::announce(voice, settings)?;
+    anywhere::announce(voice, settings)?;
     match reached.first() {
         Some(at) if voice == Voice::Terminal && std::io::stdout().is_terminal() => {
             let picture = reach::picture(*at, &format!("{scheme}://{}/", reach::in_url(*at)));
@@ -417,6 +427,9 @@ fn watching(handle: &Handle, settings: &Settings, voice: Voice) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     if settings.accept.is_some() {
         tasks.spawn(received::tell(handle.answers(), voice));
+    }
+    if let Some(place) = settings.meet.clone() {
+        tasks.spawn(anywhere::meet(place, settings.state.clone(), handle.clone(), voice));
     }
     tasks.spawn(watch(handle.clone(), voice));
     tasks

@@ -65,11 +65,15 @@ pub(super) struct ViaPlace {
     name: String,
     at: Vec<SocketAddr>,
     secret: MeetingSecret,
+    /// Several callers may come; each waits for its turn.
+    in_turn: bool,
 }
 
 /// The other side, found.
 pub(super) struct FoundPeer {
     pub(super) peer: SocketAddr,
+    /// Its datagrams pass through the place, at least at first.
+    pub(super) relayed: bool,
     pub(super) news: MeetNews,
 }
 
@@ -118,7 +122,13 @@ pub(super) async fn bind_any(
 
 impl ViaPlace {
     pub(super) async fn find(name: &str, secret: MeetingSecret) -> Result<Self, Failure> {
-        Ok(Self { name: name.to_owned(), at: addresses(name).await?, secret })
+        let at = addresses(name).await?;
+        Ok(Self { name: name.to_owned(), at, secret, in_turn: false })
+    }
+
+    /// The same for a listener to which several callers come.
+    pub(super) fn in_turn(self) -> Self {
+        Self { in_turn: true, ..self }
     }
 
     /// Its name as the user typed it.
@@ -160,7 +170,11 @@ impl ViaPlace {
                 }
                 Some(MeetAnswer::Met { peer, relayed, ours, theirs }) => {
                     tell_path(reporter, (peer, relayed), (ours, theirs));
-                    return Ok(FoundPeer { peer, news });
+                    return Ok(FoundPeer { peer, relayed, news });
+                }
+                Some(MeetAnswer::Failed { why, .. }) if self.is_taken(why, until) => {
+                    sleep(AGAIN_AFTER).await;
+                    news = self.visit(endpoint, MeetSide::Caller).await?;
                 }
                 Some(MeetAnswer::Failed { why, .. }) => return Err(self.failed(why)),
                 Some(
@@ -199,6 +213,37 @@ impl ViaPlace {
             sleep(AGAIN_AFTER).await;
             while busy() {
                 sleep(AGAIN_AFTER).await;
+            }
+        }
+    }
+
+    /// True when another caller has its turn, and there is time left for ours.
+    fn is_taken(&self, why: MeetFailure, until: Option<Instant>) -> bool {
+        let taken = MeetFailure::Refused { refusal: MeetRefusal::Taken };
+        self.in_turn && why == taken && until.is_none_or(|until| Instant::now() < until)
+    }
+
+    /// Waits for one caller. `waits` is called when the place has given us our seat.
+    pub(super) async fn one_caller(
+        &self,
+        endpoint: &Endpoint,
+        (waits, reporter): (impl Fn(), &Reporter),
+    ) -> Result<FoundPeer, Failure> {
+        let mut news = self.visit(endpoint, MeetSide::Listener).await?;
+        loop {
+            match news.next().await {
+                None => return Err(Failure::new(Exit::Failed, "the endpoint has ended")),
+                Some(MeetAnswer::Waiting { .. }) => waits(),
+                Some(MeetAnswer::Met { peer, relayed, ours, theirs }) => {
+                    tell_path(reporter, (peer, relayed), (ours, theirs));
+                    return Ok(FoundPeer { peer, relayed, news });
+                }
+                Some(MeetAnswer::Failed { why, .. }) => return Err(self.failed(why)),
+                Some(
+                    MeetAnswer::Located { .. }
+                    | MeetAnswer::Moved { .. }
+                    | MeetAnswer::Spread { .. },
+                ) => {}
             }
         }
     }

@@ -95,6 +95,9 @@ pub(crate) struct Settings {
     /// The meeting place of `send --meet`, `receive --meet` and `doctor`, such as
     /// `place.example.org`.
     pub(crate) via: Option<String>,
+    /// The meeting place at which others find what is shared here, whatever router is
+    /// between: `servent get meet://…`, as `share` prints it.
+    pub(crate) meet: Option<String>,
     /// Limits and intervals of `send` and `receive`.
     pub(crate) unicast: unicast::Config,
     /// Limits and intervals of the coordinator of a swarm.
@@ -277,6 +280,7 @@ impl Default for Settings {
             password_file: None,
             www: None,
             via: None,
+            meet: None,
             unicast: servent::unicast::searching(unicast::Config::default()),
             swarm: swarm::Config::default(),
             node: node::Config {

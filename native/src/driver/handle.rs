@@ -21,6 +21,7 @@ use servent_core::text::Shown;
 use servent_core::time::Instant;
 use servent_core::trace::{Event, Record};
 use servent_core::wire::pdtp::{Hash, Text};
+use tokio::net::TcpStream;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::datagrams::SharedEndpoint;
@@ -30,7 +31,7 @@ use crate::clock::Clock;
 use crate::counters::Counters;
 use crate::error::{RunError, ShareError, StoreFailure};
 use crate::library::{LibraryRequest, LibraryStatus, OutcomeSender, ShareOutcome};
-use crate::net::{Credentials, Pages, Relayed, SourceNames, Trust};
+use crate::net::{ConnectionEntry, Credentials, Pages, Relayed, SourceNames, Trust};
 use crate::store::SiteStanding;
 use crate::tape::{Joined, LineMemory};
 
@@ -127,6 +128,8 @@ pub(crate) struct Outside {
     pub(crate) disk_trouble: Mutex<Option<StoreError>>,
     pub(crate) access: Option<Mutex<AccessWatch>>,
     pub(crate) trust: Arc<Trust>,
+    /// Where connections come in.
+    pub(crate) entry: ConnectionEntry,
     /// The names of sources.
     pub(crate) names: Arc<SourceNames>,
     /// Whether changes wait for a database that is away.
@@ -213,6 +216,12 @@ impl Handle {
     #[must_use]
     pub fn addrs(&self) -> Vec<SocketAddr> {
         self.shared.addrs.clone()
+    }
+
+    /// Lets a connection in that no listening socket accepted, under the address of
+    /// its peer, once there is room; false when the servent has ended.
+    pub async fn admit(&self, stream: TcpStream, peer: SocketAddr) -> bool {
+        self.shared.entry.admit(stream, peer).await
     }
 
     /// Passes a command to the node. The answers come through

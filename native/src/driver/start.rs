@@ -25,7 +25,9 @@ use crate::error::{StartError, StoreFailure};
 use crate::library::{Library, LibraryRequest, Worker};
 use crate::net::caches::Caches;
 use crate::net::udp::UdpEndpoint;
-use crate::net::{Admission, Pages, REPORTS, Reports, Trust, listen, raise_descriptors};
+use crate::net::{
+    Admission, ConnectionEntry, Pages, REPORTS, Reports, Trust, listen, raise_descriptors,
+};
 use crate::store::{DamagedState, Durability, Embedded};
 use crate::tape::RecordingWriter;
 
@@ -70,6 +72,10 @@ impl Driver {
         caches.listen(&reports, options.origins.is_some());
         let known = (options.ca_file, options.pins);
         let trust = Trust::new(known, options.credentials, options.state_dir, options.proxies);
+        let trust = Arc::new(trust);
+        let pages = options.origins.map(|origins| Arc::new(Pages::new(origins, options.relay)));
+        let admission = Admission::new(&trust, options.identity, pages.clone());
+        let entry = ConnectionEntry::new(&room, admission, &reports);
         let outside = Arc::new(Outside {
             addrs,
             answers: broadcast::Sender::new(ANSWERS),
@@ -85,11 +91,12 @@ impl Driver {
             tally: Mutex::default(),
             disk_trouble: Mutex::default(),
             access: options.access.clone().map(|to| Mutex::new(AccessWatch::new(to, user))),
-            trust: Arc::new(trust),
+            trust,
+            entry: entry.clone(),
             names: Arc::default(),
             unsaved: Unsaved::new(clock),
             standing: Mutex::new(standing),
-            pages: options.origins.map(|origins| Arc::new(Pages::new(origins, options.relay))),
+            pages,
         });
         let node = Node::new(config, seed);
         let outside_too = Arc::clone(&outside);
@@ -105,8 +112,7 @@ impl Driver {
         let sockets = Sockets::new(Arc::clone(&room), rates, options.password);
         let found = (folders.shared, folders.changes);
         let mut turns = Loop::new(host, (disk, mail, sockets), found);
-        let admission = Admission::new(&outside.trust, options.identity, outside.pages.clone());
-        accept_all(listeners, &room, &admission, &reports);
+        listeners.into_iter().for_each(|it| drop(tokio::spawn(listen::accept(it, entry.clone()))));
         let mut first = vec![Input::Start(folders.restored)];
         first.extend(folders.first);
         first.extend(turns.coordinate(options.coordinate));
@@ -150,20 +156,6 @@ async fn caches(config: &Config, addrs: &[SocketAddr]) -> Caches {
         Caches::bind(addrs).await
     } else {
         Caches::default()
-    }
-}
-
-/// Accepts connections on every socket.
-fn accept_all(
-    listeners: Vec<TcpListener>,
-    room: &Arc<Semaphore>,
-    admission: &Admission,
-    reports: &Reports,
-) {
-    let numbers = Arc::new(listen::ConnectionNumbers::default());
-    for listener in listeners {
-        let room = (Arc::clone(room), admission.clone());
-        tokio::spawn(listen::accept(listener, Arc::clone(&numbers), room, reports.clone()));
     }
 }
 

@@ -11,6 +11,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::eyeballs::first_to_answer;
+use super::route::KnownRoute;
 use super::stream::Stream;
 use super::{Outbox, Report, Reports, SourceNames, Trust, conn};
 
@@ -68,6 +69,13 @@ async fn connect(
     room: &Arc<Semaphore>,
 ) -> Result<(TcpStream, SocketAddr, OwnedSemaphorePermit), DialError> {
     let permit = Arc::clone(room).try_acquire_owned().map_err(|_| DialError::NoDescriptor)?;
+    if let Some(KnownRoute(route)) = trust.proxies().route(to) {
+        let opened = tokio::time::timeout(DIAL_TIMEOUT, route.open());
+        let stream = opened.await.map_err(|_| DialError::TimedOut)?;
+        let stream = stream.map_err(|why| dial_error(&why))?;
+        let local = stream.local_addr().map_err(|why| dial_error(&why))?;
+        return Ok((stream, local, permit));
+    }
     // Behind a proxy the name of a source is not that of its address.
     let proxied = trust.proxies().at(to).is_some();
     let first = if proxied { to } else { names.first(to) };

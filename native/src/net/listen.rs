@@ -55,7 +55,7 @@ fn bind_one(at: SocketAddr, only_v6: bool) -> io::Result<TcpListener> {
 
 /// Assigns even connection numbers to accepted connections.
 #[derive(Debug, Default)]
-pub(crate) struct ConnectionNumbers(AtomicU64);
+struct ConnectionNumbers(AtomicU64);
 
 impl ConnectionNumbers {
     fn next(&self) -> ConnId {
@@ -87,21 +87,68 @@ impl Admission {
     }
 }
 
-/// Accepts until the node's task ends. `room` limits the connections in total;
-/// while it is exhausted, new connections wait in the system's queue.
-pub(crate) async fn accept(
-    listener: TcpListener,
+/// Where connections come in: from listening sockets, and from routes to peers that
+/// reach none of these.
+#[derive(Debug, Clone)]
+pub(crate) struct ConnectionEntry {
     numbers: Arc<ConnectionNumbers>,
-    (room, admission): (Arc<Semaphore>, Admission),
+    /// Limits the connections in total.
+    room: Arc<Semaphore>,
+    admission: Admission,
     reports: Reports,
-) {
+}
+
+impl ConnectionEntry {
+    pub(crate) fn new(room: &Arc<Semaphore>, admission: Admission, reports: &Reports) -> Self {
+        let (room, reports) = (Arc::clone(room), reports.clone());
+        Self { numbers: Arc::default(), room, admission, reports }
+    }
+
+    /// Lets a connection in under the address of its peer, once there is room; false
+    /// when the node's task has ended.
+    pub(crate) async fn admit(&self, stream: TcpStream, peer: SocketAddr) -> bool {
+        let Ok(permit) = Arc::clone(&self.room).acquire_owned().await else { return false };
+        self.begin(stream, (peer, None), permit).await
+    }
+
+    /// `local`: our own address, as the peer knows it.
+    async fn begin(
+        &self,
+        stream: TcpStream,
+        (peer, local): (SocketAddr, Option<SocketAddr>),
+        permit: OwnedSemaphorePermit,
+    ) -> bool {
+        let (id, outbox) = (self.numbers.next(), Arc::new(Outbox::default()));
+        let (trust, identity) = (Arc::clone(&self.admission.trust), &self.admission.identity);
+        let stream = match Stream::accepted(stream, trust, identity.as_ref()) {
+            Ok(stream) => stream,
+            Err(why) => {
+                tracing::warn!(%why, "no peer can be talked to in private");
+                return true;
+            }
+        };
+        let (peer, sent) = (canonical(peer), Arc::clone(&outbox));
+        let accepted = Report::Accepted { conn: id, peer, local, outbox: sent };
+        if self.reports.send(accepted).await.is_err() {
+            return false;
+        }
+        let stream = (stream, self.admission.pages.clone());
+        tokio::spawn(conn::run(id, stream, outbox, self.reports.clone(), permit));
+        true
+    }
+}
+
+/// Accepts until the node's task ends; while there is no room for more, new
+/// connections wait in the system's queue.
+pub(crate) async fn accept(listener: TcpListener, entry: ConnectionEntry) {
     let mut failures = Seldom::default();
     loop {
-        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
+        let Ok(permit) = Arc::clone(&entry.room).acquire_owned().await else { return };
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
-                    if !admit((stream, &admission), peer, numbers.next(), permit, &reports).await {
+                    let local = stream.local_addr().ok().map(canonical);
+                    if !entry.begin(stream, (peer, local), permit).await {
                         return;
                     }
                 }
@@ -112,36 +159,9 @@ pub(crate) async fn accept(
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             },
-            () = reports.closed() => return,
+            () = entry.reports.closed() => return,
         }
     }
-}
-
-async fn admit(
-    (stream, admission): (TcpStream, &Admission),
-    peer: SocketAddr,
-    id: ConnId,
-    permit: OwnedSemaphorePermit,
-    reports: &Reports,
-) -> bool {
-    let outbox = Arc::new(Outbox::default());
-    let (peer, local) = (canonical(peer), stream.local_addr().ok().map(canonical));
-    let stream =
-        Stream::accepted(stream, Arc::clone(&admission.trust), admission.identity.as_ref());
-    let stream = match stream {
-        Ok(stream) => stream,
-        Err(why) => {
-            tracing::warn!(%why, "no peer can be talked to in private");
-            return true;
-        }
-    };
-    let accepted = Report::Accepted { conn: id, peer, local, outbox: Arc::clone(&outbox) };
-    if reports.send(accepted).await.is_err() {
-        return false;
-    }
-    let stream = (stream, admission.pages.clone());
-    tokio::spawn(conn::run(id, stream, outbox, reports.clone(), permit));
-    true
 }
 
 /// Turns an IPv4-mapped address of a dual-stack socket into the IPv4 address.

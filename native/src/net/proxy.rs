@@ -7,12 +7,13 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use data_encoding::BASE64;
 use percent_encoding::percent_decode_str;
 use thiserror::Error;
 
+use super::route::{KnownRoute, SourceRoute};
 use super::{connect_first, resolve_host};
 
 /// The port of a proxy that names none (as in curl).
@@ -40,7 +41,8 @@ pub enum ProxyError {
     },
 }
 
-/// The proxies of this user, and the hosts that are asked directly.
+/// The proxies of this user, the hosts that are asked directly, and those to which
+/// there is a route of their own.
 #[derive(Debug, Clone, Default)]
 pub struct Proxies(Arc<ProxySettings>);
 
@@ -51,6 +53,7 @@ struct ProxySettings {
     direct: Vec<DirectHost>,
     /// Those that were resolved, by address.
     known: Mutex<BTreeMap<SocketAddr, ProxyAccess>>,
+    routes: Mutex<BTreeMap<SocketAddr, KnownRoute>>,
 }
 
 /// A proxy as a variable names it.
@@ -96,7 +99,13 @@ impl Proxies {
         let direct = ["no_proxy", "NO_PROXY"].iter().find_map(|name| variable(name));
         let direct = direct.unwrap_or_default();
         let direct = direct.split([',', ' ']).filter_map(DirectHost::parse).collect();
-        Self(Arc::new(ProxySettings { http, https, direct, known: Mutex::default() }))
+        Self(Arc::new(ProxySettings {
+            http,
+            https,
+            direct,
+            known: Mutex::default(),
+            routes: Mutex::default(),
+        }))
     }
 
     /// The address of the proxy through which a host (with or without a port) is
@@ -130,6 +139,20 @@ impl Proxies {
         self.0.known.lock().unwrap_or_else(PoisonError::into_inner).get(&at).cloned()
     }
 
+    /// From now on connections to this address are opened by a route.
+    pub fn learn_route(&self, at: SocketAddr, route: Arc<dyn SourceRoute>) {
+        self.routes().insert(at, KnownRoute(route));
+    }
+
+    /// The route to an address, if there is one.
+    pub(crate) fn route(&self, to: SocketAddr) -> Option<KnownRoute> {
+        self.routes().get(&to).cloned()
+    }
+
+    fn routes(&self) -> MutexGuard<'_, BTreeMap<SocketAddr, KnownRoute>> {
+        self.0.routes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn is_direct(&self, host: &str) -> bool {
         let name = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
@@ -139,7 +162,8 @@ impl Proxies {
         let name = name.trim_end_matches('.');
         let address = name.parse::<IpAddr>().ok().map(|ip| ip.to_canonical());
         let here = name == "localhost" || address.is_some_and(|ip| ip.is_loopback());
-        here || self.0.direct.iter().any(|direct| direct.contains(name, address))
+        let routed = address.is_some_and(|ip| self.routes().keys().any(|at| at.ip() == ip));
+        here || routed || self.0.direct.iter().any(|direct| direct.contains(name, address))
     }
 }
 

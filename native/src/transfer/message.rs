@@ -15,6 +15,7 @@
 //! | 9 done | sender | nothing: everything was sent; all receivers have the parcel |
 //! | 11 lacks | sender | entry (4; all ones: it was not offered), 1 when it changed while it was read (1), bytes of the name (2), name, why |
 //! | 10 parcel | sender | TCP port of its swarm (2), key (32), SHA-256 (32), name: the label of a parcel |
+//! | 12 visit | caller | version (1), its half of the key exchange ([`super::streams`]) |
 //! | 16 whole | receiver | nothing: everything was received |
 //! | 17 failed | receiver | why |
 //! | 18 has | receiver | entry (4), length (8), key (32): that much of it may exist; asks for a proof |
@@ -26,6 +27,7 @@
 //! | 24 join | receiver | version (1), its half of the key exchange, if it has a code |
 //! | 26 full | receiver | why: as failed, and its disk is full |
 //! | 25 myself | receiver | number (16): the same whenever it comes to this sender |
+//! | 32 stream | both | stream (4), and what is said about it ([`super::streams`]) |
 //!
 //! The sender offers everything, the receiver says which of it seems to exist
 //! already, the sender proves that it is the same, and what is missing follows,
@@ -48,6 +50,7 @@ use servent_core::id::Guid;
 use servent_core::unicast::UnicastPayload;
 
 use super::offer::{Lacking, OfferEntry};
+use super::streams::{STREAM, StreamPart};
 use crate::files::FileAttributes;
 
 /// The protocol version in a hello.
@@ -93,6 +96,8 @@ pub(super) enum TransferMessage {
     Full { why: String },
     Parcel(Label),
     Myself { number: Guid },
+    Visit { meeting: Vec<u8> },
+    Stream { stream: u32, part: StreamPart },
 }
 
 /// What a receiver needs to fetch a parcel and to open it.
@@ -143,6 +148,8 @@ impl TransferMessage {
             Self::There { entry } => [&[22][..], &entry.to_be_bytes()].concat(),
             Self::Meeting { told } => [&[23], &told[..]].concat(),
             Self::Join { meeting } => [&[24, VERSION], &meeting[..]].concat(),
+            Self::Visit { meeting } => [&[12, VERSION], &meeting[..]].concat(),
+            Self::Stream { stream, part } => part.encode(*stream),
             Self::Myself { number } => [&[25], &number.0[..]].concat(),
             Self::Parcel(Label { port, key, sum, name }) => {
                 [&[10][..], &port.to_be_bytes(), key, sum, text(name).as_bytes()].concat()
@@ -188,6 +195,11 @@ impl TransferMessage {
             }
             23 => Self::Meeting { told: rest.to_vec() },
             25 => Self::Myself { number: Guid(rest.try_into().ok()?) },
+            12 => Self::Visit { meeting: rest.strip_prefix(&[VERSION])?.to_vec() },
+            &STREAM => {
+                let (stream, part) = StreamPart::parse(&payload.slice(1..))?;
+                Self::Stream { stream, part }
+            }
             24 => Self::Join { meeting: rest.strip_prefix(&[VERSION])?.to_vec() },
             _ => return None,
         })

@@ -1,6 +1,7 @@
 //! `servent get`: downloads that queue, survive restarts and are verified.
 
 mod all;
+mod anywhere;
 mod batch;
 mod crawl;
 mod decode;
@@ -33,6 +34,7 @@ use servent_core::node::{DownloadSource, Get};
 use servent_core::time;
 
 use self::all::All;
+use self::anywhere::MeetRoute;
 use self::folder::Folder;
 use self::job::{DownloadJob, JobOptions};
 pub(crate) use self::job::{NAME, states};
@@ -73,6 +75,7 @@ use crate::progress::Voice;
   servent get http://10.0.0.7:6346/Private/ --user ann        asks for the password
   servent get http://10.0.0.7:6346/Music/song.flac -o - | mpv -
   servent get http://10.0.0.7:6346/Music/song.flac urn:sha1:PLST… --mirror http://10.0.0.9:6346/Songs/song.flac
+  servent get meet://CODE@place.example.org/    from behind a router, as `share --meet` prints it
   servent get push://SERVENT@10.0.0.7:6346/1/song.flac
   servent get urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB 10.0.0.7:6346
   servent get urn:sha1:PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB --peer 10.0.0.7:6346   from the servents that have it
@@ -140,6 +143,7 @@ pub(crate) struct GetArgs {
 pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
     let voice = Voice::new(arguments.json, common.quiet);
     let urls = search::expand(&common.config()?.settings.state, &arguments.urls)?;
+    let (urls, link) = anywhere::split_links(&urls)?;
     let Asked { mut wanted, wrong } = wanted(arguments, &urls, voice)?;
     let ordered = arguments.output.as_deref().and_then(OrderedOutput::named);
     match &mut wanted[..] {
@@ -165,13 +169,16 @@ pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
     for one in wanted.iter_mut().filter(|one| one.needs_a_source()) {
         runtime.block_on(find::sources(&config, one, (&arguments.peer, arguments.lan), voice))?;
     }
+    let proxies = Proxies::read(|name| std::env::var(name).ok());
+    let route = link.map(|link| runtime.block_on(MeetRoute::find(link, &proxies, voice)));
+    let route = route.transpose()?;
     let way = JobOptions {
         ca_file: arguments.ca_file.clone(),
         pins: arguments.pins.clone(),
         credentials: runtime
             .block_on(arguments.who.introduced(&wanted))?
             .map(|it| it.credentials()),
-        proxies: Proxies::read(|name| std::env::var(name).ok()),
+        proxies,
         rate: arguments.limit_rate.map(Rate::new),
     };
     let mut all = All::new(voice, wanted.len() > 1);
@@ -179,7 +186,11 @@ pub(crate) fn run(common: &Common, arguments: &GetArgs) -> Result<(), Failure> {
     let names = BTreeSet::new();
     let mut plan = GetPlan { arguments, config: &config, voice, way, common, all, names, ordered };
     wanted.into_iter().try_for_each(|wanted| plan.add(wanted))?;
-    runtime.block_on(plan.all.run(&config, arguments.parallel))?;
+    let done = runtime.block_on(plan.all.run(&config, arguments.parallel));
+    if let Some(route) = route {
+        runtime.block_on(route.leave());
+    }
+    done?;
     wrong.map_or(Ok(()), Err)
 }
 

@@ -107,6 +107,8 @@ fn got(stage: &mut Stage, song: &[u8]) {
     stage.does("servent get -i list.txt -o music/ --parallel 3");
     assert_same(&stage.here.file("music/song.flac"), song);
 
+    met(stage, song);
+
     let signed = generate_simple_self_signed(vec!["example.org".to_owned()]).unwrap();
     std::fs::write(stage.there.file("cert.pem"), signed.cert.pem()).unwrap();
     std::fs::write(stage.there.file("key.pem"), signed.signing_key.serialize_pem()).unwrap();
@@ -116,6 +118,21 @@ fn got(stage: &mut Stage, song: &[u8]) {
     let web = stage.there.starts(web, "hashed");
     stage.does("servent get https://example.org/pub/image.iso --ca-file company.pem");
     stop(web);
+}
+
+/// From a servent that is found through a meeting place.
+fn met(stage: &mut Stage, song: &[u8]) {
+    let place = stage.there.starts("servent meet 2>&1", "meeting place");
+    let share = "servent share Music --meet place.example.org --listen 10.0.0.9:7000 --lab off \
+                 --state met";
+    let (mut sharing, link) = stage.there.starts(share, "meet://");
+    sharing.line(|line| line.contains("hashed"));
+    let code = link.split("meet://").nth(1).and_then(|link| link.split('@').next()).unwrap();
+    let line = stage.says("servent get meet://CODE@place.example.org/").replace("CODE", code);
+    stage.here.does(&format!("{line} -o met/"));
+    assert_same(&stage.here.file("met/Music/song.flac"), song);
+    stop((sharing, link));
+    stop(place);
 }
 
 /// Downloads of the servent that runs here; three of them take long.

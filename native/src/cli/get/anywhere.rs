@@ -1,0 +1,211 @@
+//! What is shared behind a router, by a link such as `meet://CODE@HOST/PATH`: the servent
+//! is found through the meeting place at that host, and for the downloads it has an
+//! address of its own ([`servent::route_address`]).
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use servent::transfer::{CarriedStreams, StreamError, TransferCode};
+use servent::unicast::{Endpoint, EndpointOptions};
+use servent::{Proxies, SourceRoute, route_address};
+use tokio::net::TcpStream;
+use tokio::sync::Mutex;
+use tokio::task::AbortHandle;
+
+use crate::cli::anywhere::SCHEME;
+use crate::cli::code;
+use crate::cli::via::{FoundPeer, ViaPlace, bind_any, split, tell_moves};
+use crate::exit::{Exit, Failure};
+use crate::progress::{Reporter, Voice};
+
+/// How long the servent may take to be there: it may have another visitor just now.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long it may take to hear that we leave.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+/// Where links of a command lead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct MeetLink {
+    place: String,
+    code: TransferCode,
+}
+
+/// Splits the links off: the addresses as downloads know them, and where they lead.
+///
+/// # Errors
+/// A link without a code, or two that lead to different servents.
+pub(super) fn split_links(urls: &[String]) -> Result<(Vec<String>, Option<MeetLink>), Failure> {
+    let mut found: Option<MeetLink> = None;
+    let mut plain = Vec::new();
+    for url in urls {
+        let begins = url.get(..SCHEME.len()).is_some_and(|it| it.eq_ignore_ascii_case(SCHEME));
+        if !begins {
+            plain.push(url.clone());
+            continue;
+        }
+        let (link, path) = parse(&url[SCHEME.len()..])?;
+        let (meeting, _) = split(&link.code)?;
+        if found.as_ref().is_some_and(|other| *other != link) {
+            return Err(Failure::usage("the links lead to different servents")
+                .next("run one command for each"));
+        }
+        let at = route_address(meeting.meeting);
+        plain.push(format!("http://{at}{path}"));
+        found = Some(link);
+    }
+    Ok((plain, found))
+}
+
+/// A link behind its scheme: where it leads, and the path there.
+fn parse(rest: &str) -> Result<(MeetLink, &str), Failure> {
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let (code, place) = match host.rsplit_once('@') {
+        Some((code, place)) => (Some(code::read(code, "the code of the link")?), place),
+        None => (code::of_environment()?, host),
+    };
+    let code = code.ok_or_else(|| {
+        Failure::usage("the link has no code")
+            .next("take the whole link that `servent share --meet` prints, or set SERVENT_CODE")
+    })?;
+    if place.is_empty() {
+        return Err(Failure::usage("the link names no meeting place"));
+    }
+    Ok((MeetLink { place: place.to_owned(), code }, if path.is_empty() { "/" } else { path }))
+}
+
+/// The way to the servent behind the links.
+pub(super) struct MeetRoute {
+    place: ViaPlace,
+    code: TransferCode,
+    reporter: Reporter,
+    reached: Mutex<Option<ReachedServent>>,
+}
+
+/// It has met us.
+struct ReachedServent {
+    streams: Arc<CarriedStreams>,
+    endpoint: Endpoint,
+    running: AbortHandle,
+}
+
+impl MeetRoute {
+    /// Finds the servent; from then on downloads reach it.
+    pub(super) async fn find(
+        link: MeetLink,
+        proxies: &Proxies,
+        voice: Voice,
+    ) -> Result<Arc<Self>, Failure> {
+        let (meeting, code) = split(&link.code)?;
+        let place = ViaPlace::find(&link.place, meeting).await?.in_turn();
+        let reporter = Reporter::new(voice, false);
+        let route = Arc::new(Self { place, code, reporter, reached: Mutex::default() });
+        let reached = route.reach().await?;
+        *route.reached.lock().await = Some(reached);
+        proxies.learn_route(route_address(meeting.meeting), Arc::clone(&route) as _);
+        Ok(route)
+    }
+
+    async fn reach(&self) -> Result<ReachedServent, Failure> {
+        let endpoint = bind_any(None, EndpointOptions::default()).await?;
+        match self.call(&endpoint).await {
+            Ok((streams, running)) => Ok(ReachedServent { streams, endpoint, running }),
+            Err(failure) => {
+                let _ = endpoint.end_visit().await; // It may have ended.
+                let _ = endpoint.shutdown_within(GOODBYE).await;
+                Err(failure)
+            }
+        }
+    }
+
+    async fn call(
+        &self,
+        endpoint: &Endpoint,
+    ) -> Result<(Arc<CarriedStreams>, AbortHandle), Failure> {
+        let found = self.place.call(endpoint, Some(PATIENCE), &self.reporter).await?;
+        let FoundPeer { peer, mut news, .. } = found;
+        let connection =
+            endpoint.connect(peer).map_err(|why| Failure::new(Exit::Network, why.to_string()))?;
+        let streams = CarriedStreams::call(connection, &self.code).await.map_err(refused)?;
+        let (carried, reporter) = (Arc::clone(&streams), self.reporter);
+        let running = tokio::spawn(async move {
+            let follow = async {
+                tell_moves(&mut news, &reporter).await;
+                std::future::pending::<()>().await;
+            };
+            tokio::select! {
+                why = carried.run(None) => tracing::debug!(%why, "the servent is gone"),
+                () = follow => {}
+            }
+        });
+        Ok((streams, running.abort_handle()))
+    }
+
+    /// One more connection; the servent is found again if it was lost.
+    async fn connect(&self) -> io::Result<TcpStream> {
+        let mut reached = self.reached.lock().await;
+        let over = reached.take_if(|it| it.streams.is_over());
+        if let Some(gone) = over {
+            let _ = gone.endpoint.shutdown_within(GOODBYE).await; // It is gone.
+        }
+        let servent = match &mut *reached {
+            Some(servent) => servent,
+            none => {
+                let found = self.reach().await;
+                none.insert(found.map_err(|failure| io::Error::other(failure.to_string()))?)
+            }
+        };
+        let streams = Arc::clone(&servent.streams);
+        drop(reached);
+        streams.open().await
+    }
+
+    /// Says goodbye.
+    pub(super) async fn leave(&self) {
+        let Some(servent) = self.reached.lock().await.take() else { return };
+        servent.running.abort();
+        servent.streams.leave().await;
+        let _ = servent.endpoint.end_visit().await; // It may have ended.
+        let _ = servent.endpoint.shutdown_within(GOODBYE).await;
+    }
+}
+
+impl SourceRoute for MeetRoute {
+    fn open(&self) -> BoxFuture<'_, io::Result<TcpStream>> {
+        self.connect().boxed()
+    }
+}
+
+fn refused(why: StreamError) -> Failure {
+    let exit = if why == StreamError::WrongCode { Exit::Refused } else { Exit::Network };
+    Failure::new(exit, format!("the servent at the other side: {why}"))
+        .next("check the link: `servent share --meet` prints it whenever it starts")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINK: &str = "meet://ocean-pepper-violin-garden-moon@place.example.org";
+
+    #[test]
+    fn a_link_becomes_an_address_and_the_place_is_kept() {
+        let (plain, link) = split_links(&[format!("{LINK}/Music/a.ogg"), LINK.into()]).unwrap();
+        assert!(plain[0].starts_with("http://[fd73:6577:") && plain[0].ends_with("/Music/a.ogg"));
+        assert!(plain[1].ends_with("]:6346/"), "{plain:?}");
+        assert_eq!(link.unwrap().place, "place.example.org");
+        let url = "http://10.0.0.7:6346/a".to_owned();
+        assert_eq!(split_links(std::slice::from_ref(&url)).unwrap(), (vec![url], None));
+    }
+
+    #[test]
+    fn what_leads_nowhere_is_no_link() {
+        let other = "meet://ocean-pepper-violin-garden-moon@example.net/";
+        for wrong in [&[LINK, other][..], &["meet://ocean-pepper@place/"], &["meet://a-b-c@/"]] {
+            let wrong: Vec<String> = wrong.iter().map(|url| (*url).to_owned()).collect();
+            assert!(split_links(&wrong).is_err(), "{wrong:?}");
+        }
+    }
+}
