@@ -90,6 +90,7 @@ impl Meetings {
                 | MeetPacket::Register(_)
                 | MeetPacket::Heard { .. }
                 | MeetPacket::Leave { .. }
+                | MeetPacket::Elsewhere { .. }
         );
         if !to_place {
             self.visitor.handle(cx.now, VisitInput::Packet { from, packet }, &mut self.visit_fx);
@@ -123,6 +124,10 @@ impl Meetings {
             match effect {
                 Effect::Event(event) => cx.fx.event(Event::Meet(event)),
                 Effect::Output(PlaceOutput::Packet { to, packet }) => send(to, &packet, cx.fx),
+                Effect::Output(PlaceOutput::Elsewhere { to, nonce }) => {
+                    let answer = MeetAnswer::Elsewhere { to, nonce };
+                    cx.fx.output(Output::Answer(NodeAnswer::Meet(answer)));
+                }
                 Effect::Output(PlaceOutput::Forward { to, bytes }) => {
                     if let Some((segment, data)) = &passing {
                         let data = data.slice(..data.len().min(bytes as usize));
@@ -187,10 +192,18 @@ impl Service for Meetings {
 
     fn command(&mut self, cx: &mut NodeCx<'_>, command: MeetCommand) {
         let input = match command {
-            MeetCommand::Visit(visit) => VisitInput::Begin(visit),
-            MeetCommand::End => VisitInput::End,
+            MeetCommand::Visit(visit) => Some(VisitInput::Begin(visit)),
+            MeetCommand::End => Some(VisitInput::End),
+            MeetCommand::Greet { to, nonce } => {
+                if let Some(place) = &mut self.place {
+                    place.handle(cx.now, PlaceInput::Greet { to, nonce }, &mut self.place_fx);
+                }
+                None
+            }
         };
-        self.visitor.handle(cx.now, input, &mut self.visit_fx);
+        if let Some(input) = input {
+            self.visitor.handle(cx.now, input, &mut self.visit_fx);
+        }
         self.carry_out(cx, None);
     }
 

@@ -68,6 +68,7 @@ fn packet() -> impl Strategy<Value = MeetPacket> {
             }
         ),
         nonce().prop_map(|nonce| MeetPacket::Heard { nonce }),
+        nonce().prop_map(|nonce| MeetPacket::Elsewhere { nonce, cookie: nonce }),
         (nonce(), side()).prop_map(|(nonce, side)| {
             MeetPacket::Leave { nonce, meeting: MeetingId([0; 16]), side }
         }),

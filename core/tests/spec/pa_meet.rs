@@ -44,6 +44,10 @@ impl Place {
             .outputs()
             .filter_map(|output| match output {
                 PlaceOutput::Packet { to, packet } => Some((*to, packet.clone())),
+                // As the other port sends it.
+                PlaceOutput::Elsewhere { to, nonce } => {
+                    Some((*to, MeetPacket::Cookie { nonce: *nonce, cookie: 0, seen: *to }))
+                }
                 PlaceOutput::Forward { .. } => None,
             })
             .collect();
@@ -343,4 +347,24 @@ fn pa_11_a_second_port_that_answers_first_still_shows_what_the_router_does() {
         matches!(output, VisitOutput::Located { mapping: NatMapping::Varies, .. })
     };
     assert!(last.iter().any(varies), "{last:?}");
+}
+
+#[test]
+fn pa_11_the_other_port_greets_only_an_address_that_has_shown_itself() {
+    let mut place = Place::new(Config::default());
+    let cookie = place.cookie(CALLER);
+    let asked = MeetPacket::Elsewhere { nonce: 7, cookie };
+    // A stranger that borrows the cookie gets one of its own, and no greeting.
+    assert!(matches!(
+        place.tell(LISTENER, asked.clone())[..],
+        [(LISTENER, MeetPacket::Cookie { nonce: 7, cookie: own, .. })] if own != 0 && own != cookie
+    ));
+    assert!(matches!(
+        place.tell(CALLER, asked)[..],
+        [
+            (CALLER, MeetPacket::Waiting { nonce: 7 }),
+            (CALLER, MeetPacket::Cookie { nonce: 7, cookie: 0, .. })
+        ]
+    ));
+    assert!(place.sent <= place.received, "no answer is longer than its question");
 }

@@ -66,6 +66,7 @@ fn all() -> Vec<MeetPacket> {
         MeetPacket::Introduce(introduction()),
         MeetPacket::Heard { nonce: 7 },
         MeetPacket::Leave { nonce: 7, meeting: MEETING, side: MeetSide::Listener },
+        MeetPacket::Elsewhere { nonce: 7, cookie: 8 },
         MeetPacket::Refused { nonce: 7, why: MeetRefusal::Taken },
         MeetPacket::Knock(knock),
     ]

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use clap::Args;
 use serde_json::{Value, json};
-use servent::unicast::{Endpoint, EndpointOptions, MeetingSecret};
+use servent::unicast::{Endpoint, EndpointOptions, MeetingSecret, NatFiltering, filtering};
 use servent_core::meet::{MeetFailure, MeetSide, NatMapping};
 use servent_core::node::MeetAnswer;
 
@@ -42,6 +42,7 @@ enum DoctorFinding {
     Seen {
         seen: SocketAddr,
         mapping: NatMapping,
+        filtering: NatFiltering,
     },
 }
 
@@ -95,8 +96,10 @@ async fn look(endpoint: &Endpoint, places: Vec<SocketAddr>) -> Result<DoctorFind
     let mut news = endpoint.visit(places, secret, MeetSide::Listener).await?;
     loop {
         match news.next().await {
-            Some(MeetAnswer::Located { seen, mapping, .. }) => {
-                return Ok(DoctorFinding::Seen { seen, mapping });
+            Some(MeetAnswer::Located { place, seen, mapping }) => {
+                // One that cannot be asked shows nothing.
+                let filtering = filtering(place).await.unwrap_or_default();
+                return Ok(DoctorFinding::Seen { seen, mapping, filtering });
             }
             Some(MeetAnswer::Failed { why, .. }) => return Ok(DoctorFinding::Failed(why)),
             Some(_) => {}
@@ -113,16 +116,16 @@ fn sentence(family: &str, finding: DoctorFinding) -> String {
         DoctorFinding::Failed(_) => format!(
             "{family}: no answer. This network blocks UDP, has no {family}, or the place does not run."
         ),
-        DoctorFinding::Seen { seen, mapping } => {
+        DoctorFinding::Seen { seen, mapping, filtering } => {
             let what = match mapping {
                 NatMapping::None => {
                     "It is this machine's own: no router translates it. A firewall may still stand before it."
                 }
                 NatMapping::Same => {
-                    "A router translates addresses, and keeps one port for every destination: most others can be met directly."
+                    "A router translates addresses, and keeps one port for every destination (endpoint-independent mapping): most others can be met directly."
                 }
                 NatMapping::Varies => {
-                    "A router gives every destination another port (symmetric): all can be met directly but those whose router does the same."
+                    "A router gives every destination another port (address and port-dependent mapping, symmetric): all can be met directly but those whose router does the same."
                 }
                 NatMapping::Blocked => {
                     "This network blocks UDP: the place is reached over TCP only, and must relay."
@@ -133,8 +136,27 @@ fn sentence(family: &str, finding: DoctorFinding) -> String {
             };
             match mapping {
                 NatMapping::Blocked => format!("{family}: {what}"),
-                _ => format!("{family}: the place sees this machine as {seen}. {what}"),
+                _ => format!(
+                    "{family}: the place sees this machine as {seen}. {what} {}",
+                    let_in(filtering)
+                ),
             }
+        }
+    }
+}
+
+/// What comes in from hosts that were written to (RFC 4787 §5).
+const fn let_in(filtering: NatFiltering) -> &'static str {
+    match filtering {
+        NatFiltering::Unknown => "What is let in is not known: the place has no second port.",
+        NatFiltering::EndpointIndependent => {
+            "What hosts send that were never written to is let in (endpoint-independent filtering)."
+        }
+        NatFiltering::AddressDependent => {
+            "What a host sends that was written to is let in from all of its ports (filtering that is address-dependent at most)."
+        }
+        NatFiltering::AddressAndPortDependent => {
+            "Only what comes from the very port that was written to is let in (address and port-dependent filtering)."
         }
     }
 }
@@ -143,7 +165,9 @@ fn fact(finding: DoctorFinding) -> Value {
     match finding {
         DoctorFinding::NoAddress => Value::Null,
         DoctorFinding::Failed(why) => json!({ "failure": why }),
-        DoctorFinding::Seen { seen, mapping } => json!({ "seen": seen, "mapping": mapping }),
+        DoctorFinding::Seen { seen, mapping, filtering } => {
+            json!({ "seen": seen, "mapping": mapping, "filtering": filtering })
+        }
     }
 }
 

@@ -77,6 +77,7 @@ pub(crate) fn run(common: &Common, arguments: &MeetArgs) -> Result<(), Failure> 
         let MeetDoors { place, second, door } = arguments.bind(trace).await?;
         arguments.say_listening(&place, &second, &reporter);
         let mut visitors = JoinSet::new();
+        visitors.spawn(place.greet_from(&second));
         if let Some(door) = door {
             visitors.spawn(place.open_door(door, DoorLimits::default()));
         }

@@ -180,7 +180,8 @@ impl ViaPlace {
                 Some(
                     MeetAnswer::Located { .. }
                     | MeetAnswer::Moved { .. }
-                    | MeetAnswer::Spread { .. },
+                    | MeetAnswer::Spread { .. }
+                    | MeetAnswer::Elsewhere { .. },
                 ) => {}
             }
         }
@@ -242,7 +243,8 @@ impl ViaPlace {
                 Some(
                     MeetAnswer::Located { .. }
                     | MeetAnswer::Moved { .. }
-                    | MeetAnswer::Spread { .. },
+                    | MeetAnswer::Spread { .. }
+                    | MeetAnswer::Elsewhere { .. },
                 ) => {}
             }
         }
@@ -278,7 +280,8 @@ impl ViaPlace {
                 Some(
                     MeetAnswer::Located { .. }
                     | MeetAnswer::Moved { .. }
-                    | MeetAnswer::Spread { .. },
+                    | MeetAnswer::Spread { .. }
+                    | MeetAnswer::Elsewhere { .. },
                 ) => {}
                 None => std::future::pending().await, // The endpoint's end is told elsewhere.
             }

@@ -27,6 +27,7 @@
 mod door;
 mod endpoint;
 mod error;
+mod filtering;
 mod options;
 mod spread;
 mod visit;
@@ -36,6 +37,7 @@ pub use servent_core::unicast::{Config, Congestion, Profile, UnicastPayload};
 pub use self::door::DoorLimits;
 pub use self::endpoint::{Connection, Endpoint, SendProgress};
 pub use self::error::{BindError, ConnectError, SendError};
+pub use self::filtering::{NatFiltering, filtering};
 pub use self::options::EndpointOptions;
 pub use self::visit::{MEET_PORT, MeetNews, MeetingSecret};
 pub use crate::driver::datagrams::{EndpointCounters, LARGEST, Lost, Undelivered, searching};

@@ -120,6 +120,22 @@ impl Endpoint {
         self.servent().command(NodeCommand::Meet(MeetCommand::End)).await
     }
 
+    /// As a place with two ports: has `other` greet those who ask for it here, until the
+    /// task is ended.
+    pub fn greet_from(&self, other: &Self) -> impl Future<Output = ()> + Send + use<> {
+        let (mut news, other) = (MeetNews(self.servent().answers()), other.servent().clone());
+        async move {
+            while let Some(answer) = news.next().await {
+                if let MeetAnswer::Elsewhere { to, nonce } = answer {
+                    let greet = MeetCommand::Greet { to, nonce };
+                    if other.command(NodeCommand::Meet(greet)).await.is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
     /// Our own addresses, as the other side may reach them (PA-11).
     fn own_addresses(&self, places: &[SocketAddr]) -> Vec<SocketAddr> {
         let at = self.local_addr();

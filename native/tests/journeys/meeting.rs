@@ -285,6 +285,19 @@ fn pa_16_what_is_shared_behind_a_router_is_downloaded_behind_another() {
     }
 }
 
+#[test]
+fn pa_15_the_doctor_says_what_a_router_lets_in() {
+    let Some(network) = Network::new(["restricted", "port"]) else { return };
+    let mut place = Running::start(network.servent(0, &["meet", "--listen", VIA, "--json"]));
+    place.event("listening");
+    for (at, filtering) in [(1, "address_dependent"), (2, "address_and_port_dependent")] {
+        let output = network.servent(at, &["doctor", "--via", VIA, "--json"]).output().unwrap();
+        let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(told["ipv4"]["mapping"], "same", "{told}");
+        assert_eq!(told["ipv4"]["filtering"], filtering, "{told}");
+    }
+}
+
 /// All pairs of five kinds of routers, in both directions.
 #[test]
 #[ignore = "run by `cargo xtask campaign`: it takes minutes"]

@@ -69,6 +69,7 @@ fn the_doctor_says_what_stands_between() {
     let output = at.run(&["doctor", "--via", &via, "--json"]);
     let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(told["ipv4"]["mapping"], "none", "{told}");
+    assert_eq!(told["ipv4"]["filtering"], "address_dependent", "{told}");
     assert!(told["ipv6"].is_null(), "{told}");
     let set = format!("via={via}");
     let output = at.run(&["doctor", "--set", &set]);

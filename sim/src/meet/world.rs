@@ -349,7 +349,7 @@ impl MeetWorld {
             MeetAnswer::Located { .. } | MeetAnswer::Waiting { .. } => MeetOutcome::Waiting,
             MeetAnswer::Met { relayed: true, .. } => MeetOutcome::Relayed,
             MeetAnswer::Met { .. } | MeetAnswer::Moved { .. } => MeetOutcome::Direct,
-            MeetAnswer::Failed { relayed: true, .. } => return,
+            MeetAnswer::Failed { relayed: true, .. } | MeetAnswer::Elsewhere { .. } => return,
             MeetAnswer::Spread { to, sockets, knock } => {
                 let ip = self.hosts[host].local.ip();
                 for port in SPREAD..SPREAD + *sockets as u16 {

@@ -29,6 +29,8 @@ pub enum PlaceInput {
     Packet { from: SocketAddr, packet: MeetPacket, bytes: u32 },
     /// Datagrams of another protocol, each `segment` bytes long but the last.
     Foreign { from: SocketAddr, segment: u32, bytes: u32 },
+    /// A visitor has asked the place's other port to be answered from this one.
+    Greet { to: SocketAddr, nonce: u64 },
 }
 
 /// Something a place wants.
@@ -39,6 +41,8 @@ pub enum PlaceOutput {
     Packet { to: SocketAddr, packet: MeetPacket },
     /// Pass on the first so many bytes of what was just received (PA-13).
     Forward { to: SocketAddr, bytes: u32 },
+    /// Have the place's other port greet a visitor.
+    Elsewhere { to: SocketAddr, nonce: u64 },
 }
 
 /// What a place has done since its start.
@@ -120,6 +124,11 @@ impl MeetPlace {
         hasher.finish()
     }
 
+    /// True for a cookie that this address has received.
+    fn has_given(&self, now: Instant, to: SocketAddr, cookie: u64) -> bool {
+        (0..2).any(|before| self.cookie(now, to, before) == cookie)
+    }
+
     /// Answers with a cookie; nothing is remembered, and the answer is shorter.
     fn tell_cookie(&mut self, now: Instant, to: SocketAddr, nonce: u64, fx: &mut PlaceEffects) {
         self.counters.cookies += 1;
@@ -139,7 +148,7 @@ impl MeetPlace {
         match packet {
             MeetPacket::Question { nonce } => self.tell_cookie(now, from, nonce, fx),
             MeetPacket::Register(it) => {
-                if (0..2).any(|before| self.cookie(now, from, before) == it.cookie) {
+                if self.has_given(now, from, it.cookie) {
                     self.register(now, from, (it, bytes), fx);
                 } else {
                     self.tell_cookie(now, from, it.nonce, fx);
@@ -159,6 +168,15 @@ impl MeetPlace {
                 // Its number is known to itself and to us alone.
                 if seated.is_some_and(|seat| seat.nonce == nonce && seat.at == from) {
                     self.vacate(meeting, side, false, fx);
+                }
+            }
+            MeetPacket::Elsewhere { nonce, cookie } => {
+                if self.has_given(now, from, cookie) {
+                    let packet = MeetPacket::Waiting { nonce };
+                    fx.output(PlaceOutput::Packet { to: from, packet });
+                    fx.output(PlaceOutput::Elsewhere { to: from, nonce });
+                } else {
+                    self.tell_cookie(now, from, nonce, fx);
                 }
             }
             // What only a place sends, and knocks, which are not for us.
@@ -314,6 +332,7 @@ impl Engine for MeetPlace {
             PlaceInput::Packet { from, packet, bytes } => {
                 self.packet(now, (from, packet, bytes), fx);
             }
+            PlaceInput::Greet { to, nonce } => self.tell_cookie(now, to, nonce, fx),
             PlaceInput::Foreign { from, segment, bytes } => {
                 let passed = self.relays.pass(now, from, (segment, bytes));
                 let Some((to, passed)) = passed else { return };

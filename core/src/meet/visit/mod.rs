@@ -158,7 +158,8 @@ impl MeetVisitor {
             MeetPacket::Question { .. }
             | MeetPacket::Register(_)
             | MeetPacket::Heard { .. }
-            | MeetPacket::Leave { .. } => {}
+            | MeetPacket::Leave { .. }
+            | MeetPacket::Elsewhere { .. } => {}
         }
     }
 

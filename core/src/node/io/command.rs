@@ -146,6 +146,9 @@ pub enum MeetCommand {
     Visit(Visit),
     /// Seek no longer; a connection that was found stays.
     End,
+    /// As a place: greet a visitor that has asked our other port for it
+    /// ([`MeetAnswer::Elsewhere`]).
+    Greet { to: SocketAddr, nonce: u64 },
 }
 
 /// What a node tells its user about a meeting.
@@ -161,6 +164,9 @@ pub enum MeetAnswer {
     Met { peer: SocketAddr, relayed: bool, ours: NatMapping, theirs: NatMapping },
     /// What is sent to a peer goes to its own address from now on (PA-13).
     Moved { peer: SocketAddr, to: SocketAddr },
+    /// A visitor asks to be greeted from the other port of our place
+    /// ([`MeetCommand::Greet`]).
+    Elsewhere { to: SocketAddr, nonce: u64 },
     /// The host is to send this to `to` from so many more sockets (PA-12). What comes to
     /// one of them from there goes into the node as always, and from then on what the
     /// node sends there leaves by the one that heard last.

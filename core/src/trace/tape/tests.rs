@@ -244,7 +244,10 @@ fn next_command(command: &NodeCommand) -> Option<NodeCommand> {
         NodeCommand::Messages(of) => next_message_command(of)
             .map_or_else(|| NodeCommand::Meet(visit()), NodeCommand::Messages),
         NodeCommand::Meet(MeetCommand::Visit(_)) => NodeCommand::Meet(MeetCommand::End),
-        NodeCommand::Meet(MeetCommand::End) => NodeCommand::Swarm(serve()),
+        NodeCommand::Meet(MeetCommand::End) => {
+            NodeCommand::Meet(MeetCommand::Greet { to: ([10, 0, 0, 1], 6_350).into(), nonce: 7 })
+        }
+        NodeCommand::Meet(MeetCommand::Greet { .. }) => NodeCommand::Swarm(serve()),
         NodeCommand::Swarm(of) => {
             next_swarm_command(of).map_or(NodeCommand::Listening { at }, NodeCommand::Swarm)
         }

@@ -20,6 +20,7 @@ pub(super) const HEARD: u8 = 6;
 pub(super) const LEAVE: u8 = 7;
 pub(super) const REFUSED: u8 = 8;
 pub(super) const KNOCK: u8 = 9;
+pub(super) const ELSEWHERE: u8 = 10;
 
 impl MeetPacket {
     /// The datagram.
@@ -73,6 +74,12 @@ impl MeetPacket {
                 out.put_u8(side(*from));
                 out.put_u64(*nonce);
                 out.put_u64(*tag);
+            }
+            Self::Elsewhere { nonce, cookie } => {
+                out.put_u8(ELSEWHERE);
+                out.put_u64(*nonce);
+                out.put_u64(*cookie);
+                out.resize(QUESTION, 0);
             }
         }
         out

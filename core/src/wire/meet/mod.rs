@@ -98,6 +98,14 @@ pub enum MeetPacket {
     },
     /// One side of a meeting knocks at an address of the other.
     Knock(Knock),
+    /// A visitor asks to be answered from the place's other port, too: whether that
+    /// arrives shows what its router lets in (RFC 4787 §5).
+    Elsewhere {
+        /// Sent back in both answers.
+        nonce: u64,
+        /// The cookie of this address.
+        cookie: u64,
+    },
 }
 
 /// A visitor's seat in a meeting.

@@ -4,7 +4,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::encode::{
-    COOKIE, HEARD, INTRODUCE, KNOCK, LEAVE, QUESTION_KIND, REFUSED, REGISTER, WAITING,
+    COOKIE, ELSEWHERE, HEARD, INTRODUCE, KNOCK, LEAVE, QUESTION_KIND, REFUSED, REGISTER, WAITING,
 };
 use super::{
     CARD, Introduction, Knock, KnockStep, MAGIC, MeetPacket, MeetRefusal, MeetSide, MeetingId,
@@ -48,10 +48,16 @@ impl MeetPacket {
         }
         let kind = reader.byte()?;
         let packet = match kind {
-            QUESTION_KIND if datagram.len() < QUESTION => return Err(MeetPacketError::Short),
+            QUESTION_KIND | ELSEWHERE if datagram.len() < QUESTION => {
+                return Err(MeetPacketError::Short);
+            }
             REGISTER if datagram.len() < REGISTRATION => return Err(MeetPacketError::Short),
             QUESTION_KIND => return Ok(Self::Question { nonce: reader.number()? }),
             REGISTER => return reader.registration().map(Self::Register),
+            ELSEWHERE => {
+                let (nonce, cookie) = (reader.number()?, reader.number()?);
+                return Ok(Self::Elsewhere { nonce, cookie });
+            }
             COOKIE => Self::Cookie {
                 nonce: reader.number()?,
                 cookie: reader.number()?,
