@@ -56,6 +56,10 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
 fn bytes_of(fx: &mut Fx<PlaceOutput, Event>) -> u64 {
     let sent = fx.outputs().map(|output| match output {
         PlaceOutput::Packet { packet, .. } => packet.encode().len() as u64,
+        // The other port sends this for it.
+        PlaceOutput::Elsewhere { to, nonce } => {
+            MeetPacket::Cookie { nonce: *nonce, cookie: 0, seen: *to }.encode().len() as u64
+        }
         PlaceOutput::Forward { .. } => 0,
     });
     let sent = sent.sum();
