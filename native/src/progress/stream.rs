@@ -134,14 +134,15 @@ impl StreamProgress {
         let every = if terminal { DRAW_EVERY } else { LINES_EVERY };
         let now = self.clock.now();
         let carried = so_far.saturating_sub(self.there);
+        let per_second = self.recent.update(now, carried);
         // Where it is not drawn, the first line comes after a while.
         let before = *self.shown.get_or_insert(now);
         if self.reporter.voice == Voice::Quiet || now.since(before) < every {
             return;
         }
         self.shown = Some(now);
-        let per_second = self.recent.update(now, carried);
-        let (amount, speed) = (amount(so_far, self.of), speed(so_far, self.of, per_second));
+        let known = self.of.filter(|_| self.recent.is_steady());
+        let (amount, speed) = (amount(so_far, self.of), speed(so_far, known, per_second));
         let Self { name, of, .. } = self;
         if let Some(bar) = &self.bar {
             let name = &Shown(name).to_string();
