@@ -13,6 +13,8 @@ use crate::program::{Running, assert_same, finish, noise, until};
 /// Half of what is sent.
 const HALF: usize = 2_000_000;
 
+const ADDRESS: &str = "10.0.0.7:7000";
+
 /// Two machines of which one receives, and the other sends the first half.
 struct Line<'a> {
     here: Machine<'a>,
@@ -25,15 +27,20 @@ struct Line<'a> {
 impl<'a> Line<'a> {
     /// `cable` is done before to the cable at each end.
     fn begin(world: &'a World, cable: [&str; 2]) -> Self {
+        Self::begin_to(world, cable, [ADDRESS; 2])
+    }
+
+    /// Where it listens, and to what it is sent.
+    fn begin_to(world: &'a World, cable: [&str; 2], [at, to]: [&str; 2]) -> Self {
         let [here, there] =
             [("here", 0), ("there", 1)].map(|(n, at)| world.machine(n, world.pids[at]));
         for (machine, line) in [(&here, cable[0]), (&there, cable[1])] {
             root(machine, line);
         }
-        let listens =
-            "dist/servent receive --listen 10.0.0.7:7000 -o in/ --json --open --yes --once";
-        let (receiver, _) = there.starts(listens, "listening");
-        let mut shell = here.shell("exec dist/servent send --open 10.0.0.7:7000 -");
+        let listens = "-o in/ --json --open --yes --once";
+        let listens = format!("dist/servent receive --listen {at} {listens}");
+        let (receiver, _) = there.starts(&listens, "listening");
+        let mut shell = here.shell(&format!("exec dist/servent send --open {to} -"));
         shell.stdin(Stdio::piped());
         let sender = here.begins(&mut shell);
         let mut line = Self { here, there, receiver, sender, bytes: noise(2 * HALF) };
@@ -127,6 +134,54 @@ fn a_sender_with_another_address_goes_on() {
             here,
             "ip addr add 10.0.0.3/24 dev here\nip addr del 10.0.0.1/24 dev here\n\
                     ip addr add 10.0.0.3/24 dev here 2>/dev/null || true",
+        );
+    });
+}
+
+/// The machine here gets an address of IPv6, at once.
+const SIX_HERE: &str = "ip addr add fd00::1/64 dev here nodad";
+
+#[test]
+fn a_line_that_carries_ipv6_alone_is_enough() {
+    let Some(world) = World::new() else { return };
+    let here = format!("{SIX_HERE}; ip addr del 10.0.0.1/24 dev here");
+    let there = "ip addr add fd00::7/64 dev there nodad; ip addr flush dev there to 10.0.0.0/24";
+    Line::begin_to(&world, [&here, there], ["[fd00::7]:7000"; 2]).ends(|_, _| {});
+}
+
+#[test]
+fn a_name_with_a_dead_ipv6_address_beside_a_living_one_is_reached() {
+    let Some(world) = World::new() else { return };
+    let hosts = "fd00::7 example.org\n10.0.0.7 example.org\n";
+    std::fs::write(world.place.path("hosts"), hosts).unwrap();
+    Line::begin_to(&world, [SIX_HERE, ""], [ADDRESS, "example.org:7000"]).ends(|_, _| {});
+}
+
+#[test]
+fn a_sender_whose_router_gives_it_another_port_goes_on() {
+    let Some(world) = World::new() else { return };
+    let here = world.machine("here", world.pids[0]);
+    let asked = here.begins(&mut here.shell("PATH=/usr/sbin:/sbin:$PATH nft add table ip asked"));
+    if !finish(asked).status.success() {
+        println!("left out: nft does nothing here (`sudo apt-get install nftables`)");
+        return;
+    }
+    Line::begin(&world, ["", ""]).ends(|here, _| {
+        root(
+            here,
+            "port=$(cat /proc/net/udp /proc/net/udp6 |
+                 awk '$1 ~ /:$/ { sub(/.*:/, \"\", $2); print $2; exit }')
+             nft -f - <<END
+             table ip another {
+                 chain out {
+                     type filter hook output priority 0
+                     udp dport 7000 udp sport set 40001
+                 }
+                 chain in {
+                     type filter hook input priority 0
+                     udp sport 7000 udp dport 40001 udp dport set $((0x$port))
+                 }
+             }\nEND",
         );
     });
 }
