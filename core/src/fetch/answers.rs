@@ -486,6 +486,16 @@ impl Download {
         self.wake(cx);
     }
 
+    /// What came is not HTTP. A server of which nothing else is known speaks something
+    /// else, and is not asked again.
+    pub(super) fn garbled(&mut self, no: u32, cx: &mut FetchCx<'_>) {
+        let Some(src) = self.sources.get(&no) else { return };
+        match src.gave || src.version.is_some() || src.client.remembered().is_some() {
+            true => self.trouble(no, SourceTrouble::Garbage, cx),
+            false => self.lose(no, SourceTrouble::Garbage, cx),
+        }
+    }
+
     /// Runs all expired timers.
     pub(super) fn timeout(&mut self, cx: &mut FetchCx<'_>) {
         self.give_up_strangers(cx);

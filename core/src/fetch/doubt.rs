@@ -231,7 +231,10 @@ impl Download {
         let Some(src) = self.sources.get_mut(&no) else { return };
         src.left_out = true;
         let (fetch, at) = (self.id, src.at());
-        cx.fx.event(Event::KeptBack { fetch, at, why });
+        if !self.only(no) {
+            // The only source is asked again at once, for another version.
+            cx.fx.event(Event::KeptBack { fetch, at, why });
+        }
         self.client(no, crate::queue::client::Input::Rest, cx);
         self.wake(cx);
         self.fail_if_lonely(cx);

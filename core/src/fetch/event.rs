@@ -130,8 +130,9 @@ pub enum SourceTrouble {
     /// It does not answer, or sends too slowly.
     #[error("does not answer or sends too slowly")]
     Stalled,
-    /// The length it announced is not that of its body.
-    #[error("said one length and sent another")]
+    /// The length or the range it announced is not that of the file or not the one it
+    /// was asked for.
+    #[error("answers with another length or range than it should")]
     LengthLie,
     /// It sent something that is not valid HTTP.
     #[error("sent what is not HTTP")]

@@ -512,7 +512,7 @@ impl Fetches {
                 self.with(fetch, now, fx, |d, cx| d.hashed(start, tth, cx));
             }
             Input::Garbage { conn } => {
-                self.at(conn, now, fx, |d, no, cx| d.trouble(no, SourceTrouble::Garbage, cx));
+                self.at(conn, now, fx, |d, no, cx| d.garbled(no, cx));
             }
             Input::SpeaksTls { conn } => {
                 self.at(conn, now, fx, |d, no, cx| d.lose(no, SourceTrouble::SpeaksTls, cx));

@@ -320,7 +320,7 @@ impl Downloads {
             }
             let bytes = mem::take(&mut state.unread);
             match ResponseHead::parse(&bytes, &limits) {
-                Ok(None) => {
+                Ok(None) if begins_a_reply(&bytes) => {
                     state.keep_unread(bytes, 0);
                     return;
                 }
@@ -334,11 +334,11 @@ impl Downloads {
                     }
                     self.feed(cx, fetch::Input::Head { conn, head });
                 }
-                Err(_) if is_tls(&bytes) => {
+                _ if is_tls(&bytes) => {
                     self.feed(cx, fetch::Input::SpeaksTls { conn });
                     return self.give_up(cx, conn, "it speaks TLS");
                 }
-                Err(_) => return self.not_a_reply(cx, conn),
+                _ => return self.not_a_reply(cx, conn),
             }
         }
     }
@@ -456,6 +456,14 @@ impl From<FetchCommand> for fetch::Input {
 /// what it cannot decrypt, or a handshake.
 fn is_tls(bytes: &[u8]) -> bool {
     matches!(bytes, [0x15 | 0x16, 3, ..])
+}
+
+/// True for the first bytes of a reply: those of another protocol are known before
+/// their head ends, which they may never do.
+fn begins_a_reply(bytes: &[u8]) -> bool {
+    // An empty line may be left of a GIV, or of the reply before.
+    let line = bytes.iter().skip_while(|byte| matches!(byte, b'\r' | b'\n'));
+    line.zip(b"HTTP/").all(|(came, due)| came.eq_ignore_ascii_case(due))
 }
 
 /// A body that is collected as a whole, once all of it has been received.

@@ -126,3 +126,12 @@ fn what_came_is_saved_every_second_however_little_it_is() {
         assert_eq!(row.version.etag.as_deref(), Some("\"a\""), "what it is of is known too");
     }
 }
+
+/// What answers at that port speaks another protocol: it will the next time, too.
+#[test]
+fn a_server_that_never_spoke_http_is_not_asked_again() {
+    let mut desk = trying(0);
+    let asked = desk.connect();
+    desk.input(Input::Garbage { conn: asked.conn });
+    assert_eq!((lost(&desk), &*desk.state()), (Some(SourceTrouble::Garbage), "no source"));
+}

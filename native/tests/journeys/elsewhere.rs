@@ -208,6 +208,22 @@ fn a_server_that_sends_us_round_in_circles_or_nowhere_is_given_up_at_once() {
 }
 
 #[test]
+fn what_speaks_another_protocol_is_known_by_its_first_words() {
+    let place = Place::new();
+    let (listener, at) = listen();
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let _ = stream.write_all(b"SSH-2.0-OpenSSH_10.0\r\n");
+            kept.push(stream);
+        }
+    });
+    let url = format!("http://{at}/file");
+    let output = place.run(&["get", &url, "-o", "file", "--state", "get"]);
+    complains(&output, 3, "sent what is not HTTP");
+}
+
+#[test]
 fn private_files_come_only_from_servers_we_trust() {
     let place = Place::new();
     let bytes = noise(700_000);
@@ -237,7 +253,10 @@ fn private_files_come_only_from_servers_we_trust() {
         assert_same(&place.path(to), &bytes);
     }
     // No certificate vouches for it, or it is another server's: told at once.
-    complains(&get(&format!("https://localhost:{port}/file"), "x", &[]), 5, "is not to be trusted");
+    let output = get(&format!("https://localhost:{port}/file"), "x", &[]);
+    complains(&output, 5, "is not to be trusted");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!said.contains("hung up"), "it did not: {said}");
     complains(
         &get(&format!("https://127.0.0.1:{port}/file"), "x", &trusted),
         5,
@@ -249,11 +268,10 @@ fn private_files_come_only_from_servers_we_trust() {
         3,
         "sends us to where",
     );
-    complains(
-        &get(&format!("https://localhost:{port}/file"), "x", &["--ca-file", "none"]),
-        4,
-        "cannot read none",
-    );
+    let output = get(&format!("https://localhost:{port}/file"), "x", &["--ca-file", "none"]);
+    complains(&output, 4, "cannot read none");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!said.contains("hung up"), "no server was asked: {said}");
     assert!(!place.path("x").exists());
 }
 
