@@ -261,9 +261,11 @@ impl RunningSend<'_> {
         let title = title(self.offer.entries(), "standard input");
         let clock = Clock::new();
         let (mut away_since, mut was_there) = (None, false);
+        let mut announces = true;
         loop {
             let begun = clock.now();
-            let trouble = match self.once(&title, &mut signals).await {
+            let attempt = self.once(&title, std::mem::take(&mut announces), &mut signals);
+            let trouble = match attempt.await {
                 Ok(()) => return Ok(()),
                 Err(SendTrouble::Final(failure)) => return Err(failure),
                 Err(SendTrouble::Away(failure, there)) if there && !self.repeatable() => {
@@ -313,8 +315,14 @@ impl RunningSend<'_> {
         );
     }
 
-    /// One attempt.
-    async fn once(&self, title: &str, signals: &mut Signals) -> Result<(), SendTrouble> {
+    /// One attempt. The first one `announces` what is sent: while the receiver is away
+    /// the others are made every few seconds.
+    async fn once(
+        &self,
+        title: &str,
+        announces: bool,
+        signals: &mut Signals,
+    ) -> Result<(), SendTrouble> {
         let (endpoint, peer, news) = tokio::select! {
             reached = self.reach() => reached?,
             () = signals.first() => return Err(stopped(title).into()),
@@ -324,7 +332,9 @@ impl RunningSend<'_> {
         let sender = TransferSender::over(connection).limited(self.rate.clone());
         let mut tally =
             TransferTally::new(self.reporter, self.offer.entries(), title.to_owned(), peer);
-        self.announce((title, peer), &tally, &endpoint);
+        if announces {
+            self.announce((title, peer), &tally, &endpoint);
+        }
         let outcome = tokio::select! {
             outcome = sender.send(self.offer, self.code, |told: TransferProgress| tally.told("sent", told)) => {
                 outcome.map_err(|why| self.trouble(why, peer, tally.bytes(), &sender))

@@ -250,7 +250,7 @@ pub(crate) fn incomplete(lacking: &[Lacking], (done, peer): (u64, SocketAddr)) -
         let _ = write!(what, "\n  and {} more", lacking.len() - LACKING);
     }
     let next = if changed {
-        "send it again once nothing writes to it: only what is missing travels"
+        "send it again once nothing writes to it"
     } else {
         "once they can be read, send it again: only what is missing travels"
     };

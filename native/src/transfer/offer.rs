@@ -193,7 +193,10 @@ impl Offer {
         name.push(entry.file_name());
         let (path, link) = (entry.path(), entry.file_type().is_ok_and(|kind| kind.is_symlink()));
         match path.metadata() {
-            Err(_) if link => self.skipped.push((path, "its link leads nowhere")),
+            Err(_) if link => {
+                let why = String::from("its link leads nowhere");
+                self.lacks(Lacking { name, why, changed: false })?;
+            }
             Ok(about) if about.is_dir() && link => {
                 self.skipped.push((path, "it is a link to a folder"));
             }
@@ -321,6 +324,8 @@ mod tests {
         assert_eq!(entries, wanted);
         assert_eq!(total(offer.entries()), (4, Some(9)));
         let skipped: Vec<&Path> = offer.skipped().iter().map(|(path, _)| path.as_path()).collect();
-        assert_eq!(skipped, [path("docs/circle"), path("docs/dead")]);
+        assert_eq!(skipped, [path("docs/circle")]);
+        let lacking: Vec<String> = offer.lacking().iter().map(Lacking::text).collect();
+        assert_eq!(lacking, ["docs/dead"], "it is there, and cannot be sent");
     }
 }

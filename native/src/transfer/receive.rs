@@ -14,6 +14,7 @@ use super::offer::{ENTRIES, Lacking, NAMES, OfferEntry, said};
 use super::proof::{ProofCheck, ProofKey};
 use super::quota::Quota;
 use super::receive_error::ReceiveError;
+use super::refusal::{fail, last};
 use super::secret::{GuessesExhausted, Meeting, SecretDoor};
 use super::talk::Talk;
 use super::target::{Begun, TargetFile, blocking, digest, whole};
@@ -57,17 +58,6 @@ struct OpenFile {
 /// True when the disk, or what may be stored, is full.
 fn is_full(why: &io::Error) -> bool {
     matches!(why.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
-}
-
-/// Tells a sender that its transfer is refused now.
-pub async fn refuse(connection: Connection, why: &str) {
-    fail(&Talk::over(connection), why).await;
-}
-
-async fn fail(talk: &Talk, why: &str) {
-    if talk.put(&TransferMessage::Failed { why: why.to_owned() }).await.is_ok() {
-        let _ = talk.connection.close().await; // It may be gone already.
-    }
 }
 
 impl OfferedTransfer {
@@ -145,9 +135,7 @@ impl OfferedTransfer {
 
     /// Tells the sender that there is no room for it.
     pub async fn refuse_full(&self, why: &str) {
-        if self.talk.put(&TransferMessage::Full { why: why.to_owned() }).await.is_ok() {
-            let _ = self.talk.connection.close().await; // It may be gone already.
-        }
+        last(&self.talk, &TransferMessage::Full { why: why.to_owned() }).await;
     }
 
     /// Tells the sender that the transfer is refused.
@@ -205,9 +193,13 @@ impl OfferedTransfer {
             }
             Err(why) => TransferMessage::Failed { why: why.to_string() },
         };
-        if !matches!(how, Err(ReceiveError::Gone(_))) && self.talk.put(&answer).await.is_ok() {
+        match &how {
             // The result is known to both: a failing close changes nothing.
-            let _ = self.talk.connection.close().await;
+            Ok(()) if self.talk.put(&answer).await.is_ok() => {
+                let _ = self.talk.connection.close().await;
+            }
+            Ok(()) | Err(ReceiveError::Gone(_)) => {}
+            Err(_) => last(&self.talk, &answer).await,
         }
         how
     }

@@ -219,7 +219,7 @@ fn sending(world: &World, [here, there]: [&Machine; 2], readme: &mut Readme) {
 
     let film = there.has("film.mkv", 1_000_000);
     let (mut theirs, sender) = there.sits(to_three);
-    theirs.shows("which run: servent receive --from 10.0.0.7 -o inbox/");
+    theirs.shows("each runs `servent receive --from 10.0.0.7 -o inbox/`");
     let code = code_in(&theirs.shows("give it"));
     let all = ["here", "second", "third"].map(|name| world.machine(name, here.pid));
     let receiving = all.each_ref().map(|one| {

@@ -109,6 +109,7 @@ fn what_cannot_be_read_is_named_on_both_sides_and_the_rest_arrives() {
     let (_, bytes) = place.share("b", 300_000);
     fs::write(place.path("shared/a"), "a").unwrap();
     fs::write(place.path("shared/c"), "c").unwrap();
+    std::os::unix::fs::symlink("gone", place.path("shared/d")).unwrap();
     let port = format!("127.0.0.1:{}", free_port());
     let sender = spawned(place.servent(&["send", "--open", "--wait=60s", &port, "shared"]));
     let mut waiting = Waiting(sender);
@@ -118,8 +119,9 @@ fn what_cannot_be_read_is_named_on_both_sides_and_the_rest_arrives() {
     let received = place.run(&receive);
     let sent = finish(waiting.0);
     for output in [&sent, &received] {
-        complains(output, 10, "1 file did not travel");
+        complains(output, 10, "2 files did not travel");
         complains(output, 10, "shared/a: No such file");
+        complains(output, 10, "shared/d: its link leads nowhere");
     }
     assert_same(&place.path("in/shared/b"), &bytes);
     assert_same(&place.path("in/shared/c"), b"c");

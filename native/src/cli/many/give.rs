@@ -123,7 +123,7 @@ fn announce(
     reporter.tell(
         &fact,
         &format!(
-            "{} is for {}, which run: servent receive --from {place} -o inbox/",
+            "{} for {}: each runs `servent receive --from {place} -o inbox/`",
             Shown(title),
             count(u64::from(receivers), "receiver"),
         ),
