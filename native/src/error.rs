@@ -39,6 +39,9 @@ pub enum StartError {
         /// The system error.
         why: io::Error,
     },
+    /// The file of certificates to check servers by cannot be used.
+    #[error("{0}")]
+    Certificates(String),
     /// A shared folder cannot be read.
     #[error("cannot share {}: {why}", path.display())]
     Share {

@@ -136,6 +136,16 @@ enum Command {
     Man(man::ManArgs),
 }
 
+impl Command {
+    /// True for what runs for days, and is read in a journal.
+    const fn serves(&self) -> bool {
+        matches!(
+            self,
+            Self::Share(_) | Self::Room(_) | Self::Swarm(_) | Self::Meet(_) | Self::Lab(_)
+        )
+    }
+}
+
 impl Common {
     /// Defaults, file, environment, and the flags common to all commands.
     pub(crate) fn builder(&self) -> Result<Builder, Failure> {
@@ -174,7 +184,10 @@ impl Common {
         if self.put_damaged_aside { DamagedState::PutAside } else { DamagedState::Refuse }
     }
 
-    fn log(&self) {
+    /// Begins to write what is told of on the way: a service with the time and the
+    /// module, a command that a person watches in plain sentences, unless more is asked
+    /// for.
+    fn log(&self, serves: bool) {
         let level = match (self.quiet, self.verbose) {
             (true, _) => "error",
             (_, 0) => "warn",
@@ -188,11 +201,15 @@ impl Common {
         let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         // Only tests set a second subscriber in one process; the first one
         // stays.
-        let _ = tracing_subscriber::fmt()
+        let asked = self.verbose > 0 || std::env::var_os("SERVENT_LOG").is_some();
+        let log = tracing_subscriber::fmt()
             .with_env_filter(filter)
             .with_ansi(colour)
-            .with_writer(|| ErrorAboveBars)
-            .try_init();
+            .with_writer(|| ErrorAboveBars);
+        let _ = match serves || asked {
+            true => log.try_init(),
+            false => log.without_time().with_target(false).try_init(),
+        };
     }
 }
 
@@ -260,7 +277,7 @@ fn with_own_usage(mut command: clap::Command) -> clap::Command {
 /// Runs the program.
 pub(crate) fn run() -> ExitCode {
     let (cli, output) = parse(std::env::args_os(), std::env::var_os("SERVENT_CONFIG").as_deref());
-    cli.common.log();
+    cli.common.log(cli.command.serves());
     match dispatch(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -489,6 +489,12 @@ impl Handle {
         self.shared.trust.refused().await
     }
 
+    /// True when names and passwords are told to servers that require them.
+    #[must_use]
+    pub fn has_credentials(&self) -> bool {
+        self.shared.trust.has_credentials()
+    }
+
     /// True when sources are asked through a proxy at this address.
     #[must_use]
     pub fn is_proxy(&self, at: SocketAddr) -> bool {

@@ -72,6 +72,7 @@ impl Driver {
         caches.listen(&reports, options.origins.is_some());
         let known = (options.ca_file, options.pins);
         let trust = Trust::new(known, options.credentials, options.state_dir, options.proxies);
+        trust.check_file().map_err(|why| StartError::Certificates(why.to_string()))?;
         let trust = Arc::new(trust);
         let pages = options.origins.map(|origins| Arc::new(Pages::new(origins, options.relay)));
         let admission = Admission::new(&trust, options.identity, pages.clone());

@@ -30,6 +30,11 @@ impl Credentials {
     }
 
     /// Adds others, which replace those for the same host.
+    /// True when there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
     pub(super) fn extend(&mut self, more: Self) {
         self.words.extend(more.words);
     }

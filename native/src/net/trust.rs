@@ -97,13 +97,28 @@ impl Trust {
         self.credentials.read().unwrap_or_else(PoisonError::into_inner).add(data)
     }
 
+    /// Reads the certificates that the user named, before any server is asked.
+    pub(crate) fn check_file(&self) -> Result<(), TrustError> {
+        if self.file.is_none() {
+            return Ok(());
+        }
+        self.config().map(drop)
+    }
+
+    fn config(&self) -> Result<Arc<ClientConfig>, TrustError> {
+        let read = || roots::trusting_pins(self.file.as_deref(), &self.pins, &self.seen);
+        self.config.get_or_init(read).clone()
+    }
+
+    /// True when there are names and passwords for servers that require them.
+    pub(crate) fn has_credentials(&self) -> bool {
+        !self.credentials.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// Begins TLS with a server that must prove to be `host` (given with or
     /// without a port).
     pub(super) fn speak_with(&self, host: &str) -> Result<ClientConnection, TrustError> {
-        let config = self
-            .config
-            .get_or_init(|| roots::trusting_pins(self.file.as_deref(), &self.pins, &self.seen))
-            .clone()?;
+        let config = self.config()?;
         let name = ServerName::try_from(name_of(host).to_owned())
             .map_err(|why| TrustError::Name(Arc::new(why)))?;
         ClientConnection::new(config, name).map_err(TrustError::Library)

@@ -12,6 +12,7 @@ use servent_core::time::Instant;
 use super::bars::{BottomLine, above_bars};
 use super::fit::{ProgressLine, columns};
 use super::speed::RecentRate;
+use super::unanswered::{HELD, UnansweredRequest};
 use super::{Voice, bytes, length, rate};
 use crate::exit::Failure;
 
@@ -47,6 +48,7 @@ impl Bars {
             said: String::new(),
             tenth: 0,
             speed: RecentRate::default(),
+            request: UnansweredRequest::default(),
         }
     }
 
@@ -83,6 +85,7 @@ pub(crate) struct FetchProgress {
     /// The last tenth of the file that was reported.
     tenth: u64,
     speed: RecentRate,
+    request: UnansweredRequest,
 }
 
 /// While nothing comes, there is no rate: the time until something comes again is
@@ -99,6 +102,9 @@ impl FetchProgress {
     /// Shows the current state.
     pub(crate) fn show(&mut self, now: Instant, view: &FetchView) {
         let per_second = recent(&mut self.speed, now, view);
+        if let Some(at) = self.request.look(now, view) {
+            self.trouble(at, HELD);
+        }
         match self.voice {
             Voice::Quiet => {}
             Voice::Terminal => self.draw(now, view, per_second),

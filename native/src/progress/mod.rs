@@ -8,6 +8,7 @@ mod folder;
 mod speed;
 mod stream;
 mod text;
+mod unanswered;
 
 use std::io::IsTerminal as _;
 

@@ -297,11 +297,13 @@ impl DownloadJob {
     pub(super) fn whole(&self, handle: &Handle, whole: &Whole) -> Result<DownloadResult, Failure> {
         // A file of this name may have been created meanwhile.
         let mut file = handle.path_of(whole.fetch).unwrap_or_else(|| self.file.clone());
+        let mut asked = self.wanted.sha1.is_some();
         if let Some(sum) = self.wanted.sha256 {
             sum.check(&file)?;
+            asked = true;
         }
         if let Some(OrderedOutput::Device(path)) = &self.ordered {
-            troubles::report(self.voice, path, whole, self.wanted.sha1.is_some())?;
+            troubles::report(self.voice, path, whole, asked)?;
         } else if self.spool.is_some() {
             troubles::unvouched(self.voice, &self.name(), whole);
         } else {
@@ -312,7 +314,6 @@ impl DownloadJob {
                     file = to;
                 }
             }
-            let asked = self.wanted.sha1.is_some();
             troubles::report(self.voice, &file, whole, asked)?;
         }
         Ok(DownloadResult::File { size: whole.size, came: whole.came })
@@ -441,15 +442,9 @@ impl Following<'_> {
         let mut tick = tokio::time::interval(self.every());
         loop {
             let followed = tokio::select! {
-                // Report what went wrong before the failure it led to.
+                // Report what went wrong before the failure it led to; a server that is not
+                // trusted has not hung up.
                 biased;
-                Some(Ok(event)) = fetching.next() => self.happened(&mut so_far, event).await?,
-                answer = answers.recv() => match answer {
-                    Ok(answer) => self.answered(&mut so_far, answer).await?,
-                    Err(RecvError::Lagged(_)) => None,
-                    Err(RecvError::Closed) => return Err(Failure::new(Exit::Failed, "the servent ended")),
-                },
-                closed = closed(&mut self.pour) => return closed.map(|()| Followed::Unwanted),
                 why = handle.distrust(), if self.job.wanted.places.len() < 2 => {
                     if let Some(fetch) = so_far.ours {
                         // Nothing was received from there, and nothing will be.
@@ -457,6 +452,13 @@ impl Following<'_> {
                     }
                     return Err(troubles::distrusted(why));
                 }
+                Some(Ok(event)) = fetching.next() => self.happened(&mut so_far, event).await?,
+                answer = answers.recv() => match answer {
+                    Ok(answer) => self.answered(&mut so_far, answer).await?,
+                    Err(RecvError::Lagged(_)) => None,
+                    Err(RecvError::Closed) => return Err(Failure::new(Exit::Failed, "the servent ended")),
+                },
+                closed = closed(&mut self.pour) => return closed.map(|()| Followed::Unwanted),
                 _ = tick.tick() => {
                     self.has_waited(&so_far).await?;
                     self.look(&mut so_far).await?;

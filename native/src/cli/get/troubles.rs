@@ -133,73 +133,96 @@ impl SourceTroubles {
         file: &Path,
         handle: &Handle,
     ) -> Failure {
-        let kept = if self.kept.contains(&fetch) {
-            "; what has come is kept, the same command goes on"
-        } else {
-            ""
-        };
         let ours = self.last.iter().filter(|((of, _), _)| *of == fetch);
         let ours: Vec<(SocketAddr, Trouble)> = ours.map(|((_, at), why)| (*at, *why)).collect();
         let tried = tried(&ours, handle);
-        let all_status =
-            |what| !ours.is_empty() && ours.iter().all(|(_, one)| one.status == Some(what));
-        let all = |what| !ours.is_empty() && ours.iter().all(|(_, one)| one.why == what);
-        let refuses = |one: &Trouble| one.status.is_some_and(|status| (400..500).contains(&status));
-        let refused = !ours.is_empty() && ours.iter().all(|(_, one)| refuses(one));
-        let exit = if refused { Exit::Refused } else { Exit::Network };
-        let status = ours.iter().find_map(|(_, one)| one.status);
         let failure = match why {
-            FetchFailure::NoSource if all(SourceTrouble::Unreachable) => {
-                Failure::new(Exit::Network, format!("no server answers{tried}"))
-                    .next("check the address and that a servent listens there; with --wait it keeps trying; the same command goes on")
-            }
-            FetchFailure::NoSource if all(SourceTrouble::NotFound) => {
-                let direct = ours.iter().map(|(at, _)| at).filter(|at| !handle.is_proxy(**at));
-                let lists: Vec<String> = direct.map(|at| format!("http://{at}/")).collect();
-                Failure::new(exit, format!("no source has the file{tried}")).next(match &lists[..] {
-                    [] => String::from("check the URL"),
-                    lists => format!("look what is shared there: {}", lists.join(" and ")),
-                })
-            }
-            FetchFailure::NoSource if all(SourceTrouble::Private) => {
-                Failure::new(exit, format!("the share is private{tried}"))
-                    .next("say who you are with --user NAME; the password is asked for, or read from SERVENT_PASSWORD or --password-file")
-            }
-            FetchFailure::NoSource if asked_by_a_proxy(&ours) => {
-                Failure::new(exit, format!("the proxy wants a name and a password{tried}"))
-                    .next("write them into the variable that names it: http://NAME:PASSWORD@HOST:PORT")
-            }
-            FetchFailure::NoSource if all(SourceTrouble::SpeaksTls) => {
-                Failure::new(Exit::Network, format!("no server answers without TLS{tried}"))
-                    .next("write https:// instead of http://")
-            }
-            FetchFailure::NoSource if all(SourceTrouble::Busy) => {
-                Failure::new(Exit::Network, format!("every source is busy{tried}"))
-                    .next(format!("try again later; without --tries it waits{kept}"))
-            }
-            FetchFailure::NoSource if all_status(400) => {
-                Failure::new(exit, format!("every source refuses{tried}"))
-                    .next("check the URL; if that port wants TLS, it begins with https://")
-            }
-            FetchFailure::NoSource if refused => {
-                Failure::new(exit, format!("every source refuses{tried}"))
-                    .next(format!("check the URL and whether you may have the file{kept}"))
-            }
-            FetchFailure::NoSource => {
-                Failure::new(exit, format!("no source gave the file{tried}"))
-                    .next(format!("check that the server runs and the URL is right{kept}"))
-            }
+            FetchFailure::NoSource => no_source(&ours, &tried, self.kept.contains(&fetch), handle),
             FetchFailure::Disk => not_written(file, handle.disk_trouble()),
             FetchFailure::Corrupt => {
-                Failure::new(Exit::Unverified, format!("the bytes are not the file asked for{tried}"))
-                    .next("try another source")
+                let what = format!("the bytes are not the file asked for{tried}");
+                Failure::new(Exit::Unverified, what).next("try another source")
             }
-            FetchFailure::TooMany => {
-                Failure::new(Exit::Failed, "too many downloads at once").next("raise fetch.fetches with --set")
+            FetchFailure::TooMany => Failure::new(Exit::Failed, "too many downloads at once")
+                .next("raise fetch.fetches with --set"),
+            FetchFailure::Cancelled => {
+                Failure::new(Exit::Interrupted, "the download was taken back")
             }
-            FetchFailure::Cancelled => Failure::new(Exit::Interrupted, "the download was taken back"),
         };
-        failure.with_status(status)
+        failure.with_status(ours.iter().find_map(|(_, one)| one.status))
+    }
+}
+
+/// What helps when no server answers.
+const UNREACHED: &str = "check the address and that a servent listens there; with --wait it keeps trying; the same command goes on";
+/// What helps when a share is private.
+const WHO: &str = "say who you are with --user NAME; the password is asked for, or read from SERVENT_PASSWORD or --password-file";
+/// What helps when a proxy is.
+const WHO_TO_A_PROXY: &str =
+    "write them into the variable that names it: http://NAME:PASSWORD@HOST:PORT";
+/// What helps when a server calls a request a bad one.
+const BAD_REQUEST: &str = "check the URL; if that port wants TLS, it begins with https://";
+
+/// Why no source gave the file: what is `tried` says what is wrong with each.
+fn no_source(ours: &[(SocketAddr, Trouble)], tried: &str, kept: bool, handle: &Handle) -> Failure {
+    use SourceTrouble::{Busy, Mismatch, NotFound, Private, SpeaksTls, Unreachable};
+    let kept = if kept { "; what has come is kept, the same command goes on" } else { "" };
+    let first = ours.first().map(|(_, one)| *one);
+    // What is wrong with all of them.
+    let why = first.map(|one| one.why).filter(|why| ours.iter().all(|(_, one)| one.why == *why));
+    let refuses = |one: &Trouble| one.status.is_some_and(|status| (400..500).contains(&status));
+    let refused = first.is_some() && ours.iter().all(|(_, one)| refuses(one));
+    let bad = refused && ours.iter().all(|(_, one)| one.status == Some(400));
+    let exit = if refused { Exit::Refused } else { Exit::Network };
+    let (exit, what, next) = match why {
+        Some(Unreachable) => (Exit::Network, "no server answers", UNREACHED.to_owned()),
+        Some(NotFound) => (exit, "no source has the file", look_there(ours, handle)),
+        Some(Private) if handle.has_credentials() => (
+            exit,
+            "the server does not take this name and password",
+            String::from("check both, and whether this user may have the file"),
+        ),
+        Some(Private) => (exit, "the share is private", WHO.to_owned()),
+        _ if asked_by_a_proxy(ours) => {
+            (exit, "the proxy wants a name and a password", WHO_TO_A_PROXY.to_owned())
+        }
+        Some(SpeaksTls) => (
+            Exit::Network,
+            "no server answers without TLS",
+            String::from("write https:// instead of http://"),
+        ),
+        Some(Busy) => (
+            Exit::Network,
+            "every source is busy",
+            format!("try again later; without --tries it waits{kept}"),
+        ),
+        Some(Mismatch) => (
+            Exit::Unverified,
+            "the bytes are not the file asked for",
+            format!("the file may have been changed while it was sent{kept}"),
+        ),
+        _ if bad => (exit, "every source refuses", BAD_REQUEST.to_owned()),
+        _ if refused => (
+            exit,
+            "every source refuses",
+            format!("check the URL and whether you may have the file{kept}"),
+        ),
+        _ => (
+            exit,
+            "no source gave the file",
+            format!("check that the server runs and the URL is right{kept}"),
+        ),
+    };
+    Failure::new(exit, format!("{what}{tried}")).next(next)
+}
+
+/// Where to look for a file that no source has.
+fn look_there(ours: &[(SocketAddr, Trouble)], handle: &Handle) -> String {
+    let direct = ours.iter().map(|(at, _)| at).filter(|at| !handle.is_proxy(**at));
+    let lists: Vec<String> = direct.map(|at| format!("http://{at}/")).collect();
+    match &lists[..] {
+        [] => String::from("check the URL"),
+        lists => format!("look what is shared there: {}", lists.join(" and ")),
     }
 }
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ACCEPT, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST, USER_AGENT};
+use hyper::header::{
+    ACCEPT, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST, UPGRADE, USER_AGENT,
+};
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use servent_core::node::SearchHit;
@@ -107,6 +109,10 @@ async fn ask(agent: &str, name: &str, at: SocketAddr) -> Result<Response<Incomin
 /// An error unless the response is such a list.
 fn check(name: &str, response: &Response<Incoming>) -> Result<(), Failure> {
     let status = response.status();
+    if status == StatusCode::BAD_REQUEST && response.headers().contains_key(UPGRADE) {
+        return Err(broken(name, "it speaks TLS, and what it shares is browsed without")
+            .next("open https:// and its address in a web browser, or `servent get` that"));
+    }
     if status != StatusCode::OK {
         return Err(broken(name, &format!("it answers {status}")));
     }
