@@ -22,6 +22,7 @@ mod long_line;
 mod lying_mirror;
 mod machines;
 mod meeting;
+mod meeting_flood;
 mod pauses;
 mod proxies;
 mod queue;
