@@ -16,6 +16,10 @@ mod door;
 mod frames;
 #[path = "../support/pages.rs"]
 mod pages;
+// The clock and the dice are of the system.
+#[allow(dead_code)]
+#[path = "../../native/src/sys/linux/machine.rs"]
+mod sys;
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};

@@ -6,6 +6,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use servent_core::time::Instant;
 
+use crate::sys::steady;
+
 /// The longest sleep of [`Clock::wake_at`]: the runtime's clock has an end.
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -58,19 +60,6 @@ impl Clock {
         let ahead = Duration::from_micros(at.since(self.now()).as_micros());
         tokio::time::Instant::from_std(std::time::Instant::now() + ahead.min(DAY))
     }
-}
-
-/// A clock that no suspension stops.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-fn steady(_origin: std::time::Instant) -> Duration {
-    let since_boot = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    since_boot.try_into().unwrap_or_default()
-}
-
-/// The one there is.
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn steady(origin: std::time::Instant) -> Duration {
-    origin.elapsed()
 }
 
 /// A monotonic stopwatch for limiting how often something is reported.

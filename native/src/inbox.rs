@@ -4,16 +4,14 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::fs::{AtFlags, CWD, OFlags};
 use servent_core::node::{InboxUsage, StoreError};
 
-use crate::files::{PartFile, number, rename_new, store_error};
+use crate::files::{PartFile, number, store_error};
 use crate::store::Durability;
+use crate::sys::{self, rename_new};
 
 /// How many names are tried for one file.
 const NAMES: u32 = 10_000;
@@ -89,7 +87,7 @@ impl InboxFolder {
     /// owner took files away; `None` if it cannot be read. Blocks.
     pub(crate) fn look(&self, tell: impl FnOnce(Option<InboxUsage>)) {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        let changed = fs::metadata(&self.dir).map(|about| (about.mtime(), about.mtime_nsec()));
+        let changed = fs::metadata(&self.dir).map(|about| sys::modified(&about));
         let changed = changed.ok();
         if changed.is_some() && *counted == changed {
             return;
@@ -110,9 +108,7 @@ impl InboxFolder {
 
 impl Fresh {
     fn new(inbox: Arc<InboxFolder>) -> io::Result<Self> {
-        let nameless = i32::try_from(OFlags::TMPFILE.bits()).unwrap_or(0);
-        let opened = OpenOptions::new().write(true).custom_flags(nameless).open(&inbox.dir);
-        match opened {
+        match sys::nameless(&inbox.dir) {
             Ok(file) => Self::from_file(inbox, file, None),
             Err(why) if why.kind() == io::ErrorKind::PermissionDenied => Err(why),
             Err(_) => Self::named(inbox),
@@ -154,6 +150,7 @@ impl Fresh {
     }
 
     fn name(&mut self, wish: &str) -> io::Result<String> {
+        let wish = &*sys::fitting(wish);
         // The node checks names too; this is the last door before the disk.
         if Path::new(wish).file_name().is_none_or(|name| name != wish) || wish.starts_with('.') {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -167,7 +164,7 @@ impl Fresh {
                 Ok(()) => {
                     self.path = None;
                     if self.inbox.durability == Durability::Power {
-                        File::open(&self.inbox.dir)?.sync_all()?;
+                        sys::sync_folder(&self.inbox.dir)?;
                     }
                     // A program that watches the folder looks at a file when it is closed
                     // after writing.
@@ -185,8 +182,7 @@ impl Fresh {
         if let Some(path) = &self.path {
             return rename_new(path, to);
         }
-        let open = format!("/proc/self/fd/{}", self.descriptor.as_raw_fd());
-        Ok(rustix::fs::linkat(CWD, open, CWD, to, AtFlags::SYMLINK_FOLLOW)?)
+        sys::link_nameless(&self.descriptor, to)
     }
 }
 
@@ -200,8 +196,7 @@ impl Drop for Fresh {
 
 /// Removes an unfinished file that no process is writing to.
 fn discard(path: &Path) {
-    let nofollow = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0);
-    let opened = OpenOptions::new().write(true).custom_flags(nofollow).open(path);
+    let opened = sys::open_no_link(OpenOptions::new().write(true), path);
     if opened.is_ok_and(|file| file.try_lock().is_ok()) {
         let _ = fs::remove_file(path);
     }

@@ -17,6 +17,8 @@ mod roots;
 mod seldom;
 mod store;
 pub mod swarm;
+#[doc(hidden)]
+pub mod sys;
 mod tape;
 pub mod transfer;
 pub mod unicast;

@@ -1,36 +1,24 @@
 //! Ctrl-C and similar signals.
 
-use tokio::signal::unix::{SignalKind, signal};
+use servent::sys::Interrupts;
 
 use crate::exit::{Exit, Failure, error_text};
 
-/// Resolves at the first SIGINT or SIGTERM. After that a second one ends the
+/// Resolves at the first request to end. After that a second one ends the
 /// program at once, in case the user does not want to wait for saving.
-pub(crate) struct Signals {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-}
+pub(crate) struct Signals(Interrupts);
 
 impl Signals {
     /// Installs the handlers; to be called before anything is promised.
     pub(crate) fn new() -> Result<Self, Failure> {
-        let take = |kind| {
-            signal(kind).map_err(|e| {
-                Failure::new(Exit::Failed, format!("cannot watch for signals: {}", error_text(&e)))
-            })
-        };
-        Ok(Self {
-            interrupt: take(SignalKind::interrupt())?,
-            terminate: take(SignalKind::terminate())?,
+        Interrupts::new().map(Self).map_err(|e| {
+            Failure::new(Exit::Failed, format!("cannot watch for signals: {}", error_text(&e)))
         })
     }
 
     /// Waits for the first signal.
     pub(crate) async fn first(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
+        self.0.next().await;
     }
 
     /// Waits for `last`; the next signal until then ends the program. Those that

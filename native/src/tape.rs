@@ -9,7 +9,6 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,6 +20,8 @@ use servent_core::time::Instant;
 use servent_core::trace::tape::{RecordingLog, Start};
 use servent_core::trace::{Event, Record, qlog};
 use tokio::sync::broadcast;
+
+use crate::sys::OwnerOnly as _;
 
 /// Turns that may wait to be written to the file.
 const FILE_TURNS: usize = 4_096;
@@ -292,7 +293,7 @@ impl FileTape {
 /// A recording contains the seed and every ticket, so no other user may read it. An
 /// existing file keeps its permissions.
 fn private(path: &Path) -> std::io::Result<File> {
-    File::options().write(true).create(true).truncate(true).mode(0o600).open(path)
+    File::options().write(true).create(true).truncate(true).private().open(path)
 }
 
 /// Writes turn by turn; flushes whenever the queue is empty, so that the file

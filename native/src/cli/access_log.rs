@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use servent::Access;
+use servent::sys::{is_same_file, open_log};
 use servent_core::time::Instant;
 
 use crate::exit::Failure;
@@ -49,15 +49,12 @@ struct Log {
 
 impl Log {
     fn open(path: &Path) -> io::Result<Self> {
-        let file = File::options().append(true).create(true).mode(0o640).open(path)?;
+        let file = open_log(path)?;
         Ok(Self { path: path.to_path_buf(), file })
     }
 
     fn write(&mut self, text: &str) -> io::Result<()> {
-        let ours = self.file.metadata()?;
-        let is_ours =
-            |there: std::fs::Metadata| (there.dev(), there.ino()) == (ours.dev(), ours.ino());
-        if !std::fs::metadata(&self.path).is_ok_and(is_ours) {
+        if !is_same_file(&self.file, &self.path)? {
             *self = Self::open(&self.path)?;
         }
         self.file.write_all(text.as_bytes())

@@ -3,13 +3,13 @@
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use servent::driver::Handle;
+use servent::sys::OwnerOnly as _;
 use servent::transfer::{CarriedStreams, SecretDoor, TransferCode};
 use servent::unicast::{Endpoint, EndpointOptions, MeetingSecret};
 use servent_core::meet::door_address;
@@ -70,7 +70,7 @@ fn code_in(state: &Path) -> Result<TransferCode, Failure> {
         Err(why) if why.kind() == io::ErrorKind::NotFound => {
             let code = code::random_to_meet()?;
             let options =
-                std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file);
+                std::fs::OpenOptions::new().write(true).create_new(true).private().open(&file);
             let written = options.and_then(|mut out| writeln!(out, "{code}"));
             written.map_err(|why| Failure::file("write", &file, &why))?;
             Ok(code)

@@ -1,9 +1,9 @@
 //! Questions to the user at the terminal.
 
-use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Write as _};
 use std::sync::{Arc, OnceLock};
 
+use servent::sys::terminal;
 use servent_core::text::Lines;
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::{Receiver, channel};
@@ -42,7 +42,7 @@ impl Person {
 
     /// Reads the terminal itself: standard input may be the data to be sent.
     fn reader() -> Option<Self> {
-        let terminal = File::open("/dev/tty").ok()?;
+        let terminal = terminal().ok()?;
         let (send, lines) = channel(1);
         // A read from a terminal cannot be cancelled, so it has a thread that
         // ends with the program.

@@ -2,10 +2,11 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 
 use clap::Args;
+use servent::sys::browser;
 
 use super::control::{ControlClient, token};
 use super::start::{self, address, runtime};
@@ -130,14 +131,10 @@ fn show(url: &str, open: bool) -> Result<(), Failure> {
 /// Asks the desktop to open a page; without a desktop the user has the printed
 /// URL.
 pub(crate) fn open_browser(url: &str) {
-    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-    let started = Command::new(opener)
-        .arg(url)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    if let Err(e) = started {
+    let mut opener = browser(url);
+    opener.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Err(e) = opener.spawn() {
+        let opener = opener.get_program().display();
         tracing::warn!("cannot open a browser with {opener} ({e}); open {url} yourself");
     }
 }

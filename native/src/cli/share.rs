@@ -11,6 +11,7 @@ use directories::UserDirs;
 use serde_json::{Value, json};
 use servent::DamagedState;
 use servent::driver::{Handle, ServentOptions, added_shares};
+use servent::sys::machine_name;
 use servent_core::node::{NodeCommand, OverlayCommand};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -343,12 +344,6 @@ fn options(config: &Config, damaged_state: DamagedState, tape: bool) -> ServentO
         damaged_state,
         ..ServentOptions::under(&settings.state)
     }
-}
-
-/// The name of this machine, by which others of its network may know it.
-fn machine_name() -> Option<String> {
-    let name = rustix::system::uname().nodename().to_str().ok()?.to_owned();
-    Some(name).filter(|name| !name.is_empty())
 }
 
 /// The folder for downloads: the configured one, or this user's usual one. The

@@ -3,13 +3,13 @@
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
 use servent::Origins;
 use servent::error::{RunError, StartError, StoreFailure};
+use servent::sys::OwnerOnly as _;
 use tokio::net::TcpListener;
 use tokio::runtime::{self, Runtime};
 
@@ -271,7 +271,7 @@ pub(crate) fn origins(config: &Config, lab: Option<&LabDoor>) -> Option<Origins>
 
 /// Creates a folder that only its owner can enter.
 pub(crate) fn make(folder: &Path) -> Result<(), Failure> {
-    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    let made = std::fs::DirBuilder::new().recursive(true).private().create(folder);
     made.map_err(|e| Failure::file("make the folder", folder, &e))
 }
 

@@ -1,7 +1,6 @@
 //! What `send` and `receive` have in common.
 
 use std::net::SocketAddr;
-use std::os::unix::ffi::OsStrExt as _;
 
 use clap::{Args, ValueEnum};
 use servent::transfer::{OfferEntry, total};
@@ -135,8 +134,8 @@ pub(crate) fn title(entries: &[OfferEntry], nameless: &str) -> String {
         [one] if one.name.is_empty() => nameless.to_owned(),
         [one] => one.text(),
         [first, rest @ ..] if first.is_folder() => {
-            let folder = first.name.as_bytes();
-            let inside = rest.iter().all(|entry| entry.name.as_bytes().starts_with(folder));
+            let folder = first.name.as_encoded_bytes();
+            let inside = rest.iter().all(|entry| entry.name.as_encoded_bytes().starts_with(folder));
             if inside { first.text() } else { count(total(entries).0 as u64, "file") }
         }
         _ => count(total(entries).0 as u64, "file"),

@@ -4,22 +4,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{io, iter};
 
-use rustix::fs::OFlags;
-use rustix::io::Errno;
 use servent_core::id::FetchId;
 use servent_core::node::{PartRow, StoreError};
 use servent_core::wire::http::HttpDate;
 
 use crate::files::{
-    FileAttributes, PartFile, number, part_path, rename_new, safe_name, safe_path, store_error,
+    FileAttributes, PartFile, number, part_path, safe_name, safe_path, store_error,
 };
 use crate::store::{Durability, PartName, StoreChange};
+use crate::sys::{open_no_link, refused_link, rename_new};
 
 /// The files of all downloads.
 #[derive(Debug)]
@@ -175,15 +173,15 @@ impl Downloads {
         self.beneath(&name)?;
         fs::create_dir_all(self.part_path(&name).parent().unwrap_or(&self.dir))?;
         let mut options = OpenOptions::new();
-        options.read(true).write(true).custom_flags(nofollow());
+        options.read(true).write(true);
         if !self.fresh.contains(&fetch) {
-            let file = options.create(true).open(self.part_path(&name))?;
+            let file = open_no_link(options.create(true), &self.part_path(&name))?;
             return Ok(self.locked(file));
         }
         let wanted = self.wanted.get(&fetch).cloned().unwrap_or_else(|| name.clone());
         let more = (2_u32..).map(|n| number(&wanted, n));
         for name in iter::once(name).chain(more) {
-            match options.create_new(true).open(self.part_path(&name)) {
+            match open_no_link(options.create_new(true), &self.part_path(&name)) {
                 Ok(file) => {
                     self.fresh.remove(&fetch);
                     self.names.insert(fetch, name);
@@ -210,7 +208,7 @@ impl Downloads {
         for part in parents {
             folder.push(part);
             if fs::symlink_metadata(&folder).is_ok_and(|meta| meta.is_symlink()) {
-                return Err(Errno::LOOP.into());
+                return Err(refused_link());
             }
         }
         Ok(())
@@ -311,7 +309,7 @@ impl Downloads {
 /// Sets when a file was changed last, so that it is not taken for a newer one, and
 /// whether it may be run.
 fn set_attributes(file: &Path, attributes: FileAttributes) {
-    let set = OpenOptions::new().write(true).custom_flags(nofollow()).open(file);
+    let set = open_no_link(OpenOptions::new().write(true), file);
     if let Err(why) = set.and_then(|file| attributes.apply(&file)) {
         tracing::debug!(%why, file = %file.display(), "a download keeps the date of its arrival");
     }
@@ -321,11 +319,6 @@ fn set_attributes(file: &Path, attributes: FileAttributes) {
 fn parts(date: SystemTime) -> Option<(i64, u32)> {
     let since = date.duration_since(UNIX_EPOCH).ok()?;
     Some((i64::try_from(since.as_secs()).ok()?, since.subsec_nanos()))
-}
-
-/// The flag of the system that refuses links.
-fn nofollow() -> i32 {
-    i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0)
 }
 
 #[cfg(test)]

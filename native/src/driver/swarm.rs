@@ -18,10 +18,11 @@ use servent_core::node::{Input as NodeInput, StoreError};
 use servent_core::swarm::FileSpec;
 use servent_core::wire::pdtp::Hash;
 
+use crate::files::part_path;
 use crate::files::{PartFile, SourceFile, hash_span, store_error};
-use crate::files::{part_path, rename_new};
 use crate::net::{Report, Reports, ServeFrom};
 use crate::store::{Durability, StoreChange, SwarmRows};
+use crate::sys::rename_new;
 
 /// What a coordinator is started with.
 #[derive(Debug, Clone)]

@@ -11,13 +11,10 @@ mod stamp;
 
 use std::io;
 
-use rustix::io::Errno;
 use servent_core::node::StoreError;
 
 pub use self::attributes::FileAttributes;
-pub(crate) use self::names::{
-    NAME_BYTES, number, number_path, part_path, rename_new, safe_name, safe_os_path,
-};
+pub(crate) use self::names::{NAME_BYTES, number, number_path, part_path, safe_name, safe_os_path};
 pub use self::names::{is_being_written, safe_path};
 pub(crate) use self::part::PartFile;
 pub(crate) use self::pieces::hash_span;
@@ -25,14 +22,16 @@ pub use self::pieces::{CHUNK, Hashed, hash_file};
 pub(crate) use self::room::free_room;
 pub(crate) use self::source::SourceFile;
 pub(crate) use self::stamp::FileStamp;
+use crate::sys::is_refused_link;
 
 /// The node's error for a system error.
 pub(crate) fn store_error(why: &io::Error) -> StoreError {
-    match Errno::from_io_error(why) {
-        Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => StoreError::Full,
-        Some(Errno::ACCESS | Errno::PERM | Errno::ROFS) => StoreError::Denied,
-        Some(Errno::NOENT) => StoreError::Changed,
-        Some(Errno::LOOP | Errno::XDEV) => StoreError::Linked,
+    use io::ErrorKind as Kind;
+    match why.kind() {
+        Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => StoreError::Full,
+        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => StoreError::Denied,
+        Kind::NotFound => StoreError::Changed,
+        _ if is_refused_link(why) => StoreError::Linked,
         _ => StoreError::Failed,
     }
 }

@@ -3,14 +3,13 @@
 //! exists is ever replaced.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use data_encoding::HEXLOWER;
-use rustix::fs::{CWD, RenameFlags};
-use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
+
+use crate::sys::{fitting, os_string};
 
 /// The longest name of a file in bytes: what a file system takes.
 pub(crate) const NAME_BYTES: usize = 255;
@@ -19,23 +18,12 @@ const PART: &[u8] = b".part";
 /// The longest part behind the last dot that counts as an extension.
 const EXTENSION: usize = 32;
 
-/// Renames without ever replacing an existing file.
-pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        Err(Errno::INVAL | Errno::NOSYS) => {
-            fs::hard_link(from, to)?; // Fails if the name exists, as we want.
-            fs::remove_file(from)
-        }
-        other => Ok(other?),
-    }
-}
-
 /// Where a file is until it is complete: beside its later path, as `NAME.part`. A
 /// name so long that no room is left for that is shortened, and a digest of all of
 /// it tells it from others with the same beginning.
 pub(crate) fn part_path(whole: &Path) -> PathBuf {
-    let name = whole.file_name().unwrap_or_default().as_bytes();
-    whole.with_file_name(OsString::from_vec(joined(name, PART)))
+    let name = whole.file_name().unwrap_or_default().as_encoded_bytes();
+    whole.with_file_name(os_string(joined(name, PART)))
 }
 
 /// True when a process downloads what is to have this path.
@@ -53,8 +41,8 @@ pub(crate) fn number(name: &str, n: u32) -> String {
 
 /// The same path with a number in its last component.
 pub(crate) fn number_path(path: &Path, n: u32) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().as_bytes();
-    path.with_file_name(OsString::from_vec(numbered(name, n)))
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    path.with_file_name(os_string(numbered(name, n)))
 }
 
 fn numbered(path: &[u8], n: u32) -> Vec<u8> {
@@ -95,33 +83,38 @@ pub fn safe_path(path: &str) -> String {
 /// One valid path component, whatever the remote called the file. What is longer
 /// than a name may be is cut, and a digest is added.
 pub(crate) fn safe_name(name: &str) -> String {
-    let safe = safe_component(OsStr::new(name));
-    String::from_utf8_lossy(safe.as_bytes()).into_owned() // It was text, and still is.
+    let safe = safe_component(name.as_bytes());
+    String::from_utf8_lossy(safe.as_encoded_bytes()).into_owned() // It was text, and still is.
 }
 
 /// The same for names that need not be text: their bytes are kept.
 pub(crate) fn safe_os_path(path: &OsStr) -> PathBuf {
-    let parts = path.as_bytes().split(|byte| *byte == b'/').filter(|part| !part.is_empty());
-    let path: PathBuf = parts.map(|part| safe_component(OsStr::from_bytes(part))).collect();
-    if path.as_os_str().is_empty() { safe_component(OsStr::new("")).into() } else { path }
+    let parts = path.as_encoded_bytes().split(|byte| *byte == b'/').filter(|part| !part.is_empty());
+    let path: PathBuf = parts.map(safe_component).collect();
+    if path.as_os_str().is_empty() { safe_component(b"").into() } else { path }
 }
 
-fn safe_component(name: &OsStr) -> OsString {
+fn safe_component(name: &[u8]) -> OsString {
     let cleaned = |c: char| if c == '/' || c == '\\' || c.is_control() { '_' } else { c };
     let mut safe = Vec::with_capacity(name.len());
-    for chunk in name.as_bytes().utf8_chunks() {
+    for chunk in name.utf8_chunks() {
         let text: String = chunk.valid().chars().map(cleaned).collect();
         safe.extend(text.as_bytes());
         safe.extend(chunk.invalid());
     }
     match &safe[..] {
         b"" | b"." | b".." => OsString::from("download"),
-        safe => OsString::from_vec(joined(safe, b"")),
+        safe => {
+            let name = os_string(joined(safe, b""));
+            name.to_str().map(|name| fitting(name).into_owned().into()).unwrap_or(name)
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+
     use super::*;
 
     fn part_name(name: &OsStr) -> OsString {

@@ -1,12 +1,12 @@
 //! A file that is being downloaded.
 
 use std::fs::File;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 
 use servent_core::node::StoreError;
 
 use super::store_error;
 use crate::store::Durability;
+use crate::sys::{FileAt as _, allocated, free_behind};
 
 /// An open partial download.
 #[derive(Debug)]
@@ -66,14 +66,13 @@ impl PartFile {
     /// reserved: the size is only what a remote says.
     pub(crate) fn check_room(&self, size: u64) -> Result<(), StoreError> {
         let Some(free) = self.free() else { return Ok(()) };
-        let taken = self.file.metadata().map_or(0, |m| m.blocks().saturating_mul(512));
+        let taken = self.file.metadata().map_or(0, |about| allocated(&about));
         if size > free.saturating_add(taken) { Err(StoreError::Full) } else { Ok(()) }
     }
 
     /// Bytes of its disk that are free beside the reserve; `None` where the system
     /// does not say.
     fn free(&self) -> Option<u64> {
-        let disk = rustix::fs::fstatvfs(&self.file).ok()?;
-        Some(disk.f_bavail.saturating_mul(disk.f_frsize).saturating_sub(self.reserve))
+        Some(free_behind(&self.file)?.saturating_sub(self.reserve))
     }
 }

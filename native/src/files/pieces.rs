@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use servent_core::wire::pdtp::Hash;
 use sha2::{Digest as _, Sha256};
+
+use crate::sys::FileAt as _;
 
 /// The default size of a piece in bytes.
 pub const CHUNK: u64 = 256 * 1024;

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::sys::free_at;
+
 /// Bytes that can still be written where this path is, or will be; `None` where the
 /// system does not say.
 pub(crate) fn free_room(path: &Path) -> Option<u64> {
@@ -10,8 +12,7 @@ pub(crate) fn free_room(path: &Path) -> Option<u64> {
         true => Path::new("."),
         false => path,
     });
-    let disk = above.into_iter().find_map(|path| rustix::fs::statvfs(path).ok())?;
-    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+    above.into_iter().find_map(free_at)
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+
+use crate::sys::{file_number, modified};
 
 /// What tells that a file has changed: its size, the time of its last change, and
 /// which file it is.
@@ -11,16 +12,12 @@ use std::path::Path;
 pub(crate) struct FileStamp {
     size: u64,
     modified: (i64, i64),
-    file: (u64, u64),
+    file: Option<(u64, u64)>,
 }
 
 impl FileStamp {
     pub(crate) fn of_file(about: &Metadata) -> Self {
-        Self {
-            size: about.len(),
-            modified: (about.mtime(), about.mtime_nsec()),
-            file: (about.dev(), about.ino()),
-        }
+        Self { size: about.len(), modified: modified(about), file: file_number(about) }
     }
 
     /// True while an open file is as it was, and its path still leads to it: another

@@ -14,15 +14,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use servent::driver::Handle;
 use servent::error::{RunError, ShareError};
+use servent::sys::ControlListener;
 use servent::{Credentials, ShareOutcome};
 use servent_core::id::FetchId;
 use servent_core::node::{FetchCommand, Get, NodeCommand, NodeView};
-use tokio::net::UnixListener;
 
 use super::{Hub, api};
 
 /// Serves until it is dropped.
-pub(crate) async fn serve(listener: UnixListener, hub: Arc<Hub>) -> io::Result<()> {
+pub(crate) async fn serve(listener: ControlListener, hub: Arc<Hub>) -> io::Result<()> {
     let router = Router::new()
         .route("/lab", get(lab))
         .route("/status", get(api::status))

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write as _};
 use std::net::SocketAddrV4;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
+use servent::sys::OwnerOnly as _;
 use servent_core::trace::players::{is_tape, tapes};
 
 /// Recordings of one page: it begins a new one with every reload.
@@ -110,7 +110,7 @@ impl Recording {
     /// # Errors
     /// The folder cannot be made.
     pub(crate) fn begin(&self) -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        DirBuilder::new().recursive(true).private().create(&self.folder)?;
         self.state().on = true;
         Ok(())
     }
@@ -200,7 +200,7 @@ impl Recording {
     pub(crate) fn put_together(&self, servent: &[u8], file: &Path) -> io::Result<[usize; 2]> {
         let paths: Vec<_> = self.state().tapes.values().map(|tape| tape.path.clone()).collect();
         let mut to =
-            File::options().write(true).create(true).truncate(true).mode(0o600).open(file)?;
+            File::options().write(true).create(true).truncate(true).private().open(file)?;
         to.write_all(servent)?;
         let [mut whole, mut left_out] = [1, 0];
         for path in paths {
@@ -234,7 +234,7 @@ impl Drop for Recording {
 }
 
 fn append(path: &Path, data: &[u8]) -> io::Result<()> {
-    File::options().append(true).create(true).mode(0o600).open(path)?.write_all(data)
+    File::options().append(true).create(true).private().open(path)?.write_all(data)
 }
 
 #[cfg(test)]

@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 
 use servent_core::id::{Sha1, Tth};
 use servent_core::thex::{Tree, TreeHasher};
 use sha1::Digest as _;
+
+use crate::sys::FileAt as _;
 
 /// Bytes read at a time.
 const CHUNK: usize = 1 << 20;

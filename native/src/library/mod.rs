@@ -7,7 +7,6 @@
 //! remembered by path. A change costs what has changed: only the paths that the
 //! system names are looked at, and everything only where it names none.
 
-mod beneath;
 mod catalog;
 mod dirty;
 mod hash;
@@ -31,13 +30,13 @@ use servent_core::time::Instant;
 use servent_core::trace::Digest;
 use tokio::sync::oneshot;
 
-use self::beneath::Root;
 pub(crate) use self::catalog::Library;
 pub(crate) use self::hash::{sha1_of, tree_hash_of};
 use self::scan::{ScannedFile, mtime};
 pub(crate) use self::worker::{LibraryRequest, Worker};
 use crate::error::ShareError;
 use crate::store::{FileIdentity, FileRow};
+use crate::sys::Root;
 
 /// The known hashes of a file.
 type Hashes = (Option<Sha1>, Option<Arc<Tree>>);

@@ -3,19 +3,17 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
-use std::io;
-use std::os::unix::fs::MetadataExt as _;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use notify::RecursiveMode;
-use rustix::io::Errno;
 
-use super::beneath::Root;
 use crate::error::StartError;
 use crate::files::FileAttributes;
 use crate::store::FileIdentity;
+use crate::sys::{Root, file_number, modified, names_of};
 
 /// How deep folders may be nested.
 const DEPTH: usize = 64;
@@ -229,9 +227,10 @@ impl FolderScan {
         let path = root.path().join(&relative);
         match root.open_file(&relative).and_then(|file| file.metadata()) {
             Ok(meta) => {
-                if meta.nlink() > 1 {
-                    let linked = Linked { names: meta.nlink(), found: 0, path };
-                    self.linked.entry((meta.dev(), meta.ino())).or_insert(linked).found += 1;
+                let (names, number) = (names_of(&meta), file_number(&meta));
+                if let (2.., Some(number)) = (names, number) {
+                    let linked = Linked { names, found: 0, path };
+                    self.linked.entry(number).or_insert(linked).found += 1;
                 }
                 let (size, mtime) = (meta.len(), mtime(&meta));
                 let executable = FileAttributes::of_file(&meta).executable;
@@ -246,10 +245,10 @@ impl FolderScan {
                 });
             }
             Err(why) => {
-                let what = match Errno::from_io_error(&why) {
-                    Some(Errno::XDEV) => "it is a link that leads out of the folder".into(),
-                    Some(Errno::NOENT) => "it is a link to nothing".into(),
-                    Some(Errno::ACCESS) => "we may not read it".into(),
+                let what = match why.kind() {
+                    ErrorKind::CrossesDevices => "it is a link that leads out of the folder".into(),
+                    ErrorKind::NotFound => "it is a link to nothing".into(),
+                    ErrorKind::PermissionDenied => "we may not read it".into(),
                     _ => why.to_string(),
                 };
                 self.warn(&path, format!("{} is not shared: {what}", path.display()));
@@ -288,10 +287,12 @@ fn is_left_out(name: &str) -> bool {
 fn identity(meta: &fs::Metadata) -> Option<FileIdentity> {
     let born = meta.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
     let born = i64::try_from(born.as_nanos()).ok()?;
-    Some(FileIdentity { device: meta.dev(), inode: meta.ino(), born })
+    let (device, inode) = file_number(meta)?;
+    Some(FileIdentity { device, inode, born })
 }
 
 /// The modification time in nanoseconds since the epoch.
 pub(super) fn mtime(meta: &fs::Metadata) -> i64 {
-    meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec())
+    let (seconds, nanos) = modified(meta);
+    seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
 }

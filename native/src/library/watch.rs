@@ -2,7 +2,6 @@
 //! scanned again and again.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Weak;
 use std::sync::mpsc::Sender;
@@ -13,6 +12,7 @@ use servent_core::text::Lines;
 
 use super::LibraryRequest;
 use super::catalog::Library;
+use crate::sys::names_of;
 
 /// Receives change notifications. What the system cannot watch (too many
 /// folders, a network file system) is scanned as before.
@@ -94,7 +94,7 @@ fn is_change(event: &Event) -> bool {
 
 /// True for a new file that no program writes to: a hard or symbolic link.
 fn is_whole(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|meta| !meta.is_file() || meta.nlink() > 1)
+    path.symlink_metadata().is_ok_and(|meta| !meta.is_file() || names_of(&meta) > 1)
 }
 
 fn unwatched(path: &Path, why: &notify::Error) {

@@ -3,12 +3,13 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Shutdown};
 use std::sync::Arc;
 use std::time::Duration;
 
 use servent_core::id::ConnId;
 use servent_core::node::{ConnInput, Input, StoreError};
+use socket2::SockRef;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::stream::Stream;
@@ -310,7 +311,7 @@ impl Conn {
         if self.flush().await.is_err() {
             return ConnectionOver;
         }
-        let shut = rustix::net::shutdown(&self.stream, rustix::net::Shutdown::Write);
+        let shut = SockRef::from(self.stream.tcp()).shutdown(Shutdown::Write);
         if shut.is_ok() {
             let _ = tokio::time::timeout(LINGER, self.drain()).await;
         }

@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use data_encoding::BASE64;
+
+use crate::sys::OwnerOnly as _;
 
 /// Names and passwords, and the hosts they are for. No other source of the same
 /// file receives them.
@@ -59,7 +60,7 @@ impl Credentials {
         }
         let fresh = path.with_extension("new");
         let _ = fs::remove_file(&fresh); // A crash may have left it.
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
+        let mut file = OpenOptions::new().write(true).create_new(true).private().open(&fresh)?;
         file.write_all(&serde_json::to_vec(&self.words)?)?;
         file.sync_data()?;
         fs::rename(&fresh, path)

@@ -14,6 +14,7 @@ use super::eyeballs::first_to_answer;
 use super::route::KnownRoute;
 use super::stream::Stream;
 use super::{Outbox, Report, Reports, SourceNames, Trust, conn};
+use crate::sys::has_no_descriptor;
 
 /// How long the address that a download knows is tried alone.
 const ALONE: Duration = Duration::from_millis(250);
@@ -128,13 +129,10 @@ async fn open(to: SocketAddr) -> Result<TcpStream, DialError> {
 }
 
 fn dial_error(why: &io::Error) -> DialError {
-    use rustix::io::Errno;
     match why.kind() {
         io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset => DialError::Refused,
         io::ErrorKind::TimedOut => DialError::TimedOut,
-        _ => match Errno::from_io_error(why) {
-            Some(Errno::MFILE | Errno::NFILE) => DialError::NoDescriptor,
-            _ => DialError::Unreachable,
-        },
+        _ if has_no_descriptor(why) => DialError::NoDescriptor,
+        _ => DialError::Unreachable,
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +12,7 @@ use thiserror::Error;
 use webpki::EndEntityCert;
 
 use crate::pins::CertificatePin;
+use crate::sys::OwnerOnly as _;
 
 /// A certificate with its key.
 #[derive(Debug, Clone)]
@@ -115,7 +115,7 @@ fn text(path: &Path) -> Result<Vec<u8>, IdentityError> {
 
 /// Writes a file that only its owner may read.
 fn write(path: &Path, text: &str) -> Result<(), IdentityError> {
-    let made = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+    let made = OpenOptions::new().write(true).create(true).truncate(true).private().open(path);
     let written = made.and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|why| IdentityError::File { path: path.to_owned(), why })
 }

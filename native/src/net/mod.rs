@@ -7,7 +7,6 @@ mod arrive;
 pub(crate) mod caches;
 mod code;
 mod conn;
-mod cork;
 mod credentials;
 pub(crate) mod dial;
 mod eyeballs;
@@ -27,7 +26,6 @@ mod stun;
 mod trust;
 mod tunnel;
 pub(crate) mod udp;
-mod unacknowledged;
 mod websocket;
 
 use std::net::SocketAddr;
@@ -37,7 +35,6 @@ use servent_core::id::ConnId;
 use servent_core::node::Input;
 
 pub(crate) use self::alarm::Alarm;
-pub(crate) use self::cork::Cork;
 pub use self::credentials::Credentials;
 pub use self::eyeballs::{connect_first, first_to_answer, resolve_host};
 pub use self::identity::{Identity, IdentityError};

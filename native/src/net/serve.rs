@@ -6,19 +6,16 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt as _;
 use std::time::Duration;
 
 use servent_core::node::{ConnInput, Input, StoreError};
-use tokio::io::Interest;
 
-use super::Cork;
 use super::conn::{Conn, ConnectionOver};
 use super::outbox::ServeFrom;
 use super::pace::Paces;
-use super::unacknowledged::unacknowledged;
 use super::websocket::OURS;
 use crate::clock::Stopwatch;
+use crate::sys::{Cork, FileAt as _, is_of_the_disk, send_file, unacknowledged};
 
 /// Bytes handed to the system in one call, so that one upload does not keep a
 /// worker from the others.
@@ -76,7 +73,7 @@ impl Conn {
         let mut watch = Stopwatch::start();
         let chunk = pace.chunk(CHUNK);
         // A rate-limited transfer sends small chunks when they are due.
-        let _whole_packets = pace.is_free().then(|| Cork::new(&self.stream));
+        let _whole_packets = pace.is_free().then(|| Cork::new(self.stream.tcp()));
         while at < part.end {
             let most = chunk.min(part.end - at);
             let sent = match self.stream.is_wrapped() {
@@ -96,7 +93,7 @@ impl Conn {
                         return Err(over);
                     }
                 }
-                Err(why) if of_the_disk(&why) => return Ok(Err(StoreError::Failed)),
+                Err(why) if is_of_the_disk(&why) => return Ok(Err(StoreError::Failed)),
                 Err(_) => {
                     self.report_sent(at - part.start, reported).await?;
                     return Err(ConnectionOver);
@@ -117,19 +114,17 @@ impl Conn {
     /// Reports how many of the bytes that the system has taken the reader has, if they
     /// are more than were reported; returns what is reported now.
     async fn report_sent(&self, taken: u64, reported: u64) -> Result<u64, ConnectionOver> {
-        let bytes = taken.saturating_sub(unacknowledged(&self.stream));
+        let bytes = taken.saturating_sub(unacknowledged(self.stream.tcp()));
         if bytes > reported {
             self.report(Input::Connection(self.id, ConnInput::Served { bytes })).await?;
         }
         Ok(bytes.max(reported))
     }
 
-    /// Has the system send bytes of the file directly (`sendfile`).
+    /// Has the system send bytes of the file directly.
     fn hand_over(&self, file: &File, at: &mut u64, most: u64) -> io::Result<usize> {
-        self.stream.tcp().try_io(Interest::WRITABLE, || {
-            let count = usize::try_from(most).unwrap_or(usize::MAX);
-            Ok(rustix::fs::sendfile(&self.stream, file, Some(&mut *at), count)?)
-        })
+        let count = usize::try_from(most).unwrap_or(usize::MAX);
+        send_file(self.stream.tcp(), file, at, count)
     }
 
     /// Reads bytes of the file and writes them, encrypted or in messages.
@@ -158,9 +153,4 @@ impl Conn {
             }
         }
     }
-}
-
-fn of_the_disk(why: &io::Error) -> bool {
-    use rustix::io::Errno;
-    matches!(Errno::from_io_error(why), Some(Errno::IO | Errno::OVERFLOW | Errno::INVAL))
 }

@@ -11,10 +11,8 @@
 //! first byte. Others may become WebSockets.
 
 use std::io::{self, Read as _, Write as _};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::net::RecvFlags;
 use rustls::{Connection, ServerConnection};
 use tokio::net::TcpStream;
 
@@ -252,12 +250,6 @@ impl Stream {
     }
 }
 
-impl AsFd for Stream {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.tcp.as_fd()
-    }
-}
-
 impl Secure {
     /// Sends pending output as far as the socket accepts it.
     fn flush(&mut self, tcp: &TcpStream) -> io::Result<()> {
@@ -283,7 +275,7 @@ impl Secure {
     fn read(&mut self, tcp: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
         if !self.begun {
             let mut first = [0];
-            rustix::net::recv(tcp, &mut first, RecvFlags::PEEK)?;
+            crate::sys::peek(tcp, &mut first)?;
             self.begun = true;
             if first[0].is_ascii_uppercase() {
                 return Err(refuse_plain(tcp, buffer));

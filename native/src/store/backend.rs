@@ -4,13 +4,13 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use redb::StorageBackend;
 
 use super::Durability;
+use crate::sys::FileAt as _;
 
 /// The file of the store, and whether it has unflushed writes.
 #[derive(Debug)]

@@ -4,7 +4,6 @@
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
@@ -16,6 +15,7 @@ use super::overlay::OverlayFile;
 use super::rows::{FETCHES, FILES, META, PARTS, QUEUE, SCHEMA};
 use super::{DamagedState, Durability, Embedded, Remembered};
 use crate::error::StoreFailure;
+use crate::sys::{FileAt as _, OwnerOnly as _, sync_folder};
 
 const NAME: &str = "state.redb";
 const LOCK: &str = "state.lock";
@@ -26,7 +26,7 @@ const MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
 
 fn make_dir(dir: &Path) -> Result<(), StoreFailure> {
     // Its content would let a reader take our places in queues.
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    let made = fs::DirBuilder::new().recursive(true).private().create(dir);
     made.map_err(|why| StoreFailure::Io { path: dir.to_owned(), why })
 }
 
@@ -257,13 +257,13 @@ fn make(path: &Path) -> Result<(), StoreFailure> {
         _ => {}
     }
     let mut options = OpenOptions::new();
-    let file = options.create_new(true).read(true).write(true).mode(0o600).open(&new);
+    let file = options.create_new(true).read(true).write(true).private().open(&new);
     let file = file.map_err(io_error)?;
     let (backend, _) = Backend::new(file, Durability::Power);
     fill(backend).map_err(|why| StoreFailure::Write { path: new.clone(), why: why.to_string() })?;
     fs::rename(&new, path).map_err(io_error)?;
     if let Some(dir) = path.parent() {
-        File::open(dir).and_then(|dir| dir.sync_all()).map_err(io_error)?;
+        sync_folder(dir).map_err(io_error)?;
     }
     Ok(())
 }
@@ -309,7 +309,7 @@ fn copy_new(from: &Path, to: &Path) -> Result<(), StoreFailure> {
     };
     let mut old = File::open(from).map_err(failed(from))?;
     let mut options = OpenOptions::new();
-    let new = options.write(true).create_new(true).mode(0o600).open(to);
+    let new = options.write(true).create_new(true).private().open(to);
     let mut new = new.map_err(|why| match why.kind() {
         io::ErrorKind::AlreadyExists => StoreFailure::Exists { path: to.to_owned() },
         _ => failed(to)(why),

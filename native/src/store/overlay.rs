@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use redb::StorageBackend;
+
+use crate::sys::FileAt as _;
 
 const BLOCK: u64 = 4_096;
 

@@ -1,8 +1,6 @@
 //! The tables and the encoding of rows. Rows are not self-describing: the
 //! schema version in [`META`] determines how all of them are encoded.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +12,7 @@ use servent_core::node::PartRow;
 use servent_core::thex::Tree;
 
 use super::damage::RowError;
+use crate::sys::os_string;
 
 /// The version of tables and rows this program writes.
 pub(super) const SCHEMA: u32 = 1;
@@ -102,9 +101,9 @@ pub(super) fn decode_file(bytes: &[u8]) -> Result<FileRow, RowError> {
 }
 
 pub(super) fn key_of(path: &Path) -> &[u8] {
-    path.as_os_str().as_bytes()
+    path.as_os_str().as_encoded_bytes()
 }
 
 pub(super) fn path_of(key: &[u8]) -> PathBuf {
-    PathBuf::from(OsStr::from_bytes(key))
+    os_string(key.to_vec()).into()
 }

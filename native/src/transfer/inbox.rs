@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -277,7 +276,7 @@ pub struct Shortage {
 
 /// Checks that a file system keeps this name as it is.
 fn fits_names(folder: &Path, entry: &OfferEntry) -> Result<(), String> {
-    let longest = entry.name.as_bytes().split(|byte| *byte == b'/').map(<[u8]>::len).max();
+    let longest = entry.name.as_encoded_bytes().split(|byte| *byte == b'/').map(<[u8]>::len).max();
     if longest > Some(NAME_BYTES) {
         let bytes = longest.unwrap_or(0);
         let name = entry.text();

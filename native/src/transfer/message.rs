@@ -44,7 +44,6 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 use servent_core::id::Guid;
 use servent_core::unicast::UnicastPayload;
@@ -52,6 +51,7 @@ use servent_core::unicast::UnicastPayload;
 use super::offer::{Lacking, OfferEntry};
 use super::streams::{STREAM, StreamPart};
 use crate::files::FileAttributes;
+use crate::sys::os_string;
 
 /// The protocol version in a hello.
 pub(super) const VERSION: u8 = 4;
@@ -214,7 +214,7 @@ fn put_entry(mut out: Vec<u8>, entry: &OfferEntry) -> Vec<u8> {
     out.push(dated | if executable { EXECUTABLE } else { 0 });
     out.extend(seconds.to_be_bytes());
     out.extend(nanos.to_be_bytes());
-    put_name(&mut out, entry.name.as_bytes());
+    put_name(&mut out, entry.name.as_encoded_bytes());
     out
 }
 
@@ -228,7 +228,7 @@ fn put_lacking(entry: Option<u32>, lacking: &Lacking) -> Vec<u8> {
     let mut out = vec![11];
     out.extend(entry.unwrap_or(NOT_OFFERED).to_be_bytes());
     out.push(u8::from(lacking.changed));
-    put_name(&mut out, lacking.name.as_bytes());
+    put_name(&mut out, lacking.name.as_encoded_bytes());
     out.extend(text(&lacking.why).as_bytes());
     out
 }
@@ -266,7 +266,7 @@ fn entries(mut rest: &[u8]) -> Option<Vec<OfferEntry>> {
 fn name(rest: &mut &[u8]) -> Option<OsString> {
     let named = usize::from(u16::from_be_bytes(*rest.split_off(..2)?.first_chunk()?));
     let name = rest.split_off(..named).filter(|name| name.len() <= NAME)?;
-    Some(OsString::from_vec(name.to_vec()))
+    Some(os_string(name.to_vec()))
 }
 
 fn short(rest: &mut &[u8]) -> Option<u32> {
@@ -297,7 +297,7 @@ mod tests {
                 modified: length.map(|length: u64| (-1, length as u32)),
                 executable: length.is_none(),
             };
-            OfferEntry { name: OsString::from_vec(name.to_vec()), length, attributes }
+            OfferEntry { name: os_string(name.to_vec()), length, attributes }
         };
         let lacking = |changed| Lacking { name: "a\n".into(), why: "gone".into(), changed };
         vec![

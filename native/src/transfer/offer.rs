@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::message::NAME;
@@ -30,7 +29,7 @@ impl OfferEntry {
     /// True for a folder.
     #[must_use]
     pub fn is_folder(&self) -> bool {
-        self.name.as_bytes().ends_with(b"/")
+        self.name.as_encoded_bytes().ends_with(b"/")
     }
 
     /// Its name as text.
@@ -63,7 +62,7 @@ impl Lacking {
 /// names never look the same.
 fn name_text(name: &OsStr) -> String {
     let mut text = String::new();
-    for chunk in name.as_bytes().utf8_chunks() {
+    for chunk in name.as_encoded_bytes().utf8_chunks() {
         text.push_str(chunk.valid());
         for byte in chunk.invalid() {
             text.push_str(&format!("\\x{byte:02x}"));

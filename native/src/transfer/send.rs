@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Seek as _};
-use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -315,7 +314,7 @@ impl Sending<'_> {
         let source = self.offer.source(entry).cloned();
         blocking(move || {
             let Some(Source { path, stamp }) = source else {
-                return Ok(Some(io::stdin().as_fd().try_clone_to_owned()?.into()));
+                return crate::sys::input().map(Some);
             };
             let mut file = File::open(&path)?;
             if let Some(stamp) = stamp {

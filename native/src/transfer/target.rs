@@ -3,16 +3,14 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _};
-use std::os::fd::AsFd as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use blake3::Hasher;
-use rustix::fs::OFlags;
 use servent_core::unicast::UnicastPayload;
 
 use super::behind::Behind;
-use crate::files::{FileAttributes, free_room, number_path, part_path, rename_new};
+use crate::files::{FileAttributes, free_room, number_path, part_path};
+use crate::sys::{modified, open_no_link, output, rename_new};
 
 /// How many names are tried for one file.
 pub(super) const NAMES: u32 = 1_000;
@@ -44,8 +42,7 @@ pub(super) struct TargetFile {
 impl TargetFile {
     /// Writes to standard output.
     pub(super) fn output() -> io::Result<Self> {
-        let out = io::stdout().as_fd().try_clone_to_owned()?;
-        Ok(Self { file: Behind::new(out.into(), Hasher::new(), true), names: None })
+        Ok(Self { file: Behind::new(output()?, Hasher::new(), true), names: None })
     }
 
     /// Writes to a device or a pipe with a name.
@@ -74,7 +71,7 @@ impl TargetFile {
     /// locked, another transfer may write to it.
     pub(super) fn again(name: &Path, from: u64, begun: &Begun) -> io::Result<Self> {
         let part = part_path(name);
-        let mut file = open(OpenOptions::new().read(true).write(true), &part)?;
+        let mut file = open_no_link(OpenOptions::new().read(true).write(true), &part)?;
         lock(&file)?;
         if stamp(&file).ok() != Some(begun.stamp) {
             let now = digest_of(file.try_clone()?, from)?;
@@ -177,7 +174,7 @@ pub(super) async fn blocking<T: Send + 'static>(
 /// The digest of the first bytes of a file, to be continued; `None` when
 /// another transfer writes to it, or it is shorter. Blocks.
 pub(super) fn digest(path: &Path, length: u64) -> io::Result<Option<Begun>> {
-    let file = open(OpenOptions::new().read(true), path)?;
+    let file = open_no_link(OpenOptions::new().read(true), path)?;
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => return Ok(None),
         Err(TryLockError::Error(why)) => return Err(why),
@@ -189,7 +186,8 @@ pub(super) fn digest(path: &Path, length: u64) -> io::Result<Option<Begun>> {
 
 fn stamp(file: &File) -> io::Result<Stamp> {
     let about = file.metadata()?;
-    Ok((about.len(), about.mtime(), about.mtime_nsec()))
+    let (seconds, nanos) = modified(&about);
+    Ok((about.len(), seconds, nanos))
 }
 
 /// The same for any path, even while it is written to.
@@ -210,11 +208,6 @@ pub(super) fn digest_of(file: File, length: u64) -> io::Result<Option<Hasher>> {
             }
         }
     }
-}
-
-/// Opens a file, but does not follow a link.
-fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    options.custom_flags(i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0)).open(path)
 }
 
 /// Locks a file against other transfers.

@@ -5,6 +5,7 @@ mod dependencies;
 mod imports;
 mod names;
 mod rules;
+mod systems;
 
 use std::path::Path;
 
@@ -29,6 +30,7 @@ pub(crate) fn check() -> Result<String> {
     let files = texts(&paths::root())?;
     let mut breaches: Vec<String> = files.iter().flat_map(rules::file).collect();
     breaches.extend(files.iter().flat_map(actors::check));
+    breaches.extend(files.iter().flat_map(systems::check));
     breaches.extend(rules::repository(&files));
     breaches.extend(dependencies::check(&files));
     breaches.extend(imports::check(&files));

@@ -8,6 +8,9 @@ use super::Text;
 /// The sources that are held to this.
 const CRATES: [&str; 4] = ["core/src/", "native/src/", "sim/src/", "web/src/"];
 
+/// What stands there once more for another system, under the same names.
+const AGAIN: &str = "native/src/sys/windows/";
+
 /// Names that each module may use for its own.
 const CONVENTIONAL: [&str; 9] =
     ["Config", "Error", "Event", "Fault", "Input", "Output", "Scenario", "State", "View"];
@@ -59,7 +62,8 @@ pub(super) fn share(files: &[Text]) -> String {
 /// All types but those that belong to a trait or an implementation.
 fn types(files: &[Text]) -> Types<'_> {
     let mut types = Types::new();
-    for file in files.iter().filter(|file| file.path.ends_with(".rs")) {
+    let held = |file: &&Text| file.path.ends_with(".rs") && !file.path.starts_with(AGAIN);
+    for file in files.iter().filter(held) {
         let Some(sources) = CRATES.into_iter().find(|crates| file.path.starts_with(crates)) else {
             continue;
         };

@@ -4,13 +4,14 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
+use servent::dice;
+use servent::sys::OwnerOnly as _;
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure, error_text};
 
 /// What a running servent writes to its state folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,11 +29,9 @@ pub(crate) struct ControlFile(PathBuf);
 
 /// A new token of 128 random bits.
 pub(crate) fn token() -> Result<String, Failure> {
-    let mut bytes = [0; 16];
-    let read = fs::File::open("/dev/urandom")
-        .and_then(|mut f| std::io::Read::read_exact(&mut f, &mut bytes));
-    read.map_err(|e| Failure::file("read", Path::new("/dev/urandom"), &e))?;
-    Ok(HEXLOWER.encode(&bytes))
+    let drawn = dice::draw::<16>();
+    let none = |e| Failure::new(Exit::Failed, format!("no token can be drawn: {}", error_text(&e)));
+    Ok(HEXLOWER.encode(&drawn.map_err(none)?))
 }
 
 fn file(state: &Path) -> PathBuf {
@@ -49,7 +48,7 @@ impl ControlFile {
         let mut out = OpenOptions::new()
             .write(true)
             .create_new(true)
-            .mode(0o600)
+            .private()
             .open(&fresh)
             .map_err(failed)?;
         let text = serde_json::to_string(access).unwrap_or_default();

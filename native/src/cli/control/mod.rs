@@ -4,7 +4,6 @@
 
 mod file;
 mod server;
-mod socket;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,11 +11,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 use servent::process_of_state;
+use servent::sys::ControlSocket;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 pub(crate) use self::file::{ControlFile, LabAccess, token};
 pub(crate) use self::server::ControlServer;
-use self::socket::ControlSocket;
 use crate::exit::{Exit, Failure, error_text};
 
 /// How long to wait for a servent on this machine, which may have to scan a
@@ -135,8 +134,9 @@ mod tests {
         let control = ControlClient::for_state(dir.path());
         assert_eq!(control.get("/api/status").await.unwrap_err().exit, Exit::Running);
         // What a killed process leaves behind.
-        drop(ControlSocket::for_state(dir.path()).unwrap().listen().unwrap());
-        assert!(dir.path().join(socket::NAME).exists());
+        let socket = ControlSocket::for_state(dir.path()).unwrap();
+        drop(socket.listen().unwrap());
+        assert!(socket.path().exists());
         assert_eq!(control.get("/api/status").await.unwrap_err().exit, Exit::Running);
     }
 }

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use servent::sys::ControlSocket;
 use tokio::task::JoinHandle;
 
-use super::socket::{self, ControlSocket};
 use crate::exit::Failure;
 use crate::lab::{self, Hub};
 
@@ -22,10 +22,9 @@ impl ControlServer {
     /// # Errors
     /// The socket cannot be created in the state folder.
     pub(crate) fn start(state: &Path, hub: Arc<Hub>) -> Result<Self, Failure> {
-        let path = state.join(socket::NAME);
-        let failed = |e: std::io::Error| Failure::file("listen on", &path, &e);
-        let socket = ControlSocket::for_state(state).map_err(failed)?;
-        let listener = socket.listen().map_err(failed)?;
+        let failed = |path: &Path, e| Failure::file("listen on", path, &e);
+        let socket = ControlSocket::for_state(state).map_err(|e| failed(state, e))?;
+        let listener = socket.listen().map_err(|e| failed(socket.path(), e))?;
         let serving = tokio::spawn(async move {
             if let Err(error) = lab::control(listener, hub).await {
                 tracing::warn!(%error, "`servent status` is not answered any more");

@@ -9,6 +9,7 @@ use std::time::Duration;
 use data_encoding::HEXLOWER;
 use servent::driver::{Driver, Handle, ServentOptions};
 use servent::error::{StartError, StoreFailure};
+use servent::sys::rename_new;
 use servent::{CertificatePin, Credentials, DamagedState, Proxies, Rate, process_of_state};
 use servent_core::fetch::{self, FetchFailure};
 use servent_core::id::{FetchId, Sha1};
@@ -307,12 +308,10 @@ impl DownloadJob {
         } else if self.spool.is_some() {
             troubles::unvouched(self.voice, &self.name(), whole);
         } else {
-            if let Some(to) = whole.named.as_deref().and_then(|name| self.renamed(name)) {
-                let flags = rustix::fs::RenameFlags::NOREPLACE;
-                let cwd = rustix::fs::CWD;
-                if rustix::fs::renameat_with(cwd, &file, cwd, &to, flags).is_ok() {
-                    file = to;
-                }
+            if let Some(to) = whole.named.as_deref().and_then(|name| self.renamed(name))
+                && rename_new(&file, &to).is_ok()
+            {
+                file = to;
             }
             troubles::report(self.voice, &file, whole, asked)?;
         }

@@ -3,11 +3,10 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::fd::AsFd as _;
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
+use servent::sys::{self, is_device};
 use tokio::sync::oneshot;
 
 use crate::exit::{Exit, Failure, error_text};
@@ -26,14 +25,12 @@ impl OrderedOutput {
         if output == Path::new("-") {
             return Some(Self::Stdout);
         }
-        let kind = output.metadata().ok()?.file_type();
-        let is_device = kind.is_char_device() || kind.is_fifo() || kind.is_block_device();
-        is_device.then(|| Self::Device(output.to_path_buf()))
+        is_device(&output.metadata().ok()?).then(|| Self::Device(output.to_path_buf()))
     }
 
     fn open(&self) -> io::Result<File> {
         match self {
-            Self::Stdout => Ok(io::stdout().as_fd().try_clone_to_owned()?.into()),
+            Self::Stdout => sys::output(),
             Self::Device(path) => File::options().write(true).open(path),
         }
     }

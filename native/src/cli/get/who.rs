@@ -4,8 +4,8 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::Args;
-use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use servent::Credentials;
+use servent::sys::Hidden;
 
 use super::source::RequestedFile;
 use crate::cli::ask::Person;
@@ -82,28 +82,5 @@ impl LoginArgs {
             )
             .next("put it into SERVENT_PASSWORD, or name a file that has it with --password-file")
         })
-    }
-}
-
-/// While this exists, the terminal does not echo what is typed.
-struct Hidden {
-    terminal: std::fs::File,
-    before: rustix::termios::Termios,
-}
-
-impl Hidden {
-    fn begin() -> Option<Self> {
-        let terminal = std::fs::File::open("/dev/tty").ok()?;
-        let before = tcgetattr(&terminal).ok()?;
-        let mut silent = before.clone();
-        silent.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(&terminal, OptionalActions::Now, &silent).ok()?;
-        Some(Self { terminal, before })
-    }
-}
-
-impl Drop for Hidden {
-    fn drop(&mut self) {
-        let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
     }
 }

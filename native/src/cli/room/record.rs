@@ -2,12 +2,12 @@
 
 use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
 use servent::driver::Handle;
+use servent::sys::OwnerOnly as _;
 
 use crate::cli::share::told;
 use crate::config::Settings;
@@ -53,7 +53,7 @@ impl Record {
     pub(super) fn new(file: Option<PathBuf>, begin: Begin) -> Result<Self, Failure> {
         if let Some(file) = &file {
             let parts = parts(file);
-            let made = DirBuilder::new().mode(0o700).create(&parts);
+            let made = DirBuilder::new().private().create(&parts);
             made.map_err(|why| match why.kind() {
                 io::ErrorKind::AlreadyExists => Failure::new(
                     Exit::Disk,

@@ -2,8 +2,6 @@
 
 mod counters;
 mod loss;
-#[cfg(target_os = "linux")]
-mod many;
 
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
@@ -15,6 +13,8 @@ use servent_core::rng::Rng;
 use socket2::{Domain, Protocol, Socket as RawSocket, Type};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
+
+use crate::sys::{MANY, connect_anew, send_many};
 
 pub use self::counters::SocketCounters;
 pub use self::loss::{LossRate, NoLoss};
@@ -293,26 +293,18 @@ impl UdpEndpoint {
 
     /// Sends the next trains of a single datagram with one system call; returns
     /// how many were sent, 0 when the next train is not a single datagram.
-    #[cfg(target_os = "linux")]
     fn flush_singles(&mut self) -> io::Result<usize> {
         let single = |train: &&Train| train.data.len() <= train.segment;
-        let singles = self.outward.iter().take(many::MOST).take_while(single);
+        let singles = self.outward.iter().take(MANY).take_while(single);
         if singles.clone().count() < 2 {
             return Ok(0);
         }
         let datagrams = singles.map(|train| (train.peer, &train.data[..]));
-        let sent = self.udp.try_io(Interest::WRITABLE, || many::send(&self.udp, datagrams))?;
+        let sent = self.udp.try_io(Interest::WRITABLE, || send_many(&self.udp, datagrams))?;
         self.counters.send_calls += 1;
         let bytes = self.outward.iter().take(sent).map(|train| train.data.len() as u64);
         self.counters.bytes_out += bytes.sum::<u64>();
         Ok(sent)
-    }
-
-    /// Where the system sends to one address per call.
-    #[cfg(not(target_os = "linux"))]
-    #[expect(clippy::unused_self, reason = "the same shape on every system")]
-    fn flush_singles(&mut self) -> io::Result<usize> {
-        Ok(0)
     }
 
     /// A datagram the system refuses counts as lost; the first is logged.
@@ -347,14 +339,12 @@ impl UdpEndpoint {
     /// keeps, as a laptop in another network has; and the socket has that one now
     /// (PA-9).
     fn reconnect(&self, why: &io::Error) -> bool {
-        use rustix::io::Errno;
-        let gone = [Errno::INVAL, Errno::ADDRNOTAVAIL, Errno::NETUNREACH];
-        let gone = gone.map(|errno| Some(errno.raw_os_error()));
-        let Some(peer) = self.only.filter(|_| gone.contains(&why.raw_os_error())) else {
+        use io::ErrorKind::{AddrNotAvailable, InvalidInput, NetworkUnreachable};
+        let gone = [InvalidInput, AddrNotAvailable, NetworkUnreachable];
+        let Some(peer) = self.only.filter(|_| gone.contains(&why.kind())) else {
             return false;
         };
-        let done = rustix::net::connect_unspec(&self.udp)
-            .and_then(|()| rustix::net::connect(&self.udp, &peer));
+        let done = connect_anew(&self.udp, peer);
         tracing::debug!(%peer, %why, ?done, "the socket looks for another address");
         done.is_ok()
     }

@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use socket2::SockRef;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::door::frames::Frames;
@@ -236,7 +237,7 @@ async fn end(stream: &Stream) -> io::Result<()> {
     stream.farewell();
     let goodbye = async {
         flush(stream).await?;
-        rustix::net::shutdown(stream, rustix::net::Shutdown::Write)?;
+        SockRef::from(stream.tcp()).shutdown(Shutdown::Write)?;
         let mut buffer = [0; 512];
         loop {
             stream.tcp().readable().await?;

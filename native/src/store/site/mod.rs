@@ -48,6 +48,7 @@ use super::open::Lock;
 use super::{CommitOutcome, Remembered, StoreChange};
 use crate::dice;
 use crate::error::StoreFailure;
+use crate::sys;
 
 /// The open store.
 #[derive(Debug)]
@@ -181,6 +182,5 @@ fn draw(database: &Database) -> Result<[u8; 16], StoreFailure> {
 
 /// The name of this machine.
 fn host() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    if name.trim().is_empty() { "servent".into() } else { name.trim().to_owned() }
+    sys::machine_name().unwrap_or_else(|| "servent".into())
 }

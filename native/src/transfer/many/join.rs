@@ -4,7 +4,6 @@
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -25,6 +24,7 @@ use super::parcel::number_for;
 use super::unpack::Unpacking;
 use crate::store::Durability;
 use crate::swarm::{Fetch, GetOptions, get};
+use crate::sys::OwnerOnly as _;
 use crate::unicast::Connection;
 
 /// How long pieces are passed on if the sender never says that all have them.
@@ -49,7 +49,7 @@ impl ReceiverPlace {
     /// # Errors
     /// The folder cannot be written.
     pub fn take(state: &Path) -> io::Result<Self> {
-        DirBuilder::new().recursive(true).mode(0o700).create(state)?;
+        DirBuilder::new().recursive(true).private().create(state)?;
         for number in 0..PLACES {
             let lock = File::create(state.join(format!("receiver-{number}")))?;
             match lock.try_lock() {
@@ -198,7 +198,7 @@ impl Guest {
         let lost = |silence| ManyError::silence(&self.talk, silence);
         self.talk.put(&TransferMessage::Go).await.map_err(lost)?;
         let folder = self.folder();
-        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(ManyError::Write)?;
+        DirBuilder::new().recursive(true).private().create(folder).map_err(ManyError::Write)?;
         let target = folder.join("parcel");
         if target.exists() {
             return Ok(None);

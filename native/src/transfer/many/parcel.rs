@@ -10,8 +10,6 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::net::SocketAddr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use blake3::Hasher;
@@ -27,6 +25,7 @@ use super::super::secret::{Half, TAG};
 use super::super::target::digest_of;
 use crate::dice;
 use crate::files::free_room;
+use crate::sys::OwnerOnly as _;
 
 /// Bytes of a key, a secret and a digest.
 pub(super) const KEY: usize = 32;
@@ -103,7 +102,7 @@ impl Parcel {
     fn write(&self, offer: &Offer, sums: &[[u8; KEY]]) -> Result<(), OfferError> {
         let here = |why| OfferError::Write { path: self.file.clone(), why };
         let mut how = OpenOptions::new();
-        how.write(true).create(true).truncate(true).mode(0o600);
+        how.write(true).create(true).truncate(true).private();
         let file = how.open(&self.file).map_err(here)?;
         let mut sealer = Sealer { half: Half::from_key(&self.key), chunk: BytesMut::new(), file };
         for sum in sums {
@@ -165,12 +164,12 @@ fn prepare(
     entries: &[OfferEntry],
     sums: &[[u8; KEY]],
 ) -> io::Result<([u8; KEY], PathBuf, File)> {
-    DirBuilder::new().recursive(true).mode(0o700).create(state)?;
+    DirBuilder::new().recursive(true).private().create(state)?;
     let keys = Hkdf::<Sha256>::new(None, &secret(&state.join("secret"))?);
     let mut content = Sha256::new();
     for entry in entries {
         content.update((entry.name.len() as u64).to_be_bytes());
-        content.update(entry.name.as_bytes());
+        content.update(entry.name.as_encoded_bytes());
         content.update(entry.length.unwrap_or(0).to_be_bytes());
     }
     sums.iter().for_each(|sum| content.update(sum));
@@ -182,7 +181,7 @@ fn prepare(
     derive(b"servent parcel key", &mut key)?;
     derive(b"servent parcel name", &mut name)?;
     let folder = state.join(HEXLOWER.encode(&name));
-    DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+    DirBuilder::new().recursive(true).private().create(&folder)?;
     let lock = File::create(folder.join("lock"))?;
     lock.try_lock().map_err(|_| io::Error::other("the same is being sent to several already"))?;
     Ok((key, folder, lock))
@@ -205,7 +204,7 @@ pub(super) fn number_for(sender: SocketAddr, state: &Path, place: u32) -> io::Re
 /// The secret of the state folder, made when there is none.
 fn secret(path: &Path) -> io::Result<[u8; KEY]> {
     let mut secret = [0; KEY];
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+    match OpenOptions::new().write(true).create_new(true).private().open(path) {
         Ok(mut file) => {
             secret = dice::draw()?;
             file.write_all(&secret)?;

@@ -3,7 +3,6 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,6 +17,7 @@ use super::super::secret::{Half, TAG};
 use super::super::target::{Begun, TargetFile, digest, whole};
 use super::super::{Carried, TransferProgress};
 use super::parcel::KEY;
+use crate::sys::FileAt as _;
 
 /// A parcel that has arrived.
 pub(super) struct Unpacking {

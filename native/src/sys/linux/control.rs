@@ -1,4 +1,4 @@
-//! `control.sock` in a state folder.
+//! The channel of a running servent: `control.sock` in its state folder.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -6,15 +6,15 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use tokio::net::{UnixListener, UnixStream};
+pub use tokio::net::{UnixListener as ControlListener, UnixStream as ControlStream};
 
 /// Its name.
-pub(super) const NAME: &str = "control.sock";
+const NAME: &str = "control.sock";
 /// Systems allow no longer paths for a socket.
 const LONGEST: usize = 100;
 
 /// The path of a servent's socket.
-pub(super) struct ControlSocket {
+pub struct ControlSocket {
     path: PathBuf,
     /// A folder with a long path is reached through this descriptor.
     _folder: Option<File>,
@@ -25,7 +25,7 @@ impl ControlSocket {
     ///
     /// # Errors
     /// The folder does not exist.
-    pub(super) fn for_state(state: &Path) -> io::Result<Self> {
+    pub fn for_state(state: &Path) -> io::Result<Self> {
         let path = state.join(NAME);
         if path.as_os_str().len() <= LONGEST {
             return Ok(Self { path, _folder: None });
@@ -40,9 +40,9 @@ impl ControlSocket {
     ///
     /// # Errors
     /// The socket cannot be created in that folder.
-    pub(super) fn listen(&self) -> io::Result<UnixListener> {
+    pub fn listen(&self) -> io::Result<ControlListener> {
         self.remove();
-        let listener = UnixListener::bind(&self.path)?;
+        let listener = ControlListener::bind(&self.path)?;
         fs::set_permissions(&self.path, Permissions::from_mode(0o600))?;
         Ok(listener)
     }
@@ -51,12 +51,18 @@ impl ControlSocket {
     ///
     /// # Errors
     /// None does.
-    pub(super) async fn connect(&self) -> io::Result<UnixStream> {
-        UnixStream::connect(&self.path).await
+    pub async fn connect(&self) -> io::Result<ControlStream> {
+        ControlStream::connect(&self.path).await
+    }
+
+    /// The path, for people.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Removes it.
-    pub(super) fn remove(&self) {
+    pub fn remove(&self) {
         let _ = fs::remove_file(&self.path); // It may not exist.
     }
 }

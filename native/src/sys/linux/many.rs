@@ -9,11 +9,11 @@ use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendFlags, sendmmsg};
 use tokio::net::UdpSocket;
 
 /// Datagrams per call.
-pub(super) const MOST: usize = 64;
+pub(crate) const MANY: usize = 64;
 
 /// Sends datagrams, each to its address, until one is refused; returns how many
 /// were sent. An error is about the first one.
-pub(super) fn send<'a>(
+pub(crate) fn send_many<'a>(
     socket: &UdpSocket,
     datagrams: impl Iterator<Item = (SocketAddr, &'a [u8])>,
 ) -> std::io::Result<usize> {

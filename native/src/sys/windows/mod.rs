@@ -1,0 +1,10 @@
+//! Windows.
+
+pub(super) mod beneath;
+pub(super) mod calls;
+pub(super) mod console;
+pub(super) mod control;
+pub(super) mod files;
+pub(super) mod machine;
+pub(super) mod names;
+pub(super) mod sockets;
