@@ -41,6 +41,7 @@ enum Command {
     Fuzz(cmd::fuzz::Args),
     Mutants(cmd::mutants::Args),
     Soak(cmd::soak::Args),
+    Windows(cmd::windows::Args),
     Worlds(cmd::worlds::Args),
 }
 
@@ -57,6 +58,7 @@ fn main() -> std::process::ExitCode {
         Command::Fuzz(args) => cmd::fuzz::run(&args),
         Command::Mutants(args) => cmd::mutants::run(&args),
         Command::Soak(args) => cmd::soak::run(&args),
+        Command::Windows(args) => cmd::windows::run(&args),
         Command::Worlds(args) => cmd::worlds::run(&args),
     };
     match done {

@@ -12,4 +12,5 @@ pub(crate) mod room;
 pub(crate) mod soak;
 pub(crate) mod test;
 pub(crate) mod tidy;
+pub(crate) mod windows;
 pub(crate) mod worlds;
