@@ -2,7 +2,7 @@
 //! meeting place, by a link that has a code in it.
 
 use std::io::{self, Write as _};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -142,8 +142,7 @@ async fn next(
 /// Serves one visitor until it leaves.
 async fn visitor((endpoint, found): FoundVisitor, door: &SecretDoor, handle: &Handle) {
     let FoundPeer { peer, relayed, news: _news } = found;
-    // What is relayed comes from the address of the place, where no peer listens.
-    let name = if relayed { door_address(peer) } else { peer };
+    let name = if relayed { name_through(peer) } else { peer };
     if let Ok(Some(connection)) = timeout(HELLO, endpoint.accept()).await {
         match CarriedStreams::answer(connection, door).await {
             Ok(streams) => {
@@ -158,7 +157,37 @@ async fn visitor((endpoint, found): FoundVisitor, door: &SecretDoor, handle: &Ha
     let _ = endpoint.shutdown_within(GOODBYE).await;
 }
 
+/// What a visitor is called whose bytes pass through the place: an address that no host
+/// has (RFC 3849), so that none is dialed for it, and from as far away as can be, so
+/// that it can name no address of our network. One place is one owner.
+fn name_through(place: SocketAddr) -> SocketAddr {
+    const PREFIX: u128 = 0x2001_0db8;
+    let IpAddr::V6(ip) = door_address(place).ip() else { return place };
+    let bits = ip.to_bits() & (u128::MAX >> 32) | PREFIX << 96;
+    SocketAddr::new(Ipv6Addr::from_bits(bits).into(), place.port())
+}
+
 fn admit(handle: &Handle, stream: TcpStream, name: SocketAddr) {
     let handle = handle.clone();
     tokio::spawn(async move { handle.admit(stream, name).await });
+}
+
+#[cfg(test)]
+mod tests {
+    use servent_core::address::{may_dial, owner};
+
+    use super::*;
+
+    #[test]
+    fn a_visitor_through_the_place_names_no_address_of_our_network() {
+        for place in ["192.168.1.9:6349", "192.0.2.1:6349", "[2001:db8:7::1]:6349"] {
+            let name = name_through(place.parse().unwrap());
+            for near in ["192.168.1.5:8080", "127.0.0.1:8080", "[fd00::1]:8080"] {
+                assert!(!may_dial(near.parse().unwrap(), name.ip()), "{name} names {near}");
+            }
+        }
+        let owner = |place: &str| owner(name_through(place.parse().unwrap()).ip());
+        assert_eq!(owner("192.0.2.1:6349"), owner("192.0.2.1:7000"));
+        assert_ne!(owner("192.0.2.1:6349"), owner("192.0.2.2:6349"));
+    }
 }
