@@ -8,6 +8,8 @@ use servent_core::text::Lines;
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::{Receiver, channel};
 
+use crate::exit::Failure;
+
 /// The user at a terminal, asked one question at a time.
 #[derive(Clone)]
 pub(crate) struct Person {
@@ -83,4 +85,11 @@ impl Person {
         let answer = self.ask(&format!("{question} [y/N]")).await?;
         Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
+}
+
+/// There is no terminal to ask on before anything is written.
+pub(super) fn no_terminal() -> Failure {
+    Failure::usage("there is no terminal on which to ask whether to take what is sent").next(
+        "add --code to take it from senders who know the code, or --yes to take it without asking",
+    )
 }

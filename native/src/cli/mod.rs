@@ -31,6 +31,7 @@ mod reach;
 mod receive;
 mod receive_door;
 mod received;
+mod relayed;
 mod replay;
 mod rescan;
 mod room;

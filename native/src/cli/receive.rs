@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 
 use super::Common;
 use super::amount::size;
-use super::ask::Person;
+use super::ask::{Person, no_terminal};
 use super::code::CodeArgs;
 use super::live::{LiveFlags, OpenLab};
 use super::many::{Taking, take};
@@ -27,6 +27,7 @@ use super::offered::{NoRoom, offered, room};
 use super::questions::Questions;
 use super::reach;
 use super::receive_door::{ReceiveDoor, ReceiveMeeting, door, door_of_meeting};
+use super::relayed::RelayedPeer;
 use super::seats::{Greetings, SenderSeat};
 use super::start::{address, runtime};
 use super::tally::{TransferTally, TransferWords};
@@ -140,8 +141,19 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
     let (door, writers, begun) = (Arc::new(door), Arc::default(), Arc::default());
     let questions = Questions::default();
     let verbose = common.verbose > 0;
-    let receiver =
-        Receiver { place, once, reporter, person, door, quota, writers, begun, questions, verbose };
+    let mut receiver = Receiver {
+        place,
+        once,
+        reporter,
+        person,
+        door,
+        quota,
+        writers,
+        begun,
+        questions,
+        relayed: RelayedPeer::default(),
+        verbose,
+    };
     let runtime = runtime()?;
     let done = runtime.block_on(async {
         let lab = arguments.live.open(&config).await?;
@@ -149,6 +161,7 @@ pub(crate) fn run(common: &Common, arguments: &ReceiveArgs) -> Result<(), Failur
         let (options, found) = match (via, meeting) {
             (Some(name), Some(secret)) => {
                 let place = ViaPlace::find(&name, secret).await?;
+                receiver.relayed = place.relayed().clone();
                 (via::meeting(options), Some(ReceiveMeeting::Place(place)))
             }
             (_, meeting) => (options, meeting.map(ReceiveMeeting::Lan)),
@@ -206,13 +219,6 @@ fn join(
     done
 }
 
-/// There is no terminal to ask on before anything is written.
-fn no_terminal() -> Failure {
-    Failure::usage("there is no terminal on which to ask whether to take what is sent").next(
-        "add --code to take it from senders who know the code, or --yes to take it without asking",
-    )
-}
-
 fn place(output: Option<&Path>) -> Result<InboxPlace, Failure> {
     let Some(path) = output.filter(|path| *path != Path::new("-")) else {
         return Ok(InboxPlace::Output);
@@ -250,6 +256,8 @@ struct Receiver {
     /// The number of transfers that have begun.
     begun: Arc<AtomicU64>,
     questions: Questions,
+    /// Which sender comes through the relay of the meeting place.
+    relayed: RelayedPeer,
     verbose: bool,
 }
 
@@ -420,8 +428,12 @@ impl Receiver {
             // meanwhile.
             let alone = alone && self.begun.load(Ordering::Relaxed) == number;
             let counters = alone.then(|| endpoint.counters().since(&before));
-            let words =
-                TransferWords { event: "received", verb: "received from", verbose: self.verbose };
+            let words = TransferWords {
+                event: "received",
+                verb: "received from",
+                relayed: self.relayed.is(peer),
+                verbose: self.verbose,
+            };
             tally.result(words, counters.as_ref());
         }
         transfer.goodbye().await;

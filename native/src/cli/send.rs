@@ -22,7 +22,7 @@ use super::near;
 use super::start::{address, runtime};
 use super::tally::{TransferTally, TransferWords};
 use super::unicast::{Travel, enlarged, title};
-use super::via::{FoundPeer, ViaArgs, ViaPlace, bind_any, split, tell_moves};
+use super::via::{FoundPeer, ViaArgs, ViaPlace, bind_any, split};
 use crate::config::units;
 use crate::exit::{Exit, Failure};
 use crate::progress::{Reporter, Voice, bytes, length};
@@ -347,7 +347,9 @@ impl RunningSend<'_> {
         };
         tally.finish();
         outcome?;
-        let words = TransferWords { event: "sent", verb: "sent to", verbose: self.verbose };
+        let relayed = self.via.as_ref().is_some_and(|via| via.relayed().is(peer));
+        let words =
+            TransferWords { event: "sent", verb: "sent to", relayed, verbose: self.verbose };
         tally.result(words, Some(&endpoint.counters()));
         if self.via.is_some() {
             endpoint.end_visit().await.map_err(Failure::from)?;
@@ -383,8 +385,8 @@ impl RunningSend<'_> {
 
     /// Tells when the path changes, for ever.
     async fn follow(&self, news: Option<MeetNews>) {
-        if let Some(mut news) = news {
-            tell_moves(&mut news, self.reporter).await;
+        if let (Some(via), Some(mut news)) = (&self.via, news) {
+            via.tell_moves(&mut news, self.reporter).await;
         }
         std::future::pending().await
     }

@@ -37,8 +37,17 @@ pub(crate) struct TransferWords<'a> {
     pub(crate) event: &'a str,
     /// What comes between the name and the address.
     pub(crate) verb: &'a str,
+    /// It went through the relay of the meeting place to the end.
+    pub(crate) relayed: bool,
     /// Say the counters of the datagrams too.
     pub(crate) verbose: bool,
+}
+
+impl TransferWords<'_> {
+    /// How the bytes went at the end.
+    const fn path(&self) -> &'static str {
+        if self.relayed { "relayed" } else { "direct" }
+    }
 }
 
 /// Up to this many files are reported to people one by one; a program is told
@@ -177,6 +186,7 @@ impl<'a> TransferTally<'a> {
             "micros": took.as_micros(),
             "rate": speed,
             "lacking": self.lacking.len(),
+            "path": words.path(),
             "counters": counters,
         });
         self.reporter.result(&fact, &self.sentence((&name, sum), words, counters));
@@ -208,7 +218,7 @@ impl<'a> TransferTally<'a> {
             let _ = write!(sentence, "\n  blake3 {sum}");
         }
         if let Some(counters) = counters {
-            let _ = write!(sentence, "\n  {}", path(counters));
+            let _ = write!(sentence, "\n  {}", path(words.path(), counters));
             if words.verbose {
                 let _ = write!(sentence, "\n{}", repairs(counters));
             }
@@ -266,9 +276,9 @@ fn before(it: &Carried) -> String {
     }
 }
 
-/// How it travelled: straight from one machine to the other, in datagrams of this
-/// size, so far away, with so many that had to be sent again.
-fn path(counters: &EndpointCounters) -> String {
+/// How it travelled: directly or through a relay, in datagrams of this size, so far
+/// away, with so many that had to be sent again.
+fn path(kind: &str, counters: &EndpointCounters) -> String {
     let EndpointCounters { protocol, socket, datagram_out, datagram_in, .. } = counters;
     let sends = protocol.sent_bytes >= protocol.delivered_bytes;
     // What did travel, as the other side counts it, and no probe of a larger path.
@@ -280,7 +290,7 @@ fn path(counters: &EndpointCounters) -> String {
     };
     let messages = (protocol.sent + protocol.resent).max(1);
     let again = protocol.resent * 1_000 / messages;
-    format!("direct, datagrams of {size} bytes{trip}, {}.{} % sent again", again / 10, again % 10)
+    format!("{kind}, datagrams of {size} bytes{trip}, {}.{} % sent again", again / 10, again % 10)
 }
 
 /// A summary of losses and retransmissions.

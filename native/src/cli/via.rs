@@ -16,6 +16,7 @@ use servent_core::node::MeetAnswer;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::Common;
+use super::relayed::RelayedPeer;
 use super::unicast::bind;
 use crate::exit::{Exit, Failure, error_text};
 use crate::progress::Reporter;
@@ -67,6 +68,7 @@ pub(super) struct ViaPlace {
     secret: MeetingSecret,
     /// Several callers may come; each waits for its turn.
     in_turn: bool,
+    relayed: RelayedPeer,
 }
 
 /// The other side, found.
@@ -123,12 +125,18 @@ pub(super) async fn bind_any(
 impl ViaPlace {
     pub(super) async fn find(name: &str, secret: MeetingSecret) -> Result<Self, Failure> {
         let at = addresses(name).await?;
-        Ok(Self { name: name.to_owned(), at, secret, in_turn: false })
+        let relayed = RelayedPeer::default();
+        Ok(Self { name: name.to_owned(), at, secret, in_turn: false, relayed })
     }
 
     /// The same for a listener to which several callers come.
     pub(super) fn in_turn(self) -> Self {
         Self { in_turn: true, ..self }
+    }
+
+    /// Which peer is reached through the relay of the place.
+    pub(super) const fn relayed(&self) -> &RelayedPeer {
+        &self.relayed
     }
 
     /// Its name as the user typed it.
@@ -169,6 +177,7 @@ impl ViaPlace {
                     reporter.tell(&fact, &format!("waiting for the receiver at {place}"));
                 }
                 Some(MeetAnswer::Met { peer, relayed, ours, theirs }) => {
+                    self.relayed.note(peer, relayed);
                     tell_path(reporter, (peer, relayed), (ours, theirs));
                     return Ok(FoundPeer { peer, relayed, news });
                 }
@@ -236,6 +245,7 @@ impl ViaPlace {
                 None => return Err(Failure::new(Exit::Failed, "the endpoint has ended")),
                 Some(MeetAnswer::Waiting { .. }) => waits(),
                 Some(MeetAnswer::Met { peer, relayed, ours, theirs }) => {
+                    self.relayed.note(peer, relayed);
                     tell_path(reporter, (peer, relayed), (ours, theirs));
                     return Ok(FoundPeer { peer, relayed, news });
                 }
@@ -269,9 +279,10 @@ impl ViaPlace {
                 }
                 Some(MeetAnswer::Met { peer, relayed, ours, theirs }) => {
                     *began = true;
+                    self.relayed.note(peer, relayed);
                     tell_path(reporter, (peer, relayed), (ours, theirs));
                     tokio::select! {
-                        () = tell_moves(news, reporter) => {}
+                        () = self.tell_moves(news, reporter) => {}
                         () = sleep(NEWS) => {}
                     }
                     return Ok(());
@@ -284,6 +295,28 @@ impl ViaPlace {
                     | MeetAnswer::Elsewhere { .. },
                 ) => {}
                 None => std::future::pending().await, // The endpoint's end is told elsewhere.
+            }
+        }
+    }
+
+    /// Tells when a relayed connection becomes a direct one, or that it stays relayed;
+    /// there is nothing more to tell then.
+    pub(super) async fn tell_moves(&self, news: &mut MeetNews, reporter: &Reporter) {
+        loop {
+            match news.next().await {
+                Some(MeetAnswer::Moved { to, .. }) => {
+                    self.relayed.forget();
+                    let fact = json!({ "event": "path", "path": "direct", "peer": to });
+                    return reporter.tell(&fact, &format!("direct from now on, to {to}"));
+                }
+                Some(MeetAnswer::Failed { why, relayed: true }) => {
+                    let what = unmet("", why).what;
+                    let fact = json!({ "event": "path", "path": "relayed", "why": what });
+                    let sentence = format!("it stays with the meeting place: {what}");
+                    return reporter.tell(&fact, &sentence);
+                }
+                Some(_) => {}
+                None => std::future::pending().await,
             }
         }
     }
@@ -359,27 +392,6 @@ fn tell_path(
     let how = if relayed { "through the meeting place at first" } else { "direct" };
     let (ours, theirs) = (router(ours), router(theirs));
     reporter.tell(&fact, &format!("{how}: this side is {ours}, the other side is {theirs}"));
-}
-
-/// Tells when a relayed connection becomes a direct one, or that it stays relayed;
-/// there is nothing more to tell then.
-pub(super) async fn tell_moves(news: &mut MeetNews, reporter: &Reporter) {
-    loop {
-        match news.next().await {
-            Some(MeetAnswer::Moved { to, .. }) => {
-                let fact = json!({ "event": "path", "path": "direct", "peer": to });
-                return reporter.tell(&fact, &format!("direct from now on, to {to}"));
-            }
-            Some(MeetAnswer::Failed { why, relayed: true }) => {
-                let failure = unmet("", why);
-                let fact = json!({ "event": "path", "path": "relayed", "why": failure.what });
-                let what = &failure.what;
-                return reporter.tell(&fact, &format!("it stays with the meeting place: {what}"));
-            }
-            Some(_) => {}
-            None => std::future::pending().await,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -175,19 +175,30 @@ fn sent(network: &Network, kinds: [&str; 2], expected: Expected, (from, size): (
     let mut sender_runs = Running::start(network.servent(from, &give));
     receiver_runs.event("receiving");
     let first = clock.now().since(begun).as_micros() / 1_000;
-    let rate = sender_runs.event("sent")["rate"].as_u64().unwrap_or(0) / 1_000_000;
+    let sent = sender_runs.event("sent");
+    let rate = sent["rate"].as_u64().unwrap_or(0) / 1_000_000;
     assert_eq!(sender_runs.end().code(), Some(0), "{name}: it is sent");
     assert!(std::fs::read(inbox.join(&file)).unwrap() == bytes, "{name}: the file is the same");
+    let received = receiver_runs.event("received");
     receiver_runs.signal("INT");
     receiver_runs.end();
     place.signal("INT");
     let told = place.event("meetings");
     let passed = told["relayed_bytes"].as_u64().unwrap();
     println!("{name}: {first} ms to the offer, {rate} MB/s, {passed} of {size} bytes relayed");
-    match expected {
-        Expected::Direct => assert_eq!(passed, 0, "{name}"),
-        Expected::Guessed => {}
-        Expected::Relayed => assert!(passed >= size as u64, "{name}: {passed} bytes relayed"),
+    let path = match expected {
+        Expected::Direct => {
+            assert_eq!(passed, 0, "{name}");
+            "direct"
+        }
+        Expected::Guessed => return,
+        Expected::Relayed => {
+            assert!(passed >= size as u64, "{name}: {passed} bytes relayed");
+            "relayed"
+        }
+    };
+    for (side, words) in [("the sender", &sent), ("the receiver", &received)] {
+        assert_eq!(words["path"], path, "{name}: {side} says how the bytes went");
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::task::AbortHandle;
 
 use crate::cli::anywhere::SCHEME;
 use crate::cli::code;
-use crate::cli::via::{FoundPeer, ViaPlace, bind_any, split, tell_moves};
+use crate::cli::via::{FoundPeer, ViaPlace, bind_any, split};
 use crate::exit::{Exit, Failure};
 use crate::progress::{Reporter, Voice};
 
@@ -130,9 +130,10 @@ impl MeetRoute {
             endpoint.connect(peer).map_err(|why| Failure::new(Exit::Network, why.to_string()))?;
         let streams = CarriedStreams::call(connection, &self.code).await.map_err(refused)?;
         let (carried, reporter) = (Arc::clone(&streams), self.reporter);
+        let place = self.place.clone();
         let running = tokio::spawn(async move {
             let follow = async {
-                tell_moves(&mut news, &reporter).await;
+                place.tell_moves(&mut news, &reporter).await;
                 std::future::pending::<()>().await;
             };
             tokio::select! {
