@@ -41,6 +41,17 @@ impl Server {
     }
 }
 
+/// Seconds it has had a processor, all its threads together.
+pub(crate) fn busy(pid: u32) -> Result<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let (_, fields) = stat.rsplit_once(')').context("no process status")?;
+    let mut ticks = 0.0;
+    for field in fields.split_whitespace().skip(11).take(2) {
+        ticks += field.parse::<f64>()?;
+    }
+    Ok(ticks / rustix::param::clock_ticks_per_second() as f64)
+}
+
 /// Bytes of memory a process really occupies.
 pub(crate) fn resident(pid: u32) -> Result<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;

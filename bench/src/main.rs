@@ -3,6 +3,7 @@
 mod everyday;
 mod host;
 mod measure;
+mod path;
 #[path = "../../native/tests/support/postgres/mod.rs"]
 mod postgres;
 mod queue;
@@ -56,6 +57,8 @@ enum Area {
     Programs(swarm::Programs),
     /// Reliable messages over UDP, beside others.
     Unicast,
+    /// Long lines: `send` and `receive` beside TCP and quinn.
+    Path,
     /// Files from a web server, small and large, `send`, start, idleness.
     Everyday,
     /// Places kept in a database, and takeovers.
@@ -101,6 +104,7 @@ fn run() -> Result<bool> {
         Some(Area::Swarm) => swarm::run(&mut report, quick)?,
         Some(Area::Programs(programs)) => programs.measure(&mut report)?,
         Some(Area::Unicast) => unicast::run(&mut report, quick)?,
+        Some(Area::Path) => path::run(&mut report, quick)?,
         Some(Area::Queue) => queue::run(&mut report, quick)?,
         Some(Area::Routing) => routing::run(&mut report, quick),
         Some(Area::Sim) => sim::run(&mut report, quick)?,

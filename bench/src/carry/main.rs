@@ -13,7 +13,7 @@ mod words;
 
 use anyhow::{Context as _, Result};
 
-use self::meter::{say, when_stopped};
+use self::meter::{end_when_late, say, when_stopped};
 use self::words::{Contender, Part};
 
 fn main() -> Result<()> {
@@ -21,18 +21,20 @@ fn main() -> Result<()> {
     match serde_json::from_str(&what)? {
         Part::Receive(job) => {
             when_stopped(|| ());
+            end_when_late(&job);
             say(&match job.contender {
                 Contender::Ours { .. } => ours::receive(&job)?,
                 Contender::Enet => enet::receive(&job)?,
                 Contender::Quinn => quic::receive(&job)?,
-                Contender::Tcp => tcp::receive(&job)?,
+                Contender::Tcp | Contender::TcpBbr => tcp::receive(&job)?,
             })?;
         }
         Part::Send(job, to) => match job.contender {
             Contender::Ours { .. } => ours::send(&job, &to)?,
             Contender::Enet => enet::send(&job, &to)?,
             Contender::Quinn => quic::send(&job, &to)?,
-            Contender::Tcp => tcp::send(&job, &to)?,
+            Contender::Tcp => tcp::send("cubic", &job, &to)?,
+            Contender::TcpBbr => tcp::send("bbr", &job, &to)?,
         },
         Part::Forward(job) => forward::run(&job)?,
         Part::Echo => {

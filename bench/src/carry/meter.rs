@@ -12,6 +12,8 @@ use crate::words::{Counted, Job, Ready};
 
 /// Messages between two looks at the clock.
 const STRIDE: u64 = 16;
+/// How long after its time a receiver still waits.
+const LATE: Duration = Duration::from_secs(60);
 
 /// The clock of the measurements.
 #[allow(clippy::disallowed_methods)] // Measuring is the purpose here.
@@ -37,6 +39,21 @@ pub(crate) fn when_stopped<T: Serialize>(last_word: impl FnOnce() -> T + Send + 
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         let failed = say(&last_word()).is_err();
         std::process::exit(i32::from(failed));
+    });
+}
+
+/// Ends a receiver that never gets enough: on a line without a word from its sender
+/// it would wait for ever.
+#[allow(clippy::disallowed_methods)] // There is nothing to be seen then.
+pub(crate) fn end_when_late(job: &Job) {
+    if job.measure_ms == 0 {
+        return; // It counts, and takes as long as that takes.
+    }
+    let within = Duration::from_millis(job.warm_ms + job.measure_ms) + LATE;
+    std::thread::spawn(move || {
+        std::thread::sleep(within);
+        eprintln!("too few messages within {} s", within.as_secs());
+        std::process::exit(1);
     });
 }
 

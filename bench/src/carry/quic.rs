@@ -15,7 +15,7 @@ use crate::words::{Counted, Job, Ready};
 const NAME: &str = "localhost";
 
 fn anywhere() -> SocketAddr {
-    SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
+    SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))
 }
 
 pub(crate) fn receive(job: &Job) -> Result<Counted> {
@@ -25,7 +25,7 @@ pub(crate) fn receive(job: &Job) -> Result<Counted> {
     let config = ServerConfig::with_single_cert(vec![certificate.clone()], key.into())?;
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
-        let endpoint = Endpoint::server(config, anywhere())?;
+        let endpoint = Endpoint::server(config, SocketAddr::from((job.on, 0)))?;
         ready(endpoint.local_addr()?, certificate.to_vec())?;
         let connection = endpoint.accept().await.context("no sender came")?.await?;
         let mut stream = connection.accept_uni().await?;

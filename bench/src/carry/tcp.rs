@@ -1,7 +1,7 @@
-//! TCP: the ceiling, with the kernel's own congestion control.
+//! TCP: the ceiling, with congestion control of the kernel.
 
 use std::io::{Read as _, Write as _};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 
 use anyhow::{Result, bail};
 
@@ -9,7 +9,7 @@ use crate::meter::{Frames, Meter, framed, ready, when_stopped};
 use crate::words::{Counted, Job, Ready};
 
 pub(crate) fn receive(job: &Job) -> Result<Counted> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let listener = TcpListener::bind((job.on, 0))?;
     ready(listener.local_addr()?, Vec::new())?;
     let (mut stream, _) = listener.accept()?;
     let (mut buffer, mut frames, mut meter) =
@@ -25,10 +25,11 @@ pub(crate) fn receive(job: &Job) -> Result<Counted> {
     }
 }
 
-pub(crate) fn send(job: &Job, to: &Ready) -> Result<()> {
+pub(crate) fn send(algorithm: &str, job: &Job, to: &Ready) -> Result<()> {
     when_stopped(|| ());
     let bytes = framed(job.size)?;
     let mut stream = TcpStream::connect(to.at)?;
+    socket2::SockRef::from(&stream).set_tcp_congestion(algorithm.as_bytes())?;
     // It ends when it is told to stop, or when the receiver has seen enough.
     while stream.write_all(&bytes).is_ok() {}
     std::thread::park();

@@ -2,12 +2,12 @@
 //! carry the same messages.
 
 mod engine;
-mod process;
+pub(crate) mod process;
 mod repair;
 mod silence;
 mod tail;
 mod through;
-mod words;
+pub(crate) mod words;
 
 use anyhow::Result;
 

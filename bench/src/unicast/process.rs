@@ -51,13 +51,7 @@ impl Process {
 
     /// Seconds it has had a processor, all its threads together.
     pub(crate) fn busy(&self) -> Result<f64> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        let (_, fields) = stat.rsplit_once(')').context("no process status")?;
-        let mut ticks = 0.0;
-        for field in fields.split_whitespace().skip(11).take(2) {
-            ticks += field.parse::<f64>()?;
-        }
-        Ok(ticks / rustix::param::clock_ticks_per_second() as f64)
+        crate::host::busy(self.child.id())
     }
 
     /// Bytes of memory it really occupies.

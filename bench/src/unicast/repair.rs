@@ -1,6 +1,8 @@
 //! What repairs cost: messages sent again for each one lost, and how many
 //! messages an acknowledgement stands for where nothing is lost.
 
+use std::net::Ipv4Addr;
+
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
@@ -38,7 +40,14 @@ pub(super) fn run(report: &mut Report, quick: bool) -> Result<()> {
 /// So many messages until everything is acknowledged: the sender's counters,
 /// what the forwarder took, the receiver's counters.
 fn whole(contender: Contender, count: u64, loss: u64) -> Result<(Value, Cost, Value)> {
-    let job = Job { contender, size: SIZE, warm_ms: 0, measure_ms: 0, count };
+    let job = Job {
+        contender,
+        on: Ipv4Addr::LOCALHOST.into(),
+        size: SIZE,
+        warm_ms: 0,
+        measure_ms: 0,
+        count,
+    };
     let mut receiver = Process::start(&Part::Receive(job))?;
     let to: Ready = receiver.says()?;
     let way = Way { to: to.at, loss: loss * 100, delay_us: 0, seed: 5, every: 0 };

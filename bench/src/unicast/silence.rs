@@ -1,6 +1,6 @@
 //! Memory while the other side says nothing.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -85,7 +85,14 @@ fn minute() -> (f64, f64) {
 /// Resident bytes of the one, half a second after the other was stopped in
 /// its tracks and at the end.
 fn frozen_peer(receiver_stops: bool, time: Duration) -> Result<(f64, f64)> {
-    let job = Job { contender: SMALL, size: 1_024, warm_ms: 0, measure_ms: 3_600_000, count: 0 };
+    let job = Job {
+        contender: SMALL,
+        on: Ipv4Addr::LOCALHOST.into(),
+        size: 1_024,
+        warm_ms: 0,
+        measure_ms: 3_600_000,
+        count: 0,
+    };
     let mut receiver = Process::start(&Part::Receive(job))?;
     let sender = Process::start(&Part::Send(job, receiver.says()?))?;
     wait(Duration::from_secs(1));

@@ -1,5 +1,7 @@
 //! Messages a second from process to process, with and without loss.
 
+use std::net::Ipv4Addr;
+
 use anyhow::Result;
 
 use super::process::Process;
@@ -92,7 +94,14 @@ fn tell_busy(report: &mut Report, case: &str, busy: &[f64]) {
 /// One short run: messages a second, and messages for a second of one
 /// processor, sender and receiver together.
 fn once(contender: Contender, size: usize, loss: u64, seed: u64) -> Result<(f64, f64)> {
-    let job = Job { contender, size, warm_ms: 200, measure_ms: 500, count: 0 };
+    let job = Job {
+        contender,
+        on: Ipv4Addr::LOCALHOST.into(),
+        size,
+        warm_ms: 200,
+        measure_ms: 500,
+        count: 0,
+    };
     let mut receiver = Process::start(&Part::Receive(job))?;
     let mut to: Ready = receiver.says()?;
     let _forwarder = if loss == 0 {

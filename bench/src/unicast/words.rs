@@ -1,6 +1,6 @@
 //! What the processes of a measurement are told, and what they say.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,13 +14,18 @@ pub(crate) enum Contender {
     },
     Enet,
     Quinn,
+    /// The kernel's, with CUBIC.
     Tcp,
+    /// The same with BBR.
+    TcpBbr,
 }
 
 /// What sender and receiver have to know.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Job {
     pub(crate) contender: Contender,
+    /// Where the receiver listens.
+    pub(crate) on: IpAddr,
     /// Bytes of a message.
     pub(crate) size: usize,
     /// From the first message until the measuring begins.

@@ -14,6 +14,7 @@ use crate::wasm::{self, ModuleProfile};
 /// `swarm` (makespan against the bound, assignments a second, free riders, and
 /// the same with real processes),
 /// `unicast` (reliable messages over UDP, beside others),
+/// `path` (long lines: `send` and `receive` beside TCP and quinn, which needs root; only by name),
 /// `everyday` (downloads beside curl, aria2 and wget, `send`, start, idleness),
 /// `site` (places kept in PostgreSQL beside the embedded store, takeovers),
 /// `room` (pages in real browsers: a download beside `fetch()`, hits, a crowd, lost datagrams).
@@ -21,7 +22,7 @@ use crate::wasm::{self, ModuleProfile};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The area.
-    #[arg(value_parser = ["queue", "routing", "sim", "page", "swarm", "unicast", "everyday", "site", "room"])]
+    #[arg(value_parser = ["queue", "routing", "sim", "page", "swarm", "unicast", "path", "everyday", "site", "room"])]
     name: Option<String>,
     /// One JSON object a line instead of tables.
     #[arg(long)]
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     } else if wants("sim") {
         wasm::build(ModuleProfile::Web)?;
     }
-    if ["queue", "swarm", "everyday", "site"].into_iter().any(wants) {
+    if ["queue", "swarm", "path", "everyday", "site"].into_iter().any(wants) {
         super::demo::program()?;
     }
     cargo().words("build --quiet --release --package servent-bench").run()?;
