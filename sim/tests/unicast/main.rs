@@ -1,6 +1,7 @@
 //! Tests of the world of nodes that send each other messages.
 
 mod digests;
+mod drawn_lines;
 mod lines;
 mod oracles;
 mod pa;

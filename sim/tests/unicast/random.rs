@@ -38,7 +38,7 @@ fn a_link_to_a_drawn_scenario_fits_an_address() {
     assert!(link.len() < 2_000 && link.is_ascii(), "{link}");
 }
 
-fn number(name: &str, otherwise: u64) -> u64 {
+pub(crate) fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
