@@ -323,8 +323,10 @@ impl Receiver {
             meeting.shutdown().await;
             let _ = endpoint.end_visit().await; // It may have ended.
         }
+        // A sender that was told why may have ended already, and answers no more.
+        let soon = interrupted || ended.is_err();
         let whole = match Arc::into_inner(endpoint) {
-            Some(endpoint) if interrupted => endpoint.shutdown_within(GOODBYE).await,
+            Some(endpoint) if soon => endpoint.shutdown_within(GOODBYE).await,
             Some(endpoint) => endpoint.shutdown().await,
             None => Ok(()), // A task that did not end still holds it, and ends with us.
         };
