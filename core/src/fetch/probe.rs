@@ -8,7 +8,7 @@
 //! treated like the bytes of a first source.
 
 use super::cx::FetchCx;
-use super::download::Download;
+use super::download::{Download, State};
 use super::ranges::{ByteRange, RangeSet, common};
 use super::source::Src;
 use super::{Config, Output, SourceTrouble};
@@ -104,6 +104,34 @@ impl Download {
         let Some(range) = self.comparable(no, size, cx.config) else { return };
         self.doubt.probe = Some(Probe { no, range, stage: ProbeStage::Before });
         cx.fx.output(Output::Hash { fetch: self.id, start: range.0, end: range.1 });
+    }
+
+    /// When no bytes are proven and no source is asked, each would wait to be compared
+    /// with the others for ever: the source that gave most is taken for the first one, and
+    /// what the others may have written is dropped.
+    pub(super) fn end_stalemate(&mut self, cx: &mut FetchCx<'_>) {
+        let quiet = |src: &Src| src.link.in_flight().is_none() && !src.dials();
+        if self.sha1.is_some()
+            || self.state != State::Running
+            || self.doubt.probe.is_some()
+            || self.have.is_empty()
+            || !self.proven().is_empty()
+            || !self.sources.values().all(|src| quiet(src))
+        {
+            return;
+        }
+        let gave = self.sources.iter().filter(|(_, src)| src.usable() && !src.wrote.is_empty());
+        let Some(first) = gave.max_by_key(|(_, src)| src.wrote.bytes()).map(|(&no, _)| no) else {
+            return;
+        };
+        for (_, src) in self.sources.iter_mut().filter(|(no, _)| **no != first) {
+            let given = src.forget();
+            self.have.remove_all(&given);
+        }
+        if let Some(src) = self.sources.get_mut(&first) {
+            src.joined = true;
+        }
+        self.wake(cx);
     }
 
     /// The end of the longest proven range, if it is long enough to tell files

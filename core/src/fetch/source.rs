@@ -282,6 +282,11 @@ impl Src {
         matches!(self.link, SourceLink::Receiving(_))
     }
 
+    /// True while a connection is being made.
+    pub(super) const fn dials(&self) -> bool {
+        matches!(self.link, SourceLink::Dialing { .. })
+    }
+
     /// True when it may be asked.
     pub(super) const fn usable(&self) -> bool {
         self.lost.is_none() && !self.left_out

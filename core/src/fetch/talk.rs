@@ -11,8 +11,13 @@ use super::source::{SourceLink, Src};
 use super::{Config, Event, FileVersion, Output, SourceTrouble, keys_where};
 use crate::id::ConnId;
 use crate::queue::client;
+use crate::time::Duration;
 use crate::wire::http::{Alts, HeadWriter, RangeSpec};
 use crate::wire::queue::{write_claim, write_sleeps};
+
+/// A server may hold its answer for 25 s (QA-3): a client that gives up sooner does not
+/// say that it waits.
+const HELD: Duration = Duration::from_secs(30);
 
 impl Download {
     /// The queue client of a source says it is time to ask.
@@ -70,6 +75,7 @@ impl Download {
         } else {
             self.client(no, client::Input::Rest, cx);
         }
+        self.end_stalemate(cx);
     }
 
     /// Sends a request; its range is chosen anew each time (AQ-13).
@@ -107,7 +113,8 @@ impl Download {
             head.header("Cookie", cookies);
         }
         let callback = cx.speech.callback.and_then(|at| reached_at(at, src.local));
-        write_claim(&mut head, cx.speech.dialect, src.client.claim(), callback);
+        let waits = cx.config.answer_deadline >= HELD;
+        write_claim(&mut head, cx.speech.dialect, src.client.claim(), callback, waits);
         if cx.speech.sleeps {
             write_sleeps(&mut head);
         }

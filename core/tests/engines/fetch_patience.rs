@@ -7,6 +7,7 @@ use fetch_support::{Desk, FETCH, ID, get};
 use servent_core::fetch::{Config, Event, Input, Output, SourceTrouble};
 use servent_core::id::Tth;
 use servent_core::queue::Dialect;
+use servent_core::time::Duration;
 
 const A: &str = "80.1.1.1:6346";
 const BUSY: &str = "HTTP/1.1 503 Busy\nRetry-After: 5\nContent-Length: 0";
@@ -134,4 +135,16 @@ fn a_server_that_never_spoke_http_is_not_asked_again() {
     let asked = desk.connect();
     desk.input(Input::Garbage { conn: asked.conn });
     assert_eq!((lost(&desk), &*desk.state()), (Some(SourceTrouble::Garbage), "no source"));
+}
+
+/// A held answer would come after its deadline, and count as silence.
+#[test]
+fn a_client_with_little_patience_does_not_say_that_it_waits() {
+    for (seconds, said) in [(45, Some("hold/1.0")), (3, None)] {
+        let config = Config { answer_deadline: Duration::from_secs(seconds), ..Config::default() };
+        let mut desk = Desk::new(config, Dialect::Parq);
+        desk.input(Input::Get(get(None, &[A])));
+        let asked = desk.connect();
+        assert_eq!((asked.header("X-Queue"), asked.header("X-Features")), (Some("1.0"), said));
+    }
 }

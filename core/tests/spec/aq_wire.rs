@@ -54,7 +54,7 @@ fn written(place: &QueuePosition) -> String {
 #[test]
 fn aq_1_a_client_says_that_it_can_queue() {
     let mut head = HeadWriter::request("GET", "/get/1/a");
-    write_claim(&mut head, Dialect::Active, PositionClaim::default(), None);
+    write_claim(&mut head, Dialect::Active, PositionClaim::default(), None, true);
     let text = String::from_utf8(head.finish()).unwrap();
     assert_eq!(text, "GET /get/1/a HTTP/1.1\r\nX-Queue: 0.1\r\n\r\n");
     assert_eq!(spoken(&request("X-Queue: 0.1").headers), Dialect::Active);

@@ -134,7 +134,7 @@ fn pq_5_a_client_tells_the_dialect_of_a_reply_by_its_first_digits() {
 fn pq_6_a_client_gives_its_id_and_the_position_it_was_told() {
     let mut head = HeadWriter::request("GET", "/get/1/a");
     let claim = PositionClaim { ticket: Some(id()), told: Some(1503) };
-    write_claim(&mut head, Dialect::Parq, claim, Some("13.4.5.6:4567".parse().unwrap()));
+    write_claim(&mut head, Dialect::Parq, claim, Some("13.4.5.6:4567".parse().unwrap()), true);
     let text = String::from_utf8(head.finish()).unwrap();
     assert_eq!(
         text,

@@ -353,7 +353,7 @@ fn qa_3_our_client_says_that_it_waits_and_a_plain_one_need_not() {
     assert!(!spoken("X-Queue: 1.0\r\n") && !spoken("X-Queue: 1.1\r\nX-Features: tls/1.0\r\n"));
     assert!(!spoken("X-Queue: 0.1\r\nX-Features: hold/1.0\r\n"));
     let mut head = HeadWriter::request("GET", "/get/0/a");
-    write_claim(&mut head, Parq, PositionClaim::default(), None);
+    write_claim(&mut head, Parq, PositionClaim::default(), None, true);
     let text = String::from_utf8(head.finish()).unwrap();
     assert!(text.contains("X-Features: hold/1.0\r\n"), "{text}");
 }

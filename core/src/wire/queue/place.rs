@@ -146,12 +146,13 @@ pub fn write_sleeps(head: &mut HeadWriter) {
 
 /// Writes the queueing headers of a request: our level, the place we hold, and
 /// our callback address. A client that is called back sends the same headers
-/// (PQ-8).
+/// (PQ-8). One that `waits` may be answered later (QA-3).
 pub fn write_claim(
     head: &mut HeadWriter,
     dialect: Dialect,
     claim: PositionClaim,
     callback: Option<SocketAddr>,
+    waits: bool,
 ) {
     match dialect {
         Dialect::Passive => return,
@@ -160,7 +161,8 @@ pub fn write_claim(
             return;
         }
         // What we speak ourselves; PARQ 1.1 is what others speak.
-        Dialect::Parq => head.header("X-Queue", "1.0").header("X-Features", HOLD),
+        Dialect::Parq if waits => head.header("X-Queue", "1.0").header("X-Features", HOLD),
+        Dialect::Parq => head.header("X-Queue", "1.0"),
         Dialect::Parq11 => head.header("X-Queue", "1.1"),
     };
     if let Some(at) = callback {
