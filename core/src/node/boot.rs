@@ -86,10 +86,12 @@ impl Node {
         });
     }
 
-    /// Says goodbye. The engines are not told: to them it is as if the power
-    /// failed now, and the next start finds what they have saved, so that
+    /// Says goodbye. Clients whose requests are held hear their places, which are
+    /// saved with that (QA-3). Otherwise the engines are not told: to them it is as if
+    /// the power failed now, and the next start finds what they have saved, so that
     /// active slots and places are given back to their owners (PQ-12).
     fn stop(&mut self, fx: &mut NodeEffects) {
+        self.step(fx, |services, cx| services.http.answer_held(cx));
         self.step(fx, |services, cx| {
             services.overlay.iter_mut().for_each(|overlay| overlay.stop(cx));
             services.swarm.iter_mut().for_each(|swarm| swarm.stop(cx));

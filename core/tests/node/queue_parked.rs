@@ -6,7 +6,7 @@ use crate::queue::{PQ, busy, finish, trickle};
 
 use node_support::{Host, config, get, header, status, var};
 use servent_core::id::ConnId;
-use servent_core::node::{ConnInput, DiskInput, FileInfo, Input};
+use servent_core::node::{ConnInput, DiskInput, FileInfo, Input, NodeCommand};
 
 /// A busy host of the adaptive policy.
 fn adaptive() -> (Host, ConnId) {
@@ -85,6 +85,26 @@ fn a_connection_that_closes_while_its_request_is_held_leaves_nothing_behind() {
     finish(&mut host, holder);
     let (_, reply) = host.ask("9.9.9.4:1", PQ);
     assert_eq!(status(&reply), 200);
+}
+
+/// A servent that is stopped keeps the order of those who wait, also of those who were
+/// not told a place yet.
+#[test]
+fn a_servent_that_stops_tells_held_clients_their_places() {
+    let (mut host, _holder) = adaptive();
+    let hold = format!("{PQ}X-Features: hold/1.0\r\n");
+    let held = ["9.9.9.2:1", "9.9.9.3:1"].map(|peer| host.ask(peer, &hold).0);
+    let (plain, reply) = host.ask("9.9.9.4:1", "");
+    assert_eq!(reply, "");
+    let saved = host.ops.len();
+    host.input(Input::Command(NodeCommand::Stop));
+    for (conn, position) in held.into_iter().zip(["1", "2"]) {
+        let reply = host.heard(conn);
+        assert_eq!((status(&reply), var(&reply, "position")), (503, position), "{reply}");
+        assert!(host.hung_up.contains(&conn));
+    }
+    assert_eq!(status(&host.heard(plain)), 503);
+    assert!(host.ops.len() >= saved + 2, "both places are saved");
 }
 
 /// QA-8 on the wire: the announcement, and the goodbye on another connection.

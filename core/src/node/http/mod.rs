@@ -216,6 +216,13 @@ impl Http {
         }
     }
 
+    /// Answers every request that is held, with a place if there is no slot.
+    pub(super) fn answer_held(&mut self, cx: &mut NodeCx<'_>) {
+        while let Some((_, conn)) = self.queue.next_answer() {
+            self.feed(cx, server::Input::Answer { conn });
+        }
+    }
+
     /// Whether the upload queue has room.
     pub(super) fn room(&self) -> QueueRoom {
         QueueRoom { has_room: self.queue.has_room(), has_free_slot: self.queue.free() > 0 }
