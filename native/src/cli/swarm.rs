@@ -44,7 +44,7 @@ impl From<SwarmError> for Failure {
             SwarmError::Run(why) => return why.into(),
             SwarmError::File { path, why } => return Self::file("use", &path, &why),
             SwarmError::Twice(_) | SwarmError::TooManyPieces(_) => (Exit::Usage, ""),
-            SwarmError::Unreachable(_) => {
+            SwarmError::Unreachable(_) | SwarmError::Silent(_) => {
                 (Exit::Network, "check the address, and that `servent swarm serve` runs there")
             }
             SwarmError::Refused(_) => {

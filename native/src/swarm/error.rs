@@ -32,6 +32,11 @@ pub enum SwarmError {
     /// The coordinator cannot be reached.
     #[error("no coordinator answers at {0}")]
     Unreachable(String),
+    /// What answers at the address of the coordinator says nothing of the file.
+    #[error(
+        "what answers at {0} is no coordinator, or too busy to be one: it said nothing of the file"
+    )]
+    Silent(String),
     /// The coordinator does not have the file or refuses it.
     #[error("{0}")]
     Refused(String),

@@ -24,6 +24,9 @@ use crate::tape::TraceFile;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How long uploads to peers may continue at the end.
 const LAST_WORDS: Duration = Duration::from_secs(10);
+/// How long a coordinator may take to say how large the file is. Another server that
+/// listens there never does.
+const FIRST_WORD: Duration = Duration::from_secs(15);
 
 /// Everything a download needs.
 #[derive(Debug, Clone)]
@@ -209,6 +212,7 @@ impl Follow {
     ) -> Result<(), SwarmError> {
         let mut tick = tokio::time::interval(LOOK_EVERY);
         let mut whole: Option<Stopwatch> = None;
+        let begun = Stopwatch::start();
         loop {
             tokio::select! {
                 biased;
@@ -236,9 +240,23 @@ impl Follow {
                     if spent.is_some_and(over) {
                         return Ok(());
                     }
+                    if spent.is_none() && begun.elapsed() > FIRST_WORD && self.knows_nothing() {
+                        return Err(SwarmError::Silent(self.coordinators()));
+                    }
                 }
             }
         }
+    }
+
+    /// True while not even the size of the file is known.
+    fn knows_nothing(&self) -> bool {
+        let progress = self.tell.borrow();
+        progress.pieces == 0 && progress.done.is_none()
+    }
+
+    fn coordinators(&self) -> String {
+        let at: Vec<_> = self.options.coordinator.iter().map(ToString::to_string).collect();
+        at.join(", ")
     }
 
     /// True when the file is complete.
@@ -249,10 +267,7 @@ impl Follow {
             SwarmAnswer::Other { sha256, .. } => {
                 Err(SwarmError::Other { path: path(), found: sha256.to_string() })
             }
-            SwarmAnswer::Unreachable { .. } => {
-                let at: Vec<_> = self.options.coordinator.iter().map(ToString::to_string).collect();
-                Err(SwarmError::Unreachable(at.join(", ")))
-            }
+            SwarmAnswer::Unreachable { .. } => Err(SwarmError::Unreachable(self.coordinators())),
             SwarmAnswer::Refused { why, .. } => Err(SwarmError::Refused(why)),
             SwarmAnswer::Withdrawn { why, .. } => Err(SwarmError::Withdrawn(why)),
             SwarmAnswer::DiskFailed { why, .. } => Err(SwarmError::file(path(), io_error(why))),

@@ -194,3 +194,26 @@ fn resident(pid: u32) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
 }
+
+/// A server that speaks another protocol, and one that says nothing.
+#[test]
+fn what_is_no_coordinator_is_given_up_with_a_sentence() {
+    let gets = ["SSH-2.0-OpenSSH_10.0\r\n", ""].map(|greeting| {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            let mut kept = Vec::new();
+            for mut stream in listener.incoming().map_while(Result::ok) {
+                let _ = stream.write_all(greeting.as_bytes());
+                kept.push(stream);
+            }
+        });
+        std::thread::spawn(move || {
+            let place = Place::new();
+            let url = format!("pdtp://{at}/film.bin");
+            let output = place.run(&["swarm", "get", &url, "-o", "film.bin"]);
+            program::complains(&output, 3, "is no coordinator");
+        })
+    });
+    gets.into_iter().for_each(|get| get.join().unwrap());
+}
