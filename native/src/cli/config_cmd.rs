@@ -87,7 +87,7 @@ fn set(file: &Path, Set { key, value }: &Set) -> Result<String, Failure> {
     };
     // A file that could not be read back is not written.
     let mut builder = Builder::from_text(file, &text)?;
-    builder.flag(key, key, Raw::Text(value.clone()))?;
+    builder.flag("config set", key, Raw::Text(value.clone()))?;
     let written = builder.finish()?.written(key).unwrap_or_default();
     let changed = changed(&text, key, &written)
         .map_err(|what| Failure::new(Exit::Usage, format!("{}: {what}", file.display())))?;

@@ -262,10 +262,16 @@ impl<'a> Batch<'a> {
         Ok(Some(BatchEvent::Ended(EndedDownload { name, outcome })))
     }
 
-    /// True when the last trouble with the disk was a link in the way of one file: the
-    /// others can be written.
-    pub(super) fn met_a_link(&self) -> bool {
-        self.handle.disk_trouble() == Some(StoreError::Linked)
+    /// The exit code of a download that failed; an error when the disk takes no other one
+    /// either. A link in the way is in the way of that file alone.
+    pub(super) fn of_one(&self, failure: Failure) -> Result<Exit, Failure> {
+        match failure.exit {
+            Exit::Disk if self.handle.disk_trouble() == Some(StoreError::Linked) => {
+                Ok(Exit::Failed)
+            }
+            Exit::Disk => Err(failure),
+            exit => Ok(exit),
+        }
     }
 
     /// Why one of them failed.

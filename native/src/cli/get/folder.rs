@@ -154,11 +154,9 @@ impl Folder {
                 }
                 BatchEvent::Ended(EndedDownload { name, outcome: Err(failure) }) => {
                     total.failed += 1;
-                    total.exit = total.exit.or(Some(failure.exit));
                     progress.failed(&name, &failure.what);
-                    if failure.exit == Exit::Disk && !batch.met_a_link() {
-                        return Err(failure);
-                    }
+                    let exit = batch.of_one(failure)?;
+                    total.exit = total.exit.or(Some(exit));
                 }
             }
         }
