@@ -45,7 +45,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let wine = machine::find(&WINE).unwrap_or_else(|| DEBIAN_WINE.into());
     if wine.is_file() {
         let said = Tool::new(&wine).env("WINEDEBUG", "-all").arg(&program).arg("--version");
-        println!("under wine: {}", said.quiet()?.trim());
+        match said.quiet() {
+            Ok(said) => println!("under wine: {}", said.trim()),
+            Err(why) => println!("does not start under this wine (docs/systems.md): {why}"),
+        }
     }
     Ok(())
 }
