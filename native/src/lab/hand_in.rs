@@ -26,7 +26,7 @@ use super::recording::{Piece, Recording, RefusedPiece};
 pub(super) const PIECE: usize = 2 << 20;
 /// How long pages may take to hand in the end of their recordings, and how often it is
 /// looked whether all have.
-const LAST: Duration = Duration::from_secs(5);
+const LAST: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(50);
 /// Bytes of the recording that are read at a time.
 const READ: usize = 256 << 10;
