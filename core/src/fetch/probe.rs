@@ -110,13 +110,12 @@ impl Download {
     /// with the others for ever: the source that gave most is taken for the first one, and
     /// what the others may have written is dropped.
     pub(super) fn end_stalemate(&mut self, cx: &mut FetchCx<'_>) {
-        let quiet = |src: &Src| src.link.in_flight().is_none() && !src.dials();
         if self.sha1.is_some()
             || self.state != State::Running
             || self.doubt.probe.is_some()
             || self.have.is_empty()
+            || !self.sources.values().all(|src| src.link.is_quiet())
             || !self.proven().is_empty()
-            || !self.sources.values().all(|src| quiet(src))
         {
             return;
         }

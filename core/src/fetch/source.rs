@@ -165,6 +165,11 @@ impl SourceLink {
         }
     }
 
+    /// True while nothing is dialed, asked or received.
+    pub(super) const fn is_quiet(&self) -> bool {
+        matches!(self, Self::None | Self::Kept { .. })
+    }
+
     /// The bytes that are being received, or may be soon.
     pub(super) fn in_flight(&self) -> Option<ByteRange> {
         match *self {
@@ -282,11 +287,6 @@ impl Src {
         matches!(self.link, SourceLink::Receiving(_))
     }
 
-    /// True while a connection is being made.
-    pub(super) const fn dials(&self) -> bool {
-        matches!(self.link, SourceLink::Dialing { .. })
-    }
-
     /// True when it may be asked.
     pub(super) const fn usable(&self) -> bool {
         self.lost.is_none() && !self.left_out
@@ -296,7 +296,7 @@ impl Src {
     pub(super) fn idle(&self) -> bool {
         self.usable()
             && self.away.is_none()
-            && matches!(self.link, SourceLink::None | SourceLink::Kept { .. })
+            && self.link.is_quiet()
             && self.client.ask_at().is_none()
     }
 
@@ -319,8 +319,7 @@ impl Src {
 
     /// True when nothing is going on with it, so that it can be asked.
     pub(super) fn is_free(&self) -> bool {
-        let idle = matches!(self.link, SourceLink::None | SourceLink::Kept { .. });
-        idle && self.usable() && self.away.is_none()
+        self.link.is_quiet() && self.usable() && self.away.is_none()
     }
 
     /// The next deadline of this source.

@@ -10,7 +10,7 @@ use super::{
 use crate::fetch;
 use crate::id::Guid;
 use crate::queue::server;
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 
 /// Clients in our queue are not blamed when nothing could be answered for so long.
 const ABSENCE: Duration = Duration::from_secs(30);
@@ -91,7 +91,7 @@ impl Node {
     /// the power failed now, and the next start finds what they have saved, so that
     /// active slots and places are given back to their owners (PQ-12).
     fn stop(&mut self, fx: &mut NodeEffects) {
-        self.step(fx, |services, cx| services.http.answer_held(cx));
+        self.step(fx, |services, cx| services.http.answer_held(cx, Instant::MAX));
         self.step(fx, |services, cx| {
             services.overlay.iter_mut().for_each(|overlay| overlay.stop(cx));
             services.swarm.iter_mut().for_each(|swarm| swarm.stop(cx));

@@ -191,18 +191,15 @@ impl Service for Meetings {
     fn read(&mut self, _: &mut NodeCx<'_>, _: ConnId) {}
 
     fn command(&mut self, cx: &mut NodeCx<'_>, command: MeetCommand) {
-        let input = match command {
-            MeetCommand::Visit(visit) => Some(VisitInput::Begin(visit)),
-            MeetCommand::End => Some(VisitInput::End),
+        let mut visit = |input| self.visitor.handle(cx.now, input, &mut self.visit_fx);
+        match command {
+            MeetCommand::Visit(it) => visit(VisitInput::Begin(it)),
+            MeetCommand::End => visit(VisitInput::End),
             MeetCommand::Greet { to, nonce } => {
                 if let Some(place) = &mut self.place {
                     place.handle(cx.now, PlaceInput::Greet { to, nonce }, &mut self.place_fx);
                 }
-                None
             }
-        };
-        if let Some(input) = input {
-            self.visitor.handle(cx.now, input, &mut self.visit_fx);
         }
         self.carry_out(cx, None);
     }

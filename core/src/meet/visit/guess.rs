@@ -85,11 +85,11 @@ impl LastResort {
         rng: &mut Rng,
         fx: &mut VisitEffects,
     ) -> bool {
+        if self.deadline() > now {
+            return true;
+        }
         match self {
-            Self::Spread { to, nonce, at } => {
-                if *at > now {
-                    return true;
-                }
+            Self::Spread { to, nonce, .. } => {
                 let knock = Knock::signed(visit.key, visit.side, KnockStep::Ask, *nonce);
                 let (to, sockets) = (*to, config.sockets);
                 let packet = MeetPacket::Knock(knock);
@@ -109,9 +109,6 @@ impl PortGuesses {
         rng: &mut Rng,
         fx: &mut VisitEffects,
     ) -> bool {
-        if self.at > now {
-            return true;
-        }
         // A host that was late makes up for it.
         let passed = (now + config.guess_pause).since(self.begin).as_micros();
         let volleys = passed / config.guess_pause.as_micros().max(1);

@@ -142,9 +142,7 @@ impl Service for Http {
         if !self.mute {
             return self.feed_timeout(cx);
         }
-        while let Some((_, conn)) = self.queue.next_answer().filter(|(at, _)| *at <= cx.now) {
-            self.feed(cx, server::Input::Answer { conn });
-        }
+        self.answer_held(cx, cx.now);
     }
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
@@ -216,9 +214,10 @@ impl Http {
         }
     }
 
-    /// Answers every request that is held, with a place if there is no slot.
-    pub(super) fn answer_held(&mut self, cx: &mut NodeCx<'_>) {
-        while let Some((_, conn)) = self.queue.next_answer() {
+    /// Answers the requests that are held until `until` or shorter, with a place if there
+    /// is no slot.
+    pub(super) fn answer_held(&mut self, cx: &mut NodeCx<'_>, until: Instant) {
+        while let Some((_, conn)) = self.queue.next_answer().filter(|(at, _)| *at <= until) {
             self.feed(cx, server::Input::Answer { conn });
         }
     }
